@@ -1,0 +1,228 @@
+# Weir. `make run` shows it at work, `make test` proves it; both install what is missing.
+#
+# Sources are found by their names: src/FOLDER/x.c is in the library (src/cli in the program),
+# x_test.c beside it is a test, fuzz/fuzz_x.c a fuzzer, bench/x.c a benchmark. One set of rules
+# builds them all; a variant (another compiler, sanitizers) is the same rules with other values for
+# BUILD, CC and CFLAGS. pkg-config is asked only inside recipes, so this file works without it.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
+
+VERSION := 0.1.0
+SOVERSION := 0
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+CFLAGS ?= -O2 -g
+LDFLAGS ?=
+WERROR ?= -Werror
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?=
+FUZZER ?=
+BOOTSTRAP ?= tools/bootstrap
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CXX_OF_CC = $(if $(findstring clang,$(CC)),clang++,g++)
+
+# Asked once, when first used.
+once = $(eval $(1) := $(2))$($(1))
+PKGS := libxxhash libcrypto yaml-0.1 sqlite3 libzstd libpcre2-8
+PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
+PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)))
+
+WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+C_WARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
+COMMON = $(WERROR) -Iinclude -Isrc -I. -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
+C_FLAGS = -std=c11 $(C_WARN) -include src/base/banned.h -DWEIR_VERSION='"$(VERSION)"' $(COMMON)
+CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
+LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
+
+LIB_SRC := $(filter-out %_test.c src/cli/%,$(sort $(wildcard src/*/*.c)))
+CLI_SRC := $(filter-out %_test.c,$(sort $(wildcard src/cli/*.c)))
+TEST_SRC := $(sort $(wildcard src/*/*_test.c tests/*_test.c))
+LONG_SRC := $(sort $(wildcard tests/*_long.c))
+TEST_HELP_SRC := $(filter-out $(TEST_SRC) $(LONG_SRC),$(sort $(wildcard tests/*.c)))
+TORTURE_SRC := $(sort $(wildcard tests/torture/*.c))
+FUZZ_HELP_SRC := $(filter-out fuzz/fuzz_%,$(sort $(wildcard fuzz/*.c)))
+# simdjson is a yardstick, not a need: without it what compares with it is left out.
+HAVE_SIMDJSON := $(wildcard /usr/include/simdjson.h /usr/local/include/simdjson.h)
+FUZZ_SRC := $(sort $(wildcard fuzz/fuzz_*.c) $(if $(HAVE_SIMDJSON),$(wildcard fuzz/fuzz_*.cpp)))
+SIMDJSON_BENCHES := bench/bench_json.c
+BENCH_SRC := $(filter-out $(if $(HAVE_SIMDJSON),,$(SIMDJSON_BENCHES)),$(sort $(wildcard bench/*.c)))
+
+objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
+programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
+ALL_OBJ = $(call objects,$(LIB_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) $(TEST_HELP_SRC) \
+            $(TORTURE_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) bench/simdjson_peer.cpp)
+
+Q := $(if $(V),,@)
+say = $(if $(V),,@echo '  $(1) $(patsubst $(BUILD)/%,%,$@)')
+
+.PHONY: all
+all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program and the library
+
+## -- what people type ---------------------------------------------------------------------------
+
+.PHONY: run test test-long check-style fuzz bench install format clean help
+run: ## build, then show Weir at work on an example request
+	@$(BOOTSTRAP) build
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@tools/demo $(BUILD)/weir
+
+# The runner calls this Makefile again, with nothing but what it says itself.
+RUN_TESTS = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL MAKE=$(MAKE) BUILD=$(BUILD) JOBS=$(JOBS) \
+            FUZZER=$(FUZZER) $(if $(FUZZ_SECONDS),FUZZ_SECONDS=$(FUZZ_SECONDS)) tests/run
+
+test: ## prove it: style, builds, tests under sanitizers, fuzzers, torture
+	@$(BOOTSTRAP) test
+	@$(RUN_TESTS) style build unit cli fuzz torture
+
+test-long: ## the same with the long tests, and each fuzzer for a minute
+	@$(BOOTSTRAP) test
+	@FUZZ_SECONDS=60 $(RUN_TESTS) style build unit cli long fuzz torture
+
+check-style: ## include edges, shape of the code, formatting
+	@$(BOOTSTRAP) test
+	@$(RUN_TESTS) style
+
+fuzz: ## run the fuzzers: FUZZ_SECONDS=60 each, or only FUZZER=name
+	@$(BOOTSTRAP) test
+	@FUZZ_SECONDS=60 $(RUN_TESTS) fuzz
+
+bench: ## measure speed; the results also go to build/bench.txt
+	@$(BOOTSTRAP) bench
+	@+$(MAKE) --no-print-directory -j$(JOBS) benches
+	@tools/run-benches $(BUILD) $(BENCH_SRC) | tee $(BUILD)/bench.txt
+
+format: docs/limits.md ## bring sources into the project's format, and generated pages up to date
+	clang-format -i $(shell tools/lint --list | grep -E '\.(c|h|cpp)$$')
+
+docs/limits.md: src/base/limits.h tools/limits-page
+	tools/limits-page > $@
+
+install: all ## install into PREFIX (/usr/local), below DESTDIR if given
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
+	    $(DESTDIR)$(PREFIX)/include/weir $(DESTDIR)$(PREFIX)/share/doc/weir
+	install -m 755 $(BUILD)/weir $(DESTDIR)$(PREFIX)/bin/weir
+	install -m 644 $(BUILD)/libweir.a $(DESTDIR)$(PREFIX)/lib/libweir.a
+	install -m 755 $(BUILD)/libweir.so $(DESTDIR)$(PREFIX)/lib/libweir.so.$(VERSION)
+	ln -sf libweir.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libweir.so.$(SOVERSION)
+	ln -sf libweir.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libweir.so
+	install -m 644 include/weir/*.h $(DESTDIR)$(PREFIX)/include/weir
+	sed -e 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),; s,@PKGS@,$(PKGS),' tools/weir.pc.in \
+	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weir.pc
+	install -m 644 LICENSE $(wildcard README.md CHANGELOG.md docs/*.md) \
+	    $(DESTDIR)$(PREFIX)/share/doc/weir
+
+clean: ## remove what was built
+	rm -rf $(BUILD)
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+## -- what the test runner asks for --------------------------------------------------------------
+
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+ASAN_GCC = BUILD=$(BUILD)/asan-gcc CC=gcc CFLAGS='-O1 -g $(SANITIZE)'
+ASAN_CLANG = BUILD=$(BUILD)/asan-clang CC=clang CFLAGS='-O1 -g $(SANITIZE)'
+FUZZING = BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O2 -g $(SANITIZE) -fsanitize=fuzzer-no-link'
+
+.PHONY: program tests long-tests torture fuzzers benches
+program: $(BUILD)/weir
+tests: $(call programs,$(TEST_SRC))
+long-tests: $(call programs,$(LONG_SRC))
+torture: $(BUILD)/tests/torture/torture
+fuzzers: $(call programs,$(FUZZ_SRC))
+benches: $(call programs,$(BENCH_SRC))
+
+.PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-long build-fuzz
+build-gcc:
+	$(MAKE) BUILD=$(BUILD) CC=gcc all
+build-clang:
+	$(MAKE) BUILD=$(BUILD)/clang CC=clang all
+build-asan-gcc:
+	$(MAKE) $(ASAN_GCC) program tests torture
+build-asan-clang:
+	$(MAKE) $(ASAN_CLANG) program tests
+build-long:
+	$(MAKE) $(ASAN_GCC) long-tests
+build-fuzz:
+	$(MAKE) $(FUZZING) fuzzers
+
+## -- how things are built -----------------------------------------------------------------------
+
+# Changes when the compiler or its flags do, and everything is then built anew.
+$(BUILD)/flags: FORCE
+	@pkg-config --exists $(PKGS) || \
+	    { echo 'weir needs $(PKGS): run tools/bootstrap build' >&2; exit 1; }
+	@mkdir -p $(@D)
+	@echo '$(CC) $(C_FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(LDFLAGS)' > $@
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) $(C_FLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/%.o: %.cpp $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,c++)
+	$(Q)$(CXX_OF_CC) $(CXX_FLAGS) -MMD -MP -c $< -o $@
+
+# Sources that embed data with .incbin: the compiler does not report those files as dependencies.
+$(call objects,$(shell grep -ls '\.incbin' $(LIB_SRC) /dev/null)): $(wildcard data/* data/*/*)
+
+# Two folders may hold files of one name; `r` would let the second replace the first, `q` does not.
+define archive
+	@rm -f $@
+	$(call say,ar)
+	$(Q)$(AR) qcs $@ $^
+endef
+
+$(BUILD)/libweir.a: $(call objects,$(LIB_SRC))
+	$(archive)
+
+# What tests may use beyond the library: helpers in tests/, and the program without its main().
+$(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c,$(CLI_SRC)))
+	$(archive)
+
+$(BUILD)/libweir.so: $(call objects,$(LIB_SRC)) src/libweir.map
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) -Wl,-z,defs \
+	    -Wl,--version-script=src/libweir.map $(filter %.o,$^) $(LIBS) -o $@
+	@ln -sf libweir.so $@.$(SOVERSION)
+
+$(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) $(shell pkg-config --libs cmocka) -o $@
+
+# Every way the library asks for memory, so that the harness can refuse.
+WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
+           wr_arena_alloc wr_arena_zalloc wr_arena_grow wr_arena_copy
+comma := ,
+$(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
+	    $(shell pkg-config --libs cmocka) -o $@
+
+$(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(if $(wildcard $(@:$(BUILD)/%=%.cpp)),$(CXX_OF_CC),$(CC)) $(CFLAGS) $(LDFLAGS) \
+	    -fsanitize=fuzzer $^ $(if $(wildcard $(@:$(BUILD)/%=%.cpp)),-lsimdjson) $(LIBS) -o $@
+
+$(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(call programs,$(SIMDJSON_BENCHES)): %: %.o $(BUILD)/bench/simdjson_peer.o $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CXX_OF_CC) $(CFLAGS) $(LDFLAGS) $^ -lsimdjson $(LIBS) -o $@
+
+-include $(ALL_OBJ:.o=.d)

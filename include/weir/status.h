@@ -1,0 +1,42 @@
+/* status.h -- the one result type of libweir, and the detail that may come with it. */
+#ifndef WEIR_STATUS_H
+#define WEIR_STATUS_H
+
+#include <stddef.h>
+
+/* Code and text live on one line, so neither can be added without the other. */
+#define WEIR_STATUS_MAP(X)                                    \
+    X(OK, "ok")                                               \
+    X(NOMEM, "out of memory")                                 \
+    X(LIMIT, "a configured limit was reached")                \
+    X(SYNTAX, "input is not well formed")                     \
+    X(INVALID, "well formed, but breaks a message invariant") \
+    X(NOTFOUND, "no such thing")                              \
+    X(IO, "the operating system refused an operation")
+
+typedef enum weir_status {
+#define WEIR_STATUS_ENUM(name, text) WEIR_##name,
+    WEIR_STATUS_MAP(WEIR_STATUS_ENUM)
+#undef WEIR_STATUS_ENUM
+} weir_status;
+
+#if defined(__GNUC__)
+#define WEIR_MUST_USE __attribute__((warn_unused_result))
+#define WEIR_API      __attribute__((visibility("default")))
+#else
+#define WEIR_MUST_USE
+#define WEIR_API
+#endif
+
+enum { WEIR_ERR_TEXT_BYTES = 160 };
+
+/* What went wrong and where. Filled on failure only; pass NULL where it is not wanted. */
+struct weir_err {
+    weir_status code;
+    size_t at_byte; /* offset in the input that was given */
+    char text[WEIR_ERR_TEXT_BYTES];
+};
+
+WEIR_API const char *weir_status_text(weir_status status);
+
+#endif

@@ -1,0 +1,40 @@
+/* buf.h -- growable bytes with a hard cap and a sticky failure.
+ *
+ * Appends return nothing: the first failure is kept, later appends do nothing,
+ * and the caller asks once with wr_buf_status(). A buffer never exceeds its cap.
+ */
+#ifndef WR_BASE_BUF_H
+#define WR_BASE_BUF_H
+
+#include "weir/span.h"
+#include "weir/status.h"
+
+struct wr_buf {
+    char *bytes; /* owned; NULL until the first append */
+    size_t len;
+    size_t cap;
+    size_t cap_max;     /* never grows past this */
+    weir_status status; /* first failure, WEIR_OK until then */
+};
+
+void wr_buf_init(struct wr_buf *buf, size_t cap_max);
+
+/* What is appended may not be part of the buffer itself. */
+void wr_buf_append(struct wr_buf *buf, weir_span bytes);
+void wr_buf_byte(struct wr_buf *buf, char byte);
+void wr_buf_text(struct wr_buf *buf, const char *text);
+void wr_buf_printf(struct wr_buf *buf, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Makes room for `bytes` more without changing the content. */
+void wr_buf_reserve(struct wr_buf *buf, size_t bytes);
+
+/* Empties the buffer, keeping its memory. Does not forgive a failure. */
+void wr_buf_reset(struct wr_buf *buf);
+void wr_buf_release(struct wr_buf *buf);
+
+/* The view lives until the next append, reset or release. */
+weir_span wr_buf_view(const struct wr_buf *buf);
+WEIR_MUST_USE weir_status wr_buf_status(const struct wr_buf *buf);
+
+#endif

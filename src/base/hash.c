@@ -1,0 +1,27 @@
+#include "base/hash.h"
+
+#include <openssl/evp.h>
+#include <xxhash.h>
+
+uint64_t wr_hash64(weir_span bytes)
+{
+    return XXH3_64bits(bytes.ptr, bytes.len);
+}
+
+uint64_t wr_hash64_seeded(weir_span bytes, uint64_t seed)
+{
+    return XXH3_64bits_withSeed(bytes.ptr, bytes.len, seed);
+}
+
+wr_hash128 wr_hash128_of(weir_span bytes)
+{
+    XXH128_hash_t hash = XXH3_128bits(bytes.ptr, bytes.len);
+    return (wr_hash128){hash.low64, hash.high64};
+}
+
+weir_status wr_sha256(weir_span bytes, unsigned char digest[WR_SHA256_BYTES])
+{
+    unsigned int len = 0;
+    int ok = EVP_Digest(bytes.ptr, bytes.len, digest, &len, EVP_sha256(), NULL);
+    return ok == 1 && len == WR_SHA256_BYTES ? WEIR_OK : WEIR_NOMEM;
+}

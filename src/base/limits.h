@@ -1,0 +1,109 @@
+/* limits.h -- every cap of Weir in one place.
+ *
+ * A number here is a promise: no buffer, depth, count or wait grows past it, and reaching it is
+ * WEIR_LIMIT, never a crash. docs/limits.md is generated from this file by tools/limits-page.
+ */
+#ifndef WR_BASE_LIMITS_H
+#define WR_BASE_LIMITS_H
+
+enum {
+    /* json */
+    WR_JSON_DEPTH_MAX = 512,                   /* containers inside one another */
+    WR_JSON_NODES_MAX = 4 * 1024 * 1024,       /* values and keys of one document */
+    WR_JSON_BODY_BYTES_MAX = 64 * 1024 * 1024, /* one document; larger bodies are not read */
+
+    /* memory */
+    WR_ARENA_CHUNK_BYTES = 64 * 1024,        /* what an arena asks the system for at once */
+    WR_ARENA_BYTES_MAX = 1024 * 1024 * 1024, /* one request, all of it */
+
+    /* transcript */
+    WR_SEGMENTS_MAX = 1024 * 1024, /* payloads of one request */
+
+    /* condense */
+    WR_SIGNALS_MAX = 1024 * 1024,   /* distinct signals of one text */
+    WR_SIGNAL_TEXT_BYTES_MAX = 256, /* of a signal; longer ones are compared by their front */
+    WR_OUTPUT_SNIFF_BYTES_MAX = 64 * 1024, /* of a text, where its kind is sought */
+
+    /* policy */
+    WR_METER_MEMO_COUNT = 16 * 1024, /* texts whose counts a meter remembers */
+    WR_STAGE_PARAMS_MAX = 8,         /* parameters of one stage */
+    WR_STAGE_TOOLS_MAX = 32,         /* tools one stage leaves alone */
+    WR_POLICY_STAGES_MAX = 12,       /* stages of one policy */
+    WR_FACT_RANGES_MAX = 8,          /* line ranges kept of one file in a summary */
+    WR_FACT_MESSAGES_MAX = 3,        /* messages of one failure */
+    WR_FACT_PLACES_MAX = 8,          /* files one failure names */
+    WR_FACT_STEPS_MAX = 5,           /* next steps */
+    WR_FACT_ITEMS_MAX = 256,         /* items of a plan */
+    WR_FACT_LINE_CHARS_MAX = 240,    /* a sentence or a message in a summary */
+    WR_FACT_COMMAND_CHARS_MAX = 120, /* a command line in a summary */
+    WR_FOLD_GAIN_TOKENS_MIN = 32,    /* a form that saves less is not taken */
+    WR_FOLD_INSERTS_MAX = 4096,      /* messages one fold puts in */
+
+    /* engine */
+    WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024, /* one request as it leaves */
+    WR_CACHE_MARKERS_MAX = 4,                /* the provider refuses a fifth */
+
+    /* tokens */
+    WR_TOKENS_PIECE_BYTES_MAX =
+        64 * 1024 * 1024,                    /* one piece of a streamed text, kept until it ends */
+    WR_TOKENS_TABLE_COUNT_MAX = 1024 * 1024, /* tokens of a table that a user names */
+    WR_TOKENS_TABLE_BYTES_MAX = 64 * 1024 * 1024, /* its file */
+    WR_TOKENS_TOKEN_BYTES_MAX = 4096,             /* one token of it */
+
+    /* models */
+    WR_MODELS_TEXT_BYTES_MAX = 4 * 1024 * 1024, /* a registry, read whole */
+    WR_MODELS_OVERRIDE_BYTES_MAX = 256 * 1024,  /* a user's YAML */
+    WR_MODELS_COUNT_MAX = 4096,                 /* models, families or aliases of one registry */
+    WR_MODELS_BYTES_MAX = 32 * 1024 * 1024,     /* memory of one registry */
+    WR_MODEL_NAME_BYTES_MAX = 256,              /* a name; what is longer is no name of ours */
+    WR_MODEL_TIERS_MAX = 4,                     /* price tiers of one model */
+    WR_MODEL_PATTERNS_MAX = 8,                  /* patterns of one family */
+    WR_MODEL_TOKENS_MAX = 1000 * 1000 * 1000,   /* a window, or one field of a usage */
+    WR_MODEL_PRICE_MAX = 1000 * 1000 * 1000,    /* micro-dollars a million tokens: 1,000 USD */
+    WR_WINDOW_TOKENS_MIN = 256, /* a smaller window in an error text is not believed */
+    WR_SERVER_BODY_BYTES_MAX = 4 * 1024 * 1024, /* what a local server says about itself */
+    WR_OVERFLOW_TEXT_BYTES_MAX = 8 * 1024,      /* of an error body, the part that is read */
+    WR_IMAGE_HEADER_BYTES_MAX = 1024 * 1024,    /* how far into an image its size is sought */
+    WR_CALIBRATION_MODELS_MAX = 64,             /* models calibrated at once; the oldest goes */
+    WR_CALIBRATION_TEXT_BYTES_MAX = 256 * 1024, /* a saved calibration */
+
+    /* transcript */
+    WR_SHELL_TEXT_BYTES_MAX = 1024 * 1024, /* a longer command line is one run, unread */
+    WR_SHELL_SCRIPTS_MAX = 4,              /* `sh -c` inside `sh -c` */
+    WR_SHELL_GROUPS_MAX = 64,              /* groups and substitutions inside one another */
+    WR_SHELL_TOKENS_MAX = 32 * 1024,       /* words and operators of one command line */
+    WR_SHELL_REDIRECTS_MAX = 16,           /* of one command */
+    WR_SHELL_HEREDOCS_MAX = 16,            /* begun on one line */
+    WR_SHELL_EFFECTS_MAX = 256,            /* of one command line */
+    WR_SHELL_RANGES_MAX = 16,              /* line ranges one command prints */
+    WR_PATH_PARTS_MAX = 64,                /* names in a path that are looked at */
+    WR_STALE_PARTS_MAX = 16,               /* and by which parts of it others are found */
+    WR_STALE_PATH_BYTES_MAX = 4096,        /* a longer path may be any file */
+    WR_TOOL_NAME_BYTES_MAX = 256,          /* a longer name is no tool of ours */
+    WR_TOOL_ARGUMENTS_BYTES_MAX = 16 * 1024 * 1024, /* of one call; larger ones give no handles */
+    WR_TOOL_PATHS_MAX = 256,                        /* files one call names */
+    WR_TOOL_RESULT_HEAD_BYTES = 4 * 1024,           /* of a result, where headers are sought */
+    WR_TOOL_RESULT_TAIL_BYTES = 4 * 1024,           /* and footers */
+    WR_TOOL_RESULT_CUT_BYTES_MAX = 1024 * 1024,     /* and the mark of a cut in the middle */
+
+    /* store */
+    WR_STORE_NAME_BYTES_MAX = 512,                  /* a tenant, a session, a model */
+    WR_STORE_MARK_BYTES_MAX = 4 * 1024,             /* a mark's value */
+    WR_STORE_PIN_BYTES_MAX = 64 * 1024,             /* a pin's value */
+    WR_STORE_ARTIFACT_BYTES_MAX = 64 * 1024 * 1024, /* one original: as large as a body */
+    WR_STORE_BATCH_COUNT_MAX = 1024 * 1024,         /* artifacts, marks or pins of one commit */
+    WR_STORE_BUSY_MS = 1000,                        /* a locked store is waited for, unless told */
+    WR_STORE_WAL_BYTES_MAX = 16 * 1024 * 1024, /* of the log that is kept between checkpoints */
+    WR_STORE_EXPIRED_COUNT_MAX = 1024 * 1024,  /* handles remembered as expired; the oldest go */
+    WR_STORE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* a store in memory, unless told */
+    WR_RECALL_RANGES_MAX = 64,                     /* line ranges of one recall */
+    WR_RECALL_PATTERN_BYTES_MAX = 4 * 1024,        /* a pattern */
+    WR_RECALL_CONTEXT_LINES_MAX = 1000,            /* lines shown around a match, each side */
+    WR_RECALL_STEPS_MAX = 500 * 1000 * 1000,       /* a search, all its lines together */
+    WR_RECALL_LINE_STEPS_MIN = 20 * 1000,          /* and what every line may take of it */
+    WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000,   /* at most */
+    WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024,  /* memory of one match */
+    WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,          /* a page for the tool */
+};
+
+#endif

@@ -1,0 +1,103 @@
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static void head_and_tail_count_characters(void **state)
+{
+    static const struct {
+        const char *behaviour, *text;
+        uint64_t chars_max;
+        const char *head, *tail;
+    } cases[] = {
+        {"a short text is whole", "abc", 5, "abc", "abc"},
+        {"exactly as long is whole", "abc", 3, "abc", "abc"},
+        {"a longer one is cut", "abcdef", 2, "ab", "ef"},
+        {"nothing of nothing", "", 2, "", ""},
+        {"none wanted", "abc", 0, "", ""},
+        {"a character of two bytes is one", "\xc3\xa4\xc3\xb6\xc3\xbc", 2, "\xc3\xa4\xc3\xb6",
+         "\xc3\xb6\xc3\xbc"},
+        {"as many characters as wanted, though more bytes", "\xc3\xa4\xc3\xb6", 2,
+         "\xc3\xa4\xc3\xb6", "\xc3\xa4\xc3\xb6"},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        weir_span text = wr_span_of(cases[i].text);
+        if (!wr_span_is(wr_text_head(text, cases[i].chars_max), cases[i].head) ||
+            !wr_span_is(wr_text_tail(text, cases[i].chars_max), cases[i].tail))
+            fail_msg("%s", cases[i].behaviour);
+    }
+}
+
+static void one_line(void **state)
+{
+    static const struct {
+        const char *behaviour, *text;
+        uint64_t chars_max;
+        const char *expected;
+    } cases[] = {
+        {"white space is one space, none at the ends", "\n a \t\n b\r\n", 100, "a b"},
+        {"nothing stays nothing", " \n ", 100, ""},
+        {"what does not fit is cut, and says so", "abc def", 5, "abc d ..."},
+        {"exactly fitting is whole", "abc def", 7, "abc def"},
+        {"space at the end needs no room", "abc def  ", 7, "abc def"},
+        {"a gap is not written for what is cut", "abc def", 3, "abc ..."},
+        {"characters are cut whole", "\xc3\xa4\xc3\xb6", 1, "\xc3\xa4 ..."},
+    };
+    (void)state;
+
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct wr_buf buf;
+        wr_buf_init(&buf, 1000);
+        wr_text_one_line_max(&buf, wr_span_of(cases[i].text), cases[i].chars_max);
+        if (!wr_span_is(wr_buf_view(&buf), cases[i].expected))
+            fail_msg("%s: \"%.*s\"", cases[i].behaviour, (int)buf.len, buf.bytes);
+        wr_buf_release(&buf);
+    }
+}
+
+static void indent_puts_the_prefix_before_every_line(void **state)
+{
+    struct wr_buf buf;
+    (void)state;
+    wr_buf_init(&buf, 1000);
+    wr_text_indent(&buf, WR_LIT("a\n\nb"), "- ");
+    assert_true(wr_span_is(wr_buf_view(&buf), "- a\n- \n- b\n"));
+    wr_buf_release(&buf);
+}
+
+static void keep_moves_the_text_into_the_arena(void **state)
+{
+    struct wr_arena arena;
+    struct wr_buf buf;
+    weir_span text;
+    (void)state;
+
+    wr_arena_init(&arena, 1 << 20);
+    wr_buf_init(&buf, 1000);
+    wr_buf_text(&buf, "abc");
+    assert_int_equal(wr_text_keep(&arena, &buf, &text), WEIR_OK);
+    assert_true(wr_span_is(text, "abc"));
+
+    wr_buf_init(&buf, 2);
+    wr_buf_text(&buf, "abc");
+    assert_int_equal(wr_text_keep(&arena, &buf, &text), WEIR_LIMIT);
+    wr_arena_release(&arena);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(head_and_tail_count_characters),
+        cmocka_unit_test(one_line),
+        cmocka_unit_test(indent_puts_the_prefix_before_every_line),
+        cmocka_unit_test(keep_moves_the_text_into_the_arena),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

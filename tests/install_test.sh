@@ -1,0 +1,98 @@
+#!/bin/bash
+# Installs into a folder of its own and uses what is there as a stranger would.
+set -u
+cd "$(dirname "$0")/.."
+BUILD=${BUILD:-build}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+prefix=$work/usr
+passed=0
+failed=0
+
+check()
+{
+    local behaviour=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "not so: $behaviour"
+        cat "$work/log"
+    fi
+}
+
+has_all_files()
+{
+    local file
+    for file in bin/weir lib/libweir.a lib/libweir.so lib/libweir.so.0 include/weir/status.h \
+        lib/pkgconfig/weir.pc share/doc/weir/LICENSE; do
+        [ -e "$1/$file" ] || { echo "missing: $file"; return 1; }
+    done
+    [ "$(readlink "$1/lib/libweir.so")" = libweir.so.0 ]
+}
+
+# The version node itself is listed as an absolute symbol.
+shows_only_its_own_symbols()
+{
+    local symbols
+    symbols=$(nm -D --defined-only "$prefix/lib/libweir.so" | awk '$3 != "WEIR_0" { print $3 }')
+    [ -n "$symbols" ] || { echo 'it shows nothing'; return 1; }
+    ! echo "$symbols" | grep -vE '^weir_[a-z0-9_]+@@WEIR_0$'
+}
+
+has_soname()
+{
+    readelf -d "$prefix/lib/libweir.so" | grep -F 'Library soname: [libweir.so.0]'
+}
+
+# A header must not lean on what was included before it.
+header_stands_alone()
+{
+    echo "#include <weir/$1>" | gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -xc -fsyntax-only \
+        "-I$prefix/include" -
+}
+
+build_example()
+{
+    gcc -std=c11 -Wall -Wextra -Werror "$1" -o "$work/example" $2
+}
+
+# The arguments of an example, if it has any, are in its row of examples/arguments.
+run_example()
+{
+    local arguments
+    arguments=$(sed -n "s/^$(basename "$1" .c): *//p" examples/arguments 2>/dev/null)
+    LD_LIBRARY_PATH=$prefix/lib "$work/example" $arguments </dev/null
+}
+
+# The make that runs us must not pass its flags on.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make="make --no-print-directory BUILD=$BUILD"
+check 'make install works' $make install PREFIX="$prefix"
+check 'it installs the program, both libraries, headers, pkg-config file' has_all_files "$prefix"
+check 'DESTDIR goes in front of the prefix' $make install PREFIX=/usr DESTDIR="$work/dest"
+check 'with DESTDIR it installs the same files' has_all_files "$work/dest/usr"
+check 'a pkg-config file made with DESTDIR does not name it' \
+    grep -qx 'prefix=/usr' "$work/dest/usr/lib/pkgconfig/weir.pc"
+check 'the shared library shows weir_* of version WEIR_0 only' shows_only_its_own_symbols
+check 'the shared library is named for its version' has_soname
+check 'the installed program runs' "$prefix/bin/weir" --help
+for header in "$prefix"/include/weir/*.h; do
+    header=$(basename "$header")
+    check "weir/$header can be included alone" header_stands_alone "$header"
+done
+
+export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+check 'pkg-config knows weir' pkg-config --exists --print-errors weir
+shared=$(pkg-config --cflags --libs weir)
+static="$(pkg-config --cflags weir) $prefix/lib/libweir.a $(pkg-config --static --libs weir)"
+for example in examples/*.c; do
+    [ -e "$example" ] || continue
+    check "$example builds with the shared library" build_example "$example" "$shared"
+    check "$example runs" run_example "$example"
+    check "$example builds with the static library" build_example "$example" "$static"
+    check "$example runs, static" run_example "$example"
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

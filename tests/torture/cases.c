@@ -1,0 +1,355 @@
+/* What is tortured. To add a case: a function of few lines, and a row in the table at the end. */
+#include "tests/torture/torture.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/project.h"
+#include "json/json.h"
+#include "json/splice.h"
+#include "json/write.h"
+#include "weir/weir.h"
+#include "wire/wire.h"
+
+static const char BODY[] =
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"caf\\u00e9 \\ud83d\\ude00\"},"
+    "{\"role\":\"tool\",\"content\":\"one\\ntwo\",\"n\":[1,2,[3]]}]}";
+
+static weir_status tell_buf(const struct wr_buf *buf)
+{
+    weir_status status = wr_buf_status(buf);
+    if (status == WEIR_OK)
+        torture_tell(wr_buf_view(buf));
+    return status;
+}
+
+static weir_status buf_grows(void)
+{
+    struct wr_buf buf;
+    wr_buf_init(&buf, 1 << 16);
+    for (int i = 0; i < 2000; i++)
+        wr_buf_printf(&buf, "%d,", i);
+    weir_status status = tell_buf(&buf);
+    wr_buf_release(&buf);
+    return status;
+}
+
+static weir_status buf_keeps_its_first_bytes(void)
+{
+    struct wr_buf buf;
+    wr_buf_init(&buf, 1 << 16);
+    wr_buf_text(&buf, "first");
+    weir_status status = wr_buf_status(&buf);
+    if (status == WEIR_OK) {
+        wr_buf_reserve(&buf, 1 << 15);
+        if (!wr_span_is(wr_buf_view(&buf), "first"))
+            status = WEIR_INVALID;
+        else
+            status = tell_buf(&buf);
+    }
+    wr_buf_release(&buf);
+    return status;
+}
+
+static weir_status arena_gives_many_pieces(void)
+{
+    struct wr_arena arena;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    for (size_t bytes = 1; bytes < 4 * WR_ARENA_CHUNK_BYTES; bytes *= 3) {
+        char *piece = wr_arena_zalloc(&arena, bytes);
+        if (!piece)
+            break;
+        piece = wr_arena_grow(&arena, piece, bytes, bytes * 2);
+        if (!piece)
+            break;
+        memset(piece, 'x', bytes * 2);
+    }
+    weir_status status = wr_arena_status(&arena);
+    if (status == WEIR_OK)
+        torture_tell(WR_LIT("all given"));
+    wr_arena_release(&arena);
+    return status;
+}
+
+/* A job on BODY, parsed; it tells what came out. */
+typedef weir_status doc_fn(const struct wr_json *doc, struct wr_arena *arena);
+
+static weir_status with_doc(doc_fn *job, enum wr_json_path path)
+{
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_json_options options = {.path = path};
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status = wr_json_parse(&doc, &arena, wr_span_of(BODY), &options, NULL);
+    if (status == WEIR_OK)
+        status = job(&doc, &arena);
+    wr_arena_release(&arena);
+    return status;
+}
+
+static weir_status tell_nodes(const struct wr_json *doc, struct wr_arena *arena)
+{
+    (void)arena;
+    for (wr_json_id id = 0; id < doc->nodes_count; id++)
+        torture_tell(wr_json_raw(doc, id));
+    return WEIR_OK;
+}
+
+static weir_status tell_text(const struct wr_json *doc, struct wr_arena *arena)
+{
+    wr_json_id messages = wr_json_find(doc, 0, "messages");
+    wr_json_id content = wr_json_find(doc, wr_json_first(doc, messages), "content");
+    weir_span text = wr_json_text(doc, arena, content);
+    if (!text.ptr)
+        return wr_arena_status(arena);
+    torture_tell(text);
+    return WEIR_OK;
+}
+
+static weir_status splice_all_ways(const struct wr_json *doc, struct wr_arena *arena)
+{
+    wr_json_id messages = wr_json_find(doc, 0, "messages");
+    wr_json_id first = wr_json_first(doc, messages);
+    wr_json_id second = wr_json_next(doc, messages, first);
+    wr_json_id numbers = wr_json_find(doc, second, "n");
+    struct wr_splice splice;
+    struct wr_buf out;
+
+    wr_buf_init(&out, 1 << 16);
+    wr_splice_init(&splice, doc, arena);
+    wr_splice_set_text(&splice, wr_json_find(doc, first, "content"), WR_LIT("new \"text\"\n"));
+    wr_splice_remove(&splice, numbers, wr_json_first(doc, numbers));
+    wr_splice_insert(&splice, messages, second, WR_LIT("{\"role\":\"user\",\"content\":\"x\"}"));
+    wr_splice_insert(&splice, second, WR_JSON_NONE, WR_LIT("\"more\":true"));
+    weir_status status = wr_splice_apply(&splice, &out, NULL);
+    if (status == WEIR_OK)
+        status = tell_buf(&out);
+    wr_buf_release(&out);
+    return status;
+}
+
+static weir_status parse_scalar(void)
+{
+    return with_doc(tell_nodes, WR_JSON_PATH_SCALAR);
+}
+
+static weir_status parse_best(void)
+{
+    return with_doc(tell_nodes, WR_JSON_PATH_BEST);
+}
+
+static weir_status text_is_unescaped(void)
+{
+    return with_doc(tell_text, WR_JSON_PATH_BEST);
+}
+
+static weir_status splice_applies(void)
+{
+    return with_doc(splice_all_ways, WR_JSON_PATH_BEST);
+}
+
+static weir_status escape_appends(void)
+{
+    struct wr_buf buf;
+    wr_buf_init(&buf, 1 << 20);
+    for (int i = 0; i < 500; i++)
+        wr_json_escape(&buf, WR_LIT("\"quoted\"\tand\nbroken \xc3\xa9"));
+    weir_status status = tell_buf(&buf);
+    wr_buf_release(&buf);
+    return status;
+}
+
+static weir_status writer_writes(void)
+{
+    struct wr_buf buf;
+    struct wr_json_writer writer;
+    wr_buf_init(&buf, 1 << 20);
+    wr_json_write_init(&writer, &buf);
+    wr_json_write_array(&writer);
+    for (int i = 0; i < 500; i++)
+        wr_json_write_text(&writer, WR_LIT("item\n"));
+    wr_json_write_array_end(&writer);
+    weir_status status = tell_buf(&buf);
+    wr_buf_release(&buf);
+    return status;
+}
+
+/* ---- requests: of each dialect a user's words, a model output with a call, its result, more words ---- */
+
+struct request_case {
+    const char *dialect, *body, *insert;
+    uint32_t user, result, last; /* segments */
+};
+
+static const struct request_case chat = {
+    "chat",
+    "{\"tools\":[{\"type\":\"function\"}],\"messages\":[{\"role\":\"user\",\"content\":\"u\\u00e9\"},"
+    "{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[{\"id\":\"c\\u0031\",\"function\":"
+    "{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"make a.o\\\"}\"}}]},"
+    "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a.c:1:2: error: no\\n\"},"
+    "{\"type\":\"text\",\"text\":\"words and more words behind it\"}]},"
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\",\"text\":\"w\","
+    "\"cache_control\":{}}]}]}",
+    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+
+static const struct request_case responses = {
+    "responses",
+    "{\"instructions\":\"i\",\"input\":[{\"role\":\"user\",\"content\":\"u\"},{\"type\":\"reasoning\","
+    "\"id\":\"rs\"},{\"type\":\"function_call\",\"call_id\":\"c\",\"namespace\":\"fs\",\"name\":\"read\","
+    "\"arguments\":\"{\\\"path\\\":\\\"a.c\\\"}\"},"
+    "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"a.c:1:2: error: no\\nwords and more of them\"},"
+    "{\"role\":\"user\",\"content\":\"v\"},{\"role\":\"user\",\"content\":\"w\"}]}",
+    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+
+static const struct request_case messages = {
+    "messages",
+    "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":["
+    "{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"g\"},{\"type\":\"tool_use\",\"id\":\"c\","
+    "\"name\":\"Read\",\"input\":{\"file_path\":\"a.c\"}}]},{\"role\":\"user\",\"content\":["
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":\"a.c:1:2: error: no\\nwords and more of them\"},"
+    "{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\",\"text\":\"w\",\"cache_control\":{}}]}]}",
+    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+
+/* A condensed result, edited and dropped words, a message that comes in. */
+static weir_status plan_changes(struct wr_plan *plan, const struct request_case *given)
+{
+    const struct wr_transcript *t = plan->transcript;
+    struct wr_change result = {.segment = given->result,
+                               .form = WR_FORM_CONDENSED,
+                               .text = WR_LIT("a.c:1:2: error: no"),
+                               .refers_to = WR_SEGMENT_NONE};
+    struct wr_change words = {.segment = given->user,
+                              .form = WR_FORM_EDITED,
+                              .text = WR_LIT("other \"words\""),
+                              .refers_to = WR_SEGMENT_NONE};
+    weir_status status = wr_plan_set(plan, &result, NULL);
+    if (!status)
+        status = wr_plan_set(plan, &words, NULL);
+    if (!status)
+        status = wr_plan_drop(plan, given->last, NULL);
+    if (!status)
+        status = wr_plan_insert(plan, wr_json_first(t->doc, t->list), wr_span_of(given->insert), NULL);
+    return status;
+}
+
+static weir_status project_one(const struct request_case *given, struct wr_arena *arena, struct wr_buf *out)
+{
+    struct wr_wire_options options = {.dialect = given->dialect};
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_plan plan;
+    struct wr_projection projection;
+
+    weir_status status = wr_json_parse(&doc, arena, wr_span_of(given->body), NULL, NULL);
+    if (!status)
+        status = wr_wire_read(&transcript, arena, &doc, &options, NULL);
+    if (!status)
+        status = wr_plan_init(&plan, arena, &transcript);
+    if (!status)
+        status = plan_changes(&plan, given);
+    if (!status)
+        status = wr_project_apply(&plan, arena, out, &projection, NULL);
+    if (status)
+        return status;
+    if (projection.first.found) /* all of it stands, or it is not this that was tested */
+        return WEIR_INVALID;
+    torture_tell(projection.body);
+    return WEIR_OK;
+}
+
+static weir_status project(const struct request_case *given)
+{
+    struct wr_arena arena;
+    struct wr_buf out;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&out, 1 << 16);
+    weir_status status = project_one(given, &arena, &out);
+    wr_buf_release(&out);
+    wr_arena_release(&arena);
+    return status;
+}
+
+/* The same by the public interface, written twice. */
+static weir_status write_request(struct weir_request *request, const struct request_case *given)
+{
+    struct weir_write_report report;
+    weir_span first, second, text;
+    weir_status status = weir_request_edit(request, given->user, WR_LIT("other \"words\""), NULL);
+    if (!status)
+        status = weir_request_write(request, &first, &report, NULL);
+    if (!status)
+        status = weir_request_drop(request, given->result, NULL);
+    if (!status)
+        status = weir_request_text(request, given->result, &text);
+    if (!status)
+        status = weir_request_write(request, &second, &report, NULL);
+    if (status)
+        return status;
+    torture_tell(first);
+    torture_tell(text);
+    torture_tell(second);
+    return report.first_reason ? WEIR_INVALID : WEIR_OK;
+}
+
+static weir_status use_request(const struct request_case *given)
+{
+    struct weir_request_options options = {.dialect = given->dialect};
+    struct weir_request *request;
+    weir_status status = weir_request_new(wr_span_of(given->body), &options, &request, NULL);
+    if (!status)
+        status = write_request(request, given);
+    weir_request_free(request);
+    return status;
+}
+
+static weir_status project_chat(void)
+{
+    return project(&chat);
+}
+
+static weir_status project_responses(void)
+{
+    return project(&responses);
+}
+
+static weir_status project_messages(void)
+{
+    return project(&messages);
+}
+
+static weir_status use_chat(void)
+{
+    return use_request(&chat);
+}
+
+static weir_status use_responses(void)
+{
+    return use_request(&responses);
+}
+
+static weir_status use_messages(void)
+{
+    return use_request(&messages);
+}
+
+const struct torture_case torture_cases[] = {
+    {"a buffer grows", buf_grows, false},
+    {"a buffer that cannot grow keeps what it held", buf_keeps_its_first_bytes, false},
+    {"an arena gives pieces of many sizes", arena_gives_many_pieces, false},
+    {"a document is parsed by the scalar scanner", parse_scalar, false},
+    {"a document is parsed by the best scanner", parse_best, false},
+    {"a string is unescaped", text_is_unescaped, false},
+    {"edits of all kinds are spliced", splice_applies, false},
+    {"text is escaped", escape_appends, false},
+    {"the writer writes an array", writer_writes, false},
+    {"a chat request is read, planned, applied and validated", project_chat, false},
+    {"a responses request is read, planned, applied and validated", project_responses, false},
+    {"a messages request is read, planned, applied and validated", project_messages, false},
+    {"a chat request is used by the public interface", use_chat, false},
+    {"a responses request is used by the public interface", use_responses, false},
+    {"a messages request is used by the public interface", use_messages, false},
+    {0},
+};
