@@ -1,0 +1,42 @@
+/* scan.h -- finding the end of a JSON string, the loop where the reader spends its time.
+ *
+ * A scanner starts behind the opening quote and stops at the closing one or at the first byte that
+ * may not stand in a string. All scanners agree, byte for byte, on where they stop and why; the
+ * tests run every one the machine has against the scalar one.
+ */
+#ifndef WR_JSON_SCAN_H
+#define WR_JSON_SCAN_H
+
+#include <stdbool.h>
+
+#include "weir/span.h"
+
+enum wr_scan_end {
+    WR_SCAN_QUOTE,      /* `at` is the closing quote */
+    WR_SCAN_CONTROL,    /* `at` is a byte below 0x20 */
+    WR_SCAN_BAD_ESCAPE, /* `at` is the backslash of an escape that JSON does not have */
+    WR_SCAN_BAD_UTF8,   /* `at` is the first byte of a sequence that is not UTF-8 */
+    WR_SCAN_OPEN,       /* the text ended first; `at` is its length */
+};
+
+struct wr_scan {
+    size_t at;
+    enum wr_scan_end end;
+    bool escaped; /* a backslash was seen */
+    bool ascii;   /* no byte above 0x7F was seen */
+};
+
+static inline bool wr_scan_is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+typedef void wr_scan_fn(struct wr_scan *scan, weir_span text, size_t from);
+
+wr_scan_fn wr_scan_scalar;
+
+#if defined(__x86_64__)
+wr_scan_fn wr_scan_avx2; /* call only where the machine has AVX2 */
+#endif
+
+#endif

@@ -1,0 +1,147 @@
+#include "json/write.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "json/json.h"
+
+void wr_json_write_init(struct wr_json_writer *writer, struct wr_buf *out)
+{
+    *writer = (struct wr_json_writer){.out = out};
+}
+
+static void write_newline(struct wr_json_writer *w)
+{
+    if (w->newline_due)
+        wr_buf_byte(w->out, '\n');
+    w->newline_due = false;
+}
+
+/* What must stand between the last item and this one. */
+static void before_item(struct wr_json_writer *w, bool is_key)
+{
+    if (!w->depth)
+        return;
+    uint32_t level = w->depth - 1;
+    if (w->after_key) {
+        WR_ASSERT(!is_key);
+        w->after_key = false;
+        return;
+    }
+    WR_ASSERT(w->in_object[level] == is_key);
+    if (w->has_items[level])
+        wr_buf_byte(w->out, ',');
+    w->has_items[level] = true;
+    write_newline(w);
+}
+
+static void open_level(struct wr_json_writer *w, bool is_object)
+{
+    WR_ASSERT(w->depth < WR_JSON_WRITE_DEPTH_MAX);
+    before_item(w, false);
+    wr_buf_byte(w->out, is_object ? '{' : '[');
+    w->in_object[w->depth] = is_object;
+    w->has_items[w->depth] = false;
+    w->depth++;
+}
+
+static void close_level(struct wr_json_writer *w, bool is_object)
+{
+    WR_ASSERT(w->depth > 0 && w->in_object[w->depth - 1] == is_object && !w->after_key);
+    w->depth--;
+    write_newline(w);
+    wr_buf_byte(w->out, is_object ? '}' : ']');
+}
+
+void wr_json_write_object(struct wr_json_writer *writer)
+{
+    open_level(writer, true);
+}
+
+void wr_json_write_object_end(struct wr_json_writer *writer)
+{
+    close_level(writer, true);
+}
+
+void wr_json_write_array(struct wr_json_writer *writer)
+{
+    open_level(writer, false);
+}
+
+void wr_json_write_array_end(struct wr_json_writer *writer)
+{
+    close_level(writer, false);
+}
+
+static void append_quoted(struct wr_buf *out, weir_span text)
+{
+    wr_buf_byte(out, '"');
+    wr_json_escape(out, text);
+    wr_buf_byte(out, '"');
+}
+
+void wr_json_write_key(struct wr_json_writer *writer, const char *key)
+{
+    before_item(writer, true);
+    append_quoted(writer->out, (weir_span){key, strlen(key)});
+    wr_buf_byte(writer->out, ':');
+    writer->after_key = true;
+}
+
+void wr_json_write_text(struct wr_json_writer *writer, weir_span text)
+{
+    before_item(writer, false);
+    append_quoted(writer->out, text);
+}
+
+void wr_json_write_i64(struct wr_json_writer *writer, int64_t number)
+{
+    before_item(writer, false);
+    wr_buf_printf(writer->out, "%lld", (long long)number);
+}
+
+void wr_json_write_bool(struct wr_json_writer *writer, bool value)
+{
+    before_item(writer, false);
+    wr_buf_text(writer->out, value ? "true" : "false");
+}
+
+void wr_json_write_null(struct wr_json_writer *writer)
+{
+    before_item(writer, false);
+    wr_buf_text(writer->out, "null");
+}
+
+void wr_json_write_raw(struct wr_json_writer *writer, weir_span json)
+{
+    before_item(writer, false);
+    wr_buf_append(writer->out, json);
+}
+
+void wr_json_write_fixed(struct wr_json_writer *writer, double number, int decimals)
+{
+    int64_t scale = 1;
+    WR_ASSERT(decimals >= 0 && decimals <= 9);
+    for (int i = 0; i < decimals; i++)
+        scale *= 10;
+    /* By integers, so that no locale chooses the decimal point. */
+    double scaled = number * (double)scale;
+    if (!(scaled > -1e18 && scaled < 1e18)) {
+        wr_json_write_null(writer);
+        return;
+    }
+    int64_t units = (int64_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+    int64_t magnitude = units < 0 ? -units : units;
+
+    before_item(writer, false);
+    wr_buf_printf(writer->out, "%s%lld", units < 0 ? "-" : "", (long long)(magnitude / scale));
+    if (decimals)
+        wr_buf_printf(writer->out, ".%0*lld", decimals, (long long)(magnitude % scale));
+}
+
+void wr_json_write_newline(struct wr_json_writer *writer)
+{
+    writer->newline_due = true;
+    if (!writer->depth)
+        write_newline(writer);
+}
