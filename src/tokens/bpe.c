@@ -1,0 +1,349 @@
+#include "tokens/bpe.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/span.h"
+#include "tokens/bpe_merge.h"
+#include "tokens/bpe_table.h"
+#include "tokens/bpe_walk.h"
+#include "tokens/embedded.h"
+
+/* Most pieces of a text have been there before, and the tables of an encoding are larger than the
+ * caches near the processor. So the counts of the latest short pieces are kept where they are
+ * close. A slot is found by a hash of the piece and holds all of it; what it forgets is only
+ * counted again. */
+enum {
+    MEMO_SLOTS_BITS = 13,
+    MEMO_PIECE_BYTES_MAX = 14,
+    TABLE_HEAD_BYTES = 16,
+};
+
+struct memo_slot {
+    uint64_t head; /* the first 8 bytes */
+    uint64_t tail; /* 6 more bytes, the length in the next byte, the tokens in the highest */
+};
+
+struct wr_bpe_scratch {
+    const struct wr_bpe *bpe; /* borrowed */
+    struct wr_bpe_stack stack;
+    struct memo_slot memo[1 << MEMO_SLOTS_BITS];
+};
+
+static const char *const encoding_names[] = {
+#define ENCODING_NAME(name, text) text,
+    WR_BPE_ENCODING_MAP(ENCODING_NAME)
+#undef ENCODING_NAME
+};
+
+const char *wr_bpe_encoding_name(enum wr_bpe_encoding encoding)
+{
+    WR_ASSERT(encoding < WR_BPE_ENCODINGS_COUNT);
+    return encoding_names[encoding];
+}
+
+bool wr_bpe_encoding_find(weir_span name, enum wr_bpe_encoding *encoding)
+{
+    for (int i = 0; i < WR_BPE_ENCODINGS_COUNT; i++) {
+        if (wr_span_is(name, encoding_names[i])) {
+            *encoding = (enum wr_bpe_encoding)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The numbers of `width` bits, lowest bit first, that follow the head of a table; see
+ * tools/make-bpe-table. */
+struct bit_reader {
+    const uint8_t *at;
+    uint64_t bits;
+    unsigned filled, width;
+};
+
+static uint32_t bit_reader_next(struct bit_reader *reader)
+{
+    while (reader->filled < reader->width) {
+        reader->bits |= (uint64_t)*reader->at++ << reader->filled;
+        reader->filled += 8;
+    }
+    uint32_t number = (uint32_t)(reader->bits & ((UINT64_C(1) << reader->width) - 1));
+    reader->bits >>= reader->width;
+    reader->filled -= reader->width;
+    return number;
+}
+
+static weir_status table_read(struct wr_bpe **bpe, weir_span table, struct weir_err *err)
+{
+    const uint8_t *head = (const uint8_t *)table.ptr, *singles = head + TABLE_HEAD_BYTES;
+
+    WR_ASSERT(table.len > TABLE_HEAD_BYTES + WR_BPE_SINGLE_BYTES && !memcmp(head, "WEIRBPE1", 8));
+    uint32_t tokens_count = (uint32_t)wr_bpe_load(head + 8, 4);
+    weir_status status =
+        wr_bpe_table_new(bpe, tokens_count, (size_t)wr_bpe_load(head + 12, 4), err);
+    if (status)
+        return status;
+
+    struct bit_reader reader = {singles + WR_BPE_SINGLE_BYTES, 0, 0,
+                                32u - (unsigned)__builtin_clz(tokens_count - 1)};
+    for (uint32_t rank = 0; rank < WR_BPE_SINGLE_BYTES; rank++)
+        wr_bpe_table_add(*bpe, (weir_span){(const char *)singles + rank, 1},
+                         (struct wr_bpe_split){0});
+    for (uint32_t rank = WR_BPE_SINGLE_BYTES; rank < tokens_count; rank++) {
+        uint32_t left = bit_reader_next(&reader), right = bit_reader_next(&reader);
+        WR_ASSERT(left < rank && right < rank);
+        wr_bpe_table_add_merged(*bpe, (struct wr_bpe_split){left, right});
+    }
+    return WEIR_OK;
+}
+
+weir_status wr_bpe_new(struct wr_bpe **out, enum wr_bpe_encoding encoding, struct weir_err *err)
+{
+    bool o200k = encoding == WR_BPE_O200K_BASE;
+    struct wr_bpe *bpe = NULL;
+    weir_status status =
+        table_read(&bpe, o200k ? wr_embedded_o200k_base() : wr_embedded_cl100k_base(), err);
+    if (status) {
+        wr_bpe_free(bpe);
+        return status;
+    }
+    bpe->pretoken = o200k ? wr_pretoken_o200k : wr_pretoken_cl100k;
+    bpe->whole_pieces = true;
+    bpe->names_max = bpe->tokens_count;
+    *out = bpe;
+    return WEIR_OK;
+}
+
+uint32_t wr_bpe_tokens_count(const struct wr_bpe *bpe)
+{
+    return bpe->tokens_count;
+}
+
+weir_status wr_bpe_scratch_new(struct wr_bpe_scratch **out, const struct wr_bpe *bpe)
+{
+    struct wr_bpe_scratch *scratch = calloc(1, sizeof *scratch);
+    if (!scratch)
+        return WEIR_NOMEM;
+    scratch->bpe = bpe;
+    *out = scratch;
+    return WEIR_OK;
+}
+
+void wr_bpe_scratch_free(struct wr_bpe_scratch *scratch)
+{
+    if (!scratch)
+        return;
+    wr_bpe_stack_release(&scratch->stack);
+    free(scratch);
+}
+
+const struct wr_bpe *wr_bpe_scratch_encoding(const struct wr_bpe_scratch *scratch)
+{
+    return scratch->bpe;
+}
+
+/* The token that all of the piece is, or NO_RANK. */
+static inline uint32_t find_piece(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
+                                  const uint8_t *end)
+{
+    if (len > bpe->token_bytes_max)
+        return WR_BPE_NO_RANK;
+    uint32_t rank = wr_bpe_find_key(bpe, at, len, wr_bpe_key(at, len, end));
+    if (rank & WR_BPE_UNREACHABLE)
+        return bpe->whole_pieces && rank != WR_BPE_NO_RANK ? rank & ~WR_BPE_UNREACHABLE
+                                                           : WR_BPE_NO_RANK;
+    return rank;
+}
+
+static weir_status count_piece(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
+                               const uint8_t *end, size_t *tokens)
+{
+    *tokens = 1;
+    if (find_piece(scratch->bpe, at, len, end) != WR_BPE_NO_RANK)
+        return WEIR_OK;
+    return wr_bpe_merge(scratch->bpe, &scratch->stack, at, at + len, end, tokens);
+}
+
+/* The piece as a slot would hold it, its tokens left open. */
+static inline struct memo_slot memo_key(const uint8_t *at, size_t len, const uint8_t *end)
+{
+    uint64_t head = wr_bpe_load_within(at, len < 8 ? len : 8, end);
+    uint64_t tail = len > 8 ? wr_bpe_load_within(at + 8, len - 8, end) : 0;
+    return (struct memo_slot){head, tail | (uint64_t)len << 48};
+}
+
+static inline weir_status count_short(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
+                                      const uint8_t *end, size_t *tokens)
+{
+    struct memo_slot key = memo_key(at, len, end);
+    uint64_t product = (key.head ^ (key.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_MIX;
+    struct memo_slot *slot = &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
+
+    if (slot->head == key.head && !((slot->tail ^ key.tail) << 8)) {
+        *tokens = slot->tail >> 56;
+        return WEIR_OK;
+    }
+    weir_status status = count_piece(scratch, at, len, end, tokens);
+    if (!status)
+        *slot = (struct memo_slot){key.head, key.tail | (uint64_t)*tokens << 56};
+    return status;
+}
+
+weir_status wr_bpe_walk(struct wr_bpe_scratch *scratch, const uint8_t *end,
+                        struct wr_bpe_walk *walk)
+{
+    const struct wr_bpe *bpe = scratch->bpe;
+    const uint8_t *at = walk->at, *seen = walk->seen;
+    const uint8_t *stop_at = walk->stop_at ? walk->stop_at : end;
+    size_t tokens = walk->tokens;
+    weir_status status = WEIR_OK;
+
+    while (at < stop_at && tokens <= walk->tokens_max) {
+        struct wr_piece piece = bpe->pretoken(at, end);
+        if (walk->closed_only && wr_piece_is_open(piece, end))
+            break;
+        size_t len = (size_t)(piece.end - at), piece_tokens;
+        status = len <= MEMO_PIECE_BYTES_MAX ? count_short(scratch, at, len, end, &piece_tokens)
+                                             : count_piece(scratch, at, len, end, &piece_tokens);
+        if (status)
+            break;
+        tokens += piece_tokens;
+        seen = piece.seen > seen ? piece.seen : seen;
+        at = piece.end;
+    }
+    walk->at = at;
+    walk->seen = seen;
+    walk->tokens = tokens;
+    return status;
+}
+
+static struct wr_bpe_walk walk_from(weir_span text, struct wr_bpe_mark mark)
+{
+    const uint8_t *at = text.len ? (const uint8_t *)text.ptr + mark.bytes : NULL;
+    return (struct wr_bpe_walk){
+        .at = at, .seen = at, .tokens = mark.tokens, .tokens_max = SIZE_MAX};
+}
+
+static const uint8_t *end_of(weir_span text)
+{
+    return text.len ? (const uint8_t *)text.ptr + text.len : NULL;
+}
+
+weir_status wr_bpe_count_max(struct wr_bpe_scratch *scratch, weir_span text, size_t tokens_max,
+                             size_t *tokens)
+{
+    struct wr_bpe_walk walk = walk_from(text, (struct wr_bpe_mark){0, 0});
+    walk.tokens_max = tokens_max;
+    weir_status status = wr_bpe_walk(scratch, end_of(text), &walk);
+    *tokens = walk.tokens;
+    return status;
+}
+
+weir_status wr_bpe_count(struct wr_bpe_scratch *scratch, weir_span text, size_t *tokens)
+{
+    return wr_bpe_count_max(scratch, text, SIZE_MAX, tokens);
+}
+
+weir_status wr_bpe_mark_move(struct wr_bpe_scratch *scratch, weir_span text,
+                             struct wr_bpe_mark *mark)
+{
+    WR_ASSERT(mark->bytes <= text.len);
+    struct wr_bpe_walk walk = walk_from(text, *mark);
+    walk.closed_only = true;
+    weir_status status = wr_bpe_walk(scratch, end_of(text), &walk);
+    if (text.len)
+        *mark = (struct wr_bpe_mark){(size_t)(walk.at - (const uint8_t *)text.ptr), walk.tokens};
+    return status;
+}
+
+weir_status wr_bpe_count_grown(struct wr_bpe_scratch *scratch, weir_span text,
+                               struct wr_bpe_mark *mark, size_t *tokens)
+{
+    weir_status status = wr_bpe_mark_move(scratch, text, mark);
+    if (status)
+        return status;
+    struct wr_bpe_walk walk = walk_from(text, *mark);
+    status = wr_bpe_walk(scratch, end_of(text), &walk);
+    *tokens = walk.tokens;
+    return status;
+}
+
+static uint32_t name_of(const struct wr_bpe *bpe, uint32_t rank)
+{
+    return bpe->names ? bpe->names[rank] : rank;
+}
+
+/* Makes room for `more` ids. */
+static weir_status ids_reserve(struct wr_arena *arena, struct wr_bpe_ids *ids, size_t *held,
+                               size_t more)
+{
+    if (*held - ids->count >= more)
+        return WEIR_OK;
+    size_t want = *held * 2 > ids->count + more ? *held * 2 : ids->count + more + 64;
+    uint32_t *grown =
+        wr_arena_grow(arena, ids->ids, *held * sizeof *ids->ids, want * sizeof *ids->ids);
+    if (!grown)
+        return wr_arena_status(arena);
+    ids->ids = grown;
+    *held = want;
+    return WEIR_OK;
+}
+
+weir_status wr_bpe_encode(struct wr_bpe_scratch *scratch, struct wr_arena *arena, weir_span text,
+                          struct wr_bpe_ids *ids)
+{
+    const struct wr_bpe *bpe = scratch->bpe;
+    const uint8_t *at = (const uint8_t *)text.ptr, *end = text.len ? at + text.len : at;
+    size_t held = 0;
+    weir_status status = WEIR_OK;
+
+    *ids = (struct wr_bpe_ids){NULL, 0};
+    while (at < end && !status) {
+        struct wr_piece piece = bpe->pretoken(at, end);
+        uint32_t whole = find_piece(bpe, at, (size_t)(piece.end - at), end);
+        const uint32_t *ranks = &whole;
+        size_t count = 1;
+        if (whole == WR_BPE_NO_RANK) {
+            status = wr_bpe_merge(bpe, &scratch->stack, at, piece.end, end, &count);
+            ranks = scratch->stack.ranks;
+        }
+        if (!status)
+            status = ids_reserve(arena, ids, &held, count);
+        for (size_t i = 0; i < count && !status; i++)
+            ids->ids[ids->count++] = name_of(bpe, ranks[i]);
+        at = piece.end;
+    }
+    return status;
+}
+
+weir_span wr_bpe_token_text(const struct wr_bpe *bpe, uint32_t id)
+{
+    uint32_t rank = WR_BPE_NO_RANK;
+    if (id < bpe->names_max)
+        rank = bpe->ranks ? bpe->ranks[id] : id;
+    if (rank == WR_BPE_NO_RANK)
+        return (weir_span){NULL, 0};
+    return (weir_span){(const char *)bpe->bytes + bpe->starts[rank], wr_bpe_token_bytes(bpe, rank)};
+}
+
+weir_status wr_bpe_decode(const struct wr_bpe *bpe, struct wr_arena *arena,
+                          const struct wr_bpe_ids *ids, weir_span *text, struct weir_err *err)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < ids->count; i++) {
+        weir_span token = wr_bpe_token_text(bpe, ids->ids[i]);
+        if (!token.ptr)
+            return wr_fail(err, WEIR_INVALID, i, "there is no token %u", ids->ids[i]);
+        bytes += token.len;
+    }
+    char *out = wr_arena_alloc(arena, bytes);
+    if (!out)
+        return wr_fail(err, wr_arena_status(arena), 0, "no room for %zu bytes of text", bytes);
+    *text = (weir_span){out, bytes};
+    for (size_t i = 0; i < ids->count; i++) {
+        weir_span token = wr_bpe_token_text(bpe, ids->ids[i]);
+        memcpy(out, token.ptr, token.len);
+        out += token.len;
+    }
+    return WEIR_OK;
+}
