@@ -1,0 +1,78 @@
+/* calibrate.h -- learning from a provider's `usage` how far our totals are off, for each model.
+ *
+ * 1. What is learnt serves reports, and the pins of sessions that begin later. It is never used
+ * inside a running fold: a projection must not change because a number was learnt meanwhile (law
+ * L3).
+ * 2. Robust and bounded. A sample is the ratio of the provider's count to ours, in basis points.
+ * Samples of small requests (under 512 tokens) and ratios outside 0.25 to 4 are dropped as
+ * mistakes; the factor is the median of the last nine, within 0.5 to 2; under three samples it
+ * is 1.
+ * 3. The state is explicit, has a fixed size, and can be written and read back: same samples in the
+ * same order give the same bytes.
+ */
+#ifndef WR_MODELS_CALIBRATE_H
+#define WR_MODELS_CALIBRATE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+
+enum {
+    WR_CALIBRATION_SAMPLES_MAX = 9,
+    WR_CALIBRATION_SAMPLES_MIN = 3,
+    WR_CALIBRATION_TOKENS_MIN = 512,
+    WR_CALIBRATION_RATIO_BP_MIN = 2500, /* of a sample that is believed */
+    WR_CALIBRATION_RATIO_BP_MAX = 40000,
+    WR_CALIBRATION_FACTOR_BP_MIN = 5000,
+    WR_CALIBRATION_FACTOR_BP_MAX = 20000,
+};
+
+struct wr_calibration_entry {
+    char id[WR_MODEL_NAME_BYTES_MAX]; /* a canonical id: wr_models_lookup() */
+    uint32_t id_len;
+    uint32_t ratios_bp[WR_CALIBRATION_SAMPLES_MAX]; /* oldest first */
+    uint32_t ratios_count;
+};
+
+struct wr_calibration { /* entries in the order of their latest sample, oldest first */
+    struct wr_calibration_entry entries[WR_CALIBRATION_MODELS_MAX];
+    uint32_t entries_count;
+};
+
+void wr_calibration_init(struct wr_calibration *calibration);
+
+/* `counted_tokens` is our uncalibrated total, `usage_tokens` the provider's of the same request
+ * (cached tokens included). False: the sample was dropped. */
+bool wr_calibration_add(struct wr_calibration *calibration, weir_span id, uint64_t counted_tokens,
+                        uint64_t usage_tokens);
+
+/* Basis points; 10000 until enough is known. `samples` may be NULL. */
+uint32_t wr_calibration_factor_bp(const struct wr_calibration *calibration, weir_span id,
+                                  uint32_t *samples);
+uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
+                              uint64_t counted_tokens); /* rounded up */
+
+/* One JSON object. */
+void wr_calibration_write(const struct wr_calibration *calibration, struct wr_buf *out);
+
+/* On failure the state is empty. WEIR_SYNTAX, WEIR_INVALID, WEIR_LIMIT or WEIR_NOMEM. */
+WEIR_MUST_USE weir_status wr_calibration_read(struct wr_calibration *calibration, weir_span text,
+                                              struct weir_err *err);
+
+/* How a total came about, and so how much it may be trusted. */
+enum wr_count_source {
+    WR_COUNT_UNKNOWN,
+    WR_COUNT_ESTIMATE, /* by the fitted estimator or bytes/4 */
+    WR_COUNT_EXACT,    /* by the model's own tokenizer */
+    WR_COUNT_OBSERVED, /* the provider's usage */
+};
+
+enum wr_confidence { WR_CONFIDENCE_LOW, WR_CONFIDENCE_MEDIUM, WR_CONFIDENCE_HIGH };
+
+/* Exact and observed are high, an estimate is medium, the rest low; a window that is unknown, zero
+ * or eaten up by the output reserve (`window_usable` false) makes any total low. */
+enum wr_confidence wr_confidence_of(enum wr_count_source source, bool window_usable);
+const char *wr_confidence_text(enum wr_confidence confidence);
+
+#endif

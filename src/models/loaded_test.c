@@ -1,0 +1,71 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "models/loaded.h"
+
+#define OLLAMA                                                                             \
+    "{\"models\":[{\"name\":\"qwen3:8b\",\"model\":\"qwen3:8b\",\"size_vram\":5137025024," \
+    "\"context_length\":4096},{\"name\":\"gemma4:latest\",\"model\":\"gemma4:latest\","    \
+    "\"context_length\":131072}]}"
+#define LLAMACPP                                                                 \
+    "{\"default_generation_settings\":{\"id\":0,\"n_ctx\":65536,\"params\":{}}," \
+    "\"total_slots\":4,\"model_path\":\"/models/a.gguf\"}"
+#define VLLM                                                                             \
+    "{\"object\":\"list\",\"data\":[{\"id\":\"meta-llama/Llama-3.1-8B\",\"root\":\"r\"," \
+    "\"max_model_len\":32768},{\"id\":\"lora\",\"max_model_len\":null}]}"
+
+static const struct {
+    const char *behaviour;
+    enum wr_server server;
+    const char *body, *model;
+    uint32_t memory_tokens_max;
+    weir_status status;
+    uint32_t window_tokens;
+    bool capped;
+} cases[] = {
+    {"Ollama tells the size it loaded", WR_SERVER_OLLAMA, OLLAMA, "qwen3:8b", 0, WEIR_OK, 4096,
+     false},
+    {"Ollama's :latest may be left out", WR_SERVER_OLLAMA, OLLAMA, "gemma4", 0, WEIR_OK, 131072,
+     false},
+    {"a model that is not loaded", WR_SERVER_OLLAMA, OLLAMA, "llama3", 0, WEIR_NOTFOUND, 0, false},
+    {"nothing is loaded", WR_SERVER_OLLAMA, "{\"models\":[]}", "x", 0, WEIR_NOTFOUND, 0, false},
+    {"the memory budget caps it", WR_SERVER_OLLAMA, OLLAMA, "gemma4", 32768, WEIR_OK, 32768, true},
+    {"a larger memory budget does not raise it", WR_SERVER_OLLAMA, OLLAMA, "qwen3:8b", 32768,
+     WEIR_OK, 4096, false},
+    {"llama.cpp tells one slot's share", WR_SERVER_LLAMACPP, LLAMACPP, "any", 0, WEIR_OK, 65536,
+     false},
+    {"older llama.cpp", WR_SERVER_LLAMACPP, "{\"n_ctx\":2048}", "any", 0, WEIR_OK, 2048, false},
+    {"llama.cpp without it", WR_SERVER_LLAMACPP, "{}", "any", 0, WEIR_NOTFOUND, 0, false},
+    {"vLLM by id, letter case aside", WR_SERVER_VLLM, VLLM, "meta-llama/llama-3.1-8b", 0, WEIR_OK,
+     32768, false},
+    {"vLLM that does not say", WR_SERVER_VLLM, VLLM, "lora", 0, WEIR_NOTFOUND, 0, false},
+    {"a negative size is no size", WR_SERVER_LLAMACPP, "{\"n_ctx\":-1}", "a", 0, WEIR_NOTFOUND, 0,
+     false},
+    {"an array where an object was wanted", WR_SERVER_VLLM, "[1]", "a", 0, WEIR_NOTFOUND, 0, false},
+    {"not JSON", WR_SERVER_VLLM, "<html>", "a", 0, WEIR_SYNTAX, 0, false},
+};
+
+static void answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_loaded loaded;
+        weir_status status =
+            wr_loaded_read(cases[i].server, wr_span_of(cases[i].body), wr_span_of(cases[i].model),
+                           cases[i].memory_tokens_max, &loaded, NULL);
+        if (status != cases[i].status || loaded.window_tokens != cases[i].window_tokens ||
+            loaded.capped != cases[i].capped)
+            fail_msg("%s: %s, %u", cases[i].behaviour, weir_status_text(status),
+                     loaded.window_tokens);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+#include "models/lookup.h"
+
+#include "base/span.h"
+#include "models/name.h"
+#include "models/parts.h"
+
+static bool find_known(const struct wr_models *models, weir_span id, struct wr_model_match *match)
+{
+    match->model = wr_models_find(models, id);
+    match->rule = match->model == &models->fallback ? WR_RULE_FALLBACK : WR_RULE_EXACT;
+    for (uint32_t i = 0; !match->model && i < models->aliases_count; i++)
+        if (wr_name_eq(models->aliases[i].name, id)) {
+            match->model = &models->models[models->aliases[i].model];
+            match->rule = WR_RULE_ALIAS;
+        }
+    return match->model != NULL;
+}
+
+/* `whole` is the name as it came, in lower case; `bare` is what is left of it without decoration.
+ */
+static bool pattern_fits(weir_span pattern, weir_span whole, weir_span bare)
+{
+    if (pattern.len && pattern.ptr[0] == '^')
+        return wr_span_starts(bare, wr_span_cut(pattern, 1, pattern.len));
+    return wr_span_find(whole, pattern, 0) != SIZE_MAX;
+}
+
+static const struct wr_family *find_family(const struct wr_models *models, weir_span whole,
+                                           weir_span bare, bool table_only, weir_span *pattern)
+{
+    for (uint32_t i = 0; i < models->families_count; i++) {
+        const struct wr_family *family = &models->families[i];
+        if (table_only && !family->in_table)
+            continue;
+        for (uint32_t k = 0; k < family->patterns_count; k++)
+            if (pattern_fits(family->patterns[k], whole, bare)) {
+                *pattern = family->patterns[k];
+                return family;
+            }
+    }
+    return NULL;
+}
+
+struct wr_model_match wr_models_lookup(const struct wr_models *models, weir_span text)
+{
+    struct wr_model_match match = {0};
+    struct wr_name whole, name;
+
+    wr_name_init(&whole, text);
+    name = whole;
+    bool known = find_known(models, wr_name_view(&name), &match);
+    while (!known && wr_name_simplify(&name)) {
+        known = find_known(models, wr_name_view(&name), &match);
+        if (known)
+            match.rule = WR_RULE_FORM;
+    }
+    match.changes = known ? name.changes : 0;
+    if (!known) {
+        const struct wr_family *family =
+            find_family(models, wr_name_view(&whole), wr_name_view(&name), false, &match.pattern);
+        match.rule = family ? WR_RULE_FAMILY : WR_RULE_FALLBACK;
+        match.model = family ? &family->model : &models->fallback;
+    }
+    match.window_tokens = name.window_tokens ? name.window_tokens : match.model->window_tokens;
+    return match;
+}
+
+const char *wr_model_rule_text(enum wr_model_rule rule)
+{
+    switch (rule) {
+    case WR_RULE_EXACT:
+        return "exact";
+    case WR_RULE_ALIAS:
+        return "alias";
+    case WR_RULE_FORM:
+        return "form";
+    case WR_RULE_FAMILY:
+        return "family";
+    case WR_RULE_FALLBACK:
+        return "fallback";
+    }
+    return "unknown";
+}
+
+static void describe_form(unsigned changes, struct wr_buf *out)
+{
+    static const struct {
+        enum wr_name_change change;
+        const char *text;
+    } words[] = {
+        {WR_NAME_PREFIXED, "prefixed"}, {WR_NAME_DATED, "dated"},       {WR_NAME_TAGGED, "tagged"},
+        {WR_NAME_WINDOW, "windowed"},   {WR_NAME_SPELT, "other-spelt"},
+    };
+    bool first = true;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (!(changes & words[i].change))
+            continue;
+        wr_buf_text(out, first ? "" : ", ");
+        wr_buf_text(out, words[i].text);
+        first = false;
+    }
+}
+
+void wr_model_match_describe(const struct wr_model_match *match, struct wr_buf *out)
+{
+    switch (match->rule) {
+    case WR_RULE_EXACT:
+        wr_buf_text(out, "exact id");
+        return;
+    case WR_RULE_ALIAS:
+        wr_buf_text(out, "alias of ");
+        wr_buf_append(out, match->model->id);
+        return;
+    case WR_RULE_FORM:
+        describe_form(match->changes, out);
+        wr_buf_text(out, " form of ");
+        wr_buf_append(out, match->model->id);
+        return;
+    case WR_RULE_FAMILY:
+        wr_buf_text(out, "not listed; the name fits the family pattern \"");
+        wr_buf_append(out, match->pattern);
+        wr_buf_text(out, "\"");
+        return;
+    case WR_RULE_FALLBACK:
+        wr_buf_text(out, "not listed, no family pattern fits: the fallback");
+        return;
+    }
+}
+
+/* Nearness of two names: 0 is best. A name inside the other is near however long the rest is. */
+static uint32_t nearness(weir_span wanted, weir_span id)
+{
+    struct wr_name lower_id;
+    wr_name_init(&lower_id, id);
+    uint32_t distance = wr_name_distance(wanted, id);
+    if (wanted.len >= 3 && wr_span_find(wr_name_view(&lower_id), wanted, 0) != SIZE_MAX)
+        return distance < 2 ? distance : 2;
+    return distance;
+}
+
+struct nearest {
+    weir_span *names;
+    uint32_t distances[WR_SUGGESTIONS_MAX];
+    uint32_t count;
+};
+
+static void offer(struct nearest *nearest, weir_span id, uint32_t distance, uint32_t distance_max)
+{
+    if (distance > distance_max)
+        return;
+    uint32_t at = nearest->count;
+    while (at > 0 && nearest->distances[at - 1] > distance)
+        at--;
+    if (at == WR_SUGGESTIONS_MAX)
+        return;
+    uint32_t last = nearest->count < WR_SUGGESTIONS_MAX ? nearest->count++ : WR_SUGGESTIONS_MAX - 1;
+    for (uint32_t i = last; i > at; i--) {
+        nearest->names[i] = nearest->names[i - 1];
+        nearest->distances[i] = nearest->distances[i - 1];
+    }
+    nearest->names[at] = id;
+    nearest->distances[at] = distance;
+}
+
+uint32_t wr_models_suggest(const struct wr_models *models, weir_span text,
+                           weir_span suggestions[WR_SUGGESTIONS_MAX])
+{
+    struct nearest nearest = {.names = suggestions};
+    struct wr_name name;
+
+    wr_name_init(&name, text);
+    while (wr_name_simplify(&name))
+        ;
+    weir_span wanted = wr_name_view(&name);
+    uint32_t distance_max = wanted.len < 4 ? 1 : wanted.len < 9 ? 2 : (uint32_t)(wanted.len / 3);
+    for (uint32_t i = 0; i < models->models_count; i++)
+        offer(&nearest, models->models[i].id, nearness(wanted, models->models[i].id), distance_max);
+    for (uint32_t i = 0; i < models->aliases_count; i++)
+        offer(&nearest, models->aliases[i].name, nearness(wanted, models->aliases[i].name),
+              distance_max);
+    return nearest.count;
+}
+
+uint32_t wr_models_table_window(const struct wr_models *models, weir_span text)
+{
+    struct wr_name name;
+    weir_span pattern;
+
+    wr_name_init(&name, text);
+    weir_span whole = wr_name_view(&name);
+    const struct wr_family *family = find_family(models, whole, whole, true, &pattern);
+    return family ? family->model.window_tokens : WR_TABLE_WINDOW_TOKENS;
+}

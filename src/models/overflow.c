@@ -1,0 +1,132 @@
+#include "models/overflow.h"
+
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+/* A wording, and behind which words of it the two numbers stand. */
+struct wording {
+    const char *provider;
+    const char *sign;
+    const char *window_after;
+    const char *used_after;
+    const char *used_after_else;
+};
+
+/* Wordings with numbers come first: some bodies hold two signs, and the one that tells more is
+ * wanted. */
+static const struct wording wordings[] = {
+    {"anthropic", "prompt is too long", " > ", "prompt is too long", NULL},
+    {"anthropic", "input length and max_tokens exceed context limit", " > ", "exceed context limit",
+     NULL},
+    {"openai", "maximum context length is", "maximum context length is", "resulted in",
+     "requested"},
+    {"gemini", "input token count", "number of tokens allowed", "input token count", NULL},
+    {"xai", "maximum prompt length is", "maximum prompt length is", "request contains", NULL},
+    {"copilot", "prompt token count of", "exceeds the limit of", "prompt token count of", NULL},
+    {"llama.cpp", "exceeds the available context size", "available context size", "request ", NULL},
+    {"openai", "exceeds the context window of this model", NULL, NULL, NULL},
+    {"openai", "context_length_exceeded", NULL, NULL, NULL},
+    {"openai", "reduce the length of the messages", NULL, NULL, NULL},
+    {"bedrock", "input is too long for requested model", NULL, NULL, NULL},
+    {"anthropic", "model_context_window_exceeded", NULL, NULL, NULL},
+};
+
+/* How much may stand between the words and their number: " (", ": ", " about ". */
+enum { GAP_BYTES_MAX = 8 };
+
+/* The number right behind `from`, thousands separated or not; 0 where there is none to believe. */
+static uint32_t number_behind(weir_span text, size_t from)
+{
+    uint64_t n = 0;
+    size_t at = from;
+    while (at < text.len && at - from < GAP_BYTES_MAX && !wr_ascii_digit(text.ptr[at]))
+        at++;
+    for (; at < text.len; at++) {
+        char c = text.ptr[at];
+        bool separator =
+            (c == ',' || c == '_') && at + 1 < text.len && wr_ascii_digit(text.ptr[at + 1]) && n;
+        if (separator)
+            continue;
+        if (!wr_ascii_digit(c))
+            break;
+        n = n * 10 + (uint64_t)(c - '0');
+        if (n > WR_MODEL_TOKENS_MAX)
+            return 0;
+    }
+    return n >= WR_WINDOW_TOKENS_MIN ? (uint32_t)n : 0;
+}
+
+static uint32_t number_after(weir_span text, size_t from, const char *words)
+{
+    if (!words)
+        return 0;
+    weir_span needle = wr_span_of(words);
+    size_t at = wr_span_find(text, needle, from);
+    return at == SIZE_MAX ? 0 : number_behind(text, at + needle.len);
+}
+
+static void read_numbers(weir_span text, size_t at, const struct wording *wording,
+                         struct wr_overflow *overflow)
+{
+    overflow->window_tokens = number_after(text, at, wording->window_after);
+    overflow->used_tokens = number_after(text, at, wording->used_after);
+    if (!overflow->used_tokens)
+        overflow->used_tokens = number_after(text, at, wording->used_after_else);
+    /* llama.cpp names the request before the sign, and repeats both numbers as fields. */
+    if (wr_span_is(wr_span_of(overflow->provider), "llama.cpp")) {
+        if (!overflow->used_tokens)
+            overflow->used_tokens = number_after(text, 0, "request (");
+        if (!overflow->used_tokens)
+            overflow->used_tokens = number_after(text, 0, "\"n_prompt_tokens\"");
+        if (!overflow->window_tokens)
+            overflow->window_tokens = number_after(text, 0, "\"n_ctx\"");
+    }
+}
+
+/* Lower case, no back quotes, and '>' as itself where a JSON writer escaped it. */
+static size_t make_plain(weir_span text, char plain[WR_OVERFLOW_TEXT_BYTES_MAX])
+{
+    const weir_span escaped = WR_LIT("\\u003e");
+    size_t len = 0;
+    for (size_t i = 0; i < text.len && len < WR_OVERFLOW_TEXT_BYTES_MAX; i++) {
+        char c = text.ptr[i];
+        if (c == '\\' && wr_span_starts(wr_span_cut(text, i, text.len), escaped)) {
+            plain[len++] = '>';
+            i += escaped.len - 1;
+        } else if (c != '`') {
+            plain[len++] = wr_ascii_lower(c);
+        }
+    }
+    return len;
+}
+
+bool wr_overflow_read(weir_span text, struct wr_overflow *overflow)
+{
+    char plain[WR_OVERFLOW_TEXT_BYTES_MAX];
+
+    *overflow = (struct wr_overflow){0};
+    weir_span body = {plain, make_plain(text, plain)};
+    for (size_t i = 0; i < sizeof(wordings) / sizeof(wordings[0]); i++) {
+        size_t at = wr_span_find(body, wr_span_of(wordings[i].sign), 0);
+        if (at == SIZE_MAX)
+            continue;
+        overflow->provider = wordings[i].provider;
+        read_numbers(body, at, &wordings[i], overflow);
+        return true;
+    }
+    return false;
+}
+
+uint32_t wr_overflow_cap(const struct wr_overflow *overflow, uint32_t window_tokens,
+                         uint32_t sent_tokens)
+{
+    uint32_t cap = overflow->window_tokens;
+    if (!cap) {
+        uint32_t smaller = window_tokens;
+        if (!smaller || (sent_tokens && sent_tokens < smaller))
+            smaller = sent_tokens;
+        cap = (uint32_t)((uint64_t)smaller * 9 / 10);
+    }
+    return window_tokens && window_tokens < cap ? window_tokens : cap;
+}

@@ -1,0 +1,119 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "models/overflow.h"
+
+static const struct {
+    const char *behaviour, *text;
+    const char *provider; /* NULL: not an overflow */
+    uint32_t window_tokens, used_tokens;
+} cases[] = {
+    {"Anthropic", "prompt is too long: 208310 tokens > 200000 maximum", "anthropic", 200000,
+     208310},
+    {"Anthropic's whole body",
+     "{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is "
+     "too "
+     "long: 208310 tokens > 200000 maximum\"},\"request_id\":\"req_1\"}",
+     "anthropic", 200000, 208310},
+    {"a writer that escapes >", "prompt is too long: 208310 tokens \\u003e 200000 maximum",
+     "anthropic", 200000, 208310},
+    {"Anthropic, without numbers", "Prompt is too long", "anthropic", 0, 0},
+    {"Anthropic, older, with back quotes",
+     "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000, decrease input",
+     "anthropic", 200000, 188240},
+    {"OpenAI chat",
+     "This model's maximum context length is 128000 tokens. However, your messages resulted in "
+     "131072 tokens.",
+     "openai", 128000, 131072},
+    {"OpenAI chat with an answer's room",
+     "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 "
+     "in "
+     "the messages, 1100 in the completion).",
+     "openai", 8192, 9100},
+    {"a router",
+     "This endpoint's maximum context length is 128,000 tokens. However, you requested "
+     "about 140,000 tokens",
+     "openai", 128000, 140000},
+    {"OpenAI Responses", "Your input exceeds the context window of this model. Please adjust",
+     "openai", 0, 0},
+    {"OpenAI's code alone", "{\"error\":{\"code\":\"context_length_exceeded\"}}", "openai", 0, 0},
+    {"OpenAI's advice alone", "Please reduce the length of the messages or completion.", "openai",
+     0, 0},
+    {"Gemini",
+     "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+     "gemini", 1048575, 1196265},
+    {"Gemini without the first number",
+     "The input token count exceeds the maximum number of tokens allowed 1048576", "gemini",
+     1048576, 0},
+    {"Bedrock", "ValidationException: Input is too long for requested model.", "bedrock", 0, 0},
+    {"xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+     "xai", 131072, 537812},
+    {"Copilot", "prompt token count of 130455 exceeds the limit of 128000", "copilot", 128000,
+     130455},
+    {"llama.cpp, older", "the request exceeds the available context size, try increasing it",
+     "llama.cpp", 0, 0},
+    {"llama.cpp", "request (9000 tokens) exceeds the available context size (8192 tokens)",
+     "llama.cpp", 8192, 9000},
+    {"llama.cpp's fields",
+     "{\"error\":{\"message\":\"the request exceeds the available context size, try increasing "
+     "it\","
+     "\"type\":\"exceed_context_size_error\",\"n_prompt_tokens\":9000,\"n_ctx\":8192}}",
+     "llama.cpp", 8192, 9000},
+    {"a window nobody can believe is not taken",
+     "maximum context length is 5 tokens. However, your messages resulted in 9000 tokens", "openai",
+     0, 9000},
+    {"a number too large is not taken",
+     "prompt is too long: 1 tokens > 99999999999999999999 maximum", "anthropic", 0, 0},
+    {"a rate limit is not an overflow", "Rate limit reached: 30000 tokens per minute", NULL, 0, 0},
+    {"nor is an output cap", "max_tokens: 200000 > 64000, which is the maximum", NULL, 0, 0},
+    {"nothing", "", NULL, 0, 0},
+};
+
+static void texts(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_overflow overflow;
+        bool found = wr_overflow_read(wr_span_of(cases[i].text), &overflow);
+        if (found != (cases[i].provider != NULL) ||
+            (found && !wr_span_is(wr_span_of(overflow.provider), cases[i].provider)) ||
+            overflow.window_tokens != cases[i].window_tokens ||
+            overflow.used_tokens != cases[i].used_tokens)
+            fail_msg("%s: %s, window %u, used %u", cases[i].behaviour,
+                     found ? overflow.provider : "none", overflow.window_tokens,
+                     overflow.used_tokens);
+    }
+}
+
+static const struct {
+    const char *behaviour;
+    uint32_t said, window, sent, cap;
+} caps[] = {
+    {"what the text says", 128000, 200000, 150000, 128000},
+    {"never more than was believed", 300000, 200000, 150000, 200000},
+    {"no number: nine tenths of what was refused", 0, 200000, 150000, 135000},
+    {"no number, a request larger than the window", 0, 200000, 250000, 180000},
+    {"no window known", 0, 0, 100000, 90000},
+    {"nothing known", 0, 0, 0, 0},
+};
+
+static void capping(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+        struct wr_overflow overflow = {.provider = "x", .window_tokens = caps[i].said};
+        uint32_t cap = wr_overflow_cap(&overflow, caps[i].window, caps[i].sent);
+        if (cap != caps[i].cap)
+            fail_msg("%s: %u", caps[i].behaviour, cap);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(capping)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

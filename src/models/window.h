@@ -1,0 +1,45 @@
+/* window.h -- which context window to believe, and where that number came from.
+ *
+ * The first source that has one: the configuration; for a local upstream the loaded size; the
+ * registry; what was observed; the policy's fallback. An overflow error caps whichever it was.
+ */
+#ifndef WR_MODELS_WINDOW_H
+#define WR_MODELS_WINDOW_H
+
+#include "models/lookup.h"
+
+/* What a policy assumes of a model it knows nothing about, by its document. */
+enum {
+    WR_FALLBACK_GUARDED_MID_TOKENS = 32000,
+    WR_FALLBACK_LAYERS_TOKENS = 128000,
+    WR_FALLBACK_TOKENS = 32000, /* the others: the smallest of them */
+};
+
+enum wr_window_source {
+    WR_WINDOW_CONFIG,
+    WR_WINDOW_LOADED,
+    WR_WINDOW_REGISTRY, /* the id, an alias or a form of it */
+    WR_WINDOW_FAMILY,   /* the registry's default for the family */
+    WR_WINDOW_OBSERVED, /* more than this was never refused */
+    WR_WINDOW_FALLBACK,
+};
+
+struct wr_window_evidence { /* 0: there is none */
+    uint32_t configured_tokens;
+    uint32_t loaded_tokens;             /* already capped by the memory budget: wr_loaded_read() */
+    const struct wr_model_match *match; /* NULL: the request names no model */
+    uint32_t observed_tokens;           /* the largest request this model has accepted */
+    uint32_t overflow_tokens;           /* wr_overflow_cap() of the latest refusal */
+    uint32_t fallback_tokens;           /* 0: WR_FALLBACK_TOKENS */
+};
+
+struct wr_window {
+    uint32_t tokens; /* never 0 */
+    enum wr_window_source source;
+    bool capped; /* an overflow error said less than the source */
+};
+
+struct wr_window wr_window_select(const struct wr_window_evidence *evidence);
+const char *wr_window_source_text(enum wr_window_source source);
+
+#endif
