@@ -1,0 +1,80 @@
+#include "transcript/order.h"
+
+#include "base/span.h"
+
+/* What a call was made with, as text: the inside of an arguments string, or an object as it stands.
+ */
+static weir_span arguments_of(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    if (wr_json_kind(t->doc, call->payload) == WR_JSON_STRING)
+        return wr_json_text(t->doc, t->arena, call->payload);
+    return wr_json_raw(t->doc, call->payload);
+}
+
+/* Results are read where they stand in the arena only as far as their handles need: the first bytes
+ * and the last. A result of many parts is judged by its first. */
+static weir_status read_result(struct wr_transcript *t, struct wr_tool_handles *handles,
+                               const struct wr_segment *result)
+{
+    weir_span text = {"", 0};
+    if (result->parts_count) {
+        text = wr_json_text(t->doc, t->arena, result->parts[0]);
+        if (!text.ptr)
+            return wr_arena_status(t->arena);
+    }
+    wr_tool_result(handles, text, result->is_error);
+    return WEIR_OK;
+}
+
+static weir_status read_call(struct wr_transcript *t, uint32_t i)
+{
+    struct wr_segment *call = &t->segments[i];
+    struct wr_tool_handles *handles = WR_ARENA_ARRAY(t->arena, struct wr_tool_handles, 1);
+    weir_span arguments = arguments_of(t, call);
+    weir_span no_directory = {"", 0};
+
+    if (!handles || !arguments.ptr)
+        return wr_arena_status(t->arena);
+    weir_status status = wr_tool_call(handles, t->arena, call->tool, arguments, no_directory);
+    if (!status && call->pair != WR_SEGMENT_NONE)
+        status = read_result(t, handles, &t->segments[call->pair]);
+    if (status)
+        return status;
+    call->handles = handles;
+    if (call->pair != WR_SEGMENT_NONE)
+        t->segments[call->pair].handles = handles;
+    return WEIR_OK;
+}
+
+static weir_status mark_stale(struct wr_transcript *t)
+{
+    const struct wr_tool_handles **handles =
+        WR_ARENA_ARRAY(t->arena, const struct wr_tool_handles *, t->segments_count);
+    struct wr_stale *stale = WR_ARENA_ARRAY(t->arena, struct wr_stale, t->segments_count);
+    if (!handles || !stale)
+        return wr_arena_status(t->arena);
+
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
+            handles[i] = t->segments[i].handles;
+    weir_status status =
+        wr_stale_mark(stale, t->arena, handles, t->segments_count, (weir_span){"", 0});
+    for (uint32_t i = 0; i < t->segments_count && !status; i++) {
+        uint32_t result = t->segments[i].pair;
+        if (!handles[i] || result == WR_SEGMENT_NONE)
+            continue;
+        t->segments[result].staleness = stale[i].staleness;
+        t->segments[result].stale_by = stale[i].by;
+        t->segments[result].is_superseded = stale[i].is_superseded;
+    }
+    return status;
+}
+
+weir_status wr_order_handles(struct wr_transcript *t)
+{
+    weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < t->segments_count && !status; i++)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
+            status = read_call(t, i);
+    return status ? status : mark_stale(t);
+}

@@ -1,0 +1,220 @@
+#include "transcript/path.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+
+static bool is_separator(char c)
+{
+    return c == '/';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool wr_path_is_absolute(weir_span path)
+{
+    if (!path.len)
+        return false;
+    if (path.ptr[0] == '/' || path.ptr[0] == '~')
+        return true;
+    if (path.len > 2 && is_letter(path.ptr[0]) && path.ptr[1] == ':' &&
+        (path.ptr[2] == '/' || path.ptr[2] == '\\'))
+        return true;
+    return wr_span_find(path, WR_LIT("://"), 0) != SIZE_MAX;
+}
+
+/* Whether the path has no empty name, no `.` and no `..`, and does not end in a slash. */
+static bool is_normal(weir_span path)
+{
+    size_t name = 0;
+    for (size_t i = 0; i <= path.len; i++) {
+        if (i < path.len && !is_separator(path.ptr[i]))
+            continue;
+        weir_span part = wr_span_cut(path, name, i);
+        bool leading_slash = i == 0 && path.len > 1;
+        if ((!part.len && !leading_slash) || wr_span_is(part, ".") || wr_span_is(part, ".."))
+            return false;
+        name = i + 1;
+    }
+    return true;
+}
+
+struct builder {
+    char *bytes;
+    size_t len;
+    size_t root; /* bytes that `..` may not take away */
+};
+
+static void add_name(struct builder *out, weir_span name)
+{
+    bool joins = out->len && !is_separator(out->bytes[out->len - 1]);
+    if (joins)
+        out->bytes[out->len++] = '/';
+    memcpy(out->bytes + out->len, name.ptr, name.len);
+    out->len += name.len;
+}
+
+/* Drops the last name; false where there is none, or it is itself `..`. */
+static bool drop_name(struct builder *out)
+{
+    size_t at = out->len;
+    while (at > out->root && !is_separator(out->bytes[at - 1]))
+        at--;
+    weir_span last = {out->bytes + at, out->len - at};
+    if (!last.len || wr_span_is(last, "..") || wr_span_is(last, "~"))
+        return false;
+    out->len = at > out->root && is_separator(out->bytes[at - 1]) ? at - 1 : at;
+    return true;
+}
+
+static void add_path(struct builder *out, weir_span path)
+{
+    size_t name = 0;
+    for (size_t i = 0; i <= path.len; i++) {
+        if (i < path.len && !is_separator(path.ptr[i]))
+            continue;
+        weir_span part = wr_span_cut(path, name, i);
+        name = i + 1;
+        if (!part.len || wr_span_is(part, "."))
+            continue;
+        if (!wr_span_is(part, ".."))
+            add_name(out, part);
+        else if (!drop_name(out) && !out->root)
+            add_name(out, part); /* above where we are: still a name */
+    }
+}
+
+weir_span wr_path_join(struct wr_arena *arena, weir_span dir, weir_span path)
+{
+    if (wr_path_is_absolute(path))
+        dir = (weir_span){"", 0};
+    if (!dir.len && (!path.len || is_normal(path)))
+        return path;
+    if (!path.len && is_normal(dir))
+        return dir;
+
+    struct builder out = {.bytes = wr_arena_alloc(arena, dir.len + path.len + 2)};
+    if (!out.bytes)
+        return (weir_span){NULL, 0};
+    weir_span front = dir.len ? dir : path;
+    if (front.len && front.ptr[0] == '/') {
+        out.bytes[out.len++] = '/';
+        out.root = 1;
+    }
+    add_path(&out, dir);
+    add_path(&out, path);
+    if (!out.len)
+        out.bytes[out.len++] = '.';
+    return (weir_span){out.bytes, out.len};
+}
+
+/* Walks the names of `dir`/`path` from the last to the first, with `..` already applied. */
+struct names {
+    weir_span parts[2]; /* dir, path */
+    int part;           /* which one the walk is in */
+    size_t end;         /* of what is left of it */
+    size_t skip;        /* names that a `..` to their right takes away */
+    bool rooted;        /* begins with a slash */
+    bool home;          /* begins with `~` */
+};
+
+static struct names names_of(weir_span path, weir_span cwd)
+{
+    struct names walk = {.part = 1};
+    if (!wr_path_is_absolute(path))
+        walk.parts[0] = cwd;
+    walk.parts[1] = path;
+    walk.end = path.len;
+    weir_span front = walk.parts[0].len ? walk.parts[0] : path;
+    walk.rooted = front.len && wr_path_is_absolute(front);
+    walk.home = front.len && front.ptr[0] == '~';
+    return walk;
+}
+
+/* The next name to the left as it is written; empty at the front. */
+static weir_span take_raw(struct names *walk)
+{
+    for (;;) {
+        weir_span text = walk->parts[walk->part];
+        while (walk->end && is_separator(text.ptr[walk->end - 1]))
+            walk->end--;
+        if (walk->end) {
+            size_t to = walk->end;
+            while (walk->end && !is_separator(text.ptr[walk->end - 1]))
+                walk->end--;
+            return wr_span_cut(text, walk->end, to);
+        }
+        if (!walk->part)
+            return (weir_span){"", 0};
+        walk->part = 0;
+        walk->end = walk->parts[0].len;
+    }
+}
+
+static weir_span take_name(struct names *walk)
+{
+    for (;;) {
+        weir_span name = take_raw(walk);
+        if (!name.len) {
+            if (!walk->skip || walk->rooted)
+                return name;
+            walk->skip--;
+            return WR_LIT("..");
+        }
+        if (wr_span_is(name, "."))
+            continue;
+        if (wr_span_is(name, "..")) {
+            walk->skip++;
+            continue;
+        }
+        if (!walk->skip)
+            return name;
+        walk->skip--;
+    }
+}
+
+/* What to say when the names of one path have run out. */
+static enum wr_path_relation ended(const struct names *shorter, bool other_ended,
+                                   const struct names *other)
+{
+    if (other_ended)
+        return shorter->rooted == other->rooted && shorter->home == other->home ? WR_PATH_SAME
+                                                                                : WR_PATH_MAYBE;
+    return shorter->rooted ? WR_PATH_DIFFERENT : WR_PATH_MAYBE;
+}
+
+enum wr_path_relation wr_path_compare(weir_span a, weir_span b, weir_span cwd)
+{
+    if (wr_span_eq(a, b))
+        return WR_PATH_SAME;
+    struct names left = names_of(a, cwd), right = names_of(b, cwd);
+
+    for (int i = 0; i < WR_PATH_PARTS_MAX; i++) {
+        weir_span x = take_name(&left), y = take_name(&right);
+        if (left.home && wr_span_is(x, "~"))
+            return right.home && wr_span_is(y, "~") ? WR_PATH_SAME
+                   : y.len && !right.home           ? WR_PATH_MAYBE
+                                                    : WR_PATH_DIFFERENT;
+        if (right.home && wr_span_is(y, "~"))
+            return x.len ? WR_PATH_MAYBE : WR_PATH_DIFFERENT;
+        if (!x.len)
+            return ended(&left, !y.len, &right);
+        if (!y.len)
+            return ended(&right, false, &left);
+        if (!wr_span_eq(x, y))
+            return WR_PATH_DIFFERENT;
+    }
+    return WR_PATH_MAYBE;
+}
+
+bool wr_path_is_within(weir_span path, weir_span dir)
+{
+    if (wr_span_is(dir, "."))
+        return !wr_path_is_absolute(path);
+    if (!wr_span_starts(path, dir))
+        return false;
+    return path.len == dir.len || is_separator(path.ptr[dir.len]) ||
+           (dir.len && is_separator(dir.ptr[dir.len - 1]));
+}

@@ -1,0 +1,288 @@
+#include "transcript/stale.h"
+
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "transcript/path.h"
+
+/* The calls are walked from the last to the first. What is written later is then already in the
+ * table when a read is met, and the nearest later write is the one found. A path stands in the
+ * table under these keys: WHOLE    the normalised path ENDING   every run of its last names, for
+ * paths whose directory is not known: a relative path and an absolute one may be the same file
+ * where one is an ending of the other Process ids have a key space of their own. */
+enum key_space { WHOLE, ENDING, PROCESS };
+
+struct item {
+    weir_span key;
+    enum key_space space;
+    uint32_t call;
+    bool is_live; /* PROCESS: a later poll of the same run exists */
+};
+
+struct marker {
+    struct wr_arena *arena;
+    struct wr_index index;
+    struct item *items;
+    uint32_t items_count, items_max;
+    weir_span cwd;
+    uint32_t tree_call; /* nearest later call that may have written anything; UINT32_MAX: none */
+};
+
+static bool is_same(const struct item *item, enum key_space space, weir_span key)
+{
+    return item->space == space && wr_span_eq(item->key, key);
+}
+
+static uint64_t hash_key(enum key_space space, weir_span key)
+{
+    return wr_hash64_seeded(key, (uint64_t)space + 1);
+}
+
+static struct item *find(struct marker *marker, enum key_space space, weir_span key)
+{
+    uint64_t hash = hash_key(space, key);
+    uint32_t at = wr_index_first(&marker->index, hash), number;
+    while ((number = wr_index_item(&marker->index, at)) != WR_INDEX_NONE) {
+        if (is_same(&marker->items[number], space, key))
+            return &marker->items[number];
+        at = wr_index_next(&marker->index, at, hash);
+    }
+    return NULL;
+}
+
+/* The item of a key, made where there is none. */
+static struct item *get(struct marker *marker, enum key_space space, weir_span key)
+{
+    uint64_t hash = hash_key(space, key);
+    uint32_t at = wr_index_first(&marker->index, hash), number;
+    while ((number = wr_index_item(&marker->index, at)) != WR_INDEX_NONE) {
+        if (is_same(&marker->items[number], space, key))
+            return &marker->items[number];
+        at = wr_index_next(&marker->index, at, hash);
+    }
+    struct item *item = &marker->items[marker->items_count];
+    *item = (struct item){.key = key, .space = space};
+    wr_index_put(&marker->index, at, hash, marker->items_count++);
+    return item;
+}
+
+/* --- parts of paths --- */
+
+/* Moves `*end` to the end of the directory that holds path[0, *end); false at the front. */
+static bool go_up(weir_span path, size_t *end)
+{
+    size_t at = *end;
+    while (at && path.ptr[at - 1] != '/')
+        at--;
+    if (at <= 1)
+        return false;
+    *end = at - 1;
+    return true;
+}
+
+/* The part of path[0, end) from its `names`-th last name on; empty where it has fewer names, or
+ * exactly as many and does not begin with a root (it would be all of it). */
+static weir_span ending(weir_span path, size_t end, int names)
+{
+    size_t at = end;
+    for (int i = 0; i < names; i++) {
+        if (!at)
+            return (weir_span){"", 0};
+        if (i)
+            at--; /* the slash */
+        while (at && path.ptr[at - 1] != '/')
+            at--;
+    }
+    return wr_span_cut(path, at, at < end ? end : at);
+}
+
+static weir_span without_home(weir_span path)
+{
+    return wr_span_starts(path, WR_LIT("~/")) ? wr_span_cut(path, 2, path.len) : path;
+}
+
+static bool is_rooted(weir_span path)
+{
+    return wr_path_is_absolute(path) && path.ptr[0] != '~';
+}
+
+/* --- writes --- */
+
+static void add_write(struct marker *marker, weir_span path, uint32_t call)
+{
+    get(marker, WHOLE, path)->call = call;
+    if (!is_rooted(path)) {
+        get(marker, WHOLE, without_home(path))->call = call;
+        return;
+    }
+    for (int names = 1; names <= WR_STALE_PARTS_MAX; names++) {
+        weir_span part = ending(path, path.len, names);
+        if (!part.len)
+            break;
+        get(marker, ENDING, part)->call = call;
+    }
+}
+
+/* --- reads --- */
+
+struct verdict {
+    enum wr_staleness staleness;
+    uint32_t by;
+};
+
+static void judge(struct verdict *verdict, enum wr_staleness staleness, const struct item *item)
+{
+    if (item && staleness > verdict->staleness)
+        *verdict = (struct verdict){staleness, item->call};
+}
+
+/* The path itself, or a directory it is in, ending at `end`. */
+static void judge_part(struct marker *marker, struct verdict *verdict, weir_span path, size_t end)
+{
+    weir_span part = wr_span_cut(path, 0, end);
+    bool itself = end == path.len;
+    judge(verdict, itself ? WR_STALE : WR_MAYBE_STALE, find(marker, WHOLE, part));
+    if (!is_rooted(path)) {
+        judge(verdict, WR_MAYBE_STALE, find(marker, ENDING, without_home(part)));
+        return;
+    }
+    for (int names = 1; names <= WR_STALE_PARTS_MAX; names++) {
+        weir_span relative = ending(path, end, names);
+        if (!relative.len)
+            return;
+        judge(verdict, WR_MAYBE_STALE, find(marker, WHOLE, relative));
+    }
+}
+
+static struct verdict judge_read(struct marker *marker, weir_span path)
+{
+    struct verdict verdict = {WR_FRESH, UINT32_MAX};
+    size_t end = path.len;
+    int parts = 0;
+    do
+        judge_part(marker, &verdict, path, end);
+    while (verdict.staleness != WR_STALE && ++parts < WR_STALE_PARTS_MAX && go_up(path, &end));
+    if (!wr_path_is_absolute(path) && verdict.staleness == WR_FRESH)
+        judge(&verdict, WR_MAYBE_STALE, find(marker, WHOLE, WR_LIT(".")));
+    return verdict;
+}
+
+/* --- the walk --- */
+
+/* A search names a file where its last name has a dot inside. */
+static bool names_file(weir_span path)
+{
+    weir_span name = ending(path, path.len, 1);
+    return name.len > 1 && memchr(name.ptr + 1, '.', name.len - 1);
+}
+
+static bool can_be_stale(const struct wr_effect *effect)
+{
+    if (effect->rev.len || !effect->literal || !effect->path.len)
+        return false;
+    return effect->kind == WR_EFFECT_READ ||
+           (effect->kind == WR_EFFECT_SEARCH && names_file(effect->path));
+}
+
+static weir_status mark_effect(struct marker *marker, struct wr_stale *stale,
+                               const struct wr_effect *effect, uint32_t call)
+{
+    bool writes = wr_effect_writes(effect), reads = can_be_stale(effect);
+    if (!writes && !reads)
+        return WEIR_OK;
+    bool anything = writes && (effect->whole_tree || !effect->literal || !effect->path.len ||
+                               effect->path.len > WR_STALE_PATH_BYTES_MAX);
+    if (anything) {
+        marker->tree_call = call;
+        return WEIR_OK;
+    }
+    weir_span path = wr_path_join(marker->arena, marker->cwd, effect->path);
+    if (!path.ptr)
+        return wr_arena_status(marker->arena);
+    if (writes) {
+        add_write(marker, path, call);
+        return WEIR_OK;
+    }
+    struct verdict verdict = {WR_FRESH, UINT32_MAX};
+    if (path.len <= WR_STALE_PATH_BYTES_MAX)
+        verdict = judge_read(marker, path);
+    if (verdict.staleness == WR_FRESH && marker->tree_call != UINT32_MAX)
+        verdict = (struct verdict){WR_MAYBE_STALE, marker->tree_call};
+    if (verdict.staleness > stale->staleness) {
+        stale->staleness = verdict.staleness;
+        stale->by = verdict.by;
+    }
+    return WEIR_OK;
+}
+
+static void mark_process(struct marker *marker, struct wr_stale *stale,
+                         const struct wr_tool_handles *handles, uint32_t call)
+{
+    if (!handles->process_id.len)
+        return;
+    struct item *item = get(marker, PROCESS, handles->process_id);
+    if (handles->kind == WR_EFFECT_POLL) {
+        stale->is_superseded = item->is_live;
+        if (item->is_live)
+            stale->by = item->call;
+        item->is_live = true;
+        item->call = call;
+    } else if (handles->is_shell) {
+        item->is_live = false; /* here the process began: earlier ones of that id are others */
+    }
+}
+
+static weir_status mark_call(struct marker *marker, struct wr_stale *stale,
+                             const struct wr_tool_handles *handles, uint32_t call)
+{
+    bool failed = handles->is_error && !handles->is_shell;
+    weir_status status = WEIR_OK;
+    if (handles->is_shell && !handles->is_understood)
+        marker->tree_call = call; /* it may have done more than could be read */
+    for (size_t i = handles->effects_count; i > 0 && !status; i--) {
+        const struct wr_effect *effect = &handles->effects[i - 1];
+        if (!(failed && wr_effect_writes(effect)))
+            status = mark_effect(marker, stale, effect, call);
+    }
+    mark_process(marker, stale, handles, call);
+    return status;
+}
+
+/* Keys are at most one for a process, and for a write two or those of its endings. */
+static uint32_t count_keys(const struct wr_tool_handles *const *handles, size_t count)
+{
+    uint64_t keys = 1;
+    for (size_t i = 0; i < count; i++) {
+        if (!handles[i])
+            continue;
+        keys++;
+        for (size_t k = 0; k < handles[i]->effects_count; k++)
+            keys += wr_effect_writes(&handles[i]->effects[k]) ? WR_STALE_PARTS_MAX + 2 : 0;
+    }
+    return keys < UINT32_MAX / 4 ? (uint32_t)keys : UINT32_MAX;
+}
+
+weir_status wr_stale_mark(struct wr_stale *stale, struct wr_arena *arena,
+                          const struct wr_tool_handles *const *handles, size_t count, weir_span cwd)
+{
+    struct marker marker = {.arena = arena,
+                            .cwd = cwd,
+                            .tree_call = UINT32_MAX,
+                            .items_max = count_keys(handles, count)};
+
+    if (count >= UINT32_MAX || marker.items_max == UINT32_MAX)
+        return WEIR_LIMIT;
+    weir_status status = wr_index_init(&marker.index, arena, marker.items_max);
+    if (status)
+        return status;
+    marker.items = WR_ARENA_ARRAY(arena, struct item, marker.items_max);
+    if (!marker.items)
+        return wr_arena_status(arena);
+    for (size_t i = count; i > 0 && !status; i--) {
+        stale[i - 1] = (struct wr_stale){.by = UINT32_MAX};
+        if (handles[i - 1])
+            status = mark_call(&marker, &stale[i - 1], handles[i - 1], (uint32_t)(i - 1));
+    }
+    return status;
+}

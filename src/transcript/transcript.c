@@ -1,0 +1,101 @@
+#include "transcript/transcript.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "transcript/order.h"
+
+enum { SEGMENTS_FIRST_COUNT = 256 };
+
+void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena,
+                        const struct wr_json *doc, weir_dialect dialect)
+{
+    *transcript = (struct wr_transcript){
+        .dialect = dialect, .doc = doc, .arena = arena, .list = WR_JSON_NONE};
+}
+
+weir_status wr_transcript_add(struct wr_transcript *t, const struct wr_segment *segment)
+{
+    if (t->segments_count == WR_SEGMENTS_MAX)
+        return WEIR_LIMIT;
+    if (t->segments_count == t->segments_cap) {
+        uint32_t cap = t->segments_cap ? t->segments_cap * 2 : SEGMENTS_FIRST_COUNT;
+        struct wr_segment *grown = wr_arena_grow(
+            t->arena, t->segments, t->segments_cap * sizeof(*grown), cap * sizeof(*grown));
+        if (!grown)
+            return wr_arena_status(t->arena);
+        t->segments = grown;
+        t->segments_cap = cap;
+    }
+    struct wr_segment *added = &t->segments[t->segments_count++];
+    *added = *segment;
+    added->pair = added->group = added->loop = added->why_other = added->stale_by = WR_SEGMENT_NONE;
+    return WEIR_OK;
+}
+
+/* ORDER FINISH: groups need pairs, loops need turns, handles need pairs, classes need all. */
+weir_status wr_transcript_finish(struct wr_transcript *t)
+{
+    weir_status status = wr_order_pair(t);
+    if (status)
+        return status;
+    wr_order_turns(t);
+    wr_order_loops(t);
+    wr_order_groups(t);
+    status = wr_order_handles(t);
+    return status ? status : wr_order_classify(t);
+}
+
+weir_range wr_segment_range(const struct wr_transcript *t, const struct wr_segment *segment)
+{
+    const struct wr_json_node *node = &t->doc->nodes[segment->payload];
+    if (node->kind == WR_JSON_STRING)
+        return (weir_range){node->start + 1, node->end - 1};
+    return (weir_range){node->start, node->end};
+}
+
+static weir_span join_parts(const struct wr_transcript *t, const struct wr_segment *segment,
+                            struct wr_arena *arena)
+{
+    size_t bytes = segment->parts_count;
+    for (uint32_t i = 0; i < segment->parts_count; i++)
+        bytes += wr_json_inner(t->doc, segment->parts[i]).len;
+    char *joined = wr_arena_alloc(arena, bytes);
+    size_t len = 0;
+    for (uint32_t i = 0; joined && i < segment->parts_count; i++) {
+        weir_span part = wr_json_text(t->doc, arena, segment->parts[i]);
+        if (!part.ptr)
+            return part;
+        if (i)
+            joined[len++] = '\n';
+        memcpy(joined + len, part.ptr, part.len);
+        len += part.len;
+    }
+    return (weir_span){joined, joined ? len : 0};
+}
+
+weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment *segment,
+                          struct wr_arena *arena)
+{
+    if (segment->parts_count > 1)
+        return join_parts(t, segment, arena);
+    wr_json_id id = segment->parts_count ? segment->parts[0] : segment->payload;
+    return wr_json_kind(t->doc, id) == WR_JSON_STRING ? wr_json_text(t->doc, arena, id)
+                                                      : wr_json_raw(t->doc, id);
+}
+
+bool wr_segment_is_editable(const struct wr_segment *segment)
+{
+    return segment->parts_count > 0;
+}
+
+wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block)
+{
+    static const char *const names[] = {"cache_control", "prompt_cache_breakpoint"};
+    wr_json_id values[2];
+    (void)wr_json_pick(doc, block, names, 2, values);
+    for (size_t i = 0; i < 2; i++)
+        if (wr_json_is(doc, values[i], WR_JSON_OBJECT))
+            return values[i] - 1; /* a value's key is the node before it */
+    return WR_JSON_NONE;
+}

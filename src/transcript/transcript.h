@@ -1,0 +1,103 @@
+/* transcript.h -- a request as segments in the order the model reads them.
+ *
+ * The dialect readers (src/wire) add segments; wr_transcript_finish() then finds what follows from
+ * them alone, the same way for all dialects: which result answers which call, turns, loops, groups,
+ * handles, staleness, and the class of each segment.
+ *
+ * 1. Order is prompt order: tools, instructions, then messages or items as they come.
+ * 2. `parts` are string nodes; they are the only strings of a request that may be edited. Ids,
+ *    names, signatures, encrypted content and arguments of calls are never among them.
+ * 3. A group is one model output with calls, and the results of those calls; outputs that share a
+ *    call of the provider's own tools are one group. What remains of a request after an edit has
+ * each group whole or not at all.
+ * 4. What is not known here (kind `other`, no continuation) is never edited and never dropped.
+ */
+#ifndef WR_TRANSCRIPT_TRANSCRIPT_H
+#define WR_TRANSCRIPT_TRANSCRIPT_H
+
+#include "json/json.h"
+#include "transcript/stale.h"
+#include "weir/segment.h"
+
+#define WR_SEGMENT_NONE UINT32_MAX
+
+/* What the provider's own machinery asks and answers, found by `call_id` like calls and results. */
+enum wr_link { WR_LINK_NONE, WR_LINK_ASKS, WR_LINK_ANSWERS };
+
+struct wr_segment {
+    weir_role role;
+    weir_kind kind;
+    weir_class class_;
+    const char *why;    /* of the class: a constant sentence */
+    uint32_t why_other; /* the segment that `why` speaks of, or NONE */
+
+    /* set by the dialect reader */
+    bool from_model;       /* part of a model output */
+    bool is_error;         /* a result that says of itself that it failed */
+    bool is_opaque;        /* signed, encrypted or of a kind we do not know: exact */
+    bool is_signed;        /* thinking that binds what stands before it */
+    bool is_continuation;  /* opaque because it continues server state, not because it is unknown */
+    bool has_exact_blocks; /* a result: images, files or references stand beside its text */
+    enum wr_link link;     /* of what is neither a call nor a result */
+    wr_json_id payload;    /* the value that holds it; NONE for a result without content */
+    wr_json_id element;    /* what leaves when it is dropped: a message, an item, a block */
+    wr_json_id array;      /* the array that holds `element`; NONE: it cannot be dropped */
+    wr_json_id message;    /* the message or item it belongs to */
+    wr_json_id block;      /* object that has, or can have, the cache marker; NONE: none can */
+    wr_json_id marker;     /* key node of its cache marker, or NONE */
+    const wr_json_id *parts;
+    uint32_t parts_count;
+    weir_span tool, call_id; /* unescaped; a result's tool is its call's */
+    weir_span other_id;      /* a call: a second id that its result may name it by; mostly empty */
+
+    /* set by finish */
+    uint32_t turn;
+    uint32_t loop;  /* NONE before the first user message */
+    uint32_t group; /* index of the group's first segment, or NONE */
+    uint32_t pair;  /* of a call its result, of a result its call; or NONE */
+    bool is_steering;
+    bool is_repeated_result;     /* a second result for one call */
+    enum wr_staleness staleness; /* of a result that shows a file */
+    uint32_t stale_by;           /* the call that made it so, or NONE */
+    bool is_superseded;          /* a poll that a later poll of the same process replaces */
+    const struct wr_tool_handles *handles; /* a call and its result share them; NULL: none */
+};
+
+struct wr_transcript {
+    weir_dialect dialect;
+    const struct wr_json *doc; /* borrowed */
+    struct wr_arena *arena;    /* borrowed */
+    struct wr_segment *segments;
+    uint32_t segments_count, segments_cap;
+    uint32_t turns_count, loops_count;
+    weir_span model;   /* unescaped; empty when the request names none */
+    bool is_delta;     /* the server holds the history; only new items are here */
+    wr_json_id list;   /* the array of messages or items; NONE when input is a string or absent */
+    bool binds_prefix; /* holds signed thinking */
+};
+
+void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena,
+                        const struct wr_json *doc, weir_dialect dialect);
+
+/* Appends a copy of `segment`. WEIR_LIMIT past WR_SEGMENTS_MAX. */
+WEIR_MUST_USE weir_status wr_transcript_add(struct wr_transcript *transcript,
+                                            const struct wr_segment *segment);
+
+WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript);
+
+/* Where a segment's bytes are: between the quotes of a single string, else the whole value. */
+weir_range wr_segment_range(const struct wr_transcript *transcript,
+                            const struct wr_segment *segment);
+
+/* The segment's text, unescaped, its parts joined by '\n' where there are several. In `arena`, or
+ * borrowed from the body. NULL ptr: no memory. */
+weir_span wr_segment_text(const struct wr_transcript *transcript, const struct wr_segment *segment,
+                          struct wr_arena *arena);
+
+/* The cache marker of a block: its key node, or NONE. */
+wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block);
+
+/* Whether a segment has text that may be changed. */
+bool wr_segment_is_editable(const struct wr_segment *segment);
+
+#endif
