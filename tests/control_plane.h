@@ -1,0 +1,285 @@
+/* control_plane.h -- for tests and fuzzers: which values of a body no edit may reach, and how many
+ * results it has, found without the readers that are under test.
+ *
+ * 1. What stands under a key of `control_keys` (at any depth below it) is control plane; `input`
+ * is, but for the one that holds a Responses request's items.
+ * 2. So is everything in an object whose `type` is one of `control_types`; a message is no such
+ * object, whatever type it claims.
+ * 3. What may be edited stands under no keys but `payload_keys`.
+ */
+#ifndef WR_TESTS_CONTROL_PLANE_H
+#define WR_TESTS_CONTROL_PLANE_H
+
+#include "json/json.h"
+#include "weir/segment.h"
+
+static const char *const control_keys[] = {
+    "id",
+    "call_id",
+    "tool_call_id",
+    "tool_use_id",
+    "previous_response_id",
+    "previous_message_id",
+    "approval_request_id",
+    "conversation",
+    "thread",
+    "signature",
+    "thought_signature",
+    "encrypted_content",
+    "encrypted_function_args",
+    "data",
+    "type",
+    "role",
+    "name",
+    "namespace",
+    "arguments",
+    "input",
+    "action",
+    "operation",
+    "cache_control",
+    "prompt_cache_breakpoint",
+    "prompt_cache_key",
+    "metadata",
+    "client_metadata",
+    "tools",
+    "functions",
+    "tool_calls",
+    "function_call",
+    "custom",
+    "system",
+    "instructions",
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "thinking",
+    "thinking_blocks",
+    "extra_content",
+    "source",
+    "image_url",
+    "file",
+    "input_audio",
+    "audio",
+    "refusal",
+    "outcome",
+    "status",
+    "caller",
+    "phase",
+    "annotations",
+    "citations",
+    "is_error",
+    "tool_name",
+    "model",
+    "prompt",
+    "summary",
+    "code",
+    "results",
+    "result",
+};
+
+static const char *const control_types[] = {
+    "reasoning",
+    "thinking",
+    "redacted_thinking",
+    "compaction",
+    "compaction_summary",
+    "context_compaction",
+    "compaction_trigger",
+    "item_reference",
+    "function_call",
+    "custom_tool_call",
+    "local_shell_call",
+    "shell_call",
+    "apply_patch_call",
+    "computer_call",
+    "computer_call_output",
+    "tool_search_call",
+    "tool_search_output",
+    "additional_tools",
+    "web_search_call",
+    "file_search_call",
+    "code_interpreter_call",
+    "image_generation_call",
+    "mcp_call",
+    "mcp_list_tools",
+    "mcp_approval_request",
+    "mcp_approval_response",
+    "program",
+    "program_output",
+    "configuration_update",
+    "agent_message",
+    "tool_use",
+    "server_tool_use",
+    "mcp_tool_use",
+    "mcp_tool_result",
+    "web_search_tool_result",
+    "web_fetch_tool_result",
+    "code_execution_tool_result",
+    "bash_code_execution_tool_result",
+    "text_editor_code_execution_tool_result",
+    "tool_search_tool_result",
+    "advisor_tool_result",
+    "mcp_tool_listing",
+    "container_upload",
+    "fallback",
+    "tool_reference",
+    "browser_state",
+    "image",
+    "image_url",
+    "document",
+    "search_result",
+    "tool_addition",
+    "tool_removal",
+    "input_image",
+    "input_file",
+    "input_audio",
+    "encrypted_content",
+    "refusal",
+};
+
+static const char *const payload_keys[] = {"messages", "input",  "content", "text",
+                                           "output",   "stdout", "stderr"};
+
+static inline bool control_is_one_of(const struct wr_json *doc, wr_json_id text,
+                                     const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (wr_json_text_is(doc, text, names[i]))
+            return true;
+    return false;
+}
+
+#define CONTROL_IS_ONE_OF(doc, text, names) \
+    control_is_one_of((doc), (text), (names), sizeof(names) / sizeof((names)[0]))
+
+/* Whether any `type` the object has is one of the control plane's. */
+static inline bool control_has_type(const struct wr_json *doc, wr_json_id object)
+{
+    for (wr_json_id key = wr_json_first(doc, object); key != WR_JSON_NONE;
+         key = wr_json_next(doc, object, key))
+        if (wr_json_text_is(doc, key, "type") &&
+            CONTROL_IS_ONE_OF(doc, wr_json_value(key), control_types))
+            return true;
+    return false;
+}
+
+/* Sets `is_control[node]` for every node. */
+static inline void control_plane_mark(const struct wr_json *doc, bool *is_control)
+{
+    wr_json_id messages = wr_json_find(doc, 0, "messages");
+    wr_json_id root_key = wr_json_first(doc, 0), message = wr_json_first(doc, messages);
+    uint32_t control_until = 0;
+
+    for (wr_json_id i = 0; i < doc->nodes_count; i++) {
+        bool is_root_key = i == root_key, is_message = i == message;
+        if (is_root_key)
+            root_key = wr_json_next(doc, 0, i);
+        if (is_message)
+            message = wr_json_next(doc, messages, i);
+        bool is_key = doc->nodes[i].is_key;
+        bool is_items = is_root_key && wr_json_text_is(doc, i, "input");
+        if (is_key && !is_items && CONTROL_IS_ONE_OF(doc, i, control_keys) && i >= control_until)
+            control_until = doc->nodes[wr_json_value(i)].after;
+        if (wr_json_is(doc, i, WR_JSON_OBJECT) && i && !is_message && i >= control_until &&
+            wr_json_find(doc, i, "stdout") == WR_JSON_NONE &&
+            wr_json_find(doc, i, "stderr") == WR_JSON_NONE && control_has_type(doc, i))
+            control_until = doc->nodes[i].after;
+        is_control[i] = is_key || i < control_until;
+    }
+}
+
+/* Whether a string stands under payload keys only; walks down from the root. */
+static inline bool control_is_payload_path(const struct wr_json *doc, wr_json_id string)
+{
+    wr_json_id at = 0;
+    while (at != string) {
+        wr_json_id child = wr_json_first(doc, at), next;
+        while (child != WR_JSON_NONE && (next = wr_json_next(doc, at, child)) != WR_JSON_NONE &&
+               next <= string)
+            child = next;
+        if (child == WR_JSON_NONE || child > string)
+            return false;
+        if (doc->nodes[child].is_key) {
+            if (!CONTROL_IS_ONE_OF(doc, child, payload_keys))
+                return false;
+            child = wr_json_value(child);
+        }
+        at = child;
+    }
+    return true;
+}
+
+static inline bool control_repeats_a_key(const struct wr_json *doc, wr_json_id object)
+{
+    for (wr_json_id a = wr_json_first(doc, object); a != WR_JSON_NONE;
+         a = wr_json_next(doc, object, a))
+        for (wr_json_id b = wr_json_next(doc, object, a); b != WR_JSON_NONE;
+             b = wr_json_next(doc, object, b)) {
+            weir_span x = wr_json_inner(doc, a), y = wr_json_inner(doc, b);
+            if (doc->nodes[a].escaped || doc->nodes[b].escaped ||
+                (x.len == y.len && !memcmp(x.ptr, y.ptr, x.len)))
+                return true;
+        }
+    return false;
+}
+
+/* Results for sure, and things that may be read as results: those that repeat a key are exact. */
+struct control_results {
+    uint32_t count_min, count_max;
+};
+
+static inline void control_count(const struct wr_json *doc, wr_json_id object,
+                                 struct control_results *results)
+{
+    results->count_max++;
+    results->count_min += !control_repeats_a_key(doc, object);
+}
+
+static inline void control_count_blocks(const struct wr_json *doc, wr_json_id message,
+                                        struct control_results *results)
+{
+    static const char *const roles[] = {"user", "assistant"};
+    wr_json_id content = wr_json_find(doc, message, "content");
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY) || control_repeats_a_key(doc, message) ||
+        !CONTROL_IS_ONE_OF(doc, wr_json_find(doc, message, "role"), roles))
+        return;
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block))
+        if (wr_json_text_is(doc, wr_json_find(doc, block, "type"), "tool_result"))
+            control_count(doc, block, results);
+}
+
+static inline bool control_is_result_item(const struct wr_json *doc, wr_json_id item)
+{
+    static const char *const types[] = {"function_call_output",    "custom_tool_call_output",
+                                        "local_shell_call_output", "shell_call_output",
+                                        "apply_patch_call_output", "computer_call_output"};
+    wr_json_id type = wr_json_find(doc, item, "type");
+    if (wr_json_text_is(doc, type, "tool_search_output"))
+        return wr_json_is(doc, wr_json_find(doc, item, "call_id"), WR_JSON_STRING);
+    return CONTROL_IS_ONE_OF(doc, type, types);
+}
+
+static inline struct control_results control_count_results(const struct wr_json *doc,
+                                                           weir_dialect dialect)
+{
+    static const char *const chat_roles[] = {"tool", "function"};
+    struct control_results results = {0, 0};
+    const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages";
+    wr_json_id list = wr_json_find(doc, 0, name);
+
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return results;
+    for (wr_json_id m = wr_json_first(doc, list); m != WR_JSON_NONE;
+         m = wr_json_next(doc, list, m)) {
+        wr_json_id role = wr_json_find(doc, m, "role");
+        if (dialect == WEIR_DIALECT_MESSAGES)
+            control_count_blocks(doc, m, &results);
+        else if (dialect == WEIR_DIALECT_CHAT && CONTROL_IS_ONE_OF(doc, role, chat_roles))
+            control_count(doc, m, &results);
+        else if (dialect == WEIR_DIALECT_RESPONSES && control_is_result_item(doc, m))
+            control_count(doc, m, &results);
+    }
+    return results;
+}
+
+#endif
