@@ -1,0 +1,163 @@
+#include "condense/output_kind.h"
+
+#include "base/limits.h"
+#include "condense/letters.h"
+#include "condense/output_command.h"
+#include "condense/volatile.h"
+
+const char *wr_output_kind_text(enum wr_output_kind kind)
+{
+    static const char *const texts[WR_OUTPUT_KINDS] = {
+        [WR_OUTPUT_PROCESS] = "process", [WR_OUTPUT_FILE] = "file",     [WR_OUTPUT_LOG] = "log",
+        [WR_OUTPUT_TEST] = "test",       [WR_OUTPUT_SEARCH] = "search", [WR_OUTPUT_DIFF] = "diff",
+        [WR_OUTPUT_JSON] = "json",       [WR_OUTPUT_LIST] = "list",     [WR_OUTPUT_BLOB] = "blob",
+        [WR_OUTPUT_PROSE] = "prose",
+    };
+    return kind < WR_OUTPUT_KINDS ? texts[kind] : "unknown";
+}
+
+/* -- a look at the text ------------------------------------------------------------------------ */
+
+enum { LINES_MAX = 64, BLOB_LINE_BYTES_MIN = 200 };
+
+/* Behind the header some tools put before the output of a command. */
+static weir_span without_header(weir_span text)
+{
+    static const weir_span fronts[] = {WR_WORD("Chunk ID:"), WR_WORD("Wall time"),
+                                       WR_WORD("Exit code"), WR_WORD("Process exited")};
+    if (!wr_front_of(text, fronts, WR_COUNT_OF(fronts)))
+        return text;
+    weir_span head = wr_span_cut(text, 0, text.len < 512 ? text.len : 512);
+    size_t output = wr_span_find(head, WR_LIT("Output:\n"), 0);
+    return output == SIZE_MAX ? text : wr_span_cut(text, output + 8, text.len);
+}
+
+static bool is_json(weir_span text)
+{
+    weir_span body = wr_span_trim(text);
+    if (body.len < 2)
+        return false;
+    char first = body.ptr[0], last = body.ptr[body.len - 1];
+    weir_span inside = wr_span_trim(wr_span_cut(body, 1, body.len));
+    bool object = first == '{' && last == '}' && memchr("\"}", inside.ptr[0], 2);
+    bool array = first == '[' && last == ']' &&
+                 (memchr("{[\"]-", inside.ptr[0], 5) || wr_is_digit(inside.ptr[0]));
+    return object || array;
+}
+
+/* NUL bytes, or a long line of base64 alone. */
+static bool is_blob(weir_span text)
+{
+    weir_span head = wr_span_cut(text, 0, text.len < 4096 ? text.len : 4096);
+    if (memchr(head.ptr, 0, head.len))
+        return true;
+    weir_span body = wr_span_trim(head);
+    size_t run = 0;
+    while (run < body.len && (wr_is_word(body.ptr[run]) || memchr("+/=\n", body.ptr[run], 4)))
+        run++;
+    return run == body.len && run >= BLOB_LINE_BYTES_MIN &&
+           memchr(body.ptr, ' ', body.len) == NULL &&
+           (memchr(body.ptr, '\n', body.len) == NULL || memchr(body.ptr, '\n', 80));
+}
+
+static bool starts_diff(weir_span line)
+{
+    return wr_span_starts(line, WR_LIT("diff --git ")) ||
+           wr_span_starts(line, WR_LIT("diff --cc ")) || wr_span_starts(line, WR_LIT("Index: "));
+}
+
+static bool starts_log(weir_span line)
+{
+    if (line.len && line.ptr[0] == '[')
+        line = wr_span_cut(line, 1, line.len);
+    return wr_volatile_time(line) > 0;
+}
+
+static bool tells_tests(weir_span line)
+{
+    static const weir_span fronts[] = {
+        WR_WORD("test result: "), WR_WORD("=== RUN "),
+        WR_WORD("--- PASS"),      WR_WORD("--- FAIL"),
+        WR_WORD("Test Suites: "), WR_WORD("TAP version"),
+        WR_WORD("ok  \t"),        WR_WORD("PASS "),
+        WR_WORD("Tests run: "),   WR_WORD("[ RUN "),
+        WR_WORD("[==========]"),  WR_WORD("======================= test session"),
+    };
+    return wr_front_of(line, fronts, WR_COUNT_OF(fronts)) > 0;
+}
+
+enum wr_output_kind wr_output_kind_sniff(weir_span text)
+{
+    text = without_header(text);
+    if (!text.len)
+        return WR_OUTPUT_PROCESS;
+    if (is_json(text))
+        return WR_OUTPUT_JSON;
+    if (is_blob(text))
+        return WR_OUTPUT_BLOB;
+    weir_span rest = wr_span_cut(
+        text, 0, text.len < WR_OUTPUT_SNIFF_BYTES_MAX ? text.len : WR_OUTPUT_SNIFF_BYTES_MAX);
+    weir_span line;
+    unsigned lines = 0, logged = 0;
+    while (lines < LINES_MAX && wr_span_line(&rest, &line)) {
+        if (!wr_span_trim(line).len)
+            continue;
+        if (!lines && starts_diff(line))
+            return WR_OUTPUT_DIFF;
+        if (tells_tests(line))
+            return WR_OUTPUT_TEST;
+        lines++;
+        logged += starts_log(line);
+    }
+    return lines > 2 && logged * 5 >= lines * 3 ? WR_OUTPUT_LOG : WR_OUTPUT_PROCESS;
+}
+
+/* -- all together ------------------------------------------------------------------------------ */
+
+static bool is_log_path(weir_span path)
+{
+    static const weir_span ends[] = {WR_WORD(".log"), WR_WORD(".out"), WR_WORD(".err"),
+                                     WR_WORD(".output")};
+    return wr_ends_in_any(path, ends, WR_COUNT_OF(ends)) ||
+           wr_span_starts(path, WR_LIT("/var/log/"));
+}
+
+/* A command whose kind is not known may still print nothing but JSON, or a log. What would hide its
+ * diagnostics is not believed on sight alone. */
+static enum wr_output_kind kind_of_run(weir_span command, weir_span text)
+{
+    enum wr_output_kind kind = wr_output_kind_of_command(command);
+    if (kind != WR_OUTPUT_PROCESS)
+        return kind;
+    kind = wr_output_kind_sniff(text);
+    return kind == WR_OUTPUT_JSON || kind == WR_OUTPUT_LOG || kind == WR_OUTPUT_TEST
+               ? kind
+               : WR_OUTPUT_PROCESS;
+}
+
+enum wr_output_kind wr_output_kind(const struct wr_output_hint *hint, weir_span text)
+{
+    switch (hint->origin) {
+    case WR_ORIGIN_READ:
+        if (is_log_path(hint->path))
+            return WR_OUTPUT_LOG;
+        return text.len && is_blob(text) ? WR_OUTPUT_BLOB : WR_OUTPUT_FILE;
+    case WR_ORIGIN_SEARCH:
+        return WR_OUTPUT_SEARCH;
+    case WR_ORIGIN_LIST:
+        return WR_OUTPUT_LIST;
+    case WR_ORIGIN_DIFF:
+        return WR_OUTPUT_DIFF;
+    case WR_ORIGIN_CHANGE:
+        return WR_OUTPUT_FILE;
+    case WR_ORIGIN_RUN:
+        return kind_of_run(hint->command, text);
+    case WR_ORIGIN_FETCH:
+        return is_json(text) ? WR_OUTPUT_JSON : WR_OUTPUT_PROSE;
+    case WR_ORIGIN_TELL:
+        return WR_OUTPUT_PROSE;
+    case WR_ORIGIN_UNKNOWN:
+        break;
+    }
+    return wr_output_kind_sniff(text);
+}

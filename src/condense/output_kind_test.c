@@ -1,0 +1,143 @@
+#include "condense/output_kind.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "condense/letters.h"
+#include "condense/output_command.h"
+
+static void a_command_tells(void **state)
+{
+    static const struct {
+        const char *command;
+        enum wr_output_kind kind;
+    } rows[] = {
+        {"cat src/a.c", WR_OUTPUT_FILE},
+        {"sed -n '1,20p' a.c", WR_OUTPUT_FILE},
+        {"cd /x && sed -n '1,20p' a.c", WR_OUTPUT_FILE},
+        {"nl -ba a.c | sed -n '1,20p'", WR_OUTPUT_FILE},
+        {"cat a.c | grep -n foo", WR_OUTPUT_FILE},
+        {"sed -i s/a/b/ a.c", WR_OUTPUT_PROCESS},
+        {"tail -100 app.log", WR_OUTPUT_LOG},
+        {"git show HEAD:src/a.c", WR_OUTPUT_FILE},
+        {"git show HEAD", WR_OUTPUT_DIFF},
+        {"git -C /x diff -- a.c", WR_OUTPUT_DIFF},
+        {"git diff --stat", WR_OUTPUT_LIST},
+        {"git log --oneline", WR_OUTPUT_PROCESS},
+        {"git log -p -3", WR_OUTPUT_DIFF},
+        {"git status", WR_OUTPUT_PROCESS},
+        {"gh pr diff 12", WR_OUTPUT_DIFF},
+        {"rg -n 'error|failed' src", WR_OUTPUT_SEARCH},
+        {"grep -rn \"a;b\" . 2>/dev/null | head -20", WR_OUTPUT_SEARCH},
+        {"rg -l foo", WR_OUTPUT_LIST},
+        {"find . -name '*.c' | xargs grep -n foo", WR_OUTPUT_SEARCH},
+        {"find . -name x -exec cat {} +", WR_OUTPUT_PROCESS},
+        {"ls -la && find . -type f | head", WR_OUTPUT_LIST},
+        {"make -j4 2>&1 | tail -50", WR_OUTPUT_PROCESS},
+        {"make | grep error", WR_OUTPUT_PROCESS},
+        {"make test", WR_OUTPUT_TEST},
+        {"pytest -x tests 2>&1 | tail -5", WR_OUTPUT_TEST},
+        {"python -m pytest -q", WR_OUTPUT_TEST},
+        {"FOO=1 timeout 60 cargo test --lib", WR_OUTPUT_TEST},
+        {"cargo check", WR_OUTPUT_PROCESS},
+        {"npm run test:unit", WR_OUTPUT_TEST},
+        {"npx vitest run", WR_OUTPUT_TEST},
+        {"docker compose logs web", WR_OUTPUT_LOG},
+        {"journalctl -u x", WR_OUTPUT_LOG},
+        {"bash -lc 'cat a.c'", WR_OUTPUT_FILE},
+        {"bash -lc 'cat a.c' && make", WR_OUTPUT_PROCESS},
+        {"cat a.c; make", WR_OUTPUT_PROCESS},
+        {"cat a.c && rg -n x", WR_OUTPUT_PROCESS},
+        {"cat > a.sh <<'EOF'\nls\nEOF", WR_OUTPUT_PROCESS},
+        {"echo hi", WR_OUTPUT_PROCESS},
+        {"", WR_OUTPUT_PROCESS},
+        {"'unclosed", WR_OUTPUT_PROCESS},
+    };
+    (void)state;
+    unsigned wrong = 0;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        enum wr_output_kind kind = wr_output_kind_of_command(wr_span_of(rows[i].command));
+        if (kind != rows[i].kind) {
+            print_error("%s: %s, not %s\n", rows[i].command, wr_output_kind_text(kind),
+                        wr_output_kind_text(rows[i].kind));
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+static void a_text_tells(void **state)
+{
+    static const struct {
+        const char *behaviour, *text;
+        enum wr_output_kind kind;
+    } rows[] = {
+        {"an object", "{\"a\": 1}\n", WR_OUTPUT_JSON},
+        {"an array", " [1, 2]\n", WR_OUTPUT_JSON},
+        {"an object behind a tool's header", "Exit code: 0\nWall time: 1 s\nOutput:\n{\"a\":1}\n",
+         WR_OUTPUT_JSON},
+        {"braces are not enough", "{foo}\n", WR_OUTPUT_PROCESS},
+        {"a level in brackets is no array", "[ERROR] x [y]\n", WR_OUTPUT_PROCESS},
+        {"a diff", "diff --git a/x b/x\n", WR_OUTPUT_DIFF},
+        {"a log", "2024-01-02 03:04:05 a\n2024-01-02 03:04:06 b\n2024-01-02 03:04:07 c\n",
+         WR_OUTPUT_LOG},
+        {"tests", "=== RUN   TestX\n", WR_OUTPUT_TEST},
+        {"text", "hello world\n", WR_OUTPUT_PROCESS},
+        {"nothing", "", WR_OUTPUT_PROCESS},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (wr_output_kind_sniff(wr_span_of(rows[i].text)) != rows[i].kind)
+            fail_msg("%s", rows[i].behaviour);
+    char blob[400];
+    memset(blob, 'A', sizeof(blob));
+    assert_int_equal(wr_output_kind_sniff((weir_span){blob, sizeof(blob)}), WR_OUTPUT_BLOB);
+    assert_int_equal(wr_output_kind_sniff(WR_LIT("a\0b")), WR_OUTPUT_BLOB);
+}
+
+static void the_tool_comes_first(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_output_hint hint;
+        const char *text;
+        enum wr_output_kind kind;
+    } rows[] = {
+        {"a read is a file",
+         {WR_ORIGIN_READ, {"", 0}, {"a.json", 6}},
+         "{\"error\":1}",
+         WR_OUTPUT_FILE},
+        {"a read of a log is a log", {WR_ORIGIN_READ, {"", 0}, {"a.log", 5}}, "x", WR_OUTPUT_LOG},
+        {"a search is a search", {WR_ORIGIN_SEARCH, {"", 0}, {"", 0}}, "{}", WR_OUTPUT_SEARCH},
+        {"a fetch is prose", {WR_ORIGIN_FETCH, {"", 0}, {"", 0}}, "words", WR_OUTPUT_PROSE},
+        {"or JSON", {WR_ORIGIN_FETCH, {"", 0}, {"", 0}}, "{}", WR_OUTPUT_JSON},
+        {"a command that prints JSON",
+         {WR_ORIGIN_RUN, {"curl x", 6}, {"", 0}},
+         "{}",
+         WR_OUTPUT_JSON},
+        {"a command that prints a file is believed",
+         {WR_ORIGIN_RUN, {"cat x", 5}, {"", 0}},
+         "{}",
+         WR_OUTPUT_FILE},
+        {"a command's text does not make it a blob",
+         {WR_ORIGIN_RUN, {"./x", 3}, {"", 0}},
+         "diff --git a b",
+         WR_OUTPUT_PROCESS},
+        {"an edit says little", {WR_ORIGIN_CHANGE, {"", 0}, {"", 0}}, "done", WR_OUTPUT_FILE},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (wr_output_kind(&rows[i].hint, wr_span_of(rows[i].text)) != rows[i].kind)
+            fail_msg("%s", rows[i].behaviour);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_tells),
+        cmocka_unit_test(a_text_tells),
+        cmocka_unit_test(the_tool_comes_first),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

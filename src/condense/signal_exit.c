@@ -1,0 +1,157 @@
+#include "condense/signal_scanner.h"
+
+/* Reads what may stand between "exit" and its number: "ed with code ", "_code>", " status: ".
+ * `sure` tells whether it was said that the number is an exit code. Returns the offset of the
+ * number. */
+static size_t skip_to_number(weir_span text, size_t at, bool *sure)
+{
+    static const weir_span fillers[] = {WR_WORD("ed"),     WR_WORD("with"),     WR_WORD("code"),
+                                        WR_WORD("status"), WR_WORD("value"),    WR_WORD("was"),
+                                        WR_WORD("is"),     WR_WORD("non-zero"), WR_WORD("nonzero"),
+                                        WR_WORD("of"),     WR_WORD("returned"), WR_WORD("error")};
+    bool with = false;
+    *sure = false;
+    for (int step = 0; step < 8 && at < text.len; step++) {
+        char c = text.ptr[at];
+        if (c == ' ' || c == '_' || c == '"' || c == '\'' || c == '(' || c == '`' || c == '-') {
+            if (c == '-' && at + 1 < text.len && wr_is_digit(text.ptr[at + 1]) && *sure)
+                return at;
+            at++;
+            continue;
+        }
+        if (c == ':' || c == '=' || c == '>') {
+            *sure = true;
+            at++;
+            continue;
+        }
+        if (wr_is_digit(c)) {
+            *sure |= with;
+            return at;
+        }
+        size_t filler =
+            wr_front_of_folded(wr_span_cut(text, at, text.len), fillers, WR_COUNT_OF(fillers));
+        if (!filler)
+            return SIZE_MAX;
+        weir_span word = wr_span_cut(text, at, at + filler);
+        with |= wr_same_folded(word, WR_LIT("with"));
+        *sure |= wr_same_folded(word, WR_LIT("code")) || wr_same_folded(word, WR_LIT("status"));
+        at += filler;
+    }
+    return SIZE_MAX;
+}
+
+static size_t number_end(weir_span text, size_t at)
+{
+    size_t i = at + (text.ptr[at] == '-');
+    if (i + 1 < text.len && text.ptr[i] == '0' && wr_fold(text.ptr[i + 1]) == 'x')
+        i += 2;
+    while (i < text.len && wr_is_hex(text.ptr[i]))
+        i++;
+    return i;
+}
+
+static void add_code(struct wr_signal_scanner *scanner, weir_span text, size_t at)
+{
+    size_t end = number_end(text, at);
+    if (end - at <= 11 && (end >= text.len || !wr_is_word(text.ptr[end])))
+        wr_signal_add_exact(scanner, WR_SIGNAL_EXIT, wr_span_cut(text, at, end));
+}
+
+/* "ld returned 1 exit status": the number before. */
+static void add_code_before(struct wr_signal_scanner *scanner, weir_span text, size_t word)
+{
+    size_t end = word;
+    while (end && text.ptr[end - 1] == ' ')
+        end--;
+    size_t start = end;
+    while (start && wr_is_digit(text.ptr[start - 1]))
+        start--;
+    if (start < end && wr_starts_folded(wr_span_cut(text, word, text.len), WR_LIT("exit status")))
+        wr_signal_add_exact(scanner, WR_SIGNAL_EXIT, wr_span_cut(text, start, end));
+}
+
+/* "make: *** [all] Error 2". */
+static void add_make_code(struct wr_signal_scanner *scanner, weir_span text)
+{
+    if (!text.len || !wr_is_digit(text.ptr[text.len - 1]))
+        return;
+    size_t word = wr_span_find(text, WR_LIT("] Error "), 0);
+    if (word == SIZE_MAX || wr_span_find(text, WR_LIT("***"), 0) > word)
+        return;
+    size_t at = word + 8;
+    if (at < text.len && wr_is_digit(text.ptr[at]))
+        add_code(scanner, text, at);
+}
+
+static bool begins_word(weir_span text, size_t at)
+{
+    return !at || !(wr_is_alpha(text.ptr[at - 1]) || wr_is_digit(text.ptr[at - 1]));
+}
+
+/* Offset behind the word that begins at `at` and that a code may follow; 0 where there is none. */
+static size_t lead_end(weir_span text, size_t at)
+{
+    static const weir_span leads[] = {WR_WORD("exit"), WR_WORD("returncode"),
+                                      WR_WORD("return code"), WR_WORD("code=exited, status=")};
+    if (!begins_word(text, at))
+        return 0;
+    size_t lead = wr_front_of_folded(wr_span_cut(text, at, text.len), leads, WR_COUNT_OF(leads));
+    if (!lead)
+        return 0;
+    /* The word that makes sure of it, and the sign behind it, are read with what follows. */
+    return at + (lead == 4 ? lead : lead == 20 ? 19 : 6);
+}
+
+void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span text)
+{
+    for (size_t i = 0; i + 5 < text.len; i++) {
+        char c = wr_fold(text.ptr[i]);
+        if (c != 'e' && c != 'r' && c != 'c')
+            continue;
+        char next = wr_fold(text.ptr[i + 1]);
+        size_t end = next == 'x' || next == 'e' || next == 'o' ? lead_end(text, i) : 0;
+        if (!end)
+            continue;
+        bool sure;
+        size_t at = skip_to_number(text, end, &sure);
+        if (at != SIZE_MAX && sure)
+            add_code(scanner, text, at);
+        else
+            add_code_before(scanner, text, i);
+        i = end - 1;
+    }
+    add_make_code(scanner, text);
+}
+
+static bool is_header(weir_span text)
+{
+    static const weir_span fronts[] = {WR_WORD("Chunk ID:"),
+                                       WR_WORD("Wall time"),
+                                       WR_WORD("Process exited with code"),
+                                       WR_WORD("Exit code"),
+                                       WR_WORD("Original token count"),
+                                       WR_WORD("Total output lines"),
+                                       WR_WORD("Command exited with"),
+                                       WR_WORD("<returncode>"),
+                                       WR_WORD("Process running with session"),
+                                       WR_WORD("Exit Code:"),
+                                       WR_WORD("Error: "),
+                                       WR_WORD("Signal:")};
+    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+}
+
+/* The tool's own lines stand in front; lines that look like them further down are part of what was
+ * shown, and say nothing. */
+bool wr_signal_line_header(struct wr_signal_scanner *scanner, weir_span line)
+{
+    if (!is_header(line)) {
+        scanner->in_header = false;
+        return false;
+    }
+    if (!scanner->in_header)
+        return true;
+    wr_signal_exit_codes(scanner, line);
+    if (wr_span_starts(line, WR_LIT("Error: ")))
+        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 7, line.len));
+    return true;
+}
