@@ -1,0 +1,285 @@
+/* Oracle: the store on disk does what the store in memory does, call by call, and what was put
+ * comes back: get(put(x)) = x. The input is a program of small calls. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+#include "store/test_dir.h"
+#include "weir/recall.h"
+
+enum { CALLS_MAX = 64, TEXT_BYTES_MAX = 512 };
+
+struct input {
+    const uint8_t *bytes;
+    size_t len;
+};
+
+struct pair {
+    struct weir_store *disk, *memory;
+    struct wr_buf text; /* what the texts of a call are made in */
+};
+
+static uint8_t take(struct input *input)
+{
+    if (!input->len)
+        return 0;
+    input->len--;
+    return *input->bytes++;
+}
+
+static void check(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* ---- arguments: few different ones, so that calls meet ---- */
+
+static weir_span tenant_of(uint8_t byte)
+{
+    return byte & 1 ? WR_LIT("local") : WR_LIT("other");
+}
+
+static weir_span session_of(uint8_t byte)
+{
+    static const char *const names[] = {"a", "b", "c", "a longer name"};
+    return wr_span_of(names[byte / 2 % 4]);
+}
+
+static weir_hash key_of(uint8_t byte)
+{
+    weir_hash key;
+    memset(&key, byte % 8, sizeof(key));
+    return key;
+}
+
+static weir_span value_of(uint8_t byte)
+{
+    return wr_span_cut(WR_LIT("value"), 0, byte % 6);
+}
+
+/* Short texts repeat often; longer ones are long enough to be compressed. */
+static weir_span text_of(struct input *input, char text[TEXT_BYTES_MAX])
+{
+    uint8_t shape = take(input);
+    size_t len = shape % 4 ? shape % 8 : (size_t)(shape * 2);
+    char fill = (char)take(input);
+    for (size_t i = 0; i < len; i++)
+        text[i] = shape & 16 ? (char)(fill + (int)(i * i)) : fill;
+    return (weir_span){text, len};
+}
+
+/* ---- calls ---- */
+
+static void compare_texts(struct pair *pair, weir_span tenant, weir_handle handle)
+{
+    for (int is_operator = 0; is_operator < 2; is_operator++) {
+        struct weir_lookup lookup = {tenant, handle, is_operator};
+        struct weir_artifact a, b;
+        weir_miss miss_a, miss_b;
+        weir_status status_a = weir_store_get(pair->disk, &lookup, &a, &miss_a, NULL);
+        weir_status status_b = weir_store_get(pair->memory, &lookup, &b, &miss_b, NULL);
+        check(status_a == status_b && miss_a == miss_b && wr_span_eq(a.text, b.text));
+        check(status_a == WEIR_OK || status_a == WEIR_NOTFOUND);
+        check(miss_a != WEIR_MISS_CORRUPT);
+    }
+}
+
+static void call_commit(struct pair *pair, struct input *input)
+{
+    char texts[2][TEXT_BYTES_MAX];
+    struct weir_artifact for_disk[2], for_memory[2];
+    struct weir_mark marks[2];
+    struct weir_pin pins[2];
+    uint8_t who = take(input), counts = take(input);
+    struct weir_batch batch = {.tenant = tenant_of(who), .session = session_of(who)};
+
+    batch.used_ms = take(input);
+    batch.artifacts_count = counts % 3;
+    batch.marks_count = counts / 4 % 3;
+    batch.pins_count = counts / 16 % 3;
+    for (size_t i = 0; i < batch.artifacts_count; i++)
+        for_disk[i] = for_memory[i] = (struct weir_artifact){.text = text_of(input, texts[i])};
+    for (size_t i = 0; i < batch.marks_count; i++) {
+        uint8_t kind = take(input), key = take(input);
+        marks[i] = (struct weir_mark){key_of(key), (weir_mark_kind)(kind % 4), value_of(key / 8),
+                                      kind & 128};
+    }
+    for (size_t i = 0; i < batch.pins_count; i++) {
+        uint8_t model = take(input), key = take(input);
+        pins[i] = (struct weir_pin){model & 1 ? WR_LIT("m") : WR_LIT("n"), key_of(key),
+                                    value_of(key / 8), model & 128};
+    }
+    batch.marks = marks;
+    batch.pins = pins;
+    batch.artifacts = for_disk;
+    weir_status status = weir_store_commit(pair->disk, &batch, NULL);
+    batch.artifacts = for_memory;
+    check(weir_store_commit(pair->memory, &batch, NULL) == status);
+    check(pair->disk->trouble == pair->memory->trouble);
+    for (size_t i = 0; i < batch.artifacts_count; i++) {
+        struct weir_lookup lookup = {batch.tenant, weir_hash_handle(&for_disk[i].hash), false};
+        struct weir_artifact found;
+        compare_texts(pair, batch.tenant, lookup.handle);
+        if (!status)
+            check(!weir_store_get(pair->disk, &lookup, &found, NULL, NULL) &&
+                  wr_span_eq(found.text, for_disk[i].text));
+    }
+}
+
+static void call_get(struct pair *pair, struct input *input)
+{
+    char text[TEXT_BYTES_MAX];
+    weir_span tenant = tenant_of(take(input));
+    weir_handle handle;
+    check(!weir_handle_of(text_of(input, text), &handle));
+    compare_texts(pair, tenant, handle);
+}
+
+static weir_status list_mark(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    wr_buf_printf(user, "%zu %d %.*s;", key_index, (int)mark->kind, (int)mark->value.len,
+                  mark->value.ptr);
+    return WEIR_OK;
+}
+
+static void call_marks(struct pair *pair, struct input *input)
+{
+    weir_span tenant = tenant_of(take(input));
+    weir_hash keys[3] = {key_of(take(input)), key_of(take(input)), key_of(take(input))};
+    struct wr_buf a, b;
+    wr_buf_init(&a, 4096);
+    wr_buf_init(&b, 4096);
+    check(!weir_store_marks(pair->disk, tenant, keys, 3, list_mark, &a, NULL));
+    check(!weir_store_marks(pair->memory, tenant, keys, 3, list_mark, &b, NULL));
+    check(wr_span_eq(wr_buf_view(&a), wr_buf_view(&b)));
+    wr_buf_release(&a);
+    wr_buf_release(&b);
+}
+
+static void call_pin(struct pair *pair, struct input *input)
+{
+    uint8_t who = take(input), key = take(input);
+    struct weir_pin a = {.model = who & 64 ? WR_LIT("m") : WR_LIT("n"), .first_turn = key_of(key)};
+    struct weir_pin b = a;
+    weir_status status = weir_store_pin(pair->disk, tenant_of(who), session_of(who), &a, NULL);
+    check(weir_store_pin(pair->memory, tenant_of(who), session_of(who), &b, NULL) == status);
+    check(wr_span_eq(a.value, b.value));
+}
+
+static void call_touch(struct pair *pair, struct input *input)
+{
+    uint8_t who = take(input), used_ms = take(input);
+    check(!weir_store_touch(pair->disk, tenant_of(who), session_of(who), used_ms, NULL));
+    check(!weir_store_touch(pair->memory, tenant_of(who), session_of(who), used_ms, NULL));
+}
+
+static void check_reports(const struct weir_gc_report *a, const struct weir_gc_report *b)
+{
+    check(a->sessions_count == b->sessions_count && a->artifacts_count == b->artifacts_count);
+    check(a->marks_count == b->marks_count && a->pins_count == b->pins_count);
+    check(a->is_over == b->is_over);
+}
+
+/* The stores differ in what a text takes, so the cap is one that only nothing is under. */
+static void call_gc(struct pair *pair, struct input *input)
+{
+    struct weir_gc_options options = {.now_ms = take(input), .retention_ms = take(input)};
+    struct weir_gc_report a, b;
+    options.live_ms = take(input);
+    options.stored_bytes_max = options.live_ms & 1;
+    check(!weir_store_gc(pair->disk, &options, &a, NULL));
+    check(!weir_store_gc(pair->memory, &options, &b, NULL));
+    check_reports(&a, &b);
+}
+
+static void call_purge(struct pair *pair, struct input *input)
+{
+    uint8_t who = take(input);
+    struct weir_gc_report a, b;
+    weir_span tenant = who & 192 ? tenant_of(who) : WR_LIT("");
+    weir_span session = who & 128 ? session_of(who) : WR_LIT("");
+    weir_status status = weir_store_purge(pair->disk, tenant, session, &a, NULL);
+    check(weir_store_purge(pair->memory, tenant, session, &b, NULL) == status);
+    check_reports(&a, &b);
+}
+
+/* Pages of a text, put together, are the text. */
+static void call_recall(struct pair *pair, struct input *input)
+{
+    struct weir_lines lines = {1, 0, WEIR_LINES_END};
+    struct weir_recall_options options = {.lines = &lines, .page_bytes_max = 500};
+    weir_span text = {(const char *)input->bytes, input->len};
+    struct wr_buf all;
+    size_t count = 1;
+
+    (void)pair;
+    if (!text.len)
+        return;
+    wr_buf_init(&all, 1 << 20);
+    options.page_bytes_max += take(input);
+    options.lines_count = 1;
+    while (count) {
+        struct weir_recalled page;
+        check(!weir_recall_select(text, &options, &page, NULL));
+        check(page.text.len <= options.page_bytes_max && page.content_bytes);
+        wr_buf_append(&all, wr_span_cut(page.text, 0, page.content_bytes));
+        if (!page.next.len)
+            count = 0;
+        else
+            check(!weir_lines_parse(page.next, &lines, 1, &count, NULL));
+        weir_recalled_release(&page);
+    }
+    check(wr_span_eq(wr_buf_view(&all), text));
+    wr_buf_release(&all);
+}
+
+static void check_stats(struct pair *pair)
+{
+    struct weir_store_stats a, b;
+    struct weir_verify_report report;
+    check(!weir_store_stats(pair->disk, &a, NULL) && !weir_store_stats(pair->memory, &b, NULL));
+    check(a.tenants_count == b.tenants_count && a.sessions_count == b.sessions_count);
+    check(a.artifacts_count == b.artifacts_count && a.text_bytes == b.text_bytes);
+    check(a.marks_count == b.marks_count && a.pins_count == b.pins_count);
+    check(a.expired_count == b.expired_count);
+    check(a.oldest_used_ms == b.oldest_used_ms && a.newest_used_ms == b.newest_used_ms);
+    check(!weir_store_verify(pair->disk, NULL, NULL, &report, NULL));
+    check(!report.corrupt_count && !report.has_damage);
+    check(report.artifacts_count == a.artifacts_count && report.text_bytes == a.text_bytes);
+}
+
+typedef void call_fn(struct pair *pair, struct input *input);
+
+static call_fn *const calls[] = {call_commit, call_commit, call_commit, call_get,   call_marks,
+                                 call_pin,    call_touch,  call_gc,     call_purge, call_recall};
+
+/* Making the files anew for every input would be all that is measured: the store is emptied. */
+static struct weir_store *disk_store(void)
+{
+    static struct weir_store *store;
+    struct weir_gc_report report;
+    if (!store) {
+        struct wr_test_dir dir = wr_test_dir_fast();
+        check(!weir_store_open(dir.path, NULL, &store, NULL, NULL));
+        wr_test_dir_remove(&dir); /* the open files stay usable, and nothing is left behind */
+    }
+    check(!weir_store_purge(store, WR_LIT(""), WR_LIT(""), &report, NULL));
+    return store;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct input input = {bytes, len};
+    struct pair pair = {.disk = disk_store()};
+
+    check(!weir_store_new_memory(0, &pair.memory));
+    for (int i = 0; i < CALLS_MAX && input.len; i++)
+        calls[take(&input) % (sizeof(calls) / sizeof(calls[0]))](&pair, &input);
+    check_stats(&pair);
+    weir_store_close(pair.memory);
+    return 0;
+}

@@ -1,0 +1,276 @@
+/* store.h -- what outlives a request: originals, marks and pins. A host may supply its own store.
+ *
+ * 1. A commit is one transaction: all of its batch is kept, or nothing. When weir_store_commit()
+ *    has returned WEIR_OK the batch survives kill -9; with WEIR_DURABLE_FULL, loss of power too.
+ * 2. Originals are named by content: one text is stored once a tenant. What comes back was checked
+ *    against its SHA-256, whoever's store it is.
+ * 3. Nobody gets what another tenant stored, nor learns that it is there (weir_lookup.is_operator).
+ * 4. Everything belongs to the sessions that refer to it, and leaves with the last of them.
+ * 5. A store has no clock: times are milliseconds of any epoch, as its callers give them.
+ *
+ * A store is used by one thread at a time; several stores may be open on one directory. What a call
+ * gives belongs to the store and lives until the next call on that store.
+ */
+#ifndef WEIR_STORE_H
+#define WEIR_STORE_H
+
+#include <stdbool.h>
+
+#include "weir/handle.h"
+#include "weir/span.h"
+#include "weir/status.h"
+
+enum { WEIR_HASH_BYTES = 32 };
+
+typedef struct weir_hash {
+    unsigned char bytes[WEIR_HASH_BYTES];
+} weir_hash;
+
+/* Why a handle brought nothing back. */
+#define WEIR_MISS_MAP(X)                                        \
+    X(NONE, "nothing is missing")                               \
+    X(NEVER_STORED, "never stored")                             \
+    X(EXPIRED, "expired: it was stored and has been collected") \
+    X(OTHER_TENANT, "stored by another tenant")                 \
+    X(CORRUPT, "corrupt: what is stored is not what was put there")
+
+/* Why a call failed, in more words than its status has. */
+#define WEIR_TROUBLE_MAP(X)                                                \
+    X(NONE, "none")                                                        \
+    X(LOCKED, "another process holds the store")       /* WEIR_IO */       \
+    X(FULL, "there is no room left")                   /* WEIR_LIMIT */    \
+    X(DENIED, "the store cannot be opened or written") /* WEIR_IO */       \
+    X(SYSTEM, "the operating system refused")          /* WEIR_IO */       \
+    X(MISSING, "there is no store")                    /* WEIR_NOTFOUND */ \
+    X(CORRUPT, "the store is damaged")                 /* WEIR_INVALID */  \
+    X(NEWER, "the store was made by a newer Weir")     /* WEIR_INVALID */  \
+    X(FOREIGN, "the file is not a store of Weir's")    /* WEIR_INVALID */  \
+    X(COLLISION, "another text has this handle")       /* WEIR_INVALID */  \
+    X(CONFLICT, "the mark or pin has another value")   /* WEIR_INVALID */
+
+/* The numbers are kept in stores: a kind may be added at the end, never moved. */
+#define WEIR_MARK_KIND_MAP(X)   \
+    X(STEP, "step")             \
+    X(KEPT_WHOLE, "kept whole") \
+    X(ATTACHED, "attached")     \
+    X(WINDOW, "window")
+
+typedef enum weir_miss {
+#define X(name, text) WEIR_MISS_##name,
+    WEIR_MISS_MAP(X)
+#undef X
+} weir_miss;
+
+typedef enum weir_trouble {
+#define X(name, text) WEIR_TROUBLE_##name,
+    WEIR_TROUBLE_MAP(X)
+#undef X
+} weir_trouble;
+
+typedef enum weir_mark_kind {
+#define X(name, text) WEIR_MARK_##name,
+    WEIR_MARK_KIND_MAP(X)
+#undef X
+        WEIR_MARK_KINDS_COUNT
+} weir_mark_kind;
+
+typedef enum weir_durability {
+    WEIR_DURABLE_NORMAL, /* the batch survives the end of the process, however it comes */
+    WEIR_DURABLE_FULL,   /* and of the machine */
+} weir_durability;
+
+/* An original. The caller gives the text, weir_store_commit() the rest. */
+struct weir_artifact {
+    weir_span text;
+    weir_hash hash; /* SHA-256 of the text; its first bytes are the handle */
+    bool collides;  /* another text of this tenant has this handle: leave the segment whole */
+};
+
+struct weir_mark {
+    weir_hash key;
+    weir_mark_kind kind;
+    weir_span value; /* short */
+    bool replaces;   /* else a mark of this key and kind with another value fails the commit */
+};
+
+struct weir_pin {
+    weir_span model;
+    weir_hash first_turn;
+    weir_span value; /* short */
+    bool replaces;   /* as of a mark */
+};
+
+/* What one request leaves behind. Marks and artifacts that are there already are referred to from
+ * now on by this session too: a batch names all that its projection rests on. */
+struct weir_batch {
+    weir_span tenant;  /* never a credential: a name, or the hash of a token */
+    weir_span session; /* any name without a NUL byte */
+    int64_t used_ms;   /* the session is in use at this time; an earlier one changes nothing */
+    weir_durability durability;
+    struct weir_artifact *artifacts;
+    size_t artifacts_count;
+    const struct weir_mark *marks;
+    size_t marks_count;
+    const struct weir_pin *pins;
+    size_t pins_count;
+};
+
+struct weir_lookup {
+    weir_span tenant;
+    weir_handle handle;
+    /* Tells WEIR_MISS_OTHER_TENANT from WEIR_MISS_NEVER_STORED. Only for someone who may read the
+     * whole store anyway: a tenant could find out by it which texts others hold. */
+    bool is_operator;
+};
+
+/* A mark that was found: `key_index` counts the keys asked for. `mark` dies when the call returns;
+ * the function may not call the store. A failure stops the search and is returned. */
+typedef weir_status weir_mark_fn(void *user, size_t key_index, const struct weir_mark *mark);
+
+/* A stored text that is not what its hash says. The tenant's name dies when the call returns. */
+typedef void weir_corrupt_fn(void *user, weir_span tenant, weir_handle handle);
+
+struct weir_gc_options {
+    int64_t now_ms;
+    int64_t retention_ms;      /* sessions not used for longer go; 0: none goes for its age */
+    int64_t live_ms;           /* sessions used within this time never go */
+    uint64_t stored_bytes_max; /* above it, least recently used sessions go; 0: no cap */
+};
+
+struct weir_gc_report {
+    uint64_t sessions_count, artifacts_count, marks_count, pins_count; /* taken out */
+    uint64_t stored_bytes; /* of the artifacts taken out, as stored */
+    bool is_over;          /* still above the cap: the rest is live */
+};
+
+struct weir_verify_report {
+    uint64_t artifacts_count; /* looked at */
+    uint64_t text_bytes;
+    uint64_t corrupt_count;
+    bool has_damage;  /* the file's own structure is wrong */
+    char damage[128]; /* the first thing wrong with it */
+};
+
+struct weir_store_stats {
+    uint64_t tenants_count, sessions_count, artifacts_count, marks_count, pins_count;
+    uint64_t expired_count;                 /* handles known to have been collected */
+    uint64_t text_bytes;                    /* of the originals */
+    uint64_t stored_bytes;                  /* of the same, as stored */
+    uint64_t file_bytes;                    /* of the files; 0 where there are none */
+    int64_t oldest_used_ms, newest_used_ms; /* 0 where there is no session */
+    uint32_t schema_version;                /* 0 where there is none */
+};
+
+struct weir_store;
+
+/* What a host implements. It is called through the functions below only: they check the arguments,
+ * compute the hashes and verify what comes back, so an implementation only keeps. Each function
+ * sets store->trouble when it fails, and fills `err` where that is not NULL. */
+struct weir_store_ops {
+    /* artifacts[].hash is filled in. On a collision: artifacts[].collides, and nothing is kept. */
+    weir_status (*commit)(struct weir_store *store, struct weir_batch *batch, struct weir_err *err);
+    /* Fills text and hash, or gives WEIR_NOTFOUND and says in `miss` why. */
+    weir_status (*get)(struct weir_store *store, const struct weir_lookup *lookup,
+                       struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err);
+    weir_status (*marks)(struct weir_store *store, weir_span tenant, const weir_hash *keys,
+                         size_t keys_count, weir_mark_fn *found, void *user, struct weir_err *err);
+    weir_status (*pin)(struct weir_store *store, weir_span tenant, weir_span session,
+                       struct weir_pin *pin, struct weir_err *err);
+    weir_status (*touch)(struct weir_store *store, weir_span tenant, weir_span session,
+                         int64_t used_ms, struct weir_err *err);
+    weir_status (*gc)(struct weir_store *store, const struct weir_gc_options *options,
+                      struct weir_gc_report *report, struct weir_err *err);
+    weir_status (*purge)(struct weir_store *store, weir_span tenant, weir_span session,
+                         struct weir_gc_report *report, struct weir_err *err);
+    weir_status (*verify)(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
+                          struct weir_verify_report *report, struct weir_err *err);
+    weir_status (*stats)(struct weir_store *store, struct weir_store_stats *stats,
+                         struct weir_err *err);
+    void (*close)(struct weir_store *store);
+};
+
+/* The head of every implementation's own struct. */
+struct weir_store {
+    const struct weir_store_ops *ops;
+    weir_trouble trouble; /* of the last call that failed */
+};
+
+struct weir_store_options {
+    bool must_exist;      /* do not make a store where there is none: WEIR_TROUBLE_MISSING */
+    uint32_t busy_ms_max; /* how long to wait for another process; 0: the default */
+};
+
+/* Opens the store in `dir`, making the directory (0700) and its files (0600) where they are
+ * missing. A store of an older schema is brought up to date; of a newer one nothing is touched.
+ * `options`, `trouble` and `err` may be NULL. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_open(const char *dir,
+                                                   const struct weir_store_options *options,
+                                                   struct weir_store **store, weir_trouble *trouble,
+                                                   struct weir_err *err);
+
+/* A store that lives in memory and dies with its close. It holds `bytes_max` at most (0: the
+ * default); past that commits fail with WEIR_TROUBLE_FULL. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_new_memory(size_t bytes_max,
+                                                         struct weir_store **store);
+WEIR_API void weir_store_close(struct weir_store *store); /* NULL is fine */
+
+/* Keeps the batch, and fills in hash and collides of its artifacts. WEIR_INVALID with a collision
+ * or a conflict: nothing was kept; take the artifact out, or look the mark up, and commit again. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_commit(struct weir_store *store,
+                                                     struct weir_batch *batch,
+                                                     struct weir_err *err);
+
+/* The text behind a handle, whole and verified. WEIR_NOTFOUND: `*miss` (may be NULL) says why. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_get(struct weir_store *store,
+                                                  const struct weir_lookup *lookup,
+                                                  struct weir_artifact *artifact, weir_miss *miss,
+                                                  struct weir_err *err);
+
+/* Calls `found` for every mark of every key: in the order of the keys, then of the kinds. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_marks(struct weir_store *store, weir_span tenant,
+                                                    const weir_hash *keys, size_t keys_count,
+                                                    weir_mark_fn *found, void *user,
+                                                    struct weir_err *err);
+
+/* Fills in the value of the pin whose model and first turn are given; WEIR_NOTFOUND without one. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_pin(struct weir_store *store, weir_span tenant,
+                                                  weir_span session, struct weir_pin *pin,
+                                                  struct weir_err *err);
+
+/* The session is in use. One that has stored nothing is not remembered. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_touch(struct weir_store *store, weir_span tenant,
+                                                    weir_span session, int64_t used_ms,
+                                                    struct weir_err *err);
+
+/* Takes out sessions by age, then by the cap, the least recently used first; what no session refers
+ * to any more goes with them, its handles remembered as expired. A session whose time lies after
+ * now_ms is set to now_ms, so that a clock that jumped does not keep it for ever. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_gc(struct weir_store *store,
+                                                 const struct weir_gc_options *options,
+                                                 struct weir_gc_report *report,
+                                                 struct weir_err *err);
+
+/* Takes out one session, or with an empty `session` all of a tenant, or with both empty everything,
+ * without a trace: not even the handles are remembered. WEIR_NOTFOUND when there is no such one. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_purge(struct weir_store *store, weir_span tenant,
+                                                    weir_span session,
+                                                    struct weir_gc_report *report,
+                                                    struct weir_err *err);
+
+/* Reads everything and checks every hash. Damage is in the report, not in the status. `corrupt` may
+ * be NULL. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_verify(struct weir_store *store,
+                                                     weir_corrupt_fn *corrupt, void *user,
+                                                     struct weir_verify_report *report,
+                                                     struct weir_err *err);
+
+WEIR_API WEIR_MUST_USE weir_status weir_store_stats(struct weir_store *store,
+                                                    struct weir_store_stats *stats,
+                                                    struct weir_err *err);
+
+WEIR_API weir_handle weir_hash_handle(const weir_hash *hash);
+WEIR_API const char *weir_miss_text(weir_miss miss);
+WEIR_API const char *weir_trouble_text(weir_trouble trouble);
+WEIR_API const char *weir_mark_kind_name(weir_mark_kind kind);
+
+#endif

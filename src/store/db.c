@@ -1,0 +1,236 @@
+#include "store/db.h"
+
+#include <errno.h>
+
+#include "base/err.h"
+#include "base/span.h"
+
+/* What the system last said about the database or its log. SQLite's own sqlite3_system_errno() is
+ * what errno happens to be once all is taken back. */
+static int last_errno(sqlite3 *handle)
+{
+    sqlite3_file *log = NULL;
+    int main_errno = 0, log_errno = 0;
+    (void)sqlite3_file_control(handle, "main", SQLITE_FCNTL_LAST_ERRNO, &main_errno);
+    (void)sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (log && log->pMethods)
+        (void)log->pMethods->xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &log_errno);
+    return log_errno ? log_errno : main_errno;
+}
+
+static void note(struct wr_db *db, int code)
+{
+    bool is_failure = code != SQLITE_OK && code != SQLITE_ROW && code != SQLITE_DONE;
+    if (!is_failure || db->code)
+        return;
+    db->code = code;
+    if (db->handle && (code & 0xFF) == SQLITE_IOERR)
+        db->system_errno = last_errno(db->handle);
+}
+
+void wr_db_open(struct wr_db *db, const char *path, int flags, const char *vfs,
+                uint32_t busy_ms_max)
+{
+    *db = (struct wr_db){.handle = NULL};
+    note(db, sqlite3_open_v2(path, &db->handle, flags, vfs));
+    if (!db->handle)
+        return;
+    note(db, sqlite3_extended_result_codes(db->handle, 1));
+    note(db,
+         sqlite3_busy_timeout(db->handle, busy_ms_max > INT32_MAX ? INT32_MAX : (int)busy_ms_max));
+}
+
+void wr_db_close(struct wr_db *db)
+{
+    for (size_t i = 0; i < WR_SQL_COUNT; i++)
+        wr_db_drop(db->kept[i]);
+    (void)sqlite3_close_v2(db->handle);
+    *db = (struct wr_db){.handle = NULL};
+}
+
+void wr_db_start(struct wr_db *db)
+{
+    db->code = SQLITE_OK;
+    db->system_errno = 0;
+}
+
+void wr_db_begin(struct wr_db *db)
+{
+    wr_db_start(db);
+    wr_db_run(db, wr_db_use(db, WR_SQL_BEGIN, "BEGIN IMMEDIATE"));
+}
+
+void wr_db_begin_read(struct wr_db *db)
+{
+    wr_db_start(db);
+    wr_db_run(db, wr_db_use(db, WR_SQL_BEGIN_READ, "BEGIN"));
+}
+
+void wr_db_end(struct wr_db *db)
+{
+    wr_db_run(db, wr_db_use(db, WR_SQL_COMMIT, "COMMIT"));
+    if (!db->code || sqlite3_get_autocommit(db->handle))
+        return;
+    struct wr_db first = *db;
+    wr_db_start(db);
+    wr_db_run(db, wr_db_use(db, WR_SQL_ROLLBACK, "ROLLBACK"));
+    db->code = first.code;
+    db->system_errno = first.system_errno;
+}
+
+static weir_trouble io_trouble(int system_errno)
+{
+    bool is_full = system_errno == ENOSPC || system_errno == EFBIG || system_errno == EDQUOT;
+    return is_full ? WEIR_TROUBLE_FULL : WEIR_TROUBLE_SYSTEM;
+}
+
+static weir_trouble trouble_of(const struct wr_db *db)
+{
+    switch (db->code & 0xFF) {
+    case SQLITE_OK:
+        return WEIR_TROUBLE_NONE;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return WEIR_TROUBLE_LOCKED;
+    case SQLITE_FULL:
+        return WEIR_TROUBLE_FULL;
+    case SQLITE_IOERR:
+        return io_trouble(db->system_errno);
+    case SQLITE_CORRUPT:
+    case SQLITE_ERROR: /* our SQL is right, so the schema in the file is not */
+    case SQLITE_MISMATCH:
+        return WEIR_TROUBLE_CORRUPT;
+    case SQLITE_NOTADB:
+        return WEIR_TROUBLE_FOREIGN;
+    case SQLITE_CANTOPEN:
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH:
+        return WEIR_TROUBLE_DENIED;
+    default:
+        return WEIR_TROUBLE_SYSTEM;
+    }
+}
+
+static weir_status status_of(weir_trouble trouble)
+{
+    switch (trouble) {
+    case WEIR_TROUBLE_NONE:
+        return WEIR_OK;
+    case WEIR_TROUBLE_FULL:
+        return WEIR_LIMIT;
+    case WEIR_TROUBLE_MISSING:
+        return WEIR_NOTFOUND;
+    case WEIR_TROUBLE_LOCKED:
+    case WEIR_TROUBLE_DENIED:
+    case WEIR_TROUBLE_SYSTEM:
+        return WEIR_IO;
+    default:
+        return WEIR_INVALID;
+    }
+}
+
+weir_status wr_db_status(const struct wr_db *db, weir_trouble *trouble, struct weir_err *err)
+{
+    if (!db->code)
+        return WEIR_OK;
+    if (db->code == SQLITE_NOMEM || db->code == SQLITE_IOERR_NOMEM)
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");
+    *trouble = trouble_of(db);
+    return wr_fail(err, status_of(*trouble), 0, "%s (SQLite: %s)", weir_trouble_text(*trouble),
+                   sqlite3_errstr(db->code));
+}
+
+void wr_db_exec(struct wr_db *db, const char *sql)
+{
+    if (!db->code)
+        note(db, sqlite3_exec(db->handle, sql, NULL, NULL, NULL));
+}
+
+int64_t wr_db_number(struct wr_db *db, const char *sql)
+{
+    sqlite3_stmt *statement = wr_db_make(db, sql);
+    int64_t number = wr_db_next(db, statement) ? sqlite3_column_int64(statement, 0) : 0;
+    wr_db_drop(statement);
+    return number;
+}
+
+sqlite3_stmt *wr_db_use(struct wr_db *db, enum wr_sql which, const char *sql)
+{
+    sqlite3_stmt **kept = &db->kept[which];
+    if (db->code)
+        return NULL;
+    if (!*kept)
+        note(db, sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, kept, NULL));
+    return db->code ? NULL : *kept;
+}
+
+sqlite3_stmt *wr_db_make(struct wr_db *db, const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    if (!db->code)
+        note(db, sqlite3_prepare_v2(db->handle, sql, -1, &statement, NULL));
+    return statement;
+}
+
+void wr_db_drop(sqlite3_stmt *statement)
+{
+    (void)sqlite3_finalize(statement); /* repeats what its last step said */
+}
+
+void wr_db_bind_number(struct wr_db *db, sqlite3_stmt *statement, int at, int64_t number)
+{
+    if (!db->code)
+        note(db, sqlite3_bind_int64(statement, at, number));
+}
+
+/* NULL as a pointer would bind NULL, and no column here may be that. */
+void wr_db_bind_blob(struct wr_db *db, sqlite3_stmt *statement, int at, weir_span bytes)
+{
+    if (!db->code)
+        note(db, sqlite3_bind_blob64(statement, at, bytes.len ? bytes.ptr : "", bytes.len,
+                                     SQLITE_STATIC));
+}
+
+void wr_db_bind_text(struct wr_db *db, sqlite3_stmt *statement, int at, weir_span text)
+{
+    if (!db->code)
+        note(db, sqlite3_bind_text64(statement, at, text.len ? text.ptr : "", text.len,
+                                     SQLITE_STATIC, SQLITE_UTF8));
+}
+
+bool wr_db_next(struct wr_db *db, sqlite3_stmt *statement)
+{
+    if (db->code)
+        return false;
+    int code = sqlite3_step(statement);
+    note(db, code);
+    if (code != SQLITE_ROW)
+        wr_db_done(statement);
+    return code == SQLITE_ROW;
+}
+
+void wr_db_run(struct wr_db *db, sqlite3_stmt *statement)
+{
+    while (wr_db_next(db, statement))
+        ;
+    wr_db_done(statement);
+}
+
+void wr_db_done(sqlite3_stmt *statement)
+{
+    (void)sqlite3_reset(statement); /* repeats what its last step said */
+}
+
+weir_span wr_db_column(sqlite3_stmt *statement, int at)
+{
+    const void *bytes = sqlite3_column_blob(statement, at);
+    int len = sqlite3_column_bytes(statement, at);
+    return bytes && len > 0 ? (weir_span){bytes, (size_t)len} : WR_LIT("");
+}
+
+bool wr_db_column_is(sqlite3_stmt *statement, int at, size_t bytes)
+{
+    return sqlite3_column_type(statement, at) == SQLITE_BLOB &&
+           (size_t)sqlite3_column_bytes(statement, at) == bytes;
+}

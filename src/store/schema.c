@@ -1,0 +1,123 @@
+#include "store/schema.h"
+
+#include "base/err.h"
+#include "base/span.h"
+
+/* "weir" as a number, which file(1) and sqlite3 show. */
+#define APPLICATION_ID 0x77656972
+
+#define TEXT_OF(number)  TEXT_OF_(number)
+#define TEXT_OF_(number) #number
+
+/* Handles come first in their indexes, so that one index answers both "does this tenant have it"
+ * and "does anybody". */
+static const char version_1[] =
+    "CREATE TABLE tenant(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE session(id INTEGER PRIMARY KEY, tenant_id INTEGER NOT NULL, name TEXT NOT NULL,"
+    " used_ms INTEGER NOT NULL, UNIQUE(tenant_id, name));"
+    "CREATE INDEX session_used ON session(used_ms);"
+    "CREATE TABLE artifact(id INTEGER PRIMARY KEY, tenant_id INTEGER NOT NULL,"
+    " handle BLOB NOT NULL, hash BLOB NOT NULL, text_bytes INTEGER NOT NULL,"
+    " codec INTEGER NOT NULL, data BLOB NOT NULL, UNIQUE(handle, tenant_id));"
+    "CREATE TABLE artifact_use(session_id INTEGER NOT NULL, artifact_id INTEGER NOT NULL,"
+    " PRIMARY KEY(session_id, artifact_id)) WITHOUT ROWID;"
+    "CREATE INDEX artifact_user ON artifact_use(artifact_id);"
+    "CREATE TABLE mark(id INTEGER PRIMARY KEY, tenant_id INTEGER NOT NULL, key BLOB NOT NULL,"
+    " kind INTEGER NOT NULL, value BLOB NOT NULL, UNIQUE(tenant_id, key, kind));"
+    "CREATE TABLE mark_use(session_id INTEGER NOT NULL, mark_id INTEGER NOT NULL,"
+    " PRIMARY KEY(session_id, mark_id)) WITHOUT ROWID;"
+    "CREATE INDEX mark_user ON mark_use(mark_id);"
+    "CREATE TABLE pin(session_id INTEGER NOT NULL, model TEXT NOT NULL, first_turn BLOB NOT NULL,"
+    " value BLOB NOT NULL, PRIMARY KEY(session_id, model, first_turn)) WITHOUT ROWID;"
+    "CREATE TABLE expired(handle BLOB NOT NULL, tenant_id INTEGER NOT NULL,"
+    " gone_ms INTEGER NOT NULL, PRIMARY KEY(handle, tenant_id)) WITHOUT ROWID;"
+    "CREATE INDEX expired_gone ON expired(gone_ms);";
+
+static const char *const steps[] = {version_1};
+
+const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
+
+static bool is_fresh(struct wr_db *db)
+{
+    return !wr_db_number(db, "PRAGMA application_id") && !wr_db_number(db, "PRAGMA user_version") &&
+           !wr_db_number(db, "SELECT count(*) FROM sqlite_schema");
+}
+
+/* Refuses what is not ours to touch. */
+static weir_status examine(struct wr_db *db, const struct wr_schema *schema, weir_trouble *trouble,
+                           struct weir_err *err)
+{
+    bool fresh = is_fresh(db);
+    int64_t application_id = wr_db_number(db, "PRAGMA application_id");
+    int64_t version = wr_db_number(db, "PRAGMA user_version");
+
+    if (db->code)
+        return wr_db_status(db, trouble, err);
+    if (!fresh && application_id != APPLICATION_ID) {
+        *trouble = WEIR_TROUBLE_FOREIGN;
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "store.db is an SQLite file, but not a store of Weir's");
+    }
+    if (version < 0 || version > (int64_t)schema->steps_count) {
+        *trouble = WEIR_TROUBLE_NEWER;
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "the store has schema %lld and this Weir knows %u: use a newer Weir",
+                       (long long)version, schema->steps_count);
+    }
+    return WEIR_OK;
+}
+
+/* Another process may have been first, so the version is asked again under the lock. */
+static void upgrade(struct wr_db *db, const struct wr_schema *schema)
+{
+    wr_db_begin(db);
+    int64_t version = wr_db_number(db, "PRAGMA user_version");
+    if (version == 0)
+        wr_db_exec(db, "PRAGMA application_id = " TEXT_OF(APPLICATION_ID));
+    for (int64_t i = version; i < (int64_t)schema->steps_count; i++)
+        wr_db_exec(db, schema->steps[i]);
+    char pragma[64];
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA user_version = %u", schema->steps_count);
+    if (version < (int64_t)schema->steps_count)
+        wr_db_exec(db, pragma);
+    wr_db_end(db);
+}
+
+/* Switching to WAL wants the file for itself and does not wait for it, unlike everything else. */
+static void switch_to_wal(struct wr_db *db, weir_trouble *trouble)
+{
+    enum { TRIES = 100, WAIT_MS = 10 };
+    for (int i = 0; i < TRIES; i++) {
+        wr_db_start(db);
+        sqlite3_stmt *statement = wr_db_make(db, "PRAGMA journal_mode = WAL");
+        bool is_wal = wr_db_next(db, statement) && wr_span_is(wr_db_column(statement, 0), "wal");
+        wr_db_drop(statement);
+        if (!db->code && !is_wal)
+            *trouble = WEIR_TROUBLE_SYSTEM;
+        if ((db->code & 0xFF) != SQLITE_BUSY)
+            return;
+        (void)sqlite3_sleep(WAIT_MS);
+    }
+}
+
+weir_status wr_schema_prepare(struct wr_db *db, const struct wr_schema *schema,
+                              weir_trouble *trouble, struct weir_err *err)
+{
+    weir_status status = examine(db, schema, trouble, err);
+    if (status)
+        return status;
+
+    bool is_current = wr_db_number(db, "PRAGMA user_version") == (int64_t)schema->steps_count;
+    bool is_read_only = sqlite3_db_readonly(db->handle, "main") == 1;
+    if (is_read_only && is_current)
+        return wr_db_status(db, trouble, err);
+    if (!is_current)
+        wr_db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL"); /* heeded only before the first table */
+    if (!db->code)
+        switch_to_wal(db, trouble);
+    if (*trouble)
+        return wr_fail(err, WEIR_IO, 0, "this file system does not allow a write-ahead log");
+    if (!is_current && !db->code)
+        upgrade(db, schema);
+    return wr_db_status(db, trouble, err);
+}

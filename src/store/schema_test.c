@@ -1,0 +1,113 @@
+#include "store/schema.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "store/sqlite.h"
+#include "store/test_dir.h"
+
+#define LOCAL WR_LIT("local")
+
+static weir_status open_with(const char *dir, const struct wr_schema *schema,
+                             struct weir_store **store, weir_trouble *trouble)
+{
+    struct wr_sqlite_options options = {.schema = schema};
+    return wr_sqlite_open(dir, &options, store, trouble, NULL);
+}
+
+static weir_status put_text(struct weir_store *store, weir_span text)
+{
+    struct weir_artifact artifact = {.text = text};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+    return weir_store_commit(store, &batch, NULL);
+}
+
+static void assert_there(struct weir_store *store, weir_span text)
+{
+    struct weir_lookup lookup = {.tenant = LOCAL};
+    struct weir_artifact found;
+    assert_int_equal(weir_handle_of(text, &lookup.handle), WEIR_OK);
+    assert_int_equal(weir_store_get(store, &lookup, &found, NULL, NULL), WEIR_OK);
+}
+
+static void an_older_store_is_brought_up_to_date(void **state)
+{
+    const char *const steps[] = {wr_schema_current.steps[0],
+                                 "ALTER TABLE session ADD COLUMN agent TEXT;"
+                                 "UPDATE session SET agent = 'unknown';",
+                                 "CREATE TABLE more(x);"};
+    struct wr_schema later = {steps, 3};
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store;
+    weir_trouble trouble;
+    (void)state;
+
+    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_int_equal(put_text(store, WR_LIT("from before")), WEIR_OK);
+    weir_store_close(store);
+    assert_int_equal(open_with(dir.path, &later, &store, &trouble), WEIR_OK);
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 3);
+    assert_int_equal(wr_db_number(db, "SELECT count(*) FROM session WHERE agent = 'unknown'"), 1);
+    assert_there(store, WR_LIT("from before"));
+    assert_int_equal(put_text(store, WR_LIT("and after")), WEIR_OK);
+    weir_store_close(store);
+    /* The older program now finds a newer store. */
+    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_INVALID);
+    assert_int_equal(trouble, WEIR_TROUBLE_NEWER);
+    assert_null(store);
+    wr_test_dir_remove(&dir);
+}
+
+static void an_upgrade_that_fails_changes_nothing(void **state)
+{
+    const char *const steps[] = {wr_schema_current.steps[0],
+                                 "DELETE FROM artifact; DROP TABLE no_such_table;"};
+    struct wr_schema broken = {steps, 2};
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store;
+    weir_trouble trouble;
+    (void)state;
+
+    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_int_equal(put_text(store, WR_LIT("from before")), WEIR_OK);
+    weir_store_close(store);
+    assert_int_not_equal(open_with(dir.path, &broken, &store, &trouble), WEIR_OK);
+    assert_null(store);
+    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_there(store, WR_LIT("from before"));
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+static void a_new_store_has_the_current_schema(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store;
+    weir_trouble trouble;
+    (void)state;
+
+    assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), wr_schema_current.steps_count);
+    assert_int_equal(wr_db_number(db, "PRAGMA application_id"), 0x77656972);
+    assert_int_equal(wr_db_number(db, "PRAGMA auto_vacuum"), 2);
+    assert_int_equal(wr_db_number(db, "SELECT count(*) FROM pragma_journal_mode"
+                                      " WHERE journal_mode = 'wal'"),
+                     1);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_store_has_the_current_schema),
+        cmocka_unit_test(an_older_store_is_brought_up_to_date),
+        cmocka_unit_test(an_upgrade_that_fails_changes_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

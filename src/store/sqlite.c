@@ -1,0 +1,237 @@
+#include "store/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { DIR_MODE = 0700, FILE_MODE = 0600, PACKED_BYTES_MAX = 4 * WR_STORE_ARTIFACT_BYTES_MAX - 1 };
+
+static const char file_name[] = "/store.db";
+
+/* ---- the files ---- */
+
+static weir_trouble trouble_of_errno(void)
+{
+    switch (errno) {
+    case ENOSPC:
+    case EDQUOT:
+        return WEIR_TROUBLE_FULL;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ENOTDIR:
+    case ENOENT:
+    case EISDIR:
+        return WEIR_TROUBLE_DENIED;
+    default:
+        return WEIR_TROUBLE_SYSTEM;
+    }
+}
+
+static weir_status fail_errno(const char *what, weir_trouble *trouble, struct weir_err *err)
+{
+    int code = errno;
+    *trouble = trouble_of_errno();
+    return wr_fail(err, *trouble == WEIR_TROUBLE_FULL ? WEIR_LIMIT : WEIR_IO, 0, "%s: %s", what,
+                   strerror(code));
+}
+
+/* Makes the directories of `path` that are missing, which is changed and put back on the way. */
+static bool make_directories(char *path)
+{
+    for (char *at = path + 1; *at; at++) {
+        if (*at != '/')
+            continue;
+        *at = '\0';
+        bool ok = !mkdir(path, DIR_MODE) || errno == EEXIST;
+        *at = '/';
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* The name of a new file is only safe once its directory is. */
+static bool sync_directory(char *path)
+{
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool ok = fd >= 0 && !fsync(fd);
+    if (fd >= 0)
+        (void)close(fd);
+    *slash = '/';
+    return ok;
+}
+
+/* SQLite would make the file readable to all, so it is made here. A file that is there is not even
+ * opened: closing it again would drop the locks that this process may hold on it. */
+static weir_status make_file(char *path, weir_trouble *trouble, struct weir_err *err)
+{
+    if (!make_directories(path))
+        return fail_errno("cannot make the store's directory", trouble, err);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    if (fd < 0 && errno == EEXIST)
+        return WEIR_OK;
+    if (fd < 0)
+        return fail_errno("cannot make store.db", trouble, err);
+    (void)close(fd);
+    return sync_directory(path) ? WEIR_OK : fail_errno("cannot write the directory", trouble, err);
+}
+
+static weir_status find_file(const char *path, weir_trouble *trouble, struct weir_err *err)
+{
+    struct stat found;
+    if (!stat(path, &found))
+        return WEIR_OK;
+    if (errno != ENOENT && errno != ENOTDIR)
+        return fail_errno("cannot look at store.db", trouble, err);
+    *trouble = WEIR_TROUBLE_MISSING;
+    return wr_fail(err, WEIR_NOTFOUND, 0, "there is no store.db in it");
+}
+
+/* ---- opening ---- */
+
+static void configure(struct wr_db *db, const struct wr_sqlite_options *options)
+{
+    char pragma[96];
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA journal_size_limit = %d",
+                   (int)WR_STORE_WAL_BYTES_MAX);
+    wr_db_exec(db, pragma);
+    wr_db_exec(db, "PRAGMA synchronous = NORMAL");
+    if (options->checkpoint_pages)
+        (void)sqlite3_wal_autocheckpoint(db->handle, (int)options->checkpoint_pages);
+}
+
+/* The file may have been damaged, or made by someone else: it may not run anything of its own. */
+static void distrust(struct wr_db *db)
+{
+    if (db->code)
+        return;
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+    (void)sqlite3_db_config(db->handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+    wr_db_exec(db, "PRAGMA cell_size_check = ON");
+}
+
+static weir_status open_database(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
+                                 struct weir_err *err)
+{
+    weir_trouble *trouble = &sqlite->store.trouble;
+    uint32_t busy_ms_max = options->common.busy_ms_max;
+    weir_status status = options->common.must_exist ? find_file(sqlite->path, trouble, err)
+                                                    : make_file(sqlite->path, trouble, err);
+    if (status)
+        return status;
+    wr_db_open(&sqlite->db, sqlite->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options->vfs,
+               busy_ms_max ? busy_ms_max : WR_STORE_BUSY_MS);
+    distrust(&sqlite->db);
+    status = wr_schema_prepare(&sqlite->db, options->schema ? options->schema : &wr_schema_current,
+                               trouble, err);
+    if (status)
+        return status;
+    configure(&sqlite->db, options);
+    return wr_db_status(&sqlite->db, trouble, err);
+}
+
+static void close_store(struct weir_store *store)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    wr_db_close(&sqlite->db);
+    wr_packer_release(&sqlite->packer);
+    wr_buf_release(&sqlite->text);
+    wr_buf_release(&sqlite->packed);
+    wr_arena_release(&sqlite->arena);
+    free(sqlite->path);
+    free(sqlite);
+}
+
+static const struct weir_store_ops ops = {
+    .commit = wr_sqlite_commit,
+    .get = wr_sqlite_get,
+    .marks = wr_sqlite_marks,
+    .pin = wr_sqlite_pin,
+    .touch = wr_sqlite_touch,
+    .gc = wr_sqlite_gc,
+    .purge = wr_sqlite_purge,
+    .verify = wr_sqlite_verify,
+    .stats = wr_sqlite_stats,
+    .close = close_store,
+};
+
+static struct wr_sqlite *new_store(const char *dir)
+{
+    struct wr_sqlite *sqlite = calloc(1, sizeof(*sqlite));
+    size_t dir_bytes = strlen(dir);
+    if (!sqlite)
+        return NULL;
+    sqlite->store.ops = &ops;
+    wr_buf_init(&sqlite->text, WR_STORE_ARTIFACT_BYTES_MAX);
+    wr_buf_init(&sqlite->packed, PACKED_BYTES_MAX);
+    wr_arena_init(&sqlite->arena, WR_ARENA_BYTES_MAX);
+    sqlite->path = malloc(dir_bytes + sizeof(file_name));
+    if (!sqlite->path) {
+        free(sqlite);
+        return NULL;
+    }
+    memcpy(sqlite->path, dir, dir_bytes);
+    memcpy(sqlite->path + dir_bytes, file_name, sizeof(file_name));
+    return sqlite;
+}
+
+weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *options,
+                           struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
+{
+    static const struct wr_sqlite_options defaults = {.vfs = NULL};
+    *store = NULL;
+    *trouble = WEIR_TROUBLE_NONE;
+    if (!*dir)
+        return wr_fail(err, WEIR_INVALID, 0, "the store's directory has no name");
+
+    struct wr_sqlite *sqlite = new_store(dir);
+    if (!sqlite)
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");
+    weir_status status = open_database(sqlite, options ? options : &defaults, err);
+    *trouble = sqlite->store.trouble;
+    if (status)
+        close_store(&sqlite->store);
+    else
+        *store = &sqlite->store;
+    return status;
+}
+
+weir_status weir_store_open(const char *dir, const struct weir_store_options *options,
+                            struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
+{
+    struct wr_sqlite_options all = {.vfs = NULL};
+    weir_trouble ignored;
+    if (options)
+        all.common = *options;
+    return wr_sqlite_open(dir, &all, store, trouble ? trouble : &ignored, err);
+}
+
+int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *find = wr_db_use(db, WR_SQL_TENANT_FIND, "SELECT id FROM tenant WHERE name = ?1");
+    wr_db_bind_text(db, find, 1, name);
+    int64_t id = wr_db_next(db, find) ? sqlite3_column_int64(find, 0) : 0;
+    wr_db_done(find);
+    return id;
+}
+
+int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *find = wr_db_use(db, WR_SQL_SESSION_FIND,
+                                   "SELECT id FROM session WHERE tenant_id = ?1 AND name = ?2");
+    wr_db_bind_number(db, find, 1, tenant_id);
+    wr_db_bind_text(db, find, 2, name);
+    int64_t id = wr_db_next(db, find) ? sqlite3_column_int64(find, 0) : 0;
+    wr_db_done(find);
+    return id;
+}

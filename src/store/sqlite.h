@@ -1,0 +1,71 @@
+/* sqlite.h -- the store in one SQLite file: its parts share this struct.
+ *
+ *   sqlite.c         opening and closing
+ *   sqlite_commit.c  one request's batch, in one transaction
+ *   sqlite_read.c    artifacts, marks and pins; statistics; verification
+ *   sqlite_gc.c      what leaves: by age, by the cap, by order
+ */
+#ifndef WR_STORE_SQLITE_H
+#define WR_STORE_SQLITE_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "store/db.h"
+#include "store/pack.h"
+#include "store/schema.h"
+
+struct wr_sqlite {
+    struct weir_store store; /* first: a weir_store of ours is one of these */
+    struct wr_db db;
+    struct wr_packer packer;
+    struct wr_buf text;    /* what the last call gave */
+    struct wr_buf packed;  /* the artifacts of a commit */
+    struct wr_arena arena; /* a commit's notes on them */
+    bool is_full;          /* synchronous=FULL is set */
+    char *path;            /* owned: of the database file */
+};
+
+/* What only tests change. */
+struct wr_sqlite_options {
+    struct weir_store_options common;
+    const char *vfs;                /* NULL: the system's */
+    const struct wr_schema *schema; /* NULL: wr_schema_current */
+    uint32_t checkpoint_pages;      /* 0: SQLite's default */
+};
+
+WEIR_MUST_USE weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *options,
+                                         struct weir_store **store, weir_trouble *trouble,
+                                         struct weir_err *err);
+
+static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
+{
+    return (struct wr_sqlite *)store;
+}
+
+/* The tenant's or session's number; 0 where it is not known. */
+int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);
+int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name);
+
+/* ---- the operations, as weir/store.h describes them ---- */
+
+weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
+                             struct weir_err *err);
+weir_status wr_sqlite_get(struct weir_store *store, const struct weir_lookup *lookup,
+                          struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err);
+weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
+                            size_t keys_count, weir_mark_fn *found, void *user,
+                            struct weir_err *err);
+weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
+                          struct weir_pin *pin, struct weir_err *err);
+weir_status wr_sqlite_touch(struct weir_store *store, weir_span tenant, weir_span session,
+                            int64_t used_ms, struct weir_err *err);
+weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options *options,
+                         struct weir_gc_report *report, struct weir_err *err);
+weir_status wr_sqlite_purge(struct weir_store *store, weir_span tenant, weir_span session,
+                            struct weir_gc_report *report, struct weir_err *err);
+weir_status wr_sqlite_verify(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
+                             struct weir_verify_report *report, struct weir_err *err);
+weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *stats,
+                            struct weir_err *err);
+
+#endif

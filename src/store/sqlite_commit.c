@@ -1,0 +1,331 @@
+/* One batch, one transaction. What is slow and needs no lock (compressing) comes before it. */
+#include "store/sqlite.h"
+
+#include "base/err.h"
+#include "base/span.h"
+
+/* How an artifact is to be kept: a part of sqlite->packed. */
+struct piece {
+    size_t start, len;
+    enum wr_codec codec;
+    bool is_packed;
+};
+
+struct work {
+    struct wr_sqlite *sqlite;
+    struct weir_batch *batch;
+    struct piece *pieces; /* one an artifact */
+    int64_t tenant_id, session_id;
+    weir_status status; /* a failure that is not SQLite's */
+    struct weir_err *err;
+};
+
+/* Ends the work with a failure of our own: the transaction is taken back. */
+static void give_up(struct work *work, weir_status status, weir_trouble trouble)
+{
+    if (work->status || work->sqlite->db.code)
+        return;
+    work->status = status;
+    work->sqlite->store.trouble = trouble;
+    work->sqlite->db.code = SQLITE_ABORT;
+    (void)wr_fail(work->err, status, 0, "%s",
+                  trouble ? weir_trouble_text(trouble) : weir_status_text(status));
+}
+
+static weir_span handle_span(const weir_hash *hash)
+{
+    return (weir_span){(const char *)hash->bytes, WEIR_HANDLE_BYTES};
+}
+
+static weir_span hash_span(const weir_hash *hash)
+{
+    return (weir_span){(const char *)hash->bytes, WEIR_HASH_BYTES};
+}
+
+/* ---- artifacts ---- */
+
+/* The number of the artifact with this handle, 0 without one; whether it is another text. */
+static int64_t find_artifact(struct work *work, const struct weir_artifact *artifact,
+                             bool *collides)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *find =
+        wr_db_use(db, WR_SQL_ARTIFACT_FIND,
+                  "SELECT id, hash FROM artifact WHERE handle = ?1 AND tenant_id = ?2");
+    int64_t id = 0;
+
+    *collides = false;
+    wr_db_bind_blob(db, find, 1, handle_span(&artifact->hash));
+    wr_db_bind_number(db, find, 2, work->tenant_id);
+    if (wr_db_next(db, find)) {
+        id = sqlite3_column_int64(find, 0);
+        *collides = !wr_span_eq(wr_db_column(find, 1), hash_span(&artifact->hash));
+    }
+    wr_db_done(find);
+    return id;
+}
+
+static void pack(struct work *work, size_t index)
+{
+    struct piece *piece = &work->pieces[index];
+    struct wr_buf *packed = &work->sqlite->packed;
+
+    if (piece->is_packed || work->status)
+        return;
+    piece->start = packed->len;
+    weir_status status =
+        wr_pack(&work->sqlite->packer, work->batch->artifacts[index].text, packed, &piece->codec);
+    piece->len = packed->len - piece->start;
+    piece->is_packed = true;
+    if (status)
+        give_up(work, status, WEIR_TROUBLE_NONE);
+}
+
+/* Packs what is not stored yet. Another process may change that before the transaction: what it
+ * stores is found there, what it takes out is packed there. */
+static void pack_all(struct work *work)
+{
+    work->tenant_id = wr_sqlite_tenant(work->sqlite, work->batch->tenant);
+    for (size_t i = 0; i < work->batch->artifacts_count; i++) {
+        bool collides;
+        if (!work->tenant_id || !find_artifact(work, &work->batch->artifacts[i], &collides))
+            pack(work, i);
+    }
+}
+
+static int64_t add_artifact(struct work *work, size_t index)
+{
+    const struct weir_artifact *artifact = &work->batch->artifacts[index];
+    struct wr_db *db = &work->sqlite->db;
+
+    pack(work, index);
+    const struct piece *piece = &work->pieces[index];
+    weir_span all = wr_buf_view(&work->sqlite->packed);
+    sqlite3_stmt *add = wr_db_use(db, WR_SQL_ARTIFACT_ADD,
+                                  "INSERT INTO artifact(tenant_id, handle, hash, text_bytes, codec,"
+                                  " data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+    wr_db_bind_number(db, add, 1, work->tenant_id);
+    wr_db_bind_blob(db, add, 2, handle_span(&artifact->hash));
+    wr_db_bind_blob(db, add, 3, hash_span(&artifact->hash));
+    wr_db_bind_number(db, add, 4, (int64_t)artifact->text.len);
+    wr_db_bind_number(db, add, 5, piece->codec);
+    wr_db_bind_blob(db, add, 6, wr_span_cut(all, piece->start, piece->start + piece->len));
+    wr_db_run(db, add);
+    int64_t id = sqlite3_last_insert_rowid(db->handle);
+
+    sqlite3_stmt *drop = wr_db_use(db, WR_SQL_EXPIRED_DROP,
+                                   "DELETE FROM expired WHERE handle = ?1 AND tenant_id = ?2");
+    wr_db_bind_blob(db, drop, 1, handle_span(&artifact->hash));
+    wr_db_bind_number(db, drop, 2, work->tenant_id);
+    wr_db_run(db, drop);
+    return id;
+}
+
+static void keep_artifact(struct work *work, size_t index)
+{
+    struct weir_artifact *artifact = &work->batch->artifacts[index];
+    struct wr_db *db = &work->sqlite->db;
+    int64_t id = find_artifact(work, artifact, &artifact->collides);
+
+    if (artifact->collides)
+        give_up(work, WEIR_INVALID, WEIR_TROUBLE_COLLISION);
+    if (!id && !db->code)
+        id = add_artifact(work, index);
+    sqlite3_stmt *use =
+        wr_db_use(db, WR_SQL_ARTIFACT_USE, "INSERT OR IGNORE INTO artifact_use VALUES(?1, ?2)");
+    wr_db_bind_number(db, use, 1, work->session_id);
+    wr_db_bind_number(db, use, 2, id);
+    wr_db_run(db, use);
+}
+
+/* ---- marks and pins ---- */
+
+/* A value that is there may stay, be replaced, or be in the way. True: it is to be written. */
+static bool is_to_write(struct work *work, weir_span old, weir_span value, bool replaces)
+{
+    if (wr_span_eq(old, value))
+        return false;
+    if (!replaces)
+        give_up(work, WEIR_INVALID, WEIR_TROUBLE_CONFLICT);
+    return replaces;
+}
+
+static int64_t find_mark(struct work *work, const struct weir_mark *mark, bool *is_to_set)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *find =
+        wr_db_use(db, WR_SQL_MARK_FIND,
+                  "SELECT id, value FROM mark WHERE tenant_id = ?1 AND key = ?2 AND kind = ?3");
+    int64_t id = 0;
+
+    *is_to_set = false;
+    wr_db_bind_number(db, find, 1, work->tenant_id);
+    wr_db_bind_blob(db, find, 2, hash_span(&mark->key));
+    wr_db_bind_number(db, find, 3, mark->kind);
+    if (wr_db_next(db, find)) {
+        id = sqlite3_column_int64(find, 0);
+        *is_to_set = is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
+    }
+    wr_db_done(find);
+    return id;
+}
+
+static int64_t add_mark(struct work *work, const struct weir_mark *mark)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *add =
+        wr_db_use(db, WR_SQL_MARK_ADD,
+                  "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)");
+    wr_db_bind_number(db, add, 1, work->tenant_id);
+    wr_db_bind_blob(db, add, 2, hash_span(&mark->key));
+    wr_db_bind_number(db, add, 3, mark->kind);
+    wr_db_bind_blob(db, add, 4, mark->value);
+    wr_db_run(db, add);
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+static void set_mark(struct work *work, int64_t id, weir_span value)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *set = wr_db_use(db, WR_SQL_MARK_SET, "UPDATE mark SET value = ?2 WHERE id = ?1");
+    wr_db_bind_number(db, set, 1, id);
+    wr_db_bind_blob(db, set, 2, value);
+    wr_db_run(db, set);
+}
+
+static void keep_mark(struct work *work, const struct weir_mark *mark)
+{
+    struct wr_db *db = &work->sqlite->db;
+    bool is_to_set;
+    int64_t id = find_mark(work, mark, &is_to_set);
+
+    if (!id && !db->code)
+        id = add_mark(work, mark);
+    else if (is_to_set)
+        set_mark(work, id, mark->value);
+    sqlite3_stmt *use =
+        wr_db_use(db, WR_SQL_MARK_USE, "INSERT OR IGNORE INTO mark_use VALUES(?1, ?2)");
+    wr_db_bind_number(db, use, 1, work->session_id);
+    wr_db_bind_number(db, use, 2, id);
+    wr_db_run(db, use);
+}
+
+static void keep_pin(struct work *work, const struct weir_pin *pin)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *find = wr_db_use(db, WR_SQL_PIN_FIND,
+                                   "SELECT value FROM pin WHERE session_id = ?1 AND model = ?2"
+                                   " AND first_turn = ?3");
+    bool is_to_set = true;
+
+    wr_db_bind_number(db, find, 1, work->session_id);
+    wr_db_bind_text(db, find, 2, pin->model);
+    wr_db_bind_blob(db, find, 3, hash_span(&pin->first_turn));
+    if (wr_db_next(db, find))
+        is_to_set = is_to_write(work, wr_db_column(find, 0), pin->value, pin->replaces);
+    wr_db_done(find);
+    if (!is_to_set)
+        return;
+    sqlite3_stmt *set =
+        wr_db_use(db, WR_SQL_PIN_SET, "INSERT OR REPLACE INTO pin VALUES(?1, ?2, ?3, ?4)");
+    wr_db_bind_number(db, set, 1, work->session_id);
+    wr_db_bind_text(db, set, 2, pin->model);
+    wr_db_bind_blob(db, set, 3, hash_span(&pin->first_turn));
+    wr_db_bind_blob(db, set, 4, pin->value);
+    wr_db_run(db, set);
+}
+
+/* ---- the transaction ---- */
+
+static void need_tenant(struct work *work)
+{
+    struct wr_db *db = &work->sqlite->db;
+    work->tenant_id = wr_sqlite_tenant(work->sqlite, work->batch->tenant);
+    if (work->tenant_id)
+        return;
+    sqlite3_stmt *add = wr_db_use(db, WR_SQL_TENANT_ADD, "INSERT INTO tenant(name) VALUES(?1)");
+    wr_db_bind_text(db, add, 1, work->batch->tenant);
+    wr_db_run(db, add);
+    work->tenant_id = sqlite3_last_insert_rowid(db->handle);
+}
+
+static void need_session(struct work *work)
+{
+    struct wr_db *db = &work->sqlite->db;
+    work->session_id = wr_sqlite_session(work->sqlite, work->tenant_id, work->batch->session);
+    if (work->session_id)
+        return;
+    sqlite3_stmt *add = wr_db_use(
+        db, WR_SQL_SESSION_ADD, "INSERT INTO session(tenant_id, name, used_ms) VALUES(?1, ?2, ?3)");
+    wr_db_bind_number(db, add, 1, work->tenant_id);
+    wr_db_bind_text(db, add, 2, work->batch->session);
+    wr_db_bind_number(db, add, 3, work->batch->used_ms);
+    wr_db_run(db, add);
+    work->session_id = sqlite3_last_insert_rowid(db->handle);
+}
+
+static void touch_session(struct work *work)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *touch = wr_db_use(
+        db, WR_SQL_SESSION_TOUCH, "UPDATE session SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2");
+    wr_db_bind_number(db, touch, 1, work->session_id);
+    wr_db_bind_number(db, touch, 2, work->batch->used_ms);
+    wr_db_run(db, touch);
+}
+
+static void write_all(struct work *work)
+{
+    struct wr_db *db = &work->sqlite->db;
+    wr_db_begin(db);
+    need_tenant(work);
+    need_session(work);
+    touch_session(work);
+    for (size_t i = 0; i < work->batch->artifacts_count && !db->code; i++)
+        keep_artifact(work, i);
+    for (size_t i = 0; i < work->batch->marks_count && !db->code; i++)
+        keep_mark(work, &work->batch->marks[i]);
+    for (size_t i = 0; i < work->batch->pins_count && !db->code; i++)
+        keep_pin(work, &work->batch->pins[i]);
+    wr_db_end(db);
+}
+
+/* SQLite changes it only between transactions. */
+static void set_durability(struct wr_sqlite *sqlite, weir_durability durability)
+{
+    bool is_full = durability == WEIR_DURABLE_FULL;
+    if (sqlite->is_full == is_full)
+        return;
+    wr_db_exec(&sqlite->db, is_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+    sqlite->is_full = is_full;
+}
+
+static void reset_packed(struct wr_sqlite *sqlite)
+{
+    size_t bytes_max = sqlite->packed.cap_max;
+    if (!wr_buf_status(&sqlite->packed)) {
+        wr_buf_reset(&sqlite->packed);
+        return;
+    }
+    wr_buf_release(&sqlite->packed);
+    wr_buf_init(&sqlite->packed, bytes_max);
+}
+
+weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
+                             struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct work work = {.sqlite = sqlite, .batch = batch, .err = err};
+
+    wr_arena_reset(&sqlite->arena);
+    reset_packed(sqlite);
+    work.pieces = WR_ARENA_ARRAY(&sqlite->arena, struct piece, batch->artifacts_count);
+    if (!work.pieces)
+        return wr_fail(err, wr_arena_status(&sqlite->arena), 0, "no memory for a commit");
+    wr_db_start(&sqlite->db);
+    set_durability(sqlite, batch->durability);
+    pack_all(&work);
+    if (!work.status && !sqlite->db.code)
+        write_all(&work);
+    return work.status ? work.status : wr_db_status(&sqlite->db, &store->trouble, err);
+}

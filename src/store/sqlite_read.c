@@ -1,0 +1,295 @@
+/* What is read: one artifact, the marks of many keys, a pin, and everything for `stats` and
+ * `verify`. */
+#include "store/sqlite.h"
+
+#include <sys/stat.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/span.h"
+
+/* ---- artifacts ---- */
+
+static weir_span handle_span(const weir_handle *handle)
+{
+    return (weir_span){(const char *)handle->bytes, WEIR_HANDLE_BYTES};
+}
+
+static void reset_text(struct wr_sqlite *sqlite)
+{
+    size_t bytes_max = sqlite->text.cap_max;
+    if (!wr_buf_status(&sqlite->text)) {
+        wr_buf_reset(&sqlite->text);
+        return;
+    }
+    wr_buf_release(&sqlite->text);
+    wr_buf_init(&sqlite->text, bytes_max);
+}
+
+/* From a row of: hash, text_bytes, codec, data. WEIR_SYNTAX when it cannot be what was put there.
+ */
+static weir_status read_row(struct wr_sqlite *sqlite, sqlite3_stmt *row, int at,
+                            struct weir_artifact *artifact)
+{
+    int64_t text_bytes = sqlite3_column_int64(row, at + 1);
+    if (!wr_db_column_is(row, at, WEIR_HASH_BYTES) || text_bytes < 0)
+        return WEIR_SYNTAX;
+    memcpy(artifact->hash.bytes, wr_db_column(row, at).ptr, WEIR_HASH_BYTES);
+    reset_text(sqlite);
+    weir_status status =
+        wr_unpack(&sqlite->packer, wr_db_column(row, at + 3), sqlite3_column_int64(row, at + 2),
+                  (uint64_t)text_bytes, &sqlite->text);
+    artifact->text = wr_buf_view(&sqlite->text);
+    return status;
+}
+
+static weir_status read_artifact(struct wr_sqlite *sqlite, int64_t tenant_id,
+                                 const struct weir_lookup *lookup, struct weir_artifact *artifact)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_ARTIFACT_READ,
+                                   "SELECT hash, text_bytes, codec, data FROM artifact"
+                                   " WHERE handle = ?1 AND tenant_id = ?2");
+    weir_status status = WEIR_NOTFOUND;
+
+    wr_db_bind_blob(db, read, 1, handle_span(&lookup->handle));
+    wr_db_bind_number(db, read, 2, tenant_id);
+    if (wr_db_next(db, read))
+        status = read_row(sqlite, read, 0, artifact);
+    wr_db_done(read);
+    return status;
+}
+
+static bool has_row(struct wr_db *db, sqlite3_stmt *find, weir_handle handle, int64_t tenant_id)
+{
+    wr_db_bind_blob(db, find, 1, handle_span(&handle));
+    wr_db_bind_number(db, find, 2, tenant_id);
+    bool found = wr_db_next(db, find);
+    wr_db_done(find);
+    return found;
+}
+
+static weir_miss why_missing(struct wr_db *db, int64_t tenant_id, const struct weir_lookup *lookup)
+{
+    sqlite3_stmt *find = wr_db_use(db, WR_SQL_EXPIRED_FIND,
+                                   "SELECT 1 FROM expired WHERE handle = ?1 AND tenant_id = ?2");
+    if (has_row(db, find, lookup->handle, tenant_id))
+        return WEIR_MISS_EXPIRED;
+    /* Not even looked for on behalf of a tenant: the time it takes would tell. */
+    if (!lookup->is_operator)
+        return WEIR_MISS_NEVER_STORED;
+    find = wr_db_use(db, WR_SQL_ARTIFACT_ELSEWHERE,
+                     "SELECT 1 FROM artifact WHERE handle = ?1 AND tenant_id <> ?2");
+    return has_row(db, find, lookup->handle, tenant_id) ? WEIR_MISS_OTHER_TENANT
+                                                        : WEIR_MISS_NEVER_STORED;
+}
+
+weir_status wr_sqlite_get(struct weir_store *store, const struct weir_lookup *lookup,
+                          struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+
+    wr_db_start(db);
+    int64_t tenant_id = wr_sqlite_tenant(sqlite, lookup->tenant);
+    weir_status status = read_artifact(sqlite, tenant_id, lookup, artifact);
+    if (status == WEIR_NOTFOUND)
+        *miss = why_missing(db, tenant_id, lookup);
+    if (status == WEIR_SYNTAX || (db->code & 0xFF) == SQLITE_CORRUPT) {
+        *miss = WEIR_MISS_CORRUPT;
+        return WEIR_NOTFOUND;
+    }
+    if (db->code)
+        return wr_db_status(db, &store->trouble, err);
+    if (status && status != WEIR_NOTFOUND)
+        return wr_fail(err, status, 0, "cannot unpack the artifact: %s", weir_status_text(status));
+    return status;
+}
+
+/* ---- marks and pins ---- */
+
+static weir_status read_marks(struct wr_db *db, int64_t tenant_id, const weir_hash *key,
+                              size_t key_index, weir_mark_fn *found, void *user)
+{
+    weir_status status = WEIR_OK;
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_MARK_READ,
+                                   "SELECT kind, value FROM mark WHERE tenant_id = ?1 AND key = ?2"
+                                   " ORDER BY kind");
+    wr_db_bind_number(db, read, 1, tenant_id);
+    wr_db_bind_blob(db, read, 2, (weir_span){(const char *)key->bytes, WEIR_HASH_BYTES});
+    while (!status && wr_db_next(db, read)) {
+        int64_t kind = sqlite3_column_int64(read, 0);
+        /* A kind that a later Weir of the same schema added is not known here. */
+        if (kind < 0 || kind >= WEIR_MARK_KINDS_COUNT)
+            continue;
+        struct weir_mark mark = {.key = *key, .kind = (weir_mark_kind)kind};
+        mark.value = wr_db_column(read, 1);
+        status = found(user, key_index, &mark);
+    }
+    wr_db_done(read);
+    return status;
+}
+
+weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
+                            size_t keys_count, weir_mark_fn *found, void *user,
+                            struct weir_err *err)
+{
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    weir_status status = WEIR_OK;
+
+    /* One transaction, so that all keys are answered from one moment and locks are taken once. */
+    wr_db_begin_read(db);
+    int64_t tenant_id = wr_sqlite_tenant(wr_sqlite_of(store), tenant);
+    for (size_t i = 0; i < keys_count && !status && !db->code && tenant_id; i++)
+        status = read_marks(db, tenant_id, &keys[i], i, found, user);
+    wr_db_end(db);
+    if (db->code)
+        return wr_db_status(db, &store->trouble, err);
+    return status ? wr_fail(err, status, 0, "the search for marks was stopped") : WEIR_OK;
+}
+
+weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
+                          struct weir_pin *pin, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+    bool found = false;
+
+    wr_db_start(db);
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_PIN_READ,
+                                   "SELECT p.value FROM pin p JOIN session s ON s.id = p.session_id"
+                                   " JOIN tenant t ON t.id = s.tenant_id WHERE t.name = ?1"
+                                   " AND s.name = ?2 AND p.model = ?3 AND p.first_turn = ?4");
+    wr_db_bind_text(db, read, 1, tenant);
+    wr_db_bind_text(db, read, 2, session);
+    wr_db_bind_text(db, read, 3, pin->model);
+    wr_db_bind_blob(db, read, 4, (weir_span){(const char *)pin->first_turn.bytes, WEIR_HASH_BYTES});
+    if (wr_db_next(db, read)) {
+        found = true;
+        reset_text(sqlite);
+        wr_buf_append(&sqlite->text, wr_db_column(read, 0));
+        pin->value = wr_buf_view(&sqlite->text);
+    }
+    wr_db_done(read);
+    if (db->code)
+        return wr_db_status(db, &store->trouble, err);
+    if (!found)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "no such pin");
+    weir_status status = wr_buf_status(&sqlite->text);
+    return status ? wr_fail(err, status, 0, "cannot read the pin") : WEIR_OK;
+}
+
+/* ---- everything ---- */
+
+static uint64_t file_bytes(const char *path, const char *suffix)
+{
+    char name[4096];
+    struct stat found;
+    int len = snprintf(name, sizeof(name), "%s%s", path, suffix);
+    if (len < 0 || (size_t)len >= sizeof(name) || stat(name, &found) || found.st_size < 0)
+        return 0;
+    return (uint64_t)found.st_size;
+}
+
+static uint64_t count(struct wr_db *db, const char *sql)
+{
+    int64_t number = wr_db_number(db, sql);
+    return number < 0 ? 0 : (uint64_t)number;
+}
+
+weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *stats,
+                            struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+
+    wr_db_begin_read(db);
+    stats->tenants_count = count(db, "SELECT count(*) FROM tenant");
+    stats->sessions_count = count(db, "SELECT count(*) FROM session");
+    stats->artifacts_count = count(db, "SELECT count(*) FROM artifact");
+    stats->marks_count = count(db, "SELECT count(*) FROM mark");
+    stats->pins_count = count(db, "SELECT count(*) FROM pin");
+    stats->expired_count = count(db, "SELECT count(*) FROM expired");
+    stats->text_bytes = count(db, "SELECT sum(text_bytes) FROM artifact");
+    stats->stored_bytes = count(db, "SELECT sum(length(data)) FROM artifact");
+    stats->oldest_used_ms = wr_db_number(db, "SELECT min(used_ms) FROM session");
+    stats->newest_used_ms = wr_db_number(db, "SELECT max(used_ms) FROM session");
+    stats->schema_version = (uint32_t)count(db, "PRAGMA user_version");
+    stats->file_bytes = file_bytes(sqlite->path, "") + file_bytes(sqlite->path, "-wal");
+    wr_db_end(db);
+    return wr_db_status(db, &store->trouble, err);
+}
+
+static void note_damage(struct weir_verify_report *report, weir_span what)
+{
+    if (report->has_damage)
+        return;
+    report->has_damage = true;
+    (void)snprintf(report->damage, sizeof(report->damage), "%.*s", (int)(what.len & 0xFFFF),
+                   what.ptr);
+}
+
+static void verify_file(struct wr_db *db, struct weir_verify_report *report)
+{
+    sqlite3_stmt *check = wr_db_make(db, "PRAGMA integrity_check(1)");
+    if (wr_db_next(db, check) && !wr_span_is(wr_db_column(check, 0), "ok"))
+        note_damage(report, wr_db_column(check, 0));
+    wr_db_drop(check);
+    if (wr_db_number(db, "SELECT count(*) FROM artifact_use"
+                         " WHERE artifact_id NOT IN (SELECT id FROM artifact)"))
+        note_damage(report, WR_LIT("a session refers to an artifact that is not there"));
+    if (wr_db_number(db, "SELECT count(*) FROM mark_use"
+                         " WHERE mark_id NOT IN (SELECT id FROM mark)"))
+        note_damage(report, WR_LIT("a session refers to a mark that is not there"));
+}
+
+/* From a row of: tenant's name, handle, and what read_row() wants. */
+static weir_status verify_row(struct wr_sqlite *sqlite, sqlite3_stmt *row, weir_corrupt_fn *corrupt,
+                              void *user, struct weir_verify_report *report)
+{
+    struct weir_artifact artifact = {.text = {NULL, 0}};
+    unsigned char digest[WR_SHA256_BYTES];
+    weir_span handle = wr_db_column(row, 1);
+    weir_status status = read_row(sqlite, row, 2, &artifact);
+
+    if (!status)
+        status = wr_sha256(artifact.text, digest);
+    if (status == WEIR_NOMEM)
+        return status;
+    report->artifacts_count++;
+    report->text_bytes += artifact.text.len;
+    if (!status && !memcmp(digest, artifact.hash.bytes, sizeof(digest)) &&
+        wr_span_eq(handle, (weir_span){(const char *)digest, WEIR_HANDLE_BYTES}))
+        return WEIR_OK;
+    report->corrupt_count++;
+    if (corrupt) {
+        weir_handle name = {{0}};
+        memcpy(name.bytes, handle.ptr,
+               handle.len < WEIR_HANDLE_BYTES ? handle.len : WEIR_HANDLE_BYTES);
+        corrupt(user, wr_db_column(row, 0), name);
+    }
+    return WEIR_OK;
+}
+
+weir_status wr_sqlite_verify(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
+                             struct weir_verify_report *report, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+    weir_status status = WEIR_OK;
+
+    wr_db_start(db);
+    verify_file(db, report);
+    sqlite3_stmt *rows = wr_db_make(db, "SELECT t.name, a.handle, a.hash, a.text_bytes, a.codec,"
+                                        " a.data FROM artifact a LEFT JOIN tenant t"
+                                        " ON t.id = a.tenant_id ORDER BY a.id");
+    while (!status && wr_db_next(db, rows))
+        status = verify_row(sqlite, rows, corrupt, user, report);
+    wr_db_drop(rows);
+    if (status)
+        return wr_fail(err, status, 0, "cannot verify the store: %s", weir_status_text(status));
+    if ((db->code & 0xFF) != SQLITE_CORRUPT)
+        return wr_db_status(db, &store->trouble, err);
+    note_damage(report, wr_span_of(sqlite3_errstr(db->code)));
+    return WEIR_OK;
+}

@@ -1,0 +1,265 @@
+/* What every store has in common, whoever implements it: arguments are checked on the way in,
+ * hashes computed, and what comes back is verified. */
+#include "weir/store.h"
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+_Static_assert((int)WEIR_HASH_BYTES == (int)WR_SHA256_BYTES, "a hash is a SHA-256");
+
+weir_handle weir_hash_handle(const weir_hash *hash)
+{
+    weir_handle handle;
+    memcpy(handle.bytes, hash->bytes, WEIR_HANDLE_BYTES);
+    return handle;
+}
+
+const char *weir_miss_text(weir_miss miss)
+{
+    switch (miss) {
+#define X(name, text)      \
+    case WEIR_MISS_##name: \
+        return text;
+        WEIR_MISS_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *weir_trouble_text(weir_trouble trouble)
+{
+    switch (trouble) {
+#define X(name, text)         \
+    case WEIR_TROUBLE_##name: \
+        return text;
+        WEIR_TROUBLE_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *weir_mark_kind_name(weir_mark_kind kind)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WEIR_MARK_KIND_MAP(X)
+#undef X
+    };
+    return (size_t)kind < WEIR_MARK_KINDS_COUNT ? names[kind] : "unknown";
+}
+
+/* ---- arguments ---- */
+
+static weir_status check_name(weir_span name, const char *what, struct weir_err *err)
+{
+    if (!name.len)
+        return wr_fail(err, WEIR_INVALID, 0, "the %s has no name", what);
+    if (name.len > WR_STORE_NAME_BYTES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "the name of the %s has %zu bytes, %d at most", what,
+                       name.len, (int)WR_STORE_NAME_BYTES_MAX);
+    if (memchr(name.ptr, '\0', name.len))
+        return wr_fail(err, WEIR_INVALID, 0, "a NUL byte in the name of the %s", what);
+    return WEIR_OK;
+}
+
+static weir_status check_who(weir_span tenant, weir_span session, struct weir_err *err)
+{
+    weir_status status = check_name(tenant, "tenant", err);
+    return status ? status : check_name(session, "session", err);
+}
+
+static weir_status check_bytes(weir_span bytes, size_t bytes_max, const char *what,
+                               struct weir_err *err)
+{
+    if (bytes.len <= bytes_max)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_LIMIT, 0, "%s of %zu bytes, %zu at most", what, bytes.len, bytes_max);
+}
+
+static weir_status check_count(size_t count, const char *what, struct weir_err *err)
+{
+    if (count <= WR_STORE_BATCH_COUNT_MAX)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_LIMIT, 0, "%zu %s in one commit, %d at most", count, what,
+                   (int)WR_STORE_BATCH_COUNT_MAX);
+}
+
+static weir_status check_counts(const struct weir_batch *batch, struct weir_err *err)
+{
+    weir_status status = check_count(batch->artifacts_count, "artifacts", err);
+    if (!status)
+        status = check_count(batch->marks_count, "marks", err);
+    return status ? status : check_count(batch->pins_count, "pins", err);
+}
+
+static weir_status check_marks(const struct weir_batch *batch, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+    for (size_t i = 0; i < batch->marks_count && !status; i++) {
+        if ((size_t)batch->marks[i].kind >= WEIR_MARK_KINDS_COUNT)
+            return wr_fail(err, WEIR_INVALID, 0, "there is no mark of kind %d",
+                           (int)batch->marks[i].kind);
+        status = check_bytes(batch->marks[i].value, WR_STORE_MARK_BYTES_MAX, "a mark", err);
+    }
+    return status;
+}
+
+static weir_status check_pins(const struct weir_batch *batch, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+    for (size_t i = 0; i < batch->pins_count && !status; i++) {
+        status = check_name(batch->pins[i].model, "model", err);
+        if (!status)
+            status = check_bytes(batch->pins[i].value, WR_STORE_PIN_BYTES_MAX, "a pin", err);
+    }
+    return status;
+}
+
+static weir_status hash_artifacts(struct weir_batch *batch, struct weir_err *err)
+{
+    for (size_t i = 0; i < batch->artifacts_count; i++) {
+        struct weir_artifact *artifact = &batch->artifacts[i];
+        weir_status status =
+            check_bytes(artifact->text, WR_STORE_ARTIFACT_BYTES_MAX, "an artifact", err);
+        if (!status && wr_sha256(artifact->text, artifact->hash.bytes))
+            status = wr_fail(err, WEIR_NOMEM, 0, "no memory to hash an artifact");
+        if (status)
+            return status;
+        artifact->collides = false;
+    }
+    return WEIR_OK;
+}
+
+/* ---- the calls ---- */
+
+weir_status weir_store_commit(struct weir_store *store, struct weir_batch *batch,
+                              struct weir_err *err)
+{
+    weir_status status = check_who(batch->tenant, batch->session, err);
+    if (!status)
+        status = check_counts(batch, err);
+    if (!status)
+        status = check_marks(batch, err);
+    if (!status)
+        status = check_pins(batch, err);
+    if (!status)
+        status = hash_artifacts(batch, err);
+    store->trouble = WEIR_TROUBLE_NONE;
+    return status ? status : store->ops->commit(store, batch, err);
+}
+
+/* The text may come from a host's store, so its handle is checked too, not only its hash. */
+static weir_status verify_artifact(const struct weir_artifact *artifact, weir_handle handle,
+                                   weir_miss *miss, struct weir_err *err)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+    if (wr_sha256(artifact->text, digest))
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory to verify an artifact");
+    if (!memcmp(digest, artifact->hash.bytes, sizeof(digest)) &&
+        !memcmp(digest, handle.bytes, sizeof(handle.bytes)))
+        return WEIR_OK;
+    *miss = WEIR_MISS_CORRUPT;
+    return WEIR_NOTFOUND;
+}
+
+weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *lookup,
+                           struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err)
+{
+    weir_miss why = WEIR_MISS_NONE;
+    weir_status status = check_name(lookup->tenant, "tenant", err);
+
+    *artifact = (struct weir_artifact){.text = {NULL, 0}};
+    store->trouble = WEIR_TROUBLE_NONE;
+    if (!status)
+        status = store->ops->get(store, lookup, artifact, &why, err);
+    if (!status)
+        status = verify_artifact(artifact, lookup->handle, &why, err);
+    /* A host that tells too much is kept from doing so here. */
+    if (why == WEIR_MISS_OTHER_TENANT && !lookup->is_operator)
+        why = WEIR_MISS_NEVER_STORED;
+    if (status)
+        *artifact = (struct weir_artifact){.text = {NULL, 0}};
+    if (status == WEIR_NOTFOUND) {
+        char handle[WEIR_HANDLE_TEXT_BYTES + 1];
+        weir_handle_format(lookup->handle, handle);
+        (void)wr_fail(err, WEIR_NOTFOUND, 0, "%s: %s", handle, weir_miss_text(why));
+    }
+    if (miss)
+        *miss = why;
+    return status;
+}
+
+weir_status weir_store_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
+                             size_t keys_count, weir_mark_fn *found, void *user,
+                             struct weir_err *err)
+{
+    weir_status status = check_name(tenant, "tenant", err);
+    store->trouble = WEIR_TROUBLE_NONE;
+    return status ? status : store->ops->marks(store, tenant, keys, keys_count, found, user, err);
+}
+
+weir_status weir_store_pin(struct weir_store *store, weir_span tenant, weir_span session,
+                           struct weir_pin *pin, struct weir_err *err)
+{
+    weir_status status = check_who(tenant, session, err);
+    if (!status)
+        status = check_name(pin->model, "model", err);
+    store->trouble = WEIR_TROUBLE_NONE;
+    return status ? status : store->ops->pin(store, tenant, session, pin, err);
+}
+
+weir_status weir_store_touch(struct weir_store *store, weir_span tenant, weir_span session,
+                             int64_t used_ms, struct weir_err *err)
+{
+    weir_status status = check_who(tenant, session, err);
+    store->trouble = WEIR_TROUBLE_NONE;
+    return status ? status : store->ops->touch(store, tenant, session, used_ms, err);
+}
+
+weir_status weir_store_gc(struct weir_store *store, const struct weir_gc_options *options,
+                          struct weir_gc_report *report, struct weir_err *err)
+{
+    *report = (struct weir_gc_report){0};
+    store->trouble = WEIR_TROUBLE_NONE;
+    if (options->retention_ms < 0 || options->live_ms < 0)
+        return wr_fail(err, WEIR_INVALID, 0, "a time to keep sessions cannot be negative");
+    return store->ops->gc(store, options, report, err);
+}
+
+weir_status weir_store_purge(struct weir_store *store, weir_span tenant, weir_span session,
+                             struct weir_gc_report *report, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+
+    *report = (struct weir_gc_report){0};
+    store->trouble = WEIR_TROUBLE_NONE;
+    if (session.len)
+        status = check_who(tenant, session, err);
+    else if (tenant.len)
+        status = check_name(tenant, "tenant", err);
+    return status ? status : store->ops->purge(store, tenant, session, report, err);
+}
+
+weir_status weir_store_verify(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
+                              struct weir_verify_report *report, struct weir_err *err)
+{
+    *report = (struct weir_verify_report){0};
+    store->trouble = WEIR_TROUBLE_NONE;
+    return store->ops->verify(store, corrupt, user, report, err);
+}
+
+weir_status weir_store_stats(struct weir_store *store, struct weir_store_stats *stats,
+                             struct weir_err *err)
+{
+    *stats = (struct weir_store_stats){0};
+    store->trouble = WEIR_TROUBLE_NONE;
+    return store->ops->stats(store, stats, err);
+}
+
+void weir_store_close(struct weir_store *store)
+{
+    if (store)
+        store->ops->close(store);
+}

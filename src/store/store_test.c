@@ -1,0 +1,593 @@
+/* What every store promises, asked of each implementation. */
+#include "weir/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "store/test_dir.h"
+
+#define LOCAL WR_LIT("local")
+#define OTHER WR_LIT("other")
+
+struct fixture {
+    struct weir_store *store;
+    struct wr_test_dir dir;
+    bool is_on_disk;
+};
+
+static int open_memory(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    *state = fixture;
+    return fixture ? (int)weir_store_new_memory(0, &fixture->store) : -1;
+}
+
+static int open_disk(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    *state = fixture;
+    if (!fixture)
+        return -1;
+    fixture->is_on_disk = true;
+    fixture->dir = wr_test_dir_new();
+    return (int)weir_store_open(fixture->dir.path, NULL, &fixture->store, NULL, NULL);
+}
+
+static int close_store(void **state)
+{
+    struct fixture *fixture = *state;
+    weir_store_close(fixture->store);
+    if (fixture->is_on_disk)
+        wr_test_dir_remove(&fixture->dir);
+    free(fixture);
+    return 0;
+}
+
+static struct weir_store *store_of(void **state)
+{
+    return ((struct fixture *)*state)->store;
+}
+
+static weir_hash hash_of(int number)
+{
+    weir_hash hash;
+    memset(&hash, number, sizeof(hash));
+    return hash;
+}
+
+/* ---- short ways to say things ---- */
+
+static weir_status put_text(struct weir_store *store, weir_span tenant, const char *session,
+                            const char *text, int64_t used_ms)
+{
+    struct weir_artifact artifact = {.text = wr_span_of(text)};
+    struct weir_batch batch = {.tenant = tenant,
+                               .session = wr_span_of(session),
+                               .used_ms = used_ms,
+                               .artifacts = &artifact,
+                               .artifacts_count = 1};
+    return weir_store_commit(store, &batch, NULL);
+}
+
+static weir_status put_mark(struct weir_store *store, const char *session, int key,
+                            weir_mark_kind kind, const char *value, bool replaces)
+{
+    struct weir_mark mark = {hash_of(key), kind, wr_span_of(value), replaces};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = wr_span_of(session), .marks = &mark, .marks_count = 1};
+    return weir_store_commit(store, &batch, NULL);
+}
+
+static weir_status put_pin(struct weir_store *store, const char *session, const char *model,
+                           int first_turn, const char *value, bool replaces)
+{
+    struct weir_pin pin = {wr_span_of(model), hash_of(first_turn), wr_span_of(value), replaces};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = wr_span_of(session), .pins = &pin, .pins_count = 1};
+    return weir_store_commit(store, &batch, NULL);
+}
+
+static weir_status get(struct weir_store *store, weir_span tenant, const char *text,
+                       bool is_operator, weir_span *found, weir_miss *miss)
+{
+    struct weir_lookup lookup = {.tenant = tenant, .is_operator = is_operator};
+    struct weir_artifact artifact;
+    assert_int_equal(weir_handle_of(wr_span_of(text), &lookup.handle), WEIR_OK);
+    weir_status status = weir_store_get(store, &lookup, &artifact, miss, NULL);
+    *found = artifact.text;
+    return status;
+}
+
+static void assert_there(struct weir_store *store, weir_span tenant, const char *text)
+{
+    weir_miss miss;
+    weir_span found;
+    assert_int_equal(get(store, tenant, text, false, &found, &miss), WEIR_OK);
+    assert_int_equal(miss, WEIR_MISS_NONE);
+    assert_true(wr_span_is(found, text));
+}
+
+static void assert_miss(struct weir_store *store, weir_span tenant, const char *text,
+                        weir_miss wanted)
+{
+    weir_miss miss;
+    weir_span found;
+    assert_int_equal(get(store, tenant, text, true, &found, &miss), WEIR_NOTFOUND);
+    assert_int_equal(miss, wanted);
+    assert_int_equal(found.len, 0);
+}
+
+static weir_status list_mark(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    wr_buf_printf(user, "%zu %s=%.*s;", key_index, weir_mark_kind_name(mark->kind),
+                  (int)mark->value.len, mark->value.ptr);
+    return WEIR_OK;
+}
+
+static void assert_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
+                         size_t keys_count, const char *wanted)
+{
+    struct wr_buf list;
+    wr_buf_init(&list, 4096);
+    assert_int_equal(weir_store_marks(store, tenant, keys, keys_count, list_mark, &list, NULL),
+                     WEIR_OK);
+    if (!wr_span_is(wr_buf_view(&list), wanted))
+        fail_msg("marks are \"%.*s\", should be \"%s\"", (int)list.len, list.bytes, wanted);
+    wr_buf_release(&list);
+}
+
+static void assert_pin(struct weir_store *store, const char *session, const char *model,
+                       int first_turn, const char *wanted)
+{
+    struct weir_pin pin = {.model = wr_span_of(model), .first_turn = hash_of(first_turn)};
+    weir_status status = weir_store_pin(store, LOCAL, wr_span_of(session), &pin, NULL);
+    assert_int_equal(status, wanted ? WEIR_OK : WEIR_NOTFOUND);
+    if (wanted)
+        assert_true(wr_span_is(pin.value, wanted));
+}
+
+static struct weir_store_stats stats_of(struct weir_store *store)
+{
+    struct weir_store_stats stats;
+    assert_int_equal(weir_store_stats(store, &stats, NULL), WEIR_OK);
+    return stats;
+}
+
+/* ---- artifacts ---- */
+
+static void a_text_comes_back_by_its_handle(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct wr_buf large;
+
+    assert_int_equal(put_text(store, LOCAL, "s", "one\ntwo\n", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "s", "", 1), WEIR_OK);
+    wr_buf_init(&large, 1 << 22);
+    for (int i = 0; i < 60000; i++)
+        wr_buf_printf(&large, "line %d\n", i);
+    wr_buf_byte(&large, '\0');
+    assert_int_equal(put_text(store, LOCAL, "s", large.bytes, 1), WEIR_OK);
+    assert_there(store, LOCAL, "one\ntwo\n");
+    assert_there(store, LOCAL, "");
+    assert_there(store, LOCAL, large.bytes);
+    assert_miss(store, LOCAL, "three", WEIR_MISS_NEVER_STORED);
+    wr_buf_release(&large);
+}
+
+static void any_bytes_come_back(void **state)
+{
+    struct weir_store *store = store_of(state);
+    char bytes[1024];
+    struct weir_artifact artifact = {.text = {bytes, sizeof(bytes)}}, found;
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (char)i;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    struct weir_lookup lookup = {LOCAL, weir_hash_handle(&artifact.hash), false};
+    assert_int_equal(weir_store_get(store, &lookup, &found, NULL, NULL), WEIR_OK);
+    assert_true(wr_span_eq(found.text, artifact.text));
+    assert_memory_equal(&found.hash, &artifact.hash, sizeof(found.hash));
+}
+
+static void a_text_is_stored_once(void **state)
+{
+    struct weir_store *store = store_of(state);
+    assert_int_equal(put_text(store, LOCAL, "a", "same", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "a", "same", 2), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "b", "same", 3), WEIR_OK);
+    assert_int_equal(stats_of(store).artifacts_count, 1);
+    assert_int_equal(stats_of(store).sessions_count, 2);
+    assert_int_equal(stats_of(store).text_bytes, 4);
+    assert_int_equal(stats_of(store).newest_used_ms, 3);
+}
+
+static void nobody_gets_what_another_tenant_stored(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_miss miss;
+    weir_span found;
+
+    assert_int_equal(put_text(store, LOCAL, "s", "mine", 1), WEIR_OK);
+    assert_int_equal(put_text(store, OTHER, "s", "theirs", 1), WEIR_OK);
+    assert_there(store, LOCAL, "mine");
+    assert_there(store, OTHER, "theirs");
+    /* A tenant is not even told that it is there; an operator is. */
+    assert_int_equal(get(store, LOCAL, "theirs", false, &found, &miss), WEIR_NOTFOUND);
+    assert_int_equal(miss, WEIR_MISS_NEVER_STORED);
+    assert_int_equal(found.len, 0);
+    assert_miss(store, LOCAL, "theirs", WEIR_MISS_OTHER_TENANT);
+    assert_miss(store, WR_LIT("nobody"), "theirs", WEIR_MISS_OTHER_TENANT);
+    assert_int_equal(put_text(store, LOCAL, "s", "theirs", 1), WEIR_OK);
+    assert_there(store, LOCAL, "theirs");
+    assert_int_equal(stats_of(store).artifacts_count, 3);
+}
+
+/* A hash with the same front is made up, behind the back of weir_store_commit(). */
+static void another_text_with_the_same_handle_is_refused(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_artifact artifacts[2] = {{.text = WR_LIT("first")}, {.text = WR_LIT("second")}};
+    struct weir_mark mark = {hash_of(1), WEIR_MARK_STEP, WR_LIT("x"), false};
+    struct weir_batch batch = {.tenant = LOCAL,
+                               .session = WR_LIT("s"),
+                               .artifacts = artifacts,
+                               .artifacts_count = 1,
+                               .marks = &mark,
+                               .marks_count = 1};
+
+    assert_int_equal(put_text(store, LOCAL, "s", "first", 1), WEIR_OK);
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    artifacts[1].hash = artifacts[0].hash;
+    artifacts[1].hash.bytes[WEIR_HASH_BYTES - 1] ^= 1;
+    mark.key = hash_of(2);
+    batch.artifacts_count = 2;
+    assert_int_equal(store->ops->commit(store, &batch, NULL), WEIR_INVALID);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_COLLISION);
+    assert_false(artifacts[0].collides);
+    assert_true(artifacts[1].collides);
+    assert_marks(store, LOCAL, &mark.key, 1, "");
+    assert_there(store, LOCAL, "first");
+    /* Another tenant's handles are not in the way. */
+    batch.tenant = OTHER;
+    batch.artifacts = &artifacts[1];
+    batch.artifacts_count = 1;
+    assert_int_equal(store->ops->commit(store, &batch, NULL), WEIR_OK);
+}
+
+static void what_does_not_fit_its_hash_is_corrupt(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_artifact artifact = {.text = WR_LIT("forged"), .hash = hash_of(7)}, found;
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+    struct weir_verify_report report;
+    weir_miss miss;
+
+    assert_int_equal(store->ops->commit(store, &batch, NULL), WEIR_OK);
+    struct weir_lookup lookup = {LOCAL, weir_hash_handle(&artifact.hash), false};
+    assert_int_equal(weir_store_get(store, &lookup, &found, &miss, NULL), WEIR_NOTFOUND);
+    assert_int_equal(miss, WEIR_MISS_CORRUPT);
+    assert_int_equal(found.text.len, 0);
+    assert_int_equal(weir_store_verify(store, NULL, NULL, &report, NULL), WEIR_OK);
+    assert_int_equal(report.artifacts_count, 1);
+    assert_int_equal(report.corrupt_count, 1);
+    assert_false(report.has_damage);
+}
+
+/* ---- marks and pins ---- */
+
+static void marks_are_found_by_key_in_order(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_hash keys[4] = {hash_of(3), hash_of(9), hash_of(1), hash_of(3)};
+
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_WINDOW, "8192", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "s", 3, WEIR_MARK_KEPT_WHOLE, "", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "s", 3, WEIR_MARK_STEP, "cold", false), WEIR_OK);
+    assert_marks(store, LOCAL, keys, 4,
+                 "0 step=cold;0 kept whole=;2 window=8192;3 step=cold;3 kept whole=;");
+    assert_marks(store, LOCAL, keys, 0, "");
+    assert_marks(store, OTHER, keys, 4, "");
+}
+
+static weir_status stop_at_once(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    (void)key_index;
+    (void)mark;
+    ++*(int *)user;
+    return WEIR_LIMIT;
+}
+
+static void a_search_for_marks_can_be_stopped(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_hash key = hash_of(1);
+    int calls = 0;
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "a", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_WINDOW, "b", false), WEIR_OK);
+    assert_int_equal(weir_store_marks(store, LOCAL, &key, 1, stop_at_once, &calls, NULL),
+                     WEIR_LIMIT);
+    assert_int_equal(calls, 1);
+    assert_int_equal(put_text(store, LOCAL, "s", "and the store still works", 1), WEIR_OK);
+}
+
+static void a_mark_does_not_change_unless_told(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_hash key = hash_of(1);
+
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "t", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "pays", false), WEIR_INVALID);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    assert_marks(store, LOCAL, &key, 1, "0 step=cold;");
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "pays", true), WEIR_OK);
+    assert_marks(store, LOCAL, &key, 1, "0 step=pays;");
+    assert_int_equal(stats_of(store).marks_count, 1);
+}
+
+static void pins_are_by_session_model_and_first_turn(void **state)
+{
+    struct weir_store *store = store_of(state);
+
+    assert_int_equal(put_pin(store, "s", "m", 1, "auto", false), WEIR_OK);
+    assert_int_equal(put_pin(store, "s", "m", 2, "tiered", false), WEIR_OK);
+    assert_int_equal(put_pin(store, "s", "small", 1, "exact", false), WEIR_OK);
+    assert_pin(store, "s", "m", 1, "auto");
+    assert_pin(store, "s", "m", 2, "tiered");
+    assert_pin(store, "s", "small", 1, "exact");
+    assert_pin(store, "s", "small", 2, NULL);
+    assert_pin(store, "t", "m", 1, NULL);
+    assert_int_equal(put_pin(store, "s", "m", 1, "layers", false), WEIR_INVALID);
+    assert_pin(store, "s", "m", 1, "auto");
+    assert_int_equal(put_pin(store, "s", "m", 1, "layers", true), WEIR_OK);
+    assert_pin(store, "s", "m", 1, "layers");
+}
+
+static void a_batch_is_kept_whole_or_not_at_all(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_artifact artifact = {.text = WR_LIT("with the batch")};
+    struct weir_mark marks[2] = {{hash_of(5), WEIR_MARK_STEP, WR_LIT("new"), false},
+                                 {hash_of(1), WEIR_MARK_STEP, WR_LIT("changed"), true}};
+    struct weir_pin pins[2] = {{WR_LIT("m"), hash_of(1), WR_LIT("auto"), false},
+                               {WR_LIT("m"), hash_of(1), WR_LIT("other"), false}};
+    struct weir_batch batch = {.tenant = OTHER,
+                               .session = WR_LIT("new session"),
+                               .used_ms = 99,
+                               .artifacts = &artifact,
+                               .artifacts_count = 1,
+                               .marks = marks,
+                               .marks_count = 2,
+                               .pins = pins,
+                               .pins_count = 2};
+
+    assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "old", false), WEIR_OK);
+    struct weir_store_stats before = stats_of(store);
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    batch.tenant = LOCAL;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    struct weir_store_stats after = stats_of(store);
+    after.file_bytes = before.file_bytes;
+    assert_memory_equal(&before, &after, sizeof(before));
+    assert_marks(store, LOCAL, &marks[1].key, 1, "0 step=old;");
+    assert_miss(store, LOCAL, "with the batch", WEIR_MISS_NEVER_STORED);
+    batch.pins_count = 1;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    assert_marks(store, LOCAL, &marks[1].key, 1, "0 step=changed;");
+    assert_there(store, LOCAL, "with the batch");
+}
+
+/* ---- what leaves ---- */
+
+static struct weir_gc_report gc(struct weir_store *store, int64_t now_ms, int64_t retention_ms,
+                                int64_t live_ms, uint64_t stored_bytes_max)
+{
+    struct weir_gc_options options = {now_ms, retention_ms, live_ms, stored_bytes_max};
+    struct weir_gc_report report;
+    assert_int_equal(weir_store_gc(store, &options, &report, NULL), WEIR_OK);
+    return report;
+}
+
+static void old_sessions_go_with_what_only_they_hold(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_hash keys[2] = {hash_of(1), hash_of(2)};
+
+    assert_int_equal(put_text(store, LOCAL, "old", "only of the old", 100), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "old", "of both", 100), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "new", "of both", 900), WEIR_OK);
+    assert_int_equal(put_mark(store, "old", 1, WEIR_MARK_STEP, "a", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "old", 2, WEIR_MARK_STEP, "b", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "new", 2, WEIR_MARK_STEP, "b", false), WEIR_OK);
+    assert_int_equal(put_pin(store, "old", "m", 1, "auto", false), WEIR_OK);
+
+    struct weir_gc_report report = gc(store, 1000, 500, 0, 0);
+    assert_int_equal(report.sessions_count, 1);
+    assert_int_equal(report.artifacts_count, 1);
+    assert_int_equal(report.stored_bytes, strlen("only of the old"));
+    assert_int_equal(report.marks_count, 1);
+    assert_int_equal(report.pins_count, 1);
+    assert_miss(store, LOCAL, "only of the old", WEIR_MISS_EXPIRED);
+    assert_there(store, LOCAL, "of both");
+    assert_marks(store, LOCAL, keys, 2, "1 step=b;");
+    assert_pin(store, "old", "m", 1, NULL);
+    /* Stored again it is back, and is not remembered as gone. */
+    assert_int_equal(put_text(store, LOCAL, "new", "only of the old", 1000), WEIR_OK);
+    assert_there(store, LOCAL, "only of the old");
+    assert_int_equal(stats_of(store).expired_count, 0);
+}
+
+static void a_session_in_use_never_goes(void **state)
+{
+    struct weir_store *store = store_of(state);
+    assert_int_equal(put_text(store, LOCAL, "a", "aaaa", 100), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "b", "bbbb", 200), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "c", "cccc", 300), WEIR_OK);
+    assert_int_equal(weir_store_touch(store, LOCAL, WR_LIT("a"), 1000, NULL), WEIR_OK);
+    assert_int_equal(weir_store_touch(store, LOCAL, WR_LIT("a"), 50, NULL), WEIR_OK);
+    assert_int_equal(weir_store_touch(store, LOCAL, WR_LIT("unknown"), 1000, NULL), WEIR_OK);
+
+    struct weir_gc_report report = gc(store, 1000, 100, 750, 0);
+    assert_int_equal(report.sessions_count, 1); /* b: c was used within live_ms */
+    report = gc(store, 1000, 0, 750, 1);
+    assert_int_equal(report.sessions_count, 0);
+    assert_true(report.is_over);
+    assert_there(store, LOCAL, "aaaa");
+    assert_miss(store, LOCAL, "bbbb", WEIR_MISS_EXPIRED);
+    assert_there(store, LOCAL, "cccc");
+}
+
+static void over_the_cap_the_least_recently_used_go(void **state)
+{
+    struct weir_store *store = store_of(state);
+    assert_int_equal(put_text(store, LOCAL, "a", "aaaa", 100), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "b", "bbbb", 200), WEIR_OK);
+    assert_int_equal(put_text(store, OTHER, "c", "cccc", 300), WEIR_OK);
+    assert_int_equal(weir_store_touch(store, LOCAL, WR_LIT("a"), 400, NULL), WEIR_OK);
+
+    struct weir_gc_report report = gc(store, 1000, 0, 0, 8);
+    assert_int_equal(report.sessions_count, 1);
+    assert_false(report.is_over);
+    assert_miss(store, LOCAL, "bbbb", WEIR_MISS_EXPIRED);
+    assert_there(store, LOCAL, "aaaa");
+    assert_there(store, OTHER, "cccc");
+    report = gc(store, 1000, 0, 0, 8);
+    assert_int_equal(report.sessions_count, 0);
+}
+
+static void a_clock_that_jumped_keeps_nothing_for_ever(void **state)
+{
+    struct weir_store *store = store_of(state);
+    assert_int_equal(put_text(store, LOCAL, "a", "aaaa", INT64_MAX), WEIR_OK);
+    assert_int_equal(gc(store, 1000, 10, 10, 0).sessions_count, 0);
+    assert_int_equal(gc(store, 1011, 10, 10, 0).sessions_count, 1);
+    assert_int_equal(put_text(store, LOCAL, "b", "bbbb", INT64_MIN), WEIR_OK);
+    assert_int_equal(gc(store, INT64_MIN, INT64_MAX, INT64_MAX, 1).sessions_count, 0);
+}
+
+static void purged_is_gone_without_a_trace(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_gc_report report;
+
+    assert_int_equal(put_text(store, LOCAL, "a", "only of a", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "a", "of both", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "b", "of both", 1), WEIR_OK);
+    assert_int_equal(put_text(store, OTHER, "a", "theirs", 1), WEIR_OK);
+    assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT("none"), &report, NULL), WEIR_NOTFOUND);
+    assert_int_equal(weir_store_purge(store, WR_LIT("no"), WR_LIT(""), &report, NULL),
+                     WEIR_NOTFOUND);
+    assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT("a"), &report, NULL), WEIR_OK);
+    assert_int_equal(report.sessions_count, 1);
+    assert_int_equal(report.artifacts_count, 1);
+    assert_miss(store, LOCAL, "only of a", WEIR_MISS_NEVER_STORED);
+    assert_there(store, LOCAL, "of both");
+    assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT(""), &report, NULL), WEIR_OK);
+    assert_miss(store, LOCAL, "of both", WEIR_MISS_NEVER_STORED);
+    assert_there(store, OTHER, "theirs");
+    assert_int_equal(weir_store_purge(store, WR_LIT(""), WR_LIT(""), &report, NULL), WEIR_OK);
+    assert_miss(store, OTHER, "theirs", WEIR_MISS_NEVER_STORED);
+    assert_int_equal(stats_of(store).tenants_count, 0);
+}
+
+/* ---- arguments ---- */
+
+static void wrong_arguments_are_refused(void **state)
+{
+    struct weir_store *store = store_of(state);
+    static char zeroes[WR_STORE_PIN_BYTES_MAX + 1];
+    struct weir_mark mark = {hash_of(1), WEIR_MARK_STEP, {zeroes, 0}, false};
+    struct weir_pin pin = {WR_LIT("m"), hash_of(1), {zeroes, 0}, false};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .marks = &mark, .marks_count = 1};
+    struct weir_gc_options negative = {.retention_ms = -1};
+    struct weir_gc_report report;
+
+    mark.value.len = WR_STORE_MARK_BYTES_MAX + 1;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_LIMIT);
+    mark.value.len = WR_STORE_MARK_BYTES_MAX;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    mark.kind = WEIR_MARK_KINDS_COUNT;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    batch.marks_count = 0;
+    batch.pins = &pin;
+    batch.pins_count = 1;
+    pin.value.len = WR_STORE_PIN_BYTES_MAX + 1;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_LIMIT);
+    pin.value.len = WR_STORE_PIN_BYTES_MAX;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    batch.session = WR_LIT("");
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    batch.session = (weir_span){zeroes, 1};
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    batch.session = (weir_span){zeroes, WR_STORE_NAME_BYTES_MAX + 1};
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_LIMIT);
+    assert_int_equal(weir_store_gc(store, &negative, &report, NULL), WEIR_INVALID);
+}
+
+static void a_store_in_memory_has_a_cap(void **state)
+{
+    static char text[10000];
+    struct weir_artifact artifact = {.text = {text, sizeof(text)}};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+    struct weir_store *store;
+    (void)state;
+
+    assert_int_equal(weir_store_new_memory(10000, &store), WEIR_OK);
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_LIMIT);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_FULL);
+    assert_int_equal(stats_of(store).artifacts_count, 0);
+    assert_int_equal(put_text(store, LOCAL, "s", "small", 1), WEIR_OK);
+    weir_store_close(store);
+}
+
+static void names_are_said(void **state)
+{
+    (void)state;
+    assert_string_equal(weir_mark_kind_name(WEIR_MARK_WINDOW), "window");
+    assert_string_equal(weir_mark_kind_name((weir_mark_kind)99), "unknown");
+    assert_string_equal(weir_miss_text(WEIR_MISS_NEVER_STORED), "never stored");
+    assert_string_equal(weir_trouble_text(WEIR_TROUBLE_MISSING), "there is no store");
+    weir_store_close(NULL);
+}
+
+#define BOTH(test)                                             \
+    {#test " (memory)", test, open_memory, close_store, NULL}, \
+    {                                                          \
+#test " (disk)", test, open_disk, close_store, NULL    \
+    }
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(a_text_comes_back_by_its_handle),
+        BOTH(any_bytes_come_back),
+        BOTH(a_text_is_stored_once),
+        BOTH(nobody_gets_what_another_tenant_stored),
+        BOTH(another_text_with_the_same_handle_is_refused),
+        BOTH(what_does_not_fit_its_hash_is_corrupt),
+        BOTH(marks_are_found_by_key_in_order),
+        BOTH(a_search_for_marks_can_be_stopped),
+        BOTH(a_mark_does_not_change_unless_told),
+        BOTH(pins_are_by_session_model_and_first_turn),
+        BOTH(a_batch_is_kept_whole_or_not_at_all),
+        BOTH(old_sessions_go_with_what_only_they_hold),
+        BOTH(a_session_in_use_never_goes),
+        BOTH(over_the_cap_the_least_recently_used_go),
+        BOTH(a_clock_that_jumped_keeps_nothing_for_ever),
+        BOTH(purged_is_gone_without_a_trace),
+        BOTH(wrong_arguments_are_refused),
+        cmocka_unit_test(a_store_in_memory_has_a_cap),
+        cmocka_unit_test(names_are_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
