@@ -1,0 +1,384 @@
+#include "policy/fold.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { CAP_FIRST_COUNT = 16, GAIN_SHARE = 20, STUB_TOKENS = 48 };
+
+const char *wr_step_reason_text(enum wr_step_reason reason)
+{
+    switch (reason) {
+#define X(name, text)    \
+    case WR_STEP_##name: \
+        return text;
+        WR_STEP_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment)
+{
+    return fold->transcript->segments[segment].turn < fold->turn;
+}
+
+weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment)
+{
+    return wr_segment_text(fold->transcript, &fold->transcript->segments[segment], fold->arena);
+}
+
+/* Classes speak of a request's newest turn; a fold has a newest turn of its own at every request.
+ */
+static bool is_failure(const struct wr_segment *s)
+{
+    return s->is_error ||
+           (s->handles &&
+            (s->handles->is_error || (s->handles->has_exit_code && s->handles->exit_code != 0)));
+}
+
+bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_fold_segment *now = &fold->segments[segment];
+
+    if (s->kind != WEIR_KIND_TOOL_RESULT || !s->parts_count || !now->has_arrived ||
+        now->form != WR_FORM_EXACT)
+        return false;
+    if (s->is_opaque || (is_failure(s) && !wr_fold_is_sent(fold, segment)))
+        return false;
+    if (s->handles && (s->handles->kind == WR_EFFECT_RECALL || s->handles->kind == WR_EFFECT_PLAN))
+        return false;
+    return !now->is_pinned && !now->is_marked && !wr_stage_exempts(stage, s->tool);
+}
+
+bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    return wr_fold_is_plain(fold, stage, segment) &&
+           wr_way_to(fold->input->ways, &fold->transcript->segments[segment], fold->arrived).kind !=
+               WR_WAY_NONE;
+}
+
+static bool has_result_in_turn(const struct wr_fold *fold)
+{
+    const struct wr_transcript *t = fold->transcript;
+    for (uint32_t i = fold->arrived; i-- > 0 && t->segments[i].turn == fold->turn;)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+            return true;
+    return false;
+}
+
+bool wr_fold_may_step(const struct wr_fold *fold)
+{
+    bool binds = fold->input->binds_thinking && fold->transcript->binds_prefix;
+    return !fold->transcript->is_delta && !(binds && has_result_in_turn(fold));
+}
+
+uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points)
+{
+    uint64_t window = fold->input->window_tokens, reserve = fold->input->reserve_tokens;
+    if (!window)
+        return UINT64_MAX;
+    uint64_t room = reserve < window ? window - reserve : 1;
+    return room / 10000 * basis_points + room % 10000 * basis_points / 10000;
+}
+
+uint64_t wr_fold_gain(const struct wr_fold *fold, uint32_t segment)
+{
+    uint64_t tokens = fold->segments[segment].tokens;
+    return tokens > STUB_TOKENS + WR_FOLD_GAIN_TOKENS_MIN ? tokens - STUB_TOKENS : 0;
+}
+
+uint64_t wr_fold_gain_min(const struct wr_fold *fold)
+{
+    return fold->input->window_tokens / GAIN_SHARE;
+}
+
+static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason)
+{
+    if (fold->steps_count && fold->steps[fold->steps_count - 1].turn == fold->turn)
+        return WEIR_OK;
+    if (fold->steps_count == fold->steps_cap) {
+        uint32_t cap = fold->steps_cap ? fold->steps_cap * 2 : CAP_FIRST_COUNT;
+        struct wr_fold_step *grown = wr_arena_grow(
+            fold->arena, fold->steps, fold->steps_cap * sizeof(*grown), cap * sizeof(*grown));
+        if (!grown)
+            return wr_arena_status(fold->arena);
+        fold->steps = grown;
+        fold->steps_cap = cap;
+    }
+    fold->steps[fold->steps_count++] = (struct wr_fold_step){fold->turn, reason};
+    return WEIR_OK;
+}
+
+static void set_tokens(struct wr_fold *fold, struct wr_fold_segment *now, uint64_t tokens)
+{
+    fold->total_tokens = fold->total_tokens - now->tokens + tokens;
+    now->tokens = tokens;
+}
+
+/* The signed thinking before a step goes with it, from the start: what it was signed over is no
+ * more. */
+static void drop_thinking(struct wr_fold *fold)
+{
+    if (!fold->input->binds_thinking)
+        return;
+    for (uint32_t i = 0; i < fold->arrived; i++) {
+        struct wr_fold_segment *now = &fold->segments[i];
+        if (!fold->transcript->segments[i].is_signed || now->form == WR_FORM_DROPPED ||
+            !wr_fold_is_sent(fold, i))
+            continue;
+        now->form = WR_FORM_DROPPED;
+        now->reason = "thinking";
+        set_tokens(fold, now, 0);
+    }
+}
+
+static weir_status text_with_marker(struct wr_fold *fold, weir_span first,
+                                    const struct wr_marker *marker, weir_span *text)
+{
+    struct wr_buf buf;
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_append(&buf, first);
+    if (first.len)
+        wr_buf_byte(&buf, '\n');
+    wr_marker_write(&buf, marker);
+    weir_status status = buf.status;
+    if (!status) {
+        *text = wr_arena_copy(fold->arena, wr_buf_view(&buf));
+        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
+    }
+    wr_buf_release(&buf);
+    return status;
+}
+
+weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr_fold_form *form)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    struct wr_fold_segment *now = &fold->segments[segment];
+    weir_span original = wr_fold_text(fold, segment), text;
+    struct wr_marker marker = {.way = wr_way_to(fold->input->ways, s, fold->arrived),
+                               .lines = form->lines_missing,
+                               .tokens = fold->input->tokens[segment],
+                               .what = form->what ? form->what : "left out"};
+
+    if (!original.ptr)
+        return wr_arena_status(fold->arena);
+    if (form->refers_to != WR_SEGMENT_NONE)
+        marker.way = (struct wr_way){.kind = WR_WAY_HERE, .tool = {"", 0}, .path = {"", 0}};
+    weir_status status = wr_handle_of(original, &marker.handle);
+    if (!status)
+        status = text_with_marker(fold, form->text, &marker, &text);
+    if (status)
+        return status;
+    uint64_t tokens = fold->input->count(fold->input->user, text);
+    if (tokens + WR_FOLD_GAIN_TOKENS_MIN > now->tokens || text.len >= original.len)
+        return WEIR_OK;
+
+    now->form = form->form;
+    now->text = text;
+    now->handle = marker.handle;
+    now->refers_to = form->refers_to;
+    if (form->refers_to != WR_SEGMENT_NONE)
+        fold->segments[form->refers_to].is_pinned = true;
+    now->reason = fold->stage;
+    set_tokens(fold, now, tokens);
+    if (!wr_fold_is_sent(fold, segment))
+        return WEIR_OK;
+    drop_thinking(fold);
+    return declare_step(fold, form->reason);
+}
+
+static weir_status add_insert(struct wr_fold *fold, const struct wr_fold_insert *insert)
+{
+    if (fold->inserts_count == WR_FOLD_INSERTS_MAX)
+        return WEIR_LIMIT;
+    if (fold->inserts_count == fold->inserts_cap) {
+        uint32_t cap = fold->inserts_cap ? fold->inserts_cap * 2 : CAP_FIRST_COUNT;
+        struct wr_fold_insert *grown = wr_arena_grow(
+            fold->arena, fold->inserts, fold->inserts_cap * sizeof(*grown), cap * sizeof(*grown));
+        if (!grown)
+            return wr_arena_status(fold->arena);
+        fold->inserts = grown;
+        fold->inserts_cap = cap;
+    }
+    fold->inserts[fold->inserts_count++] = *insert;
+    fold->total_tokens += insert->tokens;
+    return WEIR_OK;
+}
+
+static uint64_t tokens_of(const struct wr_fold *fold, const struct wr_fold_replacement *r)
+{
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < r->segments_count; i++)
+        tokens += fold->segments[r->segments[i]].tokens;
+    return tokens;
+}
+
+weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replacement *r, bool *taken)
+{
+    uint64_t before_tokens = tokens_of(fold, r);
+    struct wr_fold_insert insert = {
+        .before = r->before, .role = r->role, .original = r->original, .stage = fold->stage};
+    struct wr_marker marker = {.way = {.kind = WR_WAY_RECALL, .tool = fold->input->ways->recall},
+                               .what = "left out"};
+
+    *taken = false;
+    if (!fold->input->ways->recall.len || !r->segments_count)
+        return WEIR_OK;
+    if (r->supersedes != WR_INSERT_NONE)
+        before_tokens += fold->inserts[r->supersedes].tokens;
+    marker.tokens = fold->input->count(fold->input->user, r->original);
+    weir_status status = wr_handle_of(r->original, &marker.handle);
+    if (!status)
+        status = text_with_marker(fold, r->text, &marker, &insert.text);
+    if (status)
+        return status;
+    insert.handle = marker.handle;
+    insert.tokens = fold->input->count(fold->input->user, insert.text);
+    if (insert.tokens >= before_tokens)
+        return WEIR_OK;
+
+    for (uint32_t i = 0; i < r->segments_count; i++) {
+        struct wr_fold_segment *now = &fold->segments[r->segments[i]];
+        now->form = WR_FORM_DROPPED;
+        now->is_offloaded = true;
+        now->reason = fold->stage;
+        set_tokens(fold, now, 0);
+    }
+    *taken = true;
+    if (r->supersedes != WR_INSERT_NONE) {
+        fold->inserts[r->supersedes].is_gone = true;
+        fold->total_tokens -= fold->inserts[r->supersedes].tokens;
+    }
+    status = add_insert(fold, &insert);
+    if (status)
+        return status;
+    drop_thinking(fold);
+    return declare_step(fold, r->reason);
+}
+
+uint32_t wr_fold_own_insert(const struct wr_fold *fold)
+{
+    for (uint32_t i = fold->inserts_count; i-- > 0;)
+        if (fold->inserts[i].stage == fold->stage && !fold->inserts[i].is_gone)
+            return i;
+    return WR_INSERT_NONE;
+}
+
+bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
+{
+    const struct wr_transcript *t = fold->transcript;
+    bool has_call = false;
+    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->group != group || (s->is_signed && fold->segments[i].form == WR_FORM_DROPPED))
+            continue;
+        bool is_call = s->kind == WEIR_KIND_TOOL_CALL;
+        if (fold->segments[i].form == WR_FORM_DROPPED || fold->segments[i].is_pinned ||
+            !wr_fold_is_sent(fold, i) || s->array == WR_JSON_NONE ||
+            (is_call && s->pair == WR_SEGMENT_NONE))
+            return false;
+        has_call |= is_call;
+    }
+    return has_call && fold->group_end[group] <= fold->arrived;
+}
+
+/* ---- the run ---- */
+
+static weir_status find_group_ends(struct wr_fold *fold)
+{
+    const struct wr_transcript *t = fold->transcript;
+    fold->group_end = WR_ARENA_ARRAY(fold->arena, uint32_t, t->segments_count);
+    if (!fold->group_end)
+        return wr_arena_status(fold->arena);
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].group != WR_SEGMENT_NONE)
+            fold->group_end[t->segments[i].group] = i + 1;
+    return WEIR_OK;
+}
+
+/* Looked for in the text as it stands in the body: a marker has no character that JSON escapes
+ * before its handle ends. */
+static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    for (uint32_t i = 0; i < s->parts_count; i++)
+        if (wr_span_find(wr_json_inner(fold->transcript->doc, s->parts[i]), WR_LIT("[weir wr_"),
+                         0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static weir_status arrive(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_policy *policy = fold->input->policy;
+    struct wr_fold_segment *now = &fold->segments[segment];
+
+    now->form = WR_FORM_EXACT;
+    now->refers_to = WR_SEGMENT_NONE;
+    now->tokens = fold->input->tokens[segment];
+    now->has_arrived = true;
+    now->is_marked = holds_marker(fold, segment);
+    fold->total_tokens += now->tokens;
+    fold->arrived = segment + 1;
+    for (uint32_t i = 0; i < policy->stages_count; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        fold->stage = stage->def->name;
+        weir_status status =
+            stage->def->arrive ? stage->def->arrive(fold, stage, segment) : WEIR_OK;
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static weir_status at_request(struct wr_fold *fold)
+{
+    const struct wr_policy *policy = fold->input->policy;
+    if (!wr_fold_may_step(fold))
+        return WEIR_OK;
+    for (uint32_t i = 0; i < policy->stages_count; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        fold->stage = stage->def->name;
+        weir_status status = stage->def->request ? stage->def->request(fold, stage) : WEIR_OK;
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+/* A request ends with its inputs; the output that answers it comes only in the next one. */
+static bool ends_request(const struct wr_transcript *t, uint32_t segment)
+{
+    if (segment + 1 == t->segments_count)
+        return true;
+    return !t->segments[segment].from_model && t->segments[segment + 1].from_model;
+}
+
+weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
+                        const struct wr_fold_input *input)
+{
+    const struct wr_transcript *t = input->transcript;
+
+    *fold = (struct wr_fold){.input = input, .transcript = t, .arena = arena, .stage = ""};
+    fold->total_tokens = input->overhead_tokens;
+    fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
+    if (!fold->segments)
+        return wr_arena_status(arena);
+    weir_status status = find_group_ends(fold);
+    for (uint32_t i = 0; i < t->segments_count && !status; i++) {
+        fold->turn = t->segments[i].turn;
+        status = arrive(fold, i);
+        if (!status && ends_request(t, i))
+            status = at_request(fold);
+    }
+    return status;
+}
+
+const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold)
+{
+    if (!fold->steps_count || fold->steps[fold->steps_count - 1].turn != fold->turn)
+        return NULL;
+    return &fold->steps[fold->steps_count - 1];
+}

@@ -1,0 +1,172 @@
+/* fold.h -- a policy run over a transcript, turn by turn.
+ *
+ * 1. It is a pure fold: the same transcript, policy and facts give the same forms, in any process.
+ * The state after turn n is a function of turns 0 to n alone, so the next request begins with it.
+ * 2. A segment gets its form when it arrives. Later its form changes only in a step: declared, with
+ * a reason, at one turn. Everything a request repeats from the one before has the same bytes unless
+ *    a step was declared for it (law L3).
+ * 3. A form that does not save WR_FOLD_GAIN_TOKENS_MIN is not taken; one without a way back is not
+ * taken (law L2). A text that holds a marker is left as it is.
+ * 4. Where signed thinking binds the prefix a step is taken only when the newest input is the
+ * user's own, and the thinking before it goes with it, from the start (law L4).
+ */
+#ifndef WR_POLICY_FOLD_H
+#define WR_POLICY_FOLD_H
+
+#include "policy/form.h"
+#include "policy/policy.h"
+#include "policy/way.h"
+
+#define WR_STEP_MAP(X)                  \
+    X(LOOP_COMPLETED, "loop completed") \
+    X(WINDOW, "window")                 \
+    X(PRESSURE, "pressure")             \
+    X(COLD, "cold")                     \
+    X(MODEL, "model")                   \
+    X(TOOLS, "tools")                   \
+    X(PAYS, "pays")
+
+enum wr_step_reason {
+#define X(name, text) WR_STEP_##name,
+    WR_STEP_MAP(X)
+#undef X
+};
+
+/* Tokens of a text, as the session's model counts them. */
+typedef uint64_t wr_count_fn(void *user, weir_span text);
+
+struct wr_fold_input {
+    const struct wr_transcript *transcript; /* borrowed */
+    const uint64_t *tokens;                 /* of each segment as it came */
+    const struct wr_policy *policy;
+    const struct wr_ways *ways;
+    uint64_t window_tokens;  /* 0: not known */
+    uint64_t reserve_tokens; /* for the answer */
+    uint64_t overhead_tokens;
+    bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
+    wr_count_fn *count;
+    void *user;
+};
+
+struct wr_fold_segment {
+    enum wr_form form;
+    weir_span text;  /* what it says now, unless EXACT or DROPPED */
+    uint64_t tokens; /* of its form now */
+    struct wr_handle handle;
+    uint32_t refers_to; /* of a reference; WR_SEGMENT_NONE otherwise */
+    const char *reason; /* the stage that gave the form */
+    bool has_arrived;
+    bool is_offloaded; /* dropped into the text of an insert */
+    bool is_pinned;    /* a reference without recall points at it: it stays */
+    bool is_marked;    /* came with a marker in it: it stays */
+};
+
+struct wr_fold_insert {
+    uint32_t before; /* a segment whose message it stands before */
+    weir_role role;
+    weir_span text;
+    weir_span original; /* what it stands for; goes to the store */
+    struct wr_handle handle;
+    uint64_t tokens;
+    const char *stage;
+    bool is_gone; /* a later step put another in its place */
+};
+
+struct wr_fold_step {
+    uint32_t turn;
+    enum wr_step_reason reason;
+};
+
+struct wr_fold {
+    const struct wr_fold_input *input; /* borrowed */
+    const struct wr_transcript *transcript;
+    struct wr_arena *arena;
+    struct wr_fold_segment *segments;
+    struct wr_fold_insert *inserts;
+    uint32_t inserts_count, inserts_cap;
+    struct wr_fold_step *steps;
+    uint32_t steps_count, steps_cap;
+    uint32_t *group_end;   /* of a group's first segment: behind its last */
+    uint32_t turn;         /* the request being folded */
+    uint32_t arrived;      /* segments before this one have arrived */
+    uint64_t total_tokens; /* of everything that has arrived, in its form now */
+    const char *stage;     /* at work now */
+};
+
+const char *wr_step_reason_text(enum wr_step_reason reason);
+
+/* Folds the whole transcript. Everything is in `arena`. */
+WEIR_MUST_USE weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
+                                      const struct wr_fold_input *input);
+
+/* The step declared for the newest request, or NULL. */
+const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold);
+
+/* ---- for stages ---- */
+
+/* Whether an earlier request already had this segment. */
+bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment);
+
+/* A result that a stage may take out: it has text, is still exact, is neither recalled nor pointed
+ * at, its tool is not exempt. `open` also asks for a way back. */
+bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
+bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
+
+/* The segment's own text; NULL ptr: no memory. */
+weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
+
+/* Whether a step may be taken at this request at all (invariant 4). */
+bool wr_fold_may_step(const struct wr_fold *fold);
+
+/* Gives a segment a form: `first_line` (a document's own words; may be empty) with the marker of
+ * what is missing behind it. Not taken where it would not be smaller. A segment already sent makes
+ * it a step. */
+struct wr_fold_form {
+    enum wr_form form;
+    weir_span text;         /* without the marker */
+    uint64_t lines_missing; /* 0: not said */
+    const char *what;       /* for the marker; NULL: "left out" */
+    uint32_t refers_to;     /* WR_SEGMENT_NONE but for references */
+    enum wr_step_reason reason;
+};
+WEIR_MUST_USE weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment,
+                                       const struct wr_fold_form *form);
+
+/* Takes the listed segments out and puts one message in their place, before segment `before`. The
+ * text ends with the marker of `original`. `supersedes` names an insert that it stands for as well,
+ * which then is gone. All of it is one step. Not taken (and *taken false) where it would not be
+ * smaller, or there is no recall. */
+#define WR_INSERT_NONE UINT32_MAX
+
+struct wr_fold_replacement {
+    const uint32_t *segments;
+    uint32_t segments_count;
+    uint32_t before;
+    uint32_t supersedes; /* WR_INSERT_NONE: none */
+    weir_role role;
+    weir_span text;
+    weir_span original;
+    enum wr_step_reason reason;
+};
+WEIR_MUST_USE weir_status wr_fold_replace(struct wr_fold *fold,
+                                          const struct wr_fold_replacement *replacement,
+                                          bool *taken);
+
+/* The insert of the stage at work that still stands, or WR_INSERT_NONE. */
+uint32_t wr_fold_own_insert(const struct wr_fold *fold);
+
+/* Whether all of a group was sent, is answered, can leave, and has calls. `group` is its first
+ * segment. */
+bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group);
+
+/* Tokens at which `basis_points` of the room for input are used; UINT64_MAX without a window. */
+uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points);
+
+/* What giving a segment a short form would free, roughly; 0 where it is too small to be worth it.
+ */
+uint64_t wr_fold_gain(const struct wr_fold *fold, uint32_t segment);
+
+/* Below this a step under pressure is not worth the cache it costs: a twentieth of the window. */
+uint64_t wr_fold_gain_min(const struct wr_fold *fold);
+
+#endif

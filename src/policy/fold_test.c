@@ -1,0 +1,279 @@
+/* Small requests folded by small policies; a listing names every segment that is not exact. */
+#include "policy/fold.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "policy/stage.h"
+#include "wire/test_transcript.h"
+
+enum { BODY_BYTES_MAX = 1 << 20 };
+
+struct folded {
+    struct test_transcript test;
+    struct wr_ways ways;
+    struct wr_fold_input input;
+    struct wr_fold fold;
+};
+
+static void fold_body(struct folded *f, weir_span body, const struct wr_policy *policy,
+                      uint64_t window_tokens)
+{
+    test_transcript_open(&f->test, body);
+    const struct wr_transcript *t = &f->test.transcript;
+    uint64_t *tokens = WR_ARENA_ARRAY(&f->test.arena, uint64_t, t->segments_count);
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        tokens[i] = test_count(NULL, wr_segment_text(t, &t->segments[i], &f->test.arena));
+    assert_int_equal(wr_ways_read(&f->ways, &f->test.arena, t), WEIR_OK);
+    f->input = (struct wr_fold_input){.transcript = t,
+                                      .tokens = tokens,
+                                      .policy = policy,
+                                      .ways = &f->ways,
+                                      .window_tokens = window_tokens,
+                                      .count = test_count};
+    assert_int_equal(wr_fold_run(&f->fold, &f->test.arena, &f->input), WEIR_OK);
+}
+
+/* "b:cleared d:masked step:pressure": call ids of results that are not exact, and the step taken
+ * now. */
+static void list_forms(const struct folded *f, struct wr_buf *out)
+{
+    const struct wr_transcript *t = &f->test.transcript;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        if (t->segments[i].kind != WEIR_KIND_TOOL_RESULT ||
+            f->fold.segments[i].form == WR_FORM_EXACT)
+            continue;
+        wr_buf_append(out, t->segments[i].call_id);
+        wr_buf_printf(out, ":%s ", wr_form_name(f->fold.segments[i].form));
+    }
+    const struct wr_fold_step *step = wr_fold_step_now(&f->fold);
+    if (step)
+        wr_buf_printf(out, "step:%s ", wr_step_reason_text(step->reason));
+}
+
+/* A chat request: a result of `sizes[i]` bytes for each letter from 'a', each in its own turn. */
+struct session {
+    const char *tools; /* JSON of the tools list; NULL: weir_recall is offered */
+    const size_t *sizes;
+    size_t count;
+    const char *tool;
+    const char *ending; /* further messages, with a leading comma; NULL: none */
+};
+
+static void write_session(struct wr_buf *out, const struct session *s)
+{
+    wr_buf_printf(
+        out,
+        "{\"model\":\"m\",\"tools\":[%s],\"messages\":[{\"role\":\"user\",\"content\":\"start\"}",
+        s->tools ? s->tools
+                 : "{\"type\":\"function\",\"function\":{\"name\":\"mcp__weir__weir_recall\"}}");
+    for (size_t i = 0; i < s->count; i++) {
+        char id = (char)('a' + i);
+        wr_buf_printf(out,
+                      ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"%c\","
+                      "\"type\":\"function\","
+                      "\"function\":{\"name\":\"%s\",\"arguments\":\"{}\"}}]},"
+                      "{\"role\":\"tool\",\"tool_call_id\":\"%c\",\"content\":\"",
+                      id, s->tool, id);
+        for (size_t b = 0; b < s->sizes[i]; b++)
+            wr_buf_byte(out, b % 60 == 59 ? ' ' : id);
+        wr_buf_text(out, "\"}");
+    }
+    wr_buf_printf(out, "%s]}", s->ending ? s->ending : "");
+}
+
+static const size_t even[] = {2000, 2000, 2000, 2000, 2000, 2000};
+static const size_t one_large[] = {2000, 100000, 2000};
+static const size_t tiny[] = {40, 40, 40, 40, 40, 40};
+
+static const struct wr_policy mask_policy = {
+    .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {1, 1, 1}}}, .stages_count = 1};
+static const struct wr_policy mask_off_policy = {
+    .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {0, 0, 1}}}, .stages_count = 1};
+static const struct wr_policy mask_batch_policy = {
+    .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {1, 1, 4}}}, .stages_count = 1};
+static const struct wr_policy clear_policy = {
+    .name = "clear",
+    .stages = {{.def = &wr_stage_clear, .params = {5000, 1000, 2, 0}}},
+    .stages_count = 1};
+static const struct wr_policy clear_exempt_policy = {.name = "clear",
+                                                     .stages = {{.def = &wr_stage_clear,
+                                                                 .params = {5000, 1000, 2, 0},
+                                                                 .exempt = {"keep_me"},
+                                                                 .exempt_count = 1}},
+                                                     .stages_count = 1};
+static const struct wr_policy evict_policy = {
+    .name = "evict",
+    .stages = {{.def = &wr_stage_evict, .params = {20000, 5, 5, 1000}}},
+    .stages_count = 1};
+static const struct wr_policy cap_policy = {
+    .name = "cap",
+    .stages = {{.def = &wr_stage_cap, .params = {8000, WR_CAP_BOTH}}},
+    .stages_count = 1};
+static const struct wr_policy drop_policy = {
+    .name = "drop",
+    .stages = {{.def = &wr_stage_drop_groups, .params = {1000}}},
+    .stages_count = 1};
+
+static const struct {
+    const char *behaviour;
+    const struct wr_policy *policy;
+    struct session session;
+    uint64_t window_tokens;
+    const char *expected;
+} cases[] = {
+    {"the middle is masked as soon as one lies in it",
+     &mask_policy,
+     {NULL, even, 6, "run", NULL},
+     100000,
+     "b:masked c:masked d:masked e:masked step:pressure "},
+    {"both numbers zero: nothing is masked",
+     &mask_off_policy,
+     {NULL, even, 6, "run", NULL},
+     100000,
+     ""},
+    {"nothing is masked before a batch lies in the middle",
+     &mask_batch_policy,
+     {NULL, even, 5, "run", NULL},
+     100000,
+     ""},
+    {"then the whole batch is, in one step",
+     &mask_batch_policy,
+     {NULL, even, 6, "run", NULL},
+     100000,
+     "b:masked c:masked d:masked e:masked step:pressure "},
+    {"results too small to be worth it stay",
+     &mask_policy,
+     {NULL, tiny, 6, "run", NULL},
+     100000,
+     ""},
+    {"below the threshold nothing is cleared",
+     &clear_policy,
+     {NULL, even, 6, "run", NULL},
+     100000,
+     ""},
+    {"above it all but the last two are",
+     &clear_policy,
+     {NULL, even, 5, "run", NULL},
+     5000,
+     "a:cleared b:cleared c:cleared step:pressure "},
+    {"and stay so, without another step",
+     &clear_policy,
+     {NULL, even, 6, "run", NULL},
+     5000,
+     "a:cleared b:cleared c:cleared "},
+    {"without a window the number of tokens decides",
+     &clear_policy,
+     {NULL, even, 3, "run", NULL},
+     0,
+     "a:cleared step:pressure "},
+    {"a protected tool is never cleared",
+     &clear_exempt_policy,
+     {NULL, even, 6, "keep_me", NULL},
+     5000,
+     ""},
+    {"no way back: nothing is taken", &clear_policy, {"", even, 6, "run", NULL}, 5000, ""},
+    {"a very large result leaves as it arrives, without a step",
+     &evict_policy,
+     {NULL, one_large, 3, "run", NULL},
+     200000,
+     "b:evicted "},
+    {"a tool the document exempts is not evicted",
+     &evict_policy,
+     {NULL, one_large, 3, "read_file", NULL},
+     200000,
+     ""},
+    {"a result over the cap is cut as it arrives",
+     &cap_policy,
+     {NULL, one_large, 3, "run", NULL},
+     200000,
+     "b:capped "},
+    {"what fits is not dropped", &drop_policy, {NULL, even, 6, "run", NULL}, 100000, ""},
+    {"the oldest groups leave when it does not fit",
+     &drop_policy,
+     {NULL, even, 6, "run", NULL},
+     3000,
+     "a:dropped b:dropped step:window "},
+};
+
+static void segments_get_the_forms_their_policy_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct folded f;
+        struct wr_buf body, listing;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        wr_buf_init(&listing, BODY_BYTES_MAX);
+        write_session(&body, &cases[i].session);
+        fold_body(&f, wr_buf_view(&body), cases[i].policy, cases[i].window_tokens);
+        list_forms(&f, &listing);
+        test_text_is(cases[i].behaviour, wr_buf_view(&listing), cases[i].expected);
+        test_transcript_close(&f.test);
+        wr_buf_release(&listing);
+        wr_buf_release(&body);
+    }
+}
+
+static void a_form_ends_with_the_marker_that_brings_it_back(void **state)
+{
+    struct session session = {NULL, even, 6, "run", NULL};
+    struct folded f;
+    struct wr_buf body;
+    struct wr_handle handle, found;
+    (void)state;
+
+    wr_buf_init(&body, BODY_BYTES_MAX);
+    write_session(&body, &session);
+    fold_body(&f, wr_buf_view(&body), &clear_policy, 5000);
+    uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0);
+    const struct wr_fold_segment *now = &f.fold.segments[first];
+    weir_span original =
+        wr_segment_text(&f.test.transcript, &f.test.transcript.segments[first], &f.test.arena);
+    assert_int_equal(wr_handle_of(original, &handle), WEIR_OK);
+    assert_true(wr_marker_find(now->text, &found));
+    assert_string_equal(handle.text, found.text);
+    assert_true(wr_span_starts(now->text, WR_LIT("[cleared]\n[weir wr_")));
+    assert_true(wr_span_find(now->text, WR_LIT("mcp__weir__weir_recall {\"handle\":\"wr_"), 0) !=
+                SIZE_MAX);
+    test_transcript_close(&f.test);
+    wr_buf_release(&body);
+}
+
+static void the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one(void **state)
+{
+    struct folded shorter, longer;
+    struct wr_buf a, b;
+    (void)state;
+
+    for (size_t n = 1; n < 6; n++) {
+        struct session first = {NULL, even, n, "run", NULL},
+                       second = {NULL, even, n + 1, "run", NULL};
+        wr_buf_init(&a, BODY_BYTES_MAX);
+        wr_buf_init(&b, BODY_BYTES_MAX);
+        write_session(&a, &first);
+        write_session(&b, &second);
+        fold_body(&shorter, wr_buf_view(&a), &clear_policy, 5000);
+        fold_body(&longer, wr_buf_view(&b), &clear_policy, 5000);
+        if (!wr_fold_step_now(&longer.fold))
+            for (uint32_t i = 0; i < shorter.test.transcript.segments_count; i++)
+                assert_int_equal(shorter.fold.segments[i].form, longer.fold.segments[i].form);
+        test_transcript_close(&shorter.test);
+        test_transcript_close(&longer.test);
+        wr_buf_release(&a);
+        wr_buf_release(&b);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(segments_get_the_forms_their_policy_says),
+        cmocka_unit_test(a_form_ends_with_the_marker_that_brings_it_back),
+        cmocka_unit_test(the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,56 @@
+/* marker.h -- the line that stands where something was taken out, and names the way back.
+ *
+ *   [weir wr_0123456789abcdef0123: 1200 lines, ~9870 tokens left out; weir_recall
+ * {"handle":"wr_..."}]
+ *
+ * 1. One line, at the end of a text or by itself; it begins with "[weir wr_" and ends with "]".
+ * 2. The handle names the original by its content, so the same original has the same line
+ * everywhere.
+ * 3. No counter, clock or path of this machine is in it (law L3).
+ * 4. A text that holds a well-formed marker is left as it is, whoever wrote it.
+ */
+#ifndef WR_POLICY_MARKER_H
+#define WR_POLICY_MARKER_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "weir/handle.h"
+
+
+struct wr_handle {
+    char text[WEIR_HANDLE_TEXT_BYTES + 1];
+};
+
+/* The handle of an original: its SHA-256, cut to 80 bits. WEIR_NOMEM when the hash cannot be made.
+ */
+WEIR_MUST_USE weir_status wr_handle_of(weir_span original, struct wr_handle *handle);
+
+/* How what was taken out can be had again in this very request (law L2). */
+enum wr_way_kind {
+    WR_WAY_NONE,
+    WR_WAY_RECALL, /* `tool` is weir_recall as this request spells it */
+    WR_WAY_READ,   /* `tool` is the agent's own read tool; gives the file as it is now */
+    WR_WAY_HERE,   /* the text stands elsewhere in the same prompt */
+};
+
+struct wr_way {
+    enum wr_way_kind kind;
+    weir_span tool;
+    weir_span path;               /* of READ */
+    int64_t start_line, end_line; /* of READ; 0: the whole file */
+};
+
+struct wr_marker {
+    struct wr_handle handle;
+    struct wr_way way;
+    uint64_t lines, tokens; /* what is missing */
+    const char *what;       /* "left out", "same text as above", ... */
+};
+
+void wr_marker_write(struct wr_buf *out, const struct wr_marker *marker);
+
+/* Whether a line of `text` is a well-formed marker; its handle in `*handle` (may be NULL). */
+bool wr_marker_find(weir_span text, struct wr_handle *handle);
+
+#endif

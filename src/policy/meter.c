@@ -1,0 +1,287 @@
+#include "policy/meter.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "models/image.h"
+#include "models/overhead.h"
+#include "tokens/bpe_memo.h"
+
+enum { FACTOR_ONE_BP = 10000, OPAQUE_BYTES_A_TOKEN = 6 };
+
+struct encoding {
+    struct wr_bpe *bpe;
+    struct wr_bpe_scratch *scratch;
+    struct wr_bpe_memo *memo;
+};
+
+struct wr_meter {
+    struct encoding encodings[WR_BPE_ENCODINGS_COUNT]; /* made when first used */
+    struct encoding *current;                          /* NULL: an estimate */
+    const struct wr_model *model;                      /* NULL: none was named */
+    enum wr_bpe_encoding encoding;
+    enum wr_estimator estimator;
+    uint32_t factor_bp;
+};
+
+weir_status wr_meter_new(struct wr_meter **meter)
+{
+    *meter = calloc(1, sizeof(**meter));
+    if (!*meter)
+        return WEIR_NOMEM;
+    (*meter)->factor_bp = FACTOR_ONE_BP;
+    return WEIR_OK;
+}
+
+static void free_encoding(struct encoding *e)
+{
+    wr_bpe_memo_free(e->memo);
+    wr_bpe_scratch_free(e->scratch);
+    wr_bpe_free(e->bpe);
+    *e = (struct encoding){0};
+}
+
+void wr_meter_free(struct wr_meter *meter)
+{
+    if (!meter)
+        return;
+    for (int i = 0; i < WR_BPE_ENCODINGS_COUNT; i++)
+        free_encoding(&meter->encodings[i]);
+    free(meter);
+}
+
+void wr_meter_use_estimator(struct wr_meter *meter, enum wr_estimator estimator)
+{
+    meter->current = NULL;
+    meter->estimator = estimator;
+    meter->factor_bp = FACTOR_ONE_BP;
+}
+
+weir_status wr_meter_use_encoding(struct wr_meter *meter, enum wr_bpe_encoding encoding,
+                                  struct weir_err *err)
+{
+    struct encoding *e = &meter->encodings[encoding];
+    weir_status status = WEIR_OK;
+
+    if (!e->memo) {
+        status = wr_bpe_new(&e->bpe, encoding, err);
+        if (!status)
+            status = wr_bpe_scratch_new(&e->scratch, e->bpe);
+        if (!status)
+            status = wr_bpe_memo_new(&e->memo, e->scratch, WR_METER_MEMO_COUNT);
+        if (status) {
+            free_encoding(e);
+            return status;
+        }
+    }
+    meter->current = e;
+    meter->encoding = encoding;
+    meter->factor_bp = FACTOR_ONE_BP;
+    return WEIR_OK;
+}
+
+weir_status wr_meter_use_model(struct wr_meter *meter, const struct wr_model *model,
+                               struct weir_err *err)
+{
+    meter->model = model;
+    switch (model->tokenizer) {
+    case WR_TOKENIZER_O200K:
+        return wr_meter_use_encoding(meter, WR_BPE_O200K_BASE, err);
+    case WR_TOKENIZER_CL100K:
+        return wr_meter_use_encoding(meter, WR_BPE_CL100K_BASE, err);
+    case WR_TOKENIZER_ESTIMATE:
+        break;
+    }
+    wr_meter_use_estimator(meter, WR_ESTIMATOR_FITTED);
+    meter->factor_bp = model->factor_bp ? model->factor_bp : FACTOR_ONE_BP;
+    return WEIR_OK;
+}
+
+static uint64_t scaled(const struct wr_meter *meter, uint64_t tokens)
+{
+    return (tokens * meter->factor_bp + FACTOR_ONE_BP - 1) / FACTOR_ONE_BP;
+}
+
+uint64_t wr_meter_count(void *user, weir_span text)
+{
+    struct wr_meter *meter = user;
+    size_t tokens;
+    if (meter->current && !wr_bpe_memo_count(meter->current->memo, text, &tokens))
+        return tokens;
+    return scaled(
+        meter, wr_estimate_tokens(meter->current ? WR_ESTIMATOR_FITTED : meter->estimator, text));
+}
+
+struct wr_bpe_scratch *wr_meter_scratch(struct wr_meter *meter)
+{
+    return meter->current ? meter->current->scratch : NULL;
+}
+
+const char *wr_meter_method(const struct wr_meter *meter)
+{
+    if (meter->current)
+        return meter->encoding == WR_BPE_O200K_BASE ? "exact, o200k_base" : "exact, cl100k_base";
+    return meter->estimator == WR_ESTIMATOR_FITTED ? "fitted estimate" : "estimate, bytes/4";
+}
+
+enum wr_count_source wr_meter_source(const struct wr_meter *meter)
+{
+    return meter->current ? WR_COUNT_EXACT : WR_COUNT_ESTIMATE;
+}
+
+/* ---- segments ---- */
+
+/* The longest string inside a value: the data of an image or a file, wherever the dialect keeps it.
+ */
+static weir_span longest_string(const struct wr_json *doc, wr_json_id id)
+{
+    weir_span longest = {"", 0};
+    for (wr_json_id i = id; i < doc->nodes[id].after; i++) {
+        if (doc->nodes[i].kind != WR_JSON_STRING || doc->nodes[i].is_key)
+            continue;
+        weir_span inner = wr_json_inner(doc, i);
+        if (inner.len > longest.len)
+            longest = inner;
+    }
+    return longest;
+}
+
+static uint64_t image_tokens(const struct wr_meter *meter, const struct wr_json *doc, wr_json_id id)
+{
+    static const struct wr_image_rule unknown = {.kind = WR_IMAGE_FIXED, .unknown_tokens = 1600};
+    const struct wr_image_rule *rule =
+        meter->model && meter->model->image ? meter->model->image : &unknown;
+    enum wr_image_detail detail = WR_DETAIL_AUTO;
+    for (wr_json_id i = id; i + 1 < doc->nodes[id].after; i++)
+        if (doc->nodes[i].is_key && wr_json_text_is(doc, i, "detail") &&
+            wr_json_text_is(doc, wr_json_value(i), "low"))
+            detail = WR_DETAIL_LOW;
+    return wr_image_tokens(rule, wr_image_size_read(longest_string(doc, id)), detail);
+}
+
+static uint64_t file_tokens(struct wr_meter *meter, const struct wr_json *doc, wr_json_id id)
+{
+    weir_span data = longest_string(doc, id), media = {"", 0};
+    for (wr_json_id i = id; i + 1 < doc->nodes[id].after; i++)
+        if (doc->nodes[i].is_key && wr_json_text_is(doc, i, "media_type") &&
+            wr_json_is(doc, wr_json_value(i), WR_JSON_STRING))
+            media = wr_json_inner(doc, wr_json_value(i));
+    if (wr_span_starts(media, WR_LIT("text/")))
+        return wr_meter_count(meter, data);
+    return wr_file_tokens(wr_file_kind_of(media), data.len / 4 * 3);
+}
+
+/* What the model reads of reasoning: its text; of an encrypted block, a guess by its size. */
+static uint64_t reasoning_tokens(struct wr_meter *meter, const struct wr_json *doc, wr_json_id id,
+                                 struct wr_arena *arena)
+{
+    static const char *const hidden[] = {"signature", "encrypted_content", "data", "id", "type",
+                                         "format"};
+    uint64_t tokens = 0;
+    if (wr_json_kind(doc, id) == WR_JSON_STRING) {
+        weir_span text = wr_json_text(doc, arena, id);
+        return text.ptr ? wr_meter_count(meter, text) : 0;
+    }
+    for (wr_json_id i = id; i < doc->nodes[id].after; i++) {
+        if (doc->nodes[i].kind != WR_JSON_STRING || doc->nodes[i].is_key)
+            continue;
+        bool is_hidden = false;
+        for (size_t k = 0; k < sizeof(hidden) / sizeof(hidden[0]); k++)
+            is_hidden |=
+                i > 0 && doc->nodes[i - 1].is_key && wr_json_text_is(doc, i - 1, hidden[k]);
+        bool is_blob = i > 0 && doc->nodes[i - 1].is_key &&
+                       (wr_json_text_is(doc, i - 1, "encrypted_content") ||
+                        wr_json_text_is(doc, i - 1, "data"));
+        if (is_blob)
+            tokens += wr_json_inner(doc, i).len / OPAQUE_BYTES_A_TOKEN;
+        else if (!is_hidden)
+            tokens += wr_meter_count(meter, wr_json_inner(doc, i));
+    }
+    return tokens;
+}
+
+/* Images inside a result's blocks; its texts are counted as its parts. */
+static uint64_t inner_image_tokens(const struct wr_meter *meter, const struct wr_json *doc,
+                                   wr_json_id payload)
+{
+    uint64_t tokens = 0;
+    if (wr_json_kind(doc, payload) != WR_JSON_ARRAY)
+        return 0;
+    for (wr_json_id b = wr_json_first(doc, payload); b != WR_JSON_NONE;
+         b = wr_json_next(doc, payload, b)) {
+        wr_json_id type = wr_json_find(doc, b, "type");
+        if (wr_json_text_is(doc, type, "image") || wr_json_text_is(doc, type, "input_image"))
+            tokens += image_tokens(meter, doc, b);
+    }
+    return tokens;
+}
+
+static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transcript *t,
+                                  const struct wr_segment *s, struct wr_arena *arena,
+                                  uint64_t *tokens)
+{
+    switch (s->kind) {
+    case WEIR_KIND_IMAGE:
+        *tokens = image_tokens(meter, t->doc, s->payload);
+        return WEIR_OK;
+    case WEIR_KIND_FILE:
+        *tokens = file_tokens(meter, t->doc, s->payload);
+        return WEIR_OK;
+    case WEIR_KIND_REASONING:
+    case WEIR_KIND_COMPACTION:
+        *tokens = reasoning_tokens(meter, t->doc, s->payload, arena);
+        return WEIR_OK;
+    case WEIR_KIND_TEXT:
+    case WEIR_KIND_TOOL_CALL:
+    case WEIR_KIND_TOOL_RESULT:
+    case WEIR_KIND_SYSTEM:
+    case WEIR_KIND_TOOLS:
+    case WEIR_KIND_OTHER:
+        break;
+    }
+    weir_span text = wr_segment_text(t, s, arena);
+    if (!text.ptr)
+        return wr_arena_status(arena);
+    *tokens = wr_meter_count(meter, text);
+    if (s->kind == WEIR_KIND_TOOL_CALL)
+        *tokens += wr_meter_count(meter, s->tool);
+    if (s->kind == WEIR_KIND_TOOL_RESULT)
+        *tokens += inner_image_tokens(meter, t->doc, s->payload);
+    return WEIR_OK;
+}
+
+static uint64_t overhead(const struct wr_transcript *t)
+{
+    static const enum wr_overhead_dialect dialects[] = {
+        [WEIR_DIALECT_CHAT] = WR_OVERHEAD_CHAT,
+        [WEIR_DIALECT_RESPONSES] = WR_OVERHEAD_RESPONSES,
+        [WEIR_DIALECT_MESSAGES] = WR_OVERHEAD_MESSAGES};
+    struct wr_overhead_counts counts = {0};
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        bool is_first = i == 0 || t->segments[i - 1].message != s->message;
+        counts.messages += is_first && s->message != WR_JSON_NONE;
+        counts.calls += s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_TOOL_RESULT;
+        if (s->kind == WEIR_KIND_TOOLS && wr_json_kind(t->doc, s->payload) == WR_JSON_ARRAY)
+            counts.tools += wr_json_count(t->doc, s->payload);
+    }
+    return wr_overhead_tokens(dialects[t->dialect], &counts);
+}
+
+weir_status wr_meter_measure(struct wr_meter *meter, const struct wr_transcript *transcript,
+                             struct wr_arena *arena, struct wr_measure *measure)
+{
+    weir_status status = WEIR_OK;
+    *measure = (struct wr_measure){.overhead_tokens = overhead(transcript)};
+    measure->total_tokens = measure->overhead_tokens;
+    measure->segment_tokens = WR_ARENA_ARRAY(arena, uint64_t, transcript->segments_count);
+    if (!measure->segment_tokens)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < transcript->segments_count && !status; i++) {
+        status = segment_tokens(meter, transcript, &transcript->segments[i], arena,
+                                &measure->segment_tokens[i]);
+        measure->total_tokens += measure->segment_tokens[i];
+    }
+    return status;
+}

@@ -1,0 +1,93 @@
+/* stage.h -- the stages, and the texts they write. Private to src/policy but for the pure
+ * functions, which tests and other policies call on their own.
+ *
+ * A stage file has its pure function (text in, text out), the functions that run it in a fold, and
+ * its definition: name, what it does, parameters with their defaults. */
+#ifndef WR_POLICY_STAGE_H
+#define WR_POLICY_STAGE_H
+
+#include "policy/fold.h"
+
+extern const struct wr_stage_def wr_stage_cap;
+extern const struct wr_stage_def wr_stage_evict;
+extern const struct wr_stage_def wr_stage_reference;
+extern const struct wr_stage_def wr_stage_mask;
+extern const struct wr_stage_def wr_stage_clear;
+extern const struct wr_stage_def wr_stage_fold_loops;
+extern const struct wr_stage_def wr_stage_summarise_active;
+extern const struct wr_stage_def wr_stage_summary;
+extern const struct wr_stage_def wr_stage_fill;
+extern const struct wr_stage_def wr_stage_drop_groups;
+
+/* ---- cap ---- */
+
+enum wr_cap_keep { WR_CAP_HEAD, WR_CAP_TAIL, WR_CAP_BOTH };
+enum { WR_CAP_MAX_TOKENS, WR_CAP_KEEP }; /* parameters */
+
+/* The text cut to about `tokens_max` tokens of four bytes, at character boundaries, with the
+ * document's indicator. A text that is not longer comes back as it is (and *is_cut false). */
+void wr_cap_text(struct wr_buf *out, weir_span text, uint64_t tokens_max, enum wr_cap_keep keep,
+                 bool *is_cut);
+
+/* ---- mask ---- */
+
+enum { WR_MASK_KEEP_FIRST, WR_MASK_KEEP_LAST, WR_MASK_BATCH };
+
+/* "[result masked — ~N tokens removed]"; N counts the whole message as the document does. */
+void wr_mask_text(struct wr_buf *out, weir_span text, weir_span call_id);
+bool wr_mask_is_placeholder(weir_span text);
+
+/* ---- clear ---- */
+
+enum { WR_CLEAR_AT_BP, WR_CLEAR_TRIGGER_TOKENS, WR_CLEAR_KEEP, WR_CLEAR_OLDER_TURNS };
+
+/* ---- evict ---- */
+
+enum { WR_EVICT_OVER_TOKENS, WR_EVICT_HEAD_LINES, WR_EVICT_TAIL_LINES, WR_EVICT_LINE_CHARS };
+
+/* The preview of an evicted result: its first and last lines, numbered, each cut to
+ * `line_chars_max`. */
+struct wr_evict_preview {
+    uint64_t head_lines, tail_lines, line_chars_max;
+};
+void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
+                   const struct wr_evict_preview *preview, uint64_t *lines_missing);
+
+/* ---- the rest ---- */
+
+enum { WR_REFERENCE_MIN_TOKENS };
+enum { WR_LOOPS_EVIDENCE_TOKENS, WR_LOOPS_PREVIEW_TOKENS };
+enum { WR_ACTIVE_EVIDENCE_TOKENS, WR_ACTIVE_PREVIEW_TOKENS };
+enum {
+    WR_SUMMARY_AT_BP,
+    WR_SUMMARY_TRIGGER_TOKENS,
+    WR_SUMMARY_HEAD,
+    WR_SUMMARY_TAIL,
+    WR_SUMMARY_MAX_TOKENS
+};
+enum { WR_FILL_HISTORY_TOKENS, WR_FILL_MARGIN_BP };
+
+/* "[conversation truncated — N older messages omitted]" */
+void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);
+
+/* The results that have arrived and were not dropped, oldest first; returns how many. `results` has
+ * room for all that arrived. */
+uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results);
+
+/* A run of arena scratch: `count` segment numbers. NULL: no memory. */
+uint32_t *wr_stage_list(struct wr_fold *fold, uint32_t count);
+
+/* Makes `r` the replacement of the listed segments and of all that this stage took out before: its
+ * place, what it supersedes, and the text of the whole for the store. The notice is the caller's.
+ */
+WEIR_MUST_USE weir_status wr_stage_omit(struct wr_fold *fold, const uint32_t *segments,
+                                        uint32_t count, struct wr_fold_replacement *r);
+
+/* The listed segments as a text that can be read again. */
+WEIR_MUST_USE weir_status wr_stage_history(struct wr_fold *fold, const uint32_t *segments,
+                                           uint32_t count, weir_span *text);
+
+/* Copies a buffer's text into the fold's arena and releases the buffer. */
+WEIR_MUST_USE weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *text);
+
+#endif

@@ -1,0 +1,102 @@
+/* evict: a result over `over_tokens` goes to the store as it arrives; its first and last lines
+ * stay. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+
+static const char *const exempt_by_document[] = {"ls",        "glob",       "grep",  "read_file",
+                                                 "edit_file", "write_file", "delete"};
+
+static uint64_t count_lines(weir_span text)
+{
+    uint64_t count = 0;
+    weir_span line;
+    while (wr_span_line(&text, &line))
+        count++;
+    return count;
+}
+
+/* Cuts a line at a character boundary; characters are counted, not bytes. */
+static weir_span cut_line(weir_span line, uint64_t chars_max)
+{
+    uint64_t chars = 0;
+    for (size_t i = 0; i < line.len; i++) {
+        bool begins = ((unsigned char)line.ptr[i] & 0xC0) != 0x80;
+        if (begins && chars++ == chars_max)
+            return wr_span_cut(line, 0, i);
+    }
+    return line;
+}
+
+static void write_lines(struct wr_buf *out, weir_span text, uint64_t from, uint64_t to,
+                        uint64_t chars_max)
+{
+    weir_span line;
+    for (uint64_t number = 1; number < to && wr_span_line(&text, &line); number++) {
+        if (number < from)
+            continue;
+        wr_buf_printf(out, "%6llu\t", (unsigned long long)number);
+        wr_buf_append(out, cut_line(line, chars_max));
+        wr_buf_byte(out, '\n');
+    }
+}
+
+void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
+                   const struct wr_evict_preview *preview, uint64_t *lines_missing)
+{
+    uint64_t lines = count_lines(text), shown = preview->head_lines + preview->tail_lines;
+    *lines_missing = lines > shown ? lines - shown : 0;
+    wr_buf_text(out, "Tool result too large, the result of this tool call ");
+    wr_buf_append(out, call_id);
+    wr_buf_text(out, " was saved. Its first and last lines:\n\n");
+    if (!*lines_missing) {
+        write_lines(out, text, 1, lines + 1, preview->line_chars_max);
+        return;
+    }
+    write_lines(out, text, 1, preview->head_lines + 1, preview->line_chars_max);
+    wr_buf_printf(out, "... [%llu lines truncated] ...\n", (unsigned long long)*lines_missing);
+    write_lines(out, text, lines - preview->tail_lines + 1, lines + 1, preview->line_chars_max);
+}
+
+static bool is_exempt(const struct wr_stage *stage, weir_span tool)
+{
+    (void)stage;
+    for (size_t i = 0; i < sizeof(exempt_by_document) / sizeof(exempt_by_document[0]); i++)
+        if (wr_span_is(tool, exempt_by_document[i]))
+            return true;
+    return false;
+}
+
+static weir_status evict_arrive(struct wr_fold *fold, const struct wr_stage *stage,
+                                uint32_t segment)
+{
+    struct wr_evict_preview preview = {(uint64_t)stage->params[WR_EVICT_HEAD_LINES],
+                                       (uint64_t)stage->params[WR_EVICT_TAIL_LINES],
+                                       (uint64_t)stage->params[WR_EVICT_LINE_CHARS]};
+    struct wr_fold_form form = {.form = WR_FORM_EVICTED, .refers_to = WR_SEGMENT_NONE};
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    struct wr_buf buf;
+
+    if (fold->input->tokens[segment] <= (uint64_t)stage->params[WR_EVICT_OVER_TOKENS] ||
+        !wr_fold_is_open(fold, stage, segment) || is_exempt(stage, s->tool))
+        return WEIR_OK;
+    weir_span text = wr_fold_text(fold, segment);
+    if (!text.ptr)
+        return wr_arena_status(fold->arena);
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_evict_text(&buf, text, s->call_id, &preview, &form.lines_missing);
+    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    return status ? status : wr_fold_give(fold, segment, &form);
+}
+
+const struct wr_stage_def wr_stage_evict = {
+    .name = "evict",
+    .what = "a very large result goes to the store; its first and last lines stay",
+    .arrive = evict_arrive,
+    .params = {{"over_tokens", 20000, 1, 10000000, NULL, "results above this leave"},
+               {"head_lines", 5, 0, 10000, NULL, "lines at the start that stay"},
+               {"tail_lines", 5, 0, 10000, NULL, "lines at the end that stay"},
+               {"line_chars", 1000, 1, 100000, NULL, "characters of such a line that stay"}},
+    .params_count = 4,
+};

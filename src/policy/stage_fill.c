@@ -1,0 +1,131 @@
+/* fill: history (all before the running loop) gets a budget, filled from the newest message back;
+ * what does not fit leaves behind a notice that says how many messages are missing.
+ *
+ * The only stage that takes the user's words out, because its document does. The boundary moves
+ * only when a new loop begins, and then goes deeper than needed. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "policy/budget.h"
+
+enum { DEPTH_BP = 8000 };
+
+void wr_fill_notice(struct wr_buf *out, uint64_t messages_count)
+{
+    wr_buf_printf(out, "[conversation truncated — %llu older messages omitted]",
+                  (unsigned long long)messages_count);
+}
+
+static bool begins_loop(const struct wr_fold *fold, uint32_t *first)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t loop = t->segments[fold->arrived - 1].loop;
+    if (loop == WR_SEGMENT_NONE || loop == 0)
+        return false;
+    *first = fold->arrived;
+    while (*first > 0 && t->segments[*first - 1].loop == loop)
+        (*first)--;
+    return *first < fold->arrived && t->segments[*first].turn == fold->turn;
+}
+
+static bool is_history(const struct wr_fold *fold, uint32_t i)
+{
+    const struct wr_segment *s = &fold->transcript->segments[i];
+    return s->loop != WR_SEGMENT_NONE && s->kind != WEIR_KIND_SYSTEM &&
+           s->kind != WEIR_KIND_TOOLS && s->kind != WEIR_KIND_COMPACTION &&
+           s->array != WR_JSON_NONE && fold->segments[i].form != WR_FORM_DROPPED;
+}
+
+static uint64_t fixed_tokens(const struct wr_fold *fold, weir_kind kind)
+{
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].kind == kind)
+            tokens += fold->segments[i].tokens;
+    return tokens;
+}
+
+static uint64_t history_budget(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    struct wr_render_input input = {.limit_tokens = fold->input->window_tokens,
+                                    .system_tokens = fixed_tokens(fold, WEIR_KIND_SYSTEM),
+                                    .tool_tokens = fixed_tokens(fold, WEIR_KIND_TOOLS),
+                                    .output_tokens_max = fold->input->reserve_tokens,
+                                    .history_tokens_max =
+                                        (uint64_t)stage->params[WR_FILL_HISTORY_TOKENS]};
+    return wr_render_budget(&input);
+}
+
+/* The start of the newest history that fits, moved to where a message of the user begins. */
+static uint32_t boundary(const struct wr_fold *fold, uint32_t end, uint64_t budget_tokens)
+{
+    uint64_t tokens = 0;
+    uint32_t kept = end;
+    for (uint32_t i = end; i-- > 0;) {
+        if (!is_history(fold, i))
+            continue;
+        tokens += fold->segments[i].tokens;
+        if (tokens > budget_tokens)
+            break;
+        kept = i;
+    }
+    const struct wr_transcript *t = fold->transcript;
+    while (kept < end &&
+           !(t->segments[kept].role == WEIR_ROLE_USER &&
+             (kept == 0 || t->segments[kept - 1].message != t->segments[kept].message)))
+        kept++;
+    return kept;
+}
+
+static uint64_t count_messages(const struct wr_fold *fold, uint32_t end)
+{
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < end; i++) {
+        const struct wr_segment *s = &fold->transcript->segments[i];
+        bool is_first = i == 0 || fold->transcript->segments[i - 1].message != s->message;
+        count += is_first && s->loop != WR_SEGMENT_NONE && s->array != WR_JSON_NONE;
+    }
+    return count;
+}
+
+static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_LOOP_COMPLETED};
+    uint32_t loop_start, count = 0;
+    uint64_t tokens = 0;
+    struct wr_buf notice;
+    bool taken;
+
+    if (!fold->input->window_tokens || !begins_loop(fold, &loop_start))
+        return WEIR_OK;
+    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    if (!list)
+        return wr_arena_status(fold->arena);
+    for (uint32_t i = 0; i < loop_start; i++)
+        tokens += is_history(fold, i) ? fold->segments[i].tokens : 0;
+    uint64_t budget_tokens = history_budget(fold, stage);
+    bool too_many =
+        count_messages(fold, loop_start) > wr_actor_message_limit(fold->input->window_tokens);
+    if (tokens <= budget_tokens && !too_many)
+        return WEIR_OK;
+    uint32_t kept = boundary(fold, loop_start, wr_share_tokens(budget_tokens, DEPTH_BP));
+    for (uint32_t i = 0; i < kept; i++)
+        if (is_history(fold, i))
+            list[count++] = i;
+    weir_status status = wr_stage_omit(fold, list, count, &r);
+    if (status || !count)
+        return status;
+    wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
+    wr_fill_notice(&notice, count_messages(fold, kept));
+    status = wr_stage_keep(fold, &notice, &r.text);
+    return status ? status : wr_fold_replace(fold, &r, &taken);
+}
+
+const struct wr_stage_def wr_stage_fill = {
+    .name = "fill",
+    .what = "history is filled into its budget from the newest message back",
+    .request = fill_request,
+    .params = {{"history_tokens", 20000, 0, 100000000, NULL,
+                "the budget; 0: all the room there is"}},
+    .params_count = 1,
+};

@@ -1,0 +1,76 @@
+/* fold_loops: when a new loop begins, the completed ones before it become the user's messages and
+ * one [COMPLETED AGENT LOOP SUMMARY] each. A loop without tools stays as it is: there is nothing to
+ * fold. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "policy/loop_summary.h"
+
+/* The segments of a loop that fold: what the model said and did, and what the tools answered. */
+static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t count = 0;
+    bool has_call = false;
+
+    for (uint32_t i = 0; i < fold->arrived; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
+            fold->segments[i].form == WR_FORM_DROPPED)
+            continue;
+        if (s->array == WR_JSON_NONE || fold->segments[i].is_pinned ||
+            s->kind == WEIR_KIND_COMPACTION ||
+            (s->kind == WEIR_KIND_TOOL_CALL && s->pair == WR_SEGMENT_NONE))
+            return 0;
+        has_call |= s->kind == WEIR_KIND_TOOL_CALL;
+        list[count++] = i;
+    }
+    return has_call ? count : 0;
+}
+
+static weir_status fold_loop(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop,
+                             uint32_t *list)
+{
+    struct wr_loop_options options = {(uint64_t)stage->params[WR_LOOPS_EVIDENCE_TOKENS],
+                                      (uint64_t)stage->params[WR_LOOPS_PREVIEW_TOKENS],
+                                      fold->input->count, fold->input->user};
+    struct wr_fold_replacement r = {.supersedes = WR_INSERT_NONE,
+                                    .role = WEIR_ROLE_ASSISTANT,
+                                    .reason = WR_STEP_LOOP_COMPLETED};
+    bool taken;
+
+    r.segments = list;
+    r.segments_count = collect(fold, loop, list);
+    if (!r.segments_count)
+        return WEIR_OK;
+    r.before = list[0];
+    weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, list,
+                                                   r.segments_count, &options, &r.text);
+    if (!status)
+        status = wr_stage_history(fold, list, r.segments_count, &r.original);
+    return status ? status : wr_fold_replace(fold, &r, &taken);
+}
+
+static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    const struct wr_segment *newest = &fold->transcript->segments[fold->arrived - 1];
+    uint32_t loop = newest->loop;
+
+    if (loop == WR_SEGMENT_NONE || loop == 0 || newest->is_steering ||
+        newest->role != WEIR_ROLE_USER)
+        return WEIR_OK;
+    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    if (!list)
+        return wr_arena_status(fold->arena);
+    /* Earlier loops were folded when their turn came; one that could not be is not tried again. */
+    return fold_loop(fold, stage, loop - 1, list);
+}
+
+const struct wr_stage_def wr_stage_fold_loops = {
+    .name = "fold_loops",
+    .what = "a completed loop becomes the user's messages and one summary",
+    .request = fold_request,
+    .params = {{"evidence_tokens", 2000, 0, 10000000, NULL, "lines read that stay exact, a loop"},
+               {"preview_tokens", 220, 0, 1000000, NULL, "of any other result"}},
+    .params_count = 2,
+};

@@ -1,0 +1,39 @@
+/* reference: a result whose text stands earlier in the same prompt becomes a pointer to it, on
+ * arrival.
+ *
+ * With a recall tool the pointer's own handle is the way back, whatever becomes of the earlier
+ * copy; without one the earlier copy is the only way, and stays. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+
+static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage *stage,
+                                    uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    struct wr_fold_form form = {.form = WR_FORM_REFERENCE,
+                                .what = "are the same text as an earlier result"};
+    struct wr_buf buf;
+
+    if (s->class_ != WEIR_CLASS_DROPPABLE_DUPLICATE || !wr_fold_is_plain(fold, stage, segment) ||
+        fold->input->tokens[segment] < (uint64_t)stage->params[WR_REFERENCE_MIN_TOKENS] ||
+        fold->segments[s->why_other].form != WR_FORM_EXACT)
+        return WEIR_OK;
+    const struct wr_segment *same = &fold->transcript->segments[s->why_other];
+    form.refers_to = fold->input->ways->recall.len ? WR_SEGMENT_NONE : s->why_other;
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&buf, "[same output as the earlier call ");
+    wr_buf_append(&buf, same->call_id);
+    wr_buf_text(&buf, "]");
+    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    return status ? status : wr_fold_give(fold, segment, &form);
+}
+
+const struct wr_stage_def wr_stage_reference = {
+    .name = "reference",
+    .what = "a result whose text stands earlier becomes a pointer to it",
+    .arrive = reference_arrive,
+    .params = {{"min_tokens", 64, 1, 1000000, NULL, "shorter results stay"}},
+    .params_count = 1,
+};

@@ -1,0 +1,129 @@
+/* summary: past a share of the window the middle of the conversation becomes a structured summary.
+ * The first `head` and the last `tail` messages stay, and so does everything the user said.
+ *
+ * A later summary covers what the earlier one did and more, and takes its place. */
+#include "policy/stage.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "policy/budget.h"
+#include "policy/summary.h"
+
+static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t window = fold->input->window_tokens;
+    return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_SUMMARY_AT_BP])
+                  : (uint64_t)stage->params[WR_SUMMARY_TRIGGER_TOKENS];
+}
+
+/* The segment that begins the message `count` messages after the first of the conversation. */
+static uint32_t behind_head(const struct wr_fold *fold, uint32_t count)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t messages = 0;
+    for (uint32_t i = 0; i < fold->arrived; i++) {
+        bool is_first = i == 0 || t->segments[i].message != t->segments[i - 1].message;
+        if (t->segments[i].array == WR_JSON_NONE || !is_first)
+            continue;
+        if (messages++ == count)
+            return i;
+    }
+    return fold->arrived;
+}
+
+static uint32_t before_tail(const struct wr_fold *fold, uint32_t count)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t messages = 0;
+    for (uint32_t i = fold->arrived; i-- > 0;) {
+        bool is_first = i == 0 || t->segments[i].message != t->segments[i - 1].message;
+        messages += is_first;
+        if (messages == count)
+            return i;
+    }
+    return 0;
+}
+
+/* Whole groups between head and tail. */
+static uint32_t collect(struct wr_fold *fold, uint32_t from, uint32_t to, uint32_t *list)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t count = 0;
+    for (uint32_t g = from; g < to; g++) {
+        if (t->segments[g].group != g || fold->group_end[g] > to ||
+            !wr_fold_group_may_leave(fold, g))
+            continue;
+        for (uint32_t i = g; i < fold->group_end[g]; i++)
+            if (t->segments[i].group == g && fold->segments[i].form != WR_FORM_DROPPED)
+                list[count++] = i;
+    }
+    return count;
+}
+
+static uint64_t tokens_of(const struct wr_fold *fold, const uint32_t *list, uint32_t count)
+{
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < count; i++)
+        tokens += fold->segments[list[i]].tokens;
+    return tokens;
+}
+
+/* Groups taken together are in the order of their first segments; the store and the summary want
+ * the order of the conversation. */
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The summary of everything this stage has taken out, what it takes out now included. */
+static weir_status summarise(struct wr_fold *fold, const struct wr_stage *stage, uint32_t first,
+                             uint32_t end, weir_span *text)
+{
+    struct wr_summary_input input = {.tokens_max = (uint64_t)stage->params[WR_SUMMARY_MAX_TOKENS],
+                                     .count = fold->input->count,
+                                     .user = fold->input->user};
+    bool *is_included = WR_ARENA_ARRAY(fold->arena, bool, fold->transcript->segments_count);
+    if (!is_included)
+        return wr_arena_status(fold->arena);
+    for (uint32_t i = first; i < end; i++)
+        is_included[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
+                         !fold->segments[i].is_offloaded || fold->segments[i].reason == fold->stage;
+    input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
+    return wr_summary_build(&input, fold->arena, text);
+}
+
+static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    struct wr_fold_replacement r = {.role = WEIR_ROLE_USER, .reason = WR_STEP_PRESSURE};
+    bool taken;
+
+    if (fold->total_tokens <= trigger(fold, stage))
+        return WEIR_OK;
+    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    if (!list)
+        return wr_arena_status(fold->arena);
+    uint32_t from = behind_head(fold, (uint32_t)stage->params[WR_SUMMARY_HEAD]);
+    uint32_t to = before_tail(fold, (uint32_t)stage->params[WR_SUMMARY_TAIL]);
+    uint32_t count = collect(fold, from, to, list);
+    if (!count || tokens_of(fold, list, count) < wr_fold_gain_min(fold))
+        return WEIR_OK;
+    qsort(list, count, sizeof(*list), by_number);
+    weir_status status = wr_stage_omit(fold, list, count, &r);
+    if (!status)
+        status = summarise(fold, stage, r.before, list[count - 1] + 1, &r.text);
+    return status || !r.text.len ? status : wr_fold_replace(fold, &r, &taken);
+}
+
+const struct wr_stage_def wr_stage_summary = {
+    .name = "summary",
+    .what = "past a share of the window the middle becomes a structured summary",
+    .request = summary_request,
+    .params = {{"at_bp", 8500, 1, 10000, NULL, "share of the window, in basis points"},
+               {"trigger_tokens", 170000, 1, 1000000000, NULL, "where the window is not known"},
+               {"head", 2, 0, 100000, NULL, "messages at the start that stay"},
+               {"tail", 6, 1, 100000, NULL, "messages at the end that stay"},
+               {"max_tokens", 4000, 100, 1000000, NULL, "the summary's own size"}},
+    .params_count = 5,
+};

@@ -1,0 +1,65 @@
+#include "policy/way.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "wire/test_transcript.h"
+
+static const struct {
+    const char *behaviour, *body, *recall, *names;
+} cases[] = {
+    {"no tools, no way",
+     "{\"messages\":[{\"role\":\"user\",\"content\":\"x\"}],\"max_completion_tokens\":1}", "", ""},
+    {"chat: under function",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}]"
+     "}",
+     "weir_recall", "weir_recall "},
+    {"chat: a custom tool",
+     "{\"messages\":[],\"tools\":[{\"type\":\"custom\",\"custom\":{\"name\":\"patch\"}}]}", "",
+     "patch "},
+    {"messages: under name, as a server spells it",
+     "{\"messages\":[],\"tools\":[{\"name\":\"mcp__weir__weir_recall\",\"input_schema\":{"
+     "\"properties\":{\"name\":"
+     "{\"type\":\"string\"}}}}]}",
+     "mcp__weir__weir_recall", "mcp__weir__weir_recall "},
+    {"responses: under name",
+     "{\"input\":[],\"tools\":[{\"type\":\"function\",\"name\":\"weir.weir_recall\"}]}",
+     "weir.weir_recall", "weir.weir_recall "},
+    {"responses: in an additional_tools item",
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"type\":\"function\",\"name\":\"weir_"
+     "recall\"}]}]}",
+     "weir_recall", "weir_recall "},
+    {"a schema that looks like it does not count",
+     "{\"messages\":[],\"tools\":[{\"name\":\"other\",\"input_schema\":{\"title\":\"weir_recall\"}}"
+     "]}",
+     "", "other "},
+};
+
+static void the_tools_a_request_offers_are_found(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct test_transcript test;
+        struct wr_ways ways;
+        struct wr_buf names;
+        test_transcript_open(&test, wr_span_of(cases[i].body));
+        assert_int_equal(wr_ways_read(&ways, &test.arena, &test.transcript), WEIR_OK);
+        test_text_is(cases[i].behaviour, ways.recall, cases[i].recall);
+        wr_buf_init(&names, 1000);
+        for (uint32_t n = 0; n < ways.tools_count; n++) {
+            wr_buf_append(&names, ways.tools[n]);
+            wr_buf_byte(&names, ' ');
+        }
+        test_text_is(cases[i].behaviour, wr_buf_view(&names), cases[i].names);
+        wr_buf_release(&names);
+        test_transcript_close(&test);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_tools_a_request_offers_are_found)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
