@@ -1,0 +1,164 @@
+/* What a projection costs, stage by stage, on the newest request of recorded sessions, beside
+ * memcpy. usage: bench_project SESSION.jsonl...   one Chat message a line */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "bench/clock.h"
+#include "engine/run.h"
+#include "models/lookup.h"
+#include "policy/meter.h"
+#include "replay/session.h"
+#include "wire/wire.h"
+
+enum { ROUNDS = 30, FILE_BYTES_MAX = 64 * 1024 * 1024 };
+
+struct bench {
+    weir_span body;
+    char *copy;
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_measure measure;
+    struct wr_meter *meter;
+    const struct wr_policy *policy;
+    struct wr_buf out;
+    bool ok;
+};
+
+static void run_memcpy(void *user)
+{
+    struct bench *b = user;
+    memcpy(b->copy, b->body.ptr, b->body.len);
+    b->ok &= b->copy[b->body.len - 1] == '}';
+}
+
+static void run_parse(void *user)
+{
+    struct bench *b = user;
+    wr_arena_reset(&b->arena);
+    b->ok &= !wr_json_parse(&b->doc, &b->arena, b->body, NULL, NULL);
+}
+
+static void run_read(void *user)
+{
+    struct bench *b = user;
+    run_parse(b);
+    b->ok &= !wr_wire_read(&b->transcript, &b->arena, &b->doc, NULL, NULL);
+}
+
+static void run_measure(void *user)
+{
+    struct bench *b = user;
+    run_read(b);
+    b->ok &= !wr_meter_measure(b->meter, &b->transcript, &b->arena, &b->measure);
+}
+
+static void run_project(void *user)
+{
+    struct bench *b = user;
+    struct wr_ways ways;
+    struct wr_run run;
+    run_measure(b);
+    b->ok &= !wr_ways_read(&ways, &b->arena, &b->transcript);
+    struct wr_fold_input input = {.transcript = &b->transcript,
+                                  .tokens = b->measure.segment_tokens,
+                                  .policy = b->policy,
+                                  .ways = &ways,
+                                  .window_tokens = 200000,
+                                  .reserve_tokens = 10000,
+                                  .overhead_tokens = b->measure.overhead_tokens,
+                                  .count = wr_meter_count,
+                                  .user = b->meter};
+    wr_buf_reset(&b->out);
+    b->ok &= !wr_run_policy(&run, &b->arena, &input, &b->out, NULL);
+}
+
+static bool read_file(const char *path, struct wr_buf *text)
+{
+    char block[65536];
+    size_t got;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    while ((got = fread(block, 1, sizeof(block), file)) > 0)
+        wr_buf_append(text, (weir_span){block, got});
+    fclose(file);
+    return true;
+}
+
+static void print_row(const char *what, double took_s, double copy_s)
+{
+    printf("  %-34s %8.3f ms  %6.1fx memcpy's time\n", what, took_s * 1e3, took_s / copy_s);
+}
+
+static void measure_body(struct bench *b, const char *path)
+{
+    double copy_s = bench_best_s(run_memcpy, b, ROUNDS);
+    printf("%s: %zu bytes\n", path, b->body.len);
+    print_row("parse", bench_best_s(run_parse, b, ROUNDS), copy_s);
+    print_row("+ transcript", bench_best_s(run_read, b, ROUNDS), copy_s);
+    print_row("+ tokens (counted before)", bench_best_s(run_measure, b, ROUNDS), copy_s);
+    for (uint32_t p = 0; p < wr_policy_count(); p++) {
+        char what[64];
+        b->policy = wr_policy_at(p);
+        (void)snprintf(what, sizeof(what), "+ fold, apply, validate: %s", b->policy->name);
+        print_row(what, bench_best_s(run_project, b, ROUNDS), copy_s);
+    }
+}
+
+static bool bench_session(struct bench *b, const char *path)
+{
+    struct wr_buf text, body;
+    struct wr_arena arena;
+    struct wr_session session;
+    bool ok = true;
+
+    wr_buf_init(&text, FILE_BYTES_MAX);
+    wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    if (!read_file(path, &text) || wr_session_read(&session, &arena, wr_buf_view(&text), NULL) ||
+        !session.requests_count) {
+        printf("%s: skipped, no session\n", path);
+    } else {
+        struct wr_session_request request = {
+            WEIR_DIALECT_CHAT, session.requests[session.requests_count - 1], "gpt-5", true};
+        wr_session_write(&session, &request, &body);
+        b->body = wr_buf_view(&body);
+        b->copy = malloc(b->body.len);
+        ok = b->copy != NULL;
+        if (ok)
+            measure_body(b, path);
+        free(b->copy);
+    }
+    wr_arena_release(&arena);
+    wr_buf_release(&body);
+    wr_buf_release(&text);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    struct bench b = {.ok = true};
+    struct wr_models *models;
+
+    if (argc < 2) {
+        puts("skipped: no recorded sessions here");
+        return 0;
+    }
+    if (wr_models_new(&models, NULL, NULL) || wr_meter_new(&b.meter) ||
+        wr_meter_use_model(b.meter, wr_models_lookup(models, WR_LIT("gpt-5")).model, NULL))
+        return 2;
+    wr_arena_init(&b.arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&b.out, WR_OUTPUT_BYTES_MAX);
+    for (int i = 1; i < argc; i++)
+        b.ok &= bench_session(&b, argv[i]);
+    puts(b.ok ? "all rounds gave a result" : "A ROUND FAILED");
+    wr_buf_release(&b.out);
+    wr_arena_release(&b.arena);
+    wr_meter_free(b.meter);
+    wr_models_free(models);
+    return b.ok ? 0 : 1;
+}

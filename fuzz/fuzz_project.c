@@ -1,0 +1,639 @@
+/* A request and changes of it, both made from the input: | flags | count | changes | request |.
+ *
+ * Oracle: a model that knows which nodes the changes that stand are about, and writes original and result
+ * down without white space and cache markers: the two must read the same. Pairing is checked by a reader of
+ * its own; markers may move but not multiply; where nothing stands, or the structure failed, the result is
+ * the input; and carrying out the plan again gives the same again. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/project.h"
+#include "wire/wire.h"
+
+#define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
+#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
+
+enum { CHANGES_MAX = 16, CHANGE_BYTES = 4, SEGMENTS_MAX = 512, IDS_MAX = 512, BYTES_MAX = 1 << 22 };
+
+_Noreturn static void broken(const char *condition, int line)
+{
+    fprintf(stderr, "line %d: %s does not hold\n", line, condition);
+    abort();
+}
+
+/* ---- a request made from bytes: pieces of messages, lawful or not ---- */
+
+struct maker {
+    const uint8_t *bytes, *bytes_end;
+    struct wr_buf *out;
+    bool has_items;
+};
+
+static uint8_t take(struct maker *m)
+{
+    return m->bytes < m->bytes_end ? *m->bytes++ : 0;
+}
+
+static const char *choose(struct maker *m, const char *const *from, size_t count)
+{
+    return from[take(m) % count];
+}
+
+#define TEXTS                                                                                      \
+    "", "one", "two\\nlines", "\\ud83d alone", "[steering] go on", "caf\xC3\xA9", " ",             \
+        "src/a.c:3:1: error: unknown\\nmake: *** [a.o] Error 1\\nand some more words behind it",   \
+        "a line that is long enough that nobody says it twice by mere chance\\nthe end"
+#define MARKS "", "", "", ",\"cache_control\":{\"type\":\"ephemeral\"}", " , \"cache_control\":null", \
+              ",\"prompt_cache_breakpoint\" : {\"mode\":\"explicit\"}"
+#define IDS   "a", "b", "c", "d", ""
+
+static const char *const texts[] = {TEXTS};
+static const char *const marks[] = {MARKS};
+static const char *const ids[] = {IDS};
+
+static const char *const chat_messages[] = {
+    "{\"role\":\"user\",\"content\":\"$T\"}",
+    "{\"content\" : \"$T\", \"role\":\"assistant\"}",
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"$I\",\"type\":\"function\","
+    "\"function\":{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"make\\\"}\"}}]}",
+    "{\"role\":\"assistant\",\"reasoning_content\":\"r\",\"content\":\"$T\",\"tool_calls\":[{\"id\":\"$I\","
+    "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}},{\"id\":\"$I\",\"custom\":{\"input\":\"x\"}}]}",
+    "{\"role\":\"tool\",\"tool_call_id\":\"$I\",\"content\":\"$T\"}",
+    "{\"role\":\"tool\",\"tool_call_id\":\"$I\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},"
+    "{\"type\":\"image_url\"},{\"type\":\"text\",\"text\":\"$T\"$M}]}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"text\",\"text\":\"$T\"$M},"
+    "{\"type\":\"image_url\",\"image_url\":{\"url\":\"u\"}$M}]}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"},{\"type\":\"text\",\"text\":\"$T\"$M}]$M}",
+    "{\"role\":\"system\",\"content\":\"$T\"$M}",
+    "{\"role\":\"user\",\"content\":\"$T\",\"content\":\"again\"}",
+    "{\"role\":\"nobody\",\"content\":[]}",
+};
+
+static const char *const response_items[] = {
+    "{\"role\":\"user\",\"content\":\"$T\"}",
+    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"$T\"$M}]}",
+    "{\"type\":\"reasoning\",\"id\":\"rs_$I\",\"summary\":[],\"encrypted_content\":\"e\"}",
+    "{\"type\":\"function_call\",\"call_id\":\"$I\",\"name\":\"bash\",\"arguments\":\"{}\"}",
+    "{\"type\":\"custom_tool_call\",\"call_id\":\"$I\",\"name\":\"apply_patch\",\"input\":\"x\"}",
+    "{\"type\":\"function_call_output\",\"call_id\":\"$I\",\"output\":\"$T\"}",
+    "{\"type\":\"custom_tool_call_output\",\"call_id\":\"$I\",\"output\":[{\"type\":\"input_text\",\"text\":\"$T\"$M},"
+    "{\"type\":\"input_image\"},{\"type\":\"input_text\",\"text\":\"$T\"$M}]}",
+    "{\"type\":\"shell_call\",\"call_id\":\"$I\",\"action\":{\"commands\":[\"ls\"]}}",
+    "{\"type\":\"shell_call_output\",\"call_id\":\"$I\",\"output\":[{\"stdout\":\"$T\",\"stderr\":\"$T\"},"
+    "{\"outcome\":{\"type\":\"exit\",\"exit_code\":1},\"stdout\":\"$T\"}]}",
+    "{\"type\":\"item_reference\",\"id\":\"$I\"}",
+    "{\"type\":\"compaction\",\"encrypted_content\":\"e\"}",
+    "{\"type\":\"mcp_approval_request\",\"id\":\"$I\"}",
+    "{\"type\":\"mcp_approval_response\",\"approval_request_id\":\"$I\",\"approve\":true}",
+    "{\"type\":\"web_search_call\",\"id\":\"w\"}",
+    "{\"type\":\"unheard_of\",\"call_id\":\"$I\"}",
+};
+
+static const char *const messages_messages[] = {
+    "{\"role\":\"user\",\"content\":\"$T\"}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"image\",\"source\":{}$M}]}",
+    "{\"role\":\"assistant\",\"content\":\"$T\"}",
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"$I\"},"
+    "{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"bash\",\"input\":{}$M}]}",
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"read\",\"input\":{}$M},"
+    "{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"read\",\"input\":{\"cache_control\":{}}}]}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":\"$T\"$M},"
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},"
+    "{\"type\":\"text\",\"text\":\"$T\"$M}]},{\"type\":\"text\",\"text\":\"$T\"$M}]}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"$I\"}]}",
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"$I\"},"
+    "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"$I\"},{\"type\":\"redacted_thinking\",\"data\":\"d\"}]}",
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"compaction\",\"content\":\"c\"$M}]}",
+    "{\"role\":\"system\",\"content\":\"$T\"}",
+};
+
+/* Text goes in where a piece has $T, an id for $I, a marker for $M. */
+static void make_piece(struct maker *m, const char *piece)
+{
+    for (; *piece; piece++) {
+        if (*piece != '$')
+            wr_buf_byte(m->out, *piece);
+        else if (*++piece == 'T')
+            wr_buf_text(m->out, choose(m, texts, COUNT_OF(texts)));
+        else if (*piece == 'I')
+            wr_buf_text(m->out, choose(m, ids, COUNT_OF(ids)));
+        else
+            wr_buf_text(m->out, choose(m, marks, COUNT_OF(marks)));
+    }
+}
+
+static const struct {
+    const char *dialect, *start;
+    const char *const *pieces;
+    size_t pieces_count;
+} shapes[] = {
+    {"chat", "{\"model\":\"m\", \"temperature\" : 1.50,\"tools\":[{}],\"messages\" : [", chat_messages,
+     COUNT_OF(chat_messages)},
+    {"responses", " {\"instructions\":\"i\",\"input\":[", response_items, COUNT_OF(response_items)},
+    {"messages",
+     "{\"system\":[{\"type\":\"text\",\"text\":\"s\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
+     "\"messages\":[",
+     messages_messages, COUNT_OF(messages_messages)},
+};
+
+static void make_request(struct wr_buf *out, size_t shape, const uint8_t *bytes, size_t len)
+{
+    static const char *const commas[] = {",", ",", " , ", ",\n\t"};
+    struct maker m = {bytes, bytes + len, out, false};
+
+    wr_buf_text(out, shapes[shape].start);
+    while (m.bytes < m.bytes_end) {
+        if (m.has_items)
+            wr_buf_text(out, choose(&m, commas, COUNT_OF(commas)));
+        make_piece(&m, choose(&m, shapes[shape].pieces, shapes[shape].pieces_count));
+        m.has_items = true;
+    }
+    wr_buf_text(out, " ] , \"stream\":true}\n");
+}
+
+/* ---- changes made from bytes, and the model of those that stand ---- */
+
+struct model {
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_plan plan;
+    bool *removed;        /* by node */
+    const weir_span **set; /* by node: what a string says now */
+    bool *dropped;        /* by segment */
+    bool has_only_text;   /* nothing comes or leaves: every other byte stays */
+};
+
+static const weir_span new_texts[] = {
+    {"", 0}, {"x", 1}, {"two\nlines", 9}, {"\"quoted\" \\ \x01", 12}, {"\xC3\xA9\xF0\x9F\x98\x80", 6},
+    {"half \xED\xA0\xBD", 8}, {"\xED\xA0\xBD\xED\xB8\x80", 6}, {"bad \xFF", 5},
+    {"src/a.c:3:1: error: unknown", 27}, {" ", 1},
+};
+
+static wr_json_id nth_message(const struct model *m, uint32_t number)
+{
+    wr_json_id list = m->transcript.list, id = wr_json_first(&m->doc, list);
+    while (number-- && id != WR_JSON_NONE)
+        id = wr_json_next(&m->doc, list, id);
+    return id;
+}
+
+static weir_status add_insert(struct model *m, size_t shape, const uint8_t bytes[CHANGE_BYTES])
+{
+    static const char *const wrong[] = {"", "{", "1,2", " {} ", "\"text\""};
+    struct wr_buf json;
+    struct maker maker = {bytes + 1, bytes + CHANGE_BYTES, &json, false};
+
+    wr_buf_init(&json, BYTES_MAX);
+    if (bytes[3] % 8 == 0)
+        wr_buf_text(&json, wrong[bytes[2] % COUNT_OF(wrong)]);
+    else
+        make_piece(&maker, shapes[shape].pieces[bytes[2] % shapes[shape].pieces_count]);
+    weir_span copy = wr_arena_copy(&m->arena, wr_buf_view(&json));
+    wr_buf_release(&json);
+    return wr_plan_insert(&m->plan, nth_message(m, bytes[1] % 16), copy, NULL);
+}
+
+/* Four bytes of input are one change; what a plan refuses it must refuse without a trace. */
+static void add_change(struct model *m, size_t shape, const uint8_t bytes[CHANGE_BYTES])
+{
+    uint32_t segment = bytes[1] % (m->transcript.segments_count + 1);
+    uint32_t changes = m->plan.changes_count, inserts = m->plan.inserts_count;
+    struct wr_change change = {.segment = segment,
+                               .form = (enum wr_form)(1 + (bytes[0] >> 3) % WR_FORM_DROPPED),
+                               .text = new_texts[bytes[2] % COUNT_OF(new_texts)],
+                               .bytes_max = bytes[3] & 1 ? bytes[3] >> 4 : 0,
+                               .refers_to = WR_SEGMENT_NONE};
+    weir_status status;
+
+    if (bytes[0] % 8 == 0)
+        status = wr_plan_drop(&m->plan, segment, NULL);
+    else if (bytes[0] % 8 == 1)
+        status = wr_plan_drop_thinking(&m->plan, segment, NULL);
+    else if (bytes[0] % 8 == 2)
+        status = add_insert(m, shape, bytes);
+    else {
+        if (bytes[0] % 8 == 3)
+            change.refers_to = bytes[3] % (m->transcript.segments_count + 2);
+        status = wr_plan_set(&m->plan, &change, NULL);
+    }
+    CHECK(status == WEIR_OK || status == WEIR_INVALID);
+    CHECK(!status || (changes == m->plan.changes_count && inserts == m->plan.inserts_count));
+}
+
+/* The element of `array` that holds the node `part`. */
+static wr_json_id element_around(const struct wr_json *doc, wr_json_id array, wr_json_id part)
+{
+    for (wr_json_id id = wr_json_first(doc, array); id != WR_JSON_NONE; id = wr_json_next(doc, array, id))
+        if (part >= id && part < doc->nodes[id].after)
+            return id;
+    return WR_JSON_NONE;
+}
+
+static void model_text(struct model *m, const struct wr_change *change)
+{
+    static const weir_span nothing = {"", 0};
+    const struct wr_segment *s = &m->transcript.segments[change->segment];
+
+    CHECK(s->parts_count > 0);
+    m->set[s->parts[0]] = &change->text;
+    for (uint32_t i = 1; i < s->parts_count; i++) {
+        wr_json_id block = element_around(&m->doc, s->payload, s->parts[i]);
+        CHECK(block != WR_JSON_NONE);
+        bool is_text_block = wr_json_find(&m->doc, block, "text") == s->parts[i];
+        m->removed[block] |= is_text_block;
+        m->has_only_text &= !is_text_block;
+        if (!is_text_block)
+            m->set[s->parts[i]] = &nothing;
+    }
+}
+
+/* A message leaves when everything of it does; else its blocks do. */
+static void model_drop(struct model *m, uint32_t segment)
+{
+    const struct wr_segment *segments = m->transcript.segments;
+    bool all = true;
+
+    for (uint32_t i = 0; i < m->transcript.segments_count; i++)
+        if (segments[i].message == segments[segment].message)
+            all &= m->dropped[i];
+    m->removed[all ? segments[segment].message : segments[segment].element] = true;
+    m->has_only_text = false;
+}
+
+static void model_changes(struct model *m)
+{
+    m->has_only_text = !m->plan.inserts_count;
+    for (uint32_t i = 0; i < m->plan.changes_count; i++) {
+        const struct wr_change *change = &m->plan.changes[i];
+        if (!change->is_rolled_back && change->form == WR_FORM_DROPPED)
+            m->dropped[change->segment] = true;
+        else if (!change->is_rolled_back)
+            model_text(m, change);
+    }
+    for (uint32_t i = 0; i < m->transcript.segments_count; i++)
+        if (m->dropped[i])
+            model_drop(m, i);
+}
+
+/* ---- both documents written down without white space, commas and cache markers ---- */
+
+static bool is_marker(const struct wr_json *doc, wr_json_id id)
+{
+    return doc->nodes[id].is_key && wr_json_is(doc, wr_json_value(id), WR_JSON_OBJECT) &&
+           (wr_json_text_is(doc, id, "cache_control") || wr_json_text_is(doc, id, "prompt_cache_breakpoint"));
+}
+
+struct writer {
+    struct wr_buf *out;
+    struct model *model; /* NULL: as it stands */
+    const struct wr_json *doc;
+    wr_json_id open[WR_JSON_DEPTH_MAX];
+    uint32_t depth;
+};
+
+static void write_document(struct wr_buf *out, const struct wr_json *doc, struct model *model);
+
+static void write_inserts(struct writer *w, wr_json_id container, wr_json_id before)
+{
+    if (!w->model || container != w->model->transcript.list)
+        return;
+    for (uint32_t i = 0; i < w->model->plan.inserts_count; i++) {
+        const struct wr_insert *insert = &w->model->plan.inserts[i];
+        struct wr_json doc;
+        if (insert->before != before)
+            continue;
+        CHECK(!wr_json_parse(&doc, &w->model->arena, insert->json, NULL, NULL));
+        write_document(w->out, &doc, NULL);
+    }
+}
+
+static void write_close(struct writer *w, wr_json_id id)
+{
+    while (w->depth && w->doc->nodes[w->open[w->depth - 1]].after <= id) {
+        wr_json_id closed = w->open[--w->depth];
+        write_inserts(w, closed, WR_JSON_NONE);
+        wr_buf_byte(w->out, wr_json_kind(w->doc, closed) == WR_JSON_ARRAY ? ']' : '}');
+    }
+}
+
+static void write_node(struct writer *w, wr_json_id id)
+{
+    if (wr_json_kind(w->doc, id) >= WR_JSON_ARRAY) {
+        wr_buf_byte(w->out, wr_json_kind(w->doc, id) == WR_JSON_ARRAY ? '[' : '{');
+        w->open[w->depth++] = id;
+    } else if (w->model && w->model->set[id]) {
+        wr_buf_byte(w->out, '"');
+        wr_json_escape(w->out, *w->model->set[id]);
+        wr_buf_byte(w->out, '"');
+    } else {
+        wr_buf_append(w->out, wr_json_raw(w->doc, id));
+    }
+    wr_buf_byte(w->out, '\n');
+}
+
+static void write_document(struct wr_buf *out, const struct wr_json *doc, struct model *model)
+{
+    struct writer w = {.out = out, .model = model, .doc = doc};
+    wr_json_id id = 0;
+
+    while (id < doc->nodes_count) {
+        write_close(&w, id);
+        if (w.depth)
+            write_inserts(&w, w.open[w.depth - 1], id);
+        if (is_marker(doc, id)) {
+            id = doc->nodes[wr_json_value(id)].after;
+        } else if (model && model->removed[id]) {
+            id = doc->nodes[id].after;
+        } else {
+            write_node(&w, id);
+            id++;
+        }
+    }
+    write_close(&w, id);
+}
+
+static void check_values(struct model *m, const struct wr_json *after)
+{
+    struct wr_buf expected, found;
+    wr_buf_init(&expected, BYTES_MAX);
+    wr_buf_init(&found, BYTES_MAX);
+    write_document(&expected, &m->doc, m);
+    write_document(&found, after, NULL);
+    CHECK(!wr_buf_status(&expected) && !wr_buf_status(&found));
+    CHECK(wr_span_eq(wr_buf_view(&expected), wr_buf_view(&found)));
+    wr_buf_release(&expected);
+    wr_buf_release(&found);
+}
+
+/* Where only strings changed, every byte beside them is what it was. */
+static void check_bytes(struct model *m, weir_span result)
+{
+    struct wr_buf expected;
+    size_t copied = 0;
+
+    wr_buf_init(&expected, BYTES_MAX);
+    for (wr_json_id id = 0; id < m->doc.nodes_count; id++) {
+        if (!m->set[id])
+            continue;
+        wr_buf_append(&expected, wr_span_cut(m->doc.text, copied, m->doc.nodes[id].start + 1));
+        wr_json_escape(&expected, *m->set[id]);
+        copied = m->doc.nodes[id].end - 1;
+    }
+    wr_buf_append(&expected, wr_span_cut(m->doc.text, copied, m->doc.text.len));
+    CHECK(wr_span_eq(wr_buf_view(&expected), result));
+    wr_buf_release(&expected);
+}
+
+/* ---- markers and pairs, read by other means ---- */
+
+static uint32_t count_markers(const struct wr_json *doc)
+{
+    uint32_t count = 0;
+    for (wr_json_id id = 0; id < doc->nodes_count; id++)
+        count += is_marker(doc, id);
+    return count;
+}
+
+/* No object has a marker and a second key of that name. */
+static void check_markers(const struct model *m, const struct wr_json *after)
+{
+    uint32_t before_count = count_markers(&m->doc), after_count = count_markers(after);
+    if (!m->plan.inserts_count)
+        CHECK(after_count <= before_count);
+    CHECK(after_count <= before_count || after_count <= WR_CACHE_MARKERS_MAX);
+}
+
+struct pairs {
+    struct {
+        weir_span id;
+        bool is_result, is_paired;
+    } items[IDS_MAX];
+    size_t count;
+};
+
+static void add_id(struct pairs *p, const struct wr_json *doc, wr_json_id id, bool is_result)
+{
+    if (!wr_json_is(doc, id, WR_JSON_STRING) || !wr_json_inner(doc, id).len || p->count == IDS_MAX)
+        return;
+    p->items[p->count].id = wr_json_inner(doc, id);
+    p->items[p->count].is_result = is_result;
+    p->items[p->count++].is_paired = false;
+}
+
+static bool pair_with(struct pairs *p, size_t result, size_t call)
+{
+    if (p->items[call].is_result || !wr_span_eq(p->items[call].id, p->items[result].id))
+        return false;
+    p->items[call].is_paired = p->items[result].is_paired = true;
+    return true;
+}
+
+/* A result answers the nearest call before it; where order does not matter, one that is left answers a
+ * call that is left. */
+static void find_pairs(struct pairs *p, bool is_anywhere)
+{
+    for (size_t r = 0; r < p->count; r++)
+        for (size_t c = r; p->items[r].is_result && c-- > 0;)
+            if (pair_with(p, r, c))
+                break;
+    for (size_t r = 0; r < p->count && is_anywhere; r++)
+        for (size_t c = r; p->items[r].is_result && !p->items[r].is_paired && c < p->count; c++)
+            if (!p->items[c].is_paired && pair_with(p, r, c))
+                break;
+}
+
+static bool has_unique_keys(const struct wr_json *doc, wr_json_id object)
+{
+    static const char *const names[] = {"role", "content", "type", "id", "call_id", "tool_calls", "tool_call_id",
+                                        "tool_use_id", "output", "text"};
+    wr_json_id values[COUNT_OF(names)];
+    return wr_json_pick(doc, object, names, COUNT_OF(names), values);
+}
+
+static void read_chat_pairs(struct pairs *p, const struct wr_json *doc, wr_json_id message)
+{
+    wr_json_id role = wr_json_find(doc, message, "role"), calls = wr_json_find(doc, message, "tool_calls");
+    if (wr_json_text_is(doc, role, "tool"))
+        add_id(p, doc, wr_json_find(doc, message, "tool_call_id"), true);
+    if (!wr_json_text_is(doc, role, "assistant") || !wr_json_is(doc, calls, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id call = wr_json_first(doc, calls); call != WR_JSON_NONE; call = wr_json_next(doc, calls, call))
+        add_id(p, doc, wr_json_find(doc, call, "id"), false);
+}
+
+static void read_messages_pairs(struct pairs *p, const struct wr_json *doc, wr_json_id message)
+{
+    wr_json_id blocks = wr_json_find(doc, message, "content");
+    if (!wr_json_is(doc, blocks, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id b = wr_json_first(doc, blocks); b != WR_JSON_NONE; b = wr_json_next(doc, blocks, b)) {
+        wr_json_id type = wr_json_find(doc, b, "type");
+        if (!has_unique_keys(doc, b))
+            continue;
+        if (wr_json_text_is(doc, type, "tool_use"))
+            add_id(p, doc, wr_json_find(doc, b, "id"), false);
+        else if (wr_json_text_is(doc, type, "tool_result"))
+            add_id(p, doc, wr_json_find(doc, b, "tool_use_id"), true);
+    }
+}
+
+static void read_response_pairs(struct pairs *p, const struct wr_json *doc, wr_json_id item)
+{
+    static const char *const types[][2] = {{"function_call", "function_call_output"},
+                                           {"custom_tool_call", "custom_tool_call_output"},
+                                           {"shell_call", "shell_call_output"},
+                                           {"apply_patch_call", "apply_patch_call_output"},
+                                           {"computer_call", "computer_call_output"}};
+    wr_json_id type = wr_json_find(doc, item, "type"), id = wr_json_find(doc, item, "call_id");
+
+    for (size_t i = 0; i < COUNT_OF(types); i++)
+        if (wr_json_text_is(doc, type, types[i][0]) || wr_json_text_is(doc, type, types[i][1]))
+            add_id(p, doc, id, wr_json_text_is(doc, type, types[i][1]));
+}
+
+static void read_pairs(struct pairs *p, const struct wr_json *doc, weir_dialect dialect)
+{
+    wr_json_id list = wr_json_find(doc, 0, dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages");
+    p->count = 0;
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id m = wr_json_first(doc, list); m != WR_JSON_NONE; m = wr_json_next(doc, list, m)) {
+        if (!has_unique_keys(doc, m))
+            continue;
+        if (dialect == WEIR_DIALECT_CHAT)
+            read_chat_pairs(p, doc, m);
+        else if (dialect == WEIR_DIALECT_MESSAGES)
+            read_messages_pairs(p, doc, m);
+        else
+            read_response_pairs(p, doc, m);
+    }
+    find_pairs(p, dialect == WEIR_DIALECT_RESPONSES);
+}
+
+static size_t count_alone(const struct pairs *p, weir_span id, bool is_result)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++)
+        count += !p->items[i].is_paired && p->items[i].is_result == is_result && wr_span_eq(p->items[i].id, id);
+    return count;
+}
+
+static size_t count_calls(const struct pairs *p, weir_span id)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < p->count; i++)
+        count += !p->items[i].is_result && wr_span_eq(p->items[i].id, id);
+    return count;
+}
+
+/* Nothing stands alone that did not stand alone before. Where a result may stand before its call, two calls
+ * of one id leave open which is meant. */
+static void check_pairs(const struct model *m, const struct wr_json *after)
+{
+    static struct pairs old, new;
+    read_pairs(&old, &m->doc, m->transcript.dialect);
+    read_pairs(&new, after, m->transcript.dialect);
+    for (size_t i = 0; i < new.count; i++) {
+        weir_span id = new.items[i].id;
+        bool is_result = new.items[i].is_result;
+        if (m->transcript.dialect == WEIR_DIALECT_RESPONSES && count_calls(&old, id) > 1)
+            continue;
+        CHECK(new.items[i].is_paired || count_alone(&new, id, is_result) <= count_alone(&old, id, is_result));
+    }
+}
+
+/* ---- one plan, carried out ---- */
+
+static void check_result(struct model *m, const struct wr_projection *found)
+{
+    struct wr_json after;
+    CHECK(!wr_json_parse(&after, &m->arena, found->body, NULL, NULL));
+    model_changes(m);
+    check_values(m, &after);
+    if (m->has_only_text)
+        check_bytes(m, found->body);
+    check_markers(m, &after);
+    check_pairs(m, &after);
+}
+
+static void check_report(const struct model *m, const struct wr_projection *found)
+{
+    uint32_t rolled_back = 0;
+    for (uint32_t i = 0; i < m->plan.changes_count; i++) {
+        rolled_back += m->plan.changes[i].is_rolled_back;
+        CHECK(m->plan.changes[i].is_rolled_back == (m->plan.changes[i].reason != NULL));
+        CHECK(!found->is_fallback || m->plan.changes[i].is_rolled_back);
+    }
+    CHECK(rolled_back == found->rolled_back_count);
+    CHECK(found->first.found == (rolled_back || found->is_fallback));
+    CHECK(!found->is_fallback || found->body.ptr == m->doc.text.ptr);
+    CHECK(!wr_plan_is_empty(&m->plan) || found->body.ptr == m->doc.text.ptr);
+    CHECK(found->body.ptr != m->doc.text.ptr || found->body.len == m->doc.text.len);
+}
+
+static void check_plan(struct model *m)
+{
+    struct wr_projection found, again;
+    struct wr_buf out, second;
+
+    wr_buf_init(&out, BYTES_MAX);
+    wr_buf_init(&second, BYTES_MAX);
+    CHECK(!wr_project_apply(&m->plan, &m->arena, &out, &found, NULL));
+    check_report(m, &found);
+    CHECK(!wr_project_apply(&m->plan, &m->arena, &second, &again, NULL));
+    check_report(m, &again);
+    CHECK(wr_span_eq(found.body, again.body) && found.rolled_back_count == again.rolled_back_count);
+    if (found.body.ptr != m->doc.text.ptr)
+        check_result(m, &found);
+    wr_buf_release(&out);
+    wr_buf_release(&second);
+}
+
+static bool open_model(struct model *m, size_t shape, weir_span body)
+{
+    /* A level is left for a marker that moves, and some for what is inserted. */
+    const struct wr_json_options options = {.depth_max = WR_JSON_DEPTH_MAX - 8};
+    struct wr_wire_options wire = {.dialect = shapes[shape].dialect};
+
+    if (wr_json_parse(&m->doc, &m->arena, body, &options, NULL) ||
+        wr_wire_read(&m->transcript, &m->arena, &m->doc, &wire, NULL))
+        return false;
+    if (m->transcript.segments_count > SEGMENTS_MAX)
+        return false;
+    CHECK(!wr_plan_init(&m->plan, &m->arena, &m->transcript));
+    m->removed = WR_ARENA_ARRAY(&m->arena, bool, m->doc.nodes_count);
+    m->set = WR_ARENA_ARRAY(&m->arena, const weir_span *, m->doc.nodes_count);
+    m->dropped = WR_ARENA_ARRAY(&m->arena, bool, m->transcript.segments_count);
+    CHECK(m->removed && m->set && m->dropped);
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+{
+    struct model m = {0};
+    struct wr_buf made;
+    size_t changes = len > 1 ? bytes[1] % (CHANGES_MAX + 1u) : 0, head = 2 + changes * CHANGE_BYTES;
+
+    if (len < head)
+        return 0;
+    size_t shape = bytes[0] % COUNT_OF(shapes);
+    wr_arena_init(&m.arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&made, BYTES_MAX);
+    if (bytes[0] & 0x80)
+        wr_buf_append(&made, (weir_span){(const char *)bytes + head, len - head});
+    else
+        make_request(&made, shape, bytes + head, len - head);
+    if (!wr_buf_status(&made) && open_model(&m, shape, wr_buf_view(&made))) {
+        check_plan(&m);
+        for (size_t i = 0; i < changes; i++)
+            add_change(&m, shape, bytes + 2 + i * CHANGE_BYTES);
+        check_plan(&m);
+    }
+    wr_buf_release(&made);
+    wr_arena_release(&m.arena);
+    return 0;
+}

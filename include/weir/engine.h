@@ -1,0 +1,54 @@
+/* engine.h -- a policy applied to a request: what to send instead, and what was done.
+ *
+ * An engine knows models and counts tokens; it is made once and used by one thread at a time. It
+ * has no clock and no state of sessions: the same request, policy and options give the same bytes.
+ *
+ *     struct weir_engine *engine;
+ *     weir_engine_new(&engine, &err);
+ *     struct weir_project_options options = {.policy = "tiered", .store = store, .tenant = ...,
+ * .session = ...}; weir_engine_project(engine, request, &options, &projected, &err);
+ *     send(projected.body);                  lives as long as the request
+ *
+ * Before weir_engine_project() returns, the original of everything that was taken out is in the
+ * store. Where it cannot be put there, the body that came in is what comes back.
+ */
+#ifndef WEIR_ENGINE_H
+#define WEIR_ENGINE_H
+
+#include "weir/request.h"
+#include "weir/store.h"
+
+struct weir_engine;
+
+struct weir_project_options {
+    const char *policy;       /* a preset's name; NULL: "exact" */
+    const char *model;        /* NULL: the one the request names */
+    uint32_t window_tokens;   /* 0: what is known of the model */
+    struct weir_store *store; /* NULL: nothing that needs a way back is taken out */
+    weir_span tenant;         /* empty: "local" */
+    weir_span session;        /* whom the originals belong to; empty: named after the first turn */
+    int64_t now_ms;           /* for the store: when the session was used */
+};
+
+struct weir_projected {
+    weir_span body;   /* what to send */
+    weir_span report; /* JSON: what was done and why (docs/policies.md) */
+    bool is_changed;  /* false: the body is the one that came in */
+    bool is_step;     /* it does not extend what was sent for the request before */
+    uint64_t tokens_before, tokens_after;
+    const char *held_back; /* why a change was not made, a constant sentence; NULL: none was */
+};
+
+WEIR_API WEIR_MUST_USE weir_status weir_engine_new(struct weir_engine **engine,
+                                                   struct weir_err *err);
+WEIR_API void weir_engine_free(struct weir_engine *engine); /* NULL is fine */
+
+/* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT leave the request as it was, to
+ * be sent as it came. A request is projected once. */
+WEIR_API WEIR_MUST_USE weir_status weir_engine_project(struct weir_engine *engine,
+                                                       struct weir_request *request,
+                                                       const struct weir_project_options *options,
+                                                       struct weir_projected *projected,
+                                                       struct weir_err *err);
+
+#endif

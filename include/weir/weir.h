@@ -1,0 +1,17 @@
+/* weir.h -- all of libweir's public interface. */
+#ifndef WEIR_WEIR_H
+#define WEIR_WEIR_H
+
+#include "weir/engine.h"
+#include "weir/handle.h"
+#include "weir/recall.h"
+#include "weir/request.h"
+#include "weir/segment.h"
+#include "weir/span.h"
+#include "weir/status.h"
+#include "weir/store.h"
+
+/* "major.minor.patch" of the library in use. */
+WEIR_API const char *weir_version(void);
+
+#endif

@@ -1,0 +1,280 @@
+#include "engine/apply.h"
+
+#include <stdlib.h>
+
+#include "engine/lawful.h"
+
+enum { CAP_FIRST_COUNT = 32 };
+
+struct applier {
+    const struct wr_plan *plan;
+    const struct wr_transcript *transcript;
+    const struct wr_json *doc;
+    struct wr_arena *arena;
+    struct wr_touches *touches;
+    weir_status status; /* sticky */
+};
+
+static void touch(struct applier *a, struct wr_touch item)
+{
+    struct wr_touches *t = a->touches;
+    if (a->status)
+        return;
+    if (t->count == t->cap) {
+        uint32_t cap = t->cap ? t->cap * 2 : CAP_FIRST_COUNT;
+        struct wr_touch *grown =
+            wr_arena_grow(a->arena, t->items, t->cap * sizeof(*grown), cap * sizeof(*grown));
+        if (!grown) {
+            a->status = wr_arena_status(a->arena);
+            return;
+        }
+        t->items = grown;
+        t->cap = cap;
+    }
+    t->items[t->count++] = item;
+}
+
+static bool is_dropped(const struct wr_plan *plan, uint32_t segment)
+{
+    const struct wr_change *change = wr_plan_find(plan, segment);
+    return change && change->form == WR_FORM_DROPPED;
+}
+
+/* The blocks of a result, walked beside its parts: both come in the order of the text. */
+struct block_walk {
+    wr_json_id payload, block;
+};
+
+static struct block_walk first_block(const struct wr_json *doc, wr_json_id payload)
+{
+    bool has_blocks = wr_json_kind(doc, payload) == WR_JSON_ARRAY;
+    return (struct block_walk){payload, has_blocks ? wr_json_first(doc, payload) : WR_JSON_NONE};
+}
+
+/* The block whose text is the string `part`; NONE where the string is no block's text. */
+static wr_json_id block_of_part(const struct wr_json *doc, struct block_walk *walk, wr_json_id part)
+{
+    while (walk->block != WR_JSON_NONE && part >= doc->nodes[walk->block].after)
+        walk->block = wr_json_next(doc, walk->payload, walk->block);
+    return wr_json_find(doc, walk->block, "text") == part ? walk->block : WR_JSON_NONE;
+}
+
+/* A marker that is null is none, and yet a second key beside it would be one too many. */
+static bool has_marker_key(const struct wr_json *doc, wr_json_id block)
+{
+    return wr_json_find(doc, block, "cache_control") != WR_JSON_NONE ||
+           wr_json_find(doc, block, "prompt_cache_breakpoint") != WR_JSON_NONE;
+}
+
+/* The new text goes into the first part. Further text blocks leave: an empty one would be refused by
+ * the provider; the first, which stays, takes over their cache marker. Streams of a shell result
+ * cannot leave, and may be empty. */
+static void touch_text(struct applier *a, const struct wr_segment *s, weir_span text)
+{
+    struct block_walk walk = first_block(a->doc, s->payload);
+    wr_json_id first = block_of_part(a->doc, &walk, s->parts[0]);
+    bool takes_marker = first != WR_JSON_NONE && !has_marker_key(a->doc, first);
+
+    touch(a, (struct wr_touch){WR_TOUCH_TEXT, WR_JSON_NONE, s->parts[0], text});
+    for (uint32_t i = 1; i < s->parts_count; i++) {
+        wr_json_id block = block_of_part(a->doc, &walk, s->parts[i]);
+        if (block == WR_JSON_NONE) {
+            touch(a, (struct wr_touch){WR_TOUCH_TEXT, WR_JSON_NONE, s->parts[i], {"", 0}});
+            continue;
+        }
+        wr_json_id marker = wr_find_marker(a->doc, block);
+        if (takes_marker && marker != WR_JSON_NONE) {
+            touch(a, (struct wr_touch){WR_TOUCH_INSERT, first, WR_JSON_NONE, wr_json_member(a->doc, marker)});
+            takes_marker = false;
+        }
+        touch(a, (struct wr_touch){WR_TOUCH_REMOVE, s->payload, block, {NULL, 0}});
+    }
+}
+
+/* Segments of one message stand side by side. The message leaves whole when all of them do. */
+static void touch_message(struct applier *a, uint32_t first, uint32_t end)
+{
+    const struct wr_segment *segments = a->transcript->segments;
+    bool all = true, any = false;
+
+    for (uint32_t i = first; i < end; i++) {
+        bool dropped = is_dropped(a->plan, i);
+        all &= dropped;
+        any |= dropped;
+    }
+    if (!any)
+        return;
+    if (all || segments[first].element == segments[first].message) {
+        touch(a, (struct wr_touch){WR_TOUCH_REMOVE, a->transcript->list, segments[first].message, {NULL, 0}});
+        return;
+    }
+    for (uint32_t i = first; i < end; i++)
+        if (is_dropped(a->plan, i))
+            touch(a, (struct wr_touch){WR_TOUCH_REMOVE, segments[i].array, segments[i].element, {NULL, 0}});
+}
+
+static void touch_drops(struct applier *a)
+{
+    const struct wr_transcript *t = a->transcript;
+    for (uint32_t i = 0, end; i < t->segments_count; i = end) {
+        end = i + 1;
+        if (t->segments[i].message == WR_JSON_NONE)
+            continue;
+        while (end < t->segments_count && t->segments[end].message == t->segments[i].message)
+            end++;
+        touch_message(a, i, end);
+    }
+}
+
+/* Instructions, tools, and what the provider signed or we do not know are not written to. */
+static bool can_hold_marker(const struct wr_transcript *t, const struct wr_segment *s)
+{
+    if (s->block == WR_JSON_NONE || s->message == WR_JSON_NONE)
+        return false;
+    if (t->dialect == WEIR_DIALECT_CHAT && s->block == s->message)
+        return false;
+    switch (s->kind) {
+    case WEIR_KIND_REASONING:
+    case WEIR_KIND_SYSTEM:
+    case WEIR_KIND_TOOLS:
+    case WEIR_KIND_COMPACTION:
+    case WEIR_KIND_OTHER:
+        return false;
+    case WEIR_KIND_TEXT:
+    case WEIR_KIND_TOOL_CALL:
+    case WEIR_KIND_TOOL_RESULT:
+    case WEIR_KIND_IMAGE:
+    case WEIR_KIND_FILE:
+        break;
+    }
+    if (s->marker != WR_JSON_NONE)
+        return true;
+    return !wr_lawful_is_empty(t, s) && !has_marker_key(t->doc, s->block);
+}
+
+static bool message_leaves(const struct applier *a, uint32_t segment)
+{
+    const struct wr_segment *s = a->transcript->segments;
+    uint32_t first = segment, end = segment + 1;
+    while (first && s[first - 1].message == s[segment].message)
+        first--;
+    for (; end < a->transcript->segments_count && s[end].message == s[segment].message; end++)
+        ;
+    while (first < end && is_dropped(a->plan, first))
+        first++;
+    return first == end;
+}
+
+/* A marker that stands on the message leaves with the message only. */
+static wr_json_id leaving_marker(const struct applier *a, uint32_t segment)
+{
+    const struct wr_segment *s = &a->transcript->segments[segment];
+    if (s->marker == WR_JSON_NONE ||
+        (s->marker > s->element && s->marker < a->doc->nodes[s->element].after))
+        return s->marker;
+    return message_leaves(a, segment) ? s->marker : WR_JSON_NONE;
+}
+
+/* A removed marker goes to the nearest earlier block that stays and can hold it; one that is marked
+ * already, or was given one just now, needs no second. */
+static void touch_markers(struct applier *a)
+{
+    const struct wr_transcript *t = a->transcript;
+    const struct wr_segment *holder = NULL;
+    bool is_marked = false;
+
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (!is_dropped(a->plan, i)) {
+            if (can_hold_marker(t, s)) {
+                holder = s;
+                is_marked = s->marker != WR_JSON_NONE;
+            }
+            continue;
+        }
+        wr_json_id marker = leaving_marker(a, i);
+        if (marker == WR_JSON_NONE || !holder || is_marked)
+            continue;
+        touch(a, (struct wr_touch){WR_TOUCH_INSERT, holder->block, WR_JSON_NONE,
+                                   wr_json_member(a->doc, marker)});
+        is_marked = true;
+    }
+}
+
+/* Where a touch takes effect in a walk over the nodes: an insertion at a container's end comes when
+ * everything inside the container has passed. */
+static uint32_t place_of(const struct wr_json *doc, const struct wr_touch *t)
+{
+    return t->node != WR_JSON_NONE ? t->node : doc->nodes[t->container].after;
+}
+
+struct keyed_touch {
+    struct wr_touch touch;
+    uint32_t place, order;
+};
+
+static int compare_touches(const void *x, const void *y)
+{
+    const struct keyed_touch *a = x, *b = y;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    /* At one place: inner containers end first, insertions come before what they stand before. */
+    bool a_ends = a->touch.node == WR_JSON_NONE, b_ends = b->touch.node == WR_JSON_NONE;
+    if (a_ends != b_ends)
+        return a_ends ? -1 : 1;
+    if (a_ends && a->touch.container != b->touch.container)
+        return a->touch.container > b->touch.container ? -1 : 1;
+    bool a_inserts = a->touch.kind == WR_TOUCH_INSERT, b_inserts = b->touch.kind == WR_TOUCH_INSERT;
+    if (a_inserts != b_inserts)
+        return a_inserts ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+static weir_status sort_touches(struct applier *a)
+{
+    struct wr_touches *t = a->touches;
+    struct keyed_touch *keyed = WR_ARENA_ARRAY(a->arena, struct keyed_touch, t->count);
+    if (!keyed)
+        return wr_arena_status(a->arena);
+    for (uint32_t i = 0; i < t->count; i++)
+        keyed[i] = (struct keyed_touch){t->items[i], place_of(a->doc, &t->items[i]), i};
+    qsort(keyed, t->count, sizeof(*keyed), compare_touches);
+    for (uint32_t i = 0; i < t->count; i++)
+        t->items[i] = keyed[i].touch;
+    return WEIR_OK;
+}
+
+weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena, struct wr_touches *touches)
+{
+    const struct wr_transcript *t = plan->transcript;
+    struct applier a = {plan, t, t->doc, arena, touches, WEIR_OK};
+
+    *touches = (struct wr_touches){0};
+    for (uint32_t i = 0; i < plan->changes_count; i++) {
+        const struct wr_change *change = &plan->changes[i];
+        if (!change->is_rolled_back && change->form != WR_FORM_DROPPED)
+            touch_text(&a, &t->segments[change->segment], change->text);
+    }
+    touch_drops(&a);
+    touch_markers(&a);
+    for (uint32_t i = 0; i < plan->inserts_count; i++)
+        touch(&a, (struct wr_touch){WR_TOUCH_INSERT, t->list, plan->inserts[i].before, plan->inserts[i].json});
+    return a.status || !touches->count ? a.status : sort_touches(&a);
+}
+
+weir_status wr_apply_write(const struct wr_json *doc, struct wr_arena *arena, const struct wr_touches *touches,
+                           struct wr_buf *out, struct weir_err *err)
+{
+    struct wr_splice splice;
+    wr_splice_init(&splice, doc, arena);
+    for (uint32_t i = 0; i < touches->count; i++) {
+        const struct wr_touch *t = &touches->items[i];
+        if (t->kind == WR_TOUCH_TEXT)
+            wr_splice_set_text(&splice, t->node, t->text);
+        else if (t->kind == WR_TOUCH_REMOVE)
+            wr_splice_remove(&splice, t->container, t->node);
+        else
+            wr_splice_insert(&splice, t->container, t->node, t->text);
+    }
+    return wr_splice_apply(&splice, out, err);
+}

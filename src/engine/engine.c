@@ -1,0 +1,216 @@
+#include "weir/engine.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/request.h"
+#include "engine/run.h"
+#include "models/window.h"
+#include "policy/meter.h"
+
+struct weir_engine {
+    struct wr_models *models;
+    struct wr_meter *meter;
+};
+
+weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
+{
+    *engine = NULL;
+    struct weir_engine *e = calloc(1, sizeof(*e));
+    if (!e)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    weir_status status = wr_models_new(&e->models, NULL, err);
+    if (!status)
+        status = wr_meter_new(&e->meter);
+    if (status) {
+        weir_engine_free(e);
+        return status;
+    }
+    *engine = e;
+    return WEIR_OK;
+}
+
+void weir_engine_free(struct weir_engine *engine)
+{
+    if (!engine)
+        return;
+    wr_meter_free(engine->meter);
+    wr_models_free(engine->models);
+    free(engine);
+}
+
+/* What each preset's document assumes of a window that nobody knows. */
+static uint32_t fallback_tokens(const struct wr_policy *policy)
+{
+    if (wr_span_is(wr_span_of(policy->name), "layers"))
+        return WR_FALLBACK_LAYERS_TOKENS;
+    return WR_FALLBACK_GUARDED_MID_TOKENS;
+}
+
+/* What is to be held free for the answer: what the request asks for, else a share of the window. */
+static uint64_t reserve_tokens(const struct wr_transcript *t, uint64_t window_tokens)
+{
+    static const char *const names[] = {"max_tokens", "max_completion_tokens", "max_output_tokens"};
+    wr_json_id values[3];
+    int64_t tokens;
+    (void)wr_json_pick(t->doc, 0, names, 3, values);
+    for (int i = 0; i < 3; i++)
+        if (wr_json_i64(t->doc, values[i], &tokens) && tokens > 0 &&
+            (uint64_t)tokens < window_tokens / 2)
+            return (uint64_t)tokens;
+    return window_tokens / 20;
+}
+
+static weir_status measure(struct weir_engine *e, struct weir_request *r,
+                           const struct weir_project_options *o, struct wr_fold_input *input,
+                           struct weir_err *err)
+{
+    weir_span name = o->model ? wr_span_of(o->model) : r->transcript.model;
+    struct wr_model_match match = wr_models_lookup(e->models, name);
+    struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
+                                          .match = name.len ? &match : NULL,
+                                          .fallback_tokens = fallback_tokens(input->policy)};
+    struct wr_measure measured;
+
+    weir_status status = wr_meter_use_model(e->meter, match.model, err);
+    if (!status)
+        status = wr_meter_measure(e->meter, &r->transcript, &r->arena, &measured);
+    if (status)
+        return status;
+    input->transcript = &r->transcript;
+    input->tokens = measured.segment_tokens;
+    input->overhead_tokens = measured.overhead_tokens;
+    input->window_tokens = wr_window_select(&evidence).tokens;
+    input->reserve_tokens = reserve_tokens(&r->transcript, input->window_tokens);
+    input->binds_thinking = match.model->preserved_thinking;
+    input->count = wr_meter_count;
+    input->user = e->meter;
+    return WEIR_OK;
+}
+
+/* A name for a session that was given none: the hash of what it began with. */
+static weir_status name_session(struct weir_request *r, weir_span *session)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+    char *name = wr_arena_alloc(&r->arena, 2 + 32);
+    const struct wr_transcript *t = &r->transcript;
+    uint32_t first = 0;
+
+    if (!name)
+        return wr_arena_status(&r->arena);
+    while (first + 1 < t->segments_count && t->segments[first].role != WEIR_ROLE_USER)
+        first++;
+    weir_span text =
+        t->segments_count ? wr_segment_text(t, &t->segments[first], &r->arena) : (weir_span){"", 0};
+    if (!text.ptr)
+        return wr_arena_status(&r->arena);
+    weir_status status = wr_sha256(text, digest);
+    for (int i = 0; i < 16; i++)
+        (void)snprintf(name + 2 * i, 3, "%02x", digest[i]);
+    *session = (weir_span){name, 32};
+    return status;
+}
+
+/* Law L2: everything taken out is in the store, or nothing is taken out. */
+static weir_status keep_originals(struct weir_request *r, const struct weir_project_options *o,
+                                  const struct wr_run *run, struct weir_projected *p)
+{
+    struct weir_batch batch = {.tenant = o->tenant.len ? o->tenant : WR_LIT("local"),
+                               .session = o->session,
+                               .used_ms = o->now_ms,
+                               .durability =
+                                   r->transcript.is_delta ? WEIR_DURABLE_FULL : WEIR_DURABLE_NORMAL,
+                               .artifacts_count = run->artifacts_count};
+    batch.artifacts = WR_ARENA_ARRAY(&r->arena, struct weir_artifact, run->artifacts_count);
+    if (!batch.artifacts)
+        return wr_arena_status(&r->arena);
+    for (uint32_t i = 0; i < run->artifacts_count; i++)
+        batch.artifacts[i].text = run->artifacts[i].text;
+    weir_status status = batch.session.len ? WEIR_OK : name_session(r, &batch.session);
+    if (status)
+        return status;
+    if (weir_store_commit(o->store, &batch, NULL)) {
+        p->body = r->doc.text;
+        p->held_back = weir_trouble_text(o->store->trouble);
+    }
+    return WEIR_OK;
+}
+
+static weir_status report(struct weir_request *r, const struct wr_run *run,
+                          struct weir_projected *p)
+{
+    struct wr_buf json;
+    wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
+    wr_run_report(run, p->held_back, &json);
+    weir_status status = json.status;
+    if (!status) {
+        p->report = wr_arena_copy(&r->arena, wr_buf_view(&json));
+        status = p->report.ptr ? WEIR_OK : wr_arena_status(&r->arena);
+    }
+    wr_buf_release(&json);
+    return status;
+}
+
+/* Room for the body that is written; it belongs to the request. */
+static struct wr_buf *new_body(struct weir_request *r)
+{
+    struct wr_written *written = WR_ARENA_ARRAY(&r->arena, struct wr_written, 1);
+    if (!written)
+        return NULL;
+    wr_buf_init(&written->body, WR_OUTPUT_BYTES_MAX);
+    written->older = r->written;
+    r->written = written;
+    return &written->body;
+}
+
+static weir_status run_policy(struct weir_engine *e, struct weir_request *r,
+                              const struct weir_project_options *o, const struct wr_policy *policy,
+                              struct weir_projected *p, struct weir_err *err)
+{
+    struct wr_fold_input *input = WR_ARENA_ARRAY(&r->arena, struct wr_fold_input, 1);
+    struct wr_ways ways = {.recall = {"", 0}};
+    struct wr_buf *body = new_body(r);
+    struct wr_run run;
+
+    if (!input || !body)
+        return wr_arena_status(&r->arena);
+    input->policy = policy;
+    weir_status status = measure(e, r, o, input, err);
+    if (!status && o->store)
+        status = wr_ways_read(&ways, &r->arena, &r->transcript);
+    input->ways = &ways;
+    if (!status)
+        status = wr_run_policy(&run, &r->arena, input, body, err);
+    if (status)
+        return status;
+    p->body = run.projection.body;
+    p->tokens_before = run.tokens_before;
+    p->tokens_after = run.tokens_after;
+    p->is_step = wr_fold_step_now(&run.fold) != NULL;
+    p->held_back = run.projection.first.found ? run.projection.first.what : NULL;
+    if (run.artifacts_count)
+        status = keep_originals(r, o, &run, p);
+    p->is_changed = p->body.ptr != r->doc.text.ptr;
+    return status ? status : report(r, &run, p);
+}
+
+weir_status weir_engine_project(struct weir_engine *engine, struct weir_request *request,
+                                const struct weir_project_options *options,
+                                struct weir_projected *projected, struct weir_err *err)
+{
+    const char *name = options->policy ? options->policy : "exact";
+    const struct wr_policy *policy = wr_policy_find(wr_span_of(name));
+
+    *projected = (struct weir_projected){.body = request->doc.text};
+    if (!policy)
+        return wr_fail(err, WEIR_NOTFOUND, 0,
+                       "no policy is called '%.60s'; `weir policies` lists them", name);
+    weir_status status = run_policy(engine, request, options, policy, projected, err);
+    if (!status)
+        return WEIR_OK;
+    *projected = (struct weir_projected){.body = request->doc.text};
+    return wr_fail(err, status, 0, "%s", weir_status_text(status));
+}

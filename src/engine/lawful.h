@@ -1,0 +1,58 @@
+/* lawful.h -- what a provider refuses, as a list of breaches found in a request (law L4).
+ *
+ * Weir does not judge the requests it is given: it promises not to make them worse. So a breach
+ * counts against an edit only where the original did not have it.
+ */
+#ifndef WR_ENGINE_LAWFUL_H
+#define WR_ENGINE_LAWFUL_H
+
+#include "transcript/transcript.h"
+
+#define WR_RULE_MAP(X)                                                                \
+    X(CALL_UNANSWERED, "a call has no result")                                        \
+    X(RESULT_ORPHAN, "a result has no call")                                          \
+    X(RESULT_REPEATED, "a call has two results")                                      \
+    X(RESULT_NOT_NEXT, "a result does not stand right behind its call")               \
+    X(RESULT_AFTER_TEXT, "a result stands behind other content of its message")       \
+    X(ANSWER_ORPHAN, "what answers a server's tool or request has nothing to answer") \
+    X(LIST_EMPTY, "no message is left")                                               \
+    X(FIRST_NOT_USER, "the first message is not the user's")                          \
+    X(LAST_FROM_MODEL, "the last message is the model's")                             \
+    X(CONTENT_EMPTY, "a message has no content")                                      \
+    X(TEXT_EMPTY, "a text is empty")                                                  \
+    X(MARKERS_OVER, "more cache markers than the provider takes")                     \
+    X(MARKER_MISPLACED, "a cache marker stands on empty text or on reasoning")        \
+    X(REASONING_ALONE, "reasoning is not followed by the output it led to")           \
+    X(THINKING_NOT_FIRST, "thinking does not come first in its model output")
+
+enum wr_rule {
+#define X(name, text) WR_RULE_##name,
+    WR_RULE_MAP(X)
+#undef X
+};
+
+struct wr_breach {
+    enum wr_rule rule;
+    weir_span id;     /* what tells it from others of its rule: a call id, or bytes of the request */
+    uint32_t segment; /* where, or NONE */
+};
+
+struct wr_breaches {
+    struct wr_breach *items;
+    uint32_t count, cap;
+    weir_status status; /* sticky: out of memory */
+};
+
+const char *wr_rule_text(enum wr_rule rule);
+
+/* Whether a segment has text that may be edited, and all of it is white space or nothing. */
+bool wr_lawful_is_empty(const struct wr_transcript *transcript, const struct wr_segment *segment);
+
+/* Everything in the request that its provider would refuse, as far as it can be known here. */
+WEIR_MUST_USE weir_status wr_lawful_check(const struct wr_transcript *transcript, struct wr_arena *arena,
+                                          struct wr_breaches *breaches);
+
+/* A breach of `after` that `before` does not have (as often), or NULL. Sorts both. */
+const struct wr_breach *wr_lawful_new_breach(struct wr_breaches *before, struct wr_breaches *after);
+
+#endif

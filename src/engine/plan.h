@@ -1,0 +1,67 @@
+/* plan.h -- what is to be changed in a request: a list of changes, each naming its segment.
+ *
+ * A plan is data. Building one checks nothing but that the segment can be changed that way at all;
+ * engine/project.h applies it and has the result validated.
+ */
+#ifndef WR_ENGINE_PLAN_H
+#define WR_ENGINE_PLAN_H
+
+#include "json/splice.h"
+#include "policy/form.h"
+#include "transcript/transcript.h"
+
+struct wr_change {
+    uint32_t segment;
+    enum wr_form form;
+    weir_span text;     /* what the segment says from now on; empty when it is dropped */
+    uint32_t refers_to; /* the segment whose text this one points at, or NONE: it must stay whole */
+    size_t bytes_max;   /* the room this segment was given; 0: as much as the original had */
+    bool is_rolled_back;
+    const char *reason; /* why it was rolled back: a constant sentence; NULL until then */
+};
+
+struct wr_insert { /* a whole message or item, before `before` of the list (NONE: at the end) */
+    wr_json_id before;
+    weir_span json;
+};
+
+struct wr_plan {
+    const struct wr_transcript *transcript; /* borrowed */
+    struct wr_arena *arena;
+    struct wr_change *changes;
+    struct wr_insert *inserts;
+    uint32_t *by_segment; /* the change of each segment, plus one; 0: none */
+    uint32_t *group_next; /* the next member of a segment's group, or NONE */
+    uint32_t changes_count, changes_cap;
+    uint32_t inserts_count; /* those that stand: all that were made, or none */
+    uint32_t inserts_made_count, inserts_cap;
+};
+
+WEIR_MUST_USE weir_status wr_plan_init(struct wr_plan *plan, struct wr_arena *arena,
+                                       const struct wr_transcript *transcript);
+
+/* Adds a change; its text is borrowed as long as the plan lives. WEIR_INVALID, with the reason in `err`,
+ * where the segment may not be changed so: it does not exist, has no text that may be edited, is changed
+ * already, or cannot be dropped. A change that was rolled back gives way to a new one. A call that fails
+ * leaves the plan as it was. */
+WEIR_MUST_USE weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change,
+                                      struct weir_err *err);
+
+/* Dropping a segment of a group drops the group; dropping it again is no second drop. What the provider
+ * holds others to (compactions, tools, instructions) and what is not known here cannot be dropped. */
+WEIR_MUST_USE weir_status wr_plan_drop(struct wr_plan *plan, uint32_t segment, struct weir_err *err);
+
+/* Signed thinking may leave without the rest of its output: a step drops it from the start. */
+WEIR_MUST_USE weir_status wr_plan_drop_thinking(struct wr_plan *plan, uint32_t segment, struct weir_err *err);
+
+/* Inserts `json`, one whole message or item, before the element `before` of the list. It is borrowed as
+ * long as the plan lives; whether it is one element is judged with the result. */
+WEIR_MUST_USE weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span json,
+                                         struct weir_err *err);
+
+/* The change of a segment that still stands, or NULL. */
+const struct wr_change *wr_plan_find(const struct wr_plan *plan, uint32_t segment);
+
+bool wr_plan_is_empty(const struct wr_plan *plan); /* nothing stands */
+
+#endif

@@ -1,0 +1,27 @@
+/* request.h -- the inside of a public request, for those who build on the engine. */
+#ifndef WR_ENGINE_REQUEST_H
+#define WR_ENGINE_REQUEST_H
+
+#include "engine/plan.h"
+#include "weir/weir.h"
+
+/* A body that was written. It lives as long as its request, whatever is written after it. */
+struct wr_written {
+    struct wr_written *older;
+    struct wr_buf body;
+};
+
+struct weir_request {
+    struct wr_arena arena; /* owns everything below */
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_plan plan;
+    weir_range *ranges; /* of all parts, segment after segment */
+    uint32_t *ranges_start;
+    struct wr_written *written; /* owned list; the items are in the arena */
+};
+
+/* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
+struct wr_buf *wr_request_output(struct weir_request *request);
+
+#endif

@@ -1,0 +1,263 @@
+#include "engine/run.h"
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/write.h"
+#include "policy/budget.h"
+
+/* ---- the fold as a plan ---- */
+
+static weir_status plan_segment(struct wr_run *run, uint32_t i, struct weir_err *err)
+{
+    const struct wr_fold_segment *now = &run->fold.segments[i];
+    struct wr_change change = {
+        .segment = i, .form = now->form, .text = now->text, .refers_to = now->refers_to};
+
+    if (now->form == WR_FORM_EXACT)
+        return WEIR_OK;
+    if (now->form == WR_FORM_DROPPED)
+        return run->fold.transcript->segments[i].is_signed
+                   ? wr_plan_drop_thinking(&run->plan, i, err)
+                   : wr_plan_drop(&run->plan, i, err);
+    return wr_plan_set(&run->plan, &change, err);
+}
+
+static void write_part(struct wr_json_writer *w, const char *type, weir_span text)
+{
+    wr_json_write_object(w);
+    wr_json_write_key(w, "type");
+    wr_json_write_text(w, wr_span_of(type));
+    wr_json_write_key(w, "text");
+    wr_json_write_text(w, text);
+    wr_json_write_object_end(w);
+}
+
+/* Messages has no system message at the place of a notice: there it is a user message of its own.
+ */
+static weir_role role_in(weir_dialect dialect, weir_role role)
+{
+    return dialect == WEIR_DIALECT_MESSAGES && role == WEIR_ROLE_SYSTEM ? WEIR_ROLE_USER : role;
+}
+
+static void write_message(struct wr_buf *out, weir_dialect dialect,
+                          const struct wr_fold_insert *insert)
+{
+    weir_role role = role_in(dialect, insert->role);
+    struct wr_json_writer w;
+
+    wr_json_write_init(&w, out);
+    wr_json_write_object(&w);
+    if (dialect == WEIR_DIALECT_RESPONSES) {
+        wr_json_write_key(&w, "type");
+        wr_json_write_text(&w, WR_LIT("message"));
+    }
+    wr_json_write_key(&w, "role");
+    wr_json_write_text(&w, wr_span_of(weir_role_name(role)));
+    wr_json_write_key(&w, "content");
+    if (dialect == WEIR_DIALECT_CHAT) {
+        wr_json_write_text(&w, insert->text);
+    } else {
+        const char *type = "text";
+        if (dialect == WEIR_DIALECT_RESPONSES)
+            type = role == WEIR_ROLE_ASSISTANT ? "output_text" : "input_text";
+        wr_json_write_array(&w);
+        write_part(&w, type, insert->text);
+        wr_json_write_array_end(&w);
+    }
+    wr_json_write_object_end(&w);
+}
+
+static weir_status plan_insert(struct wr_run *run, const struct wr_fold_insert *insert,
+                               struct wr_arena *arena, struct weir_err *err)
+{
+    const struct wr_transcript *t = run->fold.transcript;
+    struct wr_buf json;
+
+    wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
+    write_message(&json, t->dialect, insert);
+    weir_span text = json.status ? (weir_span){NULL, 0} : wr_arena_copy(arena, wr_buf_view(&json));
+    wr_buf_release(&json);
+    if (!text.ptr)
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory for a message");
+    return wr_plan_insert(&run->plan, t->segments[insert->before].message, text, err);
+}
+
+static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct weir_err *err)
+{
+    weir_status status = wr_plan_init(&run->plan, arena, run->fold.transcript);
+    for (uint32_t i = 0; i < run->fold.transcript->segments_count && !status; i++)
+        status = plan_segment(run, i, err);
+    for (uint32_t i = 0; i < run->fold.inserts_count && !status; i++)
+        if (!run->fold.inserts[i].is_gone)
+            status = plan_insert(run, &run->fold.inserts[i], arena, err);
+    return status;
+}
+
+/* ---- what goes to the store ---- */
+
+static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
+{
+    const struct wr_fold *fold = &run->fold;
+    uint32_t segments = fold->transcript->segments_count;
+
+    run->artifacts =
+        WR_ARENA_ARRAY(arena, struct wr_artifact, (size_t)segments + fold->inserts_count);
+    if (!run->artifacts)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < segments; i++) {
+        const struct wr_change *change = wr_plan_find(&run->plan, i);
+        if (!change || change->form == WR_FORM_DROPPED)
+            continue;
+        weir_span text = wr_segment_text(fold->transcript, &fold->transcript->segments[i], arena);
+        if (!text.ptr)
+            return wr_arena_status(arena);
+        run->artifacts[run->artifacts_count++] =
+            (struct wr_artifact){fold->segments[i].handle, text};
+    }
+    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++)
+        if (!fold->inserts[i].is_gone)
+            run->artifacts[run->artifacts_count++] =
+                (struct wr_artifact){fold->inserts[i].handle, fold->inserts[i].original};
+    return WEIR_OK;
+}
+
+static uint64_t tokens_before(const struct wr_fold_input *input)
+{
+    uint64_t tokens = input->overhead_tokens;
+    for (uint32_t i = 0; i < input->transcript->segments_count; i++)
+        tokens += input->tokens[i];
+    return tokens;
+}
+
+weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
+                          const struct wr_fold_input *input, struct wr_buf *out,
+                          struct weir_err *err)
+{
+    *run = (struct wr_run){.tokens_before = tokens_before(input)};
+    weir_status status = wr_fold_run(&run->fold, arena, input);
+    if (status)
+        return wr_fail(err, status, 0, "%s", weir_status_text(status));
+    status = make_plan(run, arena, err);
+    if (!status)
+        status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
+    if (status)
+        return status;
+    run->tokens_after = run->projection.is_fallback ? run->tokens_before : run->fold.total_tokens;
+    status = list_artifacts(run, arena);
+    return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
+}
+
+/* ---- the report ---- */
+
+static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_i64(w, (int64_t)number);
+}
+
+static void write_word(struct wr_json_writer *w, const char *key, const char *word)
+{
+    wr_json_write_key(w, key);
+    if (word)
+        wr_json_write_text(w, wr_span_of(word));
+    else
+        wr_json_write_null(w);
+}
+
+static void write_edit(struct wr_json_writer *w, const struct wr_run *run,
+                       const struct wr_change *change)
+{
+    const struct wr_segment *s = &run->fold.transcript->segments[change->segment];
+    const struct wr_fold_segment *now = &run->fold.segments[change->segment];
+
+    wr_json_write_newline(w);
+    wr_json_write_object(w);
+    write_number(w, "i", change->segment);
+    write_word(w, "form", wr_form_name(change->form));
+    write_word(w, "class", weir_class_name(s->class_));
+    write_word(w, "kind", weir_kind_name(s->kind));
+    write_word(w, "handle", now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
+    write_number(w, "tokens_before", run->fold.input->tokens[change->segment]);
+    write_number(w, "tokens_after",
+                 change->is_rolled_back ? run->fold.input->tokens[change->segment] : now->tokens);
+    write_word(w, "reason", change->is_rolled_back ? change->reason : now->reason);
+    wr_json_write_key(w, "rolled_back");
+    wr_json_write_bool(w, change->is_rolled_back);
+    wr_json_write_object_end(w);
+}
+
+static void write_step(struct wr_json_writer *w, const struct wr_run *run)
+{
+    const struct wr_fold_step *step = wr_fold_step_now(&run->fold);
+    wr_json_write_key(w, "step");
+    if (!step) {
+        wr_json_write_null(w);
+        return;
+    }
+    wr_json_write_object(w);
+    write_word(w, "reason", wr_step_reason_text(step->reason));
+    write_number(w, "turn", step->turn);
+    wr_json_write_object_end(w);
+}
+
+static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
+{
+    const struct wr_fold_input *in = run->fold.input;
+    struct wr_pressure_input input = {.window_known = in->window_tokens > 0,
+                                      .window_tokens = in->window_tokens,
+                                      .reserve_tokens = in->reserve_tokens,
+                                      .used_tokens = run->tokens_after,
+                                      .used_source = WR_COUNT_ESTIMATE};
+    struct wr_pressure p = wr_pressure(&input);
+    write_number(w, "model_context_window_tokens", in->window_tokens);
+    write_number(w, "pressure_basis_points", p.basis_points);
+    write_word(w, "pressure_band", wr_band_text(p.band));
+    write_number(w, "effective_usable_context_tokens", p.usable_tokens);
+    write_number(w, "available_tokens", p.available_tokens);
+    write_number(w, "absolute_safety_floor_tokens", p.floor_tokens);
+}
+
+static void write_inserts(struct wr_json_writer *w, const struct wr_run *run)
+{
+    wr_json_write_key(w, "inserts");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < run->fold.inserts_count && run->plan.inserts_count; i++) {
+        const struct wr_fold_insert *insert = &run->fold.inserts[i];
+        if (insert->is_gone)
+            continue;
+        wr_json_write_object(w);
+        write_number(w, "before", insert->before);
+        write_word(w, "role", weir_role_name(insert->role));
+        write_word(w, "stage", insert->stage);
+        write_word(w, "handle", insert->handle.text);
+        write_number(w, "tokens", insert->tokens);
+        wr_json_write_object_end(w);
+    }
+    wr_json_write_array_end(w);
+}
+
+void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out)
+{
+    struct wr_json_writer w;
+    wr_json_write_init(&w, out);
+    wr_json_write_object(&w);
+    write_word(&w, "policy", run->fold.input->policy->name);
+    write_number(&w, "tokens_before", run->tokens_before);
+    write_number(&w, "tokens_after", run->tokens_after);
+    write_step(&w, run);
+    write_pressure(&w, run);
+    write_number(&w, "steps", run->fold.steps_count);
+    write_number(&w, "artifacts_stored", run->artifacts_count);
+    write_number(&w, "segment_rollback_count", run->projection.rolled_back_count);
+    write_number(&w, "full_request_fallback_count", run->projection.is_fallback);
+    write_word(&w, "held_back", held_back);
+    write_inserts(&w, run);
+    wr_json_write_key(&w, "edits");
+    wr_json_write_array(&w);
+    for (uint32_t i = 0; i < run->plan.changes_count; i++)
+        write_edit(&w, run, &run->plan.changes[i]);
+    wr_json_write_array_end(&w);
+    wr_json_write_object_end(&w);
+    wr_json_write_newline(&w);
+}

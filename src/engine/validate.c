@@ -1,0 +1,326 @@
+#include "engine/validate.h"
+
+#include "base/hash.h"
+#include "base/index.h"
+#include "base/span.h"
+#include "base/utf8.h"
+#include "condense/output_kind.h"
+#include "condense/signal.h"
+#include "engine/compare.h"
+#include "engine/lawful.h"
+#include "wire/wire.h"
+
+/* A line shorter than this may well be said twice. */
+enum { DOUBLED_LINE_BYTES_MIN = 40 };
+
+static void find(struct wr_finding *finding, uint32_t segment, const char *what, weir_span detail)
+{
+    if (!finding->found)
+        *finding = (struct wr_finding){true, segment, what, detail};
+}
+
+/* A high surrogate right before a low one, each in its own three bytes: the escapes they are written
+ * as would be read as one character. */
+static bool has_split_pair(weir_span text)
+{
+    for (size_t at = 0; (at = wr_span_find(text, WR_LIT("\xED"), at)) != SIZE_MAX; at += 3) {
+        const unsigned char *c = (const unsigned char *)text.ptr + at;
+        if (text.len - at >= 6 && (c[1] & 0xF0) == 0xA0 && c[3] == 0xED && c[4] >= 0xB0)
+            return true;
+    }
+    return false;
+}
+
+static void check_encoding(const struct wr_change *change, struct wr_finding *finding)
+{
+    if (wr_utf8_check(change->text, true) != change->text.len || has_split_pair(change->text))
+        find(finding, change->segment, "its new text is not UTF-8", (weir_span){"", 0});
+}
+
+static void check_room(const struct wr_change *change, weir_span original, struct wr_finding *finding)
+{
+    weir_span none = {"", 0};
+    if (!wr_span_trim(change->text).len && wr_span_trim(original).len)
+        find(finding, change->segment, "its text became empty", none);
+    if (change->bytes_max && change->text.len > change->bytes_max)
+        find(finding, change->segment, "its new text is larger than the room it was given", none);
+    if (change->form != WR_FORM_EDITED && change->text.len >= original.len)
+        find(finding, change->segment, "its new text is not smaller than the original", none);
+}
+
+static void check_reference(const struct wr_plan *plan, const struct wr_change *change,
+                            struct wr_finding *finding)
+{
+    if (change->refers_to == WR_SEGMENT_NONE)
+        return;
+    bool exists = change->refers_to < plan->transcript->segments_count && change->refers_to != change->segment;
+    if (!exists || wr_plan_find(plan, change->refers_to))
+        find(finding, change->segment, "what it refers to is not in the prompt any more", (weir_span){"", 0});
+}
+
+static enum wr_output_origin origin_of(enum wr_effect_kind effect)
+{
+    switch (effect) {
+    case WR_EFFECT_READ:
+        return WR_ORIGIN_READ;
+    case WR_EFFECT_SEARCH:
+        return WR_ORIGIN_SEARCH;
+    case WR_EFFECT_LIST:
+        return WR_ORIGIN_LIST;
+    case WR_EFFECT_DIFF:
+        return WR_ORIGIN_DIFF;
+    case WR_EFFECT_EDIT:
+    case WR_EFFECT_WRITE:
+        return WR_ORIGIN_CHANGE;
+    case WR_EFFECT_RUN:
+    case WR_EFFECT_POLL:
+        return WR_ORIGIN_RUN;
+    case WR_EFFECT_FETCH:
+        return WR_ORIGIN_FETCH;
+    case WR_EFFECT_PLAN:
+    case WR_EFFECT_RECALL:
+        return WR_ORIGIN_TELL;
+    case WR_EFFECT_OTHER:
+    case WR_EFFECT_KINDS:
+        break;
+    }
+    return WR_ORIGIN_UNKNOWN;
+}
+
+static enum wr_output_kind kind_of(const struct wr_segment *s, weir_span text)
+{
+    struct wr_output_hint hint = {0};
+    if (s->handles)
+        hint = (struct wr_output_hint){origin_of(s->handles->kind), s->handles->command, s->handles->path};
+    return wr_output_kind(&hint, text);
+}
+
+static void compare_signals(const struct wr_change *change, const struct wr_signal_set *before,
+                            const struct wr_signal_set *after, struct wr_finding *finding)
+{
+    struct wr_signal_difference difference;
+    if (wr_signal_set_equal(before, after, &difference))
+        return;
+    if (difference.missing)
+        find(finding, change->segment, "a signal of the original is missing", difference.missing->text);
+    else
+        find(finding, change->segment, "it has a signal that the original lacks", difference.added->text);
+}
+
+/* Both texts are read as what the original is: a condensed log is still a log. */
+static weir_status check_signals(const struct wr_segment *s, const struct wr_change *change, weir_span original,
+                                 struct wr_arena *arena, struct wr_finding *finding)
+{
+    struct wr_signal_set before, after;
+    enum wr_output_kind kind = kind_of(s, original);
+    weir_status status = wr_signal_scan(&before, arena, original, kind);
+
+    if (!status)
+        status = wr_signal_scan(&after, arena, change->text, kind);
+    if (status == WEIR_LIMIT) {
+        find(finding, change->segment, "it has more signals than can be compared", (weir_span){"", 0});
+        return WEIR_OK;
+    }
+    if (!status)
+        compare_signals(change, &before, &after, finding);
+    return status;
+}
+
+/* How often each long line stands in a text, as an index over the lines of both texts. */
+struct line_count {
+    weir_span line;
+    uint32_t before, after;
+};
+
+struct line_table {
+    struct wr_index index;
+    struct line_count *lines;
+    uint32_t count, cap;
+};
+
+static uint32_t count_lines(weir_span text)
+{
+    uint32_t count = 0;
+    weir_span line;
+    while (wr_span_line(&text, &line))
+        count += line.len >= DOUBLED_LINE_BYTES_MIN;
+    return count;
+}
+
+static struct line_count *line_slot(struct line_table *table, weir_span line)
+{
+    uint64_t hash = wr_hash64(line);
+    uint32_t at, item;
+    for (at = wr_index_first(&table->index, hash); (item = wr_index_item(&table->index, at)) != WR_INDEX_NONE;
+         at = wr_index_next(&table->index, at, hash))
+        if (wr_span_eq(table->lines[item].line, line))
+            return &table->lines[item];
+    wr_index_put(&table->index, at, hash, table->count);
+    table->lines[table->count] = (struct line_count){.line = line};
+    return &table->lines[table->count++];
+}
+
+/* A long line may stand in the new text as often as in the old one, or once where it is new. */
+static weir_status check_doubled(const struct wr_change *change, weir_span original, struct wr_arena *arena,
+                                 struct wr_finding *finding)
+{
+    struct line_table table = {.cap = count_lines(original) + count_lines(change->text)};
+    weir_span rest = original, line;
+
+    table.lines = WR_ARENA_ARRAY(arena, struct line_count, table.cap);
+    if (!table.lines)
+        return wr_arena_status(arena);
+    weir_status status = wr_index_init(&table.index, arena, table.cap);
+    if (status)
+        return status;
+    while (wr_span_line(&rest, &line))
+        if (line.len >= DOUBLED_LINE_BYTES_MIN)
+            line_slot(&table, line)->before++;
+    rest = change->text;
+    while (wr_span_line(&rest, &line)) {
+        if (line.len < DOUBLED_LINE_BYTES_MIN)
+            continue;
+        struct line_count *seen = line_slot(&table, line);
+        uint32_t allowed = seen->before ? seen->before : 1;
+        if (++seen->after > allowed)
+            find(finding, change->segment, "it says the same twice", line);
+    }
+    return WEIR_OK;
+}
+
+weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_change *change,
+                               struct wr_arena *arena, struct wr_finding *finding)
+{
+    *finding = (struct wr_finding){.segment = WR_SEGMENT_NONE};
+    if (change->form == WR_FORM_DROPPED)
+        return WEIR_OK;
+
+    const struct wr_segment *s = &plan->transcript->segments[change->segment];
+    weir_span original = wr_segment_text(plan->transcript, s, arena);
+    weir_status status = WEIR_OK;
+    if (!original.ptr)
+        return wr_arena_status(arena);
+    check_encoding(change, finding);
+    check_room(change, original, finding);
+    check_reference(plan, change, finding);
+    if (finding->found || change->form == WR_FORM_EDITED)
+        return WEIR_OK;
+    if (change->form == WR_FORM_CONDENSED)
+        status = check_signals(s, change, original, arena, finding);
+    return status ? status : check_doubled(change, original, arena, finding);
+}
+
+static bool leaves(const struct wr_plan *plan, uint32_t segment)
+{
+    const struct wr_change *change = wr_plan_find(plan, segment);
+    return change && change->form == WR_FORM_DROPPED;
+}
+
+/* A group leaves whole or not at all. Signed thinking alone may leave before it: nothing of the output
+ * needs it to be understood. */
+static void check_group(const struct wr_plan *plan, uint32_t group, struct wr_finding *finding)
+{
+    const struct wr_segment *segments = plan->transcript->segments;
+    bool has_leaving = false, has_kept = false, has_kept_thinking = false;
+
+    for (uint32_t i = group; i != WR_SEGMENT_NONE; i = plan->group_next[i]) {
+        bool is_leaving = leaves(plan, i);
+        has_kept_thinking |= segments[i].is_signed && !is_leaving;
+        has_leaving |= !segments[i].is_signed && is_leaving;
+        has_kept |= !segments[i].is_signed && !is_leaving;
+    }
+    if (has_leaving && (has_kept || has_kept_thinking))
+        find(finding, WR_SEGMENT_NONE, "a group of calls and results was torn", (weir_span){"", 0});
+}
+
+static void check_groups(const struct wr_plan *plan, struct wr_finding *finding)
+{
+    const struct wr_transcript *t = plan->transcript;
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].group == i)
+            check_group(plan, i, finding);
+}
+
+/* Signed thinking is a chain: what leaves must leave from its start. */
+static void check_thinking(const struct wr_plan *plan, struct wr_finding *finding)
+{
+    const struct wr_transcript *t = plan->transcript;
+    bool kept = false;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        if (!t->segments[i].is_signed)
+            continue;
+        if (!leaves(plan, i))
+            kept = true;
+        else if (kept)
+            find(finding, WR_SEGMENT_NONE, "signed thinking was taken out of the middle", (weir_span){"", 0});
+    }
+}
+
+/* Responses: what reasoning led to stands right behind it, and is refused without it. An item that is not
+ * known here may be just that. */
+static void check_reasoning(const struct wr_plan *plan, struct wr_finding *finding)
+{
+    const struct wr_transcript *t = plan->transcript;
+    if (t->dialect != WEIR_DIALECT_RESPONSES)
+        return;
+    for (uint32_t i = 0; i + 1 < t->segments_count; i++)
+        if (t->segments[i].kind == WEIR_KIND_REASONING && leaves(plan, i) &&
+            t->segments[i + 1].kind == WEIR_KIND_OTHER && !leaves(plan, i + 1))
+            find(finding, WR_SEGMENT_NONE, "reasoning was taken from the output it led to",
+                 (weir_span){"", 0});
+}
+
+void wr_validate_shape(const struct wr_plan *plan, struct wr_finding *finding)
+{
+    *finding = (struct wr_finding){.segment = WR_SEGMENT_NONE};
+    check_groups(plan, finding);
+    check_thinking(plan, finding);
+    check_reasoning(plan, finding);
+}
+
+static weir_status check_law(const struct wr_transcript *before, const struct wr_transcript *after,
+                             struct wr_arena *arena, struct wr_finding *finding)
+{
+    struct wr_breaches old, new;
+    weir_status status = wr_lawful_check(before, arena, &old);
+    if (!status)
+        status = wr_lawful_check(after, arena, &new);
+    if (status)
+        return status;
+    const struct wr_breach *breach = wr_lawful_new_breach(&old, &new);
+    if (breach)
+        find(finding, WR_SEGMENT_NONE, wr_rule_text(breach->rule), breach->id);
+    return WEIR_OK;
+}
+
+weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touches *touches, weir_span result,
+                               struct wr_arena *arena, struct wr_finding *finding)
+{
+    const struct wr_transcript *before = plan->transcript;
+    struct wr_wire_options options = {.dialect = weir_dialect_name(before->dialect)};
+    struct wr_transcript after;
+    struct wr_json doc;
+    bool is_same;
+
+    *finding = (struct wr_finding){.segment = WR_SEGMENT_NONE};
+    weir_status status = wr_json_parse(&doc, arena, result, NULL, NULL);
+    if (status == WEIR_NOMEM)
+        return status;
+    if (status) {
+        find(finding, WR_SEGMENT_NONE, "the result is not JSON", (weir_span){"", 0});
+        return WEIR_OK;
+    }
+    status = wr_compare_documents(before->doc, &doc, touches, arena, &is_same);
+    if (status)
+        return status;
+    if (!is_same)
+        find(finding, WR_SEGMENT_NONE, "something changed that was not meant to", (weir_span){"", 0});
+    status = wr_wire_read(&after, arena, &doc, &options, NULL);
+    if (status == WEIR_NOMEM)
+        return status;
+    if (status) {
+        find(finding, WR_SEGMENT_NONE, "the result is not a request any more", (weir_span){"", 0});
+        return WEIR_OK;
+    }
+    return check_law(before, &after, arena, finding);
+}

@@ -1,0 +1,213 @@
+#include "engine/validate.h"
+
+#include "engine/test_plan.h"
+
+#define USER(t)  "{'role':'user','content':" t "}"
+#define MODEL(t) "{'role':'assistant','content':" t "}"
+#define CALL(id, command)                                                                        \
+    "{'role':'assistant','tool_calls':[{'id':'" id "','function':{'name':'bash','arguments':"    \
+    "'{\\\"command\\\":\\\"" command "\\\"}'}}]}"
+#define RESULT(id, t) "{'role':'tool','tool_call_id':'" id "','content':'" t "'}"
+
+#define LONG  "this line is long enough that nobody would say it twice by chance"
+#define OTHER "another line that is as long as that one and says something else"
+
+/* 0 user, 1 call, 2 result, 3 call, 4 result, 5 user. */
+#define CHAT(one, two)                                                                           \
+    "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("a", one) "," CALL("b", "make") "," \
+    RESULT("b", two) "," USER("'v'") "]}"
+
+#define COMPILER "cc -c a.c\\nsrc/a.c:12:5: error: unknown type name foo\\nmake: *** [a.o] Error 1"
+
+static const struct {
+    const char *behaviour, *body;
+    struct test_op ops[TEST_OPS_MAX]; /* the last one is judged */
+    const char *finding;              /* NULL: none */
+} cases[] = {
+    {"a shorter text is fine", CHAT("one two", "x"), {FORM(CAPPED, 2, "one")}, NULL},
+    {"an edit by hand may be longer", CHAT("one", "x"), {EDIT(2, "one two")}, NULL},
+    {"an edit may fill what was empty", CHAT("", "x"), {EDIT(2, "one")}, NULL},
+    {"an empty text may stay so", CHAT("", "x"), {EDIT(2, "")}, NULL},
+    {"a text may not become empty", CHAT("one", "x"), {EDIT(2, "")}, "its text became empty"},
+    {"nor white space", CHAT("one", "x"), {EDIT(2, " \n")}, "its text became empty"},
+    {"a text may be as large as its room", CHAT("one two", "x"), {ROOM(2, "12345", 5)}, NULL},
+    {"but no larger", CHAT("one two", "x"), {ROOM(2, "123456", 5)}, "larger than the room"},
+    {"a form must be smaller than the original", CHAT("one", "x"), {FORM(MASKED, 2, "123")}, "not smaller"},
+    {"measured in what it says, not in how it is spelt", CHAT("\\u0061\\u0062", "x"), {FORM(MASKED, 2, "xy")},
+     "not smaller"},
+    {"half a character may stand alone", CHAT("one two", "x"), {EDIT(2, "\xED\xA0\xBD x")}, NULL},
+    {"bytes that are not UTF-8 are refused", CHAT("one two", "x"), {EDIT(2, "a\xFF")}, "not UTF-8"},
+    {"a character that is cut off is refused", CHAT("one two", "x"), {EDIT(2, "a\xC3")}, "not UTF-8"},
+    {"two halves that would become one character are refused", CHAT("one two three", "x"),
+     {EDIT(2, "\xED\xA0\xBD\xED\xB8\x80")}, "not UTF-8"},
+    {"two first halves would not", CHAT("one two three", "x"), {EDIT(2, "\xED\xA0\xBD\xED\xA0\xBD")}, NULL},
+
+    {"a reference to a whole segment is fine", CHAT("one two", "one two"), {REFER(4, "see", 2)}, NULL},
+    {"a reference to what is dropped is refused", CHAT("one two", "one two"), {DROP(2), REFER(4, "see", 2)},
+     "what it refers to"},
+    {"a reference to what is changed is refused", CHAT("one two", "one two"), {EDIT(2, "x"), REFER(4, "see", 2)},
+     "what it refers to"},
+    {"a reference to itself is refused", CHAT("one two", "one two"), {REFER(4, "see", 4)}, "what it refers to"},
+    {"a reference to nothing is refused", CHAT("one two", "one two"), {REFER(4, "see", 6)}, "what it refers to"},
+
+    {"a long line may stand as often as it did", CHAT(LONG "\\n" LONG "\\nmore", "x"),
+     {FORM(CAPPED, 2, LONG "\n" LONG)}, NULL},
+    {"but not more often", CHAT(LONG "\\n" OTHER "\\nand more", "x"), {FORM(CAPPED, 2, LONG "\n" LONG)},
+     "says the same twice"},
+    {"nor may a new one stand twice", CHAT(LONG LONG LONG LONG, "x"), {FORM(CAPPED, 2, OTHER "\n" OTHER)},
+     "says the same twice"},
+    {"a new line may stand once", CHAT(LONG LONG LONG, "x"), {FORM(CAPPED, 2, OTHER)}, NULL},
+    {"short lines may", CHAT("}\\nend\\nand some more of it", "x"), {FORM(CAPPED, 2, "}\n}")}, NULL},
+    {"by hand one may say things twice", CHAT("x", "x"), {EDIT(2, LONG "\n" LONG)}, NULL},
+
+    {"a condensed form keeps the signals", CHAT(COMPILER, "x"),
+     {FORM(CONDENSED, 2, "src/a.c:12:5: error: unknown type name foo\nmake: *** [a.o] Error 1")}, NULL},
+    {"a signal that is lost is found", CHAT(COMPILER, "x"), {FORM(CONDENSED, 2, "cc -c a.c")},
+     "a signal of the original is missing"},
+    {"a signal that was made up is found", CHAT("all is well, and much is said about it, at length", "x"),
+     {FORM(CONDENSED, 2, "src/b.c:1:1: error: not so")}, "a signal that the original lacks"},
+    {"a cap is not bound by signals", CHAT(COMPILER, "x"), {FORM(CAPPED, 2, "cc -c a.c")}, NULL},
+    {"no errors are no error", CHAT("0 errors, 0 warnings and a lot of words besides", "x"),
+     {FORM(CONDENSED, 2, "all fine")}, NULL},
+};
+
+static void one_change_is_judged_alone(void **state)
+{
+    size_t failed = 0;
+    (void)state;
+
+    for (size_t i = 0; i < TEST_COUNT_OF(cases); i++) {
+        struct test_plan p;
+        struct wr_finding finding;
+        test_plan_open(&p, "chat", cases[i].body);
+        test_plan_add_all(&p, cases[i].ops);
+        const struct wr_change *change = &p.plan.changes[p.plan.changes_count - 1];
+        assert_int_equal(wr_validate_change(&p.plan, change, &p.arena, &finding), WEIR_OK);
+        bool ok = finding.found ? cases[i].finding && strstr(finding.what, cases[i].finding) &&
+                                      finding.segment == change->segment
+                                : !cases[i].finding;
+        if (!ok)
+            print_error("not so: %s: %s\n", cases[i].behaviour, finding.found ? finding.what : "nothing found");
+        failed += !ok;
+        test_plan_close(&p);
+    }
+    assert_int_equal(failed, 0);
+}
+
+#define THINK(id) "{'type':'thinking','thinking':'t','signature':'" id "'}"
+#define USE(id)   "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
+#define ANSWER(id) USER("[{'type':'tool_result','tool_use_id':'" id "','content':'r'}]")
+
+/* 0 user, 1 thinking, 2 call, 3 result, 4 thinking, 5 call, 6 result. */
+#define SIGNED                                                                                   \
+    "{'messages':[" USER("'u'") "," MODEL("[" THINK("1") "," USE("a") "]") "," ANSWER("a") ","   \
+    MODEL("[" THINK("2") "," USE("b") "]") "," ANSWER("b") "]}"
+
+/* 0 user, 1 reasoning, 2 reference, 3 reasoning, 4 call, 5 its output. */
+#define ITEMS                                                                                    \
+    "{'input':[" USER("'u'") ",{'type':'reasoning','id':'r'},{'type':'item_reference','id':'i'},"                    \
+    "{'type':'reasoning','id':'q'},{'type':'function_call','call_id':'c'},"                      \
+    "{'type':'function_call_output','call_id':'c','output':'o'}]}"
+
+enum { ALONE_MAX = 4 };
+
+static const struct {
+    const char *behaviour, *dialect, *body;
+    uint32_t dropped[ALONE_MAX]; /* segments, each alone; 0 ends */
+    const char *finding;
+} shapes[] = {
+    {"nothing leaves", "messages", SIGNED, {0}, NULL},
+    {"a whole group leaves", "messages", SIGNED, {1, 2, 3}, NULL},
+    {"a result alone", "chat", CHAT("1", "2"), {2}, "was torn"},
+    {"a call alone", "chat", CHAT("1", "2"), {1}, "was torn"},
+    {"a call and its result", "chat", CHAT("1", "2"), {1, 2}, NULL},
+    {"calls and results without their thinking", "messages", SIGNED, {2, 3}, "was torn"},
+    {"the first thinking alone", "messages", SIGNED, {1}, NULL},
+    {"all thinking", "messages", SIGNED, {1, 4}, NULL},
+    {"thinking out of the middle", "messages", SIGNED, {4}, "out of the middle"},
+    {"a group with thinking out of the middle", "messages", SIGNED, {4, 5, 6}, "out of the middle"},
+    {"the first thinking and a later group", "messages", SIGNED, {1, 4, 5, 6}, NULL},
+    {"reasoning before a reference, which may be what it led to", "responses", ITEMS, {1}, "reasoning was taken"},
+    {"reasoning with its call and the output of that", "responses", ITEMS, {3, 4, 5}, NULL},
+    {"reasoning without its call", "responses", ITEMS, {3}, "was torn"},
+};
+
+/* As no function of plan.h would: what tears a group is a mistake in a plan's maker. */
+static void drop_alone(struct wr_plan *plan, uint32_t segment)
+{
+    plan->changes[plan->changes_count++] =
+        (struct wr_change){.segment = segment, .form = WR_FORM_DROPPED, .refers_to = WR_SEGMENT_NONE};
+    plan->by_segment[segment] = plan->changes_count;
+}
+
+static void plans_are_judged_whole(void **state)
+{
+    size_t failed = 0;
+    (void)state;
+
+    for (size_t i = 0; i < TEST_COUNT_OF(shapes); i++) {
+        struct test_plan p;
+        struct wr_finding finding;
+        test_plan_open(&p, shapes[i].dialect, shapes[i].body);
+        p.plan.changes = WR_ARENA_ARRAY(&p.arena, struct wr_change, ALONE_MAX);
+        assert_non_null(p.plan.changes);
+        for (size_t k = 0; k < ALONE_MAX && shapes[i].dropped[k]; k++)
+            drop_alone(&p.plan, shapes[i].dropped[k]);
+        wr_validate_shape(&p.plan, &finding);
+        bool ok = finding.found ? shapes[i].finding && strstr(finding.what, shapes[i].finding) &&
+                                      finding.segment == WR_SEGMENT_NONE
+                                : !shapes[i].finding;
+        if (!ok)
+            print_error("not so: %s: %s\n", shapes[i].behaviour, finding.found ? finding.what : "nothing found");
+        failed += !ok;
+        test_plan_close(&p);
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* The result is given by hand, as a splice gone wrong would make it; 2 is meant to say "new". */
+static const struct {
+    const char *behaviour, *result, *finding;
+} results[] = {
+    {"what was meant", CHAT("new", "x"), NULL},
+    {"something else changed too", CHAT("new", "y"), "changed that was not meant"},
+    {"nothing changed", CHAT("old", "x"), "changed that was not meant"},
+    {"an id changed", "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("A", "new") "," CALL("b", "make") ","
+     RESULT("b", "x") "," USER("'v'") "]}", "changed that was not meant"},
+    {"the result is cut short", "{'messages':[", "not JSON"},
+    {"the result is another request", "{}", "changed that was not meant"},
+};
+
+static void a_wrong_result_is_found(void **state)
+{
+    static const struct test_op ops[TEST_OPS_MAX] = {EDIT(2, "new")};
+    size_t failed = 0;
+    (void)state;
+
+    for (size_t i = 0; i < TEST_COUNT_OF(results); i++) {
+        struct test_plan p;
+        struct wr_touches touches;
+        struct wr_finding finding;
+        test_plan_open(&p, "chat", CHAT("old", "x"));
+        test_plan_add_all(&p, ops);
+        assert_int_equal(wr_apply_touches(&p.plan, &p.arena, &touches), WEIR_OK);
+        weir_span result = test_quotes(&p.arena, results[i].result);
+        assert_int_equal(wr_validate_result(&p.plan, &touches, result, &p.arena, &finding), WEIR_OK);
+        bool ok = finding.found ? results[i].finding && strstr(finding.what, results[i].finding) : !results[i].finding;
+        if (!ok)
+            print_error("not so: %s: %s\n", results[i].behaviour, finding.found ? finding.what : "nothing found");
+        failed += !ok;
+        test_plan_close(&p);
+    }
+    assert_int_equal(failed, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_change_is_judged_alone),
+        cmocka_unit_test(plans_are_judged_whole),
+        cmocka_unit_test(a_wrong_result_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

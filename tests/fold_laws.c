@@ -1,0 +1,200 @@
+#include "tests/fold_laws.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/run.h"
+#include "wire/wire.h"
+
+enum { BYTES_A_TOKEN = 4 };
+
+/* Everything one projection needs and gives. */
+struct projected {
+    struct wr_arena arena;
+    struct wr_buf out;
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_ways ways;
+    struct wr_fold_input input;
+    struct wr_run run;
+    weir_span body; /* what leaves */
+};
+
+static uint64_t count_tokens(void *user, weir_span text)
+{
+    (void)user;
+    return (text.len + BYTES_A_TOKEN - 1) / BYTES_A_TOKEN;
+}
+
+static weir_status measure(struct projected *p)
+{
+    uint64_t *tokens = WR_ARENA_ARRAY(&p->arena, uint64_t, p->transcript.segments_count);
+    if (!tokens)
+        return WEIR_NOMEM;
+    for (uint32_t i = 0; i < p->transcript.segments_count; i++) {
+        weir_span text = wr_segment_text(&p->transcript, &p->transcript.segments[i], &p->arena);
+        tokens[i] = count_tokens(NULL, text);
+    }
+    p->input.tokens = tokens;
+    return WEIR_OK;
+}
+
+static weir_status project(struct projected *p, weir_span body, const struct fold_laws_case *c)
+{
+    struct wr_wire_options options = {.dialect = weir_dialect_name(c->dialect)};
+    *p = (struct projected){.input = {.policy = c->policy,
+                                      .window_tokens = c->window_tokens,
+                                      .reserve_tokens = c->window_tokens / 10,
+                                      .count = count_tokens}};
+    wr_arena_init(&p->arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&p->out, WR_OUTPUT_BYTES_MAX);
+    weir_status status = wr_json_parse(&p->doc, &p->arena, body, NULL, NULL);
+    if (!status)
+        status = wr_wire_read(&p->transcript, &p->arena, &p->doc, &options, NULL);
+    if (!status)
+        status = wr_ways_read(&p->ways, &p->arena, &p->transcript);
+    if (!status)
+        status = measure(p);
+    p->input.transcript = &p->transcript;
+    p->input.ways = &p->ways;
+    if (!status)
+        status = wr_run_policy(&p->run, &p->arena, &p->input, &p->out, NULL);
+    p->body = status ? body : p->run.projection.body;
+    return status;
+}
+
+static void release(struct projected *p)
+{
+    wr_buf_release(&p->out);
+    wr_arena_release(&p->arena);
+}
+
+static bool broken(const struct fold_laws_case *c, uint32_t request, const char *what)
+{
+    printf("BROKEN: %s: %s, %s, window %llu, request %u\n", what, c->policy->name,
+           weir_dialect_name(c->dialect), (unsigned long long)c->window_tokens, request);
+    return false;
+}
+
+/* (a) What request n+1 repeats of request n has the same bytes: its list begins with n's list. */
+static bool extends(weir_span before, weir_span after, weir_dialect dialect, struct wr_arena *arena)
+{
+    const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages";
+    struct wr_json a, b;
+    if (wr_json_parse(&a, arena, before, NULL, NULL) || wr_json_parse(&b, arena, after, NULL, NULL))
+        return false;
+    wr_json_id list_a = wr_json_find(&a, 0, name), list_b = wr_json_find(&b, 0, name);
+    wr_json_id i = wr_json_first(&a, list_a), j = wr_json_first(&b, list_b);
+    while (i != WR_JSON_NONE) {
+        if (j == WR_JSON_NONE || !wr_span_eq(wr_json_raw(&a, i), wr_json_raw(&b, j)))
+            return false;
+        i = wr_json_next(&a, list_a, i);
+        j = wr_json_next(&b, list_b, j);
+    }
+    return true;
+}
+
+/* (d) The user's newest words are whole, and no result that just came was taken for old. */
+static bool newest_is_whole(const struct projected *p)
+{
+    const struct wr_transcript *t = &p->transcript;
+    for (uint32_t i = t->segments_count; i-- > 0;)
+        if (t->segments[i].role == WEIR_ROLE_USER && t->segments[i].kind == WEIR_KIND_TEXT)
+            return p->run.fold.segments[i].form == WR_FORM_EXACT;
+    return true;
+}
+
+/* (f) and law L2: smaller, with an original under every handle. */
+static bool forms_are_sound(const struct projected *p)
+{
+    for (uint32_t i = 0; i < p->transcript.segments_count; i++)
+        if (p->run.fold.segments[i].tokens > p->input.tokens[i])
+            return false;
+    for (uint32_t i = 0; i < p->run.artifacts_count; i++) {
+        struct wr_handle handle;
+        if (wr_handle_of(p->run.artifacts[i].text, &handle) ||
+            strcmp(handle.text, p->run.artifacts[i].handle.text) != 0)
+            return false;
+        if (wr_span_find(p->body, wr_span_of(handle.text), 0) == SIZE_MAX)
+            return false;
+    }
+    return p->run.tokens_after <= p->run.tokens_before;
+}
+
+/* (b) and (g): again, from another arena, the same bytes; and the result projects to itself. */
+static bool is_steady(const struct projected *p, weir_span body, const struct fold_laws_case *c,
+                      bool *idempotent)
+{
+    struct projected again, twice;
+    bool same = !project(&again, body, c) && wr_span_eq(again.body, p->body);
+    *idempotent = !project(&twice, p->body, c) && wr_span_eq(twice.body, p->body);
+    release(&again);
+    release(&twice);
+    return same;
+}
+
+static void add_counts(struct fold_laws_counts *counts, const struct projected *p)
+{
+    counts->requests++;
+    counts->edits += p->run.plan.changes_count;
+    counts->inserts += p->run.plan.inserts_count;
+    counts->steps += wr_fold_step_now(&p->run.fold) != NULL;
+    counts->rolled_back += p->run.projection.rolled_back_count;
+    counts->fallbacks += p->run.projection.is_fallback;
+    counts->tokens_before += p->run.tokens_before;
+    counts->tokens_after += p->run.tokens_after;
+    counts->over_window += p->run.tokens_after > p->input.window_tokens;
+}
+
+static bool request_holds(const struct fold_laws_case *c, uint32_t n, const struct projected *p,
+                          weir_span body)
+{
+    bool idempotent;
+    if (p->run.projection.first.found)
+        return broken(c, n, p->run.projection.first.what);
+    if (!newest_is_whole(p))
+        return broken(c, n, "the newest user message is not whole");
+    if (!forms_are_sound(p))
+        return broken(c, n, "a form is larger than its original, or its handle leads nowhere");
+    if (!is_steady(p, body, c, &idempotent))
+        return broken(c, n, "the same request gives other bytes");
+    return idempotent || broken(c, n, "projecting a projection changes it");
+}
+
+bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *counts)
+{
+    uint32_t total = c->session->requests_count;
+    uint32_t first = total > c->requests_max ? total - c->requests_max : 0;
+    struct wr_buf last, body;
+    struct wr_arena scratch;
+    bool ok = true, has_last = false;
+
+    wr_buf_init(&last, WR_OUTPUT_BYTES_MAX);
+    for (uint32_t n = first; n < total && ok; n++) {
+        struct wr_session_request request = {c->dialect, c->session->requests[n], "gpt-5", true};
+        struct projected p;
+        wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+        wr_session_write(c->session, &request, &body);
+        ok = !project(&p, wr_buf_view(&body), c) || broken(c, n, "it fails");
+        if (ok)
+            ok = request_holds(c, n, &p, wr_buf_view(&body));
+        wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+        bool is_step = wr_fold_step_now(&p.run.fold) != NULL;
+        if (ok && has_last && !is_step &&
+            !extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
+            ok = broken(c, n, "no step was declared, yet the prefix changed");
+        if (ok && has_last && is_step && extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
+            ok = broken(c, n, "a step was declared, yet the prefix is the same");
+        wr_arena_release(&scratch);
+        add_counts(counts, &p);
+        wr_buf_reset(&last);
+        wr_buf_append(&last, p.body);
+        has_last = true;
+        release(&p);
+        wr_buf_release(&body);
+    }
+    wr_buf_release(&last);
+    return ok;
+}

@@ -1,0 +1,26 @@
+/* fold_laws.h -- what must hold for every preset on every request of a session: prefix stability,
+ * idempotence, pairing, the newest user message, no growth, determinism. */
+#ifndef TESTS_FOLD_LAWS_H
+#define TESTS_FOLD_LAWS_H
+
+#include "policy/policy.h"
+#include "replay/session.h"
+
+struct fold_laws_case {
+    const struct wr_session *session;
+    const struct wr_policy *policy;
+    weir_dialect dialect;
+    uint64_t window_tokens;
+    uint32_t requests_max; /* the newest so many */
+};
+
+struct fold_laws_counts {
+    uint64_t requests, edits, inserts, steps, rolled_back, fallbacks;
+    uint64_t tokens_before, tokens_after;
+    uint64_t over_window; /* requests still over it */
+};
+
+/* False with lines on stdout that say what broke and where. */
+bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *counts);
+
+#endif

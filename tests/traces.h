@@ -1,0 +1,26 @@
+/* traces.h -- recorded sessions for tests: the files of ../shared/traces where they are present,
+ * else a session that was made here (examples/session.json). */
+#ifndef TESTS_TRACES_H
+#define TESTS_TRACES_H
+
+#include "base/buf.h"
+#include "replay/session.h"
+
+enum { TRACES_MAX = 512 };
+
+struct traces {
+    char *paths[TRACES_MAX]; /* sorted by name */
+    size_t count;
+    bool are_recorded; /* false: only the example made here */
+};
+
+/* Finds the sessions and says on stdout which they are. */
+void traces_open(struct traces *traces);
+void traces_close(struct traces *traces);
+
+/* Reads one session; exits with a message when it cannot be read. `text` and `arena` belong to the
+ * caller and outlive `session`. */
+void traces_read(const struct traces *traces, size_t index, struct wr_buf *text,
+                 struct wr_arena *arena, struct wr_session *session);
+
+#endif
