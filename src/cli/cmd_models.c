@@ -1,0 +1,412 @@
+/* `weir models`: the registry as a table, or all that is believed of one name and by which rule. */
+#include "cli/cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/write.h"
+#include "models/cost.h"
+#include "models/lookup.h"
+#include "models/window.h"
+
+static const char help[] =
+    "usage: weir models [NAME] [--json] [--config FILE]\n"
+    "\n"
+    "Prints what Weir believes of a model and why: which rule matched the name, where the window "
+    "comes\n"
+    "from, prices, price tiers, cache rules, tokenizer. Without NAME: every model it knows.\n"
+    "\n"
+    "  --config FILE   your overrides (YAML): prices, windows, aliases, new models; see "
+    "docs/models.md\n"
+    "  --json          the same as JSON\n"
+    "\n"
+    "example: weir models us.anthropic.claude-haiku-4-5-20251001-v1:0\n";
+
+/* ---- text ---- */
+
+/* "2.5": USD per million tokens, without needless zeros. */
+static void put_price(struct wr_buf *out, uint32_t micro_usd)
+{
+    uint32_t decimals = micro_usd % 1000000;
+    int places = 6;
+    if (micro_usd == WR_PRICE_UNSET) {
+        wr_buf_text(out, "?");
+        return;
+    }
+    wr_buf_printf(out, "%u", micro_usd / 1000000);
+    if (!decimals)
+        return;
+    for (; decimals % 10 == 0; decimals /= 10)
+        places--;
+    wr_buf_printf(out, ".%0*u", places, decimals);
+}
+
+static void put_named_price(struct wr_buf *out, const char *name, uint32_t micro_usd)
+{
+    if (micro_usd == WR_PRICE_UNSET)
+        return;
+    wr_buf_text(out, name);
+    put_price(out, micro_usd);
+}
+
+static void put_prices(struct wr_buf *out, const struct wr_prices *prices)
+{
+    put_named_price(out, "input ", prices->input);
+    put_named_price(out, ", cache read ", prices->cache_read);
+    put_named_price(out, ", write ", prices->cache_write);
+    put_named_price(out, ", write 5m ", prices->cache_write_5m);
+    put_named_price(out, ", write 30m ", prices->cache_write_30m);
+    put_named_price(out, ", write 1h ", prices->cache_write_1h);
+    put_named_price(out, ", output ", prices->output);
+    if (prices->cache_read == WR_PRICE_UNSET)
+        wr_buf_text(out, "; cache reads count as input");
+    if (prices->cache_write == WR_PRICE_UNSET && prices->cache_write_5m == WR_PRICE_UNSET &&
+        prices->cache_write_30m == WR_PRICE_UNSET)
+        wr_buf_text(out, "; cache writes count as input");
+}
+
+static void put_price_lines(struct wr_buf *out, const struct wr_model *model)
+{
+    wr_buf_text(out, "  price        ");
+    if (model->prices.input == WR_PRICE_UNSET) {
+        wr_buf_text(out, "not known: costs are reported as unknown\n");
+        return;
+    }
+    wr_buf_text(out, "USD per million tokens: ");
+    put_prices(out, &model->prices);
+    wr_buf_byte(out, '\n');
+    for (uint32_t i = 0; i < model->tiers_count; i++) {
+        wr_buf_printf(out, "  tier         above %s input tokens the whole request: ",
+                      wr_cli_number(model->tiers[i].above_tokens));
+        put_prices(out, &model->tiers[i].prices);
+        wr_buf_byte(out, '\n');
+    }
+}
+
+static void put_duration(struct wr_buf *out, uint32_t seconds)
+{
+    if (seconds % 3600 == 0)
+        wr_buf_printf(out, "%u h", seconds / 3600);
+    else
+        wr_buf_printf(out, "%u min", seconds / 60);
+}
+
+static void put_cache_line(struct wr_buf *out, const struct wr_model *model)
+{
+    static const char *const modes[] = {"none", "only at markers in the request",
+                                        "an implicit breakpoint, and explicit ones",
+                                        "the longest prefix seen before"};
+    const struct wr_cache_rule *cache = model->cache;
+    wr_buf_printf(out, "  cache        %s", modes[cache->mode]);
+    if (cache->breakpoints_max)
+        wr_buf_printf(out, ", at most %u", cache->breakpoints_max);
+    if (cache->lookback_blocks)
+        wr_buf_printf(out, ", looking back %u blocks", cache->lookback_blocks);
+    if (cache->keys_max)
+        wr_buf_printf(out, ", the latest %u considered", cache->keys_max);
+    if (cache->step_tokens > 1)
+        wr_buf_printf(out, ", in steps of %u tokens", cache->step_tokens);
+    if (cache->ttl_s) {
+        wr_buf_text(out, "; kept ");
+        put_duration(out, cache->ttl_s);
+        wr_buf_text(out, ", long ");
+        put_duration(out, cache->ttl_long_s);
+    }
+    if (model->min_cacheable_tokens)
+        wr_buf_printf(out, "; from %s tokens", wr_cli_number(model->min_cacheable_tokens));
+    else if (cache->mode != WR_CACHE_NONE)
+        wr_buf_text(out, "; least size not published");
+    wr_buf_byte(out, '\n');
+}
+
+static void put_tokenizer_line(struct wr_buf *out, const struct wr_model *model)
+{
+    if (model->tokenizer != WR_TOKENIZER_ESTIMATE) {
+        wr_buf_printf(out, "  tokenizer    %s, exact\n", wr_tokenizer_text(model->tokenizer));
+        return;
+    }
+    wr_buf_printf(out, "  tokenizer    not public: estimated, times %u.%02u\n",
+                  model->factor_bp / 10000, model->factor_bp / 100 % 100);
+}
+
+static void put_size_lines(struct wr_buf *out, const struct wr_model_match *match)
+{
+    const struct wr_model *model = match->model;
+    struct wr_window window = wr_window_select(&(struct wr_window_evidence){.match = match});
+    const char *source = window.source == WR_WINDOW_FALLBACK ? "no source: a policy's fallback"
+                                                             : wr_window_source_text(window.source);
+
+    wr_buf_printf(out, "  window       %s tokens (%s%s)\n", wr_cli_number(window.tokens), source,
+                  model->overridden ? ", with your overrides" : "");
+    if (model->input_tokens_max)
+        wr_buf_printf(out, "  max input    %s\n", wr_cli_number(model->input_tokens_max));
+    if (model->output_tokens_max)
+        wr_buf_printf(out, "  max output   %s\n", wr_cli_number(model->output_tokens_max));
+}
+
+static void put_model(struct wr_buf *out, const struct wr_models *models,
+                      const struct wr_model_match *match)
+{
+    const struct wr_model *model = match->model;
+    weir_span generated = wr_models_generated(models);
+
+    wr_buf_append(out, model->id);
+    wr_buf_text(out, "\n  matched      ");
+    wr_model_match_describe(match, out);
+    wr_buf_printf(out, "\n  provider     %.*s\n", (int)model->provider.len, model->provider.ptr);
+    put_size_lines(out, match);
+    put_price_lines(out, model);
+    put_cache_line(out, model);
+    put_tokenizer_line(out, model);
+    wr_buf_printf(out, "  images       rule %.*s\n", (int)model->image->name.len,
+                  model->image->name.ptr);
+    if (model->preserved_thinking)
+        wr_buf_text(out, "  thinking     signed: what stands before it must not change\n");
+    if (model->note.len)
+        wr_buf_printf(out, "  note         %.*s\n", (int)model->note.len, model->note.ptr);
+    wr_buf_printf(out, "  facts of     %.*s\n", (int)generated.len, generated.ptr);
+}
+
+static void put_cell(struct wr_buf *out, uint32_t micro_usd)
+{
+    size_t before = out->len;
+    put_price(out, micro_usd);
+    size_t written = out->len - before;
+    wr_buf_printf(out, "%*s", written < 8 ? (int)(8 - written) : 1, "");
+}
+
+static void put_table(struct wr_buf *out, const struct wr_models *models)
+{
+    weir_span generated = wr_models_generated(models);
+    wr_buf_printf(out, "%-24s %-11s %11s %10s  %-8s%-8s%-8s%-8s%s\n", "model", "provider", "window",
+                  "max out", "in", "read", "write", "out", "tokenizer");
+    for (uint32_t i = 0; i < wr_models_count(models); i++) {
+        const struct wr_model *m = wr_models_at(models, i);
+        struct wr_prices prices = wr_prices_resolve(&m->prices);
+        bool half_hour = m->prices.cache_write_30m != WR_PRICE_UNSET;
+        wr_buf_printf(out, "%-24.*s %-11.*s %11s %10s  ", (int)m->id.len, m->id.ptr,
+                      (int)m->provider.len, m->provider.ptr, wr_cli_number(m->window_tokens),
+                      wr_cli_number(m->output_tokens_max));
+        put_cell(out, prices.input);
+        put_cell(out, prices.cache_read);
+        put_cell(out, half_hour ? prices.cache_write_30m : prices.cache_write_5m);
+        put_cell(out, prices.output);
+        wr_buf_text(out, wr_tokenizer_text(m->tokenizer));
+        wr_buf_text(out, m->tiers_count ? ", tiers" : "");
+        wr_buf_text(out, m->overridden ? ", overridden\n" : "\n");
+    }
+    wr_buf_printf(out,
+                  "%u models, facts of %.*s; prices in USD per million tokens, write is the default"
+                  " lifetime's\n",
+                  wr_models_count(models), (int)generated.len, generated.ptr);
+    for (uint32_t i = 0; i < wr_models_alias_count(models); i++) {
+        struct wr_alias alias = wr_models_alias_at(models, i);
+        wr_buf_printf(out, "%.*s is %.*s\n", (int)alias.name.len, alias.name.ptr,
+                      (int)alias.model->id.len, alias.model->id.ptr);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void json_text(struct wr_json_writer *w, const char *key, weir_span text)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_text(w, text);
+}
+
+/* null where it is not known. */
+static void json_tokens(struct wr_json_writer *w, const char *key, uint32_t tokens)
+{
+    wr_json_write_key(w, key);
+    if (tokens)
+        wr_json_write_i64(w, tokens);
+    else
+        wr_json_write_null(w);
+}
+
+static void json_price(struct wr_json_writer *w, const char *key, uint32_t micro_usd)
+{
+    wr_json_write_key(w, key);
+    if (micro_usd == WR_PRICE_UNSET)
+        wr_json_write_null(w);
+    else
+        wr_json_write_fixed(w, micro_usd / 1e6, 6);
+}
+
+static void json_prices(struct wr_json_writer *w, const struct wr_prices *published)
+{
+    struct wr_prices prices = wr_prices_resolve(published);
+    json_price(w, "input", prices.input);
+    json_price(w, "cache_read", prices.cache_read);
+    json_price(w, "write_5m", prices.cache_write_5m);
+    json_price(w, "write_30m", prices.cache_write_30m);
+    json_price(w, "write_1h", prices.cache_write_1h);
+    json_price(w, "output", prices.output);
+}
+
+static void json_cost(struct wr_json_writer *w, const struct wr_model *model)
+{
+    wr_json_write_key(w, "usd_per_mtok");
+    wr_json_write_object(w);
+    json_prices(w, &model->prices);
+    wr_json_write_object_end(w);
+    wr_json_write_key(w, "tiers");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < model->tiers_count; i++) {
+        wr_json_write_object(w);
+        json_tokens(w, "above_tokens", model->tiers[i].above_tokens);
+        json_prices(w, &model->tiers[i].prices);
+        wr_json_write_object_end(w);
+    }
+    wr_json_write_array_end(w);
+}
+
+static void json_cache(struct wr_json_writer *w, const struct wr_model *model)
+{
+    wr_json_write_key(w, "cache");
+    wr_json_write_object(w);
+    json_text(w, "rule", model->cache->name);
+    json_text(w, "mode", wr_span_of(wr_cache_mode_text(model->cache->mode)));
+    json_tokens(w, "ttl_s", model->cache->ttl_s);
+    json_tokens(w, "ttl_long_s", model->cache->ttl_long_s);
+    json_tokens(w, "min_cacheable_tokens", model->min_cacheable_tokens);
+    wr_json_write_object_end(w);
+}
+
+static void json_model(struct wr_json_writer *w, const struct wr_model_match *match)
+{
+    const struct wr_model *model = match->model;
+    struct wr_window window = wr_window_select(&(struct wr_window_evidence){.match = match});
+
+    wr_json_write_object(w);
+    json_text(w, "id", model->id);
+    json_text(w, "rule", wr_span_of(wr_model_rule_text(match->rule)));
+    json_text(w, "provider", model->provider);
+    json_tokens(w, "window_tokens", window.tokens);
+    json_text(w, "window_source", wr_span_of(wr_window_source_text(window.source)));
+    json_tokens(w, "input_tokens_max", model->input_tokens_max);
+    json_tokens(w, "output_tokens_max", model->output_tokens_max);
+    json_cost(w, model);
+    json_cache(w, model);
+    json_text(w, "tokenizer", wr_span_of(wr_tokenizer_text(model->tokenizer)));
+    wr_json_write_key(w, "factor");
+    wr_json_write_fixed(w, model->factor_bp / 1e4, 4);
+    json_text(w, "image_rule", model->image->name);
+    wr_json_write_key(w, "preserved_thinking");
+    wr_json_write_bool(w, model->preserved_thinking);
+    wr_json_write_key(w, "overridden");
+    wr_json_write_bool(w, model->overridden);
+    json_text(w, "note", model->note.ptr ? model->note : WR_LIT(""));
+    wr_json_write_object_end(w);
+}
+
+static void json_all(struct wr_json_writer *w, const struct wr_models *models)
+{
+    wr_json_write_object(w);
+    json_text(w, "generated", wr_models_generated(models));
+    wr_json_write_key(w, "models");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < wr_models_count(models); i++) {
+        struct wr_model_match match = wr_models_lookup(models, wr_models_at(models, i)->id);
+        wr_json_write_newline(w);
+        json_model(w, &match);
+    }
+    wr_json_write_array_end(w);
+    wr_json_write_object_end(w);
+}
+
+/* ---- the command ---- */
+
+static int fail_unknown(const struct wr_models *models, const char *name)
+{
+    weir_span near[WR_SUGGESTIONS_MAX];
+    uint32_t count = wr_models_suggest(models, wr_span_of(name), near);
+    struct wr_buf line;
+
+    wr_buf_init(&line, 4 * WR_MODEL_NAME_BYTES_MAX + 256);
+    for (uint32_t i = 0; i < count; i++)
+        wr_buf_printf(&line, "%s%.*s", i ? ", " : "; did you mean ", (int)near[i].len, near[i].ptr);
+    wr_buf_printf(&line, "%s add it under `models:` with --config (see docs/models.md)",
+                  count ? "? Else" : ";");
+    wr_buf_byte(&line, '\0');
+    int code = wr_cli_fail("models", "no model or family '%s'%s", name,
+                           wr_buf_status(&line) ? "" : line.bytes);
+    wr_buf_release(&line);
+    return code;
+}
+
+static int print(const struct wr_models *models, const char *name, bool as_json)
+{
+    struct wr_model_match match = {0};
+    struct wr_json_writer writer;
+    struct wr_buf out;
+
+    if (name)
+        match = wr_models_lookup(models, wr_span_of(name));
+    if (name && match.rule == WR_RULE_FALLBACK && strcmp(name, "unknown"))
+        return fail_unknown(models, name);
+    wr_buf_init(&out, 2 * (size_t)WR_MODELS_BYTES_MAX);
+    wr_json_write_init(&writer, &out);
+    if (name && as_json)
+        json_model(&writer, &match);
+    else if (name)
+        put_model(&out, models, &match);
+    else if (as_json)
+        json_all(&writer, models);
+    else
+        put_table(&out, models);
+    if (as_json)
+        wr_buf_byte(&out, '\n');
+    weir_status status = wr_buf_status(&out);
+    int code = status ? wr_cli_fail("models", "%s", weir_status_text(status))
+               : wr_cli_write("models", wr_buf_view(&out)) ? WR_EXIT_OK
+                                                           : WR_EXIT_USAGE;
+    wr_buf_release(&out);
+    return code;
+}
+
+static int run(const char *name, const char *config, bool as_json)
+{
+    struct wr_models_source source = {.overrides_shared = true};
+    struct wr_models *models = NULL;
+    struct weir_err err = {0};
+    struct wr_buf text = {0};
+    int code = WR_EXIT_USAGE;
+
+    if (config && !wr_cli_read("models", config, &text))
+        goto out;
+    source.overrides = wr_buf_view(&text);
+    if (wr_models_new(&models, &source, &err)) {
+        code = wr_cli_fail("models", "%s: %s; docs/models.md shows the format",
+                           config ? config : "built-in registry", err.text);
+        goto out;
+    }
+    code = print(models, name, as_json);
+out:
+    wr_models_free(models);
+    wr_buf_release(&text);
+    return code;
+}
+
+int wr_cmd_models(int argc, char **argv)
+{
+    const char *config = NULL;
+    bool as_json = false, done;
+    struct wr_opt_list rest = {0};
+    const struct wr_opt options[] = {
+        {"config", WR_OPT_TEXT, &config},
+        {"json", WR_OPT_FLAG, &as_json},
+    };
+
+    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
+                      &done))
+        return WR_EXIT_USAGE;
+    if (done)
+        return WR_EXIT_OK;
+    if (rest.count > 1)
+        return wr_cli_fail("models", "one name at a time, not %zu; `weir models` lists them all",
+                           rest.count);
+    return run(rest.count ? rest.items[0] : NULL, config, as_json);
+}

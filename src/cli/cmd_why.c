@@ -1,0 +1,136 @@
+#include "cli/cmd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+
+static const char help[] =
+    "usage: weir why REPORT [SEGMENT]\n"
+    "\n"
+    "Reads the report of `weir project --report FILE` and says what was changed and for which\n"
+    "reason: all of it, or one segment.\n"
+    "\n"
+    "example: weir project --policy tiered --report r.json < request.json > out.json\n"
+    "         weir why r.json\n";
+
+enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, FIELDS_COUNT };
+
+static const char *const field_names[FIELDS_COUNT] = {
+    "i",      "form",        "class", "kind", "handle", "tokens_before", "tokens_after",
+    "reason", "rolled_back",
+};
+
+static weir_span text_of(const struct wr_json *doc, wr_json_id id)
+{
+    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_inner(doc, id) : (weir_span){"-", 1};
+}
+
+static int64_t number_of(const struct wr_json *doc, wr_json_id id)
+{
+    int64_t number = 0;
+    return wr_json_i64(doc, id, &number) ? number : 0;
+}
+
+static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
+{
+    weir_span form = text_of(doc, f[FORM]), kind = text_of(doc, f[KIND]),
+              handle = text_of(doc, f[HANDLE]);
+    weir_span reason = text_of(doc, f[REASON]), class_ = text_of(doc, f[CLASS]);
+    bool is_back = wr_json_is(doc, f[ROLLED_BACK], WR_JSON_TRUE);
+
+    printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s\n",
+           (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len, class_.ptr,
+           is_back ? "not " : "", (int)form.len, form.ptr,
+           wr_cli_number((uint64_t)number_of(doc, f[BEFORE])),
+           wr_cli_number((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
+           is_back ? "because " : "by ", (int)reason.len, reason.ptr);
+}
+
+static void print_head(const struct wr_json *doc)
+{
+    static const char *const names[] = {"policy",
+                                        "tokens_before",
+                                        "tokens_after",
+                                        "step",
+                                        "pressure_band",
+                                        "held_back",
+                                        "model_context_window_tokens"};
+    wr_json_id v[7];
+    (void)wr_json_pick(doc, 0, names, 7, v);
+    weir_span policy = text_of(doc, v[0]), band = text_of(doc, v[4]);
+    printf("policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n", (int)policy.len,
+           policy.ptr, wr_cli_number((uint64_t)number_of(doc, v[1])),
+           wr_cli_number((uint64_t)number_of(doc, v[2])),
+           wr_cli_number((uint64_t)number_of(doc, v[6])), (int)band.len, band.ptr);
+    if (wr_json_is(doc, v[3], WR_JSON_OBJECT)) {
+        weir_span reason = text_of(doc, wr_json_find(doc, v[3], "reason"));
+        printf("a step was taken (%.*s): what was sent before is written again\n", (int)reason.len,
+               reason.ptr);
+    }
+    if (wr_json_is(doc, v[5], WR_JSON_STRING)) {
+        weir_span held = text_of(doc, v[5]);
+        printf("held back: %.*s\n", (int)held.len, held.ptr);
+    }
+}
+
+static int print_report(const struct wr_json *doc, const char *path, bool has_segment,
+                        uint64_t segment)
+{
+    wr_json_id edits = wr_json_find(doc, 0, "edits");
+    bool found = false;
+
+    if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
+        return wr_cli_fail(
+            "why", "%s: no `edits` in it; give a file that `weir project --report` wrote", path);
+    if (!has_segment)
+        print_head(doc);
+    for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
+         e = wr_json_next(doc, edits, e)) {
+        wr_json_id fields[FIELDS_COUNT];
+        (void)wr_json_pick(doc, e, field_names, FIELDS_COUNT, fields);
+        if (has_segment && (uint64_t)number_of(doc, fields[I]) != segment)
+            continue;
+        print_edit(doc, fields);
+        found = true;
+    }
+    if (!found && has_segment)
+        printf("#%llu was not changed\n", (unsigned long long)segment);
+    else if (!found)
+        puts("nothing was changed");
+    return WR_EXIT_OK;
+}
+
+int wr_cmd_why(int argc, char **argv)
+{
+    struct wr_opt_list words = {.count = 0};
+    struct wr_buf text = {0};
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct weir_err err = {0};
+    uint64_t segment = 0;
+    bool done;
+    int code = WR_EXIT_USAGE;
+
+    if (!wr_opt_parse(argc, argv, NULL, 0, help, &words, &done))
+        return WR_EXIT_USAGE;
+    if (done)
+        return WR_EXIT_OK;
+    if (words.count < 1 || words.count > 2)
+        return wr_cli_fail("why", "name a report; `weir why --help` has an example");
+    if (words.count == 2 && !wr_span_u64(wr_span_of(words.items[1]), &segment))
+        return wr_cli_fail("why", "a segment is a number, not '%s'", words.items[1]);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    if (wr_cli_read("why", words.items[0], &text)) {
+        if (wr_json_parse(&doc, &arena, wr_buf_view(&text), NULL, &err))
+            wr_cli_fail_at("why", words.items[0], wr_buf_view(&text), &err,
+                           "give a report of `weir project`");
+        else
+            code = print_report(&doc, words.items[0], words.count == 2, segment);
+    }
+    wr_arena_release(&arena);
+    wr_buf_release(&text);
+    return code;
+}

@@ -1,0 +1,56 @@
+/* weir -- the command line. */
+#include <string.h>
+
+#include "cli/cmd.h"
+
+static const struct command {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *what;
+} commands[] = {
+    {"inspect", wr_cmd_inspect, "what a request consists of: turns, segments, classes, handles"},
+    {"project", wr_cmd_project, "a request on stdin, as it would be sent on, on stdout"},
+    {"diff", wr_cmd_diff, "what changed between two requests, segment by segment"},
+    {"recall", wr_cmd_recall, "what was taken out, by its handle"},
+    {"why", wr_cmd_why, "what a projection changed, and for which reason"},
+    {"count", wr_cmd_count, "tokens of files or stdin"},
+    {"policies", wr_cmd_policies, "the policies there are, their stages and parameters"},
+    {"models", wr_cmd_models, "what Weir believes of a model, and why"},
+    {"store", wr_cmd_store, "the store of originals: verify, gc, stats, purge"},
+};
+
+enum { COMMANDS_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_help(FILE *to)
+{
+    fputs("weir decides what a model sees: it rewrites requests so that long sessions fit and cost "
+          "less,\n"
+          "and can put back every byte it took out.\n\nusage: weir COMMAND [ARGUMENTS]\n\n",
+          to);
+    for (size_t i = 0; i < COMMANDS_COUNT; i++)
+        fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].what);
+    fputs("\nweir COMMAND --help shows a command's options and an example.\n"
+          "example: weir inspect request.json\n",
+          to);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        print_help(stderr);
+        return WR_EXIT_USAGE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_help(stdout);
+        return WR_EXIT_OK;
+    }
+    if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+        printf("weir %s\n", weir_version());
+        return WR_EXIT_OK;
+    }
+    for (size_t i = 0; i < COMMANDS_COUNT; i++)
+        if (!strcmp(argv[1], commands[i].name))
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "weir: no command '%s'; `weir --help` lists them\n", argv[1]);
+    return WR_EXIT_USAGE;
+}

@@ -1,0 +1,19 @@
+/* store_dir.h -- where the user's store is, and opening it with errors said the user's way. */
+#ifndef WR_CLI_STORE_DIR_H
+#define WR_CLI_STORE_DIR_H
+
+#include "cli/cmd.h"
+#include "weir/store.h"
+
+/* The tenant of everything that comes over loopback. */
+#define WR_CLI_TENANT "local"
+
+/* Opens the store in `dir`; NULL: in $XDG_DATA_HOME/weir, or ~/.local/share/weir. NULL where that
+ * fails, which is said on stderr. */
+struct weir_store *wr_cli_store(const char *command, const char *dir,
+                                const struct weir_store_options *options);
+
+/* Milliseconds since 1970. */
+int64_t wr_cli_now_ms(void);
+
+#endif

@@ -1,0 +1,125 @@
+#!/bin/sh
+# The commands as a user types them. WEIR is the program, BUILD its folder.
+set -u
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+request=examples/session.json
+
+ok()
+{
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
+    fi
+}
+
+# refuses SENTENCE EXPECTED-WORDS COMMAND...: exit 2, nothing on stdout, one line on stderr with the words
+refuses()
+{
+    sentence=$1
+    words=$2
+    shift 2
+    "$@" <"$dir/in" >"$dir/out" 2>"$dir/err"
+    ok "$sentence: exit" "$?" 2
+    ok "$sentence: nothing on stdout" "$(wc -c <"$dir/out" | tr -d ' ')" 0
+    ok "$sentence: one line on stderr" "$(wc -l <"$dir/err" | tr -d ' ')" 1
+    case $(cat "$dir/err") in
+    *"$words"*) passed=$((passed + 1)) ;;
+    *)
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n  stderr lacks: %s\n  stderr: %s\n' "$sentence" "$words" "$(cat "$dir/err")"
+        ;;
+    esac
+}
+
+count_in()
+{
+    grep -o "$1" "$2" | wc -l | tr -d ' '
+}
+
+# -- exact: any valid body comes back byte for byte
+printf ' { "k":1, "k":2 ,"messages":[ {"role":"user","content":"\\u00e9\\/x \\ud800", "n":1.10} ] , "big":12345678901234567890123 }\n' >"$dir/odd.json"
+for body in "$request" "$dir/odd.json"; do
+    "$WEIR" project --policy exact <"$body" >"$dir/same.json"
+    ok "exact gives the same bytes ($body)" "$(cmp "$body" "$dir/same.json" && echo same)" same
+done
+
+# -- inspect
+"$WEIR" inspect --json "$request" >"$dir/inspect.json"
+ok "inspect --json exits 0" "$?" 0
+ok "inspect says the dialect" "$(count_in '^{"dialect":"chat"' "$dir/inspect.json")" 1
+ok "inspect finds one result segment a tool message" "$(count_in '"kind":"tool_result"' "$dir/inspect.json")" \
+    "$(count_in '"role": "tool"' "$request")"
+"$WEIR" inspect - <"$request" >"$dir/table"
+ok "inspect reads stdin" "$(head -n 1 "$dir/table" | cut -c1-12)" "chat request"
+ok "counting is exact for a model with a public tokenizer" "$(count_in 'exact, o200k_base' "$dir/table")" 1
+
+# The span of a result is what stands between the quotes of its string.
+set -- $(sed -n 's/.*"kind":"tool_result".*"span":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/p' "$dir/inspect.json" | head -n 1)
+ok "a span begins behind a quote" "$(dd if="$request" bs=1 skip=$(($1 - 1)) count=1 2>/dev/null)" '"'
+ok "a span ends before a quote" "$(dd if="$request" bs=1 skip="$2" count=1 2>/dev/null)" '"'
+
+# -- edit and drop
+first=$(sed -n 's/^{"i":\([0-9]*\),.*"kind":"tool_result".*/\1/p' "$dir/inspect.json" | head -n 1)
+"$WEIR" project --edit "$first=say \"hi\"" <"$request" >"$dir/edited.json"
+ok "an edit exits 0" "$?" 0
+ok "the edited text is escaped" "$(count_in 'say \\"hi\\"' "$dir/edited.json")" 1
+"$WEIR" diff "$request" "$dir/edited.json" >"$dir/diff"
+ok "diff names one edit" "$(tail -n 1 "$dir/diff" | grep -c ' 1 edited, 0 dropped, 0 inserted')" 1
+"$WEIR" project --drop "$first" <"$request" >"$dir/dropped.json"
+ok "a result leaves with its call" "$("$WEIR" diff --json "$request" "$dir/dropped.json" | grep -o '"dropped":[0-9]*')" \
+    '"dropped":3'
+"$WEIR" project --policy exact <"$dir/dropped.json" | cmp -s - "$dir/dropped.json"
+ok "what was dropped from is still a request" "$?" 0
+"$WEIR" diff "$request" "$request" | tail -n 1 >"$dir/diff"
+ok "diff of the same says so" "$(grep -c 'the same bytes' "$dir/diff")" 1
+
+# -- wrong input
+printf '{"messages":[{"role":"user",\n  "content":"a}]}' >"$dir/in"
+refuses "a string without an end" "line 2, column" "$WEIR" project
+refuses "the same in inspect" "at byte 47" "$WEIR" inspect -
+printf '[1,2]' >"$dir/in"
+refuses "an array is no request" "a request is a JSON object" "$WEIR" inspect -
+printf '{"model":"x"}' >"$dir/in"
+refuses "no messages and no input" "no \`messages\` list" "$WEIR" project
+printf '{"messages":3}' >"$dir/in"
+refuses "messages of the wrong kind" "messages" "$WEIR" project
+cp "$request" "$dir/in"
+refuses "a segment that is not there" "there is no segment 999999" "$WEIR" project --edit 999999=x
+refuses "an edit of the system prompt" "has no text that may be edited" "$WEIR" project --edit 0=x
+refuses "dropping the system prompt" "cannot be dropped" "$WEIR" project --drop 0
+refuses "an edit that is none" "I=TEXT" "$WEIR" project --edit x
+refuses "an empty text" "its text became empty" "$WEIR" project --edit "$first="
+refuses "an unknown policy" "no policy is called 'nope'" "$WEIR" project --policy nope
+refuses "an unknown option" "no option --nope" "$WEIR" inspect --nope
+refuses "a file that is not there" "No such file" "$WEIR" inspect "$dir/missing"
+refuses "a command that is not there" "no command 'nope'" "$WEIR" nope
+refuses "an unknown dialect" "no dialect is called 'soap'" "$WEIR" inspect --dialect soap -
+: >"$dir/in"
+refuses "nothing at all" "the text ends" "$WEIR" project
+printf '{"messages":[{"role":"user","content":"\377"}]}' >"$dir/in"
+refuses "bytes that are not UTF-8" "not UTF-8" "$WEIR" project
+head -c 200000 /dev/zero | tr '\0' '[' >"$dir/in"
+refuses "nesting without end" "nested deeper" "$WEIR" project
+
+# -- count
+printf 'hello world' >"$dir/in"
+ok "count prints the number first" "$("$WEIR" count <"$dir/in" | cut -d' ' -f1)" 2
+ok "count of a file" "$("$WEIR" count "$dir/in" | cut -d' ' -f1)" 2
+ok "count by bytes/4" "$("$WEIR" count --encoding bytes/4 "$dir/in" | cut -d' ' -f1)" 2
+ok "an estimate says so" "$("$WEIR" count --model claude-opus-5 "$dir/in" | grep -c estimate)" 1
+refuses "an unknown encoding" "o200k_base, cl100k_base" "$WEIR" count --encoding nope
+refuses "an unknown model" "no model is known as" "$WEIR" count --model xyzzy
+refuses "two ways to count" "give one" "$WEIR" count --model gpt-5 --encoding o200k_base
+
+# -- help
+for command in inspect project diff count models; do
+    ok "$command --help has an example" "$("$WEIR" $command --help | grep -c '^example')" 1
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
