@@ -6,10 +6,11 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/measure.h"
+#include "tokens/bpe_load.h"
 #include "tokens/bpe_stream.h"
 
 static const char help[] =
-    "usage: weir count [--model M | --encoding E] [FILE...]\n"
+    "usage: weir count [--model M | --encoding E [--pattern P]] [FILE...]\n"
     "\n"
     "Prints the tokens of each file (of stdin without one, or for -), the number first on the "
     "line.\n"
@@ -17,7 +18,11 @@ static const char help[] =
     "  --model M      count as this model does (see weir models); where its tokenizer is not "
     "public the\n"
     "                 number is an estimate, and the line says so\n"
-    "  --encoding E   o200k_base (the default), cl100k_base, fitted, bytes/4\n"
+    "  --encoding E   o200k_base (the default), cl100k_base, fitted, bytes/4, runs; or a file of "
+    "your own:\n"
+    "                 a tokenizer.json, or a .tiktoken rank file\n"
+    "  --pattern P    how a rank file's text is cut: cl100k (the default), o200k, qwen2, gpt2, "
+    "none\n"
     "\n"
     "example: weir count --model gpt-5 README.md src/base/buf.c\n"
     "         git diff | weir count\n";
@@ -75,7 +80,40 @@ static bool count_file(struct wr_meter *meter, const char *path, uint64_t *token
     return ok;
 }
 
-static bool use_encoding(struct wr_meter *meter, const char *name)
+/* A file of the user's: tokenizer.json by its end, else a rank file. */
+static bool use_table(struct wr_meter *meter, const char *path, const char *pattern_name)
+{
+    enum wr_bpe_pattern pattern = WR_BPE_PATTERN_CL100K;
+    struct wr_bpe_load_report report = {.exact = true};
+    struct weir_err err = {0};
+    struct wr_buf file;
+    struct wr_bpe *table = NULL;
+    weir_status status;
+
+    if (pattern_name && !wr_bpe_pattern_find(wr_span_of(pattern_name), &pattern)) {
+        wr_cli_fail("count",
+                    "no pattern is called '%s'; there are cl100k, o200k, qwen2, gpt2, none",
+                    pattern_name);
+        return false;
+    }
+    if (!wr_cli_read("count", path, &file)) {
+        wr_buf_release(&file);
+        return false;
+    }
+    bool is_json = wr_span_ends(wr_span_of(path), WR_LIT(".json"));
+    status = is_json ? wr_bpe_load_json(&table, wr_buf_view(&file), &report, &err)
+                     : wr_bpe_load_tiktoken(&table, wr_buf_view(&file), pattern, &err);
+    if (status)
+        wr_cli_fail_at("count", path, wr_buf_view(&file), &err, NULL);
+    else if (!report.exact)
+        fprintf(stderr, "weir count: %s: %s\n", path, report.text);
+    if (!status)
+        status = wr_meter_take_table(meter, table);
+    wr_buf_release(&file);
+    return !status;
+}
+
+static bool use_encoding(struct wr_meter *meter, const char *name, const char *pattern)
 {
     enum wr_bpe_encoding encoding;
     enum wr_estimator estimator;
@@ -91,9 +129,13 @@ static bool use_encoding(struct wr_meter *meter, const char *name)
         wr_meter_use_estimator(meter, estimator);
         return true;
     }
-    wr_cli_fail("count",
-                "no encoding is called '%s'; there are o200k_base, cl100k_base, fitted, bytes/4",
-                name);
+    if (strchr(name, '/') || strchr(name, '.'))
+        return use_table(meter, name, pattern);
+    wr_cli_fail(
+        "count",
+        "no encoding is called '%s'; there are o200k_base, cl100k_base, fitted, bytes/4, runs, "
+        "or the path of a table",
+        name);
     return false;
 }
 
@@ -120,10 +162,11 @@ static int count_all(struct wr_meter *meter, const struct wr_opt_list *files)
 
 int wr_cmd_count(int argc, char **argv)
 {
-    const char *model = NULL, *encoding = NULL;
+    const char *model = NULL, *encoding = NULL, *pattern = NULL;
     struct wr_opt_list files = {.count = 0};
     const struct wr_opt options[] = {{"model", WR_OPT_TEXT, &model},
-                                     {"encoding", WR_OPT_TEXT, &encoding}};
+                                     {"encoding", WR_OPT_TEXT, &encoding},
+                                     {"pattern", WR_OPT_TEXT, &pattern}};
     struct wr_ruler ruler;
     bool done;
 
@@ -137,7 +180,7 @@ int wr_cmd_count(int argc, char **argv)
     if (!wr_ruler_open(&ruler, "count", model ? wr_span_of(model) : WR_LIT(""), model != NULL))
         return WR_EXIT_USAGE;
     int code = WR_EXIT_USAGE;
-    if (model || use_encoding(ruler.meter, encoding ? encoding : "o200k_base"))
+    if (model || use_encoding(ruler.meter, encoding ? encoding : "o200k_base", pattern))
         code = count_all(ruler.meter, &files);
     wr_ruler_close(&ruler);
     return code;

@@ -18,6 +18,7 @@ struct encoding {
 
 struct wr_meter {
     struct encoding encodings[WR_BPE_ENCODINGS_COUNT]; /* made when first used */
+    struct encoding table;                             /* the user's own; empty: none */
     struct encoding *current;                          /* NULL: an estimate */
     const struct wr_model *model;                      /* NULL: none was named */
     enum wr_bpe_encoding encoding;
@@ -48,6 +49,7 @@ void wr_meter_free(struct wr_meter *meter)
         return;
     for (int i = 0; i < WR_BPE_ENCODINGS_COUNT; i++)
         free_encoding(&meter->encodings[i]);
+    free_encoding(&meter->table);
     free(meter);
 }
 
@@ -58,18 +60,22 @@ void wr_meter_use_estimator(struct wr_meter *meter, enum wr_estimator estimator)
     meter->factor_bp = FACTOR_ONE_BP;
 }
 
+/* Makes an encoding whose `bpe` is there ready to count. */
+static weir_status make_ready(struct encoding *e)
+{
+    weir_status status = wr_bpe_scratch_new(&e->scratch, e->bpe);
+    return status ? status : wr_bpe_memo_new(&e->memo, e->scratch, WR_METER_MEMO_COUNT);
+}
+
 weir_status wr_meter_use_encoding(struct wr_meter *meter, enum wr_bpe_encoding encoding,
                                   struct weir_err *err)
 {
     struct encoding *e = &meter->encodings[encoding];
-    weir_status status = WEIR_OK;
 
     if (!e->memo) {
-        status = wr_bpe_new(&e->bpe, encoding, err);
+        weir_status status = wr_bpe_new(&e->bpe, encoding, err);
         if (!status)
-            status = wr_bpe_scratch_new(&e->scratch, e->bpe);
-        if (!status)
-            status = wr_bpe_memo_new(&e->memo, e->scratch, WR_METER_MEMO_COUNT);
+            status = make_ready(e);
         if (status) {
             free_encoding(e);
             return status;
@@ -77,6 +83,20 @@ weir_status wr_meter_use_encoding(struct wr_meter *meter, enum wr_bpe_encoding e
     }
     meter->current = e;
     meter->encoding = encoding;
+    meter->factor_bp = FACTOR_ONE_BP;
+    return WEIR_OK;
+}
+
+weir_status wr_meter_take_table(struct wr_meter *meter, struct wr_bpe *table)
+{
+    free_encoding(&meter->table);
+    meter->table.bpe = table;
+    weir_status status = make_ready(&meter->table);
+    if (status) {
+        free_encoding(&meter->table);
+        return status;
+    }
+    meter->current = &meter->table;
     meter->factor_bp = FACTOR_ONE_BP;
     return WEIR_OK;
 }
@@ -120,9 +140,14 @@ struct wr_bpe_scratch *wr_meter_scratch(struct wr_meter *meter)
 
 const char *wr_meter_method(const struct wr_meter *meter)
 {
+    static const char *const estimates[] = {[WR_ESTIMATOR_FITTED] = "fitted estimate",
+                                            [WR_ESTIMATOR_BYTES_4] = "estimate, bytes/4",
+                                            [WR_ESTIMATOR_RUNS] = "estimate, runs"};
+    if (meter->current == &meter->table)
+        return "exact, the given table";
     if (meter->current)
         return meter->encoding == WR_BPE_O200K_BASE ? "exact, o200k_base" : "exact, cl100k_base";
-    return meter->estimator == WR_ESTIMATOR_FITTED ? "fitted estimate" : "estimate, bytes/4";
+    return estimates[meter->estimator];
 }
 
 enum wr_count_source wr_meter_source(const struct wr_meter *meter)

@@ -26,6 +26,9 @@ WEIR_MUST_USE weir_status wr_meter_use_model(struct wr_meter *meter, const struc
 WEIR_MUST_USE weir_status wr_meter_use_encoding(struct wr_meter *meter,
                                                 enum wr_bpe_encoding encoding,
                                                 struct weir_err *err);
+/* Counts by a table that the user brought (tokens/bpe_load.h); the meter owns it from now on, also
+ * when this fails. */
+WEIR_MUST_USE weir_status wr_meter_take_table(struct wr_meter *meter, struct wr_bpe *table);
 void wr_meter_use_estimator(struct wr_meter *meter, enum wr_estimator estimator);
 
 /* Tokens of `text`; a wr_count_fn with the meter as `user`. A piece too long for the memory is

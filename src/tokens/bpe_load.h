@@ -2,9 +2,9 @@
  * tokenizer.json of HuggingFace.
  *
  * Only byte pair encodings over bytes are read; anything else fails and says what it is. The
- * library does no I/O: the caller brings the file's bytes. The text of added and special tokens is plain text. Both are as exact as the embedded
- * encodings as far as the table goes; what the loader cannot honour it reports in `struct
- * wr_bpe_load_report`.
+ * library does no I/O: the caller brings the file's bytes. The text of added and special tokens is
+ * plain text. Both are as exact as the embedded encodings as far as the table goes; what the loader
+ * cannot honour it reports in `struct wr_bpe_load_report`.
  */
 #ifndef WR_TOKENS_BPE_LOAD_H
 #define WR_TOKENS_BPE_LOAD_H

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "tokens/estimate_runs.h"
 #include "tokens/estimate_weights.h"
 
 _Static_assert(sizeof(wr_estimate_weights) / sizeof(wr_estimate_weights[0]) ==
@@ -198,5 +199,14 @@ static size_t fitted(weir_span text)
 
 size_t wr_estimate_tokens(enum wr_estimator estimator, weir_span text)
 {
-    return estimator == WR_ESTIMATOR_FITTED ? fitted(text) : (text.len + 3) / 4;
+    switch (estimator) {
+    case WR_ESTIMATOR_BYTES_4:
+        return text.len / 4;
+    case WR_ESTIMATOR_RUNS:
+        return wr_estimate_runs(text);
+    case WR_ESTIMATOR_FITTED:
+    case WR_ESTIMATORS_COUNT:
+        break;
+    }
+    return fitted(text);
 }
