@@ -1,9 +1,10 @@
 /* A request and changes of it, both made from the input: | flags | count | changes | request |.
  *
- * Oracle: a model that knows which nodes the changes that stand are about, and writes original and result
- * down without white space and cache markers: the two must read the same. Pairing is checked by a reader of
- * its own; markers may move but not multiply; where nothing stands, or the structure failed, the result is
- * the input; and carrying out the plan again gives the same again. */
+ * Oracle: a model that knows which nodes the changes that stand are about, and writes original and
+ * result down without white space and cache markers: the two must read the same. Pairing is checked
+ * by a reader of its own; markers may move but not multiply; where nothing stands, or the structure
+ * failed, the result is the input; new texts alone never fail the structure; and carrying out the
+ * plan again gives the same. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -41,13 +42,14 @@ static const char *choose(struct maker *m, const char *const *from, size_t count
     return from[take(m) % count];
 }
 
-#define TEXTS                                                                                      \
-    "", "one", "two\\nlines", "\\ud83d alone", "[steering] go on", "caf\xC3\xA9", " ",             \
-        "src/a.c:3:1: error: unknown\\nmake: *** [a.o] Error 1\\nand some more words behind it",   \
+#define TEXTS                                                                                    \
+    "", "one", "two\\nlines", "\\ud83d alone", "[steering] go on", "caf\xC3\xA9", " ",           \
+        "src/a.c:3:1: error: unknown\\nmake: *** [a.o] Error 1\\nand some more words behind it", \
         "a line that is long enough that nobody says it twice by mere chance\\nthe end"
-#define MARKS "", "", "", ",\"cache_control\":{\"type\":\"ephemeral\"}", " , \"cache_control\":null", \
-              ",\"prompt_cache_breakpoint\" : {\"mode\":\"explicit\"}"
-#define IDS   "a", "b", "c", "d", ""
+#define MARKS                                                                               \
+    "", "", "", ",\"cache_control\":{\"type\":\"ephemeral\"}", " , \"cache_control\":null", \
+        ",\"prompt_cache_breakpoint\" : {\"mode\":\"explicit\"}"
+#define IDS "a", "b", "c", "d", ""
 
 static const char *const texts[] = {TEXTS};
 static const char *const marks[] = {MARKS};
@@ -58,14 +60,18 @@ static const char *const chat_messages[] = {
     "{\"content\" : \"$T\", \"role\":\"assistant\"}",
     "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"$I\",\"type\":\"function\","
     "\"function\":{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"make\\\"}\"}}]}",
-    "{\"role\":\"assistant\",\"reasoning_content\":\"r\",\"content\":\"$T\",\"tool_calls\":[{\"id\":\"$I\","
-    "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}},{\"id\":\"$I\",\"custom\":{\"input\":\"x\"}}]}",
+    "{\"role\":\"assistant\",\"reasoning_content\":\"r\",\"content\":\"$T\",\"tool_calls\":[{"
+    "\"id\":\"$I\","
+    "\"function\":{\"name\":\"read\",\"arguments\":\"{}\"}},{\"id\":\"$I\",\"custom\":{\"input\":"
+    "\"x\"}}]}",
     "{\"role\":\"tool\",\"tool_call_id\":\"$I\",\"content\":\"$T\"}",
     "{\"role\":\"tool\",\"tool_call_id\":\"$I\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},"
     "{\"type\":\"image_url\"},{\"type\":\"text\",\"text\":\"$T\"$M}]}",
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"text\",\"text\":\"$T\"$M},"
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"text\","
+    "\"text\":\"$T\"$M},"
     "{\"type\":\"image_url\",\"image_url\":{\"url\":\"u\"}$M}]}",
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"},{\"type\":\"text\",\"text\":\"$T\"$M}]$M}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"},{\"type\":\"text\","
+    "\"text\":\"$T\"$M}]$M}",
     "{\"role\":\"system\",\"content\":\"$T\"$M}",
     "{\"role\":\"user\",\"content\":\"$T\",\"content\":\"again\"}",
     "{\"role\":\"nobody\",\"content\":[]}",
@@ -73,15 +79,18 @@ static const char *const chat_messages[] = {
 
 static const char *const response_items[] = {
     "{\"role\":\"user\",\"content\":\"$T\"}",
-    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":\"$T\"$M}]}",
+    "{\"type\":\"message\",\"role\":\"assistant\",\"content\":[{\"type\":\"output_text\",\"text\":"
+    "\"$T\"$M}]}",
     "{\"type\":\"reasoning\",\"id\":\"rs_$I\",\"summary\":[],\"encrypted_content\":\"e\"}",
     "{\"type\":\"function_call\",\"call_id\":\"$I\",\"name\":\"bash\",\"arguments\":\"{}\"}",
     "{\"type\":\"custom_tool_call\",\"call_id\":\"$I\",\"name\":\"apply_patch\",\"input\":\"x\"}",
     "{\"type\":\"function_call_output\",\"call_id\":\"$I\",\"output\":\"$T\"}",
-    "{\"type\":\"custom_tool_call_output\",\"call_id\":\"$I\",\"output\":[{\"type\":\"input_text\",\"text\":\"$T\"$M},"
+    "{\"type\":\"custom_tool_call_output\",\"call_id\":\"$I\",\"output\":[{\"type\":\"input_text\","
+    "\"text\":\"$T\"$M},"
     "{\"type\":\"input_image\"},{\"type\":\"input_text\",\"text\":\"$T\"$M}]}",
     "{\"type\":\"shell_call\",\"call_id\":\"$I\",\"action\":{\"commands\":[\"ls\"]}}",
-    "{\"type\":\"shell_call_output\",\"call_id\":\"$I\",\"output\":[{\"stdout\":\"$T\",\"stderr\":\"$T\"},"
+    "{\"type\":\"shell_call_output\",\"call_id\":\"$I\",\"output\":[{\"stdout\":\"$T\",\"stderr\":"
+    "\"$T\"},"
     "{\"outcome\":{\"type\":\"exit\",\"exit_code\":1},\"stdout\":\"$T\"}]}",
     "{\"type\":\"item_reference\",\"id\":\"$I\"}",
     "{\"type\":\"compaction\",\"encrypted_content\":\"e\"}",
@@ -93,18 +102,25 @@ static const char *const response_items[] = {
 
 static const char *const messages_messages[] = {
     "{\"role\":\"user\",\"content\":\"$T\"}",
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"image\",\"source\":{}$M}]}",
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"image\","
+    "\"source\":{}$M}]}",
     "{\"role\":\"assistant\",\"content\":\"$T\"}",
-    "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"$I\"},"
-    "{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"bash\",\"input\":{}$M}]}",
-    "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"read\",\"input\":{}$M},"
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":"
+    "\"$I\"},"
+    "{\"type\":\"text\",\"text\":\"$T\"$M},{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"bash\","
+    "\"input\":{}$M}]}",
+    "{\"role\":\"assistant\",\"content\":[{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"read\","
+    "\"input\":{}$M},"
     "{\"type\":\"tool_use\",\"id\":\"$I\",\"name\":\"read\",\"input\":{\"cache_control\":{}}}]}",
-    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":\"$T\"$M},"
-    "{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":[{\"type\":\"text\",\"text\":\"$T\"$M},"
+    "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":"
+    "\"$T\"$M},"
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"$I\",\"content\":[{\"type\":\"text\",\"text\":\"$"
+    "T\"$M},"
     "{\"type\":\"text\",\"text\":\"$T\"$M}]},{\"type\":\"text\",\"text\":\"$T\"$M}]}",
     "{\"role\":\"user\",\"content\":[{\"type\":\"tool_result\",\"tool_use_id\":\"$I\"}]}",
     "{\"role\":\"assistant\",\"content\":[{\"type\":\"server_tool_use\",\"id\":\"$I\"},"
-    "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"$I\"},{\"type\":\"redacted_thinking\",\"data\":\"d\"}]}",
+    "{\"type\":\"web_search_tool_result\",\"tool_use_id\":\"$I\"},{\"type\":\"redacted_thinking\","
+    "\"data\":\"d\"}]}",
     "{\"role\":\"assistant\",\"content\":[{\"type\":\"compaction\",\"content\":\"c\"$M}]}",
     "{\"role\":\"system\",\"content\":\"$T\"}",
 };
@@ -129,8 +145,8 @@ static const struct {
     const char *const *pieces;
     size_t pieces_count;
 } shapes[] = {
-    {"chat", "{\"model\":\"m\", \"temperature\" : 1.50,\"tools\":[{}],\"messages\" : [", chat_messages,
-     COUNT_OF(chat_messages)},
+    {"chat", "{\"model\":\"m\", \"temperature\" : 1.50,\"tools\":[{}],\"messages\" : [",
+     chat_messages, COUNT_OF(chat_messages)},
     {"responses", " {\"instructions\":\"i\",\"input\":[", response_items, COUNT_OF(response_items)},
     {"messages",
      "{\"system\":[{\"type\":\"text\",\"text\":\"s\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
@@ -160,16 +176,23 @@ struct model {
     struct wr_json doc;
     struct wr_transcript transcript;
     struct wr_plan plan;
-    bool *removed;        /* by node */
+    bool *removed;         /* by node */
     const weir_span **set; /* by node: what a string says now */
-    bool *dropped;        /* by segment */
-    bool has_only_text;   /* nothing comes or leaves: every other byte stays */
+    bool *dropped;         /* by segment */
+    bool has_only_text;    /* nothing comes or leaves: every other byte stays */
 };
 
 static const weir_span new_texts[] = {
-    {"", 0}, {"x", 1}, {"two\nlines", 9}, {"\"quoted\" \\ \x01", 12}, {"\xC3\xA9\xF0\x9F\x98\x80", 6},
-    {"half \xED\xA0\xBD", 8}, {"\xED\xA0\xBD\xED\xB8\x80", 6}, {"bad \xFF", 5},
-    {"src/a.c:3:1: error: unknown", 27}, {" ", 1},
+    {"", 0},
+    {"x", 1},
+    {"two\nlines", 9},
+    {"\"quoted\" \\ \x01", 12},
+    {"\xC3\xA9\xF0\x9F\x98\x80", 6},
+    {"half \xED\xA0\xBD", 8},
+    {"\xED\xA0\xBD\xED\xB8\x80", 6},
+    {"bad \xFF", 5},
+    {"src/a.c:3:1: error: unknown", 27},
+    {" ", 1},
 };
 
 static wr_json_id nth_message(const struct model *m, uint32_t number)
@@ -193,7 +216,9 @@ static weir_status add_insert(struct model *m, size_t shape, const uint8_t bytes
         make_piece(&maker, shapes[shape].pieces[bytes[2] % shapes[shape].pieces_count]);
     weir_span copy = wr_arena_copy(&m->arena, wr_buf_view(&json));
     wr_buf_release(&json);
-    return wr_plan_insert(&m->plan, nth_message(m, bytes[1] % 16), copy, NULL);
+    /* Now and then before something that is no message. */
+    wr_json_id before = bytes[3] % 8 == 1 ? bytes[1] : nth_message(m, bytes[1] % 16);
+    return wr_plan_insert(&m->plan, before, copy, NULL);
 }
 
 /* Four bytes of input are one change; what a plan refuses it must refuse without a trace. */
@@ -226,7 +251,8 @@ static void add_change(struct model *m, size_t shape, const uint8_t bytes[CHANGE
 /* The element of `array` that holds the node `part`. */
 static wr_json_id element_around(const struct wr_json *doc, wr_json_id array, wr_json_id part)
 {
-    for (wr_json_id id = wr_json_first(doc, array); id != WR_JSON_NONE; id = wr_json_next(doc, array, id))
+    for (wr_json_id id = wr_json_first(doc, array); id != WR_JSON_NONE;
+         id = wr_json_next(doc, array, id))
         if (part >= id && part < doc->nodes[id].after)
             return id;
     return WR_JSON_NONE;
@@ -283,7 +309,8 @@ static void model_changes(struct model *m)
 static bool is_marker(const struct wr_json *doc, wr_json_id id)
 {
     return doc->nodes[id].is_key && wr_json_is(doc, wr_json_value(id), WR_JSON_OBJECT) &&
-           (wr_json_text_is(doc, id, "cache_control") || wr_json_text_is(doc, id, "prompt_cache_breakpoint"));
+           (wr_json_text_is(doc, id, "cache_control") ||
+            wr_json_text_is(doc, id, "prompt_cache_breakpoint"));
 }
 
 struct writer {
@@ -397,10 +424,23 @@ static uint32_t count_markers(const struct wr_json *doc)
     return count;
 }
 
-/* No object has a marker and a second key of that name. */
+/* Objects that have a marker's key twice. */
+static uint32_t count_doubled(const struct wr_json *doc)
+{
+    static const char *const names[] = {"cache_control", "prompt_cache_breakpoint"};
+    uint32_t count = 0;
+    for (wr_json_id id = 0; id < doc->nodes_count; id++) {
+        wr_json_id values[COUNT_OF(names)];
+        count += !wr_json_pick(doc, id, names, COUNT_OF(names), values);
+    }
+    return count;
+}
+
 static void check_markers(const struct model *m, const struct wr_json *after)
 {
     uint32_t before_count = count_markers(&m->doc), after_count = count_markers(after);
+    if (!m->plan.inserts_count)
+        CHECK(count_doubled(after) <= count_doubled(&m->doc));
     if (!m->plan.inserts_count)
         CHECK(after_count <= before_count);
     CHECK(after_count <= before_count || after_count <= WR_CACHE_MARKERS_MAX);
@@ -431,8 +471,8 @@ static bool pair_with(struct pairs *p, size_t result, size_t call)
     return true;
 }
 
-/* A result answers the nearest call before it; where order does not matter, one that is left answers a
- * call that is left. */
+/* A result answers the nearest call before it; where order does not matter, one that is left
+ * answers a call that is left. */
 static void find_pairs(struct pairs *p, bool is_anywhere)
 {
     for (size_t r = 0; r < p->count; r++)
@@ -447,20 +487,23 @@ static void find_pairs(struct pairs *p, bool is_anywhere)
 
 static bool has_unique_keys(const struct wr_json *doc, wr_json_id object)
 {
-    static const char *const names[] = {"role", "content", "type", "id", "call_id", "tool_calls", "tool_call_id",
-                                        "tool_use_id", "output", "text"};
+    static const char *const names[] = {"role",    "content",    "type",         "id",
+                                        "call_id", "tool_calls", "tool_call_id", "tool_use_id",
+                                        "output",  "text"};
     wr_json_id values[COUNT_OF(names)];
     return wr_json_pick(doc, object, names, COUNT_OF(names), values);
 }
 
 static void read_chat_pairs(struct pairs *p, const struct wr_json *doc, wr_json_id message)
 {
-    wr_json_id role = wr_json_find(doc, message, "role"), calls = wr_json_find(doc, message, "tool_calls");
+    wr_json_id role = wr_json_find(doc, message, "role"),
+               calls = wr_json_find(doc, message, "tool_calls");
     if (wr_json_text_is(doc, role, "tool"))
         add_id(p, doc, wr_json_find(doc, message, "tool_call_id"), true);
     if (!wr_json_text_is(doc, role, "assistant") || !wr_json_is(doc, calls, WR_JSON_ARRAY))
         return;
-    for (wr_json_id call = wr_json_first(doc, calls); call != WR_JSON_NONE; call = wr_json_next(doc, calls, call))
+    for (wr_json_id call = wr_json_first(doc, calls); call != WR_JSON_NONE;
+         call = wr_json_next(doc, calls, call))
         add_id(p, doc, wr_json_find(doc, call, "id"), false);
 }
 
@@ -469,7 +512,8 @@ static void read_messages_pairs(struct pairs *p, const struct wr_json *doc, wr_j
     wr_json_id blocks = wr_json_find(doc, message, "content");
     if (!wr_json_is(doc, blocks, WR_JSON_ARRAY))
         return;
-    for (wr_json_id b = wr_json_first(doc, blocks); b != WR_JSON_NONE; b = wr_json_next(doc, blocks, b)) {
+    for (wr_json_id b = wr_json_first(doc, blocks); b != WR_JSON_NONE;
+         b = wr_json_next(doc, blocks, b)) {
         wr_json_id type = wr_json_find(doc, b, "type");
         if (!has_unique_keys(doc, b))
             continue;
@@ -496,11 +540,13 @@ static void read_response_pairs(struct pairs *p, const struct wr_json *doc, wr_j
 
 static void read_pairs(struct pairs *p, const struct wr_json *doc, weir_dialect dialect)
 {
-    wr_json_id list = wr_json_find(doc, 0, dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages");
+    wr_json_id list =
+        wr_json_find(doc, 0, dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages");
     p->count = 0;
     if (!wr_json_is(doc, list, WR_JSON_ARRAY))
         return;
-    for (wr_json_id m = wr_json_first(doc, list); m != WR_JSON_NONE; m = wr_json_next(doc, list, m)) {
+    for (wr_json_id m = wr_json_first(doc, list); m != WR_JSON_NONE;
+         m = wr_json_next(doc, list, m)) {
         if (!has_unique_keys(doc, m))
             continue;
         if (dialect == WEIR_DIALECT_CHAT)
@@ -517,7 +563,8 @@ static size_t count_alone(const struct pairs *p, weir_span id, bool is_result)
 {
     size_t count = 0;
     for (size_t i = 0; i < p->count; i++)
-        count += !p->items[i].is_paired && p->items[i].is_result == is_result && wr_span_eq(p->items[i].id, id);
+        count += !p->items[i].is_paired && p->items[i].is_result == is_result &&
+                 wr_span_eq(p->items[i].id, id);
     return count;
 }
 
@@ -529,8 +576,8 @@ static size_t count_calls(const struct pairs *p, weir_span id)
     return count;
 }
 
-/* Nothing stands alone that did not stand alone before. Where a result may stand before its call, two calls
- * of one id leave open which is meant. */
+/* Nothing stands alone that did not stand alone before. Where a result may stand before its call,
+ * two calls of one id leave open which is meant. */
 static void check_pairs(const struct model *m, const struct wr_json *after)
 {
     static struct pairs old, new;
@@ -541,7 +588,8 @@ static void check_pairs(const struct model *m, const struct wr_json *after)
         bool is_result = new.items[i].is_result;
         if (m->transcript.dialect == WEIR_DIALECT_RESPONSES && count_calls(&old, id) > 1)
             continue;
-        CHECK(new.items[i].is_paired || count_alone(&new, id, is_result) <= count_alone(&old, id, is_result));
+        CHECK(new.items[i].is_paired ||
+              count_alone(&new, id, is_result) <= count_alone(&old, id, is_result));
     }
 }
 
@@ -562,12 +610,15 @@ static void check_result(struct model *m, const struct wr_projection *found)
 static void check_report(const struct model *m, const struct wr_projection *found)
 {
     uint32_t rolled_back = 0;
+    bool has_structure = m->plan.inserts_made_count > 0;
     for (uint32_t i = 0; i < m->plan.changes_count; i++) {
+        has_structure |= m->plan.changes[i].form == WR_FORM_DROPPED;
         rolled_back += m->plan.changes[i].is_rolled_back;
         CHECK(m->plan.changes[i].is_rolled_back == (m->plan.changes[i].reason != NULL));
         CHECK(!found->is_fallback || m->plan.changes[i].is_rolled_back);
     }
     CHECK(rolled_back == found->rolled_back_count);
+    CHECK(has_structure || !found->is_fallback); /* a text costs no more than itself */
     CHECK(found->first.found == (rolled_back || found->is_fallback));
     CHECK(!found->is_fallback || found->body.ptr == m->doc.text.ptr);
     CHECK(!wr_plan_is_empty(&m->plan) || found->body.ptr == m->doc.text.ptr);

@@ -11,7 +11,7 @@
 void wr_listing_read(struct wr_listing_request *r, const char *body, const char *dialect,
                      const char *path)
 {
-    struct wr_wire_options options = {dialect, path};
+    struct wr_wire_options options = {.dialect = dialect, .path = path};
 
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&r->body, WR_JSON_BODY_BYTES_MAX);

@@ -66,8 +66,8 @@ static bool has_marker_key(const struct wr_json *doc, wr_json_id block)
            wr_json_find(doc, block, "prompt_cache_breakpoint") != WR_JSON_NONE;
 }
 
-/* The new text goes into the first part. Further text blocks leave: an empty one would be refused by
- * the provider; the first, which stays, takes over their cache marker. Streams of a shell result
+/* The new text goes into the first part. Further text blocks leave: an empty one would be refused
+ * by the provider; the first, which stays, takes over their cache marker. Streams of a shell result
  * cannot leave, and may be empty. */
 static void touch_text(struct applier *a, const struct wr_segment *s, weir_span text)
 {
@@ -84,7 +84,8 @@ static void touch_text(struct applier *a, const struct wr_segment *s, weir_span 
         }
         wr_json_id marker = wr_find_marker(a->doc, block);
         if (takes_marker && marker != WR_JSON_NONE) {
-            touch(a, (struct wr_touch){WR_TOUCH_INSERT, first, WR_JSON_NONE, wr_json_member(a->doc, marker)});
+            touch(a, (struct wr_touch){WR_TOUCH_INSERT, first, WR_JSON_NONE,
+                                       wr_json_member(a->doc, marker)});
             takes_marker = false;
         }
         touch(a, (struct wr_touch){WR_TOUCH_REMOVE, s->payload, block, {NULL, 0}});
@@ -105,12 +106,14 @@ static void touch_message(struct applier *a, uint32_t first, uint32_t end)
     if (!any)
         return;
     if (all || segments[first].element == segments[first].message) {
-        touch(a, (struct wr_touch){WR_TOUCH_REMOVE, a->transcript->list, segments[first].message, {NULL, 0}});
+        touch(a, (struct wr_touch){
+                     WR_TOUCH_REMOVE, a->transcript->list, segments[first].message, {NULL, 0}});
         return;
     }
     for (uint32_t i = first; i < end; i++)
         if (is_dropped(a->plan, i))
-            touch(a, (struct wr_touch){WR_TOUCH_REMOVE, segments[i].array, segments[i].element, {NULL, 0}});
+            touch(a, (struct wr_touch){
+                         WR_TOUCH_REMOVE, segments[i].array, segments[i].element, {NULL, 0}});
 }
 
 static void touch_drops(struct applier *a)
@@ -244,7 +247,8 @@ static weir_status sort_touches(struct applier *a)
     return WEIR_OK;
 }
 
-weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena, struct wr_touches *touches)
+weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena,
+                             struct wr_touches *touches)
 {
     const struct wr_transcript *t = plan->transcript;
     struct applier a = {plan, t, t->doc, arena, touches, WEIR_OK};
@@ -258,12 +262,14 @@ weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena,
     touch_drops(&a);
     touch_markers(&a);
     for (uint32_t i = 0; i < plan->inserts_count; i++)
-        touch(&a, (struct wr_touch){WR_TOUCH_INSERT, t->list, plan->inserts[i].before, plan->inserts[i].json});
+        touch(&a, (struct wr_touch){WR_TOUCH_INSERT, t->list, plan->inserts[i].before,
+                                    plan->inserts[i].json});
     return a.status || !touches->count ? a.status : sort_touches(&a);
 }
 
-weir_status wr_apply_write(const struct wr_json *doc, struct wr_arena *arena, const struct wr_touches *touches,
-                           struct wr_buf *out, struct weir_err *err)
+weir_status wr_apply_write(const struct wr_json *doc, struct wr_arena *arena,
+                           const struct wr_touches *touches, struct wr_buf *out,
+                           struct weir_err *err)
 {
     struct wr_splice splice;
     wr_splice_init(&splice, doc, arena);

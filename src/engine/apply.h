@@ -26,8 +26,8 @@ struct wr_touches {
     uint32_t count, cap;
 };
 
-/* Works out what `plan` touches. Blocks that leave take their message with them when nothing of it is
- * left, and their cache marker moves to the nearest earlier block that stays and can hold it. */
+/* Works out what `plan` touches. Blocks that leave take their message with them when nothing of it
+ * is left, and their cache marker moves to the nearest earlier block that stays and can hold it. */
 WEIR_MUST_USE weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena,
                                            struct wr_touches *touches);
 

@@ -3,17 +3,17 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-/* Both documents are walked side by side, node by node; values without a touch inside are compared as
- * the bytes they are. What stands between two values is compared too, except where something was taken
- * out or put in: which comma went with it is the splice's affair, and that the rest is JSON the
- * reader's. */
+/* Both documents are walked side by side, node by node; values without a touch inside are compared
+ * as the bytes they are. What stands between two values is compared too, except where something was
+ * taken out or put in: which comma went with it is the splice's affair, and that the rest is JSON
+ * the reader's. */
 struct walk {
     const struct wr_json *before, *after;
     struct wr_arena *arena;
     const struct wr_touch *touch, *touches_end;
-    wr_json_id i, j;             /* the next node of each */
-    size_t before_at, after_at;  /* the bytes compared so far */
-    bool is_loose;               /* something came or went since the last value */
+    wr_json_id i, j;            /* the next node of each */
+    size_t before_at, after_at; /* the bytes compared so far */
+    bool is_loose;              /* something came or went since the last value */
     bool is_same;
     uint32_t depth;
     struct {
@@ -38,8 +38,8 @@ static bool has_touch_inside(const struct walk *w, wr_json_id container)
 }
 
 /* Compares up to the given bytes; behind a loose place only from the two nodes on. */
-static void pass_bytes(struct walk *w, uint32_t before_start, uint32_t before_end, uint32_t after_start,
-                       uint32_t after_end)
+static void pass_bytes(struct walk *w, uint32_t before_start, uint32_t before_end,
+                       uint32_t after_start, uint32_t after_end)
 {
     size_t before_from = w->is_loose ? before_start : w->before_at;
     size_t after_from = w->is_loose ? after_start : w->after_at;
@@ -164,7 +164,8 @@ static weir_status walk_all(struct walk *w)
 }
 
 weir_status wr_compare_documents(const struct wr_json *before, const struct wr_json *after,
-                                 const struct wr_touches *touches, struct wr_arena *arena, bool *is_same)
+                                 const struct wr_touches *touches, struct wr_arena *arena,
+                                 bool *is_same)
 {
     struct walk w = {.before = before, .after = after, .arena = arena, .is_same = true};
     if (touches->count) {

@@ -44,8 +44,8 @@ static void report(struct checker *c, enum wr_rule rule, weir_span id, uint32_t 
     b->items[b->count++] = (struct wr_breach){rule, id, segment};
 }
 
-/* What stood last before the segment at hand: the model output that results must follow, and a message
- * with other content that came between. */
+/* What stood last before the segment at hand: the model output that results must follow, and a
+ * message with other content that came between. */
 struct position {
     uint32_t group;
     wr_json_id between;
@@ -122,7 +122,8 @@ static bool is_empty_content(const struct wr_json *doc, wr_json_id content)
         return false;
     if (wr_json_kind(doc, content) == WR_JSON_STRING)
         return is_blank(wr_json_inner(doc, content));
-    return wr_json_kind(doc, content) == WR_JSON_ARRAY && wr_json_first(doc, content) == WR_JSON_NONE;
+    return wr_json_kind(doc, content) == WR_JSON_ARRAY &&
+           wr_json_first(doc, content) == WR_JSON_NONE;
 }
 
 static void check_message(struct checker *c, wr_json_id message)
@@ -185,7 +186,8 @@ static uint32_t count_markers(const struct wr_json *doc)
     uint32_t count = 0;
     for (wr_json_id i = 0; i + 1 < doc->nodes_count; i++)
         count += doc->nodes[i].is_key && doc->nodes[i + 1].kind == WR_JSON_OBJECT &&
-                 (wr_json_text_is(doc, i, "cache_control") || wr_json_text_is(doc, i, "prompt_cache_breakpoint"));
+                 (wr_json_text_is(doc, i, "cache_control") ||
+                  wr_json_text_is(doc, i, "prompt_cache_breakpoint"));
     return count;
 }
 
@@ -202,7 +204,8 @@ static void check_reasoning(struct checker *c)
     }
 }
 
-/* Messages: neighbouring messages of the model are one output to the provider, and thinking begins it. */
+/* Messages: neighbouring messages of the model are one output to the provider, and thinking begins
+ * it. */
 static void check_thinking(struct checker *c)
 {
     const struct wr_transcript *t = c->t;

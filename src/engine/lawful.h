@@ -33,7 +33,7 @@ enum wr_rule {
 
 struct wr_breach {
     enum wr_rule rule;
-    weir_span id;     /* what tells it from others of its rule: a call id, or bytes of the request */
+    weir_span id; /* what tells it from others of its rule: a call id, or bytes of the request */
     uint32_t segment; /* where, or NONE */
 };
 
@@ -49,8 +49,8 @@ const char *wr_rule_text(enum wr_rule rule);
 bool wr_lawful_is_empty(const struct wr_transcript *transcript, const struct wr_segment *segment);
 
 /* Everything in the request that its provider would refuse, as far as it can be known here. */
-WEIR_MUST_USE weir_status wr_lawful_check(const struct wr_transcript *transcript, struct wr_arena *arena,
-                                          struct wr_breaches *breaches);
+WEIR_MUST_USE weir_status wr_lawful_check(const struct wr_transcript *transcript,
+                                          struct wr_arena *arena, struct wr_breaches *breaches);
 
 /* A breach of `after` that `before` does not have (as often), or NULL. Sorts both. */
 const struct wr_breach *wr_lawful_new_breach(struct wr_breaches *before, struct wr_breaches *after);

@@ -2,17 +2,17 @@
 
 #include "engine/test_plan.h"
 
-#define MARK     "'cache_control':{'type':'ephemeral'}"
-#define USER(t)  "{'role':'user','content':" t "}"
-#define MODEL(t) "{'role':'assistant','content':" t "}"
-#define TEXT(t)  "{'type':'text','text':'" t "'}"
+#define MARK            "'cache_control':{'type':'ephemeral'}"
+#define USER(t)         "{'role':'user','content':" t "}"
+#define MODEL(t)        "{'role':'assistant','content':" t "}"
+#define TEXT(t)         "{'type':'text','text':'" t "'}"
 #define MESSAGES(list)  "{'messages':[" list "]}"
 #define RESPONSES(list) "{'input':[" list "]}"
 
-#define CALL(id)     "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
-#define RESULT(id)   "{'type':'tool_result','tool_use_id':'" id "','content':'r'}"
-#define THINKING     "{'type':'thinking','thinking':'t','signature':'g'}"
-#define CHAT_CALL(id)   "{'role':'assistant','tool_calls':[{'id':'" id "','function':{'name':'n'}}]}"
+#define CALL(id)        "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
+#define RESULT(id)      "{'type':'tool_result','tool_use_id':'" id "','content':'r'}"
+#define THINKING        "{'type':'thinking','thinking':'t','signature':'g'}"
+#define CHAT_CALL(id)   "{'role':'assistant','tool_calls':[{'id':'" id "','function':{}}]}"
 #define CHAT_RESULT(id) "{'role':'tool','tool_call_id':'" id "','content':'r'}"
 #define ITEM_CALL(id)   "{'type':'function_call','call_id':'" id "','name':'n','arguments':'{}'}"
 #define ITEM_RESULT(id) "{'type':'function_call_output','call_id':'" id "','output':'r'}"
@@ -35,35 +35,39 @@ static const struct {
      RULE(CALL_UNANSWERED), 1, ONLY},
     {"a result whose call is there", "responses", RESPONSES(ITEM_CALL("a") "," ITEM_RESULT("a")),
      RULE(RESULT_ORPHAN), 0, ONLY},
-    {"a result without a call", "responses", RESPONSES(USER("'u'") "," ITEM_RESULT("a")), RULE(RESULT_ORPHAN), 1,
-     ONLY},
+    {"a result without a call", "responses", RESPONSES(USER("'u'") "," ITEM_RESULT("a")),
+     RULE(RESULT_ORPHAN), 1, ONLY},
     {"a result before its call", "responses", RESPONSES(ITEM_RESULT("a") "," ITEM_CALL("a")),
      RULE(RESULT_NOT_NEXT), 1, ONLY},
-    {"a result before its call in chat", "chat", MESSAGES(CHAT_RESULT("a") "," CHAT_CALL("a")), RULE(RESULT_ORPHAN),
-     1, RULE(CALL_UNANSWERED)},
+    {"a result before its call in chat", "chat", MESSAGES(CHAT_RESULT("a") "," CHAT_CALL("a")),
+     RULE(RESULT_ORPHAN), 1, RULE(CALL_UNANSWERED)},
     {"a result whose call the server holds", "responses",
      "{'previous_response_id':'p','input':[" ITEM_RESULT("a") "]}", RULE(RESULT_ORPHAN), 0, ONLY},
-    {"one result for a call", "chat", MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a")), RULE(RESULT_REPEATED), 0, ONLY},
-    {"two results for a call", "chat", MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a") "," CHAT_RESULT("a")),
-     RULE(RESULT_REPEATED), 1, ONLY},
-    {"an id that is used again later", "chat",
-     MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a") "," CHAT_CALL("a") "," CHAT_RESULT("a")), RULE(RESULT_REPEATED), 0,
+    {"one result for a call", "chat", MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a")),
+     RULE(RESULT_REPEATED), 0, ONLY},
+    {"two results for a call", "chat",
+     MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a") "," CHAT_RESULT("a")), RULE(RESULT_REPEATED), 1,
      ONLY},
+    {"an id that is used again later", "chat",
+     MESSAGES(CHAT_CALL("a") "," CHAT_RESULT("a") "," CHAT_CALL("a") "," CHAT_RESULT("a")),
+     RULE(RESULT_REPEATED), 0, ONLY},
     {"results in another order than their calls", "chat",
-     MESSAGES("{'role':'assistant','tool_calls':[{'id':'a','function':{}},{'id':'b','function':{}}]},"
-              CHAT_RESULT("b") "," CHAT_RESULT("a")),
+     MESSAGES("{'role':'assistant','tool_calls':[{'id':'a','function':{}},{'id':'b','function':{}}]"
+              "}," CHAT_RESULT("b") "," CHAT_RESULT("a")),
      RULE(RESULT_NOT_NEXT), 0, ONLY},
     {"words between a call and its result", "chat",
      MESSAGES(CHAT_CALL("a") "," USER("'u'") "," CHAT_RESULT("a")), RULE(RESULT_NOT_NEXT), 1, ONLY},
     {"words of the model between a call and its result", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[" CALL("a") "]") "," USER("'v'") "," MODEL("'b'") "," USER("[" RESULT("a") "]")),
+     MESSAGES(USER("'u'") "," MODEL("[" CALL("a") "]") "," USER("'v'") "," MODEL("'b'") "," USER(
+         "[" RESULT("a") "]")),
      RULE(RESULT_NOT_NEXT), 1, ONLY},
     {"results of one output in two messages", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[" CALL("a") "," CALL("b") "]") "," USER("[" RESULT("a") "]") ","
-              USER("[" RESULT("b") "]")),
+     MESSAGES(USER("'u'") "," MODEL("[" CALL("a") "," CALL("b") "]") "," USER(
+         "[" RESULT("a") "]") "," USER("[" RESULT("b") "]")),
      RULE(RESULT_NOT_NEXT), 0, ONLY},
     {"words between a call and its result as items", "responses",
-     RESPONSES(ITEM_CALL("a") "," USER("'u'") "," ITEM_RESULT("a")), RULE(RESULT_NOT_NEXT), 1, ONLY},
+     RESPONSES(ITEM_CALL("a") "," USER("'u'") "," ITEM_RESULT("a")), RULE(RESULT_NOT_NEXT), 1,
+     ONLY},
     {"a result first in its message", "messages",
      MESSAGES(USER("'u'") "," MODEL("[" CALL("a") "]") "," USER("[" RESULT("a") "," TEXT("v") "]")),
      RULE(RESULT_AFTER_TEXT), 0, ONLY},
@@ -72,87 +76,99 @@ static const struct {
      RULE(RESULT_AFTER_TEXT), 1, ONLY},
 
     {"a server's result behind its call", "messages",
-     MESSAGES(USER("'u'") ","
-              MODEL("[{'type':'server_tool_use','id':'s'},{'type':'web_search_tool_result','tool_use_id':'s'}]") ","
-              USER("'v'")),
+     MESSAGES(USER("'u'") "," MODEL("[{'type':'server_tool_use','id':'s'},{'type':'web_search_tool_"
+                                    "result','tool_use_id':'s'}]") "," USER("'v'")),
      RULE(ANSWER_ORPHAN), 0, ONLY},
     {"a server's result without its call", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[{'type':'advisor_tool_result','tool_use_id':'s'}]") "," USER("'v'")),
+     MESSAGES(USER("'u'") "," MODEL("[{'type':'advisor_tool_result','tool_use_id':'s'}]") "," USER(
+         "'v'")),
      RULE(ANSWER_ORPHAN), 1, ONLY},
     {"an approval of what was asked", "responses",
      RESPONSES("{'type':'mcp_approval_request','id':'q'},"
                "{'type':'mcp_approval_response','approval_request_id':'q'}"),
      RULE(ANSWER_ORPHAN), 0, ONLY},
     {"an approval of nothing", "responses",
-     RESPONSES("{'type':'mcp_approval_response','approval_request_id':'q'}"), RULE(ANSWER_ORPHAN), 1, ONLY},
-    {"a call that needed no approval", "responses", RESPONSES("{'type':'mcp_call','id':'m'}"), RULE(ANSWER_ORPHAN), 0,
-     ONLY},
+     RESPONSES("{'type':'mcp_approval_response','approval_request_id':'q'}"), RULE(ANSWER_ORPHAN),
+     1, ONLY},
+    {"a call that needed no approval", "responses", RESPONSES("{'type':'mcp_call','id':'m'}"),
+     RULE(ANSWER_ORPHAN), 0, ONLY},
     {"a program's output", "responses",
-     RESPONSES("{'type':'program','call_id':'p'},{'type':'program_output','call_id':'p'}"), RULE(ANSWER_ORPHAN), 0,
-     ONLY},
-    {"a program's output without the program", "responses", RESPONSES("{'type':'program_output','call_id':'p'}"),
-     RULE(ANSWER_ORPHAN), 1, ONLY},
+     RESPONSES("{'type':'program','call_id':'p'},{'type':'program_output','call_id':'p'}"),
+     RULE(ANSWER_ORPHAN), 0, ONLY},
+    {"a program's output without the program", "responses",
+     RESPONSES("{'type':'program_output','call_id':'p'}"), RULE(ANSWER_ORPHAN), 1, ONLY},
 
     {"a list with a message", "chat", MESSAGES(USER("'u'")), RULE(LIST_EMPTY), 0, ONLY},
     {"a list without one", "chat", MESSAGES(""), RULE(LIST_EMPTY), 1, ONLY},
     {"input that is a string", "responses", "{'input':'u'}", RULE(LIST_EMPTY), 0, ONLY},
     {"the user first", "messages", MESSAGES(USER("'u'")), RULE(FIRST_NOT_USER), 0, ONLY},
-    {"the model first", "messages", MESSAGES(MODEL("'a'") "," USER("'u'")), RULE(FIRST_NOT_USER), 1, ONLY},
-    {"the model first in chat", "chat", MESSAGES(MODEL("'a'") "," USER("'u'")), RULE(FIRST_NOT_USER), 0, ONLY},
-    {"the user last", "messages", MESSAGES(USER("'u'") "," MODEL("'a'") "," USER("'v'")), RULE(LAST_FROM_MODEL), 0,
+    {"the model first", "messages", MESSAGES(MODEL("'a'") "," USER("'u'")), RULE(FIRST_NOT_USER), 1,
      ONLY},
-    {"the model last", "messages", MESSAGES(USER("'u'") "," MODEL("'a'")), RULE(LAST_FROM_MODEL), 1, ONLY},
-    {"the model last in chat", "chat", MESSAGES(USER("'u'") "," MODEL("'a'")), RULE(LAST_FROM_MODEL), 0, ONLY},
+    {"the model first in chat", "chat", MESSAGES(MODEL("'a'") "," USER("'u'")),
+     RULE(FIRST_NOT_USER), 0, ONLY},
+    {"the user last", "messages", MESSAGES(USER("'u'") "," MODEL("'a'") "," USER("'v'")),
+     RULE(LAST_FROM_MODEL), 0, ONLY},
+    {"the model last", "messages", MESSAGES(USER("'u'") "," MODEL("'a'")), RULE(LAST_FROM_MODEL), 1,
+     ONLY},
+    {"the model last in chat", "chat", MESSAGES(USER("'u'") "," MODEL("'a'")),
+     RULE(LAST_FROM_MODEL), 0, ONLY},
     {"content", "chat", MESSAGES(USER("'u'")), RULE(CONTENT_EMPTY), 0, ONLY},
     {"an empty string as content", "chat", MESSAGES(USER("''")), RULE(CONTENT_EMPTY), 1, ONLY},
     {"no blocks as content", "messages", MESSAGES(USER("[]")), RULE(CONTENT_EMPTY), 1, ONLY},
     {"calls instead of content", "chat",
-     MESSAGES("{'role':'assistant','content':'','tool_calls':[{'id':'a','function':{}}]}," CHAT_RESULT("a")),
+     MESSAGES(
+         "{'role':'assistant','content':'','tool_calls':[{'id':'a','function':{}}]}," CHAT_RESULT(
+             "a")),
      RULE(CONTENT_EMPTY), 0, ONLY},
     {"text", "messages", MESSAGES(USER("[" TEXT("u") "]")), RULE(TEXT_EMPTY), 0, ONLY},
-    {"an empty text", "messages", MESSAGES(USER("[" TEXT("u") "," TEXT("") "]")), RULE(TEXT_EMPTY), 1, ONLY},
-    {"a text of white space", "messages", MESSAGES(USER("[" TEXT("u") "," TEXT(" \\t\\r\\n ") "]")), RULE(TEXT_EMPTY),
+    {"an empty text", "messages", MESSAGES(USER("[" TEXT("u") "," TEXT("") "]")), RULE(TEXT_EMPTY),
      1, ONLY},
-    {"a text that ends in a backslash", "messages", MESSAGES(USER("[" TEXT(" \\\\") "]")), RULE(TEXT_EMPTY), 0, ONLY},
+    {"a text of white space", "messages", MESSAGES(USER("[" TEXT("u") "," TEXT(" \\t\\r\\n ") "]")),
+     RULE(TEXT_EMPTY), 1, ONLY},
+    {"a text that ends in a backslash", "messages", MESSAGES(USER("[" TEXT(" \\\\") "]")),
+     RULE(TEXT_EMPTY), 0, ONLY},
     {"a result with one text of two empty", "responses",
      RESPONSES(ITEM_CALL("a") ",{'type':'function_call_output','call_id':'a','output':["
-               "{'type':'input_text','text':''},{'type':'input_text','text':'x'}]}"),
+                              "{'type':'input_text','text':''},{'type':'input_text','text':'x'}]}"),
      RULE(TEXT_EMPTY), 0, ONLY},
     {"four markers", "messages",
-     "{'tools':[{" MARK "}],'system':[{'type':'text','text':'s'," MARK "}],'messages':["
-     USER("[{'type':'text','text':'u'," MARK "},{'type':'text','text':'v'," MARK "}]") "]}",
+     "{'tools':[{" MARK "}],'system':[{'type':'text','text':'s'," MARK "}],'messages':[" USER(
+         "[{'type':'text','text':'u'," MARK "},{'type':'text','text':'v'," MARK "}]") "]}",
      RULE(MARKERS_OVER), 0, ONLY},
     {"six markers", "messages",
-     "{'tools':[{" MARK "},{" MARK "}],'system':[{'type':'text','text':'s'," MARK "}],'messages':["
-     USER("[{'type':'text','text':'u'," MARK "},{'type':'text','text':'v'," MARK "},"
-          "{'type':'text','text':'w','prompt_cache_breakpoint':{}}]") "]}",
+     "{'tools':[{" MARK "},{" MARK "}],'system':[{'type':'text','text':'s'," MARK
+     "}],'messages':[" USER("[{'type':'text','text':'u'," MARK "},{'type':'text','text':'v'," MARK
+                            "},"
+                            "{'type':'text','text':'w','prompt_cache_breakpoint':{}}]") "]}",
      RULE(MARKERS_OVER), 2, ONLY},
     {"a marker that is null is none", "messages",
-     MESSAGES(USER("[{'type':'text','text':'','cache_control':null}," TEXT("u") "]")), RULE(MARKER_MISPLACED), 0,
-     RULE(TEXT_EMPTY)},
-    {"a marker on text", "messages", MESSAGES(USER("[{'type':'text','text':'u'," MARK "}]")), RULE(MARKER_MISPLACED),
-     0, ONLY},
+     MESSAGES(USER("[{'type':'text','text':'','cache_control':null}," TEXT("u") "]")),
+     RULE(MARKER_MISPLACED), 0, RULE(TEXT_EMPTY)},
+    {"a marker on text", "messages", MESSAGES(USER("[{'type':'text','text':'u'," MARK "}]")),
+     RULE(MARKER_MISPLACED), 0, ONLY},
     {"a marker on empty text", "messages", MESSAGES(USER("[{'type':'text','text':''," MARK "}]")),
      RULE(MARKER_MISPLACED), 1, RULE(TEXT_EMPTY)},
     {"a marker on thinking", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[{'type':'thinking','thinking':'t','signature':'g'," MARK "}," TEXT("a") "]") ","
-              USER("'v'")),
+     MESSAGES(USER("'u'") "," MODEL("[{'type':'thinking','thinking':'t','signature':'g'," MARK
+                                    "}," TEXT("a") "]") "," USER("'v'")),
      RULE(MARKER_MISPLACED), 1, ONLY},
     {"reasoning before its output", "responses",
-     RESPONSES("{'type':'reasoning','id':'r'}," ITEM_CALL("a") "," ITEM_RESULT("a")), RULE(REASONING_ALONE), 0, ONLY},
-    {"reasoning before the user's words", "responses", RESPONSES("{'type':'reasoning','id':'r'}," USER("'u'")),
-     RULE(REASONING_ALONE), 1, ONLY},
+     RESPONSES("{'type':'reasoning','id':'r'}," ITEM_CALL("a") "," ITEM_RESULT("a")),
+     RULE(REASONING_ALONE), 0, ONLY},
+    {"reasoning before the user's words", "responses",
+     RESPONSES("{'type':'reasoning','id':'r'}," USER("'u'")), RULE(REASONING_ALONE), 1, ONLY},
     {"reasoning at the end", "responses", RESPONSES(USER("'u'") ",{'type':'reasoning','id':'r'}"),
      RULE(REASONING_ALONE), 1, ONLY},
     {"thinking first", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[" THINKING ",{'type':'redacted_thinking','data':'d'}," TEXT("a") "]") ","
-              USER("'v'") "," MODEL("[" THINKING "," TEXT("b") "]") "," USER("'w'")),
+     MESSAGES(USER("'u'") "," MODEL("[" THINKING ",{'type':'redacted_thinking','data':'d'}," TEXT(
+         "a") "]") "," USER("'v'") "," MODEL("[" THINKING "," TEXT("b") "]") "," USER("'w'")),
      RULE(THINKING_NOT_FIRST), 0, ONLY},
     {"thinking behind words", "messages",
-     MESSAGES(USER("'u'") "," MODEL("[" TEXT("a") "," THINKING "]") "," USER("'v'")), RULE(THINKING_NOT_FIRST), 1,
-     ONLY},
+     MESSAGES(USER("'u'") "," MODEL("[" TEXT("a") "," THINKING "]") "," USER("'v'")),
+     RULE(THINKING_NOT_FIRST), 1, ONLY},
     {"thinking behind the words of the message before it", "messages",
-     MESSAGES(USER("'u'") "," MODEL("'a'") "," MODEL("[" THINKING "," TEXT("b") "]") "," USER("'v'")),
+     MESSAGES(
+         USER("'u'") "," MODEL("'a'") "," MODEL("[" THINKING "," TEXT("b") "]") "," USER("'v'")),
      RULE(THINKING_NOT_FIRST), 1, ONLY},
 };
 
@@ -176,10 +192,11 @@ static void every_rule_is_found_where_it_is_broken(void **state)
         assert_int_equal(wr_lawful_check(&p.transcript, &p.arena, &breaches), WEIR_OK);
         int found = count_rule(&breaches, cases[i].rule);
         int also = cases[i].also == ONLY ? 0 : count_rule(&breaches, cases[i].also);
-        if (found != cases[i].count || (also > 0) != (cases[i].also != ONLY) || found + also != (int)breaches.count) {
+        if (found != cases[i].count || (also > 0) != (cases[i].also != ONLY) ||
+            found + also != (int)breaches.count) {
             failed++;
-            print_error("not so: %s: '%s' %d times\n", cases[i].behaviour, wr_rule_text((enum wr_rule)cases[i].rule),
-                        found);
+            print_error("not so: %s: '%s' %d times\n", cases[i].behaviour,
+                        wr_rule_text((enum wr_rule)cases[i].rule), found);
             for (uint32_t k = 0; k < breaches.count; k++)
                 print_error("    %s\n", wr_rule_text(breaches.items[k].rule));
         }
@@ -194,18 +211,20 @@ static const struct {
     const char *behaviour, *before, *after;
     int rule; /* of the new breach, or NOTHING */
 } pairs[] = {
-    {"what was there is not held against an edit", MESSAGES(CHAT_RESULT("a")), MESSAGES(CHAT_RESULT("a")), NOTHING},
-    {"a breach that went is none", MESSAGES(CHAT_RESULT("a") "," USER("'u'")), MESSAGES(USER("'u'")), NOTHING},
-    {"one of two that stayed is none", MESSAGES(CHAT_RESULT("a") "," CHAT_RESULT("b")), MESSAGES(CHAT_RESULT("b")),
-     NOTHING},
-    {"a breach that is new is found", MESSAGES(USER("'u'")), MESSAGES(USER("'u'") "," CHAT_RESULT("a")),
-     RULE(RESULT_ORPHAN)},
-    {"the same rule for another id is found", MESSAGES(CHAT_RESULT("a")), MESSAGES(CHAT_RESULT("b")),
-     RULE(RESULT_ORPHAN)},
-    {"the same once more is found", MESSAGES(CHAT_RESULT("a")), MESSAGES(CHAT_RESULT("a") "," CHAT_RESULT("a")),
-     RULE(RESULT_ORPHAN)},
-    {"an id that begins like another is another", MESSAGES(CHAT_RESULT("ab")), MESSAGES(CHAT_RESULT("a")),
-     RULE(RESULT_ORPHAN)},
+    {"what was there is not held against an edit", MESSAGES(CHAT_RESULT("a")),
+     MESSAGES(CHAT_RESULT("a")), NOTHING},
+    {"a breach that went is none", MESSAGES(CHAT_RESULT("a") "," USER("'u'")),
+     MESSAGES(USER("'u'")), NOTHING},
+    {"one of two that stayed is none", MESSAGES(CHAT_RESULT("a") "," CHAT_RESULT("b")),
+     MESSAGES(CHAT_RESULT("b")), NOTHING},
+    {"a breach that is new is found", MESSAGES(USER("'u'")),
+     MESSAGES(USER("'u'") "," CHAT_RESULT("a")), RULE(RESULT_ORPHAN)},
+    {"the same rule for another id is found", MESSAGES(CHAT_RESULT("a")),
+     MESSAGES(CHAT_RESULT("b")), RULE(RESULT_ORPHAN)},
+    {"the same once more is found", MESSAGES(CHAT_RESULT("a")),
+     MESSAGES(CHAT_RESULT("a") "," CHAT_RESULT("a")), RULE(RESULT_ORPHAN)},
+    {"an id that begins like another is another", MESSAGES(CHAT_RESULT("ab")),
+     MESSAGES(CHAT_RESULT("a")), RULE(RESULT_ORPHAN)},
     {"another message that is empty is found", MESSAGES(USER("''") "," MODEL("'a'")),
      MESSAGES(USER("'u'") "," MODEL("''")), RULE(CONTENT_EMPTY)},
     {"another rule is found", MESSAGES(CHAT_RESULT("a")), MESSAGES(""), RULE(LIST_EMPTY)},

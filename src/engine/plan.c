@@ -4,8 +4,8 @@
 
 enum { CAP_FIRST_COUNT = 16 };
 
-/* Links the members of each group, so that a drop walks its group and not the transcript. A group has
- * the number of its first member. */
+/* Links the members of each group, so that a drop walks its group and not the transcript. A group
+ * has the number of its first member. */
 static weir_status link_groups(struct wr_plan *plan)
 {
     const struct wr_transcript *t = plan->transcript;
@@ -85,19 +85,21 @@ static void put_change(struct wr_plan *plan, const struct wr_change *change)
     plan->changes[*number - 1] = *change;
 }
 
-static weir_status refuse(const struct wr_plan *plan, uint32_t segment, const char *what, struct weir_err *err)
+static weir_status refuse(const struct wr_plan *plan, uint32_t segment, const char *what,
+                          struct weir_err *err)
 {
     const struct wr_segment *s = &plan->transcript->segments[segment];
     return wr_fail(err, WEIR_INVALID, wr_segment_range(plan->transcript, s).start,
-                   "segment %u (%s, %s) %s", segment, weir_kind_name(s->kind), weir_class_name(s->class_), what);
+                   "segment %u (%s, %s) %s", segment, weir_kind_name(s->kind),
+                   weir_class_name(s->class_), what);
 }
 
 static weir_status check_index(const struct wr_plan *plan, uint32_t segment, struct weir_err *err)
 {
     if (segment < plan->transcript->segments_count)
         return WEIR_OK;
-    return wr_fail(err, WEIR_INVALID, 0, "there is no segment %u: this request has %u, from 0", segment,
-                   plan->transcript->segments_count);
+    return wr_fail(err, WEIR_INVALID, 0, "there is no segment %u: this request has %u, from 0",
+                   segment, plan->transcript->segments_count);
 }
 
 weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change, struct weir_err *err)
@@ -117,8 +119,8 @@ weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change, st
     return status;
 }
 
-/* What is not known here may be one half of a pair that is not known here either. As part of a model
- * output it leaves with that. */
+/* What is not known here may be one half of a pair that is not known here either. As part of a
+ * model output it leaves with that. */
 static bool is_droppable(const struct wr_segment *s)
 {
     switch (s->kind) {
@@ -195,7 +197,8 @@ static bool is_inside_list(const struct wr_transcript *t, wr_json_id node)
     return node > t->list && node < t->doc->nodes[t->list].after;
 }
 
-weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span json, struct weir_err *err)
+weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span json,
+                           struct weir_err *err)
 {
     const struct wr_transcript *t = plan->transcript;
     void *items = plan->inserts;
@@ -204,7 +207,8 @@ weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span js
         return wr_fail(err, WEIR_INVALID, 0, "this request has no list of messages to insert into");
     if (before != WR_JSON_NONE && !is_inside_list(t, before))
         return wr_fail(err, WEIR_INVALID, 0, "there is no message %u to insert before", before);
-    if (!grow(plan, &items, plan->inserts_made_count, 1, &plan->inserts_cap, sizeof(*plan->inserts)))
+    if (!grow(plan, &items, plan->inserts_made_count, 1, &plan->inserts_cap,
+              sizeof(*plan->inserts)))
         return wr_fail(err, wr_arena_status(plan->arena), 0, "no memory for the plan");
     plan->inserts = items;
     plan->inserts[plan->inserts_made_count++] = (struct wr_insert){before, json};

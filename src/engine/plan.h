@@ -40,22 +40,25 @@ struct wr_plan {
 WEIR_MUST_USE weir_status wr_plan_init(struct wr_plan *plan, struct wr_arena *arena,
                                        const struct wr_transcript *transcript);
 
-/* Adds a change; its text is borrowed as long as the plan lives. WEIR_INVALID, with the reason in `err`,
- * where the segment may not be changed so: it does not exist, has no text that may be edited, is changed
- * already, or cannot be dropped. A change that was rolled back gives way to a new one. A call that fails
- * leaves the plan as it was. */
+/* Adds a change; its text is borrowed as long as the plan lives. WEIR_INVALID, with the reason in
+ * `err`, where the segment may not be changed so: it does not exist, has no text that may be
+ * edited, is changed already, or cannot be dropped. A change that was rolled back gives way to a
+ * new one. A call that fails leaves the plan as it was. */
 WEIR_MUST_USE weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change,
                                       struct weir_err *err);
 
-/* Dropping a segment of a group drops the group; dropping it again is no second drop. What the provider
- * holds others to (compactions, tools, instructions) and what is not known here cannot be dropped. */
-WEIR_MUST_USE weir_status wr_plan_drop(struct wr_plan *plan, uint32_t segment, struct weir_err *err);
+/* Dropping a segment of a group drops the group; dropping it again is no second drop. What the
+ * provider holds others to (compactions, tools, instructions) and what is not known here cannot be
+ * dropped. */
+WEIR_MUST_USE weir_status wr_plan_drop(struct wr_plan *plan, uint32_t segment,
+                                       struct weir_err *err);
 
 /* Signed thinking may leave without the rest of its output: a step drops it from the start. */
-WEIR_MUST_USE weir_status wr_plan_drop_thinking(struct wr_plan *plan, uint32_t segment, struct weir_err *err);
+WEIR_MUST_USE weir_status wr_plan_drop_thinking(struct wr_plan *plan, uint32_t segment,
+                                                struct weir_err *err);
 
-/* Inserts `json`, one whole message or item, before the element `before` of the list. It is borrowed as
- * long as the plan lives; whether it is one element is judged with the result. */
+/* Inserts `json`, one whole message or item, before the element `before` of the list. It is
+ * borrowed as long as the plan lives; whether it is one element is judged with the result. */
 WEIR_MUST_USE weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span json,
                                          struct weir_err *err);
 

@@ -1,31 +1,31 @@
 #include "engine/test_plan.h"
 
 /* 0 system, 1 user, 2 and 3 model with a call, 4 its result, 5 model, 6 user text, 7 user image. */
-#define CHAT                                                                                     \
-    "{'messages':[{'role':'system','content':'s'},{'role':'user','content':'u'},"                \
-    "{'role':'assistant','content':'a','tool_calls':[{'id':'c1','function':{'name':'t'}}]},"     \
-    "{'role':'tool','tool_call_id':'c1','content':'r'},{'role':'assistant','content':'b'},"      \
+#define CHAT                                                                                 \
+    "{'messages':[{'role':'system','content':'s'},{'role':'user','content':'u'},"            \
+    "{'role':'assistant','content':'a','tool_calls':[{'id':'c1','function':{'name':'t'}}]}," \
+    "{'role':'tool','tool_call_id':'c1','content':'r'},{'role':'assistant','content':'b'},"  \
     "{'role':'user','content':[{'type':'text','text':'v'},{'type':'image_url','image_url':{}}]}]}"
 
-/* 0 tools, 1 instructions, 2 user, 3 reasoning and 4, 5 calls, 6 result of 5, 7 user, 8 result of 4,
- * 9 compaction, 10 model, 11 reference, 12 unknown. */
-#define RESPONSES                                                                                \
-    "{'tools':[{}],'instructions':'i','input':[{'role':'user','content':'u'},"                   \
-    "{'type':'reasoning','id':'rs'},{'type':'function_call','call_id':'a','arguments':'{}'},"    \
-    "{'type':'custom_tool_call','call_id':'b','input':'x'},"                                     \
-    "{'type':'custom_tool_call_output','call_id':'b','output':'ro'},"                            \
-    "{'role':'user','content':'go on'},"                                                         \
-    "{'type':'function_call_output','call_id':'a','output':'ra'},"                               \
-    "{'type':'compaction','encrypted_content':'e'},{'role':'assistant','content':'m'},"          \
+/* 0 tools, 1 instructions, 2 user, 3 reasoning and 4, 5 calls, 6 result of 5, 7 user, 8 result of
+ * 4, 9 compaction, 10 model, 11 reference, 12 unknown. */
+#define RESPONSES                                                                             \
+    "{'tools':[{}],'instructions':'i','input':[{'role':'user','content':'u'},"                \
+    "{'type':'reasoning','id':'rs'},{'type':'function_call','call_id':'a','arguments':'{}'}," \
+    "{'type':'custom_tool_call','call_id':'b','input':'x'},"                                  \
+    "{'type':'custom_tool_call_output','call_id':'b','output':'ro'},"                         \
+    "{'role':'user','content':'go on'},"                                                      \
+    "{'type':'function_call_output','call_id':'a','output':'ra'},"                            \
+    "{'type':'compaction','encrypted_content':'e'},{'role':'assistant','content':'m'},"       \
     "{'type':'item_reference','id':'x'},{'type':'of the future'}]}"
 
 /* 0 tools, 1 system text, 2 system image, 3 user, 4 thinking, 5 call, 6 result, 7 user. */
-#define MESSAGES                                                                                 \
-    "{'tools':[{}],'system':[{'type':'text','text':'s'},{'type':'image'}],'messages':["          \
-    "{'role':'user','content':'u'},{'role':'assistant','content':["                              \
-    "{'type':'thinking','thinking':'t','signature':'g'},"                                        \
-    "{'type':'tool_use','id':'c','name':'n','input':{}}]},"                                      \
-    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'c','content':'r'},"          \
+#define MESSAGES                                                                        \
+    "{'tools':[{}],'system':[{'type':'text','text':'s'},{'type':'image'}],'messages':[" \
+    "{'role':'user','content':'u'},{'role':'assistant','content':["                     \
+    "{'type':'thinking','thinking':'t','signature':'g'},"                               \
+    "{'type':'tool_use','id':'c','name':'n','input':{}}]},"                             \
+    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'c','content':'r'}," \
     "{'type':'text','text':'v'}]}]}"
 
 static const struct {
@@ -38,13 +38,28 @@ static const struct {
     {"words of the user may be edited by hand", "chat", CHAT, {EDIT(1, "x")}, NULL, 1},
     {"there is no segment past the last", "chat", CHAT, {EDIT(8, "x")}, "there is no segment 8", 0},
     {"the largest number is no segment", "chat", CHAT, {EDIT(END, "x")}, "there is no segment", 0},
-    {"instructions may not be edited", "chat", CHAT, {EDIT(0, "x")}, "no text that may be edited", 0},
+    {"instructions may not be edited",
+     "chat",
+     CHAT,
+     {EDIT(0, "x")},
+     "no text that may be edited",
+     0},
     {"arguments may not be edited", "chat", CHAT, {EDIT(3, "x")}, "no text that may be edited", 0},
     {"an image may not be edited", "chat", CHAT, {EDIT(7, "x")}, "no text that may be edited", 0},
     {"tools may not be edited", "messages", MESSAGES, {EDIT(0, "x")}, "no text that may be", 0},
     {"thinking may not be edited", "messages", MESSAGES, {EDIT(4, "x")}, "no text that may be", 0},
-    {"a reference may not be edited", "responses", RESPONSES, {EDIT(11, "x")}, "no text that may", 0},
-    {"a segment may be edited once", "chat", CHAT, {EDIT(4, "x"), EDIT(4, "y")}, "is changed twice", 1},
+    {"a reference may not be edited",
+     "responses",
+     RESPONSES,
+     {EDIT(11, "x")},
+     "no text that may",
+     0},
+    {"a segment may be edited once",
+     "chat",
+     CHAT,
+     {EDIT(4, "x"), EDIT(4, "y")},
+     "is changed twice",
+     1},
     {"an edit is no way to drop", "chat", CHAT, {FORM(DROPPED, 4, "")}, "not by an edit", 0},
 
     {"a result leaves with its whole group", "chat", CHAT, {DROP(4)}, NULL, 3},
@@ -57,22 +72,49 @@ static const struct {
     {"an image can be dropped", "chat", CHAT, {DROP(7)}, NULL, 1},
     {"what is dropped is not edited", "chat", CHAT, {DROP(6), EDIT(6, "x")}, "is changed twice", 1},
     {"what is edited is not dropped", "chat", CHAT, {EDIT(6, "x"), DROP(6)}, "is changed twice", 1},
-    {"a group with an edited member is not dropped, nor half of it", "chat", CHAT,
-     {EDIT(4, "x"), DROP(2)}, "segment 4 (tool_result, condensable) is changed twice", 1},
+    {"a group with an edited member is not dropped, nor half of it",
+     "chat",
+     CHAT,
+     {EDIT(4, "x"), DROP(2)},
+     "segment 4 (tool_result, condensable) is changed twice",
+     1},
     {"results far from their calls leave with them", "responses", RESPONSES, {DROP(6)}, NULL, 5},
     {"tools cannot be dropped", "responses", RESPONSES, {DROP(0)}, "cannot be dropped", 0},
     {"top-level instructions cannot be dropped", "responses", RESPONSES, {DROP(1)}, "cannot be", 0},
     {"a compaction cannot be dropped", "responses", RESPONSES, {DROP(9)}, "cannot be dropped", 0},
-    {"nor can an output that holds one, nor half of it", "responses", RESPONSES, {DROP(10)},
-     "segment 9 (compaction, continuation exact) cannot be dropped", 0},
-    {"a reference to an item cannot be dropped", "responses", RESPONSES, {DROP(11)}, "cannot be", 0},
-    {"an unknown item cannot be dropped", "responses", RESPONSES, {DROP(12)}, "cannot be dropped", 0},
-    {"an image among instructions cannot be dropped", "messages", MESSAGES, {DROP(2)}, "cannot be", 0},
+    {"nor can an output that holds one, nor half of it",
+     "responses",
+     RESPONSES,
+     {DROP(10)},
+     "segment 9 (compaction, continuation exact) cannot be dropped",
+     0},
+    {"a reference to an item cannot be dropped",
+     "responses",
+     RESPONSES,
+     {DROP(11)},
+     "cannot be",
+     0},
+    {"an unknown item cannot be dropped",
+     "responses",
+     RESPONSES,
+     {DROP(12)},
+     "cannot be dropped",
+     0},
+    {"an image among instructions cannot be dropped",
+     "messages",
+     MESSAGES,
+     {DROP(2)},
+     "cannot be",
+     0},
     {"thinking leaves with its group", "messages", MESSAGES, {DROP(4)}, NULL, 3},
 
     {"a message is inserted", "chat", CHAT, {INSERT(0, "{}"), INSERT(END, "{}")}, NULL, 0},
-    {"nothing is inserted where input is a string", "responses", "{'input':'u'}", {INSERT(END, "{}")},
-     "no list of messages", 0},
+    {"nothing is inserted where input is a string",
+     "responses",
+     "{'input':'u'}",
+     {INSERT(END, "{}")},
+     "no list of messages",
+     0},
 };
 
 static void plans_take_what_can_be_done(void **state)
@@ -95,7 +137,8 @@ static void plans_take_what_can_be_done(void **state)
                   status == (cases[i].refusal ? WEIR_INVALID : WEIR_OK) && p.err.code == status &&
                   (!status || strstr(p.err.text, cases[i].refusal));
         if (!ok)
-            print_error("not so: %s: %u changes, %s\n", cases[i].behaviour, p.plan.changes_count, p.err.text);
+            print_error("not so: %s: %u changes, %s\n", cases[i].behaviour, p.plan.changes_count,
+                        p.err.text);
         failed += !ok;
         test_plan_close(&p);
     }

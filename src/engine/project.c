@@ -15,7 +15,8 @@ static void note(struct wr_projection *p, const struct wr_finding *finding)
         p->first = *finding;
 }
 
-static void fall_back(struct wr_plan *plan, struct wr_projection *p, const struct wr_finding *finding)
+static void fall_back(struct wr_plan *plan, struct wr_projection *p,
+                      const struct wr_finding *finding)
 {
     note(p, finding);
     for (uint32_t i = 0; i < plan->changes_count; i++)
@@ -45,7 +46,8 @@ static weir_status settle_changes(struct wr_plan *plan, struct wr_arena *arena, 
 }
 
 /* References come last: what they refer to is whole again where its own change did not stand. */
-static weir_status settle_plan(struct wr_plan *plan, struct wr_arena *arena, struct wr_projection *p)
+static weir_status settle_plan(struct wr_plan *plan, struct wr_arena *arena,
+                               struct wr_projection *p)
 {
     struct wr_finding finding;
 
@@ -64,15 +66,16 @@ static weir_status settle_plan(struct wr_plan *plan, struct wr_arena *arena, str
 }
 
 /* Changes that cannot be written together are a finding about the structure. */
-static weir_status write_changes(const struct wr_plan *plan, struct wr_arena *arena, struct wr_buf *out,
-                                 struct wr_finding *finding)
+static weir_status write_changes(const struct wr_plan *plan, struct wr_arena *arena,
+                                 struct wr_buf *out, struct wr_finding *finding)
 {
     struct wr_touches touches;
     weir_status status = wr_apply_touches(plan, arena, &touches);
     if (!status)
         status = wr_apply_write(plan->transcript->doc, arena, &touches, out, NULL);
     if (status == WEIR_INVALID) {
-        *finding = (struct wr_finding){true, WR_SEGMENT_NONE, "the changes do not fit together", {"", 0}};
+        *finding =
+            (struct wr_finding){true, WR_SEGMENT_NONE, "the changes do not fit together", {"", 0}};
         return WEIR_OK;
     }
     return status ? status : wr_validate_result(plan, &touches, wr_buf_view(out), arena, finding);

@@ -18,10 +18,11 @@ struct wr_projection {
     bool is_fallback;           /* the structure failed: all changes were taken back */
 };
 
-/* Carries out `plan`, marking in it what was rolled back and why. The result is in `out`, which is empty
- * when called, or borrowed from the request; a finding's detail may be in `arena`. Fails only for lack of
- * memory or room; the original is then still there to send. */
-WEIR_MUST_USE weir_status wr_project_apply(struct wr_plan *plan, struct wr_arena *arena, struct wr_buf *out,
-                                           struct wr_projection *projection, struct weir_err *err);
+/* Carries out `plan`, marking in it what was rolled back and why. The result is in `out`, which is
+ * empty when called, or borrowed from the request; a finding's detail may be in `arena`. Fails only
+ * for lack of memory or room; the original is then still there to send. */
+WEIR_MUST_USE weir_status wr_project_apply(struct wr_plan *plan, struct wr_arena *arena,
+                                           struct wr_buf *out, struct wr_projection *projection,
+                                           struct weir_err *err);
 
 #endif

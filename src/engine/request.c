@@ -37,10 +37,11 @@ static weir_status make_ranges(struct weir_request *r)
     return WEIR_OK;
 }
 
-static weir_status read_body(struct weir_request *r, weir_span body, const struct weir_request_options *options,
-                             struct weir_err *err)
+static weir_status read_body(struct weir_request *r, weir_span body,
+                             const struct weir_request_options *options, struct weir_err *err)
 {
-    struct wr_wire_options wire = {options ? options->dialect : NULL, options ? options->path : NULL};
+    struct wr_wire_options wire = {.dialect = options ? options->dialect : NULL,
+                                   .path = options ? options->path : NULL};
     weir_status status = wr_json_parse(&r->doc, &r->arena, body, NULL, err);
     if (!status)
         status = wr_wire_read(&r->transcript, &r->arena, &r->doc, &wire, err);
@@ -112,7 +113,8 @@ bool weir_request_is_delta(const struct weir_request *request)
 static struct weir_handles view_handles(const struct wr_tool_handles *h)
 {
     if (!h)
-        return (struct weir_handles){.offset = -1, .limit = -1, .next_offset = -1, .total_lines = -1};
+        return (struct weir_handles){
+            .offset = -1, .limit = -1, .next_offset = -1, .total_lines = -1};
     return (struct weir_handles){
         .effect = wr_effect_kind_text(h->kind),
         .path = h->path,
@@ -134,9 +136,11 @@ static struct weir_handles view_handles(const struct wr_tool_handles *h)
     };
 }
 
-weir_status weir_request_segment(const struct weir_request *request, uint32_t index, struct weir_segment *view)
+weir_status weir_request_segment(const struct weir_request *request, uint32_t index,
+                                 struct weir_segment *view)
 {
-    static const char *const stale[] = {[WR_FRESH] = "no", [WR_MAYBE_STALE] = "maybe", [WR_STALE] = "yes"};
+    static const char *const stale[] = {
+        [WR_FRESH] = "no", [WR_MAYBE_STALE] = "maybe", [WR_STALE] = "yes"};
     if (index >= request->transcript.segments_count)
         return WEIR_NOTFOUND;
     const struct wr_segment *s = &request->transcript.segments[index];
@@ -169,7 +173,8 @@ weir_status weir_request_text(struct weir_request *request, uint32_t index, weir
 {
     if (index >= request->transcript.segments_count)
         return WEIR_NOTFOUND;
-    *text = wr_segment_text(&request->transcript, &request->transcript.segments[index], &request->arena);
+    *text = wr_segment_text(&request->transcript, &request->transcript.segments[index],
+                            &request->arena);
     return text->ptr ? WEIR_OK : wr_arena_status(&request->arena);
 }
 
@@ -178,8 +183,9 @@ weir_status weir_request_edit(struct weir_request *request, uint32_t index, weir
 {
     size_t valid_bytes = wr_utf8_check(text, true);
     if (valid_bytes != text.len)
-        return wr_fail(err, WEIR_INVALID, 0, "the new text of segment %u is not UTF-8 from its byte %zu on",
-                       index, valid_bytes);
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "the new text of segment %u is not UTF-8 from its byte %zu on", index,
+                       valid_bytes);
     weir_span kept = wr_arena_copy(&request->arena, text);
     if (!kept.ptr)
         return wr_fail(err, wr_arena_status(&request->arena), 0, "no memory for the edit");

@@ -12,13 +12,13 @@
 
 enum { BYTES_MAX = 256 << 20, MANY = 100 * 1000 };
 
-#define MODEL_AND_RESULT(blocks)                                                                   \
-    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"u\"},"                        \
-    "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"n\"}}]},"      \
+#define MODEL_AND_RESULT(blocks)                                                              \
+    "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"u\"},"                   \
+    "{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"n\"}}]}," \
     "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":[" blocks "]}]}"
-#define TEXT(t)         "{\"type\":\"text\",\"text\":\"" t "\"}"
-#define BODY            MODEL_AND_RESULT(TEXT("one\\n") "," TEXT("two"))
-#define BODY_EDITED(t)  MODEL_AND_RESULT(TEXT(t))
+#define TEXT(t)        "{\"type\":\"text\",\"text\":\"" t "\"}"
+#define BODY           MODEL_AND_RESULT(TEXT("one\\n") "," TEXT("two"))
+#define BODY_EDITED(t) MODEL_AND_RESULT(TEXT(t))
 
 static struct weir_request *read_body(weir_span body)
 {
@@ -51,7 +51,8 @@ static void wrong_bodies_are_refused(void **state)
         struct weir_err err = {0};
         weir_span body = wr_span_of(refused[i].body);
         weir_status status = weir_request_new(body, &options, &request, &err);
-        if (status != refused[i].status || request || err.code != status || !strstr(err.text, refused[i].text))
+        if (status != refused[i].status || request || err.code != status ||
+            !strstr(err.text, refused[i].text))
             fail_msg("not so: %s: %s", refused[i].behaviour, err.text);
         assert_int_equal(weir_request_new(body, &options, &request, NULL), status);
     }
@@ -106,8 +107,8 @@ static void what_cannot_be_edited_is_refused(void **state)
     weir_request_free(request);
 }
 
-/* A refused edit costs nothing but itself; corrected, the request can be written again. What was written
- * before lives on. */
+/* A refused edit costs nothing but itself; corrected, the request can be written again. What was
+ * written before lives on. */
 static void a_request_is_written_again(void **state)
 {
     struct weir_request *request = read_body(wr_span_of(BODY));
@@ -127,7 +128,8 @@ static void a_request_is_written_again(void **state)
     assert_int_equal(weir_request_edit(request, 2, WR_LIT("x"), NULL), WEIR_OK);
     assert_int_equal(weir_request_write(request, &second, &report, NULL), WEIR_OK);
     assert_null(report.first_reason);
-    assert_int_equal(weir_request_edit(request, 0, WR_LIT("another text of the user"), NULL), WEIR_OK);
+    assert_int_equal(weir_request_edit(request, 0, WR_LIT("another text of the user"), NULL),
+                     WEIR_OK);
     assert_int_equal(weir_request_write(request, &third, NULL, NULL), WEIR_OK);
     assert_true(wr_span_is(first, BODY));
     assert_true(wr_span_is(second, BODY_EDITED("x")));
@@ -153,7 +155,8 @@ static void a_structure_that_would_be_wrong_falls_back(void **state)
     weir_request_free(request);
 }
 
-/* ---- size: what grows with the square of a request would be seen here by the time it takes ---- */
+/* ---- size: what grows with the square of a request would be seen here by the time it takes ----
+ */
 
 static void put_many(struct wr_buf *out, const char *first, const char *before_number,
                      const char *after_number, const char *last)
@@ -199,15 +202,17 @@ static void many_marked_blocks_are_dropped(void **state)
     weir_span written;
     (void)state;
 
-    put_many(&body, "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT("u") ",",
+    put_many(&body,
+             "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":[" TEXT("u") ",",
              "{\"type\":\"text\",\"text\":\"", "\",\"cache_control\":{}}", "]}]}");
     struct weir_request *request = read_body(wr_buf_view(&body));
     for (uint32_t i = 2; i < 2 + MANY; i++)
         assert_int_equal(weir_request_drop(request, i, NULL), WEIR_OK);
     assert_int_equal(weir_request_write(request, &written, &report, NULL), WEIR_OK);
     assert_null(report.first_reason);
-    assert_true(wr_span_is(written, "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":["
-                                    "{\"type\":\"text\",\"text\":\"u\",\"cache_control\":{}}]}]}"));
+    assert_true(wr_span_is(written,
+                           "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":["
+                           "{\"type\":\"text\",\"text\":\"u\",\"cache_control\":{}}]}]}"));
     weir_request_free(request);
     wr_buf_release(&body);
 }
@@ -218,10 +223,11 @@ static void a_result_of_many_parts_is_edited(void **state)
     weir_span written;
     (void)state;
 
-    put_many(&body,
-             "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"function\":{}}]},"
-             "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":[",
-             "{\"type\":\"text\",\"text\":\"", "\"}", "]}]}");
+    put_many(
+        &body,
+        "{\"messages\":[{\"role\":\"assistant\",\"tool_calls\":[{\"id\":\"c\",\"function\":{}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":[",
+        "{\"type\":\"text\",\"text\":\"", "\"}", "]}]}");
     struct weir_request *request = read_body(wr_buf_view(&body));
     assert_int_equal(weir_request_edit(request, 1, WR_LIT("x"), NULL), WEIR_OK);
     assert_int_equal(weir_request_write(request, &written, NULL, NULL), WEIR_OK);

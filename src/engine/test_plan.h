@@ -30,14 +30,32 @@ struct test_op {
     uint32_t refers_to;
 };
 
-#define END                      UINT32_MAX
-#define EDIT(at, text)           {OP_SET, (at), WR_FORM_EDITED, (text), 0, false, 0}
-#define FORM(form, at, text)     {OP_SET, (at), WR_FORM_##form, (text), 0, false, 0}
-#define ROOM(at, text, max)      {OP_SET, (at), WR_FORM_CAPPED, (text), (max), false, 0}
-#define REFER(at, text, to)      {OP_SET, (at), WR_FORM_REFERENCE, (text), 0, true, (to)}
-#define DROP(at)                 {OP_DROP, (at), WR_FORM_DROPPED, NULL, 0, false, 0}
-#define INSERT(before, json)     {OP_INSERT, (before), WR_FORM_EXACT, (json), 0, false, 0}
-#define TEST_COUNT_OF(array)     (sizeof(array) / sizeof((array)[0]))
+#define END UINT32_MAX
+#define EDIT(at, text)                                    \
+    {                                                     \
+        OP_SET, (at), WR_FORM_EDITED, (text), 0, false, 0 \
+    }
+#define FORM(form, at, text)                              \
+    {                                                     \
+        OP_SET, (at), WR_FORM_##form, (text), 0, false, 0 \
+    }
+#define ROOM(at, text, max)                                   \
+    {                                                         \
+        OP_SET, (at), WR_FORM_CAPPED, (text), (max), false, 0 \
+    }
+#define REFER(at, text, to)                                    \
+    {                                                          \
+        OP_SET, (at), WR_FORM_REFERENCE, (text), 0, true, (to) \
+    }
+#define DROP(at)                                          \
+    {                                                     \
+        OP_DROP, (at), WR_FORM_DROPPED, NULL, 0, false, 0 \
+    }
+#define INSERT(before, json)                                    \
+    {                                                           \
+        OP_INSERT, (before), WR_FORM_EXACT, (json), 0, false, 0 \
+    }
+#define TEST_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct test_plan {
     struct wr_arena arena;
@@ -104,7 +122,8 @@ static inline weir_status test_plan_add(struct test_plan *p, const struct test_o
     if (op->verb == OP_DROP)
         return wr_plan_drop(&p->plan, op->at, &p->err);
     if (op->verb == OP_INSERT)
-        return wr_plan_insert(&p->plan, test_message(p, op->at), test_quotes(&p->arena, op->text), &p->err);
+        return wr_plan_insert(&p->plan, test_message(p, op->at), test_quotes(&p->arena, op->text),
+                              &p->err);
     change.text = wr_span_of(op->text);
     return wr_plan_set(&p->plan, &change, &p->err);
 }

@@ -19,8 +19,8 @@ static void find(struct wr_finding *finding, uint32_t segment, const char *what,
         *finding = (struct wr_finding){true, segment, what, detail};
 }
 
-/* A high surrogate right before a low one, each in its own three bytes: the escapes they are written
- * as would be read as one character. */
+/* A high surrogate right before a low one, each in its own three bytes: the escapes they are
+ * written as would be read as one character. */
 static bool has_split_pair(weir_span text)
 {
     for (size_t at = 0; (at = wr_span_find(text, WR_LIT("\xED"), at)) != SIZE_MAX; at += 3) {
@@ -37,10 +37,11 @@ static void check_encoding(const struct wr_change *change, struct wr_finding *fi
         find(finding, change->segment, "its new text is not UTF-8", (weir_span){"", 0});
 }
 
-static void check_room(const struct wr_change *change, weir_span original, struct wr_finding *finding)
+static void check_room(const struct wr_change *change, weir_span original,
+                       struct wr_finding *finding)
 {
     weir_span none = {"", 0};
-    if (!wr_span_trim(change->text).len && wr_span_trim(original).len)
+    if (!wr_span_trim(change->text).len && !wr_span_eq(change->text, original))
         find(finding, change->segment, "its text became empty", none);
     if (change->bytes_max && change->text.len > change->bytes_max)
         find(finding, change->segment, "its new text is larger than the room it was given", none);
@@ -53,9 +54,11 @@ static void check_reference(const struct wr_plan *plan, const struct wr_change *
 {
     if (change->refers_to == WR_SEGMENT_NONE)
         return;
-    bool exists = change->refers_to < plan->transcript->segments_count && change->refers_to != change->segment;
+    bool exists = change->refers_to < plan->transcript->segments_count &&
+                  change->refers_to != change->segment;
     if (!exists || wr_plan_find(plan, change->refers_to))
-        find(finding, change->segment, "what it refers to is not in the prompt any more", (weir_span){"", 0});
+        find(finding, change->segment, "what it refers to is not in the prompt any more",
+             (weir_span){"", 0});
 }
 
 static enum wr_output_origin origin_of(enum wr_effect_kind effect)
@@ -91,7 +94,8 @@ static enum wr_output_kind kind_of(const struct wr_segment *s, weir_span text)
 {
     struct wr_output_hint hint = {0};
     if (s->handles)
-        hint = (struct wr_output_hint){origin_of(s->handles->kind), s->handles->command, s->handles->path};
+        hint = (struct wr_output_hint){origin_of(s->handles->kind), s->handles->command,
+                                       s->handles->path};
     return wr_output_kind(&hint, text);
 }
 
@@ -102,14 +106,17 @@ static void compare_signals(const struct wr_change *change, const struct wr_sign
     if (wr_signal_set_equal(before, after, &difference))
         return;
     if (difference.missing)
-        find(finding, change->segment, "a signal of the original is missing", difference.missing->text);
+        find(finding, change->segment, "a signal of the original is missing",
+             difference.missing->text);
     else
-        find(finding, change->segment, "it has a signal that the original lacks", difference.added->text);
+        find(finding, change->segment, "it has a signal that the original lacks",
+             difference.added->text);
 }
 
 /* Both texts are read as what the original is: a condensed log is still a log. */
-static weir_status check_signals(const struct wr_segment *s, const struct wr_change *change, weir_span original,
-                                 struct wr_arena *arena, struct wr_finding *finding)
+static weir_status check_signals(const struct wr_segment *s, const struct wr_change *change,
+                                 weir_span original, struct wr_arena *arena,
+                                 struct wr_finding *finding)
 {
     struct wr_signal_set before, after;
     enum wr_output_kind kind = kind_of(s, original);
@@ -118,7 +125,8 @@ static weir_status check_signals(const struct wr_segment *s, const struct wr_cha
     if (!status)
         status = wr_signal_scan(&after, arena, change->text, kind);
     if (status == WEIR_LIMIT) {
-        find(finding, change->segment, "it has more signals than can be compared", (weir_span){"", 0});
+        find(finding, change->segment, "it has more signals than can be compared",
+             (weir_span){"", 0});
         return WEIR_OK;
     }
     if (!status)
@@ -151,7 +159,8 @@ static struct line_count *line_slot(struct line_table *table, weir_span line)
 {
     uint64_t hash = wr_hash64(line);
     uint32_t at, item;
-    for (at = wr_index_first(&table->index, hash); (item = wr_index_item(&table->index, at)) != WR_INDEX_NONE;
+    for (at = wr_index_first(&table->index, hash);
+         (item = wr_index_item(&table->index, at)) != WR_INDEX_NONE;
          at = wr_index_next(&table->index, at, hash))
         if (wr_span_eq(table->lines[item].line, line))
             return &table->lines[item];
@@ -161,8 +170,8 @@ static struct line_count *line_slot(struct line_table *table, weir_span line)
 }
 
 /* A long line may stand in the new text as often as in the old one, or once where it is new. */
-static weir_status check_doubled(const struct wr_change *change, weir_span original, struct wr_arena *arena,
-                                 struct wr_finding *finding)
+static weir_status check_doubled(const struct wr_change *change, weir_span original,
+                                 struct wr_arena *arena, struct wr_finding *finding)
 {
     struct line_table table = {.cap = count_lines(original) + count_lines(change->text)};
     weir_span rest = original, line;
@@ -216,8 +225,8 @@ static bool leaves(const struct wr_plan *plan, uint32_t segment)
     return change && change->form == WR_FORM_DROPPED;
 }
 
-/* A group leaves whole or not at all. Signed thinking alone may leave before it: nothing of the output
- * needs it to be understood. */
+/* A group leaves whole or not at all. Signed thinking alone may leave before it: nothing of the
+ * output needs it to be understood. */
 static void check_group(const struct wr_plan *plan, uint32_t group, struct wr_finding *finding)
 {
     const struct wr_segment *segments = plan->transcript->segments;
@@ -252,12 +261,13 @@ static void check_thinking(const struct wr_plan *plan, struct wr_finding *findin
         if (!leaves(plan, i))
             kept = true;
         else if (kept)
-            find(finding, WR_SEGMENT_NONE, "signed thinking was taken out of the middle", (weir_span){"", 0});
+            find(finding, WR_SEGMENT_NONE, "signed thinking was taken out of the middle",
+                 (weir_span){"", 0});
     }
 }
 
-/* Responses: what reasoning led to stands right behind it, and is refused without it. An item that is not
- * known here may be just that. */
+/* Responses: what reasoning led to stands right behind it, and is refused without it. An item that
+ * is not known here may be just that. */
 static void check_reasoning(const struct wr_plan *plan, struct wr_finding *finding)
 {
     const struct wr_transcript *t = plan->transcript;
@@ -293,11 +303,12 @@ static weir_status check_law(const struct wr_transcript *before, const struct wr
     return WEIR_OK;
 }
 
-weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touches *touches, weir_span result,
-                               struct wr_arena *arena, struct wr_finding *finding)
+weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touches *touches,
+                               weir_span result, struct wr_arena *arena, struct wr_finding *finding)
 {
     const struct wr_transcript *before = plan->transcript;
-    struct wr_wire_options options = {.dialect = weir_dialect_name(before->dialect)};
+    struct wr_wire_options options = {.dialect = weir_dialect_name(before->dialect),
+                                      .structure_only = true};
     struct wr_transcript after;
     struct wr_json doc;
     bool is_same;
@@ -314,7 +325,8 @@ weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touch
     if (status)
         return status;
     if (!is_same)
-        find(finding, WR_SEGMENT_NONE, "something changed that was not meant to", (weir_span){"", 0});
+        find(finding, WR_SEGMENT_NONE, "something changed that was not meant to",
+             (weir_span){"", 0});
     status = wr_wire_read(&after, arena, &doc, &options, NULL);
     if (status == WEIR_NOMEM)
         return status;

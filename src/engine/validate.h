@@ -15,19 +15,21 @@ struct wr_finding {
     weir_span detail; /* the signal, id or line it is about; may be empty */
 };
 
-/* Checks what concerns the plan as a whole: groups leave whole, signed thinking from its start, reasoning
- * with what it led to. */
+/* Checks what concerns the plan as a whole: groups leave whole, signed thinking from its start,
+ * reasoning with what it led to. */
 void wr_validate_shape(const struct wr_plan *plan, struct wr_finding *finding);
 
-/* Checks one change before anything is written: encoding, room, reference, signals, doubled lines. Taking another
- * segment's change back never makes this one wrong. Fails only for lack of memory. */
-WEIR_MUST_USE weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_change *change,
-                                             struct wr_arena *arena, struct wr_finding *finding);
+/* Checks one change before anything is written: encoding, room, reference, signals, doubled lines.
+ * Taking another segment's change back never makes this one wrong. Fails only for lack of memory.
+ */
+WEIR_MUST_USE weir_status wr_validate_change(const struct wr_plan *plan,
+                                             const struct wr_change *change, struct wr_arena *arena,
+                                             struct wr_finding *finding);
 
 /* Checks the written result: that it is the original but for `touches`, and that its provider would
  * refuse nothing in it that it would not have refused in the original. */
-WEIR_MUST_USE weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touches *touches,
-                                             weir_span result, struct wr_arena *arena,
-                                             struct wr_finding *finding);
+WEIR_MUST_USE weir_status wr_validate_result(const struct wr_plan *plan,
+                                             const struct wr_touches *touches, weir_span result,
+                                             struct wr_arena *arena, struct wr_finding *finding);
 
 #endif

@@ -4,8 +4,8 @@
 
 #define USER(t)  "{'role':'user','content':" t "}"
 #define MODEL(t) "{'role':'assistant','content':" t "}"
-#define CALL(id, command)                                                                        \
-    "{'role':'assistant','tool_calls':[{'id':'" id "','function':{'name':'bash','arguments':"    \
+#define CALL(id, command)                                                                     \
+    "{'role':'assistant','tool_calls':[{'id':'" id "','function':{'name':'bash','arguments':" \
     "'{\\\"command\\\":\\\"" command "\\\"}'}}]}"
 #define RESULT(id, t) "{'role':'tool','tool_call_id':'" id "','content':'" t "'}"
 
@@ -13,9 +13,9 @@
 #define OTHER "another line that is as long as that one and says something else"
 
 /* 0 user, 1 call, 2 result, 3 call, 4 result, 5 user. */
-#define CHAT(one, two)                                                                           \
-    "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("a", one) "," CALL("b", "make") "," \
-    RESULT("b", two) "," USER("'v'") "]}"
+#define CHAT(one, two)                                                               \
+    "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("a", one) "," CALL( \
+        "b", "make") "," RESULT("b", two) "," USER("'v'") "]}"
 
 #define COMPILER "cc -c a.c\\nsrc/a.c:12:5: error: unknown type name foo\\nmake: *** [a.o] Error 1"
 
@@ -30,45 +30,92 @@ static const struct {
     {"an empty text may stay so", CHAT("", "x"), {EDIT(2, "")}, NULL},
     {"a text may not become empty", CHAT("one", "x"), {EDIT(2, "")}, "its text became empty"},
     {"nor white space", CHAT("one", "x"), {EDIT(2, " \n")}, "its text became empty"},
+    {"nor may white space become less of it",
+     CHAT(" \\n", "x"),
+     {EDIT(2, " ")},
+     "its text became empty"},
     {"a text may be as large as its room", CHAT("one two", "x"), {ROOM(2, "12345", 5)}, NULL},
     {"but no larger", CHAT("one two", "x"), {ROOM(2, "123456", 5)}, "larger than the room"},
-    {"a form must be smaller than the original", CHAT("one", "x"), {FORM(MASKED, 2, "123")}, "not smaller"},
-    {"measured in what it says, not in how it is spelt", CHAT("\\u0061\\u0062", "x"), {FORM(MASKED, 2, "xy")},
+    {"a form must be smaller than the original",
+     CHAT("one", "x"),
+     {FORM(MASKED, 2, "123")},
+     "not smaller"},
+    {"measured in what it says, not in how it is spelt",
+     CHAT("\\u0061\\u0062", "x"),
+     {FORM(MASKED, 2, "xy")},
      "not smaller"},
     {"half a character may stand alone", CHAT("one two", "x"), {EDIT(2, "\xED\xA0\xBD x")}, NULL},
     {"bytes that are not UTF-8 are refused", CHAT("one two", "x"), {EDIT(2, "a\xFF")}, "not UTF-8"},
-    {"a character that is cut off is refused", CHAT("one two", "x"), {EDIT(2, "a\xC3")}, "not UTF-8"},
-    {"two halves that would become one character are refused", CHAT("one two three", "x"),
-     {EDIT(2, "\xED\xA0\xBD\xED\xB8\x80")}, "not UTF-8"},
-    {"two first halves would not", CHAT("one two three", "x"), {EDIT(2, "\xED\xA0\xBD\xED\xA0\xBD")}, NULL},
+    {"a character that is cut off is refused",
+     CHAT("one two", "x"),
+     {EDIT(2, "a\xC3")},
+     "not UTF-8"},
+    {"two halves that would become one character are refused",
+     CHAT("one two three", "x"),
+     {EDIT(2, "\xED\xA0\xBD\xED\xB8\x80")},
+     "not UTF-8"},
+    {"two first halves would not",
+     CHAT("one two three", "x"),
+     {EDIT(2, "\xED\xA0\xBD\xED\xA0\xBD")},
+     NULL},
 
-    {"a reference to a whole segment is fine", CHAT("one two", "one two"), {REFER(4, "see", 2)}, NULL},
-    {"a reference to what is dropped is refused", CHAT("one two", "one two"), {DROP(2), REFER(4, "see", 2)},
+    {"a reference to a whole segment is fine",
+     CHAT("one two", "one two"),
+     {REFER(4, "see", 2)},
+     NULL},
+    {"a reference to what is dropped is refused",
+     CHAT("one two", "one two"),
+     {DROP(2), REFER(4, "see", 2)},
      "what it refers to"},
-    {"a reference to what is changed is refused", CHAT("one two", "one two"), {EDIT(2, "x"), REFER(4, "see", 2)},
+    {"a reference to what is changed is refused",
+     CHAT("one two", "one two"),
+     {EDIT(2, "x"), REFER(4, "see", 2)},
      "what it refers to"},
-    {"a reference to itself is refused", CHAT("one two", "one two"), {REFER(4, "see", 4)}, "what it refers to"},
-    {"a reference to nothing is refused", CHAT("one two", "one two"), {REFER(4, "see", 6)}, "what it refers to"},
+    {"a reference to itself is refused",
+     CHAT("one two", "one two"),
+     {REFER(4, "see", 4)},
+     "what it refers to"},
+    {"a reference to nothing is refused",
+     CHAT("one two", "one two"),
+     {REFER(4, "see", 6)},
+     "what it refers to"},
 
-    {"a long line may stand as often as it did", CHAT(LONG "\\n" LONG "\\nmore", "x"),
-     {FORM(CAPPED, 2, LONG "\n" LONG)}, NULL},
-    {"but not more often", CHAT(LONG "\\n" OTHER "\\nand more", "x"), {FORM(CAPPED, 2, LONG "\n" LONG)},
+    {"a long line may stand as often as it did",
+     CHAT(LONG "\\n" LONG "\\nmore", "x"),
+     {FORM(CAPPED, 2, LONG "\n" LONG)},
+     NULL},
+    {"but not more often",
+     CHAT(LONG "\\n" OTHER "\\nand more", "x"),
+     {FORM(CAPPED, 2, LONG "\n" LONG)},
      "says the same twice"},
-    {"nor may a new one stand twice", CHAT(LONG LONG LONG LONG, "x"), {FORM(CAPPED, 2, OTHER "\n" OTHER)},
+    {"nor may a new one stand twice",
+     CHAT(LONG LONG LONG LONG, "x"),
+     {FORM(CAPPED, 2, OTHER "\n" OTHER)},
      "says the same twice"},
     {"a new line may stand once", CHAT(LONG LONG LONG, "x"), {FORM(CAPPED, 2, OTHER)}, NULL},
-    {"short lines may", CHAT("}\\nend\\nand some more of it", "x"), {FORM(CAPPED, 2, "}\n}")}, NULL},
+    {"short lines may",
+     CHAT("}\\nend\\nand some more of it", "x"),
+     {FORM(CAPPED, 2, "}\n}")},
+     NULL},
     {"by hand one may say things twice", CHAT("x", "x"), {EDIT(2, LONG "\n" LONG)}, NULL},
 
-    {"a condensed form keeps the signals", CHAT(COMPILER, "x"),
-     {FORM(CONDENSED, 2, "src/a.c:12:5: error: unknown type name foo\nmake: *** [a.o] Error 1")}, NULL},
-    {"a signal that is lost is found", CHAT(COMPILER, "x"), {FORM(CONDENSED, 2, "cc -c a.c")},
+    {"a condensed form keeps the signals",
+     CHAT(COMPILER, "x"),
+     {FORM(CONDENSED, 2, "src/a.c:12:5: error: unknown type name foo\nmake: *** [a.o] Error 1")},
+     NULL},
+    {"a signal that is lost is found",
+     CHAT(COMPILER, "x"),
+     {FORM(CONDENSED, 2, "cc -c a.c")},
      "a signal of the original is missing"},
-    {"a signal that was made up is found", CHAT("all is well, and much is said about it, at length", "x"),
-     {FORM(CONDENSED, 2, "src/b.c:1:1: error: not so")}, "a signal that the original lacks"},
+    {"a signal that was made up is found",
+     CHAT("all is well, and much is said about it, at length", "x"),
+     {FORM(CONDENSED, 2, "src/b.c:1:1: error: not so")},
+     "a signal that the original lacks"},
     {"a cap is not bound by signals", CHAT(COMPILER, "x"), {FORM(CAPPED, 2, "cc -c a.c")}, NULL},
-    {"no errors are no error", CHAT("0 errors, 0 warnings and a lot of words besides", "x"),
-     {FORM(CONDENSED, 2, "all fine")}, NULL},
+    {"no errors are no error",
+     CHAT("0 errors, 0 warnings and a lot of words besides", "x"),
+     {FORM(CONDENSED, 2, "all fine")},
+     NULL},
 };
 
 static void one_change_is_judged_alone(void **state)
@@ -87,27 +134,29 @@ static void one_change_is_judged_alone(void **state)
                                       finding.segment == change->segment
                                 : !cases[i].finding;
         if (!ok)
-            print_error("not so: %s: %s\n", cases[i].behaviour, finding.found ? finding.what : "nothing found");
+            print_error("not so: %s: %s\n", cases[i].behaviour,
+                        finding.found ? finding.what : "nothing found");
         failed += !ok;
         test_plan_close(&p);
     }
     assert_int_equal(failed, 0);
 }
 
-#define THINK(id) "{'type':'thinking','thinking':'t','signature':'" id "'}"
-#define USE(id)   "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
+#define THINK(id)  "{'type':'thinking','thinking':'t','signature':'" id "'}"
+#define USE(id)    "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
 #define ANSWER(id) USER("[{'type':'tool_result','tool_use_id':'" id "','content':'r'}]")
 
 /* 0 user, 1 thinking, 2 call, 3 result, 4 thinking, 5 call, 6 result. */
-#define SIGNED                                                                                   \
-    "{'messages':[" USER("'u'") "," MODEL("[" THINK("1") "," USE("a") "]") "," ANSWER("a") ","   \
-    MODEL("[" THINK("2") "," USE("b") "]") "," ANSWER("b") "]}"
+#define SIGNED                                                                         \
+    "{'messages':[" USER("'u'") "," MODEL("[" THINK("1") "," USE("a") "]") "," ANSWER( \
+        "a") "," MODEL("[" THINK("2") "," USE("b") "]") "," ANSWER("b") "]}"
 
 /* 0 user, 1 reasoning, 2 reference, 3 reasoning, 4 call, 5 its output. */
-#define ITEMS                                                                                    \
-    "{'input':[" USER("'u'") ",{'type':'reasoning','id':'r'},{'type':'item_reference','id':'i'},"                    \
-    "{'type':'reasoning','id':'q'},{'type':'function_call','call_id':'c'},"                      \
-    "{'type':'function_call_output','call_id':'c','output':'o'}]}"
+#define ITEMS                                                                          \
+    "{'input':[" USER(                                                                 \
+        "'u'") ",{'type':'reasoning','id':'r'},{'type':'item_reference','id':'i'},"    \
+               "{'type':'reasoning','id':'q'},{'type':'function_call','call_id':'c'}," \
+               "{'type':'function_call_output','call_id':'c','output':'o'}]}"
 
 enum { ALONE_MAX = 4 };
 
@@ -127,7 +176,11 @@ static const struct {
     {"thinking out of the middle", "messages", SIGNED, {4}, "out of the middle"},
     {"a group with thinking out of the middle", "messages", SIGNED, {4, 5, 6}, "out of the middle"},
     {"the first thinking and a later group", "messages", SIGNED, {1, 4, 5, 6}, NULL},
-    {"reasoning before a reference, which may be what it led to", "responses", ITEMS, {1}, "reasoning was taken"},
+    {"reasoning before a reference, which may be what it led to",
+     "responses",
+     ITEMS,
+     {1},
+     "reasoning was taken"},
     {"reasoning with its call and the output of that", "responses", ITEMS, {3, 4, 5}, NULL},
     {"reasoning without its call", "responses", ITEMS, {3}, "was torn"},
 };
@@ -135,8 +188,8 @@ static const struct {
 /* As no function of plan.h would: what tears a group is a mistake in a plan's maker. */
 static void drop_alone(struct wr_plan *plan, uint32_t segment)
 {
-    plan->changes[plan->changes_count++] =
-        (struct wr_change){.segment = segment, .form = WR_FORM_DROPPED, .refers_to = WR_SEGMENT_NONE};
+    plan->changes[plan->changes_count++] = (struct wr_change){
+        .segment = segment, .form = WR_FORM_DROPPED, .refers_to = WR_SEGMENT_NONE};
     plan->by_segment[segment] = plan->changes_count;
 }
 
@@ -158,7 +211,8 @@ static void plans_are_judged_whole(void **state)
                                       finding.segment == WR_SEGMENT_NONE
                                 : !shapes[i].finding;
         if (!ok)
-            print_error("not so: %s: %s\n", shapes[i].behaviour, finding.found ? finding.what : "nothing found");
+            print_error("not so: %s: %s\n", shapes[i].behaviour,
+                        finding.found ? finding.what : "nothing found");
         failed += !ok;
         test_plan_close(&p);
     }
@@ -172,8 +226,10 @@ static const struct {
     {"what was meant", CHAT("new", "x"), NULL},
     {"something else changed too", CHAT("new", "y"), "changed that was not meant"},
     {"nothing changed", CHAT("old", "x"), "changed that was not meant"},
-    {"an id changed", "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("A", "new") "," CALL("b", "make") ","
-     RESULT("b", "x") "," USER("'v'") "]}", "changed that was not meant"},
+    {"an id changed",
+     "{'messages':[" USER("'u'") "," CALL("a", "make") "," RESULT("A", "new") "," CALL(
+         "b", "make") "," RESULT("b", "x") "," USER("'v'") "]}",
+     "changed that was not meant"},
     {"the result is cut short", "{'messages':[", "not JSON"},
     {"the result is another request", "{}", "changed that was not meant"},
 };
@@ -192,10 +248,13 @@ static void a_wrong_result_is_found(void **state)
         test_plan_add_all(&p, ops);
         assert_int_equal(wr_apply_touches(&p.plan, &p.arena, &touches), WEIR_OK);
         weir_span result = test_quotes(&p.arena, results[i].result);
-        assert_int_equal(wr_validate_result(&p.plan, &touches, result, &p.arena, &finding), WEIR_OK);
-        bool ok = finding.found ? results[i].finding && strstr(finding.what, results[i].finding) : !results[i].finding;
+        assert_int_equal(wr_validate_result(&p.plan, &touches, result, &p.arena, &finding),
+                         WEIR_OK);
+        bool ok = finding.found ? results[i].finding && strstr(finding.what, results[i].finding)
+                                : !results[i].finding;
         if (!ok)
-            print_error("not so: %s: %s\n", results[i].behaviour, finding.found ? finding.what : "nothing found");
+            print_error("not so: %s: %s\n", results[i].behaviour,
+                        finding.found ? finding.what : "nothing found");
         failed += !ok;
         test_plan_close(&p);
     }

@@ -34,7 +34,7 @@ weir_status wr_transcript_add(struct wr_transcript *t, const struct wr_segment *
 }
 
 /* ORDER FINISH: groups need pairs, loops need turns, handles need pairs, classes need all. */
-weir_status wr_transcript_finish(struct wr_transcript *t)
+weir_status wr_transcript_finish_structure(struct wr_transcript *t)
 {
     weir_status status = wr_order_pair(t);
     if (status)
@@ -42,7 +42,14 @@ weir_status wr_transcript_finish(struct wr_transcript *t)
     wr_order_turns(t);
     wr_order_loops(t);
     wr_order_groups(t);
-    status = wr_order_handles(t);
+    return WEIR_OK;
+}
+
+weir_status wr_transcript_finish(struct wr_transcript *t)
+{
+    weir_status status = wr_transcript_finish_structure(t);
+    if (!status)
+        status = wr_order_handles(t);
     return status ? status : wr_order_classify(t);
 }
 

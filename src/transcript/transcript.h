@@ -85,6 +85,10 @@ WEIR_MUST_USE weir_status wr_transcript_add(struct wr_transcript *transcript,
 
 WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript);
 
+/* The same without handles and classes, which cost most of the time: for a request that is only to be
+ * compared with another. */
+WEIR_MUST_USE weir_status wr_transcript_finish_structure(struct wr_transcript *transcript);
+
 /* Where a segment's bytes are: between the quotes of a single string, else the whole value. */
 weir_range wr_segment_range(const struct wr_transcript *transcript,
                             const struct wr_segment *segment);

@@ -260,7 +260,8 @@ weir_status wr_wire_read(struct wr_transcript *transcript, struct wr_arena *aren
         status = wr_messages_read(transcript);
     if (!status) {
         keep_exact_where_repeated(transcript);
-        status = wr_transcript_finish(transcript);
+        status = options && options->structure_only ? wr_transcript_finish_structure(transcript)
+                                                    : wr_transcript_finish(transcript);
     }
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }

@@ -13,6 +13,7 @@
 struct wr_wire_options {
     const char *dialect; /* "chat", "responses", "messages"; NULL: by path, else by shape */
     const char *path;    /* of the HTTP request, or NULL */
+    bool structure_only; /* pairs, turns, loops and groups, but no handles and no classes */
 };
 
 /* Reads the request in `doc`. WEIR_INVALID: this is not a request of any of the three APIs, and

@@ -177,7 +177,8 @@ static weir_status writer_writes(void)
     return status;
 }
 
-/* ---- requests: of each dialect a user's words, a model output with a call, its result, more words ---- */
+/* ---- requests: of each dialect a user's words, a model output with a call, its result, more words
+ * ---- */
 
 struct request_case {
     const char *dialect, *body, *insert;
@@ -186,32 +187,51 @@ struct request_case {
 
 static const struct request_case chat = {
     "chat",
-    "{\"tools\":[{\"type\":\"function\"}],\"messages\":[{\"role\":\"user\",\"content\":\"u\\u00e9\"},"
+    "{\"tools\":[{\"type\":\"function\"}],\"messages\":[{\"role\":\"user\",\"content\":"
+    "\"u\\u00e9\"},"
     "{\"role\":\"assistant\",\"content\":\"a\",\"tool_calls\":[{\"id\":\"c\\u0031\",\"function\":"
     "{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"make a.o\\\"}\"}}]},"
-    "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a.c:1:2: error: no\\n\"},"
+    "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":[{\"type\":\"text\",\"text\":\"a.c:1:2:"
+    " error: no\\n\"},"
     "{\"type\":\"text\",\"text\":\"words and more words behind it\"}]},"
-    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\",\"text\":\"w\","
+    "{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\","
+    "\"text\":\"w\","
     "\"cache_control\":{}}]}]}",
-    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+    "{\"role\":\"user\",\"content\":\"new\"}",
+    1,
+    4,
+    6};
 
 static const struct request_case responses = {
     "responses",
-    "{\"instructions\":\"i\",\"input\":[{\"role\":\"user\",\"content\":\"u\"},{\"type\":\"reasoning\","
-    "\"id\":\"rs\"},{\"type\":\"function_call\",\"call_id\":\"c\",\"namespace\":\"fs\",\"name\":\"read\","
+    "{\"instructions\":\"i\",\"input\":[{\"role\":\"user\",\"content\":\"u\"},{\"type\":"
+    "\"reasoning\","
+    "\"id\":\"rs\"},{\"type\":\"function_call\",\"call_id\":\"c\",\"namespace\":\"fs\",\"name\":"
+    "\"read\","
     "\"arguments\":\"{\\\"path\\\":\\\"a.c\\\"}\"},"
-    "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"a.c:1:2: error: no\\nwords and more of them\"},"
+    "{\"type\":\"function_call_output\",\"call_id\":\"c\",\"output\":\"a.c:1:2: error: no\\nwords "
+    "and more of them\"},"
     "{\"role\":\"user\",\"content\":\"v\"},{\"role\":\"user\",\"content\":\"w\"}]}",
-    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+    "{\"role\":\"user\",\"content\":\"new\"}",
+    1,
+    4,
+    6};
 
 static const struct request_case messages = {
     "messages",
-    "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":["
-    "{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"g\"},{\"type\":\"tool_use\",\"id\":\"c\","
+    "{\"system\":\"s\",\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\","
+    "\"content\":["
+    "{\"type\":\"thinking\",\"thinking\":\"t\",\"signature\":\"g\"},{\"type\":\"tool_use\",\"id\":"
+    "\"c\","
     "\"name\":\"Read\",\"input\":{\"file_path\":\"a.c\"}}]},{\"role\":\"user\",\"content\":["
-    "{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":\"a.c:1:2: error: no\\nwords and more of them\"},"
-    "{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\",\"text\":\"w\",\"cache_control\":{}}]}]}",
-    "{\"role\":\"user\",\"content\":\"new\"}", 1, 4, 6};
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"c\",\"content\":\"a.c:1:2: error: no\\nwords and "
+    "more of them\"},"
+    "{\"type\":\"text\",\"text\":\"v\"},{\"type\":\"text\",\"text\":\"w\",\"cache_control\":{}}]}]"
+    "}",
+    "{\"role\":\"user\",\"content\":\"new\"}",
+    1,
+    4,
+    6};
 
 /* A condensed result, edited and dropped words, a message that comes in. */
 static weir_status plan_changes(struct wr_plan *plan, const struct request_case *given)
@@ -231,11 +251,13 @@ static weir_status plan_changes(struct wr_plan *plan, const struct request_case 
     if (!status)
         status = wr_plan_drop(plan, given->last, NULL);
     if (!status)
-        status = wr_plan_insert(plan, wr_json_first(t->doc, t->list), wr_span_of(given->insert), NULL);
+        status =
+            wr_plan_insert(plan, wr_json_first(t->doc, t->list), wr_span_of(given->insert), NULL);
     return status;
 }
 
-static weir_status project_one(const struct request_case *given, struct wr_arena *arena, struct wr_buf *out)
+static weir_status project_one(const struct request_case *given, struct wr_arena *arena,
+                               struct wr_buf *out)
 {
     struct wr_wire_options options = {.dialect = given->dialect};
     struct wr_json doc;
