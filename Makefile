@@ -65,7 +65,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
-.PHONY: run test test-long check-style fuzz bench install format clean help
+.PHONY: run test test-long test-sessions oracle-tokens check-style fuzz bench install format clean help
 run: ## build, then show Weir at work on an example request
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -82,6 +82,16 @@ test: ## prove it: style, builds, tests under sanitizers, fuzzers, torture
 test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
 	@FUZZ_SECONDS=60 $(RUN_TESTS) style build unit cli long fuzz torture
+
+test-sessions: ## the presets' laws on the newest requests of every recorded session
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/tests/presets_test
+	WEIR_SESSIONS=100000 WEIR_REQUESTS=20 $(BUILD)/tests/presets_test
+
+oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
+	@$(BOOTSTRAP) build
+	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/tests/oracle_tokens/encode
+	tests/oracle_tokens/run $(BUILD)/tests/oracle_tokens/encode
 
 check-style: ## include edges, shape of the code, formatting
 	@$(BOOTSTRAP) test
@@ -218,6 +228,10 @@ $(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/l
 	    -fsanitize=fuzzer $^ $(if $(wildcard $(@:$(BUILD)/%=%.cpp)),-lsimdjson) $(LIBS) -o $@
 
 $(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/tests/oracle_tokens/encode: %: %.o $(BUILD)/libweir.a
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
 

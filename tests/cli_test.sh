@@ -78,10 +78,39 @@ ok "what was dropped from is still a request" "$?" 0
 "$WEIR" diff "$request" "$request" | tail -n 1 >"$dir/diff"
 ok "diff of the same says so" "$(grep -c 'the same bytes' "$dir/diff")" 1
 
+# -- policies: what is taken out comes back, byte for byte
+for policy in guarded-mid compress layers tiered; do
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/store" --report "$dir/report.json" \
+        <"$request" >"$dir/projected.json" 2>"$dir/err"
+    ok "$policy exits 0" "$?" 0
+    ok "$policy holds nothing back" "$(cat "$dir/err")" ""
+    ok "$policy gives a smaller request" "$([ "$(wc -c <"$dir/projected.json")" -lt "$(wc -c <"$request")" ] && echo yes)" yes
+    for handle in $(grep -o 'weir wr_[0-9a-f]\{20\}' "$dir/projected.json" | cut -d' ' -f2 | sort -u); do
+        "$WEIR" recall "$handle" --store "$dir/store" >"$dir/original"
+        ok "$policy: $handle comes back" "$?" 0
+        ok "$policy: its text has its name" "wr_$(sha256sum <"$dir/original" | cut -c1-20)" "$handle"
+    done
+    ok "why reads the report of $policy" "$("$WEIR" why "$dir/report.json" | grep -c "^policy $policy")" 1
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/other" <"$request" | cmp -s - "$dir/projected.json"
+    ok "$policy gives the same bytes from an empty store" "$?" 0
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/store" <"$dir/projected.json" |
+        cmp -s - "$dir/projected.json"
+    ok "$policy leaves its own result alone" "$?" 0
+done
+: >"$dir/not_a_store"
+"$WEIR" project --policy tiered --window 16000 --store "$dir/not_a_store" <"$request" 2>"$dir/err" | cmp -s - "$request"
+ok "without a store the request goes on as it came" "$?" 0
+ok "and that is said" "$(grep -c 'not_a_store' "$dir/err")" 1
+ok "policies lists the presets" "$("$WEIR" policies | grep -c '^tiered ')" 1
+
 # -- wrong input
+cp "$request" "$dir/in"
+refuses "a window of nothing" "--window wants a number" "$WEIR" project --policy tiered --window 0
+refuses "a report that is none" "no \`edits\` in it" "$WEIR" why "$request"
+refuses "a policy that is not there" "no policy is called" "$WEIR" policies nope
 printf '{"messages":[{"role":"user",\n  "content":"a}]}' >"$dir/in"
 refuses "a string without an end" "line 2, column" "$WEIR" project
-refuses "the same in inspect" "at byte 47" "$WEIR" inspect -
+refuses "the same in inspect" "at byte 46" "$WEIR" inspect -
 printf '[1,2]' >"$dir/in"
 refuses "an array is no request" "a request is a JSON object" "$WEIR" inspect -
 printf '{"model":"x"}' >"$dir/in"
@@ -117,7 +146,7 @@ refuses "an unknown model" "no model is known as" "$WEIR" count --model xyzzy
 refuses "two ways to count" "give one" "$WEIR" count --model gpt-5 --encoding o200k_base
 
 # -- help
-for command in inspect project diff count models; do
+for command in inspect project diff count models recall why policies store; do
     ok "$command --help has an example" "$("$WEIR" $command --help | grep -c '^example')" 1
 done
 
