@@ -23,6 +23,7 @@ struct bench {
     struct wr_transcript transcript;
     struct wr_measure measure;
     struct wr_meter *meter;
+    struct wr_memo *memo; /* NULL: cold */
     const struct wr_policy *policy;
     struct wr_buf out;
     bool ok;
@@ -45,8 +46,9 @@ static void run_parse(void *user)
 static void run_read(void *user)
 {
     struct bench *b = user;
+    struct wr_wire_options options = {.memo = b->memo};
     run_parse(b);
-    b->ok &= !wr_wire_read(&b->transcript, &b->arena, &b->doc, NULL, NULL);
+    b->ok &= !wr_wire_read(&b->transcript, &b->arena, &b->doc, &options, NULL);
 }
 
 static void run_measure(void *user)
@@ -94,19 +96,69 @@ static void print_row(const char *what, double took_s, double copy_s)
     printf("  %-34s %8.3f ms  %6.1fx memcpy's time\n", what, took_s * 1e3, took_s / copy_s);
 }
 
+static void measure_once(struct bench *b, const char *how, double copy_s)
+{
+    char what[64];
+    (void)snprintf(what, sizeof(what), "%s: transcript", how);
+    print_row(what, bench_best_s(run_read, b, ROUNDS), copy_s);
+    (void)snprintf(what, sizeof(what), "%s: + tokens", how);
+    print_row(what, bench_best_s(run_measure, b, ROUNDS), copy_s);
+    for (uint32_t p = 0; p < wr_policy_count(); p++) {
+        b->policy = wr_policy_at(p);
+        (void)snprintf(what, sizeof(what), "%s: + %s, whole", how, b->policy->name);
+        print_row(what, bench_best_s(run_project, b, ROUNDS), copy_s);
+    }
+}
+
+/* Cold: nothing is remembered but token counts. Warm: the session's last request was this one. */
 static void measure_body(struct bench *b, const char *path)
 {
     double copy_s = bench_best_s(run_memcpy, b, ROUNDS);
     printf("%s: %zu bytes\n", path, b->body.len);
     print_row("parse", bench_best_s(run_parse, b, ROUNDS), copy_s);
-    print_row("+ transcript", bench_best_s(run_read, b, ROUNDS), copy_s);
-    print_row("+ tokens (counted before)", bench_best_s(run_measure, b, ROUNDS), copy_s);
-    for (uint32_t p = 0; p < wr_policy_count(); p++) {
-        char what[64];
-        b->policy = wr_policy_at(p);
-        (void)snprintf(what, sizeof(what), "+ fold, apply, validate: %s", b->policy->name);
-        print_row(what, bench_best_s(run_project, b, ROUNDS), copy_s);
+    b->memo = NULL;
+    measure_once(b, "cold", copy_s);
+    if (wr_memo_new(&b->memo, WR_MEMO_BYTES_MAX))
+        return;
+    measure_once(b, "warm", copy_s);
+    wr_memo_free(b->memo);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* The session as it happened: every request in order, each reading what the last one left in the
+ * memo. */
+static void bench_in_order(struct bench *b, const struct wr_session *session)
+{
+    double *took_ms = calloc(session->requests_count, sizeof(double));
+    size_t bytes_last = 0;
+    if (!took_ms || wr_memo_new(&b->memo, WR_MEMO_BYTES_MAX))
+        return;
+    b->policy = wr_policy_find(WR_LIT("tiered"));
+    for (uint32_t n = 0; n < session->requests_count; n++) {
+        struct wr_session_request request = {WEIR_DIALECT_CHAT, session->requests[n], "gpt-5",
+                                             true};
+        struct wr_buf body;
+        wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+        wr_session_write(session, &request, &body);
+        b->body = wr_buf_view(&body);
+        bytes_last = body.len;
+        double start_s = bench_now_s();
+        run_project(b);
+        took_ms[n] = (bench_now_s() - start_s) * 1e3;
+        wr_buf_release(&body);
     }
+    qsort(took_ms, session->requests_count, sizeof(double), by_time);
+    printf("  in order, tiered: %u requests up to %zu bytes: p50 %.3f ms, p99 %.3f ms\n",
+           session->requests_count, bytes_last, took_ms[session->requests_count / 2],
+           took_ms[session->requests_count * 99 / 100]);
+    wr_memo_free(b->memo);
+    b->memo = NULL;
+    free(took_ms);
 }
 
 static bool bench_session(struct bench *b, const char *path)
@@ -132,6 +184,7 @@ static bool bench_session(struct bench *b, const char *path)
         if (ok)
             measure_body(b, path);
         free(b->copy);
+        bench_in_order(b, &session);
     }
     wr_arena_release(&arena);
     wr_buf_release(&body);

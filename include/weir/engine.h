@@ -43,6 +43,14 @@ WEIR_API WEIR_MUST_USE weir_status weir_engine_new(struct weir_engine **engine,
                                                    struct weir_err *err);
 WEIR_API void weir_engine_free(struct weir_engine *engine); /* NULL is fine */
 
+/* Reads a request as weir_request_new() does, and remembers what it found: the next request of a
+ * session repeats all of the last one, and then costs little more than what is new in it. The
+ * request must be freed before the engine. */
+WEIR_API WEIR_MUST_USE weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
+                                                       const struct weir_request_options *options,
+                                                       struct weir_request **request,
+                                                       struct weir_err *err);
+
 /* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT leave the request as it was, to
  * be sent as it came. A request is projected once. */
 WEIR_API WEIR_MUST_USE weir_status weir_engine_project(struct weir_engine *engine,

@@ -19,6 +19,13 @@ wr_hash128 wr_hash128_of(weir_span bytes)
     return (wr_hash128){hash.low64, hash.high64};
 }
 
+wr_hash128 wr_hash128_seeded(weir_span bytes, wr_hash128 seed)
+{
+    XXH128_hash_t hash = XXH3_128bits_withSeed(bytes.ptr, bytes.len, seed.low);
+    /* The seed has 64 bits; the other half goes in behind the hash. */
+    return (wr_hash128){hash.low64 ^ seed.high, hash.high64 + seed.high * 0x9E3779B97F4A7C15u};
+}
+
 weir_status wr_sha256(weir_span bytes, unsigned char digest[WR_SHA256_BYTES])
 {
     unsigned int len = 0;

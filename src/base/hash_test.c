@@ -28,6 +28,8 @@ static void hashes_tell_texts_and_seeds_apart(void **state)
     assert_true(wr_hash64(WR_LIT("a")) != wr_hash64(WR_LIT("b")));
     assert_true(wr_hash64_seeded(WR_LIT("a"), 1) != wr_hash64_seeded(WR_LIT("a"), 2));
     assert_true(wr_hash64_seeded(WR_LIT("a"), 7) == wr_hash64_seeded(WR_LIT("a"), 7));
+    wr_hash128 ab = wr_hash128_seeded(WR_LIT("b"), a), ba = wr_hash128_seeded(WR_LIT("a"), b);
+    assert_true(ab.low != ba.low && ab.high != ba.high);
 }
 
 int main(void)

@@ -17,7 +17,8 @@ enum {
     WR_ARENA_BYTES_MAX = 1024 * 1024 * 1024, /* one request, all of it */
 
     /* transcript */
-    WR_SEGMENTS_MAX = 1024 * 1024, /* payloads of one request */
+    WR_MEMO_BYTES_MAX = 64 * 1024 * 1024, /* what a memo of handles holds before it forgets */
+    WR_SEGMENTS_MAX = 1024 * 1024,        /* payloads of one request */
 
     /* condense */
     WR_SIGNALS_MAX = 1024 * 1024,   /* distinct signals of one text */
@@ -27,8 +28,13 @@ enum {
     /* policy */
     WR_METER_MEMO_COUNT = 16 * 1024, /* texts whose counts a meter remembers */
     WR_STAGE_PARAMS_MAX = 8,         /* parameters of one stage */
-    WR_STAGE_TOOLS_MAX = 32,         /* tools one stage leaves alone */
+    WR_STAGE_TOOLS_MAX = 32,         /* tools one stage has rules for */
     WR_POLICY_STAGES_MAX = 12,       /* stages of one policy */
+    WR_POLICY_NAME_BYTES_MAX = 64,   /* its name */
+    WR_POLICY_WHAT_BYTES_MAX = 512,  /* and what it says of itself */
+    WR_POLICIES_MAX = 64,            /* policies of one YAML text */
+    WR_POLICIES_BYTES_MAX = 256 * 1024,              /* that text */
+    WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
     WR_FACT_RANGES_MAX = 8,          /* line ranges kept of one file in a summary */
     WR_FACT_MESSAGES_MAX = 3,        /* messages of one failure */
     WR_FACT_PLACES_MAX = 8,          /* files one failure names */

@@ -92,6 +92,13 @@ static void touch_text(struct applier *a, const struct wr_segment *s, weir_span 
     }
 }
 
+static void touch_arguments(struct applier *a, const struct wr_change *change)
+{
+    for (uint32_t i = 0; i < change->arguments_count; i++)
+        touch(a, (struct wr_touch){WR_TOUCH_TEXT, WR_JSON_NONE, change->arguments[i].node,
+                                   change->arguments[i].text});
+}
+
 /* Segments of one message stand side by side. The message leaves whole when all of them do. */
 static void touch_message(struct applier *a, uint32_t first, uint32_t end)
 {
@@ -256,7 +263,11 @@ weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena,
     *touches = (struct wr_touches){0};
     for (uint32_t i = 0; i < plan->changes_count; i++) {
         const struct wr_change *change = &plan->changes[i];
-        if (!change->is_rolled_back && change->form != WR_FORM_DROPPED)
+        if (change->is_rolled_back || change->form == WR_FORM_DROPPED)
+            continue;
+        if (change->form == WR_FORM_PRUNED)
+            touch_arguments(&a, change);
+        else
             touch_text(&a, &t->segments[change->segment], change->text);
     }
     touch_drops(&a);

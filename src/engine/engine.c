@@ -14,6 +14,8 @@
 struct weir_engine {
     struct wr_models *models;
     struct wr_meter *meter;
+    struct wr_memo *memo;
+    uint32_t memo_users_count; /* requests that are alive and point into the memo */
 };
 
 weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
@@ -25,6 +27,8 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
     weir_status status = wr_models_new(&e->models, NULL, err);
     if (!status)
         status = wr_meter_new(&e->meter);
+    if (!status)
+        status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
     if (status) {
         weir_engine_free(e);
         return status;
@@ -37,9 +41,19 @@ void weir_engine_free(struct weir_engine *engine)
 {
     if (!engine)
         return;
+    wr_memo_free(engine->memo);
     wr_meter_free(engine->meter);
     wr_models_free(engine->models);
     free(engine);
+}
+
+weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
+                                const struct weir_request_options *options,
+                                struct weir_request **request, struct weir_err *err)
+{
+    if (!engine->memo_users_count)
+        wr_memo_begin(engine->memo);
+    return wr_request_new(body, options, engine->memo, &engine->memo_users_count, request, err);
 }
 
 /* What each preset's document assumes of a window that nobody knows. */
@@ -154,25 +168,13 @@ static weir_status report(struct weir_request *r, const struct wr_run *run,
     return status;
 }
 
-/* Room for the body that is written; it belongs to the request. */
-static struct wr_buf *new_body(struct weir_request *r)
-{
-    struct wr_written *written = WR_ARENA_ARRAY(&r->arena, struct wr_written, 1);
-    if (!written)
-        return NULL;
-    wr_buf_init(&written->body, WR_OUTPUT_BYTES_MAX);
-    written->older = r->written;
-    r->written = written;
-    return &written->body;
-}
-
 static weir_status run_policy(struct weir_engine *e, struct weir_request *r,
                               const struct weir_project_options *o, const struct wr_policy *policy,
                               struct weir_projected *p, struct weir_err *err)
 {
     struct wr_fold_input *input = WR_ARENA_ARRAY(&r->arena, struct wr_fold_input, 1);
     struct wr_ways ways = {.recall = {"", 0}};
-    struct wr_buf *body = new_body(r);
+    struct wr_buf *body = wr_request_output(r);
     struct wr_run run;
 
     if (!input || !body)

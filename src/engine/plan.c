@@ -109,8 +109,40 @@ weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change, st
         return status;
     if (change->form == WR_FORM_DROPPED)
         return refuse(plan, change->segment, "can be dropped, but not by an edit", err);
+    if (change->form == WR_FORM_PRUNED)
+        return refuse(plan, change->segment, "can be pruned, but not by an edit", err);
     if (!wr_segment_is_editable(&plan->transcript->segments[change->segment]))
         return refuse(plan, change->segment, "has no text that may be edited", err);
+    if (wr_plan_find(plan, change->segment))
+        return refuse(plan, change->segment, "is changed twice", err);
+    status = reserve_changes(plan, 1, err);
+    if (!status)
+        put_change(plan, change);
+    return status;
+}
+
+static bool is_inside(const struct wr_json *doc, wr_json_id outer, wr_json_id node)
+{
+    return node >= outer && node < doc->nodes[outer].after;
+}
+
+weir_status wr_plan_prune(struct wr_plan *plan, const struct wr_change *change,
+                          struct weir_err *err)
+{
+    weir_status status = check_index(plan, change->segment, err);
+    if (status)
+        return status;
+    const struct wr_segment *s = &plan->transcript->segments[change->segment];
+    const struct wr_json *doc = plan->transcript->doc;
+    bool is_call = s->kind == WEIR_KIND_TOOL_CALL && !s->is_opaque && s->payload != WR_JSON_NONE;
+    if (!is_call || change->form != WR_FORM_PRUNED || !change->arguments_count)
+        return refuse(plan, change->segment, "has no arguments that may be pruned", err);
+    for (uint32_t i = 0; i < change->arguments_count; i++) {
+        wr_json_id node = change->arguments[i].node;
+        if (!is_inside(doc, s->payload, node) || doc->nodes[node].is_key ||
+            !wr_json_is(doc, node, WR_JSON_STRING))
+            return refuse(plan, change->segment, "has no such string in its arguments", err);
+    }
     if (wr_plan_find(plan, change->segment))
         return refuse(plan, change->segment, "is changed twice", err);
     status = reserve_changes(plan, 1, err);

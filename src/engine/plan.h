@@ -10,12 +10,21 @@
 #include "policy/form.h"
 #include "transcript/transcript.h"
 
+/* A string inside the arguments of a call, and what it says from now on. Where the arguments are
+ * themselves a string, that is the one string, and the text is the JSON they are. */
+struct wr_argument_change {
+    wr_json_id node;
+    weir_span text;
+};
+
 struct wr_change {
     uint32_t segment;
     enum wr_form form;
     weir_span text;     /* what the segment says from now on; empty when it is dropped */
     uint32_t refers_to; /* the segment whose text this one points at, or NONE: it must stay whole */
     size_t bytes_max;   /* the room this segment was given; 0: as much as the original had */
+    const struct wr_argument_change *arguments; /* of PRUNED: instead of `text`; borrowed */
+    uint32_t arguments_count;
     bool is_rolled_back;
     const char *reason; /* why it was rolled back: a constant sentence; NULL until then */
 };
@@ -46,6 +55,11 @@ WEIR_MUST_USE weir_status wr_plan_init(struct wr_plan *plan, struct wr_arena *ar
  * new one. A call that fails leaves the plan as it was. */
 WEIR_MUST_USE weir_status wr_plan_set(struct wr_plan *plan, const struct wr_change *change,
                                       struct weir_err *err);
+
+/* The same for the arguments of a call, form PRUNED: the strings named are inside them. What the
+ * arguments become is judged with the change (engine/arguments.h). */
+WEIR_MUST_USE weir_status wr_plan_prune(struct wr_plan *plan, const struct wr_change *change,
+                                        struct weir_err *err);
 
 /* Dropping a segment of a group drops the group; dropping it again is no second drop. What the
  * provider holds others to (compactions, tools, instructions) and what is not known here cannot be

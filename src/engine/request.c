@@ -37,11 +37,12 @@ static weir_status make_ranges(struct weir_request *r)
     return WEIR_OK;
 }
 
-static weir_status read_body(struct weir_request *r, weir_span body,
+static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_span body,
                              const struct weir_request_options *options, struct weir_err *err)
 {
     struct wr_wire_options wire = {.dialect = options ? options->dialect : NULL,
-                                   .path = options ? options->path : NULL};
+                                   .path = options ? options->path : NULL,
+                                   .memo = memo};
     weir_status status = wr_json_parse(&r->doc, &r->arena, body, NULL, err);
     if (!status)
         status = wr_wire_read(&r->transcript, &r->arena, &r->doc, &wire, err);
@@ -53,21 +54,31 @@ static weir_status read_body(struct weir_request *r, weir_span body,
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }
 
-weir_status weir_request_new(weir_span body, const struct weir_request_options *options,
-                             struct weir_request **request, struct weir_err *err)
+weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
+                           struct wr_memo *memo, uint32_t *users_count,
+                           struct weir_request **request, struct weir_err *err)
 {
     *request = NULL;
     struct weir_request *r = calloc(1, sizeof(*r));
     if (!r)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
-    weir_status status = read_body(r, body, options, err);
+    r->users_count = users_count;
+    if (users_count)
+        ++*users_count;
+    weir_status status = read_body(r, memo, body, options, err);
     if (status) {
         weir_request_free(r);
         return status;
     }
     *request = r;
     return WEIR_OK;
+}
+
+weir_status weir_request_new(weir_span body, const struct weir_request_options *options,
+                             struct weir_request **request, struct weir_err *err)
+{
+    return wr_request_new(body, options, NULL, NULL, request, err);
 }
 
 void weir_request_free(struct weir_request *request)
@@ -77,6 +88,8 @@ void weir_request_free(struct weir_request *request)
     for (struct wr_written *w = request->written; w; w = w->older)
         wr_buf_release(&w->body);
     wr_arena_release(&request->arena);
+    if (request->users_count)
+        --*request->users_count;
     free(request);
 }
 

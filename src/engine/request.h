@@ -18,10 +18,18 @@ struct weir_request {
     struct wr_plan plan;
     weir_range *ranges; /* of all parts, segment after segment */
     uint32_t *ranges_start;
+    uint32_t
+        *users_count; /* of what the request borrows its handles from; NULL: they are its own */
     struct wr_written *written; /* owned list; the items are in the arena */
 };
 
 /* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
+/* As weir_request_new(). With a memo (NULL: none) handles may be the memo's: `users_count` is
+ * raised until the request is freed, and the memo may not begin anew before it is 0. */
+WEIR_MUST_USE weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
+                                         struct wr_memo *memo, uint32_t *users_count,
+                                         struct weir_request **request, struct weir_err *err);
+
 struct wr_buf *wr_request_output(struct weir_request *request);
 
 #endif

@@ -23,6 +23,32 @@ static weir_status plan_segment(struct wr_run *run, uint32_t i, struct weir_err 
     return wr_plan_set(&run->plan, &change, err);
 }
 
+/* Strings of an object are nodes of the request, numbered from it; arguments that are a string
+ * are replaced as the text they are. */
+static weir_status plan_pruned(struct wr_run *run, uint32_t i, struct weir_err *err)
+{
+    const struct wr_fold_segment *now = &run->fold.segments[i];
+    const struct wr_transcript *t = run->fold.transcript;
+    wr_json_id payload = t->segments[i].payload;
+    bool is_text = wr_json_kind(t->doc, payload) == WR_JSON_STRING;
+    struct wr_change change = {.segment = i,
+                               .form = WR_FORM_PRUNED,
+                               .refers_to = WR_SEGMENT_NONE,
+                               .arguments_count = is_text ? 1 : now->members_count};
+    struct wr_argument_change *arguments =
+        WR_ARENA_ARRAY(run->fold.arena, struct wr_argument_change, change.arguments_count);
+
+    if (!arguments)
+        return wr_fail(err, wr_arena_status(run->fold.arena), 0, "no memory for the plan");
+    for (uint32_t m = 0; m < change.arguments_count; m++)
+        arguments[m] =
+            (struct wr_argument_change){payload + now->members[m].node, now->members[m].text};
+    if (is_text)
+        arguments[0] = (struct wr_argument_change){payload, now->text};
+    change.arguments = arguments;
+    return wr_plan_prune(&run->plan, &change, err);
+}
+
 static void write_part(struct wr_json_writer *w, const char *type, weir_span text)
 {
     wr_json_write_object(w);
@@ -80,14 +106,17 @@ static weir_status plan_insert(struct wr_run *run, const struct wr_fold_insert *
     wr_buf_release(&json);
     if (!text.ptr)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for a message");
-    return wr_plan_insert(&run->plan, t->segments[insert->before].message, text, err);
+    bool is_last = insert->before == t->segments_count;
+    return wr_plan_insert(&run->plan, is_last ? WR_JSON_NONE : t->segments[insert->before].message,
+                          text, err);
 }
 
 static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct weir_err *err)
 {
     weir_status status = wr_plan_init(&run->plan, arena, run->fold.transcript);
     for (uint32_t i = 0; i < run->fold.transcript->segments_count && !status; i++)
-        status = plan_segment(run, i, err);
+        status = run->fold.segments[i].form == WR_FORM_PRUNED ? plan_pruned(run, i, err)
+                                                              : plan_segment(run, i, err);
     for (uint32_t i = 0; i < run->fold.inserts_count && !status; i++)
         if (!run->fold.inserts[i].is_gone)
             status = plan_insert(run, &run->fold.inserts[i], arena, err);
@@ -96,30 +125,53 @@ static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct 
 
 /* ---- what goes to the store ---- */
 
+static uint32_t count_artifacts(const struct wr_fold *fold)
+{
+    uint32_t count = fold->inserts_count;
+    for (uint32_t i = 0; i < fold->transcript->segments_count; i++)
+        count += fold->segments[i].members_count ? fold->segments[i].members_count : 1;
+    return count;
+}
+
+static void add_artifact(struct wr_run *run, const struct wr_handle *handle, weir_span text)
+{
+    run->artifacts[run->artifacts_count++] = (struct wr_artifact){*handle, text};
+}
+
+static weir_status add_segment(struct wr_run *run, struct wr_arena *arena, uint32_t i)
+{
+    const struct wr_fold *fold = &run->fold;
+    const struct wr_change *change = wr_plan_find(&run->plan, i);
+
+    if (!change || change->form == WR_FORM_DROPPED)
+        return WEIR_OK;
+    if (change->form == WR_FORM_PRUNED) {
+        for (uint32_t m = 0; m < fold->segments[i].members_count; m++)
+            add_artifact(run, &fold->segments[i].members[m].handle,
+                         fold->segments[i].members[m].original);
+        return WEIR_OK;
+    }
+    weir_span text = wr_segment_text(fold->transcript, &fold->transcript->segments[i], arena);
+    if (!text.ptr)
+        return wr_arena_status(arena);
+    add_artifact(run, &fold->segments[i].handle, text);
+    return WEIR_OK;
+}
+
 static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
 {
     const struct wr_fold *fold = &run->fold;
-    uint32_t segments = fold->transcript->segments_count;
+    weir_status status = WEIR_OK;
 
-    run->artifacts =
-        WR_ARENA_ARRAY(arena, struct wr_artifact, (size_t)segments + fold->inserts_count);
+    run->artifacts = WR_ARENA_ARRAY(arena, struct wr_artifact, count_artifacts(fold));
     if (!run->artifacts)
         return wr_arena_status(arena);
-    for (uint32_t i = 0; i < segments; i++) {
-        const struct wr_change *change = wr_plan_find(&run->plan, i);
-        if (!change || change->form == WR_FORM_DROPPED)
-            continue;
-        weir_span text = wr_segment_text(fold->transcript, &fold->transcript->segments[i], arena);
-        if (!text.ptr)
-            return wr_arena_status(arena);
-        run->artifacts[run->artifacts_count++] =
-            (struct wr_artifact){fold->segments[i].handle, text};
-    }
+    for (uint32_t i = 0; i < fold->transcript->segments_count && !status; i++)
+        status = add_segment(run, arena, i);
     for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++)
         if (!fold->inserts[i].is_gone)
-            run->artifacts[run->artifacts_count++] =
-                (struct wr_artifact){fold->inserts[i].handle, fold->inserts[i].original};
-    return WEIR_OK;
+            add_artifact(run, &fold->inserts[i].handle, fold->inserts[i].original);
+    return status;
 }
 
 static uint64_t tokens_before(const struct wr_fold_input *input)
@@ -139,6 +191,18 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
     if (status)
         return wr_fail(err, status, 0, "%s", weir_status_text(status));
     status = make_plan(run, arena, err);
+    if (status == WEIR_INVALID) {
+        /* A change that the plan refuses is doubt about the whole: the original goes on (law L6).
+         */
+        run->projection = (struct wr_projection){.body = input->transcript->doc->text,
+                                                 .first = {.found = true,
+                                                           .segment = WR_SEGMENT_NONE,
+                                                           .what = "a change was not possible"},
+                                                 .is_fallback = true};
+        run->plan.changes_count = run->plan.inserts_count = 0;
+        run->tokens_after = run->tokens_before;
+        return WEIR_OK;
+    }
     if (!status)
         status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
     if (status)

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "condense/output_kind.h"
 #include "condense/signal.h"
+#include "engine/arguments.h"
 #include "engine/compare.h"
 #include "engine/lawful.h"
 #include "wire/wire.h"
@@ -134,7 +135,7 @@ static weir_status check_signals(const struct wr_segment *s, const struct wr_cha
     return status;
 }
 
-/* How often each long line stands in a text, as an index over the lines of both texts. */
+/* How often each long line of the new text stands there, and in the original. */
 struct line_count {
     weir_span line;
     uint32_t before, after;
@@ -143,7 +144,7 @@ struct line_count {
 struct line_table {
     struct wr_index index;
     struct line_count *lines;
-    uint32_t count, cap;
+    uint32_t count;
 };
 
 static uint32_t count_lines(weir_span text)
@@ -155,45 +156,64 @@ static uint32_t count_lines(weir_span text)
     return count;
 }
 
-static struct line_count *line_slot(struct line_table *table, weir_span line)
+/* The line's row, or NULL and the place where it goes. */
+static struct line_count *find_line(struct line_table *table, weir_span line, uint64_t hash,
+                                    uint32_t *at)
 {
-    uint64_t hash = wr_hash64(line);
-    uint32_t at, item;
-    for (at = wr_index_first(&table->index, hash);
-         (item = wr_index_item(&table->index, at)) != WR_INDEX_NONE;
-         at = wr_index_next(&table->index, at, hash))
+    uint32_t item;
+    for (*at = wr_index_first(&table->index, hash);
+         (item = wr_index_item(&table->index, *at)) != WR_INDEX_NONE;
+         *at = wr_index_next(&table->index, *at, hash))
         if (wr_span_eq(table->lines[item].line, line))
             return &table->lines[item];
-    wr_index_put(&table->index, at, hash, table->count);
-    table->lines[table->count] = (struct line_count){.line = line};
-    return &table->lines[table->count++];
+    return NULL;
 }
 
-/* A long line may stand in the new text as often as in the old one, or once where it is new. */
+/* Counts the new text's lines; true when one of them comes twice. */
+static bool count_new(struct line_table *table, weir_span text)
+{
+    bool is_repeated = false;
+    weir_span line;
+    while (wr_span_line(&text, &line)) {
+        uint64_t hash = wr_hash64(line);
+        uint32_t at;
+        if (line.len < DOUBLED_LINE_BYTES_MIN)
+            continue;
+        struct line_count *row = find_line(table, line, hash, &at);
+        if (!row) {
+            wr_index_put(&table->index, at, hash, table->count);
+            row = &table->lines[table->count++];
+            *row = (struct line_count){.line = line};
+        }
+        is_repeated |= ++row->after > 1;
+    }
+    return is_repeated;
+}
+
+/* A long line may stand in the new text as often as in the old one, or once where it is new. The
+ * original is looked at only where a line comes twice, which is seldom. */
 static weir_status check_doubled(const struct wr_change *change, weir_span original,
                                  struct wr_arena *arena, struct wr_finding *finding)
 {
-    struct line_table table = {.cap = count_lines(original) + count_lines(change->text)};
+    uint32_t lines_max = count_lines(change->text), at;
+    struct line_table table = {.lines = WR_ARENA_ARRAY(arena, struct line_count, lines_max)};
     weir_span rest = original, line;
 
-    table.lines = WR_ARENA_ARRAY(arena, struct line_count, table.cap);
     if (!table.lines)
         return wr_arena_status(arena);
-    weir_status status = wr_index_init(&table.index, arena, table.cap);
-    if (status)
+    weir_status status = wr_index_init(&table.index, arena, lines_max);
+    if (status || !count_new(&table, change->text))
         return status;
-    while (wr_span_line(&rest, &line))
-        if (line.len >= DOUBLED_LINE_BYTES_MIN)
-            line_slot(&table, line)->before++;
-    rest = change->text;
     while (wr_span_line(&rest, &line)) {
-        if (line.len < DOUBLED_LINE_BYTES_MIN)
-            continue;
-        struct line_count *seen = line_slot(&table, line);
-        uint32_t allowed = seen->before ? seen->before : 1;
-        if (++seen->after > allowed)
-            find(finding, change->segment, "it says the same twice", line);
+        struct line_count *row = NULL;
+        if (line.len >= DOUBLED_LINE_BYTES_MIN)
+            row = find_line(&table, line, wr_hash64(line), &at);
+        if (row)
+            row->before++;
     }
+    for (uint32_t i = 0; i < table.count; i++)
+        if (table.lines[i].after > 1 && table.lines[i].after > table.lines[i].before)
+            find(finding, change->segment, "it says the same twice", table.lines[i].line);
     return WEIR_OK;
 }
 
@@ -204,6 +224,8 @@ weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_chang
     if (change->form == WR_FORM_DROPPED)
         return WEIR_OK;
 
+    if (change->form == WR_FORM_PRUNED)
+        return wr_arguments_check(plan, change, arena, finding);
     const struct wr_segment *s = &plan->transcript->segments[change->segment];
     weir_span original = wr_segment_text(plan->transcript, s, arena);
     weir_status status = WEIR_OK;

@@ -16,7 +16,15 @@ struct encoding {
     struct wr_bpe_memo *memo;
 };
 
+/* Tokens of a segment's bytes as they stand in a body, so that what was counted before need not
+ * even be unescaped. One place a key; the newest wins. */
+struct seen {
+    wr_hash128 key; /* all zero: free */
+    uint64_t tokens;
+};
+
 struct wr_meter {
+    struct seen *seen;                                 /* WR_METER_MEMO_COUNT places */
     struct encoding encodings[WR_BPE_ENCODINGS_COUNT]; /* made when first used */
     struct encoding table;                             /* the user's own; empty: none */
     struct encoding *current;                          /* NULL: an estimate */
@@ -32,7 +40,12 @@ weir_status wr_meter_new(struct wr_meter **meter)
     if (!*meter)
         return WEIR_NOMEM;
     (*meter)->factor_bp = FACTOR_ONE_BP;
-    return WEIR_OK;
+    (*meter)->seen = calloc(WR_METER_MEMO_COUNT, sizeof(struct seen));
+    if ((*meter)->seen)
+        return WEIR_OK;
+    free(*meter);
+    *meter = NULL;
+    return WEIR_NOMEM;
 }
 
 static void free_encoding(struct encoding *e)
@@ -50,6 +63,7 @@ void wr_meter_free(struct wr_meter *meter)
     for (int i = 0; i < WR_BPE_ENCODINGS_COUNT; i++)
         free_encoding(&meter->encodings[i]);
     free_encoding(&meter->table);
+    free(meter->seen);
     free(meter);
 }
 
@@ -242,6 +256,34 @@ static uint64_t inner_image_tokens(const struct wr_meter *meter, const struct wr
     return tokens;
 }
 
+/* The key of a segment's text: its bytes in the body, and how they are counted. */
+static wr_hash128 text_key(const struct wr_meter *meter, const struct wr_transcript *t,
+                           const struct wr_segment *s)
+{
+    uintptr_t how = (uintptr_t)meter->current + meter->estimator;
+    wr_hash128 key = {(uint64_t)how, meter->factor_bp + s->parts_count};
+    if (!s->parts_count)
+        return wr_hash128_seeded(wr_json_raw(t->doc, s->payload), key);
+    for (uint32_t i = 0; i < s->parts_count; i++)
+        key = wr_hash128_seeded(wr_json_raw(t->doc, s->parts[i]), key);
+    return key;
+}
+
+static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcript *t,
+                               const struct wr_segment *s, struct wr_arena *arena, uint64_t *tokens)
+{
+    wr_hash128 key = text_key(meter, t, s);
+    struct seen *seen = &meter->seen[key.low % WR_METER_MEMO_COUNT];
+    if (seen->key.low != key.low || seen->key.high != key.high) {
+        weir_span text = wr_segment_text(t, s, arena);
+        if (!text.ptr)
+            return wr_arena_status(arena);
+        *seen = (struct seen){key, wr_meter_count(meter, text)};
+    }
+    *tokens = seen->tokens;
+    return WEIR_OK;
+}
+
 static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transcript *t,
                                   const struct wr_segment *s, struct wr_arena *arena,
                                   uint64_t *tokens)
@@ -265,10 +307,9 @@ static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transc
     case WEIR_KIND_OTHER:
         break;
     }
-    weir_span text = wr_segment_text(t, s, arena);
-    if (!text.ptr)
-        return wr_arena_status(arena);
-    *tokens = wr_meter_count(meter, text);
+    weir_status status = text_tokens(meter, t, s, arena, tokens);
+    if (status)
+        return status;
     if (s->kind == WEIR_KIND_TOOL_CALL)
         *tokens += wr_meter_count(meter, s->tool);
     if (s->kind == WEIR_KIND_TOOL_RESULT)

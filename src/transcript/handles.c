@@ -26,23 +26,70 @@ static weir_status read_result(struct wr_transcript *t, struct wr_tool_handles *
     return WEIR_OK;
 }
 
+/* What handles depend on: the tool, what it was called with, and the result as far as it is read.
+ */
+static wr_hash128 key_of(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    wr_hash128 key = wr_hash128_seeded(call->tool, (wr_hash128){call->kind, 0});
+    key = wr_hash128_seeded(wr_json_raw(t->doc, call->payload), key);
+    if (call->pair == WR_SEGMENT_NONE)
+        return key;
+    const struct wr_segment *result = &t->segments[call->pair];
+    key.high += 1u + result->is_error;
+    return result->parts_count ? wr_hash128_seeded(wr_json_inner(t->doc, result->parts[0]), key)
+                               : key;
+}
+
+static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *call,
+                              struct wr_memo_entry *entry)
+{
+    weir_span arguments = arguments_of(t, call), no_directory = {"", 0};
+    if (!arguments.ptr)
+        return wr_arena_status(t->arena);
+    weir_status status =
+        wr_tool_call(&entry->handles, t->arena, call->tool, arguments, no_directory);
+    if (status || call->pair == WR_SEGMENT_NONE)
+        return status;
+    const struct wr_segment *result = &t->segments[call->pair];
+    if (result->parts_count)
+        entry->has_slack = wr_order_has_slack(wr_json_inner(t->doc, result->parts[0]));
+    return read_result(t, &entry->handles, result);
+}
+
+static void share(struct wr_transcript *t, struct wr_segment *call,
+                  const struct wr_memo_entry *entry)
+{
+    call->handles = &entry->handles;
+    if (call->pair == WR_SEGMENT_NONE)
+        return;
+    struct wr_segment *result = &t->segments[call->pair];
+    result->handles = &entry->handles;
+    result->has_slack = entry->has_slack;
+    result->is_slack_known = result->parts_count == 1;
+}
+
 static weir_status read_call(struct wr_transcript *t, uint32_t i)
 {
     struct wr_segment *call = &t->segments[i];
-    struct wr_tool_handles *handles = WR_ARENA_ARRAY(t->arena, struct wr_tool_handles, 1);
-    weir_span arguments = arguments_of(t, call);
-    weir_span no_directory = {"", 0};
+    wr_hash128 key = {0, 0};
 
-    if (!handles || !arguments.ptr)
+    if (t->memo) {
+        key = key_of(t, call);
+        const struct wr_memo_entry *known = wr_memo_find(t->memo, key);
+        if (known) {
+            share(t, call, known);
+            return WEIR_OK;
+        }
+    }
+    struct wr_memo_entry *entry = WR_ARENA_ARRAY(t->arena, struct wr_memo_entry, 1);
+    if (!entry)
         return wr_arena_status(t->arena);
-    weir_status status = wr_tool_call(handles, t->arena, call->tool, arguments, no_directory);
-    if (!status && call->pair != WR_SEGMENT_NONE)
-        status = read_result(t, handles, &t->segments[call->pair]);
+    weir_status status = make_entry(t, call, entry);
     if (status)
         return status;
-    call->handles = handles;
-    if (call->pair != WR_SEGMENT_NONE)
-        t->segments[call->pair].handles = handles;
+    share(t, call, entry);
+    if (t->memo)
+        wr_memo_put(t->memo, key, entry);
     return WEIR_OK;
 }
 

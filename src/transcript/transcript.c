@@ -48,8 +48,12 @@ weir_status wr_transcript_finish_structure(struct wr_transcript *t)
 weir_status wr_transcript_finish(struct wr_transcript *t)
 {
     weir_status status = wr_transcript_finish_structure(t);
-    if (!status)
-        status = wr_order_handles(t);
+    if (status)
+        return status;
+    t->texts = WR_ARENA_ARRAY(t->arena, weir_span, t->segments_count);
+    if (!t->texts)
+        return wr_arena_status(t->arena);
+    status = wr_order_handles(t);
     return status ? status : wr_order_classify(t);
 }
 
@@ -81,14 +85,28 @@ static weir_span join_parts(const struct wr_transcript *t, const struct wr_segme
     return (weir_span){joined, joined ? len : 0};
 }
 
-weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment *segment,
-                          struct wr_arena *arena)
+static weir_span make_text(const struct wr_transcript *t, const struct wr_segment *segment,
+                           struct wr_arena *arena)
 {
     if (segment->parts_count > 1)
         return join_parts(t, segment, arena);
     wr_json_id id = segment->parts_count ? segment->parts[0] : segment->payload;
     return wr_json_kind(t->doc, id) == WR_JSON_STRING ? wr_json_text(t->doc, arena, id)
                                                       : wr_json_raw(t->doc, id);
+}
+
+weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment *segment,
+                          struct wr_arena *arena)
+{
+    if (!t->texts)
+        return make_text(t, segment, arena);
+    weir_span *kept = &t->texts[segment - t->segments];
+    if (kept->ptr)
+        return *kept;
+    weir_span text = make_text(t, segment, arena);
+    if (arena == t->arena)
+        *kept = text;
+    return text;
 }
 
 bool wr_segment_is_editable(const struct wr_segment *segment)

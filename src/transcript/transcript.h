@@ -16,6 +16,7 @@
 #define WR_TRANSCRIPT_TRANSCRIPT_H
 
 #include "json/json.h"
+#include "transcript/memo.h"
 #include "transcript/stale.h"
 #include "weir/segment.h"
 
@@ -56,10 +57,11 @@ struct wr_segment {
     uint32_t group; /* index of the group's first segment, or NONE */
     uint32_t pair;  /* of a call its result, of a result its call; or NONE */
     bool is_steering;
-    bool is_repeated_result;     /* a second result for one call */
-    enum wr_staleness staleness; /* of a result that shows a file */
-    uint32_t stale_by;           /* the call that made it so, or NONE */
-    bool is_superseded;          /* a poll that a later poll of the same process replaces */
+    bool is_repeated_result;        /* a second result for one call */
+    enum wr_staleness staleness;    /* of a result that shows a file */
+    uint32_t stale_by;              /* the call that made it so, or NONE */
+    bool has_slack, is_slack_known; /* of a result: a lossless transform would shorten it */
+    bool is_superseded;             /* a poll that a later poll of the same process replaces */
     const struct wr_tool_handles *handles; /* a call and its result share them; NULL: none */
 };
 
@@ -67,8 +69,11 @@ struct wr_transcript {
     weir_dialect dialect;
     const struct wr_json *doc; /* borrowed */
     struct wr_arena *arena;    /* borrowed */
+    struct wr_memo *memo;      /* borrowed; NULL: everything is found out anew */
     struct wr_segment *segments;
     uint32_t segments_count, segments_cap;
+    weir_span
+        *texts; /* of segments, unescaped, as far as they were asked for; NULL until the first */
     uint32_t turns_count, loops_count;
     weir_span model;   /* unescaped; empty when the request names none */
     bool is_delta;     /* the server holds the history; only new items are here */
@@ -85,16 +90,17 @@ WEIR_MUST_USE weir_status wr_transcript_add(struct wr_transcript *transcript,
 
 WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript);
 
-/* The same without handles and classes, which cost most of the time: for a request that is only to be
- * compared with another. */
+/* The same without handles and classes, which cost most of the time: for a request that is only to
+ * be compared with another. */
 WEIR_MUST_USE weir_status wr_transcript_finish_structure(struct wr_transcript *transcript);
 
 /* Where a segment's bytes are: between the quotes of a single string, else the whole value. */
 weir_range wr_segment_range(const struct wr_transcript *transcript,
                             const struct wr_segment *segment);
 
-/* The segment's text, unescaped, its parts joined by '\n' where there are several. In `arena`, or
- * borrowed from the body. NULL ptr: no memory. */
+/* The segment's text, unescaped, its parts joined by '\n' where there are several. Borrowed from
+ * the body, or in `arena`; where that is the transcript's own, it is made once and kept. NULL ptr:
+ * no memory. */
 weir_span wr_segment_text(const struct wr_transcript *transcript, const struct wr_segment *segment,
                           struct wr_arena *arena);
 

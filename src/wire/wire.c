@@ -251,6 +251,7 @@ weir_status wr_wire_read(struct wr_transcript *transcript, struct wr_arena *aren
         return status;
 
     transcript->dialect = dialect;
+    transcript->memo = options ? options->memo : NULL;
     transcript->model = wr_text_or_empty(transcript, wr_json_find(doc, 0, "model"), &status);
     if (!status && dialect == WEIR_DIALECT_CHAT)
         status = wr_chat_read(transcript);

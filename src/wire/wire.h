@@ -13,6 +13,8 @@
 struct wr_wire_options {
     const char *dialect; /* "chat", "responses", "messages"; NULL: by path, else by shape */
     const char *path;    /* of the HTTP request, or NULL */
+    struct wr_memo
+        *memo; /* borrowed, for this call and as long as the transcript is used; NULL: none */
     bool structure_only; /* pairs, turns, loops and groups, but no handles and no classes */
 };
 
