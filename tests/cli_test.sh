@@ -103,11 +103,42 @@ ok "without a store the request goes on as it came" "$?" 0
 ok "and that is said" "$(grep -c 'not_a_store' "$dir/err")" 1
 ok "policies lists the presets" "$("$WEIR" policies | grep -c '^tiered ')" 1
 
+# -- policies of one's own
+"$WEIR" policies --yaml >"$dir/presets.yaml"
+for policy in guarded-mid compress layers tiered; do
+    "$WEIR" policies $policy --yaml >"$dir/mine.yaml"
+    "$WEIR" policies my-$policy --policies "$dir/mine.yaml" --yaml | cmp -s - "$dir/mine.yaml"
+    ok "$policy as YAML loads back to the same" "$?" 0
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/store" \
+        <"$request" >"$dir/projected.json"
+    "$WEIR" project --policies "$dir/presets.yaml" --policy my-$policy --window 16000 \
+        --store "$dir/store" <"$request" | cmp -s - "$dir/projected.json"
+    ok "and does the same" "$?" 0
+done
+awk '/^```yaml/ { on = 1; next } /^```/ { on = 0 } on' docs/policies.md >"$dir/docs.yaml"
+"$WEIR" project --policies "$dir/docs.yaml" --policy shell-heavy --window 16000 \
+    --store "$dir/store" <"$request" >"$dir/projected.json" 2>"$dir/err"
+ok "the policy of the docs runs" "$?$(cat "$dir/err")" 0
+grep -o 'weir wr_[0-9a-f]\{20\}' "$dir/projected.json" | cut -d' ' -f2 | sort -u >"$dir/handles"
+while read -r handle; do
+    "$WEIR" recall "$handle" --store "$dir/store" >"$dir/original"
+    ok "the policy of the docs: $handle comes back" \
+        "wr_$(sha256sum <"$dir/original" | cut -c1-20)" "$handle"
+done <"$dir/handles"
+
 # -- wrong input
 cp "$request" "$dir/in"
 refuses "a window of nothing" "--window wants a number" "$WEIR" project --policy tiered --window 0
 refuses "a report that is none" "no \`edits\` in it" "$WEIR" why "$request"
 refuses "a policy that is not there" "no policy is called" "$WEIR" policies nope
+printf 'policies:\n  p:\n    stages: [{stage: capp}]\n' >"$dir/bad.yaml"
+refuses "a stage that is not there" "bad.yaml: line 3, column 22: no stage is called 'capp'" \
+    "$WEIR" policies --policies "$dir/bad.yaml"
+printf 'policies:\n  p:\n    stages: [{stage: cap, max_tokens: 0}]\n' >"$dir/bad.yaml"
+refuses "a cap of nothing" "line 3, column 39: max_tokens wants a whole number from 1" \
+    "$WEIR" project --policy p --policies "$dir/bad.yaml"
+refuses "policies that are not there" "nowhere.yaml" \
+    "$WEIR" project --policy p --policies "$dir/nowhere.yaml"
 printf '{"messages":[{"role":"user",\n  "content":"a}]}' >"$dir/in"
 refuses "a string without an end" "line 2, column" "$WEIR" project
 refuses "the same in inspect" "at byte 46" "$WEIR" inspect -

@@ -120,7 +120,7 @@ static bool forms_are_sound(const struct projected *p)
         if (wr_span_find(p->body, wr_span_of(handle.text), 0) == SIZE_MAX)
             return false;
     }
-    return p->run.tokens_after <= p->run.tokens_before;
+    return p->run.tokens_after - p->run.fold.rehydrated_tokens <= p->run.tokens_before;
 }
 
 /* (b) and (g): again, from another arena, the same bytes; and the result projects to itself. */
@@ -140,6 +140,10 @@ static void add_counts(struct fold_laws_counts *counts, const struct projected *
     counts->requests++;
     counts->edits += p->run.plan.changes_count;
     counts->inserts += p->run.plan.inserts_count;
+    for (uint32_t i = 0; i < p->run.plan.changes_count; i++)
+        counts->pruned += p->run.plan.changes[i].form == WR_FORM_PRUNED;
+    for (uint32_t i = 0; i < p->run.fold.inserts_count; i++)
+        counts->rehydrated += p->run.fold.inserts[i].is_rehydrated;
     counts->steps += wr_fold_step_now(&p->run.fold) != NULL;
     counts->rolled_back += p->run.projection.rolled_back_count;
     counts->fallbacks += p->run.projection.is_fallback;

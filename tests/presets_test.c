@@ -1,5 +1,5 @@
-/* The presets' laws on recorded sessions: the newest requests of eight sessions, in all three
- * dialects. */
+/* The presets' laws, and those of policies with stages that no preset has, on recorded sessions:
+ * the newest requests of eight sessions, in all three dialects. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -9,10 +9,30 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/span.h"
+#include "policy/marker.h"
+#include "policy/policy_yaml.h"
 #include "tests/fold_laws.h"
 #include "tests/traces.h"
 
 enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 20 };
+
+static const char own_policies[] =
+    "policies:\n"
+    "  pruned:\n"
+    "    stages:\n"
+    "      - {stage: prune_arguments, at_bp: 2000, older_turns: 3, min_tokens: 64}\n"
+    "      - {stage: clear, at_bp: 5000, tools: {Bash: {older_turns: 2}, Read: exact}}\n"
+    "      - {stage: rehydrate, max_tokens: 2000}\n"
+    "  recalling:\n"
+    "    like: guarded-mid\n"
+    "    stages:\n"
+    "      - {stage: reference}\n"
+    "      - {stage: cap, max_tokens: 1000, keep: both, tools: {Bash: {max_tokens: 500}}}\n"
+    "      - {stage: rehydrate, max_tokens: 1500}\n"
+    "      - {stage: prune_arguments, at_bp: 3000, older_turns: 2}\n"
+    "      - {stage: fold_loops}\n"
+    "      - {stage: summarise_active}\n";
 
 static uint32_t setting(const char *name, uint32_t otherwise)
 {
@@ -50,34 +70,133 @@ static void print_counts(const struct wr_policy *policy, const struct fold_laws_
 {
     printf(
         "note: %-12s %5llu requests, %6llu edits, %4llu inserts, %4llu steps, tokens to %5.1f %%, "
-        "%llu over the window\n",
+        "%llu pruned, %llu rehydrated, %llu over the window\n",
         policy->name, (unsigned long long)c->requests, (unsigned long long)c->edits,
         (unsigned long long)c->inserts, (unsigned long long)c->steps,
         c->tokens_before ? 100.0 * (double)c->tokens_after / (double)c->tokens_before : 100.0,
+        (unsigned long long)c->pruned, (unsigned long long)c->rehydrated,
         (unsigned long long)c->over_window);
 }
 
-static void laws_hold_for_every_preset(void **state)
+static void laws_hold_for_every_policy(void **state)
 {
+    struct wr_policies *policies;
     struct traces traces;
     bool ok = true;
     (void)state;
 
+    assert_int_equal(wr_policies_new(&policies, wr_span_of(own_policies), NULL), WEIR_OK);
     traces_open(&traces);
     size_t wanted = setting("WEIR_SESSIONS", SESSIONS_TRIED);
     size_t step = traces.count > wanted ? traces.count / wanted : 1;
-    for (uint32_t p = 0; p < wr_policy_count(); p++) {
+    for (uint32_t p = 0; p < wr_policies_count(policies); p++) {
         struct fold_laws_counts counts = {0};
         for (size_t i = 0; i < traces.count; i += step)
-            ok &= session_holds(&traces, i, wr_policy_at(p), &counts);
-        print_counts(wr_policy_at(p), &counts);
+            ok &= session_holds(&traces, i, wr_policies_at(policies, p), &counts);
+        print_counts(wr_policies_at(policies, p), &counts);
     }
     traces_close(&traces);
+    wr_policies_free(policies);
     assert_true(ok);
+}
+
+/* ---- a session whose user names handles ---- */
+
+enum { RESULT_LINES = 300, LOOPS = 4 };
+
+static void write_result(struct wr_buf *out, int loop)
+{
+    for (int i = 0; i < RESULT_LINES; i++)
+        wr_buf_printf(out, "loop %d, line %d of what the command printed\n", loop, i);
+}
+
+static void write_line(struct wr_buf *out, const char *format, weir_span text)
+{
+    const char *hole = strstr(format, "@");
+    for (const char *c = format; *c; c++) {
+        if (c != hole)
+            wr_buf_byte(out, *c == '\'' ? '"' : *c);
+        else
+            wr_json_escape(out, text);
+    }
+    wr_buf_byte(out, '\n');
+}
+
+/* Each loop has a write and a long result; its successor asks for that result by its handle. */
+static void write_naming_session(struct wr_buf *out)
+{
+    struct wr_buf result, ask, call;
+    struct wr_handle handle = {{0}};
+
+    wr_buf_init(&result, 1 << 20);
+    wr_buf_init(&ask, 1 << 20);
+    wr_buf_init(&call, 1 << 20);
+    for (int i = 0; i < LOOPS; i++) {
+        wr_buf_reset(&ask);
+        wr_buf_printf(&ask, "%s %s", i ? "what did it print?" : "begin", i ? handle.text : "");
+        write_line(out, "{'role':'user','content':'@'}", wr_buf_view(&ask));
+        wr_buf_reset(&result);
+        write_result(&result, i);
+        wr_buf_reset(&call);
+        write_line(&call, "{'file_path':'a.txt','content':'@'}", wr_buf_view(&result));
+        call.len--; /* the line's end */
+        write_line(out,
+                   "{'role':'assistant','content':null,'tool_calls':[{'id':'w','type':'function',"
+                   "'function':{'name':'Write','arguments':'@'}}]}",
+                   wr_buf_view(&call));
+        write_line(out, "{'role':'tool','tool_call_id':'w','content':'@'}",
+                   WR_LIT("written: 300 lines"));
+        write_line(out,
+                   "{'role':'assistant','content':null,'tool_calls':[{'id':'r','type':'function',"
+                   "'function':{'name':'Bash','arguments':'@'}}]}",
+                   WR_LIT("{\"command\":\"./run\"}"));
+        wr_buf_text(&result, "done\n");
+        write_line(out, "{'role':'tool','tool_call_id':'r','content':'@'}", wr_buf_view(&result));
+        write_line(out, "{'role':'assistant','content':'@'}", WR_LIT("That is all."));
+        assert_int_equal(wr_handle_of(wr_buf_view(&result), &handle), WEIR_OK);
+    }
+    wr_buf_release(&call);
+    wr_buf_release(&ask);
+    wr_buf_release(&result);
+}
+
+static void named_handles_come_back_under_the_same_laws(void **state)
+{
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES};
+    struct fold_laws_counts counts = {0};
+    struct wr_policies *policies;
+    struct wr_session session;
+    struct wr_arena arena;
+    struct wr_buf text;
+    bool ok = true;
+    (void)state;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&text, 1 << 20);
+    write_naming_session(&text);
+    assert_int_equal(wr_policies_new(&policies, wr_span_of(own_policies), NULL), WEIR_OK);
+    assert_int_equal(wr_session_read(&session, &arena, wr_buf_view(&text), NULL), WEIR_OK);
+    for (uint32_t p = wr_policy_count(); p < wr_policies_count(policies); p++)
+        for (size_t d = 0; d < 3; d++)
+            for (uint64_t window_tokens = 10000; window_tokens <= 40000; window_tokens += 15000) {
+                struct fold_laws_case c = {&session, wr_policies_at(policies, p), dialects[d],
+                                           window_tokens, REQUESTS_TRIED};
+                ok &= fold_laws_hold(&c, &counts);
+            }
+    printf("note: %llu requests, %llu pruned, %llu rehydrated\n",
+           (unsigned long long)counts.requests, (unsigned long long)counts.pruned,
+           (unsigned long long)counts.rehydrated);
+    assert_true(ok && counts.pruned > 0 && counts.rehydrated > 0);
+    wr_policies_free(policies);
+    wr_buf_release(&text);
+    wr_arena_release(&arena);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(laws_hold_for_every_preset)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(named_handles_come_back_under_the_same_laws),
+        cmocka_unit_test(laws_hold_for_every_policy)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@
 struct weir_engine;
 
 struct weir_project_options {
-    const char *policy;       /* a preset's name; NULL: "exact" */
+    const char *policy;       /* a preset's name, or a loaded one's; NULL: "exact" */
     const char *model;        /* NULL: the one the request names */
     uint32_t window_tokens;   /* 0: what is known of the model */
     struct weir_store *store; /* NULL: nothing that needs a way back is taken out */
@@ -50,6 +50,12 @@ WEIR_API WEIR_MUST_USE weir_status weir_engine_request(struct weir_engine *engin
                                                        const struct weir_request_options *options,
                                                        struct weir_request **request,
                                                        struct weir_err *err);
+
+/* Adds the policies that `yaml` (UTF-8, docs/policies.md) defines to the presets, in place of those
+ * loaded before; an empty text leaves the presets. Where it is wrong nothing changes, and `err`
+ * says what, with line and column. Nothing of `yaml` is kept. */
+WEIR_API WEIR_MUST_USE weir_status weir_engine_load_policies(struct weir_engine *engine,
+                                                             weir_span yaml, struct weir_err *err);
 
 /* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT leave the request as it was, to
  * be sent as it came. A request is projected once. */

@@ -28,7 +28,7 @@ typedef enum weir_status {
 #define WEIR_API
 #endif
 
-enum { WEIR_ERR_TEXT_BYTES = 160 };
+enum { WEIR_ERR_TEXT_BYTES = 256 };
 
 /* What went wrong and where. Filled on failure only; pass NULL where it is not wanted. */
 struct weir_err {

@@ -23,27 +23,37 @@ enum {
     /* condense */
     WR_SIGNALS_MAX = 1024 * 1024,   /* distinct signals of one text */
     WR_SIGNAL_TEXT_BYTES_MAX = 256, /* of a signal; longer ones are compared by their front */
-    WR_OUTPUT_SNIFF_BYTES_MAX = 64 * 1024, /* of a text, where its kind is sought */
+    WR_OUTPUT_SNIFF_BYTES_MAX = 64 * 1024,         /* of a text, where its kind is sought */
+    WR_TERMINAL_TEXT_BYTES_MAX = 16 * 1024 * 1024, /* a longer text is not rendered */
+    WR_TERMINAL_ROWS_MAX = 512,                    /* how far up the cursor reaches */
+    WR_TERMINAL_COLUMNS_MAX = 4096,                /* how far right it may be sent */
+    WR_TERMINAL_STREAM_BYTES_MAX = 256 * 1024,     /* of a stream, its end */
+    WR_TERMINAL_VALUE_BYTES_MAX = 64 * 1024,       /* of a value or an error, its front */
+    WR_FOCUS_WORDS_MAX = 256,                      /* words sought in one text */
+    WR_KEEP_LINE_BYTES_MAX = 1000,     /* of a line that is kept; what is longer loses its middle */
+    WR_OUTLINE_ITEMS_MAX = 256 * 1024, /* definitions of one file; later ones are not listed */
+    WR_OUTLINE_DEPTH_MAX = 64,         /* definitions inside one another; deeper ones are not */
+    WR_OUTLINE_LINE_BYTES_MAX = 512,   /* of a line, where a definition is sought */
 
     /* policy */
-    WR_METER_MEMO_COUNT = 16 * 1024, /* texts whose counts a meter remembers */
-    WR_STAGE_PARAMS_MAX = 8,         /* parameters of one stage */
-    WR_STAGE_TOOLS_MAX = 32,         /* tools one stage has rules for */
-    WR_POLICY_STAGES_MAX = 12,       /* stages of one policy */
-    WR_POLICY_NAME_BYTES_MAX = 64,   /* its name */
-    WR_POLICY_WHAT_BYTES_MAX = 512,  /* and what it says of itself */
-    WR_POLICIES_MAX = 64,            /* policies of one YAML text */
+    WR_METER_MEMO_COUNT = 16 * 1024,                 /* texts whose counts a meter remembers */
+    WR_STAGE_PARAMS_MAX = 8,                         /* parameters of one stage */
+    WR_STAGE_TOOLS_MAX = 32,                         /* tools one stage has rules for */
+    WR_POLICY_STAGES_MAX = 12,                       /* stages of one policy */
+    WR_POLICY_NAME_BYTES_MAX = 64,                   /* its name */
+    WR_POLICY_WHAT_BYTES_MAX = 512,                  /* and what it says of itself */
+    WR_POLICIES_MAX = 64,                            /* policies of one YAML text */
     WR_POLICIES_BYTES_MAX = 256 * 1024,              /* that text */
     WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
-    WR_FACT_RANGES_MAX = 8,          /* line ranges kept of one file in a summary */
-    WR_FACT_MESSAGES_MAX = 3,        /* messages of one failure */
-    WR_FACT_PLACES_MAX = 8,          /* files one failure names */
-    WR_FACT_STEPS_MAX = 5,           /* next steps */
-    WR_FACT_ITEMS_MAX = 256,         /* items of a plan */
-    WR_FACT_LINE_CHARS_MAX = 240,    /* a sentence or a message in a summary */
-    WR_FACT_COMMAND_CHARS_MAX = 120, /* a command line in a summary */
-    WR_FOLD_GAIN_TOKENS_MIN = 32,    /* a form that saves less is not taken */
-    WR_FOLD_INSERTS_MAX = 4096,      /* messages one fold puts in */
+    WR_FACT_RANGES_MAX = 8,                          /* line ranges kept of one file in a summary */
+    WR_FACT_MESSAGES_MAX = 3,                        /* messages of one failure */
+    WR_FACT_PLACES_MAX = 8,                          /* files one failure names */
+    WR_FACT_STEPS_MAX = 5,                           /* next steps */
+    WR_FACT_ITEMS_MAX = 256,                         /* items of a plan */
+    WR_FACT_LINE_CHARS_MAX = 240,                    /* a sentence or a message in a summary */
+    WR_FACT_COMMAND_CHARS_MAX = 120,                 /* a command line in a summary */
+    WR_FOLD_GAIN_TOKENS_MIN = 32,                    /* a form that saves less is not taken */
+    WR_FOLD_INSERTS_MAX = 4096,                      /* messages one fold puts in */
 
     /* engine */
     WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024, /* one request as it leaves */

@@ -8,8 +8,8 @@
 #include "cli/store_dir.h"
 
 static const char help[] =
-    "usage: weir project [--policy P] [--dialect D] [--model M] [--window N] [--store DIR]\n"
-    "                    [--report FILE] [--edit I=TEXT] [--drop I]   < request > request\n"
+    "usage: weir project [--policy P] [--policies FILE] [--dialect D] [--model M] [--window N]\n"
+    "                    [--store DIR] [--report FILE] [--edit I=TEXT] [--drop I]   < request\n"
     "\n"
     "Reads a request on stdin and writes the one that would be sent on to stdout. Originals of "
     "what was\n"
@@ -17,6 +17,7 @@ static const char help[] =
     "\n"
     "  --policy P      exact (the default: nothing changes), guarded-mid, compress, layers, "
     "tiered\n"
+    "  --policies FILE policies of your own, in YAML, for --policy to name\n"
     "  --model M       count and budget for this model, whatever the request names\n"
     "  --window N      the context window in tokens, whatever is known of the model\n"
     "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
@@ -31,7 +32,7 @@ static const char help[] =
     "         weir project --edit 5='[left out: 120 lines]' < request.json > smaller.json\n";
 
 struct project_options {
-    const char *policy, *dialect, *model, *window, *store, *report;
+    const char *policy, *policies, *dialect, *model, *window, *store, *report;
     struct wr_opt_list edits, drops;
 };
 
@@ -132,6 +133,22 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
     return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
 }
 
+static bool load_policies(struct weir_engine *engine, const struct project_options *o)
+{
+    struct wr_buf yaml = {0};
+    struct weir_err err = {0};
+    bool ok = true;
+
+    if (o->policies)
+        ok = wr_cli_read("project", o->policies, &yaml);
+    if (ok && o->policies && weir_engine_load_policies(engine, wr_buf_view(&yaml), &err)) {
+        wr_cli_fail("project", "%s: %s", o->policies, err.text);
+        ok = false;
+    }
+    wr_buf_release(&yaml);
+    return ok;
+}
+
 static bool read_window(const struct project_options *o, uint32_t *tokens)
 {
     uint64_t number = 0;
@@ -155,7 +172,12 @@ static int project_by_policy(struct weir_request *request, const struct project_
         return WR_EXIT_USAGE;
     if (weir_engine_new(&engine, &err))
         return wr_cli_fail("project", "%s", err.text);
-    /* A store that cannot be opened, which is said, costs the changes and not the request (law L6). */
+    if (!load_policies(engine, o)) {
+        weir_engine_free(engine);
+        return WR_EXIT_USAGE;
+    }
+    /* A store that cannot be opened, which is said, costs the changes and not the request (law L6).
+     */
     struct weir_store *store = NULL;
     if (strcmp(o->policy, "exact"))
         store = wr_cli_store("project", o->store, NULL);
@@ -185,10 +207,11 @@ int wr_cmd_project(int argc, char **argv)
     struct project_options o = {.policy = "exact"};
     struct wr_opt_list rest = {.count = 0};
     const struct wr_opt options[] = {
-        {"policy", WR_OPT_TEXT, &o.policy}, {"dialect", WR_OPT_TEXT, &o.dialect},
-        {"model", WR_OPT_TEXT, &o.model},   {"window", WR_OPT_TEXT, &o.window},
-        {"store", WR_OPT_TEXT, &o.store},   {"report", WR_OPT_TEXT, &o.report},
-        {"edit", WR_OPT_LIST, &o.edits},    {"drop", WR_OPT_LIST, &o.drops}};
+        {"policy", WR_OPT_TEXT, &o.policy},    {"dialect", WR_OPT_TEXT, &o.dialect},
+        {"model", WR_OPT_TEXT, &o.model},      {"window", WR_OPT_TEXT, &o.window},
+        {"store", WR_OPT_TEXT, &o.store},      {"report", WR_OPT_TEXT, &o.report},
+        {"edit", WR_OPT_LIST, &o.edits},       {"drop", WR_OPT_LIST, &o.drops},
+        {"policies", WR_OPT_TEXT, &o.policies}};
     bool done;
 
     if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,

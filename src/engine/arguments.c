@@ -29,8 +29,8 @@ static void check_string(uint32_t segment, weir_span before, weir_span after,
 static weir_status list_touches(const struct wr_json *before, const struct wr_json *after,
                                 struct wr_arena *arena, struct wr_touches *touches)
 {
-    uint32_t count = before->nodes_count < after->nodes_count ? before->nodes_count
-                                                              : after->nodes_count;
+    uint32_t count =
+        before->nodes_count < after->nodes_count ? before->nodes_count : after->nodes_count;
     *touches = (struct wr_touches){.items = WR_ARENA_ARRAY(arena, struct wr_touch, count)};
     if (!touches->items)
         return wr_arena_status(arena);

@@ -10,10 +10,12 @@
 #include "engine/run.h"
 #include "models/window.h"
 #include "policy/meter.h"
+#include "policy/policy_yaml.h"
 
 struct weir_engine {
     struct wr_models *models;
     struct wr_meter *meter;
+    struct wr_policies *policies;
     struct wr_memo *memo;
     uint32_t memo_users_count; /* requests that are alive and point into the memo */
 };
@@ -27,6 +29,8 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
     weir_status status = wr_models_new(&e->models, NULL, err);
     if (!status)
         status = wr_meter_new(&e->meter);
+    if (!status)
+        status = wr_policies_new(&e->policies, (weir_span){"", 0}, err);
     if (!status)
         status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
     if (status) {
@@ -42,6 +46,7 @@ void weir_engine_free(struct weir_engine *engine)
     if (!engine)
         return;
     wr_memo_free(engine->memo);
+    wr_policies_free(engine->policies);
     wr_meter_free(engine->meter);
     wr_models_free(engine->models);
     free(engine);
@@ -54,6 +59,18 @@ weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
     if (!engine->memo_users_count)
         wr_memo_begin(engine->memo);
     return wr_request_new(body, options, engine->memo, &engine->memo_users_count, request, err);
+}
+
+weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml,
+                                      struct weir_err *err)
+{
+    struct wr_policies *policies;
+    weir_status status = wr_policies_new(&policies, yaml, err);
+    if (status)
+        return status;
+    wr_policies_free(engine->policies);
+    engine->policies = policies;
+    return WEIR_OK;
 }
 
 /* What each preset's document assumes of a window that nobody knows. */
@@ -204,7 +221,7 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                                 struct weir_projected *projected, struct weir_err *err)
 {
     const char *name = options->policy ? options->policy : "exact";
-    const struct wr_policy *policy = wr_policy_find(wr_span_of(name));
+    const struct wr_policy *policy = wr_policies_find(engine->policies, wr_span_of(name));
 
     *projected = (struct weir_projected){.body = request->doc.text};
     if (!policy)

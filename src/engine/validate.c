@@ -4,11 +4,11 @@
 #include "base/index.h"
 #include "base/span.h"
 #include "base/utf8.h"
-#include "condense/output_kind.h"
 #include "condense/signal.h"
 #include "engine/arguments.h"
 #include "engine/compare.h"
 #include "engine/lawful.h"
+#include "policy/output.h"
 #include "wire/wire.h"
 
 /* A line shorter than this may well be said twice. */
@@ -62,44 +62,6 @@ static void check_reference(const struct wr_plan *plan, const struct wr_change *
              (weir_span){"", 0});
 }
 
-static enum wr_output_origin origin_of(enum wr_effect_kind effect)
-{
-    switch (effect) {
-    case WR_EFFECT_READ:
-        return WR_ORIGIN_READ;
-    case WR_EFFECT_SEARCH:
-        return WR_ORIGIN_SEARCH;
-    case WR_EFFECT_LIST:
-        return WR_ORIGIN_LIST;
-    case WR_EFFECT_DIFF:
-        return WR_ORIGIN_DIFF;
-    case WR_EFFECT_EDIT:
-    case WR_EFFECT_WRITE:
-        return WR_ORIGIN_CHANGE;
-    case WR_EFFECT_RUN:
-    case WR_EFFECT_POLL:
-        return WR_ORIGIN_RUN;
-    case WR_EFFECT_FETCH:
-        return WR_ORIGIN_FETCH;
-    case WR_EFFECT_PLAN:
-    case WR_EFFECT_RECALL:
-        return WR_ORIGIN_TELL;
-    case WR_EFFECT_OTHER:
-    case WR_EFFECT_KINDS:
-        break;
-    }
-    return WR_ORIGIN_UNKNOWN;
-}
-
-static enum wr_output_kind kind_of(const struct wr_segment *s, weir_span text)
-{
-    struct wr_output_hint hint = {0};
-    if (s->handles)
-        hint = (struct wr_output_hint){origin_of(s->handles->kind), s->handles->command,
-                                       s->handles->path};
-    return wr_output_kind(&hint, text);
-}
-
 static void compare_signals(const struct wr_change *change, const struct wr_signal_set *before,
                             const struct wr_signal_set *after, struct wr_finding *finding)
 {
@@ -120,7 +82,7 @@ static weir_status check_signals(const struct wr_segment *s, const struct wr_cha
                                  struct wr_finding *finding)
 {
     struct wr_signal_set before, after;
-    enum wr_output_kind kind = kind_of(s, original);
+    enum wr_output_kind kind = wr_output_kind_of(s, original);
     weir_status status = wr_signal_scan(&before, arena, original, kind);
 
     if (!status)

@@ -1,5 +1,7 @@
 #include "policy/fold.h"
 
+#include <string.h>
+
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -220,8 +222,11 @@ static uint64_t tokens_of(const struct wr_fold *fold, const struct wr_fold_repla
 weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replacement *r, bool *taken)
 {
     uint64_t before_tokens = tokens_of(fold, r);
-    struct wr_fold_insert insert = {
-        .before = r->before, .role = r->role, .original = r->original, .stage = fold->stage};
+    struct wr_fold_insert insert = {.before = r->before,
+                                    .turn = fold->turn,
+                                    .role = r->role,
+                                    .original = r->original,
+                                    .stage = fold->stage};
     struct wr_marker marker = {.way = {.kind = WR_WAY_RECALL, .tool = fold->input->ways->recall},
                                .what = "left out"};
 
@@ -258,6 +263,80 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         return status;
     drop_thinking(fold);
     return declare_step(fold, r->reason);
+}
+
+weir_status wr_fold_prune(struct wr_fold *fold, uint32_t segment,
+                          const struct wr_fold_pruning *pruning)
+{
+    struct wr_fold_segment *now = &fold->segments[segment];
+    uint64_t name_tokens =
+        fold->input->count(fold->input->user, fold->transcript->segments[segment].tool);
+    uint64_t tokens = fold->input->count(fold->input->user, pruning->arguments) + name_tokens;
+
+    if (!pruning->members_count || tokens + WR_FOLD_GAIN_TOKENS_MIN > now->tokens)
+        return WEIR_OK;
+    now->form = WR_FORM_PRUNED;
+    now->text = pruning->arguments;
+    now->members = pruning->members;
+    now->members_count = pruning->members_count;
+    now->handle = pruning->members[0].handle;
+    now->reason = fold->stage;
+    set_tokens(fold, now, tokens);
+    drop_thinking(fold);
+    return declare_step(fold, pruning->reason);
+}
+
+static uint32_t behind_message(const struct wr_transcript *t, uint32_t segment)
+{
+    uint32_t next = segment + 1;
+    while (next < t->segments_count && t->segments[next].message == t->segments[segment].message)
+        next++;
+    return next;
+}
+
+weir_status wr_fold_rehydrate(struct wr_fold *fold, uint32_t segment,
+                              const struct wr_handle *handle, weir_span text, weir_span original)
+{
+    struct wr_fold_insert insert = {.before = behind_message(fold->transcript, segment),
+                                    .turn = fold->turn,
+                                    .role = WEIR_ROLE_USER,
+                                    .text = text,
+                                    .original = original,
+                                    .handle = *handle,
+                                    .tokens = fold->input->count(fold->input->user, text),
+                                    .stage = fold->stage,
+                                    .is_rehydrated = true};
+    weir_status status = add_insert(fold, &insert);
+    if (!status)
+        fold->rehydrated_tokens += insert.tokens;
+    return status;
+}
+
+static bool handles_equal(const struct wr_handle *a, const struct wr_handle *b)
+{
+    return !strcmp(a->text, b->text);
+}
+
+bool wr_fold_original(struct wr_fold *fold, const struct wr_handle *handle, weir_span *original)
+{
+    for (uint32_t i = 0; i < fold->arrived; i++) {
+        const struct wr_fold_segment *now = &fold->segments[i];
+        for (uint32_t m = 0; m < now->members_count; m++)
+            if (handles_equal(&now->members[m].handle, handle)) {
+                *original = now->members[m].original;
+                return true;
+            }
+        if (!now->members_count && handles_equal(&now->handle, handle)) {
+            *original = wr_fold_text(fold, i);
+            return true;
+        }
+    }
+    for (uint32_t i = 0; i < fold->inserts_count; i++)
+        if (handles_equal(&fold->inserts[i].handle, handle)) {
+            *original = fold->inserts[i].original;
+            return true;
+        }
+    return false;
 }
 
 uint32_t wr_fold_own_insert(const struct wr_fold *fold)

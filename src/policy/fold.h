@@ -48,11 +48,21 @@ struct wr_fold_input {
     void *user;
 };
 
+/* A string inside a call's arguments that was taken out. */
+struct wr_fold_member {
+    wr_json_id node; /* in the arguments read as a document of their own */
+    weir_span text;  /* what stands there now: ends with the marker of the original */
+    weir_span original;
+    struct wr_handle handle;
+};
+
 struct wr_fold_segment {
     enum wr_form form;
-    weir_span text;  /* what it says now, unless EXACT or DROPPED */
-    uint64_t tokens; /* of its form now */
-    struct wr_handle handle;
+    weir_span text;                       /* what it says now, unless EXACT or DROPPED */
+    uint64_t tokens;                      /* of its form now */
+    struct wr_handle handle;              /* of PRUNED: its first member's */
+    const struct wr_fold_member *members; /* of PRUNED; `text` then is all of the arguments */
+    uint32_t members_count;
     uint32_t refers_to; /* of a reference; WR_SEGMENT_NONE otherwise */
     const char *reason; /* the stage that gave the form */
     bool has_arrived;
@@ -62,14 +72,16 @@ struct wr_fold_segment {
 };
 
 struct wr_fold_insert {
-    uint32_t before; /* a segment whose message it stands before */
+    uint32_t before; /* a segment whose message it stands before; segments_count: at the end */
+    uint32_t turn;   /* it came with this one */
     weir_role role;
     weir_span text;
     weir_span original; /* what it stands for; goes to the store */
     struct wr_handle handle;
     uint64_t tokens;
     const char *stage;
-    bool is_gone; /* a later step put another in its place */
+    bool is_gone;       /* a later step put another in its place */
+    bool is_rehydrated; /* not in place of anything: it brings an original back */
 };
 
 struct wr_fold_step {
@@ -86,11 +98,12 @@ struct wr_fold {
     uint32_t inserts_count, inserts_cap;
     struct wr_fold_step *steps;
     uint32_t steps_count, steps_cap;
-    uint32_t *group_end;   /* of a group's first segment: behind its last */
-    uint32_t turn;         /* the request being folded */
-    uint32_t arrived;      /* segments before this one have arrived */
-    uint64_t total_tokens; /* of everything that has arrived, in its form now */
-    const char *stage;     /* at work now */
+    uint32_t *group_end;        /* of a group's first segment: behind its last */
+    uint32_t turn;              /* the request being folded */
+    uint32_t arrived;           /* segments before this one have arrived */
+    uint64_t total_tokens;      /* of everything that has arrived, in its form now */
+    uint64_t rehydrated_tokens; /* of them, what was brought back beside its form */
+    const char *stage;          /* at work now */
 };
 
 const char *wr_step_reason_text(enum wr_step_reason reason);
@@ -151,6 +164,27 @@ struct wr_fold_replacement {
 WEIR_MUST_USE weir_status wr_fold_replace(struct wr_fold *fold,
                                           const struct wr_fold_replacement *replacement,
                                           bool *taken);
+
+/* Takes strings out of a call's arguments, which then are `arguments`. As of wr_fold_give(): not
+ * taken where it would not be smaller, and a step. The members are borrowed from the arena. */
+struct wr_fold_pruning {
+    const struct wr_fold_member *members;
+    uint32_t members_count;
+    weir_span arguments;
+    enum wr_step_reason reason;
+};
+WEIR_MUST_USE weir_status wr_fold_prune(struct wr_fold *fold, uint32_t segment,
+                                        const struct wr_fold_pruning *pruning);
+
+/* Puts a message of the user's behind the message of `segment`, which has just arrived: `text`,
+ * which brings `original` back. No step: nothing was sent of this turn yet. */
+WEIR_MUST_USE weir_status wr_fold_rehydrate(struct wr_fold *fold, uint32_t segment,
+                                            const struct wr_handle *handle, weir_span text,
+                                            weir_span original);
+
+/* The original that an earlier form of this fold gave `handle` to. False: there is none here. A
+ * text without a pointer: no memory. */
+bool wr_fold_original(struct wr_fold *fold, const struct wr_handle *handle, weir_span *original);
 
 /* The insert of the stage at work that still stands, or WR_INSERT_NONE. */
 uint32_t wr_fold_own_insert(const struct wr_fold *fold);

@@ -100,20 +100,32 @@ static const struct wr_policy clear_policy = {
     .name = "clear",
     .stages = {{.def = &wr_stage_clear, .params = {5000, 1000, 2, 0}}},
     .stages_count = 1};
+static const struct wr_tool_rule protected_tools[] = {
+    {.tool = "keep_me", .is_exact = true},
+    {.tool = "young", .set = 1U << WR_CLEAR_OLDER_TURNS, .params = {0, 0, 0, 3}}};
 static const struct wr_policy clear_exempt_policy = {.name = "clear",
                                                      .stages = {{.def = &wr_stage_clear,
                                                                  .params = {5000, 1000, 2, 0},
-                                                                 .exempt = {"keep_me"},
-                                                                 .exempt_count = 1}},
+                                                                 .tools = protected_tools,
+                                                                 .tools_count = 2}},
                                                      .stages_count = 1};
-static const struct wr_policy evict_policy = {
-    .name = "evict",
-    .stages = {{.def = &wr_stage_evict, .params = {20000, 5, 5, 1000}}},
-    .stages_count = 1};
-static const struct wr_policy cap_policy = {
-    .name = "cap",
-    .stages = {{.def = &wr_stage_cap, .params = {8000, WR_CAP_BOTH}}},
-    .stages_count = 1};
+static const struct wr_tool_rule evict_tools[] = {
+    {.tool = "read_file", .is_exact = true},
+    {.tool = "chatty", .set = 1U << WR_EVICT_OVER_TOKENS, .params = {400}}};
+static const struct wr_policy evict_policy = {.name = "evict",
+                                              .stages = {{.def = &wr_stage_evict,
+                                                          .params = {20000, 5, 5, 1000},
+                                                          .tools = evict_tools,
+                                                          .tools_count = 2}},
+                                              .stages_count = 1};
+static const struct wr_tool_rule cap_tools[] = {
+    {.tool = "chatty", .set = 1U << WR_CAP_MAX_TOKENS, .params = {100}}};
+static const struct wr_policy cap_policy = {.name = "cap",
+                                            .stages = {{.def = &wr_stage_cap,
+                                                        .params = {8000, WR_CAP_BOTH},
+                                                        .tools = cap_tools,
+                                                        .tools_count = 1}},
+                                            .stages_count = 1};
 static const struct wr_policy drop_policy = {
     .name = "drop",
     .stages = {{.def = &wr_stage_drop_groups, .params = {1000}}},
@@ -176,13 +188,28 @@ static const struct {
      {NULL, even, 6, "keep_me", NULL},
      5000,
      ""},
+    {"a tool may have to be older than others",
+     &clear_exempt_policy,
+     {NULL, even, 6, "young", NULL},
+     5000,
+     "a:cleared b:cleared step:pressure "},
     {"no way back: nothing is taken", &clear_policy, {"", even, 6, "run", NULL}, 5000, ""},
     {"a very large result leaves as it arrives, without a step",
      &evict_policy,
      {NULL, one_large, 3, "run", NULL},
      200000,
      "b:evicted "},
-    {"a tool the document exempts is not evicted",
+    {"or at a size of its tool's own",
+     &evict_policy,
+     {NULL, even, 2, "chatty", NULL},
+     200000,
+     "a:evicted b:evicted "},
+    {"a tool that is exempt is not evicted, whoever offers it",
+     &evict_policy,
+     {NULL, one_large, 3, "mcp__fs__read_file", NULL},
+     200000,
+     ""},
+    {"a tool that is exempt is not evicted",
      &evict_policy,
      {NULL, one_large, 3, "read_file", NULL},
      200000,
@@ -192,6 +219,11 @@ static const struct {
      {NULL, one_large, 3, "run", NULL},
      200000,
      "b:capped "},
+    {"the cap may be a tool's own",
+     &cap_policy,
+     {NULL, even, 2, "mcp__x__chatty", NULL},
+     200000,
+     "a:capped b:capped "},
     {"what fits is not dropped", &drop_policy, {NULL, even, 6, "run", NULL}, 100000, ""},
     {"the oldest groups leave when it does not fit",
      &drop_policy,

@@ -13,6 +13,7 @@
     X(FOLDED, "folded")         \
     X(EVICTED, "evicted")       \
     X(SUMMARISED, "summarised") \
+    X(PRUNED, "pruned")         \
     X(DROPPED, "dropped")
 
 enum wr_form {

@@ -8,8 +8,21 @@
 static const struct wr_stage_def *const stage_defs[] = {
     &wr_stage_cap,   &wr_stage_evict,       &wr_stage_reference,        &wr_stage_mask,
     &wr_stage_clear, &wr_stage_fold_loops,  &wr_stage_summarise_active, &wr_stage_summary,
-    &wr_stage_fill,  &wr_stage_drop_groups,
+    &wr_stage_fill,  &wr_stage_drop_groups, &wr_stage_prune_arguments,  &wr_stage_rehydrate,
 };
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define EXACT(name)                      \
+    {                                    \
+        .tool = (name), .is_exact = true \
+    }
+
+/* Tools that page by themselves, or whose results are short, as the document of `tiered` has them.
+ */
+static const struct wr_tool_rule tiered_evict_tools[] = {
+    EXACT("ls"),        EXACT("glob"),       EXACT("grep"),  EXACT("read_file"),
+    EXACT("edit_file"), EXACT("write_file"), EXACT("delete")};
+static const struct wr_tool_rule tiered_clear_tools[] = {EXACT("record_attempt")};
 
 /* Parameters that a preset leaves out have the defaults of their stage, which are its document's.
  */
@@ -35,11 +48,14 @@ static const struct wr_policy presets[] = {
      .stages_count = 4},
     {.name = "tiered",
      .what = "very large results evicted on arrival, older ones cleared at 60 %, a summary at 85 %",
-     .stages = {{.def = &wr_stage_evict, .params = {20000, 5, 5, 1000}},
+     .stages = {{.def = &wr_stage_evict,
+                 .params = {20000, 5, 5, 1000},
+                 .tools = tiered_evict_tools,
+                 .tools_count = COUNT(tiered_evict_tools)},
                 {.def = &wr_stage_clear,
                  .params = {6000, 60000, 0, 0},
-                 .exempt = {"record_attempt"},
-                 .exempt_count = 1},
+                 .tools = tiered_clear_tools,
+                 .tools_count = COUNT(tiered_clear_tools)},
                 {.def = &wr_stage_summary, .params = {8500, 170000, 0, 6, 4000}}},
      .stages_count = 3},
 };
@@ -50,7 +66,7 @@ static const struct {
 
 uint32_t wr_policy_count(void)
 {
-    return sizeof(presets) / sizeof(presets[0]);
+    return COUNT(presets);
 }
 
 const struct wr_policy *wr_policy_at(uint32_t index)
@@ -60,7 +76,7 @@ const struct wr_policy *wr_policy_at(uint32_t index)
 
 const struct wr_policy *wr_policy_find(weir_span name)
 {
-    for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+    for (size_t i = 0; i < COUNT(aliases); i++)
         if (wr_span_is(name, aliases[i].alias))
             name = wr_span_of(aliases[i].name);
     for (uint32_t i = 0; i < wr_policy_count(); i++)
@@ -71,7 +87,7 @@ const struct wr_policy *wr_policy_find(weir_span name)
 
 uint32_t wr_stage_def_count(void)
 {
-    return sizeof(stage_defs) / sizeof(stage_defs[0]);
+    return COUNT(stage_defs);
 }
 
 const struct wr_stage_def *wr_stage_def_at(uint32_t index)
@@ -79,10 +95,83 @@ const struct wr_stage_def *wr_stage_def_at(uint32_t index)
     return index < wr_stage_def_count() ? stage_defs[index] : NULL;
 }
 
+const struct wr_stage_def *wr_stage_def_find(weir_span name)
+{
+    for (size_t i = 0; i < COUNT(stage_defs); i++)
+        if (wr_span_is(name, stage_defs[i]->name))
+            return stage_defs[i];
+    return NULL;
+}
+
+/* ---- rules for tools ---- */
+
+/* What stands behind the last `__`, '.' or '/'. A single '_' is part of too many names. */
+static weir_span last_part(weir_span name)
+{
+    for (size_t i = name.len; i > 0; i--) {
+        char c = name.ptr[i - 1];
+        bool is_double = c == '_' && i > 1 && name.ptr[i - 2] == '_';
+        if (c == '.' || c == '/' || is_double)
+            return wr_span_cut(name, i, name.len);
+    }
+    return name;
+}
+
+const struct wr_tool_rule *wr_stage_rule(const struct wr_stage *stage, weir_span tool)
+{
+    const struct wr_tool_rule *found = NULL;
+    weir_span last = last_part(tool);
+
+    for (uint32_t i = 0; i < stage->tools_count; i++) {
+        if (wr_span_is(tool, stage->tools[i].tool))
+            return &stage->tools[i];
+        if (!found && last.len && wr_span_is(last, stage->tools[i].tool))
+            found = &stage->tools[i];
+    }
+    return found;
+}
+
 bool wr_stage_exempts(const struct wr_stage *stage, weir_span tool)
 {
-    for (uint32_t i = 0; i < stage->exempt_count; i++)
-        if (wr_span_is(tool, stage->exempt[i]))
-            return true;
-    return false;
+    const struct wr_tool_rule *rule = wr_stage_rule(stage, tool);
+    return rule && rule->is_exact;
+}
+
+int64_t wr_stage_param(const struct wr_stage *stage, weir_span tool, uint32_t index)
+{
+    const struct wr_tool_rule *rule = wr_stage_rule(stage, tool);
+    return rule && rule->set >> index & 1 ? rule->params[index] : stage->params[index];
+}
+
+static bool rules_equal(const struct wr_tool_rule *a, const struct wr_tool_rule *b)
+{
+    if (strcmp(a->tool, b->tool) || a->is_exact != b->is_exact || a->set != b->set)
+        return false;
+    for (uint32_t i = 0; i < WR_STAGE_PARAMS_MAX; i++)
+        if (a->set >> i & 1 && a->params[i] != b->params[i])
+            return false;
+    return true;
+}
+
+static bool stages_equal(const struct wr_stage *a, const struct wr_stage *b)
+{
+    if (a->def != b->def || a->tools_count != b->tools_count)
+        return false;
+    for (uint32_t i = 0; i < a->def->params_count; i++)
+        if (a->params[i] != b->params[i])
+            return false;
+    for (uint32_t i = 0; i < a->tools_count; i++)
+        if (!rules_equal(&a->tools[i], &b->tools[i]))
+            return false;
+    return true;
+}
+
+bool wr_policy_equal(const struct wr_policy *a, const struct wr_policy *b)
+{
+    if (a->stages_count != b->stages_count)
+        return false;
+    for (uint32_t i = 0; i < a->stages_count; i++)
+        if (!stages_equal(&a->stages[i], &b->stages[i]))
+            return false;
+    return true;
 }

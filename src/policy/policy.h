@@ -8,6 +8,7 @@
 #define WR_POLICY_POLICY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/limits.h"
 #include "weir/span.h"
@@ -39,13 +40,25 @@ struct wr_stage_def {
     wr_stage_request_fn *request; /* NULL: nothing */
     struct wr_param_def params[WR_STAGE_PARAMS_MAX];
     uint32_t params_count;
+    bool takes_tools;     /* it works on single calls or results, so tools can have rules */
+    uint32_t tool_params; /* bit i: params[i] may differ by tool */
+};
+
+/* What a stage is told of one tool: to leave it alone, or other values of some parameters. The name
+ * is a tool's whole name, or the last part of one that is spelt with a server before it
+ * (`mcp__fs__read_file`, `fs.read_file`, `fs/read_file`). */
+struct wr_tool_rule {
+    const char *tool;
+    bool is_exact;
+    uint32_t set; /* bit i: params[i] holds for this tool */
+    int64_t params[WR_STAGE_PARAMS_MAX];
 };
 
 struct wr_stage {
     const struct wr_stage_def *def;
     int64_t params[WR_STAGE_PARAMS_MAX];
-    const char *exempt[WR_STAGE_TOOLS_MAX]; /* tools whose results this stage leaves alone */
-    uint32_t exempt_count;
+    const struct wr_tool_rule *tools; /* borrowed */
+    uint32_t tools_count;
 };
 
 struct wr_policy {
@@ -62,7 +75,19 @@ const struct wr_policy *wr_policy_at(uint32_t index);
 
 uint32_t wr_stage_def_count(void);
 const struct wr_stage_def *wr_stage_def_at(uint32_t index);
+const struct wr_stage_def *wr_stage_def_find(weir_span name); /* NULL: there is none */
 
+/* The rule for a tool, or NULL. One for the whole name goes before one for its last part. */
+const struct wr_tool_rule *wr_stage_rule(const struct wr_stage *stage, weir_span tool);
+
+/* Whether the stage leaves this tool alone. */
 bool wr_stage_exempts(const struct wr_stage *stage, weir_span tool);
+
+/* The value of a parameter for this tool. */
+int64_t wr_stage_param(const struct wr_stage *stage, weir_span tool, uint32_t index);
+
+/* Whether two policies do the same: the same stages, values and rules, in the same order. Their
+ * names and descriptions are not compared. */
+bool wr_policy_equal(const struct wr_policy *a, const struct wr_policy *b);
 
 #endif

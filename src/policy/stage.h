@@ -18,6 +18,8 @@ extern const struct wr_stage_def wr_stage_summarise_active;
 extern const struct wr_stage_def wr_stage_summary;
 extern const struct wr_stage_def wr_stage_fill;
 extern const struct wr_stage_def wr_stage_drop_groups;
+extern const struct wr_stage_def wr_stage_prune_arguments;
+extern const struct wr_stage_def wr_stage_rehydrate;
 
 /* ---- cap ---- */
 
@@ -65,7 +67,9 @@ enum {
     WR_SUMMARY_TAIL,
     WR_SUMMARY_MAX_TOKENS
 };
-enum { WR_FILL_HISTORY_TOKENS, WR_FILL_MARGIN_BP };
+enum { WR_FILL_HISTORY_TOKENS };
+enum { WR_PRUNE_AT_BP, WR_PRUNE_TRIGGER_TOKENS, WR_PRUNE_OLDER_TURNS, WR_PRUNE_MIN_TOKENS };
+enum { WR_REHYDRATE_MAX_TOKENS };
 
 /* "[conversation truncated — N older messages omitted]" */
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);

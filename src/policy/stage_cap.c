@@ -69,7 +69,9 @@ void wr_cap_text(struct wr_buf *out, weir_span text, uint64_t tokens_max, enum w
 
 static weir_status cap_arrive(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
-    uint64_t tokens_max = (uint64_t)stage->params[WR_CAP_MAX_TOKENS];
+    weir_span tool = fold->transcript->segments[segment].tool;
+    uint64_t tokens_max = (uint64_t)wr_stage_param(stage, tool, WR_CAP_MAX_TOKENS);
+    enum wr_cap_keep keep = (enum wr_cap_keep)wr_stage_param(stage, tool, WR_CAP_KEEP);
     struct wr_fold_form form = {.form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE};
     struct wr_buf buf;
     bool is_cut;
@@ -82,7 +84,7 @@ static weir_status cap_arrive(struct wr_fold *fold, const struct wr_stage *stage
     if (text.len / BYTES_A_TOKEN <= tokens_max)
         return WEIR_OK;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_cap_text(&buf, text, tokens_max, (enum wr_cap_keep)stage->params[WR_CAP_KEEP], &is_cut);
+    wr_cap_text(&buf, text, tokens_max, keep, &is_cut);
     weir_status status = wr_stage_keep(fold, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
@@ -94,4 +96,6 @@ const struct wr_stage_def wr_stage_cap = {
     .params = {{"max_tokens", 8000, 1, 1000000, NULL, "tokens of four bytes that stay"},
                {"keep", WR_CAP_HEAD, 0, 2, keep_words, "which end stays"}},
     .params_count = 2,
+    .takes_tools = true,
+    .tool_params = 1U << WR_CAP_MAX_TOKENS | 1U << WR_CAP_KEEP,
 };

@@ -22,8 +22,8 @@ static uint32_t keep_count(const struct wr_fold *fold, const struct wr_stage *st
 
 static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
-    uint32_t turns = (uint32_t)stage->params[WR_CLEAR_OLDER_TURNS];
-    return fold->transcript->segments[segment].turn + turns < fold->turn;
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return s->turn + (uint32_t)wr_stage_param(stage, s->tool, WR_CLEAR_OLDER_TURNS) < fold->turn;
 }
 
 static bool is_clearable(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
@@ -72,4 +72,6 @@ const struct wr_stage_def wr_stage_clear = {
                {"keep", 0, 0, 100000, NULL, "most recent results that stay; 0: by the window"},
                {"older_turns", 0, 0, 100000, NULL, "only results older than this many turns"}},
     .params_count = 4,
+    .takes_tools = true,
+    .tool_params = 1U << WR_CLEAR_OLDER_TURNS,
 };

@@ -5,9 +5,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-static const char *const exempt_by_document[] = {"ls",        "glob",       "grep",  "read_file",
-                                                 "edit_file", "write_file", "delete"};
-
 static uint64_t count_lines(weir_span text)
 {
     uint64_t count = 0;
@@ -59,27 +56,23 @@ void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
     write_lines(out, text, lines - preview->tail_lines + 1, lines + 1, preview->line_chars_max);
 }
 
-static bool is_exempt(const struct wr_stage *stage, weir_span tool)
+static uint64_t param(const struct wr_stage *stage, weir_span tool, uint32_t index)
 {
-    (void)stage;
-    for (size_t i = 0; i < sizeof(exempt_by_document) / sizeof(exempt_by_document[0]); i++)
-        if (wr_span_is(tool, exempt_by_document[i]))
-            return true;
-    return false;
+    return (uint64_t)wr_stage_param(stage, tool, index);
 }
 
 static weir_status evict_arrive(struct wr_fold *fold, const struct wr_stage *stage,
                                 uint32_t segment)
 {
-    struct wr_evict_preview preview = {(uint64_t)stage->params[WR_EVICT_HEAD_LINES],
-                                       (uint64_t)stage->params[WR_EVICT_TAIL_LINES],
-                                       (uint64_t)stage->params[WR_EVICT_LINE_CHARS]};
-    struct wr_fold_form form = {.form = WR_FORM_EVICTED, .refers_to = WR_SEGMENT_NONE};
     const struct wr_segment *s = &fold->transcript->segments[segment];
+    struct wr_evict_preview preview = {param(stage, s->tool, WR_EVICT_HEAD_LINES),
+                                       param(stage, s->tool, WR_EVICT_TAIL_LINES),
+                                       param(stage, s->tool, WR_EVICT_LINE_CHARS)};
+    struct wr_fold_form form = {.form = WR_FORM_EVICTED, .refers_to = WR_SEGMENT_NONE};
     struct wr_buf buf;
 
-    if (fold->input->tokens[segment] <= (uint64_t)stage->params[WR_EVICT_OVER_TOKENS] ||
-        !wr_fold_is_open(fold, stage, segment) || is_exempt(stage, s->tool))
+    if (fold->input->tokens[segment] <= param(stage, s->tool, WR_EVICT_OVER_TOKENS) ||
+        !wr_fold_is_open(fold, stage, segment))
         return WEIR_OK;
     weir_span text = wr_fold_text(fold, segment);
     if (!text.ptr)
@@ -99,4 +92,7 @@ const struct wr_stage_def wr_stage_evict = {
                {"tail_lines", 5, 0, 10000, NULL, "lines at the end that stay"},
                {"line_chars", 1000, 1, 100000, NULL, "characters of such a line that stay"}},
     .params_count = 4,
+    .takes_tools = true,
+    .tool_params = 1U << WR_EVICT_OVER_TOKENS | 1U << WR_EVICT_HEAD_LINES |
+                   1U << WR_EVICT_TAIL_LINES | 1U << WR_EVICT_LINE_CHARS,
 };

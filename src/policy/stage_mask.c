@@ -43,7 +43,8 @@ static weir_status mask_one(struct wr_fold *fold, uint32_t segment)
 
 static bool is_maskable(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
-    bool is_capped = fold->segments[segment].form == WR_FORM_CAPPED;
+    bool is_capped = fold->segments[segment].form == WR_FORM_CAPPED &&
+                     !wr_stage_exempts(stage, fold->transcript->segments[segment].tool);
     return (is_capped || wr_fold_is_open(fold, stage, segment)) && wr_fold_gain(fold, segment);
 }
 
@@ -78,4 +79,5 @@ const struct wr_stage_def wr_stage_mask = {
                {"batch", 10, 1, 100000, NULL,
                 "results that must lie between before any is masked"}},
     .params_count = 3,
+    .takes_tools = true,
 };

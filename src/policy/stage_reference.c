@@ -17,7 +17,8 @@ static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage 
     struct wr_buf buf;
 
     if (s->class_ != WEIR_CLASS_DROPPABLE_DUPLICATE || !wr_fold_is_plain(fold, stage, segment) ||
-        fold->input->tokens[segment] < (uint64_t)stage->params[WR_REFERENCE_MIN_TOKENS] ||
+        fold->input->tokens[segment] <
+            (uint64_t)wr_stage_param(stage, s->tool, WR_REFERENCE_MIN_TOKENS) ||
         fold->segments[s->why_other].form != WR_FORM_EXACT)
         return WEIR_OK;
     const struct wr_segment *same = &fold->transcript->segments[s->why_other];
@@ -36,4 +37,6 @@ const struct wr_stage_def wr_stage_reference = {
     .arrive = reference_arrive,
     .params = {{"min_tokens", 64, 1, 1000000, NULL, "shorter results stay"}},
     .params_count = 1,
+    .takes_tools = true,
+    .tool_params = 1U << WR_REFERENCE_MIN_TOKENS,
 };

@@ -67,4 +67,5 @@ const struct wr_stage_def wr_stage_summarise_active = {
     .params = {{"evidence_tokens", 18000, 0, 10000000, NULL, "lines read that stay exact"},
                {"preview_tokens", 220, 0, 1000000, NULL, "of any other result"}},
     .params_count = 2,
+    .takes_tools = true,
 };

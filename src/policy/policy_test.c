@@ -1,0 +1,95 @@
+#include "policy/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "policy/stage.h"
+
+static const struct wr_tool_rule rules[] = {
+    {.tool = "read", .is_exact = true},
+    {.tool = "Bash", .set = 1U << WR_CAP_MAX_TOKENS, .params = {200}},
+    {.tool = "mcp__fs__read", .set = 1U << WR_CAP_KEEP, .params = {0, WR_CAP_TAIL}},
+    {.tool = "Skill"},
+};
+static const struct wr_stage stage = {
+    .def = &wr_stage_cap, .params = {8000, WR_CAP_HEAD}, .tools = rules, .tools_count = 4};
+
+static const struct {
+    const char *behaviour, *tool;
+    bool is_exempt;
+    int64_t max_tokens, keep;
+} cases[] = {
+    {"a tool without a rule has the stage's values", "Glob", false, 8000, WR_CAP_HEAD},
+    {"a tool may be left alone", "read", true, 8000, WR_CAP_HEAD},
+    {"a parameter that a rule sets is the tool's own", "Bash", false, 200, WR_CAP_HEAD},
+    {"a server before the name changes nothing", "mcp__box__Bash", false, 200, WR_CAP_HEAD},
+    {"neither does a dot", "box.read", true, 8000, WR_CAP_HEAD},
+    {"nor a stroke", "box/sub/read", true, 8000, WR_CAP_HEAD},
+    {"a rule for the whole name goes first", "mcp__fs__read", false, 8000, WR_CAP_TAIL},
+    {"a single underscore is part of the name", "file_read", false, 8000, WR_CAP_HEAD},
+    {"names differ by case", "bash", false, 8000, WR_CAP_HEAD},
+    {"an end without a name is no tool", "read__", false, 8000, WR_CAP_HEAD},
+    {"a rule that says nothing changes nothing", "Skill", false, 8000, WR_CAP_HEAD},
+    {"no name has no rule", "", false, 8000, WR_CAP_HEAD},
+};
+
+static void rules_are_found_by_the_tools_name(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        weir_span tool = wr_span_of(cases[i].tool);
+        if (wr_stage_exempts(&stage, tool) != cases[i].is_exempt ||
+            wr_stage_param(&stage, tool, WR_CAP_MAX_TOKENS) != cases[i].max_tokens ||
+            wr_stage_param(&stage, tool, WR_CAP_KEEP) != cases[i].keep)
+            fail_msg("%s", cases[i].behaviour);
+    }
+}
+
+static void every_preset_has_values_that_its_stages_allow(void **state)
+{
+    (void)state;
+    for (uint32_t p = 0; p < wr_policy_count(); p++)
+        for (uint32_t s = 0; s < wr_policy_at(p)->stages_count; s++) {
+            const struct wr_stage *one = &wr_policy_at(p)->stages[s];
+            for (uint32_t i = 0; i < one->def->params_count; i++)
+                if (one->params[i] < one->def->params[i].min ||
+                    one->params[i] > one->def->params[i].max)
+                    fail_msg("%s: %s: %s", wr_policy_at(p)->name, one->def->name,
+                             one->def->params[i].name);
+        }
+}
+
+static void every_default_is_one_that_its_stage_allows(void **state)
+{
+    (void)state;
+    for (uint32_t d = 0; d < wr_stage_def_count(); d++) {
+        const struct wr_stage_def *def = wr_stage_def_at(d);
+        assert_ptr_equal(wr_stage_def_find(wr_span_of(def->name)), def);
+        assert_true(def->takes_tools || !def->tool_params);
+        assert_int_equal(def->tool_params >> def->params_count, 0);
+        for (uint32_t i = 0; i < def->params_count; i++)
+            assert_true(def->params[i].value >= def->params[i].min &&
+                        def->params[i].value <= def->params[i].max);
+    }
+}
+
+static void an_alias_is_its_preset(void **state)
+{
+    (void)state;
+    assert_ptr_equal(wr_policy_find(WR_LIT("duckagent_recoverable_decay_guarded_mid")),
+                     wr_policy_find(WR_LIT("guarded-mid")));
+    assert_null(wr_policy_find(WR_LIT("guarded")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rules_are_found_by_the_tools_name),
+        cmocka_unit_test(every_preset_has_values_that_its_stages_allow),
+        cmocka_unit_test(every_default_is_one_that_its_stage_allows),
+        cmocka_unit_test(an_alias_is_its_preset)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
