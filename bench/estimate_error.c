@@ -121,8 +121,8 @@ int main(int argc, char **argv)
     if (wr_bpe_new(&bpe, WR_BPE_O200K_BASE, NULL) || wr_bpe_scratch_new(&scratch, bpe))
         return 2;
     if (!features)
-        printf("%-16s  %18s  %18s  %8s\n", "mean error, sum", wr_estimator_name(0),
-               wr_estimator_name(1), "chunks");
+        printf("%-16s  %18s  %18s  %18s  %8s\n", "mean error, sum", wr_estimator_name(0),
+               wr_estimator_name(1), wr_estimator_name(2), "chunks");
     for (int i = first; i < argc; i++)
         measure(scratch, argv[i], i - first, features);
     if (!features)

@@ -11,6 +11,7 @@
 #include "json/json.h"
 #include "json/splice.h"
 #include "json/write.h"
+#include "policy/policy_yaml.h"
 #include "weir/weir.h"
 #include "wire/wire.h"
 
@@ -357,6 +358,24 @@ static weir_status use_messages(void)
     return use_request(&messages);
 }
 
+static weir_status policies_are_read(void)
+{
+    static const char yaml[] =
+        "policies:\n  a: {stages: [{stage: cap, tools: {Bash: {keep: tail}, Skill: exact}}]}\n"
+        "  b: {like: a, what: the same}\n";
+    struct wr_policies *policies;
+    struct wr_buf out;
+    weir_status status = wr_policies_new(&policies, wr_span_of(yaml), NULL);
+    if (status)
+        return status;
+    wr_buf_init(&out, 1 << 16);
+    wr_policy_yaml_write(&out, wr_policies_find(policies, WR_LIT("b")), "b");
+    status = tell_buf(&out);
+    wr_buf_release(&out);
+    wr_policies_free(policies);
+    return status;
+}
+
 const struct torture_case torture_cases[] = {
     {"a buffer grows", buf_grows, false},
     {"a buffer that cannot grow keeps what it held", buf_keeps_its_first_bytes, false},
@@ -367,6 +386,7 @@ const struct torture_case torture_cases[] = {
     {"edits of all kinds are spliced", splice_applies, false},
     {"text is escaped", escape_appends, false},
     {"the writer writes an array", writer_writes, false},
+    {"policies are read and written", policies_are_read, false},
     {"a chat request is read, planned, applied and validated", project_chat, false},
     {"a responses request is read, planned, applied and validated", project_responses, false},
     {"a messages request is read, planned, applied and validated", project_messages, false},
