@@ -1,5 +1,6 @@
 #include "condense/signal.h"
 
+#include "condense/gap.h"
 #include "condense/location.h"
 #include "condense/signal_gate.h"
 #include "condense/signal_level.h"
@@ -193,6 +194,15 @@ static void scan_line(struct wr_signal_scanner *scanner, weir_span line)
     }
 }
 
+static bool needs_look(const struct wr_signal_scanner *scanner, const struct wr_signal_gate *gate,
+                       weir_span line)
+{
+    if (wr_gap_is(line))
+        return false;
+    return !gate || scanner->context == WR_CONTEXT_HUNK ||
+           wr_signal_gate_opens(gate, without_stamp(line));
+}
+
 static void scan_lines(struct wr_signal_scanner *scanner)
 {
     struct wr_signal_gate gate;
@@ -202,8 +212,7 @@ static void scan_lines(struct wr_signal_scanner *scanner)
         wr_signal_gate_init(&gate);
     while (!scanner->status && wr_span_line(&scanner->rest, &line)) {
         scanner->line_end = scanner->line + 1;
-        if (!gated || scanner->context == WR_CONTEXT_HUNK ||
-            wr_signal_gate_opens(&gate, without_stamp(line)))
+        if (needs_look(scanner, gated ? &gate : NULL, line))
             scan_line(scanner, line);
         scanner->line = scanner->line_end;
     }

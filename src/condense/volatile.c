@@ -12,9 +12,7 @@ static bool is_control(char c)
     return (unsigned char)c < 0x20;
 }
 
-/* End of the escape that begins at `at`: CSI, OSC, or ESC and the byte behind it. None reaches over
- * a control byte, so that stripping takes no line end away. */
-static size_t escape_end(weir_span text, size_t at)
+size_t wr_volatile_escape_end(weir_span text, size_t at)
 {
     size_t i = at + 1;
     if (i >= text.len || is_control(text.ptr[i]))
@@ -39,7 +37,7 @@ size_t wr_volatile_strip_escapes(char *out, weir_span text)
     size_t written = 0;
     for (size_t i = 0; i < text.len;) {
         if (text.ptr[i] == ESCAPE)
-            i = escape_end(text, i);
+            i = wr_volatile_escape_end(text, i);
         else
             out[written++] = text.ptr[i++];
     }

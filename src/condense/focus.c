@@ -1,0 +1,225 @@
+#include "condense/focus.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "condense/letters.h"
+
+_Static_assert(WR_FOCUS_WORDS_MAX * 4 <= WR_FOCUS_SLOTS, "the table stays mostly empty");
+
+static bool is_letter(char c)
+{
+    return wr_is_word(c) || (unsigned char)c >= 0x80;
+}
+
+/* Takes the next run of letters off `rest`. */
+static bool next_word(weir_span *rest, weir_span *word, uint32_t *hash)
+{
+    const char *at = rest->ptr, *end = rest->ptr + rest->len;
+    while (at < end && !is_letter(*at))
+        at++;
+    const char *first = at;
+    uint32_t h = 2166136261u;
+    while (at < end && is_letter(*at))
+        h = (h ^ (unsigned char)wr_fold(*at++)) * 16777619u;
+    *word = (weir_span){first, (size_t)(at - first)};
+    *rest = (weir_span){at, (size_t)(end - at)};
+    *hash = h;
+    return word->len > 0;
+}
+
+static bool same_in_any_case(weir_span a, weir_span b)
+{
+    if (a.len != b.len)
+        return false;
+    for (size_t i = 0; i < a.len; i++)
+        if (wr_fold(a.ptr[i]) != wr_fold(b.ptr[i]))
+            return false;
+    return true;
+}
+
+/* The word's slot: the one that holds it, or the free one where it would go. */
+static uint32_t slot_of(const struct wr_focus *focus, weir_span word, uint32_t hash)
+{
+    uint32_t slot = (hash ^ hash >> 15) % WR_FOCUS_SLOTS;
+    while (focus->slots[slot]) {
+        const struct wr_focus_word *held = &focus->words[focus->slots[slot] - 1];
+        if (held->hash == hash && same_in_any_case(held->text, word))
+            break;
+        slot = (slot + 1) % WR_FOCUS_SLOTS;
+    }
+    return slot;
+}
+
+/* ---- reading the words ---- */
+
+static bool says_nothing(weir_span word)
+{
+    static const weir_span words[] = {
+        WR_WORD("this"),     WR_WORD("that"),    WR_WORD("with"),    WR_WORD("from"),
+        WR_WORD("have"),     WR_WORD("what"),    WR_WORD("when"),    WR_WORD("where"),
+        WR_WORD("which"),    WR_WORD("will"),    WR_WORD("would"),   WR_WORD("should"),
+        WR_WORD("could"),    WR_WORD("there"),   WR_WORD("their"),   WR_WORD("then"),
+        WR_WORD("than"),     WR_WORD("them"),    WR_WORD("these"),   WR_WORD("they"),
+        WR_WORD("into"),     WR_WORD("also"),    WR_WORD("about"),   WR_WORD("only"),
+        WR_WORD("some"),     WR_WORD("such"),    WR_WORD("here"),    WR_WORD("just"),
+        WR_WORD("like"),     WR_WORD("make"),    WR_WORD("need"),    WR_WORD("does"),
+        WR_WORD("done"),     WR_WORD("each"),    WR_WORD("been"),    WR_WORD("were"),
+        WR_WORD("your"),     WR_WORD("look"),    WR_WORD("check"),   WR_WORD("file"),
+        WR_WORD("files"),    WR_WORD("code"),    WR_WORD("line"),    WR_WORD("lines"),
+        WR_WORD("function"), WR_WORD("class"),   WR_WORD("return"),  WR_WORD("import"),
+        WR_WORD("const"),    WR_WORD("static"),  WR_WORD("public"),  WR_WORD("private"),
+        WR_WORD("string"),   WR_WORD("number"),  WR_WORD("void"),    WR_WORD("true"),
+        WR_WORD("false"),    WR_WORD("null"),    WR_WORD("none"),    WR_WORD("self"),
+        WR_WORD("async"),    WR_WORD("await"),   WR_WORD("export"),  WR_WORD("default"),
+        WR_WORD("else"),     WR_WORD("type"),    WR_WORD("name"),    WR_WORD("value"),
+        WR_WORD("data"),     WR_WORD("path"),    WR_WORD("read"),    WR_WORD("grep"),
+        WR_WORD("http"),     WR_WORD("https"),   WR_WORD("users"),   WR_WORD("home"),
+        WR_WORD("test"),     WR_WORD("tests"),   WR_WORD("error"),   WR_WORD("main"),
+        WR_WORD("index"),    WR_WORD("first"),   WR_WORD("next"),    WR_WORD("know"),
+        WR_WORD("after"),    WR_WORD("before"),  WR_WORD("because"), WR_WORD("using"),
+        WR_WORD("used"),     WR_WORD("uses"),    WR_WORD("more"),    WR_WORD("over"),
+        WR_WORD("please"),   WR_WORD("want"),    WR_WORD("work"),    WR_WORD("find"),
+        WR_WORD("command"),  WR_WORD("pattern"), WR_WORD("content"), WR_WORD("output"),
+        WR_WORD("let"),      WR_WORD("the"),     WR_WORD("and"),     WR_WORD("for")};
+    return wr_same_as_any_folded(word, words, WR_COUNT_OF(words));
+}
+
+static bool has_letter(weir_span word)
+{
+    for (size_t i = 0; i < word.len; i++)
+        if (!wr_is_digit(word.ptr[i]))
+            return true;
+    return false;
+}
+
+static void add_words(struct wr_focus *focus, weir_span rest, bool is_asked)
+{
+    weir_span word;
+    uint32_t hash;
+    size_t least = is_asked ? WR_FOCUS_WORD_BYTES_MIN - 1 : WR_FOCUS_WORD_BYTES_MIN;
+    while (focus->count < WR_FOCUS_WORDS_MAX && next_word(&rest, &word, &hash)) {
+        if (word.len < least || !has_letter(word) || says_nothing(word))
+            continue;
+        uint32_t slot = slot_of(focus, word, hash);
+        if (focus->slots[slot])
+            continue;
+        focus->words[focus->count] =
+            (struct wr_focus_word){.text = word, .hash = hash, .is_asked = is_asked};
+        focus->slots[slot] = (uint16_t)++focus->count;
+    }
+}
+
+weir_status wr_focus_init(struct wr_focus *focus, struct wr_arena *arena,
+                          const struct wr_condense_input *input)
+{
+    *focus =
+        (struct wr_focus){.words = WR_ARENA_ARRAY(arena, struct wr_focus_word, WR_FOCUS_WORDS_MAX)};
+    if (!focus->words)
+        return wr_arena_status(arena);
+    add_words(focus, input->query, true);
+    add_words(focus, input->focus, false);
+    return WEIR_OK;
+}
+
+/* ---- finding them ---- */
+
+static void note_line(struct wr_focus_word *word, uint32_t line)
+{
+    if (word->found_end > line)
+        return;
+    word->found_end = line + 1;
+    word->found_count++;
+    if (word->lines_count < WR_FOCUS_WORD_LINES_MAX)
+        word->lines[word->lines_count++] = line;
+}
+
+static void find_in_line(struct wr_focus *focus, weir_span rest, uint32_t line)
+{
+    weir_span word;
+    uint32_t hash;
+    while (next_word(&rest, &word, &hash)) {
+        uint16_t found = focus->slots[slot_of(focus, word, hash)];
+        if (found)
+            note_line(&focus->words[found - 1], line);
+    }
+}
+
+static bool tells_little(const struct wr_focus_word *word, uint32_t lines_count)
+{
+    uint32_t most = lines_count / 8 > 8 ? lines_count / 8 : 8;
+    return !word->found_count || (!word->is_asked && word->found_count > most);
+}
+
+static bool is_worthier(const struct wr_focus_word *a, const struct wr_focus_word *b)
+{
+    return a->is_asked != b->is_asked ? a->is_asked : a->found_count < b->found_count;
+}
+
+/* Drops what was not found and sorts the rest, keeping the order of equals. The count is small. */
+static void sort_words(struct wr_focus *focus, uint32_t lines_count)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < focus->count; i++) {
+        struct wr_focus_word word = focus->words[i];
+        if (tells_little(&word, lines_count))
+            continue;
+        uint32_t at = count++;
+        for (; at && is_worthier(&word, &focus->words[at - 1]); at--)
+            focus->words[at] = focus->words[at - 1];
+        focus->words[at] = word;
+    }
+    focus->count = count;
+}
+
+weir_status wr_focus_find(struct wr_focus *focus, const struct wr_keep *keep)
+{
+    uint32_t *lines =
+        WR_ARENA_ARRAY(keep->arena, uint32_t, (size_t)focus->count * WR_FOCUS_WORD_LINES_MAX);
+    if (!lines)
+        return wr_arena_status(keep->arena);
+    for (uint32_t i = 0; i < focus->count; i++)
+        focus->words[i].lines = lines + (size_t)i * WR_FOCUS_WORD_LINES_MAX;
+    for (uint32_t line = 0; focus->count && line < keep->lines_count; line++)
+        find_in_line(focus, wr_keep_line(keep, line), line);
+    sort_words(focus, keep->lines_count);
+    memset(focus->slots, 0, sizeof(focus->slots));
+    for (uint32_t i = 0; i < focus->count; i++)
+        focus->slots[slot_of(focus, focus->words[i].text, focus->words[i].hash)] =
+            (uint16_t)(i + 1);
+    return WEIR_OK;
+}
+
+/* ---- using them ---- */
+
+static void keep_around(struct wr_keep *keep, uint32_t line, uint32_t around)
+{
+    if (!wr_keep_one(keep, line))
+        return;
+    for (uint32_t d = 1; d <= around && d <= line; d++)
+        (void)wr_keep_one(keep, line - d);
+    for (uint32_t d = 1; d <= around && d < keep->lines_count - line; d++)
+        (void)wr_keep_one(keep, line + d);
+}
+
+void wr_focus_keep(const struct wr_focus *focus, struct wr_keep *keep, uint32_t around,
+                   size_t bytes_max)
+{
+    size_t budget = keep->bytes_budget;
+    if (keep->bytes_used < budget && bytes_max < budget - keep->bytes_used)
+        keep->bytes_budget = keep->bytes_used + bytes_max;
+    for (uint32_t i = 0; i < focus->count; i++)
+        for (uint32_t k = 0; k < focus->words[i].lines_count; k++)
+            keep_around(keep, focus->words[i].lines[k], around);
+    keep->bytes_budget = budget;
+}
+
+bool wr_focus_names(const struct wr_focus *focus, weir_span text)
+{
+    weir_span word;
+    uint32_t hash;
+    while (focus->count && next_word(&text, &word, &hash))
+        if (focus->slots[slot_of(focus, word, hash)])
+            return true;
+    return false;
+}

@@ -1,0 +1,16 @@
+/* test_line.h -- what a line says in the output of a run of tests, beside its signals. */
+#ifndef WR_CONDENSE_TEST_LINE_H
+#define WR_CONDENSE_TEST_LINE_H
+
+#include "weir/span.h"
+
+enum wr_test_line {
+    WR_TEST_OTHER,
+    WR_TEST_PASSED,  /* of a test, file or package that passed or was skipped, or that begins */
+    WR_TEST_HEADING, /* begins a section or the report of one failure */
+    WR_TEST_EXTRA,   /* heads a list of slow or flaky tests */
+};
+
+enum wr_test_line wr_test_line_read(weir_span line);
+
+#endif
