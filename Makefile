@@ -65,7 +65,8 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
-.PHONY: run test test-long test-sessions oracle-tokens check-style fuzz bench install format clean help
+.PHONY: run test test-long test-sessions oracle-tokens check-style
+.PHONY: fuzz bench install format clean help
 run: ## build, then show Weir at work on an example request
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all

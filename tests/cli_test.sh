@@ -17,7 +17,7 @@ ok()
     fi
 }
 
-# refuses SENTENCE EXPECTED-WORDS COMMAND...: exit 2, nothing on stdout, one line on stderr with the words
+# refuses SENTENCE WORDS COMMAND...: exit 2, nothing on stdout, one line on stderr with the words
 refuses()
 {
     sentence=$1
@@ -31,7 +31,8 @@ refuses()
     *"$words"*) passed=$((passed + 1)) ;;
     *)
         failed=$((failed + 1))
-        printf 'FAILED: %s\n  stderr lacks: %s\n  stderr: %s\n' "$sentence" "$words" "$(cat "$dir/err")"
+        printf 'FAILED: %s\n  stderr lacks: %s\n  stderr: %s\n' "$sentence" "$words" \
+            "$(cat "$dir/err")"
         ;;
     esac
 }
@@ -42,7 +43,8 @@ count_in()
 }
 
 # -- exact: any valid body comes back byte for byte
-printf ' { "k":1, "k":2 ,"messages":[ {"role":"user","content":"\\u00e9\\/x \\ud800", "n":1.10} ] , "big":12345678901234567890123 }\n' >"$dir/odd.json"
+printf '%s%s%s\n' ' { "k":1, "k":2 ,"messages":[ {"role":"user",' \
+    '"content":"\u00e9\/x \ud800", "n":1.10} ] , "big":12345678901234567890123 }' >"$dir/odd.json"
 for body in "$request" "$dir/odd.json"; do
     "$WEIR" project --policy exact <"$body" >"$dir/same.json"
     ok "exact gives the same bytes ($body)" "$(cmp "$body" "$dir/same.json" && echo same)" same
@@ -52,15 +54,19 @@ done
 "$WEIR" inspect --json "$request" >"$dir/inspect.json"
 ok "inspect --json exits 0" "$?" 0
 ok "inspect says the dialect" "$(count_in '^{"dialect":"chat"' "$dir/inspect.json")" 1
-ok "inspect finds one result segment a tool message" "$(count_in '"kind":"tool_result"' "$dir/inspect.json")" \
+ok "inspect finds one result segment a tool message" \
+    "$(count_in '"kind":"tool_result"' "$dir/inspect.json")" \
     "$(count_in '"role": "tool"' "$request")"
 "$WEIR" inspect - <"$request" >"$dir/table"
 ok "inspect reads stdin" "$(head -n 1 "$dir/table" | cut -c1-12)" "chat request"
-ok "counting is exact for a model with a public tokenizer" "$(count_in 'exact, o200k_base' "$dir/table")" 1
+ok "counting is exact for a model with a public tokenizer" \
+    "$(count_in 'exact, o200k_base' "$dir/table")" 1
 
 # The span of a result is what stands between the quotes of its string.
-set -- $(sed -n 's/.*"kind":"tool_result".*"span":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/p' "$dir/inspect.json" | head -n 1)
-ok "a span begins behind a quote" "$(dd if="$request" bs=1 skip=$(($1 - 1)) count=1 2>/dev/null)" '"'
+set -- $(sed -n 's/.*"kind":"tool_result".*"span":\[\([0-9]*\),\([0-9]*\)\].*/\1 \2/p' \
+    "$dir/inspect.json" | head -n 1)
+ok "a span begins behind a quote" \
+    "$(dd if="$request" bs=1 skip=$(($1 - 1)) count=1 2>/dev/null)" '"'
 ok "a span ends before a quote" "$(dd if="$request" bs=1 skip="$2" count=1 2>/dev/null)" '"'
 
 # -- edit and drop
@@ -71,7 +77,8 @@ ok "the edited text is escaped" "$(count_in 'say \\"hi\\"' "$dir/edited.json")" 
 "$WEIR" diff "$request" "$dir/edited.json" >"$dir/diff"
 ok "diff names one edit" "$(tail -n 1 "$dir/diff" | grep -c ' 1 edited, 0 dropped, 0 inserted')" 1
 "$WEIR" project --drop "$first" <"$request" >"$dir/dropped.json"
-ok "a result leaves with its call" "$("$WEIR" diff --json "$request" "$dir/dropped.json" | grep -o '"dropped":[0-9]*')" \
+ok "a result leaves with its call" \
+    "$("$WEIR" diff --json "$request" "$dir/dropped.json" | grep -o '"dropped":[0-9]*')" \
     '"dropped":3'
 "$WEIR" project --policy exact <"$dir/dropped.json" | cmp -s - "$dir/dropped.json"
 ok "what was dropped from is still a request" "$?" 0
@@ -80,25 +87,32 @@ ok "diff of the same says so" "$(grep -c 'the same bytes' "$dir/diff")" 1
 
 # -- policies: what is taken out comes back, byte for byte
 for policy in guarded-mid compress layers tiered; do
-    "$WEIR" project --policy $policy --window 16000 --store "$dir/store" --report "$dir/report.json" \
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/store" \
+        --report "$dir/report.json" \
         <"$request" >"$dir/projected.json" 2>"$dir/err"
     ok "$policy exits 0" "$?" 0
     ok "$policy holds nothing back" "$(cat "$dir/err")" ""
-    ok "$policy gives a smaller request" "$([ "$(wc -c <"$dir/projected.json")" -lt "$(wc -c <"$request")" ] && echo yes)" yes
-    for handle in $(grep -o 'weir wr_[0-9a-f]\{20\}' "$dir/projected.json" | cut -d' ' -f2 | sort -u); do
+    ok "$policy gives a smaller request" \
+        "$([ "$(wc -c <"$dir/projected.json")" -lt "$(wc -c <"$request")" ] && echo yes)" yes
+    handles=$(grep -o 'weir wr_[0-9a-f]\{20\}' "$dir/projected.json" | cut -d' ' -f2 | sort -u)
+    for handle in $handles; do
         "$WEIR" recall "$handle" --store "$dir/store" >"$dir/original"
         ok "$policy: $handle comes back" "$?" 0
-        ok "$policy: its text has its name" "wr_$(sha256sum <"$dir/original" | cut -c1-20)" "$handle"
+        ok "$policy: its text has its name" \
+            "wr_$(sha256sum <"$dir/original" | cut -c1-20)" "$handle"
     done
-    ok "why reads the report of $policy" "$("$WEIR" why "$dir/report.json" | grep -c "^policy $policy")" 1
-    "$WEIR" project --policy $policy --window 16000 --store "$dir/other" <"$request" | cmp -s - "$dir/projected.json"
+    ok "why reads the report of $policy" \
+        "$("$WEIR" why "$dir/report.json" | grep -c "^policy $policy")" 1
+    "$WEIR" project --policy $policy --window 16000 --store "$dir/other" <"$request" |
+        cmp -s - "$dir/projected.json"
     ok "$policy gives the same bytes from an empty store" "$?" 0
     "$WEIR" project --policy $policy --window 16000 --store "$dir/store" <"$dir/projected.json" |
         cmp -s - "$dir/projected.json"
     ok "$policy leaves its own result alone" "$?" 0
 done
 : >"$dir/not_a_store"
-"$WEIR" project --policy tiered --window 16000 --store "$dir/not_a_store" <"$request" 2>"$dir/err" | cmp -s - "$request"
+"$WEIR" project --policy tiered --window 16000 --store "$dir/not_a_store" <"$request" 2>"$dir/err" |
+    cmp -s - "$request"
 ok "without a store the request goes on as it came" "$?" 0
 ok "and that is said" "$(grep -c 'not_a_store' "$dir/err")" 1
 ok "policies lists the presets" "$("$WEIR" policies | grep -c '^tiered ')" 1

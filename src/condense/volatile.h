@@ -10,8 +10,8 @@
 
 #include "weir/span.h"
 
-/* Offset behind the escape that begins at `at` with an ESC: CSI, OSC, or ESC and the byte behind it.
- * None reaches over a control byte, so that what is stripped holds no line end. */
+/* Offset behind the escape that begins at `at` with an ESC: CSI, OSC, or ESC and the byte behind
+ * it. None reaches over a control byte, so that what is stripped holds no line end. */
 size_t wr_volatile_escape_end(weir_span text, size_t at);
 
 /* Copies `text` without terminal escapes into `out`, which has room for text.len bytes; returns the

@@ -17,7 +17,6 @@
 #include "base/buf.h"
 #include "weir/handle.h"
 
-
 struct wr_handle {
     char text[WEIR_HANDLE_TEXT_BYTES + 1];
 };
