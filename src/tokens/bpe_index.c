@@ -76,8 +76,10 @@ weir_status wr_bpe_index_count(const struct wr_bpe_index *index, struct wr_bpe_s
                                size_t from, size_t to, size_t *tokens)
 {
     WR_ASSERT(from <= to && to <= index->text.len);
-    const uint8_t *start = (const uint8_t *)index->text.ptr,
-                  *end = index->text.len ? start + to : start;
+    *tokens = 0;
+    if (from == to)
+        return WEIR_OK;
+    const uint8_t *start = (const uint8_t *)index->text.ptr, *end = start + to;
     struct wr_bpe_walk walk = {.at = end - (to - from), .seen = start, .tokens_max = SIZE_MAX};
     size_t known = places_before(index, to), next = place_from(index, from);
     weir_status status = WEIR_OK;
