@@ -179,8 +179,8 @@ static void check_texts(struct checker *c)
     }
 }
 
-/* Counts what looks like a marker anywhere. Arguments and schemas may hold the same key; they are
- * never edited, so they count alike before and after. */
+/* Counts what looks like a marker anywhere. Arguments and schemas may hold the same key; their
+ * keys are never edited, so they count alike before and after. */
 static uint32_t count_markers(const struct wr_json *doc)
 {
     uint32_t count = 0;

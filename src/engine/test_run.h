@@ -35,7 +35,6 @@ static inline void test_run_open(struct test_run *r, weir_span body, const char 
                                       .policy = wr_policies_find(r->policies, WR_LIT("p")),
                                       .ways = &r->ways,
                                       .window_tokens = window_tokens,
-                                      .binds_thinking = true,
                                       .count = test_count};
     wr_buf_init(&r->out, WR_OUTPUT_BYTES_MAX);
     if (wr_run_policy(&r->run, &r->test.arena, &r->input, &r->out, &err))

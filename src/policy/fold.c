@@ -384,11 +384,12 @@ static weir_status find_group_ends(struct wr_fold *fold)
 static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_json *doc = fold->transcript->doc;
     for (uint32_t i = 0; i < s->parts_count; i++)
-        if (wr_span_find(wr_json_inner(fold->transcript->doc, s->parts[i]), WR_LIT("[weir wr_"),
-                         0) != SIZE_MAX)
+        if (wr_span_find(wr_json_inner(doc, s->parts[i]), WR_LIT("[weir wr_"), 0) != SIZE_MAX)
             return true;
-    return false;
+    return s->kind == WEIR_KIND_TOOL_CALL && s->payload != WR_JSON_NONE &&
+           wr_span_find(wr_json_raw(doc, s->payload), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
 }
 
 static weir_status arrive(struct wr_fold *fold, uint32_t segment)

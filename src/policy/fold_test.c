@@ -131,6 +131,19 @@ static const struct wr_policy drop_policy = {
     .stages = {{.def = &wr_stage_drop_groups, .params = {1000}}},
     .stages_count = 1};
 
+static const struct wr_policy loops_policy = {
+    .name = "loops",
+    .stages = {{.def = &wr_stage_fold_loops, .params = {0, 10}}},
+    .stages_count = 1};
+
+#define SAYS(role, text) ",{\"role\":\"" role "\",\"content\":\"" text "\"}"
+#define DONE             SAYS("assistant", "done") SAYS("user", "next")
+#define MARKED                                                                       \
+    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"z\","       \
+    "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]}," \
+    "{\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"[cleared]\\n"           \
+    "[weir wr_0123456789abcdef0123: ~9 tokens left out]\"}"
+
 static const struct {
     const char *behaviour;
     const struct wr_policy *policy;
@@ -224,6 +237,16 @@ static const struct {
      {NULL, even, 2, "mcp__x__chatty", NULL},
      200000,
      "a:capped b:capped "},
+    {"a completed loop folds",
+     &loops_policy,
+     {NULL, even, 2, "run", DONE},
+     100000,
+     "a:dropped b:dropped step:loop completed "},
+    {"a loop that came with a marker was left standing, and stays",
+     &loops_policy,
+     {NULL, even, 2, "run", MARKED DONE},
+     100000,
+     ""},
     {"what fits is not dropped", &drop_policy, {NULL, even, 6, "run", NULL}, 100000, ""},
     {"the oldest groups leave when it does not fit",
      &drop_policy,

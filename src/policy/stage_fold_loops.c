@@ -6,7 +6,9 @@
 #include "base/limits.h"
 #include "policy/loop_summary.h"
 
-/* The segments of a loop that fold: what the model said and did, and what the tools answered. */
+/* The segments of a loop that fold: what the model said and did, and what the tools answered. A
+ * loop that came with markers in it was left standing before, and would make another summary now.
+ */
 static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
 {
     const struct wr_transcript *t = fold->transcript;
@@ -19,7 +21,7 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
             fold->segments[i].form == WR_FORM_DROPPED)
             continue;
         if (s->array == WR_JSON_NONE || fold->segments[i].is_pinned ||
-            s->kind == WEIR_KIND_COMPACTION ||
+            fold->segments[i].is_marked || s->kind == WEIR_KIND_COMPACTION ||
             (s->kind == WEIR_KIND_TOOL_CALL && s->pair == WR_SEGMENT_NONE))
             return 0;
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;

@@ -47,11 +47,10 @@ static bool is_prunable(const struct wr_fold *fold, const struct wr_stage *stage
         s->turn + turns >= fold->turn || !wr_fold_gain(fold, segment))
         return false;
     if (s->is_opaque || s->payload == WR_JSON_NONE || s->pair == WR_SEGMENT_NONE ||
-        s->pair >= fold->arrived || !first_write(s) || wr_stage_exempts(stage, s->tool) ||
-        is_beside_thinking(fold, segment))
+        s->pair >= fold->arrived || fold->segments[segment].is_marked)
         return false;
-    weir_span raw = wr_json_raw(fold->transcript->doc, s->payload);
-    return wr_span_find(raw, WR_LIT("[weir wr_"), 0) == SIZE_MAX;
+    return first_write(s) && !wr_stage_exempts(stage, s->tool) &&
+           !is_beside_thinking(fold, segment);
 }
 
 static uint64_t count_lines(weir_span text)

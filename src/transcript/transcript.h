@@ -5,8 +5,9 @@
  * handles, staleness, and the class of each segment.
  *
  * 1. Order is prompt order: tools, instructions, then messages or items as they come.
- * 2. `parts` are string nodes; they are the only strings of a request that may be edited. Ids,
- *    names, signatures, encrypted content and arguments of calls are never among them.
+ * 2. `parts` are string nodes; they are the only strings of a request that may be edited, but for
+ *    strings inside the arguments of calls (engine/arguments.h), which are never among them. Ids,
+ *    names, signatures and encrypted content are not edited at all.
  * 3. A group is one model output with calls, and the results of those calls; outputs that share a
  *    call of the provider's own tools are one group. What remains of a request after an edit has
  * each group whole or not at all.
