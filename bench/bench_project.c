@@ -71,7 +71,8 @@ static void run_project(void *user)
                                   .ways = &ways,
                                   .window_tokens = 200000,
                                   .reserve_tokens = 10000,
-                                  .overhead_tokens = b->measure.overhead_tokens,
+                                  .base_tokens = b->measure.base_tokens,
+                                  .overheads = b->measure.segment_overheads,
                                   .count = wr_meter_count,
                                   .user = b->meter};
     wr_buf_reset(&b->out);

@@ -52,6 +52,7 @@ enum {
     WR_FACT_ITEMS_MAX = 256,                         /* items of a plan */
     WR_FACT_LINE_CHARS_MAX = 240,                    /* a sentence or a message in a summary */
     WR_FACT_COMMAND_CHARS_MAX = 120,                 /* a command line in a summary */
+    WR_CONDENSE_TOKENS_MIN = 300,                    /* a shorter result is never condensed */
     WR_FOLD_GAIN_TOKENS_MIN = 32,                    /* a form that saves less is not taken */
     WR_FOLD_INSERTS_MAX = 4096,                      /* messages one fold puts in */
 

@@ -22,6 +22,7 @@ int wr_cmd_models(int argc, char **argv);
 int wr_cmd_count(int argc, char **argv);
 int wr_cmd_policies(int argc, char **argv);
 int wr_cmd_why(int argc, char **argv);
+int wr_cmd_condense(int argc, char **argv);
 int wr_cmd_recall(int argc, char **argv);
 int wr_cmd_store(int argc, char **argv);
 

@@ -11,6 +11,7 @@ static const struct command {
     {"inspect", wr_cmd_inspect, "what a request consists of: turns, segments, classes, handles"},
     {"project", wr_cmd_project, "a request on stdin, as it would be sent on, on stdout"},
     {"diff", wr_cmd_diff, "what changed between two requests, segment by segment"},
+    {"condense", wr_cmd_condense, "one tool output, condensed, as a pipe"},
     {"recall", wr_cmd_recall, "what was taken out, by its handle"},
     {"why", wr_cmd_why, "what a projection changed, and for which reason"},
     {"count", wr_cmd_count, "tokens of files or stdin"},
@@ -37,7 +38,7 @@ static void print_help(FILE *to)
 int main(int argc, char **argv)
 {
     if (argc < 2) {
-        print_help(stderr);
+        fputs("weir: name a command; `weir --help` lists them\n", stderr);
         return WR_EXIT_USAGE;
     }
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {

@@ -91,15 +91,16 @@ weir_status wr_choose_focus(struct wr_keep *keep, const struct wr_condense_input
                             uint32_t percent)
 {
     struct wr_focus focus;
-    size_t left = keep->bytes_budget > keep->bytes_used ? keep->bytes_budget - keep->bytes_used : 0;
     if (!input->query.len && !input->focus.len)
         return WEIR_OK;
     weir_status status = wr_focus_init(&focus, keep->arena, input);
     if (!status)
         status = wr_focus_find(&focus, keep);
-    if (!status)
-        wr_focus_keep(&focus, keep, 1, left / 100 * percent);
-    return status;
+    if (status)
+        return status;
+    size_t left = keep->bytes_budget > keep->bytes_used ? keep->bytes_budget - keep->bytes_used : 0;
+    wr_focus_keep(&focus, keep, 1, left / 100 * percent);
+    return WEIR_OK;
 }
 
 enum { STRIDE_MAX = 256 };

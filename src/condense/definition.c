@@ -174,7 +174,9 @@ bool wr_defines_by_word(const struct wr_definition_line *line,
                         const struct wr_definition_word *words, struct wr_definition *found)
 {
     weir_span text = line->text;
-    weir_span word = wr_word_at(text, wr_skip_modifiers(text, 0));
+    weir_span word = wr_word_at(text, 0);
+    if (!word.len || !find_word(words, word))
+        word = wr_word_at(text, wr_skip_modifiers(text, 0));
     if (!word.len)
         return false;
     const struct wr_definition_word *known = last_word(words, text, &word);

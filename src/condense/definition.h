@@ -57,10 +57,11 @@ typedef bool wr_definition_rule(const struct wr_definition_line *line,
                                 const struct wr_definition_word *words,
                                 struct wr_definition *found);
 
-wr_definition_rule wr_defines_by_word; /* the words of the table alone */
-wr_definition_rule wr_defines_c;       /* C, C++, Java, C#: words, and "type name(" */
-wr_definition_rule wr_defines_script;  /* JavaScript, TypeScript */
-wr_definition_rule wr_defines_python;  /* words, and constants at the margin */
+wr_definition_rule wr_defines_by_word;   /* the words of the table alone */
+wr_definition_rule wr_defines_c;         /* C, C++, Java, C#: words, and "type name(" */
+wr_definition_rule wr_defines_script;    /* JavaScript, TypeScript */
+wr_definition_rule wr_defines_component; /* pages with scripts in them */
+wr_definition_rule wr_defines_python;    /* words, and constants at the margin */
 wr_definition_rule wr_defines_shell;
 wr_definition_rule wr_defines_lisp;
 wr_definition_rule wr_defines_haskell;

@@ -36,7 +36,7 @@ static bool read_call_shape(weir_span text, struct call_shape *shape)
         weir_span word = wr_word_at(text, at);
         if (!word.len && !is_type_sign(text.ptr[at]))
             return false;
-        if (word.len && wr_is_statement_word(word))
+        if (!at && wr_is_statement_word(word))
             return false;
         shape->words_before += word.len > 0;
         at += word.len ? word.len : 1;
@@ -57,9 +57,11 @@ static bool read_call_shape(weir_span text, struct call_shape *shape)
 static bool defines_function(const struct wr_definition_line *line, struct wr_definition *found)
 {
     struct call_shape shape;
-    weir_span text = wr_span_cut(line->text, wr_skip_modifiers(line->text, 0), line->text.len);
+    size_t from = wr_span_starts(line->text, WR_LIT("extern \"C\" ")) ? 11 : 0;
+    weir_span text = wr_span_cut(line->text, wr_skip_modifiers(line->text, from), line->text.len);
     bool modified = text.len < line->text.len;
-    if (!read_call_shape(text, &shape))
+    if (!text.len || text.ptr[0] == '@' || !read_call_shape(text, &shape) ||
+        wr_span_is(shape.name, "__attribute__"))
         return false;
     char last = wr_last_of(text);
     bool opens = last == '{' || last == '}';
@@ -86,7 +88,7 @@ static bool is_type_word(weir_span word)
 static bool defines_variable(const struct wr_definition_line *line, struct wr_definition *found)
 {
     weir_span text = line->text;
-    if (line->indent || line->place != WR_PLACE_TOP)
+    if (line->indent || line->place != WR_PLACE_TOP || text.ptr[0] == '@')
         return false;
     const char *set = memchr(text.ptr, '=', text.len);
     if (!set || set == text.ptr)
@@ -202,6 +204,16 @@ static bool defines_const(const struct wr_definition_line *line, struct wr_defin
     return found->name.len && (is_function || !line->indent);
 }
 
+/* Words before a bracket that make it no method; others, such as "delete", may name one. */
+static bool is_control(weir_span word)
+{
+    static const weir_span words[] = {WR_WORD("if"),    WR_WORD("for"),    WR_WORD("while"),
+                                      WR_WORD("catch"), WR_WORD("switch"), WR_WORD("return"),
+                                      WR_WORD("await"), WR_WORD("new"),    WR_WORD("super"),
+                                      WR_WORD("throw"), WR_WORD("else"),   WR_WORD("function")};
+    return wr_same_as_any(word, words, WR_COUNT_OF(words));
+}
+
 /* "name(a) {" in a class or an object, "name = (a) => {", "name: function". */
 static bool defines_method(const struct wr_definition_line *line, struct wr_definition *found)
 {
@@ -214,7 +226,7 @@ static bool defines_method(const struct wr_definition_line *line, struct wr_defi
         wr_skip_blanks(text, at + 3) > at + 3)
         word = wr_word_at(text, wr_skip_blanks(text, at + 3));
     size_t behind = wr_offset_behind(text, word);
-    if (!word.len || behind >= text.len || wr_is_statement_word(word))
+    if (!word.len || behind >= text.len || is_control(word))
         return false;
     found->name = word;
     found->kind = WR_DEFINES_FUNCTION;
@@ -245,13 +257,19 @@ static bool defines_member(const struct wr_definition_line *line, struct wr_defi
 bool wr_defines_script(const struct wr_definition_line *line,
                        const struct wr_definition_word *words, struct wr_definition *found)
 {
-    if (line->text.ptr[0] == '<' && !line->indent)
-        return wr_defines_tag(line, words, found);
     if (wr_defines_by_word(line, words, found) || defines_const(line, found) ||
         defines_member(line, found))
         return true;
     return (line->place == WR_PLACE_IN_TYPE || line->place == WR_PLACE_IN_VALUE) &&
            defines_method(line, found);
+}
+
+bool wr_defines_component(const struct wr_definition_line *line,
+                          const struct wr_definition_word *words, struct wr_definition *found)
+{
+    if (line->text.ptr[0] == '<')
+        return !line->indent && wr_defines_tag(line, words, found);
+    return wr_defines_script(line, words, found);
 }
 
 /* ---- others ---- */

@@ -14,7 +14,7 @@ enum {
     LINE_BYTES_MAX = 400, /* of a line of a body */
     PROSE_PERCENT = 25,   /* of the budget: messages of commits, tables of changes */
     TAIL_PERCENT = 5,
-    FOCUS_PERCENT = 30,
+    FOCUS_PERCENT = 50,
     FIRST_RANKS = 2, /* changed lines of every hunk that come before all others */
 };
 
@@ -177,8 +177,10 @@ static weir_status shorten_file_header(struct wr_keep *keep, uint32_t line)
     weir_status status = wr_keep_form(keep, old, WR_LIT("---"));
     if (!status)
         status = wr_keep_form(keep, old + 1, WR_LIT("+++"));
-    if (!status && index)
+    if (!status && index) {
         status = wr_keep_form(keep, line + 1, WR_LIT("index \xe2\x80\xa6"));
+        wr_keep_must(keep, line + 1);
+    }
     return status;
 }
 
@@ -238,6 +240,17 @@ static bool keep_beside(struct diff *diff)
     return true;
 }
 
+static void keep_named(struct diff *diff)
+{
+    size_t budget = diff->keep.bytes_budget;
+    diff->keep.bytes_budget = share_of(&diff->keep, budget, FOCUS_PERCENT);
+    for (uint32_t line = 0; diff->focus.count && line < diff->keep.lines_count; line++)
+        if (wr_focus_names(&diff->focus, wr_keep_line(&diff->keep, line)) &&
+            !wr_keep_one(&diff->keep, line))
+            break;
+    diff->keep.bytes_budget = budget;
+}
+
 static void keep_tail(struct diff *diff)
 {
     size_t budget = diff->keep.bytes_budget;
@@ -282,13 +295,15 @@ weir_status wr_condense_diff(struct wr_condensed *out, struct wr_arena *arena,
     weir_status status = init(&diff, arena, input);
     if (status)
         return status;
+    if (wr_keep_fits(&diff.keep))
+        return wr_keep_all(&diff.keep, out);
     read_lines(&diff);
     status = shorten_file_headers(&diff);
     if (status)
         return status;
     keep_headers(&diff);
     keep_prose(&diff);
-    wr_focus_keep(&diff.focus, &diff.keep, 0, diff.keep.bytes_budget / 100 * FOCUS_PERCENT);
+    keep_named(&diff);
     keep_tail(&diff);
     keep_bodies(&diff);
     return wr_keep_write(&diff.keep, out);

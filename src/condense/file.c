@@ -1,31 +1,57 @@
-/* A file that was read: its head and tail, the definitions it holds, what the call or the newest
- * turns name with the bodies around it; then bodies from the front while the budget lasts. Kept
- * lines are exact; only lines over WR_KEEP_LINE_BYTES_MAX lose their middle (keep.h, 5). */
+/* A file that was read.
+ *
+ * Kept: its head and tail, the lines of the definitions that stand at the top, then of those inside
+ * others, then whole blocks: those that hold most of what the call and the newest turns name, of
+ * definitions, of imports and of names not seen before. Blank and short lines count for nothing.
+ * Kept lines are exact; only those over WR_KEEP_LINE_BYTES_MAX lose their middle (keep.h, 5). */
+#include "base/limits.h"
+#include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
 #include "condense/letters.h"
 #include "condense/location.h"
+#include "condense/numbered.h"
 #include "condense/outline.h"
 
-#include "base/limits.h"
-
 /* How much of the budget is spent when a step ends, in percent; each step may use what those before
- * it left. What is named comes before the outline: it is quoted next more often than anything. */
+ * it left. */
 enum {
-    HEAD_PERCENT = 8,
-    TAIL_PERCENT = 12,
-    TOP_PERCENT = 45,        /* definitions that stand in nothing */
-    NAMED_PERCENT = 70,      /* bodies of what is named, lines that name it */
-    INNER_PERCENT = 85,      /* definitions inside others */
-    NAMED_BODY_PERCENT = 20, /* of one named definition */
+    HEAD_PERCENT = 6,
+    TAIL_PERCENT = 10,
+    ASKED_PERCENT = 40, /* lines that hold what was sought */
+    TOP_PERCENT = 50,   /* definitions that stand in nothing */
+    INNER_PERCENT = 60, /* definitions inside others */
 };
 
-enum { SIGNATURE_LINES_MAX = 4, AROUND_LINES = 1 };
+/* What a line is worth. */
+enum {
+    WORTH_TEXT = 4,
+    WORTH_DEFINITION = 4, /* more */
+    WORTH_IMPORT = 4,
+    WORTH_CONFLICT = 16, /* a mark of a merge that failed */
+    WORTH_FOCUS = 4,     /* each word of the focus, */
+    FOCUS_MAX = 3,       /* so many at most */
+    WORTH_NEW_NAME = 1,
+    NEW_NAMES_MAX = 2,
+};
+
+enum {
+    AROUND_LINES = 2, /* of a line that holds what was sought, on each side */
+    SIGNATURE_LINES_MAX = 4,
+    BLOCK_LINES_MAX = 24,
+    PREFACE_LINES_MAX = 8,
+    SHORT_BYTES_MAX = 12,
+    NEW_NAME_BYTES_MIN = 8,
+    NAME_BITS = 1 << 16, /* of the filter of names that were seen */
+};
 
 struct file {
     struct wr_keep keep;
     struct wr_outline outline;
     struct wr_focus focus;
+    struct wr_numbered numbered;
+    struct wr_block_line *lines;
+    uint8_t *names_seen; /* NAME_BITS / 8 bytes */
     size_t bytes_budget;
 };
 
@@ -45,90 +71,165 @@ static weir_span path_in_command(weir_span command)
     return path;
 }
 
-static void spend_until(struct file *file, uint32_t percent)
+/* ---- what lines are worth ---- */
+
+static bool is_import(weir_span text)
 {
-    file->keep.bytes_budget = file->bytes_budget / 100 * percent;
+    static const weir_span fronts[] = {WR_WORD("import "),  WR_WORD("from "),  WR_WORD("use "),
+                                       WR_WORD("#include"), WR_WORD("using "), WR_WORD("require"),
+                                       WR_WORD("package ")};
+    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+}
+
+static bool is_conflict(weir_span text)
+{
+    static const weir_span fronts[] = {WR_WORD("<<<<<<< "), WR_WORD(">>>>>>> "), WR_WORD("======="),
+                                       WR_WORD("||||||| ")};
+    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+}
+
+/* Whether the name was not seen before; two names may be taken for one. */
+static bool is_new(struct file *file, uint32_t hash)
+{
+    uint32_t bit = (hash ^ hash >> 16) % NAME_BITS;
+    bool seen = file->names_seen[bit / 8] >> (bit % 8) & 1;
+    file->names_seen[bit / 8] |= (uint8_t)(1u << (bit % 8));
+    return !seen;
+}
+
+static uint32_t count_new_names(struct file *file, weir_span text)
+{
+    uint32_t count = 0;
+    for (size_t at = 0; at < text.len; at++) {
+        size_t first = at;
+        uint32_t hash = 2166136261u;
+        for (; at < text.len && wr_is_word(text.ptr[at]); at++)
+            hash = (hash ^ (unsigned char)text.ptr[at]) * 16777619u;
+        if (at - first >= NEW_NAME_BYTES_MIN)
+            count += is_new(file, hash);
+    }
+    return count;
+}
+
+static uint32_t at_most(uint32_t number, uint32_t max)
+{
+    return number < max ? number : max;
+}
+
+static uint32_t worth_of(struct file *file, weir_span text)
+{
+    if (is_conflict(text))
+        return WORTH_CONFLICT;
+    if (text.len < SHORT_BYTES_MAX)
+        return 0;
+    uint32_t worth = WORTH_TEXT;
+    if (is_import(text))
+        worth += WORTH_IMPORT;
+    worth += WORTH_FOCUS * at_most(wr_focus_weigh(&file->focus, text), FOCUS_MAX);
+    return worth + WORTH_NEW_NAME * at_most(count_new_names(file, text), NEW_NAMES_MAX);
+}
+
+/* The text of a line without its number. */
+static weir_span text_at(const struct file *file, uint32_t line)
+{
+    weir_span text = wr_keep_line(&file->keep, line);
+    size_t skip = wr_numbered_skip(&file->numbered, text, NULL);
+    return wr_span_trim(wr_span_cut(text, skip, text.len));
+}
+
+/* A comment, or an attribute of what comes below it. */
+static bool is_preface(weir_span text)
+{
+    return text.len && memchr("/#*@-[", text.ptr[0], 6) != NULL;
+}
+
+/* A block begins with a definition, or with what is said of it above. */
+static void judge_definition(struct file *file, uint32_t line)
+{
+    file->lines[line].worth = (uint16_t)(file->lines[line].worth + WORTH_DEFINITION);
+    for (uint32_t i = 0; line && i < PREFACE_LINES_MAX && is_preface(text_at(file, line - 1)); i++)
+        line--;
+    file->lines[line].is_start = true;
+}
+
+static weir_status judge_lines(struct file *file)
+{
+    const struct wr_keep *keep = &file->keep;
+    file->lines = WR_ARENA_ARRAY(keep->arena, struct wr_block_line, keep->lines_count);
+    file->names_seen = WR_ARENA_ARRAY(keep->arena, uint8_t, NAME_BITS / 8);
+    if (!file->lines || !file->names_seen)
+        return wr_arena_status(keep->arena);
+    for (uint32_t line = 0; line < keep->lines_count; line++) {
+        weir_span text = text_at(file, line);
+        file->lines[line].is_blank = !text.len;
+        file->lines[line].worth = (uint16_t)worth_of(file, text);
+    }
+    for (uint32_t i = 0; i < file->outline.count; i++)
+        judge_definition(file, file->outline.items[i].line);
+    return WEIR_OK;
 }
 
 /* ---- definitions ---- */
 
-static bool closes_signature(weir_span line)
+static bool ends_in(weir_span line, const char *bytes)
 {
     weir_span text = wr_span_trim(line);
-    return text.len && memchr("{;:=>", text.ptr[text.len - 1], 5) != NULL;
-}
-
-static bool opens_signature(weir_span line)
-{
-    weir_span text = wr_span_trim(line);
-    return text.len && memchr("(,", text.ptr[text.len - 1], 2) != NULL;
+    return text.len && strchr(bytes, text.ptr[text.len - 1]) != NULL;
 }
 
 /* The line of the definition, and the rest of a signature that goes on below it. */
 static void keep_definition(struct file *file, const struct wr_outline_item *item)
 {
-    if (!wr_keep_one(&file->keep, item->line) || item->kind != WR_DEFINES_FUNCTION)
-        return;
     uint32_t line = item->line;
-    bool goes_on = opens_signature(wr_keep_line(&file->keep, line));
+    if (!wr_keep_one(&file->keep, line) || item->kind != WR_DEFINES_FUNCTION)
+        return;
+    bool goes_on = ends_in(wr_keep_line(&file->keep, line), "(,");
     for (uint32_t i = 0; goes_on && i < SIGNATURE_LINES_MAX && ++line < item->end; i++)
         goes_on =
-            wr_keep_one(&file->keep, line) && !closes_signature(wr_keep_line(&file->keep, line));
+            wr_keep_one(&file->keep, line) && !ends_in(wr_keep_line(&file->keep, line), "{;:=>");
 }
 
-static void keep_definitions(struct file *file, bool inner, bool values)
+/* What is named first, then by size: where not all fit, those that hold most tell most. */
+static void keep_definitions(struct file *file, bool inner)
 {
-    for (uint32_t i = 0; i < file->outline.count; i++) {
-        const struct wr_outline_item *item = &file->outline.items[i];
-        bool is_value = item->kind == WR_DEFINES_VALUE;
-        if ((item->depth > 0) == inner && is_value == values)
-            keep_definition(file, item);
-    }
-}
-
-/* Functions first: the body of a class that is named is mostly that of others. */
-static void keep_named_bodies(struct file *file, bool functions)
-{
-    size_t limit = file->keep.bytes_budget;
-    size_t body_bytes_max = file->bytes_budget / 100 * NAMED_BODY_PERCENT;
-    for (uint32_t i = 0; i < file->outline.count; i++) {
-        const struct wr_outline_item *item = &file->outline.items[i];
-        if ((item->kind == WR_DEFINES_FUNCTION) != functions ||
-            !wr_focus_names(&file->focus, item->name))
-            continue;
-        size_t most = file->keep.bytes_used + body_bytes_max;
-        file->keep.bytes_budget = most < limit ? most : limit;
-        (void)wr_keep_from_front(&file->keep, item->line, item->end);
-    }
-    file->keep.bytes_budget = limit;
+    static const struct {
+        uint32_t lines_min;
+        bool must_be_named;
+    } turns[] = {{0, true}, {24, false}, {8, false}, {0, false}};
+    for (size_t turn = 0; turn < WR_COUNT_OF(turns); turn++)
+        for (uint32_t i = 0; i < file->outline.count; i++) {
+            const struct wr_outline_item *item = &file->outline.items[i];
+            if ((item->depth > 0) == inner && item->kind != WR_DEFINES_VALUE &&
+                item->end - item->line >= turns[turn].lines_min &&
+                (!turns[turn].must_be_named || wr_focus_names(&file->focus, item->name)))
+                keep_definition(file, item);
+        }
 }
 
 /* ---- all ---- */
 
-static void choose(struct file *file)
+static weir_status choose(struct file *file)
 {
     struct wr_keep *keep = &file->keep;
-    spend_until(file, HEAD_PERCENT);
+    wr_keep_spend_until(keep, file->bytes_budget, HEAD_PERCENT);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
-    spend_until(file, TAIL_PERCENT);
+    wr_keep_spend_until(keep, file->bytes_budget, TAIL_PERCENT);
     (void)wr_keep_from_back(keep, 0, keep->lines_count);
-    spend_until(file, TOP_PERCENT);
-    keep_definitions(file, false, false);
-    spend_until(file, NAMED_PERCENT);
-    keep_named_bodies(file, true);
-    wr_focus_keep(&file->focus, keep, AROUND_LINES, SIZE_MAX);
-    keep_named_bodies(file, false);
-    spend_until(file, INNER_PERCENT);
-    keep_definitions(file, true, false);
-    keep_definitions(file, false, true);
-    spend_until(file, 100);
-    (void)wr_keep_from_front(keep, 0, keep->lines_count);
+    wr_keep_spend_until(keep, file->bytes_budget, ASKED_PERCENT);
+    wr_focus_keep_asked(&file->focus, keep, AROUND_LINES);
+    wr_keep_spend_until(keep, file->bytes_budget, TOP_PERCENT);
+    keep_definitions(file, false);
+    wr_keep_spend_until(keep, file->bytes_budget, INNER_PERCENT);
+    keep_definitions(file, true);
+    wr_keep_spend_until(keep, file->bytes_budget, 100);
+    return wr_blocks_keep(keep, file->lines, BLOCK_LINES_MAX);
 }
 
 weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
                              const struct wr_condense_input *input)
 {
-    struct file file = {.bytes_budget = input->bytes_budget};
+    struct file file = {.bytes_budget = input->bytes_budget,
+                        .numbered = wr_numbered_detect(input->text)};
     weir_span path = input->path.len ? input->path : path_in_command(input->command);
     weir_status status = wr_keep_init(&file.keep, arena, input);
     if (!status)
@@ -141,8 +242,9 @@ weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
         status = wr_focus_init(&file.focus, arena, input);
     if (!status)
         status = wr_focus_find(&file.focus, &file.keep);
-    if (status)
-        return status;
-    choose(&file);
-    return wr_keep_write(&file.keep, out);
+    if (!status)
+        status = judge_lines(&file);
+    if (!status)
+        status = choose(&file);
+    return status ? status : wr_keep_write(&file.keep, out);
 }

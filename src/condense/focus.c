@@ -15,7 +15,8 @@ static bool is_letter(char c)
 /* Takes the next run of letters off `rest`. */
 static bool next_word(weir_span *rest, weir_span *word, uint32_t *hash)
 {
-    const char *at = rest->ptr, *end = rest->ptr + rest->len;
+    const char *at = rest->len ? rest->ptr : ""; /* NULL + 0 is not defined */
+    const char *end = at + rest->len;
     while (at < end && !is_letter(*at))
         at++;
     const char *first = at;
@@ -202,6 +203,12 @@ static void keep_around(struct wr_keep *keep, uint32_t line, uint32_t around)
         (void)wr_keep_one(keep, line + d);
 }
 
+static void keep_word(const struct wr_focus_word *word, struct wr_keep *keep, uint32_t around)
+{
+    for (uint32_t i = 0; i < word->lines_count; i++)
+        keep_around(keep, word->lines[i], around);
+}
+
 void wr_focus_keep(const struct wr_focus *focus, struct wr_keep *keep, uint32_t around,
                    size_t bytes_max)
 {
@@ -209,9 +216,26 @@ void wr_focus_keep(const struct wr_focus *focus, struct wr_keep *keep, uint32_t 
     if (keep->bytes_used < budget && bytes_max < budget - keep->bytes_used)
         keep->bytes_budget = keep->bytes_used + bytes_max;
     for (uint32_t i = 0; i < focus->count; i++)
-        for (uint32_t k = 0; k < focus->words[i].lines_count; k++)
-            keep_around(keep, focus->words[i].lines[k], around);
+        keep_word(&focus->words[i], keep, around);
     keep->bytes_budget = budget;
+}
+
+void wr_focus_keep_asked(const struct wr_focus *focus, struct wr_keep *keep, uint32_t around)
+{
+    for (uint32_t i = 0; i < focus->count && focus->words[i].is_asked; i++)
+        keep_word(&focus->words[i], keep, around);
+}
+
+uint32_t wr_focus_weigh(const struct wr_focus *focus, weir_span text)
+{
+    weir_span word;
+    uint32_t hash, weight = 0;
+    while (focus->count && next_word(&text, &word, &hash)) {
+        uint16_t found = focus->slots[slot_of(focus, word, hash)];
+        if (found)
+            weight += focus->words[found - 1].is_asked ? WR_FOCUS_ASKED : 1;
+    }
+    return weight;
 }
 
 bool wr_focus_names(const struct wr_focus *focus, weir_span text)

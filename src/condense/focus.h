@@ -13,6 +13,7 @@
 enum {
     WR_FOCUS_WORD_BYTES_MIN = 4,
     WR_FOCUS_WORD_LINES_MAX = 32, /* lines remembered of one word */
+    WR_FOCUS_ASKED = 3,           /* what was sought weighs as much as so many other words */
     WR_FOCUS_SLOTS = 1024,        /* of the table; a power of two, a quarter full at most */
 };
 
@@ -43,6 +44,12 @@ WEIR_MUST_USE weir_status wr_focus_find(struct wr_focus *focus, const struct wr_
  * `bytes_max` were spent on them. */
 void wr_focus_keep(const struct wr_focus *focus, struct wr_keep *keep, uint32_t around,
                    size_t bytes_max);
+
+/* The same for what was sought alone, while the budget allows. */
+void wr_focus_keep_asked(const struct wr_focus *focus, struct wr_keep *keep, uint32_t around);
+
+/* How much of the words stands in `text`: one for each, WR_FOCUS_ASKED for what was sought. */
+uint32_t wr_focus_weigh(const struct wr_focus *focus, weir_span text);
 
 /* Whether one of the words (after wr_focus_find(): of those that tell something) stands in `text`.
  */

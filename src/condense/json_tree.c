@@ -3,29 +3,15 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "condense/json_line.h"
 #include "condense/letters.h"
 
 /* ---- one line ---- */
 
-static size_t string_end(weir_span text, size_t at)
-{
-    while (at < text.len && text.ptr[at] != '"')
-        at += text.ptr[at] == '\\' ? 2 : 1;
-    return at < text.len ? at : text.len;
-}
-
-static size_t skip_blanks(weir_span text, size_t at)
-{
-    while (at < text.len && wr_is_blank(text.ptr[at]))
-        at++;
-    return at;
-}
-
-/* `"key":` or, in YAML, `key:`; empty where the line is an element. */
 static weir_span key_of(weir_span text)
 {
     if (text.len && text.ptr[0] == '"') {
-        size_t end = string_end(text, 1), behind = skip_blanks(text, end + 1);
+        size_t end = wr_json_string_end(text, 1), behind = wr_json_skip_blanks(text, end + 1);
         bool is = end < text.len && behind < text.len && text.ptr[behind] == ':';
         return is ? wr_span_cut(text, 1, end) : (weir_span){"", 0};
     }
@@ -48,7 +34,7 @@ static uint64_t shape_of_line(weir_span text)
         depth -= c == '}' || c == ']';
         if (c != '"')
             continue;
-        size_t end = string_end(text, i + 1), behind = skip_blanks(text, end + 1);
+        size_t end = wr_json_string_end(text, i + 1), behind = wr_json_skip_blanks(text, end + 1);
         if (depth == 1 && behind < text.len && text.ptr[behind] == ':')
             shape += wr_hash64(wr_span_cut(text, i + 1, end));
         i = end;
@@ -59,7 +45,7 @@ static uint64_t shape_of_line(weir_span text)
 /* Twice the blanks, so that YAML's "- x" can stand between its key and what is further in. */
 static uint32_t indent_of(weir_span line)
 {
-    size_t blanks = skip_blanks(line, 0);
+    size_t blanks = wr_json_skip_blanks(line, 0);
     bool dash = blanks + 1 < line.len && line.ptr[blanks] == '-' && line.ptr[blanks + 1] == ' ';
     return (uint32_t)(blanks * 2 + dash);
 }
@@ -97,11 +83,23 @@ static bool close_node(struct builder *builder, uint32_t line, uint32_t indent)
     return true;
 }
 
+static uint32_t innermost(const struct builder *builder)
+{
+    return builder->depth ? builder->open[builder->depth - 1] : WR_TREE_NONE;
+}
+
+/* A blank line says nothing and is no node. */
+static void add_blank(struct builder *builder, uint32_t line)
+{
+    builder->tree->nodes[line] = (struct wr_tree_node){
+        .parent = innermost(builder), .end = line + 1, .close = WR_TREE_NONE, .is_closing = true};
+}
+
 static void add_node(struct builder *builder, uint32_t line, uint32_t indent, weir_span text)
 {
     struct wr_tree *tree = builder->tree;
     leave_to(builder, indent, line);
-    uint32_t parent = builder->depth ? builder->open[builder->depth - 1] : WR_TREE_NONE;
+    uint32_t parent = innermost(builder);
     weir_span key = key_of(text);
     struct wr_tree_node *node = &tree->nodes[line];
     *node = (struct wr_tree_node){.parent = parent,
@@ -122,6 +120,11 @@ static void add_node(struct builder *builder, uint32_t line, uint32_t indent, we
         builder->open[builder->depth++] = line;
 }
 
+weir_span wr_tree_key(weir_span line)
+{
+    return key_of(wr_span_trim(line));
+}
+
 weir_status wr_tree_build(struct wr_tree *tree, const struct wr_keep *keep, const uint16_t *indents)
 {
     struct builder builder = {.tree = tree};
@@ -129,14 +132,13 @@ weir_status wr_tree_build(struct wr_tree *tree, const struct wr_keep *keep, cons
     tree->nodes = WR_ARENA_ARRAY(keep->arena, struct wr_tree_node, keep->lines_count);
     if (!tree->nodes)
         return wr_arena_status(keep->arena);
-    uint32_t indent = 0;
     for (uint32_t line = 0; line < keep->lines_count; line++) {
         weir_span whole = wr_keep_line(keep, line), text = wr_span_trim(whole);
-        /* A blank line stands where the line above it does. */
-        if (text.len)
-            indent = indents ? indents[line] : indent_of(whole);
+        uint32_t indent = indents ? indents[line] : indent_of(whole);
         bool closing = text.len && (text.ptr[0] == '}' || text.ptr[0] == ']');
-        if (!closing || !close_node(&builder, line, indent))
+        if (!text.len)
+            add_blank(&builder, line);
+        else if (!closing || !close_node(&builder, line, indent))
             add_node(&builder, line, indent, text);
     }
     leave_to(&builder, 0, keep->lines_count);

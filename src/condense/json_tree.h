@@ -22,7 +22,7 @@ struct wr_tree_node {
     uint32_t index;    /* among its siblings, from 0 */
     uint32_t indent;
     uint64_t shape;  /* of its keys; the same for objects with the same keys */
-    bool is_closing; /* no node: a closing line; `parent` is that of what it closes */
+    bool is_closing; /* no node: a closing line, of the same parent as what it closes; or blank */
     bool is_element; /* has no key: one of an array's */
 };
 
@@ -36,6 +36,9 @@ struct wr_tree {
  * blanks as it begins with. */
 WEIR_MUST_USE weir_status wr_tree_build(struct wr_tree *tree, const struct wr_keep *keep,
                                         const uint16_t *indents);
+
+/* The key of a line: `"key":` or, in YAML, `key:`; empty where it has none. */
+weir_span wr_tree_key(weir_span line);
 
 /* How many nodes are siblings of this one, itself included. */
 uint32_t wr_tree_siblings(const struct wr_tree *tree, uint32_t line);

@@ -13,7 +13,8 @@ struct splitter {
     struct wr_json doc;
     struct unit *units; /* room for every node and every end */
     uint32_t count;
-    wr_json_id containers[WR_JSON_DEPTH_MAX], children[WR_JSON_DEPTH_MAX]; /* open, and next in it */
+    wr_json_id containers[WR_JSON_DEPTH_MAX],
+        children[WR_JSON_DEPTH_MAX]; /* open, and next in it */
     uint32_t depth;
 };
 
@@ -79,8 +80,7 @@ weir_status wr_units_read(struct wr_units *units, struct wr_arena *arena, weir_s
     weir_status status = wr_json_parse(&splitter->doc, arena, line, NULL, NULL);
     if (status)
         return status;
-    splitter->units =
-        WR_ARENA_ARRAY(arena, struct unit, (size_t)splitter->doc.nodes_count * 2 + 1);
+    splitter->units = WR_ARENA_ARRAY(arena, struct unit, (size_t)splitter->doc.nodes_count * 2 + 1);
     if (!splitter->units)
         return wr_arena_status(arena);
     split(splitter);

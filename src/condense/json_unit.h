@@ -15,8 +15,8 @@
 enum { WR_UNIT_BYTES_MAX = 200 };
 
 struct wr_units {
-    weir_span text;     /* in the arena; ends in a line end */
-    uint16_t *indents;  /* how deep each unit stands */
+    weir_span text;    /* in the arena; ends in a line end */
+    uint16_t *indents; /* how deep each unit stands */
     uint32_t count;
 };
 

@@ -171,6 +171,12 @@ uint32_t wr_keep_from_back(struct wr_keep *keep, uint32_t first, uint32_t end)
     return end - line;
 }
 
+void wr_keep_spend_until(struct wr_keep *keep, size_t bytes_total, uint32_t percent)
+{
+    size_t bytes = bytes_total / 100 * percent + WR_KEEP_GAP_BYTES;
+    keep->bytes_budget = bytes < bytes_total ? bytes : bytes_total;
+}
+
 void wr_keep_ends(struct wr_keep *keep, uint32_t share_percent)
 {
     size_t budget = keep->bytes_budget;
@@ -421,7 +427,7 @@ static weir_status write_lawful(struct wr_keep *keep, struct wr_buf *buf, struct
     return status;
 }
 
-static weir_status keep_all(struct wr_keep *keep, struct wr_condensed *out)
+weir_status wr_keep_all(struct wr_keep *keep, struct wr_condensed *out)
 {
     struct wr_line_range *whole = WR_ARENA_ARRAY(keep->arena, struct wr_line_range, 1);
     if (!whole)
@@ -443,7 +449,7 @@ weir_status wr_keep_write(struct wr_keep *keep, struct wr_condensed *out)
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     weir_status status = write_lawful(keep, &buf, out, &lawful);
     if (!status && (!lawful || buf.len >= keep->text.len)) {
-        status = keep_all(keep, out);
+        status = wr_keep_all(keep, out);
     } else if (!status) {
         out->text = wr_arena_copy(keep->arena, wr_buf_view(&buf));
         status = out->text.ptr ? WEIR_OK : wr_arena_status(keep->arena);

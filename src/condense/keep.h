@@ -76,6 +76,11 @@ void wr_keep_must(struct wr_keep *keep, uint32_t line);
 uint32_t wr_keep_from_front(struct wr_keep *keep, uint32_t first, uint32_t end);
 uint32_t wr_keep_from_back(struct wr_keep *keep, uint32_t first, uint32_t end);
 
+/* Lets the next steps spend until `percent` of `bytes_total`, the whole budget, is used: each may
+ * take what those before it left. The gap that is counted from the start comes on top, since a
+ * small share could not pay it. */
+void wr_keep_spend_until(struct wr_keep *keep, size_t bytes_total, uint32_t percent);
+
 /* Head and tail: up to `share_percent` of what is left of the budget on the first lines, and as
  * much on the last. */
 void wr_keep_ends(struct wr_keep *keep, uint32_t share_percent);
@@ -89,6 +94,15 @@ WEIR_MUST_USE weir_status wr_keep_form(struct wr_keep *keep, uint32_t line, weir
  * each side where the budget allows. */
 WEIR_MUST_USE weir_status wr_keep_signals(struct wr_keep *keep, enum wr_output_kind kind,
                                           uint32_t around);
+
+/* Whether all of the text is within the budget. */
+static inline bool wr_keep_fits(const struct wr_keep *keep)
+{
+    return keep->text.len <= keep->bytes_budget;
+}
+
+/* The result is the text itself. */
+WEIR_MUST_USE weir_status wr_keep_all(struct wr_keep *keep, struct wr_condensed *out);
 
 /* Keeps what a gap line would cost as much as (3). wr_keep_write() does it, too. */
 void wr_keep_fill(struct wr_keep *keep);

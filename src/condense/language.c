@@ -35,10 +35,14 @@ typedef const struct wr_definition_word words[];
 
 static words c_words = {TYPE("struct", OUTSIDE | ALONE), TYPE("enum", OUTSIDE | ALONE),
                         TYPE("union", OUTSIDE | ALONE), TYPE("typedef", MARGIN), LAST};
-static words cpp_words = {TYPE("class", OUTSIDE),     TYPE("struct", OUTSIDE),
-                          TYPE("enum", OUTSIDE),      TYPE("union", OUTSIDE),
-                          TYPE("namespace", OUTSIDE), TYPE("typedef", MARGIN),
-                          TYPE("concept", OUTSIDE),   LAST};
+static words cpp_words = {TYPE("class", OUTSIDE),
+                          TYPE("struct", OUTSIDE | ALONE),
+                          TYPE("enum", OUTSIDE | ALONE),
+                          TYPE("union", OUTSIDE | ALONE),
+                          TYPE("namespace", OUTSIDE | ALONE),
+                          TYPE("typedef", MARGIN),
+                          TYPE("concept", OUTSIDE),
+                          LAST};
 static words java_words = {TYPE("class", OUTSIDE),     TYPE("interface", OUTSIDE),
                            TYPE("enum", OUTSIDE),      TYPE("record", OUTSIDE),
                            TYPE("namespace", OUTSIDE), TYPE("struct", OUTSIDE),
@@ -178,14 +182,15 @@ enum { LANGUAGE_ANY = 0 };
 
 static const struct wr_language languages[] = {
     {"any", "", wr_defines_any, any_words, SLASH},
-    {"c", " .c .h ", wr_defines_c, c_words, SLASH},
-    {"c++", " .cc .cpp .cxx .hpp .hh .hxx .cu .ino .m .mm .ipp ", wr_defines_c, cpp_words, SLASH},
+    {"c", " .c ", wr_defines_c, c_words, SLASH},
+    {"c++", " .h .cc .cpp .cxx .hpp .hh .hxx .cu .ino .m .mm .ipp ", wr_defines_c, cpp_words,
+     SLASH},
     {"java", " .java .groovy .gradle ", wr_defines_c, java_words, SLASH},
     {"c#", " .cs ", wr_defines_c, java_words, SLASH},
     {"dart", " .dart ", wr_defines_c, dart_words, SLASH},
     {"javascript", " .js .jsx .mjs .cjs ", wr_defines_script, script_words, SLASH},
     {"typescript", " .ts .tsx .mts .cts ", wr_defines_script, script_words, SLASH},
-    {"component", " .vue .svelte .astro ", wr_defines_script, script_words, SLASH | TAG},
+    {"component", " .vue .svelte .astro ", wr_defines_component, script_words, SLASH | TAG},
     {"go", " .go ", wr_defines_by_word, go_words, SLASH},
     {"rust", " .rs ", wr_defines_by_word, rust_words, SLASH},
     {"swift", " .swift ", wr_defines_by_word, swift_words, SLASH},

@@ -1,8 +1,8 @@
 /* A listing: names of files, one a line, with sizes or without, as a tree or as paths.
  *
  * Kept: what the call or the newest turns name, headings and totals, directories, one entry of each
- * directory of a list of paths, the shallow ones first, then from both ends. The gap lines say how
- * many entries of each were left out. */
+ * directory of a list of paths, the shallow ones first and what was fetched or built last, then
+ * from both ends. The gap lines say how many entries of each were left out. */
 #include "condense/focus.h"
 #include "condense/kinds.h"
 #include "condense/letters.h"
@@ -75,6 +75,18 @@ static size_t count_slashes(weir_span path)
     return count;
 }
 
+/* What was fetched or built stands in such directories; it is seldom what is sought. */
+static bool is_made(weir_span path)
+{
+    static const weir_span names[] = {
+        WR_WORD("node_modules/"),  WR_WORD(".git/"), WR_WORD("__pycache__/"), WR_WORD(".venv/"),
+        WR_WORD("site-packages/"), WR_WORD("dist/"), WR_WORD("target/"),      WR_WORD(".cache/")};
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        if (wr_span_find(path, names[i], 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
 /* What holds the next lines: the next one is indented further. */
 static bool holds_next(weir_span line, weir_span next)
 {
@@ -93,7 +105,9 @@ static unsigned depth_of(weir_span before, weir_span line, weir_span next)
         return clamp_depth(count_slashes(line));
     weir_span directory = directory_of(line);
     bool is_first = directory.len && !wr_span_eq(directory, directory_of(before));
-    return is_first ? clamp_depth(count_slashes(line)) : DEPTH_NONE;
+    if (!is_first)
+        return DEPTH_NONE;
+    return is_made(line) ? (unsigned)DEPTH_MAX : clamp_depth(count_slashes(line));
 }
 
 static weir_span entry_at(const struct list *list, uint32_t line)
@@ -124,26 +138,21 @@ static weir_status read_depths(struct list *list)
 
 /* ---- all ---- */
 
-static void spend_until(struct list *list, uint32_t percent)
-{
-    list->keep.bytes_budget = list->bytes_budget / 100 * percent;
-}
-
 static void choose(struct list *list)
 {
     struct wr_keep *keep = &list->keep;
-    spend_until(list, ENDS_PERCENT);
+    wr_keep_spend_until(keep, list->bytes_budget, ENDS_PERCENT);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
-    spend_until(list, ENDS_PERCENT * 2);
+    wr_keep_spend_until(keep, list->bytes_budget, ENDS_PERCENT * 2);
     (void)wr_keep_from_back(keep, 0, keep->lines_count);
-    spend_until(list, NAMED_PERCENT);
+    wr_keep_spend_until(keep, list->bytes_budget, NAMED_PERCENT);
     wr_focus_keep(&list->focus, keep, 0, SIZE_MAX);
-    spend_until(list, SHAPE_PERCENT);
+    wr_keep_spend_until(keep, list->bytes_budget, SHAPE_PERCENT);
     for (unsigned depth = 0; depth <= DEPTH_MAX; depth++)
         for (uint32_t line = 0; line < keep->lines_count; line++)
             if (list->depths[line] == depth && !wr_keep_one(keep, line))
                 break;
-    spend_until(list, 100);
+    wr_keep_spend_until(keep, list->bytes_budget, 100);
     wr_keep_ends(keep, 60);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
 }

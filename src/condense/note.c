@@ -107,14 +107,13 @@ static void keep_notes(struct wr_keep *keep, uint32_t first, uint32_t end)
             wr_keep_must(keep, line);
 }
 
-/* Marks of cuts have one of these bytes near their front or their end; most lines have neither. */
+/* Most lines have nothing that a mark of a cut begins or ends with. */
 static bool may_be_cut(weir_span line)
 {
     if (!line.len || line.len > CUT_LINE_BYTES_MAX)
         return false;
-    char last = line.ptr[line.len - 1];
-    return memchr("[<.", line.ptr[0], 3) || last == ']' || last == '.' ||
-           (unsigned char)last == 0xa6 || memchr(line.ptr, '\xa6', line.len);
+    return memchr("[<.", line.ptr[0], 3) || line.ptr[line.len - 1] == ']' ||
+           wr_span_ends(line, WR_LIT("...")) || memchr(line.ptr, '\xa6', line.len);
 }
 
 void wr_note_keep(struct wr_keep *keep)

@@ -76,21 +76,28 @@ static void open_quotes(struct scan *scan, weir_span text)
 
 /* ---- what stands in what ---- */
 
-/* Lines that belong to the item above although they are not indented further: its brackets, labels,
- * and what the preprocessor reads. */
-static bool goes_on(const struct scan *scan, weir_span text)
+/* "name:" alone. */
+static bool is_label(weir_span text)
 {
-    if (has_trait(scan, WR_LANGUAGE_HEADINGS) || memchr("{})]", text.ptr[0], 4) ||
-        wr_span_is(text, "end") || wr_span_starts(text, WR_LIT("end ")))
-        return true;
-    if (!has_trait(scan, WR_LANGUAGE_SLASH))
-        return false;
-    if (text.ptr[0] == '#')
-        return true;
     size_t at = 0;
     while (at < text.len && wr_is_word(text.ptr[at]))
         at++;
     return at && at + 1 == text.len && text.ptr[at] == ':';
+}
+
+/* Items indented this much or more end before the line. A closing bracket belongs to the item it
+ * closes; labels, and what the preprocessor reads, end nothing. */
+static uint32_t closing_indent(const struct scan *scan, const struct wr_definition_line *line)
+{
+    weir_span text = line->text;
+    if (has_trait(scan, WR_LANGUAGE_HEADINGS))
+        return UINT32_MAX;
+    if (memchr("{})]", text.ptr[0], 4) || wr_span_is(text, "end") ||
+        wr_span_starts(text, WR_LIT("end ")))
+        return line->indent + 1;
+    if (text.ptr[0] == '#' && scan->outline->language->rule == wr_defines_c)
+        return UINT32_MAX;
+    return has_trait(scan, WR_LANGUAGE_SLASH) && is_label(text) ? UINT32_MAX : line->indent;
 }
 
 static void close_items(struct scan *scan, uint32_t indent)
@@ -209,8 +216,7 @@ static weir_status scan_code(struct scan *scan, struct wr_definition_line *line)
 {
     struct wr_definition found;
     weir_status status = WEIR_OK;
-    if (!goes_on(scan, line->text))
-        close_items(scan, line->indent);
+    close_items(scan, closing_indent(scan, line));
     place_line(scan, line);
     if (find_definition(scan, line, &found)) {
         uint32_t indent = line->indent + found.level;

@@ -4,20 +4,25 @@
  *
  * Lines that a loop printed (Compiling a, Compiling b, ...) and tests that passed come last, but
  * for the first and the last of a run. Lines that say the same again, times and the like aside, do
- * not come at all. */
+ * not come at all.
+ *
+ * Lines of a list of options that there is no room for stand with their first column
+ * (option_list.h). */
 #include "condense/kinds.h"
 
 #include "base/span.h"
 #include "condense/choose.h"
 #include "condense/letters.h"
 #include "condense/location.h"
+#include "condense/option_list.h"
 #include "condense/shape.h"
 #include "condense/test_line.h"
 #include "condense/volatile.h"
 
 enum {
     RUN_LINES_MIN = 4,      /* of one outline, before those inside come last */
-    SAME_BYTES_MAX = 1024,  /* longer lines are not compared */
+    PROBE_LINES = 4,        /* of a run, one that is compared with the next */
+    SAME_BYTES_MAX = 1024,  /* four times the longest lines that are compared */
     LETTERS_MIN = 4,        /* of a line that says something */
     DRAWING_BYTES_MIN = 40, /* of one that does not, but takes room */
     CONTEXT_BEFORE = 3,
@@ -28,10 +33,6 @@ enum {
     HEAD_PERCENT = 35,
     OPTIONS_PERCENT = 60,
     HEADINGS_PERCENT = 70,
-    OPTIONS_MIN = 8, /* lines of one list */
-    OPTION_INDENT_MAX = 10,
-    OPTION_BYTES_MAX = 56,
-    OPTION_TEXT_BYTES_MIN = 12, /* behind it */
 };
 
 enum rank {
@@ -56,32 +57,29 @@ static size_t indent_of(weir_span line)
     return indent;
 }
 
-/* A line without what varies from run to run. */
-struct same_text {
-    char bytes[SAME_BYTES_MAX];
-    size_t len; /* 0: not to be compared */
-};
-
-static void read_same_text(struct same_text *text, weir_span line)
+/* Whether two lines say the same but for what varies from run to run. */
+static bool says_same(weir_span a, weir_span b)
 {
-    bool fits = line.len < SAME_BYTES_MAX / 4; /* marks may be longer than what they stand for */
-    text->len = fits ? wr_volatile_write(text->bytes, sizeof(text->bytes), line) : 0;
+    char left[SAME_BYTES_MAX], right[SAME_BYTES_MAX];
+    if (wr_span_eq(a, b))
+        return true;
+    /* Marks may be longer than what they stand for. */
+    if (a.len > SAME_BYTES_MAX / 4 || b.len > SAME_BYTES_MAX / 4)
+        return false;
+    size_t len = wr_volatile_write(left, sizeof(left), a);
+    return len == wr_volatile_write(right, sizeof(right), b) && !memcmp(left, right, len);
 }
 
-/* Inside a run, lines that say the same as both their neighbours. */
+/* Inside a run, lines that say the same as both their neighbours. Such lines come in long rows, so
+ * that it is enough to look for their beginning now and then. */
 static void find_repeats(struct process *process, uint32_t first, uint32_t end)
 {
-    struct same_text texts[2];
+    const struct wr_keep *keep = &process->keep;
     bool same_above = false;
-    read_same_text(&texts[first % 2], wr_keep_line(&process->keep, first));
-    for (uint32_t line = first; line < end; line++) {
-        const struct same_text *own = &texts[line % 2];
-        struct same_text *below = &texts[(line + 1) % 2];
-        below->len = 0;
-        if (line + 1 < end)
-            read_same_text(below, wr_keep_line(&process->keep, line + 1));
-        bool same_below =
-            own->len && own->len == below->len && !memcmp(own->bytes, below->bytes, own->len);
+    for (uint32_t line = first; line + 1 < end; line++) {
+        if (!same_above && (line - first) % PROBE_LINES)
+            continue;
+        bool same_below = says_same(wr_keep_line(keep, line), wr_keep_line(keep, line + 1));
         if (same_above && same_below)
             process->ranks[line] = RANK_REPEAT;
         same_above = same_below;
@@ -101,7 +99,7 @@ static void end_run(struct process *process, uint32_t first, uint32_t end)
 static uint64_t outline_of(weir_span line)
 {
     enum { PASSED = 1 }; /* all tests that passed are alike */
-    return wr_test_line_read(line) == WR_TEST_PASSED ? PASSED : wr_shape_outline_of(line);
+    return wr_test_line_is_passed(line) ? PASSED : wr_shape_outline_of(line);
 }
 
 static bool has_letters(weir_span line)
@@ -142,26 +140,24 @@ static bool names_new_file(weir_span line, weir_span *path)
     return is_new;
 }
 
-/* A line that heads what is below it: it stands behind a blank line or a line further in, and the
- * line below is further in; or it begins a paragraph. */
+/* Lines that head others: the first of a paragraph, one with lines further in below it, the first
+ * on a file. */
 static void find_headings(struct process *process)
 {
     const struct wr_keep *keep = &process->keep;
     weir_span path = {"", 0};
-    size_t before = SIZE_MAX;
+    bool behind_blank = true;
     for (uint32_t line = 0; line + 1 < keep->lines_count; line++) {
         weir_span text = wr_keep_line(keep, line), next = wr_keep_line(keep, line + 1);
         size_t indent = indent_of(text), below = indent_of(next);
-        if (indent == text.len) {
+        bool is_blank = indent == text.len;
+        bool begins = behind_blank || (below > indent && below < next.len);
+        behind_blank = is_blank;
+        if (is_blank)
             process->borders[line] = WR_BORDER_WALL;
-            before = SIZE_MAX;
-            continue;
-        }
-        bool begins = before == SIZE_MAX || names_new_file(text, &path);
-        bool opens = below > indent && below < next.len;
-        if ((begins || opens) && process->ranks[line] == RANK_PLAIN && has_letters(text))
+        else if (names_new_file(text, &path) ||
+                 (begins && process->ranks[line] == RANK_PLAIN && has_letters(text)))
             process->headings[process->headings_count++] = line;
-        before = indent;
     }
 }
 
@@ -186,61 +182,6 @@ static void keep_head(struct process *process, enum rank rank_max, uint32_t perc
     keep->bytes_budget = budget;
 }
 
-/* End of the first column of "  -n, --limit int    how many there are"; 0 where the line is none of
- * a list of options. */
-static size_t option_end(weir_span line)
-{
-    size_t start = indent_of(line), end;
-    if (start < 2 || start > OPTION_INDENT_MAX || start == line.len ||
-        !(line.ptr[start] == '-' || wr_is_word(line.ptr[start])))
-        return 0;
-    end = wr_span_find(line, WR_LIT("  "), start);
-    if (end == SIZE_MAX || end - start > OPTION_BYTES_MAX)
-        return 0;
-    size_t text = end + indent_of(wr_span_cut(line, end, line.len));
-    return line.len - text >= OPTION_TEXT_BYTES_MIN && wr_is_alpha(line.ptr[text]) ? end : 0;
-}
-
-static weir_status keep_option(struct wr_keep *keep, uint32_t line, size_t end)
-{
-    static const char mark[] = " \xe2\x80\xa6";
-    size_t len = end + sizeof(mark) - 1;
-    char *form = wr_arena_alloc(keep->arena, len);
-    if (!form)
-        return wr_arena_status(keep->arena);
-    memcpy(form, wr_keep_line(keep, line).ptr, end);
-    memcpy(form + end, mark, sizeof(mark) - 1);
-    weir_status status = wr_keep_form(keep, line, (weir_span){form, len});
-    if (!status)
-        (void)wr_keep_one(keep, line);
-    return status;
-}
-
-static uint32_t count_options(const struct wr_keep *keep)
-{
-    uint32_t count = 0;
-    for (uint32_t line = 0; line < keep->lines_count; line++)
-        count += option_end(wr_keep_line(keep, line)) > 0;
-    return count;
-}
-
-static weir_status keep_options(struct wr_keep *keep)
-{
-    weir_status status = WEIR_OK;
-    if (count_options(keep) < OPTIONS_MIN)
-        return WEIR_OK;
-    size_t budget = wr_choose_share(keep, OPTIONS_PERCENT);
-    for (uint32_t line = 0; line < keep->lines_count && !status; line++) {
-        size_t end = keep->is_kept[line] || keep->bytes_used >= keep->bytes_budget
-                         ? 0
-                         : option_end(wr_keep_line(keep, line));
-        if (end)
-            status = keep_option(keep, line, end);
-    }
-    keep->bytes_budget = budget;
-    return status;
-}
-
 static weir_status choose(struct process *process, const struct wr_condense_input *input)
 {
     struct wr_keep *keep = &process->keep;
@@ -250,7 +191,7 @@ static weir_status choose(struct process *process, const struct wr_condense_inpu
     if (!status)
         status = wr_choose_focus(keep, input, FOCUS_PERCENT);
     if (!status)
-        status = keep_options(keep);
+        status = wr_option_list_keep(keep, OPTIONS_PERCENT);
     if (status)
         return status;
     keep_tail(process, RANK_PLAIN, TAIL_PERCENT);

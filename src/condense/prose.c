@@ -1,23 +1,32 @@
 /* Text for people: pages, answers, notes.
  *
- * Kept: headings, lines that hold what the newest turns name, the first line of every paragraph and
- * list, head and tail, then the rest from the front. A line is often a whole paragraph, so long
- * lines lose their middle early (keep.h, 5): what they begin and end with stays. */
+ * Kept: head and tail, headings, then whole paragraphs: those that hold most of what the call and
+ * the newest turns name. A paragraph is often one line, so a line that would take too much of the
+ * budget loses its middle (keep.h, 5): what it begins and ends with stays. */
+#include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
 #include "condense/letters.h"
 
 #include "base/limits.h"
 
+/* How much of the budget is spent when a step ends, in percent. */
+enum { HEAD_PERCENT = 25, TAIL_PERCENT = 40, HEADINGS_PERCENT = 60 };
+
 enum {
-    HEAD_PERCENT = 15,
-    TAIL_PERCENT = 25,
-    HEADINGS_PERCENT = 50,
-    NAMED_PERCENT = 70,
-    STARTS_PERCENT = 90,
-    LINE_PERCENT = 5, /* of the budget, on one line */
-    LINE_BYTES_MIN = 240,
+    LINE_PERCENT = 12, /* of the budget, on one line */
+    LINE_BYTES_MIN = 320,
     HEADING_BYTES_MAX = 80,
+    BLOCK_LINES_MAX = 12,
+};
+
+/* What a line is worth. */
+enum {
+    WORTH_TEXT = 4,
+    WORTH_START = 4,    /* more: the first line of a paragraph or a list */
+    WORTH_EVIDENCE = 2, /* more: a path, or a name in quotes */
+    WORTH_FOCUS = 4,    /* each word of the focus, */
+    FOCUS_MAX = 4,      /* so many at most */
 };
 
 struct prose {
@@ -85,38 +94,52 @@ static bool starts_paragraph(weir_span before, weir_span text)
 
 /* ---- all ---- */
 
-static void spend_until(struct prose *prose, uint32_t percent)
+static weir_status keep_paragraphs(struct prose *prose)
 {
-    prose->keep.bytes_budget = prose->bytes_budget / 100 * percent;
+    struct wr_keep *keep = &prose->keep;
+    struct wr_block_line *lines =
+        WR_ARENA_ARRAY(keep->arena, struct wr_block_line, keep->lines_count);
+    weir_span before = {NULL, 0};
+    if (!lines)
+        return wr_arena_status(keep->arena);
+    for (uint32_t line = 0; line < keep->lines_count; line++) {
+        weir_span text = text_at(keep, line);
+        uint32_t focus = wr_focus_weigh(&prose->focus, text);
+        uint32_t worth = WORTH_TEXT + WORTH_FOCUS * (focus < FOCUS_MAX ? focus : FOCUS_MAX);
+        if (starts_paragraph(before, text))
+            worth += WORTH_START;
+        if (text.len && (memchr(text.ptr, '`', text.len) || memchr(text.ptr, '/', text.len)))
+            worth += WORTH_EVIDENCE;
+        lines[line].is_blank = !text.len;
+        lines[line].worth = (uint16_t)(text.len && !is_rule(text) ? worth : 0);
+        before = text;
+    }
+    return wr_blocks_keep(keep, lines, BLOCK_LINES_MAX);
 }
 
-static void keep_shape(struct wr_keep *keep, bool headings)
+static void keep_headings(struct wr_keep *keep)
 {
     weir_span before = {NULL, 0}, text = text_at(keep, 0);
     for (uint32_t line = 0; line < keep->lines_count; line++) {
         weir_span next = text_at(keep, line + 1);
-        if (headings ? is_heading(before, text, next) : starts_paragraph(before, text))
+        if (is_heading(before, text, next))
             (void)wr_keep_one(keep, line);
         before = text;
         text = next;
     }
 }
 
-static void choose(struct prose *prose)
+static weir_status choose(struct prose *prose)
 {
     struct wr_keep *keep = &prose->keep;
-    spend_until(prose, HEAD_PERCENT);
+    wr_keep_spend_until(keep, prose->bytes_budget, HEAD_PERCENT);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
-    spend_until(prose, TAIL_PERCENT);
+    wr_keep_spend_until(keep, prose->bytes_budget, TAIL_PERCENT);
     (void)wr_keep_from_back(keep, 0, keep->lines_count);
-    spend_until(prose, HEADINGS_PERCENT);
-    keep_shape(keep, true);
-    spend_until(prose, NAMED_PERCENT);
-    wr_focus_keep(&prose->focus, keep, 0, SIZE_MAX);
-    spend_until(prose, STARTS_PERCENT);
-    keep_shape(keep, false);
-    spend_until(prose, 100);
-    (void)wr_keep_from_front(keep, 0, keep->lines_count);
+    wr_keep_spend_until(keep, prose->bytes_budget, HEADINGS_PERCENT);
+    keep_headings(keep);
+    wr_keep_spend_until(keep, prose->bytes_budget, 100);
+    return keep_paragraphs(prose);
 }
 
 weir_status wr_condense_prose(struct wr_condensed *out, struct wr_arena *arena,
@@ -135,8 +158,7 @@ weir_status wr_condense_prose(struct wr_condensed *out, struct wr_arena *arena,
         status = wr_focus_init(&prose.focus, arena, input);
     if (!status)
         status = wr_focus_find(&prose.focus, &prose.keep);
-    if (status)
-        return status;
-    choose(&prose);
-    return wr_keep_write(&prose.keep, out);
+    if (!status)
+        status = choose(&prose);
+    return status ? status : wr_keep_write(&prose.keep, out);
 }

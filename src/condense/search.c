@@ -21,6 +21,7 @@
 enum {
     TEXT_BYTES_MAX = 1024,    /* of a found line, whatever the budget */
     TEXT_BYTES_MIN = 64,      /* less says nothing: then some lines have this and the others none */
+    SHORT_BYTES_MAX = 16,     /* what is shorter is never cut */
     FOCUS_BYTES_MAX = 400,    /* of the text of a line with a word that matters */
     NOTE_BYTES_MAX = 300,     /* of what the tool says before and behind the results */
     OTHER_BYTES_MAX = 400,    /* of a line that names no place */
@@ -386,7 +387,8 @@ static weir_status give_form(struct search *search, uint32_t line)
     weir_span whole = line_of(search, line), text = text_of(search, line);
     weir_span prefix = wr_span_cut(whole, prefix_start(row), row->text_at);
     weir_span form = wr_span_cut(whole, prefix_start(row), whole.len);
-    if (text.len > row->text_bytes + WR_SEARCH_MARKS_BYTES && !says_truncated(text)) {
+    if (text.len > row->text_bytes + WR_SEARCH_MARKS_BYTES && text.len > SHORT_BYTES_MAX &&
+        !says_truncated(text)) {
         form =
             wr_search_text_cut(&search->query, search->keep.arena, prefix, text, row->text_bytes);
         if (!form.ptr)
@@ -634,6 +636,8 @@ weir_status wr_condense_search(struct wr_condensed *out, struct wr_arena *arena,
     weir_status status = init(&search, arena, input);
     if (status)
         return status;
+    if (wr_keep_fits(&search.keep))
+        return wr_keep_all(&search.keep, out);
     /* Colours stand in the middle of paths and numbers; such a result is only thinned. */
     bool plain = !has_escapes(input->text);
     if (plain) {

@@ -71,7 +71,7 @@ static weir_span window_of(const struct wr_search_query *query, weir_span text, 
         from++;
     while (to > from && to < text.len && continues_character(text.ptr[to]))
         to--;
-    return wr_span_cut(text, from, to);
+    return wr_span_trim(wr_span_cut(text, from, to));
 }
 
 static size_t append(char *out, size_t at, weir_span bytes)

@@ -48,26 +48,35 @@ static uint64_t mix_word(uint64_t hash, weir_span line, size_t *at, bool words)
     return words ? with : mix(hash, 'w');
 }
 
+/* In an outline a path is a word: its parts come and go. */
+static bool joins_words(unsigned char byte)
+{
+    return byte == '/' || byte == ':' || byte >= 0x80;
+}
+
 static uint64_t shape_of(weir_span line, bool is_outline)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
-    bool words = true;
+    bool words = true, joined = false; /* `joined`: a word of an outline goes on */
     if (line.len > LINE_BYTES_MAX)
         line.len = LINE_BYTES_MAX;
     for (size_t i = 0; i < line.len;) {
         unsigned char byte = (unsigned char)line.ptr[i], class = classes[byte];
         if (class >= LETTER) {
             bool is_word = wr_is_alpha(line.ptr[i]);
-            hash = mix_word(hash, line, &i, words);
+            uint64_t with = mix_word(hash, line, &i, words);
+            hash = joined ? hash : with;
+            joined = is_outline && !words;
             words &= !(is_outline && is_word);
         } else if (class == BLANK) {
             hash = mix(hash, ' ');
+            joined = false;
             while (i < line.len && classes[(unsigned char)line.ptr[i]] == BLANK)
                 i++;
         } else {
-            /* In an outline a path is a word: its parts come and go. */
-            if (!is_outline || words || (byte != '/' && byte != ':' && byte < 0x80))
-                hash = mix(hash, byte);
+            bool joins = is_outline && !words && joins_words(byte);
+            hash = joins ? hash : mix(hash, byte);
+            joined &= joins;
             i++;
         }
     }

@@ -1,3 +1,4 @@
+#include "condense/json_line.h"
 #include "condense/signal_scanner.h"
 
 /* JSON is read line by line and not as a document: what a client cut off, or a condensed form, is
@@ -60,26 +61,17 @@ static bool same_name(weir_span text, const char *lower)
     return !lower[at] && at;
 }
 
+/* Most names differ in the first letter already. */
 static bool is_one_of(weir_span text, const char *const *names)
 {
+    size_t at = 0;
+    while (at < text.len && !wr_is_alpha(text.ptr[at]) && !wr_is_digit(text.ptr[at]))
+        at++;
+    char first = at < text.len ? wr_fold(text.ptr[at]) : 0;
     for (; *names; names++)
-        if (same_name(text, *names))
+        if (**names == first && same_name(text, *names))
             return true;
     return false;
-}
-
-static size_t string_end(weir_span text, size_t at)
-{
-    while (at < text.len && text.ptr[at] != '"')
-        at += text.ptr[at] == '\\' ? 2 : 1;
-    return at < text.len ? at : text.len;
-}
-
-static size_t skip_blanks(weir_span text, size_t at)
-{
-    while (at < text.len && wr_is_blank(text.ptr[at]))
-        at++;
-    return at;
 }
 
 static weir_span token_at(weir_span text, size_t at)
@@ -98,17 +90,17 @@ static bool next_member(weir_span text, size_t at, struct member *member)
     const char *quote = at < text.len ? memchr(text.ptr + at, '"', text.len - at) : NULL;
     if (!quote)
         return false;
-    size_t start = (size_t)(quote - text.ptr) + 1, end = string_end(text, start);
+    size_t start = (size_t)(quote - text.ptr) + 1, end = wr_json_string_end(text, start);
     weir_span string = wr_span_cut(text, start, end);
-    size_t behind = skip_blanks(text, end < text.len ? end + 1 : end);
+    size_t behind = wr_json_skip_blanks(text, end < text.len ? end + 1 : end);
     *member = (struct member){{"", 0}, string, true, behind};
     if (behind >= text.len || text.ptr[behind] != ':')
         return true;
     member->key = string;
-    size_t value = skip_blanks(text, behind + 1);
+    size_t value = wr_json_skip_blanks(text, behind + 1);
     member->is_string = value < text.len && text.ptr[value] == '"';
     if (member->is_string) {
-        end = string_end(text, value + 1);
+        end = wr_json_string_end(text, value + 1);
         member->value = wr_span_cut(text, value + 1, end);
         member->end = end < text.len ? end + 1 : end;
     } else {
@@ -228,9 +220,10 @@ static size_t record_end(weir_span text, size_t at)
 {
     for (; at < text.len; at++) {
         if (text.ptr[at] == '"')
-            at = string_end(text, at + 1);
+            at = wr_json_string_end(text, at + 1);
         else if (text.ptr[at] == '}' && at + 1 < text.len && text.ptr[at + 1] == ',' &&
-                 skip_blanks(text, at + 2) < text.len && text.ptr[skip_blanks(text, at + 2)] == '{')
+                 wr_json_skip_blanks(text, at + 2) < text.len &&
+                 text.ptr[wr_json_skip_blanks(text, at + 2)] == '{')
             return at + 1;
     }
     return text.len;
@@ -248,8 +241,8 @@ static bool looks_like_json(weir_span text)
     case ']':
         return !second || memchr(",]}", second, 3);
     case '"': {
-        size_t end = string_end(text, 1);
-        size_t behind = skip_blanks(text, end < text.len ? end + 1 : end);
+        size_t end = wr_json_string_end(text, 1);
+        size_t behind = wr_json_skip_blanks(text, end < text.len ? end + 1 : end);
         return behind == text.len || text.ptr[behind] == ':' || text.ptr[behind] == ',';
     }
     default:

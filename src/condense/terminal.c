@@ -172,13 +172,12 @@ static void obey_escape(struct reader *reader, weir_span sequence)
     case 'M':
         wr_terminal_screen_move(screen, -1, 0);
         break;
-    case 'E':
-        wr_terminal_screen_newline(screen);
-        break;
-    case 'D': {
-        uint32_t column = screen->column;
+    case 'D':
+    case 'E': {
+        uint32_t column = sequence.ptr[1] == 'D' ? screen->column : 0;
         wr_terminal_screen_newline(screen);
         screen->column = column;
+        screen->lines_moved = true;
         break;
     }
     case 'c':

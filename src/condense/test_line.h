@@ -2,6 +2,8 @@
 #ifndef WR_CONDENSE_TEST_LINE_H
 #define WR_CONDENSE_TEST_LINE_H
 
+#include <stdbool.h>
+
 #include "weir/span.h"
 
 enum wr_test_line {
@@ -12,5 +14,8 @@ enum wr_test_line {
 };
 
 enum wr_test_line wr_test_line_read(weir_span line);
+
+/* Whether it says PASSED, without a look at what else it may say. */
+bool wr_test_line_is_passed(weir_span line);
 
 #endif

@@ -1,0 +1,147 @@
+#include "condense/kept_case.h"
+
+#define BODY "*12     total += weigh(item_@, ~);\n"
+
+static const struct kept_case rows[] = {
+    {"what fits stays", "def a():\n    return 1\n", 1000, "all", NULL},
+    {"the definitions stay, and the first and the last lines",
+     "import os\n"
+     "\n"
+     "def first(item):\n" BODY "    return total\n"
+     "\n"
+     "class Second:\n"
+     "    def inner(self):\n" BODY "\n"
+     "def third(item):\n" BODY "    return total\n",
+     560, "1-3 18-29 33 46", NULL},
+    {"what is named stays with its body",
+     "import os\n"
+     "\n"
+     "def first(item):\n" BODY "\n"
+     "def second(item):\n"
+     "    count = prepare_shipment(item)\n"
+     "    if not count:\n"
+     "        raise NothingToShip(item)\n"
+     "    return count\n"
+     "\n"
+     "def third(item):\n" BODY "\n"
+     "def fourth(item):\n" BODY,
+     420, "1-3 17-26 37", "why does prepare_shipment fail"},
+    {"the numbers a tool printed are no hindrance",
+     "     1\tpackage main\n"
+     "     2\t\n"
+     "     3\tfunc first() {\n"
+     "*20    @\t\tcall(~)\n"
+     "    24\t}\n"
+     "    25\t\n"
+     "    26\tfunc second() {\n"
+     "*20    @\t\tcall(~)\n"
+     "    47\t}\n",
+     330, "1-12 26 46-47", NULL},
+    {"marks of a merge that failed stay",
+     "*30 line @ of the file, with the number ~\n"
+     "\n"
+     "<<<<<<< HEAD\n"
+     "ours\n"
+     "=======\n"
+     "theirs\n"
+     ">>>>>>> main\n"
+     "\n"
+     "*30 line @ of the file, with the number ~\n",
+     500, "25-39 67", NULL},
+    {"a complaint of the tool stays, whatever the budget",
+     "*30 line @ of the file, with the number ~\n"
+     "cat: b.txt: No such file or directory\n"
+     "*30 line @ of the file, with the number ~\n",
+     10, "31", NULL},
+    {"a signature over several lines stays whole",
+     "import os\n"
+     "*20 value_@ = ~\n"
+     "\n"
+     "def long_one(\n"
+     "    first,\n"
+     "    second,\n"
+     "):\n"
+     "*20     step(~)\n"
+     "\n"
+     "*20 value_@ = ~\n",
+     420, "1-28 66-67", NULL},
+};
+
+static void keeps_lines_by_worth(void **state)
+{
+    (void)state;
+    kept_cases_check(rows, WR_COUNT_OF(rows), WR_OUTPUT_FILE, wr_condense_file);
+}
+
+/* A long file of all that may stand in one. */
+static void write_file(struct wr_buf *text)
+{
+    for (unsigned i = 0; i < 60; i++) {
+        wr_buf_printf(text, "/* Says what step_%u does. */\nstatic int step_%u(int item)\n{\n", i,
+                      i);
+        for (unsigned k = 0; k < i; k++)
+            wr_buf_printf(text, "    total += measure_%u_%u(item);\n", i, k);
+        wr_buf_text(text, "    return total;\n}\n\n");
+    }
+}
+
+static void the_budget_is_kept(void **state)
+{
+    struct wr_buf text;
+    (void)state;
+    wr_buf_init(&text, 1 << 20);
+    write_file(&text);
+    for (size_t percent = 1; percent <= 90; percent++) {
+        struct wr_arena arena;
+        struct wr_condensed out;
+        struct wr_condense_input input = {.text = wr_buf_view(&text),
+                                          .kind = WR_OUTPUT_FILE,
+                                          .path = WR_LIT("src/steps.c"),
+                                          .focus = WR_LIT("measure_40_7 in step_50"),
+                                          .bytes_budget = text.len * percent / 100};
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(wr_condense_file(&out, &arena, &input), WEIR_OK);
+        assert_true(out.text.len <= input.bytes_budget);
+        assert_true(out.text.len >= input.bytes_budget / 2);
+        wr_arena_release(&arena);
+        assert_null(condense_check(&input, wr_condense_file));
+    }
+    wr_buf_release(&text);
+}
+
+static bool keeps(const struct wr_condense_input *input, const char *line)
+{
+    struct wr_arena arena;
+    struct wr_condensed out;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(wr_condense_file(&out, &arena, input), WEIR_OK);
+    bool kept = wr_span_find(out.text, wr_span_of(line), 0) != SIZE_MAX;
+    wr_arena_release(&arena);
+    return kept;
+}
+
+static void what_was_sought_is_found(void **state)
+{
+    struct wr_buf text;
+    (void)state;
+    wr_buf_init(&text, 1 << 20);
+    write_file(&text);
+    struct wr_condense_input input = {.text = wr_buf_view(&text),
+                                      .kind = WR_OUTPUT_FILE,
+                                      .command = WR_LIT("sed -n '1,4000p' src/steps.c"),
+                                      .bytes_budget = text.len / 10};
+    assert_false(keeps(&input, "measure_40_7(item)"));
+    input.query = WR_LIT("measure_40_7\\(");
+    assert_true(keeps(&input, "measure_40_7(item)"));
+    wr_buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keeps_lines_by_worth),
+        cmocka_unit_test(the_budget_is_kept),
+        cmocka_unit_test(what_was_sought_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
