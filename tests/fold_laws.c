@@ -8,7 +8,7 @@
 #include "engine/run.h"
 #include "wire/wire.h"
 
-enum { BYTES_A_TOKEN = 4 };
+enum { BYTES_A_TOKEN = 4, OVERHEAD_TOKENS = 12 };
 
 /* Everything one projection needs and gives. */
 struct projected {
@@ -31,13 +31,16 @@ static uint64_t count_tokens(void *user, weir_span text)
 static weir_status measure(struct projected *p)
 {
     uint64_t *tokens = WR_ARENA_ARRAY(&p->arena, uint64_t, p->transcript.segments_count);
-    if (!tokens)
+    uint32_t *overheads = WR_ARENA_ARRAY(&p->arena, uint32_t, p->transcript.segments_count);
+    if (!tokens || !overheads)
         return WEIR_NOMEM;
     for (uint32_t i = 0; i < p->transcript.segments_count; i++) {
         weir_span text = wr_segment_text(&p->transcript, &p->transcript.segments[i], &p->arena);
         tokens[i] = count_tokens(NULL, text);
+        overheads[i] = OVERHEAD_TOKENS;
     }
     p->input.tokens = tokens;
+    p->input.overheads = overheads;
     return WEIR_OK;
 }
 
@@ -79,7 +82,8 @@ static bool broken(const struct fold_laws_case *c, uint32_t request, const char 
 }
 
 /* (a) What request n+1 repeats of request n has the same bytes: its list begins with n's list. */
-static bool extends(weir_span before, weir_span after, weir_dialect dialect, struct wr_arena *arena)
+bool fold_laws_extends(weir_span before, weir_span after, weir_dialect dialect,
+                       struct wr_arena *arena)
 {
     const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages";
     struct wr_json a, b;
@@ -187,9 +191,10 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
         wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
         bool is_step = wr_fold_step_now(&p.run.fold) != NULL;
         if (ok && has_last && !is_step &&
-            !extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
+            !fold_laws_extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
             ok = broken(c, n, "no step was declared, yet the prefix changed");
-        if (ok && has_last && is_step && extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
+        if (ok && has_last && is_step &&
+            fold_laws_extends(wr_buf_view(&last), p.body, c->dialect, &scratch))
             ok = broken(c, n, "a step was declared, yet the prefix is the same");
         wr_arena_release(&scratch);
         add_counts(counts, &p);

@@ -24,4 +24,8 @@ struct fold_laws_counts {
 /* False with lines on stdout that say what broke and where. */
 bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *counts);
 
+/* (a) Whether the list of `after` begins with the list of `before`, byte for byte. */
+bool fold_laws_extends(weir_span before, weir_span after, weir_dialect dialect,
+                       struct wr_arena *arena);
+
 #endif

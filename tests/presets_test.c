@@ -19,6 +19,11 @@ enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 20 };
 
 static const char own_policies[] =
     "policies:\n"
+    "  condensing:\n"
+    "    stages:\n"
+    "      - {stage: reference}\n"
+    "      - {stage: condense, run_over: 500, run_to: 250, read_over: 1500, read_to: 700}\n"
+    "      - {stage: clear, at_bp: 8000, keep: 6}\n"
     "  pruned:\n"
     "    stages:\n"
     "      - {stage: prune_arguments, at_bp: 2000, older_turns: 3, min_tokens: 64}\n"

@@ -124,7 +124,13 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
     struct weir_projected projected;
     struct weir_err err = {0};
 
-    if (weir_engine_project(engine, request, &options, &projected, &err))
+    weir_status status = weir_engine_project(engine, request, &options, &projected, &err);
+    if (status == WEIR_NOMEM || status == WEIR_LIMIT) {
+        /* The request is still there to be sent as it came (law L6). */
+        fprintf(stderr, "weir project: nothing was changed: %s\n", err.text);
+        return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
+    }
+    if (status)
         return wr_cli_fail("project", "%s", err.text);
     if (o->report && !write_report(o->report, projected.report))
         return WR_EXIT_USAGE;

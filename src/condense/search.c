@@ -506,12 +506,10 @@ static weir_status settle_forms(struct search *search)
 
 static bool is_note(weir_span text)
 {
-    static const weir_span fronts[] = {WR_WORD("Found "),
-                                       WR_WORD("["),
-                                       WR_WORD("("),
-                                       WR_WORD("Warning: "),
-                                       WR_WORD("Total output lines"),
-                                       WR_WORD("Showing ")};
+    static const weir_span fronts[] = {WR_WORD("Found "),    WR_WORD("["),
+                                       WR_WORD("("),         WR_WORD("Warning: "),
+                                       WR_WORD("Showing "),  WR_WORD("Total output lines"),
+                                       WR_WORD("Chunk ID:"), WR_WORD("Wall time")};
     return text.len <= NOTE_BYTES_MAX && wr_front_of(text, fronts, WR_COUNT_OF(fronts));
 }
 

@@ -45,6 +45,22 @@ static const struct form_case ROWS[] = {
      "11:func (s *Other) Commit(ctx context.Context, opts CommitOptions) error {\n"
      "21:" MARK "\n"
      "31:" MARK "\n"},
+    {"without room for all texts, what is left goes to the second of the first files",
+     "pkg/alpha.go:10:func (s *Store) Commit(ctx context.Context, opts CommitOptions) error {\n"
+     "pkg/alpha.go:20:    return s.commit(ctx, opts, time.Now(), s.config.Defaults, nil)\n"
+     "pkg/alpha.go:30:    if err := s.Commit(ctx, CommitOptions{Message: message}); err != nil {\n"
+     "pkg/beta.go:11:func (s *Other) Commit(ctx context.Context, opts CommitOptions) error {\n"
+     "pkg/beta.go:21:    return s.commit(ctx, opts, time.Now(), s.config.Defaults, nil)\n"
+     "pkg/beta.go:31:    if err := s.Commit(ctx, CommitOptions{Message: message}); err != nil {\n",
+     310, NULL, NULL,
+     "pkg/alpha.go\n"
+     "10:func (s *Store) Commit(ctx context.Context, opts CommitOptions) error {\n"
+     "20:    return s.commit(ctx, opts, time.Now(), s.config.Defaults, nil)\n"
+     "30:" MARK "\n"
+     "pkg/beta.go\n"
+     "11:func (s *Other) Commit(ctx context.Context, opts CommitOptions) error {\n"
+     "21:" MARK "\n"
+     "31:" MARK "\n"},
     {"a line with a word that matters keeps its text",
      "pkg/alpha.go:10:func (s *Store) Commit(ctx context.Context, opts CommitOptions) error {\n"
      "pkg/alpha.go:20:    return s.commit(ctx, opts, time.Now(), s.config.RetryBudget, nil)\n"

@@ -12,6 +12,8 @@
 #include "policy/meter.h"
 #include "policy/policy_yaml.h"
 
+enum { RESERVE_SHARE = 20 };
+
 struct weir_engine {
     struct wr_models *models;
     struct wr_meter *meter;
@@ -81,18 +83,11 @@ static uint32_t fallback_tokens(const struct wr_policy *policy)
     return WR_FALLBACK_GUARDED_MID_TOKENS;
 }
 
-/* What is to be held free for the answer: what the request asks for, else a share of the window. */
-static uint64_t reserve_tokens(const struct wr_transcript *t, uint64_t window_tokens)
+/* What is held free for the answer: a share of the window, whatever this request asks for. A number
+ * that changes from request to request may not steer a fold (law L3). */
+static uint64_t reserve_tokens(uint64_t window_tokens)
 {
-    static const char *const names[] = {"max_tokens", "max_completion_tokens", "max_output_tokens"};
-    wr_json_id values[3];
-    int64_t tokens;
-    (void)wr_json_pick(t->doc, 0, names, 3, values);
-    for (int i = 0; i < 3; i++)
-        if (wr_json_i64(t->doc, values[i], &tokens) && tokens > 0 &&
-            (uint64_t)tokens < window_tokens / 2)
-            return (uint64_t)tokens;
-    return window_tokens / 20;
+    return window_tokens / RESERVE_SHARE;
 }
 
 static weir_status measure(struct weir_engine *e, struct weir_request *r,
@@ -113,9 +108,10 @@ static weir_status measure(struct weir_engine *e, struct weir_request *r,
         return status;
     input->transcript = &r->transcript;
     input->tokens = measured.segment_tokens;
-    input->overhead_tokens = measured.overhead_tokens;
+    input->base_tokens = measured.base_tokens;
+    input->overheads = measured.segment_overheads;
     input->window_tokens = wr_window_select(&evidence).tokens;
-    input->reserve_tokens = reserve_tokens(&r->transcript, input->window_tokens);
+    input->reserve_tokens = reserve_tokens(input->window_tokens);
     input->binds_thinking = match.model->preserved_thinking;
     input->count = wr_meter_count;
     input->user = e->meter;
@@ -147,7 +143,7 @@ static weir_status name_session(struct weir_request *r, weir_span *session)
 
 /* Law L2: everything taken out is in the store, or nothing is taken out. */
 static weir_status keep_originals(struct weir_request *r, const struct weir_project_options *o,
-                                  const struct wr_run *run, struct weir_projected *p)
+                                  struct wr_run *run)
 {
     struct weir_batch batch = {.tenant = o->tenant.len ? o->tenant : WR_LIT("local"),
                                .session = o->session,
@@ -163,10 +159,8 @@ static weir_status keep_originals(struct weir_request *r, const struct weir_proj
     weir_status status = batch.session.len ? WEIR_OK : name_session(r, &batch.session);
     if (status)
         return status;
-    if (weir_store_commit(o->store, &batch, NULL)) {
-        p->body = r->doc.text;
-        p->held_back = weir_trouble_text(o->store->trouble);
-    }
+    if (weir_store_commit(o->store, &batch, NULL))
+        wr_run_fall_back(run, weir_trouble_text(o->store->trouble));
     return WEIR_OK;
 }
 
@@ -205,13 +199,13 @@ static weir_status run_policy(struct weir_engine *e, struct weir_request *r,
         status = wr_run_policy(&run, &r->arena, input, body, err);
     if (status)
         return status;
+    if (run.artifacts_count)
+        status = keep_originals(r, o, &run);
     p->body = run.projection.body;
     p->tokens_before = run.tokens_before;
     p->tokens_after = run.tokens_after;
     p->is_step = wr_fold_step_now(&run.fold) != NULL;
     p->held_back = run.projection.first.found ? run.projection.first.what : NULL;
-    if (run.artifacts_count)
-        status = keep_originals(r, o, &run, p);
     p->is_changed = p->body.ptr != r->doc.text.ptr;
     return status ? status : report(r, &run, p);
 }

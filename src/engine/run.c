@@ -111,6 +111,19 @@ static weir_status plan_insert(struct wr_run *run, const struct wr_fold_insert *
                           text, err);
 }
 
+/* The plan drops groups whole; what the fold did not mean to drop is in no stored original (law
+ * L2). */
+static weir_status check_drops(const struct wr_run *run, struct weir_err *err)
+{
+    for (uint32_t i = 0; i < run->fold.transcript->segments_count; i++) {
+        const struct wr_change *change = wr_plan_find(&run->plan, i);
+        if (change && change->form == WR_FORM_DROPPED &&
+            run->fold.segments[i].form != WR_FORM_DROPPED)
+            return wr_fail(err, WEIR_INVALID, 0, "segment %u would leave without its original", i);
+    }
+    return WEIR_OK;
+}
+
 static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct weir_err *err)
 {
     weir_status status = wr_plan_init(&run->plan, arena, run->fold.transcript);
@@ -120,7 +133,7 @@ static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct 
     for (uint32_t i = 0; i < run->fold.inserts_count && !status; i++)
         if (!run->fold.inserts[i].is_gone)
             status = plan_insert(run, &run->fold.inserts[i], arena, err);
-    return status;
+    return status ? status : check_drops(run, err);
 }
 
 /* ---- what goes to the store ---- */
@@ -176,10 +189,27 @@ static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
 
 static uint64_t tokens_before(const struct wr_fold_input *input)
 {
-    uint64_t tokens = input->overhead_tokens;
+    uint64_t tokens = input->base_tokens;
     for (uint32_t i = 0; i < input->transcript->segments_count; i++)
-        tokens += input->tokens[i];
+        tokens += input->tokens[i] + (input->overheads ? input->overheads[i] : 0);
     return tokens;
+}
+
+void wr_run_fall_back(struct wr_run *run, const char *reason)
+{
+    for (uint32_t i = 0; i < run->plan.changes_count; i++) {
+        struct wr_change *change = &run->plan.changes[i];
+        run->projection.rolled_back_count += !change->is_rolled_back;
+        change->is_rolled_back = true;
+        change->reason = reason;
+    }
+    run->plan.inserts_count = 0;
+    run->projection.body = run->fold.transcript->doc->text;
+    run->projection.is_fallback = true;
+    run->projection.first =
+        (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = reason};
+    run->artifacts_count = 0;
+    run->tokens_after = run->tokens_before;
 }
 
 weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
@@ -194,13 +224,7 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
     if (status == WEIR_INVALID) {
         /* A change that the plan refuses is doubt about the whole: the original goes on (law L6).
          */
-        run->projection = (struct wr_projection){.body = input->transcript->doc->text,
-                                                 .first = {.found = true,
-                                                           .segment = WR_SEGMENT_NONE,
-                                                           .what = "a change was not possible"},
-                                                 .is_fallback = true};
-        run->plan.changes_count = run->plan.inserts_count = 0;
-        run->tokens_after = run->tokens_before;
+        wr_run_fall_back(run, "a change was not possible");
         return WEIR_OK;
     }
     if (!status)

@@ -29,6 +29,9 @@ WEIR_MUST_USE weir_status wr_run_policy(struct wr_run *run, struct wr_arena *are
                                         const struct wr_fold_input *input, struct wr_buf *out,
                                         struct weir_err *err);
 
+/* Takes everything back: the original is what leaves, and the report says so. */
+void wr_run_fall_back(struct wr_run *run, const char *reason);
+
 /* What was done and why, as one JSON object (docs/policies.md). `held_back`: why nothing of it was
  * sent after all, or NULL. */
 void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -49,11 +50,16 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
         return false;
     if (fold->transcript->is_delta && s->pair == WR_SEGMENT_NONE)
         return false; /* nobody here knows what was called */
-    if (s->is_opaque || (is_failure(s) && !wr_fold_is_sent(fold, segment)))
+    if (s->is_opaque || ((is_failure(s) || now->is_reread) && !wr_fold_is_sent(fold, segment)))
         return false;
     if (s->handles && (s->handles->kind == WR_EFFECT_RECALL || s->handles->kind == WR_EFFECT_PLAN))
         return false;
     return !now->is_pinned && !now->is_marked && !wr_stage_exempts(stage, s->tool);
+}
+
+weir_span wr_fold_recall(const struct wr_fold *fold)
+{
+    return wr_ways_recall(fold->input->ways, fold->arrived);
 }
 
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
@@ -74,7 +80,8 @@ static bool has_result_in_turn(const struct wr_fold *fold)
 
 bool wr_fold_may_step(const struct wr_fold *fold)
 {
-    bool binds = fold->input->binds_thinking && fold->transcript->binds_prefix;
+    /* What has arrived counts, not what the request holds: a later request holds more. */
+    bool binds = fold->input->binds_thinking && fold->has_signed;
     return !fold->transcript->is_delta && !(binds && has_result_in_turn(fold));
 }
 
@@ -115,10 +122,24 @@ static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason
     return WEIR_OK;
 }
 
+static uint32_t overhead_of(const struct wr_fold *fold, uint32_t segment)
+{
+    return fold->input->overheads ? fold->input->overheads[segment] : 0;
+}
+
 static void set_tokens(struct wr_fold *fold, struct wr_fold_segment *now, uint64_t tokens)
 {
     fold->total_tokens = fold->total_tokens - now->tokens + tokens;
     now->tokens = tokens;
+}
+
+static void drop(struct wr_fold *fold, uint32_t segment, const char *reason)
+{
+    struct wr_fold_segment *now = &fold->segments[segment];
+    now->form = WR_FORM_DROPPED;
+    now->reason = reason;
+    set_tokens(fold, now, 0);
+    fold->total_tokens -= overhead_of(fold, segment);
 }
 
 /* The signed thinking before a step goes with it, from the start: what it was signed over is no
@@ -132,9 +153,7 @@ static void drop_thinking(struct wr_fold *fold)
         if (!fold->transcript->segments[i].is_signed || now->form == WR_FORM_DROPPED ||
             !wr_fold_is_sent(fold, i))
             continue;
-        now->form = WR_FORM_DROPPED;
-        now->reason = "thinking";
-        set_tokens(fold, now, 0);
+        drop(fold, i, "thinking");
     }
 }
 
@@ -227,11 +246,11 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
                                     .role = r->role,
                                     .original = r->original,
                                     .stage = fold->stage};
-    struct wr_marker marker = {.way = {.kind = WR_WAY_RECALL, .tool = fold->input->ways->recall},
+    struct wr_marker marker = {.way = {.kind = WR_WAY_RECALL, .tool = wr_fold_recall(fold)},
                                .what = "left out"};
 
     *taken = false;
-    if (!fold->input->ways->recall.len || !r->segments_count)
+    if (!marker.way.tool.len || !r->segments_count)
         return WEIR_OK;
     if (r->supersedes != WR_INSERT_NONE)
         before_tokens += fold->inserts[r->supersedes].tokens;
@@ -247,11 +266,8 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         return WEIR_OK;
 
     for (uint32_t i = 0; i < r->segments_count; i++) {
-        struct wr_fold_segment *now = &fold->segments[r->segments[i]];
-        now->form = WR_FORM_DROPPED;
-        now->is_offloaded = true;
-        now->reason = fold->stage;
-        set_tokens(fold, now, 0);
+        fold->segments[r->segments[i]].is_offloaded = true;
+        drop(fold, r->segments[i], fold->stage);
     }
     *taken = true;
     if (r->supersedes != WR_INSERT_NONE) {
@@ -358,8 +374,8 @@ bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
         bool is_call = s->kind == WEIR_KIND_TOOL_CALL;
         if (fold->segments[i].form == WR_FORM_DROPPED || fold->segments[i].is_pinned ||
             !wr_fold_is_sent(fold, i) || s->array == WR_JSON_NONE ||
-            (is_call && s->pair == WR_SEGMENT_NONE))
-            return false;
+            (is_call && s->pair >= fold->arrived))
+            return false; /* the result that comes later is not here yet */
         has_call |= is_call;
     }
     return has_call && fold->group_end[group] <= fold->arrived;
@@ -392,6 +408,30 @@ static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
            wr_span_find(wr_json_raw(doc, s->payload), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
 }
 
+/* A file that is read again after an earlier read of it was shortened stays whole as it arrives:
+ * the model came back for the rest (law L2). */
+static void note_read(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    const struct wr_tool_handles *h = segments[segment].handles;
+    uint32_t at, item;
+
+    if (segments[segment].kind != WEIR_KIND_TOOL_RESULT || !h || h->kind != WR_EFFECT_READ ||
+        !h->path.len)
+        return;
+    uint64_t hash = wr_hash64(h->path);
+    for (at = wr_index_first(&fold->reads, hash);
+         (item = wr_index_item(&fold->reads, at)) != WR_INDEX_NONE;
+         at = wr_index_next(&fold->reads, at, hash)) {
+        if (!wr_span_eq(segments[item].handles->path, h->path))
+            continue;
+        fold->segments[segment].is_reread =
+            fold->segments[item].form != WR_FORM_EXACT || fold->segments[item].is_marked;
+        break;
+    }
+    wr_index_put(&fold->reads, at, hash, segment);
+}
+
 static weir_status arrive(struct wr_fold *fold, uint32_t segment)
 {
     const struct wr_policy *policy = fold->input->policy;
@@ -402,8 +442,11 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     now->tokens = fold->input->tokens[segment];
     now->has_arrived = true;
     now->is_marked = holds_marker(fold, segment);
-    fold->total_tokens += now->tokens;
+    now->same = WR_SEGMENT_NONE;
+    fold->total_tokens += now->tokens + overhead_of(fold, segment);
+    fold->has_signed |= fold->transcript->segments[segment].is_signed;
     fold->arrived = segment + 1;
+    note_read(fold, segment);
     for (uint32_t i = 0; i < policy->stages_count; i++) {
         const struct wr_stage *stage = &policy->stages[i];
         fold->stage = stage->def->name;
@@ -444,11 +487,15 @@ weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
     const struct wr_transcript *t = input->transcript;
 
     *fold = (struct wr_fold){.input = input, .transcript = t, .arena = arena, .stage = ""};
-    fold->total_tokens = input->overhead_tokens;
+    fold->total_tokens = input->base_tokens;
     fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
-    if (!fold->segments)
+    fold->lists[0] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
+    fold->lists[1] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
+    if (!fold->segments || !fold->lists[0] || !fold->lists[1])
         return wr_arena_status(arena);
     weir_status status = find_group_ends(fold);
+    if (!status)
+        status = wr_index_init(&fold->reads, arena, t->segments_count);
     for (uint32_t i = 0; i < t->segments_count && !status; i++) {
         fold->turn = t->segments[i].turn;
         status = arrive(fold, i);

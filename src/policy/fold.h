@@ -13,6 +13,7 @@
 #ifndef WR_POLICY_FOLD_H
 #define WR_POLICY_FOLD_H
 
+#include "base/index.h"
 #include "policy/form.h"
 #include "policy/policy.h"
 #include "policy/way.h"
@@ -40,10 +41,11 @@ struct wr_fold_input {
     const uint64_t *tokens;                 /* of each segment as it came */
     const struct wr_policy *policy;
     const struct wr_ways *ways;
-    uint64_t window_tokens;  /* 0: not known */
-    uint64_t reserve_tokens; /* for the answer */
-    uint64_t overhead_tokens;
-    bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
+    uint64_t window_tokens;    /* 0: not known */
+    uint64_t reserve_tokens;   /* for the answer */
+    uint64_t base_tokens;      /* framing of the request itself */
+    const uint32_t *overheads; /* framing that comes with each segment; NULL: none is counted */
+    bool binds_thinking;       /* the model checks that what stands before thinking is unchanged */
     wr_count_fn *count;
     void *user;
 };
@@ -68,6 +70,8 @@ struct wr_fold_segment {
     bool has_arrived;
     bool is_offloaded; /* dropped into the text of an insert */
     bool is_pinned;    /* a reference without recall points at it: it stays */
+    uint32_t same;     /* the newest exact segment of the same text, of the first of that text */
+    bool is_reread;    /* of a file whose earlier read was shortened */
     bool is_marked;    /* came with a marker in it: it stays */
 };
 
@@ -98,6 +102,9 @@ struct wr_fold {
     uint32_t inserts_count, inserts_cap;
     struct wr_fold_step *steps;
     uint32_t steps_count, steps_cap;
+    uint32_t *lists[2];         /* scratch of stages: a place for every segment */
+    struct wr_index reads;      /* results that show a file, by path */
+    bool has_signed;            /* signed thinking has arrived */
     uint32_t *group_end;        /* of a group's first segment: behind its last */
     uint32_t turn;              /* the request being folded */
     uint32_t arrived;           /* segments before this one have arrived */
@@ -124,6 +131,9 @@ bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment);
  * at, its tool is not exempt. `open` also asks for a way back. */
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
+
+/* The recall tool as the request spells it, where one has been offered by now; else empty. */
+weir_span wr_fold_recall(const struct wr_fold *fold);
 
 /* The segment's own text; NULL ptr: no memory. */
 weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);

@@ -317,33 +317,42 @@ static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transc
     return WEIR_OK;
 }
 
-static uint64_t overhead(const struct wr_transcript *t)
+/* Framing is counted where it arrives, so that the sum over the first turns does not depend on what
+ * came later (law L3). */
+static void measure_overhead(const struct wr_transcript *t, struct wr_measure *measure)
 {
     static const enum wr_overhead_dialect dialects[] = {
         [WEIR_DIALECT_CHAT] = WR_OVERHEAD_CHAT,
         [WEIR_DIALECT_RESPONSES] = WR_OVERHEAD_RESPONSES,
         [WEIR_DIALECT_MESSAGES] = WR_OVERHEAD_MESSAGES};
-    struct wr_overhead_counts counts = {0};
+    struct wr_overhead each = wr_overhead_of(dialects[t->dialect]);
+
+    measure->base_tokens = each.request;
     for (uint32_t i = 0; i < t->segments_count; i++) {
         const struct wr_segment *s = &t->segments[i];
         bool is_first = i == 0 || t->segments[i - 1].message != s->message;
-        counts.messages += is_first && s->message != WR_JSON_NONE;
-        counts.calls += s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_TOOL_RESULT;
+        uint32_t tokens = is_first && s->message != WR_JSON_NONE ? each.message : 0;
+        if (s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_TOOL_RESULT)
+            tokens += each.call;
         if (s->kind == WEIR_KIND_TOOLS && wr_json_kind(t->doc, s->payload) == WR_JSON_ARRAY)
-            counts.tools += wr_json_count(t->doc, s->payload);
+            tokens += each.tools + each.tool * wr_json_count(t->doc, s->payload);
+        measure->segment_overheads[i] = tokens;
+        measure->overhead_tokens += tokens;
     }
-    return wr_overhead_tokens(dialects[t->dialect], &counts);
+    measure->overhead_tokens += measure->base_tokens;
 }
 
 weir_status wr_meter_measure(struct wr_meter *meter, const struct wr_transcript *transcript,
                              struct wr_arena *arena, struct wr_measure *measure)
 {
     weir_status status = WEIR_OK;
-    *measure = (struct wr_measure){.overhead_tokens = overhead(transcript)};
-    measure->total_tokens = measure->overhead_tokens;
+    *measure = (struct wr_measure){0};
     measure->segment_tokens = WR_ARENA_ARRAY(arena, uint64_t, transcript->segments_count);
-    if (!measure->segment_tokens)
+    measure->segment_overheads = WR_ARENA_ARRAY(arena, uint32_t, transcript->segments_count);
+    if (!measure->segment_tokens || !measure->segment_overheads)
         return wr_arena_status(arena);
+    measure_overhead(transcript, measure);
+    measure->total_tokens = measure->overhead_tokens;
     for (uint32_t i = 0; i < transcript->segments_count && !status; i++) {
         status = segment_tokens(meter, transcript, &transcript->segments[i], arena,
                                 &measure->segment_tokens[i]);

@@ -13,9 +13,9 @@ uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
     return count;
 }
 
-uint32_t *wr_stage_list(struct wr_fold *fold, uint32_t count)
+uint32_t *wr_stage_list(struct wr_fold *fold)
 {
-    return WR_ARENA_ARRAY(fold->arena, uint32_t, count);
+    return fold->lists[0];
 }
 
 weir_status wr_stage_history(struct wr_fold *fold, const uint32_t *segments, uint32_t count,
@@ -44,9 +44,9 @@ weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *t
 static uint32_t *all_omitted(struct wr_fold *fold, const uint32_t *segments, uint32_t count,
                              uint32_t *all_count)
 {
-    uint32_t *all = wr_stage_list(fold, fold->arrived), next = 0;
+    uint32_t *all = fold->lists[1], next = 0;
     *all_count = 0;
-    for (uint32_t i = 0; all && i < fold->arrived; i++) {
+    for (uint32_t i = 0; i < fold->arrived; i++) {
         bool is_listed = next < count && segments[next] == i;
         bool is_earlier = fold->segments[i].is_offloaded && fold->segments[i].reason == fold->stage;
         next += is_listed;

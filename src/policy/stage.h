@@ -10,6 +10,7 @@
 
 extern const struct wr_stage_def wr_stage_cap;
 extern const struct wr_stage_def wr_stage_evict;
+extern const struct wr_stage_def wr_stage_condense;
 extern const struct wr_stage_def wr_stage_reference;
 extern const struct wr_stage_def wr_stage_mask;
 extern const struct wr_stage_def wr_stage_clear;
@@ -57,6 +58,7 @@ void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
 
 /* ---- the rest ---- */
 
+enum { WR_CONDENSE_RUN_OVER, WR_CONDENSE_RUN_TO, WR_CONDENSE_READ_OVER, WR_CONDENSE_READ_TO };
 enum { WR_REFERENCE_MIN_TOKENS };
 enum { WR_LOOPS_EVIDENCE_TOKENS, WR_LOOPS_PREVIEW_TOKENS };
 enum { WR_ACTIVE_EVIDENCE_TOKENS, WR_ACTIVE_PREVIEW_TOKENS };
@@ -78,8 +80,8 @@ void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);
  * room for all that arrived. */
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results);
 
-/* A run of arena scratch: `count` segment numbers. NULL: no memory. */
-uint32_t *wr_stage_list(struct wr_fold *fold, uint32_t count);
+/* Room for the number of every segment; one stage uses it at a time. */
+uint32_t *wr_stage_list(struct wr_fold *fold);
 
 /* Makes `r` the replacement of the listed segments and of all that this stage took out before: its
  * place, what it supersedes, and the text of the whole for the store. The notice is the caller's.

@@ -40,7 +40,7 @@ static weir_status clear_request(struct wr_fold *fold, const struct wr_stage *st
                                 .text = WR_LIT("[cleared]"),
                                 .refers_to = WR_SEGMENT_NONE,
                                 .reason = WR_STEP_PRESSURE};
-    uint32_t *results = wr_stage_list(fold, fold->arrived), picked = 0;
+    uint32_t *results = wr_stage_list(fold), picked = 0;
     uint64_t gain_tokens = 0;
     weir_status status = WEIR_OK;
 

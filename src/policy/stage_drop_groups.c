@@ -40,7 +40,7 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
 
     if (fold->total_tokens <= limit_tokens)
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     uint32_t count = collect(fold, wr_share_tokens(limit_tokens, DEPTH_BP), list);

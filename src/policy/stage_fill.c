@@ -88,6 +88,21 @@ static uint64_t count_messages(const struct wr_fold *fold, uint32_t end)
     return count;
 }
 
+/* A group leaves whole or not at all: one that reaches over the boundary stays. */
+static bool leaves_whole(const struct wr_fold *fold, uint32_t segment, uint32_t kept)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    if (s->group == WR_SEGMENT_NONE)
+        return true;
+    for (uint32_t i = s->group; i < fold->group_end[s->group] && i < fold->arrived; i++) {
+        const struct wr_segment *member = &fold->transcript->segments[i];
+        if (member->group == s->group && member->kind == WEIR_KIND_TOOL_CALL &&
+            member->pair >= kept)
+            return false;
+    }
+    return fold->group_end[s->group] <= kept;
+}
+
 static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
     struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_LOOP_COMPLETED};
@@ -98,7 +113,7 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
 
     if (!fold->input->window_tokens || !begins_loop(fold, &loop_start))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     for (uint32_t i = 0; i < loop_start; i++)
@@ -110,7 +125,7 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
         return WEIR_OK;
     uint32_t kept = boundary(fold, loop_start, wr_share_tokens(budget_tokens, DEPTH_BP));
     for (uint32_t i = 0; i < kept; i++)
-        if (is_history(fold, i))
+        if (is_history(fold, i) && leaves_whole(fold, i, kept))
             list[count++] = i;
     weir_status status = wr_stage_omit(fold, list, count, &r);
     if (status || !count)

@@ -9,6 +9,14 @@
 /* The segments of a loop that fold: what the model said and did, and what the tools answered. A
  * loop that came with markers in it was left standing before, and would make another summary now.
  */
+/* A group may reach into another loop where a result came late; then neither folds. */
+static bool is_of_loop(const struct wr_fold *fold, uint32_t group, uint32_t loop)
+{
+    uint32_t last = fold->group_end[group] - 1;
+    return last < fold->arrived && fold->transcript->segments[group].loop == loop &&
+           fold->transcript->segments[last].loop == loop;
+}
+
 static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
 {
     const struct wr_transcript *t = fold->transcript;
@@ -22,7 +30,8 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
             continue;
         if (s->array == WR_JSON_NONE || fold->segments[i].is_pinned ||
             fold->segments[i].is_marked || s->kind == WEIR_KIND_COMPACTION ||
-            (s->kind == WEIR_KIND_TOOL_CALL && s->pair == WR_SEGMENT_NONE))
+            (s->kind == WEIR_KIND_TOOL_CALL && s->pair >= fold->arrived) ||
+            !is_of_loop(fold, s->group, loop))
             return 0;
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
         list[count++] = i;
@@ -53,15 +62,23 @@ static weir_status fold_loop(struct wr_fold *fold, const struct wr_stage *stage,
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 
+/* Whether the user's message that began the loop came with this request. */
+static bool begins_loop(const struct wr_fold *fold, uint32_t loop)
+{
+    const struct wr_transcript *t = fold->transcript;
+    uint32_t first = fold->arrived;
+    while (first > 0 && t->segments[first - 1].loop == loop)
+        first--;
+    return first < fold->arrived && t->segments[first].turn == fold->turn;
+}
+
 static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
-    const struct wr_segment *newest = &fold->transcript->segments[fold->arrived - 1];
-    uint32_t loop = newest->loop;
+    uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
 
-    if (loop == WR_SEGMENT_NONE || loop == 0 || newest->is_steering ||
-        newest->role != WEIR_ROLE_USER)
+    if (loop == WR_SEGMENT_NONE || loop == 0 || !begins_loop(fold, loop))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     /* Earlier loops were folded when their turn came; one that could not be is not tried again. */

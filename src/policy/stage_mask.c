@@ -52,7 +52,7 @@ static weir_status mask_request(struct wr_fold *fold, const struct wr_stage *sta
 {
     uint32_t first = (uint32_t)stage->params[WR_MASK_KEEP_FIRST],
              last = (uint32_t)stage->params[WR_MASK_KEEP_LAST];
-    uint32_t *results = wr_stage_list(fold, fold->arrived), open = 0;
+    uint32_t *results = wr_stage_list(fold), open = 0;
     weir_status status = WEIR_OK;
 
     if (!results)

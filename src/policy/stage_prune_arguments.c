@@ -106,10 +106,11 @@ static weir_status find_members(struct pruner *p, uint64_t min_tokens)
 static weir_status write_note(const struct pruner *p, struct wr_fold_member *member)
 {
     const struct wr_fold_input *input = p->fold->input;
-    struct wr_marker marker = {.handle = member->handle,
-                               .way = {.kind = WR_WAY_RECALL, .tool = input->ways->recall},
-                               .tokens = input->count(input->user, member->original),
-                               .what = "left out"};
+    struct wr_marker marker = {
+        .handle = member->handle,
+        .way = {.kind = WR_WAY_RECALL, .tool = wr_ways_recall(input->ways, UINT32_MAX)},
+        .tokens = input->count(input->user, member->original),
+        .what = "left out"};
     uint64_t lines = count_lines(member->original);
     struct wr_buf buf;
 
@@ -199,9 +200,9 @@ static weir_status prune_request(struct wr_fold *fold, const struct wr_stage *st
     weir_status status = WEIR_OK;
     uint64_t gain_tokens = 0;
 
-    if (!fold->input->ways->recall.len || fold->total_tokens <= trigger(fold, stage))
+    if (!wr_fold_recall(fold).len || fold->total_tokens <= trigger(fold, stage))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     uint32_t count = list ? collect(fold, stage, list) : 0;
     struct wr_fold_pruning *prunings = WR_ARENA_ARRAY(fold->arena, struct wr_fold_pruning, count);
     if (!list || !prunings)

@@ -8,6 +8,15 @@
 #include "base/limits.h"
 #include "base/span.h"
 
+/* A segment that still says the text that `first` was the first to say; NONE: there is none. */
+static uint32_t newest_exact(const struct wr_fold *fold, uint32_t first)
+{
+    uint32_t same = fold->segments[first].same;
+    if (same != WR_SEGMENT_NONE && fold->segments[same].form == WR_FORM_EXACT)
+        return same;
+    return fold->segments[first].form == WR_FORM_EXACT ? first : WR_SEGMENT_NONE;
+}
+
 static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage *stage,
                                     uint32_t segment)
 {
@@ -18,11 +27,15 @@ static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage 
 
     if (s->class_ != WEIR_CLASS_DROPPABLE_DUPLICATE || !wr_fold_is_plain(fold, stage, segment) ||
         fold->input->tokens[segment] <
-            (uint64_t)wr_stage_param(stage, s->tool, WR_REFERENCE_MIN_TOKENS) ||
-        fold->segments[s->why_other].form != WR_FORM_EXACT)
+            (uint64_t)wr_stage_param(stage, s->tool, WR_REFERENCE_MIN_TOKENS))
         return WEIR_OK;
-    const struct wr_segment *same = &fold->transcript->segments[s->why_other];
-    form.refers_to = fold->input->ways->recall.len ? WR_SEGMENT_NONE : s->why_other;
+    uint32_t referent = newest_exact(fold, s->why_other);
+    if (referent == WR_SEGMENT_NONE) {
+        fold->segments[s->why_other].same = segment; /* it stays, and later ones may point at it */
+        return WEIR_OK;
+    }
+    const struct wr_segment *same = &fold->transcript->segments[referent];
+    form.refers_to = wr_fold_recall(fold).len ? WR_SEGMENT_NONE : referent;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_buf_text(&buf, "[same output as the earlier call ");
     wr_buf_append(&buf, same->call_id);

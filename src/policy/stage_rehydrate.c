@@ -70,15 +70,16 @@ static weir_status write_block(struct wr_fold *fold, const struct wr_handle *han
     const struct wr_fold_input *input = fold->input;
     uint64_t lines;
     weir_span rest, kept = first_lines(fold, original, tokens_max, &rest, &lines);
-    struct wr_marker marker = {.handle = *handle,
-                               .way = {.kind = WR_WAY_RECALL, .tool = input->ways->recall},
-                               .lines = count_lines(rest),
-                               .tokens = input->count(input->user, rest),
-                               .what = "left out"};
+    struct wr_marker marker = {
+        .handle = *handle,
+        .way = {.kind = WR_WAY_RECALL, .tool = wr_ways_recall(input->ways, UINT32_MAX)},
+        .lines = count_lines(rest),
+        .tokens = input->count(input->user, rest),
+        .what = "left out"};
     struct wr_buf buf;
 
     *text = (weir_span){"", 0};
-    if (!kept.len || (rest.len && !input->ways->recall.len))
+    if (!kept.len || (rest.len && !wr_ways_recall(input->ways, UINT32_MAX).len))
         return WEIR_OK;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_buf_printf(&buf, "[weir %s: brought back, lines 1-%llu of %llu]\n", handle->text,

@@ -52,7 +52,7 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
 
     if (fold->total_tokens < wr_guarded_mid_trigger(fold->input->window_tokens))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     uint32_t count = collect(fold, stage, list, &tokens);

@@ -101,7 +101,7 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
 
     if (fold->total_tokens <= trigger(fold, stage))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold, fold->arrived);
+    uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     uint32_t from = behind_head(fold, (uint32_t)stage->params[WR_SUMMARY_HEAD]);

@@ -76,9 +76,17 @@ weir_status wr_ways_read(struct wr_ways *ways, struct wr_arena *arena,
         wr_json_id list = wr_json_kind(doc, s->payload) == WR_JSON_ARRAY
                               ? s->payload
                               : wr_json_find(doc, s->payload, "tools");
+        bool had_recall = ways->recall.len > 0;
         status = read_list(ways, arena, &cap, doc, list);
+        if (!had_recall)
+            ways->recall_at = i;
     }
     return status;
+}
+
+weir_span wr_ways_recall(const struct wr_ways *ways, uint32_t arrived)
+{
+    return ways->recall_at < arrived ? ways->recall : (weir_span){"", 0};
 }
 
 bool wr_ways_offer(const struct wr_ways *ways, weir_span tool)
@@ -95,9 +103,10 @@ struct wr_way wr_way_to(const struct wr_ways *ways, const struct wr_segment *seg
     struct wr_way way = {.kind = WR_WAY_NONE, .tool = {"", 0}, .path = {"", 0}};
     const struct wr_tool_handles *h = segment->handles;
 
-    if (ways->recall.len) {
+    weir_span recall = wr_ways_recall(ways, arrived);
+    if (recall.len) {
         way.kind = WR_WAY_RECALL;
-        way.tool = ways->recall;
+        way.tool = recall;
         return way;
     }
     bool is_file = h && h->kind == WR_EFFECT_READ && !h->is_shell && h->path.len;

@@ -6,14 +6,18 @@
 #include "transcript/transcript.h"
 
 struct wr_ways {
-    weir_span recall; /* weir_recall as this request spells it; empty: it is not offered */
-    weir_span *tools; /* all names */
+    weir_span recall;   /* weir_recall as this request spells it; empty: it is not offered */
+    uint32_t recall_at; /* the segment that offers it */
+    weir_span *tools;   /* all names */
     uint32_t tools_count;
 };
 
 /* Reads the names of the tools the request offers. */
 WEIR_MUST_USE weir_status wr_ways_read(struct wr_ways *ways, struct wr_arena *arena,
                                        const struct wr_transcript *transcript);
+
+/* The recall tool, where one of the first `arrived` segments offers it; else empty. */
+weir_span wr_ways_recall(const struct wr_ways *ways, uint32_t arrived);
 
 bool wr_ways_offer(const struct wr_ways *ways, weir_span tool);
 

@@ -1,0 +1,129 @@
+/* Prefix stability through the public engine, with its real meter, framing and store: what a
+ * request repeats of the one before has the same bytes unless a step is declared. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "tests/fold_laws.h"
+#include "tests/traces.h"
+#include "weir/weir.h"
+
+enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 30 };
+
+struct walk {
+    struct weir_engine *engine;
+    struct weir_store *store;
+    const char *policy;
+    weir_dialect dialect;
+    uint32_t window_tokens;
+    struct wr_buf last;
+    bool has_last;
+    uint64_t requests, steps;
+};
+
+static bool request_extends(struct walk *w, const struct wr_session *session, uint32_t n)
+{
+    static const char *const models[] = {"claude-sonnet-4-5", "gpt-5"};
+    const char *model = models[w->dialect != WEIR_DIALECT_MESSAGES];
+    struct wr_session_request request = {w->dialect, session->requests[n], model, true};
+    struct weir_project_options options = {
+        .policy = w->policy, .window_tokens = w->window_tokens, .store = w->store};
+    struct weir_projected projected;
+    struct weir_request *read;
+    struct wr_arena scratch;
+    struct wr_buf body;
+
+    wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+    wr_session_write(session, &request, &body);
+    assert_int_equal(weir_engine_request(w->engine, wr_buf_view(&body), NULL, &read, NULL),
+                     WEIR_OK);
+    assert_int_equal(weir_engine_project(w->engine, read, &options, &projected, NULL), WEIR_OK);
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    bool ok = !projected.held_back &&
+              (!w->has_last || projected.is_step ||
+               fold_laws_extends(wr_buf_view(&w->last), projected.body, w->dialect, &scratch));
+    if (!ok)
+        printf("BROKEN: %s, %s, request %u: %s\n", w->policy, weir_dialect_name(w->dialect), n,
+               projected.held_back ? projected.held_back : "the prefix changed without a step");
+    wr_arena_release(&scratch);
+    wr_buf_reset(&w->last);
+    wr_buf_append(&w->last, projected.body);
+    w->has_last = true;
+    w->requests++;
+    w->steps += projected.is_step;
+    weir_request_free(read);
+    wr_buf_release(&body);
+    return ok;
+}
+
+static bool session_extends(struct walk *w, const struct wr_session *session)
+{
+    uint32_t total = session->requests_count;
+    uint32_t first = total > REQUESTS_TRIED ? total - REQUESTS_TRIED : 0;
+    bool ok = true;
+    wr_buf_init(&w->last, WR_OUTPUT_BYTES_MAX);
+    w->has_last = false;
+    for (uint32_t n = first; n < total && ok; n++)
+        ok = request_extends(w, session, n);
+    wr_buf_release(&w->last);
+    return ok;
+}
+
+static bool policies_extend(struct walk *w, const struct wr_session *session, size_t index)
+{
+    static const char *const policies[] = {"guarded-mid", "compress", "layers", "tiered"};
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES};
+    static const uint32_t windows[] = {16000, 48000, 120000};
+    bool ok = true;
+    for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++) {
+        w->policy = policies[p];
+        w->dialect = dialects[(index + p) % 3];
+        w->window_tokens = windows[(index / 3 + p) % 3];
+        ok &= session_extends(w, session);
+    }
+    return ok;
+}
+
+static void the_next_request_begins_with_the_last(void **state)
+{
+    struct traces traces;
+    struct walk w = {0};
+    bool ok = true;
+    (void)state;
+
+    traces_open(&traces);
+    assert_int_equal(weir_engine_new(&w.engine, NULL), WEIR_OK);
+    assert_int_equal(weir_store_new_memory(0, &w.store), WEIR_OK);
+    size_t step = traces.count > SESSIONS_TRIED ? traces.count / SESSIONS_TRIED : 1;
+    for (size_t i = 0; i < traces.count; i += step) {
+        struct wr_arena arena;
+        struct wr_buf text;
+        struct wr_session session;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        traces_read(&traces, i, &text, &arena, &session);
+        if (!policies_extend(&w, &session, i / step)) {
+            printf("  in %s\n", traces.paths[i]);
+            ok = false;
+        }
+        wr_buf_release(&text);
+        wr_arena_release(&arena);
+    }
+    printf("note: %llu requests, %llu steps\n", (unsigned long long)w.requests,
+           (unsigned long long)w.steps);
+    weir_store_close(w.store);
+    weir_engine_free(w.engine);
+    traces_close(&traces);
+    assert_true(ok);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_next_request_begins_with_the_last)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
