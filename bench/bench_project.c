@@ -73,6 +73,7 @@ static void run_project(void *user)
                                   .reserve_tokens = 10000,
                                   .base_tokens = b->measure.base_tokens,
                                   .overheads = b->measure.segment_overheads,
+                                  .message_overhead_tokens = b->measure.message_overhead_tokens,
                                   .count = wr_meter_count,
                                   .user = b->meter};
     wr_buf_reset(&b->out);

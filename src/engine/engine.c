@@ -110,6 +110,7 @@ static weir_status measure(struct weir_engine *e, struct weir_request *r,
     input->tokens = measured.segment_tokens;
     input->base_tokens = measured.base_tokens;
     input->overheads = measured.segment_overheads;
+    input->message_overhead_tokens = measured.message_overhead_tokens;
     input->window_tokens = wr_window_select(&evidence).tokens;
     input->reserve_tokens = reserve_tokens(input->window_tokens);
     input->binds_thinking = match.model->preserved_thinking;

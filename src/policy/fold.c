@@ -261,7 +261,8 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
     if (status)
         return status;
     insert.handle = marker.handle;
-    insert.tokens = fold->input->count(fold->input->user, insert.text);
+    insert.tokens =
+        fold->input->count(fold->input->user, insert.text) + fold->input->message_overhead_tokens;
     if (insert.tokens >= before_tokens)
         return WEIR_OK;
 

@@ -45,7 +45,8 @@ struct wr_fold_input {
     uint64_t reserve_tokens;   /* for the answer */
     uint64_t base_tokens;      /* framing of the request itself */
     const uint32_t *overheads; /* framing that comes with each segment; NULL: none is counted */
-    bool binds_thinking;       /* the model checks that what stands before thinking is unchanged */
+    uint32_t message_overhead_tokens; /* framing of a message that is put in */
+    bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
     wr_count_fn *count;
     void *user;
 };

@@ -328,6 +328,7 @@ static void measure_overhead(const struct wr_transcript *t, struct wr_measure *m
     struct wr_overhead each = wr_overhead_of(dialects[t->dialect]);
 
     measure->base_tokens = each.request;
+    measure->message_overhead_tokens = each.message;
     for (uint32_t i = 0; i < t->segments_count; i++) {
         const struct wr_segment *s = &t->segments[i];
         bool is_first = i == 0 || t->segments[i - 1].message != s->message;

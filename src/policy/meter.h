@@ -45,8 +45,9 @@ enum wr_count_source wr_meter_source(const struct wr_meter *meter);
 struct wr_measure {
     uint64_t *segment_tokens;    /* in the arena, one a segment */
     uint32_t *segment_overheads; /* framing that comes with each: of its message, of a call */
-    uint64_t base_tokens;        /* framing of the request and its tools, whatever is in it */
-    uint64_t overhead_tokens;    /* all framing: base and segments */
+    uint32_t message_overhead_tokens;
+    uint64_t base_tokens;     /* framing of the request and its tools, whatever is in it */
+    uint64_t overhead_tokens; /* all framing: base and segments */
     uint64_t total_tokens;
 };
 
