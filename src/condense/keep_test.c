@@ -92,7 +92,7 @@ static const struct {
     {"a line that carries a signal is whole", WR_OUTPUT_PROCESS,
      FILL FILL "\nerror: " FILL FILL "\n", "1,"},
     {"no line is cut where that would make a signal", WR_OUTPUT_PROCESS,
-     FILL FILL "\n{\"text\": \"" FILL FILL "\", \"error\": \"\", \"error\": \"lost\"}\n", ""},
+     FILL FILL "\n" FILL FILL "nonexit status 123456\n", ""},
     {"a line of wr_keep_whole() is whole", WR_OUTPUT_FILE, "whole " FILL FILL FILL "\n" FILL FILL,
      "2,"},
 };
