@@ -1,3 +1,5 @@
+#include "condense/definition.h"
+
 #include "condense/definition_read.h"
 
 weir_span wr_long_name_at(weir_span text, size_t at)
