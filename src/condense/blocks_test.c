@@ -21,8 +21,9 @@ static const struct {
     {"a block that does not fit is kept from its front", "11s99999s11", 9, 3, "..+++...."},
     {"a long block is cut in parts", "1199", 2, 2, "..++"},
     {"of equals the one nearer to the front", "55_55_55_55_", 9, 3, "+++........."},
-    {"the neighbour of a dense block comes before others", "11_99_11_11_11_", 9, 6,
-     "++++++........."},
+    {"the front counts for a little", "55_55_55_56_", 9, 3, "+++........."},
+    {"the neighbour of a dense block comes before others", "11_11_11_99_11_", 9, 6,
+     "......++++++..."},
     {"what is worth nothing is left out, even where there is room", "11s00s00", 9, 9, "++...."},
 };
 

@@ -32,7 +32,7 @@ size_t wr_choose_share(struct wr_keep *keep, uint32_t percent)
 {
     size_t budget = keep->bytes_budget;
     size_t left = budget > keep->bytes_used ? budget - keep->bytes_used : 0;
-    keep->bytes_budget = keep->bytes_used + left / 100 * percent;
+    keep->bytes_budget = keep->bytes_used + left * percent / 100;
     return budget;
 }
 
@@ -99,7 +99,7 @@ weir_status wr_choose_focus(struct wr_keep *keep, const struct wr_condense_input
     if (status)
         return status;
     size_t left = keep->bytes_budget > keep->bytes_used ? keep->bytes_budget - keep->bytes_used : 0;
-    wr_focus_keep(&focus, keep, 1, left / 100 * percent);
+    wr_focus_keep(&focus, keep, 1, left * percent / 100);
     return WEIR_OK;
 }
 

@@ -7,22 +7,26 @@
 
 _Static_assert(WR_FOCUS_WORDS_MAX * 4 <= WR_FOCUS_SLOTS, "the table stays mostly empty");
 
-static bool is_letter(char c)
+static void read_letters(struct wr_focus *focus)
 {
-    return wr_is_word(c) || (unsigned char)c >= 0x80;
+    for (unsigned i = 0; i < 256; i++)
+        if (i >= 0x80 || wr_is_word((char)i))
+            focus->letters[i] = (uint8_t)wr_fold((char)i);
 }
 
 /* Takes the next run of letters off `rest`. */
-static bool next_word(weir_span *rest, weir_span *word, uint32_t *hash)
+static bool next_word(const struct wr_focus *focus, weir_span *rest, weir_span *word,
+                      uint32_t *hash)
 {
-    const char *at = rest->len ? rest->ptr : ""; /* NULL + 0 is not defined */
-    const char *end = at + rest->len;
-    while (at < end && !is_letter(*at))
+    if (!rest->len)
+        return false;
+    const char *at = rest->ptr, *end = rest->ptr + rest->len;
+    while (at < end && !focus->letters[(unsigned char)*at])
         at++;
     const char *first = at;
     uint32_t h = 2166136261u;
-    while (at < end && is_letter(*at))
-        h = (h ^ (unsigned char)wr_fold(*at++)) * 16777619u;
+    for (uint8_t letter; at < end && (letter = focus->letters[(unsigned char)*at]) != 0; at++)
+        h = (h ^ letter) * 16777619u;
     *word = (weir_span){first, (size_t)(at - first)};
     *rest = (weir_span){at, (size_t)(end - at)};
     *hash = h;
@@ -99,7 +103,7 @@ static void add_words(struct wr_focus *focus, weir_span rest, bool is_asked)
     weir_span word;
     uint32_t hash;
     size_t least = is_asked ? WR_FOCUS_WORD_BYTES_MIN - 1 : WR_FOCUS_WORD_BYTES_MIN;
-    while (focus->count < WR_FOCUS_WORDS_MAX && next_word(&rest, &word, &hash)) {
+    while (focus->count < WR_FOCUS_WORDS_MAX && next_word(focus, &rest, &word, &hash)) {
         if (word.len < least || !has_letter(word) || says_nothing(word))
             continue;
         uint32_t slot = slot_of(focus, word, hash);
@@ -118,6 +122,7 @@ weir_status wr_focus_init(struct wr_focus *focus, struct wr_arena *arena,
         (struct wr_focus){.words = WR_ARENA_ARRAY(arena, struct wr_focus_word, WR_FOCUS_WORDS_MAX)};
     if (!focus->words)
         return wr_arena_status(arena);
+    read_letters(focus);
     add_words(focus, input->query, true);
     add_words(focus, input->focus, false);
     return WEIR_OK;
@@ -139,7 +144,7 @@ static void find_in_line(struct wr_focus *focus, weir_span rest, uint32_t line)
 {
     weir_span word;
     uint32_t hash;
-    while (next_word(&rest, &word, &hash)) {
+    while (next_word(focus, &rest, &word, &hash)) {
         uint16_t found = focus->slots[slot_of(focus, word, hash)];
         if (found)
             note_line(&focus->words[found - 1], line);
@@ -230,7 +235,7 @@ uint32_t wr_focus_weigh(const struct wr_focus *focus, weir_span text)
 {
     weir_span word;
     uint32_t hash, weight = 0;
-    while (focus->count && next_word(&text, &word, &hash)) {
+    while (focus->count && next_word(focus, &text, &word, &hash)) {
         uint16_t found = focus->slots[slot_of(focus, word, hash)];
         if (found)
             weight += focus->words[found - 1].is_asked ? WR_FOCUS_ASKED : 1;
@@ -242,7 +247,7 @@ bool wr_focus_names(const struct wr_focus *focus, weir_span text)
 {
     weir_span word;
     uint32_t hash;
-    while (focus->count && next_word(&text, &word, &hash))
+    while (focus->count && next_word(focus, &text, &word, &hash))
         if (focus->slots[slot_of(focus, word, hash)])
             return true;
     return false;

@@ -31,6 +31,7 @@ struct wr_focus {
     struct wr_focus_word *words; /* after wr_focus_find(): those found, by worth */
     uint32_t count;
     uint16_t slots[WR_FOCUS_SLOTS]; /* private: word + 1, or 0 */
+    uint8_t letters[256];           /* private: each byte in lower case, 0 where it is no letter */
 };
 
 /* Reads the words of the input's query and focus, WR_FOCUS_WORDS_MAX of them. */

@@ -4,11 +4,11 @@ static const struct kept_case rows[] = {
     {"what fits stays", "a.c\nb.c\n", 1000, "all", NULL},
     {"of a list of paths one entry of each directory stays, and what is named",
      "*20 src/base/file_@.c\n"
-     "*20 src/json/file_@.c\n"
      "*10 docs/page_@.md\n"
+     "*20 src/json/file_@.c\n"
      "src/json/writer.c\n"
      "*20 src/json/more_@.c\n",
-     400, "1-5 21 41 51 68-71", "look at the writer"},
+     400, "1-5 21 31 51 68-71", "look at the writer"},
     {"the headings of ls -R stay, the shallow ones first",
      ".:\n"
      "*20 file_@\n"

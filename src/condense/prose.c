@@ -11,7 +11,7 @@
 #include "base/limits.h"
 
 /* How much of the budget is spent when a step ends, in percent. */
-enum { HEAD_PERCENT = 25, TAIL_PERCENT = 40, HEADINGS_PERCENT = 60 };
+enum { HEAD_PERCENT = 25, TAIL_PERCENT = 40, HEADINGS_PERCENT = 75 };
 
 enum {
     LINE_PERCENT = 12, /* of the budget, on one line */

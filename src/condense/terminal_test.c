@@ -135,6 +135,25 @@ static void renders_long_streams(void **state)
     wr_arena_release(&arena);
 }
 
+/* The cursor was saved in a row that has since left the screen at the top. */
+static void never_leaves_the_screen(void **state)
+{
+    struct wr_arena arena;
+    struct wr_buf text;
+    (void)state;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&text, 1 << 20);
+    wr_buf_text(&text, ESC "7");
+    for (int i = 0; i < 2 * WR_TERMINAL_ROWS_MAX; i++)
+        wr_buf_printf(&text, "line %d\n", i);
+    wr_buf_text(&text, ESC "8X");
+    weir_span out = render(&arena, wr_buf_view(&text)).text;
+    assert_true(wr_span_starts(out, WR_LIT("line 0\n")));
+    assert_true(wr_span_find(out, WR_LIT("\nXine 513\n"), 0) != SIZE_MAX);
+    wr_buf_release(&text);
+    wr_arena_release(&arena);
+}
+
 /* Blanking a wide line again and again would take time with the square of the text. */
 static void gives_up_on_endless_work(void **state)
 {
@@ -171,9 +190,9 @@ static void caps_keep_whole_lines(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(renders_the_last_state), cmocka_unit_test(tells_whether_lines_moved),
-        cmocka_unit_test(renders_long_streams),   cmocka_unit_test(gives_up_on_endless_work),
-        cmocka_unit_test(caps_keep_whole_lines),
+        cmocka_unit_test(renders_the_last_state),   cmocka_unit_test(tells_whether_lines_moved),
+        cmocka_unit_test(renders_long_streams),     cmocka_unit_test(never_leaves_the_screen),
+        cmocka_unit_test(gives_up_on_endless_work), cmocka_unit_test(caps_keep_whole_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

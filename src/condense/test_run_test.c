@@ -34,7 +34,7 @@ static const struct kept_case rows[] = {
      "*20     detail @ of the second one\n"
      "FAIL\n"
      "FAIL\tpkg\t0.1s\n",
-     700, "1-4 19-25 35-44", NULL},
+     700, "1-5 19-25 36-44", NULL},
     {"go: what a failed test said, not those that passed",
      "*20 === RUN   TestGood@\n"
      "*20 --- PASS: TestGood@ (0.00s)\n"
