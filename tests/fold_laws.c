@@ -158,7 +158,7 @@ static void add_counts(struct fold_laws_counts *counts, const struct projected *
 }
 
 static bool request_holds(const struct fold_laws_case *c, uint32_t n, const struct projected *p,
-                          weir_span body)
+                          weir_span body, struct fold_laws_counts *counts)
 {
     bool idempotent;
     if (p->run.projection.first.found)
@@ -174,8 +174,12 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
         return broken(c, n, "the same request gives other bytes");
     /* A file read again stays whole because its earlier read was shortened; where that earlier read
      * has left since, its projection cannot tell. */
+    bool has_reread = false;
     for (uint32_t i = 0; i < p->transcript.segments_count; i++)
-        idempotent |= p->run.fold.segments[i].is_reread;
+        has_reread |= p->run.fold.segments[i].is_reread;
+    counts->unjudged += !idempotent && has_reread;
+    if (!idempotent && has_reread)
+        return true;
     return idempotent || broken(c, n, "projecting a projection changes it");
 }
 
@@ -195,7 +199,7 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
         wr_session_write(c->session, &request, &body);
         ok = !project(&p, wr_buf_view(&body), c) || broken(c, n, "it fails");
         if (ok)
-            ok = request_holds(c, n, &p, wr_buf_view(&body));
+            ok = request_holds(c, n, &p, wr_buf_view(&body), counts);
         wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
         bool is_step = wr_fold_step_now(&p.run.fold) != NULL;
         if (ok && has_last && !is_step &&

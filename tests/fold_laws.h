@@ -15,6 +15,7 @@ struct fold_laws_case {
 };
 
 struct fold_laws_counts {
+    uint64_t unjudged; /* changed when projected again, where a re-read excuses it */
     uint64_t requests, edits, inserts, steps, rolled_back, fallbacks;
     uint64_t pruned, rehydrated; /* of the edits, of the inserts */
     uint64_t tokens_before, tokens_after;

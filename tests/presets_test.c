@@ -81,6 +81,9 @@ static void print_counts(const struct wr_policy *policy, const struct fold_laws_
         c->tokens_before ? 100.0 * (double)c->tokens_after / (double)c->tokens_before : 100.0,
         (unsigned long long)c->pruned, (unsigned long long)c->rehydrated,
         (unsigned long long)c->over_window);
+    if (c->unjudged)
+        printf("note: %s: %llu projections changed when projected again, beside a re-read\n",
+               policy->name, (unsigned long long)c->unjudged);
 }
 
 static void laws_hold_for_every_policy(void **state)
