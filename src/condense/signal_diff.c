@@ -39,7 +39,8 @@ static weir_span git_path(weir_span names)
     return names;
 }
 
-/* The line behind the numbers may name the function; it is no part of the signal. */
+/* The line behind the numbers may name the function; it is no part of the signal. A hunk below no
+ * file gives no context: it would be one that depends on the lines above, which may be left out. */
 static bool add_hunk(struct wr_signal_scanner *scanner, weir_span line)
 {
     size_t marks = wr_span_starts(line, WR_LIT("@@@")) ? 3 : 2;
@@ -51,8 +52,6 @@ static bool add_hunk(struct wr_signal_scanner *scanner, weir_span line)
     bool in_diff = wr_signal_ask_context(scanner) == WR_CONTEXT_HUNK;
     weir_span path = in_diff ? scanner->context_path : (weir_span){"", 0};
     wr_signal_add_hunk(scanner, path, wr_span_cut(line, marks + 1, end));
-    if (!in_diff)
-        wr_signal_set_context(scanner, WR_CONTEXT_HUNK, path);
     return true;
 }
 

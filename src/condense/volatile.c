@@ -69,6 +69,16 @@ static bool ends_word(weir_span text, size_t at)
     return at >= text.len || !wr_is_word(text.ptr[at]);
 }
 
+/* Bytes of the fraction of a second at `at`. In "12:34:56,3ms" there is none: a duration follows. */
+static size_t fraction_at(weir_span text, size_t at)
+{
+    if (!byte_is(text, at, '.') && !byte_is(text, at, ','))
+        return 0;
+    size_t digits = digits_at(text, at + 1);
+    bool whole = ends_word(text, at + 1 + digits) || text.ptr[at + 1 + digits] == 'Z';
+    return digits && whole ? 1 + digits : 0;
+}
+
 /* "12:34:56", with a fraction and a zone where they follow; 0 where there is none. */
 static size_t clock_at(weir_span text, size_t at)
 {
@@ -80,8 +90,7 @@ static size_t clock_at(weir_span text, size_t at)
     if (!byte_is(text, i, ':') || digits_at(text, i + 1) != 2)
         return 0;
     i += 3;
-    if ((byte_is(text, i, '.') || byte_is(text, i, ',')) && digits_at(text, i + 1))
-        i += 1 + digits_at(text, i + 1);
+    i += fraction_at(text, i);
     if (byte_is(text, i, 'Z'))
         return i + 1 - at;
     size_t zone = byte_is(text, i, ' ') ? i + 1 : i;
