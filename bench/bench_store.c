@@ -122,6 +122,39 @@ static void bench_transactions(struct job *job)
            (double)stats.stored_bytes / (double)stats.text_bytes);
 }
 
+/* A request of a long session: all it rests on is stored already. What is left of the time is the
+ * hash of every text. */
+static void bench_again(struct job *job)
+{
+    enum { AGAIN_ROWS = 100, AGAIN_ROUNDS = 300 };
+    static struct weir_artifact artifacts[AGAIN_ROWS];
+    static weir_hash hashes[AGAIN_ROWS];
+    bool is_there[AGAIN_ROWS];
+    struct weir_batch batch = {.tenant = WR_LIT("local"),
+                               .session = WR_LIT("bench"),
+                               .artifacts = artifacts,
+                               .artifacts_count = AGAIN_ROWS};
+
+    for (size_t i = 0; i < AGAIN_ROWS; i++)
+        artifacts[i] = (struct weir_artifact){.text = row_of(job, i)};
+    double start_s = bench_now_s();
+    for (size_t i = 0; i < AGAIN_ROWS; i++)
+        need(!wr_sha256(artifacts[i].text, hashes[i].bytes), "hash");
+    double hash_s = bench_now_s() - start_s;
+    need(!weir_store_commit(job->store, &batch, NULL), "commit");
+    start_s = bench_now_s();
+    for (int i = 0; i < AGAIN_ROUNDS; i++)
+        need(!weir_store_commit(job->store, &batch, NULL), "commit");
+    double commit_s = (bench_now_s() - start_s) / AGAIN_ROUNDS;
+    start_s = bench_now_s();
+    for (int i = 0; i < AGAIN_ROUNDS; i++)
+        need(!weir_store_has(job->store, batch.tenant, hashes, AGAIN_ROWS, is_there, NULL), "has");
+    printf(
+        "%d artifacts of %d bytes that are stored: commit %.0f us (%.0f us SHA-256), has %.0f us\n",
+        (int)AGAIN_ROWS, (int)ROW_BYTES, commit_s * 1e6, hash_s * 1e6,
+        (bench_now_s() - start_s) * 1e6 / AGAIN_ROUNDS);
+}
+
 static void bench_reads(struct job *job)
 {
     enum { READS = 2000 };
@@ -136,6 +169,61 @@ static void bench_reads(struct job *job)
     }
     printf("verified reads/s of %d bytes      %8.0f\n", (int)ROW_BYTES,
            READS / (bench_now_s() - start_s));
+}
+
+static weir_status count_mark(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    (void)key_index;
+    (void)mark;
+    ++*(size_t *)user;
+    return WEIR_OK;
+}
+
+static weir_hash turn_of(uint32_t session, uint32_t turn)
+{
+    uint32_t numbers[2] = {session, turn};
+    weir_hash hash;
+    need(!wr_sha256((weir_span){(const char *)numbers, sizeof(numbers)}, hash.bytes), "hash");
+    return hash;
+}
+
+/* A store with many sessions; in each, one turn in eight has a mark. */
+static void fill_marks(struct job *job, uint32_t sessions, uint32_t turns)
+{
+    enum { MARKS_MAX = 64 };
+    for (uint32_t s = 0; s < sessions; s++) {
+        struct weir_mark marks[MARKS_MAX];
+        char name[32];
+        struct weir_batch batch = {.tenant = WR_LIT("local"), .marks = marks};
+        for (uint32_t t = 0; t < turns && batch.marks_count < MARKS_MAX; t += 8)
+            marks[batch.marks_count++] =
+                (struct weir_mark){turn_of(s, t), WEIR_MARK_STEP, WR_LIT("pressure"), false};
+        (void)snprintf(name, sizeof(name), "session %u", s);
+        batch.session = wr_span_of(name);
+        need(!weir_store_commit(job->store, &batch, NULL), "commit");
+    }
+}
+
+static void bench_marks(struct job *job)
+{
+    enum { SESSIONS = 200, TURNS_MAX = 400, ROUNDS_OF_MARKS = 200 };
+    static const uint32_t turns_of[] = {25, 100, TURNS_MAX};
+    static weir_hash keys[SESSIONS][TURNS_MAX];
+
+    fill_marks(job, SESSIONS, TURNS_MAX);
+    for (uint32_t s = 0; s < SESSIONS; s++)
+        for (uint32_t t = 0; t < TURNS_MAX; t++)
+            keys[s][t] = turn_of(s, t);
+    for (size_t i = 0; i < sizeof(turns_of) / sizeof(turns_of[0]); i++) {
+        size_t found = 0;
+        double start_s = bench_now_s();
+        for (uint32_t round = 0; round < ROUNDS_OF_MARKS; round++)
+            need(!weir_store_marks(job->store, WR_LIT("local"), keys[round % SESSIONS], turns_of[i],
+                                   count_mark, &found, NULL),
+                 "marks");
+        printf("all marks of a chain of %3u turns  %7.1f us, %zu found\n", turns_of[i],
+               (bench_now_s() - start_s) * 1e6 / ROUNDS_OF_MARKS, found / ROUNDS_OF_MARKS);
+    }
 }
 
 struct speed {
@@ -201,7 +289,9 @@ int main(void)
                        NULL, NULL, NULL),
          "schema");
     bench_transactions(&job);
+    bench_again(&job);
     bench_reads(&job);
+    bench_marks(&job);
     bench_packing();
     weir_store_close(job.store);
     (void)sqlite3_close(job.plain);

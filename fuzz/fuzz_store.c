@@ -87,6 +87,17 @@ static void compare_texts(struct pair *pair, weir_span tenant, weir_handle handl
     }
 }
 
+static void compare_presence(struct pair *pair, weir_span tenant, const weir_hash *hash)
+{
+    struct weir_lookup lookup = {tenant, weir_hash_handle(hash), false};
+    struct weir_artifact found;
+    bool on_disk, in_memory;
+    check(!weir_store_has(pair->disk, tenant, hash, 1, &on_disk, NULL));
+    check(!weir_store_has(pair->memory, tenant, hash, 1, &in_memory, NULL));
+    check(on_disk == in_memory);
+    check(on_disk == !weir_store_get(pair->disk, &lookup, &found, NULL, NULL));
+}
+
 static void call_commit(struct pair *pair, struct input *input)
 {
     char texts[2][TEXT_BYTES_MAX];
@@ -123,6 +134,7 @@ static void call_commit(struct pair *pair, struct input *input)
         struct weir_lookup lookup = {batch.tenant, weir_hash_handle(&for_disk[i].hash), false};
         struct weir_artifact found;
         compare_texts(pair, batch.tenant, lookup.handle);
+        compare_presence(pair, batch.tenant, &for_disk[i].hash);
         if (!status)
             check(!weir_store_get(pair->disk, &lookup, &found, NULL, NULL) &&
                   wr_span_eq(found.text, for_disk[i].text));

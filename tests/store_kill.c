@@ -16,6 +16,7 @@
 
 enum {
     BATCH_ARTIFACTS = 3,
+    BATCH_PARTS = BATCH_ARTIFACTS + WEIR_MARK_KINDS_COUNT + 1, /* texts, marks, a pin */
     CHILD_BATCHES = 12,
     OPERATIONS_MAX = 1500, /* of the child's life, where it may be killed */
     TEXT_BYTES_MAX = 8000,
@@ -229,24 +230,52 @@ static weir_hash key_of(uint32_t batch)
     return key;
 }
 
+/* A key that no batch has: its mark says which batch of the session was the newest. */
+static weir_hash newest_key(uint32_t batch)
+{
+    return key_of(UINT32_MAX - batch % 2);
+}
+
+static weir_span session_of(uint32_t batch)
+{
+    return batch % 2 ? WR_LIT("odd") : WR_LIT("even");
+}
+
+enum { VALUE_BYTES_MAX = 200 };
+
+/* Of different sizes, so that pages of marks fill and split too. */
+static weir_span value_of(uint32_t batch, weir_mark_kind kind, char value[VALUE_BYTES_MAX])
+{
+    int len = snprintf(value, VALUE_BYTES_MAX, "%s %u %*s", weir_mark_kind_name(kind), batch,
+                       (int)(batch * 7 % 150), "");
+    return (weir_span){value, (size_t)len};
+}
+
 static weir_status put_batch(struct weir_store *store, uint32_t batch)
 {
     static char texts[BATCH_ARTIFACTS][TEXT_BYTES_MAX];
+    char values[WEIR_MARK_KINDS_COUNT][VALUE_BYTES_MAX], number[16];
     struct weir_artifact artifacts[BATCH_ARTIFACTS];
-    struct weir_mark mark = {key_of(batch), WEIR_MARK_STEP, WR_LIT("cold"), false};
+    struct weir_mark marks[WEIR_MARK_KINDS_COUNT + 1];
     struct weir_pin pin = {WR_LIT("model"), key_of(batch), WR_LIT("auto"), false};
     struct weir_batch request = {
         .tenant = LOCAL,
-        .session = batch % 2 ? WR_LIT("odd") : WR_LIT("even"),
+        .session = session_of(batch),
         .used_ms = batch,
         .durability = batch % 5 ? WEIR_DURABLE_NORMAL : WEIR_DURABLE_FULL,
         .artifacts = artifacts,
         .artifacts_count = BATCH_ARTIFACTS,
-        .marks = &mark,
-        .marks_count = 1,
+        .marks = marks,
+        .marks_count = WEIR_MARK_KINDS_COUNT + 1,
         .pins = &pin,
         .pins_count = 1,
     };
+    for (size_t i = 0; i < WEIR_MARK_KINDS_COUNT; i++)
+        marks[i] = (struct weir_mark){key_of(batch), (weir_mark_kind)i,
+                                      value_of(batch, (weir_mark_kind)i, values[i]), false};
+    (void)snprintf(number, sizeof(number), "%u", batch);
+    marks[WEIR_MARK_KINDS_COUNT] =
+        (struct weir_mark){newest_key(batch), WEIR_MARK_WINDOW, wr_span_of(number), true};
     for (uint32_t i = 0; i < BATCH_ARTIFACTS; i++)
         artifacts[i] = (struct weir_artifact){.text = text_of(batch, i, texts[i])};
     return weir_store_commit(store, &request, NULL);
@@ -314,18 +343,26 @@ static bool problem(struct run *run, const char *format, ...)
     return false;
 }
 
-/* How many parts of a batch are there: its texts, its mark, its pin. A text that is there and is
- * not the one that was put counts against all. */
+struct mark_count {
+    uint32_t batch;
+    int count;
+};
+
 static weir_status count_mark(void *user, size_t key_index, const struct weir_mark *mark)
 {
+    struct mark_count *marks = user;
+    char value[VALUE_BYTES_MAX];
     (void)key_index;
-    *(int *)user += wr_span_is(mark->value, "cold");
+    marks->count += wr_span_eq(mark->value, value_of(marks->batch, mark->kind, value));
     return WEIR_OK;
 }
 
+/* How many parts of a batch are there: its texts, its marks, its pin. A text that is there and is
+ * not the one that was put counts against all. */
 static int parts_of(struct weir_store *store, uint32_t batch)
 {
     struct weir_pin pin = {.model = WR_LIT("model"), .first_turn = key_of(batch)};
+    struct mark_count marks = {.batch = batch};
     weir_hash key = key_of(batch);
     char text[TEXT_BYTES_MAX];
     int parts = 0;
@@ -344,11 +381,28 @@ static int parts_of(struct weir_store *store, uint32_t batch)
             return -1;
         parts += !status;
     }
-    if (weir_store_marks(store, LOCAL, &key, 1, count_mark, &parts, NULL))
+    if (weir_store_marks(store, LOCAL, &key, 1, count_mark, &marks, NULL))
         return -1;
-    weir_span session = batch % 2 ? WR_LIT("odd") : WR_LIT("even");
-    weir_status status = weir_store_pin(store, LOCAL, session, &pin, NULL);
-    return status && status != WEIR_NOTFOUND ? -1 : parts + !status;
+    weir_status status = weir_store_pin(store, LOCAL, session_of(batch), &pin, NULL);
+    return status && status != WEIR_NOTFOUND ? -1 : parts + marks.count + !status;
+}
+
+static weir_status read_newest(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    uint64_t *number = user;
+    (void)key_index;
+    return wr_span_u64(mark->value, number) ? WEIR_OK : WEIR_SYNTAX;
+}
+
+/* The mark that every batch of a session replaces has the value of its newest one. */
+static bool check_newest(struct run *run, struct weir_store *store, uint32_t batch)
+{
+    weir_hash key = newest_key(batch);
+    uint64_t newest = 0;
+    if (weir_store_marks(store, LOCAL, &key, 1, read_newest, &newest, NULL))
+        return problem(run, "the mark that batch %u replaced cannot be read", batch);
+    return newest == batch || problem(run, "the mark that batch %u replaced says %llu", batch,
+                                      (unsigned long long)newest);
 }
 
 static bool check_promises(struct run *run, uint32_t first)
@@ -360,13 +414,17 @@ static bool check_promises(struct run *run, uint32_t first)
     if (open_store(run->dir.path, NULL, &store))
         return problem(run, "the store cannot be opened after %u kills", run->report->kills);
     for (uint32_t batch = first; batch <= run->promised && ok; batch++) {
-        if (parts_of(store, batch) != BATCH_ARTIFACTS + 2)
+        if (parts_of(store, batch) != BATCH_PARTS)
             ok = problem(run, "batch %u was promised and is not whole", batch);
         run->report->handles += BATCH_ARTIFACTS;
+        run->report->marks += WEIR_MARK_KINDS_COUNT;
     }
     int unpromised = parts_of(store, run->promised + 1);
-    if (ok && unpromised != 0 && unpromised != BATCH_ARTIFACTS + 2)
+    if (ok && unpromised != 0 && unpromised != BATCH_PARTS)
         ok = problem(run, "of batch %u there are %d parts", run->promised + 1, unpromised);
+    uint32_t last = run->promised + (unpromised > 0);
+    for (uint32_t batch = last; batch && batch + 2 > last && ok; batch--)
+        ok = check_newest(run, store, batch);
     if (weir_store_verify(store, NULL, NULL, &verdict, NULL) || verdict.corrupt_count ||
         verdict.has_damage)
         ok = problem(run, "after %u kills the store is damaged: %s", run->report->kills,

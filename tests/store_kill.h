@@ -17,6 +17,7 @@ struct store_kill_report {
     uint32_t ends;            /* children that came to their end first */
     uint64_t batches;         /* promised */
     uint64_t handles;         /* recalled and compared */
+    uint64_t marks;           /* read and compared */
     char problem[256];        /* empty: all promises were kept */
 };
 

@@ -12,9 +12,11 @@ static void run(uint32_t kills, uint32_t seed)
     bool ok = store_kill_run(kills, seed, &report);
     print_message(
         "%u kills (%u before, %u after, %u in the middle of an operation), %u writers came"
-        " to their end; %llu batches promised, %llu handles recalled\n",
+        " to their end; %llu batches promised, %llu handles recalled,"
+        " %llu marks read\n",
         report.kills, report.kills_by_way[0], report.kills_by_way[1], report.kills_by_way[2],
-        report.ends, (unsigned long long)report.batches, (unsigned long long)report.handles);
+        report.ends, (unsigned long long)report.batches, (unsigned long long)report.handles,
+        (unsigned long long)report.marks);
     if (!ok)
         fail_msg("%s", report.problem);
 }

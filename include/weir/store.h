@@ -53,7 +53,8 @@ typedef struct weir_hash {
     X(STEP, "step")             \
     X(KEPT_WHOLE, "kept whole") \
     X(ATTACHED, "attached")     \
-    X(WINDOW, "window")
+    X(WINDOW, "window")         \
+    X(SENT, "sent")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,
@@ -187,6 +188,10 @@ struct weir_store_ops {
     weir_status (*stats)(struct weir_store *store, struct weir_store_stats *stats,
                          struct weir_err *err);
     void (*close)(struct weir_store *store);
+    /* Sets is_there[], which is all false, for what get() would bring back whole. May be NULL: then
+     * get() is asked for one after the other. */
+    weir_status (*has)(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
+                       size_t hashes_count, bool *is_there, struct weir_err *err);
 };
 
 /* The head of every implementation's own struct. */
@@ -214,8 +219,9 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_new_memory(size_t bytes_max,
                                                          struct weir_store **store);
 WEIR_API void weir_store_close(struct weir_store *store); /* NULL is fine */
 
-/* Keeps the batch, and fills in hash and collides of its artifacts. WEIR_INVALID with a collision
- * or a conflict: nothing was kept; take the artifact out, or look the mark up, and commit again. */
+/* Keeps the batch, and fills in hash and collides of its artifacts. A text that was stored before
+ * and is damaged is written anew. WEIR_INVALID with a collision or a conflict: nothing was kept;
+ * take the artifact out, or look the mark up, and commit again. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_commit(struct weir_store *store,
                                                      struct weir_batch *batch,
                                                      struct weir_err *err);
@@ -225,6 +231,13 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_get(struct weir_store *store,
                                                   const struct weir_lookup *lookup,
                                                   struct weir_artifact *artifact, weir_miss *miss,
                                                   struct weir_err *err);
+
+/* Which of these texts, by their SHA-256, this tenant has stored and would get back whole: sets
+ * is_there[i] for hashes[i], all false on failure. It only reads, so a store that another process
+ * holds for writing answers too. No session refers to them by this: commit them when it is free. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_has(struct weir_store *store, weir_span tenant,
+                                                  const weir_hash *hashes, size_t hashes_count,
+                                                  bool *is_there, struct weir_err *err);
 
 /* Calls `found` for every mark of every key: in the order of the keys, then of the kinds. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_marks(struct weir_store *store, weir_span tenant,

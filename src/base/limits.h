@@ -59,6 +59,8 @@ enum {
     /* engine */
     WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024, /* one request as it leaves */
     WR_CACHE_MARKERS_MAX = 4,                /* the provider refuses a fifth */
+    WR_MARKS_HELD_MAX = 256,                 /* marks that wait for the store to open again */
+    WR_MARKS_LOOK_BACK_TURNS = 64,           /* how far back the last request sent is sought */
 
     /* tokens */
     WR_TOKENS_PIECE_BYTES_MAX =
@@ -105,6 +107,7 @@ enum {
 
     /* store */
     WR_STORE_NAME_BYTES_MAX = 512,                  /* a tenant, a session, a model */
+    WR_STORE_PATH_BYTES_MAX = 16 * 1024,            /* of the store's file, as a URI */
     WR_STORE_MARK_BYTES_MAX = 4 * 1024,             /* a mark's value */
     WR_STORE_PIN_BYTES_MAX = 64 * 1024,             /* a pin's value */
     WR_STORE_ARTIFACT_BYTES_MAX = 64 * 1024 * 1024, /* one original: as large as a body */

@@ -77,6 +77,23 @@ static int print(const struct weir_recalled *recalled, bool is_search)
     return wr_cli_write("recall", recalled->text) ? WR_EXIT_OK : WR_EXIT_USAGE;
 }
 
+static const char *advice(weir_miss miss, weir_trouble trouble)
+{
+    switch (miss) {
+    case WEIR_MISS_NONE:
+        return wr_cli_store_advice(trouble);
+    case WEIR_MISS_NEVER_STORED:
+        return "; check the handle, and whether --store and --tenant are the right ones";
+    case WEIR_MISS_EXPIRED:
+        return "; `weir store gc --days N` keeps sessions longer";
+    case WEIR_MISS_OTHER_TENANT:
+        return "; --tenant T says whose it is";
+    case WEIR_MISS_CORRUPT:
+        return "; the next request that holds it stores it anew, `weir store verify` lists others";
+    }
+    return "";
+}
+
 static int recall(const struct recall_options *o, const struct weir_lookup *lookup,
                   const struct weir_recall_options *selection)
 {
@@ -93,7 +110,7 @@ static int recall(const struct recall_options *o, const struct weir_lookup *look
     if (!status)
         code = print(&recalled, selection->pattern.len > 0);
     else
-        code = wr_cli_fail("recall", "%s", err.text);
+        code = wr_cli_fail("recall", "%s%s", err.text, advice(miss, store->trouble));
     if (miss != WEIR_MISS_NONE)
         code = WR_EXIT_CHECK;
     weir_recalled_release(&recalled);

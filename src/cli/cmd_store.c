@@ -96,9 +96,9 @@ static int output_end(struct output *out, int code)
     return code;
 }
 
-static int fail(const struct weir_err *err)
+static int fail(const struct weir_store *store, const struct weir_err *err)
 {
-    return wr_cli_fail("store", "%s", err->text);
+    return wr_cli_fail("store", "%s%s", err->text, wr_cli_store_advice(store->trouble));
 }
 
 /* ---- the commands ---- */
@@ -110,7 +110,7 @@ static int run_stats(struct weir_store *store, const struct store_options *o)
     struct output out;
 
     if (weir_store_stats(store, &stats, &err))
-        return fail(&err);
+        return fail(store, &err);
     output_init(&out, o->as_json);
     put_number(&out, "schema", "schema", stats.schema_version);
     put_number(&out, "tenants", "tenants", stats.tenants_count);
@@ -146,7 +146,7 @@ static int run_verify(struct weir_store *store, const struct store_options *o)
     struct output out;
 
     if (weir_store_verify(store, say_corrupt, NULL, &report, &err))
-        return fail(&err);
+        return fail(store, &err);
     if (report.has_damage)
         (void)wr_cli_fail("store", "the file is damaged: %s", report.damage);
     output_init(&out, o->as_json);
@@ -201,7 +201,7 @@ static int run_gc(struct weir_store *store, const struct store_options *o)
         .stored_bytes_max = (uint64_t)megabytes * 1000 * 1000,
     };
     if (weir_store_gc(store, &options, &report, &err))
-        return fail(&err);
+        return fail(store, &err);
     return put_removed(&report, o);
 }
 
@@ -215,7 +215,7 @@ static int run_purge(struct weir_store *store, const struct store_options *o)
 
     if (status == WEIR_NOTFOUND)
         return wr_cli_fail("store", "tenant %s has no session '%s'", o->tenant, o->session);
-    return status ? fail(&err) : put_removed(&report, o);
+    return status ? fail(store, &err) : put_removed(&report, o);
 }
 
 static const struct action {

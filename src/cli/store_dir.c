@@ -24,15 +24,24 @@ static bool default_dir(const char *command, struct wr_buf *path)
     return false;
 }
 
-static const char *advice(weir_trouble trouble)
+bool wr_cli_store_path(const char *command, struct wr_buf *path)
+{
+    return default_dir(command, path);
+}
+
+const char *wr_cli_store_advice(weir_trouble trouble)
 {
     switch (trouble) {
     case WEIR_TROUBLE_MISSING:
+    case WEIR_TROUBLE_FOREIGN:
+    case WEIR_TROUBLE_NEWER:
         return "; --store DIR names another";
     case WEIR_TROUBLE_LOCKED:
         return "; try again";
+    case WEIR_TROUBLE_FULL:
+        return "; make room on its disk and try again, nothing that was stored is lost";
     case WEIR_TROUBLE_DENIED:
-        return "; check who owns it";
+        return "; check who owns it and its directory";
     case WEIR_TROUBLE_CORRUPT:
         return "; move it away, a new one is made when it is needed";
     default:
@@ -54,7 +63,7 @@ struct weir_store *wr_cli_store(const char *command, const char *dir,
     if (!dir)
         dir = path.bytes;
     if (weir_store_open(dir, options, &store, &trouble, &err))
-        wr_cli_fail(command, "store %s: %s%s", dir, err.text, advice(trouble));
+        wr_cli_fail(command, "store %s: %s%s", dir, err.text, wr_cli_store_advice(trouble));
 out:
     wr_buf_release(&path);
     return store;

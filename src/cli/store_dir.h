@@ -13,6 +13,12 @@
 struct weir_store *wr_cli_store(const char *command, const char *dir,
                                 const struct weir_store_options *options);
 
+/* What to do about it, to be said behind the error: empty, or beginning with "; ". */
+const char *wr_cli_store_advice(weir_trouble trouble);
+
+/* Where the store is unless told, with a NUL. False: nowhere, which is said on stderr. */
+bool wr_cli_store_path(const char *command, struct wr_buf *path);
+
 /* Milliseconds since 1970. */
 int64_t wr_cli_now_ms(void);
 

@@ -66,16 +66,29 @@ void wr_db_begin_read(struct wr_db *db)
     wr_db_run(db, wr_db_use(db, WR_SQL_BEGIN_READ, "BEGIN"));
 }
 
+/* What went wrong before stays what went wrong. */
+static void roll_back(struct wr_db *db)
+{
+    int code = db->code, system_errno = db->system_errno;
+    wr_db_start(db);
+    wr_db_run(db, wr_db_use(db, WR_SQL_ROLLBACK, "ROLLBACK"));
+    db->code = code;
+    db->system_errno = system_errno;
+}
+
 void wr_db_end(struct wr_db *db)
 {
     wr_db_run(db, wr_db_use(db, WR_SQL_COMMIT, "COMMIT"));
-    if (!db->code || sqlite3_get_autocommit(db->handle))
-        return;
-    struct wr_db first = *db;
-    wr_db_start(db);
-    wr_db_run(db, wr_db_use(db, WR_SQL_ROLLBACK, "ROLLBACK"));
-    db->code = first.code;
-    db->system_errno = first.system_errno;
+    if (db->code && !sqlite3_get_autocommit(db->handle))
+        roll_back(db);
+}
+
+/* A page that could not be read keeps a transaction from being committed, but not this one from
+ * having been of use. */
+void wr_db_end_read(struct wr_db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle))
+        roll_back(db);
 }
 
 static weir_trouble io_trouble(int system_errno)

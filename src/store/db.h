@@ -25,7 +25,9 @@ enum wr_sql {
     WR_SQL_SESSION_ADD,
     WR_SQL_SESSION_TOUCH,
     WR_SQL_ARTIFACT_FIND,
+    WR_SQL_ARTIFACT_CHECK,
     WR_SQL_ARTIFACT_ADD,
+    WR_SQL_ARTIFACT_SET,
     WR_SQL_ARTIFACT_USE,
     WR_SQL_ARTIFACT_READ,
     WR_SQL_ARTIFACT_ELSEWHERE,
@@ -65,6 +67,9 @@ void wr_db_begin_read(struct wr_db *db);
 
 /* Commits, or takes everything back when anything failed. */
 void wr_db_end(struct wr_db *db);
+
+/* Ends work that only read. A failure that was forgiven on the way stays forgiven. */
+void wr_db_end_read(struct wr_db *db);
 
 /* What went wrong since the start, as Weir says it. */
 WEIR_MUST_USE weir_status wr_db_status(const struct wr_db *db, weir_trouble *trouble,

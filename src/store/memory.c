@@ -343,6 +343,22 @@ static weir_status memory_get(struct weir_store *store, const struct weir_lookup
     return WEIR_NOTFOUND;
 }
 
+static weir_status memory_has(struct weir_store *store, weir_span tenant_name,
+                              const weir_hash *hashes, size_t hashes_count, bool *is_there,
+                              struct weir_err *err)
+{
+    struct memory *memory = memory_of(store);
+    const struct tenant *tenant = find_tenant(memory, tenant_name);
+
+    (void)err;
+    for (size_t i = 0; i < hashes_count && tenant; i++) {
+        struct wr_row_key key = wr_row_key_handle(tenant->id, WR_ROW_ARTIFACT, hashes[i].bytes);
+        const struct wr_row *row = wr_rows_find(&memory->rows, &key);
+        is_there[i] = row && !memcmp(&row->hash, &hashes[i], sizeof(row->hash));
+    }
+    return WEIR_OK;
+}
+
 static weir_status memory_marks(struct weir_store *store, weir_span tenant_name,
                                 const weir_hash *keys, size_t keys_count, weir_mark_fn *found,
                                 void *user, struct weir_err *err)
@@ -694,6 +710,7 @@ static const struct weir_store_ops ops = {
     .verify = memory_verify,
     .stats = memory_stats,
     .close = memory_close,
+    .has = memory_has,
 };
 
 weir_status weir_store_new_memory(size_t bytes_max, struct weir_store **store)

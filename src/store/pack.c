@@ -2,6 +2,7 @@
 
 #include <zstd.h>
 
+#include "base/hash.h"
 #include "base/limits.h"
 
 /* Level 1 is within a tenth of level 3 in size on code and logs, at a third more speed; below
@@ -67,4 +68,11 @@ weir_status wr_unpack(struct wr_packer *packer, weir_span data, int64_t codec, u
         return WEIR_SYNTAX;
     out->len += got_bytes;
     return WEIR_OK;
+}
+
+int64_t wr_pack_checksum(weir_span data, int64_t codec, uint64_t text_bytes, weir_span hash)
+{
+    uint64_t seed = wr_hash64_seeded(hash, text_bytes * 4 + (uint64_t)codec);
+    uint64_t sum = wr_hash64_seeded(data, seed);
+    return (int64_t)(sum ? sum : 1);
 }

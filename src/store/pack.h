@@ -22,4 +22,7 @@ WEIR_MUST_USE weir_status wr_pack(struct wr_packer *packer, weir_span text, stru
 WEIR_MUST_USE weir_status wr_unpack(struct wr_packer *packer, weir_span data, int64_t codec,
                                     uint64_t text_bytes, struct wr_buf *out);
 
+/* What tells a row that changed on disk from one that did not, without unpacking; never 0. */
+int64_t wr_pack_checksum(weir_span data, int64_t codec, uint64_t text_bytes, weir_span hash);
+
 #endif

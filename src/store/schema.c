@@ -33,7 +33,11 @@ static const char version_1[] =
     " gone_ms INTEGER NOT NULL, PRIMARY KEY(handle, tenant_id)) WITHOUT ROWID;"
     "CREATE INDEX expired_gone ON expired(gone_ms);";
 
-static const char *const steps[] = {version_1};
+/* 0 is a row of version 1, which has none. */
+static const char version_2[] =
+    "ALTER TABLE artifact ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;";
+
+static const char *const steps[] = {version_1, version_2};
 
 const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
 

@@ -35,11 +35,11 @@ static void assert_there(struct weir_store *store, weir_span text)
 
 static void an_older_store_is_brought_up_to_date(void **state)
 {
-    const char *const steps[] = {wr_schema_current.steps[0],
+    const char *const steps[] = {wr_schema_current.steps[0], wr_schema_current.steps[1],
                                  "ALTER TABLE session ADD COLUMN agent TEXT;"
                                  "UPDATE session SET agent = 'unknown';",
                                  "CREATE TABLE more(x);"};
-    struct wr_schema later = {steps, 3};
+    struct wr_schema later = {steps, 4};
     struct wr_test_dir dir = wr_test_dir_new();
     struct weir_store *store;
     weir_trouble trouble;
@@ -50,7 +50,7 @@ static void an_older_store_is_brought_up_to_date(void **state)
     weir_store_close(store);
     assert_int_equal(open_with(dir.path, &later, &store, &trouble), WEIR_OK);
     struct wr_db *db = &wr_sqlite_of(store)->db;
-    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 3);
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 4);
     assert_int_equal(wr_db_number(db, "SELECT count(*) FROM session WHERE agent = 'unknown'"), 1);
     assert_there(store, WR_LIT("from before"));
     assert_int_equal(put_text(store, WR_LIT("and after")), WEIR_OK);
@@ -64,9 +64,9 @@ static void an_older_store_is_brought_up_to_date(void **state)
 
 static void an_upgrade_that_fails_changes_nothing(void **state)
 {
-    const char *const steps[] = {wr_schema_current.steps[0],
+    const char *const steps[] = {wr_schema_current.steps[0], wr_schema_current.steps[1],
                                  "DELETE FROM artifact; DROP TABLE no_such_table;"};
-    struct wr_schema broken = {steps, 2};
+    struct wr_schema broken = {steps, 3};
     struct wr_test_dir dir = wr_test_dir_new();
     struct weir_store *store;
     weir_trouble trouble;
@@ -79,6 +79,36 @@ static void an_upgrade_that_fails_changes_nothing(void **state)
     assert_null(store);
     assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
     assert_there(store, WR_LIT("from before"));
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+/* Its rows have no checksum: they are read, believed when they are whole, and healed when not. */
+static void a_store_of_version_1_is_read_and_healed(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store;
+    weir_trouble trouble;
+    (void)state;
+
+    assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);
+    assert_int_equal(put_text(store, WR_LIT("whole, from before")), WEIR_OK);
+    assert_int_equal(put_text(store, WR_LIT("damaged, from before")), WEIR_OK);
+    wr_db_exec(&wr_sqlite_of(store)->db,
+               "UPDATE artifact SET data = x'00' || substr(data, 2) WHERE id = 2;"
+               "ALTER TABLE artifact DROP COLUMN checksum; PRAGMA user_version = 1");
+    weir_store_close(store);
+
+    assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 2);
+    assert_there(store, WR_LIT("whole, from before"));
+    assert_int_equal(put_text(store, WR_LIT("whole, from before")), WEIR_OK);
+    assert_int_equal(wr_db_number(db, "SELECT checksum FROM artifact WHERE id = 1"), 0);
+    assert_int_equal(put_text(store, WR_LIT("damaged, from before")), WEIR_OK);
+    assert_there(store, WR_LIT("damaged, from before"));
+    assert_int_not_equal(wr_db_number(db, "SELECT checksum FROM artifact WHERE id = 2"), 0);
+    assert_int_equal(wr_db_number(db, "SELECT count(*) FROM artifact"), 2);
     weir_store_close(store);
     wr_test_dir_remove(&dir);
 }
@@ -108,6 +138,7 @@ int main(void)
         cmocka_unit_test(a_new_store_has_the_current_schema),
         cmocka_unit_test(an_older_store_is_brought_up_to_date),
         cmocka_unit_test(an_upgrade_that_fails_changes_nothing),
+        cmocka_unit_test(a_store_of_version_1_is_read_and_healed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

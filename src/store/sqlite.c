@@ -8,38 +8,13 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "store/os_error.h"
 
 enum { DIR_MODE = 0700, FILE_MODE = 0600, PACKED_BYTES_MAX = 4 * WR_STORE_ARTIFACT_BYTES_MAX - 1 };
 
 static const char file_name[] = "/store.db";
 
 /* ---- the files ---- */
-
-static weir_trouble trouble_of_errno(void)
-{
-    switch (errno) {
-    case ENOSPC:
-    case EDQUOT:
-        return WEIR_TROUBLE_FULL;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-    case ENOTDIR:
-    case ENOENT:
-    case EISDIR:
-        return WEIR_TROUBLE_DENIED;
-    default:
-        return WEIR_TROUBLE_SYSTEM;
-    }
-}
-
-static weir_status fail_errno(const char *what, weir_trouble *trouble, struct weir_err *err)
-{
-    int code = errno;
-    *trouble = trouble_of_errno();
-    return wr_fail(err, *trouble == WEIR_TROUBLE_FULL ? WEIR_LIMIT : WEIR_IO, 0, "%s: %s", what,
-                   strerror(code));
-}
 
 /* Makes the directories of `path` that are missing, which is changed and put back on the way. */
 static bool make_directories(char *path)
@@ -74,14 +49,14 @@ static bool sync_directory(char *path)
 static weir_status make_file(char *path, weir_trouble *trouble, struct weir_err *err)
 {
     if (!make_directories(path))
-        return fail_errno("cannot make the store's directory", trouble, err);
+        return wr_os_error("cannot make the store's directory", trouble, err);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
     if (fd < 0 && errno == EEXIST)
         return WEIR_OK;
     if (fd < 0)
-        return fail_errno("cannot make store.db", trouble, err);
+        return wr_os_error("cannot make store.db", trouble, err);
     (void)close(fd);
-    return sync_directory(path) ? WEIR_OK : fail_errno("cannot write the directory", trouble, err);
+    return sync_directory(path) ? WEIR_OK : wr_os_error("cannot write the directory", trouble, err);
 }
 
 static weir_status find_file(const char *path, weir_trouble *trouble, struct weir_err *err)
@@ -90,7 +65,7 @@ static weir_status find_file(const char *path, weir_trouble *trouble, struct wei
     if (!stat(path, &found))
         return WEIR_OK;
     if (errno != ENOENT && errno != ENOTDIR)
-        return fail_errno("cannot look at store.db", trouble, err);
+        return wr_os_error("cannot look at store.db", trouble, err);
     *trouble = WEIR_TROUBLE_MISSING;
     return wr_fail(err, WEIR_NOTFOUND, 0, "there is no store.db in it");
 }
@@ -118,24 +93,82 @@ static void distrust(struct wr_db *db)
     wr_db_exec(db, "PRAGMA cell_size_check = ON");
 }
 
-static weir_status open_database(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
-                                 struct weir_err *err)
+static weir_status open_name(struct wr_sqlite *sqlite, const char *name, int flags,
+                             const struct wr_sqlite_options *options, struct weir_err *err)
 {
+    const struct wr_schema *schema = options->schema ? options->schema : &wr_schema_current;
     weir_trouble *trouble = &sqlite->store.trouble;
     uint32_t busy_ms_max = options->common.busy_ms_max;
-    weir_status status = options->common.must_exist ? find_file(sqlite->path, trouble, err)
-                                                    : make_file(sqlite->path, trouble, err);
-    if (status)
-        return status;
-    wr_db_open(&sqlite->db, sqlite->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, options->vfs,
+
+    *trouble = WEIR_TROUBLE_NONE;
+    wr_db_open(&sqlite->db, name, flags | SQLITE_OPEN_NOMUTEX, options->vfs,
                busy_ms_max ? busy_ms_max : WR_STORE_BUSY_MS);
     distrust(&sqlite->db);
-    status = wr_schema_prepare(&sqlite->db, options->schema ? options->schema : &wr_schema_current,
-                               trouble, err);
+    weir_status status = wr_schema_prepare(&sqlite->db, schema, trouble, err);
     if (status)
         return status;
     configure(&sqlite->db, options);
     return wr_db_status(&sqlite->db, trouble, err);
+}
+
+/* The path as the name of a file that nobody changes. */
+static void write_fixed_name(const char *path, struct wr_buf *name)
+{
+    wr_buf_append(name, *path == '/' ? WR_LIT("file://") : WR_LIT("file:"));
+    for (; *path; path++) {
+        if (strchr("%?#", *path))
+            wr_buf_printf(name, "%%%02X", (unsigned)*path);
+        else
+            wr_buf_byte(name, *path);
+    }
+    wr_buf_append(name, WR_LIT("?immutable=1"));
+    wr_buf_byte(name, '\0');
+}
+
+/* SQLite reads a file with a log only where it may write beside it. When there is no log, because
+ * the last writer closed it, the file is all there is, and can be read as it lies there. */
+static weir_status open_to_read(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
+                                struct weir_err *err)
+{
+    struct weir_err first = err ? *err : (struct weir_err){.at_byte = 0};
+    struct wr_buf name;
+
+    wr_buf_init(&name, WR_STORE_PATH_BYTES_MAX);
+    write_fixed_name(sqlite->path, &name);
+    weir_status status = wr_buf_status(&name);
+    wr_db_close(&sqlite->db);
+    if (!status)
+        status =
+            open_name(sqlite, name.bytes, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, options, err);
+    wr_buf_release(&name);
+    if (!status)
+        return WEIR_OK;
+    if (err)
+        *err = first;
+    sqlite->store.trouble = WEIR_TROUBLE_DENIED;
+    return WEIR_IO;
+}
+
+static bool has_log(const char *path)
+{
+    struct stat found;
+    char name[WR_STORE_PATH_BYTES_MAX];
+    int len = snprintf(name, sizeof(name), "%s-wal", path);
+    return len < 0 || (size_t)len >= sizeof(name) || !stat(name, &found);
+}
+
+static weir_status open_database(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
+                                 struct weir_err *err)
+{
+    weir_trouble *trouble = &sqlite->store.trouble;
+    weir_status status = options->common.must_exist ? find_file(sqlite->path, trouble, err)
+                                                    : make_file(sqlite->path, trouble, err);
+    if (status)
+        return status;
+    status = open_name(sqlite, sqlite->path, SQLITE_OPEN_READWRITE, options, err);
+    if (status && *trouble == WEIR_TROUBLE_DENIED && !has_log(sqlite->path))
+        status = open_to_read(sqlite, options, err);
+    return status;
 }
 
 static void close_store(struct weir_store *store)
@@ -161,6 +194,7 @@ static const struct weir_store_ops ops = {
     .verify = wr_sqlite_verify,
     .stats = wr_sqlite_stats,
     .close = close_store,
+    .has = wr_sqlite_has,
 };
 
 static struct wr_sqlite *new_store(const char *dir)
@@ -212,6 +246,17 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
     if (options)
         all.common = *options;
     return wr_sqlite_open(dir, &all, store, trouble ? trouble : &ignored, err);
+}
+
+void wr_sqlite_reset_text(struct wr_sqlite *sqlite)
+{
+    size_t bytes_max = sqlite->text.cap_max;
+    if (!wr_buf_status(&sqlite->text)) {
+        wr_buf_reset(&sqlite->text);
+        return;
+    }
+    wr_buf_release(&sqlite->text);
+    wr_buf_init(&sqlite->text, bytes_max);
 }
 
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name)

@@ -1,6 +1,7 @@
 /* sqlite.h -- the store in one SQLite file: its parts share this struct.
  *
  *   sqlite.c         opening and closing
+ *   sqlite_find.c    is an artifact there, and whole
  *   sqlite_commit.c  one request's batch, in one transaction
  *   sqlite_read.c    artifacts, marks and pins; statistics; verification
  *   sqlite_gc.c      what leaves: by age, by the cap, by order
@@ -14,6 +15,8 @@
 #include "store/pack.h"
 #include "store/schema.h"
 
+enum { WR_SQLITE_CHECKED_COUNT = 4096 };
+
 struct wr_sqlite {
     struct weir_store store; /* first: a weir_store of ours is one of these */
     struct wr_db db;
@@ -23,6 +26,11 @@ struct wr_sqlite {
     struct wr_arena arena; /* a commit's notes on them */
     bool is_full;          /* synchronous=FULL is set */
     char *path;            /* owned: of the database file */
+
+    /* Artifacts that this store has found whole, by their number: a batch names all that its
+     * projection rests on, and need not read it all again. Where two share a place one is
+     * forgotten. */
+    int64_t checked_ids[WR_SQLITE_CHECKED_COUNT];
 };
 
 /* What only tests change. */
@@ -46,12 +54,38 @@ static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);
 int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name);
 
+/* Empties sqlite->text. */
+void wr_sqlite_reset_text(struct wr_sqlite *sqlite);
+
+enum wr_presence {
+    WR_ABSENT,
+    WR_WHOLE,
+    WR_DAMAGED,  /* what is there is not what was put there */
+    WR_COLLIDES, /* another text, whole, has the handle */
+};
+
+struct wr_found {
+    int64_t id; /* 0: absent */
+    enum wr_presence presence;
+};
+
+/* Looks for a text by its hash. `is_trusting`: what was found whole before is taken to be so still.
+ */
+struct wr_found wr_sqlite_find(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash,
+                               bool is_trusting);
+
+/* This artifact is known to be whole, or is to be looked at again. */
+void wr_sqlite_trust(struct wr_sqlite *sqlite, int64_t id);
+void wr_sqlite_distrust(struct wr_sqlite *sqlite, int64_t id);
+
 /* ---- the operations, as weir/store.h describes them ---- */
 
 weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
                              struct weir_err *err);
 weir_status wr_sqlite_get(struct weir_store *store, const struct weir_lookup *lookup,
                           struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err);
+weir_status wr_sqlite_has(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
+                          size_t hashes_count, bool *is_there, struct weir_err *err);
 weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
                             size_t keys_count, weir_mark_fn *found, void *user,
                             struct weir_err *err);

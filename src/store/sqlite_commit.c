@@ -44,27 +44,6 @@ static weir_span hash_span(const weir_hash *hash)
 
 /* ---- artifacts ---- */
 
-/* The number of the artifact with this handle, 0 without one; whether it is another text. */
-static int64_t find_artifact(struct work *work, const struct weir_artifact *artifact,
-                             bool *collides)
-{
-    struct wr_db *db = &work->sqlite->db;
-    sqlite3_stmt *find =
-        wr_db_use(db, WR_SQL_ARTIFACT_FIND,
-                  "SELECT id, hash FROM artifact WHERE handle = ?1 AND tenant_id = ?2");
-    int64_t id = 0;
-
-    *collides = false;
-    wr_db_bind_blob(db, find, 1, handle_span(&artifact->hash));
-    wr_db_bind_number(db, find, 2, work->tenant_id);
-    if (wr_db_next(db, find)) {
-        id = sqlite3_column_int64(find, 0);
-        *collides = !wr_span_eq(wr_db_column(find, 1), hash_span(&artifact->hash));
-    }
-    wr_db_done(find);
-    return id;
-}
-
 static void pack(struct work *work, size_t index)
 {
     struct piece *piece = &work->pieces[index];
@@ -85,56 +64,102 @@ static void pack(struct work *work, size_t index)
  * stores is found there, what it takes out is packed there. */
 static void pack_all(struct work *work)
 {
+    struct wr_db *db = &work->sqlite->db;
+    if (!work->batch->artifacts_count)
+        return;
+    wr_db_begin_read(db); /* so that locks are taken once and not for each artifact */
     work->tenant_id = wr_sqlite_tenant(work->sqlite, work->batch->tenant);
     for (size_t i = 0; i < work->batch->artifacts_count; i++) {
-        bool collides;
-        if (!work->tenant_id || !find_artifact(work, &work->batch->artifacts[i], &collides))
+        const weir_hash *hash = &work->batch->artifacts[i].hash;
+        struct wr_found found = {.presence = WR_ABSENT};
+        if (work->tenant_id)
+            found = wr_sqlite_find(work->sqlite, work->tenant_id, hash, true);
+        if (found.presence == WR_ABSENT || found.presence == WR_DAMAGED)
             pack(work, i);
+        /* Only here: what is found whole in the transaction may be taken back with it. */
+        if (found.presence == WR_WHOLE)
+            wr_sqlite_trust(work->sqlite, found.id);
     }
+    wr_db_end_read(db);
+}
+
+/* Binds what a row is made of: from ?1 hash, text_bytes, codec, data, checksum. */
+static void bind_row(struct work *work, size_t index, sqlite3_stmt *row)
+{
+    const struct weir_artifact *artifact = &work->batch->artifacts[index];
+    const struct piece *piece = &work->pieces[index];
+    struct wr_db *db = &work->sqlite->db;
+    weir_span data =
+        wr_span_cut(wr_buf_view(&work->sqlite->packed), piece->start, piece->start + piece->len);
+
+    wr_db_bind_blob(db, row, 1, hash_span(&artifact->hash));
+    wr_db_bind_number(db, row, 2, (int64_t)artifact->text.len);
+    wr_db_bind_number(db, row, 3, piece->codec);
+    wr_db_bind_blob(db, row, 4, data);
+    wr_db_bind_number(
+        db, row, 5,
+        wr_pack_checksum(data, piece->codec, artifact->text.len, hash_span(&artifact->hash)));
+}
+
+static void drop_expired(struct work *work, const weir_hash *hash)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *drop = wr_db_use(db, WR_SQL_EXPIRED_DROP,
+                                   "DELETE FROM expired WHERE handle = ?1 AND tenant_id = ?2");
+    wr_db_bind_blob(db, drop, 1, handle_span(hash));
+    wr_db_bind_number(db, drop, 2, work->tenant_id);
+    wr_db_run(db, drop);
 }
 
 static int64_t add_artifact(struct work *work, size_t index)
 {
-    const struct weir_artifact *artifact = &work->batch->artifacts[index];
+    const weir_hash *hash = &work->batch->artifacts[index].hash;
     struct wr_db *db = &work->sqlite->db;
 
     pack(work, index);
-    const struct piece *piece = &work->pieces[index];
-    weir_span all = wr_buf_view(&work->sqlite->packed);
     sqlite3_stmt *add = wr_db_use(db, WR_SQL_ARTIFACT_ADD,
                                   "INSERT INTO artifact(tenant_id, handle, hash, text_bytes, codec,"
-                                  " data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
-    wr_db_bind_number(db, add, 1, work->tenant_id);
-    wr_db_bind_blob(db, add, 2, handle_span(&artifact->hash));
-    wr_db_bind_blob(db, add, 3, hash_span(&artifact->hash));
-    wr_db_bind_number(db, add, 4, (int64_t)artifact->text.len);
-    wr_db_bind_number(db, add, 5, piece->codec);
-    wr_db_bind_blob(db, add, 6, wr_span_cut(all, piece->start, piece->start + piece->len));
+                                  " data, checksum) VALUES(?6, ?7, ?1, ?2, ?3, ?4, ?5)");
+    bind_row(work, index, add);
+    wr_db_bind_number(db, add, 6, work->tenant_id);
+    wr_db_bind_blob(db, add, 7, handle_span(hash));
     wr_db_run(db, add);
     int64_t id = sqlite3_last_insert_rowid(db->handle);
-
-    sqlite3_stmt *drop = wr_db_use(db, WR_SQL_EXPIRED_DROP,
-                                   "DELETE FROM expired WHERE handle = ?1 AND tenant_id = ?2");
-    wr_db_bind_blob(db, drop, 1, handle_span(&artifact->hash));
-    wr_db_bind_number(db, drop, 2, work->tenant_id);
-    wr_db_run(db, drop);
+    drop_expired(work, hash);
     return id;
+}
+
+/* Writes a damaged artifact anew. Where its pages cannot even be freed the commit fails. */
+static void heal_artifact(struct work *work, size_t index, int64_t id)
+{
+    struct wr_db *db = &work->sqlite->db;
+
+    pack(work, index);
+    sqlite3_stmt *set = wr_db_use(db, WR_SQL_ARTIFACT_SET,
+                                  "UPDATE artifact SET hash = ?1, text_bytes = ?2, codec = ?3,"
+                                  " data = ?4, checksum = ?5 WHERE id = ?6");
+    bind_row(work, index, set);
+    wr_db_bind_number(db, set, 6, id);
+    wr_db_run(db, set);
 }
 
 static void keep_artifact(struct work *work, size_t index)
 {
     struct weir_artifact *artifact = &work->batch->artifacts[index];
     struct wr_db *db = &work->sqlite->db;
-    int64_t id = find_artifact(work, artifact, &artifact->collides);
+    struct wr_found found = wr_sqlite_find(work->sqlite, work->tenant_id, &artifact->hash, true);
 
+    artifact->collides = found.presence == WR_COLLIDES;
     if (artifact->collides)
         give_up(work, WEIR_INVALID, WEIR_TROUBLE_COLLISION);
-    if (!id && !db->code)
-        id = add_artifact(work, index);
+    if (found.presence == WR_ABSENT && !db->code)
+        found.id = add_artifact(work, index);
+    if (found.presence == WR_DAMAGED && !db->code)
+        heal_artifact(work, index, found.id);
     sqlite3_stmt *use =
         wr_db_use(db, WR_SQL_ARTIFACT_USE, "INSERT OR IGNORE INTO artifact_use VALUES(?1, ?2)");
     wr_db_bind_number(db, use, 1, work->session_id);
-    wr_db_bind_number(db, use, 2, id);
+    wr_db_bind_number(db, use, 2, found.id);
     wr_db_run(db, use);
 }
 
@@ -324,7 +349,8 @@ weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
         return wr_fail(err, wr_arena_status(&sqlite->arena), 0, "no memory for a commit");
     wr_db_start(&sqlite->db);
     set_durability(sqlite, batch->durability);
-    pack_all(&work);
+    if (!sqlite->db.code)
+        pack_all(&work);
     if (!work.status && !sqlite->db.code)
         write_all(&work);
     return work.status ? work.status : wr_db_status(&sqlite->db, &store->trouble, err);

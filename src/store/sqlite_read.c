@@ -15,17 +15,6 @@ static weir_span handle_span(const weir_handle *handle)
     return (weir_span){(const char *)handle->bytes, WEIR_HANDLE_BYTES};
 }
 
-static void reset_text(struct wr_sqlite *sqlite)
-{
-    size_t bytes_max = sqlite->text.cap_max;
-    if (!wr_buf_status(&sqlite->text)) {
-        wr_buf_reset(&sqlite->text);
-        return;
-    }
-    wr_buf_release(&sqlite->text);
-    wr_buf_init(&sqlite->text, bytes_max);
-}
-
 /* From a row of: hash, text_bytes, codec, data. WEIR_SYNTAX when it cannot be what was put there.
  */
 static weir_status read_row(struct wr_sqlite *sqlite, sqlite3_stmt *row, int at,
@@ -35,7 +24,7 @@ static weir_status read_row(struct wr_sqlite *sqlite, sqlite3_stmt *row, int at,
     if (!wr_db_column_is(row, at, WEIR_HASH_BYTES) || text_bytes < 0)
         return WEIR_SYNTAX;
     memcpy(artifact->hash.bytes, wr_db_column(row, at).ptr, WEIR_HASH_BYTES);
-    reset_text(sqlite);
+    wr_sqlite_reset_text(sqlite);
     weir_status status =
         wr_unpack(&sqlite->packer, wr_db_column(row, at + 3), sqlite3_column_int64(row, at + 2),
                   (uint64_t)text_bytes, &sqlite->text);
@@ -48,14 +37,17 @@ static weir_status read_artifact(struct wr_sqlite *sqlite, int64_t tenant_id,
 {
     struct wr_db *db = &sqlite->db;
     sqlite3_stmt *read = wr_db_use(db, WR_SQL_ARTIFACT_READ,
-                                   "SELECT hash, text_bytes, codec, data FROM artifact"
+                                   "SELECT id, hash, text_bytes, codec, data FROM artifact"
                                    " WHERE handle = ?1 AND tenant_id = ?2");
     weir_status status = WEIR_NOTFOUND;
 
     wr_db_bind_blob(db, read, 1, handle_span(&lookup->handle));
     wr_db_bind_number(db, read, 2, tenant_id);
-    if (wr_db_next(db, read))
-        status = read_row(sqlite, read, 0, artifact);
+    if (wr_db_next(db, read)) {
+        /* The caller may find that this is not the text: then a commit shall write it anew. */
+        wr_sqlite_distrust(sqlite, sqlite3_column_int64(read, 0));
+        status = read_row(sqlite, read, 1, artifact);
+    }
     wr_db_done(read);
     return status;
 }
@@ -108,23 +100,54 @@ weir_status wr_sqlite_get(struct weir_store *store, const struct weir_lookup *lo
 
 /* ---- marks and pins ---- */
 
-static weir_status read_marks(struct wr_db *db, int64_t tenant_id, const weir_hash *key,
-                              size_t key_index, weir_mark_fn *found, void *user)
+/* Keys are asked for by the group: one statement seeks for all of them, in the order they have
+ * here, because a CROSS JOIN is done from left to right. */
+enum { MARK_KEYS_COUNT = 32 };
+
+static const char mark_sql[] =
+    "WITH asked(at, key) AS (VALUES"
+    "(0,?2),(1,?3),(2,?4),(3,?5),(4,?6),(5,?7),(6,?8),(7,?9),"
+    "(8,?10),(9,?11),(10,?12),(11,?13),(12,?14),(13,?15),(14,?16),(15,?17),"
+    "(16,?18),(17,?19),(18,?20),(19,?21),(20,?22),(21,?23),(22,?24),(23,?25),"
+    "(24,?26),(25,?27),(26,?28),(27,?29),(28,?30),(29,?31),(30,?32),(31,?33)"
+    ") SELECT asked.at, m.kind, m.value FROM asked CROSS JOIN mark m"
+    " WHERE m.tenant_id = ?1 AND m.key = asked.key";
+
+/* Fewer than a group: what is not bound is NULL, which no key is equal to. */
+static sqlite3_stmt *ask_for_marks(struct wr_db *db, int64_t tenant_id, const weir_hash *keys,
+                                   size_t keys_count)
+{
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_MARK_READ, mark_sql);
+    if (!db->code && keys_count < MARK_KEYS_COUNT)
+        (void)sqlite3_clear_bindings(read);
+    wr_db_bind_number(db, read, 1, tenant_id);
+    for (size_t i = 0; i < keys_count; i++)
+        wr_db_bind_blob(db, read, (int)i + 2,
+                        (weir_span){(const char *)keys[i].bytes, WEIR_HASH_BYTES});
+    return read;
+}
+
+struct mark_search {
+    const weir_hash *keys;
+    weir_mark_fn *found;
+    void *user;
+};
+
+static weir_status read_marks(struct wr_db *db, int64_t tenant_id, const struct mark_search *search,
+                              size_t first, size_t keys_count)
 {
     weir_status status = WEIR_OK;
-    sqlite3_stmt *read = wr_db_use(db, WR_SQL_MARK_READ,
-                                   "SELECT kind, value FROM mark WHERE tenant_id = ?1 AND key = ?2"
-                                   " ORDER BY kind");
-    wr_db_bind_number(db, read, 1, tenant_id);
-    wr_db_bind_blob(db, read, 2, (weir_span){(const char *)key->bytes, WEIR_HASH_BYTES});
+    sqlite3_stmt *read = ask_for_marks(db, tenant_id, search->keys + first, keys_count);
+
     while (!status && wr_db_next(db, read)) {
-        int64_t kind = sqlite3_column_int64(read, 0);
+        size_t at = first + (size_t)sqlite3_column_int64(read, 0);
+        int64_t kind = sqlite3_column_int64(read, 1);
         /* A kind that a later Weir of the same schema added is not known here. */
         if (kind < 0 || kind >= WEIR_MARK_KINDS_COUNT)
             continue;
-        struct weir_mark mark = {.key = *key, .kind = (weir_mark_kind)kind};
-        mark.value = wr_db_column(read, 1);
-        status = found(user, key_index, &mark);
+        struct weir_mark mark = {.key = search->keys[at], .kind = (weir_mark_kind)kind};
+        mark.value = wr_db_column(read, 2);
+        status = search->found(search->user, at, &mark);
     }
     wr_db_done(read);
     return status;
@@ -134,14 +157,18 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
                             size_t keys_count, weir_mark_fn *found, void *user,
                             struct weir_err *err)
 {
+    struct mark_search search = {keys, found, user};
     struct wr_db *db = &wr_sqlite_of(store)->db;
     weir_status status = WEIR_OK;
 
     /* One transaction, so that all keys are answered from one moment and locks are taken once. */
     wr_db_begin_read(db);
     int64_t tenant_id = wr_sqlite_tenant(wr_sqlite_of(store), tenant);
-    for (size_t i = 0; i < keys_count && !status && !db->code && tenant_id; i++)
-        status = read_marks(db, tenant_id, &keys[i], i, found, user);
+    for (size_t i = 0; i < keys_count && !status && !db->code && tenant_id; i += MARK_KEYS_COUNT) {
+        size_t rest_count = keys_count - i;
+        status = read_marks(db, tenant_id, &search, i,
+                            rest_count < MARK_KEYS_COUNT ? rest_count : MARK_KEYS_COUNT);
+    }
     wr_db_end(db);
     if (db->code)
         return wr_db_status(db, &store->trouble, err);
@@ -166,7 +193,7 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
     wr_db_bind_blob(db, read, 4, (weir_span){(const char *)pin->first_turn.bytes, WEIR_HASH_BYTES});
     if (wr_db_next(db, read)) {
         found = true;
-        reset_text(sqlite);
+        wr_sqlite_reset_text(sqlite);
         wr_buf_append(&sqlite->text, wr_db_column(read, 0));
         pin->value = wr_buf_view(&sqlite->text);
     }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/hash.h"
 #include "base/span.h"
 #include "base/test_file.h"
 #include "store/test_dir.h"
@@ -483,6 +484,184 @@ static void a_text_changed_on_disk_is_corrupt(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* Finds `bytes` in the file and turns one of them over. */
+static void flip_in_file(const char *path, weir_span bytes)
+{
+    struct wr_buf file;
+    read_whole(path, &file);
+    size_t at = wr_span_find(wr_buf_view(&file), bytes, 0);
+    assert_true(at != SIZE_MAX);
+    file.bytes[at + bytes.len / 2] ^= 0x10;
+    write_file(path, wr_buf_view(&file));
+    wr_buf_release(&file);
+}
+
+/* A part of what is stored of text `index`, as it stands in the file. */
+static void stored_bytes(struct weir_store *store, size_t index, char bytes[32])
+{
+    char sql[128];
+    struct wr_db *db = &wr_sqlite_of(store)->db;
+    (void)snprintf(sql, sizeof(sql), "SELECT substr(data, 40, 32) FROM artifact WHERE id = %zu",
+                   index);
+    wr_db_start(db);
+    sqlite3_stmt *read = wr_db_make(db, sql);
+    assert_true(wr_db_next(db, read));
+    assert_int_equal(wr_db_column(read, 0).len, 32);
+    memcpy(bytes, wr_db_column(read, 0).ptr, 32);
+    wr_db_drop(read);
+}
+
+static void assert_has(struct weir_store *store, size_t index, bool wanted)
+{
+    char text[TEXT_BYTES_MAX];
+    struct weir_artifact artifact = {.text = text_of(index, text)};
+    bool is_there = !wanted;
+    assert_int_equal(wr_sha256(artifact.text, artifact.hash.bytes), WEIR_OK);
+    assert_int_equal(weir_store_has(store, LOCAL, &artifact.hash, 1, &is_there, NULL), WEIR_OK);
+    assert_int_equal(is_there, wanted);
+}
+
+static void a_damaged_text_is_healed_by_the_next_commit(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    struct weir_verify_report report;
+    char path[WR_TEST_PATH_BYTES], bytes[2][32];
+    weir_miss miss;
+    (void)state;
+
+    path_in(&dir, "store.db", path);
+    for (size_t i = 1; i <= 5; i++) /* odd ones are kept as they are, even ones compressed */
+        assert_int_equal(put_text(store, i, WEIR_DURABLE_NORMAL), WEIR_OK);
+    stored_bytes(store, 4, bytes[0]);
+    stored_bytes(store, 5, bytes[1]);
+    weir_store_close(store);
+    flip_in_file(path, (weir_span){bytes[0], 32});
+    flip_in_file(path, (weir_span){bytes[1], 32});
+
+    store = open_store(dir.path);
+    for (size_t i = 4; i <= 5; i++) {
+        assert_has(store, i, false);
+        assert_int_equal(get_text(store, i, &miss), WEIR_NOTFOUND);
+        assert_int_equal(miss, WEIR_MISS_CORRUPT);
+        assert_int_equal(put_text(store, i, WEIR_DURABLE_NORMAL), WEIR_OK);
+        assert_int_equal(get_text(store, i, NULL), WEIR_OK);
+        assert_has(store, i, true);
+    }
+    assert_int_equal(weir_store_verify(store, NULL, NULL, &report, NULL), WEIR_OK);
+    assert_int_equal(report.artifacts_count, 5);
+    assert_int_equal(report.corrupt_count, 0);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+/* Each column by itself, in a store that has seen the row whole and so trusts it. */
+static void a_change_in_any_column_is_healed(void **state)
+{
+    static const char *const changes[] = {
+        "UPDATE artifact SET data = substr(data, 1, 500) || x'00' || substr(data, 502)",
+        "UPDATE artifact SET data = substr(data, 1, 500)",
+        "UPDATE artifact SET data = x''",
+        "UPDATE artifact SET codec = 9",
+        "UPDATE artifact SET text_bytes = text_bytes + 1",
+        "UPDATE artifact SET text_bytes = -1",
+        "UPDATE artifact SET hash = x'00' || substr(hash, 2)",
+        "UPDATE artifact SET hash = substr(hash, 1, 31) || x'00'",
+        "UPDATE artifact SET hash = x'01'",
+        "UPDATE artifact SET checksum = checksum + 1",
+    };
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    (void)state;
+
+    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+        assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
+        assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
+        assert_has(store, 3, true);
+        wr_db_exec(&wr_sqlite_of(store)->db, changes[i]);
+        assert_has(store, 3, false);
+        (void)!get_text(store, 3, NULL);
+        if (put_text(store, 3, WEIR_DURABLE_NORMAL) || get_text(store, 3, NULL))
+            fail_msg("not healed: %s", changes[i]);
+        assert_has(store, 3, true);
+    }
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+static void a_healing_that_is_taken_back_is_done_again(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    char text[TEXT_BYTES_MAX];
+    struct weir_artifact twice[] = {{.text = text_of(3, text)}, {.text = text_of(3, text)}};
+    struct weir_mark marks[] = {{.kind = WEIR_MARK_STEP, .value = WR_LIT("a")},
+                                {.kind = WEIR_MARK_STEP, .value = WR_LIT("b")}};
+    struct weir_batch batch = {.tenant = LOCAL,
+                               .session = WR_LIT("s"),
+                               .artifacts = twice,
+                               .artifacts_count = 2,
+                               .marks = marks,
+                               .marks_count = 2};
+    (void)state;
+
+    assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
+    wr_db_exec(&wr_sqlite_of(store)->db, "UPDATE artifact SET data = x'00'");
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    assert_has(store, 3, false);
+    batch.marks_count = 1;
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    assert_has(store, 3, true);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
+/* The text lies on a chain of pages, and the chain is broken: SQLite can neither read nor free it.
+ * Nothing may rest on that text, and everything else goes on. */
+static void what_cannot_be_healed_is_not_promised(void **state)
+{
+    enum { LARGE_BYTES = 40000 };
+    static char text[LARGE_BYTES];
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    struct weir_artifact artifact = {.text = {text, sizeof(text)}};
+    struct weir_batch batch = {
+        .tenant = LOCAL, .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+    struct wr_buf file;
+    char path[WR_TEST_PATH_BYTES];
+    weir_miss miss;
+    bool is_there = true;
+    (void)state;
+
+    for (uint32_t i = 0, noise = 1; i < LARGE_BYTES; i++) {
+        noise = noise * 1664525u + 1013904223u;
+        text[i] = (char)(noise >> 24);
+    }
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    weir_store_close(store);
+    path_in(&dir, "store.db", path);
+    read_whole(path, &file);
+    size_t at = wr_span_find(wr_buf_view(&file), (weir_span){text + 20000, 32}, 0);
+    assert_true(at != SIZE_MAX);
+    memset(file.bytes + at / PAGE_BYTES * PAGE_BYTES, 0xEE, 4);
+    write_file(path, wr_buf_view(&file));
+    wr_buf_release(&file);
+
+    store = open_store(dir.path);
+    struct weir_lookup lookup = {LOCAL, weir_hash_handle(&artifact.hash), false};
+    assert_int_equal(weir_store_has(store, LOCAL, &artifact.hash, 1, &is_there, NULL), WEIR_OK);
+    assert_false(is_there);
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
+    assert_int_equal(store->trouble, WEIR_TROUBLE_CORRUPT);
+    assert_int_equal(weir_store_get(store, &lookup, &artifact, &miss, NULL), WEIR_NOTFOUND);
+    assert_int_equal(miss, WEIR_MISS_CORRUPT);
+    assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
+    assert_int_equal(get_text(store, 3, NULL), WEIR_OK);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
 /* ---- promises ---- */
 
 static void full_durability_is_for_the_commit_that_asks(void **state)
@@ -561,6 +740,10 @@ int main(void)
         cmocka_unit_test(a_store_that_may_not_be_written_is_still_read),
         cmocka_unit_test(damage_is_noticed_page_by_page),
         cmocka_unit_test(a_text_changed_on_disk_is_corrupt),
+        cmocka_unit_test(a_damaged_text_is_healed_by_the_next_commit),
+        cmocka_unit_test(a_change_in_any_column_is_healed),
+        cmocka_unit_test(a_healing_that_is_taken_back_is_done_again),
+        cmocka_unit_test(what_cannot_be_healed_is_not_promised),
         cmocka_unit_test(full_durability_is_for_the_commit_that_asks),
         cmocka_unit_test(what_is_purged_is_not_in_the_file),
         cmocka_unit_test(what_is_collected_frees_the_disk),

@@ -191,6 +191,38 @@ weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *l
     return status;
 }
 
+/* For a store that cannot say it at once: whatever comes back whole is there. */
+static weir_status has_by_get(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
+                              size_t hashes_count, bool *is_there, struct weir_err *err)
+{
+    for (size_t i = 0; i < hashes_count; i++) {
+        struct weir_lookup lookup = {.tenant = tenant, .handle = weir_hash_handle(&hashes[i])};
+        struct weir_artifact artifact;
+        weir_status status = weir_store_get(store, &lookup, &artifact, NULL, err);
+        if (status && status != WEIR_NOTFOUND)
+            return status;
+        is_there[i] = !status && !memcmp(&artifact.hash, &hashes[i], sizeof(hashes[i]));
+    }
+    return WEIR_OK;
+}
+
+weir_status weir_store_has(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
+                           size_t hashes_count, bool *is_there, struct weir_err *err)
+{
+    weir_status status = check_name(tenant, "tenant", err);
+
+    for (size_t i = 0; i < hashes_count; i++)
+        is_there[i] = false;
+    store->trouble = WEIR_TROUBLE_NONE;
+    if (status)
+        return status;
+    status = store->ops->has ? store->ops->has(store, tenant, hashes, hashes_count, is_there, err)
+                             : has_by_get(store, tenant, hashes, hashes_count, is_there, err);
+    for (size_t i = 0; i < hashes_count && status; i++)
+        is_there[i] = false;
+    return status;
+}
+
 weir_status weir_store_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
                              size_t keys_count, weir_mark_fn *found, void *user,
                              struct weir_err *err)

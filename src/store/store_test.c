@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/test_dir.h"
@@ -280,6 +281,54 @@ static void what_does_not_fit_its_hash_is_corrupt(void **state)
     assert_false(report.has_damage);
 }
 
+static void assert_has(struct weir_store *store, weir_span tenant, const char *wanted)
+{
+    static const char *const texts[] = {"one", "two", "never stored", "theirs", ""};
+    enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+    weir_hash hashes[TEXTS];
+    bool is_there[TEXTS];
+    char got[TEXTS + 1] = "";
+
+    for (size_t i = 0; i < TEXTS; i++)
+        assert_int_equal(wr_sha256(wr_span_of(texts[i]), hashes[i].bytes), WEIR_OK);
+    memset(is_there, 1, sizeof(is_there));
+    assert_int_equal(weir_store_has(store, tenant, hashes, TEXTS, is_there, NULL), WEIR_OK);
+    for (size_t i = 0; i < TEXTS; i++)
+        got[i] = is_there[i] ? 'y' : 'n';
+    assert_string_equal(got, wanted);
+}
+
+static void what_is_stored_is_said_of_many_at_once(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_store_ops without = *store->ops;
+    const struct weir_store_ops *ops = store->ops;
+    weir_hash hash;
+    bool is_there = true;
+
+    assert_has(store, LOCAL, "nnnnn");
+    assert_int_equal(put_text(store, LOCAL, "s", "one", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "s", "two", 1), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "s", "", 1), WEIR_OK);
+    assert_int_equal(put_text(store, OTHER, "s", "theirs", 1), WEIR_OK);
+    assert_has(store, LOCAL, "yynny");
+    assert_has(store, OTHER, "nnnyn");
+    /* A host's store may have no such function. */
+    without.has = NULL;
+    store->ops = &without;
+    assert_has(store, LOCAL, "yynny");
+    store->ops = ops;
+
+    /* All 256 bits count, and nothing is said without a tenant. */
+    assert_int_equal(wr_sha256(WR_LIT("one"), hash.bytes), WEIR_OK);
+    hash.bytes[WEIR_HASH_BYTES - 1] ^= 1;
+    assert_int_equal(weir_store_has(store, LOCAL, &hash, 1, &is_there, NULL), WEIR_OK);
+    assert_false(is_there);
+    is_there = true;
+    assert_int_equal(weir_store_has(store, WR_LIT(""), &hash, 1, &is_there, NULL), WEIR_INVALID);
+    assert_false(is_there);
+}
+
 /* ---- marks and pins ---- */
 
 static void marks_are_found_by_key_in_order(void **state)
@@ -294,6 +343,45 @@ static void marks_are_found_by_key_in_order(void **state)
                  "0 step=cold;0 kept whole=;2 window=8192;3 step=cold;3 kept whole=;");
     assert_marks(store, LOCAL, keys, 0, "");
     assert_marks(store, OTHER, keys, 4, "");
+}
+
+static weir_status add_key_index(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    /* Every third key has two marks; the value says which key. */
+    wr_buf_printf(user, "%zu %d;", key_index, (int)mark->kind);
+    assert_int_equal(mark->value.ptr[0], (char)mark->key.bytes[0]);
+    return WEIR_OK;
+}
+
+static void marks_of_a_long_chain_are_all_found(void **state)
+{
+    enum { KEYS = 101 };
+    struct weir_store *store = store_of(state);
+    weir_hash keys[KEYS];
+    struct wr_buf found, wanted;
+
+    wr_buf_init(&found, 4096);
+    wr_buf_init(&wanted, 4096);
+    for (int i = 0; i < KEYS; i++) {
+        char value[2] = {(char)(200 - i), '\0'};
+        keys[i] = hash_of(200 - i);
+        if (i % 3)
+            continue;
+        assert_int_equal(put_mark(store, "s", 200 - i, WEIR_MARK_WINDOW, value, false), WEIR_OK);
+        assert_int_equal(put_mark(store, "s", 200 - i, WEIR_MARK_STEP, value, false), WEIR_OK);
+    }
+    for (size_t count = 0; count <= KEYS; count += 20) {
+        wr_buf_reset(&found);
+        wr_buf_reset(&wanted);
+        for (size_t i = 0; i < count; i += 3)
+            wr_buf_printf(&wanted, "%zu %d;%zu %d;", i, (int)WEIR_MARK_STEP, i,
+                          (int)WEIR_MARK_WINDOW);
+        assert_int_equal(weir_store_marks(store, LOCAL, keys, count, add_key_index, &found, NULL),
+                         WEIR_OK);
+        assert_true(wr_span_eq(wr_buf_view(&found), wr_buf_view(&wanted)));
+    }
+    wr_buf_release(&found);
+    wr_buf_release(&wanted);
 }
 
 static weir_status stop_at_once(void *user, size_t key_index, const struct weir_mark *mark)
@@ -445,6 +533,43 @@ static void a_session_in_use_never_goes(void **state)
     assert_there(store, LOCAL, "cccc");
 }
 
+/* Whatever is asked for, and whoever else held them too. */
+static void marks_and_pins_of_a_live_session_never_go(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_hash keys[3] = {hash_of(1), hash_of(2), hash_of(3)};
+    struct weir_gc_report report;
+
+    assert_int_equal(put_text(store, LOCAL, "live", "text", 990), WEIR_OK);
+    assert_int_equal(put_mark(store, "live", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "live", 1, WEIR_MARK_ATTACHED, "4", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "live", 2, WEIR_MARK_WINDOW, "8192", false), WEIR_OK);
+    assert_int_equal(put_pin(store, "live", "m", 1, "tiered", false), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "old", "more text", 10), WEIR_OK);
+    assert_int_equal(put_mark(store, "old", 2, WEIR_MARK_WINDOW, "8192", false), WEIR_OK);
+    assert_int_equal(put_mark(store, "old", 3, WEIR_MARK_KEPT_WHOLE, "", false), WEIR_OK);
+    assert_int_equal(put_pin(store, "old", "m", 1, "layers", false), WEIR_OK);
+
+    report = gc(store, 1000, 1, 100, 1);
+    assert_int_equal(report.sessions_count, 1);
+    assert_int_equal(report.marks_count, 1);
+    assert_int_equal(report.pins_count, 1);
+    assert_true(report.is_over);
+    assert_marks(store, LOCAL, keys, 3, "0 step=cold;0 attached=4;1 window=8192;");
+    assert_pin(store, "live", "m", 1, "tiered");
+    assert_pin(store, "old", "m", 1, NULL);
+    /* The same again finds nothing more, and a purge of somebody else takes nothing of it. */
+    assert_int_equal(gc(store, 1000, 1, 100, 1).marks_count, 0);
+    assert_int_equal(put_mark(store, "other", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
+    assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT("other"), &report, NULL), WEIR_OK);
+    assert_int_equal(report.marks_count, 0);
+    assert_marks(store, LOCAL, keys, 3, "0 step=cold;0 attached=4;1 window=8192;");
+    /* With the session its marks go too: a later one begins afresh. */
+    assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT("live"), &report, NULL), WEIR_OK);
+    assert_int_equal(report.marks_count, 3);
+    assert_marks(store, LOCAL, keys, 3, "");
+}
+
 static void over_the_cap_the_least_recently_used_go(void **state)
 {
     struct weir_store *store = store_of(state);
@@ -575,13 +700,16 @@ int main(void)
         BOTH(nobody_gets_what_another_tenant_stored),
         BOTH(another_text_with_the_same_handle_is_refused),
         BOTH(what_does_not_fit_its_hash_is_corrupt),
+        BOTH(what_is_stored_is_said_of_many_at_once),
         BOTH(marks_are_found_by_key_in_order),
+        BOTH(marks_of_a_long_chain_are_all_found),
         BOTH(a_search_for_marks_can_be_stopped),
         BOTH(a_mark_does_not_change_unless_told),
         BOTH(pins_are_by_session_model_and_first_turn),
         BOTH(a_batch_is_kept_whole_or_not_at_all),
         BOTH(old_sessions_go_with_what_only_they_hold),
         BOTH(a_session_in_use_never_goes),
+        BOTH(marks_and_pins_of_a_live_session_never_go),
         BOTH(over_the_cap_the_least_recently_used_go),
         BOTH(a_clock_that_jumped_keeps_nothing_for_ever),
         BOTH(purged_is_gone_without_a_trace),
