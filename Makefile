@@ -28,18 +28,29 @@ CXX_OF_CC = $(if $(findstring clang,$(CC)),clang++,g++)
 
 # Asked once, when first used.
 once = $(eval $(1) := $(2))$($(1))
-PKGS := libxxhash libcrypto yaml-0.1 sqlite3 libzstd libpcre2-8
+PKGS := libxxhash libcrypto yaml-0.1 sqlite3 libzstd libpcre2-8 zlib
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
 PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)))
+# What only the program needs: the library links none of it.
+SERVE_PKGS := libuv libcurl libbrotlidec zlib
+SERVE_CFLAGS = $(call once,SERVE_CFLAGS,$(shell pkg-config --cflags $(SERVE_PKGS)))
+SERVE_LIBS = $(call once,SERVE_LIBS,$(shell pkg-config --libs $(SERVE_PKGS)))
+# llhttp comes as source in Debian, where it is built strict; elsewhere as a library.
+LLHTTP_DIR := $(wildcard /usr/share/llhttp)
+LLHTTP_CFLAGS = $(if $(LLHTTP_DIR),-isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1)
+LLHTTP_LIBS = $(if $(LLHTTP_DIR),,-lllhttp)
 
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 C_WARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
-COMMON = $(WERROR) -Iinclude -Isrc -I. -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(CFLAGS)
+COMMON = $(WERROR) -Iinclude -Isrc -I. -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(SERVE_CFLAGS) \
+         $(LLHTTP_CFLAGS) $(CFLAGS)
 C_FLAGS = -std=c11 $(C_WARN) -include src/base/banned.h -DWEIR_VERSION='"$(VERSION)"' $(COMMON)
 CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
+PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-LIB_SRC := $(filter-out %_test.c src/cli/%,$(sort $(wildcard src/*/*.c)))
+SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard src/net/*.c src/proxy/*.c)))
+LIB_SRC := $(filter-out %_test.c src/cli/% src/net/% src/proxy/%,$(sort $(wildcard src/*/*.c)))
 CLI_SRC := $(filter-out %_test.c,$(sort $(wildcard src/cli/*.c)))
 TEST_SRC := $(sort $(wildcard src/*/*_test.c tests/*_test.c))
 LONG_SRC := $(sort $(wildcard tests/*_long.c))
@@ -54,7 +65,9 @@ BENCH_SRC := $(filter-out $(if $(HAVE_SIMDJSON),,$(SIMDJSON_BENCHES)),$(sort $(w
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
-ALL_OBJ = $(call objects,$(LIB_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) $(TEST_HELP_SRC) \
+LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTTP_DIR)/*.c))
+ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
+            $(TEST_HELP_SRC) \
             $(TORTURE_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) bench/simdjson_peer.cpp)
 
 Q := $(if $(V),,@)
@@ -166,8 +179,8 @@ build-fuzz:
 
 # Changes when the compiler or its flags do, and everything is then built anew.
 $(BUILD)/flags: FORCE
-	@pkg-config --exists $(PKGS) || \
-	    { echo 'weir needs $(PKGS): run tools/bootstrap build' >&2; exit 1; }
+	@pkg-config --exists $(PKGS) $(SERVE_PKGS) || \
+	    { echo 'weir needs $(PKGS) $(SERVE_PKGS): run tools/bootstrap build' >&2; exit 1; }
 	@mkdir -p $(@D)
 	@echo '$(CC) $(C_FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(LDFLAGS)' > $@
 .PHONY: FORCE
@@ -196,6 +209,16 @@ endef
 $(BUILD)/libweir.a: $(call objects,$(LIB_SRC))
 	$(archive)
 
+# Debian's llhttp is generated code that is not held to our warnings.
+$(BUILD)/llhttp/%.o: $(LLHTTP_DIR)/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=gnu11 -w -fPIC -fvisibility=hidden $(LLHTTP_CFLAGS) $(CFLAGS) -c $< -o $@
+
+# The proxy: what the program has beyond the library.
+$(BUILD)/libserve.a: $(call objects,$(SERVE_SRC)) $(LLHTTP_OBJ)
+	$(archive)
+
 # What tests may use beyond the library: helpers in tests/, and the program without its main().
 $(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c,$(CLI_SRC)))
 	$(archive)
@@ -206,13 +229,14 @@ $(BUILD)/libweir.so: $(call objects,$(LIB_SRC)) src/libweir.map
 	    -Wl,--version-script=src/libweir.map $(filter %.o,$^) $(LIBS) -o $@
 	@ln -sf libweir.so $@.$(SOVERSION)
 
-$(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libweir.a
+$(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libserve.a $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) -o $@
 
-$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libweir.a
+$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a \
+                                             $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) $(shell pkg-config --libs cmocka) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
 
 # Every way the library asks for memory, so that the harness can refuse.
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
@@ -223,14 +247,16 @@ $(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/libweir.
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
 	    $(shell pkg-config --libs cmocka) -o $@
 
-$(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/libweir.a
+$(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/libserve.a \
+                                 $(BUILD)/libweir.a
 	$(call say,ld)
 	$(Q)$(if $(wildcard $(@:$(BUILD)/%=%.cpp)),$(CXX_OF_CC),$(CC)) $(CFLAGS) $(LDFLAGS) \
-	    -fsanitize=fuzzer $^ $(if $(wildcard $(@:$(BUILD)/%=%.cpp)),-lsimdjson) $(LIBS) -o $@
+	    -fsanitize=fuzzer $^ $(if $(wildcard $(@:$(BUILD)/%=%.cpp)),-lsimdjson) $(PROGRAM_LIBS) -o $@
 
-$(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libweir.a
+$(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libserve.a \
+                                                                    $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) -o $@
 
 $(BUILD)/tests/oracle_tokens/encode: %: %.o $(BUILD)/libweir.a
 	$(call say,ld)

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "bench/clock.h"
+#include "condense/outline.h"
 #include "condense/terminal.h"
 
 enum { TEXT_BYTES = 8 * 1024 * 1024, FILE_BYTES_MAX = 256 * 1024, ROUNDS = 5 };
@@ -47,6 +48,16 @@ static void render(void *user)
     if (wr_terminal_render(&out, &job->arena, job->text))
         fprintf(stderr, "rendering failed\n");
     job->out_bytes = out.text.len;
+}
+
+static void outline(void *user)
+{
+    struct job *job = user;
+    struct wr_outline out = {.count = 0};
+    wr_arena_reset(&job->arena);
+    if (wr_outline_read(&out, &job->arena, job->text, (weir_span){"a.c", 3}))
+        fprintf(stderr, "reading the outline failed\n");
+    job->out_bytes = out.count;
 }
 
 static void copy(void *user)
@@ -194,6 +205,13 @@ static void write_blob(struct wr_buf *out)
     }
 }
 
+static void write_crlf(struct wr_buf *out)
+{
+    for (unsigned i = 0; out->len < TEXT_BYTES; i++)
+        wr_buf_printf(out, "[%3u%%] Building C object lib/core.dir/src/part_%u/unit_%u.c.o  \r\n%s",
+                      i % 100, i % 50, i, i % 9 ? "" : "\r\n\r\n");
+}
+
 static void write_bars(struct wr_buf *out)
 {
     for (unsigned i = 0; out->len < TEXT_BYTES; i++) {
@@ -259,6 +277,10 @@ int main(void)
         {"list", WR_OUTPUT_LIST, write_list, condense},
         {"blob", WR_OUTPUT_BLOB, write_blob, condense},
         {"prose", WR_OUTPUT_PROSE, write_words, condense},
+        {"process, white space", WR_OUTPUT_PROCESS, write_crlf, condense},
+        {"process, bars", WR_OUTPUT_PROCESS, write_bars, condense},
+        {"process, colours", WR_OUTPUT_PROCESS, write_coloured, condense},
+        {"outline", WR_OUTPUT_FILE, write_file, outline},
         {"terminal, bars", WR_OUTPUT_PROCESS, write_bars, render},
         {"terminal, colours", WR_OUTPUT_PROCESS, write_coloured, render},
         {"terminal, plain", WR_OUTPUT_PROCESS, write_build, render},

@@ -30,7 +30,8 @@ enum {
     WR_TERMINAL_STREAM_BYTES_MAX = 256 * 1024,     /* of a stream, its end */
     WR_TERMINAL_VALUE_BYTES_MAX = 64 * 1024,       /* of a value or an error, its front */
     WR_FOCUS_WORDS_MAX = 256,                      /* words sought in one text */
-    WR_KEEP_LINE_BYTES_MAX = 1000,     /* of a line that is kept; what is longer loses its middle */
+    WR_KEEP_LINE_BYTES_MAX = 1000, /* of a line that is kept; what is longer loses its middle */
+    WR_EXEMPT_CONFIRMATION_BYTES_MAX = 8 * 1024, /* what is said of an edit; more shows the file */
     WR_OUTLINE_ITEMS_MAX = 256 * 1024, /* definitions of one file; later ones are not listed */
     WR_OUTLINE_DEPTH_MAX = 64,         /* definitions inside one another; deeper ones are not */
     WR_OUTLINE_LINE_BYTES_MAX = 512,   /* of a line, where a definition is sought */
@@ -106,8 +107,8 @@ enum {
     WR_TOOL_RESULT_CUT_BYTES_MAX = 1024 * 1024,     /* and the mark of a cut in the middle */
 
     /* store */
-    WR_STORE_NAME_BYTES_MAX = 512,                  /* a tenant, a session, a model */
     WR_STORE_PATH_BYTES_MAX = 16 * 1024,            /* of the store's file, as a URI */
+    WR_STORE_NAME_BYTES_MAX = 512,                  /* a tenant, a session, a model */
     WR_STORE_MARK_BYTES_MAX = 4 * 1024,             /* a mark's value */
     WR_STORE_PIN_BYTES_MAX = 64 * 1024,             /* a pin's value */
     WR_STORE_ARTIFACT_BYTES_MAX = 64 * 1024 * 1024, /* one original: as large as a body */
@@ -124,6 +125,57 @@ enum {
     WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000,   /* at most */
     WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024,  /* memory of one match */
     WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,          /* a page for the tool */
+
+    /* net */
+    WR_NET_HEAD_BYTES_MAX = 64 * 1024, /* of a request or an answer: first line and headers */
+    WR_NET_HEADERS_MAX = 200,          /* headers of one message */
+    WR_NET_BODY_BYTES_MAX = 32 * 1024 * 1024, /* a longer body is streamed through unread */
+    WR_NET_QUEUED_BYTES_MAX = 64 * 1024,   /* bytes waiting for a slow reader: the writer pauses */
+    WR_NET_QUEUED_BYTES_LOW = 16 * 1024,   /* and goes on below this */
+    WR_NET_CONNECTIONS_MAX = 8192,         /* open at once; one more is answered 503 */
+    WR_NET_HEAD_MS_MAX = 15 * 1000,        /* for a client to send the head of a request */
+    WR_NET_BODY_IDLE_MS_MAX = 60 * 1000,   /* between two pieces of its body */
+    WR_NET_KEEP_MS_MAX = 120 * 1000,       /* between two requests of one connection */
+    WR_NET_WRITE_IDLE_MS_MAX = 600 * 1000, /* for a client that takes no byte of its answer */
+    WR_NET_CONNECT_MS_MAX = 30 * 1000,     /* to reach the upstream */
+    WR_NET_UPSTREAM_CONNECTIONS_MAX = 256, /* idle ones that are kept for the next request */
+    WR_NET_EVENT_BYTES_MAX = 1024 * 1024,  /* one event of a stream, where it is read along */
+    WR_NET_DECODED_BYTES_MAX = 64 * 1024 * 1024, /* a compressed body, unpacked */
+
+    /* proxy */
+    WR_PROXY_CONFIG_BYTES_MAX = 256 * 1024, /* weir.yaml */
+    WR_PROXY_UPSTREAMS_MAX = 32,            /* upstreams it may name */
+    WR_PROXY_TOKENS_MAX = 256,              /* access tokens it may name */
+    WR_PROXY_RULES_MAX = 64,                /* rules of its rollout */
+    WR_PROXY_SESSIONS_MAX = 16 * 1024,      /* sessions whose mode is remembered */
+    WR_PROXY_SESSION_BYTES_MAX = 256,       /* of a session's name; a longer one is hashed */
+    WR_PROXY_ANSWER_BYTES_MAX =
+        4 * 1024 * 1024,                 /* of an answer that is no stream, where it is read */
+    WR_PROXY_CALLS_MAX = 64,             /* calls kept of one answer */
+    WR_PROXY_CALL_BYTES_MAX = 64 * 1024, /* of a call's arguments; longer ones are not kept */
+    WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
+    WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
+    WR_PROXY_JOBS_MAX = 256,           /* requests waiting for a projection; one more is exact */
+    WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
+    WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
+    WR_PROXY_LOG_BYTES_MAX = 16 * 1024 * 1024,    /* of the log before it is rotated */
+    WR_PROXY_LOG_FILES_MAX = 5,                   /* rotated logs that are kept */
+    WR_PROXY_SHADOW_BYTES_MAX = 64 * 1024 * 1024, /* originals held for shadow decisions */
+
+    /* replay */
+    WR_SIMULATE_STORE_BYTES_MAX =
+        1024 * 1024 * 1024,                       /* originals of one session under one policy */
+    WR_PROMPT_CACHE_KEYS_MAX = 64 * 1024,         /* places of a simulated cache; a power of two */
+    WR_EVIDENCE_STRINGS_MAX = 64 * 1024 * 1024,   /* strings of one session that are indexed */
+    WR_SESSION_TOOLS_MAX = 4096,                  /* tools of one session that are offered */
+    WR_SESSION_COMPACTIONS_MAX = 1024,            /* of one session; later ones are not seen */
+    WR_IMPORT_FILE_BYTES_MAX = 512 * 1024 * 1024, /* a log file, as it lies and inflated */
+    WR_IMPORT_LINE_BYTES_MAX = 64 * 1024 * 1024,  /* a longer line of a log is skipped */
+    WR_IMPORT_SNIFF_LINES_MAX = 64,               /* of a log, where its format is sought */
+    WR_IMPORT_CONTENT_DEPTH_MAX = 8,              /* blocks of content inside one another */
+    WR_IMPORT_PATH_BYTES_MAX = 4096,              /* a longer path is not walked */
+    WR_IMPORT_DEPTH_MAX = 32,                     /* folders inside one another */
+    WR_IMPORT_FILES_MAX = 1024 * 1024,            /* files of one walk */
 };
 
 #endif

@@ -4,7 +4,8 @@
  * clock, locale or state; the same input gives the same bytes in every build.
  * 2. It chooses lines. What is kept is the very text of the line, unless cut_lines names it; where
  * lines were left out stands one gap line that says which (condense/keep.h). Lines count from 0
- * here, from 1 in what people read.
+ * here, from 1 in what people read. Printed output is first cleaned (condense/lossless.h); its
+ * lines keep their numbers, and a blank line behind a blank line counts as kept.
  * 3. All lines that carry signals are kept, whatever the budget: the set of signals of the result
  * equals that of the input. Validation checks it again.
  * 4. The result is never longer than the input; one that would be is the input itself, with is_same
@@ -17,17 +18,20 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "condense/lossless.h"
 #include "condense/output_kind.h"
 
 struct wr_condense_input {
     weir_span text;
     enum wr_output_kind kind;
-    weir_span command;     /* of a shell; empty: none */
-    weir_span path;        /* what was read or searched; empty: not known */
-    weir_span query;       /* what was sought; empty: nothing */
+    enum wr_output_origin origin; /* some are never condensed (condense/exempt.h) */
+    weir_span command;            /* of a shell; empty: none */
+    weir_span path;               /* what was read or searched; empty: not known */
+    weir_span query;              /* what was sought; empty: nothing */
     weir_span focus;       /* words that matter now: what the newest turns name; may be empty */
     uint64_t first_number; /* the number that the text's first line has in its file; 0: 1 */
     size_t bytes_budget;   /* what the result should have at most; signals may take more */
+    const struct wr_lossless_text *cleaned; /* what `text` is of; set by wr_condense() alone */
 };
 
 /* Lines [first, end), from 0. */
@@ -47,6 +51,7 @@ struct wr_condensed {
     uint32_t kept_count;
     uint32_t lines_total;
     bool is_same;              /* nothing was left out */
+    bool lines_moved;          /* a cursor mixed the lines (lossless.h, 4): nothing is in `kept` */
     struct wr_line_cut cut;    /* of the lines below */
     const uint32_t *cut_lines; /* kept, but shortened; ascending. All others are exact. */
     uint32_t cut_count;

@@ -214,7 +214,7 @@ static bool is_control(weir_span word)
     return wr_same_as_any(word, words, WR_COUNT_OF(words));
 }
 
-/* "name(a) {" in a class or an object, "name = (a) => {", "name: function". */
+/* "name(a) {" or "name (a) {" in a class or an object, "name = (a) => {", "name: function". */
 static bool defines_method(const struct wr_definition_line *line, struct wr_definition *found)
 {
     weir_span text = line->text;
@@ -234,7 +234,8 @@ static bool defines_method(const struct wr_definition_line *line, struct wr_defi
     if (value != SIZE_MAX)
         return is_function_value(text, value) &&
                (wr_has(text, WR_LIT("=>")) || wr_has(text, WR_LIT("function")));
-    bool called = text.ptr[behind] == '(' || text.ptr[behind] == '<';
+    size_t open = wr_skip_blanks(text, behind); /* some put a blank before the parameters */
+    bool called = open < text.len && (text.ptr[open] == '(' || text.ptr[behind] == '<');
     return called && (wr_last_of(text) == '{' || wr_last_of(text) == '(') &&
            !wr_has(text, WR_LIT("=>"));
 }

@@ -16,12 +16,16 @@
 /* How much of the budget is spent when a step ends, in percent; each step may use what those before
  * it left. */
 enum {
-    HEAD_PERCENT = 6,
-    TAIL_PERCENT = 10,
-    ASKED_PERCENT = 40, /* lines that hold what was sought */
-    TOP_PERCENT = 50,   /* definitions that stand in nothing */
-    INNER_PERCENT = 60, /* definitions inside others */
+    HEAD_PERCENT = 8,
+    TAIL_PERCENT = 25,
+    TESTS_TAIL_PERCENT = 55, /* of a file of tests: the next one is written behind the last */
+    ASKED_PERCENT = 45,      /* lines that hold what was sought */
+    TOP_PERCENT = 55,        /* definitions that stand in nothing */
+    INNER_PERCENT = 65,      /* definitions inside others */
 };
+
+/* Where the budget is so small that each gap takes a good part of it, little but head and tail. */
+enum { SMALL_BYTES = 1000, SMALL_HEAD_PERCENT = 30, SMALL_TAIL_PERCENT = 60 };
 
 /* What a line is worth. */
 enum {
@@ -50,6 +54,7 @@ struct file {
     struct wr_outline outline;
     struct wr_focus focus;
     struct wr_numbered numbered;
+    weir_span path; /* may be empty */
     struct wr_block_line *lines;
     uint8_t *names_seen; /* NAME_BITS / 8 bytes */
     size_t bytes_budget;
@@ -208,12 +213,28 @@ static void keep_definitions(struct file *file, bool inner)
 
 /* ---- all ---- */
 
+/* "state_test.go", "test_state.py", "state.spec.ts", "tests/state.rs". */
+static bool is_of_tests(weir_span path)
+{
+    static const weir_span marks[] = {WR_WORD("_test."), WR_WORD("test_"),  WR_WORD(".test."),
+                                      WR_WORD(".spec."), WR_WORD("_spec."), WR_WORD("tests/"),
+                                      WR_WORD("Test."),  WR_WORD("Tests.")};
+    for (size_t i = 0; i < WR_COUNT_OF(marks); i++)
+        if (wr_span_find(path, marks[i], 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
 static weir_status choose(struct file *file)
 {
     struct wr_keep *keep = &file->keep;
-    wr_keep_spend_until(keep, file->bytes_budget, HEAD_PERCENT);
+    bool is_small = file->bytes_budget < SMALL_BYTES;
+    wr_keep_spend_until(keep, file->bytes_budget, is_small ? SMALL_HEAD_PERCENT : HEAD_PERCENT);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
-    wr_keep_spend_until(keep, file->bytes_budget, TAIL_PERCENT);
+    wr_keep_spend_until(keep, file->bytes_budget,
+                        is_small                  ? SMALL_TAIL_PERCENT
+                        : is_of_tests(file->path) ? TESTS_TAIL_PERCENT
+                                                  : TAIL_PERCENT);
     (void)wr_keep_from_back(keep, 0, keep->lines_count);
     wr_keep_spend_until(keep, file->bytes_budget, ASKED_PERCENT);
     wr_focus_keep_asked(&file->focus, keep, AROUND_LINES);
@@ -230,14 +251,14 @@ weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
 {
     struct file file = {.bytes_budget = input->bytes_budget,
                         .numbered = wr_numbered_detect(input->text)};
-    weir_span path = input->path.len ? input->path : path_in_command(input->command);
+    file.path = input->path.len ? input->path : path_in_command(input->command);
     weir_status status = wr_keep_init(&file.keep, arena, input);
     if (!status)
         status = wr_keep_shorten(&file.keep, WR_KEEP_LINE_BYTES_MAX, WR_LIT(""));
     if (!status)
         status = wr_keep_signals(&file.keep, input->kind, 0);
     if (!status)
-        status = wr_outline_read(&file.outline, arena, input->text, path);
+        status = wr_outline_read(&file.outline, arena, input->text, file.path);
     if (!status)
         status = wr_focus_init(&file.focus, arena, input);
     if (!status)

@@ -1,10 +1,20 @@
 #include "condense/kept_case.h"
 
-#define BODY "*12     total += weigh(item_@, ~);\n"
+#define BODY      "*12     total += weigh(item_@, ~);\n"
+#define LONG_BODY "*40     total += weigh(item_@, ~);\n"
 
 static const struct kept_case rows[] = {
     {"what fits stays", "def a():\n    return 1\n", 1000, "all", NULL},
     {"the definitions stay, and the first and the last lines",
+     "import os\n"
+     "\n"
+     "def first(item):\n" LONG_BODY "    return total\n"
+     "\n"
+     "class Second:\n"
+     "    def inner(self):\n" LONG_BODY "\n"
+     "def third(item):\n" LONG_BODY "    return total\n",
+     1100, "1-4 27-49 89 124-130", NULL},
+    {"where the budget is small, mostly the first and the last lines",
      "import os\n"
      "\n"
      "def first(item):\n" BODY "    return total\n"
@@ -12,31 +22,31 @@ static const struct kept_case rows[] = {
      "class Second:\n"
      "    def inner(self):\n" BODY "\n"
      "def third(item):\n" BODY "    return total\n",
-     560, "1-3 18-29 33 46", NULL},
+     560, "1-6 18-23 42-46", NULL},
     {"what is named stays with its body",
      "import os\n"
      "\n"
-     "def first(item):\n" BODY "\n"
+     "def first(item):\n" LONG_BODY "\n"
      "def second(item):\n"
      "    count = prepare_shipment(item)\n"
      "    if not count:\n"
      "        raise NothingToShip(item)\n"
      "    return count\n"
      "\n"
-     "def third(item):\n" BODY "\n"
-     "def fourth(item):\n" BODY,
-     420, "1-3 17-26 37", "why does prepare_shipment fail"},
+     "def third(item):\n" LONG_BODY "\n"
+     "def fourth(item):\n" LONG_BODY,
+     1100, "1-4 27-41 45-51 93 128-133", "why does prepare_shipment fail"},
     {"the numbers a tool printed are no hindrance",
      "     1\tpackage main\n"
      "     2\t\n"
      "     3\tfunc first() {\n"
-     "*20    @\t\tcall(~)\n"
-     "    24\t}\n"
-     "    25\t\n"
-     "    26\tfunc second() {\n"
-     "*20    @\t\tcall(~)\n"
-     "    47\t}\n",
-     330, "1-12 26 46-47", NULL},
+     "*90    @\t\tcall(~)\n"
+     "    94\t}\n"
+     "    95\t\n"
+     "    96\tfunc second() {\n"
+     "*90    @\t\tcall(~)\n"
+     "   187\t}\n",
+     1000, "1-5 27-37 51-74 96 177-187", NULL},
     {"marks of a merge that failed stay",
      "*30 line @ of the file, with the number ~\n"
      "\n"
@@ -47,7 +57,7 @@ static const struct kept_case rows[] = {
      ">>>>>>> main\n"
      "\n"
      "*30 line @ of the file, with the number ~\n",
-     500, "25-39 67", NULL},
+     500, "1-3 25 32-37 64-67", NULL},
     {"a complaint of the tool stays, whatever the budget",
      "*30 line @ of the file, with the number ~\n"
      "cat: b.txt: No such file or directory\n"
@@ -55,16 +65,16 @@ static const struct kept_case rows[] = {
      10, "31", NULL},
     {"a signature over several lines stays whole",
      "import os\n"
-     "*20 value_@ = ~\n"
+     "*60 value_@ = ~\n"
      "\n"
      "def long_one(\n"
      "    first,\n"
      "    second,\n"
      "):\n"
-     "*20     step(~)\n"
+     "*60     step(~)\n"
      "\n"
-     "*20 value_@ = ~\n",
-     420, "1-28 66-67", NULL},
+     "*60 value_@ = ~\n",
+     1000, "1-51 63-66 176-187", NULL},
 };
 
 static void keeps_lines_by_worth(void **state)

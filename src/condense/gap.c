@@ -20,6 +20,12 @@ void wr_gap_write_parts(struct wr_buf *out, uint64_t count)
                   count == 1 ? "" : "s");
 }
 
+void wr_gap_write_shown(struct wr_buf *out, uint64_t count)
+{
+    wr_buf_printf(out, "[... %" PRIu64 " line%s left out of what was shown]\n", count,
+                  count == 1 ? "" : "s");
+}
+
 static bool take(weir_span *rest, weir_span literal)
 {
     if (!wr_span_starts(*rest, literal))
@@ -42,7 +48,9 @@ bool wr_gap_is(weir_span line)
     if (!take(&line, WR_LIT("[... ")) || !take_number(&line))
         return false;
     if (take(&line, WR_LIT(" parts left out of this line]")) ||
-        take(&line, WR_LIT(" part left out of this line]")))
+        take(&line, WR_LIT(" part left out of this line]")) ||
+        take(&line, WR_LIT(" lines left out of what was shown]")) ||
+        take(&line, WR_LIT(" line left out of what was shown]")))
         return !wr_span_trim(line).len;
     bool many = take(&line, WR_LIT(" lines left out: "));
     if (!many && !take(&line, WR_LIT(" line left out: ")))

@@ -45,6 +45,9 @@ static void knows_what_it_writes(void **state)
         wr_buf_reset(&buf);
         wr_gap_write(&buf, UINT32_MAX, count);
         assert_true(wr_gap_is(wr_buf_view(&buf)));
+        wr_buf_reset(&buf);
+        wr_gap_write_shown(&buf, count);
+        assert_true(wr_gap_is(wr_buf_view(&buf)));
     }
     wr_buf_release(&buf);
 }

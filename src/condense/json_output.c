@@ -9,8 +9,8 @@
  * of one record is seen in another.
  *
  * Forms: a line of JSON that is very long is written unit by unit (json_unit.h), condensed by these
- * same rules; its gap lines count parts of that line. Other lines are cut in the middle as keep.h
- * says, to one width for all. */
+ * same rules; its gap lines count parts of that line. Other lines are cut in the middle to
+ * one width for all, with the names of what is left out (names_cut.h). */
 #include "condense/kinds.h"
 
 #include "base/span.h"
@@ -18,16 +18,20 @@
 #include "condense/json_tree.h"
 #include "condense/json_unit.h"
 #include "condense/letters.h"
+#include "condense/names_cut.h"
+#include "condense/volatile.h"
 
 enum {
     EXPAND_BYTES_MIN = 1000, /* of a line that is written unit by unit */
     EXPAND_BUDGET_MIN = 600, /* for each such line */
     EXPAND_SHARES_MAX = 8,   /* more of them than this do not have less */
-    WIDTH_MIN = 120,         /* no line is cut to less */
+    WIDTH_MIN = 160,         /* no line is cut to less */
     WIDTH_MAX = 8000,
-    MEMBERS_MAX = 40, /* an object with more is read as a table: its members as elements */
-    ROOTS_MAX = 12,   /* outermost lines that are all of the shape */
-    OUTLIERS_MAX = 8, /* of one array */
+    WIDTH_SPARE = 80,  /* nor one that is hardly longer */
+    TEXT_PERCENT = 75, /* of the budget, which long texts may have before all else */
+    MEMBERS_MAX = 40,  /* an object with more is read as a table: its members as elements */
+    ROOTS_MAX = 12,    /* outermost lines that are all of the shape */
+    OUTLIERS_MAX = 8,  /* of one array */
     OUTLIER_SIBLINGS_MIN = 4,
     NAMES_MAX = 4,   /* members that name an element */
     STEP_LITTLE = 6, /* to lines that tell little */
@@ -118,6 +122,20 @@ static void find_wanted(struct json *json)
 
 /* ---- ranks ---- */
 
+/* A member whose value is a time, a number or a truth: seldom what is sought, unless it is named.
+ */
+static bool is_plain_value(weir_span key, weir_span text)
+{
+    static const weir_span values[] = {WR_WORD(": true"), WR_WORD(":true"), WR_WORD(": false"),
+                                       WR_WORD(":false")};
+    if (wr_ends_in_any(text, values, WR_COUNT_OF(values)))
+        return true;
+    weir_span value = wr_span_cut(text, (size_t)(key.ptr + key.len - text.ptr), text.len);
+    while (value.len && memchr("\": ", value.ptr[0], 3))
+        value = wr_span_cut(value, 1, value.len);
+    return wr_volatile_time(value) > 0;
+}
+
 /* Links an answer gives to itself, ids for machines, and members without a value. */
 static bool tells_little(weir_span line)
 {
@@ -130,7 +148,7 @@ static bool tells_little(weir_span line)
     if (!key.len)
         return false;
     return (wr_ends_in_any(key, keys, WR_COUNT_OF(keys)) && !wr_span_is(key, "html_url")) ||
-           wr_ends_in_any(text, values, WR_COUNT_OF(values));
+           wr_ends_in_any(text, values, WR_COUNT_OF(values)) || is_plain_value(key, text);
 }
 
 static uint32_t step_of(struct json *json, uint32_t line)
@@ -206,9 +224,8 @@ static size_t left_of(size_t budget, size_t used)
 static weir_status cut_line(struct json *json, uint32_t line, size_t width)
 {
     struct wr_buf buf;
-    const struct wr_line_cut cut = {width, WR_LIT("")};
     wr_buf_init(&buf, width + 1);
-    wr_keep_cut(&buf, wr_keep_line(&json->keep, line), &cut);
+    wr_names_cut_write(&buf, wr_keep_line(&json->keep, line), width);
     weir_status status = wr_buf_status(&buf);
     weir_span form = {NULL, 0};
     if (!status) {
@@ -220,23 +237,36 @@ static weir_status cut_line(struct json *json, uint32_t line, size_t width)
     return status;
 }
 
-/* Half of the budget is for the elements between the samples, where there are any. */
-static weir_status cut_lines(struct json *json)
+/* Half of the budget is for the elements between the samples, where there are any. But what was
+ * written for people (the body of an issue) tells more than the numbers around it. */
+static size_t width_of_all(const struct json *json)
 {
-    struct wr_keep *keep = &json->keep;
-    struct lengths lengths = {.total = 0};
+    const struct wr_keep *keep = &json->keep;
+    struct lengths lengths = {.total = 0}, texts = {.total = 0};
     bool rest = false;
     for (uint32_t line = 0; line < json->tree.count; line++) {
+        weir_span text = wr_keep_line(keep, line);
         rest |= json->ranks[line] == RANK_REST;
-        if (json->ranks[line] < RANK_REST && !keep->is_kept[line] &&
-            !tells_little(wr_keep_line(keep, line)))
-            add_length(&lengths, wr_keep_line(keep, line).len);
+        if (json->ranks[line] == RANK_REST || keep->is_kept[line] || tells_little(text))
+            continue;
+        add_length(&lengths, text.len);
+        if (text.len > WIDTH_MIN)
+            add_length(&texts, text.len);
     }
     size_t budget = rest ? keep->bytes_budget / 2 : keep->bytes_budget;
     size_t width = width_for(&lengths, left_of(budget, keep->bytes_used + lengths.total));
+    size_t wide = width_for(&texts, keep->bytes_budget * TEXT_PERCENT / 100);
+    return width > wide ? width : wide;
+}
+
+static weir_status cut_lines(struct json *json)
+{
+    struct wr_keep *keep = &json->keep;
+    size_t width = width_of_all(json);
     weir_status status = WEIR_OK;
     for (uint32_t line = 0; line < json->tree.count && !status; line++)
-        if (!keep->is_kept[line] && !has_form(keep, line) && wr_keep_line(keep, line).len > width) {
+        if (!keep->is_kept[line] && !has_form(keep, line) &&
+            wr_keep_line(keep, line).len > width + WIDTH_SPARE) {
             status = cut_line(json, line, width);
             json->is_cut[line] = true;
         }
@@ -354,7 +384,10 @@ static bool names_record(weir_span line)
                                      WR_WORD("file"), WR_WORD("status"),  WR_WORD("filename"),
                                      WR_WORD("slug"), WR_WORD("sha"),     WR_WORD("state"),
                                      WR_WORD("ref"),  WR_WORD("version"), WR_WORD("login")};
-    return wr_same_as_any_folded(wr_tree_key(line), keys, WR_COUNT_OF(keys));
+    weir_span key = wr_tree_key(line);
+    return wr_same_as_any_folded(key, keys, WR_COUNT_OF(keys)) ||
+           (wr_span_ends(key, WR_LIT("_id")) && !tells_little(line)) ||
+           wr_span_ends(key, WR_LIT("_name"));
 }
 
 /* The opening line of an element, the first members that name it, and its end. */

@@ -66,14 +66,17 @@ static const struct form_case ROWS[] = {
      "{\n\"total\":20,\n\"items\":[\n" ITEM("11") ",\n" ITEM("12") ",\n" ITEM("13") ",\n" ITEM(
          "14") ",\n"
                "[... 16 parts left out of this line]\n" ITEM("51") "\n],\n\"next\":null\n}\n"},
-    {"a long text is cut in its middle",
+    {"a long text is cut in its middle, and the names of what is left out stay",
      "{\n  \"id\": 7,\n  \"body\": \"It begins here and goes on, and on, and on, and on, and on, "
-     "and "
-     "on, and on, and on, and on, and on, and on, and on, and on, and ends there.\",\n"
+     "and in src/keep/one.c on, and on, and on, and on, and on, and read_lines on, and on, and "
+     "on, and on, and on, and on, and on, and on, and on, and on, and on, and on, and on, and on, "
+     "and on, and on, and on, and on, and on, and on, and on, and on, and on, and on, and on, and "
+     "on, and on, and on, and on, and on, and on, and on, and on, and on, and ends there.\",\n"
      "  \"state\": \"open\"\n}\n",
-     170, NULL, NULL,
-     "{\n  \"id\": 7,\n  \"body\": \"It begins here and goes on, and on, and on, and on, a "
-     "[\xe2\x80\xa6 56 bytes left out \xe2\x80\xa6] nd on, and on, and ends there.\",\n"
+     250, NULL, NULL,
+     "{\n  \"id\": 7,\n  \"body\": \"It begins here and goes on, and on, and on, and on, and on, "
+     "and in src/keep/one.c on, and on, an [\xe2\x80\xa6 287 bytes left out \xe2\x80\xa6] "
+     "read_lines \xe2\x80\xa6 , and on, and on, and ends there.\",\n"
      "  \"state\": \"open\"\n}\n"},
     {"links and members without a value come last",
      "{\n  \"avatar_url\": \"https://example.com/a/b/c/d\",\n"

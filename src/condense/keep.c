@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "condense/gap.h"
+#include "condense/note.h"
 
 static uint32_t count_lines(weir_span text)
 {
@@ -26,6 +27,7 @@ weir_status wr_keep_init(struct wr_keep *keep, struct wr_arena *arena,
                              .kind = input->kind,
                              .bytes_used = WR_KEEP_GAP_BYTES,
                              .bytes_budget = input->bytes_budget,
+                             .cleaned = input->cleaned,
                              .first_number = input->first_number ? input->first_number : 1};
     if (input->text.len > WR_JSON_BODY_BYTES_MAX)
         return WEIR_LIMIT;
@@ -204,6 +206,7 @@ weir_status wr_keep_signals(struct wr_keep *keep, enum wr_output_kind kind, uint
             wr_keep_whole(keep, set->lines[i]);
             wr_keep_must(keep, set->lines[i]);
         }
+    wr_note_keep_ways(keep);
     for (uint32_t i = 0; i < set->lines_count; i++) {
         uint32_t line = set->lines[i];
         for (uint32_t d = 1; d <= around; d++) {
@@ -260,6 +263,27 @@ void wr_keep_fill(struct wr_keep *keep)
     }
 }
 
+enum { WIDEN_ROUNDS = 4 };
+
+void wr_keep_widen(struct wr_keep *keep)
+{
+    for (int round = 0; keep->cut.line_bytes_max && round < WIDEN_ROUNDS; round++) {
+        size_t count = 0, width = keep->cut.line_bytes_max;
+        for (uint32_t line = 0; line < keep->lines_count; line++)
+            count += keep->is_kept[line] && !has_form(keep, line) && is_cut(keep, line);
+        if (!count || keep->bytes_used + count > keep->bytes_budget)
+            return;
+        size_t wider = width + (keep->bytes_budget - keep->bytes_used) / count;
+        for (uint32_t line = 0; line < keep->lines_count; line++) {
+            if (!keep->is_kept[line] || has_form(keep, line) || !is_cut(keep, line))
+                continue;
+            size_t len = wr_keep_line(keep, line).len;
+            keep->bytes_used += (len < wider ? len : wider) - width;
+        }
+        keep->cut.line_bytes_max = wider;
+    }
+}
+
 static uint32_t count_runs(const struct wr_keep *keep)
 {
     uint32_t count = 0;
@@ -312,6 +336,20 @@ static uint32_t count_cut(const struct wr_keep *keep)
     return count;
 }
 
+/* Lines are named by their numbers in the text as it came. */
+static void write_gap(const struct wr_keep *keep, struct wr_buf *buf, uint32_t first, uint32_t end)
+{
+    const uint32_t *origins = keep->cleaned ? keep->cleaned->origins : NULL;
+    if (keep->is_parts)
+        wr_gap_write_parts(buf, end - first);
+    else if (keep->cleaned && !origins)
+        wr_gap_write_shown(buf, end - first);
+    else if (origins)
+        wr_gap_write(buf, keep->first_number + origins[first], origins[end] - origins[first]);
+    else
+        wr_gap_write(buf, keep->first_number + first, end - first);
+}
+
 static weir_status write_runs(struct wr_keep *keep, struct wr_buf *buf, struct wr_condensed *out)
 {
     struct wr_line_range *kept =
@@ -327,10 +365,7 @@ static weir_status write_runs(struct wr_keep *keep, struct wr_buf *buf, struct w
     for (uint32_t line = 0, end; line < keep->lines_count; line = end) {
         end = run_end(keep, line);
         if (!keep->is_kept[line]) {
-            if (keep->is_parts)
-                wr_gap_write_parts(buf, end - line);
-            else
-                wr_gap_write(buf, keep->first_number + line, end - line);
+            write_gap(keep, buf, line, end);
             continue;
         }
         kept[out->kept_count] = (struct wr_line_range){line, end};

@@ -42,6 +42,7 @@ struct wr_keep {
     size_t bytes_used, bytes_budget;
     uint64_t first_number; /* of the first line, for gap lines */
     bool is_parts;         /* the lines are parts of one line, and gap lines say so */
+    const struct wr_lossless_text *cleaned; /* borrowed: where gap lines find numbers; or NULL */
 };
 
 /* Finds the lines of the input. */
@@ -90,8 +91,9 @@ void wr_keep_ends(struct wr_keep *keep, uint32_t share_percent);
  * carries signals may have one that says them too. */
 WEIR_MUST_USE weir_status wr_keep_form(struct wr_keep *keep, uint32_t line, weir_span form);
 
-/* Keeps every line that carries a signal of this kind of output (law L5), and `around` lines on
- * each side where the budget allows. */
+/* Keeps every line that carries a signal of this kind of output (law L5) and those that say how to
+ * get at more (wr_note_keep_ways()), and `around` lines on each side of a signal where the budget
+ * allows. */
 WEIR_MUST_USE weir_status wr_keep_signals(struct wr_keep *keep, enum wr_output_kind kind,
                                           uint32_t around);
 
@@ -106,6 +108,10 @@ WEIR_MUST_USE weir_status wr_keep_all(struct wr_keep *keep, struct wr_condensed 
 
 /* Keeps what a gap line would cost as much as (3). wr_keep_write() does it, too. */
 void wr_keep_fill(struct wr_keep *keep);
+
+/* Gives what is left of the budget to the kept lines that are cut (5), the same to each. To be
+ * asked last. */
+void wr_keep_widen(struct wr_keep *keep);
 
 /* Writes what was kept. */
 WEIR_MUST_USE weir_status wr_keep_write(struct wr_keep *keep, struct wr_condensed *out);

@@ -131,6 +131,31 @@ static void lines_are_cut_lawfully(void **state)
     }
 }
 
+/* Three lines of 1000, 300 and 10 bytes, cut to 100: what the budget has left is shared. */
+static void what_is_left_widens_cuts(void **state)
+{
+    struct wr_arena arena;
+    struct wr_keep keep;
+    struct wr_condensed out;
+    struct wr_buf text;
+    (void)state;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&text, 4096);
+    for (unsigned i = 0; i < 1310; i++)
+        wr_buf_text(&text, i == 1000 || i == 1300 ? "\nx" : "x");
+    struct wr_condense_input input = {
+        .text = wr_buf_view(&text), .kind = WR_OUTPUT_FILE, .bytes_budget = 900};
+    assert_int_equal(wr_keep_init(&keep, &arena, &input), WEIR_OK);
+    assert_int_equal(wr_keep_shorten(&keep, 100, WR_LIT("")), WEIR_OK);
+    (void)wr_keep_from_front(&keep, 0, keep.lines_count);
+    wr_keep_widen(&keep);
+    assert_int_equal(wr_keep_write(&keep, &out), WEIR_OK);
+    assert_int_equal(out.cut_count, 1); /* the second has room for all of it by now */
+    assert_true(out.text.len <= 900 && out.text.len > 850);
+    wr_buf_release(&text);
+    wr_arena_release(&arena);
+}
+
 static void shares_are_of_the_whole_budget(void **state)
 {
     struct wr_keep keep = {0};
@@ -151,6 +176,7 @@ int main(void)
         cmocka_unit_test(no_character_is_cut_and_the_length_is_kept),
         cmocka_unit_test(bytes_that_are_no_text_are_cut_anywhere),
         cmocka_unit_test(lines_are_cut_lawfully),
+        cmocka_unit_test(what_is_left_widens_cuts),
         cmocka_unit_test(shares_are_of_the_whole_budget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,7 @@
 
 #include "base/limits.h"
 
-enum { ENDS_PERCENT = 5, NAMED_PERCENT = 40, SHAPE_PERCENT = 85, DEPTH_MAX = 16 };
+enum { ENDS_PERCENT = 10, NAMED_PERCENT = 50, SHAPE_PERCENT = 75, DEPTH_MAX = 16 };
 
 struct list {
     struct wr_keep keep;

@@ -86,5 +86,6 @@ weir_status wr_condense_log(struct wr_condensed *out, struct wr_arena *arena,
         return status;
     (void)wr_keep_from_back(&keep, 0, keep.lines_count);
     (void)wr_keep_from_front(&keep, 0, keep.lines_count);
+    wr_keep_widen(&keep);
     return wr_keep_write(&keep, out);
 }

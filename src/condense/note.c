@@ -69,17 +69,35 @@ static const weir_span fronts[] = {
     WR_WORD("<system-reminder>"),
 };
 
+/* Those without which more cannot be had. */
+static const weir_span ways[] = {
+    WR_WORD("Process running with session"),
+    WR_WORD("Command running in background with ID"),
+    WR_WORD("Background PIDs:"),
+    WR_WORD("Process Group PGID:"),
+    WR_WORD("<task_id>"),
+    WR_WORD("<task-id>"),
+    WR_WORD("<output-file>"),
+    WR_WORD("Output too large"),
+    WR_WORD("Full output"),
+    WR_WORD("[Full output"),
+};
+
 static bool may_begin_note(char c)
 {
     return memchr("[<(", c, 3) || (c >= 'A' && c <= 'W');
 }
 
-bool wr_note_is(weir_span line)
+static bool begins_with(weir_span line, const weir_span *words, size_t count)
 {
     while (line.len && wr_is_blank(line.ptr[0]))
         line = wr_span_cut(line, 1, line.len);
-    return line.len && may_begin_note(line.ptr[0]) &&
-           wr_front_of(line, fronts, WR_COUNT_OF(fronts)) > 0;
+    return line.len && may_begin_note(line.ptr[0]) && wr_front_of(line, words, count) > 0;
+}
+
+bool wr_note_is(weir_span line)
+{
+    return begins_with(line, fronts, WR_COUNT_OF(fronts));
 }
 
 /* "…123 tokens truncated…" stands within a line, the others make one. */
@@ -100,11 +118,24 @@ bool wr_note_is_cut(weir_span line)
     return wr_gap_is(line) || (line.len <= CUT_LINE_BYTES_MAX && has_cut(line));
 }
 
-static void keep_notes(struct wr_keep *keep, uint32_t first, uint32_t end)
+static void keep_between(struct wr_keep *keep, uint32_t first, uint32_t end, const weir_span *words,
+                         size_t count)
 {
     for (uint32_t line = first; line < end; line++)
-        if (wr_note_is(wr_keep_line(keep, line)))
+        if (begins_with(wr_keep_line(keep, line), words, count))
             wr_keep_must(keep, line);
+}
+
+static void keep_at_ends(struct wr_keep *keep, const weir_span *words, size_t count)
+{
+    uint32_t lines = keep->lines_count, head = lines < HEAD_LINES ? lines : HEAD_LINES;
+    keep_between(keep, 0, head, words, count);
+    keep_between(keep, lines - head > TAIL_LINES ? lines - TAIL_LINES : head, lines, words, count);
+}
+
+void wr_note_keep_ways(struct wr_keep *keep)
+{
+    keep_at_ends(keep, ways, WR_COUNT_OF(ways));
 }
 
 /* Most lines have nothing that a mark of a cut begins or ends with. */
@@ -118,11 +149,9 @@ static bool may_be_cut(weir_span line)
 
 void wr_note_keep(struct wr_keep *keep)
 {
-    uint32_t count = keep->lines_count, cuts = 0;
-    uint32_t head = count < HEAD_LINES ? count : HEAD_LINES;
-    keep_notes(keep, 0, head);
-    keep_notes(keep, count - head > TAIL_LINES ? count - TAIL_LINES : head, count);
-    for (uint32_t line = 0; line < count && cuts < CUTS_MAX; line++) {
+    uint32_t cuts = 0;
+    keep_at_ends(keep, fronts, WR_COUNT_OF(fronts));
+    for (uint32_t line = 0; line < keep->lines_count && cuts < CUTS_MAX; line++) {
         weir_span text = wr_keep_line(keep, line);
         if (!may_be_cut(text) || !wr_note_is_cut(text))
             continue;

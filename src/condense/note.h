@@ -16,6 +16,10 @@ bool wr_note_is(weir_span line);
 /* Whether a line says that something was left out beside it, wherever it stands. */
 bool wr_note_is_cut(weir_span line);
 
+/* Keeps, of any kind of output, the notes at both ends without which more of it cannot be had: the
+ * id of a process that still runs, the file with all of the output. */
+void wr_note_keep_ways(struct wr_keep *keep);
+
 /* Keeps all notes of the text, whatever they cost. */
 void wr_note_keep(struct wr_keep *keep);
 

@@ -123,6 +123,16 @@ static const struct {
      "};\n",
      "1-1 V0 fs; 2-3 F0 exports.read; 4-5 F0 Foo.prototype.bar; 6-9 V0 module.exports; "
      "7-8 F1 run; "},
+    {"JavaScript: a blank before the parameters of methods", "a.js",
+     "class Range {\n"
+     "  static get ANY () {\n"
+     "  }\n"
+     "  test (version) {\n"
+     "    if (version) {\n"
+     "    }\n"
+     "  }\n"
+     "}\n",
+     "1-8 T0 Range; 2-3 F1 ANY; 4-7 F1 test; "},
     {"Go: receivers, types, groups", "a.go",
      "package a\n"
      "const (\n"

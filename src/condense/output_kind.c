@@ -18,7 +18,7 @@ const char *wr_output_kind_text(enum wr_output_kind kind)
 
 /* -- a look at the text ------------------------------------------------------------------------ */
 
-enum { LINES_MAX = 64, BLOB_LINE_BYTES_MIN = 200 };
+enum { LINES_MAX = 64, BLOB_LINE_BYTES_MIN = 200, CUT_JSON_BYTES = 512, CUT_JSON_KEYS_MIN = 3 };
 
 /* Behind the header some tools put before the output of a command. */
 static weir_span without_header(weir_span text)
@@ -43,6 +43,33 @@ static bool is_json(weir_span text)
     bool array = first == '[' && last == ']' &&
                  (memchr("{[\"]-", inside.ptr[0], 5) || wr_is_digit(inside.ptr[0]));
     return object || array;
+}
+
+/* The last line that says something. */
+static weir_span last_line(weir_span text)
+{
+    weir_span body = wr_span_trim(text);
+    size_t at = body.len;
+    while (at && body.ptr[at - 1] != '\n')
+        at--;
+    return wr_span_trim(wr_span_cut(body, at, body.len));
+}
+
+/* JSON that was cut off: begins as such, has keys, and still is JSON on its last line. A complaint
+ * behind it is none. */
+static bool is_cut_json(weir_span text)
+{
+    weir_span body = wr_span_trim(text);
+    weir_span front = wr_span_cut(body, 0, body.len < CUT_JSON_BYTES ? body.len : CUT_JSON_BYTES);
+    if (body.len < 2 || !memchr("{[", body.ptr[0], 2))
+        return false;
+    weir_span inside = wr_span_trim(wr_span_cut(body, 1, body.len)), last = last_line(body);
+    if (!inside.len || !memchr("{[\"", inside.ptr[0], 3) || !memchr("{}[]\"", last.ptr[0], 5))
+        return false;
+    unsigned keys = 0;
+    for (size_t at = 0; (at = wr_span_find(front, WR_LIT("\":"), at)) != SIZE_MAX; at += 2)
+        keys++;
+    return keys >= CUT_JSON_KEYS_MIN;
 }
 
 /* NUL bytes, or a long line of base64 alone. */
@@ -91,7 +118,7 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text)
     text = without_header(text);
     if (!text.len)
         return WR_OUTPUT_PROCESS;
-    if (is_json(text))
+    if (is_json(text) || is_cut_json(text))
         return WR_OUTPUT_JSON;
     if (is_blob(text))
         return WR_OUTPUT_BLOB;
@@ -135,6 +162,13 @@ static enum wr_output_kind kind_of_run(weir_span command, weir_span text)
                : WR_OUTPUT_PROCESS;
 }
 
+/* `git show REV:path` gives a file, `git diff --stat` a list. */
+static enum wr_output_kind kind_of_diff(weir_span command)
+{
+    enum wr_output_kind kind = wr_output_kind_of_command(command);
+    return kind == WR_OUTPUT_FILE || kind == WR_OUTPUT_LIST ? kind : WR_OUTPUT_DIFF;
+}
+
 enum wr_output_kind wr_output_kind(const struct wr_output_hint *hint, weir_span text)
 {
     switch (hint->origin) {
@@ -147,13 +181,13 @@ enum wr_output_kind wr_output_kind(const struct wr_output_hint *hint, weir_span 
     case WR_ORIGIN_LIST:
         return WR_OUTPUT_LIST;
     case WR_ORIGIN_DIFF:
-        return WR_OUTPUT_DIFF;
+        return kind_of_diff(hint->command);
     case WR_ORIGIN_CHANGE:
         return WR_OUTPUT_FILE;
     case WR_ORIGIN_RUN:
         return kind_of_run(hint->command, text);
     case WR_ORIGIN_FETCH:
-        return is_json(text) ? WR_OUTPUT_JSON : WR_OUTPUT_PROSE;
+        return is_json(without_header(text)) ? WR_OUTPUT_JSON : WR_OUTPUT_PROSE;
     case WR_ORIGIN_TELL:
         return WR_OUTPUT_PROSE;
     case WR_ORIGIN_UNKNOWN:

@@ -1,5 +1,5 @@
 /* What a command printed, of whatever kind. Signals and the tool's notes stay; then, by worth: what
- * stands around signals; what was sought; the end, where commands sum up, and the beginning; the
+ * was sought; what stands around signals; the end, where commands sum up, and the beginning; the
  * lines that head something in between, spread over all of it; what is left from the end.
  *
  * Lines that a loop printed (Compiling a, Compiling b, ...) and tests that passed come last, but
@@ -185,11 +185,12 @@ static void keep_head(struct process *process, enum rank rank_max, uint32_t perc
 static weir_status choose(struct process *process, const struct wr_condense_input *input)
 {
     struct wr_keep *keep = &process->keep;
+    weir_status status = wr_choose_focus(keep, input, FOCUS_PERCENT);
+    if (status)
+        return status;
     size_t budget = wr_choose_share(keep, CONTEXT_PERCENT);
-    weir_status status = wr_choose_context(keep, process->borders, CONTEXT_BEFORE, CONTEXT_AFTER);
+    status = wr_choose_context(keep, process->borders, CONTEXT_BEFORE, CONTEXT_AFTER);
     keep->bytes_budget = budget;
-    if (!status)
-        status = wr_choose_focus(keep, input, FOCUS_PERCENT);
     if (!status)
         status = wr_option_list_keep(keep, OPTIONS_PERCENT);
     if (status)
@@ -221,5 +222,8 @@ weir_status wr_condense_process(struct wr_condensed *out, struct wr_arena *arena
     find_runs(&process);
     find_headings(&process);
     status = choose(&process, input);
-    return status ? status : wr_keep_write(keep, out);
+    if (status)
+        return status;
+    wr_keep_widen(keep);
+    return wr_keep_write(keep, out);
 }

@@ -2,20 +2,24 @@
  *
  * Kept: head and tail, headings, then whole paragraphs: those that hold most of what the call and
  * the newest turns name. A paragraph is often one line, so a line that would take too much of the
- * budget loses its middle (keep.h, 5): what it begins and ends with stays. */
+ * budget loses its middle (keep.h, 5): what it begins and ends with stays. Of a long line of links
+ * these stay whole (link_line.h), and it comes first: they are what is asked for next. */
 #include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
 #include "condense/letters.h"
+#include "condense/link_line.h"
 
 #include "base/limits.h"
 
 /* How much of the budget is spent when a step ends, in percent. */
-enum { HEAD_PERCENT = 25, TAIL_PERCENT = 40, HEADINGS_PERCENT = 75 };
+enum { HEAD_PERCENT = 45, TAIL_PERCENT = 70, HEADINGS_PERCENT = 88 };
 
 enum {
-    LINE_PERCENT = 12, /* of the budget, on one line */
+    LINE_PERCENT = 20, /* of the budget, on one line */
     LINE_BYTES_MIN = 320,
+    LINKS_PERCENT = 50, /* of the budget, on lines of links */
+    LINKS_BYTES_MIN = 320,
     HEADING_BYTES_MAX = 80,
     BLOCK_LINES_MAX = 12,
 };
@@ -92,6 +96,43 @@ static bool starts_paragraph(weir_span before, weir_span text)
     return text.len && !is_rule(text) && (!before.len || is_item(text) != is_item(before));
 }
 
+/* ---- links ---- */
+
+static weir_status shorten_links(struct prose *prose, uint32_t line, size_t bytes_max)
+{
+    struct wr_keep *keep = &prose->keep;
+    struct wr_buf buf;
+    weir_span form = {NULL, 0};
+    wr_buf_init(&buf, bytes_max + 1);
+    wr_link_line_write(&buf, wr_keep_line(keep, line), bytes_max);
+    weir_status status = wr_buf_status(&buf);
+    if (!status) {
+        form = wr_arena_copy(keep->arena, wr_buf_view(&buf));
+        status = form.ptr ? wr_keep_form(keep, line, form) : wr_arena_status(keep->arena);
+    }
+    wr_buf_release(&buf);
+    return status;
+}
+
+/* The first long lines of links, each as short as it may be. */
+static weir_status keep_links(struct prose *prose)
+{
+    struct wr_keep *keep = &prose->keep;
+    size_t share = prose->bytes_budget / 100 * LINKS_PERCENT, gaps = 2 * WR_KEEP_GAP_BYTES;
+    size_t bytes_max = share > gaps ? share - gaps : 0;
+    weir_status status = WEIR_OK;
+    wr_keep_spend_until(keep, prose->bytes_budget, LINKS_PERCENT);
+    for (uint32_t line = 0; line < keep->lines_count && !status; line++) {
+        weir_span text = wr_keep_line(keep, line);
+        if (text.len < LINKS_BYTES_MIN || keep->is_kept[line] || !wr_link_line_is(text))
+            continue;
+        status = shorten_links(prose, line, bytes_max < text.len ? bytes_max : text.len);
+        if (!status && !wr_keep_one(keep, line))
+            break;
+    }
+    return status;
+}
+
 /* ---- all ---- */
 
 static weir_status keep_paragraphs(struct prose *prose)
@@ -129,16 +170,29 @@ static void keep_headings(struct wr_keep *keep)
     }
 }
 
+/* Lets `percent` of what the links have left be spent, as wr_keep_spend_until() does. */
+static void spend_until(struct prose *prose, size_t bytes_before, uint32_t percent)
+{
+    wr_keep_spend_until(&prose->keep, prose->bytes_budget - bytes_before, percent);
+    prose->keep.bytes_budget += bytes_before;
+}
+
 static weir_status choose(struct prose *prose)
 {
     struct wr_keep *keep = &prose->keep;
-    wr_keep_spend_until(keep, prose->bytes_budget, HEAD_PERCENT);
+    weir_status status = keep_links(prose);
+    if (status)
+        return status;
+    size_t before = keep->bytes_used > WR_KEEP_GAP_BYTES ? keep->bytes_used - WR_KEEP_GAP_BYTES : 0;
+    if (before > prose->bytes_budget)
+        before = prose->bytes_budget;
+    spend_until(prose, before, HEAD_PERCENT);
     (void)wr_keep_from_front(keep, 0, keep->lines_count);
-    wr_keep_spend_until(keep, prose->bytes_budget, TAIL_PERCENT);
+    spend_until(prose, before, TAIL_PERCENT);
     (void)wr_keep_from_back(keep, 0, keep->lines_count);
-    wr_keep_spend_until(keep, prose->bytes_budget, HEADINGS_PERCENT);
+    spend_until(prose, before, HEADINGS_PERCENT);
     keep_headings(keep);
-    wr_keep_spend_until(keep, prose->bytes_budget, 100);
+    spend_until(prose, before, 100);
     return keep_paragraphs(prose);
 }
 
@@ -160,5 +214,8 @@ weir_status wr_condense_prose(struct wr_condensed *out, struct wr_arena *arena,
         status = wr_focus_find(&prose.focus, &prose.keep);
     if (!status)
         status = choose(&prose);
-    return status ? status : wr_keep_write(&prose.keep, out);
+    if (status)
+        return status;
+    wr_keep_widen(&prose.keep);
+    return wr_keep_write(&prose.keep, out);
 }

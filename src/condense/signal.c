@@ -124,6 +124,8 @@ static void scan_diagnostics(struct wr_signal_scanner *scanner, weir_span whole)
         wr_signal_set_context(scanner, WR_CONTEXT_PATH, text);
         return;
     }
+    if (wr_signal_refusal(scanner, line))
+        return;
     wr_signal_exit_codes(scanner, text);
     text = wr_signal_without_prefix(text);
     if (!text.len || (!wr_signal_test_result(scanner, text) && !wr_signal_totals(scanner, text)))

@@ -35,6 +35,23 @@ static bool is_tool_complaint(weir_span line)
     return false;
 }
 
+/* What an agent says in place of a result: the call was refused, or nothing was edited. */
+bool wr_signal_refusal(struct wr_signal_scanner *scanner, weir_span line)
+{
+    static const weir_span fronts[] = {
+        WR_WORD("apply_patch verification failed"),
+        WR_WORD("Your proposed edit has introduced"),
+        WR_WORD("No replacement was performed"),
+        WR_WORD("The user doesn't want to "),
+    };
+    bool is_denied = wr_span_starts(line, WR_LIT("Permission to use ")) &&
+                     wr_span_find(line, WR_LIT("has been denied"), 0) != SIZE_MAX;
+    if (!is_denied && !wr_front_of(line, fronts, WR_COUNT_OF(fronts)))
+        return false;
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, line);
+    return true;
+}
+
 static bool is_footer(weir_span line)
 {
     return wr_span_starts(line, WR_LIT("[Command finished with exit code ")) ||
@@ -51,6 +68,8 @@ bool wr_signal_complaint(struct wr_signal_scanner *scanner, weir_span line)
         wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 16, line.len));
         return true;
     }
+    if (wr_signal_refusal(scanner, line))
+        return true;
     bool speaks = scanner->kind != WR_OUTPUT_PROSE && scanner->kind != WR_OUTPUT_BLOB;
     if (speaks && wr_span_starts(line, WR_LIT("fatal: "))) {
         wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 7, line.len));

@@ -92,7 +92,8 @@ bool wr_signal_test_result(struct wr_signal_scanner *scanner,
                            weir_span line);                               /* signal_test_result.c */
 bool wr_signal_totals(struct wr_signal_scanner *scanner, weir_span line); /* signal_totals.c */
 void wr_signal_diagnostic(struct wr_signal_scanner *scanner,
-                          weir_span line); /* signal_diagnostic.c */
+                          weir_span line);                                 /* signal_diagnostic.c */
+bool wr_signal_refusal(struct wr_signal_scanner *scanner, weir_span line); /* an agent's */
 bool wr_signal_complaint(struct wr_signal_scanner *scanner, weir_span line); /* a tool on itself */
 bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line);      /* signal_diff.c */
 bool wr_signal_is_diff_detail(weir_span line); /* "index 1..2", "rename from x": between headers */

@@ -104,5 +104,6 @@ weir_status wr_condense_test(struct wr_condensed *out, struct wr_arena *arena,
         return status;
     keep_from_back(&run, 0);
     keep_from_front(&run, keep->lines_count);
+    wr_keep_widen(keep);
     return wr_keep_write(keep, out);
 }

@@ -69,7 +69,8 @@ static bool ends_word(weir_span text, size_t at)
     return at >= text.len || !wr_is_word(text.ptr[at]);
 }
 
-/* Bytes of the fraction of a second at `at`. In "12:34:56,3ms" there is none: a duration follows. */
+/* Bytes of the fraction of a second at `at`. In "12:34:56,3ms" there is none: a duration follows.
+ */
 static size_t fraction_at(weir_span text, size_t at)
 {
     if (!byte_is(text, at, '.') && !byte_is(text, at, ','))

@@ -92,6 +92,11 @@ static const struct rule rules[] = {
     /* headers */
     {CLAUDE, HEADER, "Exit code %x%.", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
     {CLAUDE, HEADER, "<tool_use_error>", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
+    {CLAUDE, HEADER, "The user doesn't want to ", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
+    {CLAUDE, HEADER, "Permission to use %*has been denied", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
+    {CODEX, HEADER, "apply_patch verification failed", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
+    {SWE, HEADER, "Your proposed edit has introduced", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
+    {EDITORS, HEADER, "No replacement was performed", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
     {CLAUDE, HEADER, "File content (%i tokens) exceeds maximum allowed tokens", WR_TOOL_CUT_NONE,
      FIRST_LINE | FAILED},
     {CLAUDE, HEADER, "File content (%i", WR_TOOL_CUT_NONE, FIRST_LINE | FAILED},
