@@ -112,6 +112,7 @@ static weir_status mark_stale(struct wr_transcript *t)
             continue;
         t->segments[result].staleness = stale[i].staleness;
         t->segments[result].stale_by = stale[i].by;
+        t->segments[result].touched_by = stale[i].touched_by;
         t->segments[result].is_superseded = stale[i].is_superseded;
     }
     return status;

@@ -128,13 +128,20 @@ static void add_write(struct marker *marker, weir_span path, uint32_t call)
 
 struct verdict {
     enum wr_staleness staleness;
-    uint32_t by;
+    uint32_t by, touched_by;
 };
 
 static void judge(struct verdict *verdict, enum wr_staleness staleness, const struct item *item)
 {
-    if (item && staleness > verdict->staleness)
-        *verdict = (struct verdict){staleness, item->call};
+    if (!item)
+        return;
+    if (item->call < verdict->touched_by)
+        verdict->touched_by = item->call;
+    if (staleness > verdict->staleness ||
+        (staleness == verdict->staleness && item->call < verdict->by)) {
+        verdict->staleness = staleness;
+        verdict->by = item->call;
+    }
 }
 
 /* The path itself, or a directory it is in, ending at `end`. */
@@ -157,13 +164,13 @@ static void judge_part(struct marker *marker, struct verdict *verdict, weir_span
 
 static struct verdict judge_read(struct marker *marker, weir_span path)
 {
-    struct verdict verdict = {WR_FRESH, UINT32_MAX};
+    struct verdict verdict = {WR_FRESH, UINT32_MAX, UINT32_MAX};
     size_t end = path.len;
     int parts = 0;
     do
         judge_part(marker, &verdict, path, end);
-    while (verdict.staleness != WR_STALE && ++parts < WR_STALE_PARTS_MAX && go_up(path, &end));
-    if (!wr_path_is_absolute(path) && verdict.staleness == WR_FRESH)
+    while (++parts < WR_STALE_PARTS_MAX && go_up(path, &end));
+    if (!wr_path_is_absolute(path))
         judge(&verdict, WR_MAYBE_STALE, find(marker, WHOLE, WR_LIT(".")));
     return verdict;
 }
@@ -204,15 +211,19 @@ static weir_status mark_effect(struct marker *marker, struct wr_stale *stale,
         add_write(marker, path, call);
         return WEIR_OK;
     }
-    struct verdict verdict = {WR_FRESH, UINT32_MAX};
+    struct verdict verdict = {WR_FRESH, UINT32_MAX, UINT32_MAX};
     if (path.len <= WR_STALE_PATH_BYTES_MAX)
         verdict = judge_read(marker, path);
-    if (verdict.staleness == WR_FRESH && marker->tree_call != UINT32_MAX)
-        verdict = (struct verdict){WR_MAYBE_STALE, marker->tree_call};
-    if (verdict.staleness > stale->staleness) {
+    if (marker->tree_call != UINT32_MAX)
+        judge(&verdict, WR_MAYBE_STALE, &(struct item){.call = marker->tree_call});
+    /* Of several files that one call read, the first that changed makes it stale. */
+    if (verdict.staleness > stale->staleness ||
+        (verdict.staleness == stale->staleness && verdict.by < stale->by)) {
         stale->staleness = verdict.staleness;
         stale->by = verdict.by;
     }
+    if (verdict.touched_by < stale->touched_by)
+        stale->touched_by = verdict.touched_by;
     return WEIR_OK;
 }
 
@@ -280,7 +291,7 @@ weir_status wr_stale_mark(struct wr_stale *stale, struct wr_arena *arena,
     if (!marker.items)
         return wr_arena_status(arena);
     for (size_t i = count; i > 0 && !status; i--) {
-        stale[i - 1] = (struct wr_stale){.by = UINT32_MAX};
+        stale[i - 1] = (struct wr_stale){.by = UINT32_MAX, .touched_by = UINT32_MAX};
         if (handles[i - 1])
             status = mark_call(&marker, &stale[i - 1], handles[i - 1], (uint32_t)(i - 1));
     }

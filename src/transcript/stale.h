@@ -22,7 +22,8 @@ enum wr_staleness { WR_FRESH, WR_MAYBE_STALE, WR_STALE };
 struct wr_stale {
     enum wr_staleness staleness;
     bool is_superseded; /* a poll: a later one of the same process exists */
-    uint32_t by;        /* index of the call that made it stale or replaces it; UINT32_MAX: none */
+    uint32_t by; /* index of the first call that made it so or replaces it; UINT32_MAX: none */
+    uint32_t touched_by; /* of the first that may have changed what it shows, however surely */
 };
 
 /* `handles[i]` are those of the i-th call (NULL: no call); `stale[i]` is filled. `cwd` as in

@@ -29,7 +29,8 @@ weir_status wr_transcript_add(struct wr_transcript *t, const struct wr_segment *
     }
     struct wr_segment *added = &t->segments[t->segments_count++];
     *added = *segment;
-    added->pair = added->group = added->loop = added->why_other = added->stale_by = WR_SEGMENT_NONE;
+    added->pair = added->group = added->loop = added->why_other = WR_SEGMENT_NONE;
+    added->stale_by = added->touched_by = WR_SEGMENT_NONE;
     return WEIR_OK;
 }
 

@@ -60,7 +60,8 @@ struct wr_segment {
     bool is_steering;
     bool is_repeated_result;        /* a second result for one call */
     enum wr_staleness staleness;    /* of a result that shows a file */
-    uint32_t stale_by;              /* the call that made it so, or NONE */
+    uint32_t stale_by;              /* the first call that made it so, or NONE */
+    uint32_t touched_by;            /* the first that may have changed what it shows, or NONE */
     bool has_slack, is_slack_known; /* of a result: a lossless transform would shorten it */
     bool is_superseded;             /* a poll that a later poll of the same process replaces */
     const struct wr_tool_handles *handles; /* a call and its result share them; NULL: none */
