@@ -2,7 +2,8 @@
  *
  * Oracle: a model that knows which nodes the changes that stand are about, and writes original and
  * result down without white space and cache markers: the two must read the same. Pairing is checked
- * by a reader of its own; markers may move but not multiply; where nothing stands, or the structure
+ * by a reader of its own; markers may move but not multiply, but for the one a plan may add, which
+ * never costs the changes their place; where nothing stands, or the structure
  * failed, the result is the input; new texts alone never fail the structure; and carrying out the
  * plan again gives the same. */
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/cache_marker.h"
 #include "engine/project.h"
 #include "wire/wire.h"
 
@@ -48,7 +50,8 @@ static const char *choose(struct maker *m, const char *const *from, size_t count
         "a line that is long enough that nobody says it twice by mere chance\\nthe end"
 #define MARKS                                                                               \
     "", "", "", ",\"cache_control\":{\"type\":\"ephemeral\"}", " , \"cache_control\":null", \
-        ",\"prompt_cache_breakpoint\" : {\"mode\":\"explicit\"}"
+        ",\"prompt_cache_breakpoint\" : {\"mode\":\"explicit\"}",                           \
+        ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"1h\"}"
 #define IDS "a", "b", "c", "d", ""
 
 static const char *const texts[] = {TEXTS};
@@ -180,6 +183,7 @@ struct model {
     const weir_span **set; /* by node: what a string says now */
     bool *dropped;         /* by segment */
     bool has_only_text;    /* nothing comes or leaves: every other byte stays */
+    bool places_marker;    /* as a run places one */
 };
 
 static const weir_span new_texts[] = {
@@ -221,6 +225,21 @@ static weir_status add_insert(struct model *m, size_t shape, const uint8_t bytes
     return wr_plan_insert(&m->plan, before, copy, NULL);
 }
 
+/* One like a marker of the request, or like something that is none. */
+static weir_status add_marker(struct model *m, uint32_t segment, const uint8_t bytes[CHANGE_BYTES])
+{
+    uint32_t number = bytes[2] % (m->transcript.segments_count + 1);
+    bool was_made = m->plan.marker.is_made;
+    wr_json_id like = number == m->transcript.segments_count
+                          ? wr_find_marker(&m->doc, 0)
+                          : m->transcript.segments[number].marker;
+    if (bytes[3] % 16 == 15)
+        like = bytes[2];
+    weir_status status = wr_plan_mark(&m->plan, segment, like, NULL);
+    CHECK(m->plan.marker.is_made == (was_made || !status));
+    return status;
+}
+
 /* Four bytes of input are one change; what a plan refuses it must refuse without a trace. */
 static void add_change(struct model *m, size_t shape, const uint8_t bytes[CHANGE_BYTES])
 {
@@ -239,6 +258,8 @@ static void add_change(struct model *m, size_t shape, const uint8_t bytes[CHANGE
         status = wr_plan_drop_thinking(&m->plan, segment, NULL);
     else if (bytes[0] % 8 == 2)
         status = add_insert(m, shape, bytes);
+    else if (bytes[0] % 8 == 7 && bytes[3] % 4 == 3)
+        status = add_marker(m, segment, bytes);
     else {
         if (bytes[0] % 8 == 3)
             change.refers_to = bytes[3] % (m->transcript.segments_count + 2);
@@ -291,7 +312,7 @@ static void model_drop(struct model *m, uint32_t segment)
 
 static void model_changes(struct model *m)
 {
-    m->has_only_text = !m->plan.inserts_count;
+    m->has_only_text = !m->plan.inserts_count && !m->plan.marker.is_standing;
     for (uint32_t i = 0; i < m->plan.changes_count; i++) {
         const struct wr_change *change = &m->plan.changes[i];
         if (!change->is_rolled_back && change->form == WR_FORM_DROPPED)
@@ -442,7 +463,7 @@ static void check_markers(const struct model *m, const struct wr_json *after)
     if (!m->plan.inserts_count)
         CHECK(count_doubled(after) <= count_doubled(&m->doc));
     if (!m->plan.inserts_count)
-        CHECK(after_count <= before_count);
+        CHECK(after_count <= before_count + m->plan.marker.is_standing);
     CHECK(after_count <= before_count || after_count <= WR_CACHE_MARKERS_MAX);
 }
 
@@ -617,12 +638,34 @@ static void check_report(const struct model *m, const struct wr_projection *foun
         CHECK(m->plan.changes[i].is_rolled_back == (m->plan.changes[i].reason != NULL));
         CHECK(!found->is_fallback || m->plan.changes[i].is_rolled_back);
     }
+    CHECK(!found->is_fallback || !m->plan.marker.is_standing);
     CHECK(rolled_back == found->rolled_back_count);
     CHECK(has_structure || !found->is_fallback); /* a text costs no more than itself */
     CHECK(found->first.found == (rolled_back || found->is_fallback));
     CHECK(!found->is_fallback || found->body.ptr == m->doc.text.ptr);
     CHECK(!wr_plan_is_empty(&m->plan) || found->body.ptr == m->doc.text.ptr);
     CHECK(found->body.ptr != m->doc.text.ptr || found->body.len == m->doc.text.len);
+}
+
+/* A marker that was placed is enough: the result, of which no step is known, gets no second. A text
+ * that was empty and is no more may take one. */
+static void check_settled(struct model *m, const struct wr_projection *found)
+{
+    struct wr_wire_options wire = {.dialect = weir_dialect_name(m->transcript.dialect)};
+    struct wr_transcript transcript;
+    struct wr_plan plan;
+    struct wr_json doc;
+
+    for (uint32_t i = 0; i < m->plan.changes_count; i++)
+        if (m->plan.changes[i].form != WR_FORM_DROPPED)
+            return;
+    if (!m->plan.marker.is_standing || m->plan.inserts_count)
+        return;
+    CHECK(!wr_json_parse(&doc, &m->arena, found->body, NULL, NULL));
+    CHECK(!wr_wire_read(&transcript, &m->arena, &doc, &wire, NULL));
+    CHECK(!wr_plan_init(&plan, &m->arena, &transcript));
+    CHECK(!wr_cache_marker_place(&plan, NULL, 0));
+    CHECK(wr_plan_is_empty(&plan));
 }
 
 static void check_plan(struct model *m)
@@ -639,8 +682,20 @@ static void check_plan(struct model *m)
     CHECK(wr_span_eq(found.body, again.body) && found.rolled_back_count == again.rolled_back_count);
     if (found.body.ptr != m->doc.text.ptr)
         check_result(m, &found);
+    if (m->places_marker)
+        check_settled(m, &found);
     wr_buf_release(&out);
     wr_buf_release(&second);
+}
+
+/* Places a marker as a run does, after a step that changed something. */
+static void place_marker(struct model *m, uint8_t byte)
+{
+    uint32_t turns = m->transcript.turns_count;
+    struct wr_fold_step step = {turns - 1, WR_STEP_COLD, byte % (m->transcript.segments_count + 1)};
+    m->places_marker = turns && !m->plan.marker.is_made;
+    if (m->places_marker)
+        CHECK(!wr_cache_marker_place(&m->plan, &step, byte % 2));
 }
 
 static bool open_model(struct model *m, size_t shape, weir_span body)
@@ -682,6 +737,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         check_plan(&m);
         for (size_t i = 0; i < changes; i++)
             add_change(&m, shape, bytes + 2 + i * CHANGE_BYTES);
+        if (bytes[0] & 0x40)
+            place_marker(&m, bytes[1]);
         check_plan(&m);
     }
     wr_buf_release(&made);

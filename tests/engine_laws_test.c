@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
@@ -13,7 +14,8 @@
 #include "tests/traces.h"
 #include "weir/weir.h"
 
-enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 30 };
+enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 30, PAUSE_EVERY = 8, RESTART_EVERY = 5 };
+enum { REQUEST_MS = 20000, PAUSE_MS = 4 * 3600 * 1000 };
 
 struct walk {
     struct weir_engine *engine;
@@ -21,44 +23,91 @@ struct walk {
     const char *policy;
     weir_dialect dialect;
     uint32_t window_tokens;
+    int64_t now_ms;
     struct wr_buf last;
     bool has_last;
-    uint64_t requests, steps;
+    uint64_t requests, steps, cold_steps;
 };
+
+static struct weir_project_options options_of(const struct walk *w)
+{
+    return (struct weir_project_options){.policy = w->policy,
+                                         .window_tokens = w->window_tokens,
+                                         .store = w->store,
+                                         .tenant = wr_span_of(w->policy),
+                                         .now_ms = w->now_ms};
+}
+
+/* Another process, with an empty memo, on the same store, gives the same bytes. */
+static bool is_same_after_restart(const struct walk *w, weir_span body, weir_span expected)
+{
+    struct weir_project_options options = options_of(w);
+    struct weir_projected projected;
+    struct weir_request *read;
+    struct weir_engine *engine;
+
+    assert_int_equal(weir_engine_new(&engine, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_request(engine, body, NULL, &read, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_project(engine, read, &options, &projected, NULL), WEIR_OK);
+    bool same = wr_span_eq(projected.body, expected);
+    weir_request_free(read);
+    weir_engine_free(engine);
+    return same;
+}
+
+static const char *what_is_wrong(struct walk *w, const struct weir_projected *p, weir_span body,
+                                 uint32_t n)
+{
+    struct wr_arena scratch;
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    bool extends =
+        !w->has_last || fold_laws_extends(wr_buf_view(&w->last), p->body, w->dialect, &scratch);
+    wr_arena_release(&scratch);
+    if (p->held_back)
+        return p->held_back;
+    if (!extends && !p->is_step)
+        return "the prefix changed without a step";
+    if (extends && p->is_step && w->has_last)
+        return "a step was declared, and nothing changed";
+    if (p->is_step && !strcmp(p->step_reason, "unexplained"))
+        return "a step that nothing explains";
+    if (n % RESTART_EVERY == 0 && !is_same_after_restart(w, body, p->body))
+        return "another process gives other bytes";
+    return NULL;
+}
 
 static bool request_extends(struct walk *w, const struct wr_session *session, uint32_t n)
 {
     static const char *const models[] = {"claude-sonnet-4-5", "gpt-5"};
     const char *model = models[w->dialect != WEIR_DIALECT_MESSAGES];
-    struct wr_session_request request = {w->dialect, session->requests[n], model, true};
-    struct weir_project_options options = {
-        .policy = w->policy, .window_tokens = w->window_tokens, .store = w->store};
+    struct wr_session_request request = {.dialect = w->dialect,
+                                         .messages_count = session->requests[n],
+                                         .model = model,
+                                         .with_tools = true};
     struct weir_projected projected;
     struct weir_request *read;
-    struct wr_arena scratch;
     struct wr_buf body;
 
+    w->now_ms += n % PAUSE_EVERY ? REQUEST_MS : PAUSE_MS;
+    struct weir_project_options options = options_of(w);
     wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
     wr_session_write(session, &request, &body);
     assert_int_equal(weir_engine_request(w->engine, wr_buf_view(&body), NULL, &read, NULL),
                      WEIR_OK);
     assert_int_equal(weir_engine_project(w->engine, read, &options, &projected, NULL), WEIR_OK);
-    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    bool ok = !projected.held_back &&
-              (!w->has_last || projected.is_step ||
-               fold_laws_extends(wr_buf_view(&w->last), projected.body, w->dialect, &scratch));
-    if (!ok)
+    const char *wrong = what_is_wrong(w, &projected, wr_buf_view(&body), n);
+    if (wrong)
         printf("BROKEN: %s, %s, request %u: %s\n", w->policy, weir_dialect_name(w->dialect), n,
-               projected.held_back ? projected.held_back : "the prefix changed without a step");
-    wr_arena_release(&scratch);
+               wrong);
     wr_buf_reset(&w->last);
     wr_buf_append(&w->last, projected.body);
     w->has_last = true;
     w->requests++;
     w->steps += projected.is_step;
+    w->cold_steps += projected.is_step && !strcmp(projected.step_reason, "cold");
     weir_request_free(read);
     wr_buf_release(&body);
-    return ok;
+    return !wrong;
 }
 
 static bool session_extends(struct walk *w, const struct wr_session *session)
@@ -76,7 +125,8 @@ static bool session_extends(struct walk *w, const struct wr_session *session)
 
 static bool policies_extend(struct walk *w, const struct wr_session *session, size_t index)
 {
-    static const char *const policies[] = {"guarded-mid", "compress", "layers", "tiered"};
+    static const char *const policies[] = {"guarded-mid", "compress", "layers",  "tiered",
+                                           "auto",        "lean",     "careful", "smart"};
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
                                             WEIR_DIALECT_MESSAGES};
     static const uint32_t windows[] = {16000, 48000, 120000};
@@ -114,8 +164,9 @@ static void the_next_request_begins_with_the_last(void **state)
         wr_buf_release(&text);
         wr_arena_release(&arena);
     }
-    printf("note: %llu requests, %llu steps\n", (unsigned long long)w.requests,
-           (unsigned long long)w.steps);
+    printf("note: %llu requests, %llu steps, %llu of them cold\n", (unsigned long long)w.requests,
+           (unsigned long long)w.steps, (unsigned long long)w.cold_steps);
+    assert_true(w.cold_steps > 0);
     weir_store_close(w.store);
     weir_engine_free(w.engine);
     traces_close(&traces);

@@ -20,12 +20,14 @@ struct fold_laws_counts {
     uint64_t pruned, rehydrated; /* of the edits, of the inserts */
     uint64_t tokens_before, tokens_after;
     uint64_t over_window; /* requests still over it */
+    uint64_t markers;     /* cache markers that were added */
 };
 
 /* False with lines on stdout that say what broke and where. */
 bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *counts);
 
-/* (a) Whether the list of `after` begins with the list of `before`, byte for byte. */
+/* (a) Whether the list of `after` begins with the list of `before`, byte for byte but for
+ * cache markers. */
 bool fold_laws_extends(weir_span before, weir_span after, weir_dialect dialect,
                        struct wr_arena *arena);
 

@@ -1,7 +1,8 @@
 /* engine.h -- a policy applied to a request: what to send instead, and what was done.
  *
  * An engine knows models and counts tokens; it is made once and used by one thread at a time. It
- * has no clock and no state of sessions: the same request, policy and options give the same bytes.
+ * has no clock, and what it knows of sessions is in the store: the same request, options and marks
+ * give the same bytes.
  *
  *     struct weir_engine *engine;
  *     weir_engine_new(&engine, &err);
@@ -20,21 +21,28 @@
 
 struct weir_engine;
 
+/* A session keeps the policy and the window of its first request (its pin); the model's name and
+ * the first turn tell its side calls apart. */
 struct weir_project_options {
-    const char *policy;       /* a preset's name, or a loaded one's; NULL: "exact" */
-    const char *model;        /* NULL: the one the request names */
-    uint32_t window_tokens;   /* 0: what is known of the model */
-    struct weir_store *store; /* NULL: nothing that needs a way back is taken out */
-    weir_span tenant;         /* empty: "local" */
-    weir_span session;        /* whom the originals belong to; empty: named after the first turn */
-    int64_t now_ms;           /* for the store: when the session was used */
+    const char *policy;         /* a preset's name, or a loaded one's; NULL: the session's */
+    const char *policy_default; /* of a session that has none yet; NULL: "exact" */
+    const char *model;          /* NULL: the one the request names */
+    uint32_t window_tokens;     /* 0: the session's, else what is known of the model */
+    struct weir_store *store;   /* NULL: nothing that needs a way back is taken out */
+    weir_span tenant;           /* empty: "local" */
+    weir_span session; /* whom the originals belong to; empty: named after the first turn */
+    int64_t now_ms;    /* when the request came; 0: not known, and no cache is taken for expired */
+    /* Turns that no known request held were sent by somebody else as they are: leave them so. */
+    bool attaches;
+    uint32_t overflow_tokens; /* the provider refused this request: it takes no more than this */
 };
 
 struct weir_projected {
-    weir_span body;   /* what to send */
-    weir_span report; /* JSON: what was done and why (docs/policies.md) */
-    bool is_changed;  /* false: the body is the one that came in */
-    bool is_step;     /* it does not extend what was sent for the request before */
+    weir_span body;          /* what to send */
+    weir_span report;        /* JSON: what was done and why (docs/policies.md) */
+    bool is_changed;         /* false: the body is the one that came in */
+    bool is_step;            /* it does not extend what was sent for the request before */
+    const char *step_reason; /* a constant; NULL: no step */
     uint64_t tokens_before, tokens_after;
     const char *held_back; /* why a change was not made, a constant sentence; NULL: none was */
 };

@@ -15,8 +15,8 @@ static const char help[] =
     "what was\n"
     "taken out are in the store before a byte is written; `weir recall HANDLE` brings them back.\n"
     "\n"
-    "  --policy P      exact (the default: nothing changes), guarded-mid, compress, layers, "
-    "tiered\n"
+    "  --policy P      exact, auto, lean, careful, smart, guarded-mid, compress, layers, tiered;\n"
+    "                  without it the one the session in --store began with, else exact\n"
     "  --policies FILE policies of your own, in YAML, for --policy to name\n"
     "  --model M       count and budget for this model, whatever the request names\n"
     "  --window N      the context window in tokens, whatever is known of the model\n"
@@ -27,7 +27,7 @@ static const char help[] =
     "together\n"
     "  --dialect D     chat, responses or messages: do not guess the API\n"
     "\n"
-    "example: weir project --policy tiered --report r.json < request.json > smaller.json && weir "
+    "example: weir project --policy auto --report r.json < request.json > smaller.json && weir "
     "why r.json\n"
     "         weir project --edit 5='[left out: 120 lines]' < request.json > smaller.json\n";
 
@@ -185,7 +185,8 @@ static int project_by_policy(struct weir_request *request, const struct project_
     /* A store that cannot be opened, which is said, costs the changes and not the request (law L6).
      */
     struct weir_store *store = NULL;
-    if (strcmp(o->policy, "exact"))
+    bool wants_store = o->policy ? strcmp(o->policy, "exact") != 0 : o->store != NULL;
+    if (wants_store)
         store = wr_cli_store("project", o->store, NULL);
     int code = write_by_policy(engine, request, store, o, window_tokens);
     weir_store_close(store);
@@ -210,7 +211,7 @@ static int run(const struct project_options *o)
 
 int wr_cmd_project(int argc, char **argv)
 {
-    struct project_options o = {.policy = "exact"};
+    struct project_options o = {0};
     struct wr_opt_list rest = {.count = 0};
     const struct wr_opt options[] = {
         {"policy", WR_OPT_TEXT, &o.policy},    {"dialect", WR_OPT_TEXT, &o.dialect},
@@ -228,7 +229,7 @@ int wr_cmd_project(int argc, char **argv)
     if (rest.count)
         return wr_cli_fail("project", "the request comes on stdin; '%s' is one word too many",
                            rest.items[0]);
-    if ((o.edits.count || o.drops.count) && strcmp(o.policy, "exact"))
+    if ((o.edits.count || o.drops.count) && o.policy && strcmp(o.policy, "exact"))
         return wr_cli_fail("project",
                            "--edit and --drop change a request by hand; leave --policy out");
     return run(&o);

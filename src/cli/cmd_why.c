@@ -16,11 +16,11 @@ static const char help[] =
     "example: weir project --policy tiered --report r.json < request.json > out.json\n"
     "         weir why r.json\n";
 
-enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, FIELDS_COUNT };
+enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, VALUE, FIELDS_COUNT };
 
 static const char *const field_names[FIELDS_COUNT] = {
     "i",      "form",        "class", "kind", "handle", "tokens_before", "tokens_after",
-    "reason", "rolled_back",
+    "reason", "rolled_back", "value",
 };
 
 static weir_span text_of(const struct wr_json *doc, wr_json_id id)
@@ -32,6 +32,29 @@ static int64_t number_of(const struct wr_json *doc, wr_json_id id)
 {
     int64_t number = 0;
     return wr_json_i64(doc, id, &number) ? number : 0;
+}
+
+/* Why it was worth it: both sides of the sum, in tokens of plain input. */
+static void print_value(const struct wr_json *doc, wr_json_id value)
+{
+    static const char *const names[] = {
+        "saves_tokens",           "costs_tokens", "ever_miss_basis_points",
+        "next_miss_basis_points", "turns_left",   "utility_points"};
+    wr_json_id v[6];
+    if (!wr_json_is(doc, value, WR_JSON_OBJECT))
+        return;
+    (void)wr_json_pick(doc, value, names, 6, v);
+    int64_t ever = number_of(doc, v[2]), next = number_of(doc, v[3]);
+    if (number_of(doc, v[0]))
+        printf("       saves %s tokens of plain input over %lld more turns; a recall is needed in "
+               "%lld.%02lld %% of cases, which costs %s on average (%lld.%02lld %% at once)\n",
+               wr_cli_number((uint64_t)number_of(doc, v[0])), (long long)number_of(doc, v[4]),
+               (long long)ever / 100, (long long)ever % 100,
+               wr_cli_number((uint64_t)number_of(doc, v[1])), (long long)next / 100,
+               (long long)next % 100);
+    if (number_of(doc, v[5]))
+        printf("       utility %lld points: the least useful give way first\n",
+               (long long)number_of(doc, v[5]));
 }
 
 static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
@@ -47,6 +70,7 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
            wr_cli_number((uint64_t)number_of(doc, f[BEFORE])),
            wr_cli_number((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
            is_back ? "because " : "by ", (int)reason.len, reason.ptr);
+    print_value(doc, f[VALUE]);
 }
 
 static void print_head(const struct wr_json *doc)

@@ -59,13 +59,6 @@ static wr_json_id block_of_part(const struct wr_json *doc, struct block_walk *wa
     return wr_json_find(doc, walk->block, "text") == part ? walk->block : WR_JSON_NONE;
 }
 
-/* A marker that is null is none, and yet a second key beside it would be one too many. */
-static bool has_marker_key(const struct wr_json *doc, wr_json_id block)
-{
-    return wr_json_find(doc, block, "cache_control") != WR_JSON_NONE ||
-           wr_json_find(doc, block, "prompt_cache_breakpoint") != WR_JSON_NONE;
-}
-
 /* The new text goes into the first part. Further text blocks leave: an empty one would be refused
  * by the provider; the first, which stays, takes over their cache marker. Streams of a shell result
  * cannot leave, and may be empty. */
@@ -73,7 +66,7 @@ static void touch_text(struct applier *a, const struct wr_segment *s, weir_span 
 {
     struct block_walk walk = first_block(a->doc, s->payload);
     wr_json_id first = block_of_part(a->doc, &walk, s->parts[0]);
-    bool takes_marker = first != WR_JSON_NONE && !has_marker_key(a->doc, first);
+    bool takes_marker = first != WR_JSON_NONE && !wr_lawful_has_marker_key(a->doc, first);
 
     touch(a, (struct wr_touch){WR_TOUCH_TEXT, WR_JSON_NONE, s->parts[0], text});
     for (uint32_t i = 1; i < s->parts_count; i++) {
@@ -136,79 +129,76 @@ static void touch_drops(struct applier *a)
     }
 }
 
-/* Instructions, tools, and what the provider signed or we do not know are not written to. */
-static bool can_hold_marker(const struct wr_transcript *t, const struct wr_segment *s)
+static bool message_leaves(const struct wr_plan *plan, uint32_t segment)
 {
-    if (s->block == WR_JSON_NONE || s->message == WR_JSON_NONE)
-        return false;
-    if (t->dialect == WEIR_DIALECT_CHAT && s->block == s->message)
-        return false;
-    switch (s->kind) {
-    case WEIR_KIND_REASONING:
-    case WEIR_KIND_SYSTEM:
-    case WEIR_KIND_TOOLS:
-    case WEIR_KIND_COMPACTION:
-    case WEIR_KIND_OTHER:
-        return false;
-    case WEIR_KIND_TEXT:
-    case WEIR_KIND_TOOL_CALL:
-    case WEIR_KIND_TOOL_RESULT:
-    case WEIR_KIND_IMAGE:
-    case WEIR_KIND_FILE:
-        break;
-    }
-    if (s->marker != WR_JSON_NONE)
-        return true;
-    return !wr_lawful_is_empty(t, s) && !has_marker_key(t->doc, s->block);
-}
-
-static bool message_leaves(const struct applier *a, uint32_t segment)
-{
-    const struct wr_segment *s = a->transcript->segments;
+    const struct wr_transcript *t = plan->transcript;
+    const struct wr_segment *s = t->segments;
     uint32_t first = segment, end = segment + 1;
     while (first && s[first - 1].message == s[segment].message)
         first--;
-    for (; end < a->transcript->segments_count && s[end].message == s[segment].message; end++)
+    for (; end < t->segments_count && s[end].message == s[segment].message; end++)
         ;
-    while (first < end && is_dropped(a->plan, first))
+    while (first < end && is_dropped(plan, first))
         first++;
     return first == end;
 }
 
 /* A marker that stands on the message leaves with the message only. */
-static wr_json_id leaving_marker(const struct applier *a, uint32_t segment)
+static wr_json_id leaving_marker(const struct wr_plan *plan, uint32_t segment)
 {
-    const struct wr_segment *s = &a->transcript->segments[segment];
+    const struct wr_transcript *t = plan->transcript;
+    const struct wr_segment *s = &t->segments[segment];
     if (s->marker == WR_JSON_NONE ||
-        (s->marker > s->element && s->marker < a->doc->nodes[s->element].after))
+        (s->marker > s->element && s->marker < t->doc->nodes[s->element].after))
         return s->marker;
-    return message_leaves(a, segment) ? s->marker : WR_JSON_NONE;
+    return message_leaves(plan, segment) ? s->marker : WR_JSON_NONE;
 }
 
 /* A removed marker goes to the nearest earlier block that stays and can hold it; one that is marked
  * already, or was given one just now, needs no second. */
-static void touch_markers(struct applier *a)
+static void move_markers(const struct wr_plan *plan, wr_json_id *markers)
 {
-    const struct wr_transcript *t = a->transcript;
-    const struct wr_segment *holder = NULL;
-    bool is_marked = false;
+    const struct wr_transcript *t = plan->transcript;
+    uint32_t holder = WR_SEGMENT_NONE;
 
     for (uint32_t i = 0; i < t->segments_count; i++) {
         const struct wr_segment *s = &t->segments[i];
-        if (!is_dropped(a->plan, i)) {
-            if (can_hold_marker(t, s)) {
-                holder = s;
-                is_marked = s->marker != WR_JSON_NONE;
-            }
-            continue;
-        }
-        wr_json_id marker = leaving_marker(a, i);
-        if (marker == WR_JSON_NONE || !holder || is_marked)
-            continue;
-        touch(a, (struct wr_touch){WR_TOUCH_INSERT, holder->block, WR_JSON_NONE,
-                                   wr_json_member(a->doc, marker)});
-        is_marked = true;
+        bool leaves = is_dropped(plan, i);
+        markers[i] = leaves ? WR_JSON_NONE : s->marker;
+        if (!leaves && wr_lawful_can_hold_marker(t, s))
+            holder = i;
+        wr_json_id marker = leaves ? leaving_marker(plan, i) : WR_JSON_NONE;
+        if (marker != WR_JSON_NONE && holder != WR_SEGMENT_NONE && markers[holder] == WR_JSON_NONE)
+            markers[holder] = marker;
     }
+}
+
+weir_status wr_apply_markers(const struct wr_plan *plan, struct wr_arena *arena,
+                             const wr_json_id **markers)
+{
+    const struct wr_plan_marker *added = &plan->marker;
+    wr_json_id *all = WR_ARENA_ARRAY(arena, wr_json_id, plan->transcript->segments_count);
+    if (!all)
+        return wr_arena_status(arena);
+    move_markers(plan, all);
+    if (added->is_standing && !is_dropped(plan, added->segment) &&
+        all[added->segment] == WR_JSON_NONE)
+        all[added->segment] = added->like;
+    *markers = all;
+    return WEIR_OK;
+}
+
+static void touch_markers(struct applier *a)
+{
+    const struct wr_transcript *t = a->transcript;
+    const wr_json_id *markers = NULL;
+
+    if (!a->status)
+        a->status = wr_apply_markers(a->plan, a->arena, &markers);
+    for (uint32_t i = 0; i < t->segments_count && !a->status; i++)
+        if (markers[i] != WR_JSON_NONE && markers[i] != t->segments[i].marker)
+            touch(a, (struct wr_touch){WR_TOUCH_INSERT, t->segments[i].block, WR_JSON_NONE,
+                                       wr_json_member(a->doc, markers[i])});
 }
 
 /* Where a touch takes effect in a walk over the nodes: an insertion at a container's end comes when

@@ -26,6 +26,11 @@ struct wr_touches {
     uint32_t count, cap;
 };
 
+/* The cache marker of each segment as the plan leaves it, as the key of a marker of the request:
+ * its own, one handed on to it or copied; NONE: it has none, or leaves. */
+WEIR_MUST_USE weir_status wr_apply_markers(const struct wr_plan *plan, struct wr_arena *arena,
+                                           const wr_json_id **markers);
+
 /* Works out what `plan` touches. Blocks that leave take their message with them when nothing of it
  * is left, and their cache marker moves to the nearest earlier block that stays and can hold it. */
 WEIR_MUST_USE weir_status wr_apply_touches(const struct wr_plan *plan, struct wr_arena *arena,

@@ -283,6 +283,39 @@ static const struct {
      "{'messages':[" USER("'a'") "," USER("'b'") "]}",
      {DROP(0), DROP(1), INSERT(0, USER("'x'"))},
      "{'messages':[" USER("'x'") "]}"},
+    /* markers that are added */
+    {"a marker is a copy of the request's own, and nothing else changes",
+     "messages",
+     "{'messages':[" USER("[ {'type' : 'text','text':'\\u00e9' } ,\t" TEXT("2") "]") "," USER(
+         "[{'type':'text','text':'3', 'cache_control' : { 'ttl':'1h','type':'ephemeral'} }]") "]}",
+     {ADD_MARKER(0, 2)},
+     "{'messages':[" USER("[ {'type' : 'text','text':'\\u00e9','cache_control' : { 'ttl':'1h',"
+                          "'type':'ephemeral'} } ,\t" TEXT(
+                              "2") "]") "," USER("[{'type':'text','text':'3', 'cache_control' : { "
+                                                 "'ttl':'1h','type':'ephemeral'} }]") "]}"},
+    {"a block is edited and marked",
+     "messages",
+     MESSAGES(USER("[" TEXT("1") "," MARKED("2") "]")),
+     {EDIT(1, "x"), ADD_MARKER(1, 2)},
+     MESSAGES(USER("[" MARKED("x") "," MARKED("2") "]"))},
+    {"a result is marked, not the texts in it",
+     "messages",
+     MESSAGES(RESULT(TEXT("1") "," TEXT("2")) "," USER("[" MARKED("v") "]")),
+     {EDIT(3, "x"), ADD_MARKER(3, 4)},
+     MESSAGES(USER("'u'") "," MODEL("[" CALL("c") "]") "," USER(
+         "[{'type':'tool_result','tool_use_id':'c','content':[" TEXT(
+             "x") "]," MARK "}]") "," USER("[" MARKED("v") "]"))},
+    {"a block that leaves is not marked",
+     "messages",
+     MESSAGES(USER("[" TEXT("1") "," TEXT("2") "," MARKED("3") "]")),
+     {DROP(2), ADD_MARKER(2, 3)},
+     MESSAGES(USER("[" TEXT("1") "," MARKED("3") "]"))},
+    {"a block that is handed a marker gets no second",
+     "messages",
+     MESSAGES(USER("[" TEXT("1") "," MARKED("2") "," MARKED("3") "]")),
+     {DROP(2), ADD_MARKER(1, 3)},
+     MESSAGES(USER("[" MARKED("1") "," MARKED("3") "]"))},
+
     {"all kinds of change at once",
      "messages",
      MESSAGES(USER("[" TEXT("1") "," MARKED("2") "]") "," USER("'3'") "," USER("'4'")),

@@ -179,9 +179,9 @@ static void check_texts(struct checker *c)
     }
 }
 
-/* Counts what looks like a marker anywhere. Arguments and schemas may hold the same key; their
- * keys are never edited, so they count alike before and after. */
-static uint32_t count_markers(const struct wr_json *doc)
+/* Arguments and schemas may hold the same key; their keys are never edited, so they count alike
+ * before and after. */
+uint32_t wr_lawful_markers_count(const struct wr_json *doc)
 {
     uint32_t count = 0;
     for (wr_json_id i = 0; i + 1 < doc->nodes_count; i++)
@@ -189,6 +189,58 @@ static uint32_t count_markers(const struct wr_json *doc)
                  (wr_json_text_is(doc, i, "cache_control") ||
                   wr_json_text_is(doc, i, "prompt_cache_breakpoint"));
     return count;
+}
+
+bool wr_lawful_has_marker_key(const struct wr_json *doc, wr_json_id block)
+{
+    return wr_json_find(doc, block, "cache_control") != WR_JSON_NONE ||
+           wr_json_find(doc, block, "prompt_cache_breakpoint") != WR_JSON_NONE;
+}
+
+bool wr_lawful_can_hold_marker(const struct wr_transcript *t, const struct wr_segment *s)
+{
+    if (s->block == WR_JSON_NONE || s->message == WR_JSON_NONE)
+        return false;
+    if (t->dialect == WEIR_DIALECT_CHAT && s->block == s->message)
+        return false;
+    switch (s->kind) {
+    case WEIR_KIND_REASONING:
+    case WEIR_KIND_SYSTEM:
+    case WEIR_KIND_TOOLS:
+    case WEIR_KIND_COMPACTION:
+    case WEIR_KIND_OTHER:
+        return false;
+    case WEIR_KIND_TEXT:
+    case WEIR_KIND_TOOL_CALL:
+    case WEIR_KIND_TOOL_RESULT:
+    case WEIR_KIND_IMAGE:
+    case WEIR_KIND_FILE:
+        break;
+    }
+    if (s->marker != WR_JSON_NONE)
+        return true;
+    return !wr_lawful_is_empty(t, s) && !wr_lawful_has_marker_key(t->doc, s->block);
+}
+
+bool wr_lawful_marker_is_long(const struct wr_json *doc, wr_json_id marker)
+{
+    return wr_json_text_is(doc, wr_json_find(doc, wr_json_value(marker), "ttl"), "1h");
+}
+
+/* Messages: markers of one hour come before those of five minutes. */
+static void check_marker_order(struct checker *c)
+{
+    const struct wr_transcript *t = c->t;
+    bool has_short = false;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->marker == WR_JSON_NONE)
+            continue;
+        bool is_long = wr_lawful_marker_is_long(t->doc, s->marker);
+        if (is_long && has_short)
+            report(c, WR_RULE_MARKER_ORDER, s->call_id, i);
+        has_short |= !is_long;
+    }
 }
 
 /* Responses: a reasoning item and the item behind it travel together. */
@@ -231,7 +283,9 @@ weir_status wr_lawful_check(const struct wr_transcript *transcript, struct wr_ar
     check_texts(&c);
     check_reasoning(&c);
     check_thinking(&c);
-    for (uint32_t over = count_markers(transcript->doc); over > WR_CACHE_MARKERS_MAX; over--)
+    check_marker_order(&c);
+    for (uint32_t over = wr_lawful_markers_count(transcript->doc); over > WR_CACHE_MARKERS_MAX;
+         over--)
         report(&c, WR_RULE_MARKERS_OVER, (weir_span){"", 0}, WR_SEGMENT_NONE);
     return breaches->status;
 }

@@ -22,6 +22,7 @@
     X(TEXT_EMPTY, "a text is empty")                                                  \
     X(MARKERS_OVER, "more cache markers than the provider takes")                     \
     X(MARKER_MISPLACED, "a cache marker stands on empty text or on reasoning")        \
+    X(MARKER_ORDER, "a cache marker that lives long stands behind one that does not") \
     X(REASONING_ALONE, "reasoning is not followed by the output it led to")           \
     X(THINKING_NOT_FIRST, "thinking does not come first in its model output")
 
@@ -47,6 +48,21 @@ const char *wr_rule_text(enum wr_rule rule);
 
 /* Whether a segment has text that may be edited, and all of it is white space or nothing. */
 bool wr_lawful_is_empty(const struct wr_transcript *transcript, const struct wr_segment *segment);
+
+/* How many cache markers a request has: on tools, instructions and blocks, and the one beside its
+ * messages. What only looks like one, in arguments or a schema, counts too. */
+uint32_t wr_lawful_markers_count(const struct wr_json *doc);
+
+/* Whether a block has a marker's key, be it null: a second one would be one too many. */
+bool wr_lawful_has_marker_key(const struct wr_json *doc, wr_json_id block);
+
+/* Whether a segment's block has a cache marker or can be given one. Instructions, tools, and what
+ * the provider signed or is not known here are not written to. */
+bool wr_lawful_can_hold_marker(const struct wr_transcript *transcript,
+                               const struct wr_segment *segment);
+
+/* Whether the provider keeps what the marker (its key) asks for an hour, not minutes. */
+bool wr_lawful_marker_is_long(const struct wr_json *doc, wr_json_id marker);
 
 /* Everything in the request that its provider would refuse, as far as it can be known here. */
 WEIR_MUST_USE weir_status wr_lawful_check(const struct wr_transcript *transcript,

@@ -9,6 +9,8 @@
 #define MESSAGES(list)  "{'messages':[" list "]}"
 #define RESPONSES(list) "{'input':[" list "]}"
 
+#define SHORT           "{'type':'text','text':'t'," MARK "}"
+#define LONG            "{'type':'text','text':'t','cache_control':{'type':'ephemeral','ttl':'1h'}}"
 #define CALL(id)        "{'type':'tool_use','id':'" id "','name':'n','input':{}}"
 #define RESULT(id)      "{'type':'tool_result','tool_use_id':'" id "','content':'r'}"
 #define THINKING        "{'type':'thinking','thinking':'t','signature':'g'}"
@@ -141,6 +143,10 @@ static const struct {
                             "},"
                             "{'type':'text','text':'w','prompt_cache_breakpoint':{}}]") "]}",
      RULE(MARKERS_OVER), 2, ONLY},
+    {"a cache marker of an hour before one of minutes", "messages",
+     MESSAGES(USER("[" LONG "," SHORT "]") "," USER("[" SHORT "]")), RULE(MARKER_ORDER), 0, ONLY},
+    {"a cache marker of an hour behind one of minutes", "messages",
+     MESSAGES(USER("[" LONG "," SHORT "]") "," USER("[" LONG "]")), RULE(MARKER_ORDER), 1, ONLY},
     {"a marker that is null is none", "messages",
      MESSAGES(USER("[{'type':'text','text':'','cache_control':null}," TEXT("u") "]")),
      RULE(MARKER_MISPLACED), 0, RULE(TEXT_EMPTY)},

@@ -1,6 +1,8 @@
 #include "engine/plan.h"
 
 #include "base/err.h"
+#include "base/limits.h"
+#include "engine/lawful.h"
 
 enum { CAP_FIRST_COUNT = 16 };
 
@@ -64,7 +66,7 @@ bool wr_plan_is_empty(const struct wr_plan *plan)
     for (uint32_t i = 0; i < plan->changes_count; i++)
         if (!plan->changes[i].is_rolled_back)
             return false;
-    return !plan->inserts_count;
+    return !plan->inserts_count && !plan->marker.is_standing;
 }
 
 static weir_status reserve_changes(struct wr_plan *plan, uint32_t more, struct weir_err *err)
@@ -245,5 +247,49 @@ weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span js
     plan->inserts = items;
     plan->inserts[plan->inserts_made_count++] = (struct wr_insert){before, json};
     plan->inserts_count = plan->inserts_made_count;
+    return WEIR_OK;
+}
+
+static bool is_marker(const struct wr_json *doc, wr_json_id key)
+{
+    return key < doc->nodes_count && doc->nodes[key].is_key &&
+           wr_json_is(doc, wr_json_value(key), WR_JSON_OBJECT) &&
+           (wr_json_text_is(doc, key, "cache_control") ||
+            wr_json_text_is(doc, key, "prompt_cache_breakpoint"));
+}
+
+/* Markers that live long come first. */
+static bool keeps_order(const struct wr_transcript *t, uint32_t segment, wr_json_id like)
+{
+    bool is_long = wr_lawful_marker_is_long(t->doc, like);
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        if (t->segments[i].marker == WR_JSON_NONE)
+            continue;
+        bool other_is_long = wr_lawful_marker_is_long(t->doc, t->segments[i].marker);
+        if (i < segment ? is_long && !other_is_long : !is_long && other_is_long)
+            return false;
+    }
+    return true;
+}
+
+weir_status wr_plan_mark(struct wr_plan *plan, uint32_t segment, wr_json_id like,
+                         struct weir_err *err)
+{
+    const struct wr_transcript *t = plan->transcript;
+    weir_status status = check_index(plan, segment, err);
+    if (status)
+        return status;
+    const struct wr_segment *s = &t->segments[segment];
+    if (plan->marker.is_made)
+        return wr_fail(err, WEIR_INVALID, 0, "the plan has a cache marker already");
+    if (!is_marker(t->doc, like))
+        return wr_fail(err, WEIR_INVALID, 0, "node %u is not the key of a cache marker", like);
+    if (wr_lawful_markers_count(t->doc) >= WR_CACHE_MARKERS_MAX)
+        return wr_fail(err, WEIR_INVALID, 0, "the request has all the cache markers it may have");
+    if (s->marker != WR_JSON_NONE || !wr_lawful_can_hold_marker(t, s))
+        return refuse(plan, segment, "cannot be given a cache marker", err);
+    if (!keeps_order(t, segment, like))
+        return refuse(plan, segment, "cannot be given a cache marker of that lifetime", err);
+    plan->marker = (struct wr_plan_marker){segment, like, true, true};
     return WEIR_OK;
 }

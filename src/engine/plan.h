@@ -34,6 +34,12 @@ struct wr_insert { /* a whole message or item, before `before` of the list (NONE
     weir_span json;
 };
 
+struct wr_plan_marker { /* a cache marker that the request gets beside its own */
+    uint32_t segment;   /* on the block of this one */
+    wr_json_id like;    /* the key of the marker that it is a copy of, byte for byte */
+    bool is_made, is_standing;
+};
+
 struct wr_plan {
     const struct wr_transcript *transcript; /* borrowed */
     struct wr_arena *arena;
@@ -44,6 +50,7 @@ struct wr_plan {
     uint32_t changes_count, changes_cap;
     uint32_t inserts_count; /* those that stand: all that were made, or none */
     uint32_t inserts_made_count, inserts_cap;
+    struct wr_plan_marker marker;
 };
 
 WEIR_MUST_USE weir_status wr_plan_init(struct wr_plan *plan, struct wr_arena *arena,
@@ -75,6 +82,13 @@ WEIR_MUST_USE weir_status wr_plan_drop_thinking(struct wr_plan *plan, uint32_t s
  * borrowed as long as the plan lives; whether it is one element is judged with the result. */
 WEIR_MUST_USE weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span json,
                                          struct weir_err *err);
+
+/* Gives the segment's block a cache marker: a copy of the request's own whose key is `like`. One a
+ * plan; WEIR_INVALID where there is one already, the request has as many as its provider takes, the
+ * block cannot hold one or has one, or the order of lifetimes would be wrong. Where the block
+ * leaves, or is handed the marker of one that leaves, none is added. */
+WEIR_MUST_USE weir_status wr_plan_mark(struct wr_plan *plan, uint32_t segment, wr_json_id like,
+                                       struct weir_err *err);
 
 /* The change of a segment that still stands, or NULL. */
 const struct wr_change *wr_plan_find(const struct wr_plan *plan, uint32_t segment);

@@ -28,6 +28,29 @@
     "{'role':'user','content':[{'type':'tool_result','tool_use_id':'c','content':'r'}," \
     "{'type':'text','text':'v'}]}]}"
 
+#define MARK    "'cache_control':{'type':'ephemeral'}"
+#define LONG    "'cache_control':{'type':'ephemeral','ttl':'1h'}"
+#define TEXT(m) "{'type':'text','text':'x'" m "}"
+
+/* 0 system, 1 user, 2 thinking, 3 model, 4 nothing, 5 a string, 6 marked. */
+#define MARKED                                                                                  \
+    "{'system':[" TEXT("") "],'messages':[{'role':'user','content':[" TEXT(                     \
+        "") "]},"                                                                               \
+            "{'role':'assistant','content':[{'type':'thinking','thinking':'t','signature':'g'}" \
+            "," TEXT("") "]},{'role':'user','content':[{'type':'text','text':' "                \
+                         "'}]},{'role':'user','content':'u'},"                                  \
+                         "{'role':'user','content':[" TEXT("," MARK) "]}]}"
+
+/* 0 has none, 1 lives long, 2 does not, 3 has none. */
+#define TWO_LIVES                                                                   \
+    "{'messages':[{'role':'user','content':[" TEXT("") "," TEXT("," LONG) "," TEXT( \
+        "," MARK) "," TEXT("") "]}]}"
+
+#define THREE                                                         \
+    "'messages':[{'role':'user','content':[" TEXT("," MARK) "," TEXT( \
+        "") "]},"                                                     \
+            "{'role':'user','content':[" TEXT("," MARK) "," TEXT("," MARK) "]}]}"
+
 static const struct {
     const char *behaviour, *dialect, *body;
     struct test_op ops[TEST_OPS_MAX]; /* all but the last are accepted */
@@ -109,6 +132,40 @@ static const struct {
     {"thinking leaves with its group", "messages", MESSAGES, {DROP(4)}, NULL, 3},
 
     {"a message is inserted", "chat", CHAT, {INSERT(0, "{}"), INSERT(END, "{}")}, NULL, 0},
+    {"a block is marked like another", "messages", MARKED, {ADD_MARKER(1, 6)}, NULL, 0},
+    {"one marker a plan", "messages", MARKED, {ADD_MARKER(1, 6), ADD_MARKER(3, 6)}, "already", 0},
+    {"a marked block needs none", "messages", MARKED, {ADD_MARKER(6, 6)}, "cannot be given", 0},
+    {"thinking takes no marker", "messages", MARKED, {ADD_MARKER(2, 6)}, "cannot be given", 0},
+    {"empty text takes no marker", "messages", MARKED, {ADD_MARKER(4, 6)}, "cannot be given", 0},
+    {"a string has no block to mark", "messages", MARKED, {ADD_MARKER(5, 6)}, "cannot be given", 0},
+    {"instructions get no marker", "messages", MARKED, {ADD_MARKER(0, 6)}, "cannot be given", 0},
+    {"only a marker is copied", "messages", MARKED, {ADD_MARKER(1, 1)}, "not the key", 0},
+    {"a long life does not come behind a short one",
+     "messages",
+     TWO_LIVES,
+     {ADD_MARKER(3, 1)},
+     "of that lifetime",
+     0},
+    {"a short life does not come before a long one",
+     "messages",
+     TWO_LIVES,
+     {ADD_MARKER(0, 2)},
+     "of that lifetime",
+     0},
+    {"a short life comes behind a short one", "messages", TWO_LIVES, {ADD_MARKER(3, 2)}, NULL, 0},
+    {"a fourth marker", "messages", "{" THREE, {ADD_MARKER(1, 3)}, NULL, 0},
+    {"no fifth marker, wherever the others are",
+     "messages",
+     "{'tools':[{'name':'t'," MARK "}]," THREE,
+     {ADD_MARKER(2, 4)},
+     "all the cache markers",
+     0},
+    {"the marker beside the messages is one of them",
+     "messages",
+     "{" MARK "," THREE,
+     {ADD_MARKER(1, 3)},
+     "all the cache markers",
+     0},
     {"nothing is inserted where input is a string",
      "responses",
      "{'input':'u'}",

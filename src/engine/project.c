@@ -23,6 +23,7 @@ static void fall_back(struct wr_plan *plan, struct wr_projection *p,
         if (!plan->changes[i].is_rolled_back)
             roll_back(&plan->changes[i], p, finding->what);
     plan->inserts_count = 0;
+    plan->marker.is_standing = false;
     p->is_fallback = true;
 }
 
@@ -56,6 +57,7 @@ static weir_status settle_plan(struct wr_plan *plan, struct wr_arena *arena,
         plan->changes[i].reason = NULL;
     }
     plan->inserts_count = plan->inserts_made_count;
+    plan->marker.is_standing = plan->marker.is_made;
     wr_validate_shape(plan, &finding);
     if (finding.found) {
         fall_back(plan, p, &finding);

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/cache_marker.h"
 #include "json/write.h"
 #include "policy/budget.h"
 
@@ -204,6 +205,7 @@ void wr_run_fall_back(struct wr_run *run, const char *reason)
         change->reason = reason;
     }
     run->plan.inserts_count = 0;
+    run->plan.marker.is_standing = false;
     run->projection.body = run->fold.transcript->doc->text;
     run->projection.is_fallback = true;
     run->projection.first =
@@ -220,6 +222,9 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
     weir_status status = wr_fold_run(&run->fold, arena, input);
     if (status)
         return wr_fail(err, status, 0, "%s", weir_status_text(status));
+    const struct wr_fold_step *step = wr_fold_step_now(&run->fold);
+    if (step)
+        run->step = (struct wr_run_step){.is_taken = true, .reason = step->reason};
     status = make_plan(run, arena, err);
     if (status == WEIR_INVALID) {
         /* A change that the plan refuses is doubt about the whole: the original goes on (law L6).
@@ -227,6 +232,8 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
         wr_run_fall_back(run, "a change was not possible");
         return WEIR_OK;
     }
+    if (!status && input->places_markers)
+        status = wr_cache_marker_place(&run->plan, run->fold.steps, run->fold.steps_count);
     if (!status)
         status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
     if (status)
@@ -236,116 +243,38 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }
 
-/* ---- the report ---- */
+enum { INSERTED = 255 }; /* where a form stands otherwise */
 
-static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
+static wr_hash128 add_form(wr_hash128 hash, uint32_t place, uint32_t form, weir_span text)
 {
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
-static void write_word(struct wr_json_writer *w, const char *key, const char *word)
-{
-    wr_json_write_key(w, key);
-    if (word)
-        wr_json_write_text(w, wr_span_of(word));
-    else
-        wr_json_write_null(w);
-}
-
-static void write_edit(struct wr_json_writer *w, const struct wr_run *run,
-                       const struct wr_change *change)
-{
-    const struct wr_segment *s = &run->fold.transcript->segments[change->segment];
-    const struct wr_fold_segment *now = &run->fold.segments[change->segment];
-
-    wr_json_write_newline(w);
-    wr_json_write_object(w);
-    write_number(w, "i", change->segment);
-    write_word(w, "form", wr_form_name(change->form));
-    write_word(w, "class", weir_class_name(s->class_));
-    write_word(w, "kind", weir_kind_name(s->kind));
-    write_word(w, "handle", now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
-    write_number(w, "tokens_before", run->fold.input->tokens[change->segment]);
-    write_number(w, "tokens_after",
-                 change->is_rolled_back ? run->fold.input->tokens[change->segment] : now->tokens);
-    write_word(w, "reason", change->is_rolled_back ? change->reason : now->reason);
-    wr_json_write_key(w, "rolled_back");
-    wr_json_write_bool(w, change->is_rolled_back);
-    wr_json_write_object_end(w);
-}
-
-static void write_step(struct wr_json_writer *w, const struct wr_run *run)
-{
-    const struct wr_fold_step *step = wr_fold_step_now(&run->fold);
-    wr_json_write_key(w, "step");
-    if (!step) {
-        wr_json_write_null(w);
-        return;
+    unsigned char head[8];
+    for (int i = 0; i < 4; i++) {
+        head[i] = (unsigned char)(place >> 8 * i);
+        head[4 + i] = (unsigned char)(form >> 8 * i);
     }
-    wr_json_write_object(w);
-    write_word(w, "reason", wr_step_reason_text(step->reason));
-    write_number(w, "turn", step->turn);
-    wr_json_write_object_end(w);
+    hash = wr_hash128_seeded((weir_span){(const char *)head, sizeof(head)}, hash);
+    return wr_hash128_seeded(text, hash);
 }
 
-static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
+wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end)
 {
-    const struct wr_fold_input *in = run->fold.input;
-    struct wr_pressure_input input = {.window_known = in->window_tokens > 0,
-                                      .window_tokens = in->window_tokens,
-                                      .reserve_tokens = in->reserve_tokens,
-                                      .used_tokens = run->tokens_after,
-                                      .used_source = WR_COUNT_ESTIMATE};
-    struct wr_pressure p = wr_pressure(&input);
-    write_number(w, "model_context_window_tokens", in->window_tokens);
-    write_number(w, "pressure_basis_points", p.basis_points);
-    write_word(w, "pressure_band", wr_band_text(p.band));
-    write_number(w, "effective_usable_context_tokens", p.usable_tokens);
-    write_number(w, "available_tokens", p.available_tokens);
-    write_number(w, "absolute_safety_floor_tokens", p.floor_tokens);
-}
+    const struct wr_fold *fold = &run->fold;
+    wr_hash128 hash = {0, 0};
+    uint32_t head = 0; /* tools and instructions: how many there are is none of our doing */
 
-static void write_inserts(struct wr_json_writer *w, const struct wr_run *run)
-{
-    wr_json_write_key(w, "inserts");
-    wr_json_write_array(w);
-    for (uint32_t i = 0; i < run->fold.inserts_count && run->plan.inserts_count; i++) {
-        const struct wr_fold_insert *insert = &run->fold.inserts[i];
-        if (insert->is_gone)
-            continue;
-        wr_json_write_object(w);
-        write_number(w, "before", insert->before);
-        write_word(w, "role", weir_role_name(insert->role));
-        write_word(w, "stage", insert->stage);
-        write_word(w, "handle", insert->handle.text);
-        write_number(w, "tokens", insert->tokens);
-        wr_json_write_object_end(w);
+    while (head < end && fold->transcript->segments[head].message == WR_JSON_NONE)
+        head++;
+    for (uint32_t i = 0; i < end; i++) {
+        const struct wr_change *change = wr_plan_find(&run->plan, i);
+        if (change && !change->is_rolled_back)
+            hash = add_form(hash, i - head, (uint32_t)change->form,
+                            change->form == WR_FORM_DROPPED ? (weir_span){"", 0}
+                                                            : fold->segments[i].text);
     }
-    wr_json_write_array_end(w);
-}
-
-void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out)
-{
-    struct wr_json_writer w;
-    wr_json_write_init(&w, out);
-    wr_json_write_object(&w);
-    write_word(&w, "policy", run->fold.input->policy->name);
-    write_number(&w, "tokens_before", run->tokens_before);
-    write_number(&w, "tokens_after", run->tokens_after);
-    write_step(&w, run);
-    write_pressure(&w, run);
-    write_number(&w, "steps", run->fold.steps_count);
-    write_number(&w, "artifacts_stored", run->artifacts_count);
-    write_number(&w, "segment_rollback_count", run->projection.rolled_back_count);
-    write_number(&w, "full_request_fallback_count", run->projection.is_fallback);
-    write_word(&w, "held_back", held_back);
-    write_inserts(&w, run);
-    wr_json_write_key(&w, "edits");
-    wr_json_write_array(&w);
-    for (uint32_t i = 0; i < run->plan.changes_count; i++)
-        write_edit(&w, run, &run->plan.changes[i]);
-    wr_json_write_array_end(&w);
-    wr_json_write_object_end(&w);
-    wr_json_write_newline(&w);
+    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++) {
+        const struct wr_fold_insert *insert = &fold->inserts[i];
+        if (!insert->is_gone && (insert->before < end || insert->turn <= turn))
+            hash = add_form(hash, insert->before - head, INSERTED, insert->text);
+    }
+    return hash;
 }

@@ -6,6 +6,7 @@
 #ifndef WR_ENGINE_RUN_H
 #define WR_ENGINE_RUN_H
 
+#include "base/hash.h"
 #include "engine/project.h"
 #include "policy/fold.h"
 
@@ -14,12 +15,23 @@ struct wr_artifact {
     weir_span text;
 };
 
+/* A change of what was sent before. */
+struct wr_run_step {
+    bool is_taken;
+    enum wr_step_reason reason;
+    bool is_unexplained; /* nothing that is known of explains it: law L3 is broken */
+};
+
+const char *wr_run_step_text(const struct wr_run_step *step); /* why it was taken */
+
 struct wr_run {
     struct wr_fold fold;
+    struct wr_run_step step;
     struct wr_plan plan;
     struct wr_projection projection;
     struct wr_artifact *artifacts;
     uint32_t artifacts_count;
+    const char *window_source;            /* for the report; a constant */
     uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as folded */
 };
 
@@ -29,11 +41,11 @@ WEIR_MUST_USE weir_status wr_run_policy(struct wr_run *run, struct wr_arena *are
                                         const struct wr_fold_input *input, struct wr_buf *out,
                                         struct weir_err *err);
 
+/* A hash of how the run leaves what a request had that ended before segment `end` and at turn
+ * `turn`: equal where the same would be sent of it. */
+wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end);
+
 /* Takes everything back: the original is what leaves, and the report says so. */
 void wr_run_fall_back(struct wr_run *run, const char *reason);
-
-/* What was done and why, as one JSON object (docs/policies.md). `held_back`: why nothing of it was
- * sent after all, or NULL. */
-void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out);
 
 #endif

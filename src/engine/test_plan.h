@@ -18,7 +18,7 @@
 
 enum { TEST_OPS_MAX = 5, TEST_BYTES_MAX = 64 << 20 };
 
-enum test_verb { OP_NONE, OP_SET, OP_DROP, OP_INSERT };
+enum test_verb { OP_NONE, OP_SET, OP_DROP, OP_INSERT, OP_MARK };
 
 struct test_op {
     enum test_verb verb;
@@ -54,6 +54,11 @@ struct test_op {
 #define INSERT(before, json)                                    \
     {                                                           \
         OP_INSERT, (before), WR_FORM_EXACT, (json), 0, false, 0 \
+    }
+/* The marker of segment `like`; END: the one beside the messages. */
+#define ADD_MARKER(at, like)                                 \
+    {                                                        \
+        OP_MARK, (at), WR_FORM_EXACT, NULL, 0, false, (like) \
     }
 #define TEST_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -124,6 +129,11 @@ static inline weir_status test_plan_add(struct test_plan *p, const struct test_o
     if (op->verb == OP_INSERT)
         return wr_plan_insert(&p->plan, test_message(p, op->at), test_quotes(&p->arena, op->text),
                               &p->err);
+    if (op->verb == OP_MARK)
+        return wr_plan_mark(&p->plan, op->at,
+                            op->refers_to == END ? wr_find_marker(&p->doc, 0)
+                                                 : p->transcript.segments[op->refers_to].marker,
+                            &p->err);
     change.text = wr_span_of(op->text);
     return wr_plan_set(&p->plan, &change, &p->err);
 }

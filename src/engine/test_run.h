@@ -16,9 +16,18 @@ struct test_run {
     struct wr_buf out;
 };
 
+/* What a policy is told beside the request. All 0: nothing but the window. */
+struct test_run_facts {
+    uint64_t window_tokens;
+    const struct wr_odds *odds;
+    const struct wr_fold_turn *turns; /* of each turn */
+    struct wr_fold_prices prices;
+    bool binds_thinking;
+};
+
 /* `yaml` defines the policy `p`; `body` outlives the run. */
-static inline void test_run_open(struct test_run *r, weir_span body, const char *yaml,
-                                 uint64_t window_tokens)
+static inline void test_run_open_with(struct test_run *r, weir_span body, const char *yaml,
+                                      const struct test_run_facts *facts)
 {
     struct weir_err err = {0};
     *r = (struct test_run){0};
@@ -34,13 +43,24 @@ static inline void test_run_open(struct test_run *r, weir_span body, const char 
                                       .tokens = tokens,
                                       .policy = wr_policies_find(r->policies, WR_LIT("p")),
                                       .ways = &r->ways,
-                                      .window_tokens = window_tokens,
+                                      .window_tokens = facts->window_tokens,
+                                      .odds = facts->odds,
+                                      .turns = facts->turns,
+                                      .prices = facts->prices,
+                                      .binds_thinking = facts->binds_thinking,
                                       .count = test_count};
     wr_buf_init(&r->out, WR_OUTPUT_BYTES_MAX);
     if (wr_run_policy(&r->run, &r->test.arena, &r->input, &r->out, &err))
         fail_msg("%s", err.text);
     if (r->run.projection.first.found)
         fail_msg("held back: %s", r->run.projection.first.what);
+}
+
+static inline void test_run_open(struct test_run *r, weir_span body, const char *yaml,
+                                 uint64_t window_tokens)
+{
+    struct test_run_facts facts = {.window_tokens = window_tokens};
+    test_run_open_with(r, body, yaml, &facts);
 }
 
 static inline void test_run_close(struct test_run *r)

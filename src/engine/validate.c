@@ -4,6 +4,7 @@
 #include "base/index.h"
 #include "base/span.h"
 #include "base/utf8.h"
+#include "condense/lossless.h"
 #include "condense/signal.h"
 #include "engine/arguments.h"
 #include "engine/compare.h"
@@ -131,16 +132,22 @@ static struct line_count *find_line(struct line_table *table, weir_span line, ui
     return NULL;
 }
 
+static weir_span front_of(weir_span line)
+{
+    return wr_span_cut(line, 0, DOUBLED_LINE_BYTES_MIN);
+}
+
 /* Counts the new text's lines; true when one of them comes twice. */
 static bool count_new(struct line_table *table, weir_span text)
 {
     bool is_repeated = false;
     weir_span line;
     while (wr_span_line(&text, &line)) {
-        uint64_t hash = wr_hash64(line);
         uint32_t at;
         if (line.len < DOUBLED_LINE_BYTES_MIN)
             continue;
+        line = front_of(line);
+        uint64_t hash = wr_hash64(line);
         struct line_count *row = find_line(table, line, hash, &at);
         if (!row) {
             wr_index_put(&table->index, at, hash, table->count);
@@ -152,29 +159,46 @@ static bool count_new(struct line_table *table, weir_span text)
     return is_repeated;
 }
 
-/* A long line may stand in the new text as often as in the old one, or once where it is new. The
- * original is looked at only where a line comes twice, which is seldom. */
-static weir_status check_doubled(const struct wr_change *change, weir_span original,
-                                 struct wr_arena *arena, struct wr_finding *finding)
+/* Condensers write lines of their own (a match below its file's name, a row as its shape), which
+ * may be the same for different lines of the original. A marker never is. */
+static bool may_repeat(const struct wr_change *change, const struct line_count *row)
+{
+    return change->form == WR_FORM_CONDENSED && !row->before &&
+           !wr_span_starts(row->line, WR_LIT("[weir "));
+}
+
+/* A long line may stand in the new text as often as in the old one, or once where it is new; lines
+ * are known by how they begin, because a long one may have been cut. The original is looked at only
+ * where a line comes twice, which is seldom: without what is drawn over, as condensers read it. */
+static weir_status check_doubled(const struct wr_segment *s, const struct wr_change *change,
+                                 weir_span original, struct wr_arena *arena,
+                                 struct wr_finding *finding)
 {
     uint32_t lines_max = count_lines(change->text), at;
     struct line_table table = {.lines = WR_ARENA_ARRAY(arena, struct line_count, lines_max)};
-    weir_span rest = original, line;
+    struct wr_lossless_text cleaned = {.text = original};
+    weir_span rest, line;
 
     if (!table.lines)
         return wr_arena_status(arena);
     weir_status status = wr_index_init(&table.index, arena, lines_max);
     if (status || !count_new(&table, change->text))
         return status;
+    if (change->form == WR_FORM_CONDENSED)
+        status = wr_lossless(&cleaned, arena, original, wr_output_kind_of(s, original));
+    if (status)
+        return status;
+    rest = cleaned.text;
     while (wr_span_line(&rest, &line)) {
         struct line_count *row = NULL;
         if (line.len >= DOUBLED_LINE_BYTES_MIN)
-            row = find_line(&table, line, wr_hash64(line), &at);
+            row = find_line(&table, front_of(line), wr_hash64(front_of(line)), &at);
         if (row)
             row->before++;
     }
     for (uint32_t i = 0; i < table.count; i++)
-        if (table.lines[i].after > 1 && table.lines[i].after > table.lines[i].before)
+        if (table.lines[i].after > 1 && table.lines[i].after > table.lines[i].before &&
+            !may_repeat(change, &table.lines[i]))
             find(finding, change->segment, "it says the same twice", table.lines[i].line);
     return WEIR_OK;
 }
@@ -200,7 +224,7 @@ weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_chang
         return WEIR_OK;
     if (change->form == WR_FORM_CONDENSED)
         status = check_signals(s, change, original, arena, finding);
-    return status ? status : check_doubled(change, original, arena, finding);
+    return status ? status : check_doubled(s, change, original, arena, finding);
 }
 
 static bool leaves(const struct wr_plan *plan, uint32_t segment)

@@ -7,7 +7,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-enum { CAP_FIRST_COUNT = 16, GAIN_SHARE = 20, STUB_TOKENS = 48 };
+enum { CAP_FIRST_COUNT = 16, GAIN_SHARE = 20, STUB_TOKENS = 48, RESERVE_SHARE_MIN = 20 };
 
 const char *wr_step_reason_text(enum wr_step_reason reason)
 {
@@ -78,6 +78,17 @@ static bool has_result_in_turn(const struct wr_fold *fold)
     return false;
 }
 
+static const struct wr_fold_turn *turn_now(const struct wr_fold *fold)
+{
+    static const struct wr_fold_turn nothing_decided;
+    return fold->input->turns ? &fold->input->turns[fold->turn] : &nothing_decided;
+}
+
+bool wr_fold_is_cold(const struct wr_fold *fold)
+{
+    return turn_now(fold)->is_cold;
+}
+
 bool wr_fold_may_step(const struct wr_fold *fold)
 {
     /* What has arrived counts, not what the request holds: a later request holds more. */
@@ -87,7 +98,7 @@ bool wr_fold_may_step(const struct wr_fold *fold)
 
 uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points)
 {
-    uint64_t window = fold->input->window_tokens, reserve = fold->input->reserve_tokens;
+    uint64_t window = fold->window_tokens, reserve = fold->reserve_tokens;
     if (!window)
         return UINT64_MAX;
     uint64_t room = reserve < window ? window - reserve : 1;
@@ -102,13 +113,23 @@ uint64_t wr_fold_gain(const struct wr_fold *fold, uint32_t segment)
 
 uint64_t wr_fold_gain_min(const struct wr_fold *fold)
 {
-    return fold->input->window_tokens / GAIN_SHARE;
+    return fold->window_tokens / GAIN_SHARE;
+}
+
+static void note_change(struct wr_fold *fold, uint32_t segment)
+{
+    if (segment < fold->changed_first)
+        fold->changed_first = segment;
 }
 
 static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason)
 {
-    if (fold->steps_count && fold->steps[fold->steps_count - 1].turn == fold->turn)
+    if (reason == WR_STEP_COLD)
+        fold->cold_turn = fold->turn;
+    if (fold->steps_count && fold->steps[fold->steps_count - 1].turn == fold->turn) {
+        fold->steps[fold->steps_count - 1].first = fold->changed_first;
         return WEIR_OK;
+    }
     if (fold->steps_count == fold->steps_cap) {
         uint32_t cap = fold->steps_cap ? fold->steps_cap * 2 : CAP_FIRST_COUNT;
         struct wr_fold_step *grown = wr_arena_grow(
@@ -118,7 +139,8 @@ static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason
         fold->steps = grown;
         fold->steps_cap = cap;
     }
-    fold->steps[fold->steps_count++] = (struct wr_fold_step){fold->turn, reason};
+    fold->steps[fold->steps_count++] =
+        (struct wr_fold_step){fold->turn, reason, fold->changed_first};
     return WEIR_OK;
 }
 
@@ -131,6 +153,8 @@ static void set_tokens(struct wr_fold *fold, struct wr_fold_segment *now, uint64
 {
     fold->total_tokens = fold->total_tokens - now->tokens + tokens;
     now->tokens = tokens;
+    if (wr_fold_is_sent(fold, (uint32_t)(now - fold->segments)))
+        note_change(fold, (uint32_t)(now - fold->segments));
 }
 
 static void drop(struct wr_fold *fold, uint32_t segment, const char *reason)
@@ -271,7 +295,9 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         drop(fold, r->segments[i], fold->stage);
     }
     *taken = true;
+    note_change(fold, r->before);
     if (r->supersedes != WR_INSERT_NONE) {
+        note_change(fold, fold->inserts[r->supersedes].before);
         fold->inserts[r->supersedes].is_gone = true;
         fold->total_tokens -= fold->inserts[r->supersedes].tokens;
     }
@@ -448,6 +474,8 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     fold->has_signed |= fold->transcript->segments[segment].is_signed;
     fold->arrived = segment + 1;
     note_read(fold, segment);
+    if (turn_now(fold)->is_whole)
+        return WEIR_OK;
     for (uint32_t i = 0; i < policy->stages_count; i++) {
         const struct wr_stage *stage = &policy->stages[i];
         fold->stage = stage->def->name;
@@ -462,16 +490,20 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
 static weir_status at_request(struct wr_fold *fold)
 {
     const struct wr_policy *policy = fold->input->policy;
-    if (!wr_fold_may_step(fold))
+    bool may_step = wr_fold_may_step(fold);
+    weir_status status = WEIR_OK;
+
+    if (turn_now(fold)->is_whole)
         return WEIR_OK;
-    for (uint32_t i = 0; i < policy->stages_count; i++) {
+    for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
         const struct wr_stage *stage = &policy->stages[i];
         fold->stage = stage->def->name;
-        weir_status status = stage->def->request ? stage->def->request(fold, stage) : WEIR_OK;
-        if (status)
-            return status;
+        if (stage->def->turn)
+            status = stage->def->turn(fold, stage);
+        if (!status && stage->def->request && may_step)
+            status = stage->def->request(fold, stage);
     }
-    return WEIR_OK;
+    return status;
 }
 
 /* A request ends with its inputs; the output that answers it comes only in the next one. */
@@ -482,13 +514,27 @@ static bool ends_request(const struct wr_transcript *t, uint32_t segment)
     return !t->segments[segment].from_model && t->segments[segment + 1].from_model;
 }
 
+/* An overflow error said that the window is smaller than it was believed to be. */
+static void narrow_window(struct wr_fold *fold)
+{
+    uint64_t window_tokens = turn_now(fold)->window_tokens;
+    if (!window_tokens || (fold->window_tokens && window_tokens >= fold->window_tokens))
+        return;
+    fold->window_tokens = window_tokens;
+    if (fold->reserve_tokens > window_tokens / RESERVE_SHARE_MIN)
+        fold->reserve_tokens = window_tokens / RESERVE_SHARE_MIN;
+}
+
 weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
                         const struct wr_fold_input *input)
 {
     const struct wr_transcript *t = input->transcript;
 
-    *fold = (struct wr_fold){.input = input, .transcript = t, .arena = arena, .stage = ""};
+    *fold = (struct wr_fold){
+        .input = input, .transcript = t, .arena = arena, .stage = "", .cold_turn = UINT32_MAX};
     fold->total_tokens = input->base_tokens;
+    fold->window_tokens = input->window_tokens;
+    fold->reserve_tokens = input->reserve_tokens;
     fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
     fold->lists[0] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
     fold->lists[1] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
@@ -498,12 +544,21 @@ weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
     if (!status)
         status = wr_index_init(&fold->reads, arena, t->segments_count);
     for (uint32_t i = 0; i < t->segments_count && !status; i++) {
-        fold->turn = t->segments[i].turn;
+        if (!i || fold->turn != t->segments[i].turn) {
+            fold->turn = t->segments[i].turn;
+            fold->changed_first = UINT32_MAX;
+            narrow_window(fold);
+        }
         status = arrive(fold, i);
         if (!status && ends_request(t, i))
             status = at_request(fold);
     }
     return status;
+}
+
+bool wr_fold_took_cold(const struct wr_fold *fold)
+{
+    return fold->cold_turn == fold->turn;
 }
 
 const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold)

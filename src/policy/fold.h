@@ -15,6 +15,7 @@
 
 #include "base/index.h"
 #include "policy/form.h"
+#include "policy/odds.h"
 #include "policy/policy.h"
 #include "policy/way.h"
 
@@ -25,7 +26,9 @@
     X(COLD, "cold")                     \
     X(MODEL, "model")                   \
     X(TOOLS, "tools")                   \
-    X(PAYS, "pays")
+    X(PAYS, "pays")                     \
+    X(POLICY, "policy")                 \
+    X(STORE, "store")
 
 enum wr_step_reason {
 #define X(name, text) WR_STEP_##name,
@@ -36,9 +39,25 @@ enum wr_step_reason {
 /* Tokens of a text, as the session's model counts them. */
 typedef uint64_t wr_count_fn(void *user, weir_span text);
 
+/* What was decided about a turn that the transcript does not say: the session's marks. */
+struct wr_fold_turn {
+    bool is_whole;          /* what came with it was sent as it came */
+    bool is_cold;           /* the cache had expired: a step costs nothing */
+    uint64_t window_tokens; /* from here on; 0: as before */
+};
+
+/* What tokens cost, in hundredths of the price of plain input. All 0: not known. */
+struct wr_fold_prices {
+    uint32_t write_pct, read_pct, output_pct;
+    uint64_t tier_tokens; /* above it everything is dearer; 0: there is no such */
+};
+
 struct wr_fold_input {
     const struct wr_transcript *transcript; /* borrowed */
-    const uint64_t *tokens;                 /* of each segment as it came */
+    const struct wr_fold_turn *turns;       /* of each turn; NULL: nothing was decided */
+    struct wr_fold_prices prices;
+    const struct wr_odds *odds; /* NULL: stages that weigh do nothing */
+    const uint64_t *tokens;     /* of each segment as it came */
     const struct wr_policy *policy;
     const struct wr_ways *ways;
     uint64_t window_tokens;    /* 0: not known */
@@ -49,6 +68,7 @@ struct wr_fold_input {
     bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
     wr_count_fn *count;
     void *user;
+    bool places_markers; /* the request may get one more cache marker (engine/cache_marker.h) */
 };
 
 /* A string inside a call's arguments that was taken out. */
@@ -59,15 +79,27 @@ struct wr_fold_member {
     struct wr_handle handle;
 };
 
+/* Why a form was worth it: in hundredths of a token of plain input. */
+struct wr_fold_value {
+    uint64_t saves, costs; /* until the session ends, and what recalls are expected to cost */
+    uint32_t next_miss_bp; /* the odds that the very next action misses something */
+    uint32_t ever_miss_bp; /* and that any later one does */
+    uint32_t turns_left;
+    uint64_t utility; /* points, of a candidate that was chosen among others */
+    bool is_weighed;
+};
+
 struct wr_fold_segment {
     enum wr_form form;
+    struct wr_fold_value value;
     weir_span text;                       /* what it says now, unless EXACT or DROPPED */
     uint64_t tokens;                      /* of its form now */
     struct wr_handle handle;              /* of PRUNED: its first member's */
     const struct wr_fold_member *members; /* of PRUNED; `text` then is all of the arguments */
     uint32_t members_count;
-    uint32_t refers_to; /* of a reference; WR_SEGMENT_NONE otherwise */
-    const char *reason; /* the stage that gave the form */
+    uint32_t refers_to;  /* of a reference; WR_SEGMENT_NONE otherwise */
+    const char *reason;  /* the stage that gave the form */
+    uint8_t output_kind; /* enum wr_output_kind plus one, once somebody asked; 0: nobody did */
     bool has_arrived;
     bool is_offloaded; /* dropped into the text of an insert */
     bool is_pinned;    /* a reference without recall points at it: it stays */
@@ -92,6 +124,8 @@ struct wr_fold_insert {
 struct wr_fold_step {
     uint32_t turn;
     enum wr_step_reason reason;
+    uint32_t first; /* the first segment that is not as it was sent, or has something new before it
+                     */
 };
 
 struct wr_fold {
@@ -103,13 +137,19 @@ struct wr_fold {
     uint32_t inserts_count, inserts_cap;
     struct wr_fold_step *steps;
     uint32_t steps_count, steps_cap;
-    uint32_t *lists[2];         /* scratch of stages: a place for every segment */
-    struct wr_index reads;      /* results that show a file, by path */
-    bool has_signed;            /* signed thinking has arrived */
-    uint32_t *group_end;        /* of a group's first segment: behind its last */
-    uint32_t turn;              /* the request being folded */
-    uint32_t arrived;           /* segments before this one have arrived */
-    uint64_t total_tokens;      /* of everything that has arrived, in its form now */
+    uint32_t changed_first; /* `first` of this turn's step, as far as it has come */
+    uint32_t
+        cold_turn; /* the newest turn at which a step was taken because the cache had expired */
+    void *items;   /* scratch of one stage, made when it is first needed */
+    uint32_t *lists[2];                     /* scratch of stages: a place for every segment */
+    struct wr_index reads;                  /* results that show a file, by path */
+    bool has_signed;                        /* signed thinking has arrived */
+    uint32_t *group_end;                    /* of a group's first segment: behind its last */
+    uint64_t window_tokens, reserve_tokens; /* as this turn has them */
+    uint32_t turn;                          /* the request being folded */
+    uint32_t arrived;                       /* segments before this one have arrived */
+    uint64_t total_tokens;                  /* of everything that has arrived, in its form now */
+    uint64_t candidates_count, selected_count, selected_utility; /* of stages that choose */
     uint64_t rehydrated_tokens; /* of them, what was brought back beside its form */
     const char *stage;          /* at work now */
 };
@@ -119,6 +159,9 @@ const char *wr_step_reason_text(enum wr_step_reason reason);
 /* Folds the whole transcript. Everything is in `arena`. */
 WEIR_MUST_USE weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
                                       const struct wr_fold_input *input);
+
+/* Whether the newest request's step rests on the expired cache, and so must be marked. */
+bool wr_fold_took_cold(const struct wr_fold *fold);
 
 /* The step declared for the newest request, or NULL. */
 const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold);
@@ -138,6 +181,9 @@ weir_span wr_fold_recall(const struct wr_fold *fold);
 
 /* The segment's own text; NULL ptr: no memory. */
 weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
+
+/* Whether the cache had expired when this request came. */
+bool wr_fold_is_cold(const struct wr_fold *fold);
 
 /* Whether a step may be taken at this request at all (invariant 4). */
 bool wr_fold_may_step(const struct wr_fold *fold);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/span.h"
 #include "policy/stage.h"
 
@@ -9,7 +10,8 @@ static const struct wr_stage_def *const stage_defs[] = {
     &wr_stage_cap,      &wr_stage_evict,       &wr_stage_reference,        &wr_stage_mask,
     &wr_stage_clear,    &wr_stage_fold_loops,  &wr_stage_summarise_active, &wr_stage_summary,
     &wr_stage_fill,     &wr_stage_drop_groups, &wr_stage_prune_arguments,  &wr_stage_rehydrate,
-    &wr_stage_condense,
+    &wr_stage_condense, &wr_stage_lossless,    &wr_stage_select,           &wr_stage_weigh,
+    &wr_stage_deepen,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -24,6 +26,18 @@ static const struct wr_tool_rule tiered_evict_tools[] = {
     EXACT("ls"),        EXACT("glob"),       EXACT("grep"),  EXACT("read_file"),
     EXACT("edit_file"), EXACT("write_file"), EXACT("delete")};
 static const struct wr_tool_rule tiered_clear_tools[] = {EXACT("record_attempt")};
+
+/* auto and its variants differ in what they risk: the odds of a miss at first sight, the margin of
+ * a saving over its expected cost, and the newest turns that a step leaves alone. */
+#define AUTO_STAGES(first_sight_bp, margin_pct, keep_turns)                            \
+    {                                                                                  \
+        {.def = &wr_stage_reference, .params = {64}},                                  \
+            {.def = &wr_stage_weigh, .params = {300, (first_sight_bp), (margin_pct)}}, \
+            {.def = &wr_stage_deepen,                                                  \
+             .params = {(keep_turns), 200, 500, 8500, 5000, 20, (margin_pct), 1000}},  \
+            {.def = &wr_stage_summary, .params = {9200, 170000, 0, 6, 4000}},          \
+            {.def = &wr_stage_drop_groups, .params = {0}},                             \
+    }
 
 /* Parameters that a preset leaves out have the defaults of their stage, which are its document's.
  */
@@ -59,6 +73,26 @@ static const struct wr_policy presets[] = {
                  .tools_count = COUNT(tiered_clear_tools)},
                 {.def = &wr_stage_summary, .params = {8500, 170000, 0, 6, 4000}}},
      .stages_count = 3},
+    {.name = "smart",
+     .what = "lossless transforms, duplicates to references, candidates by utility as room shrinks",
+     .stages = {{.def = &wr_stage_lossless, .params = {300}},
+                {.def = &wr_stage_reference, .params = {64}},
+                {.def = &wr_stage_select, .params = {128, 300, 300}},
+                {.def = &wr_stage_rehydrate, .params = {8000}}},
+     .stages_count = 4},
+    {.name = "auto",
+     .what = "condensed on arrival where it pays, re-formed in deep steps when the cache is cold, "
+             "the window forces it or it pays",
+     .stages = AUTO_STAGES(800, 150, 1),
+     .stages_count = 5},
+    {.name = "lean",
+     .what = "auto that saves more and lets the model recall more often",
+     .stages = AUTO_STAGES(2500, 100, 0),
+     .stages_count = 5},
+    {.name = "careful",
+     .what = "auto that keeps nearly everything the next action may quote",
+     .stages = AUTO_STAGES(400, 250, 3),
+     .stages_count = 5},
 };
 
 static const struct {
@@ -175,4 +209,36 @@ bool wr_policy_equal(const struct wr_policy *a, const struct wr_policy *b)
         if (!stages_equal(&a->stages[i], &b->stages[i]))
             return false;
     return true;
+}
+
+static uint64_t add_number(uint64_t hash, int64_t number)
+{
+    unsigned char bytes[8];
+    for (int i = 0; i < 8; i++)
+        bytes[i] = (unsigned char)((uint64_t)number >> 8 * i);
+    return wr_hash64_seeded((weir_span){(const char *)bytes, sizeof(bytes)}, hash);
+}
+
+static uint64_t add_rule(uint64_t hash, const struct wr_tool_rule *rule)
+{
+    hash = wr_hash64_seeded(wr_span_of(rule->tool), hash);
+    hash = add_number(hash, (int64_t)rule->set << 1 | rule->is_exact);
+    for (uint32_t i = 0; i < WR_STAGE_PARAMS_MAX; i++)
+        if (rule->set >> i & 1)
+            hash = add_number(hash, rule->params[i]);
+    return hash;
+}
+
+uint64_t wr_policy_hash(const struct wr_policy *policy)
+{
+    uint64_t hash = policy->stages_count;
+    for (uint32_t i = 0; i < policy->stages_count; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        hash = wr_hash64_seeded(wr_span_of(stage->def->name), hash);
+        for (uint32_t p = 0; p < stage->def->params_count; p++)
+            hash = add_number(hash, stage->params[p]);
+        for (uint32_t r = 0; r < stage->tools_count; r++)
+            hash = add_rule(hash, &stage->tools[r]);
+    }
+    return hash;
 }

@@ -21,7 +21,8 @@ struct wr_stage;
 typedef weir_status wr_stage_arrive_fn(struct wr_fold *fold, const struct wr_stage *stage,
                                        uint32_t segment);
 
-/* What a stage does at a request, when all that is new in it has its form. */
+/* What a stage does at a request, when all that is new in it has come: with that (`turn`, at any
+ * request), then with what is older (`request`, where a step may be taken). */
 typedef weir_status wr_stage_request_fn(struct wr_fold *fold, const struct wr_stage *stage);
 
 struct wr_param_def {
@@ -37,6 +38,7 @@ struct wr_stage_def {
     const char *name;
     const char *what;
     wr_stage_arrive_fn *arrive;   /* NULL: nothing */
+    wr_stage_request_fn *turn;    /* NULL: nothing */
     wr_stage_request_fn *request; /* NULL: nothing */
     struct wr_param_def params[WR_STAGE_PARAMS_MAX];
     uint32_t params_count;
@@ -89,5 +91,8 @@ int64_t wr_stage_param(const struct wr_stage *stage, weir_span tool, uint32_t in
 /* Whether two policies do the same: the same stages, values and rules, in the same order. Their
  * names and descriptions are not compared. */
 bool wr_policy_equal(const struct wr_policy *a, const struct wr_policy *b);
+
+/* Equal for equal policies, in any process. */
+uint64_t wr_policy_hash(const struct wr_policy *policy);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "policy/history.h"
+#include "policy/output.h"
 
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
 {
@@ -16,6 +17,20 @@ uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
 uint32_t *wr_stage_list(struct wr_fold *fold)
 {
     return fold->lists[0];
+}
+
+weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment, enum wr_output_kind *kind)
+{
+    struct wr_fold_segment *now = &fold->segments[segment];
+    if (!now->output_kind) {
+        weir_span text = wr_fold_text(fold, segment);
+        if (!text.ptr)
+            return wr_arena_status(fold->arena);
+        now->output_kind =
+            (uint8_t)(wr_output_kind_of(&fold->transcript->segments[segment], text) + 1);
+    }
+    *kind = (enum wr_output_kind)(now->output_kind - 1);
+    return WEIR_OK;
 }
 
 weir_status wr_stage_history(struct wr_fold *fold, const uint32_t *segments, uint32_t count,

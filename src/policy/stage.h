@@ -11,6 +11,10 @@
 extern const struct wr_stage_def wr_stage_cap;
 extern const struct wr_stage_def wr_stage_evict;
 extern const struct wr_stage_def wr_stage_condense;
+extern const struct wr_stage_def wr_stage_lossless;
+extern const struct wr_stage_def wr_stage_select;
+extern const struct wr_stage_def wr_stage_weigh;
+extern const struct wr_stage_def wr_stage_deepen;
 extern const struct wr_stage_def wr_stage_reference;
 extern const struct wr_stage_def wr_stage_mask;
 extern const struct wr_stage_def wr_stage_clear;
@@ -59,6 +63,19 @@ void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
 /* ---- the rest ---- */
 
 enum { WR_CONDENSE_RUN_OVER, WR_CONDENSE_RUN_TO, WR_CONDENSE_READ_OVER, WR_CONDENSE_READ_TO };
+enum { WR_LOSSLESS_OVER };
+enum { WR_SELECT_GAIN_TOKENS, WR_SELECT_GAIN_BP, WR_SELECT_OLDER_TO };
+enum { WR_WEIGH_OVER, WR_WEIGH_FIRST_SIGHT_BP, WR_WEIGH_MARGIN_PCT };
+enum {
+    WR_DEEPEN_KEEP_TURNS,
+    WR_DEEPEN_OVER,
+    WR_DEEPEN_GAIN_BP,
+    WR_DEEPEN_AT_BP,
+    WR_DEEPEN_TO_BP,
+    WR_DEEPEN_QUIET_TURNS,
+    WR_DEEPEN_MARGIN_PCT,
+    WR_DEEPEN_EVIDENCE_TOKENS
+};
 enum { WR_REFERENCE_MIN_TOKENS };
 enum { WR_LOOPS_EVIDENCE_TOKENS, WR_LOOPS_PREVIEW_TOKENS };
 enum { WR_ACTIVE_EVIDENCE_TOKENS, WR_ACTIVE_PREVIEW_TOKENS };
@@ -79,6 +96,24 @@ void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);
 /* The results that have arrived and were not dropped, oldest first; returns how many. `results` has
  * room for all that arrived. */
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results);
+
+/* The kind of a result's text, found once. */
+WEIR_MUST_USE weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment,
+                                        enum wr_output_kind *kind);
+
+/* Gives a result its condensed form of about `to_tokens`. */
+WEIR_MUST_USE weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment,
+                                               enum wr_output_kind kind, uint64_t to_tokens);
+
+/* Folds a completed loop into one summary. *taken (may be NULL) is false where it cannot, or would
+ * not be smaller. `list` has room for every segment. */
+struct wr_stage_loop {
+    uint64_t evidence_tokens, preview_tokens;
+    enum wr_step_reason reason;
+};
+WEIR_MUST_USE weir_status wr_stage_fold_loop(struct wr_fold *fold,
+                                             const struct wr_stage_loop *options, uint32_t loop,
+                                             uint32_t *list, bool *taken);
 
 /* Room for the number of every segment; one stage uses it at a time. */
 uint32_t *wr_stage_list(struct wr_fold *fold);

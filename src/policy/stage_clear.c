@@ -9,7 +9,7 @@
 
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    uint64_t window = fold->input->window_tokens;
+    uint64_t window = fold->window_tokens;
     return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_CLEAR_AT_BP])
                   : (uint64_t)stage->params[WR_CLEAR_TRIGGER_TOKENS];
 }
@@ -17,7 +17,7 @@ static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage
 static uint32_t keep_count(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     int64_t keep = stage->params[WR_CLEAR_KEEP];
-    return keep ? (uint32_t)keep : wr_tiered_keep_recent(fold->input->window_tokens);
+    return keep ? (uint32_t)keep : wr_tiered_keep_recent(fold->window_tokens);
 }
 
 static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)

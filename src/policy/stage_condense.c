@@ -41,6 +41,7 @@ static struct wr_condense_input input_of(struct wr_fold *fold, uint32_t segment,
                                       .query = {"", 0},
                                       .focus = focus_of(fold, segment)};
     if (h) {
+        input.origin = wr_output_origin_of(h->kind);
         input.command = h->command;
         input.path = h->path;
         input.query = h->query;
@@ -68,11 +69,27 @@ static uint64_t param(const struct wr_stage *stage, weir_span tool, uint32_t ind
     return (uint64_t)wr_stage_param(stage, tool, index);
 }
 
+weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment, enum wr_output_kind kind,
+                                 uint64_t to_tokens)
+{
+    struct wr_condensed condensed;
+    weir_span text = wr_fold_text(fold, segment);
+
+    if (!text.ptr)
+        return wr_arena_status(fold->arena);
+    struct wr_condense_input input = input_of(fold, segment, text, kind);
+    /* The budget is in tokens of this text: its own bytes a token, not four. */
+    input.bytes_budget = (size_t)((uint64_t)text.len * to_tokens / fold->input->tokens[segment]);
+    weir_status status = wr_condense(&condensed, fold->arena, &input);
+    if (status == WEIR_LIMIT || (!status && condensed.is_same))
+        return WEIR_OK;
+    return status ? status : give_condensed(fold, segment, &condensed);
+}
+
 static weir_status condense_arrive(struct wr_fold *fold, const struct wr_stage *stage,
                                    uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    struct wr_condensed condensed;
 
     if (fold->input->tokens[segment] <= WR_CONDENSE_TOKENS_MIN ||
         !wr_fold_is_open(fold, stage, segment))
@@ -86,13 +103,7 @@ static weir_status condense_arrive(struct wr_fold *fold, const struct wr_stage *
     uint64_t to = (uint64_t)stage->params[is_often ? WR_CONDENSE_READ_TO : WR_CONDENSE_RUN_TO];
     if (fold->input->tokens[segment] <= over)
         return WEIR_OK;
-    struct wr_condense_input input = input_of(fold, segment, text, kind);
-    /* The budget is in tokens of this text: its own bytes a token, not four. */
-    input.bytes_budget = (size_t)((uint64_t)text.len * to / fold->input->tokens[segment]);
-    weir_status status = wr_condense(&condensed, fold->arena, &input);
-    if (status == WEIR_LIMIT || (!status && condensed.is_same))
-        return WEIR_OK;
-    return status ? status : give_condensed(fold, segment, &condensed);
+    return wr_stage_condense_to(fold, segment, kind, to);
 }
 
 const struct wr_stage_def wr_stage_condense = {

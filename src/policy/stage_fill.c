@@ -47,10 +47,10 @@ static uint64_t fixed_tokens(const struct wr_fold *fold, weir_kind kind)
 
 static uint64_t history_budget(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    struct wr_render_input input = {.limit_tokens = fold->input->window_tokens,
+    struct wr_render_input input = {.limit_tokens = fold->window_tokens,
                                     .system_tokens = fixed_tokens(fold, WEIR_KIND_SYSTEM),
                                     .tool_tokens = fixed_tokens(fold, WEIR_KIND_TOOLS),
-                                    .output_tokens_max = fold->input->reserve_tokens,
+                                    .output_tokens_max = fold->reserve_tokens,
                                     .history_tokens_max =
                                         (uint64_t)stage->params[WR_FILL_HISTORY_TOKENS]};
     return wr_render_budget(&input);
@@ -111,7 +111,7 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     struct wr_buf notice;
     bool taken;
 
-    if (!fold->input->window_tokens || !begins_loop(fold, &loop_start))
+    if (!fold->window_tokens || !begins_loop(fold, &loop_start))
         return WEIR_OK;
     uint32_t *list = wr_stage_list(fold);
     if (!list)
@@ -119,8 +119,7 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     for (uint32_t i = 0; i < loop_start; i++)
         tokens += is_history(fold, i) ? fold->segments[i].tokens : 0;
     uint64_t budget_tokens = history_budget(fold, stage);
-    bool too_many =
-        count_messages(fold, loop_start) > wr_actor_message_limit(fold->input->window_tokens);
+    bool too_many = count_messages(fold, loop_start) > wr_actor_message_limit(fold->window_tokens);
     if (tokens <= budget_tokens && !too_many)
         return WEIR_OK;
     uint32_t kept = boundary(fold, loop_start, wr_share_tokens(budget_tokens, DEPTH_BP));

@@ -39,27 +39,25 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
     return has_call ? count : 0;
 }
 
-static weir_status fold_loop(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop,
-                             uint32_t *list)
+weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop *options,
+                               uint32_t loop, uint32_t *list, bool *taken)
 {
-    struct wr_loop_options options = {(uint64_t)stage->params[WR_LOOPS_EVIDENCE_TOKENS],
-                                      (uint64_t)stage->params[WR_LOOPS_PREVIEW_TOKENS],
+    struct wr_loop_options summary = {options->evidence_tokens, options->preview_tokens,
                                       fold->input->count, fold->input->user};
-    struct wr_fold_replacement r = {.supersedes = WR_INSERT_NONE,
-                                    .role = WEIR_ROLE_ASSISTANT,
-                                    .reason = WR_STEP_LOOP_COMPLETED};
-    bool taken;
+    struct wr_fold_replacement r = {
+        .supersedes = WR_INSERT_NONE, .role = WEIR_ROLE_ASSISTANT, .reason = options->reason};
 
+    *taken = false;
     r.segments = list;
     r.segments_count = collect(fold, loop, list);
     if (!r.segments_count)
         return WEIR_OK;
     r.before = list[0];
     weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, list,
-                                                   r.segments_count, &options, &r.text);
+                                                   r.segments_count, &summary, &r.text);
     if (!status)
         status = wr_stage_history(fold, list, r.segments_count, &r.original);
-    return status ? status : wr_fold_replace(fold, &r, &taken);
+    return status ? status : wr_fold_replace(fold, &r, taken);
 }
 
 /* Whether the user's message that began the loop came with this request. */
@@ -74,7 +72,11 @@ static bool begins_loop(const struct wr_fold *fold, uint32_t loop)
 
 static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
+    struct wr_stage_loop options = {(uint64_t)stage->params[WR_LOOPS_EVIDENCE_TOKENS],
+                                    (uint64_t)stage->params[WR_LOOPS_PREVIEW_TOKENS],
+                                    WR_STEP_LOOP_COMPLETED};
     uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
+    bool taken;
 
     if (loop == WR_SEGMENT_NONE || loop == 0 || !begins_loop(fold, loop))
         return WEIR_OK;
@@ -82,7 +84,7 @@ static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *sta
     if (!list)
         return wr_arena_status(fold->arena);
     /* Earlier loops were folded when their turn came; one that could not be is not tried again. */
-    return fold_loop(fold, stage, loop - 1, list);
+    return wr_stage_fold_loop(fold, &options, loop - 1, list, &taken);
 }
 
 const struct wr_stage_def wr_stage_fold_loops = {

@@ -50,7 +50,7 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
                                       fold->input->count, fold->input->user};
     uint64_t tokens;
 
-    if (fold->total_tokens < wr_guarded_mid_trigger(fold->input->window_tokens))
+    if (fold->total_tokens < wr_guarded_mid_trigger(fold->window_tokens))
         return WEIR_OK;
     uint32_t *list = wr_stage_list(fold);
     if (!list)

@@ -12,7 +12,7 @@
 
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    uint64_t window = fold->input->window_tokens;
+    uint64_t window = fold->window_tokens;
     return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_SUMMARY_AT_BP])
                   : (uint64_t)stage->params[WR_SUMMARY_TRIGGER_TOKENS];
 }

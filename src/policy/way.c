@@ -110,7 +110,7 @@ struct wr_way wr_way_to(const struct wr_ways *ways, const struct wr_segment *seg
         return way;
     }
     bool is_file = h && h->kind == WR_EFFECT_READ && !h->is_shell && h->path.len;
-    bool is_touched = segment->staleness != WR_FRESH && segment->stale_by < arrived;
+    bool is_touched = segment->touched_by < arrived;
     if (!is_file || is_touched || !wr_ways_offer(ways, segment->tool))
         return way;
     way.kind = WR_WAY_READ;

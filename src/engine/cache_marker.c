@@ -1,0 +1,213 @@
+#include "engine/cache_marker.h"
+
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "engine/apply.h"
+#include "engine/lawful.h"
+
+/* A marker finds an entry at its own block or at one of the 19 before it. */
+enum { LOOK_BACK_BLOCKS = 20 };
+
+#define NOWHERE UINT32_MAX
+
+/* A content block of the request as it leaves. What is put in is one block a message. */
+struct block {
+    uint32_t segment; /* NONE: put in */
+    bool from_model;
+    wr_json_id marker; /* the key of a marker of the request, or NONE */
+};
+
+struct view {
+    const struct wr_plan *plan;
+    struct block *blocks;
+    uint32_t count;
+};
+
+/* ---- the request as it leaves ---- */
+
+static int compare_inserts(const void *x, const void *y)
+{
+    const struct wr_insert *a = x, *b = y;
+    return a->before < b->before ? -1 : a->before > b->before;
+}
+
+/* NONE, the end, is the largest of all nodes. */
+static weir_status sort_inserts(const struct wr_plan *plan, struct wr_insert **sorted)
+{
+    *sorted = WR_ARENA_ARRAY(plan->arena, struct wr_insert, plan->inserts_count);
+    if (!*sorted)
+        return wr_arena_status(plan->arena);
+    for (uint32_t i = 0; i < plan->inserts_count; i++)
+        (*sorted)[i] = plan->inserts[i];
+    if (plan->inserts_count)
+        qsort(*sorted, plan->inserts_count, sizeof(**sorted), compare_inserts);
+    return WEIR_OK;
+}
+
+static weir_status add_insert(struct view *v, const struct wr_insert *insert)
+{
+    struct wr_json doc;
+    weir_status status = wr_json_parse(&doc, v->plan->arena, insert->json, NULL, NULL);
+    if (status == WEIR_NOMEM)
+        return status;
+    bool from_model = !status && wr_json_text_is(&doc, wr_json_find(&doc, 0, "role"), "assistant");
+    v->blocks[v->count++] = (struct block){WR_SEGMENT_NONE, from_model, WR_JSON_NONE};
+    return WEIR_OK;
+}
+
+static bool leaves(const struct wr_plan *plan, uint32_t segment)
+{
+    const struct wr_change *change = wr_plan_find(plan, segment);
+    return change && change->form == WR_FORM_DROPPED;
+}
+
+static weir_status add_blocks(struct view *v, const struct wr_insert *inserts,
+                              const wr_json_id *markers)
+{
+    const struct wr_transcript *t = v->plan->transcript;
+    const struct wr_insert *end = inserts + v->plan->inserts_count;
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < t->segments_count && !status; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        while (inserts < end && !status && s->message != WR_JSON_NONE &&
+               inserts->before <= s->message)
+            status = add_insert(v, inserts++);
+        if (!leaves(v->plan, i))
+            v->blocks[v->count++] = (struct block){i, s->from_model, markers[i]};
+    }
+    while (inserts < end && !status)
+        status = add_insert(v, inserts++);
+    return status;
+}
+
+/* The marker beside the messages marks the last block. */
+static weir_status open_view(struct view *v, const struct wr_plan *plan)
+{
+    const struct wr_transcript *t = plan->transcript;
+    wr_json_id automatic = wr_find_marker(t->doc, 0);
+    const wr_json_id *markers = NULL;
+    struct wr_insert *inserts = NULL;
+
+    *v = (struct view){.plan = plan};
+    v->blocks = WR_ARENA_ARRAY(plan->arena, struct block, t->segments_count + plan->inserts_count);
+    if (!v->blocks)
+        return wr_arena_status(plan->arena);
+    weir_status status = wr_apply_markers(plan, plan->arena, &markers);
+    if (!status)
+        status = sort_inserts(plan, &inserts);
+    if (!status)
+        status = add_blocks(v, inserts, markers);
+    if (!status && v->count && v->blocks[v->count - 1].marker == WR_JSON_NONE)
+        v->blocks[v->count - 1].marker = automatic;
+    return status;
+}
+
+/* ---- ends of earlier requests ---- */
+
+/* Requests end with their inputs. The newest one's are behind the last output, but for an output
+ * that the model is to continue. */
+static uint32_t previous_end(const struct view *v)
+{
+    uint32_t at = v->count;
+    while (at && v->blocks[at - 1].from_model)
+        at--;
+    while (at && !v->blocks[at - 1].from_model)
+        at--;
+    while (at && v->blocks[at - 1].from_model)
+        at--;
+    return at ? at - 1 : NOWHERE;
+}
+
+static uint32_t block_of_segment(const struct view *v, uint32_t segment)
+{
+    for (uint32_t i = 0; i < v->count; i++)
+        if (v->blocks[i].segment == segment)
+            return i;
+    return NOWHERE;
+}
+
+/* The newest end of a request that no step since has changed anything before. */
+static uint32_t standing_end(const struct view *v, const struct wr_fold_step *steps,
+                             uint32_t steps_count)
+{
+    const struct wr_transcript *t = v->plan->transcript;
+    uint32_t first = UINT32_MAX, turn = t->turns_count;
+
+    for (uint32_t i = t->segments_count; i-- > 0;) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->from_model || s->turn == turn)
+            continue;
+        turn = s->turn; /* and this its last input */
+        if (turn + 1 == t->turns_count)
+            continue;
+        for (; steps_count && steps[steps_count - 1].turn > turn; steps_count--)
+            if (steps[steps_count - 1].first < first)
+                first = steps[steps_count - 1].first;
+        if (i < first)
+            return block_of_segment(v, i);
+    }
+    return NOWHERE;
+}
+
+/* ---- the place ---- */
+
+static uint32_t next_marker(const struct view *v, uint32_t at)
+{
+    while (at < v->count && v->blocks[at].marker == WR_JSON_NONE)
+        at++;
+    return at < v->count ? at : NOWHERE;
+}
+
+/* An empty result may be one of those that are refused. */
+static bool can_be_marked(const struct view *v, const struct block *block)
+{
+    const struct wr_transcript *t = v->plan->transcript;
+    if (block->segment == WR_SEGMENT_NONE || block->marker != WR_JSON_NONE)
+        return false;
+    const struct wr_segment *s = &t->segments[block->segment];
+    if (s->kind == WEIR_KIND_TOOL_RESULT && !s->parts_count && !s->has_exact_blocks)
+        return false;
+    return wr_lawful_can_hold_marker(t, s);
+}
+
+/* From a block on, the first place whose marker would reach back to it, where none does. Text that
+ * is a plain string has no block to mark. */
+static uint32_t place_for(const struct view *v, uint32_t end)
+{
+    uint32_t marker = end == NOWHERE ? NOWHERE : next_marker(v, end);
+    if (marker == NOWHERE || marker - end < LOOK_BACK_BLOCKS ||
+        !wr_json_text_is(v->plan->transcript->doc, v->blocks[marker].marker, "cache_control"))
+        return NOWHERE;
+    for (uint32_t at = end; at - end < LOOK_BACK_BLOCKS; at++)
+        if (can_be_marked(v, &v->blocks[at]))
+            return at;
+    return NOWHERE;
+}
+
+weir_status wr_cache_marker_place(struct wr_plan *plan, const struct wr_fold_step *steps,
+                                  uint32_t steps_count)
+{
+    const struct wr_transcript *t = plan->transcript;
+    uint32_t markers_count = wr_lawful_markers_count(t->doc);
+    struct view v;
+
+    if (t->dialect != WEIR_DIALECT_MESSAGES || t->is_delta || !markers_count ||
+        markers_count >= WR_CACHE_MARKERS_MAX)
+        return WEIR_OK;
+    weir_status status = open_view(&v, plan);
+    if (status)
+        return status;
+    /* The first rule goes before the second: a result that comes in again has no step, and what
+     * the first rule would do to it must have been done. */
+    uint32_t at = place_for(&v, previous_end(&v));
+    bool is_step = steps_count && steps[steps_count - 1].turn + 1 == t->turns_count;
+    if (at == NOWHERE && is_step)
+        at = place_for(&v, standing_end(&v, steps, steps_count));
+    if (at != NOWHERE)
+        status =
+            wr_plan_mark(plan, v.blocks[at].segment, v.blocks[next_marker(&v, at)].marker, NULL);
+    /* A client whose markers are out of order gets no further one. */
+    return status == WEIR_INVALID ? WEIR_OK : status;
+}

@@ -1,0 +1,505 @@
+#include "engine/job.h"
+
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/report.h"
+#include "models/cost.h"
+#include "models/window.h"
+
+enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
+enum { RESERVE_SHARE = 20, SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = 256 };
+
+/* ---- who and what ---- */
+
+/* A name for a session that was given none: the hash of what it began with. */
+static weir_status name_session(struct wr_job *job)
+{
+    char *name = wr_arena_alloc(&job->request->arena, SESSION_HEX_BYTES + 1);
+    wr_hash128 first = job->trail.turns_count ? job->trail.turns[0] : (wr_hash128){0, 0};
+
+    if (!name)
+        return wr_arena_status(&job->request->arena);
+    (void)snprintf(name, SESSION_HEX_BYTES + 1, "%016llx%016llx", (unsigned long long)first.low,
+                   (unsigned long long)first.high);
+    job->session = (weir_span){name, SESSION_HEX_BYTES};
+    return WEIR_OK;
+}
+
+static weir_status identify(struct wr_job *job)
+{
+    const struct weir_project_options *o = job->options;
+    struct weir_request *r = job->request;
+    weir_span name = o->model ? wr_span_of(o->model) : r->transcript.model;
+
+    job->match = wr_models_lookup(job->models, name);
+    job->tenant = o->tenant.len ? o->tenant : WR_LIT("local");
+    job->session = o->session;
+    weir_status status = wr_trail_read(&job->trail, &r->arena, &r->transcript);
+    if (!status && o->model)
+        job->trail.model = wr_hash64(wr_span_of(o->model));
+    return status || job->session.len ? status : name_session(job);
+}
+
+/* ---- the pin ---- */
+
+static struct weir_pin pin_of(const struct wr_job *job)
+{
+    const struct weir_project_options *o = job->options;
+    struct weir_pin pin = {.model =
+                               o->model ? wr_span_of(o->model) : job->request->transcript.model};
+    if (!pin.model.len)
+        pin.model = WR_LIT("unknown");
+    if (pin.model.len > WR_STORE_NAME_BYTES_MAX)
+        pin.model.len = WR_STORE_NAME_BYTES_MAX;
+    if (job->trail.turns_count)
+        memcpy(pin.first_turn.bytes, &job->trail.turns[0], sizeof(job->trail.turns[0]));
+    return pin;
+}
+
+/* "200000 auto": the window, and the policy's name. */
+static void read_pin(struct wr_job *job)
+{
+    struct weir_pin pin = pin_of(job);
+    uint64_t window;
+
+    if (!job->options->store || job->request->transcript.is_delta || !job->trail.turns_count ||
+        weir_store_pin(job->options->store, job->tenant, job->session, &pin, NULL))
+        return;
+    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
+    if (space == SIZE_MAX || !wr_span_u64(wr_span_cut(pin.value, 0, space), &window) ||
+        window > UINT32_MAX || pin.value.len - space - 1 > WR_POLICY_NAME_BYTES_MAX)
+        return;
+    weir_span name = wr_span_cut(pin.value, space + 1, pin.value.len);
+    memcpy(job->pinned_policy, name.ptr, name.len);
+    job->pinned_policy[name.len] = 0;
+    job->pinned_window_tokens = (uint32_t)window;
+    job->has_pin = true;
+}
+
+static weir_status write_pin(const struct wr_job *job, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &job->request->arena;
+    char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(arena);
+    *pin = pin_of(job);
+    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s", (unsigned long long)job->input.window_tokens,
+                   (int)WR_POLICY_NAME_BYTES_MAX, job->input.policy->name);
+    pin->value = wr_span_of(value);
+    return WEIR_OK;
+}
+
+static weir_status find_policy(struct wr_job *job, struct weir_err *err)
+{
+    const struct weir_project_options *o = job->options;
+    const char *name = o->policy;
+
+    if (!name && job->has_pin && wr_policies_find(job->policies, wr_span_of(job->pinned_policy)))
+        name = job->pinned_policy;
+    if (!name)
+        name = o->policy_default ? o->policy_default : "exact";
+    job->input.policy = wr_policies_find(job->policies, wr_span_of(name));
+    if (job->input.policy)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
+                   name);
+}
+
+/* ---- measures ---- */
+
+/* What each preset's document assumes of a window that nobody knows. */
+static uint32_t fallback_tokens(const struct wr_policy *policy)
+{
+    if (wr_span_is(wr_span_of(policy->name), "layers"))
+        return WR_FALLBACK_LAYERS_TOKENS;
+    return WR_FALLBACK_GUARDED_MID_TOKENS;
+}
+
+static uint64_t window_tokens(struct wr_job *job)
+{
+    const struct weir_project_options *o = job->options;
+    bool has_name = o->model || job->request->transcript.model.len;
+    struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
+                                          .match = has_name ? &job->match : NULL,
+                                          .fallback_tokens = fallback_tokens(job->input.policy)};
+    struct wr_window window = wr_window_select(&evidence);
+    bool is_pinned = !o->window_tokens && job->has_pin;
+    uint32_t input_max = job->match.model->input_tokens_max;
+    if (!o->window_tokens && input_max && input_max < window.tokens)
+        window.tokens = input_max;
+    job->window_source = is_pinned ? "session" : wr_window_source_text(window.source);
+    return is_pinned ? job->pinned_window_tokens : window.tokens;
+}
+
+static uint32_t percent(uint64_t price, uint64_t of)
+{
+    return (uint32_t)((price * 100 + of / 2) / of);
+}
+
+static struct wr_fold_prices prices_of(const struct wr_model *model)
+{
+    struct wr_prices p = wr_model_prices(model, 0, NULL);
+    struct wr_fold_prices prices = {0};
+    if (p.input == WR_PRICE_UNSET || !p.input)
+        return prices;
+    prices.write_pct = percent(p.cache_write, p.input);
+    prices.read_pct = percent(p.cache_read, p.input);
+    prices.output_pct = p.output == WR_PRICE_UNSET ? 0 : percent(p.output, p.input);
+    prices.tier_tokens = model->tiers_count ? model->tiers[0].above_tokens : 0;
+    return prices;
+}
+
+/* Policies that count what a step costs also see to it that what stands before it is read. */
+static bool is_weighing(const struct wr_policy *policy)
+{
+    for (uint32_t i = 0; i < policy->stages_count; i++)
+        if (wr_span_is(wr_span_of(policy->stages[i].def->name), "deepen"))
+            return true;
+    return false;
+}
+
+static weir_status measure(struct wr_job *job, struct weir_err *err)
+{
+    struct weir_request *r = job->request;
+    struct wr_fold_input *input = &job->input;
+    struct wr_measure measured;
+
+    weir_status status = wr_meter_use_model(job->meter, job->match.model, err);
+    if (!status)
+        status = wr_meter_measure(job->meter, &r->transcript, &r->arena, &measured);
+    if (!status && job->options->store)
+        status = wr_ways_read(&job->ways, &r->arena, &r->transcript);
+    if (status)
+        return status;
+    input->transcript = &r->transcript;
+    input->tokens = measured.segment_tokens;
+    input->base_tokens = measured.base_tokens;
+    input->overheads = measured.segment_overheads;
+    input->message_overhead_tokens = measured.message_overhead_tokens;
+    input->window_tokens = window_tokens(job);
+    /* What is held free for the answer: a share of the window, whatever this request asks for. A
+     * number that changes from request to request may not steer a fold (law L3). */
+    input->reserve_tokens = input->window_tokens / RESERVE_SHARE;
+    input->binds_thinking = job->match.model->preserved_thinking;
+    input->prices = prices_of(job->match.model);
+    input->ways = &job->ways;
+    input->places_markers = is_weighing(input->policy);
+    return WEIR_OK;
+}
+
+/* ---- marks ---- */
+
+static int64_t marker_ttl_ms(const struct wr_json *doc, wr_json_id marker)
+{
+    wr_json_id value = wr_json_find(doc, wr_json_value(marker), "ttl");
+    bool is_long =
+        wr_json_is(doc, value, WR_JSON_STRING) && wr_span_is(wr_json_inner(doc, value), "1h");
+    return is_long ? TTL_LONG_MS : TTL_MS;
+}
+
+/* How long the provider keeps what this request wrote. 0: it is not kept; -1: nobody knows. */
+static int64_t ttl_ms(const struct wr_job *job)
+{
+    const struct wr_transcript *t = &job->request->transcript;
+    const struct wr_cache_rule *rule = job->match.model->cache;
+    wr_json_id top = wr_find_marker(t->doc, 0);
+    int64_t longest = top == WR_JSON_NONE ? 0 : marker_ttl_ms(t->doc, top);
+
+    if (t->dialect != WEIR_DIALECT_MESSAGES)
+        return rule && rule->ttl_s ? (int64_t)rule->ttl_s * 1000 : -1;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        if (t->segments[i].marker == WR_JSON_NONE)
+            continue;
+        int64_t ttl = marker_ttl_ms(t->doc, t->segments[i].marker);
+        longest = ttl > longest ? ttl : longest;
+    }
+    return longest;
+}
+
+static bool is_cold(const struct wr_job *job)
+{
+    const struct wr_sent *last = &job->marks.last;
+    int64_t ttl = ttl_ms(job), now_ms = job->options->now_ms;
+
+    if (!last->is_known || ttl < 0 || (ttl && !last->at_ms))
+        return false;
+    if (ttl == 0) /* sent again, it is to be the same again */
+        return last->turn + 1 < job->trail.turns_count;
+    return now_ms && now_ms > last->at_ms && now_ms - last->at_ms > ttl;
+}
+
+/* Turns that nobody here has seen were sent as they are by somebody else. */
+static weir_status attach(struct wr_job *job)
+{
+    struct wr_marks *marks = &job->marks;
+    uint32_t newest = marks->trail.turns_count - 1;
+
+    if (!job->options->attaches || !newest || marks->last.is_known || marks->list_count)
+        return WEIR_OK;
+    for (uint32_t i = 0; i < newest; i++)
+        marks->turns[i].is_whole = true;
+    return wr_marks_add(marks, WEIR_MARK_ATTACHED, newest - 1, (weir_span){"", 0});
+}
+
+static weir_status narrow(struct wr_job *job)
+{
+    struct wr_marks *marks = &job->marks;
+    uint32_t newest = marks->trail.turns_count - 1;
+    char *value;
+
+    if (!job->options->overflow_tokens)
+        return WEIR_OK;
+    value = wr_arena_alloc(marks->arena, PIN_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(marks->arena);
+    (void)snprintf(value, PIN_BYTES_MAX, "%u", job->options->overflow_tokens);
+    marks->turns[newest].window_tokens = job->options->overflow_tokens;
+    return wr_marks_add(marks, WEIR_MARK_WINDOW, newest, wr_span_of(value));
+}
+
+static weir_status read_marks(struct wr_job *job)
+{
+    struct wr_marks_input input = {.trail = &job->trail,
+                                   .store = job->options->store,
+                                   .tenant = job->tenant,
+                                   .policy = job->input.policy,
+                                   .window_tokens = job->input.window_tokens,
+                                   .held = job->held};
+
+    job->has_marks =
+        job->options->store && job->trail.turns_count && !job->request->transcript.is_delta;
+    if (!job->has_marks)
+        return WEIR_OK;
+    weir_status status = wr_marks_read(&job->marks, &job->request->arena, &input);
+    if (!status)
+        status = attach(job);
+    if (!status)
+        status = narrow(job);
+    if (status)
+        return status;
+    struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];
+    now->is_cold = now->is_cold || is_cold(job);
+    job->input.turns = job->marks.turns;
+    return WEIR_OK;
+}
+
+/* ---- the run ---- */
+
+static weir_status run(struct wr_job *job, struct weir_err *err)
+{
+    struct wr_buf *body = wr_request_output(job->request);
+    if (!body)
+        return wr_arena_status(&job->request->arena);
+    return wr_run_policy(&job->run, &job->request->arena, &job->input, body, err);
+}
+
+static enum wr_step_reason reason_of(const struct wr_job *job, bool *is_unexplained)
+{
+    const struct wr_sent *last = &job->marks.last;
+    const struct wr_fold *fold = &job->run.fold;
+    const struct wr_fold_step *own = fold->steps_count ? &fold->steps[fold->steps_count - 1] : NULL;
+
+    if (last->model != job->marks.trail.model)
+        return WR_STEP_MODEL;
+    if (last->policy != job->marks.policy)
+        return WR_STEP_POLICY;
+    if (last->window_tokens != job->marks.window_tokens)
+        return WR_STEP_WINDOW;
+    if (own && own->turn > last->turn) /* turns may have come that nobody here has seen */
+        return own->reason;
+    *is_unexplained = last->head == job->marks.trail.head;
+    return WR_STEP_TOOLS;
+}
+
+/* A step is what changes what was sent before: found by comparing, not by asking the stages. */
+static void find_step(struct wr_job *job)
+{
+    const struct wr_sent *last = &job->marks.last;
+    struct wr_run_step step = {0};
+
+    if (!job->has_marks || !last->is_known)
+        return;
+    wr_hash128 forms = wr_run_forms(&job->run, last->turn, job->trail.ends[last->turn]);
+    step.is_taken = forms.low != last->forms.low || forms.high != last->forms.high;
+    if (step.is_taken)
+        step.reason = reason_of(job, &step.is_unexplained);
+    job->run.step = step;
+}
+
+static weir_status list_marks(struct wr_job *job)
+{
+    struct wr_marks *marks = &job->marks;
+    uint32_t newest = marks->trail.turns_count - 1;
+    wr_hash128 forms = wr_run_forms(&job->run, newest, job->trail.ends[newest]);
+    weir_status status = WEIR_OK;
+
+    if (wr_fold_took_cold(&job->run.fold))
+        status = wr_marks_add(marks, WEIR_MARK_STEP, newest, WR_LIT("cold"));
+    if (!status)
+        status = wr_marks_add_sent(marks, job->options->now_ms, forms);
+    return status ? status : wr_marks_add_held(marks, job->held, job->tenant);
+}
+
+/* ---- the commit ---- */
+
+static weir_status fill_batch(struct wr_job *job, struct weir_batch *batch, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &job->request->arena;
+    bool is_delta = job->request->transcript.is_delta;
+
+    *batch = (struct weir_batch){.tenant = job->tenant,
+                                 .session = job->session,
+                                 .used_ms = job->options->now_ms,
+                                 .durability = is_delta ? WEIR_DURABLE_FULL : WEIR_DURABLE_NORMAL,
+                                 .artifacts_count = job->run.artifacts_count};
+    batch->artifacts = WR_ARENA_ARRAY(arena, struct weir_artifact, job->run.artifacts_count);
+    if (!batch->artifacts)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < job->run.artifacts_count; i++)
+        batch->artifacts[i].text = job->run.artifacts[i].text;
+    if (!job->has_marks)
+        return WEIR_OK;
+    weir_status status = list_marks(job);
+    batch->marks = job->marks.list;
+    batch->marks_count = job->marks.list_count;
+    if (status || job->has_pin)
+        return status;
+    batch->pins = pin;
+    batch->pins_count = 1;
+    return write_pin(job, pin);
+}
+
+static weir_status commit_batch(struct wr_job *job, struct weir_batch *batch)
+{
+    struct weir_store *store = job->options->store;
+    weir_status status = weir_store_commit(store, batch, NULL);
+    if (status == WEIR_INVALID && store->trouble == WEIR_TROUBLE_CONFLICT && batch->pins_count) {
+        /* Another process has pinned the session meanwhile; what it said holds from now on. */
+        batch->pins_count = 0;
+        status = weir_store_commit(store, batch, NULL);
+    }
+    return status;
+}
+
+/* Whether everything that the run takes out is in the store, though nothing can be written now. */
+static bool has_originals(struct wr_job *job)
+{
+    uint32_t count = job->run.artifacts_count;
+    weir_hash *hashes = WR_ARENA_ARRAY(&job->request->arena, weir_hash, count);
+    bool *is_there = WR_ARENA_ARRAY(&job->request->arena, bool, count);
+
+    if (!hashes || !is_there)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (wr_sha256(job->run.artifacts[i].text, hashes[i].bytes))
+            return false;
+    if (weir_store_has(job->options->store, job->tenant, hashes, count, is_there, NULL))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_there[i])
+            return false;
+    return true;
+}
+
+/* What is new stays whole, and stays so; what was sent before keeps its form where its original is
+ * in the store already (law L6). */
+static weir_status keep_new_whole(struct wr_job *job, struct weir_err *err)
+{
+    const char *trouble = weir_trouble_text(job->options->store->trouble);
+    struct wr_fold_turn *now;
+
+    if (!job->has_marks) {
+        wr_run_fall_back(&job->run, trouble);
+        return WEIR_OK;
+    }
+    now = &job->marks.turns[job->trail.turns_count - 1];
+    *now = (struct wr_fold_turn){.is_whole = true};
+    wr_marks_hold(job->held, job->tenant, &job->marks);
+    weir_status status = run(job, err);
+    if (status)
+        return status;
+    if (has_originals(job))
+        job->run.projection.first =
+            (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = trouble};
+    else
+        wr_run_fall_back(&job->run, trouble);
+    find_step(job);
+    if (job->run.step.is_unexplained)
+        job->run.step = (struct wr_run_step){.is_taken = true, .reason = WR_STEP_STORE};
+    return WEIR_OK;
+}
+
+/* Law L2: everything taken out is in the store, or nothing is taken out. */
+static weir_status commit(struct wr_job *job, struct weir_err *err)
+{
+    struct weir_batch batch;
+    struct weir_pin pin;
+
+    if (!job->options->store || (!job->run.artifacts_count && !job->has_marks))
+        return WEIR_OK;
+    weir_status status = fill_batch(job, &batch, &pin);
+    if (status)
+        return status;
+    if (commit_batch(job, &batch))
+        return keep_new_whole(job, err);
+    if (job->has_marks)
+        wr_marks_release_held(job->held, job->tenant);
+    return WEIR_OK;
+}
+
+/* ---- the answer ---- */
+
+static weir_status report(struct wr_job *job, struct weir_projected *p)
+{
+    struct wr_arena *arena = &job->request->arena;
+    struct wr_buf json;
+
+    wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
+    job->run.window_source = job->window_source;
+    wr_run_report(&job->run, p->held_back, &json);
+    weir_status status = json.status;
+    if (!status) {
+        p->report = wr_arena_copy(arena, wr_buf_view(&json));
+        status = p->report.ptr ? WEIR_OK : wr_arena_status(arena);
+    }
+    wr_buf_release(&json);
+    return status;
+}
+
+static void answer(const struct wr_job *job, struct weir_projected *p)
+{
+    const struct wr_run *r = &job->run;
+    p->body = r->projection.body;
+    p->tokens_before = r->tokens_before;
+    p->tokens_after = r->tokens_after;
+    p->is_step = r->step.is_taken;
+    p->step_reason = r->step.is_taken ? wr_run_step_text(&r->step) : NULL;
+    p->held_back = r->projection.first.found ? r->projection.first.what : NULL;
+    p->is_changed = p->body.ptr != job->request->doc.text.ptr;
+}
+
+weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, struct weir_err *err)
+{
+    weir_status status = identify(job);
+    if (status)
+        return status;
+    read_pin(job);
+    status = find_policy(job, err);
+    if (!status)
+        status = measure(job, err);
+    if (!status)
+        status = read_marks(job);
+    if (!status)
+        status = run(job, err);
+    if (status)
+        return status;
+    find_step(job);
+    status = commit(job, err);
+    if (status)
+        return status;
+    answer(job, projected);
+    return report(job, projected);
+}

@@ -1,0 +1,43 @@
+/* job.h -- one request on its way through the engine: measured, folded with its session's marks,
+ * committed. */
+#ifndef WR_ENGINE_JOB_H
+#define WR_ENGINE_JOB_H
+
+#include "engine/marks.h"
+#include "engine/request.h"
+#include "engine/run.h"
+#include "models/lookup.h"
+#include "policy/meter.h"
+#include "policy/policy_yaml.h"
+#include "weir/engine.h"
+
+struct wr_job {
+    /* given; borrowed */
+    struct weir_request *request;
+    const struct weir_project_options *options;
+    const struct wr_models *models;
+    struct wr_meter *meter;
+    const struct wr_policies *policies;
+    struct wr_marks_held *held;
+    struct wr_fold_input input; /* `count` and `user` are given */
+
+    /* found */
+    weir_span tenant, session;
+    struct wr_model_match match;
+    struct wr_ways ways;
+    struct wr_trail trail;
+    struct wr_marks marks;
+    bool has_marks; /* it has a store, a policy that does something, and its whole history */
+    bool has_pin;
+    uint32_t pinned_window_tokens;
+    const char *window_source;
+    char pinned_policy[WR_POLICY_NAME_BYTES_MAX + 1];
+    struct wr_run run;
+};
+
+/* WEIR_NOTFOUND: there is no such policy. Any other failure leaves the request to be sent as it
+ * came. */
+WEIR_MUST_USE weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected,
+                                     struct weir_err *err);
+
+#endif

@@ -1,0 +1,71 @@
+/* marks.h -- what a session's earlier requests decided, read before a fold and written after it.
+ *
+ * 1. A mark is found by the hashes of the turns before it (engine/trail.h), the policy and the
+ *    window: never by a number, so forks, rewinds and shared session names do not mix.
+ * 2. The mark `sent` of a request says when it left, under what, and a hash of what was sent. The
+ *    next request compares itself with it: a step is declared exactly where they differ.
+ * 3. Marks that could not be written are held in memory until the store takes them.
+ */
+#ifndef WR_ENGINE_MARKS_H
+#define WR_ENGINE_MARKS_H
+
+#include "engine/trail.h"
+#include "policy/fold.h"
+#include "weir/store.h"
+
+/* A request that was sent. */
+struct wr_sent {
+    bool is_known;
+    uint32_t turn;
+    int64_t at_ms;
+    uint64_t model, head, policy; /* hashes */
+    uint64_t window_tokens;
+    wr_hash128 forms; /* of what was sent */
+};
+
+struct wr_marks_held; /* marks that wait for the store */
+
+WEIR_MUST_USE weir_status wr_marks_held_new(struct wr_marks_held **held);
+void wr_marks_held_free(struct wr_marks_held *held); /* NULL is fine */
+
+struct wr_marks_input {
+    const struct wr_trail *trail;
+    struct weir_store *store;
+    weir_span tenant;
+    const struct wr_policy *policy;
+    uint64_t window_tokens;
+    const struct wr_marks_held *held;
+};
+
+struct wr_marks {
+    struct wr_arena *arena;
+    struct wr_trail trail;
+    uint64_t policy; /* hash */
+    uint64_t window_tokens;
+    struct wr_fold_turn *turns; /* for the fold */
+    struct wr_sent last;        /* the newest request that this one extends or repeats */
+    struct weir_mark *list;     /* what the projection rests on: to be committed with it */
+    uint32_t list_count, list_cap;
+};
+
+/* Reads the marks of every turn. A failure is the store's. */
+WEIR_MUST_USE weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
+                                        const struct wr_marks_input *input);
+
+/* Adds a mark at a turn. `value` is borrowed. */
+WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
+                                       weir_span value);
+
+/* Adds that this request was sent, as `forms`. */
+WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms,
+                                            wr_hash128 forms);
+
+/* The newest turn was sent whole, and nobody could write that down yet. */
+void wr_marks_hold(struct wr_marks_held *held, weir_span tenant, const struct wr_marks *marks);
+
+/* What is held for this tenant joins the list; after the commit it is held no longer. */
+WEIR_MUST_USE weir_status wr_marks_add_held(struct wr_marks *marks,
+                                            const struct wr_marks_held *held, weir_span tenant);
+void wr_marks_release_held(struct wr_marks_held *held, weir_span tenant);
+
+#endif

@@ -1,0 +1,269 @@
+#include "engine/report.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/write.h"
+#include "models/calibrate.h"
+#include "policy/budget.h"
+#include "policy/output.h"
+
+/* ---- words and numbers ---- */
+
+static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_i64(w, (int64_t)number);
+}
+
+static void write_word(struct wr_json_writer *w, const char *key, const char *word)
+{
+    wr_json_write_key(w, key);
+    if (word)
+        wr_json_write_text(w, wr_span_of(word));
+    else
+        wr_json_write_null(w);
+}
+
+/* The arithmetic, in whole tokens of plain input. */
+static void write_value(struct wr_json_writer *w, const struct wr_fold_value *value)
+{
+    wr_json_write_key(w, "value");
+    wr_json_write_object(w);
+    write_number(w, "saves_tokens", value->saves / 100);
+    write_number(w, "costs_tokens", value->costs / 100);
+    write_number(w, "next_miss_basis_points", value->next_miss_bp);
+    write_number(w, "ever_miss_basis_points", value->ever_miss_bp);
+    write_number(w, "turns_left", value->turns_left);
+    if (value->utility)
+        write_number(w, "utility_points", value->utility);
+    wr_json_write_object_end(w);
+}
+
+static void write_edit(struct wr_json_writer *w, const struct wr_run *run,
+                       const struct wr_change *change)
+{
+    const struct wr_segment *s = &run->fold.transcript->segments[change->segment];
+    const struct wr_fold_segment *now = &run->fold.segments[change->segment];
+
+    wr_json_write_newline(w);
+    wr_json_write_object(w);
+    write_number(w, "i", change->segment);
+    write_word(w, "form", wr_form_name(change->form));
+    write_word(w, "class", weir_class_name(s->class_));
+    write_word(w, "kind", weir_kind_name(s->kind));
+    write_word(w, "handle", now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
+    write_number(w, "tokens_before", run->fold.input->tokens[change->segment]);
+    write_number(w, "tokens_after",
+                 change->is_rolled_back ? run->fold.input->tokens[change->segment] : now->tokens);
+    write_word(w, "reason", change->is_rolled_back ? change->reason : now->reason);
+    wr_json_write_key(w, "rolled_back");
+    wr_json_write_bool(w, change->is_rolled_back);
+    if (now->value.is_weighed || now->value.utility)
+        write_value(w, &now->value);
+    wr_json_write_object_end(w);
+}
+
+const char *wr_run_step_text(const struct wr_run_step *step)
+{
+    return step->is_unexplained ? "unexplained" : wr_step_reason_text(step->reason);
+}
+
+static void write_step(struct wr_json_writer *w, const struct wr_run *run)
+{
+    wr_json_write_key(w, "step");
+    if (!run->step.is_taken) {
+        wr_json_write_null(w);
+        return;
+    }
+    wr_json_write_object(w);
+    write_word(w, "reason", wr_run_step_text(&run->step));
+    write_number(w, "turn", run->fold.turn);
+    wr_json_write_object_end(w);
+}
+
+static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
+{
+    struct wr_budget_state nothing = {0};
+    struct wr_pressure_input input = {.window_known = run->fold.window_tokens > 0,
+                                      .window_tokens = run->fold.window_tokens,
+                                      .reserve_tokens = run->fold.reserve_tokens,
+                                      .used_tokens = run->tokens_after,
+                                      .used_source = WR_COUNT_ESTIMATE};
+    struct wr_pressure p = wr_pressure(&input);
+    write_number(w, "model_context_window_tokens", run->fold.window_tokens);
+    write_word(w, "model_context_window_source", run->window_source);
+    write_number(w, "observed_context_tokens", run->tokens_after);
+    write_number(w, "pressure_basis_points", p.basis_points);
+    write_word(w, "pressure_band", wr_band_text(p.band));
+    write_number(w, "effective_usable_context_tokens", p.usable_tokens);
+    write_number(w, "available_tokens", p.available_tokens);
+    write_number(w, "absolute_safety_floor_tokens", p.floor_tokens);
+    write_word(w, "estimator_confidence", wr_confidence_text(p.confidence));
+    struct wr_budget_plan plan = wr_budget_plan(&p, &nothing);
+    write_word(w, "budget_mode", wr_budget_mode_text(plan.mode));
+    wr_json_write_key(w, "policy_reasons");
+    wr_json_write_array(w);
+    for (unsigned bit = 1; bit <= WR_REASON_CRITICAL_BUDGET; bit <<= 1)
+        if (plan.reasons & bit)
+            wr_json_write_text(w, wr_span_of(wr_budget_reason_text((enum wr_budget_reason)bit)));
+    wr_json_write_array_end(w);
+}
+
+static void write_inserts(struct wr_json_writer *w, const struct wr_run *run)
+{
+    wr_json_write_key(w, "inserts");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < run->fold.inserts_count && run->plan.inserts_count; i++) {
+        const struct wr_fold_insert *insert = &run->fold.inserts[i];
+        if (insert->is_gone)
+            continue;
+        wr_json_write_object(w);
+        write_number(w, "before", insert->before);
+        write_word(w, "role", weir_role_name(insert->role));
+        write_word(w, "stage", insert->stage);
+        write_word(w, "handle", insert->handle.text);
+        write_number(w, "tokens", insert->tokens);
+        wr_json_write_object_end(w);
+    }
+    wr_json_write_array_end(w);
+}
+
+/* ---- what was done to how many ---- */
+
+struct counters {
+    uint64_t condensed, blobs, references, duplicates, cross_turn_duplicates;
+    uint64_t rehydrated, rehydrated_tokens;
+    uint64_t static_deltas, repository_facts;
+    uint64_t by_form[WR_REPORT_FORMS_MAX];
+};
+
+static void count_change(struct counters *c, const struct wr_run *run,
+                         const struct wr_change *change)
+{
+    const struct wr_segment *segments = run->fold.transcript->segments;
+    const struct wr_segment *s = &segments[change->segment];
+
+    if (change->is_rolled_back)
+        return;
+    c->by_form[change->form]++;
+    c->references += change->form == WR_FORM_REFERENCE;
+    if (change->form != WR_FORM_CONDENSED)
+        return;
+    c->condensed++;
+    weir_span text = wr_segment_text(run->fold.transcript, s, run->fold.arena);
+    c->blobs += text.ptr && wr_output_kind_of(s, text) == WR_OUTPUT_BLOB;
+}
+
+static void count_duplicate(struct counters *c, const struct wr_transcript *t, uint32_t i)
+{
+    const struct wr_segment *s = &t->segments[i];
+    if (s->class_ != WEIR_CLASS_DROPPABLE_DUPLICATE)
+        return;
+    c->duplicates++;
+    c->cross_turn_duplicates +=
+        s->why_other != WR_SEGMENT_NONE && t->segments[s->why_other].turn != s->turn;
+}
+
+/* Instructions that came after the first turn: what was static has changed. Never edited. */
+static bool is_static_delta(const struct wr_segment *s)
+{
+    bool is_instruction = s->role == WEIR_ROLE_SYSTEM || s->role == WEIR_ROLE_DEVELOPER;
+    return is_instruction && s->turn > 0 && s->kind != WEIR_KIND_TOOLS;
+}
+
+/* What says in which state the repository is: branch, status, log. */
+static bool is_repository_fact(const struct wr_segment *s)
+{
+    static const char *const fronts[] = {"git status", "git branch", "git log", "git rev-parse",
+                                         "git diff --stat"};
+    if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
+        return false;
+    for (size_t i = 0; i < sizeof(fronts) / sizeof(fronts[0]); i++)
+        if (wr_span_find(s->handles->command, wr_span_of(fronts[i]), 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static struct counters count(const struct wr_run *run)
+{
+    const struct wr_fold *fold = &run->fold;
+    struct counters c = {0};
+    for (uint32_t i = 0; i < run->plan.changes_count; i++)
+        count_change(&c, run, &run->plan.changes[i]);
+    for (uint32_t i = 0; i < fold->transcript->segments_count; i++) {
+        count_duplicate(&c, fold->transcript, i);
+        c.static_deltas += is_static_delta(&fold->transcript->segments[i]);
+        c.repository_facts += is_repository_fact(&fold->transcript->segments[i]);
+    }
+    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++)
+        c.rehydrated += fold->inserts[i].is_rehydrated && !fold->inserts[i].is_gone;
+    c.rehydrated_tokens = c.rehydrated ? fold->rehydrated_tokens : 0;
+    return c;
+}
+
+static void write_categories(struct wr_json_writer *w, const struct counters *c)
+{
+    wr_json_write_key(w, "transformed_segment_categories");
+    wr_json_write_object(w);
+    for (uint32_t i = 0; i < WR_REPORT_FORMS_MAX; i++)
+        if (c->by_form[i])
+            write_number(w, wr_form_name((enum wr_form)i), c->by_form[i]);
+    wr_json_write_object_end(w);
+}
+
+static void write_counters(struct wr_json_writer *w, const struct wr_run *run)
+{
+    const struct wr_fold *fold = &run->fold;
+    struct counters c = count(run);
+
+    write_number(w, "artifacts_stored", run->artifacts_count);
+    write_number(w, "tool_outputs_condensed", c.condensed);
+    write_number(w, "blob_outputs_condensed", c.blobs);
+    write_number(w, "duplicate_texts", c.duplicates);
+    write_number(w, "cross_turn_duplicate_texts", c.cross_turn_duplicates);
+    write_number(w, "repeat_tool_output_refs", c.references);
+    write_number(w, "rehydrated_refs", c.rehydrated);
+    write_number(w, "rehydration_token_cost", c.rehydrated_tokens);
+    write_number(w, "static_context_deltas", c.static_deltas);
+    write_number(w, "repo_state_facts", c.repository_facts);
+    write_categories(w, &c);
+    write_number(w, "candidate_count", fold->candidates_count);
+    write_number(w, "selected_candidate_count", fold->selected_count);
+    write_number(w, "rejected_candidate_count", fold->candidates_count - fold->selected_count);
+    write_number(w, "selected_candidate_utility_points", fold->selected_utility);
+    write_number(w, "segment_rollback_count", run->projection.rolled_back_count);
+    write_number(w, "full_request_fallback_count", run->projection.is_fallback);
+}
+
+static void write_sizes(struct wr_json_writer *w, const struct wr_run *run)
+{
+    uint64_t before = run->fold.transcript->doc->text.len, after = run->projection.body.len;
+    write_number(w, "body_bytes_before", before);
+    write_number(w, "body_bytes_after", after);
+    write_number(w, "body_bytes_saved", before > after ? before - after : 0);
+    write_number(w, "rewrite_ratio_percent", before ? after * 100 / before : 100);
+}
+
+void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out)
+{
+    struct wr_json_writer w;
+    wr_json_write_init(&w, out);
+    wr_json_write_object(&w);
+    write_word(&w, "policy", run->fold.input->policy->name);
+    write_number(&w, "tokens_before", run->tokens_before);
+    write_number(&w, "tokens_after", run->tokens_after);
+    write_step(&w, run);
+    write_pressure(&w, run);
+    write_sizes(&w, run);
+    write_number(&w, "steps", run->fold.steps_count);
+    write_counters(&w, run);
+    write_word(&w, "held_back", held_back);
+    write_inserts(&w, run);
+    wr_json_write_key(&w, "edits");
+    wr_json_write_array(&w);
+    for (uint32_t i = 0; i < run->plan.changes_count; i++)
+        write_edit(&w, run, &run->plan.changes[i]);
+    wr_json_write_array_end(&w);
+    wr_json_write_object_end(&w);
+    wr_json_write_newline(&w);
+}

@@ -1,0 +1,176 @@
+#include "policy/odds.h"
+
+#include "base/err.h"
+#include "base/span.h"
+
+/* As of models/embed.c: the file as it is. */
+__asm__(".pushsection .rodata\n"
+        ".hidden wr_odds_data_start\n"
+        ".globl wr_odds_data_start\n"
+        "wr_odds_data_start:\n"
+        ".incbin \"data/odds.tsv\"\n"
+        ".hidden wr_odds_data_end\n"
+        ".globl wr_odds_data_end\n"
+        "wr_odds_data_end:\n"
+        ".byte 0\n"
+        ".popsection\n");
+
+extern const char wr_odds_data_start[] __attribute__((visibility("hidden")));
+extern const char wr_odds_data_end[] __attribute__((visibility("hidden")));
+
+const uint32_t wr_odds_cuts[WR_ODDS_CUTS_COUNT] = {220, 500, 1000, 2000};
+
+weir_span wr_odds_embedded(void)
+{
+    return (weir_span){wr_odds_data_start, (size_t)(wr_odds_data_end - wr_odds_data_start)};
+}
+
+/* ---- reading ---- */
+
+static weir_span take_field(weir_span *line)
+{
+    size_t tab = wr_span_find(*line, WR_LIT("\t"), 0);
+    size_t end = tab == SIZE_MAX ? line->len : tab;
+    weir_span field = wr_span_cut(*line, 0, end);
+    *line = wr_span_cut(*line, end < line->len ? end + 1 : end, line->len);
+    return field;
+}
+
+static bool take_number(weir_span *line, uint32_t max, uint32_t *number)
+{
+    uint64_t value;
+    if (!wr_span_u64(take_field(line), &value) || value > max)
+        return false;
+    *number = (uint32_t)value;
+    return true;
+}
+
+static bool kind_of(weir_span name, enum wr_output_kind *kind)
+{
+    if (wr_span_is(name, "other")) {
+        *kind = WR_OUTPUT_KINDS;
+        return true;
+    }
+    for (int i = 0; i < WR_OUTPUT_KINDS; i++)
+        if (wr_span_is(name, wr_output_kind_text((enum wr_output_kind)i))) {
+            *kind = (enum wr_output_kind)i;
+            return true;
+        }
+    return false;
+}
+
+static bool read_row(struct wr_odds_row *row, weir_span line)
+{
+    uint32_t tokens_max;
+    if (!kind_of(take_field(&line), &row->kind) || !take_number(&line, UINT32_MAX, &tokens_max))
+        return false;
+    row->tokens_max = tokens_max;
+    for (int i = 0; i < WR_ODDS_CUTS_COUNT; i++)
+        if (!take_number(&line, 100, &row->next_pct[i]))
+            return false;
+    for (int i = 0; i < WR_ODDS_CUTS_COUNT; i++)
+        if (!take_number(&line, 100, &row->ever_pct[i]))
+            return false;
+    return take_number(&line, 100, &row->far_pct) && !line.len;
+}
+
+/* "# name<TAB>value"; any other comment says nothing to us. */
+static bool read_setting(struct wr_odds *odds, weir_span line)
+{
+    const struct {
+        const char *name;
+        uint32_t *value;
+    } settings[] = {{"# version", &odds->version},
+                    {"# turns_left", &odds->turns_left},
+                    {"# turns_left_min", &odds->turns_left_min},
+                    {"# recall_tokens", &odds->recall_tokens},
+                    {"# call_tokens", &odds->call_tokens},
+                    {"# prompt_tokens", &odds->prompt_tokens}};
+    weir_span name = take_field(&line);
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+        if (wr_span_is(name, settings[i].name))
+            return take_number(&line, 1000000, settings[i].value);
+    return true;
+}
+
+static bool is_whole(const struct wr_odds *odds)
+{
+    bool has_rest = false;
+    for (uint32_t i = 0; i < odds->rows_count; i++)
+        has_rest |= odds->rows[i].kind == WR_OUTPUT_KINDS && !odds->rows[i].tokens_max;
+    return has_rest && odds->version && odds->turns_left && odds->turns_left_min &&
+           odds->recall_tokens && odds->call_tokens && odds->prompt_tokens;
+}
+
+weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err *err)
+{
+    weir_span rest = table, line;
+
+    *odds = (struct wr_odds){0};
+    while (wr_span_line(&rest, &line)) {
+        size_t at = (size_t)(line.ptr - table.ptr);
+        if (!line.len)
+            continue;
+        if (line.ptr[0] == '#') {
+            if (!read_setting(odds, line))
+                return wr_fail(err, WEIR_INVALID, at, "a setting of the odds is no number");
+            continue;
+        }
+        if (odds->rows_count == WR_ODDS_ROWS_MAX)
+            return wr_fail(err, WEIR_LIMIT, at, "the odds have more than %d rows",
+                           (int)WR_ODDS_ROWS_MAX);
+        if (!read_row(&odds->rows[odds->rows_count++], line))
+            return wr_fail(err, WEIR_INVALID, at,
+                           "a row of the odds wants a kind, a size and 9 percentages");
+    }
+    if (!is_whole(odds))
+        return wr_fail(
+            err, WEIR_INVALID, table.len,
+            "the odds want version, turns_left, turns_left_min, recall_tokens, call_tokens, "
+            "prompt_tokens and a row `other` of any size");
+    return WEIR_OK;
+}
+
+/* ---- asking ---- */
+
+static bool fits(const struct wr_odds_row *row, enum wr_output_kind kind, uint64_t tokens)
+{
+    return row->kind == kind && (!row->tokens_max || tokens <= row->tokens_max);
+}
+
+const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_output_kind kind,
+                                       uint64_t tokens)
+{
+    for (uint32_t i = 0; i < odds->rows_count; i++)
+        if (fits(&odds->rows[i], kind, tokens))
+            return &odds->rows[i];
+    for (uint32_t i = 0; i < odds->rows_count; i++)
+        if (fits(&odds->rows[i], WR_OUTPUT_KINDS, tokens))
+            return &odds->rows[i];
+    return &odds->rows[odds->rows_count - 1];
+}
+
+static uint32_t at_cut(const uint32_t pct[WR_ODDS_CUTS_COUNT], uint64_t cut)
+{
+    const int last = WR_ODDS_CUTS_COUNT - 1;
+    if (cut <= wr_odds_cuts[0])
+        return pct[0] * 100;
+    if (cut >= wr_odds_cuts[last])
+        return (uint32_t)(pct[last] * 100 * (uint64_t)wr_odds_cuts[last] / cut);
+    int i = 0;
+    while (cut > wr_odds_cuts[i + 1])
+        i++;
+    int64_t span = wr_odds_cuts[i + 1] - wr_odds_cuts[i];
+    int64_t into = (int64_t)cut - wr_odds_cuts[i];
+    return (uint32_t)(pct[i] * 100 + ((int64_t)pct[i + 1] - (int64_t)pct[i]) * 100 * into / span);
+}
+
+uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+{
+    return at_cut(row->next_pct, cut_tokens);
+}
+
+uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+{
+    return at_cut(row->ever_pct, cut_tokens);
+}

@@ -1,0 +1,45 @@
+/* odds.h -- how often a shortened result turns out to have been too short, by kind and size.
+ *
+ * The numbers are constants of data/odds.tsv, which has a version: nothing is learned while a
+ * session runs (law L3).
+ */
+#ifndef WR_POLICY_ODDS_H
+#define WR_POLICY_ODDS_H
+
+#include "base/arena.h"
+#include "condense/output_kind.h"
+#include "weir/status.h"
+
+enum { WR_ODDS_CUTS_COUNT = 4, WR_ODDS_ROWS_MAX = 64 };
+
+extern const uint32_t wr_odds_cuts[WR_ODDS_CUTS_COUNT]; /* tokens, rising */
+
+struct wr_odds_row {
+    enum wr_output_kind kind; /* WR_OUTPUT_KINDS: any other */
+    uint64_t tokens_max;      /* 0: any size */
+    uint32_t next_pct[WR_ODDS_CUTS_COUNT], ever_pct[WR_ODDS_CUTS_COUNT];
+    uint32_t far_pct;
+};
+
+struct wr_odds {
+    uint32_t version;
+    uint32_t turns_left, turns_left_min, recall_tokens, call_tokens, prompt_tokens;
+    struct wr_odds_row rows[WR_ODDS_ROWS_MAX];
+    uint32_t rows_count;
+};
+
+/* Reads a table. WEIR_INVALID: err->at_byte is the line that is wrong. */
+WEIR_MUST_USE weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err *err);
+
+weir_span wr_odds_embedded(void); /* data/odds.tsv */
+
+/* The row for a result of this kind and size; never NULL for a table that was read. */
+const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_output_kind kind,
+                                       uint64_t tokens);
+
+/* The odds of a row at any cut, in basis points: between two cuts on the line between them, above
+ * the last half as much for every doubling. */
+uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t cut_tokens);
+uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t cut_tokens);
+
+#endif

@@ -1,0 +1,344 @@
+/* deepen: one deep step instead of many small ones, taken when it costs least.
+ *
+ * A step is taken when the cache has expired anyway (`cold`), when the window or a dearer price
+ * tier forces one (`window`), or when leaving the old results out pays for writing the rest again
+ * (`pays`). Then completed loops fold into one summary each, and older results become stubs:
+ * outdated reads and polls first, then all for which the saving exceeds the expected cost of a
+ * recall. Between two steps that no expired cache allows lie `quiet_turns` at least. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "policy/worth.h"
+
+#define STUB_FRONT "[older result"
+
+enum { LOOP_PREVIEW_TOKENS = 120, LOOP_SUMMARY_TOKENS = 500, PAYS_TOKENS_MIN = 1000 };
+enum { NAME_CHARS_MAX = 160, FORCED_BP = 9500, CLOSE_TURNS = 10 };
+
+/* ---- what would go ---- */
+
+/* What came later is not known yet at this turn; what is outdated by then stays so. */
+static bool is_outdated(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    bool is_past = s->stale_by != WR_SEGMENT_NONE && s->stale_by < fold->arrived;
+    return is_past && (s->staleness == WR_STALE || s->is_superseded);
+}
+
+/* A stub has no lines of the original; a condensed form may become one, as it was exact before. */
+static bool may_stub(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    if (now->form == WR_FORM_CONDENSED)
+        return !now->is_pinned && !wr_stage_exempts(stage, s->tool);
+    return wr_fold_is_open(fold, stage, segment);
+}
+
+static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    return fold->transcript->segments[segment].turn +
+               (uint32_t)stage->params[WR_DEEPEN_KEEP_TURNS] <
+           fold->turn;
+}
+
+/* The odds that a result of this age is asked for again. */
+static uint32_t odds_bp(struct wr_fold *fold, uint32_t segment, enum wr_output_kind kind)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_odds_row *row =
+        wr_odds_find(fold->input->odds, kind, fold->input->tokens[segment]);
+    bool is_far = fold->turn - s->turn > CLOSE_TURNS;
+    return is_outdated(fold, segment) ? row->far_pct * 20
+           : is_far                   ? row->far_pct * 100
+                                      : row->ever_pct[0] * 100;
+}
+
+static bool is_worth_it(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
+                        struct wr_fold_value *value)
+{
+    uint64_t gain = wr_fold_gain(fold, segment);
+    enum wr_output_kind kind;
+    if (fold->segments[segment].tokens <= (uint64_t)stage->params[WR_DEEPEN_OVER] ||
+        wr_stage_kind(fold, segment, &kind))
+        return false; /* without memory it stays as it is */
+    *value = (struct wr_fold_value){.saves = wr_worth_saves(fold, gain),
+                                    .ever_miss_bp = odds_bp(fold, segment, kind),
+                                    .turns_left = wr_worth_turns_left(fold),
+                                    .is_weighed = true};
+    value->costs = wr_worth_recall(fold) * value->ever_miss_bp / 10000;
+    return value->saves > value->costs;
+}
+
+/* A result that becomes a stub, or a loop that folds. */
+struct item {
+    uint32_t first; /* where the prompt begins to change */
+    uint32_t loop;  /* WR_SEGMENT_NONE: a result */
+    uint64_t gain_tokens;
+    bool is_outdated;
+};
+
+struct items {
+    struct item *list; /* in the order of the prompt */
+    uint32_t count;
+    uint64_t gain_tokens;
+};
+
+static void add_item(struct items *items, const struct item *item)
+{
+    items->list[items->count++] = *item;
+    items->gain_tokens += item->gain_tokens;
+}
+
+/* What a loop would free: all of it but a summary. */
+static void add_loop(const struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
+                     uint32_t loop, uint32_t *at)
+{
+    struct item item = {.first = WR_SEGMENT_NONE, .loop = loop};
+    uint64_t tokens = 0,
+             kept = LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS];
+    for (; *at < fold->arrived; (*at)++) {
+        const struct wr_segment *s = &fold->transcript->segments[*at];
+        if (s->loop != WR_SEGMENT_NONE && s->loop > loop)
+            break;
+        if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
+            fold->segments[*at].form == WR_FORM_DROPPED)
+            continue;
+        tokens += fold->segments[*at].tokens;
+        if (item.first == WR_SEGMENT_NONE)
+            item.first = *at;
+    }
+    item.gain_tokens = tokens > 2 * kept ? tokens - kept : 0;
+    if (item.gain_tokens)
+        add_item(items, &item);
+}
+
+static void add_result(struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
+                       uint32_t segment)
+{
+    struct wr_fold_value value;
+    struct item item = {.first = segment,
+                        .loop = WR_SEGMENT_NONE,
+                        .gain_tokens = wr_fold_gain(fold, segment),
+                        .is_outdated = is_outdated(fold, segment)};
+    if (fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
+        is_old(fold, stage, segment) && may_stub(fold, stage, segment) &&
+        is_worth_it(fold, stage, segment, &value))
+        add_item(items, &item);
+}
+
+/* Completed loops, then the results of the loop at work. */
+static void collect(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop,
+                    struct items *items)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < loop; i++)
+        add_loop(fold, stage, items, i, &at);
+    for (; at < fold->arrived; at++)
+        add_result(fold, stage, items, at);
+}
+
+/* ---- when ---- */
+
+/* A stub, of this fold or of an earlier projection that came in again. */
+static bool is_stub(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    if (now->is_marked)
+        return wr_span_starts(wr_fold_text(fold, segment), WR_LIT(STUB_FRONT));
+    return now->form == WR_FORM_CLEARED;
+}
+
+/* Counted from what a step left behind, not from the step alone: what was projected once must look
+ * the same to the next projection. */
+static bool is_quiet(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint32_t quiet = (uint32_t)stage->params[WR_DEEPEN_QUIET_TURNS];
+    uint32_t keep = (uint32_t)stage->params[WR_DEEPEN_KEEP_TURNS];
+
+    if (fold->steps_count && fold->turn - fold->steps[fold->steps_count - 1].turn < quiet)
+        return false;
+    for (uint32_t i = fold->arrived; i-- > 0;) {
+        if (fold->turn - fold->transcript->segments[i].turn >= quiet + keep)
+            return true;
+        if (is_stub(fold, i))
+            return false;
+    }
+    return true;
+}
+
+static bool is_forced(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t tier = fold->input->prices.tier_tokens, total = fold->total_tokens;
+    uint64_t at = wr_fold_threshold(fold, (uint64_t)stage->params[WR_DEEPEN_AT_BP]);
+    if (total > wr_fold_threshold(fold, FORCED_BP))
+        return true;
+    return is_quiet(fold, stage) && (total > at || (tier && total > tier * FORCED_BP / 10000));
+}
+
+/* Of all ways to change the prompt from some item on, the one that brings most: its number, or
+ * the count where none pays. */
+static uint32_t best_start(const struct wr_fold *fold, const struct wr_stage *stage,
+                           const struct items *items)
+{
+    uint64_t behind = 0, gain = 0;
+    uint32_t at = fold->arrived, best = items->count;
+    int64_t best_net = 0;
+
+    for (uint32_t i = items->count; i-- > 0;) {
+        while (at > items->list[i].first)
+            behind += fold->segments[--at].tokens;
+        gain += items->list[i].gain_tokens;
+        int64_t net = wr_worth_step(fold, gain, behind > gain ? behind - gain : 0,
+                                    (uint64_t)stage->params[WR_DEEPEN_MARGIN_PCT]);
+        if (net <= best_net || gain < PAYS_TOKENS_MIN)
+            continue;
+        best_net = net;
+        best = i;
+    }
+    return best;
+}
+
+/* Why to take a step now, and from which item on; false: not now. */
+static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
+                        const struct items *items, enum wr_step_reason *reason, uint32_t *start)
+{
+    uint64_t enough =
+        fold->total_tokens * (uint64_t)stage->params[WR_DEEPEN_GAIN_BP] / 10000 + PAYS_TOKENS_MIN;
+
+    *start = 0;
+    if (!items->count)
+        return false;
+    if (wr_fold_is_cold(fold) && items->gain_tokens >= enough) {
+        *reason = WR_STEP_COLD;
+        return true;
+    }
+    if (is_forced(fold, stage)) {
+        *reason = WR_STEP_WINDOW;
+        return true;
+    }
+    *reason = WR_STEP_PAYS;
+    *start = is_quiet(fold, stage) ? best_start(fold, stage, items) : items->count;
+    return *start < items->count;
+}
+
+/* ---- the step ---- */
+
+static weir_status write_stub(struct wr_fold *fold, uint32_t segment, weir_span *text)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_tool_handles *h = s->handles;
+    weir_span name = !h ? s->tool : h->path.len ? h->path : h->command.len ? h->command : s->tool;
+    struct wr_buf buf;
+
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&buf,
+                is_outdated(fold, segment) ? "[older result, outdated since: " : "[older result: ");
+    wr_text_one_line_max(&buf, name, NAME_CHARS_MAX);
+    wr_buf_text(&buf, "]");
+    return wr_stage_keep(fold, &buf, text);
+}
+
+static weir_status stub(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
+                        enum wr_step_reason reason)
+{
+    struct wr_fold_form form = {
+        .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = reason};
+    struct wr_fold_value value = {0};
+
+    if (fold->segments[segment].form == WR_FORM_DROPPED)
+        return WEIR_OK; /* its loop was folded */
+    (void)is_worth_it(fold, stage, segment, &value);
+    weir_status status = write_stub(fold, segment, &form.text);
+    if (!status)
+        status = wr_fold_give(fold, segment, &form);
+    if (fold->segments[segment].form == WR_FORM_CLEARED)
+        fold->segments[segment].value = value;
+    return status;
+}
+
+static weir_status change(struct wr_fold *fold, const struct wr_stage *stage,
+                          const struct item *item, enum wr_step_reason reason)
+{
+    struct wr_stage_loop options = {(uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS],
+                                    LOOP_PREVIEW_TOKENS, reason};
+    bool taken;
+    if (item->loop == WR_SEGMENT_NONE)
+        return stub(fold, stage, item->first, reason);
+    return wr_stage_fold_loop(fold, &options, item->loop, fold->lists[1], &taken);
+}
+
+/* What a forced step goes on for: the share of the window, or of the price tier it is above. */
+static uint64_t target_tokens(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t to_bp = (uint64_t)stage->params[WR_DEEPEN_TO_BP];
+    uint64_t target = wr_fold_threshold(fold, to_bp), tier = fold->input->prices.tier_tokens;
+    if (tier && fold->total_tokens > tier * FORCED_BP / 10000 && tier * to_bp / 10000 < target)
+        target = tier * to_bp / 10000;
+    return target;
+}
+
+/* Under pressure only as much as is needed: loops and what is outdated first. */
+static weir_status take_step(struct wr_fold *fold, const struct wr_stage *stage,
+                             const struct items *items, uint32_t start, enum wr_step_reason reason)
+{
+    uint64_t target = target_tokens(fold, stage);
+    weir_status status = WEIR_OK;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = start; i < items->count && !status; i++) {
+            const struct item *item = &items->list[i];
+            bool is_first = item->loop != WR_SEGMENT_NONE || item->is_outdated;
+            if (reason == WR_STEP_WINDOW && fold->total_tokens <= target)
+                return WEIR_OK;
+            if (is_first == (pass == 0))
+                status = change(fold, stage, item, reason);
+        }
+    return status;
+}
+
+static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop, start;
+    enum wr_step_reason reason;
+    struct items items = {0};
+
+    /* Looking for items costs time: only where a step is thinkable. */
+    if (!fold->input->odds ||
+        (!wr_fold_is_cold(fold) && !is_quiet(fold, stage) && !is_forced(fold, stage)))
+        return WEIR_OK;
+    if (loop == WR_SEGMENT_NONE)
+        loop = 0;
+    if (!fold->items)
+        fold->items =
+            WR_ARENA_ARRAY(fold->arena, struct item, fold->transcript->segments_count + 1);
+    items.list = fold->items;
+    if (!items.list)
+        return wr_arena_status(fold->arena);
+    collect(fold, stage, loop, &items);
+    if (fold->arena->status)
+        return fold->arena->status;
+    if (!find_reason(fold, stage, &items, &reason, &start))
+        return WEIR_OK;
+    return take_step(fold, stage, &items, start, reason);
+}
+
+const struct wr_stage_def wr_stage_deepen = {
+    .name = "deepen",
+    .what =
+        "older results become stubs and completed loops fold, in one deep step when it is cheap",
+    .request = deepen_request,
+    .params = {{"keep_turns", 2, 0, 100000, NULL, "the newest turns stay"},
+               {"over", 200, 50, 10000000, NULL, "shorter results stay"},
+               {"gain_bp", 1000, 0, 10000, NULL,
+                "a step must free this share of the prompt, in basis points"},
+               {"at_bp", 8500, 1, 10000, NULL, "above this share of the window a step is forced"},
+               {"to_bp", 5000, 1, 10000, NULL, "and goes on until this share is left"},
+               {"quiet_turns", 20, 0, 100000, NULL, "turns between two steps with a live cache"},
+               {"margin_pct", 150, 0, 100000, NULL,
+                "the saving must exceed this share of what a step costs"},
+               {"evidence_tokens", 1000, 0, 10000000, NULL, "lines read that a folded loop keeps"}},
+    .params_count = 8,
+    .takes_tools = true,
+};

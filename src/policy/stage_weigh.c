@@ -1,0 +1,76 @@
+/* weigh: a result is condensed as it arrives where the expected saving exceeds the expected cost of
+ * a recall, and as far as it pays best.
+ *
+ * What the very next action will probably quote stays, whatever it costs: a cut whose odds of that
+ * are worse than `first_sight_bp` is not considered. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "policy/worth.h"
+
+static const uint32_t cuts[] = {220, 500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000, 16000};
+
+struct choice {
+    uint64_t to_tokens; /* 0: nothing is worth it */
+    int64_t net;
+    struct wr_fold_value value;
+};
+
+static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
+                     const struct wr_odds_row *row, uint64_t tokens, uint64_t cut,
+                     struct choice *best)
+{
+    struct wr_fold_value value = {.next_miss_bp = wr_odds_next_bp(row, cut),
+                                  .ever_miss_bp = wr_odds_ever_bp(row, cut),
+                                  .turns_left = wr_worth_turns_left(fold),
+                                  .is_weighed = true};
+
+    if (value.next_miss_bp > (uint64_t)stage->params[WR_WEIGH_FIRST_SIGHT_BP])
+        return;
+    value.saves = wr_worth_saves(fold, tokens - cut);
+    value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
+    int64_t net = (int64_t)value.saves -
+                  (int64_t)(value.costs * (uint64_t)stage->params[WR_WEIGH_MARGIN_PCT] / 100);
+    if (net <= best->net)
+        return;
+    *best = (struct choice){cut, net, value};
+}
+
+static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *stage,
+                                uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    uint64_t tokens = fold->input->tokens[segment];
+    struct choice best = {0};
+    enum wr_output_kind kind;
+
+    if (!fold->input->odds || tokens <= (uint64_t)wr_stage_param(stage, s->tool, WR_WEIGH_OVER) ||
+        !wr_fold_is_open(fold, stage, segment))
+        return WEIR_OK;
+    weir_status status = wr_stage_kind(fold, segment, &kind);
+    if (status)
+        return status;
+    const struct wr_odds_row *row = wr_odds_find(fold->input->odds, kind, tokens);
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]) && cuts[i] + cuts[i] / 4 < tokens; i++)
+        consider(fold, stage, row, tokens, cuts[i], &best);
+    if (!best.to_tokens)
+        return WEIR_OK;
+    status = wr_stage_condense_to(fold, segment, kind, best.to_tokens);
+    if (fold->segments[segment].form != WR_FORM_EXACT)
+        fold->segments[segment].value = best.value;
+    return status;
+}
+
+const struct wr_stage_def wr_stage_weigh = {
+    .name = "weigh",
+    .what = "a result is condensed as it arrives where that is worth more than it may cost",
+    .arrive = weigh_arrive,
+    .params = {{"over", 300, WR_CONDENSE_TOKENS_MIN, 10000000, NULL, "shorter results stay"},
+               {"first_sight_bp", 1000, 0, 10000, NULL,
+                "highest odds that the next action misses something, in basis points"},
+               {"margin_pct", 150, 0, 100000, NULL,
+                "the saving must exceed this share of the expected cost"}},
+    .params_count = 3,
+    .takes_tools = true,
+    .tool_params = 1U << WR_WEIGH_OVER,
+};
