@@ -1,0 +1,316 @@
+#include "replay/import_draft.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { LIST_CAP_FIRST = 64, DRAFT_MODELS_MAX = 64 };
+
+void wr_draft_init(struct wr_draft *draft, struct wr_arena *arena, uint64_t *notes)
+{
+    *draft = (struct wr_draft){.arena = arena, .notes = notes};
+}
+
+static void fail(struct wr_draft *d, weir_status status)
+{
+    if (!d->status)
+        d->status = status;
+}
+
+/* The list with room for one more item; where there is none, the draft has failed. */
+static void *more(struct wr_draft *d, void *list, size_t item_bytes, uint32_t count, uint32_t *cap)
+{
+    if (count < *cap)
+        return list;
+    uint32_t grown = *cap ? *cap * 2 : LIST_CAP_FIRST;
+    void *moved = grown > UINT32_MAX / 8
+                      ? NULL
+                      : wr_arena_grow(d->arena, list, *cap * item_bytes, grown * item_bytes);
+    if (!moved) {
+        fail(d, d->arena->status ? d->arena->status : WEIR_LIMIT);
+        return list;
+    }
+    *cap = grown;
+    return moved;
+}
+
+/* Appends an item to `d->list`, and is its number; NONE once the draft has failed. */
+#define MORE(d, list) \
+    more((d), (d)->list, sizeof((d)->list[0]), (d)->list##_count, &(d)->list##_cap)
+#define APPEND(d, list, ...)                                 \
+    ((d)->status || ((d)->list = MORE(d, list), (d)->status) \
+         ? WR_DRAFT_NONE                                     \
+         : ((d)->list[(d)->list##_count] = (__VA_ARGS__), (d)->list##_count++))
+
+/* ---- ids ---- */
+
+static weir_span make_id(struct wr_draft *d)
+{
+    char text[16];
+    weir_span id;
+    if (d->made_ids < d->calls_count)
+        d->made_ids = d->calls_count;
+    do {
+        int len = snprintf(text, sizeof(text), "call%u", ++d->made_ids);
+        id = (weir_span){text, (size_t)len};
+    } while (wr_names_find(&d->used_ids, id) != WR_NAMES_NONE);
+    return wr_arena_copy(d->arena, id);
+}
+
+/* The id that a call will have: the log's, unless that is missing or taken. */
+static weir_span choose_id(struct wr_draft *d, weir_span id)
+{
+    bool is_new = false;
+    if (id.len && wr_names_add(&d->used_ids, d->arena, id, &is_new) == WR_NAMES_NONE)
+        fail(d, d->arena->status);
+    if (is_new || d->status)
+        return id;
+    id = make_id(d);
+    if (!id.ptr || wr_names_add(&d->used_ids, d->arena, id, &is_new) == WR_NAMES_NONE)
+        fail(d, d->arena->status);
+    d->notes[WR_IMPORT_CALL_RENAMED]++;
+    return id;
+}
+
+/* Says that `call` is one more that the log calls `id`. */
+static void note_id(struct wr_draft *d, weir_span id, uint32_t call)
+{
+    bool is_new;
+    uint32_t item = wr_names_add(&d->log_ids, d->arena, id, &is_new);
+    if (item == WR_NAMES_NONE) {
+        fail(d, d->arena->status);
+    } else if (is_new) {
+        (void)APPEND(d, queues, (struct wr_draft_queue){call, call});
+    } else {
+        d->calls[d->queues[item].tail].same_id = call;
+        d->queues[item].tail = call;
+    }
+}
+
+/* ---- messages ---- */
+
+static uint32_t add_message(struct wr_draft *d, weir_role role, int64_t time_ms)
+{
+    return APPEND(d, messages,
+                  (struct wr_draft_message){.role = role,
+                                            .is_hidden = d->is_hiding,
+                                            .time_ms = time_ms,
+                                            .first_part = WR_DRAFT_NONE,
+                                            .last_part = WR_DRAFT_NONE,
+                                            .first_call = WR_DRAFT_NONE,
+                                            .last_call = WR_DRAFT_NONE});
+}
+
+void wr_draft_append(struct wr_draft *d, uint32_t message, weir_span content)
+{
+    if (message == WR_DRAFT_NONE || !content.len)
+        return;
+    uint32_t part = APPEND(d, parts, (struct wr_draft_part){content, WR_DRAFT_NONE});
+    struct wr_draft_message *m = &d->messages[message];
+    if (part == WR_DRAFT_NONE)
+        return;
+    if (m->last_part == WR_DRAFT_NONE)
+        m->first_part = part;
+    else
+        d->parts[m->last_part].next = part;
+    m->last_part = part;
+}
+
+uint32_t wr_draft_say(struct wr_draft *d, weir_role role, weir_span content, int64_t time_ms)
+{
+    if (!content.len)
+        return WR_DRAFT_NONE;
+    uint32_t message = add_message(d, role, time_ms);
+    wr_draft_append(d, message, content);
+    return message;
+}
+
+uint32_t wr_draft_answer(struct wr_draft *d, weir_span content, int64_t time_ms)
+{
+    uint32_t message = add_message(d, WEIR_ROLE_ASSISTANT, time_ms);
+    wr_draft_append(d, message, content);
+    return message;
+}
+
+uint32_t wr_draft_last_answer(const struct wr_draft *d)
+{
+    uint32_t last = d->messages_count - 1;
+    if (d->status || !d->messages_count || d->messages[last].role != WEIR_ROLE_ASSISTANT)
+        return WR_DRAFT_NONE;
+    return d->messages[last].is_hidden == d->is_hiding ? last : WR_DRAFT_NONE;
+}
+
+uint32_t wr_draft_call(struct wr_draft *d, uint32_t message, weir_span id, weir_span name,
+                       weir_span arguments)
+{
+    if (message == WR_DRAFT_NONE || d->status)
+        return WR_DRAFT_NONE;
+    weir_span new_id = choose_id(d, id);
+    uint32_t call = APPEND(d, calls,
+                           (struct wr_draft_call){.id = new_id,
+                                                  .name = name.len ? name : WR_LIT("tool"),
+                                                  .arguments = arguments,
+                                                  .result_ms = WR_SESSION_NO_TIME,
+                                                  .message = message,
+                                                  .next = WR_DRAFT_NONE,
+                                                  .same_id = WR_DRAFT_NONE,
+                                                  .cleared_by = WR_DRAFT_NONE});
+    if (call == WR_DRAFT_NONE)
+        return call;
+    struct wr_draft_message *m = &d->messages[message];
+    if (m->last_call == WR_DRAFT_NONE)
+        m->first_call = call;
+    else
+        d->calls[m->last_call].next = call;
+    m->last_call = call;
+    note_id(d, id, call);
+    return call;
+}
+
+bool wr_draft_has_open(struct wr_draft *d)
+{
+    while (d->oldest_open < d->calls_count && d->calls[d->oldest_open].is_answered)
+        d->oldest_open++;
+    return d->oldest_open < d->calls_count;
+}
+
+uint32_t wr_draft_find_open(struct wr_draft *d, weir_span id)
+{
+    if (d->status)
+        return WR_DRAFT_NONE;
+    if (!id.len)
+        return wr_draft_has_open(d) ? d->oldest_open : WR_DRAFT_NONE;
+    uint32_t item = wr_names_find(&d->log_ids, id);
+    if (item == WR_NAMES_NONE)
+        return WR_DRAFT_NONE;
+    uint32_t *head = &d->queues[item].head;
+    while (d->calls[*head].is_answered && d->calls[*head].same_id != WR_DRAFT_NONE)
+        *head = d->calls[*head].same_id;
+    return d->calls[*head].is_answered ? WR_DRAFT_NONE : *head;
+}
+
+uint32_t wr_draft_find_call(const struct wr_draft *d, weir_span id)
+{
+    uint32_t item = d->status ? WR_NAMES_NONE : wr_names_find(&d->log_ids, id);
+    return item == WR_NAMES_NONE ? WR_DRAFT_NONE : d->queues[item].tail;
+}
+
+void wr_draft_result_of(struct wr_draft *d, uint32_t call, weir_span content, int64_t time_ms)
+{
+    if (d->status)
+        return;
+    if (call == WR_DRAFT_NONE || d->calls[call].is_answered) {
+        d->notes[WR_IMPORT_RESULT_ORPHAN]++;
+        return;
+    }
+    d->calls[call].is_answered = true;
+    d->calls[call].result = content;
+    d->calls[call].result_ms = time_ms;
+}
+
+void wr_draft_result(struct wr_draft *d, weir_span id, weir_span content, int64_t time_ms)
+{
+    wr_draft_result_of(d, wr_draft_find_open(d, id), content, time_ms);
+}
+
+void wr_draft_model(struct wr_draft *d, weir_span name)
+{
+    if (!name.len || d->status)
+        return;
+    for (uint32_t i = 0; i < d->models_count; i++)
+        if (wr_span_eq(d->models[i].name, name)) {
+            d->models[i].count++;
+            return;
+        }
+    if (d->models_count < DRAFT_MODELS_MAX)
+        (void)APPEND(d, models, (struct wr_draft_model){name, 1});
+}
+
+weir_span wr_draft_take(struct wr_draft *d, struct wr_buf *buf)
+{
+    weir_span copy = {0};
+    if (buf->status)
+        fail(d, buf->status);
+    else
+        copy = wr_arena_copy(d->arena, wr_buf_view(buf));
+    if (!buf->status && !copy.ptr)
+        fail(d, d->arena->status);
+    wr_buf_release(buf);
+    return copy.ptr ? copy : WR_LIT("");
+}
+
+weir_span wr_draft_escape(struct wr_draft *d, weir_span text)
+{
+    struct wr_buf out;
+    wr_buf_init(&out, WR_ARENA_BYTES_MAX);
+    wr_json_escape(&out, text);
+    return wr_draft_take(d, &out);
+}
+
+weir_span wr_draft_take_escaped(struct wr_draft *d, struct wr_buf *buf)
+{
+    if (buf->status)
+        fail(d, buf->status);
+    weir_span text = buf->status ? WR_LIT("") : wr_draft_escape(d, wr_buf_view(buf));
+    wr_buf_release(buf);
+    return text;
+}
+
+/* ---- compactions ---- */
+
+uint32_t wr_draft_compact(struct wr_draft *d)
+{
+    if (d->compactions_count == WR_SESSION_COMPACTIONS_MAX) {
+        d->notes[WR_IMPORT_COMPACTION_LOST]++;
+        return WR_DRAFT_NONE;
+    }
+    uint32_t message = add_message(d, WEIR_ROLE_NONE, WR_SESSION_NO_TIME);
+    uint32_t compaction =
+        APPEND(d, compactions, (struct wr_draft_compaction){d->kept_count, 0, message});
+    if (compaction == WR_DRAFT_NONE)
+        return compaction;
+    d->messages[message].compaction = compaction;
+    d->messages[message].is_hidden = false;
+    return compaction;
+}
+
+void wr_draft_keep(struct wr_draft *d, uint32_t message)
+{
+    if (message == WR_DRAFT_NONE || d->status || !d->compactions_count)
+        return;
+    if (APPEND(d, kept, message) != WR_DRAFT_NONE)
+        d->compactions[d->compactions_count - 1].kept_count++;
+}
+
+uint32_t wr_draft_view_next(const struct wr_draft *d, uint32_t *at)
+{
+    uint32_t newest = d->compactions_count - 1, from = 0;
+    if (d->status || !d->compactions_count)
+        return WR_DRAFT_NONE;
+    if (newest) {
+        const struct wr_draft_compaction *before = &d->compactions[newest - 1];
+        if (*at < before->kept_count)
+            return d->kept[before->kept_first + (*at)++];
+        from = before->message + 1 - before->kept_count;
+    }
+    while (from + *at < d->compactions[newest].message) {
+        uint32_t message = from + (*at)++;
+        if (!d->messages[message].is_hidden)
+            return message;
+    }
+    return WR_DRAFT_NONE;
+}
+
+void wr_draft_keep_all(struct wr_draft *d)
+{
+    uint32_t message, at = 0;
+    while ((message = wr_draft_view_next(d, &at)) != WR_DRAFT_NONE)
+        wr_draft_keep(d, message);
+}
+
+void wr_draft_clear(struct wr_draft *d, uint32_t call)
+{
+    if (call == WR_DRAFT_NONE || d->status || !d->compactions_count)
+        return;
+    if (d->calls[call].cleared_by == WR_DRAFT_NONE)
+        d->calls[call].cleared_by = d->compactions_count - 1;
+}

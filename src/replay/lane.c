@@ -1,0 +1,433 @@
+#include "replay/lane.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "replay/lane_recall.h"
+#include "wire/wire.h"
+
+enum { RECALL_CALL_TOKENS = 60 };
+
+weir_status wr_lane_init(struct wr_lane *lane, const struct wr_lane_setup *setup)
+{
+    *lane = (struct wr_lane){.setup = *setup};
+    lane->result.is_cost_known = true;
+    lane->result.times_stride = 1;
+    wr_arena_init(&lane->arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&lane->body, WR_OUTPUT_BYTES_MAX);
+    weir_status status = weir_store_new_memory(WR_SIMULATE_STORE_BYTES_MAX, &lane->store);
+    if (!status)
+        status = wr_cache_init(&lane->cache, &lane->arena, setup->model, NULL);
+    if (setup->baseline)
+        wr_baseline_init(&lane->baseline, &lane->arena, setup->baseline, wr_meter_count,
+                         setup->meter);
+    return status;
+}
+
+void wr_lane_release(struct wr_lane *lane)
+{
+    weir_store_close(lane->store);
+    wr_buf_release(&lane->body);
+    wr_arena_release(&lane->arena);
+    free(lane->trace.hashes);
+    free(lane->trace.ends);
+}
+
+/* ---- the conversation ---- */
+
+static weir_status begin_body(struct wr_lane *lane, const struct wr_session *session)
+{
+    static const char list[] = "\"messages\":[";
+    struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+                                         .model = lane->setup.model_name,
+                                         .with_tools = lane->setup.without_recall
+                                                           ? WR_SESSION_TOOLS_WITHOUT_RECALL
+                                                           : WR_SESSION_TOOLS};
+    wr_buf_reset(&lane->body);
+    wr_session_write(session, &request, &lane->body);
+    size_t at = wr_span_find(wr_buf_view(&lane->body), wr_span_of(list), 0);
+    if (lane->body.status || at == SIZE_MAX)
+        return lane->body.status ? lane->body.status : WEIR_INVALID;
+    lane->head_bytes = lane->body.len = at + sizeof(list) - 1;
+    lane->messages_count = 0;
+    return WEIR_OK;
+}
+
+/* Where the host compacted, the conversation begins anew, and what was recalled is gone with it. */
+static weir_status extend_body(struct wr_lane *lane, const struct wr_lane_request *r)
+{
+    uint32_t count = wr_session_view_count(r->view);
+    if (!lane->head_bytes || r->view->shared_count < lane->messages_count) {
+        weir_status status = begin_body(lane, r->session);
+        if (status)
+            return status;
+    }
+    for (uint32_t i = lane->messages_count; i < count; i++) {
+        if (lane->body.len > lane->head_bytes)
+            wr_buf_byte(&lane->body, ',');
+        wr_buf_append(&lane->body, wr_json_raw(wr_session_view_message(r->view, i), 0));
+    }
+    lane->messages_count = count;
+    return lane->body.status;
+}
+
+/* ---- what the engine makes of it ---- */
+
+/* A request on its way, and read again as it was sent. */
+struct sent {
+    struct weir_request *request;
+    struct weir_projected projected;
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_transcript transcript;
+    struct wr_measure measure;
+    struct wr_cache_block *blocks;
+};
+
+static uint64_t now_us(void)
+{
+    struct timespec t;
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* Keeps every n-th time, so that any number of them fits. */
+static void note_time(struct wr_lane_result *result, uint64_t us)
+{
+    if (result->times_seen++ % result->times_stride)
+        return;
+    if (result->times_count == WR_LANE_TIMES_MAX) {
+        for (uint32_t i = 0; i < WR_LANE_TIMES_MAX / 2; i++)
+            result->times_us[i] = result->times_us[2 * i];
+        result->times_count = WR_LANE_TIMES_MAX / 2;
+        result->times_stride *= 2;
+    }
+    result->times_us[result->times_count++] = us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
+}
+
+static void count_reason(struct wr_lane_result *result, const char *text, uint64_t count)
+{
+    for (int i = 0; i < WR_LANE_REASONS_MAX; i++) {
+        struct wr_lane_reason *reason = &result->reasons[i];
+        if (reason->text && strcmp(reason->text, text) != 0)
+            continue;
+        reason->text = text;
+        reason->count += count;
+        return;
+    }
+}
+
+static void note_projected(struct wr_lane_result *result, const struct weir_projected *p)
+{
+    result->validation_failures += p->held_back != NULL;
+    if (!p->is_step)
+        return;
+    result->steps++;
+    result->prefix_violations += !strcmp(p->step_reason, "unexplained");
+    count_reason(result, p->step_reason, 1);
+}
+
+static weir_status project(struct wr_lane *lane, int64_t now_ms, struct sent *sent)
+{
+    struct weir_project_options options = {.policy = lane->setup.policy,
+                                           .model = lane->setup.model_name,
+                                           .window_tokens = lane->setup.window_tokens,
+                                           .store = lane->store,
+                                           .session = WR_LIT("replayed"),
+                                           .now_ms = now_ms};
+    struct weir_request_options reading = {.dialect = "chat"};
+    uint64_t begun_us = now_us();
+    weir_status status = weir_engine_request(lane->setup.engine, wr_buf_view(&lane->body), &reading,
+                                             &sent->request, NULL);
+    if (!status)
+        status = weir_engine_project(lane->setup.engine, sent->request, &options, &sent->projected,
+                                     NULL);
+    note_time(&lane->result, now_us() - begun_us);
+    if (!status)
+        note_projected(&lane->result, &sent->projected);
+    return status;
+}
+
+static weir_status make_blocks(const struct wr_transcript *t, const struct wr_measure *measure,
+                               struct wr_arena *arena, struct wr_cache_block **blocks)
+{
+    *blocks = WR_ARENA_ARRAY(arena, struct wr_cache_block, t->segments_count);
+    if (!*blocks)
+        return wr_arena_status(arena);
+    wr_cache_blocks(t, measure->segment_tokens, measure->segment_overheads, *blocks);
+    wr_cache_mark_like_agents(*blocks, t->segments_count, WR_MARK_SHORT);
+    return WEIR_OK;
+}
+
+static weir_status read_sent(struct wr_lane *lane, struct sent *sent)
+{
+    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    weir_status status = wr_json_parse(&sent->doc, &sent->arena, sent->projected.body, NULL, NULL);
+    if (!status)
+        status = wr_wire_read(&sent->transcript, &sent->arena, &sent->doc, &options, NULL);
+    if (!status)
+        status =
+            wr_meter_measure(lane->setup.meter, &sent->transcript, &sent->arena, &sent->measure);
+    return status ? status
+                  : make_blocks(&sent->transcript, &sent->measure, &sent->arena, &sent->blocks);
+}
+
+/* Projects the conversation as it stands and reads what would be sent. To be ended in any case. */
+static weir_status begin_sent(struct wr_lane *lane, int64_t now_ms, struct sent *sent)
+{
+    *sent = (struct sent){0};
+    wr_arena_init(&sent->arena, WR_ARENA_BYTES_MAX);
+    wr_buf_text(&lane->body, "]}");
+    weir_status status = lane->body.status ? lane->body.status : project(lane, now_ms, sent);
+    return status ? status : read_sent(lane, sent);
+}
+
+static void end_sent(struct wr_lane *lane, struct sent *sent)
+{
+    weir_request_free(sent->request);
+    wr_arena_release(&sent->arena);
+    lane->body.len -= 2; /* the conversation goes on */
+}
+
+/* ---- the marker before a step ---- */
+
+static bool grow(void **list, uint32_t *cap, uint32_t count, size_t item_bytes)
+{
+    if (count <= *cap)
+        return true;
+    uint32_t wanted = count + count / 2;
+    void *grown = realloc(*list, wanted * item_bytes);
+    if (!grown)
+        return false;
+    *list = grown;
+    *cap = wanted;
+    return true;
+}
+
+/* Sessions are run as Chat requests, which carry no markers; blocks get them as agents place them.
+ * The engine adds one on requests that do carry them (engine/cache_marker.h, its second rule): at
+ * the newest end of an earlier request before the first block that has changed. */
+static weir_status mark_step(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count)
+{
+    struct wr_lane_trace *t = &lane->trace;
+    uint32_t same = 0;
+
+    while (same < count && same < t->count && blocks[same].hash == t->hashes[same])
+        same++;
+    while (t->ends_count && t->ends[t->ends_count - 1] > same)
+        t->ends_count--;
+    if (lane->setup.places_markers && same < t->count && t->ends_count &&
+        lane->setup.model->cache && lane->setup.model->cache->mode == WR_CACHE_EXPLICIT &&
+        blocks[t->ends[t->ends_count - 1] - 1].mark == WR_MARK_NONE)
+        blocks[t->ends[t->ends_count - 1] - 1].mark = WR_MARK_SHORT;
+    void *hashes = t->hashes, *ends = t->ends;
+    bool ok = grow(&hashes, &t->cap, count, sizeof(*t->hashes));
+    t->hashes = hashes;
+    ok = ok && grow(&ends, &t->ends_cap, t->ends_count + 1, sizeof(*t->ends));
+    t->ends = ends;
+    if (!ok)
+        return WEIR_NOMEM;
+    for (uint32_t i = same; i < count; i++)
+        t->hashes[i] = blocks[i].hash;
+    t->count = count;
+    t->ends[t->ends_count++] = count;
+    return WEIR_OK;
+}
+
+/* ---- what it costs ---- */
+
+static void note_fill(struct wr_lane *lane, uint64_t tokens)
+{
+    uint64_t window = lane->setup.window_tokens, tier = 0;
+    struct wr_lane_result *r = &lane->result;
+    if (lane->setup.model->tiers_count)
+        tier = lane->setup.model->tiers[0].above_tokens;
+    r->over_window += window && tokens > window;
+    r->over_tier += tier && tokens > tier;
+    r->over_60 += window && tokens * 10 > window * 6;
+    r->over_80 += window && tokens * 10 > window * 8;
+    r->over_85 += window && tokens * 20 > window * 17;
+}
+
+static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count,
+                       uint64_t output_tokens, int64_t now_ms)
+{
+    struct wr_cache_prompt prompt = {
+        .blocks = blocks, .blocks_count = count, .output_tokens = output_tokens};
+    struct wr_lane_result *r = &lane->result;
+    struct wr_cache_usage usage;
+    weir_status status = mark_step(lane, blocks, count);
+    if (!status)
+        status = wr_cache_request(&lane->cache, &prompt, now_ms, &usage);
+    if (status)
+        return status;
+    uint64_t tokens = usage.uncached_tokens + usage.written_tokens + usage.read_tokens;
+    r->requests++;
+    r->cost_micro_usd += usage.cost.micro_usd;
+    r->is_cost_known &= usage.cost.known;
+    r->prompt_tokens += tokens;
+    r->read_tokens += usage.read_tokens;
+    r->written_tokens += usage.written_tokens;
+    r->output_tokens += output_tokens;
+    note_fill(lane, tokens);
+    return WEIR_OK;
+}
+
+/* ---- sending ---- */
+
+static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
+                         const struct wr_evidence_view *view, struct wr_arena *arena,
+                         struct wr_lane_wants *wants)
+{
+    struct wr_lane_originals originals = {lane, arena};
+    struct wr_evidence_ways ways = {wr_lane_original, &originals};
+
+    wants->found = r->found;
+    wants->judged = WR_ARENA_ARRAY(arena, struct wr_evidence_judged, r->found->count);
+    wants->handles = WR_ARENA_ARRAY(arena, weir_handle, r->found->count);
+    if (!wants->judged || !wants->handles)
+        return wr_arena_status(arena);
+    wr_evidence_judge(r->evidence, r->at, r->found, view, &ways, wants->judged);
+    wr_evidence_count(&lane->result.evidence, r->found, wants->judged);
+    wants->handles_count = wr_evidence_recalls(r->found, wants->judged, wants->handles);
+    return WEIR_OK;
+}
+
+/* The request that follows the recalls, with what they brought back. */
+static weir_status send_again(struct wr_lane *lane, const struct wr_lane_request *r)
+{
+    struct sent sent;
+    weir_status status = begin_sent(lane, r->now_ms, &sent);
+    if (!status)
+        status =
+            pay(lane, sent.blocks, sent.transcript.segments_count, r->output_tokens, r->now_ms);
+    end_sent(lane, &sent);
+    return status;
+}
+
+static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request *r,
+                              struct wr_arena *arena, struct wr_lane_wants *wants)
+{
+    struct wr_evidence_view view;
+    struct sent sent;
+    weir_status status = begin_sent(lane, r->now_ms, &sent);
+
+    if (!status)
+        status = wr_evidence_view_read(&view, arena, r->original, &sent.transcript);
+    if (!status)
+        status = judge(lane, r, &view, arena, wants);
+    uint64_t output_tokens = wants->handles_count
+                                 ? (uint64_t)wants->handles_count * RECALL_CALL_TOKENS
+                                 : r->output_tokens;
+    if (!status)
+        status = pay(lane, sent.blocks, sent.transcript.segments_count, output_tokens, r->now_ms);
+    if (!status && sent.projected.tokens_before > sent.projected.tokens_after)
+        lane->result.saved_tokens += sent.projected.tokens_before - sent.projected.tokens_after;
+    end_sent(lane, &sent);
+    return status;
+}
+
+static weir_status send_projected(struct wr_lane *lane, const struct wr_lane_request *r)
+{
+    struct wr_lane_wants wants = {0};
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status = send_first(lane, r, &arena, &wants);
+    if (!status && wants.handles_count) {
+        status = wr_lane_add_recalls(lane, &arena, &wants);
+        if (!status)
+            status = send_again(lane, r);
+    }
+    wr_arena_release(&arena);
+    return status;
+}
+
+/* A model of another system: what it shows follows from the recorded request. */
+static weir_status send_baseline(struct wr_lane *lane, const struct wr_lane_request *r)
+{
+    struct wr_evidence_view view;
+    struct wr_cache_block *blocks = NULL;
+    struct wr_lane_wants wants = {0};
+    struct wr_arena arena;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status =
+        wr_baseline_request(&lane->baseline, r->original, r->at, r->measure->segment_tokens, &view);
+    if (!status)
+        status = make_blocks(r->original, r->measure, &arena, &blocks);
+    if (!status) {
+        wr_baseline_blocks(&lane->baseline, r->measure->segment_overheads, blocks);
+        status = judge(lane, r, &view, &arena, &wants);
+    }
+    if (!status)
+        status = pay(lane, blocks, r->original->segments_count, r->output_tokens, r->now_ms);
+    wr_arena_release(&arena);
+    return status;
+}
+
+weir_status wr_lane_send(struct wr_lane *lane, const struct wr_lane_request *request)
+{
+    if (!lane->setup.policy)
+        return send_baseline(lane, request);
+    weir_status status = extend_body(lane, request);
+    return status ? status : send_projected(lane, request);
+}
+
+/* ---- sums ---- */
+
+static void add_evidence(struct wr_evidence_tally *sum, const struct wr_evidence_tally *e)
+{
+    for (int i = 0; i < WR_EVIDENCE_VERDICTS; i++) {
+        sum->all[i] += e->all[i];
+        sum->first_sight[i] += e->first_sight[i];
+        sum->repeated[i] += e->repeated[i];
+    }
+    sum->answers_wanting += e->answers_wanting;
+}
+
+void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result *r)
+{
+    sum->requests += r->requests;
+    sum->cost_micro_usd += r->cost_micro_usd;
+    sum->is_cost_known &= r->is_cost_known;
+    sum->prompt_tokens += r->prompt_tokens;
+    sum->read_tokens += r->read_tokens;
+    sum->written_tokens += r->written_tokens;
+    sum->output_tokens += r->output_tokens;
+    sum->saved_tokens += r->saved_tokens;
+    sum->recalls += r->recalls;
+    sum->recalled_tokens += r->recalled_tokens;
+    sum->steps += r->steps;
+    sum->over_window += r->over_window;
+    sum->over_tier += r->over_tier;
+    sum->over_60 += r->over_60;
+    sum->over_80 += r->over_80;
+    sum->over_85 += r->over_85;
+    sum->prefix_violations += r->prefix_violations;
+    sum->validation_failures += r->validation_failures;
+    add_evidence(&sum->evidence, &r->evidence);
+    for (int i = 0; i < WR_LANE_REASONS_MAX && r->reasons[i].text; i++)
+        count_reason(sum, r->reasons[i].text, r->reasons[i].count);
+    for (uint32_t i = 0; i < r->times_count; i++)
+        note_time(sum, r->times_us[i]);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+uint32_t wr_lane_result_time_us(const struct wr_lane_result *result, uint32_t percent)
+{
+    uint32_t sorted[WR_LANE_TIMES_MAX];
+    if (!result->times_count)
+        return 0;
+    memcpy(sorted, result->times_us, result->times_count * sizeof(sorted[0]));
+    qsort(sorted, result->times_count, sizeof(sorted[0]), by_number);
+    return sorted[(uint64_t)(result->times_count - 1) * percent / 100];
+}

@@ -1,0 +1,258 @@
+#include "replay/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "models/registry.h"
+#include "replay/floor.h"
+#include "wire/wire.h"
+
+/* A log without time stamps has no pauses. */
+enum { STEP_MS = 1000, FIRST_MS = 1000000 };
+
+struct wr_simulator {
+    struct wr_simulate_options options;
+    struct weir_engine *engine;
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct wr_memo *memo;
+};
+
+static const char baselines_yaml[] = "policies:\n"
+                                     "  exact-duplicates:\n"
+                                     "    stages:\n"
+                                     "      - stage: reference\n";
+
+weir_status wr_simulator_new(struct wr_simulator **simulator,
+                             const struct wr_simulate_options *options, struct weir_err *err)
+{
+    struct wr_simulator *s = calloc(1, sizeof(*s));
+    weir_span yaml =
+        options->policies_yaml.len ? options->policies_yaml : wr_span_of(baselines_yaml);
+    *simulator = NULL;
+    if (!s)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    s->options = *options;
+    weir_status status = weir_engine_new(&s->engine, err);
+    if (!status)
+        status = weir_engine_load_policies(s->engine, yaml, err);
+    if (!status)
+        status = wr_models_new(&s->models, NULL, err);
+    if (!status)
+        status = wr_meter_new(&s->meter);
+    if (!status)
+        status = wr_memo_new(&s->memo, WR_MEMO_BYTES_MAX);
+    if (status) {
+        wr_simulator_free(s);
+        return status;
+    }
+    *simulator = s;
+    return WEIR_OK;
+}
+
+void wr_simulator_free(struct wr_simulator *s)
+{
+    if (!s)
+        return;
+    wr_memo_free(s->memo);
+    wr_meter_free(s->meter);
+    wr_models_free(s->models);
+    weir_engine_free(s->engine);
+    free(s);
+}
+
+/* ---- one session ---- */
+
+struct run {
+    struct wr_simulator *simulator;
+    const struct wr_session *session;
+    const struct wr_model *model;
+    char model_name[WR_STORE_NAME_BYTES_MAX + 1];
+    struct wr_lane *lanes;
+    struct wr_arena arena; /* evidence and floor */
+    struct wr_evidence evidence;
+    struct wr_floor floor;
+    struct wr_evidence_at *ats;
+    int64_t *times_ms;
+    uint64_t *outputs;
+    struct wr_session_body body;
+};
+
+static weir_status open_lanes(struct run *r)
+{
+    const struct wr_simulate_options *o = &r->simulator->options;
+    r->lanes = calloc(o->policies_count, sizeof(*r->lanes));
+    if (!r->lanes)
+        return WEIR_NOMEM;
+    for (uint32_t i = 0; i < o->policies_count; i++) {
+        const struct wr_baseline_def *baseline = wr_baseline_find(wr_span_of(o->policies[i]));
+        struct wr_lane_setup setup = {.policy = baseline ? baseline->policy : o->policies[i],
+                                      .baseline = baseline,
+                                      .model = r->model,
+                                      .model_name = r->model_name,
+                                      .window_tokens = o->window_tokens,
+                                      .without_recall = o->without_recall,
+                                      .places_markers = !baseline && o->places_markers,
+                                      .engine = r->simulator->engine,
+                                      .meter = r->simulator->meter};
+        weir_status status = wr_lane_init(&r->lanes[i], &setup);
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static weir_status open_run(struct run *r, struct wr_simulator *s, const struct wr_session *session)
+{
+    weir_span name = s->options.model ? wr_span_of(s->options.model) : session->model;
+    struct wr_session_request request = {
+        .dialect = WEIR_DIALECT_CHAT, .model = r->model_name, .with_tools = WR_SESSION_TOOLS};
+
+    r->simulator = s;
+    r->session = session;
+    if (name.len > WR_STORE_NAME_BYTES_MAX)
+        name.len = WR_STORE_NAME_BYTES_MAX;
+    memcpy(r->model_name, name.ptr ? name.ptr : "", name.len);
+    r->model = wr_models_lookup(s->models, name).model;
+    wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
+    wr_session_body_init(&r->body, session, &request);
+    r->ats = WR_ARENA_ARRAY(&r->arena, struct wr_evidence_at, session->requests_count);
+    r->times_ms = WR_ARENA_ARRAY(&r->arena, int64_t, session->requests_count);
+    r->outputs = WR_ARENA_ARRAY(&r->arena, uint64_t, session->requests_count);
+    weir_status status = r->ats && r->times_ms && r->outputs ? WEIR_OK : wr_arena_status(&r->arena);
+    if (!status)
+        status = wr_meter_use_model(s->meter, r->model, NULL);
+    if (!status)
+        status = wr_evidence_init(&r->evidence, &r->arena);
+    wr_floor_init(&r->floor, &r->arena, wr_meter_count, s->meter);
+    return status ? status : open_lanes(r);
+}
+
+static void close_run(struct run *r)
+{
+    for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++)
+        wr_lane_release(&r->lanes[i]);
+    free(r->lanes);
+    wr_evidence_release(&r->evidence);
+    wr_session_body_release(&r->body);
+    wr_arena_release(&r->arena);
+}
+
+/* Tokens that the model wrote: its text, and the calls with their arguments. */
+static uint64_t output_tokens(struct run *r, const struct wr_json *answer)
+{
+    return wr_meter_count(r->simulator->meter, wr_json_raw(answer, 0));
+}
+
+static int64_t time_of(const struct run *r, const struct wr_session_view *view, uint32_t n)
+{
+    if (r->session->has_times && view->sent_ms != WR_SESSION_NO_TIME && view->sent_ms > 0)
+        return view->sent_ms;
+    return n ? r->times_ms[n - 1] + STEP_MS : FIRST_MS;
+}
+
+static weir_status note_floor(struct run *r, const struct wr_lane_request *request,
+                              struct wr_arena *arena)
+{
+    const struct wr_transcript *t = request->original;
+    struct wr_cache_block *blocks = WR_ARENA_ARRAY(arena, struct wr_cache_block, t->segments_count);
+    if (!blocks)
+        return wr_arena_status(arena);
+    wr_cache_blocks(t, request->measure->segment_tokens, request->measure->segment_overheads,
+                    blocks);
+    return wr_floor_note(&r->floor, t, request->at, blocks, request->measure->segment_overheads,
+                         request->found);
+}
+
+static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
+{
+    struct wr_simulator *s = r->simulator;
+    weir_status status = note_floor(r, request, arena);
+    for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
+        status = wr_lane_send(&r->lanes[i], request);
+    return status;
+}
+
+static weir_status run_request(struct run *r, uint32_t n)
+{
+    struct wr_wire_options options = {.dialect = "chat", .memo = r->simulator->memo};
+    struct wr_session_view view = wr_session_view(r->session, n);
+    struct wr_transcript transcript;
+    struct wr_measure measure;
+    struct wr_evidence_items found = {0};
+    struct wr_arena arena;
+    struct wr_json doc;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_memo_begin(r->simulator->memo);
+    r->times_ms[n] = time_of(r, &view, n);
+    r->outputs[n] = output_tokens(r, view.answer);
+    weir_span body = wr_session_body_at(&r->body, n);
+    weir_status status = wr_session_body_status(&r->body);
+    if (!status)
+        status = wr_json_parse(&doc, &arena, body, NULL, NULL);
+    if (!status)
+        status = wr_wire_read(&transcript, &arena, &doc, &options, NULL);
+    if (!status)
+        status = wr_meter_measure(r->simulator->meter, &transcript, &arena, &measure);
+    if (!status)
+        status = wr_evidence_note(&r->evidence, &transcript, &r->ats[n]);
+    if (!status)
+        status = wr_evidence_find(&r->evidence, &r->ats[n], view.answer, &arena, &found);
+    struct wr_lane_request request = {.session = r->session,
+                                      .view = &view,
+                                      .original = &transcript,
+                                      .measure = &measure,
+                                      .evidence = &r->evidence,
+                                      .at = &r->ats[n],
+                                      .found = &found,
+                                      .now_ms = r->times_ms[n],
+                                      .output_tokens = r->outputs[n]};
+    if (!status)
+        status = send(r, &request, &arena);
+    wr_arena_release(&arena);
+    return status;
+}
+
+static weir_status run_floor(struct run *r, struct wr_simulated *out)
+{
+    struct wr_cache cache;
+    weir_status status = wr_floor_finish(&r->floor);
+    if (!status)
+        status = wr_cache_init(&cache, &r->arena, r->model, NULL);
+    for (uint32_t n = 0; n < r->session->requests_count && !status; n++) {
+        struct wr_cache_prompt prompt = {.blocks_count = r->ats[n].segments_count,
+                                         .output_tokens = r->outputs[n]};
+        struct wr_cache_block *blocks = wr_floor_request(&r->floor, &r->ats[n]);
+        struct wr_cache_usage usage;
+        wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
+        prompt.blocks = blocks;
+        status = wr_cache_request(&cache, &prompt, r->times_ms[n], &usage);
+        if (status)
+            break;
+        out->floor_micro_usd += usage.cost.micro_usd;
+        out->floor_tokens += usage.uncached_tokens + usage.written_tokens + usage.read_tokens;
+    }
+    return status;
+}
+
+weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_session *session,
+                                struct wr_simulated *out)
+{
+    struct run r = {0};
+    memset(out, 0, sizeof(*out));
+    out->requests_count = session->requests_count;
+    out->has_times = session->has_times;
+    weir_status status = open_run(&r, simulator, session);
+    for (uint32_t n = 0; n < session->requests_count && !status; n++)
+        status = run_request(&r, n);
+    if (!status)
+        status = run_floor(&r, out);
+    for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
+        out->lanes[i] = r.lanes[i].result;
+    close_run(&r);
+    return status;
+}

@@ -1,0 +1,44 @@
+/* simulate.h -- recorded sessions under many policies: what each costs, and what it keeps.
+ *
+ * A run is deterministic but for the times of rewrites. Lanes are in the order they were named; the
+ * floor comes beside them (replay/floor.h).
+ */
+#ifndef WR_REPLAY_SIMULATE_H
+#define WR_REPLAY_SIMULATE_H
+
+#include "models/lookup.h"
+#include "replay/lane.h"
+
+enum { WR_SIMULATE_LANES_MAX = 32 };
+
+struct wr_simulate_options {
+    const char *const *policies; /* names of policies or of baselines */
+    uint32_t policies_count;
+    const char *model; /* NULL: the one that the log names */
+    uint32_t window_tokens;
+    bool without_recall;
+    bool places_markers;     /* the engine's marker before a step is counted (replay/lane.h) */
+    weir_span policies_yaml; /* of the user's own; may be empty */
+};
+
+struct wr_simulated {
+    struct wr_lane_result lanes[WR_SIMULATE_LANES_MAX];
+    uint64_t floor_micro_usd, floor_tokens;
+    uint32_t requests_count;
+    bool has_times;
+};
+
+struct wr_simulator; /* engine, meter and registry of one thread */
+
+/* WEIR_NOTFOUND: no policy or baseline has such a name, and `err` says which. */
+WEIR_MUST_USE weir_status wr_simulator_new(struct wr_simulator **simulator,
+                                           const struct wr_simulate_options *options,
+                                           struct weir_err *err);
+void wr_simulator_free(struct wr_simulator *simulator); /* NULL is fine */
+
+/* Runs one session under all policies. */
+WEIR_MUST_USE weir_status wr_simulate_session(struct wr_simulator *simulator,
+                                              const struct wr_session *session,
+                                              struct wr_simulated *out);
+
+#endif
