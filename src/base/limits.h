@@ -17,8 +17,9 @@ enum {
     WR_ARENA_BYTES_MAX = 1024 * 1024 * 1024, /* one request, all of it */
 
     /* transcript */
-    WR_MEMO_BYTES_MAX = 64 * 1024 * 1024, /* what a memo of handles holds before it forgets */
-    WR_SEGMENTS_MAX = 1024 * 1024,        /* payloads of one request */
+    WR_MEMO_BYTES_MAX = 64 * 1024 * 1024,      /* what a memo of handles holds before it forgets */
+    WR_TEXT_MEMO_BYTES_MAX = 64 * 1024 * 1024, /* and one of texts that were made */
+    WR_SEGMENTS_MAX = 1024 * 1024,             /* payloads of one request */
 
     /* condense */
     WR_SIGNALS_MAX = 1024 * 1024,   /* distinct signals of one text */

@@ -11,6 +11,7 @@ struct weir_engine {
     struct wr_meter *meter;
     struct wr_policies *policies;
     struct wr_memo *memo;
+    struct wr_text_memo *texts;
     struct wr_marks_held *held;
     struct wr_odds odds;
     uint32_t memo_users_count; /* requests that are alive and point into the memo */
@@ -30,6 +31,8 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
     if (!status)
         status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
     if (!status)
+        status = wr_text_memo_new(&e->texts, WR_TEXT_MEMO_BYTES_MAX);
+    if (!status)
         status = wr_marks_held_new(&e->held);
     if (!status)
         status = wr_odds_read(&e->odds, wr_odds_embedded(), err);
@@ -46,6 +49,7 @@ void weir_engine_free(struct weir_engine *engine)
     if (!engine)
         return;
     wr_marks_held_free(engine->held);
+    wr_text_memo_free(engine->texts);
     wr_memo_free(engine->memo);
     wr_policies_free(engine->policies);
     wr_meter_free(engine->meter);
@@ -57,8 +61,10 @@ weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
                                 const struct weir_request_options *options,
                                 struct weir_request **request, struct weir_err *err)
 {
-    if (!engine->memo_users_count)
+    if (!engine->memo_users_count) {
         wr_memo_begin(engine->memo);
+        wr_text_memo_begin(engine->texts);
+    }
     return wr_request_new(body, options, engine->memo, &engine->memo_users_count, request, err);
 }
 
@@ -78,14 +84,16 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                                 const struct weir_project_options *options,
                                 struct weir_projected *projected, struct weir_err *err)
 {
-    struct wr_job job = {
-        .request = request,
-        .options = options,
-        .models = engine->models,
-        .meter = engine->meter,
-        .policies = engine->policies,
-        .held = engine->held,
-        .input = {.odds = &engine->odds, .count = wr_meter_count, .user = engine->meter}};
+    struct wr_job job = {.request = request,
+                         .options = options,
+                         .models = engine->models,
+                         .meter = engine->meter,
+                         .policies = engine->policies,
+                         .held = engine->held,
+                         .input = {.odds = &engine->odds,
+                                   .memo = engine->texts,
+                                   .count = wr_meter_count,
+                                   .user = engine->meter}};
 
     *projected = (struct weir_projected){.body = request->doc.text};
     weir_status status = wr_job_run(&job, projected, err);

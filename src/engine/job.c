@@ -37,6 +37,8 @@ static weir_status identify(struct wr_job *job)
     job->match = wr_models_lookup(job->models, name);
     job->tenant = o->tenant.len ? o->tenant : WR_LIT("local");
     job->session = o->session;
+    /* What counts tokens is in it too: summaries are cut by tokens. */
+    job->input.memo_seed = wr_hash64_seeded(job->match.model->id, wr_hash64(job->tenant));
     weir_status status = wr_trail_read(&job->trail, &r->arena, &r->transcript);
     if (!status && o->model)
         job->trail.model = wr_hash64(wr_span_of(o->model));

@@ -6,6 +6,7 @@
 #ifndef WR_ENGINE_PLAN_H
 #define WR_ENGINE_PLAN_H
 
+#include "base/text_memo.h"
 #include "json/splice.h"
 #include "policy/form.h"
 #include "transcript/transcript.h"
@@ -43,6 +44,8 @@ struct wr_plan_marker { /* a cache marker that the request gets beside its own *
 struct wr_plan {
     const struct wr_transcript *transcript; /* borrowed */
     struct wr_arena *arena;
+    struct wr_text_memo *memo; /* of what was found lawful before; NULL: none. Borrowed */
+    uint64_t memo_seed;        /* as of struct wr_fold_input */
     struct wr_change *changes;
     struct wr_insert *inserts;
     uint32_t *by_segment; /* the change of each segment, plus one; 0: none */

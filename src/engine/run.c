@@ -128,6 +128,8 @@ static weir_status check_drops(const struct wr_run *run, struct weir_err *err)
 static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct weir_err *err)
 {
     weir_status status = wr_plan_init(&run->plan, arena, run->fold.transcript);
+    run->plan.memo = run->fold.input->memo;
+    run->plan.memo_seed = run->fold.input->memo_seed;
     for (uint32_t i = 0; i < run->fold.transcript->segments_count && !status; i++)
         status = run->fold.segments[i].form == WR_FORM_PRUNED ? plan_pruned(run, i, err)
                                                               : plan_segment(run, i, err);

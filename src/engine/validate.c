@@ -13,7 +13,7 @@
 #include "wire/wire.h"
 
 /* A line shorter than this may well be said twice. */
-enum { DOUBLED_LINE_BYTES_MIN = 40 };
+enum { DOUBLED_LINE_BYTES_MIN = 40, LAWFUL = 0x1a3 }; /* any number that other keys lack */
 
 static void find(struct wr_finding *finding, uint32_t segment, const char *what, weir_span detail)
 {
@@ -203,6 +203,17 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
     return WEIR_OK;
 }
 
+/* A condensed form that was found lawful for this original is so again. */
+static wr_hash128 key_of(const struct wr_plan *plan, const struct wr_change *change,
+                         weir_span original)
+{
+    const struct wr_segment *s = &plan->transcript->segments[change->segment];
+    uint64_t numbers[] = {plan->memo_seed, original.len, change->text.len,
+                          (uint64_t)wr_output_kind_of(s, original), LAWFUL};
+    wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
+    return wr_hash128_seeded(change->text, wr_hash128_seeded(original, key));
+}
+
 weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_change *change,
                                struct wr_arena *arena, struct wr_finding *finding)
 {
@@ -222,9 +233,18 @@ weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_chang
     check_reference(plan, change, finding);
     if (finding->found || change->form == WR_FORM_EDITED)
         return WEIR_OK;
-    if (change->form == WR_FORM_CONDENSED)
-        status = check_signals(s, change, original, arena, finding);
-    return status ? status : check_doubled(s, change, original, arena, finding);
+    if (change->form != WR_FORM_CONDENSED)
+        return check_doubled(s, change, original, arena, finding);
+    wr_hash128 key = key_of(plan, change, original);
+    weir_span known;
+    if (wr_text_memo_find(plan->memo, key, &known))
+        return WEIR_OK;
+    status = check_signals(s, change, original, arena, finding);
+    if (!status)
+        status = check_doubled(s, change, original, arena, finding);
+    if (!status && !finding->found)
+        wr_text_memo_put(plan->memo, key, (weir_span){"", 0});
+    return status;
 }
 
 static bool leaves(const struct wr_plan *plan, uint32_t segment)

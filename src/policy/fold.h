@@ -14,6 +14,7 @@
 #define WR_POLICY_FOLD_H
 
 #include "base/index.h"
+#include "base/text_memo.h"
 #include "policy/form.h"
 #include "policy/odds.h"
 #include "policy/policy.h"
@@ -56,6 +57,8 @@ struct wr_fold_input {
     const struct wr_transcript *transcript; /* borrowed */
     const struct wr_fold_turn *turns;       /* of each turn; NULL: nothing was decided */
     struct wr_fold_prices prices;
+    struct wr_text_memo *memo;  /* of texts that stages make; NULL: none */
+    uint64_t memo_seed;         /* tells apart whom the texts belong to (law L7) */
     const struct wr_odds *odds; /* NULL: stages that weigh do nothing */
     const uint64_t *tokens;     /* of each segment as it came */
     const struct wr_policy *policy;

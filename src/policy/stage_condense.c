@@ -6,6 +6,9 @@
  * look. */
 #include "policy/stage.h"
 
+#include <string.h>
+
+#include "base/limits.h"
 #include "base/span.h"
 #include "condense/condense.h"
 #include "policy/output.h"
@@ -50,15 +53,19 @@ static struct wr_condense_input input_of(struct wr_fold *fold, uint32_t segment,
     return input;
 }
 
-static weir_status give_condensed(struct wr_fold *fold, uint32_t segment,
-                                  const struct wr_condensed *condensed)
+static uint64_t lines_missing(const struct wr_condensed *condensed)
 {
-    struct wr_fold_form form = {
-        .form = WR_FORM_CONDENSED, .text = condensed->text, .refers_to = WR_SEGMENT_NONE};
-    uint32_t kept = 0;
+    uint64_t kept = 0;
     for (uint32_t i = 0; i < condensed->kept_count; i++)
         kept += condensed->kept[i].end - condensed->kept[i].first;
-    form.lines_missing = condensed->lines_total - kept;
+    return condensed->lines_total - kept;
+}
+
+static weir_status give_condensed(struct wr_fold *fold, uint32_t segment, weir_span packed)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CONDENSED, .refers_to = WR_SEGMENT_NONE};
+    memcpy(&form.lines_missing, packed.ptr, sizeof(form.lines_missing));
+    form.text = wr_span_cut(packed, sizeof(form.lines_missing), packed.len);
     if (form.text.len && form.text.ptr[form.text.len - 1] == '\n')
         form.text.len--; /* the marker begins a line of its own */
     return wr_fold_give(fold, segment, &form);
@@ -69,21 +76,57 @@ static uint64_t param(const struct wr_stage *stage, weir_span tool, uint32_t ind
     return (uint64_t)wr_stage_param(stage, tool, index);
 }
 
+static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_condense_input *input)
+{
+    uint64_t numbers[] = {fold->input->memo_seed, (uint64_t)input->kind, (uint64_t)input->origin,
+                          input->first_number, input->bytes_budget};
+    wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
+    key = wr_hash128_seeded(input->command, key);
+    key = wr_hash128_seeded(input->path, key);
+    key = wr_hash128_seeded(input->query, key);
+    key = wr_hash128_seeded(input->focus, key);
+    return wr_hash128_seeded(input->text, key);
+}
+
+/* The form's text behind the number of lines it lacks; nothing where nothing was left out. */
+static weir_status condense(struct wr_fold *fold, const struct wr_condense_input *input,
+                            weir_span *packed)
+{
+    wr_hash128 key = key_of(fold, input);
+    struct wr_condensed condensed;
+    struct wr_buf buf;
+
+    if (wr_text_memo_find(fold->input->memo, key, packed))
+        return WEIR_OK;
+    weir_status status = wr_condense(&condensed, fold->arena, input);
+    if (status && status != WEIR_LIMIT)
+        return status;
+    *packed = (weir_span){"", 0};
+    if (!status && !condensed.is_same) {
+        uint64_t lines = lines_missing(&condensed);
+        wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+        wr_buf_append(&buf, (weir_span){(const char *)&lines, sizeof(lines)});
+        wr_buf_append(&buf, condensed.text);
+        status = wr_stage_keep(fold, &buf, packed);
+        if (status)
+            return status;
+    }
+    wr_text_memo_put(fold->input->memo, key, *packed);
+    return WEIR_OK;
+}
+
 weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment, enum wr_output_kind kind,
                                  uint64_t to_tokens)
 {
-    struct wr_condensed condensed;
-    weir_span text = wr_fold_text(fold, segment);
+    weir_span text = wr_fold_text(fold, segment), packed;
 
     if (!text.ptr)
         return wr_arena_status(fold->arena);
     struct wr_condense_input input = input_of(fold, segment, text, kind);
     /* The budget is in tokens of this text: its own bytes a token, not four. */
     input.bytes_budget = (size_t)((uint64_t)text.len * to_tokens / fold->input->tokens[segment]);
-    weir_status status = wr_condense(&condensed, fold->arena, &input);
-    if (status == WEIR_LIMIT || (!status && condensed.is_same))
-        return WEIR_OK;
-    return status ? status : give_condensed(fold, segment, &condensed);
+    weir_status status = condense(fold, &input, &packed);
+    return status || !packed.len ? status : give_condensed(fold, segment, packed);
 }
 
 static weir_status condense_arrive(struct wr_fold *fold, const struct wr_stage *stage,

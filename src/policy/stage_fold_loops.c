@@ -3,7 +3,10 @@
  * fold. */
 #include "policy/stage.h"
 
+#include <string.h>
+
 #include "base/limits.h"
+#include "base/span.h"
 #include "policy/loop_summary.h"
 
 /* The segments of a loop that fold: what the model said and did, and what the tools answered. A
@@ -39,11 +42,64 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
     return has_call ? count : 0;
 }
 
-weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop *options,
-                               uint32_t loop, uint32_t *list, bool *taken)
+/* What the summary is made from: everything that the loop's segments say, and the options. */
+static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_stage_loop *options,
+                         const uint32_t *list, uint32_t count)
+{
+    uint64_t numbers[] = {fold->input->memo_seed, options->evidence_tokens, options->preview_tokens,
+                          count};
+    wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
+    const struct wr_transcript *t = fold->transcript;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wr_segment *s = &t->segments[list[i]];
+        uint64_t shape = (uint64_t)s->kind << 8 | (uint64_t)s->role << 4 | s->is_error;
+        key = wr_hash128_seeded((weir_span){(const char *)&shape, sizeof(shape)}, key);
+        key = wr_hash128_seeded(s->call_id, key);
+        key = wr_hash128_seeded(s->tool, key);
+        if (s->payload != WR_JSON_NONE)
+            key = wr_hash128_seeded(wr_json_raw(t->doc, s->payload), key);
+    }
+    return key;
+}
+
+/* Fills in the summary and what it stands for; both are remembered, one behind the other. */
+static weir_status write_summary(struct wr_fold *fold, const struct wr_stage_loop *options,
+                                 struct wr_fold_replacement *r)
 {
     struct wr_loop_options summary = {options->evidence_tokens, options->preview_tokens,
                                       fold->input->count, fold->input->user};
+    wr_hash128 key = key_of(fold, options, r->segments, r->segments_count);
+    weir_span packed;
+    uint64_t text_bytes;
+    struct wr_buf buf;
+
+    if (wr_text_memo_find(fold->input->memo, key, &packed)) {
+        memcpy(&text_bytes, packed.ptr, sizeof(text_bytes));
+        packed = wr_span_cut(packed, sizeof(text_bytes), packed.len);
+        r->text = wr_span_cut(packed, 0, (size_t)text_bytes);
+        r->original = wr_span_cut(packed, (size_t)text_bytes, packed.len);
+        return WEIR_OK;
+    }
+    weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, r->segments,
+                                                   r->segments_count, &summary, &r->text);
+    if (!status)
+        status = wr_stage_history(fold, r->segments, r->segments_count, &r->original);
+    if (status || !fold->input->memo)
+        return status;
+    text_bytes = r->text.len;
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_append(&buf, (weir_span){(const char *)&text_bytes, sizeof(text_bytes)});
+    wr_buf_append(&buf, r->text);
+    wr_buf_append(&buf, r->original);
+    if (!buf.status)
+        wr_text_memo_put(fold->input->memo, key, wr_buf_view(&buf));
+    wr_buf_release(&buf);
+    return WEIR_OK;
+}
+
+weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop *options,
+                               uint32_t loop, uint32_t *list, bool *taken)
+{
     struct wr_fold_replacement r = {
         .supersedes = WR_INSERT_NONE, .role = WEIR_ROLE_ASSISTANT, .reason = options->reason};
 
@@ -53,10 +109,7 @@ weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop 
     if (!r.segments_count)
         return WEIR_OK;
     r.before = list[0];
-    weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, list,
-                                                   r.segments_count, &summary, &r.text);
-    if (!status)
-        status = wr_stage_history(fold, list, r.segments_count, &r.original);
+    weir_status status = write_summary(fold, options, &r);
     return status ? status : wr_fold_replace(fold, &r, taken);
 }
 
