@@ -308,7 +308,7 @@ static enum wr_step_reason reason_of(const struct wr_job *job, bool *is_unexplai
         return WR_STEP_MODEL;
     if (last->policy != job->marks.policy)
         return WR_STEP_POLICY;
-    if (last->window_tokens != job->marks.window_tokens)
+    if (last->window_tokens != job->marks.window_tokens || job->options->overflow_tokens)
         return WR_STEP_WINDOW;
     if (own && own->turn > last->turn) /* turns may have come that nobody here has seen */
         return own->reason;

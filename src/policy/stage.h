@@ -105,6 +105,9 @@ WEIR_MUST_USE weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment,
 WEIR_MUST_USE weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment,
                                                enum wr_output_kind kind, uint64_t to_tokens);
 
+/* Whether a segment of a group lets its loop fold. */
+bool wr_stage_may_fold(const struct wr_fold *fold, uint32_t segment);
+
 /* Folds a completed loop into one summary. *taken (may be NULL) is false where it cannot, or would
  * not be smaller. `list` has room for every segment. */
 struct wr_stage_loop {

@@ -92,11 +92,12 @@ static void add_item(struct items *items, const struct item *item)
     items->gain_tokens += item->gain_tokens;
 }
 
-/* What a loop would free: all of it but a summary. */
-static void add_loop(const struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
+/* What a loop would free: all of it but a summary. False where it cannot fold, or is too small. */
+static bool add_loop(const struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
                      uint32_t loop, uint32_t *at)
 {
     struct item item = {.first = WR_SEGMENT_NONE, .loop = loop};
+    bool has_call = false, may_fold = true;
     uint64_t tokens = 0,
              kept = LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS];
     for (; *at < fold->arrived; (*at)++) {
@@ -106,38 +107,50 @@ static void add_loop(const struct wr_fold *fold, const struct wr_stage *stage, s
         if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
             fold->segments[*at].form == WR_FORM_DROPPED)
             continue;
+        may_fold &= wr_stage_may_fold(fold, *at);
+        has_call |= s->kind == WEIR_KIND_TOOL_CALL;
         tokens += fold->segments[*at].tokens;
         if (item.first == WR_SEGMENT_NONE)
             item.first = *at;
     }
-    item.gain_tokens = tokens > 2 * kept ? tokens - kept : 0;
-    if (item.gain_tokens)
-        add_item(items, &item);
+    if (tokens <= 2 * kept || !has_call || !may_fold)
+        return false;
+    item.gain_tokens = tokens - kept;
+    add_item(items, &item);
+    return true;
 }
 
+/* Where the window forces a step, what it is worth is no question. */
 static void add_result(struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
-                       uint32_t segment)
+                       uint32_t segment, bool forced)
 {
     struct wr_fold_value value;
     struct item item = {.first = segment,
                         .loop = WR_SEGMENT_NONE,
                         .gain_tokens = wr_fold_gain(fold, segment),
                         .is_outdated = is_outdated(fold, segment)};
-    if (fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
-        is_old(fold, stage, segment) && may_stub(fold, stage, segment) &&
-        is_worth_it(fold, stage, segment, &value))
+    bool is_worth = fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
+                    is_old(fold, stage, segment) && may_stub(fold, stage, segment) &&
+                    item.gain_tokens;
+    if (is_worth && (is_worth_it(fold, stage, segment, &value) || forced))
         add_item(items, &item);
 }
 
-/* Completed loops, then the results of the loop at work. */
-static void collect(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop,
+/* Completed loops, or their results where a loop cannot fold; then the results of the loop at
+ * work. */
+static void collect(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop, bool forced,
                     struct items *items)
 {
     uint32_t at = 0;
-    for (uint32_t i = 0; i < loop; i++)
-        add_loop(fold, stage, items, i, &at);
+    for (uint32_t i = 0; i < loop; i++) {
+        uint32_t first = at;
+        if (add_loop(fold, stage, items, i, &at))
+            continue;
+        for (uint32_t k = first; k < at; k++)
+            add_result(fold, stage, items, k, forced);
+    }
     for (; at < fold->arrived; at++)
-        add_result(fold, stage, items, at);
+        add_result(fold, stage, items, at, forced);
 }
 
 /* ---- when ---- */
@@ -316,7 +329,7 @@ static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *s
     items.list = fold->items;
     if (!items.list)
         return wr_arena_status(fold->arena);
-    collect(fold, stage, loop, &items);
+    collect(fold, stage, loop, is_forced(fold, stage), &items);
     if (fold->arena->status)
         return fold->arena->status;
     if (!find_reason(fold, stage, &items, &reason, &start))

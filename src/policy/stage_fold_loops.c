@@ -9,17 +9,20 @@
 #include "base/span.h"
 #include "policy/loop_summary.h"
 
-/* The segments of a loop that fold: what the model said and did, and what the tools answered. A
- * loop that came with markers in it was left standing before, and would make another summary now.
- */
-/* A group may reach into another loop where a result came late; then neither folds. */
-static bool is_of_loop(const struct wr_fold *fold, uint32_t group, uint32_t loop)
+/* A group may reach into another loop where a result came late; then neither folds. One that came
+ * with a marker was left standing before, and would make another summary now. */
+bool wr_stage_may_fold(const struct wr_fold *fold, uint32_t segment)
 {
-    uint32_t last = fold->group_end[group] - 1;
-    return last < fold->arrived && fold->transcript->segments[group].loop == loop &&
-           fold->transcript->segments[last].loop == loop;
+    const struct wr_segment *segments = fold->transcript->segments, *s = &segments[segment];
+    uint32_t last = fold->group_end[s->group] - 1;
+
+    return s->array != WR_JSON_NONE && !fold->segments[segment].is_pinned &&
+           !fold->segments[segment].is_marked && s->kind != WEIR_KIND_COMPACTION &&
+           !(s->kind == WEIR_KIND_TOOL_CALL && s->pair >= fold->arrived) && last < fold->arrived &&
+           segments[s->group].loop == s->loop && segments[last].loop == s->loop;
 }
 
+/* The segments of a loop that fold: what the model said and did, and what the tools answered. */
 static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *list)
 {
     const struct wr_transcript *t = fold->transcript;
@@ -31,10 +34,7 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
         if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
             fold->segments[i].form == WR_FORM_DROPPED)
             continue;
-        if (s->array == WR_JSON_NONE || fold->segments[i].is_pinned ||
-            fold->segments[i].is_marked || s->kind == WEIR_KIND_COMPACTION ||
-            (s->kind == WEIR_KIND_TOOL_CALL && s->pair >= fold->arrived) ||
-            !is_of_loop(fold, s->group, loop))
+        if (!wr_stage_may_fold(fold, i))
             return 0;
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
         list[count++] = i;

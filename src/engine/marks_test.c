@@ -1,0 +1,338 @@
+/* Marks written to a store and found again by the turns before them, the policy and the window. */
+#include "engine/marks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { TURNS_MAX = 512, NOW_MS = 1000000 };
+#define TENANT WR_LIT("local")
+
+static const struct wr_policy one = {.name = "one"}, *const policy = &one;
+
+struct world {
+    struct wr_arena arena;
+    struct weir_store *store;
+    struct wr_marks_held *held;
+    wr_hash128 hashes[TURNS_MAX];
+    uint32_t ends[TURNS_MAX];
+};
+
+static struct world *open_world(void)
+{
+    static struct world world;
+    wr_arena_init(&world.arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(weir_store_new_memory(0, &world.store), WEIR_OK);
+    assert_int_equal(wr_marks_held_new(&world.held), WEIR_OK);
+    for (uint32_t i = 0; i < TURNS_MAX; i++)
+        world.hashes[i] = (wr_hash128){i + 1, ~(uint64_t)i};
+    return &world;
+}
+
+static void close_world(struct world *w)
+{
+    wr_marks_held_free(w->held);
+    weir_store_close(w->store);
+    wr_arena_release(&w->arena);
+}
+
+/* The marks of a conversation of so many turns; those from `forks_at` on are another's. */
+struct asked {
+    uint32_t turns, forks_at; /* 0: no fork */
+    const struct wr_policy *policy;
+    uint64_t window_tokens, model, head;
+    weir_span tenant;
+};
+
+static struct wr_marks read_marks(struct world *w, const struct asked *asked)
+{
+    struct wr_marks marks;
+    struct wr_trail trail = {.turns = w->hashes,
+                             .ends = w->ends,
+                             .turns_count = asked->turns,
+                             .head = asked->head,
+                             .model = asked->model};
+    wr_hash128 *turns = WR_ARENA_ARRAY(&w->arena, wr_hash128, asked->turns + 1);
+    for (uint32_t i = 0; i < asked->turns; i++) {
+        turns[i] = w->hashes[i];
+        turns[i].high ^= asked->forks_at && i >= asked->forks_at;
+    }
+    trail.turns = turns;
+    struct wr_marks_input input = {.trail = &trail,
+                                   .store = w->store,
+                                   .tenant = asked->tenant.len ? asked->tenant : TENANT,
+                                   .policy = asked->policy ? asked->policy : policy,
+                                   .window_tokens = asked->window_tokens,
+                                   .held = w->held};
+    assert_int_equal(wr_marks_read(&marks, &w->arena, &input), WEIR_OK);
+    return marks;
+}
+
+static struct wr_marks read_turns(struct world *w, uint32_t turns)
+{
+    struct asked asked = {.turns = turns};
+    return read_marks(w, &asked);
+}
+
+static void commit(struct world *w, const struct wr_marks *marks)
+{
+    struct weir_batch batch = {.tenant = TENANT,
+                               .session = WR_LIT("s"),
+                               .marks = marks->list,
+                               .marks_count = marks->list_count};
+    assert_int_equal(weir_store_commit(w->store, &batch, NULL), WEIR_OK);
+}
+
+/* ---- what is found ---- */
+
+static void a_mark_is_found_by_what_stands_before_it(void **state)
+{
+    static const struct wr_stage_def def = {.name = "x"};
+    static const struct wr_policy other = {
+        .name = "one", .stages = {{.def = &def}}, .stages_count = 1};
+    static const struct wr_policy renamed = {.name = "two"};
+    const struct {
+        const char *behaviour;
+        struct asked asked;
+        bool is_found;
+    } cases[] = {
+        {"the same turns", {.turns = 5}, true},
+        {"more turns", {.turns = 9}, true},
+        {"a fork behind it", {.turns = 9, .forks_at = 5}, true},
+        {"a fork at it", {.turns = 9, .forks_at = 4}, false},
+        {"a fork before it", {.turns = 9, .forks_at = 2}, false},
+        {"a rewind before it", {.turns = 4}, false},
+        {"another policy", {.turns = 5, .policy = &other}, false},
+        {"another name of the policy", {.turns = 5, .policy = &renamed}, true},
+        {"another window", {.turns = 5, .window_tokens = 7}, false},
+        {"another tenant", {.turns = 5, .tenant = WR_LIT("other")}, false},
+        {"another model and head", {.turns = 5, .model = 7, .head = 7}, true},
+    };
+    struct world *w = open_world();
+    struct wr_marks marks = read_turns(w, 5);
+    (void)state;
+    assert_int_equal(marks.list_count, 0);
+    assert_int_equal(wr_marks_add(&marks, WEIR_MARK_STEP, 4, WR_LIT("cold")), WEIR_OK);
+    commit(w, &marks);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_marks found = read_marks(w, &cases[i].asked);
+        bool is_found = false;
+        for (uint32_t turn = 0; turn < cases[i].asked.turns; turn++)
+            is_found |= found.turns[turn].is_cold;
+        if (is_found != cases[i].is_found || found.list_count != cases[i].is_found)
+            fail_msg("%s: %s", cases[i].behaviour, is_found ? "found" : "not found");
+        if (is_found && !found.turns[4].is_cold)
+            fail_msg("%s: at another turn", cases[i].behaviour);
+    }
+    close_world(w);
+}
+
+static void each_kind_says_what_it_says(void **state)
+{
+    struct world *w = open_world();
+    struct wr_marks marks = read_turns(w, 6);
+    (void)state;
+    assert_int_equal(wr_marks_add(&marks, WEIR_MARK_ATTACHED, 1, (weir_span){"", 0}), WEIR_OK);
+    assert_int_equal(wr_marks_add(&marks, WEIR_MARK_KEPT_WHOLE, 3, (weir_span){"", 0}), WEIR_OK);
+    assert_int_equal(wr_marks_add(&marks, WEIR_MARK_STEP, 4, WR_LIT("cold")), WEIR_OK);
+    assert_int_equal(wr_marks_add(&marks, WEIR_MARK_WINDOW, 4, WR_LIT("8000")), WEIR_OK);
+    commit(w, &marks);
+    struct wr_marks found = read_turns(w, 6);
+    const bool whole[] = {true, true, false, true, false, false};
+    for (uint32_t i = 0; i < 6; i++) {
+        assert_int_equal(found.turns[i].is_whole, whole[i]);
+        assert_int_equal(found.turns[i].is_cold, i == 4);
+        assert_int_equal(found.turns[i].window_tokens, i == 4 ? 8000 : 0);
+    }
+    assert_int_equal(found.list_count, 4); /* the next batch names them all again */
+    commit(w, &found);
+    close_world(w);
+}
+
+static void a_window_may_be_said_again_and_a_broken_one_is_none(void **state)
+{
+    struct world *w = open_world();
+    static const char *const said[] = {"9000", "5000", "many"};
+    static const uint64_t tokens[] = {9000, 5000, 0};
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct wr_marks marks = read_turns(w, 2);
+        assert_int_equal(wr_marks_add(&marks, WEIR_MARK_WINDOW, 1, wr_span_of(said[i])), WEIR_OK);
+        commit(w, &marks);
+        assert_int_equal(read_turns(w, 2).turns[1].window_tokens, tokens[i]);
+    }
+    close_world(w);
+}
+
+/* ---- the last request ---- */
+
+static void the_newest_request_that_is_extended_is_the_last(void **state)
+{
+    struct world *w = open_world();
+    (void)state;
+    assert_false(read_turns(w, 3).last.is_known);
+    for (uint32_t turns = 2; turns <= 4; turns++) {
+        struct asked asked = {.turns = turns, .model = 10 + turns, .head = 20, .window_tokens = 30};
+        struct wr_marks marks = read_marks(w, &asked);
+        assert_int_equal(wr_marks_add_sent(&marks, NOW_MS + turns, (wr_hash128){turns, 99}),
+                         WEIR_OK);
+        commit(w, &marks);
+    }
+    static const struct {
+        struct asked asked;
+        uint32_t turn; /* 0: not known */
+    } cases[] = {
+        {{.turns = 1}, 0},
+        {{.turns = 2}, 1},
+        {{.turns = 4}, 3},
+        {{.turns = 9}, 3},
+        {{.turns = 9, .forks_at = 2}, 1},
+        {{.turns = 9, .forks_at = 1}, 0},
+        {{.turns = 9, .window_tokens = 8, .model = 8}, 3}, /* under whatever it was sent */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_sent last = read_marks(w, &cases[i].asked).last;
+        assert_int_equal(last.is_known, cases[i].turn > 0);
+        if (!last.is_known)
+            continue;
+        assert_int_equal(last.turn, cases[i].turn);
+        assert_int_equal(last.at_ms, NOW_MS + cases[i].turn + 1);
+        assert_int_equal(last.model, 11 + cases[i].turn);
+        assert_int_equal(last.head, 20);
+        assert_int_equal(last.window_tokens, 30);
+        assert_int_equal(last.policy, wr_policy_hash(policy));
+        assert_int_equal(last.forms.low, cases[i].turn + 1);
+        assert_int_equal(last.forms.high, 99);
+    }
+    close_world(w);
+}
+
+static void sending_it_again_is_the_last_time(void **state)
+{
+    struct world *w = open_world();
+    static const int64_t times[] = {5, -1, INT64_MAX, 0};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct wr_marks marks = read_turns(w, 2);
+        assert_int_equal(wr_marks_add_sent(&marks, times[i], (wr_hash128){i, i}), WEIR_OK);
+        commit(w, &marks);
+        assert_true(read_turns(w, 2).last.at_ms == times[i]);
+        assert_int_equal(read_turns(w, 2).list_count, 0); /* it is said anew, not repeated */
+    }
+    close_world(w);
+}
+
+static void the_last_request_is_sought_so_far_back(void **state)
+{
+    struct world *w = open_world();
+    struct wr_marks marks = read_turns(w, 2);
+    (void)state;
+    assert_int_equal(wr_marks_add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+    commit(w, &marks);
+    assert_true(read_turns(w, 1 + WR_MARKS_LOOK_BACK_TURNS).last.is_known);
+    assert_false(read_turns(w, 2 + WR_MARKS_LOOK_BACK_TURNS).last.is_known);
+    close_world(w);
+}
+
+static void what_cannot_be_read_was_not_sent(void **state)
+{
+    static const char *const values[] = {
+        "", "0000000000000001", "000000000000000g 0000000000000001 ",
+        ("0000000000000001 0000000000000001 0000000000000001 0000000000000001 0000000000000001 "
+         "0000000000000001 ")};
+    (void)state;
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        struct world *w = open_world();
+        struct wr_marks marks = read_turns(w, 2);
+        assert_int_equal(wr_marks_add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+        marks.list[0].value = wr_span_of(values[i]);
+        commit(w, &marks);
+        assert_false(read_turns(w, 2).last.is_known);
+        close_world(w);
+    }
+}
+
+/* ---- what waits for the store ---- */
+
+static void what_is_held_is_whole_until_it_is_written_and_after(void **state)
+{
+    struct world *w = open_world();
+    struct wr_marks third = read_turns(w, 3);
+    (void)state;
+    wr_marks_hold(w->held, TENANT, &third);
+    wr_marks_hold(w->held, TENANT, &third); /* once is enough */
+    struct wr_marks marks = read_turns(w, 5);
+    assert_true(marks.turns[2].is_whole);
+    assert_false(marks.turns[1].is_whole);
+    struct asked other = {.turns = 5, .tenant = WR_LIT("other")};
+    assert_false(read_marks(w, &other).turns[2].is_whole);
+    struct asked fork = {.turns = 5, .forks_at = 2};
+    assert_false(read_marks(w, &fork).turns[2].is_whole);
+
+    assert_int_equal(marks.list_count, 0);
+    assert_int_equal(wr_marks_add_held(&marks, w->held, WR_LIT("other")), WEIR_OK);
+    assert_int_equal(marks.list_count, 0);
+    assert_int_equal(wr_marks_add_held(&marks, w->held, TENANT), WEIR_OK);
+    assert_int_equal(marks.list_count, 1);
+    assert_int_equal(marks.list[0].kind, WEIR_MARK_KEPT_WHOLE);
+    commit(w, &marks);
+    wr_marks_release_held(w->held, TENANT);
+    marks = read_turns(w, 5);
+    assert_true(marks.turns[2].is_whole);
+    assert_int_equal(wr_marks_add_held(&marks, w->held, TENANT), WEIR_OK);
+    assert_int_equal(marks.list_count, 1); /* from the store; nothing is held any more */
+    close_world(w);
+}
+
+static void others_keep_what_is_held_for_them(void **state)
+{
+    struct world *w = open_world();
+    struct wr_marks marks = read_turns(w, 3);
+    (void)state;
+    wr_marks_hold(w->held, TENANT, &marks);
+    wr_marks_hold(w->held, WR_LIT("other"), &marks);
+    wr_marks_release_held(w->held, TENANT);
+    assert_false(read_turns(w, 3).turns[2].is_whole);
+    struct asked other = {.turns = 3, .tenant = WR_LIT("other")};
+    assert_true(read_marks(w, &other).turns[2].is_whole);
+    close_world(w);
+}
+
+static void the_oldest_is_forgotten_where_too_many_wait(void **state)
+{
+    struct world *w = open_world();
+    (void)state;
+    assert_true(WR_MARKS_HELD_MAX + 1 <= TURNS_MAX);
+    for (uint32_t turns = 1; turns <= WR_MARKS_HELD_MAX + 1; turns++) {
+        struct wr_marks marks = read_turns(w, turns);
+        wr_marks_hold(w->held, TENANT, &marks);
+    }
+    struct wr_marks all = read_turns(w, WR_MARKS_HELD_MAX + 1);
+    assert_false(all.turns[0].is_whole);
+    for (uint32_t i = 1; i <= WR_MARKS_HELD_MAX; i++)
+        assert_true(all.turns[i].is_whole);
+    assert_int_equal(wr_marks_add_held(&all, w->held, TENANT), WEIR_OK);
+    assert_int_equal(all.list_count, WR_MARKS_HELD_MAX);
+    close_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_mark_is_found_by_what_stands_before_it),
+        cmocka_unit_test(each_kind_says_what_it_says),
+        cmocka_unit_test(a_window_may_be_said_again_and_a_broken_one_is_none),
+        cmocka_unit_test(the_newest_request_that_is_extended_is_the_last),
+        cmocka_unit_test(sending_it_again_is_the_last_time),
+        cmocka_unit_test(the_last_request_is_sought_so_far_back),
+        cmocka_unit_test(what_cannot_be_read_was_not_sent),
+        cmocka_unit_test(what_is_held_is_whole_until_it_is_written_and_after),
+        cmocka_unit_test(others_keep_what_is_held_for_them),
+        cmocka_unit_test(the_oldest_is_forgotten_where_too_many_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

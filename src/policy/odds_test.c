@@ -1,0 +1,192 @@
+/* The table of odds: what is read, what is refused, and the odds between its columns. */
+#include "policy/odds.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+#define WITHOUT_LEAST                                                           \
+    "# version\t3\n# turns_left\t40\n# recall_tokens\t600\n# call_tokens\t80\n" \
+    "# prompt_tokens\t60000\n"
+#define SETTINGS WITHOUT_LEAST "# turns_left_min\t6\n"
+#define REST     "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n"
+
+static struct wr_odds embedded(void)
+{
+    struct wr_odds odds;
+    struct weir_err err = {0};
+    if (wr_odds_read(&odds, wr_odds_embedded(), &err))
+        fail_msg("%s at byte %zu", err.text, err.at_byte);
+    return odds;
+}
+
+static void the_embedded_table_is_whole(void **state)
+{
+    struct wr_odds odds = embedded();
+    bool has[WR_OUTPUT_KINDS + 1] = {false};
+    (void)state;
+    assert_true(odds.version >= 1);
+    assert_true(odds.turns_left_min >= 1 && odds.turns_left_min <= odds.turns_left);
+    assert_true(odds.rows_count > 10);
+    for (uint32_t i = 0; i < odds.rows_count; i++) {
+        const struct wr_odds_row *row = &odds.rows[i];
+        has[row->kind] = true;
+        for (int c = 0; c < WR_ODDS_CUTS_COUNT; c++) {
+            assert_true(row->next_pct[c] <= 100 && row->ever_pct[c] <= 100);
+            /* What the next action misses, some later one misses. */
+            assert_true(row->next_pct[c] <= row->ever_pct[c]);
+        }
+        /* Of one kind the sizes rise, and the last is any size: else a row is never found. */
+        if (i && odds.rows[i - 1].kind == row->kind)
+            assert_true(!row->tokens_max || odds.rows[i - 1].tokens_max < row->tokens_max);
+        if (i + 1 == odds.rows_count || odds.rows[i + 1].kind != row->kind)
+            assert_int_equal(row->tokens_max, 0);
+    }
+    assert_true(has[WR_OUTPUT_FILE] && has[WR_OUTPUT_SEARCH] && has[WR_OUTPUT_PROCESS] &&
+                has[WR_OUTPUT_KINDS]);
+}
+
+static void a_row_is_found_by_kind_and_size(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        enum wr_output_kind kind;
+        uint64_t tokens;
+        enum wr_output_kind row_kind;
+        uint64_t row_tokens_max;
+    } cases[] = {
+        {"a small file", WR_OUTPUT_FILE, 1, WR_OUTPUT_FILE, 1000},
+        {"the limit belongs to the row", WR_OUTPUT_FILE, 1000, WR_OUTPUT_FILE, 1000},
+        {"one more does not", WR_OUTPUT_FILE, 1001, WR_OUTPUT_FILE, 2000},
+        {"the last row has no limit", WR_OUTPUT_FILE, UINT64_MAX, WR_OUTPUT_FILE, 0},
+        {"a kind without a row", WR_OUTPUT_LOG, 900, WR_OUTPUT_KINDS, 1000},
+        {"a large one of them", WR_OUTPUT_BLOB, 90000, WR_OUTPUT_KINDS, 0},
+    };
+    struct wr_odds odds = embedded();
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct wr_odds_row *row = wr_odds_find(&odds, cases[i].kind, cases[i].tokens);
+        if (row->kind != cases[i].row_kind || row->tokens_max != cases[i].row_tokens_max)
+            fail_msg("%s: the row of %llu", cases[i].behaviour,
+                     (unsigned long long)row->tokens_max);
+    }
+}
+
+static void between_two_cuts_the_odds_are_on_the_line(void **state)
+{
+    static const struct wr_odds_row row = {.next_pct = {22, 11, 31, 8},
+                                           .ever_pct = {100, 50, 50, 0}};
+    static const struct {
+        uint64_t cut;
+        uint32_t next_bp, ever_bp;
+    } cases[] = {
+        {0, 2200, 10000},   {220, 2200, 10000},
+        {360, 1650, 7500},                      /* half of 220..500: 22 - 5.5; 100 - 25 */
+        {500, 1100, 5000},  {750, 2100, 5000},  /* half of 500..1000: 11 + 10 */
+        {1000, 3100, 5000}, {1250, 2525, 3750}, /* a quarter of 1000..2000: 31 - 5.75; 50 - 12.5 */
+        {2000, 800, 0},     {4000, 400, 0},     /* twice the last cut: half */
+        {3000, 533, 0},                         /* 800 * 2000 / 3000 */
+        {16000, 100, 0},    {UINT64_MAX, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (wr_odds_next_bp(&row, cases[i].cut) != cases[i].next_bp ||
+            wr_odds_ever_bp(&row, cases[i].cut) != cases[i].ever_bp)
+            fail_msg("cut to %llu: %u and %u basis points", (unsigned long long)cases[i].cut,
+                     wr_odds_next_bp(&row, cases[i].cut), wr_odds_ever_bp(&row, cases[i].cut));
+}
+
+static void a_table_is_read_or_refused(void **state)
+{
+    static const struct {
+        const char *behaviour, *table;
+        weir_status status;
+        const char *at; /* the line that is wrong; NULL: the end */
+    } cases[] = {
+        {"the least", SETTINGS REST, WEIR_OK, NULL},
+        {"words and empty lines", "# words, 40 of them\n\n" SETTINGS REST "\n", WEIR_OK, NULL},
+        {"no newline at the end", SETTINGS "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9", WEIR_OK, NULL},
+        {"nothing", "", WEIR_INVALID, NULL},
+        {"no settings", REST, WEIR_INVALID, NULL},
+        {"no least number of turns", WITHOUT_LEAST REST, WEIR_INVALID, NULL},
+        {"a least number of 0", SETTINGS "# turns_left_min\t0\n" REST, WEIR_INVALID, NULL},
+        {"a prompt of 0 tokens", SETTINGS "# prompt_tokens\t0\n" REST, WEIR_INVALID, NULL},
+        {"no row for the rest", SETTINGS "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n", WEIR_INVALID,
+         NULL},
+        {"a row for the rest that has a limit", SETTINGS "other\t9\t1\t2\t3\t4\t5\t6\t7\t8\t9\n",
+         WEIR_INVALID, NULL},
+        {"a setting of 0", "# version\t0\n" SETTINGS REST, WEIR_OK, NULL}, /* said again later */
+        {"a setting that is no number", SETTINGS "# turns_left\tmany\n" REST, WEIR_INVALID,
+         "# turns_left\tmany"},
+        {"a setting that is too large", SETTINGS "# turns_left\t1000001\n" REST, WEIR_INVALID,
+         "# turns_left\t1000001"},
+        {"a kind that there is not", SETTINGS REST "files\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n",
+         WEIR_INVALID, "files"},
+        {"more than all", SETTINGS "file\t0\t101\t2\t3\t4\t5\t6\t7\t8\t9\n" REST, WEIR_INVALID,
+         "file\t0\t101"},
+        {"a column too few", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\n", WEIR_INVALID,
+         "file"},
+        {"a column too many", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n",
+         WEIR_INVALID, "file"},
+        {"less than nothing", SETTINGS REST "file\t0\t-1\t2\t3\t4\t5\t6\t7\t8\t9\n", WEIR_INVALID,
+         "file"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_odds odds;
+        struct weir_err err = {0};
+        const char *table = cases[i].table, *at = cases[i].at;
+        size_t at_byte = at ? (size_t)(strstr(table, at) - table) : strlen(table);
+        weir_status status = wr_odds_read(&odds, wr_span_of(table), &err);
+        if (status != cases[i].status || (status && err.at_byte != at_byte))
+            fail_msg("%s: %s at byte %zu", cases[i].behaviour, weir_status_text(status),
+                     err.at_byte);
+    }
+}
+
+static void each_setting_is_read(void **state)
+{
+    struct wr_odds odds;
+    (void)state;
+    assert_int_equal(wr_odds_read(&odds, WR_LIT(SETTINGS REST), NULL), WEIR_OK);
+    assert_int_equal(odds.version, 3);
+    assert_int_equal(odds.turns_left, 40);
+    assert_int_equal(odds.turns_left_min, 6);
+    assert_int_equal(odds.recall_tokens, 600);
+    assert_int_equal(odds.call_tokens, 80);
+    assert_int_equal(odds.prompt_tokens, 60000);
+}
+
+static void too_many_rows_are_refused(void **state)
+{
+    struct wr_odds odds;
+    struct wr_buf table;
+    (void)state;
+    for (int extra = 0; extra < 2; extra++) {
+        wr_buf_init(&table, 1 << 16);
+        wr_buf_text(&table, SETTINGS);
+        for (int i = 0; i < WR_ODDS_ROWS_MAX + extra; i++)
+            wr_buf_text(&table, REST);
+        assert_int_equal(wr_odds_read(&odds, wr_buf_view(&table), NULL),
+                         extra ? WEIR_LIMIT : WEIR_OK);
+        wr_buf_release(&table);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_embedded_table_is_whole),
+        cmocka_unit_test(a_row_is_found_by_kind_and_size),
+        cmocka_unit_test(between_two_cuts_the_odds_are_on_the_line),
+        cmocka_unit_test(a_table_is_read_or_refused),
+        cmocka_unit_test(each_setting_is_read),
+        cmocka_unit_test(too_many_rows_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
