@@ -125,8 +125,9 @@ static bool session_extends(struct walk *w, const struct wr_session *session)
 
 static bool policies_extend(struct walk *w, const struct wr_session *session, size_t index)
 {
-    static const char *const policies[] = {"guarded-mid", "compress", "layers",  "tiered",
-                                           "auto",        "lean",     "careful", "smart"};
+    /* lean and careful are auto with other numbers; presets_test has them. */
+    static const char *const policies[] = {"guarded-mid", "compress", "layers",
+                                           "tiered",      "smart",    "auto"};
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
                                             WEIR_DIALECT_MESSAGES};
     static const uint32_t windows[] = {16000, 48000, 120000};
