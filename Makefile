@@ -78,8 +78,8 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
-.PHONY: run test test-long test-sessions oracle-tokens check-style
-.PHONY: fuzz bench install format clean help
+.PHONY: run test test-long test-sessions test-clients oracle-tokens check-style
+.PHONY: fuzz bench bench-peer install format clean help
 run: ## build, then show Weir at work on an example request
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -95,12 +95,17 @@ test: ## prove it: style, builds, tests under sanitizers, fuzzers, torture
 
 test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
-	@FUZZ_SECONDS=60 $(RUN_TESTS) style build unit cli long fuzz torture
+	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build unit cli long fuzz torture
 
 test-sessions: ## the presets' laws on the newest requests of every recorded session
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/tests/presets_test
 	WEIR_SESSIONS=100000 WEIR_REQUESTS=20 $(BUILD)/tests/presets_test
+
+test-clients: ## real clients in tool loops through the proxy (needs npm, downloads 300 MB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir tests/clients/run.py $(BUILD)/clients
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build
@@ -119,6 +124,11 @@ bench: ## measure speed; the results also go to build/bench.txt
 	@$(BOOTSTRAP) bench
 	@+$(MAKE) --no-print-directory -j$(JOBS) benches
 	@tools/run-benches $(BUILD) $(BENCH_SRC) | tee $(BUILD)/bench.txt
+
+bench-peer: ## measure the proxy beside npm @portkey-ai/gateway (needs npm)
+	@$(BOOTSTRAP) bench
+	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/bench/bench_proxy
+	@tools/bench-peer $(BUILD)
 
 format: docs/limits.md ## bring sources into the project's format, and generated pages up to date
 	clang-format -i $(shell tools/lint --list | grep -E '\.(c|h|cpp)$$')

@@ -26,6 +26,7 @@ int wr_cmd_condense(int argc, char **argv);
 int wr_cmd_recall(int argc, char **argv);
 int wr_cmd_store(int argc, char **argv);
 int wr_cmd_simulate(int argc, char **argv);
+int wr_cmd_serve(int argc, char **argv);
 
 /* ---- options ---- */
 

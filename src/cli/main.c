@@ -8,6 +8,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *what;
 } commands[] = {
+    {"serve", wr_cmd_serve, "the proxy: requests projected on their way, answers streamed back"},
     {"inspect", wr_cmd_inspect, "what a request consists of: turns, segments, classes, handles"},
     {"project", wr_cmd_project, "a request on stdin, as it would be sent on, on stdout"},
     {"diff", wr_cmd_diff, "what changed between two requests, segment by segment"},

@@ -1,0 +1,349 @@
+#include "cli/cmd.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "cli/store_dir.h"
+#include "proxy/door.h"
+#include "proxy/supervisor.h"
+#include "proxy/worker.h"
+
+static const char help[] =
+    "usage: weir serve [--listen ADDR] [--upstream URL] [--mode M] [--policy P]\n"
+    "                  [--store DIR] [--config weir.yaml]\n"
+    "\n"
+    "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on their way\n"
+    "to the provider, answers stream back as they come. Nothing but an agent's base URL changes.\n"
+    "\n"
+    "  --listen ADDR   HOST:PORT, 127.0.0.1:4141 unless told; port 0: any that is free. Other "
+    "than\n"
+    "                  loopback needs `tokens` in weir.yaml\n"
+    "  --upstream URL  one provider behind all three APIs; without it OpenAI and Anthropic by "
+    "path\n"
+    "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
+    "  --policy P      auto unless told; `weir policies` lists them\n"
+    "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
+    "  --config FILE   all of this and more in YAML (docs/proxy.md); SIGHUP reads it again\n"
+    "\n"
+    "example: weir serve --mode shadow & ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude\n";
+
+struct serve_options {
+    const char *listen, *upstream, *mode, *policy, *store, *config;
+};
+
+struct serve {
+    const struct serve_options *options;
+    struct wr_config *config;
+    struct wr_buf policies;
+    int listener;
+    struct wr_metrics *metrics;
+    struct wr_crash_table *crashes;
+};
+
+/* ---- configuration ---- */
+
+static bool read_file(struct wr_config *config, const char *path)
+{
+    struct wr_buf yaml = {0};
+    struct weir_err err = {0};
+    bool ok = wr_cli_read("serve", path, &yaml);
+
+    if (ok && wr_config_read(config, wr_buf_view(&yaml), &err)) {
+        wr_cli_fail("serve", "%s: %s", path, err.text);
+        ok = false;
+    }
+    wr_buf_release(&yaml);
+    return ok;
+}
+
+/* Variables stand between the file and the command line. */
+static bool read_environment(struct wr_config *config, struct weir_err *err)
+{
+    const char *shadow = getenv("WEIR_SHADOW"), *percent = getenv("WEIR_CANARY_PERCENT");
+    const char *ca_file = getenv("SSL_CERT_FILE");
+    char mode[64];
+
+    if (ca_file && *ca_file && !config->ca_file &&
+        wr_config_set_text(config, &config->ca_file, ca_file, err))
+        return false;
+    if (shadow && !strcmp(shadow, "1"))
+        config->mode = WR_MODE_SHADOW;
+    if (!percent || !*percent)
+        return true;
+    (void)snprintf(mode, sizeof(mode), "canary %s", percent);
+    return !wr_config_set_mode(config, mode, err);
+}
+
+static bool read_options(struct wr_config *config, const struct serve_options *o,
+                         struct weir_err *err)
+{
+    if (o->upstream && wr_config_set_upstream(config, o->upstream, err))
+        return false;
+    if (o->mode && wr_config_set_mode(config, o->mode, err))
+        return false;
+    if (o->listen && wr_config_set_text(config, &config->listen, o->listen, err))
+        return false;
+    if (o->policy && wr_config_set_text(config, &config->policy, o->policy, err))
+        return false;
+    return !o->store || !wr_config_set_text(config, &config->store_dir, o->store, err);
+}
+
+static bool set_places(struct wr_config *config, struct weir_err *err)
+{
+    struct wr_buf path;
+    bool ok = true;
+
+    wr_buf_init(&path, WR_NET_HEAD_BYTES_MAX);
+    if (!config->store_dir) {
+        ok = wr_cli_store_path("serve", &path) &&
+             !wr_config_set_text(config, &config->store_dir, path.bytes, err);
+    }
+    if (ok && !config->log_path) {
+        wr_buf_reset(&path);
+        wr_buf_printf(&path, "%s/requests.jsonl", config->store_dir);
+        wr_buf_byte(&path, '\0');
+        ok = !wr_buf_status(&path) &&
+             !wr_config_set_text(config, &config->log_path, path.bytes, err);
+    }
+    wr_buf_release(&path);
+    return ok;
+}
+
+/* NULL: wrong, said on stderr. */
+static struct wr_config *load(void *user)
+{
+    const struct serve_options *o = user;
+    struct wr_config *config = wr_config_new();
+    struct weir_err err = {0};
+
+    if (!config) {
+        wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
+        return NULL;
+    }
+    bool ok = !o->config || read_file(config, o->config);
+    if (ok) {
+        ok = read_environment(config, &err) && read_options(config, o, &err) &&
+             set_places(config, &err);
+        if (!ok)
+            wr_cli_fail("serve", "%s", err.text[0] ? err.text : "cannot say where the store is");
+    }
+    if (ok)
+        return config;
+    wr_config_free(config);
+    return NULL;
+}
+
+/* A policy that is not there must not wait for the first request to be found out. */
+static bool check_policy(struct serve *s)
+{
+    static const char request_text[] = "{\"model\":\"x\",\"messages\":[]}";
+    struct weir_project_options options = {.policy = s->config->policy};
+    struct weir_engine *engine = NULL;
+    struct weir_request *request = NULL;
+    struct weir_projected projected;
+    struct weir_err err = {0};
+
+    if (s->config->policies_file && !wr_cli_read("serve", s->config->policies_file, &s->policies))
+        return false;
+    bool ok = !weir_engine_new(&engine, &err);
+    if (ok && s->policies.len && weir_engine_load_policies(engine, wr_buf_view(&s->policies), &err))
+        ok = false;
+    if (ok && !weir_engine_request(engine, wr_span_of(request_text), NULL, &request, NULL) &&
+        weir_engine_project(engine, request, &options, &projected, &err) == WEIR_NOTFOUND)
+        ok = false;
+    if (!ok)
+        wr_cli_fail("serve", "%s", err.text);
+    weir_request_free(request);
+    weir_engine_free(engine);
+    return ok;
+}
+
+/* ---- the socket ---- */
+
+static bool split_address(const char *listen, char *host, size_t host_max, const char **port)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t bytes = colon ? (size_t)(colon - listen) : 0;
+
+    if (!colon || !bytes || bytes >= host_max || !colon[1])
+        return false;
+    if (listen[0] == '[' && listen[bytes - 1] == ']') {
+        listen++;
+        bytes -= 2;
+    }
+    memcpy(host, listen, bytes);
+    host[bytes] = '\0';
+    *port = colon + 1;
+    return true;
+}
+
+static int bind_first(const struct addrinfo *list)
+{
+    int fd = -1, on = 1;
+    for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next) {
+        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        if (fd < 0)
+            continue;
+        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, SOMAXCONN)) {
+            int saved = errno;
+            (void)close(fd);
+            errno = saved;
+            fd = -1;
+        }
+    }
+    return fd;
+}
+
+static bool open_listener(struct serve *s)
+{
+    char host[256];
+    const char *port, *address = s->config->listen;
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
+
+    if (!split_address(address, host, sizeof(host), &port)) {
+        wr_cli_fail("serve", "--listen wants HOST:PORT, not '%s'", address);
+        return false;
+    }
+    if (!wr_door_is_loopback(address) && !s->config->tokens_count) {
+        wr_cli_fail("serve", "%s is not loopback: name access `tokens` in weir.yaml first",
+                    address);
+        return false;
+    }
+    if (getaddrinfo(host, port, &hints, &list)) {
+        wr_cli_fail("serve", "--listen: no address is called '%s'", address);
+        return false;
+    }
+    s->listener = bind_first(list);
+    freeaddrinfo(list);
+    if (s->listener < 0)
+        wr_cli_fail("serve", "cannot listen on %s: %s", address, strerror(errno));
+    return s->listener >= 0;
+}
+
+static unsigned port_of(int listener)
+{
+    struct sockaddr_storage address;
+    socklen_t bytes = sizeof(address);
+    if (getsockname(listener, (struct sockaddr *)&address, &bytes))
+        return 0;
+    if (address.ss_family == AF_INET6)
+        return ntohs(((struct sockaddr_in6 *)&address)->sin6_port);
+    return ntohs(((struct sockaddr_in *)&address)->sin_port);
+}
+
+static void print_start(const struct serve *s)
+{
+    const struct wr_config *c = s->config;
+    const char *colon = strrchr(c->listen, ':');
+    int host_bytes = colon ? (int)(colon - c->listen) : 0;
+
+    printf("weir serve: http://%.*s:%u, mode %s", host_bytes, c->listen, port_of(s->listener),
+           wr_mode_name(c->mode));
+    if (c->mode == WR_MODE_CANARY || c->mode == WR_MODE_HOLDOUT)
+        printf(" %u%%", c->percent);
+    printf(", policy %s, store %s;", c->policy, c->store_dir);
+    for (size_t i = 0; i < c->upstreams_count; i++)
+        printf("%s %s %s", i ? "," : "", c->upstreams[i].name, c->upstreams[i].base_url);
+    printf("\n");
+    (void)fflush(stdout);
+}
+
+/* ---- running ---- */
+
+static void raise_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit))
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int run_worker(void *user)
+{
+    struct serve *s = user;
+    struct weir_err err = {0};
+    struct wr_worker_options options = {.config = s->config,
+                                        .listener = s->listener,
+                                        .metrics = s->metrics,
+                                        .crashes = s->crashes,
+                                        .policies = wr_buf_view(&s->policies),
+                                        .reload = load,
+                                        .user = (void *)(uintptr_t)s->options};
+
+    if (wr_worker_run(&options, &err))
+        return wr_cli_fail("serve", "%s", err.text);
+    return WR_EXIT_OK;
+}
+
+static bool check_store(const struct wr_config *config)
+{
+    /* A store that cannot be opened, which is said, costs the changes and not the requests. */
+    struct weir_store *store = wr_cli_store("serve", config->store_dir, NULL);
+    weir_store_close(store);
+    return store;
+}
+
+static int serve(const struct serve_options *o)
+{
+    struct serve s = {.options = o, .listener = -1};
+    int code = WR_EXIT_USAGE;
+
+    s.config = load((void *)(uintptr_t)o);
+    if (!s.config || !check_policy(&s) || !open_listener(&s))
+        goto out;
+    (void)check_store(s.config);
+    (void)signal(SIGPIPE, SIG_IGN);
+    raise_files();
+    s.metrics = wr_metrics_new();
+    s.crashes = wr_crash_table_new();
+    if (!s.metrics) {
+        code = wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
+        goto out;
+    }
+    print_start(&s);
+    struct wr_supervisor_options options = {.workers_count = s.config->workers,
+                                            .crashes = s.crashes,
+                                            .metrics = s.metrics,
+                                            .run = run_worker,
+                                            .user = &s};
+    code = wr_supervisor_run(&options);
+out:
+    if (s.listener >= 0)
+        (void)close(s.listener);
+    wr_buf_release(&s.policies);
+    wr_config_free(s.config);
+    return code;
+}
+
+int wr_cmd_serve(int argc, char **argv)
+{
+    struct serve_options o = {0};
+    struct wr_opt_list rest = {.count = 0};
+    const struct wr_opt options[] = {
+        {"listen", WR_OPT_TEXT, &o.listen}, {"upstream", WR_OPT_TEXT, &o.upstream},
+        {"mode", WR_OPT_TEXT, &o.mode},     {"policy", WR_OPT_TEXT, &o.policy},
+        {"store", WR_OPT_TEXT, &o.store},   {"config", WR_OPT_TEXT, &o.config}};
+    bool done;
+
+    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
+                      &done))
+        return WR_EXIT_USAGE;
+    if (done)
+        return WR_EXIT_OK;
+    if (rest.count)
+        return wr_cli_fail("serve", "'%s' is one word too many", rest.items[0]);
+    return serve(&o);
+}

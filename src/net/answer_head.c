@@ -1,0 +1,52 @@
+#include "net/answer_head.h"
+
+#include "base/span.h"
+
+static bool read_status_line(weir_span line, struct wr_head *head)
+{
+    const char *space = memchr(line.ptr, ' ', line.len);
+    if (!space || !wr_span_starts(line, WR_LIT("HTTP/")))
+        return false;
+    weir_span rest = wr_span_cut(line, (size_t)(space - line.ptr) + 1, line.len);
+    uint64_t status;
+    if (rest.len < 3 || !wr_span_u64(wr_span_cut(rest, 0, 3), &status))
+        return false;
+    head->status = (int)status;
+    head->minor_version = 1;
+    head->target = wr_span_trim(wr_span_cut(rest, 3, rest.len));
+    return true;
+}
+
+static bool read_header(weir_span line, struct wr_head *head)
+{
+    const char *colon = memchr(line.ptr, ':', line.len);
+    if (!colon || head->headers_count == WR_NET_HEADERS_MAX)
+        return false;
+    size_t at = (size_t)(colon - line.ptr);
+    head->headers[head->headers_count++] = (struct wr_header){
+        wr_span_trim(wr_span_cut(line, 0, at)), wr_span_trim(wr_span_cut(line, at + 1, line.len))};
+    return true;
+}
+
+bool wr_answer_head_read(weir_span lines, struct wr_head *head)
+{
+    weir_span rest = lines, line;
+    uint64_t bytes;
+
+    head->headers_count = 0;
+    head->content_bytes = -1;
+    head->is_chunked = head->is_upgrade = head->expects_continue = false;
+    head->keeps_connection = true;
+    head->method = (weir_span){NULL, 0};
+    if (!wr_span_line(&rest, &line) || !read_status_line(wr_span_trim(line), head))
+        return false;
+    while (wr_span_line(&rest, &line)) {
+        line = wr_span_trim(line);
+        if (line.len && !read_header(line, head))
+            return false;
+    }
+    weir_span length = wr_head_find(head, "content-length");
+    if (length.ptr && wr_span_u64(length, &bytes) && bytes <= INT64_MAX)
+        head->content_bytes = (int64_t)bytes;
+    return true;
+}

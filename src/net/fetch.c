@@ -1,0 +1,574 @@
+#include "net/fetch.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "net/answer_head.h"
+
+enum {
+    RECEIVE_BYTES = 16 * 1024,
+    SEND_BYTES = 64 * 1024,
+    IDLE_HANDLES_MAX = 64,
+    HEADER_BYTES_MAX = WR_NET_HEAD_BYTES_MAX,
+};
+
+/* A socket of libcurl's, watched. Those that libcurl opened through us keep their watch between
+ * requests: libcurl stops and starts watching a kept connection with every request, and a new watch
+ * each time costs four system calls. */
+struct watch {
+    uv_poll_t poll;
+    struct wr_fetcher *fetcher;
+    int fd;
+    bool is_kept;
+};
+
+struct wr_fetcher {
+    uv_loop_t *loop; /* borrowed */
+    uv_timer_t timer;
+    CURLM *multi;
+    char *ca_file;
+    struct watch **watches; /* by socket */
+    size_t watches_cap;
+    struct wr_fetch *fetches;   /* owned list of those that run */
+    struct wr_fetch *cancelled; /* to be freed when libcurl has returned */
+    int fetches_count;
+    CURL *idle[IDLE_HANDLES_MAX];
+    size_t idle_count;
+    int depth; /* calls of libcurl we are inside of */
+};
+
+struct wr_fetch {
+    struct wr_fetcher *fetcher;
+    struct wr_fetch *next, *prev;
+    CURL *easy;
+    struct curl_slist *headers;
+    const struct wr_fetch_events *events;
+    void *user;
+    struct wr_buf head; /* lines of the answer's head */
+    bool has_head, is_cancelled, is_paused, is_body_paused;
+    char error[CURL_ERROR_SIZE];
+};
+
+/* ---- the end of a fetch ---- */
+
+static void unlink_fetch(struct wr_fetch *fetch)
+{
+    if (fetch->prev)
+        fetch->prev->next = fetch->next;
+    else
+        fetch->fetcher->fetches = fetch->next;
+    if (fetch->next)
+        fetch->next->prev = fetch->prev;
+    fetch->fetcher->fetches_count--;
+}
+
+static void free_fetch(struct wr_fetch *fetch)
+{
+    struct wr_fetcher *fetcher = fetch->fetcher;
+
+    (void)curl_multi_remove_handle(fetcher->multi, fetch->easy);
+    if (fetcher->idle_count < IDLE_HANDLES_MAX) {
+        curl_easy_reset(fetch->easy);
+        fetcher->idle[fetcher->idle_count++] = fetch->easy;
+    } else {
+        curl_easy_cleanup(fetch->easy);
+    }
+    curl_slist_free_all(fetch->headers);
+    wr_buf_release(&fetch->head);
+    free(fetch);
+}
+
+void wr_fetch_cancel(struct wr_fetch *fetch)
+{
+    if (fetch->is_cancelled)
+        return;
+    fetch->is_cancelled = true;
+    unlink_fetch(fetch);
+    if (!fetch->fetcher->depth) {
+        free_fetch(fetch);
+        return;
+    }
+    fetch->next = fetch->fetcher->cancelled;
+    fetch->fetcher->cancelled = fetch;
+}
+
+static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode code)
+{
+    if (code == CURLE_OK)
+        return WR_FETCH_DONE;
+    if (fetch->has_head)
+        return WR_FETCH_BROKEN;
+    return code == CURLE_OPERATION_TIMEDOUT ? WR_FETCH_TIMEOUT : WR_FETCH_UNREACHABLE;
+}
+
+static void finish(struct wr_fetch *fetch, CURLcode code)
+{
+    char why[CURL_ERROR_SIZE];
+    const struct wr_fetch_events *events = fetch->events;
+    void *user = fetch->user;
+    enum wr_fetch_result result = result_of(fetch, code);
+
+    (void)snprintf(why, sizeof(why), "%s",
+                   fetch->error[0] ? fetch->error : curl_easy_strerror(code));
+    unlink_fetch(fetch);
+    free_fetch(fetch);
+    events->end(user, result, why);
+}
+
+/* ---- calls into libcurl ---- */
+
+static void enter(struct wr_fetcher *fetcher)
+{
+    fetcher->depth++;
+}
+
+/* Behind the outermost call: what ended is told, what was cancelled is freed. */
+static void leave(struct wr_fetcher *fetcher)
+{
+    CURLMsg *message;
+    int left;
+
+    if (--fetcher->depth)
+        return;
+    while (fetcher->cancelled) {
+        struct wr_fetch *fetch = fetcher->cancelled;
+        fetcher->cancelled = fetch->next;
+        free_fetch(fetch);
+    }
+    while ((message = curl_multi_info_read(fetcher->multi, &left))) {
+        struct wr_fetch *fetch = NULL;
+        CURLcode code = message->data.result;
+        (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&fetch);
+        if (message->msg == CURLMSG_DONE && fetch)
+            finish(fetch, code);
+    }
+}
+
+static void act(struct wr_fetcher *fetcher, curl_socket_t fd, int events)
+{
+    int running;
+    enter(fetcher);
+    (void)curl_multi_socket_action(fetcher->multi, fd, events, &running);
+    leave(fetcher);
+}
+
+static void on_timeout(uv_timer_t *timer)
+{
+    act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+    struct watch *watch = poll->data;
+    int flags = status < 0 ? CURL_CSELECT_ERR : 0;
+
+    if (events & UV_READABLE)
+        flags |= CURL_CSELECT_IN;
+    if (events & UV_WRITABLE)
+        flags |= CURL_CSELECT_OUT;
+    act(watch->fetcher, watch->fd, flags);
+}
+
+/* ---- what libcurl asks for ---- */
+
+static int on_timer(CURLM *multi, long timeout_ms, void *user)
+{
+    struct wr_fetcher *fetcher = user;
+    (void)multi;
+    if (uv_is_closing((uv_handle_t *)&fetcher->timer))
+        return 0;
+    if (timeout_ms < 0)
+        (void)uv_timer_stop(&fetcher->timer);
+    else
+        (void)uv_timer_start(&fetcher->timer, on_timeout, (uint64_t)timeout_ms, 0);
+    return 0;
+}
+
+static void on_watch_closed(uv_handle_t *handle)
+{
+    free(handle->data);
+}
+
+static void close_watch(struct wr_fetcher *fetcher, int fd)
+{
+    struct watch *watch = (size_t)fd < fetcher->watches_cap ? fetcher->watches[fd] : NULL;
+    if (!watch)
+        return;
+    fetcher->watches[fd] = NULL;
+    if (uv_is_active((uv_handle_t *)&watch->poll))
+        (void)uv_poll_stop(&watch->poll);
+    uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
+}
+
+static bool make_room(struct wr_fetcher *fetcher, int fd)
+{
+    if ((size_t)fd < fetcher->watches_cap)
+        return true;
+    size_t cap = (size_t)fd * 2 + 64;
+    struct watch **watches = realloc(fetcher->watches, cap * sizeof(struct watch *));
+    if (!watches)
+        return false;
+    memset(watches + fetcher->watches_cap, 0,
+           (cap - fetcher->watches_cap) * sizeof(struct watch *));
+    fetcher->watches = watches;
+    fetcher->watches_cap = cap;
+    return true;
+}
+
+static struct watch *open_watch(struct wr_fetcher *fetcher, int fd)
+{
+    if (!make_room(fetcher, fd))
+        return NULL;
+    if (fetcher->watches[fd])
+        return fetcher->watches[fd];
+    struct watch *watch = calloc(1, sizeof(*watch));
+    if (!watch)
+        return NULL;
+    watch->fetcher = fetcher;
+    watch->fd = fd;
+    watch->poll.data = watch;
+    if (uv_poll_init_socket(fetcher->loop, &watch->poll, fd) < 0) {
+        free(watch);
+        return NULL;
+    }
+    fetcher->watches[fd] = watch;
+    return watch;
+}
+
+static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *socket_user)
+{
+    struct wr_fetcher *fetcher = user;
+    (void)easy;
+    (void)socket_user;
+    struct watch *watch = (size_t)fd < fetcher->watches_cap ? fetcher->watches[fd] : NULL;
+
+    if (what == CURL_POLL_REMOVE) {
+        if (watch && watch->is_kept)
+            (void)uv_poll_stop(&watch->poll);
+        else
+            close_watch(fetcher, fd);
+        return 0;
+    }
+    if (!watch)
+        watch = open_watch(fetcher, fd);
+    if (!watch)
+        return -1;
+    int events = 0;
+    if (what & CURL_POLL_IN)
+        events |= UV_READABLE;
+    if (what & CURL_POLL_OUT)
+        events |= UV_WRITABLE;
+    return uv_poll_start(&watch->poll, events, on_poll) < 0 ? -1 : 0;
+}
+
+static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct wr_fetcher *fetcher = user;
+    (void)purpose;
+    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                    address->protocol);
+    struct watch *watch = fd < 0 ? NULL : open_watch(fetcher, fd);
+    if (watch)
+        watch->is_kept = true;
+    return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
+static int on_close(void *user, curl_socket_t fd)
+{
+    close_watch(user, fd);
+    return close(fd);
+}
+
+/* ---- what comes back ---- */
+
+static size_t on_header(char *bytes, size_t size, size_t count, void *user)
+{
+    struct wr_fetch *fetch = user;
+    weir_span line = {bytes, size * count};
+    struct wr_head head;
+
+    if (fetch->is_cancelled)
+        return 0;
+    if (fetch->has_head) /* trailers */
+        return line.len;
+    if (wr_span_starts(line, WR_LIT("HTTP/")))
+        wr_buf_reset(&fetch->head);
+    wr_buf_append(&fetch->head, line);
+    if (wr_buf_status(&fetch->head))
+        return 0;
+    if (wr_span_trim(line).len)
+        return line.len;
+    if (!wr_answer_head_read(wr_buf_view(&fetch->head), &head))
+        return 0;
+    if (head.status / 100 == 1)
+        return line.len;
+    fetch->has_head = true;
+    fetch->events->head(fetch->user, &head);
+    wr_buf_release(&fetch->head);
+    return fetch->is_cancelled ? 0 : line.len;
+}
+
+static size_t on_data(char *bytes, size_t size, size_t count, void *user)
+{
+    struct wr_fetch *fetch = user;
+    if (fetch->is_cancelled)
+        return 0;
+    fetch->is_paused = !fetch->events->data(fetch->user, (weir_span){bytes, size * count});
+    if (fetch->is_cancelled)
+        return 0;
+    return fetch->is_paused ? CURL_WRITEFUNC_PAUSE : size * count;
+}
+
+static size_t on_more(char *into, size_t size, size_t count, void *user)
+{
+    struct wr_fetch *fetch = user;
+    bool has_ended = false;
+    if (fetch->is_cancelled)
+        return CURL_READFUNC_ABORT;
+    size_t bytes = fetch->events->more(fetch->user, into, size * count, &has_ended);
+    if (bytes || has_ended)
+        return bytes;
+    fetch->is_body_paused = true;
+    return CURL_READFUNC_PAUSE;
+}
+
+static void resume(struct wr_fetch *fetch)
+{
+    int bits =
+        (fetch->is_paused ? CURLPAUSE_RECV : 0) | (fetch->is_body_paused ? CURLPAUSE_SEND : 0);
+    struct wr_fetcher *fetcher = fetch->fetcher;
+    enter(fetcher);
+    (void)curl_easy_pause(fetch->easy, bits);
+    leave(fetcher);
+}
+
+void wr_fetch_resume(struct wr_fetch *fetch)
+{
+    if (fetch->is_cancelled || !fetch->is_paused)
+        return;
+    fetch->is_paused = false;
+    resume(fetch);
+}
+
+void wr_fetch_resume_body(struct wr_fetch *fetch)
+{
+    if (fetch->is_cancelled || !fetch->is_body_paused)
+        return;
+    fetch->is_body_paused = false;
+    resume(fetch);
+}
+
+/* ---- the beginning of a fetch ---- */
+
+/* libcurl leaves a header out whose name stands with a colon and nothing else, and sends one
+ * without a value whose name stands with a semicolon. */
+static bool add_header(struct wr_fetch *fetch, struct wr_buf *line, const struct wr_header *header)
+{
+    wr_buf_reset(line);
+    wr_buf_append(line, header->name);
+    if (header->value.len) {
+        wr_buf_text(line, ": ");
+        wr_buf_append(line, header->value);
+    } else {
+        wr_buf_byte(line, ';');
+    }
+    wr_buf_byte(line, '\0');
+    if (wr_buf_status(line))
+        return false;
+    struct curl_slist *list = curl_slist_append(fetch->headers, line->bytes);
+    if (list)
+        fetch->headers = list;
+    return list;
+}
+
+static bool add_text(struct wr_fetch *fetch, const char *text)
+{
+    struct curl_slist *list = curl_slist_append(fetch->headers, text);
+    if (list)
+        fetch->headers = list;
+    return list;
+}
+
+static bool has_header(const struct wr_fetch_request *request, const char *name)
+{
+    for (size_t i = 0; i < request->headers_count; i++)
+        if (wr_header_is(&request->headers[i], name))
+            return true;
+    return false;
+}
+
+static bool add_headers(struct wr_fetch *fetch, const struct wr_fetch_request *request)
+{
+    struct wr_buf line;
+    bool ok = true;
+
+    wr_buf_init(&line, HEADER_BYTES_MAX);
+    for (size_t i = 0; ok && i < request->headers_count; i++)
+        ok = add_header(fetch, &line, &request->headers[i]);
+    wr_buf_release(&line);
+    ok = ok && add_text(fetch, "Expect:");
+    if (ok && !has_header(request, "accept"))
+        ok = add_text(fetch, "Accept:");
+    if (ok && !has_header(request, "content-type"))
+        ok = add_text(fetch, "Content-Type:");
+    if (ok && request->is_streamed && request->content_bytes < 0)
+        ok = add_text(fetch, "Transfer-Encoding: chunked");
+    return ok;
+}
+
+#define SET(option, value) (void)curl_easy_setopt(fetch->easy, (option), (value))
+
+static void set_body(struct wr_fetch *fetch, const struct wr_fetch_request *request)
+{
+    if (!request->has_body) {
+        SET(CURLOPT_HTTPGET, 1L);
+    } else if (request->is_streamed) {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_READFUNCTION, on_more);
+        SET(CURLOPT_READDATA, fetch);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->content_bytes);
+    } else {
+        SET(CURLOPT_POST, 1L);
+        SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.len);
+        SET(CURLOPT_POSTFIELDS, request->body.len ? request->body.ptr : "");
+    }
+    if (wr_span_is(request->method, "HEAD"))
+        SET(CURLOPT_NOBODY, 1L);
+}
+
+static void set_options(struct wr_fetch *fetch, const struct wr_fetch_request *request,
+                        const char *method)
+{
+    struct wr_fetcher *fetcher = fetch->fetcher;
+
+    SET(CURLOPT_URL, request->url);
+    SET(CURLOPT_PATH_AS_IS, 1L);
+    SET(CURLOPT_PROTOCOLS_STR, "http,https");
+    SET(CURLOPT_NOSIGNAL, 1L);
+    SET(CURLOPT_HTTP_VERSION,
+        request->http2 ? (long)CURL_HTTP_VERSION_2TLS : (long)CURL_HTTP_VERSION_1_1);
+    SET(CURLOPT_HTTP_CONTENT_DECODING, 0L);
+    SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+    SET(CURLOPT_BUFFERSIZE, (long)RECEIVE_BYTES);
+    SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_BYTES);
+    SET(CURLOPT_CONNECTTIMEOUT_MS, (long)WR_NET_CONNECT_MS_MAX);
+    SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    if (fetcher->ca_file)
+        SET(CURLOPT_CAINFO, fetcher->ca_file);
+    set_body(fetch, request);
+    SET(CURLOPT_CUSTOMREQUEST, method);
+    SET(CURLOPT_HTTPHEADER, fetch->headers);
+    SET(CURLOPT_HEADERFUNCTION, on_header);
+    SET(CURLOPT_HEADERDATA, fetch);
+    SET(CURLOPT_WRITEFUNCTION, on_data);
+    SET(CURLOPT_WRITEDATA, fetch);
+    SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
+    SET(CURLOPT_OPENSOCKETDATA, fetcher);
+    SET(CURLOPT_CLOSESOCKETFUNCTION, on_close);
+    SET(CURLOPT_CLOSESOCKETDATA, fetcher);
+    SET(CURLOPT_PRIVATE, fetch);
+    SET(CURLOPT_ERRORBUFFER, fetch->error);
+}
+
+static void add_to_list(struct wr_fetcher *fetcher, struct wr_fetch *fetch)
+{
+    fetch->next = fetcher->fetches;
+    if (fetcher->fetches)
+        fetcher->fetches->prev = fetch;
+    fetcher->fetches = fetch;
+    fetcher->fetches_count++;
+}
+
+/* libcurl would begin in the next turn, by its timer. What ends at once is told then, not inside
+ * the call that starts the fetch. */
+static void begin(struct wr_fetcher *fetcher, struct wr_fetch *fetch)
+{
+    int running = fetcher->fetches_count;
+
+    fetcher->depth++;
+    (void)curl_multi_add_handle(fetcher->multi, fetch->easy);
+    if (fetcher->depth == 1)
+        (void)curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    fetcher->depth--;
+    if (running < fetcher->fetches_count)
+        (void)uv_timer_start(&fetcher->timer, on_timeout, 0, 0);
+}
+
+weir_status wr_fetch_start(struct wr_fetch **result, struct wr_fetcher *fetcher,
+                           const struct wr_fetch_request *request,
+                           const struct wr_fetch_events *events, void *user, struct weir_err *err)
+{
+    char method[32];
+    struct wr_fetch *fetch = calloc(1, sizeof(*fetch));
+
+    *result = NULL;
+    if (!fetch)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    fetch->fetcher = fetcher;
+    fetch->events = events;
+    fetch->user = user;
+    wr_buf_init(&fetch->head, WR_NET_HEAD_BYTES_MAX);
+    fetch->easy = fetcher->idle_count ? fetcher->idle[--fetcher->idle_count] : curl_easy_init();
+    if (!fetch->easy || !add_headers(fetch, request)) {
+        if (fetch->easy)
+            curl_easy_cleanup(fetch->easy);
+        curl_slist_free_all(fetch->headers);
+        free(fetch);
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    }
+    (void)snprintf(method, sizeof(method), "%.*s", (int)request->method.len, request->method.ptr);
+    set_options(fetch, request, method);
+    add_to_list(fetcher, fetch);
+    *result = fetch;
+    begin(fetcher, fetch);
+    return WEIR_OK;
+}
+
+/* ---- life ---- */
+
+weir_status wr_fetcher_new(struct wr_fetcher **result, uv_loop_t *loop,
+                           const struct wr_fetcher_options *options, struct weir_err *err)
+{
+    struct wr_fetcher *fetcher = calloc(1, sizeof(*fetcher));
+
+    *result = fetcher;
+    if (!fetcher || curl_global_init(CURL_GLOBAL_DEFAULT))
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    fetcher->loop = loop;
+    fetcher->timer.data = fetcher;
+    fetcher->multi = curl_multi_init();
+    fetcher->ca_file = options->ca_file ? strdup(options->ca_file) : NULL;
+    if (!fetcher->multi || (options->ca_file && !fetcher->ca_file) ||
+        uv_timer_init(loop, &fetcher->timer) < 0)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETFUNCTION, on_socket);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_timer);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
+    (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
+                            (long)WR_NET_UPSTREAM_CONNECTIONS_MAX);
+    return WEIR_OK;
+}
+
+void wr_fetcher_close(struct wr_fetcher *fetcher)
+{
+    while (fetcher->fetches)
+        wr_fetch_cancel(fetcher->fetches);
+    while (fetcher->idle_count)
+        curl_easy_cleanup(fetcher->idle[--fetcher->idle_count]);
+    uv_close((uv_handle_t *)&fetcher->timer, NULL);
+    (void)curl_multi_cleanup(fetcher->multi);
+    for (size_t i = 0; i < fetcher->watches_cap; i++)
+        close_watch(fetcher, (int)i);
+}
+
+void wr_fetcher_free(struct wr_fetcher *fetcher)
+{
+    free(fetcher->watches);
+    free(fetcher->ca_file);
+    free(fetcher);
+}

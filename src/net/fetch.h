@@ -1,0 +1,71 @@
+/* fetch.h -- requests to upstreams: libcurl's multi interface on a libuv loop.
+ *
+ * Connections are kept and shared by all fetches of one fetcher. A fetch adds nothing to the
+ * headers it is given but Host and the framing, follows nothing, decodes nothing, verifies every
+ * certificate.
+ *
+ * 1. `end` is called once, unless the fetch was cancelled, and never from inside a call of libcurl:
+ *    a new fetch may be started there.
+ * 2. After wr_fetch_cancel() no event comes.
+ * 3. What `data` refuses for lack of room comes again after wr_fetch_resume(); meanwhile the
+ *    upstream's socket is not read.
+ */
+#ifndef WR_NET_FETCH_H
+#define WR_NET_FETCH_H
+
+#include <uv.h>
+
+#include "net/head.h"
+#include "weir/status.h"
+
+struct wr_fetcher;
+struct wr_fetch;
+
+struct wr_fetcher_options {
+    const char *ca_file; /* certificates to trust instead of the system's; NULL: the system's */
+};
+
+enum wr_fetch_result {
+    WR_FETCH_DONE,        /* the answer is complete */
+    WR_FETCH_UNREACHABLE, /* no answer has begun */
+    WR_FETCH_TIMEOUT,     /* the same, because of time */
+    WR_FETCH_BROKEN,      /* an answer began and did not end */
+};
+
+struct wr_fetch_events {
+    void (*head)(void *user, const struct wr_head *head); /* the head dies with the call */
+    bool (*data)(void *user, weir_span bytes);            /* false: no room, nothing was taken */
+    void (*end)(void *user, enum wr_fetch_result result, const char *why);
+    /* Of a streamed body: fills `into`; 0 with *has_ended false: nothing yet, resume_body() tells
+     * when there is. */
+    size_t (*more)(void *user, char *into, size_t bytes_max, bool *has_ended);
+};
+
+struct wr_fetch_request {
+    const char *url; /* whole; the path is not touched */
+    weir_span method;
+    const struct wr_header *headers;
+    size_t headers_count;
+    bool has_body, is_streamed;
+    weir_span body;        /* borrowed until the end; where it is not streamed */
+    int64_t content_bytes; /* of a streamed body; -1: not known */
+    bool http2;            /* where the upstream speaks it */
+};
+
+WEIR_MUST_USE weir_status wr_fetcher_new(struct wr_fetcher **fetcher, uv_loop_t *loop,
+                                         const struct wr_fetcher_options *options,
+                                         struct weir_err *err);
+/* Cancels what is open. The loop must run once more before wr_fetcher_free(). */
+void wr_fetcher_close(struct wr_fetcher *fetcher);
+void wr_fetcher_free(struct wr_fetcher *fetcher);
+
+/* Everything in `request` but a body that is not streamed is copied. */
+WEIR_MUST_USE weir_status wr_fetch_start(struct wr_fetch **fetch, struct wr_fetcher *fetcher,
+                                         const struct wr_fetch_request *request,
+                                         const struct wr_fetch_events *events, void *user,
+                                         struct weir_err *err);
+void wr_fetch_cancel(struct wr_fetch *fetch);
+void wr_fetch_resume(struct wr_fetch *fetch);
+void wr_fetch_resume_body(struct wr_fetch *fetch);
+
+#endif

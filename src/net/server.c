@@ -1,0 +1,643 @@
+#include "net/server.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/span.h"
+#include "net/reason.h"
+#include "net/request_reader.h"
+
+enum {
+    READ_BYTES = 64 * 1024,
+    TICK_MS = 1000,
+    BACKLOG = 1024,
+    LINGER_MS = 2000,                 /* for a client to close its side behind the last answer */
+    OUT_BYTES_KEPT = 4 * 1024,        /* of an empty buffer that waits for the next write */
+    OUT_BYTES_MAX = 64 * 1024 * 1024, /* what one answer of our own may take */
+    FLUSH_BYTES = 32 * 1024,          /* not worth waiting for more */
+};
+
+struct wr_server {
+    uv_loop_t *loop; /* borrowed */
+    uv_tcp_t listener;
+    uv_timer_t tick;
+    uv_prepare_t turn;
+    const struct wr_server_handler *handler;
+    void *user;
+    struct wr_conn *conns; /* owned list */
+    struct wr_conn *dirty; /* those with something to write in this turn */
+    size_t conns_count;
+    bool is_draining;
+    char read_bytes[READ_BYTES]; /* shared: what is read is used up before the next read */
+};
+
+struct wr_conn {
+    uv_tcp_t tcp;
+    struct wr_server *server;
+    struct wr_conn *next, *prev; /* of server->conns */
+    struct wr_conn *next_dirty;
+    struct wr_request_reader *reader;
+    void *exchange;      /* NULL between requests */
+    struct wr_buf out;   /* what this turn writes */
+    struct wr_buf ahead; /* read but not parsed: a request sent ahead */
+    uint64_t deadline_ms;
+    size_t queued_bytes_last; /* at the last tick, to see whether the client takes any */
+    uv_shutdown_t shutdown;
+    bool is_dirty, is_reading, is_closing, is_lingering, closes_when_written;
+    bool is_broken; /* a write failed: the handler hears of it when the turn ends */
+    /* Of the request at hand. */
+    bool is_head_request, is_http10, keeps_connection, is_body_read, is_paused;
+    /* Of its answer. */
+    bool has_begun, has_ended, is_chunked, has_no_body, waits_for_room;
+};
+
+struct write_req {
+    uv_write_t req;
+    struct wr_buf bytes;
+};
+
+static void next_request(struct wr_conn *conn);
+
+static uint64_t now_ms(const struct wr_conn *conn)
+{
+    return uv_now(conn->server->loop);
+}
+
+/* ---- the end of a connection ---- */
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct wr_conn *conn = handle->data;
+    wr_request_reader_free(conn->reader);
+    wr_buf_release(&conn->out);
+    wr_buf_release(&conn->ahead);
+    free(conn);
+}
+
+static void unlink_conn(struct wr_conn *conn)
+{
+    struct wr_server *server = conn->server;
+    if (conn->prev)
+        conn->prev->next = conn->next;
+    else
+        server->conns = conn->next;
+    if (conn->next)
+        conn->next->prev = conn->prev;
+    server->conns_count--;
+}
+
+static void unlink_dirty(struct wr_conn *conn)
+{
+    for (struct wr_conn **at = &conn->server->dirty; *at; at = &(*at)->next_dirty)
+        if (*at == conn) {
+            *at = conn->next_dirty;
+            break;
+        }
+    conn->is_dirty = false;
+}
+
+static void close_conn(struct wr_conn *conn)
+{
+    if (conn->is_closing)
+        return;
+    conn->is_closing = true;
+    if (conn->is_dirty)
+        unlink_dirty(conn);
+    unlink_conn(conn);
+    uv_close((uv_handle_t *)&conn->tcp, on_closed);
+}
+
+/* The client is gone or is to go: the handler hears of it unless its answer has ended. */
+static void lose(struct wr_conn *conn)
+{
+    if (conn->is_closing)
+        return;
+    void *exchange = conn->exchange;
+    conn->exchange = NULL;
+    close_conn(conn);
+    if (exchange)
+        conn->server->handler->gone(exchange);
+}
+
+/* ---- reading ---- */
+
+static void on_alloc(uv_handle_t *handle, size_t bytes, uv_buf_t *buf)
+{
+    struct wr_conn *conn = handle->data;
+    (void)bytes;
+    *buf = uv_buf_init(conn->server->read_bytes, READ_BYTES);
+}
+
+static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf);
+
+static void start_reading(struct wr_conn *conn)
+{
+    if (!conn->is_reading && !conn->is_closing)
+        conn->is_reading = !uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
+}
+
+static void stop_reading(struct wr_conn *conn)
+{
+    if (conn->is_reading)
+        (void)uv_read_stop((uv_stream_t *)&conn->tcp);
+    conn->is_reading = false;
+}
+
+void wr_conn_pause(struct wr_conn *conn)
+{
+    conn->is_paused = true;
+    if (!conn->is_closing)
+        stop_reading(conn);
+}
+
+void wr_conn_resume(struct wr_conn *conn)
+{
+    if (!conn->is_paused)
+        return;
+    conn->is_paused = false;
+    conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+    start_reading(conn);
+}
+
+/* ---- writing ---- */
+
+size_t wr_conn_queued_bytes(const struct wr_conn *conn)
+{
+    return conn->out.len + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+}
+
+static void on_shutdown(uv_shutdown_t *req, int status)
+{
+    (void)req;
+    (void)status;
+}
+
+/* Bytes of the client that nobody read would turn a close into a reset, and the answer could be
+ * lost with it: our side is closed, and what still comes is thrown away for a while. */
+static void shut_down(struct wr_conn *conn)
+{
+    if (conn->is_lingering || conn->is_closing)
+        return;
+    conn->is_lingering = true;
+    conn->deadline_ms = now_ms(conn) + LINGER_MS;
+    if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, on_shutdown) < 0)
+        close_conn(conn);
+    else
+        start_reading(conn);
+}
+
+static void on_written(uv_write_t *req, int status)
+{
+    struct write_req *write = (struct write_req *)req;
+    struct wr_conn *conn = req->data;
+
+    wr_buf_release(&write->bytes);
+    free(write);
+    if (conn->is_closing)
+        return;
+    if (status < 0) {
+        lose(conn);
+        return;
+    }
+    size_t queued_bytes = wr_conn_queued_bytes(conn);
+    if (!queued_bytes && conn->closes_when_written) {
+        shut_down(conn);
+        return;
+    }
+    if (conn->waits_for_room && queued_bytes <= WR_NET_QUEUED_BYTES_LOW && conn->exchange) {
+        conn->waits_for_room = false;
+        conn->server->handler->room(conn->exchange);
+    }
+}
+
+/* What the socket does not take at once is copied and waits. */
+static bool write_later(struct wr_conn *conn, size_t from)
+{
+    struct write_req *write = calloc(1, sizeof(*write));
+    if (!write)
+        return false;
+    write->bytes = conn->out;
+    write->req.data = conn;
+    wr_buf_init(&conn->out, OUT_BYTES_MAX);
+    uv_buf_t buf = uv_buf_init(write->bytes.bytes + from, (unsigned)(write->bytes.len - from));
+    if (!uv_write(&write->req, (uv_stream_t *)&conn->tcp, &buf, 1, on_written))
+        return true;
+    wr_buf_release(&write->bytes);
+    free(write);
+    return false;
+}
+
+static void empty_out(struct wr_conn *conn)
+{
+    if (conn->out.cap <= OUT_BYTES_KEPT) {
+        wr_buf_reset(&conn->out);
+        return;
+    }
+    wr_buf_release(&conn->out);
+    wr_buf_init(&conn->out, OUT_BYTES_MAX);
+}
+
+/* Called from inside the handler's own calls too, so a failure is only noted. */
+static void flush(struct wr_conn *conn)
+{
+    if (conn->is_closing || conn->is_broken || !conn->out.len)
+        return;
+    if (wr_buf_status(&conn->out)) {
+        conn->is_broken = true;
+        return;
+    }
+    uv_buf_t buf = uv_buf_init(conn->out.bytes, (unsigned)conn->out.len);
+    int sent = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
+    if (sent == (int)conn->out.len)
+        empty_out(conn);
+    else if (sent < 0 && sent != UV_EAGAIN)
+        conn->is_broken = true;
+    else
+        conn->is_broken = !write_later(conn, sent > 0 ? (size_t)sent : 0);
+}
+
+static void mark_dirty(struct wr_conn *conn)
+{
+    if (conn->is_closing)
+        return;
+    if (conn->out.len >= FLUSH_BYTES)
+        flush(conn);
+    if (conn->is_dirty || conn->is_closing)
+        return;
+    conn->is_dirty = true;
+    conn->next_dirty = conn->server->dirty;
+    conn->server->dirty = conn;
+}
+
+/* Outside of every call of the reader and of the handler: the place to go on to the next request.
+ */
+static void on_turn(uv_prepare_t *turn)
+{
+    struct wr_server *server = turn->data;
+    while (server->dirty) {
+        struct wr_conn *conn = server->dirty;
+        server->dirty = conn->next_dirty;
+        conn->is_dirty = false;
+        flush(conn);
+        if (conn->is_broken)
+            lose(conn);
+        if (!conn->is_closing && conn->has_ended && !conn->closes_when_written)
+            next_request(conn);
+        else if (!conn->is_closing && conn->closes_when_written && !wr_conn_queued_bytes(conn))
+            shut_down(conn);
+    }
+}
+
+/* ---- answering ---- */
+
+bool wr_conn_has_begun(const struct wr_conn *conn)
+{
+    return conn->has_begun;
+}
+
+static void write_headers(struct wr_conn *conn, const struct wr_answer *answer)
+{
+    for (size_t i = 0; i < answer->headers_count; i++) {
+        wr_buf_append(&conn->out, answer->headers[i].name);
+        wr_buf_text(&conn->out, ": ");
+        wr_buf_append(&conn->out, answer->headers[i].value);
+        wr_buf_text(&conn->out, "\r\n");
+    }
+}
+
+/* A body whose end cannot be said in advance is chunked; a client of HTTP/1.0 sees it end with the
+ * connection. */
+static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
+{
+    bool is_open = answer->content_bytes < 0 && !conn->has_no_body;
+    conn->is_chunked = is_open && !conn->is_http10;
+    if ((is_open && conn->is_http10) || conn->server->is_draining || !conn->is_body_read)
+        conn->keeps_connection = false;
+    if (answer->content_bytes >= 0)
+        wr_buf_printf(&conn->out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
+    if (conn->is_chunked)
+        wr_buf_text(&conn->out, "Transfer-Encoding: chunked\r\n");
+    if (!conn->keeps_connection)
+        wr_buf_text(&conn->out, "Connection: close\r\n");
+    else if (conn->is_http10)
+        wr_buf_text(&conn->out, "Connection: keep-alive\r\n");
+}
+
+void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer)
+{
+    weir_span reason = answer->reason.len ? answer->reason : wr_span_of(wr_reason(answer->status));
+
+    if (conn->is_closing || conn->has_begun)
+        return;
+    conn->has_begun = true;
+    conn->has_no_body = answer->has_no_body || conn->is_head_request;
+    wr_buf_printf(&conn->out, "HTTP/1.1 %d %.*s\r\n", answer->status, (int)reason.len, reason.ptr);
+    write_headers(conn, answer);
+    write_framing(conn, answer);
+    wr_buf_text(&conn->out, "\r\n");
+    mark_dirty(conn);
+}
+
+void wr_conn_write(struct wr_conn *conn, weir_span bytes)
+{
+    if (conn->is_closing || conn->has_no_body || !bytes.len)
+        return;
+    if (conn->is_chunked)
+        wr_buf_printf(&conn->out, "%zx\r\n", bytes.len);
+    wr_buf_append(&conn->out, bytes);
+    if (conn->is_chunked)
+        wr_buf_text(&conn->out, "\r\n");
+    if (wr_conn_queued_bytes(conn) > WR_NET_QUEUED_BYTES_MAX)
+        conn->waits_for_room = true;
+    mark_dirty(conn);
+}
+
+void wr_conn_end(struct wr_conn *conn)
+{
+    if (conn->is_closing || conn->has_ended)
+        return;
+    if (conn->is_chunked && !conn->has_no_body)
+        wr_buf_text(&conn->out, "0\r\n\r\n");
+    conn->has_ended = true;
+    conn->exchange = NULL;
+    if (!conn->keeps_connection || !conn->is_body_read || conn->server->is_draining)
+        conn->closes_when_written = true;
+    mark_dirty(conn); /* the next request is looked at when the turn ends */
+}
+
+void wr_conn_abort(struct wr_conn *conn)
+{
+    conn->exchange = NULL;
+    flush(conn);
+    close_conn(conn);
+}
+
+void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body)
+{
+    struct wr_header type = {WR_LIT("Content-Type"), wr_span_of(content_type)};
+    struct wr_answer answer = {
+        .status = status, .headers = &type, .headers_count = 1, .content_bytes = (int64_t)body.len};
+    wr_conn_begin(conn, &answer);
+    wr_conn_write(conn, body);
+    wr_conn_end(conn);
+}
+
+/* ---- requests ---- */
+
+static void on_head(void *user, const struct wr_head *head)
+{
+    struct wr_conn *conn = user;
+    conn->is_head_request = wr_span_is(head->method, "HEAD");
+    conn->is_http10 = head->minor_version == 0;
+    conn->keeps_connection = head->keeps_connection;
+    conn->is_body_read = !head->is_chunked && head->content_bytes <= 0;
+    conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+    void *exchange = conn->server->handler->begin(conn->server->user, conn, head);
+    if (conn->has_ended || conn->is_closing)
+        return;
+    conn->exchange = exchange;
+    if (head->expects_continue && !conn->is_body_read && !conn->has_begun) {
+        wr_buf_text(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
+        mark_dirty(conn);
+    }
+}
+
+static void on_body(void *user, weir_span bytes)
+{
+    struct wr_conn *conn = user;
+    if (conn->exchange)
+        conn->server->handler->body(conn->exchange, bytes);
+}
+
+static void on_end(void *user)
+{
+    struct wr_conn *conn = user;
+    conn->is_body_read = true;
+    if (conn->exchange)
+        conn->server->handler->body_end(conn->exchange);
+}
+
+static const struct wr_request_events request_events = {on_head, on_body, on_end};
+
+static void refuse(struct wr_conn *conn)
+{
+    const char *why;
+    int status = wr_request_reader_refusal(conn->reader, &why);
+    char body[256];
+
+    conn->server->handler->refused(conn->server->user, status ? status : 500);
+    if (conn->has_begun || !status) {
+        lose(conn);
+        return;
+    }
+    int bytes = snprintf(body, sizeof(body),
+                         "{\"error\":{\"type\":\"weir_refused\",\"message\":\"weir: %s\"}}\n", why);
+    void *exchange = conn->exchange;
+    conn->exchange = NULL;
+    if (exchange)
+        conn->server->handler->gone(exchange);
+    conn->keeps_connection = conn->is_body_read = conn->is_head_request = false;
+    wr_conn_reply(conn, status, "application/json", (weir_span){body, (size_t)bytes});
+}
+
+/* Requests sent ahead wait; a client that sends more of them than fits is not read on. */
+static void keep_ahead(struct wr_conn *conn, weir_span bytes)
+{
+    wr_buf_append(&conn->ahead, bytes);
+    if (wr_buf_status(&conn->ahead))
+        lose(conn);
+    else if (conn->ahead.len >= WR_NET_HEAD_BYTES_MAX)
+        stop_reading(conn);
+}
+
+static void feed(struct wr_conn *conn, weir_span bytes)
+{
+    size_t used_bytes = 0;
+    bool was_idle = wr_request_reader_is_idle(conn->reader);
+
+    if (was_idle)
+        conn->deadline_ms = now_ms(conn) + WR_NET_HEAD_MS_MAX;
+    else if (wr_request_reader_has_head(conn->reader))
+        conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+    weir_status status = wr_request_reader_feed(conn->reader, bytes, &used_bytes);
+    if (conn->is_closing)
+        return;
+    if (status)
+        refuse(conn);
+    else if (used_bytes < bytes.len)
+        keep_ahead(conn, wr_span_cut(bytes, used_bytes, bytes.len));
+}
+
+static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
+{
+    struct wr_conn *conn = stream->data;
+
+    if (bytes < 0)
+        lose(conn);
+    else if (bytes && !conn->is_lingering && !conn->closes_when_written)
+        feed(conn, (weir_span){buf->base, (size_t)bytes});
+}
+
+static void next_request(struct wr_conn *conn)
+{
+    struct wr_buf ahead = conn->ahead;
+
+    wr_request_reader_next(conn->reader);
+    conn->has_begun = conn->has_ended = conn->is_body_read = conn->waits_for_room = false;
+    conn->is_paused = conn->is_chunked = conn->has_no_body = false;
+    conn->deadline_ms = now_ms(conn) + WR_NET_KEEP_MS_MAX;
+    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
+    if (conn->server->is_draining && !ahead.len)
+        close_conn(conn);
+    else
+        start_reading(conn);
+    if (ahead.len)
+        feed(conn, wr_buf_view(&ahead));
+    wr_buf_release(&ahead);
+}
+
+/* ---- time ---- */
+
+static bool is_stalled(struct wr_conn *conn)
+{
+    size_t queued_bytes = wr_conn_queued_bytes(conn);
+    bool takes_some = !queued_bytes || queued_bytes < conn->queued_bytes_last;
+
+    conn->queued_bytes_last = queued_bytes;
+    if (takes_some)
+        conn->deadline_ms = now_ms(conn) + WR_NET_WRITE_IDLE_MS_MAX;
+    return now_ms(conn) > conn->deadline_ms;
+}
+
+static void check_time(struct wr_conn *conn)
+{
+    bool is_answering = conn->exchange && (conn->is_body_read || conn->is_paused);
+
+    if (is_answering ? is_stalled(conn) : now_ms(conn) > conn->deadline_ms)
+        lose(conn);
+}
+
+static void on_tick(uv_timer_t *tick)
+{
+    struct wr_server *server = tick->data;
+    struct wr_conn *next;
+    for (struct wr_conn *conn = server->conns; conn; conn = next) {
+        next = conn->next;
+        check_time(conn);
+    }
+}
+
+/* ---- accepting ---- */
+
+static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
+                           "Connection: close\r\n\r\n";
+
+static bool take_conn(struct wr_server *server, struct wr_conn *conn)
+{
+    if (server->conns_count > WR_NET_CONNECTIONS_MAX) {
+        uv_buf_t buf = uv_buf_init((char *)(uintptr_t)busy, sizeof(busy) - 1);
+        (void)uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
+        return false;
+    }
+    conn->reader = wr_request_reader_new(&request_events, conn);
+    if (!conn->reader)
+        return false;
+    (void)uv_tcp_nodelay(&conn->tcp, 1);
+    conn->deadline_ms = now_ms(conn) + WR_NET_KEEP_MS_MAX;
+    start_reading(conn);
+    return conn->is_reading;
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    struct wr_server *server = listener->data;
+    struct wr_conn *conn = status < 0 ? NULL : calloc(1, sizeof(*conn));
+
+    if (!conn)
+        return;
+    if (uv_tcp_init(server->loop, &conn->tcp) < 0) {
+        free(conn);
+        return;
+    }
+    conn->tcp.data = conn;
+    conn->server = server;
+    wr_buf_init(&conn->out, OUT_BYTES_MAX);
+    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
+    conn->next = server->conns;
+    if (server->conns)
+        server->conns->prev = conn;
+    server->conns = conn;
+    server->conns_count++;
+    if (uv_accept(listener, (uv_stream_t *)&conn->tcp) < 0 || !take_conn(server, conn))
+        close_conn(conn);
+}
+
+/* ---- life ---- */
+
+weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop, int listener,
+                          const struct wr_server_handler *handler, void *user, struct weir_err *err)
+{
+    struct wr_server *s = calloc(1, sizeof(*s));
+    *server = s;
+    if (!s)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    s->loop = loop;
+    s->handler = handler;
+    s->user = user;
+    s->listener.data = s->tick.data = s->turn.data = s;
+    int fd = dup(listener);
+    int result = fd < 0 ? UV_EMFILE : uv_tcp_init(loop, &s->listener);
+    if (!result)
+        result = uv_tcp_open(&s->listener, fd);
+    if (!result)
+        result = uv_listen((uv_stream_t *)&s->listener, BACKLOG, on_connection);
+    if (!result)
+        result = uv_timer_init(loop, &s->tick);
+    if (!result)
+        result = uv_timer_start(&s->tick, on_tick, TICK_MS, TICK_MS);
+    if (!result)
+        result = uv_prepare_init(loop, &s->turn);
+    if (!result)
+        result = uv_prepare_start(&s->turn, on_turn);
+    return result ? wr_fail(err, WEIR_IO, 0, "cannot serve: %s", uv_strerror(result)) : WEIR_OK;
+}
+
+size_t wr_server_connections(const struct wr_server *server)
+{
+    return server->conns_count;
+}
+
+static void close_handle(uv_handle_t *handle)
+{
+    if (handle->type != UV_UNKNOWN_HANDLE && !uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+void wr_server_drain(struct wr_server *server)
+{
+    struct wr_conn *next;
+
+    server->is_draining = true;
+    close_handle((uv_handle_t *)&server->listener);
+    for (struct wr_conn *conn = server->conns; conn; conn = next) {
+        next = conn->next;
+        if (wr_request_reader_is_idle(conn->reader) && !wr_conn_queued_bytes(conn))
+            close_conn(conn);
+    }
+}
+
+void wr_server_close(struct wr_server *server)
+{
+    wr_server_drain(server);
+    while (server->conns)
+        lose(server->conns);
+    close_handle((uv_handle_t *)&server->tick);
+    close_handle((uv_handle_t *)&server->turn);
+}
+
+void wr_server_free(struct wr_server *server)
+{
+    free(server);
+}

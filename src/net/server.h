@@ -1,0 +1,80 @@
+/* server.h -- an HTTP/1 server on a libuv loop: connections, framing, back-pressure, timeouts.
+ *
+ * One exchange at a time on a connection: a request comes in pieces, an answer goes out in pieces,
+ * then the next request is read. Requests that were sent ahead wait in a buffer with a cap.
+ *
+ * 1. A handler is never called after its `gone`, nor after the answer has ended, nor from inside
+ *    one of the calls below that answer.
+ * 2. What is written in one turn of the loop leaves in one write, at the end of that turn.
+ * 3. A connection is freed by the loop, never inside one of its own calls.
+ */
+#ifndef WR_NET_SERVER_H
+#define WR_NET_SERVER_H
+
+#include <uv.h>
+
+#include "net/head.h"
+#include "weir/status.h"
+
+struct wr_server;
+struct wr_conn;
+
+/* `conn` lives until `gone` was called or the answer ended. */
+struct wr_server_handler {
+    /* The head of a request, valid until its answer ends. Returns what the other calls get as
+     * `exchange`. */
+    void *(*begin)(void *user, struct wr_conn *conn, const struct wr_head *head);
+    void (*body)(void *exchange, weir_span bytes);
+    void (*body_end)(void *exchange);
+    void (*room)(void *exchange); /* what was queued has gone: there is room to write again */
+    void (*gone)(void *exchange); /* the client left, or was too slow */
+    /* A message that was refused before it became an exchange. */
+    void (*refused)(void *user, int status);
+};
+
+/* Serves on `listener`, a listening socket which stays the caller's. */
+WEIR_MUST_USE weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop, int listener,
+                                        const struct wr_server_handler *handler, void *user,
+                                        struct weir_err *err);
+
+/* Accepts no more, closes connections that wait for a request, and the others behind their answer.
+ */
+void wr_server_drain(struct wr_server *server);
+size_t wr_server_connections(const struct wr_server *server);
+
+/* Closes everything at once. The loop must run until it has nothing left, then comes free. */
+void wr_server_close(struct wr_server *server);
+void wr_server_free(struct wr_server *server);
+
+/* ---- answering ---- */
+
+struct wr_answer {
+    int status;
+    weir_span reason; /* empty: the usual one */
+    const struct wr_header *headers;
+    size_t headers_count;
+    int64_t content_bytes; /* -1: not known, the body is chunked or ends with the connection */
+    bool has_no_body;      /* as of HEAD, 204, 304: whatever the length says */
+};
+
+/* Whether the answer to the request at hand has begun. */
+bool wr_conn_has_begun(const struct wr_conn *conn);
+
+void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer);
+void wr_conn_write(struct wr_conn *conn, weir_span bytes);
+void wr_conn_end(struct wr_conn *conn);
+
+/* The answer cannot be finished: the connection is cut, so that the client sees it. No `gone`. */
+void wr_conn_abort(struct wr_conn *conn);
+
+/* All of a small answer. */
+void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body);
+
+/* Bytes that the client has not taken yet. */
+size_t wr_conn_queued_bytes(const struct wr_conn *conn);
+
+/* Reads no more of the body until resumed. */
+void wr_conn_pause(struct wr_conn *conn);
+void wr_conn_resume(struct wr_conn *conn);
+
+#endif

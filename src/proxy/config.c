@@ -1,0 +1,367 @@
+#include "proxy/config.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/span.h"
+#include "base/yaml.h"
+
+enum { CONFIG_BYTES_MAX = 4 * 1024 * 1024, KEYS_MAX = 64, WORKERS_MAX = 64, THREADS_MAX = 64 };
+
+static const char *const mode_names[] = {
+#define X(name, text) [WR_MODE_##name] = text,
+    WR_MODE_MAP(X)
+#undef X
+};
+
+enum { MODES_COUNT = sizeof(mode_names) / sizeof(mode_names[0]) };
+
+const char *wr_mode_name(enum wr_mode mode)
+{
+    return mode_names[mode];
+}
+
+static bool takes_percent(enum wr_mode mode)
+{
+    return mode == WR_MODE_CANARY || mode == WR_MODE_HOLDOUT;
+}
+
+static bool parse_percent(weir_span text, uint32_t *percent)
+{
+    uint64_t number;
+    if (text.len && text.ptr[text.len - 1] == '%')
+        text.len--;
+    if (!wr_span_u64(wr_span_trim(text), &number) || number > 100)
+        return false;
+    *percent = (uint32_t)number;
+    return true;
+}
+
+bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent)
+{
+    for (size_t i = 0; i < MODES_COUNT; i++) {
+        weir_span name = wr_span_of(mode_names[i]);
+        if (!wr_span_starts(text, name))
+            continue;
+        weir_span rest = wr_span_trim(wr_span_cut(text, name.len, text.len));
+        *mode = (enum wr_mode)i;
+        if (!takes_percent(*mode))
+            return !rest.len;
+        return text.len > name.len && text.ptr[name.len] == ' ' && parse_percent(rest, percent);
+    }
+    return false;
+}
+
+/* ---- texts ---- */
+
+static const char *keep(struct wr_config *config, weir_span text)
+{
+    char *copy = wr_arena_alloc(&config->arena, text.len + 1);
+    if (!copy)
+        return NULL;
+    if (text.len)
+        memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+static weir_status no_memory(struct weir_err *err)
+{
+    return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+}
+
+weir_status wr_config_set_text(struct wr_config *config, const char **field, const char *text,
+                               struct weir_err *err)
+{
+    *field = keep(config, wr_span_of(text));
+    return *field ? WEIR_OK : no_memory(err);
+}
+
+weir_status wr_config_set_mode(struct wr_config *config, const char *text, struct weir_err *err)
+{
+    if (wr_mode_parse(wr_span_of(text), &config->mode, &config->percent))
+        return WEIR_OK;
+    return wr_fail(err, WEIR_INVALID, 0,
+                   "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active, not '%s'",
+                   text);
+}
+
+/* ---- upstreams ---- */
+
+static bool is_url(weir_span url, size_t *host_at)
+{
+    if (wr_span_starts(url, WR_LIT("http://")))
+        *host_at = strlen("http://");
+    else if (wr_span_starts(url, WR_LIT("https://")))
+        *host_at = strlen("https://");
+    else
+        return false;
+    for (size_t i = 0; i < url.len; i++)
+        if ((unsigned char)url.ptr[i] <= ' ' || strchr("?#@", url.ptr[i]))
+            return false;
+    return url.len > *host_at && url.ptr[*host_at] != '/';
+}
+
+static weir_status set_url(struct wr_config *config, struct wr_upstream *upstream, weir_span url)
+{
+    size_t host_at;
+    while (url.len && url.ptr[url.len - 1] == '/')
+        url.len--;
+    if (!is_url(url, &host_at))
+        return WEIR_INVALID;
+    const char *slash = memchr(url.ptr + host_at, '/', url.len - host_at);
+    size_t path_at = slash ? (size_t)(slash - url.ptr) : url.len;
+    upstream->base_url = keep(config, url);
+    upstream->path = upstream->base_url ? upstream->base_url + path_at : NULL;
+    return upstream->path ? WEIR_OK : WEIR_NOMEM;
+}
+
+static struct wr_upstream *get_upstream(struct wr_config *config, weir_span name)
+{
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        if (wr_span_is(name, config->upstreams[i].name))
+            return &config->upstreams[i];
+    if (config->upstreams_count == WR_PROXY_UPSTREAMS_MAX)
+        return NULL;
+    struct wr_upstream *upstream = &config->upstreams[config->upstreams_count];
+    *upstream = (struct wr_upstream){.name = keep(config, name)};
+    if (!upstream->name)
+        return NULL;
+    config->upstreams_count++;
+    return upstream;
+}
+
+const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name)
+{
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        if (wr_span_is(name, config->upstreams[i].name))
+            return &config->upstreams[i];
+    return NULL;
+}
+
+weir_status wr_config_set_upstream(struct wr_config *config, const char *url, struct weir_err *err)
+{
+    config->upstreams_count = 0;
+    config->has_one_upstream = true;
+    struct wr_upstream *upstream = get_upstream(config, WR_LIT("upstream"));
+    if (!upstream)
+        return no_memory(err);
+    weir_status status = set_url(config, upstream, wr_span_of(url));
+    if (status)
+        return wr_fail(err, status, 0,
+                       "an upstream is http://HOST[:PORT][/PATH] or https://..., not '%s'", url);
+    return WEIR_OK;
+}
+
+/* ---- weir.yaml ---- */
+
+struct reading {
+    struct wr_config *config;
+    struct wr_yaml yaml;
+    void *at; /* the upstream or rule that is being read */
+};
+
+static weir_status read_text(struct reading *r, yaml_node_t *value, const char **field)
+{
+    weir_span text = wr_yaml_text(value);
+    if (!wr_yaml_is_scalar(value) || !text.len)
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "a text is wanted here");
+    *field = keep(r->config, text);
+    return *field ? WEIR_OK : WEIR_NOMEM;
+}
+
+static weir_status read_number(struct reading *r, yaml_node_t *value, uint32_t max,
+                               uint32_t *number)
+{
+    uint64_t n;
+    if (!wr_span_u64(wr_yaml_text(value), &n) || n < 1 || n > max)
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "a number from 1 to %u is wanted here",
+                            max);
+    *number = (uint32_t)n;
+    return WEIR_OK;
+}
+
+static weir_status read_mode(struct reading *r, yaml_node_t *value, enum wr_mode *mode,
+                             uint32_t *percent)
+{
+    if (wr_mode_parse(wr_yaml_text(value), mode, percent))
+        return WEIR_OK;
+    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID,
+                        "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active");
+}
+
+static weir_status read_bool(struct reading *r, yaml_node_t *value, bool *is_set)
+{
+    weir_span text = wr_yaml_text(value);
+    *is_set = wr_span_is(text, "true");
+    if (*is_set || wr_span_is(text, "false"))
+        return WEIR_OK;
+    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "true or false is wanted here");
+}
+
+static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    struct reading *r = user;
+    struct wr_upstream *upstream = r->at;
+    weir_span name = wr_yaml_text(key);
+
+    if (wr_span_is(name, "base_url")) {
+        weir_status status = set_url(r->config, upstream, wr_yaml_text(value));
+        return status == WEIR_INVALID
+                   ? wr_yaml_fail(&r->yaml, value, status,
+                                  "base_url is http://HOST[:PORT][/PATH] or https://...")
+                   : status;
+    }
+    if (wr_span_is(name, "http2"))
+        return read_bool(r, value, &upstream->http2);
+    if (wr_span_is(name, "api"))
+        return WEIR_OK; /* the path says it */
+    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "an upstream has no '%.*s'", (int)name.len,
+                        name.ptr);
+}
+
+static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    struct reading *r = user;
+    struct wr_upstream *upstream = get_upstream(r->config, wr_yaml_text(key));
+
+    if (!upstream)
+        return wr_yaml_fail(&r->yaml, key, WEIR_LIMIT, "too many upstreams");
+    r->at = upstream;
+    weir_status status = wr_yaml_each(&r->yaml, value, KEYS_MAX, on_upstream_member, r);
+    if (!status && !upstream->base_url)
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has a base_url");
+    return status;
+}
+
+static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    struct reading *r = user;
+    struct wr_rule *rule = r->at;
+    weir_span name = wr_yaml_text(key);
+
+    if (wr_span_is(name, "upstream"))
+        return read_text(r, value, &rule->upstream);
+    if (wr_span_is(name, "model"))
+        return read_text(r, value, &rule->model);
+    if (wr_span_is(name, "policy"))
+        return read_text(r, value, &rule->policy);
+    if (wr_span_is(name, "mode"))
+        return read_mode(r, value, &rule->mode, &rule->percent);
+    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
+                        "a rule has upstream, model, mode and policy, not '%.*s'", (int)name.len,
+                        name.ptr);
+}
+
+static weir_status read_list(struct reading *r, yaml_node_t *list, size_t count_max,
+                             weir_status (*item)(struct reading *r, yaml_node_t *node))
+{
+    weir_status status = WEIR_OK;
+
+    if (list->type != YAML_SEQUENCE_NODE)
+        return wr_yaml_fail(&r->yaml, list, WEIR_INVALID, "a list is wanted here");
+    size_t count = (size_t)(list->data.sequence.items.top - list->data.sequence.items.start);
+    if (count > count_max)
+        return wr_yaml_fail(&r->yaml, list, WEIR_LIMIT, "%zu items at most", count_max);
+    for (size_t i = 0; i < count && !status; i++)
+        status = item(r, yaml_document_get_node(&r->yaml.doc, list->data.sequence.items.start[i]));
+    return status;
+}
+
+static weir_status on_rule(struct reading *r, yaml_node_t *node)
+{
+    struct wr_rule *rule = &r->config->rules[r->config->rules_count++];
+    *rule = (struct wr_rule){.mode = r->config->mode, .percent = r->config->percent};
+    r->at = rule;
+    return wr_yaml_each(&r->yaml, node, KEYS_MAX, on_rule_member, r);
+}
+
+static weir_status on_token(struct reading *r, yaml_node_t *node)
+{
+    enum { TOKEN_BYTES_MIN = 16 };
+    weir_span text = wr_yaml_text(node);
+    if (text.len < TOKEN_BYTES_MIN || memchr(text.ptr, '/', text.len))
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
+                            "a token has at least %d characters and no '/'", TOKEN_BYTES_MIN);
+    return read_text(r, node, &r->config->tokens[r->config->tokens_count++]);
+}
+
+static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    struct reading *r = user;
+    struct wr_config *c = r->config;
+    const struct {
+        const char *name;
+        const char **field;
+    } texts[] = {{"listen", &c->listen},          {"policy", &c->policy}, {"store", &c->store_dir},
+                 {"policies", &c->policies_file}, {"log", &c->log_path},  {"ca_file", &c->ca_file}};
+    weir_span name = wr_yaml_text(key);
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (wr_span_is(name, texts[i].name))
+            return read_text(r, value, texts[i].field);
+    if (wr_span_is(name, "mode"))
+        return read_mode(r, value, &c->mode, &c->percent);
+    if (wr_span_is(name, "workers"))
+        return read_number(r, value, WORKERS_MAX, &c->workers);
+    if (wr_span_is(name, "threads"))
+        return read_number(r, value, THREADS_MAX, &c->threads);
+    if (wr_span_is(name, "upstreams"))
+        return wr_yaml_each(&r->yaml, value, WR_PROXY_UPSTREAMS_MAX, on_upstream, r);
+    if (wr_span_is(name, "rollout"))
+        return read_list(r, value, WR_PROXY_RULES_MAX, on_rule);
+    if (wr_span_is(name, "tokens"))
+        return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
+    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
+                        (int)name.len, name.ptr);
+}
+
+weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir_err *err)
+{
+    struct reading r = {.config = config};
+    weir_status status = wr_yaml_open(&r.yaml, yaml, err);
+
+    if (status)
+        return status;
+    config->rules_count = config->tokens_count = 0;
+    yaml_node_t *root = wr_yaml_root(&r.yaml);
+    if (root)
+        status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);
+    wr_yaml_close(&r.yaml);
+    return status;
+}
+
+/* ---- life ---- */
+
+struct wr_config *wr_config_new(void)
+{
+    static const char *const defaults[][2] = {{"openai", "https://api.openai.com/v1"},
+                                              {"anthropic", "https://api.anthropic.com/v1"},
+                                              {"chatgpt", "https://chatgpt.com/backend-api/codex"}};
+    struct wr_config *config = calloc(1, sizeof(*config));
+
+    if (!config)
+        return NULL;
+    wr_arena_init(&config->arena, CONFIG_BYTES_MAX);
+    config->listen = "127.0.0.1:4141";
+    config->mode = WR_MODE_ACTIVE;
+    config->policy = "auto";
+    config->workers = 1;
+    config->threads = 2;
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
+        struct wr_upstream *upstream = get_upstream(config, wr_span_of(defaults[i][0]));
+        if (!upstream || set_url(config, upstream, wr_span_of(defaults[i][1]))) {
+            wr_config_free(config);
+            return NULL;
+        }
+    }
+    return config;
+}
+
+void wr_config_free(struct wr_config *config)
+{
+    if (!config)
+        return;
+    wr_arena_release(&config->arena);
+    free(config);
+}

@@ -1,0 +1,88 @@
+/* config.h -- what `weir serve` is told: where to listen, whom to ask, which mode and policy.
+ *
+ * It comes from weir.yaml, then from the command line. A text that is wrong is refused whole, with
+ * line and column. A configuration does not change once it is made: a reload makes a new one.
+ */
+#ifndef WR_PROXY_CONFIG_H
+#define WR_PROXY_CONFIG_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/limits.h"
+
+#define WR_MODE_MAP(X)    \
+    X(OFF, "off")         \
+    X(METER, "meter")     \
+    X(SHADOW, "shadow")   \
+    X(CANARY, "canary")   \
+    X(HOLDOUT, "holdout") \
+    X(ACTIVE, "active")
+
+enum wr_mode {
+#define X(name, text) WR_MODE_##name,
+    WR_MODE_MAP(X)
+#undef X
+};
+
+const char *wr_mode_name(enum wr_mode mode);
+
+struct wr_upstream {
+    const char *name;
+    const char *base_url; /* no '/' at its end */
+    const char *path;     /* of base_url: "" or begins with '/' */
+    bool http2;
+};
+
+/* Where it matches a request it decides instead of the general mode; the first one does. */
+struct wr_rule {
+    const char *upstream, *model; /* NULL: any; a model may end in '*' */
+    enum wr_mode mode;
+    uint32_t percent;   /* of canary and holdout */
+    const char *policy; /* NULL: the general one */
+};
+
+struct wr_config {
+    struct wr_arena arena; /* owns what is pointed at */
+    const char *listen;    /* "HOST:PORT" */
+    enum wr_mode mode;
+    uint32_t percent;
+    const char *policy;
+    const char *policies_file; /* NULL: none */
+    const char *store_dir;     /* NULL: none; nothing that needs a way back is then taken out */
+    const char *log_path;      /* NULL: no log */
+    const char *ca_file;       /* NULL: the system's */
+    uint32_t workers;          /* processes */
+    uint32_t threads;          /* that project, in each */
+    struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
+    size_t upstreams_count;
+    bool has_one_upstream; /* --upstream: all paths go there */
+    struct wr_rule rules[WR_PROXY_RULES_MAX];
+    size_t rules_count;
+    const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
+    size_t tokens_count;
+};
+
+/* The defaults: active, auto, OpenAI, Anthropic and ChatGPT, loopback. NULL: out of memory. */
+struct wr_config *wr_config_new(void);
+void wr_config_free(struct wr_config *config); /* NULL is fine */
+
+/* Reads weir.yaml: what it names replaces what was there. `err` names line and column; `config` is
+ * then good for nothing but being freed. */
+WEIR_MUST_USE weir_status wr_config_read(struct wr_config *config, weir_span yaml,
+                                         struct weir_err *err);
+
+/* The ways of the command line. They fail with what is wrong in `err`. */
+WEIR_MUST_USE weir_status wr_config_set_mode(struct wr_config *config, const char *text,
+                                             struct weir_err *err);
+WEIR_MUST_USE weir_status wr_config_set_upstream(struct wr_config *config, const char *url,
+                                                 struct weir_err *err);
+WEIR_MUST_USE weir_status wr_config_set_text(struct wr_config *config, const char **field,
+                                             const char *text, struct weir_err *err);
+
+const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
+
+/* Reads "canary 10%", "holdout 5", "active". False: it is no mode. */
+bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent);
+
+#endif

@@ -1,0 +1,129 @@
+#include "proxy/config.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+static void all_of_it_is_read(void **state)
+{
+    static const char yaml[] = "listen: 0.0.0.0:80\nmode: canary 10%\npolicy: tiered\n"
+                               "store: /s\nlog: /l\nca_file: /c\nworkers: 2\nthreads: 3\n"
+                               "tokens: [0123456789abcdef]\nupstreams:\n"
+                               "  openai: {base_url: \"http://a/b/\", http2: true}\n"
+                               "  mine: {base_url: https://c, api: chat}\nrollout:\n"
+                               "  - {model: gpt-*, upstream: mine, mode: shadow, policy: auto}\n";
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(wr_config_read(c, wr_span_of(yaml), NULL), WEIR_OK);
+    assert_string_equal(c->listen, "0.0.0.0:80");
+    assert_int_equal(c->mode, WR_MODE_CANARY);
+    assert_int_equal(c->percent, 10);
+    assert_string_equal(c->store_dir, "/s");
+    assert_int_equal(c->workers * 10 + c->threads, 23);
+    assert_int_equal(c->upstreams_count, 4);
+    const struct wr_upstream *openai = wr_config_find(c, WR_LIT("openai"));
+    assert_string_equal(openai->base_url, "http://a/b");
+    assert_string_equal(openai->path, "/b");
+    assert_true(openai->http2);
+    assert_string_equal(wr_config_find(c, WR_LIT("mine"))->path, "");
+    assert_null(wr_config_find(c, WR_LIT("nobody")));
+    assert_int_equal(c->rules_count, 1);
+    assert_int_equal(c->rules[0].mode, WR_MODE_SHADOW);
+    assert_string_equal(c->rules[0].policy, "auto");
+    wr_config_free(c);
+}
+
+static void what_is_wrong_is_named_with_its_place(void **state)
+{
+    static const struct {
+        const char *yaml, *words;
+    } cases[] = {
+        {"mode: wild\n", "line 1, column 7"},
+        {"a: 1\n", "there is no 'a' in weir.yaml"},
+        {"mode: canary\n", "a mode is"},
+        {"mode: canary 101\n", "a mode is"},
+        {"workers: 0\n", "a number from 1"},
+        {"upstreams:\n  x: {base_url: file:///etc}\n", "line 2, column 17: base_url is"},
+        {"upstreams:\n  x: {base_url: \"http://u:p@h\"}\n", "base_url is"},
+        {"upstreams:\n  x: {api: chat}\n", "an upstream has a base_url"},
+        {"upstreams:\n  x: {url: http://a}\n", "an upstream has no 'url'"},
+        {"tokens: [short]\n", "at least 16"},
+        {"tokens: [0123456789/abcdef]\n", "no '/'"},
+        {"tokens: x\n", "a list is wanted"},
+        {"rollout: [{when: x}]\n", "a rule has"},
+        {"policy: []\n", "a text is wanted"},
+        {"listen: [\n", "line"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *c = wr_config_new();
+        struct weir_err err = {0};
+        assert_non_null(c);
+        if (!wr_config_read(c, wr_span_of(cases[i].yaml), &err) ||
+            !strstr(err.text, cases[i].words))
+            fail_msg("%s: %s", cases[i].yaml, err.text);
+        wr_config_free(c);
+    }
+}
+
+static void the_example_of_the_docs_is_right(void **state)
+{
+    struct wr_buf page;
+    struct wr_config *c = wr_config_new();
+    struct weir_err err = {0};
+    (void)state;
+    assert_non_null(c);
+    wr_buf_init(&page, WR_PROXY_CONFIG_BYTES_MAX);
+    FILE *file = fopen("docs/proxy.md", "rb");
+    assert_non_null(file);
+    wr_buf_reserve(&page, WR_PROXY_CONFIG_BYTES_MAX / 2);
+    page.len = fread(page.bytes, 1, WR_PROXY_CONFIG_BYTES_MAX / 2, file);
+    (void)fclose(file);
+    size_t from = wr_span_find(wr_buf_view(&page), WR_LIT("```yaml\n"), 0) + strlen("```yaml\n");
+    size_t to = wr_span_find(wr_buf_view(&page), WR_LIT("```"), from);
+    assert_true(to != SIZE_MAX);
+    if (wr_config_read(c, wr_span_cut(wr_buf_view(&page), from, to), &err))
+        fail_msg("%s", err.text);
+    assert_int_equal(c->rules_count, 2);
+    wr_config_free(c);
+    wr_buf_release(&page);
+}
+
+static void modes_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        bool ok;
+        enum wr_mode mode;
+        uint32_t percent;
+    } cases[] = {{"active", true, WR_MODE_ACTIVE, 0},
+                 {"off", true, WR_MODE_OFF, 0},
+                 {"canary 5%", true, WR_MODE_CANARY, 5},
+                 {"holdout 100", true, WR_MODE_HOLDOUT, 100},
+                 {"canary5", false, 0, 0},
+                 {"active 5", false, 0, 0},
+                 {"", false, 0, 0},
+                 {"canary -1", false, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        enum wr_mode mode = WR_MODE_OFF;
+        uint32_t percent = 0;
+        bool ok = wr_mode_parse(wr_span_of(cases[i].text), &mode, &percent);
+        if (ok != cases[i].ok || (ok && (mode != cases[i].mode || percent != cases[i].percent)))
+            fail_msg("'%s'", cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_it_is_read),
+                                       cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+                                       cmocka_unit_test(the_example_of_the_docs_is_right),
+                                       cmocka_unit_test(modes_are_read)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,105 @@
+#include "proxy/door.h"
+
+#include <openssl/crypto.h>
+#include <strings.h>
+
+#include "base/ascii.h"
+#include "base/hash.h"
+#include "base/span.h"
+
+/* Without its port. */
+static weir_span host_of(weir_span host)
+{
+    if (host.len && host.ptr[0] == '[') {
+        const char *end = memchr(host.ptr, ']', host.len);
+        return end ? wr_span_cut(host, 0, (size_t)(end - host.ptr) + 1) : host;
+    }
+    const char *colon = host.len ? memchr(host.ptr, ':', host.len) : NULL;
+    return colon ? wr_span_cut(host, 0, (size_t)(colon - host.ptr)) : host;
+}
+
+static bool is_loopback_name(weir_span host)
+{
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == host.len && !strncasecmp(names[i], host.ptr, host.len))
+            return true;
+    /* All of 127/8 is loopback. */
+    bool is_number = wr_span_starts(host, WR_LIT("127."));
+    for (size_t i = 0; i < host.len; i++)
+        is_number = is_number && (wr_ascii_digit(host.ptr[i]) || host.ptr[i] == '.');
+    return is_number;
+}
+
+bool wr_door_is_loopback(const char *listen)
+{
+    return is_loopback_name(host_of(wr_span_of(listen)));
+}
+
+/* Every token is compared, and each in the same time whatever it holds. */
+static bool is_token(const struct wr_config *config, weir_span token)
+{
+    bool is_known = false;
+    for (size_t i = 0; i < config->tokens_count; i++) {
+        weir_span known = wr_span_of(config->tokens[i]);
+        if (known.len == token.len && !CRYPTO_memcmp(known.ptr, token.ptr, known.len))
+            is_known = true;
+    }
+    return is_known;
+}
+
+static weir_span take_token(weir_span *target)
+{
+    weir_span none = {"", 0};
+    if (!wr_span_starts(*target, WR_LIT("/k/")))
+        return none;
+    size_t from = strlen("/k/");
+    const char *slash = memchr(target->ptr + from, '/', target->len - from);
+    if (!slash)
+        return none;
+    size_t to = (size_t)(slash - target->ptr);
+    weir_span token = wr_span_cut(*target, from, to);
+    *target = wr_span_cut(*target, to, target->len);
+    return token;
+}
+
+/* A tenant is named by a hash of its token: the token itself is in no store and no log. */
+static void name_tenant(struct wr_entry *entry, weir_span token)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+    int at = snprintf(entry->tenant, sizeof(entry->tenant), "token-");
+
+    if (wr_sha256(token, digest)) {
+        entry->status = 503;
+        entry->why = "out of memory";
+        return;
+    }
+    for (int i = 0; i < 16; i++)
+        at += snprintf(entry->tenant + at, sizeof(entry->tenant) - (size_t)at, "%02x", digest[i]);
+}
+
+static struct wr_entry refuse(struct wr_entry entry, int status, const char *why)
+{
+    entry.status = status;
+    entry.why = why;
+    return entry;
+}
+
+struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_head *head)
+{
+    struct wr_entry entry = {.tenant = "local", .target = head->target};
+    bool is_loopback = wr_door_is_loopback(config->listen);
+    weir_span token = wr_head_find(head, "x-weir-token");
+    weir_span in_path = take_token(&entry.target);
+
+    if (is_loopback && !is_loopback_name(host_of(wr_head_find(head, "host"))))
+        return refuse(entry, 421, "this address is for this machine only: the Host is another's");
+    if (is_loopback && !config->tokens_count)
+        return entry;
+    if (!token.len)
+        token = in_path;
+    if (!is_token(config, token))
+        return refuse(entry, 401, "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
+    name_tenant(&entry, token);
+    return entry;
+}

@@ -1,0 +1,84 @@
+#include "proxy/door.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+static const char first[] = "token-of-the-first", second[] = "token-of-the-second";
+
+static struct wr_entry enter(const char *listen, size_t tokens, const char *host, const char *token,
+                             const char *target)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.target = wr_span_of(target)};
+    config->listen = listen;
+    config->tokens[0] = first;
+    config->tokens[1] = second;
+    config->tokens_count = tokens;
+    if (host)
+        head.headers[head.headers_count++] = (struct wr_header){WR_LIT("Host"), wr_span_of(host)};
+    if (token)
+        head.headers[head.headers_count++] =
+            (struct wr_header){WR_LIT("X-Weir-Token"), wr_span_of(token)};
+    struct wr_entry entry = wr_door_enter(config, &head);
+    wr_config_free(config);
+    return entry;
+}
+
+static void only_who_may_comes_in(void **state)
+{
+    static const struct {
+        const char *behaviour, *listen;
+        size_t tokens;
+        const char *host, *token, *target;
+        int status;
+    } cases[] = {
+        {"loopback by number", "127.0.0.1:1", 0, "127.0.0.1:1", NULL, "/", 0},
+        {"loopback by name", "127.0.0.1:1", 0, "LocalHost", NULL, "/", 0},
+        {"loopback of IPv6", "[::1]:1", 0, "[::1]:1", NULL, "/", 0},
+        {"another number of loopback", "127.0.0.1:1", 0, "127.1.2.3:9", NULL, "/", 0},
+        {"a foreign name", "127.0.0.1:1", 0, "evil.example:1", NULL, "/", 421},
+        {"a name that begins like loopback", "127.0.0.1:1", 0, "127.0.0.1.evil.example", NULL, "/",
+         421},
+        {"no name", "127.0.0.1:1", 0, NULL, NULL, "/", 421},
+        {"a token that is needed", "0.0.0.0:1", 2, "any", NULL, "/", 401},
+        {"a token that is wrong", "0.0.0.0:1", 2, "any", "token-of-the-thirdx", "/", 401},
+        {"more than a token", "0.0.0.0:1", 2, "any", "token-of-the-firstx", "/", 401},
+        {"a front of a token", "0.0.0.0:1", 2, "any", "token-of-the", "/", 401},
+        {"a token in a header", "0.0.0.0:1", 2, "any", "token-of-the-second", "/", 0},
+        {"a token in the path", "0.0.0.0:1", 2, "any", NULL, "/k/token-of-the-first/v1/x", 0},
+        {"a path without an end", "0.0.0.0:1", 2, "any", NULL, "/k/token-of-the-first", 401},
+        {"tokens on loopback", "127.0.0.1:1", 2, "localhost", NULL, "/", 401},
+        {"no tokens at all elsewhere", "0.0.0.0:1", 0, "any", "", "/", 401},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_entry entry =
+            enter(cases[i].listen, cases[i].tokens, cases[i].host, cases[i].token, cases[i].target);
+        if (entry.status != cases[i].status)
+            fail_msg("%s: %d", cases[i].behaviour, entry.status);
+    }
+}
+
+static void a_token_is_a_tenant(void **state)
+{
+    (void)state;
+    struct wr_entry a = enter("0.0.0.0:1", 2, "h", first, "/x");
+    struct wr_entry b = enter("0.0.0.0:1", 2, "h", second, "/x");
+    struct wr_entry c = enter("0.0.0.0:1", 2, "h", NULL, "/k/token-of-the-first/x");
+    assert_string_not_equal(a.tenant, b.tenant);
+    assert_string_equal(a.tenant, c.tenant);
+    assert_null(strstr(a.tenant, first));
+    assert_true(wr_span_is(c.target, "/x"));
+    assert_string_equal(enter("127.0.0.1:1", 0, "localhost", NULL, "/x").tenant, "local");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_who_may_comes_in),
+                                       cmocka_unit_test(a_token_is_a_tenant)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

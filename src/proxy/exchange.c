@@ -1,0 +1,564 @@
+#include "proxy/exchange.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/span.h"
+#include "proxy/door.h"
+#include "proxy/pages.h"
+#include "proxy/refusal.h"
+
+enum { URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096, DEADLINE_TICK_MS = 50 };
+
+struct wr_exchange {
+    struct wr_service *service;
+    const struct wr_config *config;
+    struct wr_conn *conn;       /* NULL: the client is done, or gone */
+    const struct wr_head *head; /* the request's; as long as `conn` */
+    struct wr_route route;
+    struct wr_entry entry;
+    struct wr_exchange *next_waiting;
+
+    struct wr_buf body; /* collected; or of a streamed one what the upstream has not taken */
+    size_t body_taken_bytes;
+    bool is_read;     /* by the engine, once it is complete */
+    bool is_streamed; /* sent on as it comes */
+    bool has_body_ended, is_upload_paused;
+
+    struct wr_job job;
+    bool has_job, is_job_running, is_sent;
+
+    struct wr_fetch *fetch; /* NULL: none runs */
+    struct wr_tap tap;
+    struct wr_refusal refusal; /* an answer that is looked at before it goes on */
+    uint32_t retries_count;
+    const char *retry_reason;
+
+    uint64_t started_us, body_ended_us, job_started_us, sent_us, first_byte_us;
+    uint64_t request_bytes, sent_bytes, answer_bytes;
+    int64_t started_ms;
+    int status;
+    const char *end;
+};
+
+static bool start_fetch(struct wr_exchange *ex, weir_span body);
+
+static uint64_t now_us(void)
+{
+    return uv_hrtime() / 1000;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* ---- the end ---- */
+
+static void record(struct wr_exchange *ex)
+{
+    struct wr_service *service = ex->service;
+    uint64_t ended_us = now_us();
+    struct wr_record r = {
+        .number = ++service->requests_count,
+        .started_ms = ex->started_ms,
+        .upstream = ex->route.upstream ? ex->route.upstream->name : NULL,
+        .path = ex->route.path,
+        .api = ex->route.api,
+        .tenant = wr_span_of(ex->entry.tenant),
+        .job = ex->has_job && !ex->is_job_running ? &ex->job : NULL,
+        .tap = &ex->tap,
+        .status = ex->status,
+        .request_bytes = ex->request_bytes,
+        .sent_bytes = ex->sent_bytes,
+        .answer_bytes = ex->answer_bytes,
+        .added_us = ex->sent_us > ex->body_ended_us ? ex->sent_us - ex->body_ended_us : 0,
+        .first_byte_us = ex->first_byte_us ? ex->first_byte_us - ex->sent_us : 0,
+        .total_us = ended_us - ex->started_us,
+        .retries_count = ex->retries_count,
+        .retry_reason = ex->retry_reason,
+        .end = ex->end ? ex->end : "done",
+    };
+
+    wr_metrics_count(service->metrics, &r);
+    atomic_fetch_sub(&service->metrics->exchanges, 1);
+    if (!service->log)
+        return;
+    wr_buf_reset(&service->line);
+    wr_record_write(&r, &service->line);
+    if (!wr_buf_status(&service->line))
+        wr_log_add(service->log, wr_buf_view(&service->line));
+}
+
+/* Invariant 3. */
+static void free_if_over(struct wr_exchange *ex)
+{
+    if (ex->conn || ex->fetch || ex->is_job_running)
+        return;
+    record(ex);
+    if (ex->route.is_answer)
+        wr_answers_take(ex->service->answers, wr_span_of(ex->entry.tenant), &ex->tap.calls);
+    if (ex->has_job)
+        wr_job_release(&ex->job);
+    wr_tap_release(&ex->tap);
+    wr_refusal_release(&ex->refusal);
+    wr_buf_release(&ex->body);
+    free(ex);
+}
+
+/* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
+static void fail(struct wr_exchange *ex, int status, const char *end, const char *why)
+{
+    struct wr_conn *conn = ex->conn;
+
+    ex->end = end;
+    ex->conn = NULL;
+    if (conn && wr_conn_has_begun(conn)) {
+        wr_conn_abort(conn);
+    } else if (conn) {
+        ex->status = status;
+        wr_page_error(conn, ex->route.api, status, why);
+    }
+    free_if_over(ex);
+}
+
+/* ---- the answer ---- */
+
+static bool is_forwarded_answer(const struct wr_head *head, const struct wr_header *header)
+{
+    return !wr_head_is_hop(head, header) && !wr_header_is(header, "content-length") &&
+           !wr_header_starts(header, "x-weir-");
+}
+
+static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
+{
+    struct wr_header headers[WR_NET_HEADERS_MAX];
+    struct wr_answer answer = {.status = head->status,
+                               .reason = head->target,
+                               .headers = headers,
+                               .content_bytes = head->content_bytes,
+                               .has_no_body = head->status == 204 || head->status == 304};
+
+    for (size_t i = 0; i < head->headers_count; i++)
+        if (is_forwarded_answer(head, &head->headers[i]))
+            headers[answer.headers_count++] = head->headers[i];
+    ex->status = head->status;
+    wr_tap_init(&ex->tap, ex->route.is_answer ? ex->route.api : WR_API_NONE, head,
+                &ex->service->events);
+    wr_conn_begin(ex->conn, &answer);
+}
+
+/* Whether the provider's refusal may be our doing, and a second try could mend it. */
+static bool may_retry(const struct wr_exchange *ex, int status)
+{
+    return (status == 400 || status == 413) && !ex->retries_count && ex->has_job &&
+           ex->job.is_read && ex->job.decision.action == WR_ACTION_PROJECT;
+}
+
+static void on_answer_head(void *user, const struct wr_head *head)
+{
+    struct wr_exchange *ex = user;
+    if (!ex->conn)
+        return;
+    ex->first_byte_us = now_us();
+    if (may_retry(ex, head->status) && wr_refusal_begin(&ex->refusal, head))
+        return;
+    begin_answer(ex, head);
+}
+
+/* The refusal that was looked at goes to the client as it came. */
+static void show_refusal(struct wr_exchange *ex)
+{
+    weir_span body = wr_buf_view(&ex->refusal.body);
+
+    begin_answer(ex, ex->refusal.head);
+    wr_conn_write(ex->conn, body);
+    wr_tap_feed(&ex->tap, body);
+    ex->answer_bytes += body.len;
+    wr_refusal_release(&ex->refusal);
+}
+
+static bool on_answer_data(void *user, weir_span bytes)
+{
+    struct wr_exchange *ex = user;
+
+    if (!ex->conn)
+        return true;
+    if (ex->refusal.is_held) {
+        if (wr_refusal_add(&ex->refusal, bytes))
+            return true;
+        show_refusal(ex); /* it is too long to be one */
+    }
+    if (wr_conn_queued_bytes(ex->conn) > WR_NET_QUEUED_BYTES_MAX)
+        return false;
+    ex->answer_bytes += bytes.len;
+    wr_conn_write(ex->conn, bytes);
+    wr_tap_feed(&ex->tap, bytes);
+    return true;
+}
+
+static void finish_answer(struct wr_exchange *ex)
+{
+    struct wr_conn *conn = ex->conn;
+
+    wr_tap_end(&ex->tap);
+    ex->conn = NULL;
+    if (conn)
+        wr_conn_end(conn);
+    free_if_over(ex);
+}
+
+/* ---- a second try ---- */
+
+static bool start_job(struct wr_exchange *ex);
+
+static void forget_job(struct wr_exchange *ex)
+{
+    wr_job_release(&ex->job);
+    wr_refusal_release(&ex->refusal);
+    ex->has_job = ex->is_sent = false;
+}
+
+/* True: the request goes out again and nothing of the refusal is shown. */
+static bool retry(struct wr_exchange *ex)
+{
+    struct wr_remedy remedy = wr_refusal_judge(&ex->refusal, &ex->job);
+
+    if (!remedy.reason)
+        return false;
+    ex->retries_count++;
+    ex->retry_reason = remedy.reason;
+    ex->first_byte_us = 0;
+    if (remedy.is_exact) {
+        wr_sessions_pin_exact(ex->service->sessions, wr_span_of(ex->entry.tenant),
+                              wr_session_span(&ex->job.session));
+        wr_refusal_release(&ex->refusal);
+        ex->job.is_changed = false;
+        (void)start_fetch(ex, wr_buf_view(&ex->body));
+        return true;
+    }
+    forget_job(ex);
+    ex->job.overflow_tokens = remedy.overflow_tokens;
+    if (!start_job(ex))
+        (void)start_fetch(ex, wr_buf_view(&ex->body));
+    return true;
+}
+
+static void on_answer_end(void *user, enum wr_fetch_result result, const char *why)
+{
+    struct wr_exchange *ex = user;
+    char text[256];
+
+    ex->fetch = NULL;
+    if (!ex->conn) {
+        free_if_over(ex);
+        return;
+    }
+    if (ex->refusal.is_held && result == WR_FETCH_DONE) {
+        if (retry(ex))
+            return;
+        show_refusal(ex);
+    }
+    if (result == WR_FETCH_DONE) {
+        finish_answer(ex);
+        return;
+    }
+    (void)snprintf(text, sizeof(text), "the upstream %s: %s", ex->route.upstream->name, why);
+    if (result == WR_FETCH_TIMEOUT)
+        fail(ex, 504, "upstream_timeout", text);
+    else
+        fail(ex, 502, result == WR_FETCH_BROKEN ? "upstream_broke_off" : "upstream_unreachable",
+             text);
+}
+
+static size_t on_more(void *user, char *into, size_t bytes_max, bool *has_ended)
+{
+    struct wr_exchange *ex = user;
+    size_t left = ex->body.len - ex->body_taken_bytes;
+    size_t bytes = left < bytes_max ? left : bytes_max;
+
+    if (bytes)
+        memcpy(into, ex->body.bytes + ex->body_taken_bytes, bytes);
+    ex->body_taken_bytes += bytes;
+    ex->sent_bytes += bytes;
+    if (ex->body_taken_bytes == ex->body.len) {
+        wr_buf_reset(&ex->body);
+        ex->body_taken_bytes = 0;
+    }
+    if (ex->conn && ex->is_upload_paused &&
+        ex->body.len - ex->body_taken_bytes < WR_NET_QUEUED_BYTES_LOW) {
+        ex->is_upload_paused = false;
+        wr_conn_resume(ex->conn);
+    }
+    *has_ended = ex->has_body_ended;
+    return bytes;
+}
+
+static const struct wr_fetch_events fetch_events = {on_answer_head, on_answer_data, on_answer_end,
+                                                    on_more};
+
+/* ---- asking the upstream ---- */
+
+/* What was decoded and changed leaves in no coding; what was not changed keeps its bytes and with
+ * them its coding. */
+static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *header)
+{
+    if (wr_head_is_hop(ex->head, header) || wr_header_starts(header, "x-weir-") ||
+        wr_header_is(header, "host") || wr_header_is(header, "content-length") ||
+        wr_header_is(header, "expect"))
+        return false;
+    return !(wr_header_is(header, "content-encoding") && ex->has_job && ex->job.is_changed);
+}
+
+/* `body` is empty where it is streamed. False: it could not be, the client was told, and the
+ * exchange may be no more. */
+static bool start_fetch(struct wr_exchange *ex, weir_span body)
+{
+    struct wr_header headers[WR_NET_HEADERS_MAX];
+    struct wr_buf url;
+    struct wr_fetch_request request = {
+        .method = ex->head->method,
+        .headers = headers,
+        .has_body = ex->head->is_chunked || ex->head->content_bytes >= 0,
+        .is_streamed = ex->is_streamed,
+        .body = body,
+        .content_bytes = ex->head->content_bytes,
+        .http2 = ex->route.upstream->http2,
+    };
+
+    for (size_t i = 0; i < ex->head->headers_count; i++)
+        if (is_forwarded(ex, &ex->head->headers[i]))
+            headers[request.headers_count++] = ex->head->headers[i];
+    wr_buf_init(&url, URL_BYTES_MAX);
+    wr_route_url(&ex->route, &url);
+    request.url = url.bytes;
+    ex->is_sent = true;
+    ex->sent_us = now_us();
+    ex->sent_bytes = body.len;
+    bool ok = !wr_buf_status(&url) &&
+              !wr_fetch_start(&ex->fetch, ex->service->fetcher, &request, &fetch_events, ex, NULL);
+    wr_buf_release(&url);
+    if (!ok)
+        fail(ex, 503, "no_memory", "out of memory");
+    return ok;
+}
+
+/* ---- projecting ---- */
+
+static void unlink_waiting(struct wr_exchange *ex)
+{
+    for (struct wr_exchange **at = &ex->service->waiting; *at; at = &(*at)->next_waiting)
+        if (*at == ex) {
+            *at = ex->next_waiting;
+            break;
+        }
+}
+
+static void send_body(struct wr_exchange *ex)
+{
+    bool is_changed = ex->has_job && ex->job.is_changed;
+    (void)start_fetch(ex, is_changed ? wr_buf_view(&ex->job.out) : wr_buf_view(&ex->body));
+}
+
+static void on_job_done(void *user, struct wr_job *job)
+{
+    struct wr_exchange *ex = user;
+    ex->is_job_running = false;
+    if (!ex->is_sent)
+        unlink_waiting(ex);
+    else
+        job->is_changed = false; /* too late: the request left as it came */
+    if (ex->conn && !ex->is_sent)
+        send_body(ex);
+    else
+        free_if_over(ex);
+}
+
+/* Whoever waits too long goes as he came (law L6); his projection is thrown away when it comes. */
+static void on_deadline(uv_timer_t *timer)
+{
+    struct wr_service *service = timer->data;
+    uint64_t now = now_us();
+
+    for (struct wr_exchange **at = &service->waiting; *at;) {
+        struct wr_exchange *ex = *at;
+        if (now - ex->job_started_us < (uint64_t)WR_PROXY_PROJECT_MS_MAX * 1000) {
+            at = &ex->next_waiting;
+            continue;
+        }
+        *at = ex->next_waiting;
+        (void)start_fetch(ex, wr_buf_view(&ex->body));
+    }
+    if (!service->waiting)
+        (void)uv_timer_stop(timer);
+}
+
+static void wait_for_job(struct wr_exchange *ex)
+{
+    struct wr_service *service = ex->service;
+    ex->job_started_us = now_us();
+    ex->next_waiting = service->waiting;
+    service->waiting = ex;
+    if (!uv_is_active((uv_handle_t *)&service->deadline)) {
+        service->deadline.data = service;
+        (void)uv_timer_start(&service->deadline, on_deadline, DEADLINE_TICK_MS, DEADLINE_TICK_MS);
+    }
+}
+
+static bool start_job(struct wr_exchange *ex)
+{
+    uint32_t overflow_tokens = ex->job.overflow_tokens;
+
+    ex->job = (struct wr_job){
+        .config = ex->config,
+        .body = wr_buf_view(&ex->body),
+        .coding = wr_coding_of(wr_head_find(ex->head, "content-encoding")),
+        .path = ex->route.path,
+        .upstream = ex->route.upstream->name,
+        .tenant = wr_span_of(ex->entry.tenant),
+        .mode = wr_head_find(ex->head, "x-weir-mode"),
+        .policy = wr_head_find(ex->head, "x-weir-policy"),
+        .overflow_tokens = overflow_tokens,
+        .now_ms = now_ms(),
+        .done = on_job_done,
+        .user = ex,
+    };
+    wr_identity_from_head(ex->head, &ex->job.session);
+    ex->has_job = ex->is_job_running = wr_projector_add(ex->service->projector, &ex->job);
+    if (ex->has_job)
+        wait_for_job(ex);
+    return ex->has_job;
+}
+
+/* ---- the request ---- */
+
+/* With every mode off nothing is read. */
+static bool wants_reading(const struct wr_exchange *ex)
+{
+    const struct wr_config *config = ex->config;
+    return ex->route.api != WR_API_NONE && (config->mode != WR_MODE_OFF || config->rules_count) &&
+           ex->head->content_bytes <= WR_NET_BODY_BYTES_MAX;
+}
+
+/* What is not read is streamed, but for small bodies: whole, they can be sent again where a kept
+ * connection turns out to be dead. */
+static bool wants_streaming(const struct wr_exchange *ex)
+{
+    return !ex->is_read &&
+           (ex->head->is_chunked || ex->head->content_bytes > WR_NET_QUEUED_BYTES_MAX);
+}
+
+static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *head)
+{
+    struct wr_service *service = user;
+    struct wr_entry entry = wr_door_enter(service->config, head);
+
+    if (entry.status || head->is_upgrade || wr_page_is_ours(entry.target)) {
+        atomic_fetch_add(&service->metrics->requests_refused, entry.status || head->is_upgrade);
+        wr_page_answer(service, conn, head, &entry);
+        return NULL;
+    }
+    struct wr_exchange *ex = calloc(1, sizeof(*ex));
+    struct wr_route route = wr_route_find(service->config, head, entry.target);
+    if (!ex || !route.upstream) {
+        free(ex);
+        wr_page_error(conn, route.api, route.upstream ? 503 : 404,
+                      route.upstream ? "out of memory" : "no upstream is configured for this path");
+        return NULL;
+    }
+    *ex = (struct wr_exchange){.service = service,
+                               .config = service->config,
+                               .conn = conn,
+                               .head = head,
+                               .route = route,
+                               .entry = entry,
+                               .started_us = now_us(),
+                               .started_ms = now_ms()};
+    wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
+    atomic_fetch_add(&service->metrics->exchanges, 1);
+    ex->is_read = wants_reading(ex);
+    ex->is_streamed = wants_streaming(ex);
+    if (ex->is_streamed && !start_fetch(ex, (weir_span){"", 0}))
+        return NULL;
+    return ex;
+}
+
+static void on_body(void *user, weir_span bytes)
+{
+    struct wr_exchange *ex = user;
+
+    ex->request_bytes += bytes.len;
+    wr_buf_append(&ex->body, bytes);
+    if (wr_buf_status(&ex->body)) {
+        struct wr_fetch *fetch = ex->fetch;
+        ex->fetch = NULL;
+        if (fetch)
+            wr_fetch_cancel(fetch);
+        fail(ex, 503, "no_memory", "out of memory");
+        return;
+    }
+    if (!ex->is_streamed && ex->body.len > WR_NET_BODY_BYTES_MAX) {
+        ex->is_streamed = true;
+        if (!start_fetch(ex, (weir_span){"", 0}))
+            return;
+    }
+    if (!ex->is_streamed || !ex->conn)
+        return;
+    if (ex->body.len - ex->body_taken_bytes > WR_NET_QUEUED_BYTES_MAX) {
+        ex->is_upload_paused = true;
+        wr_conn_pause(ex->conn);
+    }
+    if (ex->fetch)
+        wr_fetch_resume_body(ex->fetch);
+}
+
+static void on_body_end(void *user)
+{
+    struct wr_exchange *ex = user;
+
+    ex->has_body_ended = true;
+    ex->body_ended_us = now_us();
+    if (ex->is_streamed) {
+        if (ex->fetch)
+            wr_fetch_resume_body(ex->fetch);
+    } else if (!ex->is_read || !start_job(ex)) {
+        (void)start_fetch(ex, wr_buf_view(&ex->body));
+    }
+}
+
+static void on_room(void *user)
+{
+    struct wr_exchange *ex = user;
+    if (ex->fetch)
+        wr_fetch_resume(ex->fetch);
+}
+
+static void on_gone(void *user)
+{
+    struct wr_exchange *ex = user;
+    struct wr_fetch *fetch = ex->fetch;
+
+    ex->conn = NULL;
+    /* Some leave when the last event has come and do not wait for the end of the stream. */
+    ex->end = ex->tap.is_finished ? "done" : "client_gone";
+    ex->fetch = NULL;
+    if (fetch)
+        wr_fetch_cancel(fetch);
+    if (ex->is_job_running && !ex->is_sent) {
+        unlink_waiting(ex);
+        ex->is_sent = true;
+    }
+    free_if_over(ex);
+}
+
+static void on_refused(void *user, int status)
+{
+    struct wr_service *service = user;
+    (void)status;
+    atomic_fetch_add(&service->metrics->requests_refused, 1);
+}
+
+const struct wr_server_handler wr_exchange_handler = {on_begin, on_body, on_body_end,
+                                                      on_room,  on_gone, on_refused};

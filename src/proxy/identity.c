@@ -1,0 +1,151 @@
+#include "proxy/identity.h"
+
+#include "base/hash.h"
+#include "base/span.h"
+#include "json/json.h"
+
+/* "PREFIX:VALUE"; a value that is too long is hashed. */
+static void set_name(struct wr_session_name *name, const char *prefix, weir_span value,
+                     weir_span more)
+{
+    int bytes;
+    if (value.len + more.len + strlen(prefix) + 3 < WR_SESSION_NAME_BYTES) {
+        bytes = snprintf(name->text, sizeof(name->text), "%s:%.*s%s%.*s", prefix, (int)value.len,
+                         value.ptr, more.len ? "/" : "", (int)more.len, more.len ? more.ptr : "");
+    } else {
+        wr_hash128 hash = wr_hash128_seeded(more, wr_hash128_of(value));
+        bytes = snprintf(name->text, sizeof(name->text), "%s:#%016llx%016llx", prefix,
+                         (unsigned long long)hash.high, (unsigned long long)hash.low);
+    }
+    name->len = (size_t)bytes;
+}
+
+void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *name)
+{
+    static const struct {
+        const char *header, *prefix, *more;
+    } headers[] = {
+        {"thread-id", "codex", NULL},
+        {"conversation_id", "codex", NULL},
+        {"session-id", "codex", NULL},
+        {"session_id", "codex", NULL},
+        {"x-claude-code-session-id", "claude", "x-claude-code-agent-id"},
+        {"x-weir-session", "weir", NULL},
+    };
+
+    name->len = 0;
+    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+        weir_span value = wr_head_find(head, headers[i].header);
+        weir_span more = {"", 0};
+        if (!value.len)
+            continue;
+        if (headers[i].more && wr_head_find(head, headers[i].more).len)
+            more = wr_head_find(head, headers[i].more);
+        set_name(name, headers[i].prefix, value, more);
+        return;
+    }
+}
+
+/* ---- from the body ---- */
+
+/* Chains the texts of a message's content: a string, or parts with a `text`. Cache markers and the
+ * like, which come and go, are not part of it. */
+static wr_hash128 hash_content(const struct wr_json *doc, wr_json_id content, wr_hash128 seed)
+{
+    if (wr_json_is(doc, content, WR_JSON_STRING))
+        return wr_hash128_seeded(wr_json_inner(doc, content), seed);
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
+        return seed;
+    for (wr_json_id at = wr_json_first(doc, content); at != WR_JSON_NONE;
+         at = wr_json_next(doc, content, at)) {
+        wr_json_id text = wr_json_find(doc, at, "text");
+        if (wr_json_is(doc, text, WR_JSON_STRING))
+            seed = wr_hash128_seeded(wr_json_inner(doc, text), seed);
+    }
+    return seed;
+}
+
+/* Instructions among the messages, then the first message of the user. */
+static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, wr_hash128 seed)
+{
+    if (wr_json_is(doc, list, WR_JSON_STRING))
+        return hash_content(doc, list, seed);
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return seed;
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at)) {
+        wr_json_id role = wr_json_find(doc, at, "role");
+        bool is_user = wr_json_text_is(doc, role, "user");
+        if (is_user || wr_json_text_is(doc, role, "system") ||
+            wr_json_text_is(doc, role, "developer"))
+            seed = hash_content(doc, wr_json_find(doc, at, "content"), seed);
+        if (is_user)
+            break;
+    }
+    return seed;
+}
+
+enum { MODEL, KEY, METADATA, SYSTEM, INSTRUCTIONS, MESSAGES, INPUT, FIELDS_COUNT };
+
+static void name_by_hash(const struct wr_json *doc, const wr_json_id *fields, weir_span model,
+                         struct wr_session_name *name)
+{
+    char text[40];
+    wr_hash128 hash = wr_hash128_of(model);
+
+    hash = hash_content(doc, fields[SYSTEM], hash);
+    hash = hash_content(doc, fields[INSTRUCTIONS], hash);
+    hash = hash_list(doc, fields[MESSAGES], hash);
+    hash = hash_list(doc, fields[INPUT], hash);
+    int bytes = snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)hash.high,
+                         (unsigned long long)hash.low);
+    set_name(name, "hash", (weir_span){text, (size_t)bytes}, (weir_span){"", 0});
+}
+
+/* Claude Code writes "user_X_account_Y_session_UUID", or JSON with a session_id in it. */
+static bool name_by_user(const struct wr_json *doc, wr_json_id metadata, struct wr_arena *arena,
+                         struct wr_session_name *name)
+{
+    wr_json_id id = wr_json_find(doc, metadata, "user_id");
+    if (!wr_json_is(doc, id, WR_JSON_STRING))
+        return false;
+    weir_span text = wr_json_text(doc, arena, id);
+    size_t at = text.ptr ? wr_span_find(text, WR_LIT("_session_"), 0) : SIZE_MAX;
+    if (at != SIZE_MAX) {
+        set_name(name, "claude", wr_span_cut(text, at + strlen("_session_"), text.len),
+                 (weir_span){"", 0});
+        return true;
+    }
+    struct wr_json inner;
+    if (!text.ptr || wr_json_parse(&inner, arena, text, NULL, NULL))
+        return false;
+    wr_json_id session = wr_json_find(&inner, 0, "session_id");
+    if (!wr_json_is(&inner, session, WR_JSON_STRING))
+        return false;
+    set_name(name, "claude", wr_json_inner(&inner, session), (weir_span){"", 0});
+    return true;
+}
+
+weir_status wr_identity_from_body(weir_span body, struct wr_arena *arena,
+                                  struct wr_session_name *name, weir_span *model)
+{
+    static const char *const names[FIELDS_COUNT] = {
+        "model", "prompt_cache_key", "metadata", "system", "instructions", "messages", "input"};
+    wr_json_id fields[FIELDS_COUNT];
+    struct wr_json doc;
+    weir_status status = wr_json_parse(&doc, arena, body, NULL, NULL);
+
+    *model = (weir_span){"", 0};
+    if (status)
+        return status;
+    (void)wr_json_pick(&doc, 0, names, FIELDS_COUNT, fields);
+    if (wr_json_is(&doc, fields[MODEL], WR_JSON_STRING))
+        *model = wr_json_inner(&doc, fields[MODEL]);
+    if (name->len)
+        return WEIR_OK;
+    if (wr_json_is(&doc, fields[KEY], WR_JSON_STRING) && wr_json_inner(&doc, fields[KEY]).len)
+        set_name(name, "key", wr_json_inner(&doc, fields[KEY]), (weir_span){"", 0});
+    else if (!name_by_user(&doc, fields[METADATA], arena, name))
+        name_by_hash(&doc, fields, *model, name);
+    return WEIR_OK;
+}

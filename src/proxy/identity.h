@@ -1,0 +1,33 @@
+/* identity.h -- which session a request belongs to, and what is known of it before it is read.
+ *
+ * In this order: Codex's thread and session headers, Claude Code's session header (with its agent's
+ * id), the body's prompt_cache_key, the session named in metadata.user_id, and else a hash of the
+ * model, the instructions and the first user message. Never a credential: those rotate.
+ */
+#ifndef WR_PROXY_IDENTITY_H
+#define WR_PROXY_IDENTITY_H
+
+#include "base/arena.h"
+#include "net/head.h"
+
+enum { WR_SESSION_NAME_BYTES = WR_PROXY_SESSION_BYTES_MAX };
+
+struct wr_session_name {
+    char text[WR_SESSION_NAME_BYTES];
+    size_t len; /* 0: not known */
+};
+
+/* From the headers alone. */
+void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *name);
+
+/* From the body, where the headers said nothing; also the model's name, which points into `body` or
+ * `arena`. WEIR_SYNTAX: the body is not JSON. */
+WEIR_MUST_USE weir_status wr_identity_from_body(weir_span body, struct wr_arena *arena,
+                                                struct wr_session_name *name, weir_span *model);
+
+static inline weir_span wr_session_span(const struct wr_session_name *name)
+{
+    return (weir_span){name->text, name->len};
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* metrics.h -- counters of all workers together, as Prometheus reads them.
+ *
+ * They are in memory shared by the supervisor and its workers, so they go on when one is restarted,
+ * and whichever worker is asked answers for all.
+ */
+#ifndef WR_PROXY_METRICS_H
+#define WR_PROXY_METRICS_H
+
+#include <stdatomic.h>
+
+#include "proxy/record.h"
+
+enum {
+    WR_METRICS_APIS = 4,
+    WR_METRICS_CLASSES = 6, /* of status: 0 for none, 1xx to 5xx */
+    WR_METRICS_BUCKETS = 12
+};
+
+struct wr_histogram {
+    _Atomic uint64_t buckets[WR_METRICS_BUCKETS + 1]; /* the last: all above */
+    _Atomic uint64_t sum_us;
+};
+
+#define WR_COUNTER_MAP(X)                                                              \
+    X(request_bytes, "bytes of request bodies received")                               \
+    X(sent_bytes, "bytes of request bodies sent on")                                   \
+    X(answer_bytes, "bytes of answers")                                                \
+    X(requests_read, "requests that were read")                                        \
+    X(requests_changed, "requests that were sent on changed")                          \
+    X(requests_held_back, "requests with a change that was not made")                  \
+    X(requests_unread, "requests of a known API that went on unread")                  \
+    X(requests_refused, "requests refused before they reached an upstream")            \
+    X(steps, "projections that did not extend what was sent before")                   \
+    X(tokens_before, "estimated tokens of requests that were projected, as they came") \
+    X(tokens_after, "estimated tokens of the same, as they were sent")                 \
+    X(shadow_tokens_before, "estimated tokens of requests in shadow")                  \
+    X(shadow_tokens_after, "what they would have been")                                \
+    X(shadow_changed, "requests in shadow that would have been changed")               \
+    X(usage_unknown, "answers that gave no usage")                                     \
+    X(usage_input_tokens, "input tokens as providers reported them")                   \
+    X(usage_output_tokens, "output tokens as providers reported them")                 \
+    X(usage_cache_read_tokens, "of the input, read from a cache")                      \
+    X(usage_cache_write_tokens, "of the input, written to a cache")                    \
+    X(retries, "requests sent a second time")                                          \
+    X(clients_gone, "clients that left before their answer was complete")              \
+    X(upstream_failures, "upstreams that could not be reached or broke off")           \
+    X(worker_restarts, "workers that died and were started anew")
+
+struct wr_metrics {
+#define X(name, help) _Atomic uint64_t name;
+    WR_COUNTER_MAP(X)
+#undef X
+    _Atomic uint64_t requests[WR_METRICS_APIS][WR_METRICS_CLASSES];
+    _Atomic int64_t exchanges; /* open now */
+    struct wr_histogram added, first_byte, total;
+};
+
+/* NULL: there is no memory to share. Lives as long as the processes that have it. */
+struct wr_metrics *wr_metrics_new(void);
+
+void wr_metrics_count(struct wr_metrics *metrics, const struct wr_record *record);
+void wr_metrics_write(const struct wr_metrics *metrics, struct wr_buf *out);
+
+#endif

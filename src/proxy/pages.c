@@ -1,0 +1,122 @@
+#include "proxy/pages.h"
+
+#include <time.h>
+
+#include "base/span.h"
+#include "json/write.h"
+
+enum { PAGE_BYTES_MAX = 1024 * 1024 };
+
+static weir_span path_of(weir_span target)
+{
+    const char *query = memchr(target.ptr, '?', target.len);
+    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
+}
+
+bool wr_page_is_ours(weir_span target)
+{
+    weir_span path = path_of(target);
+    return wr_span_is(path, "/metrics") || wr_span_is(path, "/mcp") ||
+           wr_span_starts(path, WR_LIT("/weir/v1/"));
+}
+
+static void put(struct wr_json_writer *w, const char *key, const char *text)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_text(w, wr_span_of(text));
+}
+
+/* libcurl's words may hold bytes of a host's name that are no UTF-8. */
+static void make_ascii(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || (unsigned char)*text > '~')
+            *text = '?';
+}
+
+void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why)
+{
+    char message[320];
+    struct wr_json_writer w;
+    struct wr_buf page;
+
+    (void)snprintf(message, sizeof(message), "weir: %s", why);
+    make_ascii(message);
+    wr_buf_init(&page, PAGE_BYTES_MAX);
+    wr_json_write_init(&w, &page);
+    wr_json_write_object(&w);
+    if (api == WR_API_MESSAGES)
+        put(&w, "type", "error");
+    wr_json_write_key(&w, "error");
+    wr_json_write_object(&w);
+    put(&w, "type", api == WR_API_MESSAGES ? "api_error" : "weir_error");
+    put(&w, "message", message);
+    if (api != WR_API_MESSAGES) {
+        wr_json_write_key(&w, "param");
+        wr_json_write_null(&w);
+        put(&w, "code", "weir");
+    }
+    wr_json_write_object_end(&w);
+    wr_json_write_object_end(&w);
+    wr_buf_byte(&page, '\n');
+    wr_conn_reply(conn, status, "application/json", wr_buf_view(&page));
+    wr_buf_release(&page);
+}
+
+static void answer_health(struct wr_service *service, struct wr_conn *conn)
+{
+    struct wr_json_writer w;
+    struct wr_buf page;
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    wr_buf_init(&page, PAGE_BYTES_MAX);
+    wr_json_write_init(&w, &page);
+    wr_json_write_object(&w);
+    put(&w, "status", service->is_draining ? "draining" : "ok");
+    put(&w, "version", weir_version());
+    put(&w, "mode", wr_mode_name(service->config->mode));
+    put(&w, "policy", service->config->policy);
+    wr_json_write_key(&w, "uptime_s");
+    wr_json_write_i64(&w, (int64_t)now.tv_sec - service->started_ms / 1000);
+    wr_json_write_key(&w, "requests");
+    wr_json_write_i64(&w, (int64_t)service->requests_count);
+    wr_json_write_object_end(&w);
+    wr_buf_byte(&page, '\n');
+    wr_conn_reply(conn, 200, "application/json", wr_buf_view(&page));
+    wr_buf_release(&page);
+}
+
+static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
+{
+    struct wr_buf page;
+    wr_buf_init(&page, PAGE_BYTES_MAX);
+    wr_metrics_write(service->metrics, &page);
+    wr_conn_reply(conn, 200, "text/plain; version=0.0.4", wr_buf_view(&page));
+    wr_buf_release(&page);
+}
+
+/* Codex takes a 426 for "speak HTTP" at once, and stays with it for the session. */
+static void decline_upgrade(struct wr_conn *conn)
+{
+    wr_page_error(conn, WR_API_NONE, 426, "WebSockets are not spoken here; use HTTP");
+}
+
+void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
+                    const struct wr_entry *entry)
+{
+    weir_span path = path_of(entry->target);
+
+    if (entry->status)
+        wr_page_error(conn, WR_API_NONE, entry->status, entry->why);
+    else if (head->is_upgrade)
+        decline_upgrade(conn);
+    else if (!wr_span_is(head->method, "GET") && !wr_span_is(head->method, "HEAD"))
+        wr_page_error(conn, WR_API_NONE, 405, "this path is read with GET");
+    else if (wr_span_is(path, "/metrics"))
+        answer_metrics(service, conn);
+    else if (wr_span_is(path, "/weir/v1/health"))
+        answer_health(service, conn);
+    else
+        wr_page_error(conn, WR_API_NONE, 404, "there is nothing at this path yet");
+}

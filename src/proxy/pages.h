@@ -1,0 +1,18 @@
+/* pages.h -- what Weir answers itself: its own paths, refusals, errors in the shape of each API. */
+#ifndef WR_PROXY_PAGES_H
+#define WR_PROXY_PAGES_H
+
+#include "proxy/door.h"
+#include "proxy/exchange.h"
+
+/* /weir/v1/…, /metrics and /mcp; all other paths belong to the upstreams. */
+bool wr_page_is_ours(weir_span target);
+
+/* Answers a request that was not let in, asks for another protocol, or is for one of our paths. */
+void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
+                    const struct wr_entry *entry);
+
+/* An error as a client of that API expects it. */
+void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why);
+
+#endif

@@ -1,0 +1,426 @@
+#include "proxy/projector.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "base/span.h"
+#include "proxy/facts.h"
+
+enum { THREADS_MAX = 64, FRONT_BYTES = 1024 };
+
+struct worker {
+    struct wr_projector *projector;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct wr_job *first, *last; /* waiting */
+    size_t waiting_count;
+    bool stops, is_started;
+    /* Below: the thread's own. */
+    struct weir_engine *engine;
+    struct weir_store *store;
+    struct weir_store *shadow; /* made when it is first needed */
+    struct wr_arena arena;
+};
+
+struct wr_projector {
+    struct wr_projector_options options;
+    pid_t pid; /* this process; asked for once */
+    uv_async_t wake;
+    pthread_mutex_t lock;
+    struct wr_job *done; /* newest first */
+    struct worker workers[THREADS_MAX];
+    size_t workers_count;
+};
+
+/* ---- one job, on a thread ---- */
+
+static uint64_t now_us(void)
+{
+    return uv_hrtime() / 1000;
+}
+
+static weir_status add_decoded(void *user, weir_span bytes)
+{
+    struct wr_buf *decoded = user;
+    wr_buf_append(decoded, bytes);
+    return wr_buf_status(decoded);
+}
+
+static bool decode(const struct wr_job *job, struct wr_buf *decoded)
+{
+    struct wr_decoder *decoder =
+        wr_decoder_new(job->coding, WR_NET_DECODED_BYTES_MAX, add_decoded, decoded);
+    bool ok = decoder && !wr_decoder_feed(decoder, job->body) && wr_decoder_is_complete(decoder);
+    wr_decoder_free(decoder);
+    return ok;
+}
+
+static struct weir_store *store_for(struct worker *w, const struct wr_job *job)
+{
+    if (job->decision.action == WR_ACTION_PROJECT)
+        return w->store;
+    if (job->decision.action != WR_ACTION_SHADOW)
+        return NULL;
+    if (!w->shadow && weir_store_new_memory(WR_PROXY_SHADOW_BYTES_MAX, &w->shadow))
+        w->shadow = NULL;
+    return w->shadow;
+}
+
+/* A store in memory that is full is begun anew: shadow decisions are figures, not promises. */
+static void empty_shadow(struct worker *w)
+{
+    if (w->shadow && w->shadow->trouble == WEIR_TROUBLE_FULL) {
+        weir_store_close(w->shadow);
+        w->shadow = NULL;
+    }
+}
+
+static void take_result(struct wr_job *job, const struct weir_projected *projected)
+{
+    bool is_shadow = job->decision.action == WR_ACTION_SHADOW;
+
+    job->is_read = true;
+    job->tokens_before = projected->tokens_before;
+    job->tokens_after = projected->tokens_after;
+    job->is_step = projected->is_step;
+    job->step_reason = projected->step_reason;
+    job->held_back = projected->held_back;
+    job->would_change = projected->is_changed;
+    wr_facts_from_report(projected->report, is_shadow ? "shadow_" : "", &job->facts);
+    if (job->decision.action != WR_ACTION_PROJECT || !projected->is_changed)
+        return;
+    wr_buf_append(&job->out, projected->body);
+    job->is_changed = !wr_buf_status(&job->out);
+}
+
+static void project(struct worker *w, struct wr_job *job, struct weir_request *request)
+{
+    char policy[WR_POLICY_NAME_BYTES_MAX + 1];
+    struct weir_projected projected = {0};
+    bool measures = job->decision.action == WR_ACTION_MEASURE;
+
+    (void)snprintf(policy, sizeof(policy), "%.*s", (int)job->policy.len,
+                   job->policy.len ? job->policy.ptr : "");
+    struct weir_project_options options = {
+        .policy = measures ? "exact" : NULL,
+        .policy_default = policy[0] ? policy : job->decision.policy,
+        .store = store_for(w, job),
+        .tenant = job->tenant,
+        .session = wr_session_span(&job->session),
+        .now_ms = job->now_ms,
+        .attaches = job->decision.action == WR_ACTION_PROJECT,
+        .overflow_tokens = job->overflow_tokens,
+    };
+
+    weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
+    if (status)
+        job->why = status == WEIR_NOTFOUND ? "no_such_policy" : "not_projected";
+    else
+        take_result(job, &projected);
+    empty_shadow(w);
+}
+
+/* A session's mode is kept among its pins, under a name no model has. */
+static struct weir_pin mode_pin(weir_span value)
+{
+    return (struct weir_pin){.model = WR_LIT("weir rollout mode"), .value = value};
+}
+
+static weir_span kept_mode(struct worker *w, const struct wr_job *job)
+{
+    struct weir_pin pin = mode_pin((weir_span){"", 0});
+    weir_span session = wr_session_span(&job->session);
+
+    if (!w->store || wr_sessions_has(w->projector->options.sessions, job->tenant, session) ||
+        weir_store_pin(w->store, job->tenant, session, &pin, NULL))
+        return (weir_span){"", 0};
+    return pin.value;
+}
+
+/* What cannot be kept is decided anew by the next process, which decides the same unless its
+ * configuration has changed. */
+static void keep_mode(struct worker *w, const struct wr_job *job)
+{
+    char text[WR_KEPT_MODE_BYTES];
+    wr_decision_mode(&job->decision, text);
+    struct weir_pin pin = mode_pin(wr_span_of(text));
+    struct weir_batch batch = {.tenant = job->tenant,
+                               .session = wr_session_span(&job->session),
+                               .used_ms = job->now_ms,
+                               .pins = &pin,
+                               .pins_count = 1};
+    if (w->store && job->decision.is_due)
+        (void)!weir_store_commit(w->store, &batch, NULL);
+}
+
+static void decide(struct worker *w, struct wr_job *job, weir_span model)
+{
+    struct wr_rollout_input input = {.config = job->config,
+                                     .tenant = job->tenant,
+                                     .session = wr_session_span(&job->session),
+                                     .model = model,
+                                     .upstream = job->upstream,
+                                     .mode = job->mode,
+                                     .kept = kept_mode(w, job)};
+
+    (void)snprintf(job->model, sizeof(job->model), "%.*s", (int)model.len, model.ptr);
+    job->decision = wr_rollout_decide(w->projector->options.sessions, &input);
+    keep_mode(w, job);
+}
+
+/* Agents name their sessions in headers; only for others is the body read a second time, here. */
+static bool know_session(struct worker *w, struct wr_job *job, weir_span body)
+{
+    weir_span model;
+    wr_arena_reset(&w->arena);
+    return job->session.len || !wr_identity_from_body(body, &w->arena, &job->session, &model);
+}
+
+static void read_request(struct worker *w, struct wr_job *job, weir_span body)
+{
+    struct weir_request_options options = {.path = job->path};
+    struct weir_request *request;
+
+    if (weir_engine_request(w->engine, body, &options, &request, NULL)) {
+        job->why = "not_a_request";
+        return;
+    }
+    if (!know_session(w, job, body)) {
+        job->why = "not_json";
+    } else {
+        decide(w, job, weir_request_model(request));
+        if (job->decision.action == WR_ACTION_PASS)
+            job->why = job->decision.reason;
+        else
+            project(w, job, request);
+    }
+    weir_request_free(request);
+}
+
+static void read_body(struct worker *w, struct wr_job *job, weir_span body)
+{
+    int note;
+
+    job->decoded_bytes = body.len;
+    if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, wr_hash64(body), &note)) {
+        job->why = "suspected_of_crashes";
+        return;
+    }
+    read_request(w, job, body);
+    wr_crash_leave(w->projector->options.crashes, note);
+}
+
+static void run(struct worker *w, struct wr_job *job)
+{
+    uint64_t started_us = now_us();
+    struct wr_buf decoded;
+
+    wr_buf_init(&decoded, WR_NET_DECODED_BYTES_MAX);
+    if (job->coding == WR_CODING_IDENTITY)
+        read_body(w, job, job->body);
+    else if (job->coding == WR_CODING_UNKNOWN || !decode(job, &decoded))
+        job->why = "not_decoded";
+    else
+        read_body(w, job, wr_buf_view(&decoded));
+    wr_buf_release(&decoded);
+    job->took_us = now_us() - started_us;
+}
+
+/* ---- threads ---- */
+
+static struct wr_job *take_job(struct worker *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    while (!w->first && !w->stops)
+        (void)pthread_cond_wait(&w->wake, &w->lock);
+    struct wr_job *job = w->stops ? NULL : w->first;
+    if (job) {
+        w->first = job->next;
+        w->waiting_count--;
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return job;
+}
+
+static void give_back(struct wr_projector *p, struct wr_job *job)
+{
+    (void)pthread_mutex_lock(&p->lock);
+    job->next = p->done;
+    p->done = job;
+    (void)pthread_mutex_unlock(&p->lock);
+    (void)uv_async_send(&p->wake);
+}
+
+/* Tables of tokens are read when a model first needs them, which takes a third of a second: not
+ * while a client waits. */
+static void warm_up(struct worker *w)
+{
+    static const char *const models[] = {"gpt-5", "gpt-4", "claude-opus-5"};
+
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+        char body[128];
+        int bytes = snprintf(body, sizeof(body),
+                             "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\","
+                             "\"content\":\"Good morning.\"}]}",
+                             models[i]);
+        struct weir_project_options options = {.policy = "exact"};
+        struct weir_request *request;
+        struct weir_projected projected;
+        if (weir_engine_request(w->engine, (weir_span){body, (size_t)bytes}, NULL, &request, NULL))
+            continue;
+        (void)!weir_engine_project(w->engine, request, &options, &projected, NULL);
+        weir_request_free(request);
+    }
+}
+
+static void *work(void *user)
+{
+    struct worker *w = user;
+    struct wr_job *job;
+
+    warm_up(w);
+    while ((job = take_job(w))) {
+        run(w, job);
+        give_back(w->projector, job);
+    }
+    return NULL;
+}
+
+/* Calls come newest first; they are told in the order they were done. */
+static void on_wake(uv_async_t *wake)
+{
+    struct wr_projector *p = wake->data;
+    struct wr_job *in_order = NULL;
+
+    (void)pthread_mutex_lock(&p->lock);
+    while (p->done) {
+        struct wr_job *job = p->done;
+        p->done = job->next;
+        job->next = in_order;
+        in_order = job;
+    }
+    (void)pthread_mutex_unlock(&p->lock);
+    while (in_order) {
+        struct wr_job *job = in_order;
+        in_order = job->next;
+        job->done(job->user, job);
+    }
+}
+
+/* What a session's requests have in common before anything is read: its name, or how its bodies
+ * begin. */
+static size_t choose_worker(const struct wr_projector *p, const struct wr_job *job)
+{
+    size_t front = job->body.len < FRONT_BYTES ? job->body.len : FRONT_BYTES;
+    weir_span key =
+        job->session.len ? wr_session_span(&job->session) : wr_span_cut(job->body, 0, front);
+    return wr_hash64(key) % p->workers_count;
+}
+
+bool wr_projector_add(struct wr_projector *projector, struct wr_job *job)
+{
+    struct worker *w = &projector->workers[choose_worker(projector, job)];
+
+    job->next = NULL;
+    wr_buf_init(&job->out, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&job->facts, WR_STORE_PIN_BYTES_MAX);
+    (void)pthread_mutex_lock(&w->lock);
+    bool has_room = w->waiting_count < WR_PROXY_JOBS_MAX;
+    if (has_room) {
+        if (w->first)
+            w->last->next = job;
+        else
+            w->first = job;
+        w->last = job;
+        w->waiting_count++;
+        (void)pthread_cond_signal(&w->wake);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    return has_room;
+}
+
+void wr_job_release(struct wr_job *job)
+{
+    wr_buf_release(&job->out);
+    wr_buf_release(&job->facts);
+}
+
+/* ---- life ---- */
+
+static weir_status load_policies(struct worker *w, weir_span yaml, struct weir_err *err)
+{
+    return yaml.len ? weir_engine_load_policies(w->engine, yaml, err) : WEIR_OK;
+}
+
+static weir_status open_worker(struct wr_projector *p, struct worker *w, struct weir_err *err)
+{
+    w->projector = p;
+    wr_arena_init(&w->arena, WR_ARENA_BYTES_MAX);
+    weir_status status = weir_engine_new(&w->engine, err);
+    if (!status)
+        status = load_policies(w, p->options.policies, err);
+    /* Without a store nothing that needs a way back is taken out; the requests still go (law L6).
+     */
+    if (!status && p->options.store_dir &&
+        weir_store_open(p->options.store_dir, NULL, &w->store, NULL, NULL))
+        w->store = NULL;
+    if (!status && (pthread_mutex_init(&w->lock, NULL) || pthread_cond_init(&w->wake, NULL) ||
+                    pthread_create(&w->thread, NULL, work, w)))
+        status = wr_fail(err, WEIR_IO, 0, "cannot start a thread");
+    w->is_started = !status;
+    return status;
+}
+
+weir_status wr_projector_new(struct wr_projector **projector, uv_loop_t *loop,
+                             const struct wr_projector_options *options, struct weir_err *err)
+{
+    struct wr_projector *p = calloc(1, sizeof(*p));
+    weir_status status = WEIR_OK;
+
+    *projector = p;
+    if (!p || pthread_mutex_init(&p->lock, NULL))
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    p->options = *options;
+    p->pid = getpid();
+    p->wake.data = p;
+    if (uv_async_init(loop, &p->wake, on_wake) < 0)
+        return wr_fail(err, WEIR_IO, 0, "cannot start a thread");
+    while (!status && p->workers_count < options->config->threads && p->workers_count < THREADS_MAX)
+        status = open_worker(p, &p->workers[p->workers_count++], err);
+    return status;
+}
+
+static void close_worker(struct worker *w)
+{
+    if (w->is_started) {
+        (void)pthread_mutex_lock(&w->lock);
+        w->stops = true;
+        (void)pthread_cond_signal(&w->wake);
+        (void)pthread_mutex_unlock(&w->lock);
+        (void)pthread_join(w->thread, NULL);
+        (void)pthread_mutex_destroy(&w->lock);
+        (void)pthread_cond_destroy(&w->wake);
+    }
+    weir_store_close(w->shadow);
+    weir_store_close(w->store);
+    weir_engine_free(w->engine);
+    wr_arena_release(&w->arena);
+}
+
+void wr_projector_close(struct wr_projector *projector)
+{
+    for (size_t i = 0; i < projector->workers_count; i++)
+        close_worker(&projector->workers[i]);
+    if (projector->wake.type == UV_ASYNC)
+        uv_close((uv_handle_t *)&projector->wake, NULL);
+}
+
+void wr_projector_free(struct wr_projector *projector)
+{
+    (void)pthread_mutex_destroy(&projector->lock);
+    free(projector);
+}

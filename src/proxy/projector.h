@@ -1,0 +1,78 @@
+/* projector.h -- threads that read and project request bodies, so that the loop never waits.
+ *
+ * Each thread has its own engine and its own handle on the store, for neither is made for two
+ * threads at once. A session's requests go to one thread, in the order they came: its engine still
+ * knows the last request, and a turn costs what is new in it.
+ */
+#ifndef WR_PROXY_PROJECTOR_H
+#define WR_PROXY_PROJECTOR_H
+
+#include <uv.h>
+
+#include "base/buf.h"
+#include "net/decode.h"
+#include "proxy/crash.h"
+#include "proxy/identity.h"
+#include "proxy/rollout.h"
+#include "weir/weir.h"
+
+struct wr_projector;
+struct wr_job;
+
+typedef void wr_job_done_fn(void *user, struct wr_job *job);
+
+/* One body. The caller fills in the first part; it and what it borrows stay until `done`. */
+struct wr_job {
+    const struct wr_config *config;
+    weir_span body; /* as it came */
+    enum wr_coding coding;
+    const char *path;     /* of the API, such as "/v1/messages" */
+    const char *upstream; /* its name */
+    weir_span tenant;
+    weir_span mode, policy;   /* headers; empty: none */
+    uint32_t overflow_tokens; /* the provider took no more than this; 0: it has not said so */
+    int64_t now_ms;
+    wr_job_done_fn *done;
+    void *user;
+    struct wr_session_name session; /* from the headers, if they say; else filled in */
+
+    struct wr_decision decision;
+    bool is_read; /* false: `why` says why not, and the body goes as it came */
+    const char *why;
+    bool is_changed;     /* `out` is to be sent instead */
+    struct wr_buf out;   /* identity coded; released by wr_job_release() */
+    struct wr_buf facts; /* members of a JSON object, each with ',' before it: sizes and counts */
+    bool would_change;   /* in shadow */
+    bool is_step;
+    const char *step_reason, *held_back;
+    uint64_t tokens_before, tokens_after;
+    uint64_t decoded_bytes;
+    uint64_t took_us;
+    char model[64];
+
+    struct wr_job *next; /* the projector's */
+};
+
+struct wr_projector_options {
+    const struct wr_config *config; /* how many threads, which policies */
+    weir_span policies;             /* YAML of the user's own; empty: none. Used while it is made */
+    const char *store_dir;          /* NULL: no store */
+    struct wr_sessions *sessions;
+    struct wr_crash_table *crashes; /* may be NULL */
+};
+
+/* `options` is copied; what it points at outlives the projector. */
+WEIR_MUST_USE weir_status wr_projector_new(struct wr_projector **projector, uv_loop_t *loop,
+                                           const struct wr_projector_options *options,
+                                           struct weir_err *err);
+
+/* False: too many are waiting; the request goes as it came. */
+bool wr_projector_add(struct wr_projector *projector, struct wr_job *job);
+void wr_job_release(struct wr_job *job); /* what it holds, not the struct */
+
+/* Waits for the threads; jobs that are still waiting are not done. The loop must run once more
+ * before wr_projector_free(). */
+void wr_projector_close(struct wr_projector *projector);
+void wr_projector_free(struct wr_projector *projector);
+
+#endif

@@ -1,0 +1,147 @@
+#include "proxy/record.h"
+
+#include "base/span.h"
+#include "json/write.h"
+
+static void put_text(struct wr_json_writer *w, const char *key, const char *text)
+{
+    wr_json_write_key(w, key);
+    if (text)
+        wr_json_write_text(w, wr_span_of(text));
+    else
+        wr_json_write_null(w);
+}
+
+static void put_span(struct wr_json_writer *w, const char *key, weir_span text)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_text(w, text);
+}
+
+static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_i64(w, (int64_t)number);
+}
+
+static void put_bool(struct wr_json_writer *w, const char *key, bool value)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_bool(w, value);
+}
+
+static uint64_t percent_of(uint64_t part, uint64_t whole)
+{
+    return whole ? part * 100 / whole : 100;
+}
+
+static void put_rollout(struct wr_json_writer *w, const struct wr_decision *d)
+{
+    put_text(w, "rollout_mode", wr_mode_name(d->mode));
+    put_text(w, "rollout_reason", d->reason);
+    if (d->mode == WR_MODE_CANARY || d->mode == WR_MODE_HOLDOUT) {
+        put_number(w, "rollout_canary_bucket", d->bucket);
+        put_number(w, "rollout_canary_percent", d->percent);
+    }
+}
+
+/* Shadow figures have names of their own, so that nobody adds them to real ones. */
+static void put_shadow(struct wr_json_writer *w, const struct wr_job *job)
+{
+    put_bool(w, "shadow_changed", job->would_change);
+    put_number(w, "shadow_estimated_tokens_after", job->tokens_after);
+    put_text(w, "shadow_held_back", job->held_back);
+    put_bool(w, "shadow_step", job->is_step);
+    put_text(w, "shadow_step_reason", job->step_reason);
+}
+
+static void put_projected(struct wr_json_writer *w, const struct wr_job *job)
+{
+    put_number(w, "estimated_tokens_after", job->tokens_after);
+    put_bool(w, "changed", job->is_changed);
+    put_bool(w, "step", job->is_step);
+    put_text(w, "step_reason", job->step_reason);
+    put_text(w, "held_back", job->held_back);
+}
+
+static void put_job(struct wr_json_writer *w, const struct wr_job *job)
+{
+    put_span(w, "session", wr_session_span(&job->session));
+    put_text(w, "model", job->model);
+    put_number(w, "project_us", job->took_us);
+    put_text(w, "not_read", job->why);
+    if (job->decision.reason)
+        put_rollout(w, &job->decision);
+    if (!job->is_read)
+        return;
+    put_number(w, "estimated_tokens_before", job->tokens_before);
+    if (job->decision.action == WR_ACTION_SHADOW)
+        put_shadow(w, job);
+    else
+        put_projected(w, job);
+}
+
+static void put_sizes(struct wr_json_writer *w, const struct wr_record *r)
+{
+    uint64_t before = r->job && r->job->decoded_bytes ? r->job->decoded_bytes : r->request_bytes;
+
+    put_number(w, "body_bytes_received", r->request_bytes);
+    put_number(w, "body_bytes_before", before);
+    put_number(w, "body_bytes_after", r->sent_bytes);
+    put_number(w, "body_bytes_saved", before > r->sent_bytes ? before - r->sent_bytes : 0);
+    put_number(w, "rewrite_ratio_percent", percent_of(r->sent_bytes, before));
+    put_number(w, "answer_bytes", r->answer_bytes);
+}
+
+static void put_tap(struct wr_json_writer *w, const struct wr_tap *tap)
+{
+    put_bool(w, "usage_known", wr_usage_is_known(&tap->usage));
+#define X(name)                                \
+    if (tap->usage.name >= 0) {                \
+        wr_json_write_key(w, "usage_" #name);  \
+        wr_json_write_i64(w, tap->usage.name); \
+    }
+    WR_USAGE_MAP(X)
+#undef X
+    put_number(w, "answer_events", tap->events_count);
+    put_number(w, "answer_calls", tap->calls.count);
+    put_bool(w, "answer_finished", tap->is_finished);
+    if (tap->model[0])
+        put_text(w, "answer_model", tap->model);
+    if (tap->has_error)
+        put_text(w, "answer_error", tap->error);
+}
+
+void wr_record_write(const struct wr_record *r, struct wr_buf *out)
+{
+    struct wr_json_writer w;
+
+    wr_json_write_init(&w, out);
+    wr_json_write_object(&w);
+    put_number(&w, "time_ms", (uint64_t)r->started_ms);
+    put_number(&w, "request", r->number);
+    put_text(&w, "api", wr_api_name(r->api));
+    put_text(&w, "upstream", r->upstream);
+    put_text(&w, "path", r->path);
+    put_span(&w, "tenant", r->tenant);
+    put_number(&w, "status", (uint64_t)r->status);
+    put_text(&w, "end", r->end);
+    put_sizes(&w, r);
+    put_number(&w, "added_us", r->added_us);
+    put_number(&w, "first_byte_us", r->first_byte_us);
+    put_number(&w, "total_us", r->total_us);
+    put_number(&w, "retries", r->retries_count);
+    if (r->retry_reason)
+        put_text(&w, "retry_reason", r->retry_reason);
+    if (r->job)
+        put_job(&w, r->job);
+    if (r->tap && r->api != WR_API_NONE)
+        put_tap(&w, r->tap);
+    wr_json_write_object_end(&w);
+    if (r->job && r->job->facts.len && !wr_buf_status(out)) {
+        out->len--; /* the brace: the engine's figures go before it */
+        wr_buf_append(out, wr_buf_view(&r->job->facts));
+        wr_buf_byte(out, '}');
+    }
+    wr_buf_byte(out, '\n');
+}

@@ -1,0 +1,30 @@
+/* record.h -- what is known of one request when it is over: a line of the log, and figures.
+ *
+ * It holds sizes, counts, times and names; never a word of what was said.
+ */
+#ifndef WR_PROXY_RECORD_H
+#define WR_PROXY_RECORD_H
+
+#include "proxy/projector.h"
+#include "proxy/tap.h"
+
+struct wr_record {
+    uint64_t number;    /* counts the requests of this process */
+    int64_t started_ms; /* since 1970 */
+    const char *upstream, *path;
+    enum wr_api api;
+    weir_span tenant;
+    const struct wr_job *job; /* NULL: the body was not read */
+    const struct wr_tap *tap;
+    int status; /* 0: there was no answer */
+    uint64_t request_bytes, sent_bytes, answer_bytes;
+    uint64_t first_byte_us, total_us, added_us; /* added: by us, before the upstream was asked */
+    uint32_t retries_count;
+    const char *retry_reason; /* NULL: none */
+    const char *end;          /* "done", "client_gone", "upstream_unreachable", ... */
+};
+
+/* Appends one line, LF included. */
+void wr_record_write(const struct wr_record *record, struct wr_buf *out);
+
+#endif

@@ -1,0 +1,100 @@
+#include "proxy/refusal.h"
+
+#include <stdlib.h>
+
+#include "base/span.h"
+#include "models/overflow.h"
+
+enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };
+
+static weir_span keep(struct wr_buf *text, weir_span span)
+{
+    size_t at = text->len;
+    wr_buf_append(text, span);
+    return (weir_span){text->bytes + at, span.len};
+}
+
+/* The buffer has room for all of it before the first span points into it. */
+static bool copy_head(struct wr_refusal *refusal, const struct wr_head *head)
+{
+    size_t bytes = head->target.len + 1;
+    struct wr_head *copy = refusal->head;
+
+    for (size_t i = 0; i < head->headers_count; i++)
+        bytes += head->headers[i].name.len + head->headers[i].value.len;
+    wr_buf_reserve(&refusal->text, bytes);
+    if (wr_buf_status(&refusal->text))
+        return false;
+    *copy = *head;
+    copy->target = keep(&refusal->text, head->target);
+    for (size_t i = 0; i < head->headers_count; i++) {
+        copy->headers[i].name = keep(&refusal->text, head->headers[i].name);
+        copy->headers[i].value = keep(&refusal->text, head->headers[i].value);
+    }
+    return true;
+}
+
+bool wr_refusal_begin(struct wr_refusal *refusal, const struct wr_head *head)
+{
+    *refusal = (struct wr_refusal){.head = calloc(1, sizeof(struct wr_head))};
+    wr_buf_init(&refusal->text, WR_NET_HEAD_BYTES_MAX * 2);
+    wr_buf_init(&refusal->body, REFUSAL_BYTES_MAX);
+    refusal->is_held = refusal->head && copy_head(refusal, head);
+    if (!refusal->is_held)
+        wr_refusal_release(refusal);
+    return refusal->is_held;
+}
+
+bool wr_refusal_add(struct wr_refusal *refusal, weir_span bytes)
+{
+    if (bytes.len > REFUSAL_BYTES_MAX - refusal->body.len)
+        return false;
+    wr_buf_append(&refusal->body, bytes);
+    return !wr_buf_status(&refusal->body);
+}
+
+static weir_status add_decoded(void *user, weir_span bytes)
+{
+    wr_buf_append(user, bytes);
+    return wr_buf_status(user);
+}
+
+static struct wr_remedy judge_text(weir_span text, const struct wr_job *job)
+{
+    struct wr_remedy remedy = {.reason = NULL};
+    struct wr_overflow overflow;
+
+    if (wr_span_find(text, WR_LIT("bound to a different conversation"), 0) != SIZE_MAX) {
+        if (job->is_changed)
+            remedy = (struct wr_remedy){.reason = "thinking_bound", .is_exact = true};
+    } else if (wr_overflow_read(text, &overflow)) {
+        uint32_t sent = job->tokens_after < UINT32_MAX ? (uint32_t)job->tokens_after : UINT32_MAX;
+        remedy.overflow_tokens = wr_overflow_cap(&overflow, 0, sent);
+        remedy.reason = remedy.overflow_tokens ? "context_overflow" : NULL;
+    }
+    return remedy;
+}
+
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_job *job)
+{
+    struct wr_buf text;
+    wr_buf_init(&text, REFUSAL_BYTES_MAX * 4);
+    struct wr_decoder *decoder =
+        wr_decoder_new(wr_coding_of(wr_head_find(refusal->head, "content-encoding")),
+                       REFUSAL_BYTES_MAX * 4, add_decoded, &text);
+    struct wr_remedy remedy = {.reason = NULL};
+
+    if (decoder && !wr_decoder_feed(decoder, wr_buf_view(&refusal->body)))
+        remedy = judge_text(wr_buf_view(&text), job);
+    wr_decoder_free(decoder);
+    wr_buf_release(&text);
+    return remedy;
+}
+
+void wr_refusal_release(struct wr_refusal *refusal)
+{
+    free(refusal->head);
+    wr_buf_release(&refusal->text);
+    wr_buf_release(&refusal->body);
+    *refusal = (struct wr_refusal){.is_held = false};
+}

@@ -1,0 +1,147 @@
+#include "proxy/rollout.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+static struct wr_decision decide(struct wr_sessions *sessions, const struct wr_config *config,
+                                 const char *session, const char *model, const char *header)
+{
+    struct wr_rollout_input input = {.config = config,
+                                     .tenant = WR_LIT("local"),
+                                     .session = wr_span_of(session),
+                                     .model = wr_span_of(model),
+                                     .upstream = "openai",
+                                     .mode = wr_span_of(header)};
+    return wr_rollout_decide(sessions, &input);
+}
+
+static void each_mode_has_its_action(void **state)
+{
+    static const struct {
+        const char *mode, *reason;
+        enum wr_action action;
+    } cases[] = {{"off", "rollout_off", WR_ACTION_PASS},
+                 {"meter", "rollout_meter", WR_ACTION_MEASURE},
+                 {"shadow", "rollout_shadow", WR_ACTION_SHADOW},
+                 {"active", "rollout_active", WR_ACTION_PROJECT},
+                 {"canary 0", "rollout_canary_out", WR_ACTION_MEASURE},
+                 {"canary 100", "rollout_canary_in", WR_ACTION_PROJECT},
+                 {"holdout 0", "rollout_holdout_out", WR_ACTION_PROJECT},
+                 {"holdout 100", "rollout_holdout", WR_ACTION_MEASURE}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_sessions *sessions = wr_sessions_new();
+        assert_int_equal(wr_config_set_mode(config, cases[i].mode, NULL), WEIR_OK);
+        struct wr_decision d = decide(sessions, config, "s", "m", "");
+        if (d.action != cases[i].action || strcmp(d.reason, cases[i].reason))
+            fail_msg("%s: %s", cases[i].mode, d.reason);
+        wr_sessions_free(sessions);
+        wr_config_free(config);
+    }
+}
+
+static void a_session_keeps_its_mode(void **state)
+{
+    struct wr_config *active = wr_config_new(), *shadow = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    (void)state;
+    assert_int_equal(wr_config_set_mode(shadow, "shadow", NULL), WEIR_OK);
+    assert_int_equal(decide(sessions, active, "old", "m", "").action, WR_ACTION_PROJECT);
+    assert_int_equal(decide(sessions, shadow, "old", "m", "").action, WR_ACTION_PROJECT);
+    assert_int_equal(decide(sessions, shadow, "new", "m", "").action, WR_ACTION_SHADOW);
+    struct wr_decision d = decide(sessions, active, "old", "m", "exact");
+    assert_int_equal(d.action, WR_ACTION_MEASURE);
+    assert_string_equal(d.reason, "exact_mid_session");
+    assert_string_equal(decide(sessions, active, "first", "m", "exact").reason, "exact");
+    assert_int_equal(decide(sessions, active, "old", "m", "").action, WR_ACTION_PROJECT);
+    wr_sessions_pin_exact(sessions, WR_LIT("local"), WR_LIT("old"));
+    assert_int_equal(decide(sessions, active, "old", "m", "").action, WR_ACTION_MEASURE);
+    wr_sessions_free(sessions);
+    wr_config_free(active);
+    wr_config_free(shadow);
+}
+
+static void a_kept_mode_is_taken_up(void **state)
+{
+    struct wr_config *shadow = wr_config_new(), *canary = wr_config_new();
+    struct wr_sessions *first = wr_sessions_new(), *second = wr_sessions_new();
+    struct wr_rollout_input input = {
+        .config = canary, .tenant = WR_LIT("local"), .session = WR_LIT("s"), .upstream = "openai"};
+    char kept[WR_KEPT_MODE_BYTES];
+    (void)state;
+    assert_int_equal(wr_config_set_mode(canary, "canary 100", NULL), WEIR_OK);
+    assert_int_equal(wr_config_set_mode(shadow, "shadow", NULL), WEIR_OK);
+    assert_false(wr_sessions_has(first, WR_LIT("local"), WR_LIT("s")));
+    assert_false(wr_rollout_decide(first, &input).is_due);
+    assert_true(wr_sessions_has(first, WR_LIT("local"), WR_LIT("s")));
+    struct wr_decision d = wr_rollout_decide(first, &input);
+    assert_true(d.is_due);
+    assert_false(wr_rollout_decide(first, &input).is_due); /* once */
+    wr_decision_mode(&d, kept);
+    assert_string_equal(kept, "canary 100");
+    input.config = shadow; /* another process, another configuration */
+    input.kept = wr_span_of(kept);
+    assert_int_equal(wr_rollout_decide(second, &input).action, WR_ACTION_PROJECT);
+    assert_false(wr_rollout_decide(second, &input).is_due);
+    wr_sessions_free(first);
+    wr_sessions_free(second);
+    wr_config_free(shadow);
+    wr_config_free(canary);
+}
+
+static void canary_is_a_share_of_sessions(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    int in = 0;
+    (void)state;
+    assert_int_equal(wr_config_set_mode(config, "canary 30", NULL), WEIR_OK);
+    for (int i = 0; i < 2000; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof(name), "session-%d", i);
+        struct wr_sessions *one = i % 100 ? NULL : wr_sessions_new();
+        struct wr_sessions *two = wr_sessions_new();
+        struct wr_decision d = decide(two, config, name, "m", "");
+        in += d.action == WR_ACTION_PROJECT;
+        if (one) /* another process decides the same */
+            assert_int_equal(decide(one, config, name, "m", "").action, d.action);
+        wr_sessions_free(one);
+        wr_sessions_free(two);
+    }
+    assert_true(in > 500 && in < 700);
+    wr_config_free(config);
+}
+
+static void rules_go_first(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    (void)state;
+    assert_int_equal(
+        wr_config_read(config,
+                       WR_LIT("mode: active\nrollout:\n  - {upstream: other, mode: off}\n"
+                              "  - {model: gpt-4*, mode: shadow, policy: tiered}\n"),
+                       NULL),
+        WEIR_OK);
+    struct wr_decision d = decide(sessions, config, "a", "gpt-4o", "");
+    assert_int_equal(d.action, WR_ACTION_SHADOW);
+    assert_string_equal(d.policy, "tiered");
+    d = decide(sessions, config, "b", "gpt-5", "");
+    assert_int_equal(d.action, WR_ACTION_PROJECT);
+    assert_string_equal(d.policy, "auto");
+    wr_sessions_free(sessions);
+    wr_config_free(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_mode_has_its_action), cmocka_unit_test(a_session_keeps_its_mode),
+        cmocka_unit_test(a_kept_mode_is_taken_up), cmocka_unit_test(canary_is_a_share_of_sessions),
+        cmocka_unit_test(rules_go_first)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+#include "proxy/route.h"
+
+#include "base/span.h"
+
+static const struct {
+    const char *end; /* of the path */
+    const char *path;
+    enum wr_api api;
+    bool is_answer;
+} apis[] = {
+    {"/chat/completions", "/v1/chat/completions", WR_API_CHAT, true},
+    {"/responses", "/v1/responses", WR_API_RESPONSES, true},
+    {"/responses/compact", "/v1/responses/compact", WR_API_RESPONSES, true},
+    {"/responses/input_tokens", "/v1/responses/input_tokens", WR_API_RESPONSES, false},
+    {"/messages", "/v1/messages", WR_API_MESSAGES, true},
+    {"/messages/count_tokens", "/v1/messages/count_tokens", WR_API_MESSAGES, false},
+};
+
+const char *wr_api_name(enum wr_api api)
+{
+    static const char *const names[] = {"other", "chat", "responses", "messages"};
+    return names[api];
+}
+
+static weir_span path_of(weir_span target)
+{
+    const char *query = memchr(target.ptr, '?', target.len);
+    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
+}
+
+/* Whether `path` begins with the whole parts of `prefix`. */
+static bool is_below(weir_span path, weir_span prefix)
+{
+    return wr_span_starts(path, prefix) &&
+           (path.len == prefix.len || path.ptr[prefix.len] == '/' || path.ptr[prefix.len] == '?');
+}
+
+/* Takes "/NAME" off the front of `target`, where an upstream has that name. */
+static const struct wr_upstream *take_name(const struct wr_config *config, weir_span *target)
+{
+    weir_span rest = *target;
+    if (wr_span_starts(rest, WR_LIT("/p/")))
+        rest = wr_span_cut(rest, strlen("/p"), rest.len);
+    const char *slash = rest.len > 1 ? memchr(rest.ptr + 1, '/', rest.len - 1) : NULL;
+    if (!slash)
+        return NULL;
+    size_t end = (size_t)(slash - rest.ptr);
+    const struct wr_upstream *upstream = wr_config_find(config, wr_span_cut(rest, 1, end));
+    if (upstream)
+        *target = wr_span_cut(rest, end, rest.len);
+    return upstream;
+}
+
+static const struct wr_upstream *by_path(const struct wr_config *config, const struct wr_head *head,
+                                         weir_span target)
+{
+    if (is_below(target, WR_LIT("/backend-api/codex")))
+        return wr_config_find(config, WR_LIT("chatgpt"));
+    if (is_below(target, WR_LIT("/v1/messages")) || wr_head_find(head, "anthropic-version").ptr)
+        return wr_config_find(config, WR_LIT("anthropic"));
+    return wr_config_find(config, WR_LIT("openai"));
+}
+
+struct wr_route wr_route_find(const struct wr_config *config, const struct wr_head *head,
+                              weir_span target)
+{
+    struct wr_route route = {.target = target};
+
+    if (config->has_one_upstream)
+        route.upstream = &config->upstreams[0];
+    else
+        route.upstream = take_name(config, &route.target);
+    if (!route.upstream)
+        route.upstream = by_path(config, head, route.target);
+    weir_span path = path_of(route.target);
+    for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++)
+        if (wr_span_is(head->method, "POST") && wr_span_ends(path, wr_span_of(apis[i].end))) {
+            route.api = apis[i].api;
+            route.path = apis[i].path;
+            route.is_answer = apis[i].is_answer;
+        }
+    return route;
+}
+
+void wr_route_url(const struct wr_route *route, struct wr_buf *url)
+{
+    weir_span target = route->target, base = wr_span_of(route->upstream->path);
+
+    if (base.len && is_below(target, base))
+        target = wr_span_cut(target, base.len, target.len);
+    else if (wr_span_ends(base, WR_LIT("/v1")) && is_below(target, WR_LIT("/v1")))
+        target = wr_span_cut(target, strlen("/v1"), target.len);
+    wr_buf_text(url, route->upstream->base_url);
+    wr_buf_append(url, target);
+    wr_buf_byte(url, '\0');
+}

@@ -1,0 +1,34 @@
+/* route.h -- where a request goes: which upstream, which API, which address.
+ *
+ * /openai/…, /anthropic/… and /p/NAME/… name the upstream; otherwise the path does: Messages go to
+ * `anthropic`, Codex's own backend to `chatgpt`, the rest to `openai`. A base address and a path
+ * are joined with what they share (such as /v1) written once. Nothing a client sends in a header
+ * can choose an upstream that the configuration does not name.
+ */
+#ifndef WR_PROXY_ROUTE_H
+#define WR_PROXY_ROUTE_H
+
+#include "base/buf.h"
+#include "net/head.h"
+#include "proxy/config.h"
+
+enum wr_api { WR_API_NONE, WR_API_CHAT, WR_API_RESPONSES, WR_API_MESSAGES };
+
+const char *wr_api_name(enum wr_api api); /* "chat", ...; "other" */
+
+struct wr_route {
+    const struct wr_upstream *upstream; /* NULL: there is none for this path */
+    enum wr_api api;                    /* of a POST with a conversation in it; else NONE */
+    const char *path;                   /* how that API's path is usually written; NULL with NONE */
+    bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */
+    weir_span target; /* the part of the target that belongs to the upstream; points into it */
+};
+
+/* `target` is the request's, without a leading access token. */
+struct wr_route wr_route_find(const struct wr_config *config, const struct wr_head *head,
+                              weir_span target);
+
+/* Appends the whole address, and a NUL. */
+void wr_route_url(const struct wr_route *route, struct wr_buf *url);
+
+#endif

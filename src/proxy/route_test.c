@@ -1,0 +1,111 @@
+#include "proxy/route.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+static const struct {
+    const char *behaviour, *method, *target, *url;
+    enum wr_api api;
+    bool is_answer;
+} cases[] = {
+    {"chat goes to openai, /v1 once", "POST", "/v1/chat/completions",
+     "https://api.openai.com/v1/chat/completions", WR_API_CHAT, true},
+    {"responses too", "POST", "/v1/responses", "https://api.openai.com/v1/responses",
+     WR_API_RESPONSES, true},
+    {"compaction is projected", "POST", "/v1/responses/compact",
+     "https://api.openai.com/v1/responses/compact", WR_API_RESPONSES, true},
+    {"a count is projected, but its answer is no model's", "POST", "/v1/responses/input_tokens",
+     "https://api.openai.com/v1/responses/input_tokens", WR_API_RESPONSES, false},
+    {"messages go to anthropic with their query", "POST", "/v1/messages?beta=true",
+     "https://api.anthropic.com/v1/messages?beta=true", WR_API_MESSAGES, true},
+    {"so do their counts", "POST", "/v1/messages/count_tokens",
+     "https://api.anthropic.com/v1/messages/count_tokens", WR_API_MESSAGES, false},
+    {"batches pass", "POST", "/v1/messages/batches",
+     "https://api.anthropic.com/v1/messages/batches", WR_API_NONE, false},
+    {"a GET passes", "GET", "/v1/responses/resp_1", "https://api.openai.com/v1/responses/resp_1",
+     WR_API_NONE, false},
+    {"a path that only ends like one passes by method", "GET", "/v1/chat/completions",
+     "https://api.openai.com/v1/chat/completions", WR_API_NONE, false},
+    {"a name in front chooses", "POST", "/anthropic/v1/messages",
+     "https://api.anthropic.com/v1/messages", WR_API_MESSAGES, true},
+    {"and need not say /v1", "POST", "/openai/responses", "https://api.openai.com/v1/responses",
+     WR_API_RESPONSES, true},
+    {"/p/ too", "POST", "/p/local/v1/chat/completions",
+     "http://127.0.0.1:11434/v1/chat/completions", WR_API_CHAT, true},
+    {"Codex's own backend by its path", "POST", "/backend-api/codex/responses",
+     "https://chatgpt.com/backend-api/codex/responses", WR_API_RESPONSES, true},
+    {"or by name", "GET", "/chatgpt/models?client_version=1",
+     "https://chatgpt.com/backend-api/codex/models?client_version=1", WR_API_NONE, false},
+    {"an unknown name is a path", "GET", "/p/nobody/x", "https://api.openai.com/v1/p/nobody/x",
+     WR_API_NONE, false},
+    {"/v1x is not /v1", "GET", "/v1x", "https://api.openai.com/v1/v1x", WR_API_NONE, false},
+};
+
+static void check(const struct wr_config *config, size_t i, const char *url)
+{
+    struct wr_head head = {.method = wr_span_of(cases[i].method)};
+    struct wr_route route = wr_route_find(config, &head, wr_span_of(cases[i].target));
+    struct wr_buf out;
+
+    assert_non_null(route.upstream);
+    wr_buf_init(&out, 4096);
+    wr_route_url(&route, &out);
+    if (strcmp(out.bytes, url) || route.api != cases[i].api ||
+        route.is_answer != cases[i].is_answer)
+        fail_msg("%s: %s", cases[i].behaviour, out.bytes);
+    wr_buf_release(&out);
+}
+
+static void paths_find_their_upstream(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(wr_config_read(config,
+                                    WR_LIT("upstreams:\n  local:\n    base_url: "
+                                           "http://127.0.0.1:11434/v1/\n"),
+                                    NULL),
+                     WEIR_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check(config, i, cases[i].url);
+    wr_config_free(config);
+}
+
+static void one_upstream_has_all_paths(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("POST")};
+    struct wr_buf out;
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(wr_config_set_upstream(config, "http://h:1/", NULL), WEIR_OK);
+    struct wr_route route = wr_route_find(config, &head, WR_LIT("/v1/messages"));
+    wr_buf_init(&out, 4096);
+    wr_route_url(&route, &out);
+    assert_string_equal(out.bytes, "http://h:1/v1/messages");
+    wr_buf_release(&out);
+    wr_config_free(config);
+}
+
+static void a_version_header_chooses_anthropic(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("GET"), .headers_count = 1};
+    (void)state;
+    head.headers[0] = (struct wr_header){WR_LIT("anthropic-version"), WR_LIT("2023-06-01")};
+    struct wr_route route = wr_route_find(config, &head, WR_LIT("/v1/models"));
+    assert_string_equal(route.upstream->name, "anthropic");
+    wr_config_free(config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(paths_find_their_upstream),
+                                       cmocka_unit_test(one_upstream_has_all_paths),
+                                       cmocka_unit_test(a_version_header_chooses_anthropic)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,151 @@
+#include "proxy/supervisor.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    WORKERS_MAX = 64,
+    RESTART_MS_MIN = 20,
+    RESTART_MS_MAX = 800, /* a dead worker is back within a second */
+    HEALTHY_S = 10,       /* who lived so long is started anew without waiting */
+};
+
+struct supervisor {
+    const struct wr_supervisor_options *options;
+    pid_t pids[WORKERS_MAX]; /* 0: none */
+    time_t started_s[WORKERS_MAX];
+    long wait_ms[WORKERS_MAX];
+    sigset_t signals, before;
+    bool is_stopping;
+    int result;
+};
+
+static time_t now_s(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
+static bool start(struct supervisor *s, size_t i)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+
+    if (pid < 0)
+        return false;
+    if (!pid) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent)
+            _exit(0);
+        (void)sigprocmask(SIG_SETMASK, &s->before, NULL);
+        int status = s->options->run(s->options->user);
+        (void)fflush(NULL);
+        _exit(status);
+    }
+    s->pids[i] = pid;
+    s->started_s[i] = now_s();
+    return true;
+}
+
+static size_t count_alive(const struct supervisor *s)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < s->options->workers_count; i++)
+        count += s->pids[i] > 0;
+    return count;
+}
+
+static void tell_all(struct supervisor *s, int number)
+{
+    for (size_t i = 0; i < s->options->workers_count; i++)
+        if (s->pids[i] > 0)
+            (void)kill(s->pids[i], number);
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* One that dies at once, again and again, is given a little more time each time. */
+static void restart(struct supervisor *s, size_t i)
+{
+    bool was_healthy = now_s() - s->started_s[i] >= HEALTHY_S;
+
+    s->wait_ms[i] = was_healthy || !s->wait_ms[i] ? RESTART_MS_MIN : s->wait_ms[i] * 2;
+    if (s->wait_ms[i] > RESTART_MS_MAX)
+        s->wait_ms[i] = RESTART_MS_MAX;
+    pause_ms(s->wait_ms[i]);
+    while (!start(s, i))
+        pause_ms(RESTART_MS_MAX);
+}
+
+static void on_death(struct supervisor *s, size_t i, int status)
+{
+    int suspects = wr_crash_blame(s->options->crashes, s->pids[i]);
+
+    s->pids[i] = 0;
+    if (s->is_stopping)
+        return;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == WR_WORKER_CANNOT_BEGIN) {
+        s->result = WEXITSTATUS(status);
+        s->is_stopping = true;
+        tell_all(s, SIGTERM);
+        return;
+    }
+    fprintf(stderr,
+            "weir serve: a worker died of signal %d, %d request%s in its hands; restarted\n",
+            WTERMSIG(status), suspects, suspects == 1 ? "" : "s");
+    atomic_fetch_add(&s->options->metrics->worker_restarts, 1);
+    if (s->options->workers_count == 1)
+        atomic_store(&s->options->metrics->exchanges, 0);
+    restart(s, i);
+}
+
+static void reap(struct supervisor *s)
+{
+    pid_t pid;
+    int status;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (size_t i = 0; i < s->options->workers_count; i++)
+            if (s->pids[i] == pid)
+                on_death(s, i, status);
+}
+
+static void take_signal(struct supervisor *s)
+{
+    siginfo_t info;
+    int number = sigwaitinfo(&s->signals, &info);
+
+    if (number == SIGTERM || number == SIGINT) {
+        s->is_stopping = true;
+        tell_all(s, SIGTERM);
+    } else if (number == SIGHUP) {
+        tell_all(s, SIGHUP);
+    }
+    reap(s);
+}
+
+int wr_supervisor_run(const struct wr_supervisor_options *options)
+{
+    struct supervisor s = {.options = options};
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+
+    (void)sigemptyset(&s.signals);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&s.signals, numbers[i]);
+    (void)sigprocmask(SIG_BLOCK, &s.signals, &s.before);
+    for (size_t i = 0; i < options->workers_count && i < WORKERS_MAX; i++)
+        if (!start(&s, i))
+            return 1;
+    while (count_alive(&s))
+        take_signal(&s);
+    return s.result;
+}

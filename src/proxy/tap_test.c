@@ -1,0 +1,197 @@
+#include "proxy/tap.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+/* What a tap has read, in one line. */
+static void show(const struct wr_tap *tap, struct wr_buf *out)
+{
+    wr_buf_printf(out, "%.*s in=%lld out=%lld read=%lld write=%lld", (int)tap->calls.answer_id.len,
+                  tap->calls.answer_id.len ? tap->calls.answer_id.bytes : "",
+                  (long long)tap->usage.input_tokens, (long long)tap->usage.output_tokens,
+                  (long long)tap->usage.cache_read_tokens,
+                  (long long)tap->usage.cache_write_tokens);
+    for (size_t i = 0; i < tap->calls.count; i++) {
+        const struct wr_call *call = &tap->calls.items[i];
+        wr_buf_printf(out, " %.*s:%.*s(%.*s%s)", (int)call->id.len,
+                      call->id.len ? call->id.bytes : "", (int)call->name.len,
+                      call->name.len ? call->name.bytes : "", (int)call->arguments.len,
+                      call->arguments.len ? call->arguments.bytes : "", call->is_cut ? "cut" : "");
+    }
+    if (tap->has_error)
+        wr_buf_printf(out, " error=%s", tap->error);
+    wr_buf_text(out, tap->is_finished ? " finished" : "");
+}
+
+static const struct {
+    const char *behaviour;
+    enum wr_api api;
+    const char *type, *input, *expected;
+} cases[] = {
+    {"a chat stream with a call in pieces", WR_API_CHAT, "text/event-stream; charset=utf-8",
+     "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
+     "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t1\","
+     "\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}}]}\n\n"
+     "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+     "\"arguments\":\"{\\\"a\\\"\"}},{\"index\":1,\"id\":\"t2\",\"function\":{\"name\":\"g\","
+     "\"arguments\":\"{}\"}}]}}]}\n\n"
+     "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{"
+     "\"arguments\":\":1}\"}}]}}]}\n\n"
+     "data: {\"id\":\"c1\",\"choices\":[],\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":2,"
+     "\"prompt_tokens_details\":{\"cached_tokens\":4,\"cache_write_tokens\":3}}}\n\n"
+     "data: [DONE]\n\n",
+     "c1 in=9 out=2 read=4 write=3 t1:f({\"a\":1}) t2:g({}) finished"},
+    {"usage that is not given is unknown", WR_API_CHAT, "text/event-stream",
+     "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n"
+     "data: [DONE]\n\n",
+     "c1 in=-1 out=-1 read=-1 write=-1 finished"},
+    {"a response's items and its end", WR_API_RESPONSES, "text/event-stream",
+     "event: response.created\ndata: "
+     "{\"type\":\"response.created\",\"response\":{\"id\":\"r1\"}}\n\n"
+     "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"item\":{"
+     "\"type\":\"function_call\",\"call_id\":\"k1\",\"name\":\"f\",\"arguments\":\"{}\"}}\n\n"
+     "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"item\":{"
+     "\"type\":\"custom_tool_call\",\"call_id\":\"k2\",\"name\":\"p\",\"input\":\"x\\ny\"}}\n\n"
+     "event: response.completed\ndata: "
+     "{\"type\":\"response.completed\",\"response\":{\"id\":\"r1\","
+     "\"output\":[{\"type\":\"function_call\",\"call_id\":\"k1\"}],\"usage\":{\"input_tokens\":7,"
+     "\"output_tokens\":1,\"input_tokens_details\":{\"cached_tokens\":5,\"cache_write_tokens\":2}}}"
+     "}"
+     "\n\n",
+     "r1 in=7 out=1 read=5 write=2 k1:f({}) k2:p(x\ny) finished"},
+    {"a response that failed", WR_API_RESPONSES, "text/event-stream",
+     "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r1\","
+     "\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"no\"}}}\n\n",
+     "r1 in=-1 out=-1 read=-1 write=-1 error=context_length_exceeded finished"},
+    {"a message and its last figures", WR_API_MESSAGES, "text/event-stream",
+     "event: message_start\ndata: "
+     "{\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"usage\":{"
+     "\"input_tokens\":3,\"cache_read_input_tokens\":8,\"cache_creation_input_tokens\":4,"
+     "\"output_tokens\":1}}}\n\n"
+     "event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1,"
+     "\"content_block\":{\"type\":\"tool_use\",\"id\":\"u1\",\"name\":\"f\",\"input\":{}}}\n\n"
+     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{"
+     "\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"p\\\":\"}}\n\n"
+     "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+     "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{"
+     "\"type\":\"input_json_delta\",\"partial_json\":\"2}\"}}\n\n"
+     "event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":20}}\n\n"
+     "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
+     "m1 in=3 out=20 read=8 write=4 u1:f({\"p\":2}) finished"},
+    {"an error in a stream of messages", WR_API_MESSAGES, "text/event-stream",
+     "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
+     " in=-1 out=-1 read=-1 write=-1 error=overloaded_error"},
+    {"a whole message", WR_API_MESSAGES, "application/json",
+     "{\"id\":\"m1\",\"content\":[{\"type\":\"tool_use\",\"id\":\"u1\",\"name\":\"f\",\"input\":{"
+     "\"a\": 1}}],\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}",
+     "m1 in=3 out=2 read=-1 write=-1 u1:f({\"a\": 1}) finished"},
+    {"a whole chat answer", WR_API_CHAT, "application/json",
+     "{\"id\":\"c1\",\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"t1\",\"function\":{"
+     "\"name\":\"f\",\"arguments\":\"{}\"}}]}}],\"usage\":{\"prompt_tokens\":1}}",
+     "c1 in=1 out=-1 read=-1 write=-1 t1:f({}) finished"},
+    {"a whole response", WR_API_RESPONSES, "application/json",
+     "{\"id\":\"r1\",\"output\":[{\"type\":\"function_call\",\"call_id\":\"k\",\"name\":\"f\","
+     "\"arguments\":\"{}\"}],\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}",
+     "r1 in=1 out=2 read=-1 write=-1 k:f({}) finished"},
+    {"an error body", WR_API_CHAT, "application/json",
+     "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}}",
+     " in=-1 out=-1 read=-1 write=-1 error=rate_limit_exceeded finished"},
+    {"what is not JSON is left", WR_API_CHAT, "application/json", "<html>",
+     " in=-1 out=-1 read=-1 write=-1"},
+    {"odd events are left", WR_API_MESSAGES, "text/event-stream",
+     "event: message_start\ndata: [1]\n\nevent: content_block_start\ndata: {\"type\":"
+     "\"content_block_start\"}\n\nevent: message_delta\ndata: {\n\n"
+     "data: {\"type\":\"content_block_delta\",\"x\":\"input_json_delta\"}\n\n",
+     " in=-1 out=-1 read=-1 write=-1"},
+    {"other kinds are not read", WR_API_CHAT, "text/html", "{\"id\":\"c1\"}",
+     " in=-1 out=-1 read=-1 write=-1"},
+};
+
+static void run(size_t i, size_t piece, struct wr_buf *out)
+{
+    struct wr_head head = {.headers_count = 1};
+    weir_span rest = wr_span_of(cases[i].input);
+    struct wr_arena arena;
+    struct wr_tap tap;
+
+    head.headers[0] = (struct wr_header){WR_LIT("Content-Type"), wr_span_of(cases[i].type)};
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_tap_init(&tap, cases[i].api, &head, &arena);
+    while (rest.len) {
+        size_t bytes = rest.len < piece ? rest.len : piece;
+        wr_tap_feed(&tap, wr_span_cut(rest, 0, bytes));
+        rest = wr_span_cut(rest, bytes, rest.len);
+    }
+    wr_tap_end(&tap);
+    show(&tap, out);
+    wr_tap_release(&tap);
+    wr_arena_release(&arena);
+}
+
+static void answers_are_read_however_they_are_cut(void **state)
+{
+    static const size_t pieces[] = {1, 2, 3, 13, 100, 1000000};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (size_t n = 0; n < sizeof(pieces) / sizeof(pieces[0]); n++) {
+            struct wr_buf out;
+            wr_buf_init(&out, 4096);
+            run(i, pieces[n], &out);
+            if (!wr_span_is(wr_buf_view(&out), cases[i].expected))
+                fail_msg("%s (pieces of %zu): %.*s", cases[i].behaviour, pieces[n], (int)out.len,
+                         out.bytes);
+            wr_buf_release(&out);
+        }
+}
+
+static void calls_are_found_by_their_answer(void **state)
+{
+    struct wr_answers *answers = wr_answers_new();
+    struct wr_calls calls;
+    (void)state;
+    assert_non_null(answers);
+    for (int i = 0; i < WR_PROXY_ANSWERS_MAX + 10; i++) {
+        char id[32];
+        (void)snprintf(id, sizeof(id), "resp_%d", i);
+        wr_calls_init(&calls);
+        wr_buf_text(&calls.answer_id, id);
+        wr_calls_add(&calls, WR_LIT("k"), WR_LIT("f"), WR_LIT("{}"));
+        wr_answers_take(answers, WR_LIT("a"), &calls);
+        wr_calls_release(&calls);
+    }
+    assert_null(wr_answers_find(answers, WR_LIT("a"), WR_LIT("resp_3"))); /* the oldest have gone */
+    const struct wr_calls *found = wr_answers_find(answers, WR_LIT("a"), WR_LIT("resp_500"));
+    assert_non_null(found);
+    assert_true(wr_span_is(wr_buf_view(&found->items[0].name), "f"));
+    assert_null(wr_answers_find(answers, WR_LIT("b"), WR_LIT("resp_500"))); /* another tenant */
+    wr_answers_free(answers);
+}
+
+static void calls_have_caps(void **state)
+{
+    struct wr_calls calls;
+    char piece[1024];
+    (void)state;
+    memset(piece, 'x', sizeof(piece));
+    wr_calls_init(&calls);
+    for (int64_t i = 0; i < WR_PROXY_CALLS_MAX + 5; i++)
+        (void)wr_calls_at(&calls, i);
+    assert_int_equal(calls.count, WR_PROXY_CALLS_MAX);
+    for (size_t i = 0; i < WR_PROXY_CALL_BYTES_MAX / sizeof(piece) + 2; i++)
+        wr_call_add_arguments(&calls.items[0], (weir_span){piece, sizeof(piece)});
+    assert_true(calls.items[0].is_cut);
+    assert_int_equal(calls.items[0].arguments.len, 0);
+    wr_calls_release(&calls);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_read_however_they_are_cut),
+                                       cmocka_unit_test(calls_are_found_by_their_answer),
+                                       cmocka_unit_test(calls_have_caps)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

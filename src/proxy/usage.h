@@ -1,0 +1,35 @@
+/* usage.h -- what a provider says that a request used, in the words of all three APIs.
+ *
+ * A field that was not said is -1, never 0: absent usage is unknown. Of a stream that says it twice
+ * the later figures stand.
+ */
+#ifndef WR_PROXY_USAGE_H
+#define WR_PROXY_USAGE_H
+
+#include "json/json.h"
+
+#define WR_USAGE_MAP(X)       \
+    X(input_tokens)           \
+    X(output_tokens)          \
+    X(total_tokens)           \
+    X(cache_read_tokens)      \
+    X(cache_write_tokens)     \
+    X(cache_write_5m_tokens)  \
+    X(cache_write_30m_tokens) \
+    X(cache_write_1h_tokens)  \
+    X(cache_write_12h_tokens) \
+    X(reasoning_tokens)
+
+struct wr_usage {
+#define X(name) int64_t name;
+    WR_USAGE_MAP(X)
+#undef X
+};
+
+void wr_usage_init(struct wr_usage *usage);
+bool wr_usage_is_known(const struct wr_usage *usage);
+
+/* Takes over what the object `id` says; what is no object says nothing. */
+void wr_usage_read(struct wr_usage *usage, const struct wr_json *doc, wr_json_id id);
+
+#endif

@@ -1,0 +1,179 @@
+#include "proxy/worker.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/err.h"
+#include "proxy/exchange.h"
+
+enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
+
+struct worker {
+    const struct wr_worker_options *options;
+    uv_loop_t loop;
+    uv_signal_t term, interrupt, hangup;
+    uv_timer_t log_timer, drain_timer;
+    struct wr_server *server;
+    struct wr_service service;
+    struct wr_config *configs[64]; /* those that were loaded: a request may still use an old one */
+    size_t configs_count;
+    uint64_t drain_ends_ms;
+};
+
+/* ---- stopping ---- */
+
+static void close_all(struct worker *w)
+{
+    struct wr_service *s = &w->service;
+
+    wr_server_close(w->server);
+    wr_projector_close(s->projector);
+    wr_fetcher_close(s->fetcher);
+    uv_close((uv_handle_t *)&s->deadline, NULL);
+    uv_close((uv_handle_t *)&w->term, NULL);
+    uv_close((uv_handle_t *)&w->interrupt, NULL);
+    uv_close((uv_handle_t *)&w->hangup, NULL);
+    uv_close((uv_handle_t *)&w->log_timer, NULL);
+    uv_close((uv_handle_t *)&w->drain_timer, NULL);
+}
+
+static void on_drain_tick(uv_timer_t *timer)
+{
+    struct worker *w = timer->data;
+    if (!wr_server_connections(w->server) || uv_now(&w->loop) >= w->drain_ends_ms)
+        close_all(w);
+}
+
+/* Asked twice, it does not wait. */
+static void on_stop(uv_signal_t *signal, int number)
+{
+    struct worker *w = signal->data;
+    (void)number;
+    if (w->service.is_draining) {
+        w->drain_ends_ms = 0;
+        return;
+    }
+    w->service.is_draining = true;
+    w->drain_ends_ms = uv_now(&w->loop) + WR_PROXY_DRAIN_MS_MAX;
+    wr_server_drain(w->server);
+    (void)uv_timer_start(&w->drain_timer, on_drain_tick, 0, DRAIN_TICK_MS);
+}
+
+/* ---- while it runs ---- */
+
+static void on_reload(uv_signal_t *signal, int number)
+{
+    struct worker *w = signal->data;
+    (void)number;
+    if (w->configs_count == sizeof(w->configs) / sizeof(w->configs[0]))
+        return;
+    struct wr_config *config = w->options->reload(w->options->user);
+    if (!config)
+        return;
+    w->configs[w->configs_count++] = config;
+    w->service.config = config;
+}
+
+static void on_log_tick(uv_timer_t *timer)
+{
+    struct worker *w = timer->data;
+    if (w->service.log)
+        wr_log_flush(w->service.log);
+}
+
+/* ---- starting ---- */
+
+static int start_signals(struct worker *w)
+{
+    int result = uv_signal_init(&w->loop, &w->term);
+    result = result ? result : uv_signal_init(&w->loop, &w->interrupt);
+    result = result ? result : uv_signal_init(&w->loop, &w->hangup);
+    result = result ? result : uv_signal_start(&w->term, on_stop, SIGTERM);
+    result = result ? result : uv_signal_start(&w->interrupt, on_stop, SIGINT);
+    result = result ? result : uv_signal_start(&w->hangup, on_reload, SIGHUP);
+    return result;
+}
+
+static int start_handles(struct worker *w)
+{
+    w->term.data = w->interrupt.data = w->hangup.data = w;
+    w->log_timer.data = w->drain_timer.data = w;
+    int result = uv_loop_init(&w->loop);
+    result = result ? result : start_signals(w);
+    result = result ? result : uv_timer_init(&w->loop, &w->service.deadline);
+    result = result ? result : uv_timer_init(&w->loop, &w->log_timer);
+    result = result ? result : uv_timer_init(&w->loop, &w->drain_timer);
+    result = result ? result : uv_timer_start(&w->log_timer, on_log_tick, LOG_MS, LOG_MS);
+    return result;
+}
+
+static weir_status start_service(struct worker *w, struct weir_err *err)
+{
+    struct wr_service *s = &w->service;
+    const struct wr_config *config = w->options->config;
+    struct wr_fetcher_options fetcher = {.ca_file = config->ca_file};
+    struct wr_projector_options projector = {.config = config,
+                                             .policies = w->options->policies,
+                                             .store_dir = config->store_dir,
+                                             .crashes = w->options->crashes};
+
+    s->loop = &w->loop;
+    s->config = w->configs[w->configs_count++] = w->options->config;
+    s->metrics = w->options->metrics;
+    wr_arena_init(&s->events, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&s->line, LINE_BYTES_MAX);
+    s->sessions = projector.sessions = wr_sessions_new();
+    s->answers = wr_answers_new();
+    if (!s->sessions || !s->answers)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    /* A log that cannot be written does not keep anybody from working. */
+    s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
+    weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);
+    if (!status)
+        status = wr_projector_new(&s->projector, &w->loop, &projector, err);
+    if (!status)
+        status =
+            wr_server_new(&w->server, &w->loop, w->options->listener, &wr_exchange_handler, s, err);
+    return status;
+}
+
+static void free_service(struct worker *w)
+{
+    struct wr_service *s = &w->service;
+    wr_server_free(w->server);
+    wr_projector_free(s->projector);
+    wr_fetcher_free(s->fetcher);
+    wr_sessions_free(s->sessions);
+    wr_answers_free(s->answers);
+    wr_log_close(s->log);
+    wr_arena_release(&s->events);
+    wr_buf_release(&s->line);
+    for (size_t i = 0; i < w->configs_count; i++)
+        wr_config_free(w->configs[i]);
+}
+
+weir_status wr_worker_run(const struct wr_worker_options *options, struct weir_err *err)
+{
+    struct worker *w = calloc(1, sizeof(*w));
+    struct timespec now;
+
+    if (!w)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    w->options = options;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    w->service.started_ms = (int64_t)now.tv_sec * 1000;
+    int result = start_handles(w);
+    weir_status status =
+        result ? wr_fail(err, WEIR_IO, 0, "cannot serve: %s", uv_strerror(result)) : WEIR_OK;
+    if (!status)
+        status = start_service(w, err);
+    if (!status)
+        (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    /* What could not begin ends with the process. */
+    if (!status) {
+        free_service(w);
+        (void)uv_loop_close(&w->loop);
+        free(w);
+    }
+    return status;
+}

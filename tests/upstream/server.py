@@ -1,0 +1,481 @@
+#!/usr/bin/env python3
+"""A scripted upstream: all three APIs, strict about their laws (laws.py), playing an agent's model.
+
+    server.py PORT_FILE [--window TOKENS]
+
+It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
+`[turns N]` in its first user message: the model then calls a tool N times, one file after the
+other, and ends with words. Headers make trouble on demand: x-test-status, x-test-break (after how
+many events the connection is cut), x-test-delay-ms, x-test-events, x-test-encoding.
+
+What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats.
+"""
+import gzip
+import http.server
+import json
+import os
+import re
+import socket
+import socketserver
+import sys
+import threading
+import time
+import zlib
+
+import laws
+
+APIS = {'/chat/completions': 'chat', '/responses': 'responses', '/responses/compact': 'responses',
+        '/responses/input_tokens': 'responses', '/messages': 'messages',
+        '/messages/count_tokens': 'messages'}
+COUNTS = ('/responses/input_tokens', '/messages/count_tokens')
+
+
+class State:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.responses = {}
+        self.window_tokens = 0
+        self.last_body, self.last_head = b'', {}
+        self.stats = {'requests': 0, 'refused': 0, 'cancelled': 0, 'open': 0, 'connections': 0}
+        self.number = 0
+
+    def next_number(self):
+        with self.lock:
+            self.number += 1
+            return self.number
+
+    def count(self, name, by=1):
+        with self.lock:
+            self.stats[name] += by
+
+
+STATE = State()
+
+
+# ---- the model ----
+
+def all_text(body):
+    for key in ('messages', 'input'):
+        value = body.get(key)
+        if isinstance(value, str):
+            return value
+        if value:
+            return json.dumps(value)
+    return ''
+
+
+def wanted_turns(body):
+    match = re.search(r'\[turns (\d+)\]', all_text(body))
+    return int(match.group(1)) if match else 0
+
+
+def done_turns(body):
+    if 'messages' in body:
+        count = 0
+        for message in body['messages']:
+            if message['role'] == 'tool':
+                count += 1
+            elif message['role'] == 'user' and isinstance(message.get('content'), list):
+                count += sum(b.get('type') == 'tool_result' for b in message['content'])
+        return count
+    items = body.get('input')
+    if not isinstance(items, list):
+        return 0
+    return sum(str(item.get('type', '')).endswith('_output') for item in items)
+
+
+def choose_tool(body):
+    """A tool that reads files, else the first that is no recall: its name as the request spells
+    it, and its parameters."""
+    tools = {}
+    for tool in body.get('tools') or []:
+        function = tool.get('function', tool)
+        schema = function.get('parameters') or function.get('input_schema') or {}
+        if function.get('name') and 'recall' not in function['name']:
+            tools[function['name']] = schema.get('properties') or {}
+    for name in ('Read', 'read', 'read_file'):
+        if name in tools:
+            return name, tools[name]
+    return next(iter(tools.items()), ('read_file', {}))
+
+
+def arguments_for(properties, done):
+    """A call that such a tool understands: a command with a long output, or a file."""
+    command = f'echo run {done}; seq {done} {done + 600}'
+    if 'cmd' in properties:
+        return {'cmd': command}
+    if properties.get('command', {}).get('type') == 'array':
+        return {'command': ['sh', '-c', command]}
+    if 'command' in properties:
+        return {'command': command, 'description': 'counts'}
+    key = next((k for k in ('path', 'filePath', 'file_path') if k in properties), 'path')
+    return {key: f'src/file_{done}.py'}
+
+
+def usage_of(body_bytes, answer):
+    return body_bytes // laws.BYTES_A_TOKEN, len(answer) // laws.BYTES_A_TOKEN + 1
+
+
+class Turn:
+    """What the model says next: a call, or its last words."""
+
+    def __init__(self, body, raw):
+        done, wanted = done_turns(body), wanted_turns(body)
+        self.number = STATE.next_number()
+        self.body, self.model = body, body['model']
+        self.call_id = f'call_{self.number}' if done < wanted else None
+        self.name, properties = choose_tool(body)
+        self.arguments = json.dumps(arguments_for(properties, done))
+        self.words = f'Done after {done} results.'
+        self.input_tokens, self.output_tokens = usage_of(len(raw), self.words)
+        self.cached_tokens = self.input_tokens // 2
+
+
+# ---- Chat Completions ----
+
+def chat_usage(turn):
+    return {'prompt_tokens': turn.input_tokens, 'completion_tokens': turn.output_tokens,
+            'total_tokens': turn.input_tokens + turn.output_tokens,
+            'prompt_tokens_details': {'cached_tokens': turn.cached_tokens, 'cache_write_tokens': 7}}
+
+
+def chat_calls(turn):
+    return [{'id': turn.call_id, 'type': 'function',
+             'function': {'name': turn.name, 'arguments': turn.arguments}}]
+
+
+def chat_whole(turn):
+    message = {'role': 'assistant', 'content': turn.words}
+    if turn.call_id:
+        message = {'role': 'assistant', 'content': None, 'tool_calls': chat_calls(turn)}
+    return {'id': f'chatcmpl-{turn.number}', 'object': 'chat.completion', 'created': 1,
+            'model': turn.model, 'usage': chat_usage(turn),
+            'choices': [{'index': 0, 'message': message, 'logprobs': None,
+                         'finish_reason': 'tool_calls' if turn.call_id else 'stop'}]}
+
+
+def chat_events(turn):
+    def chunk(delta, finish=None, **more):
+        return None, {'id': f'chatcmpl-{turn.number}', 'object': 'chat.completion.chunk',
+                      'created': 1, 'model': turn.model,
+                      'choices': [{'index': 0, 'delta': delta, 'finish_reason': finish}], **more}
+    yield chunk({'role': 'assistant', 'content': None if turn.call_id else ''})
+    if turn.call_id:
+        call = chat_calls(turn)[0]
+        yield chunk({'tool_calls': [{'index': 0, **call,
+                                     'function': {'name': turn.name, 'arguments': ''}}]})
+        for at in range(0, len(turn.arguments), 7):
+            yield chunk({'tool_calls': [{'index': 0, 'function': {
+                'arguments': turn.arguments[at:at + 7]}}]})
+    else:
+        for word in turn.words.split(' '):
+            yield chunk({'content': word + ' '})
+    yield chunk({}, 'tool_calls' if turn.call_id else 'stop')
+    if (turn.body.get('stream_options') or {}).get('include_usage'):
+        yield None, {'id': f'chatcmpl-{turn.number}', 'object': 'chat.completion.chunk',
+                     'created': 1, 'model': turn.model, 'choices': [], 'usage': chat_usage(turn)}
+    yield None, '[DONE]'
+
+
+# ---- Responses ----
+
+def response_items(turn):
+    n = turn.number
+    yield {'type': 'reasoning', 'id': f'rs_{n}', 'summary': [],
+           'encrypted_content': laws.seal(f'rs_{n}')}
+    if turn.call_id:
+        yield {'type': 'function_call', 'id': f'fc_r{n}', 'call_id': turn.call_id,
+               'name': turn.name, 'arguments': turn.arguments, 'status': 'completed'}
+    else:
+        yield {'type': 'message', 'id': f'msg_{n}', 'role': 'assistant', 'status': 'completed',
+               'content': [{'type': 'output_text', 'text': turn.words, 'annotations': []}]}
+
+
+def responses_whole(turn, items=None, status='completed'):
+    items = list(response_items(turn)) if items is None else items
+    usage = {'input_tokens': turn.input_tokens, 'output_tokens': turn.output_tokens,
+             'total_tokens': turn.input_tokens + turn.output_tokens,
+             'input_tokens_details': {'cached_tokens': turn.cached_tokens, 'cache_write_tokens': 5,
+                                      'cache_write_tokens_details': {'ttl_30m_tokens': 5,
+                                                                     'ttl_12h_tokens': 0}},
+             'output_tokens_details': {'reasoning_tokens': 1}}
+    STATE.responses[f'resp_{turn.number}'] = [turn.call_id] if turn.call_id else []
+    return {'id': f'resp_{turn.number}', 'object': 'response', 'created_at': 1, 'status': status,
+            'model': turn.model, 'output': items, 'parallel_tool_calls': True, 'error': None,
+            'tools': [], 'usage': usage if status == 'completed' else None}
+
+
+def responses_events(turn):
+    number = 0
+
+    def event(kind, **more):
+        nonlocal number
+        number += 1
+        return kind, {'type': kind, 'sequence_number': number, **more}
+    yield event('response.created', response=responses_whole(turn, [], 'in_progress'))
+    items = list(response_items(turn))
+    for index, item in enumerate(items):
+        yield event('response.output_item.added', output_index=index, item=item)
+        if item['type'] == 'message':
+            part = item['content'][0]
+            yield event('response.content_part.added', item_id=item['id'], output_index=index,
+                        content_index=0, part={**part, 'text': ''})
+            for word in turn.words.split(' '):
+                yield event('response.output_text.delta', item_id=item['id'], output_index=index,
+                            content_index=0, delta=word + ' ')
+            yield event('response.output_text.done', item_id=item['id'], output_index=index,
+                        content_index=0, text=turn.words)
+            yield event('response.content_part.done', item_id=item['id'], output_index=index,
+                        content_index=0, part=part)
+        elif item['type'] == 'function_call':
+            yield event('response.function_call_arguments.delta', item_id=item['id'],
+                        output_index=index, delta=turn.arguments)
+            yield event('response.function_call_arguments.done', item_id=item['id'],
+                        output_index=index, arguments=turn.arguments)
+        yield event('response.output_item.done', output_index=index, item=item)
+    yield event('response.completed', response=responses_whole(turn, items))
+
+
+# ---- Messages ----
+
+def message_blocks(turn):
+    if turn.model in laws.BINDING_MODELS:
+        thinking = f'Thinking about turn {turn.number}.'
+        whole = {**turn.body, 'messages': turn.body['messages'] + [
+            {'role': 'assistant', 'content': []}]}
+        prefix = laws.prefix_of(whole, len(whole['messages']) - 1, 0)
+        yield {'type': 'thinking', 'thinking': thinking,
+               'signature': laws.issue(turn.model, thinking, prefix)}
+    if turn.call_id:
+        yield {'type': 'tool_use', 'id': turn.call_id.replace('call', 'toolu'), 'name': turn.name,
+               'input': json.loads(turn.arguments)}
+    else:
+        yield {'type': 'text', 'text': turn.words}
+
+
+def message_usage(turn, output_tokens):
+    return {'input_tokens': turn.input_tokens - turn.cached_tokens, 'output_tokens': output_tokens,
+            'cache_creation_input_tokens': 9, 'cache_read_input_tokens': turn.cached_tokens,
+            'cache_creation': {'ephemeral_5m_input_tokens': 9, 'ephemeral_1h_input_tokens': 0}}
+
+
+def messages_whole(turn):
+    return {'id': f'msg_{turn.number}', 'type': 'message', 'role': 'assistant',
+            'model': turn.model, 'content': list(message_blocks(turn)),
+            'stop_reason': 'tool_use' if turn.call_id else 'end_turn', 'stop_sequence': None,
+            'usage': message_usage(turn, turn.output_tokens)}
+
+
+def block_events(index, block):
+    def delta(**value):
+        return 'content_block_delta', {'type': 'content_block_delta', 'index': index,
+                                       'delta': value}
+    empty = {'text': {'type': 'text', 'text': ''},
+             'thinking': {'type': 'thinking', 'thinking': '', 'signature': ''},
+             'tool_use': {**block, 'input': {}}}[block['type']]
+    yield 'content_block_start', {'type': 'content_block_start', 'index': index,
+                                  'content_block': empty}
+    if block['type'] == 'text':
+        for word in block['text'].split(' '):
+            yield delta(type='text_delta', text=word + ' ')
+    elif block['type'] == 'thinking':
+        yield delta(type='thinking_delta', thinking=block['thinking'])
+        yield delta(type='signature_delta', signature=block['signature'])
+    else:
+        text = json.dumps(block['input'])
+        for at in range(0, len(text), 7):
+            yield delta(type='input_json_delta', partial_json=text[at:at + 7])
+    yield 'content_block_stop', {'type': 'content_block_stop', 'index': index}
+
+
+def messages_events(turn):
+    whole = messages_whole(turn)
+    yield 'message_start', {'type': 'message_start', 'message': {
+        **whole, 'content': [], 'stop_reason': None, 'usage': message_usage(turn, 1)}}
+    yield 'ping', {'type': 'ping'}
+    for index, block in enumerate(whole['content']):
+        yield from block_events(index, block)
+    yield 'message_delta', {'type': 'message_delta', 'usage': whole['usage'], 'delta': {
+        'stop_reason': whole['stop_reason'], 'stop_sequence': None}}
+    yield 'message_stop', {'type': 'message_stop'}
+
+
+WHOLE = {'chat': chat_whole, 'responses': responses_whole, 'messages': messages_whole}
+EVENTS = {'chat': chat_events, 'responses': responses_events, 'messages': messages_events}
+
+
+# ---- HTTP ----
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = 'HTTP/1.1'
+    wbufsize = 0
+
+    def handle(self):
+        try:
+            super().handle()
+        except (OSError, ValueError):  # whoever sent it has gone
+            self.close_connection = True
+
+    def setup(self):
+        super().setup()
+        STATE.count('connections')
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, status, content, kind='application/json', **headers):
+        raw = content if isinstance(content, bytes) else json.dumps(content).encode()
+        if self.headers.get('x-test-encoding') == 'gzip':
+            raw = gzip.compress(raw)
+            headers['Content-Encoding'] = 'gzip'
+        self.send_response(status)
+        self.send_header('Content-Type', kind)
+        self.send_header('Content-Length', str(len(raw)))
+        self.send_header('request-id', 'req_test')
+        self.send_header('x-codex-turn-state', 'turn-state-1')
+        for name, value in headers.items():
+            self.send_header(name.replace('_', '-'), value)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def read_body(self):
+        if 'chunked' in self.headers.get('Transfer-Encoding', ''):
+            parts = []
+            while True:
+                size = int(self.rfile.readline().split(b';')[0], 16)
+                parts.append(self.rfile.read(size))
+                self.rfile.readline()
+                if not size:
+                    return b''.join(parts)
+        return self.rfile.read(int(self.headers.get('Content-Length') or 0))
+
+    def do_GET(self):
+        if self.path == '/__last':
+            self.answer(200, STATE.last_body, 'application/octet-stream')
+        elif self.path == '/__last_head':
+            self.answer(200, STATE.last_head)
+        elif self.path == '/__stats':
+            self.answer(200, STATE.stats)
+        else:
+            self.answer(200, {'object': 'list', 'data': [], 'path': self.path})
+
+    do_DELETE = do_GET
+
+    def do_HEAD(self):
+        self.send_response(200)
+        self.send_header('Content-Length', '123')
+        self.end_headers()
+
+    def do_POST(self):
+        raw = self.read_body()
+        path = self.path.partition('?')[0]
+        api = next((APIS[end] for end in APIS if path.endswith(end)), None)
+        STATE.count('requests')
+        STATE.last_body = raw
+        STATE.last_head = {'method': self.command, 'path': self.path,
+                           'headers': [list(h) for h in self.headers.items()]}
+        if self.headers.get('x-test-delay-ms'):
+            time.sleep(int(self.headers['x-test-delay-ms']) / 1000)
+        if self.headers.get('x-test-status'):
+            self.answer(int(self.headers['x-test-status']), {'error': {
+                'type': 'overloaded_error', 'code': 'as_asked', 'message': 'as asked'}},
+                retry_after='7')
+        elif not api:
+            self.answer(200, {'path': self.path, 'bytes': len(raw)})
+        else:
+            self.serve(api, path, raw)
+
+    def serve(self, api, path, raw):
+        is_count = path.endswith(COUNTS)
+        try:
+            if self.headers.get('Content-Encoding'):
+                raw = self.decode(raw)
+            window = int(self.headers.get('x-test-window') or STATE.window_tokens)
+            body = laws.check(api, raw, self.headers, STATE, window, is_count)
+        except laws.Refusal as refusal:
+            STATE.count('refused')
+            self.answer(refusal.status, refusal.body(api))
+            return
+        turn = Turn(body, raw)
+        if is_count:
+            self.answer(200, {'input_tokens': turn.input_tokens})
+        elif body.get('stream'):
+            self.stream(EVENTS[api](turn))
+        else:
+            self.answer(200, WHOLE[api](turn))
+
+    def decode(self, raw):
+        if self.headers['Content-Encoding'] != 'gzip':
+            raise laws.Refusal(400, 'The request body encoding is not supported',
+                               code='request_body_encoding_unsupported')
+        return gzip.decompress(raw)
+
+    def stream(self, events):
+        STATE.count('open')
+        try:
+            self.send_response(200)
+            self.send_header('Content-Type', 'text/event-stream; charset=utf-8')
+            self.send_header('Transfer-Encoding', 'chunked')
+            if self.headers.get('x-test-encoding') == 'gzip':
+                self.send_header('Content-Encoding', 'gzip')
+            self.end_headers()
+            self.send_events(events)
+        except OSError:
+            STATE.count('cancelled')
+            self.close_connection = True
+        finally:
+            STATE.count('open', -1)
+
+    def send_events(self, events):
+        pause = int(self.headers.get('x-test-event-ms') or 0) / 1000
+        cut = int(self.headers.get('x-test-break') or 0)
+        packer = gzip_packer() if self.headers.get('x-test-encoding') == 'gzip' else None
+        for n, (name, data) in enumerate(events):
+            if cut and n == cut:
+                self.connection.shutdown(socket.SHUT_RDWR)
+                self.close_connection = True
+                return
+            text = data if isinstance(data, str) else json.dumps(data)
+            event = (f'event: {name}\n' if name else '') + f'data: {text}\n\n'
+            self.chunk(packer(event.encode()) if packer else event.encode())
+            if pause:
+                time.sleep(pause)
+        self.wfile.write(b'0\r\n\r\n')
+
+    def chunk(self, raw):
+        if raw:
+            self.wfile.write(b'%x\r\n%s\r\n' % (len(raw), raw))
+
+
+def gzip_packer():
+    """Packs a stream piece by piece, each piece complete so far."""
+    packer = zlib.compressobj(wbits=31)
+    return lambda raw: packer.compress(raw) + packer.flush(zlib.Z_SYNC_FLUSH)
+
+
+class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+    request_queue_size = 512
+
+
+def end_with_parent():
+    """Whoever started this is gone: nobody asks any more."""
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(0)
+
+
+def main():
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    if '--window' in sys.argv:
+        STATE.window_tokens = int(sys.argv[sys.argv.index('--window') + 1])
+    server = Server(('127.0.0.1', 0), Handler)
+    with open(sys.argv[1] + '.part', 'w', encoding='ascii') as file:
+        file.write(str(server.server_address[1]))
+    os.rename(sys.argv[1] + '.part', sys.argv[1])
+    server.serve_forever()
+
+
+main()
