@@ -1,5 +1,6 @@
 /* What a projection costs, stage by stage, on the newest request of recorded sessions, beside
- * memcpy. usage: bench_project SESSION.jsonl...   one Chat message a line */
+ * memcpy; then the requests of each session in order through the public engine. usage:
+ * bench_project SESSION.jsonl...   one Chat message a line */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,10 @@
 #include "models/lookup.h"
 #include "policy/meter.h"
 #include "replay/session.h"
+#include "weir/weir.h"
 #include "wire/wire.h"
 
-enum { ROUNDS = 30, FILE_BYTES_MAX = 64 * 1024 * 1024 };
+enum { ROUNDS = 30, WINDOW_TOKENS = 200000, FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
 struct bench {
     weir_span body;
@@ -132,35 +134,73 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The session as it happened: every request in order, each reading what the last one left in the
- * memo. */
-static void bench_in_order(struct bench *b, const struct wr_session *session)
+/* What a request of the session costs, in order, through the public engine, its commit to a store
+ * in memory included. */
+static bool project_one(struct weir_engine *engine, struct weir_store *store, const char *policy,
+                        weir_span body, int64_t now_ms)
 {
-    double *took_ms = calloc(session->requests_count, sizeof(double));
-    size_t bytes_last = 0;
-    if (!took_ms || wr_memo_new(&b->memo, WR_MEMO_BYTES_MAX))
+    struct weir_project_options options = {
+        .policy = policy, .store = store, .window_tokens = WINDOW_TOKENS, .now_ms = now_ms};
+    struct weir_projected projected;
+    struct weir_request *request = NULL;
+    weir_status status = weir_engine_request(engine, body, NULL, &request, NULL);
+    if (!status)
+        status = weir_engine_project(engine, request, &options, &projected, NULL);
+    weir_request_free(request);
+    return !status && !projected.held_back;
+}
+
+struct times {
+    double *took_ms, *last_ms; /* all, and those of the last third: the largest requests */
+    uint32_t count, last_count;
+    size_t bytes_last;
+};
+
+static void print_times(struct times *t, const char *policy)
+{
+    if (!t->count || !t->last_count)
         return;
-    b->policy = wr_policy_find(WR_LIT("tiered"));
-    for (uint32_t n = 0; n < session->requests_count; n++) {
-        struct wr_session_request request = {WEIR_DIALECT_CHAT, session->requests[n], "gpt-5",
-                                             true};
+    qsort(t->took_ms, t->count, sizeof(double), by_time);
+    qsort(t->last_ms, t->last_count, sizeof(double), by_time);
+    printf("  in order, %-12s %4u requests up to %zu bytes: p50 %.2f ms, p99 %.2f ms; last third "
+           "p50 %.2f ms\n",
+           policy, t->count, t->bytes_last, t->took_ms[t->count / 2],
+           t->took_ms[t->count * 99 / 100], t->last_ms[t->last_count / 2]);
+}
+
+/* The session as it happened: every request in order, each reading what the last one left in the
+ * engine's memo. */
+static void bench_in_order(struct bench *b, const struct wr_session *session, const char *policy)
+{
+    struct times t = {.took_ms = calloc(session->requests_count, sizeof(double)),
+                      .last_ms = calloc(session->requests_count, sizeof(double))};
+    struct weir_engine *engine = NULL;
+    struct weir_store *store = NULL;
+
+    b->ok &= t.took_ms && t.last_ms && !weir_engine_new(&engine, NULL) &&
+             !weir_store_new_memory(0, &store);
+    for (uint32_t n = 0; b->ok && n < session->requests_count; n++) {
+        struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+                                             .messages_count = session->requests[n],
+                                             .model = "gpt-5",
+                                             .with_tools = WR_SESSION_TOOLS};
         struct wr_buf body;
         wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
         wr_session_write(session, &request, &body);
-        b->body = wr_buf_view(&body);
-        bytes_last = body.len;
+        t.bytes_last = body.len;
         double start_s = bench_now_s();
-        run_project(b);
-        took_ms[n] = (bench_now_s() - start_s) * 1e3;
+        b->ok &= project_one(engine, store, policy, wr_buf_view(&body), 1 + n);
+        double took_ms = (bench_now_s() - start_s) * 1e3;
+        t.took_ms[t.count++] = took_ms;
+        if (n >= session->requests_count / 3 * 2)
+            t.last_ms[t.last_count++] = took_ms;
         wr_buf_release(&body);
     }
-    qsort(took_ms, session->requests_count, sizeof(double), by_time);
-    printf("  in order, tiered: %u requests up to %zu bytes: p50 %.3f ms, p99 %.3f ms\n",
-           session->requests_count, bytes_last, took_ms[session->requests_count / 2],
-           took_ms[session->requests_count * 99 / 100]);
-    wr_memo_free(b->memo);
-    b->memo = NULL;
-    free(took_ms);
+    print_times(&t, policy);
+    weir_store_close(store);
+    weir_engine_free(engine);
+    free(t.took_ms);
+    free(t.last_ms);
 }
 
 static bool bench_session(struct bench *b, const char *path)
@@ -177,8 +217,11 @@ static bool bench_session(struct bench *b, const char *path)
         !session.requests_count) {
         printf("%s: skipped, no session\n", path);
     } else {
-        struct wr_session_request request = {
-            WEIR_DIALECT_CHAT, session.requests[session.requests_count - 1], "gpt-5", true};
+        struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+                                             .messages_count =
+                                                 session.requests[session.requests_count - 1],
+                                             .model = "gpt-5",
+                                             .with_tools = WR_SESSION_TOOLS};
         wr_session_write(&session, &request, &body);
         b->body = wr_buf_view(&body);
         b->copy = malloc(b->body.len);
@@ -186,7 +229,10 @@ static bool bench_session(struct bench *b, const char *path)
         if (ok)
             measure_body(b, path);
         free(b->copy);
-        bench_in_order(b, &session);
+        static const char *const policies[] = {"exact",  "guarded-mid", "compress", "layers",
+                                               "tiered", "smart",       "auto"};
+        for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+            bench_in_order(b, &session, policies[i]);
     }
     wr_arena_release(&arena);
     wr_buf_release(&body);

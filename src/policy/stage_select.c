@@ -14,13 +14,13 @@
 #include "policy/stage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "condense/focus.h"
 #include "condense/signal.h"
 #include "policy/budget.h"
-#include "policy/output.h"
 
 enum {
     CONFIDENCE_KNOWN = 100,
@@ -65,7 +65,7 @@ static void add_words(struct wr_buf *words, struct wr_fold *fold, uint32_t segme
 
 /* The words of the user's last message and of what the model said and called in the newest turns.
  */
-static weir_status read_focus(struct wr_fold *fold, struct wr_focus *focus)
+static weir_status read_focus(struct wr_fold *fold, struct wr_focus *focus, wr_hash128 *key)
 {
     const struct wr_transcript *t = fold->transcript;
     struct wr_condense_input input = {.query = {"", 0}};
@@ -84,7 +84,11 @@ static weir_status read_focus(struct wr_fold *fold, struct wr_focus *focus)
         has_user |= is_user;
     }
     weir_status status = wr_stage_keep(fold, &words, &input.focus);
-    return status ? status : wr_focus_init(focus, fold->arena, &input);
+    if (status)
+        return status;
+    *key = wr_hash128_of(input.focus); /* stands for the words */
+    key->low ^= fold->input->memo_seed;
+    return wr_focus_init(focus, fold->arena, &input);
 }
 
 static weir_status count_signals(struct wr_fold *fold, weir_span text, enum wr_output_kind kind,
@@ -100,15 +104,16 @@ static weir_status count_signals(struct wr_fold *fold, weir_span text, enum wr_o
     return status == WEIR_LIMIT ? WEIR_OK : status;
 }
 
-static weir_status weigh(struct wr_fold *fold, const struct wr_focus *focus, struct candidate *c)
+static bool is_understood(const struct wr_segment *s)
+{
+    return s->handles && s->handles->kind != WR_EFFECT_OTHER;
+}
+
+static weir_status find_utility(struct wr_fold *fold, const struct wr_focus *focus,
+                                struct candidate *c, weir_span text)
 {
     const struct wr_segment *s = &fold->transcript->segments[c->segment];
-    weir_span text = wr_fold_text(fold, c->segment);
     uint64_t signals, tokens = fold->input->tokens[c->segment];
-
-    if (!text.ptr)
-        return wr_arena_status(fold->arena);
-    c->kind = wr_output_kind_of(s, text);
     weir_status status = count_signals(fold, text, c->kind, &signals);
     uint64_t words = wr_focus_weigh(focus, text);
     uint64_t relevance = (words > WORDS_ENOUGH ? WORDS_ENOUGH : words) * 100 / WORDS_ENOUGH;
@@ -116,6 +121,30 @@ static weir_status weigh(struct wr_fold *fold, const struct wr_focus *focus, str
         s->handles && s->handles->kind != WR_EFFECT_OTHER ? CONFIDENCE_KNOWN : CONFIDENCE_GUESSED;
     c->utility =
         (relevance ? relevance : 1) * confidence * (100 + 10 * signals) / (tokens ? tokens : 1);
+    return status;
+}
+
+/* What was found for these words and this text is remembered. */
+static weir_status weigh(struct wr_fold *fold, const struct wr_focus *focus, wr_hash128 focus_key,
+                         struct candidate *c)
+{
+    weir_span text = wr_fold_text(fold, c->segment), known;
+    weir_status status = wr_stage_kind(fold, c->segment, &c->kind);
+
+    if (!text.ptr)
+        return wr_arena_status(fold->arena);
+    if (status)
+        return status;
+    wr_hash128 key = wr_hash128_seeded(text, focus_key);
+    key.high ^= (uint64_t)c->kind << 1 | is_understood(&fold->transcript->segments[c->segment]);
+    if (wr_text_memo_find(fold->input->memo, key, &known) && known.len == sizeof(c->utility)) {
+        memcpy(&c->utility, known.ptr, sizeof(c->utility));
+        return WEIR_OK;
+    }
+    status = find_utility(fold, focus, c, text);
+    if (!status)
+        wr_text_memo_put(fold->input->memo, key,
+                         (weir_span){(const char *)&c->utility, sizeof(c->utility)});
     return status;
 }
 
@@ -158,6 +187,7 @@ static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, b
     struct wr_focus *focus = WR_ARENA_ARRAY(fold->arena, struct wr_focus, 1);
     uint32_t first = fold->arrived, count = 0;
     weir_status status = WEIR_OK;
+    wr_hash128 key;
 
     while (first > 0 && (sent || !wr_fold_is_sent(fold, first - 1)))
         first--;
@@ -168,12 +198,12 @@ static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, b
     s->list = WR_ARENA_ARRAY(fold->arena, struct candidate, count);
     if (!s->list || !focus)
         return wr_arena_status(fold->arena);
-    status = read_focus(fold, focus);
+    status = read_focus(fold, focus, &key);
     for (uint32_t i = first; i < fold->arrived && !status; i++) {
         if (!is_candidate(fold, stage, i, s->cap_tokens, sent))
             continue;
         s->list[s->count].segment = i;
-        status = weigh(fold, focus, &s->list[s->count++]);
+        status = weigh(fold, focus, key, &s->list[s->count++]);
     }
     if (!status)
         qsort(s->list, s->count, sizeof(*s->list), by_utility);
