@@ -21,6 +21,13 @@
 
 struct weir_engine;
 
+/* A call of an answer that the request does not hold, because the provider does
+ * (previous_response_id and its like). */
+struct weir_known_call {
+    weir_span id, name;
+    weir_span arguments; /* as the answer had them */
+};
+
 /* A session keeps the policy and the window of its first request (its pin); the model's name and
  * the first turn tell its side calls apart. */
 struct weir_project_options {
@@ -35,6 +42,9 @@ struct weir_project_options {
     /* Turns that no known request held were sent by somebody else as they are: leave them so. */
     bool attaches;
     uint32_t overflow_tokens; /* the provider refused this request: it takes no more than this */
+    const struct weir_known_call *calls; /* for results whose calls are not in the request: without
+                                          * them such a result stays whole. NULL: none */
+    size_t calls_count;
 };
 
 struct weir_projected {

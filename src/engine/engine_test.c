@@ -144,6 +144,47 @@ static void an_unknown_policy_is_refused_and_the_body_is_still_there(void **stat
     close_world(&w);
 }
 
+/* A request whose history the provider holds: one result, and no call in sight. */
+static void write_delta(struct wr_buf *out)
+{
+    wr_buf_text(out,
+                "{\"model\":\"gpt-5\",\"previous_response_id\":\"resp_1\",\"tools\":[{\"type\":"
+                "\"function\",\"name\":\"weir_recall\"}],\"input\":[{\"type\":"
+                "\"function_call_output\",\"call_id\":\"call_1\",\"output\":\"");
+    for (int i = 0; i < 2000; i++)
+        wr_buf_printf(out, "line %d of what was printed\\n", i);
+    wr_buf_text(out, "\"}]}");
+}
+
+static void a_result_of_a_call_the_provider_holds_is_cut_where_the_call_is_known(void **state)
+{
+    static const struct weir_known_call calls[] = {
+        {{"call_0", 6}, {"read_file", 9}, {"{}", 2}},
+        {{"call_1", 6}, {"bash", 4}, {"{\"command\":\"make\"}", 18}}};
+    static const char yaml[] = "policies: {short: {stages: [{stage: cap, max_tokens: 500}]}}";
+    struct world w = {0};
+    struct weir_projected p;
+    (void)state;
+
+    wr_buf_init(&w.body, BODY_BYTES_MAX);
+    write_delta(&w.body);
+    assert_int_equal(weir_engine_new(&w.engine, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_load_policies(w.engine, wr_span_of(yaml), NULL), WEIR_OK);
+    assert_int_equal(weir_store_new_memory(0, &w.store), WEIR_OK);
+    for (int known = 0; known < 2; known++) {
+        struct weir_project_options options = {.policy = "short",
+                                               .store = w.store,
+                                               .calls = known ? calls : NULL,
+                                               .calls_count = known ? 2 : 0};
+        assert_int_equal(weir_request_new(wr_buf_view(&w.body), NULL, &w.request, NULL), WEIR_OK);
+        assert_int_equal(weir_engine_project(w.engine, w.request, &options, &p, NULL), WEIR_OK);
+        assert_int_equal(p.is_changed, known);
+        weir_request_free(w.request);
+    }
+    w.request = NULL;
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -151,6 +192,7 @@ int main(void)
         cmocka_unit_test(another_tenant_gets_nothing_back),
         cmocka_unit_test(a_store_that_is_full_leaves_the_request_as_it_came),
         cmocka_unit_test(without_a_recall_tool_nothing_is_taken),
+        cmocka_unit_test(a_result_of_a_call_the_provider_holds_is_cut_where_the_call_is_known),
         cmocka_unit_test(an_unknown_policy_is_refused_and_the_body_is_still_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,24 @@ static weir_status identify(struct wr_job *job)
     return status || job->session.len ? status : name_session(job);
 }
 
+/* Results whose calls the provider holds: what the host remembers of them is as good. */
+static weir_status learn_calls(struct wr_job *job)
+{
+    struct wr_transcript *t = &job->request->transcript;
+    const struct weir_project_options *o = job->options;
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < t->segments_count && t->is_delta && !status; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || s->pair != WR_SEGMENT_NONE || !s->call_id.len)
+            continue;
+        for (size_t k = 0; k < o->calls_count && !status; k++)
+            if (wr_span_eq(o->calls[k].id, s->call_id))
+                status = wr_transcript_know_call(t, i, o->calls[k].name, o->calls[k].arguments);
+    }
+    return status;
+}
+
 /* ---- the pin ---- */
 
 static struct weir_pin pin_of(const struct wr_job *job)
@@ -486,6 +504,9 @@ static void answer(const struct wr_job *job, struct weir_projected *p)
 weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, struct weir_err *err)
 {
     weir_status status = identify(job);
+    if (status)
+        return status;
+    status = learn_calls(job);
     if (status)
         return status;
     read_pin(job);

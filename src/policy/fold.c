@@ -48,7 +48,7 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
     if (s->kind != WEIR_KIND_TOOL_RESULT || !s->parts_count || !now->has_arrived ||
         now->form != WR_FORM_EXACT)
         return false;
-    if (fold->transcript->is_delta && s->pair == WR_SEGMENT_NONE)
+    if (fold->transcript->is_delta && s->pair == WR_SEGMENT_NONE && !s->handles)
         return false; /* nobody here knows what was called */
     if (s->is_opaque || ((is_failure(s) || now->is_reread) && !wr_fold_is_sent(fold, segment)))
         return false;

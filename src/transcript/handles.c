@@ -126,3 +126,29 @@ weir_status wr_order_handles(struct wr_transcript *t)
             status = read_call(t, i);
     return status ? status : mark_stale(t);
 }
+
+weir_status wr_transcript_know_call(struct wr_transcript *t, uint32_t result, weir_span tool,
+                                    weir_span arguments)
+{
+    struct wr_segment *s = &t->segments[result];
+    struct wr_tool_handles *handles;
+
+    if (s->kind != WEIR_KIND_TOOL_RESULT || s->pair != WR_SEGMENT_NONE)
+        return WEIR_OK;
+    handles = WR_ARENA_ARRAY(t->arena, struct wr_tool_handles, 1);
+    if (!handles)
+        return wr_arena_status(t->arena);
+    weir_span copy = wr_arena_copy(t->arena, arguments);
+    if (!copy.ptr)
+        return wr_arena_status(t->arena);
+    weir_status status = wr_tool_call(handles, t->arena, tool, copy, (weir_span){"", 0});
+    if (!status)
+        status = read_result(t, handles, s);
+    if (status)
+        return status;
+    s->tool = wr_arena_copy(t->arena, tool);
+    if (!s->tool.ptr)
+        return wr_arena_status(t->arena);
+    s->handles = handles;
+    return WEIR_OK;
+}

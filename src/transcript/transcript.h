@@ -96,6 +96,11 @@ WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript)
  * be compared with another. */
 WEIR_MUST_USE weir_status wr_transcript_finish_structure(struct wr_transcript *transcript);
 
+/* Fills in the tool and the handles of a result whose call is not in the request. Without effect
+ * on what has its call. */
+WEIR_MUST_USE weir_status wr_transcript_know_call(struct wr_transcript *transcript, uint32_t result,
+                                                  weir_span tool, weir_span arguments);
+
 /* Where a segment's bytes are: between the quotes of a single string, else the whole value. */
 weir_range wr_segment_range(const struct wr_transcript *transcript,
                             const struct wr_segment *segment);
