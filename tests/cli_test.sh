@@ -86,7 +86,7 @@ ok "what was dropped from is still a request" "$?" 0
 ok "diff of the same says so" "$(grep -c 'the same bytes' "$dir/diff")" 1
 
 # -- policies: what is taken out comes back, byte for byte
-for policy in guarded-mid compress layers tiered; do
+for policy in guarded-mid compress layers tiered smart auto lean careful; do
     "$WEIR" project --policy $policy --window 16000 --store "$dir/store" \
         --report "$dir/report.json" \
         <"$request" >"$dir/projected.json" 2>"$dir/err"
@@ -110,6 +110,25 @@ for policy in guarded-mid compress layers tiered; do
         cmp -s - "$dir/projected.json"
     ok "$policy leaves its own result alone" "$?" 0
 done
+"$WEIR" project --policy auto --window 16000 --store "$dir/pinned" <"$request" >"$dir/projected.json"
+"$WEIR" project --window 16000 --store "$dir/pinned" <"$request" | cmp -s - "$dir/projected.json"
+ok "without --policy a session keeps the one it began with" "$?" 0
+"$WEIR" project --policy exact --store "$dir/pinned" <"$request" | cmp -s - "$request"
+ok "and --policy goes before it" "$?" 0
+{
+    printf '%s' '{"model":"gpt-5","tools":[{"type":"function","function":{"name":"weir_recall"}}],'
+    printf '%s' '"messages":[{"role":"user","content":"go"},{"role":"assistant","content":null,'
+    printf '%s' '"tool_calls":[{"id":"c1","type":"function","function":{"name":"run",'
+    printf '%s' '"arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"'
+    awk 'BEGIN { for (i = 0; i < 9000; i++) printf "line %d of a very long result\\n", i }'
+    printf '%s\n' '"}]}'
+} >"$dir/large.json"
+mkdir "$dir/agent"
+"$WEIR" project --policy tiered --store "$dir/store" --results "$dir/agent" <"$dir/large.json" \
+    >"$dir/projected.json"
+handle=$(grep -o 'wr_[0-9a-f]\{20\}' "$dir/projected.json" | head -n 1)
+"$WEIR" recall "$handle" --store "$dir/store" | cmp -s - "$dir/agent/large_tool_results/$handle"
+ok "an evicted result is also a file for the agent" "$?" 0
 : >"$dir/not_a_store"
 "$WEIR" project --policy tiered --window 16000 --store "$dir/not_a_store" <"$request" 2>"$dir/err" |
     cmp -s - "$request"
@@ -119,7 +138,7 @@ ok "policies lists the presets" "$("$WEIR" policies | grep -c '^tiered ')" 1
 
 # -- policies of one's own
 "$WEIR" policies --yaml >"$dir/presets.yaml"
-for policy in guarded-mid compress layers tiered; do
+for policy in guarded-mid compress layers tiered smart auto lean careful; do
     "$WEIR" policies $policy --yaml >"$dir/mine.yaml"
     "$WEIR" policies my-$policy --policies "$dir/mine.yaml" --yaml | cmp -s - "$dir/mine.yaml"
     ok "$policy as YAML loads back to the same" "$?" 0

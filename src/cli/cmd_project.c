@@ -5,11 +5,15 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "base/limits.h"
 #include "cli/store_dir.h"
+#include "json/json.h"
+#include "store/result_file.h"
 
 static const char help[] =
     "usage: weir project [--policy P] [--policies FILE] [--dialect D] [--model M] [--window N]\n"
-    "                    [--store DIR] [--report FILE] [--edit I=TEXT] [--drop I]   < request\n"
+    "                    [--store DIR] [--report FILE] [--results DIR] [--edit I=TEXT] [--drop I]  "
+    " < request\n"
     "\n"
     "Reads a request on stdin and writes the one that would be sent on to stdout. Originals of "
     "what was\n"
@@ -22,6 +26,7 @@ static const char help[] =
     "  --window N      the context window in tokens, whatever is known of the model\n"
     "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
     "  --report FILE   what was done and why, as JSON; `weir why FILE` reads it\n"
+    "  --results DIR   evicted results also as files, DIR/large_tool_results/HANDLE\n"
     "  --edit I=TEXT   segment I says TEXT instead (the numbers are those of weir inspect)\n"
     "  --drop I        segment I is taken out; a call, its result and its model output leave "
     "together\n"
@@ -32,7 +37,7 @@ static const char help[] =
     "         weir project --edit 5='[left out: 120 lines]' < request.json > smaller.json\n";
 
 struct project_options {
-    const char *policy, *policies, *dialect, *model, *window, *store, *report;
+    const char *policy, *policies, *dialect, *model, *window, *store, *report, *results;
     struct wr_opt_list edits, drops;
 };
 
@@ -112,6 +117,33 @@ static bool write_report(const char *path, weir_span report)
     return ok;
 }
 
+/* Evicted results as files that a local agent can read. */
+static bool write_results(const char *dir, struct weir_store *store, weir_span report)
+{
+    struct weir_err err = {0};
+    struct wr_arena arena;
+    struct wr_json doc;
+    bool ok = true;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    ok = !wr_json_parse(&doc, &arena, report, NULL, &err);
+    wr_json_id edits = ok ? wr_json_find(&doc, 0, "edits") : WR_JSON_NONE;
+    for (wr_json_id e = wr_json_first(&doc, edits); ok && e != WR_JSON_NONE;
+         e = wr_json_next(&doc, edits, e)) {
+        struct weir_lookup lookup = {.tenant = WR_LIT("local")};
+        wr_json_id handle = wr_json_find(&doc, e, "handle");
+        if (!wr_json_text_is(&doc, wr_json_find(&doc, e, "form"), "evicted") ||
+            !wr_json_is(&doc, handle, WR_JSON_STRING) ||
+            !weir_handle_parse(wr_json_inner(&doc, handle), &lookup.handle))
+            continue;
+        ok = !wr_result_file_recall(store, &lookup, dir, NULL, &err);
+    }
+    wr_arena_release(&arena);
+    if (!ok)
+        wr_cli_fail("project", "--results %s: %s", dir, err.text);
+    return ok;
+}
+
 static int write_by_policy(struct weir_engine *engine, struct weir_request *request,
                            struct weir_store *store, const struct project_options *o,
                            uint32_t window_tokens)
@@ -133,6 +165,8 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
     if (status)
         return wr_cli_fail("project", "%s", err.text);
     if (o->report && !write_report(o->report, projected.report))
+        return WR_EXIT_USAGE;
+    if (o->results && store && !write_results(o->results, store, projected.report))
         return WR_EXIT_USAGE;
     if (projected.held_back)
         fprintf(stderr, "weir project: a change was held back: %s\n", projected.held_back);
@@ -214,11 +248,11 @@ int wr_cmd_project(int argc, char **argv)
     struct project_options o = {0};
     struct wr_opt_list rest = {.count = 0};
     const struct wr_opt options[] = {
-        {"policy", WR_OPT_TEXT, &o.policy},    {"dialect", WR_OPT_TEXT, &o.dialect},
-        {"model", WR_OPT_TEXT, &o.model},      {"window", WR_OPT_TEXT, &o.window},
-        {"store", WR_OPT_TEXT, &o.store},      {"report", WR_OPT_TEXT, &o.report},
-        {"edit", WR_OPT_LIST, &o.edits},       {"drop", WR_OPT_LIST, &o.drops},
-        {"policies", WR_OPT_TEXT, &o.policies}};
+        {"policy", WR_OPT_TEXT, &o.policy},     {"dialect", WR_OPT_TEXT, &o.dialect},
+        {"model", WR_OPT_TEXT, &o.model},       {"window", WR_OPT_TEXT, &o.window},
+        {"store", WR_OPT_TEXT, &o.store},       {"report", WR_OPT_TEXT, &o.report},
+        {"edit", WR_OPT_LIST, &o.edits},        {"drop", WR_OPT_LIST, &o.drops},
+        {"policies", WR_OPT_TEXT, &o.policies}, {"results", WR_OPT_TEXT, &o.results}};
     bool done;
 
     if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
