@@ -110,7 +110,8 @@ for policy in guarded-mid compress layers tiered smart auto lean careful; do
         cmp -s - "$dir/projected.json"
     ok "$policy leaves its own result alone" "$?" 0
 done
-"$WEIR" project --policy auto --window 16000 --store "$dir/pinned" <"$request" >"$dir/projected.json"
+"$WEIR" project --policy auto --window 16000 --store "$dir/pinned" <"$request" \
+    >"$dir/projected.json"
 "$WEIR" project --window 16000 --store "$dir/pinned" <"$request" | cmp -s - "$dir/projected.json"
 ok "without --policy a session keeps the one it began with" "$?" 0
 "$WEIR" project --policy exact --store "$dir/pinned" <"$request" | cmp -s - "$request"

@@ -7,6 +7,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/registry.h"
+#include "policy/policy_yaml.h"
 #include "replay/floor.h"
 #include "wire/wire.h"
 
@@ -16,6 +17,7 @@ enum { STEP_MS = 1000, FIRST_MS = 1000000 };
 struct wr_simulator {
     struct wr_simulate_options options;
     struct weir_engine *engine;
+    struct weir_engine *baselines; /* of those that are policies; NULL: `engine` knows them */
     struct wr_models *models;
     struct wr_meter *meter;
     struct wr_memo *memo;
@@ -26,19 +28,54 @@ static const char baselines_yaml[] = "policies:\n"
                                      "    stages:\n"
                                      "      - stage: reference\n";
 
+static weir_status check_names(const struct wr_simulate_options *o, struct weir_err *err)
+{
+    struct wr_policies *policies = NULL;
+
+    if (o->policies_count > WR_SIMULATE_LANES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "%u policies are too many: at most %d at once",
+                       o->policies_count, (int)WR_SIMULATE_LANES_MAX);
+    weir_status status = wr_policies_new(&policies, o->policies_yaml, err);
+    for (uint32_t i = 0; i < o->policies_count && !status; i++) {
+        weir_span name = wr_span_of(o->policies[i]);
+        if (!wr_baseline_find(name) && !wr_policies_find(policies, name))
+            status = wr_fail(err, WEIR_NOTFOUND, 0,
+                             "no policy or baseline is called '%.60s'; `weir policies` lists them",
+                             o->policies[i]);
+    }
+    wr_policies_free(policies);
+    return status;
+}
+
+static weir_status new_engine(struct weir_engine **engine, weir_span yaml, struct weir_err *err)
+{
+    weir_status status = weir_engine_new(engine, err);
+    return status ? status : weir_engine_load_policies(*engine, yaml, err);
+}
+
+/* A user's policies take the place of those loaded before them, so baselines then have an engine
+ * of their own. */
+static weir_status make_engines(struct wr_simulator *s, struct weir_err *err)
+{
+    weir_span own = s->options.policies_yaml;
+    weir_status status = new_engine(&s->engine, own.len ? own : wr_span_of(baselines_yaml), err);
+    if (!status && own.len)
+        status = new_engine(&s->baselines, wr_span_of(baselines_yaml), err);
+    return status;
+}
+
 weir_status wr_simulator_new(struct wr_simulator **simulator,
                              const struct wr_simulate_options *options, struct weir_err *err)
 {
-    struct wr_simulator *s = calloc(1, sizeof(*s));
-    weir_span yaml =
-        options->policies_yaml.len ? options->policies_yaml : wr_span_of(baselines_yaml);
     *simulator = NULL;
+    weir_status status = check_names(options, err);
+    if (status)
+        return status;
+    struct wr_simulator *s = calloc(1, sizeof(*s));
     if (!s)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     s->options = *options;
-    weir_status status = weir_engine_new(&s->engine, err);
-    if (!status)
-        status = weir_engine_load_policies(s->engine, yaml, err);
+    status = make_engines(s, err);
     if (!status)
         status = wr_models_new(&s->models, NULL, err);
     if (!status)
@@ -60,6 +97,7 @@ void wr_simulator_free(struct wr_simulator *s)
     wr_memo_free(s->memo);
     wr_meter_free(s->meter);
     wr_models_free(s->models);
+    weir_engine_free(s->baselines);
     weir_engine_free(s->engine);
     free(s);
 }
@@ -79,11 +117,13 @@ struct run {
     int64_t *times_ms;
     uint64_t *outputs;
     struct wr_session_body body;
+    struct wr_simulated *out;
 };
 
 static weir_status open_lanes(struct run *r)
 {
     const struct wr_simulate_options *o = &r->simulator->options;
+    struct weir_engine *own = r->simulator->engine, *others = r->simulator->baselines;
     r->lanes = calloc(o->policies_count, sizeof(*r->lanes));
     if (!r->lanes)
         return WEIR_NOMEM;
@@ -96,7 +136,7 @@ static weir_status open_lanes(struct run *r)
                                       .window_tokens = o->window_tokens,
                                       .without_recall = o->without_recall,
                                       .places_markers = !baseline && o->places_markers,
-                                      .engine = r->simulator->engine,
+                                      .engine = baseline && others ? others : own,
                                       .meter = r->simulator->meter};
         weir_status status = wr_lane_init(&r->lanes[i], &setup);
         if (status)
@@ -108,8 +148,11 @@ static weir_status open_lanes(struct run *r)
 static weir_status open_run(struct run *r, struct wr_simulator *s, const struct wr_session *session)
 {
     weir_span name = s->options.model ? wr_span_of(s->options.model) : session->model;
-    struct wr_session_request request = {
-        .dialect = WEIR_DIALECT_CHAT, .model = r->model_name, .with_tools = WR_SESSION_TOOLS};
+    struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+                                         .model = r->model_name,
+                                         .with_tools = s->options.without_recall
+                                                           ? WR_SESSION_TOOLS_WITHOUT_RECALL
+                                                           : WR_SESSION_TOOLS};
 
     r->simulator = s;
     r->session = session;
@@ -167,12 +210,28 @@ static weir_status note_floor(struct run *r, const struct wr_lane_request *reque
                          request->found);
 }
 
+/* Sends to one lane and notes the prompt's size: where recalls made it several, their mean. */
+static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_request *request)
+{
+    const struct wr_lane_result *result = &r->lanes[lane].result;
+    uint64_t n = (uint64_t)(request->at - r->ats);
+    uint64_t requests = result->requests, tokens = result->prompt_tokens;
+    uint32_t *point = &r->out->points[lane][n * r->out->points_count / r->session->requests_count];
+    weir_status status = wr_lane_send(&r->lanes[lane], request);
+
+    requests = result->requests - requests;
+    tokens = result->prompt_tokens - tokens;
+    if (requests && tokens / requests > *point)
+        *point = (uint32_t)(tokens / requests);
+    return status;
+}
+
 static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
 {
     struct wr_simulator *s = r->simulator;
     weir_status status = note_floor(r, request, arena);
     for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
-        status = wr_lane_send(&r->lanes[i], request);
+        status = send_to(r, i, request);
     return status;
 }
 
@@ -242,9 +301,11 @@ static weir_status run_floor(struct run *r, struct wr_simulated *out)
 weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_session *session,
                                 struct wr_simulated *out)
 {
-    struct run r = {0};
+    struct run r = {.out = out};
     memset(out, 0, sizeof(*out));
     out->requests_count = session->requests_count;
+    out->points_count = session->requests_count < WR_SIMULATE_POINTS_MAX ? session->requests_count
+                                                                         : WR_SIMULATE_POINTS_MAX;
     out->has_times = session->has_times;
     weir_status status = open_run(&r, simulator, session);
     for (uint32_t n = 0; n < session->requests_count && !status; n++)

@@ -9,7 +9,7 @@
 #include "models/lookup.h"
 #include "replay/lane.h"
 
-enum { WR_SIMULATE_LANES_MAX = 32 };
+enum { WR_SIMULATE_LANES_MAX = 32, WR_SIMULATE_POINTS_MAX = 240 };
 
 struct wr_simulate_options {
     const char *const *policies; /* names of policies or of baselines */
@@ -26,11 +26,16 @@ struct wr_simulated {
     uint64_t floor_micro_usd, floor_tokens;
     uint32_t requests_count;
     bool has_times;
+    /* The prompt's tokens over the session's life; of a longer one each point is the largest of
+     * its share of the requests. */
+    uint32_t points[WR_SIMULATE_LANES_MAX][WR_SIMULATE_POINTS_MAX];
+    uint32_t points_count;
 };
 
 struct wr_simulator; /* engine, meter and registry of one thread */
 
-/* WEIR_NOTFOUND: no policy or baseline has such a name, and `err` says which. */
+/* WEIR_NOTFOUND: no policy or baseline has such a name, and `err` says which. WEIR_LIMIT: more than
+ * WR_SIMULATE_LANES_MAX of them. Names and YAML are borrowed until it is freed. */
 WEIR_MUST_USE weir_status wr_simulator_new(struct wr_simulator **simulator,
                                            const struct wr_simulate_options *options,
                                            struct weir_err *err);

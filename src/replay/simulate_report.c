@@ -50,9 +50,7 @@ static void free_row(struct wr_simulate_row *row)
 {
     free(row->path);
     free(row->agent);
-    free(row->costs);
-    free(row->tokens);
-    free(row->first_sight_bp);
+    free(row->cells);
 }
 
 void wr_simulate_report_free(struct wr_simulate_report *report)
@@ -64,6 +62,8 @@ void wr_simulate_report_free(struct wr_simulate_report *report)
     for (uint32_t i = 0; i < report->agents_count; i++)
         free(report->agents[i].lanes);
     free(report->pooled.lanes);
+    free(report->longest.path);
+    free(report->longest.points);
     free(report->rows);
     free(report);
 }
@@ -91,6 +91,19 @@ static char *copy_span(weir_span text)
     return copy;
 }
 
+static struct wr_simulate_cell cell_of(const struct wr_lane_result *r)
+{
+    const uint64_t *sight = r->evidence.first_sight;
+    return (struct wr_simulate_cell){.cost_micro_usd = r->cost_micro_usd,
+                                     .prompt_tokens = r->prompt_tokens,
+                                     .requests = r->requests,
+                                     .first_sight_supported = sight[WR_EVIDENCE_SUPPORTED],
+                                     .first_sight_count = wr_simulate_evidence_total(sight),
+                                     .lost = r->evidence.all[WR_EVIDENCE_LOST],
+                                     .recalls = r->recalls,
+                                     .steps = r->steps};
+}
+
 static bool fill_row(struct wr_simulate_row *row, const struct wr_simulate_report *report,
                      const struct wr_session *session, const char *path,
                      const struct wr_simulated *s)
@@ -103,21 +116,49 @@ static bool fill_row(struct wr_simulate_row *row, const struct wr_simulate_repor
         .floor_tokens = s->floor_tokens,
         .path = strdup(path),
         .agent = copy_span(session->agent.len ? session->agent : WR_LIT("unknown")),
-        .costs = calloc(count, sizeof(uint64_t)),
-        .tokens = calloc(count, sizeof(uint64_t)),
-        .first_sight_bp = calloc(count, sizeof(uint64_t))};
-    if (!row->path || !row->agent || !row->costs || !row->tokens || !row->first_sight_bp)
+        .cells = calloc(count ? count : 1, sizeof(*row->cells))};
+    if (!row->path || !row->agent || !row->cells)
         return false;
     for (uint32_t i = 0; i < report->sessions_count; i++)
         row->number += !strcmp(report->rows[i].path, path);
-    for (uint32_t i = 0; i < count; i++) {
-        const uint64_t *sight = s->lanes[i].evidence.first_sight;
-        row->costs[i] = s->lanes[i].cost_micro_usd;
-        row->tokens[i] = s->lanes[i].prompt_tokens;
-        row->first_sight_bp[i] = (uint64_t)(wr_simulate_share(sight[WR_EVIDENCE_SUPPORTED],
-                                                              wr_simulate_evidence_total(sight)) *
-                                            10000);
+    for (uint32_t i = 0; i < count; i++)
+        row->cells[i] = cell_of(&s->lanes[i]);
+    return true;
+}
+
+/* Ties go to the path, so that the order in which sessions end does not show. */
+static bool is_longer(const struct wr_simulate_life *life, const char *path,
+                      const struct wr_simulated *s)
+{
+    uint64_t tokens = s->lanes[0].prompt_tokens;
+    return !life->path || tokens > life->prompt_tokens ||
+           (tokens == life->prompt_tokens && strcmp(path, life->path) < 0);
+}
+
+static bool note_life(struct wr_simulate_report *report, const char *path,
+                      const struct wr_simulated *s)
+{
+    struct wr_simulate_life *life = &report->longest;
+    uint32_t count = report->options.policies_count;
+    if (!count || !s->points_count || !is_longer(life, path, s))
+        return true;
+    char *copy = strdup(path);
+    uint32_t *points = calloc((size_t)count * s->points_count, sizeof(*points));
+    if (!copy || !points) {
+        free(copy);
+        free(points);
+        return false;
     }
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(points + (size_t)i * s->points_count, s->points[i],
+               s->points_count * sizeof(*points));
+    free(life->path);
+    free(life->points);
+    *life = (struct wr_simulate_life){.path = copy,
+                                      .prompt_tokens = s->lanes[0].prompt_tokens,
+                                      .requests_count = s->requests_count,
+                                      .points_count = s->points_count,
+                                      .points = points};
     return true;
 }
 
@@ -158,7 +199,8 @@ weir_status wr_simulate_report_add(struct wr_simulate_report *report,
     }
     struct wr_simulate_row *row = &report->rows[report->sessions_count];
     bool ok = fill_row(row, report, session, path, simulated);
-    struct wr_simulate_agent *agent = ok ? agent_of(report, row->agent) : NULL;
+    struct wr_simulate_agent *agent =
+        ok && note_life(report, path, simulated) ? agent_of(report, row->agent) : NULL;
     if (!agent) {
         free_row(row);
         return WEIR_NOMEM;
@@ -208,14 +250,23 @@ static int by_ratio(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-double wr_simulate_report_median(const struct wr_simulate_report *report, uint32_t policy)
+static bool is_of(const struct wr_simulate_report *report, const struct wr_simulate_agent *agent,
+                  const struct wr_simulate_row *row)
+{
+    return agent == &report->pooled || !strcmp(row->agent, agent->name);
+}
+
+double wr_simulate_report_agent_median(const struct wr_simulate_report *report,
+                                       const struct wr_simulate_agent *agent, uint32_t policy)
 {
     uint32_t base = wr_simulate_report_base(report), count = 0;
     double *ratios = malloc((report->sessions_count + 1) * sizeof(*ratios)), median = -1;
-    for (uint32_t i = 0; ratios && base != UINT32_MAX && i < report->sessions_count; i++)
-        if (report->rows[i].costs[base])
+    for (uint32_t i = 0; ratios && base != UINT32_MAX && i < report->sessions_count; i++) {
+        const struct wr_simulate_cell *cells = report->rows[i].cells;
+        if (cells[base].cost_micro_usd && is_of(report, agent, &report->rows[i]))
             ratios[count++] =
-                wr_simulate_share(report->rows[i].costs[policy], report->rows[i].costs[base]);
+                wr_simulate_share(cells[policy].cost_micro_usd, cells[base].cost_micro_usd);
+    }
     if (count) {
         qsort(ratios, count, sizeof(*ratios), by_ratio);
         median = count % 2 ? ratios[count / 2] : (ratios[count / 2 - 1] + ratios[count / 2]) / 2;
@@ -224,13 +275,28 @@ double wr_simulate_report_median(const struct wr_simulate_report *report, uint32
     return median;
 }
 
-/* Sessions that a policy made dearer by more than two in a hundred. */
-static uint32_t dearer_count(const struct wr_simulate_report *report, uint32_t policy)
+double wr_simulate_report_median(const struct wr_simulate_report *report, uint32_t policy)
+{
+    return wr_simulate_report_agent_median(report, &report->pooled, policy);
+}
+
+uint32_t wr_simulate_report_dearer(const struct wr_simulate_report *report, uint32_t policy)
 {
     uint32_t base = wr_simulate_report_base(report), count = 0;
     for (uint32_t i = 0; base != UINT32_MAX && i < report->sessions_count; i++)
-        count += report->rows[i].costs[policy] * 100 > report->rows[i].costs[base] * 102;
+        count += report->rows[i].cells[policy].cost_micro_usd * 100 >
+                 report->rows[i].cells[base].cost_micro_usd * 102;
     return count;
+}
+
+double wr_simulate_report_ratio(const struct wr_simulate_report *report,
+                                const struct wr_simulate_agent *agent, uint32_t policy)
+{
+    uint32_t base = wr_simulate_report_base(report);
+    if (base == UINT32_MAX)
+        return -1;
+    return wr_simulate_share(agent->lanes[policy].cost_micro_usd,
+                             agent->lanes[base].cost_micro_usd);
 }
 
 /* ---- the table ---- */
@@ -239,18 +305,16 @@ static void write_row(struct wr_buf *out, const struct wr_simulate_report *repor
                       const struct wr_simulate_agent *agent, uint32_t i)
 {
     const struct wr_lane_result *r = &agent->lanes[i];
-    uint32_t base = wr_simulate_report_base(report);
     const uint64_t *all = r->evidence.all, *sight = r->evidence.first_sight;
-    double ratio = base == UINT32_MAX ? -1
-                                      : 100 * wr_simulate_share(r->cost_micro_usd,
-                                                                agent->lanes[base].cost_micro_usd);
+    double ratio = wr_simulate_report_ratio(report, agent, i);
 
     wr_buf_printf(out, "%-17s %10.2f ", report->options.policies[i],
                   (double)r->cost_micro_usd / 1e6);
     if (ratio < 0)
-        wr_buf_printf(out, "%8s ", "-");
+        wr_buf_printf(out, "%8s %8s ", "-", "-");
     else
-        wr_buf_printf(out, "%7.1f%% ", ratio);
+        wr_buf_printf(out, "%7.1f%% %7.1f%% ", 100 * ratio,
+                      100 * wr_simulate_report_agent_median(report, agent, i));
     wr_buf_printf(
         out, "%7.2fx %8.1f%% %9.2f%% %8.2f%% %6llu %7llu %6llu %6llu\n",
         wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd),
@@ -268,10 +332,10 @@ static int compare_costs(const struct wr_lane_result *lanes, uint32_t a, uint32_
                : lanes[a].cost_micro_usd > lanes[b].cost_micro_usd;
 }
 
-/* The cheapest first. */
-static void rank(const struct wr_simulate_agent *agent, uint32_t count, uint32_t *order)
+void wr_simulate_report_rank(const struct wr_simulate_report *report,
+                             const struct wr_simulate_agent *agent, uint32_t *order)
 {
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < report->options.policies_count; i++) {
         uint32_t at = i;
         for (; at > 0 && compare_costs(agent->lanes, i, order[at - 1]) < 0; at--)
             order[at] = order[at - 1];
@@ -283,13 +347,14 @@ static void write_agent(struct wr_buf *out, const struct wr_simulate_report *rep
                         const struct wr_simulate_agent *agent)
 {
     uint32_t order[WR_SIMULATE_LANES_MAX];
-    rank(agent, report->options.policies_count, order);
-    wr_buf_printf(out,
-                  "\n%s: %u sessions, floor %.2f USD\n%-17s %10s %8s %8s %9s %10s %9s %6s %7s %6s "
-                  "%6s\n",
-                  agent->name, agent->sessions_count, (double)agent->floor_micro_usd / 1e6,
-                  "policy", "USD", "of raw", "floor", "cached", "1st sight", "at hand", "lost",
-                  "recalls", "steps", "over");
+    wr_simulate_report_rank(report, agent, order);
+    wr_buf_printf(
+        out,
+        "\n%s: %u sessions, floor %.2f USD\n%-17s %10s %8s %8s %8s %9s %10s %9s %6s %7s %6s "
+        "%6s\n",
+        agent->name, agent->sessions_count, (double)agent->floor_micro_usd / 1e6, "policy", "USD",
+        "of raw", "median", "floor", "cached", "1st sight", "at hand", "lost", "recalls", "steps",
+        "over");
     for (uint32_t i = 0; i < report->options.policies_count; i++)
         write_row(out, report, agent, order[i]);
 }
@@ -301,7 +366,7 @@ static void write_medians(struct wr_buf *out, const struct wr_simulate_report *r
         const struct wr_lane_result *r = &report->pooled.lanes[i];
         wr_buf_printf(out, "%-17s %6.1f%% %4u    rewrite ms p50 %.2f p95 %.2f p99 %.2f",
                       report->options.policies[i], 100 * wr_simulate_report_median(report, i),
-                      dearer_count(report, i), wr_lane_result_time_us(r, 50) / 1e3,
+                      wr_simulate_report_dearer(report, i), wr_lane_result_time_us(r, 50) / 1e3,
                       wr_lane_result_time_us(r, 95) / 1e3, wr_lane_result_time_us(r, 99) / 1e3);
         for (int k = 0; k < WR_LANE_REASONS_MAX && r->reasons[k].text; k++)
             wr_buf_printf(out, "%s %llu %s",
@@ -313,6 +378,30 @@ static void write_medians(struct wr_buf *out, const struct wr_simulate_report *r
                           (unsigned long long)r->validation_failures);
         wr_buf_byte(out, '\n');
     }
+}
+
+/* The floor bounds what edits results as they arrive; what folds, prunes or steps may pass it, and
+ * so may anything near the least that a provider caches. */
+static void write_below_floor(struct wr_buf *out, const struct wr_simulate_report *report,
+                              uint32_t policy)
+{
+    const struct wr_simulate_row *lowest = NULL;
+    double least = 1;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->sessions_count; i++) {
+        const struct wr_simulate_row *row = &report->rows[i];
+        double multiple =
+            wr_simulate_share(row->cells[policy].cost_micro_usd, row->floor_micro_usd);
+        count += multiple < 1;
+        if (multiple >= least)
+            continue;
+        least = multiple;
+        lowest = row;
+    }
+    if (lowest)
+        wr_buf_printf(out, "below the floor: %s in %u session%s, lowest %.3fx in %s (%u)\n",
+                      report->options.policies[policy], count, count == 1 ? "" : "s", least,
+                      lowest->path, lowest->number + 1);
 }
 
 void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *out)
@@ -329,6 +418,8 @@ void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *
         write_agent(out, report, &report->agents[i]);
     write_agent(out, report, &report->pooled);
     write_medians(out, report);
+    for (uint32_t i = 0; i < report->options.policies_count; i++)
+        write_below_floor(out, report, i);
 }
 
 /* ---- JSON ---- */
@@ -384,12 +475,11 @@ static void write_lane(struct wr_json_writer *w, const struct wr_simulate_report
                        const struct wr_simulate_agent *agent, uint32_t i)
 {
     const struct wr_lane_result *r = &agent->lanes[i];
-    uint32_t base = wr_simulate_report_base(report);
+    double ratio = wr_simulate_report_ratio(report, agent, i);
 
     write_double(w, "cost_usd", (double)r->cost_micro_usd / 1e6);
-    if (base != UINT32_MAX)
-        write_double(w, "cost_ratio_to_exact",
-                     wr_simulate_share(r->cost_micro_usd, agent->lanes[base].cost_micro_usd));
+    if (ratio >= 0)
+        write_double(w, "cost_ratio_to_exact", ratio);
     write_double(w, "floor_multiple", wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd));
     write_number(w, "requests", r->requests);
     write_number(w, "prompt_tokens", r->prompt_tokens);
@@ -420,7 +510,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
     wr_json_write_text(w, wr_span_of(report->options.policies[i]));
     write_lane(w, report, &report->pooled, i);
     write_double(w, "median_ratio", wr_simulate_report_median(report, i));
-    write_number(w, "sessions_dearer", dearer_count(report, i));
+    write_number(w, "sessions_dearer", wr_simulate_report_dearer(report, i));
     wr_json_write_key(w, "by_agent");
     wr_json_write_array(w);
     for (uint32_t a = 0; a < report->agents_count; a++) {
@@ -429,29 +519,36 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
         wr_json_write_text(w, wr_span_of(report->agents[a].name));
         write_number(w, "sessions", report->agents[a].sessions_count);
         write_lane(w, report, &report->agents[a], i);
+        write_double(w, "median_ratio",
+                     wr_simulate_report_agent_median(report, &report->agents[a], i));
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
     wr_json_write_object_end(w);
 }
 
+void wr_simulate_report_members(struct wr_simulate_report *report, struct wr_json_writer *w)
+{
+    wr_simulate_report_sort(report);
+    write_number(w, "sessions", report->sessions_count);
+    write_number(w, "sessions_without_times", report->without_times_count);
+    wr_json_write_key(w, "model");
+    wr_json_write_text(w, wr_span_of(report->options.model ? report->options.model : ""));
+    write_number(w, "window_tokens", report->options.window_tokens);
+    write_double(w, "floor_usd", (double)report->pooled.floor_micro_usd / 1e6);
+    wr_json_write_key(w, "policies");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < report->options.policies_count; i++)
+        write_policy(w, report, i);
+    wr_json_write_array_end(w);
+}
+
 void wr_simulate_report_json(struct wr_simulate_report *report, struct wr_buf *out)
 {
     struct wr_json_writer w;
-    wr_simulate_report_sort(report);
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    write_number(&w, "sessions", report->sessions_count);
-    write_number(&w, "sessions_without_times", report->without_times_count);
-    wr_json_write_key(&w, "model");
-    wr_json_write_text(&w, wr_span_of(report->options.model ? report->options.model : ""));
-    write_number(&w, "window_tokens", report->options.window_tokens);
-    write_double(&w, "floor_usd", (double)report->pooled.floor_micro_usd / 1e6);
-    wr_json_write_key(&w, "policies");
-    wr_json_write_array(&w);
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
-        write_policy(&w, report, i);
-    wr_json_write_array_end(&w);
+    wr_simulate_report_members(report, &w);
     wr_json_write_object_end(&w);
     wr_json_write_newline(&w);
 }

@@ -12,6 +12,8 @@
 #include "json/splice.h"
 #include "json/write.h"
 #include "policy/policy_yaml.h"
+#include "replay/import.h"
+#include "replay/floor.h"
 #include "weir/weir.h"
 #include "wire/wire.h"
 
@@ -376,6 +378,121 @@ static weir_status policies_are_read(void)
     return status;
 }
 
+static uint64_t count_bytes(void *user, weir_span text)
+{
+    (void)user;
+    return text.len;
+}
+
+/* One request of a session as the simulator takes it: evidence, verdicts, the floor, the cache. */
+static weir_status price_request(struct wr_arena *arena, const struct wr_transcript *t,
+                                 const struct wr_json *answer, struct wr_evidence *evidence)
+{
+    struct wr_cache_block blocks[8];
+    uint64_t tokens[8] = {2000, 10, 10, 10, 10, 10, 10, 10};
+    struct wr_evidence_judged judged[8];
+    struct wr_evidence_view view;
+    struct wr_evidence_items found;
+    struct wr_evidence_at at;
+    struct wr_floor floor;
+    struct wr_cache cache;
+    struct wr_cache_usage usage;
+    const struct wr_model model = {.cache = &(struct wr_cache_rule){.mode = WR_CACHE_PREFIX}};
+
+    weir_status status = wr_evidence_note(evidence, t, &at);
+    if (!status)
+        status = wr_evidence_find(evidence, &at, answer, arena, &found);
+    if (!status)
+        status = wr_evidence_view_read(&view, arena, t, t);
+    if (status)
+        return status;
+    wr_evidence_judge(evidence, &at, &found, &view, NULL, judged);
+    wr_cache_blocks(t, tokens, NULL, blocks);
+    wr_floor_init(&floor, arena, count_bytes, NULL);
+    status = wr_floor_note(&floor, t, &at, blocks, NULL, &found);
+    if (!status)
+        status = wr_floor_finish(&floor);
+    if (!status)
+        status = wr_cache_init(&cache, arena, &model, NULL);
+    struct wr_cache_prompt prompt = {.blocks = blocks, .blocks_count = t->segments_count};
+    if (!status)
+        status = wr_cache_request(&cache, &prompt, 0, &usage);
+    for (uint32_t i = 0; i < found.count && !status; i++)
+        torture_tell(found.items[i].text);
+    return status;
+}
+
+static weir_status session_is_priced(void)
+{
+    static const char body[] =
+        "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"},{\"role\":\"assistant\","
+        "\"content\":\"\",\"tool_calls\":[{\"id\":\"c\",\"type\":\"function\",\"function\":"
+        "{\"name\":\"ls\",\"arguments\":\"{\\\"a\\\":\\\"b\\\"}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"src/net/poll_loop.c\"}]}";
+    static const char said[] = "{\"role\":\"assistant\",\"content\":\"src/net/poll_loop.c\"}";
+    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_evidence evidence = {0};
+    struct wr_transcript t;
+    struct wr_json doc, answer;
+    struct wr_arena arena;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status = wr_json_parse(&doc, &arena, wr_span_of(body), NULL, NULL);
+    if (!status)
+        status = wr_json_parse(&answer, &arena, wr_span_of(said), NULL, NULL);
+    if (!status)
+        status = wr_wire_read(&t, &arena, &doc, &options, NULL);
+    if (!status)
+        status = wr_evidence_init(&evidence, &arena);
+    if (!status)
+        status = price_request(&arena, &t, &answer, &evidence);
+    wr_evidence_release(&evidence);
+    wr_arena_release(&arena);
+    return status;
+}
+
+/* A rollout with a call, a picture, an id used twice and a compaction. */
+static const char LOG[] =
+    "{\"type\":\"session_meta\",\"payload\":{\"instructions\":\"be brief\"}}\n"
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"user\",\"content\":"
+    "[{\"text\":\"caf\\u00e9\"},{\"type\":\"input_image\"}]}}\n"
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"function_call\",\"name\":\"f\","
+    "\"arguments\":"
+    "{\"a\":1},\"call_id\":\"c\"}}\n"
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"function_call_output\",\"call_id\":\"c\","
+    "\"output\":\"1\"}}\n"
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"function_call\",\"name\":\"f\","
+    "\"arguments\":"
+    "\"{}\",\"call_id\":\"c\"}}\n"
+    "{\"type\":\"compacted\",\"payload\":{\"message\":\"so far\"}}\n"
+    "{\"type\":\"response_item\",\"payload\":{\"type\":\"message\",\"role\":\"assistant\","
+    "\"content\":"
+    "[{\"text\":\"end\"}]}}\n";
+
+static weir_status log_is_imported(void)
+{
+    struct wr_session_request request = {WEIR_DIALECT_MESSAGES, 0, "m", WR_SESSION_TOOLS};
+    struct wr_session_body body;
+    struct wr_import import;
+    struct wr_arena arena;
+    struct wr_buf told;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status = wr_import_read(&import, &arena, wr_span_of(LOG), NULL);
+    if (!status) {
+        wr_buf_init(&told, 1 << 16);
+        wr_session_body_init(&body, &import.sessions[0], &request);
+        for (uint32_t n = 0; n < import.sessions[0].requests_count; n++)
+            wr_buf_append(&told, wr_session_body_at(&body, n));
+        status = wr_session_body_status(&body);
+        if (!status)
+            status = tell_buf(&told);
+        wr_session_body_release(&body);
+        wr_buf_release(&told);
+    }
+    wr_arena_release(&arena);
+    return status;
+}
+
 const struct torture_case torture_cases[] = {
     {"a buffer grows", buf_grows, false},
     {"a buffer that cannot grow keeps what it held", buf_keeps_its_first_bytes, false},
@@ -387,11 +504,14 @@ const struct torture_case torture_cases[] = {
     {"text is escaped", escape_appends, false},
     {"the writer writes an array", writer_writes, false},
     {"policies are read and written", policies_are_read, false},
+    {"a session of two requests takes a cold step", torture_session, true},
+    {"a session is priced", session_is_priced, false},
     {"a chat request is read, planned, applied and validated", project_chat, false},
     {"a responses request is read, planned, applied and validated", project_responses, false},
     {"a messages request is read, planned, applied and validated", project_messages, false},
     {"a chat request is used by the public interface", use_chat, false},
     {"a responses request is used by the public interface", use_responses, false},
     {"a messages request is used by the public interface", use_messages, false},
+    {"a log is imported, and its requests are written", log_is_imported, false},
     {0},
 };

@@ -27,6 +27,9 @@ struct torture_case {
 /* In cases.c; ends with an empty row. */
 extern const struct torture_case torture_cases[];
 
+/* In session.c: two requests through the engine, with marks. */
+weir_status torture_session(void);
+
 /* Adds to what the case tells. More than the harness can keep fails the case. */
 void torture_tell(weir_span bytes);
 

@@ -1,0 +1,16 @@
+/* simulate_csv.h -- a simulation as rows: one a session and policy (RFC 4180).
+ *
+ * Shares are between 0 and 1. `ratio_to_raw` is empty where neither `exact` nor `raw` was run, and
+ * a first sight of nothing is 1.
+ */
+#ifndef WR_REPLAY_SIMULATE_CSV_H
+#define WR_REPLAY_SIMULATE_CSV_H
+
+#include "replay/simulate_report.h"
+
+void wr_simulate_csv_head(struct wr_buf *out);
+
+/* The rows of one report; several reports (one a model) may share one head. */
+void wr_simulate_csv_rows(struct wr_simulate_report *report, struct wr_buf *out);
+
+#endif

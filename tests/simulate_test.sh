@@ -1,0 +1,201 @@
+#!/bin/bash
+# `weir simulate` as a user meets it, on two small logs made here: what it prints, where, how it
+# exits, and that what it says does not depend on how many sessions run at once.
+set -u
+cd "$(dirname "$0")/.."
+weir=${WEIR:-${BUILD:-build}/weir}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+skipped=0
+
+ok()
+{
+    passed=$((passed + 1))
+}
+
+not_so()
+{
+    failed=$((failed + 1))
+    echo "not so: $1"
+    head -c 400 "$work/out" "$work/err"
+}
+
+says_one_line()
+{
+    [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ]
+}
+
+# check BEHAVIOUR EXIT STREAM PATTERN ARGUMENTS...
+check()
+{
+    local behaviour=$1 exit=$2 stream=$3 pattern=$4 got
+    shift 4
+    "$weir" simulate "$@" >"$work/out" 2>"$work/err" </dev/null
+    got=$?
+    if [ $got -eq "$exit" ] && grep -qE -- "$pattern" "$work/$stream" &&
+        { [ "$exit" -ne 2 ] || says_one_line; }; then
+        ok
+    else
+        not_so "$behaviour (exit $got)"
+    fi
+}
+
+# result LINES: lines of a result as they stand in JSON; one in the midst names a file
+result()
+{
+    awk -v lines="$1" 'BEGIN {
+        for (i = 0; i < lines; i++) {
+            printf "row %d: the water here is calm and the bank is dry as ever\\n", i
+            if (i == int(lines / 2)) printf "opened src/sluice/valve_gate.c today\\n"
+        }
+    }'
+}
+
+# A quote is written _ and put in at the end.
+chat_log()
+{
+    {
+        echo '{_role_:_user_,_content_:_look at the river_}'
+        echo '{_role_:_assistant_,_content_:__,_tool+calls_:[{_id_:_c1_,_type_:_function_,' \
+            '_function_:{_name_:_Bash_,_arguments_:_{}_}}]}'
+        printf '{_role_:_tool_,_tool+call+id_:_c1_,_content_:_%s_}\n' "$(result "$1" | tr _ +)"
+        echo '{_role_:_assistant_,_content_:_it is in `src/sluice/valve+gate.c`_}'
+    } | tr '_+' '"_'
+}
+
+# The same as Claude Code writes it down, with times.
+claude_log()
+{
+    {
+        echo '{_type_:_user_,_uuid_:_u1_,_sessionId_:_s_,_timestamp_:_2026-01-05T10:00:00.000Z_,' \
+            '_message_:{_role_:_user_,_content_:_look at the river_}}'
+        echo '{_type_:_assistant_,_uuid_:_u2_,_sessionId_:_s_,' \
+            '_timestamp_:_2026-01-05T10:00:05.000Z_,_message_:{_id_:_m1_,_role_:_assistant_,' \
+            '_model_:_claude-sonnet-4-5_,_content_:[{_type_:_tool+use_,_id_:_c1_,' \
+            '_name_:_Bash_,_input_:{_command_:_./survey_}}]}}'
+        printf '{%s,%s,_message_:{_role_:_user_,_content_:[{%s,_content_:_%s_}]}}\n' \
+            '_type_:_user_,_uuid_:_u3_,_sessionId_:_s_' '_timestamp_:_2026-01-05T10:00:09.000Z_' \
+            '_type_:_tool+result_,_tool+use+id_:_c1_' "$(result "$1" | tr _ +)"
+        echo '{_type_:_assistant_,_uuid_:_u4_,_sessionId_:_s_,' \
+            '_timestamp_:_2026-01-05T11:00:00.000Z_,_message_:{_id_:_m2_,_role_:_assistant_,' \
+            '_model_:_claude-sonnet-4-5_,_content_:[{_type_:_text_,' \
+            '_text_:_it is in `src/sluice/valve+gate.c`_}]}}'
+    } | tr '_+' '"_'
+}
+
+mkdir "$work/logs" "$work/empty"
+chat_log 400 >"$work/logs/chat.jsonl"
+claude_log 400 >"$work/logs/claude.jsonl"
+echo 'no log at all' >"$work/words.jsonl"
+printf 'policies:\n  mine: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/mine.yaml"
+printf 'policies:\n  mine: {stages: [{stage: no}]}\n' >"$work/wrong.yaml"
+
+check 'help has an example' 0 out '^example: weir simulate ' --help
+check 'help names every option' 0 out '--no-recall' -h
+check 'no path' 2 err 'name a log or a folder of logs'
+check 'a path that is not there' 2 err 'nowhere: there is nothing there' "$work/nowhere"
+check 'a folder without a file' 2 err 'no files to read' "$work/empty"
+"$weir" simulate "$work/words.jsonl" >"$work/out" 2>"$work/err"
+if [ $? -eq 2 ] && [ ! -s "$work/out" ] && grep -q 'words.jsonl: skipped: ' "$work/err" &&
+    grep -q 'no session was found in 1 files' "$work/err"; then
+    ok
+else
+    not_so 'nothing but what is no log'
+fi
+check 'an unknown policy is named' 2 err "no policy or baseline is called 'atuo'" \
+    "$work/logs" --policy auto --policy atuo
+check 'an unknown policy is said before a path is looked at' 2 err "'atuo'" \
+    "$work/nowhere" --policy atuo
+check 'an own policy that was not loaded' 2 err "called 'mine'" "$work/logs" --policy mine
+check 'own policies that are wrong' 2 err 'line 2' "$work/logs" --policies "$work/wrong.yaml"
+check 'own policies that are not there' 2 err 'nowhere.yaml' "$work/logs" \
+    --policies "$work/nowhere.yaml"
+check 'a window of nothing' 2 err '--window wants a number' "$work/logs" --window 0
+check 'jobs that are no number' 2 err '--jobs wants a number' "$work/logs" --jobs many
+check 'an unknown option' 2 err 'no option --frob' "$work/logs" --frob
+too_many=()
+for i in $(seq 33); do
+    too_many+=(--policy exact)
+done
+check 'more policies than there is room for' 2 err '33 policies are too many' \
+    "$work/logs" "${too_many[@]}"
+
+check 'a table of a folder' 0 out '^2 sessions at the prices of claude-sonnet-5-5, window 200000' \
+    "$work/logs" --policy exact --policy auto
+check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$work/logs"
+check 'raw is all of raw' 0 out '^raw +[0-9.]+ +100\.0% ' "$work/logs" --policy raw
+check 'a log without times is said' 0 out '1 logs have no time stamps' "$work/logs" --policy exact
+check 'one file' 0 out '^1 sessions' "$work/logs/claude.jsonl" --policy exact
+check 'another model' 0 out 'prices of gpt-5, window 50000' "$work/logs" --policy exact \
+    --model gpt-5 --window 50000
+check 'a policy of one'"'"'s own' 0 out '^mine ' "$work/logs" --policies "$work/mine.yaml" \
+    --policy mine
+check 'all policies beside one'"'"'s own file' 0 out '^exact-duplicates ' "$work/logs" \
+    --policies "$work/mine.yaml"
+check 'what is no log is said and passed over' 0 err 'words.jsonl: skipped: ' \
+    "$work/words.jsonl" "$work/logs" --policy exact
+
+if command -v python3 >/dev/null; then
+    # reads BEHAVIOUR PYTHON: what is true of the JSON in $work/out, as `j`, lanes by name as `p`
+    reads()
+    {
+        if python3 -c '
+import json, sys
+j = json.load(open(sys.argv[1]))
+p = {lane["policy"]: lane for lane in j["policies"]}
+if not eval("(" + sys.argv[2] + ")"):
+    sys.exit(sys.argv[2])' "$work/out" "$2" 2>>"$work/err"; then
+            ok
+        else
+            not_so "$1"
+        fi
+    }
+    own=(--policies "$work/mine.yaml" --policy exact --policy mine --policy head-tail)
+    check 'JSON' 0 out '^\{"sessions":2,' "$work/logs" --json "${own[@]}"
+    cp "$work/out" "$work/first"
+    reads 'what was run' 'j["sessions"] == 2 and j["sessions_without_times"] == 1 and
+        j["model"] == "claude-sonnet-5-5" and j["window_tokens"] == 200000 and j["floor_usd"] > 0'
+    reads 'policies in the order they were named' '[lane["policy"] for lane in j["policies"]] ==
+        ["exact", "mine", "head-tail"]'
+    reads 'every field of a policy' 'all(set("""policy cost_usd cost_ratio_to_exact floor_multiple
+        requests prompt_tokens cached_share written_tokens evidence recalls recalled_tokens
+        saved_prompt_tokens steps steps_by_reason over_window over_tier over_60_share over_80_share
+        over_85_share prefix_violations validation_failures rewrite_ms median_ratio sessions_dearer
+        by_agent""".split()) == set(lane) for lane in j["policies"])'
+    reads 'every field of the evidence' 'all(set(lane["evidence"]) == {"supported", "recallable",
+        "lost", "first_sight_supported"} for lane in j["policies"])'
+    reads 'rewrites have their times' 'all(set(lane["rewrite_ms"]) == {"p50", "p95", "p99"} and
+        0 <= lane["rewrite_ms"]["p50"] <= lane["rewrite_ms"]["p99"] for lane in j["policies"])'
+    reads 'one entry an agent' 'all(len(lane["by_agent"]) == 2 and
+        sum(a["sessions"] for a in lane["by_agent"]) == 2 and
+        sum(a["requests"] for a in lane["by_agent"]) == lane["requests"]
+        for lane in j["policies"])'
+    reads 'as it was: four requests, all at hand' 'p["exact"]["requests"] == 4 and
+        p["exact"]["evidence"]["supported"] == 1 and p["exact"]["cost_ratio_to_exact"] == 1'
+    reads 'what was cut is recalled, and paid for' 'p["mine"]["recalls"] == 2 and
+        p["mine"]["requests"] == 6 and p["mine"]["recalled_tokens"] > 0 and
+        p["mine"]["saved_prompt_tokens"] > 0 and p["mine"]["evidence"]["lost"] == 0'
+    reads 'what has no way back is lost' 'p["head-tail"]["evidence"]["lost"] == 2 and
+        p["head-tail"]["recalls"] == 0'
+    reads 'no law is broken' 'all(lane["prefix_violations"] == 0 and
+        lane["validation_failures"] == 0 for lane in j["policies"])'
+
+    check 'one session at a time' 0 out '^\{"sessions":2,' "$work/logs" --json --jobs 1 "${own[@]}"
+    times='s/"rewrite_ms":{[^}]*}//g'
+    if [ "$(sed "$times" "$work/first")" = "$(sed "$times" "$work/out")" ]; then
+        ok
+    else
+        not_so 'the same however many run at once, but for the times of rewrites'
+    fi
+    check 'without recall' 0 out '^\{' "$work/logs" --json --no-recall "${own[@]}"
+    reads 'nothing is cut and nothing recalled' 'p["mine"]["recalls"] == 0 and
+        p["mine"]["saved_prompt_tokens"] == 0 and p["mine"]["evidence"]["lost"] == 0'
+else
+    skipped=1
+    echo 'skipped: what --json says: python3 is not installed'
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
