@@ -25,8 +25,9 @@ int wr_cmd_why(int argc, char **argv);
 int wr_cmd_condense(int argc, char **argv);
 int wr_cmd_recall(int argc, char **argv);
 int wr_cmd_store(int argc, char **argv);
-int wr_cmd_simulate(int argc, char **argv);
 int wr_cmd_serve(int argc, char **argv);
+int wr_cmd_simulate(int argc, char **argv);
+int wr_cmd_replay(int argc, char **argv);
 
 /* ---- options ---- */
 

@@ -18,6 +18,7 @@ static const struct command {
     {"count", wr_cmd_count, "tokens of files or stdin"},
     {"policies", wr_cmd_policies, "the policies there are, their stages and parameters"},
     {"models", wr_cmd_models, "what Weir believes of a model, and why"},
+    {"replay", wr_cmd_replay, "recorded sessions through the engine; with --strict, cases"},
     {"simulate", wr_cmd_simulate, "what every policy would have cost on recorded sessions"},
     {"store", wr_cmd_store, "the store of originals: verify, gc, stats, purge"},
 };
