@@ -160,6 +160,8 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
     if (status == WEIR_NOMEM || status == WEIR_LIMIT) {
         /* The request is still there to be sent as it came (law L6). */
         fprintf(stderr, "weir project: nothing was changed: %s\n", err.text);
+        if (o->report && !write_report(o->report, WR_LIT("{\"step\":null,\"edits\":[]}\n")))
+            return WR_EXIT_USAGE;
         return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
     }
     if (status)

@@ -246,8 +246,10 @@ static bool is_cold(const struct wr_job *job)
 
     if (!last->is_known || ttl < 0 || (ttl && !last->at_ms))
         return false;
-    if (ttl == 0) /* sent again, it is to be the same again */
-        return last->turn + 1 < job->trail.turns_count;
+    if (last->turn + 1 == job->trail.turns_count)
+        return false; /* sent again, it is to be the same again */
+    if (ttl == 0)
+        return true;
     return now_ms && now_ms > last->at_ms && now_ms - last->at_ms > ttl;
 }
 
@@ -340,8 +342,12 @@ static void find_step(struct wr_job *job)
     const struct wr_sent *last = &job->marks.last;
     struct wr_run_step step = {0};
 
-    if (!job->has_marks || !last->is_known)
+    if (!job->has_marks)
         return;
+    if (!last->is_known) { /* nothing was sent before that this could differ from */
+        job->run.step = step;
+        return;
+    }
     wr_hash128 forms = wr_run_forms(&job->run, last->turn, job->trail.ends[last->turn]);
     step.is_taken = forms.low != last->forms.low || forms.high != last->forms.high;
     if (step.is_taken)

@@ -262,6 +262,18 @@ static uint64_t tokens_of(const struct wr_fold *fold, const struct wr_fold_repla
     return tokens;
 }
 
+/* Of what an insert stands for, and of what the one before it stood for: counting the text of all
+ * of it at every step would take longer with each. */
+static uint64_t original_tokens(const struct wr_fold *fold, const struct wr_fold_replacement *r)
+{
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < r->segments_count; i++)
+        tokens += fold->input->tokens[r->segments[i]];
+    if (r->supersedes != WR_INSERT_NONE)
+        tokens += fold->inserts[r->supersedes].original_tokens;
+    return tokens;
+}
+
 weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replacement *r, bool *taken)
 {
     uint64_t before_tokens = tokens_of(fold, r);
@@ -278,7 +290,7 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         return WEIR_OK;
     if (r->supersedes != WR_INSERT_NONE)
         before_tokens += fold->inserts[r->supersedes].tokens;
-    marker.tokens = fold->input->count(fold->input->user, r->original);
+    insert.original_tokens = marker.tokens = original_tokens(fold, r);
     weir_status status = wr_handle_of(r->original, &marker.handle);
     if (!status)
         status = text_with_marker(fold, r->text, &marker, &insert.text);

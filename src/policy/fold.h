@@ -116,7 +116,8 @@ struct wr_fold_insert {
     uint32_t turn;   /* it came with this one */
     weir_role role;
     weir_span text;
-    weir_span original; /* what it stands for; goes to the store */
+    weir_span original;       /* what it stands for; goes to the store */
+    uint64_t original_tokens; /* of the segments in it, as they came */
     struct wr_handle handle;
     uint64_t tokens;
     const char *stage;

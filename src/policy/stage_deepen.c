@@ -14,8 +14,13 @@
 
 #define STUB_FRONT "[older result"
 
-enum { LOOP_PREVIEW_TOKENS = 120, LOOP_SUMMARY_TOKENS = 500, PAYS_TOKENS_MIN = 1000 };
-enum { NAME_CHARS_MAX = 160, FORCED_BP = 9500, CLOSE_TURNS = 10 };
+enum {
+    LOOP_PREVIEW_TOKENS = 120,
+    LOOP_SUMMARY_TOKENS = 500,
+    LOOP_RESULT_TOKENS = 100,
+    PAYS_TOKENS_MIN = 1000
+};
+enum { NAME_CHARS_MAX = 160, FORCED_BP = 9500, CLOSE_TURNS = 10, GAIN_SHARE = 20 };
 
 /* ---- what would go ---- */
 
@@ -109,6 +114,7 @@ static bool add_loop(const struct wr_fold *fold, const struct wr_stage *stage, s
             continue;
         may_fold &= wr_stage_may_fold(fold, *at);
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
+        kept += s->kind == WEIR_KIND_TOOL_RESULT ? LOOP_RESULT_TOKENS : 0;
         tokens += fold->segments[*at].tokens;
         if (item.first == WR_SEGMENT_NONE)
             item.first = *at;
@@ -191,6 +197,14 @@ static bool is_forced(struct wr_fold *fold, const struct wr_stage *stage)
     return is_quiet(fold, stage) && (total > at || (tier && total > tier * FORCED_BP / 10000));
 }
 
+/* What frees little would have to be done again at once; other stages may have more to take. */
+static uint64_t forced_gain_min(const struct wr_fold *fold)
+{
+    uint64_t tier = fold->input->prices.tier_tokens, gain = wr_fold_gain_min(fold);
+    bool is_tier = tier && fold->total_tokens > tier * FORCED_BP / 10000;
+    return is_tier && tier / GAIN_SHARE < gain ? tier / GAIN_SHARE : gain;
+}
+
 /* Of all ways to change the prompt from some item on, the one that brings most: its number, or
  * the count where none pays. */
 static uint32_t best_start(const struct wr_fold *fold, const struct wr_stage *stage,
@@ -228,7 +242,7 @@ static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
         *reason = WR_STEP_COLD;
         return true;
     }
-    if (is_forced(fold, stage)) {
+    if (is_forced(fold, stage) && items->gain_tokens >= forced_gain_min(fold)) {
         *reason = WR_STEP_WINDOW;
         return true;
     }
