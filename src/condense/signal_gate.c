@@ -18,7 +18,7 @@ static const char grams[][5] = {
     "\" 50", "\" 51", "\" 52", "us=4", "us=5", "us: ", "us 4", "us 5",  "p 40",  "p 41",  "p 42",
     "p 50",  ".1 4",  ".1 5",  "/2 4", "/2 5", "s co", "--> ", "diff",  "leve",  "exp ",  "inva",
     "viol",  "dupl",  "rspe",  "rn c", " lin", "xn c", "* fi", "*** ",  "pt a",  "succ",  "::: ",
-    "null",  "runs",  "done",  "halt", "down", "lost", "usag", "\"lev",
+    "bug:",  "null",  "runs",  "done", "halt", "down", "lost", "usag",  "\"lev",
 };
 
 static uint32_t four(const char *bytes)

@@ -8,6 +8,7 @@ enum stance {
     FRONT,   /* a word begins with it */
     CASED,   /* between word boundaries, and in this very case */
     ALONE,   /* nothing else on the line */
+    LAST,    /* at the end of the line, behind ": " */
     COUNTED, /* a word, and no "0", "no" or "without" before it, no "=0" behind it */
 };
 
@@ -26,14 +27,13 @@ static const struct phrase phrases_a[] = {
     {WR_WORD("access denied"), WORD, BAD},
     {WR_WORD("access is denied"), WORD, BAD},
     {WR_WORD("already in use"), WORD, BAD},
+    {WR_WORD("all warnings being treated as errors"), WORD, BAD},
     {{NULL, 0}, WORD, BAD},
 };
 static const struct phrase phrases_b[] = {
-    {WR_WORD("bus error"), WORD, GRAVE},
-    {WR_WORD("broken pipe"), WORD, BAD},
-    {WR_WORD("build stopped"), WORD, BAD},
-    {WR_WORD("build error"), WORD, BAD},
-    {{NULL, 0}, WORD, BAD},
+    {WR_WORD("bus error"), WORD, GRAVE}, {WR_WORD("BUG:"), CASED, GRAVE},
+    {WR_WORD("broken pipe"), WORD, BAD}, {WR_WORD("build stopped"), WORD, BAD},
+    {WR_WORD("build error"), WORD, BAD}, {{NULL, 0}, WORD, BAD},
 };
 static const struct phrase phrases_c[] = {
     {WR_WORD("CRITICAL"), CASED, GRAVE},        {WR_WORD("CONFLICT"), CASED, BAD},
@@ -73,6 +73,7 @@ static const struct phrase phrases_i[] = {
 };
 static const struct phrase phrases_k[] = {
     {WR_WORD("killed"), ALONE, GRAVE},
+    {WR_WORD("killed by signal"), WORD, GRAVE},
     {WR_WORD("Killed"), CASED, GRAVE},
     {{NULL, 0}, WORD, BAD},
 };
@@ -84,12 +85,14 @@ static const struct phrase phrases_m[] = {
     {WR_WORD("module not found"), WORD, BAD},
     {WR_WORD("multiple definition of"), WORD, BAD},
     {WR_WORD("merge conflict"), WORD, BAD},
+    {WR_WORD("missing separator"), WORD, BAD},
     {{NULL, 0}, WORD, BAD},
 };
 static const struct phrase phrases_n[] = {
     {WR_WORD("no space left on device"), WORD, GRAVE},
     {WR_WORD("no such file"), WORD, BAD},
     {WR_WORD("no such"), WORD, BAD},
+    {WR_WORD("not found"), LAST, BAD},
     {WR_WORD("not recognized as"), WORD, BAD},
     {WR_WORD("not a directory"), WORD, BAD},
     {WR_WORD("not a git repository"), WORD, BAD},
@@ -118,6 +121,8 @@ static const struct phrase phrases_s[] = {
     {WR_WORD("segmentation fault"), WORD, GRAVE},
     {WR_WORD("segfault"), WORD, GRAVE},
     {WR_WORD("stack overflow"), WORD, GRAVE},
+    {WR_WORD("stack smashing detected"), WORD, GRAVE},
+    {WR_WORD("symbol(s) not found"), FRONT, BAD},
     {WR_WORD("SIGKILL"), CASED, GRAVE},
     {WR_WORD("SIGSEGV"), CASED, GRAVE},
     {WR_WORD("SIGABRT"), CASED, GRAVE},
@@ -134,6 +139,9 @@ static const struct phrase phrases_u[] = {
     {WR_WORD("undefinedbehaviorsanitizer"), WORD, GRAVE},
     {WR_WORD("undefined reference"), WORD, BAD},
     {WR_WORD("undefined symbol"), WORD, BAD},
+    {WR_WORD("undefined method"), WORD, BAD},
+    {WR_WORD("undefined local variable"), WORD, BAD},
+    {WR_WORD("unresolved reference"), WORD, BAD},
     {WR_WORD("undefined symbols"), WORD, BAD},
     {WR_WORD("unresolved external"), WORD, BAD},
     {WR_WORD("unexpected token"), WORD, BAD},
@@ -237,6 +245,9 @@ static bool stands(weir_span text, size_t at, const struct phrase *phrase)
     case ALONE:
         return rest.len == text.len && (rest.len == sought.len || (rest.len == sought.len + 1 &&
                                                                    rest.ptr[sought.len] == '.'));
+    case LAST:
+        return rest.len == sought.len && at > 1 && text.ptr[at - 1] == ' ' &&
+               text.ptr[at - 2] == ':';
     case COUNTED:
         return ends_word(rest, sought.len) && !is_denied(text, at, at + sought.len);
     case WORD:

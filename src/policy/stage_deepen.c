@@ -170,6 +170,21 @@ static bool is_stub(struct wr_fold *fold, uint32_t segment)
     return now->form == WR_FORM_CLEARED;
 }
 
+/* Whether what came holds the marks of such a step already: it was weighed then, with turns that
+ * are not there any more. */
+static bool is_projected(struct wr_fold *fold)
+{
+    for (uint32_t i = 0; i < fold->arrived; i++) {
+        if (!fold->segments[i].is_marked)
+            continue;
+        weir_span text = wr_fold_text(fold, i);
+        if (wr_span_starts(text, WR_LIT(STUB_FRONT)) ||
+            wr_span_starts(text, WR_LIT("[COMPLETED AGENT LOOP SUMMARY]")))
+            return true;
+    }
+    return false;
+}
+
 /* Counted from what a step left behind, not from the step alone: what was projected once must look
  * the same to the next projection. */
 static bool is_quiet(struct wr_fold *fold, const struct wr_stage *stage)
@@ -247,7 +262,8 @@ static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
         return true;
     }
     *reason = WR_STEP_PAYS;
-    *start = is_quiet(fold, stage) ? best_start(fold, stage, items) : items->count;
+    *start = is_quiet(fold, stage) && !is_projected(fold) ? best_start(fold, stage, items)
+                                                          : items->count;
     return *start < items->count;
 }
 
