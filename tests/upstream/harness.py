@@ -164,6 +164,14 @@ class Weir:
                 pass
             return answer
 
+    def lines(self):
+        """How many lines the log has, once those of earlier requests have all come."""
+        count = -1
+        while count != len(self.log(0)):
+            count = len(self.log(0))
+            time.sleep(0.4)  # a line is written when its answer has long been read
+        return count
+
     def log(self, count=1):
         """The newest lines of the log, once there are `count` of them."""
         path = os.path.join(self.store, 'requests.jsonl')

@@ -75,7 +75,7 @@ def streams_flow(weir, upstream):
             ('responses', '/v1/responses', {'input': 'hi'}, b'response.completed'),
             ('messages', '/v1/messages', {'messages': [{'role': 'user', 'content': 'hi'}],
              'max_tokens': 9}, b'message_stop')):
-        before = len(weir.log(0))
+        before = weir.lines()
         status, data, headers = weir.post(path, {'model': 'gpt-5', 'stream': True, **body},
                                           ANTHROPIC)
         ok(f'{api}: a stream comes whole', (status, last in data[-900:]), (200, True))
@@ -84,12 +84,12 @@ def streams_flow(weir, upstream):
            (True, True))
         ok(f'{api}: with what the cache did', line.get('usage_cache_write_tokens'),
            {'chat': 7, 'responses': 5, 'messages': 9}[api])
-    before = len(weir.log(0))
+    before = weir.lines()
     status, data, _ = weir.post('/v1/chat/completions', {
         'model': 'gpt-5', 'stream': True, 'messages': [{'role': 'user', 'content': 'hi'}]})
     ok('usage that was not asked for is not added', b'"usage"' in data, False)
     ok('and is then unknown', weir.log(before + 1)[-1]['usage_known'], False)
-    before = len(weir.log(0))
+    before = weir.lines()
     status, data, headers = weir.post('/v1/chat/completions', {
         'model': 'gpt-5', 'stream': True, 'stream_options': {'include_usage': True},
         'messages': [{'role': 'user', 'content': 'hi'}]},
@@ -105,7 +105,7 @@ def calls_are_read_along(weir, upstream):
             ('/v1/messages', {'messages': [{'role': 'user', 'content': '[turns 1]'}],
                               'max_tokens': 9})):
         for stream in (True, False):
-            before = len(weir.log(0))
+            before = weir.lines()
             weir.post(path, {'model': 'claude-opus-5', 'stream': stream, **body}, ANTHROPIC)
             ok(f'{path}, stream {stream}: its call was seen',
                weir.log(before + 1)[-1]['answer_calls'], 1)
@@ -117,17 +117,17 @@ def first_event_is_not_held(weir, upstream):
     with socket.create_connection(('127.0.0.1', weir.port), timeout=10) as sock:
         started = time.time()
         sock.sendall(b'POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nx-test-event-ms: '
-                     b'400\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
+                     b'3000\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
         data = b''
         while b'\n\n' not in data.partition(b'\r\n\r\n')[2]:
             data += sock.recv(65536)
-        ok('the first event comes at once', time.time() - started < 0.35)
+        ok('the first event comes at once', time.time() - started < 2.5)
         open_before = upstream.stats()['open']
     ok('it was open', open_before >= 1)
     ok('a client that leaves cancels the upstream',
        bool(wait_for(lambda: upstream.stats()['cancelled'] >= 1)))
-    ok('and that is in the log', weir.log(1)[-1]['end'] == 'client_gone' or
-       any(line['end'] == 'client_gone' for line in weir.log(1)))
+    ok('and that is in the log', bool(wait_for(
+        lambda: any(line['end'] == 'client_gone' for line in weir.log(1)))))
 
 
 def broken_streams_break(weir, upstream):
