@@ -155,6 +155,23 @@ static void the_same_request_again_gives_the_same_bytes(void **state)
     }
 }
 
+/* Long after, with nothing sent since: it was warm or not, what it was sent as is what it is. */
+static void an_old_request_sent_again_takes_no_step_that_others_replay(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk old = with_results(&gpt, 7), live = with_results(&gpt, 8);
+    struct answer *first = ask(w, &old, at("cold", NOON_MS));
+    struct answer *second = ask(w, &live, at("cold", NOON_MS + SECOND_MS));
+    struct answer *again = ask(w, &old, at("cold", NOON_MS + DAY_MS));
+    assert_true(is_same(first, again));
+    assert_false(again->is_step);
+    live.results = 9;
+    struct answer *third = ask(w, &live, at("cold", NOON_MS + 2 * SECOND_MS));
+    assert_false(third->is_step);
+    assert_true(extends(second, third));
+    close_world(w);
+}
+
 /* ---- forks and rewinds ---- */
 
 static void forks_and_rewinds_share_only_what_they_have_in_common(void **state)
@@ -383,6 +400,7 @@ int main(void)
         BOTH(a_pause_with_little_to_gain_changes_nothing),
         BOTH(without_a_cache_steps_still_wait_for_enough_to_gain),
         BOTH(the_same_request_again_gives_the_same_bytes),
+        BOTH(an_old_request_sent_again_takes_no_step_that_others_replay),
         BOTH(forks_and_rewinds_share_only_what_they_have_in_common),
         BOTH(another_tenant_knows_nothing_of_it),
         BOTH(a_step_is_declared_exactly_where_the_prefix_changes),
