@@ -25,7 +25,7 @@ struct wr_exchange {
     bool is_streamed; /* sent on as it comes */
     bool has_body_ended, is_upload_paused;
 
-    struct wr_job job;
+    struct wr_task job;
     bool has_job, is_job_running, is_sent;
 
     struct wr_fetch *fetch; /* NULL: none runs */
@@ -101,7 +101,7 @@ static void free_if_over(struct wr_exchange *ex)
     if (ex->route.is_answer)
         wr_answers_take(ex->service->answers, wr_span_of(ex->entry.tenant), &ex->tap.calls);
     if (ex->has_job)
-        wr_job_release(&ex->job);
+        wr_task_release(&ex->job);
     wr_tap_release(&ex->tap);
     wr_refusal_release(&ex->refusal);
     wr_buf_release(&ex->body);
@@ -216,7 +216,7 @@ static bool start_job(struct wr_exchange *ex);
 
 static void forget_job(struct wr_exchange *ex)
 {
-    wr_job_release(&ex->job);
+    wr_task_release(&ex->job);
     wr_refusal_release(&ex->refusal);
     ex->has_job = ex->is_sent = false;
 }
@@ -362,7 +362,7 @@ static void send_body(struct wr_exchange *ex)
     (void)start_fetch(ex, is_changed ? wr_buf_view(&ex->job.out) : wr_buf_view(&ex->body));
 }
 
-static void on_job_done(void *user, struct wr_job *job)
+static void on_job_done(void *user, struct wr_task *job)
 {
     struct wr_exchange *ex = user;
     ex->is_job_running = false;
@@ -411,7 +411,7 @@ static bool start_job(struct wr_exchange *ex)
 {
     uint32_t overflow_tokens = ex->job.overflow_tokens;
 
-    ex->job = (struct wr_job){
+    ex->job = (struct wr_task){
         .config = ex->config,
         .body = wr_buf_view(&ex->body),
         .coding = wr_coding_of(wr_head_find(ex->head, "content-encoding")),

@@ -28,7 +28,7 @@ static void observe(struct wr_histogram *histogram, uint64_t us)
     add(&histogram->sum_us, us);
 }
 
-static void count_job(struct wr_metrics *m, const struct wr_job *job)
+static void count_job(struct wr_metrics *m, const struct wr_task *job)
 {
     if (!job->is_read) {
         add(&m->requests_unread, 1);
@@ -48,7 +48,7 @@ static void count_job(struct wr_metrics *m, const struct wr_job *job)
     }
 }
 
-static void count_usage(struct wr_metrics *m, const struct wr_usage *usage)
+static void count_usage(struct wr_metrics *m, const struct wr_seen_usage *usage)
 {
     const struct {
         _Atomic uint64_t *counter;
@@ -58,7 +58,7 @@ static void count_usage(struct wr_metrics *m, const struct wr_usage *usage)
                   {&m->usage_cache_read_tokens, usage->cache_read_tokens},
                   {&m->usage_cache_write_tokens, usage->cache_write_tokens}};
 
-    if (!wr_usage_is_known(usage))
+    if (!wr_seen_usage_is_known(usage))
         add(&m->usage_unknown, 1);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         if (fields[i].tokens > 0)

@@ -16,7 +16,7 @@ struct worker {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct wr_job *first, *last; /* waiting */
+    struct wr_task *first, *last; /* waiting */
     size_t waiting_count;
     bool stops, is_started;
     /* Below: the thread's own. */
@@ -31,7 +31,7 @@ struct wr_projector {
     pid_t pid; /* this process; asked for once */
     uv_async_t wake;
     pthread_mutex_t lock;
-    struct wr_job *done; /* newest first */
+    struct wr_task *done; /* newest first */
     struct worker workers[THREADS_MAX];
     size_t workers_count;
 };
@@ -50,7 +50,7 @@ static weir_status add_decoded(void *user, weir_span bytes)
     return wr_buf_status(decoded);
 }
 
-static bool decode(const struct wr_job *job, struct wr_buf *decoded)
+static bool decode(const struct wr_task *job, struct wr_buf *decoded)
 {
     struct wr_decoder *decoder =
         wr_decoder_new(job->coding, WR_NET_DECODED_BYTES_MAX, add_decoded, decoded);
@@ -59,7 +59,7 @@ static bool decode(const struct wr_job *job, struct wr_buf *decoded)
     return ok;
 }
 
-static struct weir_store *store_for(struct worker *w, const struct wr_job *job)
+static struct weir_store *store_for(struct worker *w, const struct wr_task *job)
 {
     if (job->decision.action == WR_ACTION_PROJECT)
         return w->store;
@@ -79,7 +79,7 @@ static void empty_shadow(struct worker *w)
     }
 }
 
-static void take_result(struct wr_job *job, const struct weir_projected *projected)
+static void take_result(struct wr_task *job, const struct weir_projected *projected)
 {
     bool is_shadow = job->decision.action == WR_ACTION_SHADOW;
 
@@ -97,7 +97,7 @@ static void take_result(struct wr_job *job, const struct weir_projected *project
     job->is_changed = !wr_buf_status(&job->out);
 }
 
-static void project(struct worker *w, struct wr_job *job, struct weir_request *request)
+static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
 {
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];
     struct weir_projected projected = {0};
@@ -130,7 +130,7 @@ static struct weir_pin mode_pin(weir_span value)
     return (struct weir_pin){.model = WR_LIT("weir rollout mode"), .value = value};
 }
 
-static weir_span kept_mode(struct worker *w, const struct wr_job *job)
+static weir_span kept_mode(struct worker *w, const struct wr_task *job)
 {
     struct weir_pin pin = mode_pin((weir_span){"", 0});
     weir_span session = wr_session_span(&job->session);
@@ -143,7 +143,7 @@ static weir_span kept_mode(struct worker *w, const struct wr_job *job)
 
 /* What cannot be kept is decided anew by the next process, which decides the same unless its
  * configuration has changed. */
-static void keep_mode(struct worker *w, const struct wr_job *job)
+static void keep_mode(struct worker *w, const struct wr_task *job)
 {
     char text[WR_KEPT_MODE_BYTES];
     wr_decision_mode(&job->decision, text);
@@ -157,7 +157,7 @@ static void keep_mode(struct worker *w, const struct wr_job *job)
         (void)!weir_store_commit(w->store, &batch, NULL);
 }
 
-static void decide(struct worker *w, struct wr_job *job, weir_span model)
+static void decide(struct worker *w, struct wr_task *job, weir_span model)
 {
     struct wr_rollout_input input = {.config = job->config,
                                      .tenant = job->tenant,
@@ -173,14 +173,14 @@ static void decide(struct worker *w, struct wr_job *job, weir_span model)
 }
 
 /* Agents name their sessions in headers; only for others is the body read a second time, here. */
-static bool know_session(struct worker *w, struct wr_job *job, weir_span body)
+static bool know_session(struct worker *w, struct wr_task *job, weir_span body)
 {
     weir_span model;
     wr_arena_reset(&w->arena);
     return job->session.len || !wr_identity_from_body(body, &w->arena, &job->session, &model);
 }
 
-static void read_request(struct worker *w, struct wr_job *job, weir_span body)
+static void read_request(struct worker *w, struct wr_task *job, weir_span body)
 {
     struct weir_request_options options = {.path = job->path};
     struct weir_request *request;
@@ -201,7 +201,7 @@ static void read_request(struct worker *w, struct wr_job *job, weir_span body)
     weir_request_free(request);
 }
 
-static void read_body(struct worker *w, struct wr_job *job, weir_span body)
+static void read_body(struct worker *w, struct wr_task *job, weir_span body)
 {
     int note;
 
@@ -214,7 +214,7 @@ static void read_body(struct worker *w, struct wr_job *job, weir_span body)
     wr_crash_leave(w->projector->options.crashes, note);
 }
 
-static void run(struct worker *w, struct wr_job *job)
+static void run(struct worker *w, struct wr_task *job)
 {
     uint64_t started_us = now_us();
     struct wr_buf decoded;
@@ -232,12 +232,12 @@ static void run(struct worker *w, struct wr_job *job)
 
 /* ---- threads ---- */
 
-static struct wr_job *take_job(struct worker *w)
+static struct wr_task *take_job(struct worker *w)
 {
     (void)pthread_mutex_lock(&w->lock);
     while (!w->first && !w->stops)
         (void)pthread_cond_wait(&w->wake, &w->lock);
-    struct wr_job *job = w->stops ? NULL : w->first;
+    struct wr_task *job = w->stops ? NULL : w->first;
     if (job) {
         w->first = job->next;
         w->waiting_count--;
@@ -246,7 +246,7 @@ static struct wr_job *take_job(struct worker *w)
     return job;
 }
 
-static void give_back(struct wr_projector *p, struct wr_job *job)
+static void give_back(struct wr_projector *p, struct wr_task *job)
 {
     (void)pthread_mutex_lock(&p->lock);
     job->next = p->done;
@@ -280,7 +280,7 @@ static void warm_up(struct worker *w)
 static void *work(void *user)
 {
     struct worker *w = user;
-    struct wr_job *job;
+    struct wr_task *job;
 
     warm_up(w);
     while ((job = take_job(w))) {
@@ -294,18 +294,18 @@ static void *work(void *user)
 static void on_wake(uv_async_t *wake)
 {
     struct wr_projector *p = wake->data;
-    struct wr_job *in_order = NULL;
+    struct wr_task *in_order = NULL;
 
     (void)pthread_mutex_lock(&p->lock);
     while (p->done) {
-        struct wr_job *job = p->done;
+        struct wr_task *job = p->done;
         p->done = job->next;
         job->next = in_order;
         in_order = job;
     }
     (void)pthread_mutex_unlock(&p->lock);
     while (in_order) {
-        struct wr_job *job = in_order;
+        struct wr_task *job = in_order;
         in_order = job->next;
         job->done(job->user, job);
     }
@@ -313,7 +313,7 @@ static void on_wake(uv_async_t *wake)
 
 /* What a session's requests have in common before anything is read: its name, or how its bodies
  * begin. */
-static size_t choose_worker(const struct wr_projector *p, const struct wr_job *job)
+static size_t choose_worker(const struct wr_projector *p, const struct wr_task *job)
 {
     size_t front = job->body.len < FRONT_BYTES ? job->body.len : FRONT_BYTES;
     weir_span key =
@@ -321,7 +321,7 @@ static size_t choose_worker(const struct wr_projector *p, const struct wr_job *j
     return wr_hash64(key) % p->workers_count;
 }
 
-bool wr_projector_add(struct wr_projector *projector, struct wr_job *job)
+bool wr_projector_add(struct wr_projector *projector, struct wr_task *job)
 {
     struct worker *w = &projector->workers[choose_worker(projector, job)];
 
@@ -343,7 +343,7 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_job *job)
     return has_room;
 }
 
-void wr_job_release(struct wr_job *job)
+void wr_task_release(struct wr_task *job)
 {
     wr_buf_release(&job->out);
     wr_buf_release(&job->facts);

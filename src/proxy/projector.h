@@ -17,12 +17,12 @@
 #include "weir/weir.h"
 
 struct wr_projector;
-struct wr_job;
+struct wr_task;
 
-typedef void wr_job_done_fn(void *user, struct wr_job *job);
+typedef void wr_task_done_fn(void *user, struct wr_task *job);
 
 /* One body. The caller fills in the first part; it and what it borrows stay until `done`. */
-struct wr_job {
+struct wr_task {
     const struct wr_config *config;
     weir_span body; /* as it came */
     enum wr_coding coding;
@@ -32,7 +32,7 @@ struct wr_job {
     weir_span mode, policy;   /* headers; empty: none */
     uint32_t overflow_tokens; /* the provider took no more than this; 0: it has not said so */
     int64_t now_ms;
-    wr_job_done_fn *done;
+    wr_task_done_fn *done;
     void *user;
     struct wr_session_name session; /* from the headers, if they say; else filled in */
 
@@ -40,7 +40,7 @@ struct wr_job {
     bool is_read; /* false: `why` says why not, and the body goes as it came */
     const char *why;
     bool is_changed;     /* `out` is to be sent instead */
-    struct wr_buf out;   /* identity coded; released by wr_job_release() */
+    struct wr_buf out;   /* identity coded; released by wr_task_release() */
     struct wr_buf facts; /* members of a JSON object, each with ',' before it: sizes and counts */
     bool would_change;   /* in shadow */
     bool is_step;
@@ -50,7 +50,7 @@ struct wr_job {
     uint64_t took_us;
     char model[64];
 
-    struct wr_job *next; /* the projector's */
+    struct wr_task *next; /* the projector's */
 };
 
 struct wr_projector_options {
@@ -67,8 +67,8 @@ WEIR_MUST_USE weir_status wr_projector_new(struct wr_projector **projector, uv_l
                                            struct weir_err *err);
 
 /* False: too many are waiting; the request goes as it came. */
-bool wr_projector_add(struct wr_projector *projector, struct wr_job *job);
-void wr_job_release(struct wr_job *job); /* what it holds, not the struct */
+bool wr_projector_add(struct wr_projector *projector, struct wr_task *job);
+void wr_task_release(struct wr_task *job); /* what it holds, not the struct */
 
 /* Waits for the threads; jobs that are still waiting are not done. The loop must run once more
  * before wr_projector_free(). */

@@ -46,7 +46,7 @@ static void put_rollout(struct wr_json_writer *w, const struct wr_decision *d)
 }
 
 /* Shadow figures have names of their own, so that nobody adds them to real ones. */
-static void put_shadow(struct wr_json_writer *w, const struct wr_job *job)
+static void put_shadow(struct wr_json_writer *w, const struct wr_task *job)
 {
     put_bool(w, "shadow_changed", job->would_change);
     put_number(w, "shadow_estimated_tokens_after", job->tokens_after);
@@ -55,7 +55,7 @@ static void put_shadow(struct wr_json_writer *w, const struct wr_job *job)
     put_text(w, "shadow_step_reason", job->step_reason);
 }
 
-static void put_projected(struct wr_json_writer *w, const struct wr_job *job)
+static void put_projected(struct wr_json_writer *w, const struct wr_task *job)
 {
     put_number(w, "estimated_tokens_after", job->tokens_after);
     put_bool(w, "changed", job->is_changed);
@@ -64,7 +64,7 @@ static void put_projected(struct wr_json_writer *w, const struct wr_job *job)
     put_text(w, "held_back", job->held_back);
 }
 
-static void put_job(struct wr_json_writer *w, const struct wr_job *job)
+static void put_job(struct wr_json_writer *w, const struct wr_task *job)
 {
     put_span(w, "session", wr_session_span(&job->session));
     put_text(w, "model", job->model);
@@ -95,7 +95,7 @@ static void put_sizes(struct wr_json_writer *w, const struct wr_record *r)
 
 static void put_tap(struct wr_json_writer *w, const struct wr_tap *tap)
 {
-    put_bool(w, "usage_known", wr_usage_is_known(&tap->usage));
+    put_bool(w, "usage_known", wr_seen_usage_is_known(&tap->usage));
 #define X(name)                                \
     if (tap->usage.name >= 0) {                \
         wr_json_write_key(w, "usage_" #name);  \

@@ -14,7 +14,7 @@ struct wr_record {
     const char *upstream, *path;
     enum wr_api api;
     weir_span tenant;
-    const struct wr_job *job; /* NULL: the body was not read */
+    const struct wr_task *job; /* NULL: the body was not read */
     const struct wr_tap *tap;
     int status; /* 0: there was no answer */
     uint64_t request_bytes, sent_bytes, answer_bytes;

@@ -59,7 +59,7 @@ static weir_status add_decoded(void *user, weir_span bytes)
     return wr_buf_status(user);
 }
 
-static struct wr_remedy judge_text(weir_span text, const struct wr_job *job)
+static struct wr_remedy judge_text(weir_span text, const struct wr_task *job)
 {
     struct wr_remedy remedy = {.reason = NULL};
     struct wr_overflow overflow;
@@ -75,7 +75,7 @@ static struct wr_remedy judge_text(weir_span text, const struct wr_job *job)
     return remedy;
 }
 
-struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_job *job)
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_task *job)
 {
     struct wr_buf text;
     wr_buf_init(&text, REFUSAL_BYTES_MAX * 4);

@@ -28,7 +28,7 @@ bool wr_refusal_begin(struct wr_refusal *refusal, const struct wr_head *head);
 /* False: it is too long to be a refusal; nothing of `bytes` was taken. */
 bool wr_refusal_add(struct wr_refusal *refusal, weir_span bytes);
 
-struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_job *job);
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_task *job);
 void wr_refusal_release(struct wr_refusal *refusal);
 
 #endif

@@ -11,7 +11,7 @@ static struct wr_remedy judge(const char *text, bool is_changed)
 {
     struct wr_refusal refusal;
     struct wr_head head = {.status = 400, .headers_count = 1};
-    struct wr_job job = {.is_changed = is_changed, .tokens_after = 5000};
+    struct wr_task job = {.is_changed = is_changed, .tokens_after = 5000};
 
     head.headers[0] = (struct wr_header){WR_LIT("request-id"), WR_LIT("r")};
     assert_true(wr_refusal_begin(&refusal, &head));

@@ -70,7 +70,7 @@ static void read_chat(struct wr_tap *tap, const struct wr_json *doc)
 
     keep_id(tap, doc, 0);
     keep_error(tap, doc, 0);
-    wr_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
+    wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
     for (wr_json_id at = wr_json_first(doc, choices); at != WR_JSON_NONE;
          at = wr_json_next(doc, choices, at)) {
         wr_json_id message = wr_json_find(doc, at, "delta");
@@ -103,7 +103,7 @@ static void read_response(struct wr_tap *tap, const struct wr_json *doc, wr_json
 {
     keep_id(tap, doc, response);
     keep_error(tap, doc, response);
-    wr_usage_read(&tap->usage, doc, wr_json_find(doc, response, "usage"));
+    wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, response, "usage"));
     wr_json_id output = wr_json_find(doc, response, "output");
     for (wr_json_id at = has_items ? wr_json_first(doc, output) : WR_JSON_NONE; at != WR_JSON_NONE;
          at = wr_json_next(doc, output, at))
@@ -162,13 +162,13 @@ static void read_messages_event(struct wr_tap *tap, const struct wr_json *doc)
     if (wr_json_text_is(doc, type, "message_start")) {
         wr_json_id message = wr_json_find(doc, 0, "message");
         keep_id(tap, doc, message);
-        wr_usage_read(&tap->usage, doc, wr_json_find(doc, message, "usage"));
+        wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, message, "usage"));
     } else if (wr_json_text_is(doc, type, "content_block_start")) {
         begin_block(tap, doc, 0);
     } else if (wr_json_text_is(doc, type, "content_block_delta")) {
         extend_block(tap, doc, 0);
     } else if (wr_json_text_is(doc, type, "message_delta")) {
-        wr_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
+        wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
     } else if (wr_json_text_is(doc, type, "error")) {
         keep_error(tap, doc, 0);
     }
@@ -180,7 +180,7 @@ static void read_message(struct wr_tap *tap, const struct wr_json *doc)
 
     keep_id(tap, doc, 0);
     keep_error(tap, doc, 0);
-    wr_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
+    wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
     for (wr_json_id at = wr_json_first(doc, content); at != WR_JSON_NONE;
          at = wr_json_next(doc, content, at)) {
         wr_json_id input = wr_json_find(doc, at, "input");
@@ -272,7 +272,7 @@ void wr_tap_init(struct wr_tap *tap, enum wr_api api, const struct wr_head *answ
     enum wr_coding coding = wr_coding_of(wr_head_find(answer, "content-encoding"));
 
     *tap = (struct wr_tap){.api = api, .arena = arena};
-    wr_usage_init(&tap->usage);
+    wr_seen_usage_init(&tap->usage);
     wr_calls_init(&tap->calls);
     wr_sse_init(&tap->sse, WR_NET_EVENT_BYTES_MAX, on_event, tap);
     wr_buf_init(&tap->whole, WR_PROXY_ANSWER_BYTES_MAX);

@@ -20,7 +20,7 @@ struct wr_tap {
     struct wr_decoder *decoder;
     struct wr_sse sse;
     struct wr_buf whole;
-    struct wr_usage usage;
+    struct wr_seen_usage usage;
     struct wr_calls calls;
     uint64_t events_count;
     bool is_finished; /* the answer said that it is complete */

@@ -10,44 +10,46 @@ static const struct {
     const char *path[PATH_PARTS_MAX];
     size_t offset;
 } fields[] = {
-    {{"prompt_tokens"}, offsetof(struct wr_usage, input_tokens)},
-    {{"input_tokens"}, offsetof(struct wr_usage, input_tokens)},
-    {{"completion_tokens"}, offsetof(struct wr_usage, output_tokens)},
-    {{"output_tokens"}, offsetof(struct wr_usage, output_tokens)},
-    {{"total_tokens"}, offsetof(struct wr_usage, total_tokens)},
-    {{"prompt_tokens_details", "cached_tokens"}, offsetof(struct wr_usage, cache_read_tokens)},
-    {{"input_tokens_details", "cached_tokens"}, offsetof(struct wr_usage, cache_read_tokens)},
-    {{"cache_read_input_tokens"}, offsetof(struct wr_usage, cache_read_tokens)},
+    {{"prompt_tokens"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"input_tokens"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"completion_tokens"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"output_tokens"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"total_tokens"}, offsetof(struct wr_seen_usage, total_tokens)},
+    {{"prompt_tokens_details", "cached_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"input_tokens_details", "cached_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"cache_read_input_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
     {{"prompt_tokens_details", "cache_write_tokens"},
-     offsetof(struct wr_usage, cache_write_tokens)},
-    {{"input_tokens_details", "cache_write_tokens"}, offsetof(struct wr_usage, cache_write_tokens)},
-    {{"cache_creation_input_tokens"}, offsetof(struct wr_usage, cache_write_tokens)},
+     offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"input_tokens_details", "cache_write_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"cache_creation_input_tokens"}, offsetof(struct wr_seen_usage, cache_write_tokens)},
     {{"cache_creation", "ephemeral_5m_input_tokens"},
-     offsetof(struct wr_usage, cache_write_5m_tokens)},
+     offsetof(struct wr_seen_usage, cache_write_5m_tokens)},
     {{"cache_creation", "ephemeral_1h_input_tokens"},
-     offsetof(struct wr_usage, cache_write_1h_tokens)},
+     offsetof(struct wr_seen_usage, cache_write_1h_tokens)},
     {{"input_tokens_details", "cache_write_tokens_details", "ttl_30m_tokens"},
-     offsetof(struct wr_usage, cache_write_30m_tokens)},
+     offsetof(struct wr_seen_usage, cache_write_30m_tokens)},
     {{"input_tokens_details", "cache_write_tokens_details", "ttl_12h_tokens"},
-     offsetof(struct wr_usage, cache_write_12h_tokens)},
+     offsetof(struct wr_seen_usage, cache_write_12h_tokens)},
     {{"completion_tokens_details", "reasoning_tokens"},
-     offsetof(struct wr_usage, reasoning_tokens)},
-    {{"output_tokens_details", "reasoning_tokens"}, offsetof(struct wr_usage, reasoning_tokens)},
+     offsetof(struct wr_seen_usage, reasoning_tokens)},
+    {{"output_tokens_details", "reasoning_tokens"},
+     offsetof(struct wr_seen_usage, reasoning_tokens)},
 };
 
-void wr_usage_init(struct wr_usage *usage)
+void wr_seen_usage_init(struct wr_seen_usage *usage)
 {
 #define X(name) usage->name = -1;
     WR_USAGE_MAP(X)
 #undef X
 }
 
-bool wr_usage_is_known(const struct wr_usage *usage)
+bool wr_seen_usage_is_known(const struct wr_seen_usage *usage)
 {
     return usage->input_tokens >= 0 || usage->output_tokens >= 0;
 }
 
-void wr_usage_read(struct wr_usage *usage, const struct wr_json *doc, wr_json_id id)
+void wr_seen_usage_read(struct wr_seen_usage *usage, const struct wr_json *doc, wr_json_id id)
 {
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
         wr_json_id at = id;

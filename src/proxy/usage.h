@@ -20,16 +20,16 @@
     X(cache_write_12h_tokens) \
     X(reasoning_tokens)
 
-struct wr_usage {
+struct wr_seen_usage {
 #define X(name) int64_t name;
     WR_USAGE_MAP(X)
 #undef X
 };
 
-void wr_usage_init(struct wr_usage *usage);
-bool wr_usage_is_known(const struct wr_usage *usage);
+void wr_seen_usage_init(struct wr_seen_usage *usage);
+bool wr_seen_usage_is_known(const struct wr_seen_usage *usage);
 
 /* Takes over what the object `id` says; what is no object says nothing. */
-void wr_usage_read(struct wr_usage *usage, const struct wr_json *doc, wr_json_id id);
+void wr_seen_usage_read(struct wr_seen_usage *usage, const struct wr_json *doc, wr_json_id id);
 
 #endif
