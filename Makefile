@@ -49,8 +49,9 @@ CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard src/net/*.c src/proxy/*.c)))
-LIB_SRC := $(filter-out %_test.c src/cli/% src/net/% src/proxy/%,$(sort $(wildcard src/*/*.c)))
+SERVE_DIRS := net proxy mcp agent launch
+SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
+LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
 CLI_SRC := $(filter-out %_test.c,$(sort $(wildcard src/cli/*.c)))
 TEST_SRC := $(sort $(wildcard src/*/*_test.c tests/*_test.c))
 LONG_SRC := $(sort $(wildcard tests/*_long.c))

@@ -1,0 +1,61 @@
+/* tally.h -- rows of the ledger added up: requests, tokens, money, and what it was worth.
+ *
+ * 1. Money is what the provider's `usage` says at the model's prices; a request without usage is
+ *    estimated, and counted as such.
+ * 2. Beside it stands the counterfactual: the same requests sent as they came, at the same cache
+ *    rules. There a request that only brings recalls back does not exist, and the prefix that the
+ *    host kept is read from the cache unless it had expired (docs/telemetry.md has the sums).
+ * 3. A model without prices is counted and not priced; nothing is called free.
+ *
+ * Rows of one session are added in order; rows of several sessions may be mixed.
+ */
+#ifndef WR_LEDGER_TALLY_H
+#define WR_LEDGER_TALLY_H
+
+#include "models/registry.h"
+#include "quality/quality.h"
+#include "store/ledger.h"
+
+/* Who is to blame for a prefix that was not read from the cache. */
+#define WR_BUST_MAP(X)                                           \
+    X(HOST, "host")         /* the agent changed what it sent */ \
+    X(WEIR, "weir")         /* a step */                         \
+    X(MODEL, "model")       /* another model or other tools */   \
+    X(EXPIRED, "expired")   /* the pause was too long */         \
+    X(PROVIDER, "provider") /* nothing had changed */
+
+enum wr_bust {
+#define X(name, text) WR_BUST_##name,
+    WR_BUST_MAP(X)
+#undef X
+        WR_BUSTS_COUNT
+};
+
+const char *wr_bust_name(enum wr_bust bust);
+
+struct wr_tally {
+    uint64_t requests_count, changed_count, steps_count, failed_count, shadow_count;
+    uint64_t estimated_count; /* of requests without usage */
+    uint64_t unpriced_count;  /* of a model without prices: in no sum of money */
+    uint64_t raw_tokens;      /* prompt tokens as they came, */
+    uint64_t sent_tokens;     /* and as they were sent */
+    uint64_t input_tokens, cache_read_tokens, cache_write_tokens, output_tokens; /* usage */
+    uint64_t micro_usd, unchanged_micro_usd; /* real; and had nothing been changed */
+    uint64_t busts[WR_BUSTS_COUNT], bust_tokens[WR_BUSTS_COUNT];
+    struct wr_quality quality; /* sums */
+    int64_t first_ms, last_ms;
+};
+
+struct wr_tallier; /* what is remembered of sessions between their rows */
+
+/* `models` is borrowed. NULL: out of memory. */
+struct wr_tallier *wr_tallier_new(const struct wr_models *models);
+void wr_tallier_free(struct wr_tallier *tallier); /* NULL is fine */
+
+/* Adds a row to each of `tallies` (such as one of its agent, one of all). WEIR_SYNTAX: its line is
+ * damaged; nothing was added. */
+WEIR_MUST_USE weir_status wr_tallier_add(struct wr_tallier *tallier,
+                                         const struct wr_ledger_row *row,
+                                         struct wr_tally *const *tallies, size_t tallies_count);
+
+#endif

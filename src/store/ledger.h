@@ -1,0 +1,90 @@
+/* ledger.h -- one row a request in the store: who asked which model, and the line of the log.
+ *
+ * 1. A row holds names, times and figures; never a word of what was said. Its `line` is the JSON
+ *    object that the request's line in the log is (docs/telemetry.md).
+ * 2. Rows belong to their session: they leave with it in gc and purge.
+ * 3. Rows of one session come back in the order they were added.
+ *
+ * A ledger is used by one thread at a time; several may be open on one directory, beside stores.
+ */
+#ifndef WR_STORE_LEDGER_H
+#define WR_STORE_LEDGER_H
+
+#include "weir/store.h"
+
+struct wr_ledger;
+
+struct wr_ledger_row {
+    int64_t id;      /* rises with time; given by the ledger */
+    int64_t time_ms; /* when the request came, since 1970 */
+    weir_span tenant, session;
+    weir_span agent; /* such as "codex"; empty: not known */
+    weir_span model;
+    weir_span line; /* a JSON object */
+};
+
+struct wr_ledger_filter { /* zeroed: everything */
+    weir_span tenant, session, agent;
+    int64_t since_ms;
+    int64_t after_id;
+};
+
+/* A failure stops the reading and is returned. `row` dies when the call returns. */
+typedef weir_status wr_ledger_row_fn(void *user, const struct wr_ledger_row *row);
+
+struct wr_ledger_session {
+    weir_span tenant, session, agent, model; /* agent and model: of its last request */
+    int64_t first_ms, last_ms;
+    uint64_t requests_count;
+};
+
+typedef weir_status wr_ledger_session_fn(void *user, const struct wr_ledger_session *session);
+
+/* Opens the rows of the store in `dir`; the store is made where there is none, unless must_exist.
+ * `options`, `trouble` and `err` may be NULL. */
+WEIR_MUST_USE weir_status wr_ledger_open(const char *dir, const struct weir_store_options *options,
+                                         struct wr_ledger **ledger, weir_trouble *trouble,
+                                         struct weir_err *err);
+void wr_ledger_close(struct wr_ledger *ledger); /* NULL is fine */
+
+/* Keeps all of them, or none. */
+WEIR_MUST_USE weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
+                                        size_t rows_count, struct weir_err *err);
+
+/* Rows in the order of their ids. */
+WEIR_MUST_USE weir_status wr_ledger_each(struct wr_ledger *ledger,
+                                         const struct wr_ledger_filter *filter,
+                                         wr_ledger_row_fn *row, void *user, struct weir_err *err);
+
+/* Sessions, the most recently used first. */
+WEIR_MUST_USE weir_status wr_ledger_sessions(struct wr_ledger *ledger,
+                                             const struct wr_ledger_filter *filter,
+                                             wr_ledger_session_fn *session, void *user,
+                                             struct weir_err *err);
+
+/* ---- what was learnt (quality/learning.h): one sample a bucket and session ---- */
+
+struct wr_ledger_sample {
+    weir_span bucket; /* its name */
+    weir_span tenant, session;
+    int64_t time_ms;
+    bool is_bad; /* stays so once it is */
+};
+
+WEIR_MUST_USE weir_status wr_ledger_add_sample(struct wr_ledger *ledger,
+                                               const struct wr_ledger_sample *sample,
+                                               struct weir_err *err);
+
+typedef weir_status wr_ledger_bucket_fn(void *user, weir_span bucket, uint64_t samples_count,
+                                        uint64_t bad_count);
+
+/* Buckets by name. An empty `tenant`: of all. */
+WEIR_MUST_USE weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant,
+                                            wr_ledger_bucket_fn *bucket, void *user,
+                                            struct weir_err *err);
+
+/* Forgets the samples of a bucket; of all with an empty name. */
+WEIR_MUST_USE weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket,
+                                           struct weir_err *err);
+
+#endif
