@@ -140,8 +140,9 @@ struct weir_gc_options {
 
 struct weir_gc_report {
     uint64_t sessions_count, artifacts_count, marks_count, pins_count; /* taken out */
-    uint64_t stored_bytes; /* of the artifacts taken out, as stored */
+    uint64_t stored_bytes; /* of the artifacts and rows taken out, as stored */
     bool is_over;          /* still above the cap: the rest is live */
+    uint64_t rows_count;   /* of requests, taken out */
 };
 
 struct weir_verify_report {
@@ -160,6 +161,8 @@ struct weir_store_stats {
     uint64_t file_bytes;                    /* of the files; 0 where there are none */
     int64_t oldest_used_ms, newest_used_ms; /* 0 where there is no session */
     uint32_t schema_version;                /* 0 where there is none */
+    uint64_t rows_count, rows_bytes;        /* one a request, and their reports */
+    uint64_t samples_count;                 /* of what was learnt */
 };
 
 struct weir_store;
@@ -198,6 +201,9 @@ struct weir_store_ops {
 struct weir_store {
     const struct weir_store_ops *ops;
     weir_trouble trouble; /* of the last call that failed */
+    /* Originals that were not what their hash says, and met by a commit, which writes them anew, or
+     * by a get. */
+    uint64_t hash_failures_count;
 };
 
 struct weir_store_options {

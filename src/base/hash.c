@@ -1,7 +1,14 @@
+/* The newer interface has no state that can be copied without asking for memory. */
+#define OPENSSL_SUPPRESS_DEPRECATED
+
 #include "base/hash.h"
 
 #include <openssl/evp.h>
+#include <openssl/sha.h>
+#include <string.h>
 #include <xxhash.h>
+
+_Static_assert(sizeof(SHA256_CTX) <= sizeof(struct wr_sha256_stream), "the state fits");
 
 uint64_t wr_hash64(weir_span bytes)
 {
@@ -31,4 +38,32 @@ weir_status wr_sha256(weir_span bytes, unsigned char digest[WR_SHA256_BYTES])
     unsigned int len = 0;
     int ok = EVP_Digest(bytes.ptr, bytes.len, digest, &len, EVP_sha256(), NULL);
     return ok == 1 && len == WR_SHA256_BYTES ? WEIR_OK : WEIR_NOMEM;
+}
+
+static SHA256_CTX context_of(const struct wr_sha256_stream *stream)
+{
+    SHA256_CTX context;
+    memcpy(&context, stream->state, sizeof(context));
+    return context;
+}
+
+void wr_sha256_begin(struct wr_sha256_stream *stream)
+{
+    SHA256_CTX context;
+    (void)SHA256_Init(&context);
+    *stream = (struct wr_sha256_stream){{0}};
+    memcpy(stream->state, &context, sizeof(context));
+}
+
+void wr_sha256_add(struct wr_sha256_stream *stream, weir_span bytes)
+{
+    SHA256_CTX context = context_of(stream);
+    (void)SHA256_Update(&context, bytes.ptr, bytes.len);
+    memcpy(stream->state, &context, sizeof(context));
+}
+
+void wr_sha256_digest(const struct wr_sha256_stream *stream, unsigned char digest[WR_SHA256_BYTES])
+{
+    SHA256_CTX context = context_of(stream);
+    (void)SHA256_Final(digest, &context);
 }

@@ -38,14 +38,15 @@ enum {
     WR_OUTLINE_LINE_BYTES_MAX = 512,   /* of a line, where a definition is sought */
 
     /* policy */
-    WR_METER_MEMO_COUNT = 16 * 1024,                 /* texts whose counts a meter remembers */
-    WR_STAGE_PARAMS_MAX = 8,                         /* parameters of one stage */
-    WR_STAGE_TOOLS_MAX = 32,                         /* tools one stage has rules for */
-    WR_POLICY_STAGES_MAX = 12,                       /* stages of one policy */
-    WR_POLICY_NAME_BYTES_MAX = 64,                   /* its name */
-    WR_POLICY_WHAT_BYTES_MAX = 512,                  /* and what it says of itself */
-    WR_POLICIES_MAX = 64,                            /* policies of one YAML text */
-    WR_POLICIES_BYTES_MAX = 256 * 1024,              /* that text */
+    WR_METER_MEMO_COUNT = 16 * 1024,    /* texts whose counts a meter remembers */
+    WR_STAGE_PARAMS_MAX = 8,            /* parameters of one stage */
+    WR_STAGE_TOOLS_MAX = 32,            /* tools one stage has rules for */
+    WR_POLICY_STAGES_MAX = 12,          /* stages of one policy */
+    WR_POLICY_NAME_BYTES_MAX = 64,      /* its name */
+    WR_TOOLS_BYTES_MAX = 1024,          /* what a session says of tools whose results stay whole */
+    WR_POLICY_WHAT_BYTES_MAX = 512,     /* and what it says of itself */
+    WR_POLICIES_MAX = 64,               /* policies of one YAML text */
+    WR_POLICIES_BYTES_MAX = 256 * 1024, /* that text */
     WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
     WR_FACT_RANGES_MAX = 8,                          /* line ranges kept of one file in a summary */
     WR_FACT_MESSAGES_MAX = 3,                        /* messages of one failure */
@@ -57,12 +58,17 @@ enum {
     WR_CONDENSE_TOKENS_MIN = 300,                    /* a shorter result is never condensed */
     WR_FOLD_GAIN_TOKENS_MIN = 32,                    /* a form that saves less is not taken */
     WR_FOLD_INSERTS_MAX = 4096,                      /* messages one fold puts in */
+    WR_FOLD_STATE_BYTES_MAX = 64 * 1024 * 1024,      /* a fold that is kept for the next request */
 
     /* engine */
-    WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024, /* one request as it leaves */
-    WR_CACHE_MARKERS_MAX = 4,                /* the provider refuses a fifth */
-    WR_MARKS_HELD_MAX = 256,                 /* marks that wait for the store to open again */
-    WR_MARKS_LOOK_BACK_TURNS = 64,           /* how far back the last request sent is sought */
+    WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024,    /* one request as it leaves */
+    WR_CACHE_MARKERS_MAX = 4,                   /* the provider refuses a fifth */
+    WR_MARKS_HELD_MAX = 256,                    /* marks that wait for the store to open again */
+    WR_MARKS_LOOK_BACK_TURNS = 64,              /* how far back the last request sent is sought */
+    WR_PROJECT_NEW_MS_MAX = 25,                 /* for what is new in a request, unless told */
+    WR_PROJECT_MS_MAX = 2000,                   /* for all of it, unless told; then it goes exact */
+    WR_FOLD_MEMO_COUNT_MAX = 64,                /* folds an engine keeps; the least used goes */
+    WR_FOLD_MEMO_BYTES_MAX = 128 * 1024 * 1024, /* and all of them together */
 
     /* tokens */
     WR_TOKENS_PIECE_BYTES_MAX =
@@ -118,14 +124,54 @@ enum {
     WR_STORE_WAL_BYTES_MAX = 16 * 1024 * 1024, /* of the log that is kept between checkpoints */
     WR_STORE_EXPIRED_COUNT_MAX = 1024 * 1024,  /* handles remembered as expired; the oldest go */
     WR_STORE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* a store in memory, unless told */
-    WR_RECALL_RANGES_MAX = 64,                     /* line ranges of one recall */
-    WR_RECALL_PATTERN_BYTES_MAX = 4 * 1024,        /* a pattern */
-    WR_RECALL_CONTEXT_LINES_MAX = 1000,            /* lines shown around a match, each side */
-    WR_RECALL_STEPS_MAX = 500 * 1000 * 1000,       /* a search, all its lines together */
-    WR_RECALL_LINE_STEPS_MIN = 20 * 1000,          /* and what every line may take of it */
-    WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000,   /* at most */
-    WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024,  /* memory of one match */
-    WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,          /* a page for the tool */
+    WR_LEDGER_LINE_BYTES_MAX = 256 * 1024,         /* a request's row: its line of the log */
+    WR_LEDGER_REPORT_BYTES_MAX =
+        4 * 1024 * 1024,                         /* a session's last report; a longer is not kept */
+    WR_LEDGER_ROWS_MAX = 4096,                   /* added at once */
+    WR_RECALL_RANGES_MAX = 64,                   /* line ranges of one recall */
+    WR_RECALL_PATTERN_BYTES_MAX = 4 * 1024,      /* a pattern */
+    WR_RECALL_CONTEXT_LINES_MAX = 1000,          /* lines shown around a match, each side */
+    WR_RECALL_STEPS_MAX = 500 * 1000 * 1000,     /* a search, all its lines together */
+    WR_RECALL_LINE_STEPS_MIN = 20 * 1000,        /* and what every line may take of it */
+    WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000, /* at most */
+    WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024, /* memory of one match */
+    WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,         /* a page for the tool */
+
+    /* session */
+    WR_SESSION_PATH_BYTES_MAX = 4096,             /* a path below a session's directory */
+    WR_SESSION_NAME_BYTES_MAX = 128,              /* of a session, a skill or a note */
+    WR_JOURNAL_LINE_BYTES_MAX = 64 * 1024 * 1024, /* one event */
+    WR_JOURNAL_CALLS_MAX = 256,                   /* calls of one answer */
+    WR_JOURNAL_ITEMS_MAX = 1024,                  /* items of one answer */
+    WR_JOURNAL_KEPT_MAX = 4096,                   /* messages that a cut names as kept */
+    WR_THREAD_BYTES_MAX = 1024 * 1024 * 1024,     /* what a session holds in memory */
+    WR_STATE_TEXT_CHARS_MAX = 200,                /* of a message in state.yaml, its front */
+    WR_SETTINGS_BYTES_MAX = 64 * 1024,            /* a session's configuration */
+    WR_TOOL_ITERATIONS = 25,                      /* of one turn, unless told */
+    WR_SESSION_REFUSALS_MAX = 2,                  /* overflows in a row that are compacted for */
+    WR_SESSION_TOOLS_COUNT_MAX = 1024,            /* tools of one session */
+    WR_ACTOR_MESSAGES_DEFAULT = 1000,             /* messages held where no window is known */
+    WR_PROMPT_SECTIONS_MAX = 256,                 /* sections of one prompt */
+    WR_PROMPT_FILE_BYTES_MAX = 1024 * 1024,       /* AGENT.md, a skill, a note */
+    WR_PROMPT_SKILLS_MAX = 512,                   /* skills of one agent */
+    WR_PROMPT_TROUBLES_MAX = 64,                  /* files that could not be read, told apart */
+    WR_PROMPT_LINE_CHARS_MAX = 1024,              /* a description in an index */
+    WR_SUBAGENT_ANSWER_TOKENS = 2000,             /* what a parent gets of it, unless told */
+
+    /* quality */
+    WR_QUALITY_LOOK_BACK_CALLS = 512,   /* calls or results among which an earlier one is sought */
+    WR_QUALITY_MISSING_BYTES_MAX = 512, /* of a recall's result that may say it found nothing */
+    WR_QUALITY_BLOCKS_MAX = 16 * 1024,  /* segments of one prompt that are remembered */
+    WR_QUALITY_TABLE_BLOCKS_MAX = 1024 * 1024, /* and of all prompts; the oldest give way */
+    WR_QUALITY_PROMPTS_MAX = 1024,     /* prompts remembered for the next of their session */
+    WR_QUALITY_BUCKET_BYTES_MAX = 480, /* a learning bucket's name */
+    WR_QUALITY_BUCKETS_MAX = 4096,     /* buckets that are looked at */
+    WR_REPORT_NAMES_MAX = 256,         /* agents or models of one report; the rest is "other" */
+    WR_REPORT_HOURS_MAX = 64 * 1024,   /* hours of one report that had requests */
+    WR_QUALITY_SAMPLES_MAX = 256,      /* samples that wait to be kept; one more is lost */
+
+    /* ledger */
+    WR_TALLY_LANES_MAX = 1024 * 1024, /* sessions remembered while rows are added up */
 
     /* net */
     WR_NET_HEAD_BYTES_MAX = 64 * 1024, /* of a request or an answer: first line and headers */
@@ -138,10 +184,20 @@ enum {
     WR_NET_BODY_IDLE_MS_MAX = 60 * 1000,   /* between two pieces of its body */
     WR_NET_KEEP_MS_MAX = 120 * 1000,       /* between two requests of one connection */
     WR_NET_WRITE_IDLE_MS_MAX = 600 * 1000, /* for a client that takes no byte of its answer */
-    WR_NET_CONNECT_MS_MAX = 30 * 1000,     /* to reach the upstream */
-    WR_NET_UPSTREAM_CONNECTIONS_MAX = 256, /* idle ones that are kept for the next request */
-    WR_NET_EVENT_BYTES_MAX = 1024 * 1024,  /* one event of a stream, where it is read along */
+    WR_NET_REPLAYED_BYTES_MAX = 4 * 1024 * 1024, /* of an unread body, kept to be sent again */
+    WR_NET_CONNECT_MS_MAX = 30 * 1000,           /* to reach the upstream */
+    WR_NET_UPSTREAM_CONNECTIONS_MAX = 256,       /* idle ones that are kept for the next request */
+    WR_NET_EVENT_BYTES_MAX = 1024 * 1024,        /* one event of a stream, where it is read along */
     WR_NET_DECODED_BYTES_MAX = 64 * 1024 * 1024, /* a compressed body, unpacked */
+
+    /* mcp */
+    WR_MCP_LINE_BYTES_MAX = 64 * 1024 * 1024, /* one message on stdin */
+    WR_MCP_BODY_BYTES_MAX = 1024 * 1024,      /* one message over HTTP */
+    WR_MCP_DEPTH_MAX = 64,                    /* containers inside one another in a message */
+    WR_MCP_ID_BYTES_MAX = 1024,               /* of a request's id; a longer one is refused */
+    WR_MCP_ANSWER_BYTES_MAX = 1024 * 1024,    /* one answer */
+    WR_MCP_PAGE_BYTES_MAX = 36 * 1024,        /* a page: Codex cuts results at 40,000 bytes */
+    WR_MCP_CALLS_MAX = 64, /* calls over HTTP that wait or run; one more is answered 503 */
 
     /* proxy */
     WR_PROXY_CONFIG_BYTES_MAX = 256 * 1024, /* weir.yaml */
@@ -157,13 +213,51 @@ enum {
     WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
     WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
     WR_PROXY_JOBS_MAX = 256,           /* requests waiting for a projection; one more is exact */
+    WR_PROXY_DEADLINE_MS = 25,         /* for what is new in a request; past it that stays whole */
     WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
     WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
-    WR_PROXY_LOG_BYTES_MAX = 16 * 1024 * 1024,    /* of the log before it is rotated */
-    WR_PROXY_LOG_FILES_MAX = 5,                   /* rotated logs that are kept */
-    WR_PROXY_SHADOW_BYTES_MAX = 64 * 1024 * 1024, /* originals held for shadow decisions */
+    WR_PROXY_LOG_BYTES_MAX = 16 * 1024 * 1024, /* of the log before it is rotated */
+    WR_PROXY_LOG_FILES_MAX = 5,                /* rotated logs that are kept */
+    WR_PROXY_LEDGER_ROWS_MAX = 4096,           /* rows that wait for the store; one more is lost */
+    WR_PROXY_LEDGER_BYTES_MAX = 32 * 1024 * 1024,   /* and all of them together */
+    WR_PROXY_LEDGER_GROUP_MAX = 64,                 /* rows of one commit */
+    WR_PROXY_LEDGER_MS = 200,                       /* that the first of them waits for others */
+    WR_PROXY_SHADOW_BYTES_MAX = 64 * 1024 * 1024,   /* originals held for shadow decisions */
+    WR_SIDECAR_CALLS_MAX = 64,                      /* calls about sessions that wait */
+    WR_SIDECAR_BODY_BYTES_MAX = 32 * 1024 * 1024,   /* a call about a session */
+    WR_SIDECAR_ANSWER_BYTES_MAX = 96 * 1024 * 1024, /* and its answer */
+
+    /* agent */
+    WR_AGENT_TOOL_BYTES_MAX = 512 * 1024 * 1024,   /* memory of one call of a tool */
+    WR_AGENT_FILE_BYTES_MAX = 64 * 1024 * 1024,    /* a file that is read or changed */
+    WR_AGENT_READ_BYTES_MAX = 256 * 1024,          /* of one reading, listing or search */
+    WR_AGENT_READ_LINES = 2000,                    /* lines of one reading, unless told */
+    WR_AGENT_MATCH_BYTES_MAX = 400,                /* of a line that a search shows */
+    WR_AGENT_FOLDERS_MAX = 100 * 1000,             /* folders of one search, entries of one list */
+    WR_AGENT_GREP_LINES = 1000 * 1000,             /* lines among which a search divides its work */
+    WR_AGENT_PROCESSES_MAX = 256,                  /* commands of one session */
+    WR_AGENT_OUTPUT_BYTES_MAX = 256 * 1024 * 1024, /* that one may print; then it is ended */
+    WR_AGENT_ANSWER_BYTES_MAX = 32 * 1024 * 1024,  /* a model's answer */
+    WR_AGENT_BLOCKS_MAX = 1024,                    /* its blocks, or its calls */
+    WR_AGENT_TRIES_MAX = 4,                        /* of one request to a provider */
+    WR_AGENT_RETRY_S_MAX = 120,                    /* between them; a longer wait is an error */
+    WR_AGENT_UNDO_BYTES_MAX = 64 * 1024 * 1024,    /* of files as they were before changes */
+    WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
+    WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */
+
+    /* launch */
+    WR_LAUNCH_LOCK_BYTES_MAX = 16 * 1024, /* of the file by which a server is found */
+    WR_LAUNCH_SETTINGS_BYTES_MAX =
+        1024 * 1024, /* of an agent's own settings, where they are read */
+    WR_LAUNCH_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* for starting one agent */
+    WR_LAUNCH_START_MS_MAX = 60 * 1000,            /* for a server to begin to serve */
+    WR_LAUNCH_HEALTH_MS_MAX = 5 * 1000,            /* for a server to say that it is well */
+    WR_LAUNCH_ROWS_MS_MAX = 5 * 1000,              /* for the last rows of a run to be written */
+    WR_LAUNCH_UPSTREAM_MS_MAX = 10 * 1000,         /* for an upstream to answer the doctor */
 
     /* replay */
+    WR_RIVAL_ANSWER_MS_MAX = 120 * 1000, /* for a proxy under test to answer one request */
+    WR_RIVAL_BODIES_MAX = 64,            /* that it may send on for one request */
     WR_SIMULATE_STORE_BYTES_MAX =
         1024 * 1024 * 1024,                       /* originals of one session under one policy */
     WR_PROMPT_CACHE_KEYS_MAX = 64 * 1024,         /* places of a simulated cache; a power of two */

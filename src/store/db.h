@@ -41,6 +41,9 @@ enum wr_sql {
     WR_SQL_PIN_FIND,
     WR_SQL_PIN_SET,
     WR_SQL_PIN_READ,
+    WR_SQL_REQUEST_ADD,
+    WR_SQL_REPORT_SET,
+    WR_SQL_SAMPLE_ADD,
     WR_SQL_COUNT
 };
 

@@ -21,6 +21,9 @@ struct wr_ledger_row {
     weir_span agent; /* such as "codex"; empty: not known */
     weir_span model;
     weir_span line; /* a JSON object */
+    /* What the engine did to it, as `weir why` reads it; empty: nothing. The session keeps the
+     * newest one. It is not given back with rows: wr_ledger_report() reads it. */
+    weir_span report;
 };
 
 struct wr_ledger_filter { /* zeroed: everything */
@@ -29,7 +32,8 @@ struct wr_ledger_filter { /* zeroed: everything */
     int64_t after_id;
 };
 
-/* A failure stops the reading and is returned. `row` dies when the call returns. */
+/* A failure stops the reading and is returned. `row` dies when the call returns. The function may
+ * not call the ledger. */
 typedef weir_status wr_ledger_row_fn(void *user, const struct wr_ledger_row *row);
 
 struct wr_ledger_session {
@@ -45,9 +49,11 @@ typedef weir_status wr_ledger_session_fn(void *user, const struct wr_ledger_sess
 WEIR_MUST_USE weir_status wr_ledger_open(const char *dir, const struct weir_store_options *options,
                                          struct wr_ledger **ledger, weir_trouble *trouble,
                                          struct weir_err *err);
-void wr_ledger_close(struct wr_ledger *ledger); /* NULL is fine */
+void wr_ledger_close(struct wr_ledger *ledger);                 /* NULL is fine */
+weir_trouble wr_ledger_trouble(const struct wr_ledger *ledger); /* of the last failure */
 
-/* Keeps all of them, or none. */
+/* Keeps all of them, or none. An empty session is one, of whatever named none. WEIR_LIMIT: a name,
+ * line or report is too long, or there are more than WR_LEDGER_ROWS_MAX. */
 WEIR_MUST_USE weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
                                         size_t rows_count, struct weir_err *err);
 
@@ -55,6 +61,12 @@ WEIR_MUST_USE weir_status wr_ledger_add(struct wr_ledger *ledger, const struct w
 WEIR_MUST_USE weir_status wr_ledger_each(struct wr_ledger *ledger,
                                          const struct wr_ledger_filter *filter,
                                          wr_ledger_row_fn *row, void *user, struct weir_err *err);
+
+/* The newest report of a session. WEIR_NOTFOUND: it has none. `report` (of which the session, the
+ * time, the model and the report are set) lives until the next call. */
+WEIR_MUST_USE weir_status wr_ledger_report(struct wr_ledger *ledger, weir_span tenant,
+                                           weir_span session, struct wr_ledger_row *report,
+                                           struct weir_err *err);
 
 /* Sessions, the most recently used first. */
 WEIR_MUST_USE weir_status wr_ledger_sessions(struct wr_ledger *ledger,

@@ -37,7 +37,22 @@ static const char version_1[] =
 static const char version_2[] =
     "ALTER TABLE artifact ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;";
 
-static const char *const steps[] = {version_1, version_2};
+/* `bucket` comes first in the key of a sample, because buckets are added up far more often than
+ * sessions leave. */
+static const char version_3[] =
+    "CREATE TABLE request(id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL,"
+    " time_ms INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, line TEXT NOT NULL);"
+    "CREATE INDEX request_session ON request(session_id, time_ms);"
+    "CREATE INDEX request_time ON request(time_ms);"
+    "CREATE TABLE report(session_id INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL,"
+    " model TEXT NOT NULL, text_bytes INTEGER NOT NULL, codec INTEGER NOT NULL,"
+    " data BLOB NOT NULL);"
+    "CREATE TABLE sample(bucket TEXT NOT NULL, session_id INTEGER NOT NULL,"
+    " time_ms INTEGER NOT NULL, is_bad INTEGER NOT NULL, PRIMARY KEY(bucket, session_id))"
+    " WITHOUT ROWID;"
+    "CREATE INDEX sample_session ON sample(session_id);";
+
+static const char *const steps[] = {version_1, version_2, version_3};
 
 const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
 

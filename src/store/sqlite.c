@@ -280,3 +280,43 @@ int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span
     wr_db_done(find);
     return id;
 }
+
+int64_t wr_sqlite_need_tenant(struct wr_sqlite *sqlite, weir_span name)
+{
+    struct wr_db *db = &sqlite->db;
+    int64_t id = wr_sqlite_tenant(sqlite, name);
+    if (id)
+        return id;
+    sqlite3_stmt *add = wr_db_use(db, WR_SQL_TENANT_ADD, "INSERT INTO tenant(name) VALUES(?1)");
+    wr_db_bind_text(db, add, 1, name);
+    wr_db_run(db, add);
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+static int64_t add_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
+                           int64_t used_ms)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *add = wr_db_use(
+        db, WR_SQL_SESSION_ADD, "INSERT INTO session(tenant_id, name, used_ms) VALUES(?1, ?2, ?3)");
+    wr_db_bind_number(db, add, 1, tenant_id);
+    wr_db_bind_text(db, add, 2, name);
+    wr_db_bind_number(db, add, 3, used_ms);
+    wr_db_run(db, add);
+    return sqlite3_last_insert_rowid(db->handle);
+}
+
+int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
+                               int64_t used_ms)
+{
+    struct wr_db *db = &sqlite->db;
+    int64_t id = wr_sqlite_session(sqlite, tenant_id, name);
+    if (!id)
+        return add_session(sqlite, tenant_id, name, used_ms);
+    sqlite3_stmt *touch = wr_db_use(
+        db, WR_SQL_SESSION_TOUCH, "UPDATE session SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2");
+    wr_db_bind_number(db, touch, 1, id);
+    wr_db_bind_number(db, touch, 2, used_ms);
+    wr_db_run(db, touch);
+    return id;
+}

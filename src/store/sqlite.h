@@ -5,6 +5,7 @@
  *   sqlite_commit.c  one request's batch, in one transaction
  *   sqlite_read.c    artifacts, marks and pins; statistics; verification
  *   sqlite_gc.c      what leaves: by age, by the cap, by order
+ *   ledger.c         the rows of requests (ledger.h), through a handle of their own
  */
 #ifndef WR_STORE_SQLITE_H
 #define WR_STORE_SQLITE_H
@@ -53,6 +54,12 @@ static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
 /* The tenant's or session's number; 0 where it is not known. */
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);
 int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name);
+
+/* The same, made where it is not known; the session is in use at `used_ms`, unless it was later.
+ * For work that writes. */
+int64_t wr_sqlite_need_tenant(struct wr_sqlite *sqlite, weir_span name);
+int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
+                               int64_t used_ms);
 
 /* Empties sqlite->text. */
 void wr_sqlite_reset_text(struct wr_sqlite *sqlite);

@@ -134,6 +134,7 @@ static void heal_artifact(struct work *work, size_t index, int64_t id)
 {
     struct wr_db *db = &work->sqlite->db;
 
+    work->sqlite->store.hash_failures_count++;
     pack(work, index);
     sqlite3_stmt *set = wr_db_use(db, WR_SQL_ARTIFACT_SET,
                                   "UPDATE artifact SET hash = ?1, text_bytes = ?2, codec = ?3,"
@@ -262,50 +263,13 @@ static void keep_pin(struct work *work, const struct weir_pin *pin)
 
 /* ---- the transaction ---- */
 
-static void need_tenant(struct work *work)
-{
-    struct wr_db *db = &work->sqlite->db;
-    work->tenant_id = wr_sqlite_tenant(work->sqlite, work->batch->tenant);
-    if (work->tenant_id)
-        return;
-    sqlite3_stmt *add = wr_db_use(db, WR_SQL_TENANT_ADD, "INSERT INTO tenant(name) VALUES(?1)");
-    wr_db_bind_text(db, add, 1, work->batch->tenant);
-    wr_db_run(db, add);
-    work->tenant_id = sqlite3_last_insert_rowid(db->handle);
-}
-
-static void need_session(struct work *work)
-{
-    struct wr_db *db = &work->sqlite->db;
-    work->session_id = wr_sqlite_session(work->sqlite, work->tenant_id, work->batch->session);
-    if (work->session_id)
-        return;
-    sqlite3_stmt *add = wr_db_use(
-        db, WR_SQL_SESSION_ADD, "INSERT INTO session(tenant_id, name, used_ms) VALUES(?1, ?2, ?3)");
-    wr_db_bind_number(db, add, 1, work->tenant_id);
-    wr_db_bind_text(db, add, 2, work->batch->session);
-    wr_db_bind_number(db, add, 3, work->batch->used_ms);
-    wr_db_run(db, add);
-    work->session_id = sqlite3_last_insert_rowid(db->handle);
-}
-
-static void touch_session(struct work *work)
-{
-    struct wr_db *db = &work->sqlite->db;
-    sqlite3_stmt *touch = wr_db_use(
-        db, WR_SQL_SESSION_TOUCH, "UPDATE session SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2");
-    wr_db_bind_number(db, touch, 1, work->session_id);
-    wr_db_bind_number(db, touch, 2, work->batch->used_ms);
-    wr_db_run(db, touch);
-}
-
 static void write_all(struct work *work)
 {
     struct wr_db *db = &work->sqlite->db;
     wr_db_begin(db);
-    need_tenant(work);
-    need_session(work);
-    touch_session(work);
+    work->tenant_id = wr_sqlite_need_tenant(work->sqlite, work->batch->tenant);
+    work->session_id = wr_sqlite_need_session(work->sqlite, work->tenant_id, work->batch->session,
+                                              work->batch->used_ms);
     for (size_t i = 0; i < work->batch->artifacts_count && !db->code; i++)
         keep_artifact(work, i);
     for (size_t i = 0; i < work->batch->marks_count && !db->code; i++)

@@ -38,11 +38,19 @@ static uint64_t run_for(struct removal *removal, const char *sql)
     return db->code ? 0 : (uint64_t)sqlite3_changes64(db->handle);
 }
 
+/* All that counts towards the cap. */
+#define STORED_BYTES                                             \
+    "SELECT (SELECT total(length(data)) FROM artifact)"          \
+    " + (SELECT total(length(CAST(line AS BLOB))) FROM request)" \
+    " + (SELECT total(length(data)) FROM report)"
+
 static uint64_t lonely_bytes(struct removal *removal)
 {
     struct wr_db *db = removal->db;
-    sqlite3_stmt *sum =
-        wr_db_make(db, "SELECT sum(length(data)) FROM artifact WHERE id IN " LONELY_ARTIFACTS);
+    sqlite3_stmt *sum = wr_db_make(
+        db, "SELECT (SELECT total(length(data)) FROM artifact WHERE id IN " LONELY_ARTIFACTS ")"
+            " + (SELECT total(length(CAST(line AS BLOB))) FROM request WHERE session_id = ?1)"
+            " + (SELECT total(length(data)) FROM report WHERE session_id = ?1)");
     wr_db_bind_number(db, sum, 1, removal->session_id);
     int64_t bytes = wr_db_next(db, sum) ? sqlite3_column_int64(sum, 0) : 0;
     wr_db_drop(sum);
@@ -63,6 +71,9 @@ static void remove_session(struct removal *removal)
     report->marks_count += run_for(removal, "DELETE FROM mark WHERE id IN " LONELY_MARKS);
     (void)run_for(removal, "DELETE FROM mark_use WHERE session_id = ?1");
     report->pins_count += run_for(removal, "DELETE FROM pin WHERE session_id = ?1");
+    report->rows_count += run_for(removal, "DELETE FROM request WHERE session_id = ?1");
+    (void)run_for(removal, "DELETE FROM report WHERE session_id = ?1");
+    (void)run_for(removal, "DELETE FROM sample WHERE session_id = ?1");
     report->sessions_count += run_for(removal, "DELETE FROM session WHERE id = ?1");
 }
 
@@ -141,9 +152,22 @@ static void shrink_file(struct wr_db *db)
     wr_db_start(db);
 }
 
+/* Rows of sessions that stay are as old as they are. The newest of each stays, so that the session
+ * is still listed. */
+static void remove_old_rows(struct removal *removal, int64_t before_ms)
+{
+    struct wr_db *db = removal->db;
+    sqlite3_stmt *old = wr_db_make(db, "DELETE FROM request WHERE time_ms < ?1 AND id NOT IN"
+                                       " (SELECT max(id) FROM request GROUP BY session_id)");
+    wr_db_bind_number(db, old, 1, before_ms);
+    wr_db_run(db, old);
+    wr_db_drop(old);
+    removal->report->rows_count += db->code ? 0 : (uint64_t)sqlite3_changes64(db->handle);
+}
+
 static void collect_by_cap(struct removal *removal, uint64_t stored_bytes_max, int64_t before_ms)
 {
-    int64_t sum = wr_db_number(removal->db, "SELECT sum(length(data)) FROM artifact");
+    int64_t sum = wr_db_number(removal->db, STORED_BYTES);
     uint64_t stored_bytes = sum < 0 ? 0 : (uint64_t)sum;
     bool removed = true;
 
@@ -167,9 +191,11 @@ weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options 
 
     wr_db_start(db);
     bring_back_from_the_future(db, options->now_ms);
-    if (options->retention_ms && !db->code)
+    if (options->retention_ms && !db->code) {
         while (remove_oldest(&removal, old_ms < live_ms ? old_ms : live_ms))
             ;
+        remove_old_rows(&removal, old_ms);
+    }
     if (options->stored_bytes_max && !db->code)
         collect_by_cap(&removal, options->stored_bytes_max, live_ms);
     forget_oldest_expired(db);

@@ -239,6 +239,10 @@ weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *s
     stats->expired_count = count(db, "SELECT count(*) FROM expired");
     stats->text_bytes = count(db, "SELECT sum(text_bytes) FROM artifact");
     stats->stored_bytes = count(db, "SELECT sum(length(data)) FROM artifact");
+    stats->rows_count = count(db, "SELECT count(*) FROM request");
+    stats->rows_bytes = count(db, "SELECT total(length(CAST(line AS BLOB))) FROM request") +
+                        count(db, "SELECT total(length(data)) FROM report");
+    stats->samples_count = count(db, "SELECT count(*) FROM sample");
     stats->oldest_used_ms = wr_db_number(db, "SELECT min(used_ms) FROM session");
     stats->newest_used_ms = wr_db_number(db, "SELECT max(used_ms) FROM session");
     stats->schema_version = (uint32_t)count(db, "PRAGMA user_version");
@@ -268,6 +272,10 @@ static void verify_file(struct wr_db *db, struct weir_verify_report *report)
     if (wr_db_number(db, "SELECT count(*) FROM mark_use"
                          " WHERE mark_id NOT IN (SELECT id FROM mark)"))
         note_damage(report, WR_LIT("a session refers to a mark that is not there"));
+    if (wr_db_number(db, "SELECT count(*) FROM (SELECT session_id FROM request UNION"
+                         " SELECT session_id FROM report UNION SELECT session_id FROM sample)"
+                         " WHERE session_id NOT IN (SELECT id FROM session)"))
+        note_damage(report, WR_LIT("a request's row is of a session that is not there"));
 }
 
 /* From a row of: tenant's name, handle, and what read_row() wants. */

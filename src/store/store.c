@@ -186,6 +186,7 @@ weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *l
         weir_handle_format(lookup->handle, handle);
         (void)wr_fail(err, WEIR_NOTFOUND, 0, "%s: %s", handle, weir_miss_text(why));
     }
+    store->hash_failures_count += why == WEIR_MISS_CORRUPT;
     if (miss)
         *miss = why;
     return status;

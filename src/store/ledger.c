@@ -1,0 +1,341 @@
+#include "store/ledger.h"
+
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "store/sqlite.h"
+
+struct wr_ledger {
+    struct weir_store *store; /* owned: opening, schema and names are its */
+};
+
+static struct wr_sqlite *sqlite_of(const struct wr_ledger *ledger)
+{
+    return wr_sqlite_of(ledger->store);
+}
+
+static weir_status status_of(struct wr_ledger *ledger, struct weir_err *err)
+{
+    return wr_db_status(&sqlite_of(ledger)->db, &ledger->store->trouble, err);
+}
+
+weir_status wr_ledger_open(const char *dir, const struct weir_store_options *options,
+                           struct wr_ledger **ledger, weir_trouble *trouble, struct weir_err *err)
+{
+    struct wr_ledger *made = calloc(1, sizeof(*made));
+
+    *ledger = NULL;
+    if (trouble)
+        *trouble = WEIR_TROUBLE_NONE;
+    if (!made)
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory for the ledger");
+    weir_status status = weir_store_open(dir, options, &made->store, trouble, err);
+    if (status)
+        free(made);
+    else
+        *ledger = made;
+    return status;
+}
+
+void wr_ledger_close(struct wr_ledger *ledger)
+{
+    if (!ledger)
+        return;
+    weir_store_close(ledger->store);
+    free(ledger);
+}
+
+weir_trouble wr_ledger_trouble(const struct wr_ledger *ledger)
+{
+    return ledger->store->trouble;
+}
+
+/* ---- adding ---- */
+
+static bool is_name(weir_span name)
+{
+    return name.len <= WR_STORE_NAME_BYTES_MAX && (!name.len || !memchr(name.ptr, 0, name.len));
+}
+
+static weir_status check(const struct wr_ledger_row *row, struct weir_err *err)
+{
+    if (!row->tenant.len)
+        return wr_fail(err, WEIR_INVALID, 0, "a row has no tenant");
+    if (!is_name(row->tenant) || !is_name(row->session) || !is_name(row->agent) ||
+        !is_name(row->model))
+        return wr_fail(err, WEIR_LIMIT, 0, "a row's name is too long, or no name");
+    if (row->line.len > WR_LEDGER_LINE_BYTES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "a row's line has more than %d bytes",
+                       WR_LEDGER_LINE_BYTES_MAX);
+    if (row->report.len > WR_LEDGER_REPORT_BYTES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "a report has more than %d bytes",
+                       WR_LEDGER_REPORT_BYTES_MAX);
+    return WEIR_OK;
+}
+
+static void add_row(struct wr_db *db, int64_t session_id, const struct wr_ledger_row *row)
+{
+    sqlite3_stmt *add = wr_db_use(db, WR_SQL_REQUEST_ADD,
+                                  "INSERT INTO request(session_id, time_ms, agent, model, line)"
+                                  " VALUES(?1, ?2, ?3, ?4, ?5)");
+    wr_db_bind_number(db, add, 1, session_id);
+    wr_db_bind_number(db, add, 2, row->time_ms);
+    wr_db_bind_text(db, add, 3, row->agent);
+    wr_db_bind_text(db, add, 4, row->model);
+    wr_db_bind_text(db, add, 5, row->line);
+    wr_db_run(db, add);
+}
+
+/* A report that cannot be packed for want of memory leaves the one before. */
+static void set_report(struct wr_sqlite *sqlite, int64_t session_id,
+                       const struct wr_ledger_row *row)
+{
+    struct wr_db *db = &sqlite->db;
+    enum wr_codec codec;
+
+    wr_sqlite_reset_text(sqlite);
+    if (wr_pack(&sqlite->packer, row->report, &sqlite->text, &codec))
+        return;
+    sqlite3_stmt *set =
+        wr_db_use(db, WR_SQL_REPORT_SET,
+                  "INSERT OR REPLACE INTO report(session_id, time_ms, model, text_bytes, codec,"
+                  " data) VALUES(?1, ?2, ?3, ?4, ?5, ?6)");
+    wr_db_bind_number(db, set, 1, session_id);
+    wr_db_bind_number(db, set, 2, row->time_ms);
+    wr_db_bind_text(db, set, 3, row->model);
+    wr_db_bind_number(db, set, 4, (int64_t)row->report.len);
+    wr_db_bind_number(db, set, 5, (int64_t)codec);
+    wr_db_bind_blob(db, set, 6, wr_buf_view(&sqlite->text));
+    wr_db_run(db, set);
+}
+
+static int64_t need_session(struct wr_sqlite *sqlite, weir_span tenant, weir_span session,
+                            int64_t time_ms)
+{
+    int64_t tenant_id = wr_sqlite_need_tenant(sqlite, tenant);
+    return wr_sqlite_need_session(sqlite, tenant_id, session, time_ms);
+}
+
+weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
+                          size_t rows_count, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = sqlite_of(ledger);
+    struct wr_db *db = &sqlite->db;
+
+    if (rows_count > WR_LEDGER_ROWS_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "more than %d rows at once", WR_LEDGER_ROWS_MAX);
+    for (size_t i = 0; i < rows_count; i++) {
+        weir_status status = check(&rows[i], err);
+        if (status)
+            return status;
+    }
+    wr_db_begin(db);
+    for (size_t i = 0; i < rows_count && !db->code; i++) {
+        const struct wr_ledger_row *row = &rows[i];
+        int64_t session_id = need_session(sqlite, row->tenant, row->session, row->time_ms);
+        add_row(db, session_id, row);
+        if (row->report.len)
+            set_report(sqlite, session_id, row);
+    }
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
+/* ---- reading ---- */
+
+/* ?1 to ?5; an empty text or a zero leaves its condition out. */
+#define FILTER                                                   \
+    " AND (?1 = '' OR t.name = ?1) AND (?2 = '' OR s.name = ?2)" \
+    " AND (?3 = '' OR r.agent = ?3) AND (?4 = 0 OR r.time_ms >= ?4) AND r.id > ?5"
+
+/* Ids rise with time, nearly: from the first of that time on is all that need be looked at. */
+static int64_t last_id_before(struct wr_db *db, const struct wr_ledger_filter *filter)
+{
+    if (!filter->since_ms)
+        return filter->after_id;
+    sqlite3_stmt *first = wr_db_make(db, "SELECT min(id) FROM request WHERE time_ms >= ?1");
+    wr_db_bind_number(db, first, 1, filter->since_ms);
+    int64_t id = wr_db_next(db, first) ? sqlite3_column_int64(first, 0) : 0;
+    wr_db_drop(first);
+    if (!id)
+        return INT64_MAX;
+    return id - 1 > filter->after_id ? id - 1 : filter->after_id;
+}
+
+static void bind_filter(struct wr_db *db, sqlite3_stmt *statement,
+                        const struct wr_ledger_filter *filter)
+{
+    wr_db_bind_text(db, statement, 1, filter->tenant);
+    wr_db_bind_text(db, statement, 2, filter->session);
+    wr_db_bind_text(db, statement, 3, filter->agent);
+    wr_db_bind_number(db, statement, 4, filter->since_ms);
+    wr_db_bind_number(db, statement, 5, last_id_before(db, filter));
+}
+
+/* CROSS JOIN keeps the order: with a session it is looked up first, and its rows by the index. */
+static const char *rows_sql(const struct wr_ledger_filter *filter)
+{
+    if (filter->session.len)
+        return "SELECT r.id, r.time_ms, t.name, s.name, r.agent, r.model, r.line FROM tenant t"
+               " CROSS JOIN session s ON s.tenant_id = t.id"
+               " CROSS JOIN request r ON r.session_id = s.id WHERE 1" FILTER " ORDER BY r.id";
+    return "SELECT r.id, r.time_ms, t.name, s.name, r.agent, r.model, r.line FROM request r"
+           " CROSS JOIN session s ON s.id = r.session_id"
+           " CROSS JOIN tenant t ON t.id = s.tenant_id WHERE 1" FILTER " ORDER BY r.id";
+}
+
+weir_status wr_ledger_each(struct wr_ledger *ledger, const struct wr_ledger_filter *filter,
+                           wr_ledger_row_fn *row, void *user, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = WEIR_OK;
+
+    wr_db_start(db);
+    sqlite3_stmt *rows = wr_db_make(db, rows_sql(filter));
+    bind_filter(db, rows, filter);
+    while (!status && wr_db_next(db, rows)) {
+        struct wr_ledger_row found = {.id = sqlite3_column_int64(rows, 0),
+                                      .time_ms = sqlite3_column_int64(rows, 1),
+                                      .tenant = wr_db_column(rows, 2),
+                                      .session = wr_db_column(rows, 3),
+                                      .agent = wr_db_column(rows, 4),
+                                      .model = wr_db_column(rows, 5),
+                                      .line = wr_db_column(rows, 6)};
+        status = row(user, &found);
+    }
+    wr_db_drop(rows);
+    if (status)
+        return wr_fail(err, status, 0, "reading the ledger stopped: %s", weir_status_text(status));
+    return status_of(ledger, err);
+}
+
+/* The agent and the model are those of the newest row. */
+static const char sessions_sql[] =
+    "SELECT g.tenant, g.session, n.agent, n.model, g.first_ms, g.last_ms, g.rows_count FROM"
+    " (SELECT t.name AS tenant, s.name AS session, min(r.time_ms) AS first_ms,"
+    "  max(r.time_ms) AS last_ms, count(*) AS rows_count, max(r.id) AS newest_id"
+    "  FROM request r CROSS JOIN session s ON s.id = r.session_id"
+    "  CROSS JOIN tenant t ON t.id = s.tenant_id WHERE 1" FILTER " GROUP BY r.session_id) g"
+    " CROSS JOIN request n ON n.id = g.newest_id ORDER BY g.last_ms DESC, g.newest_id DESC";
+
+weir_status wr_ledger_sessions(struct wr_ledger *ledger, const struct wr_ledger_filter *filter,
+                               wr_ledger_session_fn *session, void *user, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = WEIR_OK;
+
+    wr_db_start(db);
+    sqlite3_stmt *rows = wr_db_make(db, sessions_sql);
+    bind_filter(db, rows, filter);
+    while (!status && wr_db_next(db, rows)) {
+        struct wr_ledger_session found = {.tenant = wr_db_column(rows, 0),
+                                          .session = wr_db_column(rows, 1),
+                                          .agent = wr_db_column(rows, 2),
+                                          .model = wr_db_column(rows, 3),
+                                          .first_ms = sqlite3_column_int64(rows, 4),
+                                          .last_ms = sqlite3_column_int64(rows, 5),
+                                          .requests_count =
+                                              (uint64_t)sqlite3_column_int64(rows, 6)};
+        status = session(user, &found);
+    }
+    wr_db_drop(rows);
+    if (status)
+        return wr_fail(err, status, 0, "reading the ledger stopped: %s", weir_status_text(status));
+    return status_of(ledger, err);
+}
+
+weir_status wr_ledger_report(struct wr_ledger *ledger, weir_span tenant, weir_span session,
+                             struct wr_ledger_row *report, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = sqlite_of(ledger);
+    struct wr_db *db = &sqlite->db;
+    weir_status status = WEIR_NOTFOUND;
+
+    wr_db_start(db);
+    wr_arena_reset(&sqlite->arena);
+    wr_sqlite_reset_text(sqlite);
+    int64_t tenant_id = wr_sqlite_tenant(sqlite, tenant);
+    int64_t session_id = wr_sqlite_session(sqlite, tenant_id, session);
+    sqlite3_stmt *read = wr_db_make(
+        db, "SELECT time_ms, model, text_bytes, codec, data FROM report WHERE session_id = ?1");
+    wr_db_bind_number(db, read, 1, session_id);
+    if (wr_db_next(db, read)) {
+        *report =
+            (struct wr_ledger_row){.time_ms = sqlite3_column_int64(read, 0),
+                                   .tenant = tenant,
+                                   .session = session,
+                                   .model = wr_arena_copy(&sqlite->arena, wr_db_column(read, 1))};
+        status = wr_unpack(&sqlite->packer, wr_db_column(read, 4), sqlite3_column_int64(read, 3),
+                           (uint64_t)sqlite3_column_int64(read, 2), &sqlite->text);
+        report->report = wr_buf_view(&sqlite->text);
+    }
+    wr_db_drop(read);
+    if (db->code)
+        return status_of(ledger, err);
+    if (status == WEIR_NOTFOUND)
+        return wr_fail(err, status, 0, "no request of this session was changed");
+    return status ? wr_fail(err, WEIR_INVALID, 0, "the report in the store is damaged") : WEIR_OK;
+}
+
+/* ---- what was learnt ---- */
+
+weir_status wr_ledger_add_sample(struct wr_ledger *ledger, const struct wr_ledger_sample *sample,
+                                 struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = sqlite_of(ledger);
+    struct wr_db *db = &sqlite->db;
+
+    if (!sample->tenant.len || !sample->bucket.len || !is_name(sample->bucket) ||
+        !is_name(sample->tenant) || !is_name(sample->session))
+        return wr_fail(err, WEIR_INVALID, 0, "a sample needs the names of a bucket and a tenant");
+    wr_db_begin(db);
+    int64_t session_id = need_session(sqlite, sample->tenant, sample->session, sample->time_ms);
+    sqlite3_stmt *add =
+        wr_db_use(db, WR_SQL_SAMPLE_ADD,
+                  "INSERT INTO sample(bucket, session_id, time_ms, is_bad) VALUES(?1, ?2, ?3, ?4)"
+                  " ON CONFLICT DO UPDATE SET is_bad = max(is_bad, excluded.is_bad),"
+                  " time_ms = max(time_ms, excluded.time_ms)");
+    wr_db_bind_text(db, add, 1, sample->bucket);
+    wr_db_bind_number(db, add, 2, session_id);
+    wr_db_bind_number(db, add, 3, sample->time_ms);
+    wr_db_bind_number(db, add, 4, sample->is_bad);
+    wr_db_run(db, add);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
+weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant,
+                              wr_ledger_bucket_fn *bucket, void *user, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = WEIR_OK;
+
+    wr_db_start(db);
+    sqlite3_stmt *rows =
+        wr_db_make(db, "SELECT bucket, count(*), sum(is_bad) FROM sample WHERE ?1 = ''"
+                       " OR session_id IN (SELECT s.id FROM session s JOIN tenant t"
+                       " ON t.id = s.tenant_id WHERE t.name = ?1) GROUP BY bucket ORDER BY bucket");
+    wr_db_bind_text(db, rows, 1, tenant);
+    while (!status && wr_db_next(db, rows))
+        status = bucket(user, wr_db_column(rows, 0), (uint64_t)sqlite3_column_int64(rows, 1),
+                        (uint64_t)sqlite3_column_int64(rows, 2));
+    wr_db_drop(rows);
+    if (status)
+        return wr_fail(err, status, 0, "reading the ledger stopped: %s", weir_status_text(status));
+    return status_of(ledger, err);
+}
+
+weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+
+    wr_db_begin(db);
+    sqlite3_stmt *forget = wr_db_make(db, "DELETE FROM sample WHERE ?1 = '' OR bucket = ?1");
+    wr_db_bind_text(db, forget, 1, bucket);
+    wr_db_run(db, forget);
+    wr_db_drop(forget);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}

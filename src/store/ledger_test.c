@@ -1,0 +1,366 @@
+#include "store/ledger.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/test_file.h"
+#include "store/sqlite.h"
+#include "store/test_dir.h"
+
+#define LOCAL WR_LIT("local")
+
+struct fixture {
+    struct wr_test_dir dir;
+    struct wr_ledger *ledger;
+    struct weir_store *store;
+    struct wr_buf seen; /* what the callbacks were told */
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    f->dir = wr_test_dir_new();
+    wr_buf_init(&f->seen, 64 * 1024);
+    assert_int_equal(wr_ledger_open(f->dir.path, NULL, &f->ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_store_open(f->dir.path, NULL, &f->store, NULL, NULL), WEIR_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    wr_ledger_close(f->ledger);
+    weir_store_close(f->store);
+    wr_test_dir_remove(&f->dir);
+    wr_buf_release(&f->seen);
+    free(f);
+    return 0;
+}
+
+/* ---- short ways to say things ---- */
+
+static struct wr_ledger_row row_of(const char *session, int64_t time_ms, const char *line)
+{
+    return (struct wr_ledger_row){.time_ms = time_ms,
+                                  .tenant = LOCAL,
+                                  .session = wr_span_of(session),
+                                  .agent = WR_LIT("codex"),
+                                  .model = WR_LIT("gpt-5"),
+                                  .line = wr_span_of(line)};
+}
+
+static void add(struct fixture *f, const char *session, int64_t time_ms, const char *line)
+{
+    struct wr_ledger_row row = row_of(session, time_ms, line);
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+}
+
+static void add_sample(struct fixture *f, const char *bucket, const char *session, bool is_bad)
+{
+    struct wr_ledger_sample sample = {.bucket = wr_span_of(bucket),
+                                      .tenant = LOCAL,
+                                      .session = wr_span_of(session),
+                                      .time_ms = 1,
+                                      .is_bad = is_bad};
+    assert_int_equal(wr_ledger_add_sample(f->ledger, &sample, NULL), WEIR_OK);
+}
+
+static weir_status see_row(void *user, const struct wr_ledger_row *row)
+{
+    struct fixture *f = user;
+    wr_buf_printf(&f->seen, "%.*s@%lld=%.*s ", (int)row->session.len, row->session.ptr,
+                  (long long)row->time_ms, (int)row->line.len, row->line.ptr);
+    return WEIR_OK;
+}
+
+static weir_status see_session(void *user, const struct wr_ledger_session *s)
+{
+    struct fixture *f = user;
+    wr_buf_printf(&f->seen, "%.*s:%.*s:%.*s:%lld-%lld:%llu ", (int)s->session.len, s->session.ptr,
+                  (int)s->agent.len, s->agent.ptr, (int)s->model.len, s->model.ptr,
+                  (long long)s->first_ms, (long long)s->last_ms,
+                  (unsigned long long)s->requests_count);
+    return WEIR_OK;
+}
+
+static weir_status see_bucket(void *user, weir_span bucket, uint64_t samples, uint64_t bad)
+{
+    struct fixture *f = user;
+    wr_buf_printf(&f->seen, "%.*s:%llu/%llu ", (int)bucket.len, bucket.ptr, (unsigned long long)bad,
+                  (unsigned long long)samples);
+    return WEIR_OK;
+}
+
+static void assert_seen(struct fixture *f, const char *wanted)
+{
+    wr_buf_byte(&f->seen, '\0');
+    assert_string_equal(f->seen.bytes, wanted);
+    wr_buf_reset(&f->seen);
+}
+
+static void assert_rows(struct fixture *f, struct wr_ledger_filter filter, const char *wanted)
+{
+    assert_int_equal(wr_ledger_each(f->ledger, &filter, see_row, f, NULL), WEIR_OK);
+    assert_seen(f, wanted);
+}
+
+static struct weir_store_stats stats_of(struct fixture *f)
+{
+    struct weir_store_stats stats;
+    assert_int_equal(weir_store_stats(f->store, &stats, NULL), WEIR_OK);
+    return stats;
+}
+
+/* ---- rows ---- */
+
+static void rows_come_back_as_the_filter_says(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row other = row_of("b", 40, "{\"n\":4}");
+
+    add(f, "a", 10, "{\"n\":1}");
+    add(f, "b", 20, "{\"n\":2}");
+    add(f, "a", 30, "{\"n\":3}");
+    other.agent = WR_LIT("pi");
+    other.tenant = WR_LIT("other");
+    assert_int_equal(wr_ledger_add(f->ledger, &other, 1, NULL), WEIR_OK);
+
+    assert_rows(f, (struct wr_ledger_filter){0},
+                "a@10={\"n\":1} b@20={\"n\":2} a@30={\"n\":3} b@40={\"n\":4} ");
+    assert_rows(f, (struct wr_ledger_filter){.session = WR_LIT("a")},
+                "a@10={\"n\":1} a@30={\"n\":3} ");
+    assert_rows(f, (struct wr_ledger_filter){.tenant = LOCAL, .session = WR_LIT("b")},
+                "b@20={\"n\":2} ");
+    assert_rows(f, (struct wr_ledger_filter){.agent = WR_LIT("pi")}, "b@40={\"n\":4} ");
+    assert_rows(f, (struct wr_ledger_filter){.since_ms = 30}, "a@30={\"n\":3} b@40={\"n\":4} ");
+    assert_rows(f, (struct wr_ledger_filter){.after_id = 2}, "a@30={\"n\":3} b@40={\"n\":4} ");
+    assert_rows(f, (struct wr_ledger_filter){.session = WR_LIT("no such")}, "");
+}
+
+static void sessions_come_newest_first(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row last = row_of("a", 30, "{}");
+    struct wr_ledger_filter all = {0}, since = {.since_ms = 25};
+
+    add(f, "a", 10, "{}");
+    add(f, "b", 20, "{}");
+    last.agent = WR_LIT("pi");
+    last.model = WR_LIT("gpt-6");
+    assert_int_equal(wr_ledger_add(f->ledger, &last, 1, NULL), WEIR_OK);
+    add(f, "", 5, "{}");
+    assert_int_equal(wr_ledger_sessions(f->ledger, &all, see_session, f, NULL), WEIR_OK);
+    assert_seen(f, "a:pi:gpt-6:10-30:2 b:codex:gpt-5:20-20:1 :codex:gpt-5:5-5:1 ");
+    assert_int_equal(wr_ledger_sessions(f->ledger, &since, see_session, f, NULL), WEIR_OK);
+    assert_seen(f, "a:pi:gpt-6:30-30:1 ");
+}
+
+static weir_status stop(void *user, const struct wr_ledger_row *row)
+{
+    (void)see_row(user, row);
+    return WEIR_LIMIT;
+}
+
+static void a_callback_stops_the_reading(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_filter all = {0};
+    add(f, "a", 10, "{}");
+    add(f, "a", 20, "{}");
+    assert_int_equal(wr_ledger_each(f->ledger, &all, stop, f, NULL), WEIR_LIMIT);
+    assert_seen(f, "a@10={} ");
+}
+
+static void all_rows_are_kept_or_none(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row rows[] = {row_of("a", 1, "{}"), row_of("b", 2, "{}")};
+    struct weir_err err = {0};
+    char *line = calloc(1, WR_LEDGER_LINE_BYTES_MAX + 1);
+    assert_non_null(line);
+
+    rows[1].line = (weir_span){line, WR_LEDGER_LINE_BYTES_MAX + 1};
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, &err), WEIR_LIMIT);
+    assert_true(err.text[0] != '\0');
+    rows[1].line = WR_LIT("{}");
+    rows[1].tenant = WR_LIT("");
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_INVALID);
+    rows[1].tenant = (weir_span){"a\0b", 3};
+    assert_int_equal(wr_ledger_add(f->ledger, rows, 2, NULL), WEIR_LIMIT);
+    assert_rows(f, (struct wr_ledger_filter){0}, "");
+    free(line);
+}
+
+static void a_locked_store_keeps_nothing_and_says_so(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_store_options options = {.busy_ms_max = 20};
+    struct wr_ledger_row row = row_of("a", 1, "{}");
+    struct wr_ledger *other;
+    struct wr_db *db = &wr_sqlite_of(f->store)->db;
+
+    assert_int_equal(wr_ledger_open(f->dir.path, &options, &other, NULL, NULL), WEIR_OK);
+    wr_db_begin(db);
+    assert_int_equal(wr_ledger_add(other, &row, 1, NULL), WEIR_IO);
+    assert_int_equal(wr_ledger_trouble(other), WEIR_TROUBLE_LOCKED);
+    wr_db_end(db);
+    assert_int_equal(wr_ledger_add(other, &row, 1, NULL), WEIR_OK);
+    assert_rows(f, (struct wr_ledger_filter){0}, "a@1={} ");
+    wr_ledger_close(other);
+}
+
+static void a_session_keeps_its_newest_report(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row row = row_of("a", 1, "{}"), found;
+
+    assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("a"), &found, NULL), WEIR_NOTFOUND);
+    row.report = WR_LIT("{\"first\":true}");
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    row.report = WR_LIT("{\"edits\":[]}");
+    row.time_ms = 2;
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    add(f, "a", 3, "{}"); /* was not changed */
+    assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("a"), &found, NULL), WEIR_OK);
+    assert_true(wr_span_is(found.report, "{\"edits\":[]}"));
+    assert_true(wr_span_is(found.model, "gpt-5"));
+    assert_int_equal(found.time_ms, 2);
+    assert_int_equal(wr_ledger_report(f->ledger, WR_LIT("other"), WR_LIT("a"), &found, NULL),
+                     WEIR_NOTFOUND);
+}
+
+static void a_store_that_must_exist_is_not_made(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store_options options = {.must_exist = true};
+    struct wr_ledger *ledger;
+    weir_trouble trouble;
+    (void)state;
+    assert_int_equal(wr_ledger_open(dir.path, &options, &ledger, &trouble, NULL), WEIR_NOTFOUND);
+    assert_int_equal(trouble, WEIR_TROUBLE_MISSING);
+    assert_null(ledger);
+    wr_test_dir_remove(&dir);
+}
+
+/* ---- samples ---- */
+
+static void a_bucket_counts_a_session_once(void **state)
+{
+    struct fixture *f = *state;
+
+    add_sample(f, "w", "a", false);
+    add_sample(f, "w", "b", true);
+    add_sample(f, "w", "b", false); /* stays bad */
+    add_sample(f, "v", "a", false);
+    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT(""), see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "v:0/1 w:1/2 ");
+    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT("other"), see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "");
+    assert_int_equal(wr_ledger_forget(f->ledger, WR_LIT("w"), NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "v:0/1 ");
+    assert_int_equal(wr_ledger_forget(f->ledger, WR_LIT(""), NULL), WEIR_OK);
+    assert_int_equal(stats_of(f).samples_count, 0);
+}
+
+/* ---- what leaves ---- */
+
+static void assert_nowhere(const struct wr_test_dir *dir, const char *name, const char *text)
+{
+    char path[2 * WR_TEST_PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/%s", dir->path, name);
+    if (access(path, R_OK))
+        return;
+    struct wr_buf file;
+    wr_buf_init(&file, 64 * 1024 * 1024);
+    assert_true(wr_test_file(path, &file));
+    assert_int_equal(wr_span_find(wr_buf_view(&file), wr_span_of(text), 0), SIZE_MAX);
+    wr_buf_release(&file);
+}
+
+static void a_purge_leaves_no_trace(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row row = row_of("gone", 1, "{\"mark\":\"needle in a line\"}");
+    struct weir_gc_report report;
+
+    row.report = WR_LIT("{\"mark\":\"needle in a report\"}");
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    add_sample(f, "needle in a bucket", "gone", true);
+    add(f, "stays", 2, "{}");
+    assert_int_equal(weir_store_purge(f->store, LOCAL, WR_LIT("gone"), &report, NULL), WEIR_OK);
+    assert_int_equal(report.rows_count, 1);
+    assert_int_equal(report.sessions_count, 1);
+    assert_rows(f, (struct wr_ledger_filter){0}, "stays@2={} ");
+    assert_int_equal(stats_of(f).samples_count, 0);
+    assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("gone"), &row, NULL), WEIR_NOTFOUND);
+    assert_nowhere(&f->dir, "store.db", "needle in a");
+    assert_nowhere(&f->dir, "store.db-wal", "needle in a");
+    assert_int_equal(weir_store_purge(f->store, WR_LIT(""), WR_LIT(""), &report, NULL), WEIR_OK);
+    assert_int_equal(stats_of(f).rows_count, 0);
+    assert_int_equal(stats_of(f).sessions_count, 0);
+}
+
+static void rows_go_with_age_and_the_cap(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_gc_options by_age = {.now_ms = 1000, .retention_ms = 500, .live_ms = 1};
+    struct weir_gc_options by_cap = {.now_ms = 1000, .live_ms = 1, .stored_bytes_max = 12};
+    struct weir_gc_report report;
+
+    add(f, "old", 10, "{\"n\":1}");
+    add(f, "long", 20, "{\"n\":2}");
+    add(f, "long", 600, "{\"n\":3}");
+    add(f, "new", 700, "{\"n\":4}");
+    assert_int_equal(weir_store_gc(f->store, &by_age, &report, NULL), WEIR_OK);
+    assert_int_equal(report.sessions_count, 1);
+    assert_int_equal(report.rows_count, 2);
+    assert_rows(f, (struct wr_ledger_filter){0}, "long@600={\"n\":3} new@700={\"n\":4} ");
+    assert_int_equal(weir_store_gc(f->store, &by_cap, &report, NULL), WEIR_OK);
+    assert_int_equal(report.rows_count, 1);
+    assert_int_equal(report.stored_bytes, 7);
+    assert_false(report.is_over);
+    assert_rows(f, (struct wr_ledger_filter){0}, "new@700={\"n\":4} ");
+}
+
+static void verify_and_stats_know_the_rows(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_verify_report report;
+
+    add(f, "a", 10, "{\"n\":1}");
+    assert_int_equal(stats_of(f).rows_count, 1);
+    assert_int_equal(stats_of(f).rows_bytes, 7);
+    assert_int_equal(stats_of(f).schema_version, 3);
+    assert_int_equal(weir_store_verify(f->store, NULL, NULL, &report, NULL), WEIR_OK);
+    assert_false(report.has_damage);
+    wr_db_exec(&wr_sqlite_of(f->store)->db, "DELETE FROM session");
+    assert_int_equal(weir_store_verify(f->store, NULL, NULL, &report, NULL), WEIR_OK);
+    assert_true(report.has_damage);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(rows_come_back_as_the_filter_says),
+        TEST(sessions_come_newest_first),
+        TEST(a_callback_stops_the_reading),
+        TEST(all_rows_are_kept_or_none),
+        TEST(a_locked_store_keeps_nothing_and_says_so),
+        TEST(a_session_keeps_its_newest_report),
+        TEST(a_store_that_must_exist_is_not_made),
+        TEST(a_bucket_counts_a_session_once),
+        TEST(a_purge_leaves_no_trace),
+        TEST(rows_go_with_age_and_the_cap),
+        TEST(verify_and_stats_know_the_rows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
