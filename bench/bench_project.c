@@ -1,13 +1,17 @@
 /* What a projection costs, stage by stage, on the newest request of recorded sessions, beside
- * memcpy; then the requests of each session in order through the public engine. usage:
+ * memcpy; then the requests of each session in order through the public engine, and the newest once
+ * more by an engine that has never seen the session. Those are in time of the processor, so that
+ * other work on the machine does not count. usage:
  * bench_project SESSION.jsonl...   one Chat message a line */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "bench/clock.h"
+#include "engine/request.h"
 #include "engine/run.h"
 #include "models/lookup.h"
 #include "policy/meter.h"
@@ -134,11 +138,24 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static double own_time_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+}
+
+struct cost {
+    double took_ms;
+    size_t arena_bytes; /* all that the request asked for: nothing is given back before its end */
+};
+
 /* What a request of the session costs, in order, through the public engine, its commit to a store
  * in memory included. */
 static bool project_one(struct weir_engine *engine, struct weir_store *store, const char *policy,
-                        weir_span body, int64_t now_ms)
+                        weir_span body, int64_t now_ms, struct cost *cost)
 {
+    double start_ms = own_time_ms();
     struct weir_project_options options = {
         .policy = policy, .store = store, .window_tokens = WINDOW_TOKENS, .now_ms = now_ms};
     struct weir_projected projected;
@@ -146,26 +163,60 @@ static bool project_one(struct weir_engine *engine, struct weir_store *store, co
     weir_status status = weir_engine_request(engine, body, NULL, &request, NULL);
     if (!status)
         status = weir_engine_project(engine, request, &options, &projected, NULL);
+    cost->arena_bytes = request ? request->arena.bytes_held : 0;
     weir_request_free(request);
+    cost->took_ms = own_time_ms() - start_ms;
     return !status && !projected.held_back;
 }
 
 struct times {
     double *took_ms, *last_ms; /* all, and those of the last third: the largest requests */
     uint32_t count, last_count;
-    size_t bytes_last;
+    size_t bytes_last, arena_bytes_max;
 };
 
-static void print_times(struct times *t, const char *policy)
+static void print_times(struct times *t, const char *policy, const struct cost *cold)
 {
     if (!t->count || !t->last_count)
         return;
     qsort(t->took_ms, t->count, sizeof(double), by_time);
     qsort(t->last_ms, t->last_count, sizeof(double), by_time);
     printf("  in order, %-12s %4u requests up to %zu bytes: p50 %.2f ms, p99 %.2f ms; last third "
-           "p50 %.2f ms\n",
+           "p50 %.2f ms, arena %.1f MB at most; cold %.1f ms, arena %.1f MB\n",
            policy, t->count, t->bytes_last, t->took_ms[t->count / 2],
-           t->took_ms[t->count * 99 / 100], t->last_ms[t->last_count / 2]);
+           t->took_ms[t->count * 99 / 100], t->last_ms[t->last_count / 2],
+           (double)t->arena_bytes_max / 1e6, cold->took_ms, (double)cold->arena_bytes / 1e6);
+}
+
+static void write_request(const struct wr_session *session, uint32_t n, struct wr_buf *body)
+{
+    struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+                                         .messages_count = session->requests[n],
+                                         .model = "gpt-5",
+                                         .with_tools = WR_SESSION_TOOLS};
+    wr_buf_init(body, WR_OUTPUT_BYTES_MAX);
+    wr_session_write(session, &request, body);
+}
+
+/* The newest request after a restart: the store is there, and nothing is remembered but the tables
+ * of tokens, which a projection of another request brings in. */
+static struct cost bench_cold(struct bench *b, const struct wr_session *session,
+                              struct weir_store *store, const char *policy)
+{
+    static const char hello[] = "{\"model\":\"gpt-5\",\"messages\":[{\"role\":\"user\","
+                                "\"content\":\"hello\"}]}";
+    uint32_t newest = session->requests_count - 1;
+    struct weir_engine *engine = NULL;
+    struct cost cost = {0};
+    struct wr_buf body;
+
+    write_request(session, newest, &body);
+    b->ok &= !weir_engine_new(&engine, NULL) &&
+             project_one(engine, NULL, "exact", wr_span_of(hello), 1, &cost) &&
+             project_one(engine, store, policy, wr_buf_view(&body), 2 + newest, &cost);
+    weir_engine_free(engine);
+    wr_buf_release(&body);
+    return cost;
 }
 
 /* The session as it happened: every request in order, each reading what the last one left in the
@@ -180,23 +231,22 @@ static void bench_in_order(struct bench *b, const struct wr_session *session, co
     b->ok &= t.took_ms && t.last_ms && !weir_engine_new(&engine, NULL) &&
              !weir_store_new_memory(0, &store);
     for (uint32_t n = 0; b->ok && n < session->requests_count; n++) {
-        struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
-                                             .messages_count = session->requests[n],
-                                             .model = "gpt-5",
-                                             .with_tools = WR_SESSION_TOOLS};
+        struct cost cost;
         struct wr_buf body;
-        wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
-        wr_session_write(session, &request, &body);
+        write_request(session, n, &body);
         t.bytes_last = body.len;
-        double start_s = bench_now_s();
-        b->ok &= project_one(engine, store, policy, wr_buf_view(&body), 1 + n);
-        double took_ms = (bench_now_s() - start_s) * 1e3;
-        t.took_ms[t.count++] = took_ms;
+        b->ok &= project_one(engine, store, policy, wr_buf_view(&body), 1 + n, &cost);
+        t.took_ms[t.count++] = cost.took_ms;
+        if (cost.arena_bytes > t.arena_bytes_max)
+            t.arena_bytes_max = cost.arena_bytes;
         if (n >= session->requests_count / 3 * 2)
-            t.last_ms[t.last_count++] = took_ms;
+            t.last_ms[t.last_count++] = cost.took_ms;
         wr_buf_release(&body);
     }
-    print_times(&t, policy);
+    struct cost cold = {0};
+    if (b->ok)
+        cold = bench_cold(b, session, store, policy);
+    print_times(&t, policy, &cold);
     weir_store_close(store);
     weir_engine_free(engine);
     free(t.took_ms);

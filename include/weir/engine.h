@@ -2,7 +2,8 @@
  *
  * An engine knows models and counts tokens; it is made once and used by one thread at a time. It
  * has no clock, and what it knows of sessions is in the store: the same request, options and marks
- * give the same bytes.
+ * give the same bytes. What it remembers besides (of texts, counts and the last requests of
+ * sessions) changes nothing but time.
  *
  *     struct weir_engine *engine;
  *     weir_engine_new(&engine, &err);
@@ -45,6 +46,17 @@ struct weir_project_options {
     const struct weir_known_call *calls; /* for results whose calls are not in the request: without
                                           * them such a result stays whole. NULL: none */
     size_t calls_count;
+    /* Which tools' results may be changed: words "+NAME" (may) and "-NAME" (stays whole) with a
+     * space between; a name may end in '*'; the first that fits decides, and where none does it
+     * may. A session keeps what its first request said. NULL: all may. */
+    const char *tools;
+    /* A clock, to stop by: microseconds of any epoch. NULL: there is no hurry. */
+    uint64_t (*clock_us)(void *user);
+    void *clock_user;
+    /* What is new in the request and not done after this long stays whole, and stays so (a mark
+     * says it); 0: the default. What was sent before keeps its form whatever it takes, up to
+     * deadline_hard_ms (0: the default): past that weir_engine_project() gives WEIR_LIMIT. */
+    uint32_t deadline_ms, deadline_hard_ms;
 };
 
 struct weir_projected {
@@ -52,6 +64,7 @@ struct weir_projected {
     weir_span report;        /* JSON: what was done and why (docs/policies.md) */
     bool is_changed;         /* false: the body is the one that came in */
     bool is_step;            /* it does not extend what was sent for the request before */
+    bool is_known;           /* an earlier request of this conversation was projected */
     const char *step_reason; /* a constant; NULL: no step */
     uint64_t tokens_before, tokens_after;
     const char *held_back; /* why a change was not made, a constant sentence; NULL: none was */
@@ -75,8 +88,9 @@ WEIR_API WEIR_MUST_USE weir_status weir_engine_request(struct weir_engine *engin
 WEIR_API WEIR_MUST_USE weir_status weir_engine_load_policies(struct weir_engine *engine,
                                                              weir_span yaml, struct weir_err *err);
 
-/* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT leave the request as it was, to
- * be sent as it came. A request is projected once. */
+/* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT (too large, or too late) leave
+ * the request as it was, to be sent as it came; the provider then reads none of it from its cache.
+ * A request is projected once. */
 WEIR_API WEIR_MUST_USE weir_status weir_engine_project(struct weir_engine *engine,
                                                        struct weir_request *request,
                                                        const struct weir_project_options *options,

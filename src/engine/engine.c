@@ -13,6 +13,7 @@ struct weir_engine {
     struct wr_memo *memo;
     struct wr_text_memo *texts;
     struct wr_marks_held *held;
+    struct wr_fold_memo *folds;
     struct wr_odds odds;
     uint32_t memo_users_count; /* requests that are alive and point into the memo */
 };
@@ -35,6 +36,8 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
     if (!status)
         status = wr_marks_held_new(&e->held);
     if (!status)
+        status = wr_fold_memo_new(&e->folds);
+    if (!status)
         status = wr_odds_read(&e->odds, wr_odds_embedded(), err);
     if (status) {
         weir_engine_free(e);
@@ -48,6 +51,7 @@ void weir_engine_free(struct weir_engine *engine)
 {
     if (!engine)
         return;
+    wr_fold_memo_free(engine->folds);
     wr_marks_held_free(engine->held);
     wr_text_memo_free(engine->texts);
     wr_memo_free(engine->memo);
@@ -75,6 +79,7 @@ weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml
     weir_status status = wr_policies_new(&policies, yaml, err);
     if (status)
         return status;
+    wr_fold_memo_clear(engine->folds);
     wr_policies_free(engine->policies);
     engine->policies = policies;
     return WEIR_OK;
@@ -90,6 +95,7 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                          .meter = engine->meter,
                          .policies = engine->policies,
                          .held = engine->held,
+                         .folds = engine->folds,
                          .input = {.odds = &engine->odds,
                                    .memo = engine->texts,
                                    .count = wr_meter_count,

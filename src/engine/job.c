@@ -10,7 +10,7 @@
 #include "models/window.h"
 
 enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
-enum { RESERVE_SHARE = 20, SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = 256 };
+enum { RESERVE_SHARE = 20, SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
 
 /* ---- who and what ---- */
 
@@ -79,7 +79,22 @@ static struct weir_pin pin_of(const struct wr_job *job)
     return pin;
 }
 
-/* "200000 auto": the window, and the policy's name. */
+/* "auto", or "auto -Read": the policy's name, and what is said of tools. */
+static bool read_pinned_names(struct wr_job *job, weir_span names)
+{
+    size_t space = wr_span_find(names, WR_LIT(" "), 0);
+    weir_span policy = wr_span_cut(names, 0, space < names.len ? space : names.len);
+    weir_span tools = wr_span_cut(names, policy.len + (policy.len < names.len), names.len);
+
+    if (policy.len > WR_POLICY_NAME_BYTES_MAX || tools.len > WR_TOOLS_BYTES_MAX)
+        return false;
+    (void)snprintf(job->pinned_policy, sizeof(job->pinned_policy), "%.*s", (int)policy.len,
+                   policy.ptr);
+    (void)snprintf(job->pinned_tools, sizeof(job->pinned_tools), "%.*s", (int)tools.len, tools.ptr);
+    return true;
+}
+
+/* The window before those: "200000 auto". */
 static void read_pin(struct wr_job *job)
 {
     struct weir_pin pin = pin_of(job);
@@ -90,11 +105,9 @@ static void read_pin(struct wr_job *job)
         return;
     size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
     if (space == SIZE_MAX || !wr_span_u64(wr_span_cut(pin.value, 0, space), &window) ||
-        window > UINT32_MAX || pin.value.len - space - 1 > WR_POLICY_NAME_BYTES_MAX)
+        window > UINT32_MAX ||
+        !read_pinned_names(job, wr_span_cut(pin.value, space + 1, pin.value.len)))
         return;
-    weir_span name = wr_span_cut(pin.value, space + 1, pin.value.len);
-    memcpy(job->pinned_policy, name.ptr, name.len);
-    job->pinned_policy[name.len] = 0;
     job->pinned_window_tokens = (uint32_t)window;
     job->has_pin = true;
 }
@@ -106,8 +119,10 @@ static weir_status write_pin(const struct wr_job *job, struct weir_pin *pin)
     if (!value)
         return wr_arena_status(arena);
     *pin = pin_of(job);
-    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s", (unsigned long long)job->input.window_tokens,
-                   (int)WR_POLICY_NAME_BYTES_MAX, job->input.policy->name);
+    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s%s%.*s",
+                   (unsigned long long)job->input.window_tokens, (int)WR_POLICY_NAME_BYTES_MAX,
+                   job->input.policy->name, job->input.tools[0] ? " " : "", (int)WR_TOOLS_BYTES_MAX,
+                   job->input.tools);
     pin->value = wr_span_of(value);
     return WEIR_OK;
 }
@@ -117,6 +132,7 @@ static weir_status find_policy(struct wr_job *job, struct weir_err *err)
     const struct weir_project_options *o = job->options;
     const char *name = o->policy;
 
+    job->input.tools = job->has_pin ? job->pinned_tools : o->tools ? o->tools : "";
     if (!name && job->has_pin && wr_policies_find(job->policies, wr_span_of(job->pinned_policy)))
         name = job->pinned_policy;
     if (!name)
@@ -263,6 +279,7 @@ static weir_status attach(struct wr_job *job)
         return WEIR_OK;
     for (uint32_t i = 0; i < newest; i++)
         marks->turns[i].is_whole = true;
+    job->input.deadline.known_turns = newest;
     return wr_marks_add(marks, WEIR_MARK_ATTACHED, newest - 1, (weir_span){"", 0});
 }
 
@@ -282,6 +299,46 @@ static weir_status narrow(struct wr_job *job)
     return wr_marks_add(marks, WEIR_MARK_WINDOW, newest, wr_span_of(value));
 }
 
+static bool is_unchanged(const struct wr_job *job)
+{
+    uint32_t count;
+    const struct wr_fold_turn *known = wr_fold_state_turns(job->folded->state, &count);
+    const struct wr_fold_turn *now = &job->marks.turns[count - 1];
+    known += count - 1;
+    return now->is_whole == known->is_whole && now->is_late == known->is_late &&
+           now->is_cold == known->is_cold && now->window_tokens == known->window_tokens;
+}
+
+/* Whether the store would bring back all of these. */
+static bool are_stored(struct wr_job *job, const weir_hash *hashes, uint32_t count)
+{
+    bool *is_there = WR_ARENA_ARRAY(&job->request->arena, bool, count);
+
+    if (!is_there ||
+        weir_store_has(job->options->store, job->tenant, hashes, count, is_there, NULL))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!is_there[i])
+            return false;
+    return true;
+}
+
+/* The newest fold of this conversation that is remembered, or NULL. */
+static const struct wr_folded *find_fold(struct wr_job *job)
+{
+    uint32_t turns = job->trail.turns_count;
+    uint64_t whose = wr_hash64_seeded(job->session, (uint64_t)(uintptr_t)job->options->store);
+
+    job->fold_seed = wr_fold_memo_seed(&job->input, whose);
+    for (uint32_t i = 0; i < turns && i < WR_MARKS_LOOK_BACK_TURNS; i++) {
+        wr_hash128 key = wr_fold_memo_key(job->fold_seed, &job->trail, turns - 1 - i);
+        const struct wr_folded *folded = wr_fold_memo_find(job->folds, key);
+        if (folded)
+            return folded;
+    }
+    return NULL;
+}
+
 static weir_status read_marks(struct wr_job *job)
 {
     struct wr_marks_input input = {.trail = &job->trail,
@@ -295,7 +352,14 @@ static weir_status read_marks(struct wr_job *job)
         job->options->store && job->trail.turns_count && !job->request->transcript.is_delta;
     if (!job->has_marks)
         return WEIR_OK;
+    const struct wr_folded *folded = find_fold(job);
+    if (folded) {
+        input.known_turns = wr_fold_state_turns(folded->state, &input.known_turns_count);
+        input.known_sent = &folded->sent;
+    }
     weir_status status = wr_marks_read(&job->marks, &job->request->arena, &input);
+    if (job->marks.is_remembered)
+        job->folded = folded;
     if (!status)
         status = attach(job);
     if (!status)
@@ -305,10 +369,36 @@ static weir_status read_marks(struct wr_job *job)
     struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];
     now->is_cold = now->is_cold || is_cold(job);
     job->input.turns = job->marks.turns;
+    if (job->marks.last.is_known)
+        job->input.deadline.known_turns = job->marks.last.turn + 1;
+    /* A mark on the newest turn of what is remembered came after it: it is folded anew. */
+    if (job->folded && !is_unchanged(job))
+        job->folded = NULL;
+    /* What was lost since is put back by a fold from the start, which commits all it rests on. */
+    if (job->folded && !are_stored(job, job->folded->originals, job->folded->originals_count))
+        job->folded = NULL;
+    job->input.from = job->folded ? job->folded->state : NULL;
     return WEIR_OK;
 }
 
 /* ---- the run ---- */
+
+#define TOO_LATE "what is new stays whole: the deadline has passed"
+
+/* The clock runs from here on; known_turns is filled in with the marks. */
+static void start_clock(struct wr_job *job)
+{
+    const struct weir_project_options *o = job->options;
+    uint64_t new_ms = o->deadline_ms ? o->deadline_ms : WR_PROJECT_NEW_MS_MAX;
+    uint64_t all_ms = o->deadline_hard_ms ? o->deadline_hard_ms : WR_PROJECT_MS_MAX;
+
+    if (o->clock_us)
+        job->input.deadline = (struct wr_fold_deadline){.now_us = o->clock_us,
+                                                        .user = o->clock_user,
+                                                        .started_us = o->clock_us(o->clock_user),
+                                                        .new_us_max = new_ms * 1000,
+                                                        .all_us_max = all_ms * 1000};
+}
 
 static weir_status run(struct wr_job *job, struct weir_err *err)
 {
@@ -332,6 +422,8 @@ static enum wr_step_reason reason_of(const struct wr_job *job, bool *is_unexplai
         return WR_STEP_WINDOW;
     if (own && own->turn > last->turn) /* turns may have come that nobody here has seen */
         return own->reason;
+    if (wr_transcript_has_late_answer(&job->request->transcript, job->trail.ends[last->turn]))
+        return WR_STEP_LATE_RESULT;
     *is_unexplained = last->head == job->marks.trail.head;
     return WR_STEP_TOOLS;
 }
@@ -364,8 +456,15 @@ static weir_status list_marks(struct wr_job *job)
 
     if (wr_fold_took_cold(&job->run.fold))
         status = wr_marks_add(marks, WEIR_MARK_STEP, newest, WR_LIT("cold"));
+    else
+        marks->turns[newest].is_cold = false; /* nothing came of it */
+    for (uint32_t i = 0; i <= newest && !status; i++) {
+        uint32_t from;
+        if (wr_fold_late_turn(&job->run.fold, i, &from) && !marks->turns[i].is_whole)
+            status = wr_marks_add_late(marks, i, from);
+    }
     if (!status)
-        status = wr_marks_add_sent(marks, job->options->now_ms, forms);
+        status = wr_marks_add_sent(marks, job->options->now_ms, forms, &job->sent);
     return status ? status : wr_marks_add_held(marks, job->held, job->tenant);
 }
 
@@ -415,19 +514,13 @@ static bool has_originals(struct wr_job *job)
 {
     uint32_t count = job->run.artifacts_count;
     weir_hash *hashes = WR_ARENA_ARRAY(&job->request->arena, weir_hash, count);
-    bool *is_there = WR_ARENA_ARRAY(&job->request->arena, bool, count);
 
-    if (!hashes || !is_there)
+    if (!hashes)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (wr_sha256(job->run.artifacts[i].text, hashes[i].bytes))
             return false;
-    if (weir_store_has(job->options->store, job->tenant, hashes, count, is_there, NULL))
-        return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (!is_there[i])
-            return false;
-    return true;
+    return are_stored(job, hashes, count);
 }
 
 /* What is new stays whole, and stays so; what was sent before keeps its form where its original is
@@ -443,6 +536,10 @@ static weir_status keep_new_whole(struct wr_job *job, struct weir_err *err)
     }
     now = &job->marks.turns[job->trail.turns_count - 1];
     *now = (struct wr_fold_turn){.is_whole = true};
+    job->sent.is_known = false;
+    /* All originals are asked for, and there is no second chance: from the start, in any time. */
+    job->input.from = NULL;
+    job->input.deadline.now_us = NULL;
     wr_marks_hold(job->held, job->tenant, &job->marks);
     weir_status status = run(job, err);
     if (status)
@@ -455,6 +552,24 @@ static weir_status keep_new_whole(struct wr_job *job, struct weir_err *err)
     find_step(job);
     if (job->run.step.is_unexplained)
         job->run.step = (struct wr_run_step){.is_taken = true, .reason = WR_STEP_STORE};
+    return WEIR_OK;
+}
+
+/* What the fold this one goes on from had put there, and what this one has. */
+static weir_status list_originals(struct wr_job *job, const struct weir_batch *batch)
+{
+    const struct wr_folded *folded = job->folded;
+    uint32_t before = folded ? folded->originals_count : 0;
+    uint32_t count = before + (uint32_t)batch->artifacts_count;
+
+    job->originals = WR_ARENA_ARRAY(&job->request->arena, weir_hash, count);
+    if (!job->originals)
+        return wr_arena_status(&job->request->arena);
+    if (before)
+        memcpy(job->originals, folded->originals, before * sizeof(*job->originals));
+    for (uint32_t i = before; i < count; i++)
+        job->originals[i] = batch->artifacts[i - before].hash;
+    job->originals_count = count;
     return WEIR_OK;
 }
 
@@ -471,9 +586,10 @@ static weir_status commit(struct wr_job *job, struct weir_err *err)
         return status;
     if (commit_batch(job, &batch))
         return keep_new_whole(job, err);
-    if (job->has_marks)
-        wr_marks_release_held(job->held, job->tenant);
-    return WEIR_OK;
+    if (!job->has_marks)
+        return WEIR_OK;
+    wr_marks_release_held(job->held, job->tenant);
+    return list_originals(job, &batch);
 }
 
 /* ---- the answer ---- */
@@ -502,13 +618,31 @@ static void answer(const struct wr_job *job, struct weir_projected *p)
     p->tokens_before = r->tokens_before;
     p->tokens_after = r->tokens_after;
     p->is_step = r->step.is_taken;
+    p->is_known = job->has_marks && job->marks.last.is_known;
     p->step_reason = r->step.is_taken ? wr_run_step_text(&r->step) : NULL;
-    p->held_back = r->projection.first.found ? r->projection.first.what : NULL;
+    p->held_back = r->projection.first.found ? r->projection.first.what
+                   : r->fold.is_late         ? TOO_LATE
+                                             : NULL;
     p->is_changed = p->body.ptr != job->request->doc.text.ptr;
+}
+
+/* A fold that ends with the model's own words would not end there in the next request; one that was
+ * taken back stands for no commit. */
+static void remember(struct wr_job *job)
+{
+    const struct wr_transcript *t = &job->request->transcript;
+
+    if (!job->sent.is_known || job->run.projection.is_fallback ||
+        t->segments[t->segments_count - 1].from_model)
+        return;
+    wr_hash128 key = wr_fold_memo_key(job->fold_seed, &job->trail, job->trail.turns_count - 1);
+    struct wr_fold_commit committed = {&job->sent, job->originals, job->originals_count};
+    wr_fold_memo_put(job->folds, key, &committed, &job->run.fold);
 }
 
 weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, struct weir_err *err)
 {
+    start_clock(job);
     weir_status status = identify(job);
     if (status)
         return status;
@@ -530,5 +664,8 @@ weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, str
     if (status)
         return status;
     answer(job, projected);
-    return report(job, projected);
+    status = report(job, projected);
+    if (!status)
+        remember(job);
+    return status;
 }

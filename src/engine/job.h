@@ -3,6 +3,7 @@
 #ifndef WR_ENGINE_JOB_H
 #define WR_ENGINE_JOB_H
 
+#include "engine/fold_memo.h"
 #include "engine/marks.h"
 #include "engine/request.h"
 #include "engine/run.h"
@@ -19,6 +20,7 @@ struct wr_job {
     struct wr_meter *meter;
     const struct wr_policies *policies;
     struct wr_marks_held *held;
+    struct wr_fold_memo *folds;
     struct wr_fold_input input; /* `count` and `user` are given */
 
     /* found */
@@ -27,11 +29,18 @@ struct wr_job {
     struct wr_ways ways;
     struct wr_trail trail;
     struct wr_marks marks;
+    wr_hash128 fold_seed;           /* of keys in `folds` */
+    const struct wr_folded *folded; /* the fold this one goes on from; NULL: from the start */
+    struct wr_sent sent;            /* this request, as it was committed; else not known */
+    weir_hash *originals; /* that the session has in the store by now, as far as this one rests on
+                           * them */
+    uint32_t originals_count;
     bool has_marks; /* it has a store, a policy that does something, and its whole history */
     bool has_pin;
     uint32_t pinned_window_tokens;
     const char *window_source;
     char pinned_policy[WR_POLICY_NAME_BYTES_MAX + 1];
+    char pinned_tools[WR_TOOLS_BYTES_MAX + 1];
     struct wr_run run;
 };
 

@@ -7,7 +7,9 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-enum { SENT_BYTES_MAX = 160, LIST_FIRST_COUNT = 16 };
+#define LATE "late "
+
+enum { SENT_BYTES_MAX = 160, LATE_BYTES_MAX = 24, LIST_FIRST_COUNT = 16 };
 
 struct held_mark {
     uint64_t tenant; /* hash */
@@ -115,18 +117,21 @@ weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t t
     return add(marks, &mark);
 }
 
-weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms)
+weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
+                              struct wr_sent *sent)
 {
-    struct wr_sent sent = {.at_ms = at_ms,
-                           .model = marks->trail.model,
-                           .head = marks->trail.head,
-                           .policy = marks->policy,
-                           .window_tokens = marks->window_tokens,
-                           .forms = forms};
+    *sent = (struct wr_sent){.is_known = true,
+                             .turn = marks->trail.turns_count - 1,
+                             .at_ms = at_ms,
+                             .model = marks->trail.model,
+                             .head = marks->trail.head,
+                             .policy = marks->policy,
+                             .window_tokens = marks->window_tokens,
+                             .forms = forms};
     char *text = wr_arena_alloc(marks->arena, SENT_BYTES_MAX);
     if (!text)
         return wr_arena_status(marks->arena);
-    write_sent(text, &sent);
+    write_sent(text, sent);
     struct weir_mark mark = {.key = key_of(marks, marks->trail.turns_count - 1, true),
                              .kind = WEIR_MARK_SENT,
                              .value = wr_span_of(text),
@@ -138,6 +143,7 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 
 
 struct reading {
     struct wr_marks *marks;
+    uint32_t first;     /* the turn of the first key */
     uint32_t sent_from; /* keys from here on are those of `sent`, newest turn first */
 };
 
@@ -149,6 +155,32 @@ static weir_status copy(struct wr_marks *marks, const struct weir_mark *found)
     return mark.value.ptr ? add(marks, &mark) : wr_arena_status(marks->arena);
 }
 
+/* "late 3": from its fourth segment on; nothing: all of it. */
+static void read_kept(struct wr_fold_turn *turn, weir_span value)
+{
+    uint64_t from;
+    turn->is_late = wr_span_starts(value, WR_LIT(LATE)) &&
+                    wr_span_u64(wr_span_cut(value, sizeof(LATE) - 1, value.len), &from) &&
+                    from < UINT32_MAX;
+    turn->is_whole = !turn->is_late;
+    turn->late_from = turn->is_late ? (uint32_t)from : 0;
+}
+
+weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t from)
+{
+    char *value = wr_arena_alloc(marks->arena, LATE_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(marks->arena);
+    (void)snprintf(value, LATE_BYTES_MAX, LATE "%u", (unsigned)from);
+    marks->turns[turn].is_late = true;
+    marks->turns[turn].late_from = from;
+    struct weir_mark mark = {.key = key_of(marks, turn, false),
+                             .kind = WEIR_MARK_KEPT_WHOLE,
+                             .value = wr_span_of(value),
+                             .replaces = true};
+    return add(marks, &mark);
+}
+
 static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct weir_mark *mark)
 {
     uint64_t number;
@@ -157,7 +189,7 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
         marks->turns[turn].is_cold = true;
         break;
     case WEIR_MARK_KEPT_WHOLE:
-        marks->turns[turn].is_whole = true;
+        read_kept(&marks->turns[turn], mark->value);
         break;
     case WEIR_MARK_ATTACHED:
         for (uint32_t i = 0; i <= turn; i++)
@@ -180,7 +212,7 @@ static weir_status found(void *user, size_t key_index, const struct weir_mark *m
     struct wr_marks *marks = reading->marks;
 
     if (key_index < reading->sent_from)
-        return take_mark(marks, (uint32_t)key_index, mark);
+        return take_mark(marks, reading->first + (uint32_t)key_index, mark);
     if (mark->kind != WEIR_MARK_SENT || marks->last.is_known)
         return WEIR_OK;
     marks->last.is_known = read_sent(mark->value, &marks->last);
@@ -196,24 +228,61 @@ static bool is_held(const struct wr_marks_held *held, uint64_t tenant, const wei
     return false;
 }
 
-static weir_status read_all(struct wr_marks *marks, const struct wr_marks_input *input)
+/* Reads the marks of the turns from `first` on, and which was sent last of the newest `sent`. */
+static weir_status read_from(struct wr_marks *marks, const struct wr_marks_input *input,
+                             uint32_t first, uint32_t sent)
 {
-    uint32_t turns = marks->trail.turns_count;
-    uint32_t sent = turns < WR_MARKS_LOOK_BACK_TURNS ? turns : WR_MARKS_LOOK_BACK_TURNS;
-    weir_hash *keys = WR_ARENA_ARRAY(marks->arena, weir_hash, turns + sent);
-    struct reading reading = {marks, turns};
+    uint32_t turns = marks->trail.turns_count, count = turns - first;
+    weir_hash *keys = WR_ARENA_ARRAY(marks->arena, weir_hash, (size_t)count + sent);
+    struct reading reading = {marks, first, count};
     uint64_t tenant = wr_hash64(input->tenant);
 
     if (!keys)
         return wr_arena_status(marks->arena);
-    for (uint32_t i = 0; i < turns; i++) {
-        keys[i] = key_of(marks, i, false);
+    for (uint32_t i = 0; i < count; i++) {
+        keys[i] = key_of(marks, first + i, false);
         if (is_held(input->held, tenant, &keys[i]))
-            marks->turns[i].is_whole = true;
+            marks->turns[first + i].is_whole = true;
     }
     for (uint32_t i = 0; i < sent; i++)
-        keys[turns + i] = key_of(marks, turns - 1 - i, true);
-    return weir_store_marks(input->store, input->tenant, keys, turns + sent, found, &reading, NULL);
+        keys[count + i] = key_of(marks, turns - 1 - i, true);
+    return weir_store_marks(input->store, input->tenant, keys, (size_t)count + sent, found,
+                            &reading, NULL);
+}
+
+static bool is_same_sent(const struct wr_sent *a, const struct wr_sent *b)
+{
+    return a->is_known && b->is_known && a->turn == b->turn && a->at_ms == b->at_ms &&
+           a->model == b->model && a->head == b->head && a->policy == b->policy &&
+           a->window_tokens == b->window_tokens && a->forms.low == b->forms.low &&
+           a->forms.high == b->forms.high;
+}
+
+/* Where the last request that was sent is still the one that is remembered, nobody has written a
+ * mark of its turns since. */
+static weir_status read_new(struct wr_marks *marks, const struct wr_marks_input *input)
+{
+    uint32_t known = input->known_turns_count, turns = marks->trail.turns_count;
+
+    if (!input->known_turns || known > turns || turns - known >= WR_MARKS_LOOK_BACK_TURNS ||
+        (input->held && input->held->count))
+        return WEIR_OK;
+    weir_status status = read_from(marks, input, known, turns - known + 1);
+    marks->is_remembered = !status && is_same_sent(&marks->last, input->known_sent);
+    if (marks->is_remembered)
+        memcpy(marks->turns, input->known_turns, known * sizeof(*marks->turns));
+    return status;
+}
+
+static weir_status read_all(struct wr_marks *marks, const struct wr_marks_input *input)
+{
+    uint32_t turns = marks->trail.turns_count;
+
+    marks->last = (struct wr_sent){0};
+    marks->list_count = 0;
+    memset(marks->turns, 0, turns * sizeof(*marks->turns));
+    return read_from(marks, input, 0,
+                     turns < WR_MARKS_LOOK_BACK_TURNS ? turns : WR_MARKS_LOOK_BACK_TURNS);
 }
 
 weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
@@ -226,7 +295,10 @@ weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
     marks->turns = WR_ARENA_ARRAY(arena, struct wr_fold_turn, marks->trail.turns_count);
     if (!marks->turns)
         return wr_arena_status(arena);
-    return marks->trail.turns_count && input->store ? read_all(marks, input) : WEIR_OK;
+    if (!marks->trail.turns_count || !input->store)
+        return WEIR_OK;
+    weir_status status = read_new(marks, input);
+    return status || marks->is_remembered ? status : read_all(marks, input);
 }
 
 /* ---- what the store would not take ---- */
@@ -252,8 +324,10 @@ weir_status wr_marks_add_held(struct wr_marks *marks, const struct wr_marks_held
     uint64_t hash = wr_hash64(tenant);
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < held->count && !status; i++) {
-        struct weir_mark mark = {
-            .key = held->marks[i].key, .kind = WEIR_MARK_KEPT_WHOLE, .value = {"", 0}};
+        struct weir_mark mark = {.key = held->marks[i].key,
+                                 .kind = WEIR_MARK_KEPT_WHOLE,
+                                 .value = {"", 0},
+                                 .replaces = true};
         if (held->marks[i].tenant == hash)
             status = add(marks, &mark);
     }

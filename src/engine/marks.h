@@ -35,6 +35,11 @@ struct wr_marks_input {
     const struct wr_policy *policy;
     uint64_t window_tokens;
     const struct wr_marks_held *held;
+    /* What is remembered of the first turns, where the last request sent is the one named; else, or
+     * where nothing is remembered, all is read. */
+    const struct wr_fold_turn *known_turns; /* NULL: nothing */
+    uint32_t known_turns_count;
+    const struct wr_sent *known_sent;
 };
 
 struct wr_marks {
@@ -43,6 +48,7 @@ struct wr_marks {
     uint64_t policy; /* hash */
     uint64_t window_tokens;
     struct wr_fold_turn *turns; /* for the fold */
+    bool is_remembered;         /* the first of them are those that were known */
     struct wr_sent last;        /* the newest request that this one extends or repeats */
     struct weir_mark *list;     /* what the projection rests on: to be committed with it */
     uint32_t list_count, list_cap;
@@ -56,9 +62,12 @@ WEIR_MUST_USE weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena 
 WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                                        weir_span value);
 
-/* Adds that this request was sent, as `forms`. */
-WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms,
-                                            wr_hash128 forms);
+/* Adds that time was up at a turn: its segments from `from` on, counted within it, stay whole. */
+WEIR_MUST_USE weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t from);
+
+/* Adds that this request was sent, as `forms`; `*sent` is what is written of it. */
+WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
+                                            struct wr_sent *sent);
 
 /* The newest turn was sent whole, and nobody could write that down yet. */
 void wr_marks_hold(struct wr_marks_held *held, weir_span tenant, const struct wr_marks *marks);

@@ -170,6 +170,12 @@ static void a_window_may_be_said_again_and_a_broken_one_is_none(void **state)
 
 /* ---- the last request ---- */
 
+static weir_status add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms)
+{
+    struct wr_sent sent;
+    return wr_marks_add_sent(marks, at_ms, forms, &sent);
+}
+
 static void the_newest_request_that_is_extended_is_the_last(void **state)
 {
     struct world *w = open_world();
@@ -178,8 +184,7 @@ static void the_newest_request_that_is_extended_is_the_last(void **state)
     for (uint32_t turns = 2; turns <= 4; turns++) {
         struct asked asked = {.turns = turns, .model = 10 + turns, .head = 20, .window_tokens = 30};
         struct wr_marks marks = read_marks(w, &asked);
-        assert_int_equal(wr_marks_add_sent(&marks, NOW_MS + turns, (wr_hash128){turns, 99}),
-                         WEIR_OK);
+        assert_int_equal(add_sent(&marks, NOW_MS + turns, (wr_hash128){turns, 99}), WEIR_OK);
         commit(w, &marks);
     }
     static const struct {
@@ -218,7 +223,7 @@ static void sending_it_again_is_the_last_time(void **state)
     (void)state;
     for (size_t i = 0; i < 4; i++) {
         struct wr_marks marks = read_turns(w, 2);
-        assert_int_equal(wr_marks_add_sent(&marks, times[i], (wr_hash128){i, i}), WEIR_OK);
+        assert_int_equal(add_sent(&marks, times[i], (wr_hash128){i, i}), WEIR_OK);
         commit(w, &marks);
         assert_true(read_turns(w, 2).last.at_ms == times[i]);
         assert_int_equal(read_turns(w, 2).list_count, 0); /* it is said anew, not repeated */
@@ -231,7 +236,7 @@ static void the_last_request_is_sought_so_far_back(void **state)
     struct world *w = open_world();
     struct wr_marks marks = read_turns(w, 2);
     (void)state;
-    assert_int_equal(wr_marks_add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+    assert_int_equal(add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
     commit(w, &marks);
     assert_true(read_turns(w, 1 + WR_MARKS_LOOK_BACK_TURNS).last.is_known);
     assert_false(read_turns(w, 2 + WR_MARKS_LOOK_BACK_TURNS).last.is_known);
@@ -248,7 +253,7 @@ static void what_cannot_be_read_was_not_sent(void **state)
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         struct world *w = open_world();
         struct wr_marks marks = read_turns(w, 2);
-        assert_int_equal(wr_marks_add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+        assert_int_equal(add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
         marks.list[0].value = wr_span_of(values[i]);
         commit(w, &marks);
         assert_false(read_turns(w, 2).last.is_known);

@@ -27,7 +27,6 @@ static void write_word(struct wr_json_writer *w, const char *key, const char *wo
 /* The arithmetic, in whole tokens of plain input. */
 static void write_value(struct wr_json_writer *w, const struct wr_fold_value *value)
 {
-    wr_json_write_key(w, "value");
     wr_json_write_object(w);
     write_number(w, "saves_tokens", value->saves / 100);
     write_number(w, "costs_tokens", value->costs / 100);
@@ -39,28 +38,84 @@ static void write_value(struct wr_json_writer *w, const struct wr_fold_value *va
     wr_json_write_object_end(w);
 }
 
-static void write_edit(struct wr_json_writer *w, const struct wr_run *run,
+/* ---- edits ---- */
+
+/* A long session has thousands of edits: they are put together from constants, without a look at
+ * each key. Words and handles are ours and need no escapes. */
+static void add_digits(struct wr_buf *out, uint64_t number)
+{
+    char digits[20];
+    size_t at = sizeof(digits);
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    wr_buf_append(out, (weir_span){digits + at, sizeof(digits) - at});
+}
+
+static void add_number(struct wr_buf *out, weir_span key, uint64_t number)
+{
+    wr_buf_append(out, key);
+    add_digits(out, number);
+}
+
+static void add_word(struct wr_buf *out, weir_span key, const char *word)
+{
+    wr_buf_append(out, key);
+    if (!word) {
+        wr_buf_append(out, WR_LIT("null"));
+        return;
+    }
+    wr_buf_byte(out, '"');
+    wr_buf_append(out, wr_span_of(word));
+    wr_buf_byte(out, '"');
+}
+
+static void add_value(struct wr_buf *out, const struct wr_fold_value *value)
+{
+    struct wr_json_writer w;
+    wr_buf_append(out, WR_LIT(",\"value\":"));
+    wr_json_write_init(&w, out);
+    write_value(&w, value);
+}
+
+static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const struct wr_run *run,
                        const struct wr_change *change)
 {
     const struct wr_segment *s = &run->fold.transcript->segments[change->segment];
     const struct wr_fold_segment *now = &run->fold.segments[change->segment];
+    uint64_t before = run->fold.input->tokens[change->segment];
 
-    wr_json_write_newline(w);
-    wr_json_write_object(w);
-    write_number(w, "i", change->segment);
-    write_word(w, "form", wr_form_name(change->form));
-    write_word(w, "class", weir_class_name(s->class_));
-    write_word(w, "kind", weir_kind_name(s->kind));
-    write_word(w, "handle", now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
-    write_number(w, "tokens_before", run->fold.input->tokens[change->segment]);
-    write_number(w, "tokens_after",
-                 change->is_rolled_back ? run->fold.input->tokens[change->segment] : now->tokens);
-    write_word(w, "reason", change->is_rolled_back ? change->reason : now->reason);
-    wr_json_write_key(w, "rolled_back");
-    wr_json_write_bool(w, change->is_rolled_back);
+    wr_buf_reset(edit);
+    add_number(edit, WR_LIT("{\"i\":"), change->segment);
+    add_word(edit, WR_LIT(",\"form\":"), wr_form_name(change->form));
+    add_word(edit, WR_LIT(",\"class\":"), weir_class_name(s->class_));
+    add_word(edit, WR_LIT(",\"kind\":"), weir_kind_name(s->kind));
+    add_word(edit, WR_LIT(",\"handle\":"), now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
+    add_number(edit, WR_LIT(",\"tokens_before\":"), before);
+    add_number(edit, WR_LIT(",\"tokens_after\":"), change->is_rolled_back ? before : now->tokens);
+    add_word(edit, WR_LIT(",\"reason\":"), change->is_rolled_back ? change->reason : now->reason);
+    wr_buf_append(edit, change->is_rolled_back ? WR_LIT(",\"rolled_back\":true")
+                                               : WR_LIT(",\"rolled_back\":false"));
     if (now->value.is_weighed || now->value.utility)
-        write_value(w, &now->value);
-    wr_json_write_object_end(w);
+        add_value(edit, &now->value);
+    wr_buf_byte(edit, '}');
+    wr_json_write_newline(w);
+    wr_json_write_raw(w, wr_buf_view(edit));
+}
+
+static void write_edits(struct wr_json_writer *w, const struct wr_run *run)
+{
+    struct wr_buf edit;
+
+    wr_buf_init(&edit, WR_OUTPUT_BYTES_MAX);
+    wr_json_write_key(w, "edits");
+    wr_json_write_array(w);
+    for (uint32_t i = 0; i < run->plan.changes_count; i++)
+        write_edit(w, &edit, run, &run->plan.changes[i]);
+    wr_json_write_array_end(w);
+    if (wr_buf_status(&edit) && !w->out->status)
+        w->out->status = edit.status;
+    wr_buf_release(&edit);
 }
 
 const char *wr_run_step_text(const struct wr_run_step *step)
@@ -216,7 +271,7 @@ static void write_counters(struct wr_json_writer *w, const struct wr_run *run)
     const struct wr_fold *fold = &run->fold;
     struct counters c = count(run);
 
-    write_number(w, "artifacts_stored", run->artifacts_count);
+    write_number(w, "artifacts_stored", run->originals_count);
     write_number(w, "tool_outputs_condensed", c.condensed);
     write_number(w, "blob_outputs_condensed", c.blobs);
     write_number(w, "duplicate_texts", c.duplicates);
@@ -233,6 +288,7 @@ static void write_counters(struct wr_json_writer *w, const struct wr_run *run)
     write_number(w, "selected_candidate_utility_points", fold->selected_utility);
     write_number(w, "segment_rollback_count", run->projection.rolled_back_count);
     write_number(w, "full_request_fallback_count", run->projection.is_fallback);
+    write_number(w, "late_segments", fold->late_count);
 }
 
 static void write_sizes(struct wr_json_writer *w, const struct wr_run *run)
@@ -259,11 +315,7 @@ void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_bu
     write_counters(&w, run);
     write_word(&w, "held_back", held_back);
     write_inserts(&w, run);
-    wr_json_write_key(&w, "edits");
-    wr_json_write_array(&w);
-    for (uint32_t i = 0; i < run->plan.changes_count; i++)
-        write_edit(&w, run, &run->plan.changes[i]);
-    wr_json_write_array_end(&w);
+    write_edits(&w, run);
     wr_json_write_object_end(&w);
     wr_json_write_newline(&w);
 }

@@ -161,6 +161,10 @@ static weir_status add_segment(struct wr_run *run, struct wr_arena *arena, uint3
 
     if (!change || change->form == WR_FORM_DROPPED)
         return WEIR_OK;
+    run->originals_count++;
+    if (fold->segments[i].is_stored)
+        return WEIR_OK;
+    fold->segments[i].is_stored = true;
     if (change->form == WR_FORM_PRUNED) {
         for (uint32_t m = 0; m < fold->segments[i].members_count; m++)
             add_artifact(run, &fold->segments[i].members[m].handle,
@@ -174,6 +178,22 @@ static weir_status add_segment(struct wr_run *run, struct wr_arena *arena, uint3
     return WEIR_OK;
 }
 
+static weir_status add_insert(struct wr_run *run, uint32_t i)
+{
+    struct wr_fold_insert *insert = &run->fold.inserts[i];
+    weir_span text;
+
+    run->originals_count++;
+    if (insert->is_stored)
+        return WEIR_OK;
+    insert->is_stored = true;
+    weir_status status = wr_fold_insert_original(&run->fold, i, &text);
+    if (!status)
+        add_artifact(run, &insert->handle, text);
+    return status;
+}
+
+/* What the session committed with an earlier request is in its store. */
 static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
 {
     const struct wr_fold *fold = &run->fold;
@@ -184,9 +204,9 @@ static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
         return wr_arena_status(arena);
     for (uint32_t i = 0; i < fold->transcript->segments_count && !status; i++)
         status = add_segment(run, arena, i);
-    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++)
+    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count && !status; i++)
         if (!fold->inserts[i].is_gone)
-            add_artifact(run, &fold->inserts[i].handle, fold->inserts[i].original);
+            status = add_insert(run, i);
     return status;
 }
 
@@ -212,7 +232,7 @@ void wr_run_fall_back(struct wr_run *run, const char *reason)
     run->projection.is_fallback = true;
     run->projection.first =
         (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = reason};
-    run->artifacts_count = 0;
+    run->artifacts_count = run->originals_count = 0;
     run->tokens_after = run->tokens_before;
 }
 

@@ -1,7 +1,8 @@
 /* run.h -- a policy run on a request: folded, turned into a plan, applied and validated.
  *
  * What must be in the store before the result may leave is listed in `artifacts` (law L2): whoever
- * sends the result commits them first, and sends the original where that fails.
+ * sends the result commits them first, and sends the original where that fails. A fold that goes on
+ * from a state takes what that had listed for committed.
  */
 #ifndef WR_ENGINE_RUN_H
 #define WR_ENGINE_RUN_H
@@ -30,7 +31,8 @@ struct wr_run {
     struct wr_plan plan;
     struct wr_projection projection;
     struct wr_artifact *artifacts;
-    uint32_t artifacts_count;
+    uint32_t artifacts_count;             /* not those that the session's store has already */
+    uint32_t originals_count;             /* all that the result rests on */
     const char *window_source;            /* for the report; a constant */
     uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as folded */
 };

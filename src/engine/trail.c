@@ -60,23 +60,27 @@ static bool is_head(const struct wr_segment *s)
 weir_status wr_trail_read(struct wr_trail *trail, struct wr_arena *arena,
                           const struct wr_transcript *t)
 {
-    wr_hash128 chain = {0, 0}, head = {0, 0};
+    wr_hash128 chain = {0, 0}, head = {0, 0}, places = {0, 0};
 
     *trail = (struct wr_trail){.turns_count = t->turns_count, .model = wr_hash64(t->model)};
     trail->turns = WR_ARENA_ARRAY(arena, wr_hash128, t->turns_count);
+    trail->heads = WR_ARENA_ARRAY(arena, wr_hash128, t->turns_count);
     trail->ends = WR_ARENA_ARRAY(arena, uint32_t, t->turns_count);
-    if (!trail->turns || !trail->ends)
+    if (!trail->turns || !trail->heads || !trail->ends)
         return wr_arena_status(arena);
     for (uint32_t i = 0; i < t->segments_count; i++) {
         const struct wr_segment *s = &t->segments[i];
-        if (is_head(s))
+        if (is_head(s)) {
             head = add_segment(head, t, s);
-        else
+            places = add_number(add_number(places, i), head.low);
+        } else {
             chain = add_segment(chain, t, s);
+        }
         bool is_output = s->from_model && i + 1 < t->segments_count;
         if (is_output)
             continue;
         trail->turns[s->turn] = chain;
+        trail->heads[s->turn] = places;
         trail->ends[s->turn] = i + 1;
     }
     trail->head = head.low;

@@ -13,6 +13,7 @@
 
 struct wr_trail {
     wr_hash128 *turns; /* of each turn */
+    wr_hash128 *heads; /* of each turn: what of `head` had come by then, and where it stood */
     uint32_t *ends;    /* of each turn: behind the last segment that its request held */
     uint32_t turns_count;
     uint64_t head;  /* instructions and tools */

@@ -9,6 +9,8 @@
  * taken (law L2). A text that holds a marker is left as it is.
  * 4. Where signed thinking binds the prefix a step is taken only when the newest input is the
  * user's own, and the thinking before it goes with it, from the start (law L4).
+ * 5. A fold may go on from the state of an earlier one over the same turns (fold_state.h). It then
+ * gives the same forms as from the start; only time differs.
  */
 #ifndef WR_POLICY_FOLD_H
 #define WR_POLICY_FOLD_H
@@ -16,6 +18,7 @@
 #include "base/index.h"
 #include "base/text_memo.h"
 #include "policy/form.h"
+#include "policy/history.h"
 #include "policy/odds.h"
 #include "policy/policy.h"
 #include "policy/way.h"
@@ -29,7 +32,8 @@
     X(TOOLS, "tools")                   \
     X(PAYS, "pays")                     \
     X(POLICY, "policy")                 \
-    X(STORE, "store")
+    X(STORE, "store")                   \
+    X(LATE_RESULT, "late result")
 
 enum wr_step_reason {
 #define X(name, text) WR_STEP_##name,
@@ -43,8 +47,21 @@ typedef uint64_t wr_count_fn(void *user, weir_span text);
 /* What was decided about a turn that the transcript does not say: the session's marks. */
 struct wr_fold_turn {
     bool is_whole;          /* what came with it was sent as it came */
+    bool is_late;           /* time was up: its segments from `late_from` on were sent as they came,
+                             * and no step was begun unless the window was full */
+    uint32_t late_from;     /* counted within the turn */
     bool is_cold;           /* the cache had expired: a step costs nothing */
     uint64_t window_tokens; /* from here on; 0: as before */
+};
+
+/* When to stop (law L6). The time is the caller's: a fold has no clock. */
+struct wr_fold_deadline {
+    uint64_t (*now_us)(void *user); /* NULL: there is all the time in the world */
+    void *user;
+    uint64_t started_us;  /* when the request's projection began */
+    uint64_t new_us_max;  /* for what is new: past it the rest of it stays whole */
+    uint64_t all_us_max;  /* for everything: past it the fold fails with WEIR_LIMIT */
+    uint32_t known_turns; /* turns before this one were sent before: they keep their forms */
 };
 
 /* What tokens cost, in hundredths of the price of plain input. All 0: not known. */
@@ -71,7 +88,10 @@ struct wr_fold_input {
     bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
     wr_count_fn *count;
     void *user;
+    const char *tools;   /* whose results may change, as weir_project_options says; NULL: all */
     bool places_markers; /* the request may get one more cache marker (engine/cache_marker.h) */
+    struct wr_fold_deadline deadline;
+    const struct wr_fold_state *from; /* goes on from here where it fits; NULL: from the start */
 };
 
 /* A string inside a call's arguments that was taken out. */
@@ -104,7 +124,9 @@ struct wr_fold_segment {
     const char *reason;  /* the stage that gave the form */
     uint8_t output_kind; /* enum wr_output_kind plus one, once somebody asked; 0: nobody did */
     bool has_arrived;
-    bool is_offloaded; /* dropped into the text of an insert */
+    bool is_offloaded; /* dropped into what an insert stands for */
+    bool is_stored;    /* its original is in the session's store since an earlier request */
+    uint32_t insert;   /* of what is offloaded: the first insert that stood for it */
     bool is_pinned;    /* a reference without recall points at it: it stays */
     uint32_t same;     /* the newest exact segment of the same text, of the first of that text */
     bool is_reread;    /* of a file whose earlier read was shortened */
@@ -116,12 +138,18 @@ struct wr_fold_insert {
     uint32_t turn;   /* it came with this one */
     weir_role role;
     weir_span text;
-    weir_span original;       /* what it stands for; goes to the store */
-    uint64_t original_tokens; /* of the segments in it, as they came */
+    weir_span original;          /* of REHYDRATED; of others see wr_fold_insert_original() */
+    uint64_t original_tokens;    /* of the segments in it, as they came */
+    struct wr_history_hash hash; /* of what it stands for, so that the next may go on from it */
+    uint32_t chain; /* the first of the inserts each of which replaced the one before */
+    uint32_t last;  /* the last segment it stands for */
     struct wr_handle handle;
     uint64_t tokens;
     const char *stage;
     bool is_gone;       /* a later step put another in its place */
+    bool is_absorbed;   /* and that one stands for its segments */
+    bool is_loop;       /* a completed loop's summary */
+    bool is_stored;     /* as of a segment */
     bool is_rehydrated; /* not in place of anything: it brings an original back */
 };
 
@@ -151,6 +179,13 @@ struct wr_fold {
     uint32_t *group_end;                    /* of a group's first segment: behind its last */
     uint64_t window_tokens, reserve_tokens; /* as this turn has them */
     uint32_t turn;                          /* the request being folded */
+    uint32_t turn_first;                    /* the first segment of that turn */
+    uint32_t late_turn, late_from;          /* where time was up: as of struct wr_fold_turn */
+    uint64_t late_count;                    /* new results that stay whole for lack of time */
+    bool is_late;                           /* time was up for what is new */
+    bool has_new;                           /* what is new has begun to come, */
+    uint64_t new_since_us;                  /* at this time */
+    uint32_t resumed_count;                 /* segments that came with their form; 0: none */
     uint32_t arrived;                       /* segments before this one have arrived */
     uint64_t total_tokens;                  /* of everything that has arrived, in its form now */
     uint64_t candidates_count, selected_count, selected_utility; /* of stages that choose */
@@ -163,6 +198,13 @@ const char *wr_step_reason_text(enum wr_step_reason reason);
 /* Folds the whole transcript. Everything is in `arena`. */
 WEIR_MUST_USE weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
                                       const struct wr_fold_input *input);
+
+/* What came of each turn that was new and for which time ran out: false for all others. */
+bool wr_fold_late_turn(const struct wr_fold *fold, uint32_t turn, uint32_t *from);
+
+/* What an insert stands for, whole: goes to the store. */
+WEIR_MUST_USE weir_status wr_fold_insert_original(struct wr_fold *fold, uint32_t insert,
+                                                  weir_span *text);
 
 /* Whether the newest request's step rests on the expired cache, and so must be marked. */
 bool wr_fold_took_cold(const struct wr_fold *fold);
@@ -206,10 +248,12 @@ struct wr_fold_form {
 WEIR_MUST_USE weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment,
                                        const struct wr_fold_form *form);
 
-/* Takes the listed segments out and puts one message in their place, before segment `before`. The
- * text ends with the marker of `original`. `supersedes` names an insert that it stands for as well,
- * which then is gone. All of it is one step. Not taken (and *taken false) where it would not be
- * smaller, or there is no recall. */
+/* Takes the listed segments (ascending) out and puts one message in their place, before segment
+ * `before`. The text ends with the marker of what it stands for: those segments as a history
+ * (policy/history.h). `supersedes` names an insert that it stands for as well, which then is gone;
+ * so do those that it `absorbs`, which are summaries of loops. Without any there is a segment.
+ * All of it is one step. Not taken (and *taken false) where it would not be smaller, or there is no
+ * recall. */
 #define WR_INSERT_NONE UINT32_MAX
 
 struct wr_fold_replacement {
@@ -217,9 +261,11 @@ struct wr_fold_replacement {
     uint32_t segments_count;
     uint32_t before;
     uint32_t supersedes; /* WR_INSERT_NONE: none */
+    const uint32_t *absorbs;
+    uint32_t absorbs_count;
+    bool is_loop; /* the segments are a completed loop, and the text its summary */
     weir_role role;
     weir_span text;
-    weir_span original;
     enum wr_step_reason reason;
 };
 WEIR_MUST_USE weir_status wr_fold_replace(struct wr_fold *fold,
@@ -246,6 +292,11 @@ WEIR_MUST_USE weir_status wr_fold_rehydrate(struct wr_fold *fold, uint32_t segme
 /* The original that an earlier form of this fold gave `handle` to. False: there is none here. A
  * text without a pointer: no memory. */
 bool wr_fold_original(struct wr_fold *fold, const struct wr_handle *handle, weir_span *original);
+
+static inline uint32_t wr_fold_overhead(const struct wr_fold *fold, uint32_t segment)
+{
+    return fold->input->overheads ? fold->input->overheads[segment] : 0;
+}
 
 /* The insert of the stage at work that still stands, or WR_INSERT_NONE. */
 uint32_t wr_fold_own_insert(const struct wr_fold *fold);

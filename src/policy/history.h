@@ -27,11 +27,23 @@
 #define WR_POLICY_HISTORY_H
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "transcript/transcript.h"
 
 /* Appends the listed segments in the order given. `arena` holds unescaped texts. */
 WEIR_MUST_USE weir_status wr_history_write(struct wr_buf *out, struct wr_arena *arena,
                                            const struct wr_transcript *transcript,
                                            const uint32_t *segments, uint32_t segments_count);
+
+/* The hash of such a text, of which nothing is kept. More segments may be added later; the hash
+ * then is that of all of them together. Zero: none was added yet. */
+struct wr_history_hash {
+    struct wr_sha256_stream stream;
+    bool is_begun;
+};
+
+WEIR_MUST_USE weir_status wr_history_hash_add(struct wr_history_hash *hash, struct wr_arena *arena,
+                                              const struct wr_transcript *transcript,
+                                              const uint32_t *segments, uint32_t segments_count);
 
 #endif

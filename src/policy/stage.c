@@ -1,7 +1,8 @@
 #include "policy/stage.h"
 
+#include <stdlib.h>
+
 #include "base/limits.h"
-#include "policy/history.h"
 #include "policy/output.h"
 
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
@@ -33,17 +34,6 @@ weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment, enum wr_output
     return WEIR_OK;
 }
 
-weir_status wr_stage_history(struct wr_fold *fold, const uint32_t *segments, uint32_t count,
-                             weir_span *text)
-{
-    struct wr_buf buf;
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    weir_status status = wr_history_write(&buf, fold->arena, fold->transcript, segments, count);
-    if (status)
-        wr_buf_release(&buf);
-    return status ? status : wr_stage_keep(fold, &buf, text);
-}
-
 weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *text)
 {
     weir_status status = buf->status;
@@ -55,34 +45,23 @@ weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *t
     return status;
 }
 
-/* All segments this stage has taken out, those listed included, in order. */
-static uint32_t *all_omitted(struct wr_fold *fold, const uint32_t *segments, uint32_t count,
-                             uint32_t *all_count)
+static int by_number(const void *a, const void *b)
 {
-    uint32_t *all = fold->lists[1], next = 0;
-    *all_count = 0;
-    for (uint32_t i = 0; i < fold->arrived; i++) {
-        bool is_listed = next < count && segments[next] == i;
-        bool is_earlier = fold->segments[i].is_offloaded && fold->segments[i].reason == fold->stage;
-        next += is_listed;
-        if (is_listed || is_earlier)
-            all[(*all_count)++] = i;
-    }
-    return all;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-weir_status wr_stage_omit(struct wr_fold *fold, const uint32_t *segments, uint32_t count,
-                          struct wr_fold_replacement *r)
+/* Groups taken together are in the order of their first segments; the store and a summary want the
+ * order of the conversation. */
+void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
+                   struct wr_fold_replacement *r)
 {
-    uint32_t all_count;
-    if (!count)
-        return WEIR_OK;
-    uint32_t *all = all_omitted(fold, segments, count, &all_count);
-    if (!all)
-        return wr_arena_status(fold->arena);
+    if (count)
+        qsort(segments, count, sizeof(*segments), by_number);
     r->segments = segments;
     r->segments_count = count;
-    r->before = all[0];
+    r->before = count ? segments[0] : fold->arrived;
     r->supersedes = wr_fold_own_insert(fold);
-    return wr_stage_history(fold, all, all_count, &r->original);
+    if (r->supersedes != WR_INSERT_NONE && fold->inserts[r->supersedes].before < r->before)
+        r->before = fold->inserts[r->supersedes].before;
 }

@@ -121,15 +121,10 @@ WEIR_MUST_USE weir_status wr_stage_fold_loop(struct wr_fold *fold,
 /* Room for the number of every segment; one stage uses it at a time. */
 uint32_t *wr_stage_list(struct wr_fold *fold);
 
-/* Makes `r` the replacement of the listed segments and of all that this stage took out before: its
- * place, what it supersedes, and the text of the whole for the store. The notice is the caller's.
- */
-WEIR_MUST_USE weir_status wr_stage_omit(struct wr_fold *fold, const uint32_t *segments,
-                                        uint32_t count, struct wr_fold_replacement *r);
-
-/* The listed segments as a text that can be read again. */
-WEIR_MUST_USE weir_status wr_stage_history(struct wr_fold *fold, const uint32_t *segments,
-                                           uint32_t count, weir_span *text);
+/* Makes `r` the replacement of the listed segments and of all that this stage took
+ * out before: its place, and what it supersedes. Sorts the list. The notice is the caller's. */
+void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
+                   struct wr_fold_replacement *r);
 
 /* Copies a buffer's text into the fold's arena and releases the buffer. */
 WEIR_MUST_USE weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *text);

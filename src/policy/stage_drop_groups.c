@@ -1,5 +1,6 @@
-/* drop_groups: the last resort. When the prompt still does not fit, the oldest groups of calls and
- * results of the running loop leave; the newest group and everything that is not a group stay.
+/* drop_groups: the last resort. When the prompt still does not fit, the oldest summaries of loops
+ * and then the oldest groups of calls and results of the running loop leave; the newest group and
+ * everything that is not a group stay.
  *
  * The document leaves no trace of them. Here a notice stands in their place, because what leaves
  * must have a way back; and they leave deeper than needed, so that the next request need not do it
@@ -11,45 +12,72 @@
 
 enum { DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
 
-/* Collects the oldest groups until what is left is below `goal_tokens`. */
-static uint32_t collect(struct wr_fold *fold, uint64_t goal_tokens, uint32_t *list)
+struct omission {
+    uint32_t *segments, *loops; /* of groups; inserts that are summaries of loops */
+    uint32_t segments_count, loops_count;
+    uint64_t left_tokens;
+};
+
+/* Summaries of loops that are done, the oldest first. */
+static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens, struct omission *o)
+{
+    for (uint32_t i = 0; i < fold->inserts_count && o->left_tokens > goal_tokens; i++) {
+        if (!fold->inserts[i].is_loop || fold->inserts[i].is_gone)
+            continue;
+        o->loops[o->loops_count++] = i;
+        o->left_tokens -= fold->inserts[i].tokens;
+    }
+}
+
+/* The oldest groups until what is left is below `goal_tokens`. */
+static void collect_groups(const struct wr_fold *fold, uint64_t goal_tokens, struct omission *o)
 {
     const struct wr_transcript *t = fold->transcript;
-    uint64_t left_tokens = fold->total_tokens;
-    uint32_t count = 0;
 
-    for (uint32_t g = 0; g < fold->arrived && left_tokens > goal_tokens; g++) {
+    for (uint32_t g = 0; g < fold->arrived && o->left_tokens > goal_tokens; g++) {
         if (t->segments[g].group != g || !wr_fold_group_may_leave(fold, g))
             continue;
         for (uint32_t i = g; i < fold->group_end[g]; i++) {
             if (t->segments[i].group != g || fold->segments[i].form == WR_FORM_DROPPED)
                 continue;
-            list[count++] = i;
-            left_tokens -= fold->segments[i].tokens;
+            o->segments[o->segments_count++] = i;
+            o->left_tokens -= fold->segments[i].tokens;
         }
     }
-    return count;
+}
+
+/* Little is worth a step only where the prompt would be refused. */
+static bool is_worth_it(const struct wr_fold *fold, const struct omission *o)
+{
+    if (!o->segments_count && !o->loops_count)
+        return false;
+    return fold->total_tokens - o->left_tokens >= wr_fold_gain_min(fold) ||
+           fold->total_tokens > wr_fold_threshold(fold, 10000);
 }
 
 static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
     uint64_t limit_tokens = wr_fold_threshold(fold, 10000 - (uint64_t)stage->params[0]);
     struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_WINDOW};
+    struct omission o = {fold->lists[0], NULL, 0, 0, fold->total_tokens};
     struct wr_buf notice;
     bool taken;
 
     if (fold->total_tokens <= limit_tokens)
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    if (!list)
+    o.loops = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
+    if (!o.loops)
         return wr_arena_status(fold->arena);
-    uint32_t count = collect(fold, wr_share_tokens(limit_tokens, DEPTH_BP), list);
-    weir_status status = wr_stage_omit(fold, list, count, &r);
-    if (status || !count)
-        return status;
+    collect_loops(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
+    collect_groups(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
+    if (!is_worth_it(fold, &o))
+        return WEIR_OK;
+    wr_stage_omit(fold, o.segments, o.segments_count, &r);
+    r.absorbs = o.loops;
+    r.absorbs_count = o.loops_count;
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
     wr_buf_text(&notice, "[older calls and their results omitted]");
-    status = wr_stage_keep(fold, &notice, &r.text);
+    weir_status status = wr_stage_keep(fold, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 

@@ -126,12 +126,12 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     for (uint32_t i = 0; i < kept; i++)
         if (is_history(fold, i) && leaves_whole(fold, i, kept))
             list[count++] = i;
-    weir_status status = wr_stage_omit(fold, list, count, &r);
-    if (status || !count)
-        return status;
+    if (!count)
+        return WEIR_OK;
+    wr_stage_omit(fold, list, count, &r);
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
     wr_fill_notice(&notice, count_messages(fold, kept));
-    status = wr_stage_keep(fold, &notice, &r.text);
+    weir_status status = wr_stage_keep(fold, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 

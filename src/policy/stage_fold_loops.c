@@ -3,8 +3,6 @@
  * fold. */
 #include "policy/stage.h"
 
-#include <string.h>
-
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/loop_summary.h"
@@ -62,46 +60,30 @@ static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_stage_loop 
     return key;
 }
 
-/* Fills in the summary and what it stands for; both are remembered, one behind the other. */
+/* Fills in the summary, which is remembered. */
 static weir_status write_summary(struct wr_fold *fold, const struct wr_stage_loop *options,
                                  struct wr_fold_replacement *r)
 {
     struct wr_loop_options summary = {options->evidence_tokens, options->preview_tokens,
                                       fold->input->count, fold->input->user};
     wr_hash128 key = key_of(fold, options, r->segments, r->segments_count);
-    weir_span packed;
-    uint64_t text_bytes;
-    struct wr_buf buf;
 
-    if (wr_text_memo_find(fold->input->memo, key, &packed)) {
-        memcpy(&text_bytes, packed.ptr, sizeof(text_bytes));
-        packed = wr_span_cut(packed, sizeof(text_bytes), packed.len);
-        r->text = wr_span_cut(packed, 0, (size_t)text_bytes);
-        r->original = wr_span_cut(packed, (size_t)text_bytes, packed.len);
+    if (wr_text_memo_find(fold->input->memo, key, &r->text))
         return WEIR_OK;
-    }
     weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, r->segments,
                                                    r->segments_count, &summary, &r->text);
     if (!status)
-        status = wr_stage_history(fold, r->segments, r->segments_count, &r->original);
-    if (status || !fold->input->memo)
-        return status;
-    text_bytes = r->text.len;
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_buf_append(&buf, (weir_span){(const char *)&text_bytes, sizeof(text_bytes)});
-    wr_buf_append(&buf, r->text);
-    wr_buf_append(&buf, r->original);
-    if (!buf.status)
-        wr_text_memo_put(fold->input->memo, key, wr_buf_view(&buf));
-    wr_buf_release(&buf);
-    return WEIR_OK;
+        wr_text_memo_put(fold->input->memo, key, r->text);
+    return status;
 }
 
 weir_status wr_stage_fold_loop(struct wr_fold *fold, const struct wr_stage_loop *options,
                                uint32_t loop, uint32_t *list, bool *taken)
 {
-    struct wr_fold_replacement r = {
-        .supersedes = WR_INSERT_NONE, .role = WEIR_ROLE_ASSISTANT, .reason = options->reason};
+    struct wr_fold_replacement r = {.supersedes = WR_INSERT_NONE,
+                                    .role = WEIR_ROLE_ASSISTANT,
+                                    .is_loop = true,
+                                    .reason = options->reason};
 
     *taken = false;
     r.segments = list;

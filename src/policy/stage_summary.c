@@ -4,8 +4,6 @@
  * A later summary covers what the earlier one did and more, and takes its place. */
 #include "policy/stage.h"
 
-#include <stdlib.h>
-
 #include "base/limits.h"
 #include "policy/budget.h"
 #include "policy/summary.h"
@@ -69,14 +67,6 @@ static uint64_t tokens_of(const struct wr_fold *fold, const uint32_t *list, uint
     return tokens;
 }
 
-/* Groups taken together are in the order of their first segments; the store and the summary want
- * the order of the conversation. */
-static int by_number(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 /* The summary of everything this stage has taken out, what it takes out now included. */
 static weir_status summarise(struct wr_fold *fold, const struct wr_stage *stage, uint32_t first,
                              uint32_t end, weir_span *text)
@@ -84,14 +74,25 @@ static weir_status summarise(struct wr_fold *fold, const struct wr_stage *stage,
     struct wr_summary_input input = {.tokens_max = (uint64_t)stage->params[WR_SUMMARY_MAX_TOKENS],
                                      .count = fold->input->count,
                                      .user = fold->input->user};
-    bool *is_included = WR_ARENA_ARRAY(fold->arena, bool, fold->transcript->segments_count);
-    if (!is_included)
-        return wr_arena_status(fold->arena);
-    for (uint32_t i = first; i < end; i++)
-        is_included[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
-                         !fold->segments[i].is_offloaded || fold->segments[i].reason == fold->stage;
-    input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
-    return wr_summary_build(&input, fold->arena, text);
+    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
+    weir_status status = WEIR_NOMEM;
+
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    bool *is_included = WR_ARENA_ARRAY(&scratch, bool, end);
+    if (is_included) {
+        for (uint32_t i = first; i < end; i++)
+            is_included[i] = fold->transcript->segments[i].role == WEIR_ROLE_USER ||
+                             !fold->segments[i].is_offloaded ||
+                             fold->segments[i].reason == fold->stage;
+        input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
+        status = wr_summary_build(&input, &scratch, text);
+    }
+    if (!status) {
+        *text = wr_arena_copy(fold->arena, *text);
+        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
+    }
+    wr_arena_release(&scratch);
+    return status;
 }
 
 static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *stage)
@@ -109,10 +110,8 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
     uint32_t count = collect(fold, from, to, list);
     if (!count || tokens_of(fold, list, count) < wr_fold_gain_min(fold))
         return WEIR_OK;
-    qsort(list, count, sizeof(*list), by_number);
-    weir_status status = wr_stage_omit(fold, list, count, &r);
-    if (!status)
-        status = summarise(fold, stage, r.before, list[count - 1] + 1, &r.text);
+    wr_stage_omit(fold, list, count, &r);
+    weir_status status = summarise(fold, stage, r.before, list[count - 1] + 1, &r.text);
     return status || !r.text.len ? status : wr_fold_replace(fold, &r, &taken);
 }
 

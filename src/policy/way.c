@@ -5,7 +5,7 @@
 enum { TOOLS_FIRST_COUNT = 16 };
 
 static weir_status add_name(struct wr_ways *ways, struct wr_arena *arena, uint32_t *cap,
-                            const struct wr_json *doc, wr_json_id name)
+                            const struct wr_json *doc, weir_span space, wr_json_id name)
 {
     if (!wr_json_is(doc, name, WR_JSON_STRING))
         return WEIR_OK;
@@ -18,7 +18,7 @@ static weir_status add_name(struct wr_ways *ways, struct wr_arena *arena, uint32
         ways->tools = grown;
         *cap = cap_new;
     }
-    weir_span text = wr_json_text(doc, arena, name);
+    weir_span text = wr_tool_join(arena, space, wr_json_text(doc, arena, name));
     if (!text.ptr)
         return wr_arena_status(arena);
     ways->tools[ways->tools_count++] = text;
@@ -29,16 +29,26 @@ static weir_status add_name(struct wr_ways *ways, struct wr_arena *arena, uint32
 
 /* Names stand under `name` of a tool, or of its `function` or `custom`. */
 static weir_status read_tool(struct wr_ways *ways, struct wr_arena *arena, uint32_t *cap,
-                             const struct wr_json *doc, wr_json_id tool)
+                             const struct wr_json *doc, weir_span space, wr_json_id tool)
 {
-    weir_status status = add_name(ways, arena, cap, doc, wr_json_find(doc, tool, "name"));
+    weir_status status = add_name(ways, arena, cap, doc, space, wr_json_find(doc, tool, "name"));
     if (!status)
-        status = add_name(ways, arena, cap, doc,
+        status = add_name(ways, arena, cap, doc, space,
                           wr_json_find(doc, wr_json_find(doc, tool, "function"), "name"));
     if (!status)
-        status = add_name(ways, arena, cap, doc,
+        status = add_name(ways, arena, cap, doc, space,
                           wr_json_find(doc, wr_json_find(doc, tool, "custom"), "name"));
     return status;
+}
+
+/* The name of a namespace; empty for any other list of tools. */
+static weir_span space_name(struct wr_arena *arena, const struct wr_json *doc, wr_json_id tool)
+{
+    wr_json_id name = wr_json_find(doc, tool, "name");
+    if (!wr_json_text_is(doc, wr_json_find(doc, tool, "type"), "namespace") ||
+        !wr_json_is(doc, name, WR_JSON_STRING))
+        return (weir_span){"", 0};
+    return wr_json_text(doc, arena, name);
 }
 
 /* Lists of tools may stand inside a tool (namespaces): one level of them. */
@@ -50,13 +60,16 @@ static weir_status read_list(struct wr_ways *ways, struct wr_arena *arena, uint3
         return WEIR_OK;
     for (wr_json_id tool = wr_json_first(doc, list); tool != WR_JSON_NONE && !status;
          tool = wr_json_next(doc, list, tool)) {
-        status = read_tool(ways, arena, cap, doc, tool);
+        status = read_tool(ways, arena, cap, doc, (weir_span){"", 0}, tool);
         wr_json_id inner = wr_json_find(doc, tool, "tools");
         if (status || !wr_json_is(doc, inner, WR_JSON_ARRAY))
             continue;
+        weir_span space = space_name(arena, doc, tool);
+        if (!space.ptr)
+            return wr_arena_status(arena);
         for (wr_json_id t = wr_json_first(doc, inner); t != WR_JSON_NONE && !status;
              t = wr_json_next(doc, inner, t))
-            status = read_tool(ways, arena, cap, doc, t);
+            status = read_tool(ways, arena, cap, doc, space, t);
     }
     return status;
 }

@@ -31,6 +31,43 @@ static const struct {
      "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"type\":\"function\",\"name\":\"weir_"
      "recall\"}]}]}",
      "weir_recall", "weir_recall "},
+    {"responses: deferred in an additional_tools item",
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"type\":\"function\",\"name\":\"weir_"
+     "_"
+     "weir_recall\",\"defer_loading\":true}]}]}",
+     "weir__weir_recall", "weir__weir_recall "},
+    {"Claude Code, deferred",
+     "{\"messages\":[],\"tools\":[{\"name\":\"Bash\"},{\"name\":\"mcp__weir__weir_recall\",\"defer_"
+     "loading\":true}]}",
+     "mcp__weir__weir_recall", "Bash mcp__weir__weir_recall "},
+    {"Codex: in a namespace, as a call spells it",
+     "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir__\",\"tools\":[{"
+     "\"type\":"
+     "\"function\",\"name\":\"weir_recall\",\"defer_loading\":true}]}]}",
+     "mcp__weir__weir_recall", "mcp__weir__ mcp__weir__weir_recall "},
+    {"Codex: a namespace without a separator at its end",
+     "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir\",\"tools\":[{\"type\":"
+     "\"function\",\"name\":\"weir_recall\"}]}]}",
+     "mcp__weir__weir_recall", "mcp__weir mcp__weir__weir_recall "},
+    {"Codex: flat",
+     "{\"input\":[],\"tools\":[{\"type\":\"function\",\"name\":\"weir__weir_recall\"}]}",
+     "weir__weir_recall", "weir__weir_recall "},
+    {"opencode, with one line between",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_weir_"
+     "recall\"}}]"
+     "}",
+     "weir_weir_recall", "weir_weir_recall "},
+    {"gemini-cli, behind a chat API",
+     "{\"messages\":[],\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"mcp_weir_weir_"
+     "recall\"}}]}",
+     "mcp_weir_weir_recall", "mcp_weir_weir_recall "},
+    {"pi and OpenHands, by its own name",
+     "{\"messages\":[],\"tools\":[{\"name\":\"read\"},{\"name\":\"weir_recall\"}]}", "weir_recall",
+     "read weir_recall "},
+    {"the first of two spellings",
+     "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\"},{\"name\":\"mcp__weir__weir_recall\"}]"
+     "}",
+     "weir_recall", "weir_recall mcp__weir__weir_recall "},
     {"a schema that looks like it does not count",
      "{\"messages\":[],\"tools\":[{\"name\":\"other\",\"input_schema\":{\"title\":\"weir_recall\"}}"
      "]}",

@@ -644,6 +644,22 @@ weir_status wr_tool_call(struct wr_tool_handles *handles, struct wr_arena *arena
 
 /* --- questions about handles --- */
 
+weir_span wr_tool_join(struct wr_arena *arena, weir_span space, weir_span name)
+{
+    size_t separator_bytes = wr_span_ends(space, WR_LIT("__")) ? 0 : 2;
+    size_t bytes = space.len + separator_bytes + name.len;
+
+    if (!space.len || !name.ptr)
+        return name;
+    char *joined = wr_arena_alloc(arena, bytes);
+    if (!joined)
+        return (weir_span){NULL, 0};
+    memcpy(joined, space.ptr, space.len);
+    memcpy(joined + space.len, "__", separator_bytes);
+    memcpy(joined + bytes - name.len, name.ptr, name.len);
+    return (weir_span){joined, bytes};
+}
+
 bool wr_tool_is_recall(weir_span name)
 {
     weir_span word = WR_LIT("weir_recall");

@@ -85,6 +85,11 @@ WEIR_MUST_USE weir_status wr_tool_call(struct wr_tool_handles *handles, struct w
  * protocol says. */
 void wr_tool_result(struct wr_tool_handles *handles, weir_span result, bool is_error);
 
+/* The name of a tool that stands in a namespace, as a model spells it: both, joined by `__`, which
+ * some clients write at the end of the namespace. An empty namespace adds nothing. NULL ptr: out of
+ * memory. */
+weir_span wr_tool_join(struct wr_arena *arena, weir_span space, weir_span name);
+
 /* Whether a tool's name is a spelling of `weir_recall`: alone, or as the last part after `__`, `_`,
  * `.` or `/`. Never judged by its schema. */
 bool wr_tool_is_recall(weir_span name);

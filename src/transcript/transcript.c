@@ -110,6 +110,16 @@ weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment
     return text;
 }
 
+bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)
+{
+    for (uint32_t i = end; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->pair < end && (s->is_repeated_result || s->link == WR_LINK_ANSWERS))
+            return true;
+    }
+    return false;
+}
+
 bool wr_segment_is_editable(const struct wr_segment *segment)
 {
     return segment->parts_count > 0;

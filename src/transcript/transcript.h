@@ -114,6 +114,10 @@ weir_span wr_segment_text(const struct wr_transcript *transcript, const struct w
 /* The cache marker of a block: its key node, or NONE. */
 wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block);
 
+/* Whether something from segment `end` on answers a call before it that had an answer, or was the
+ * provider's own: then a group that was whole before is so no longer. */
+bool wr_transcript_has_late_answer(const struct wr_transcript *transcript, uint32_t end);
+
 /* Whether a segment has text that may be changed. */
 bool wr_segment_is_editable(const struct wr_segment *segment);
 

@@ -105,8 +105,7 @@ static weir_status read_part(struct wr_transcript *t, const struct wr_place *pla
     return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
 }
 
-/* `namespace` and `name` are one tool to the model: they are joined as the model spells them. Some
- * clients end the namespace with the separator. */
+/* `namespace` and `name` are one tool to the model. */
 static weir_span tool_name(struct wr_transcript *t, const wr_json_id fields[F_COUNT],
                            const char *otherwise, weir_status *status)
 {
@@ -116,20 +115,10 @@ static weir_span tool_name(struct wr_transcript *t, const wr_json_id fields[F_CO
         return name;
     if (!name.len)
         return wr_span_of(otherwise);
-    if (!space.len)
-        return name;
-
-    size_t separator_bytes = wr_span_ends(space, WR_LIT("__")) ? 0 : 2;
-    size_t bytes = space.len + separator_bytes + name.len;
-    char *joined = wr_arena_alloc(t->arena, bytes);
-    if (!joined) {
+    weir_span joined = wr_tool_join(t->arena, space, name);
+    if (!joined.ptr)
         *status = wr_arena_status(t->arena);
-        return name;
-    }
-    memcpy(joined, space.ptr, space.len);
-    memcpy(joined + space.len, "__", separator_bytes);
-    memcpy(joined + bytes - name.len, name.ptr, name.len);
-    return (weir_span){joined, bytes};
+    return joined;
 }
 
 static weir_status read_call(struct wr_transcript *t, const struct wr_place *place,

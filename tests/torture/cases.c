@@ -505,6 +505,8 @@ const struct torture_case torture_cases[] = {
     {"the writer writes an array", writer_writes, false},
     {"policies are read and written", policies_are_read, false},
     {"a session of two requests takes a cold step", torture_session, true},
+    {"a journal is read, cut, and written as requests", torture_journal, false},
+    {"a prompt is put together", torture_prompt, false},
     {"a session is priced", session_is_priced, false},
     {"a chat request is read, planned, applied and validated", project_chat, false},
     {"a responses request is read, planned, applied and validated", project_responses, false},

@@ -80,7 +80,8 @@ static weir_status project(struct wr_job *job, const struct weir_project_options
 static weir_status two_requests(struct weir_store *store, struct wr_meter *meter,
                                 struct wr_marks_held *held, struct wr_buf *out)
 {
-    weir_status status = WEIR_OK;
+    struct wr_fold_memo *folds = NULL;
+    weir_status status = wr_fold_memo_new(&folds);
     for (int i = 0; i < 2 && !status; i++) {
         struct weir_project_options options = {
             .policy = "p", .store = store, .now_ms = 1 + (int64_t)i * PAUSE_MS};
@@ -88,9 +89,11 @@ static weir_status two_requests(struct weir_store *store, struct wr_meter *meter
                              .meter = meter,
                              .policies = made.policies,
                              .held = held,
+                             .folds = folds,
                              .input = {.odds = &made.odds, .count = wr_meter_count, .user = meter}};
         status = project(&job, &options, i, out);
     }
+    wr_fold_memo_free(folds);
     return status;
 }
 

@@ -30,6 +30,10 @@ extern const struct torture_case torture_cases[];
 /* In session.c: two requests through the engine, with marks. */
 weir_status torture_session(void);
 
+/* In journal.c: a journal read, cut, and written as requests. */
+weir_status torture_journal(void);
+weir_status torture_prompt(void);
+
 /* Adds to what the case tells. More than the harness can keep fails the case. */
 void torture_tell(weir_span bytes);
 

@@ -1,0 +1,302 @@
+/* The run of a fold: turn by turn segments arrive, then the stages look at the whole.
+ *
+ * Time is asked for before a new segment is given a form and before a new request's stages begin.
+ * Once it is up, what is new stays whole; where it was up is for the session's marks, so that the
+ * same is done ever after (law L6). */
+#include "policy/fold_change.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "policy/fold_state.h"
+
+enum { RESERVE_SHARE_MIN = 20 };
+
+static bool has_result_in_turn(const struct wr_fold *fold)
+{
+    const struct wr_transcript *t = fold->transcript;
+    for (uint32_t i = fold->arrived; i-- > 0 && t->segments[i].turn == fold->turn;)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+            return true;
+    return false;
+}
+
+static const struct wr_fold_turn *turn_now(const struct wr_fold *fold)
+{
+    static const struct wr_fold_turn nothing_decided;
+    return fold->input->turns ? &fold->input->turns[fold->turn] : &nothing_decided;
+}
+
+bool wr_fold_is_cold(const struct wr_fold *fold)
+{
+    return turn_now(fold)->is_cold;
+}
+
+bool wr_fold_may_step(const struct wr_fold *fold)
+{
+    /* What has arrived counts, not what the request holds: a later request holds more. */
+    bool binds = fold->input->binds_thinking && fold->has_signed;
+    return !fold->transcript->is_delta && !(binds && has_result_in_turn(fold));
+}
+
+/* ---- time ---- */
+
+static bool is_new_turn(const struct wr_fold *fold)
+{
+    return fold->turn >= fold->input->deadline.known_turns;
+}
+
+/* A fold that goes on from an earlier one has done nothing but what is new since it started; one
+ * that began at the start does not count what it did for the turns that are known. */
+static weir_status look_at_clock(struct wr_fold *fold, uint32_t next)
+{
+    const struct wr_fold_deadline *d = &fold->input->deadline;
+
+    if (!d->now_us || (fold->is_late && !d->all_us_max))
+        return WEIR_OK;
+    uint64_t now_us = d->now_us(d->user);
+    if (d->all_us_max && now_us - d->started_us > d->all_us_max)
+        return WEIR_LIMIT;
+    if (!is_new_turn(fold) || fold->is_late)
+        return WEIR_OK;
+    if (!fold->has_new)
+        fold->new_since_us = fold->resumed_count ? d->started_us : now_us;
+    fold->has_new = true;
+    if (now_us - fold->new_since_us <= d->new_us_max)
+        return WEIR_OK;
+    fold->is_late = true;
+    fold->late_turn = fold->turn;
+    fold->late_from = next - fold->turn_first;
+    return WEIR_OK;
+}
+
+bool wr_fold_late_turn(const struct wr_fold *fold, uint32_t turn, uint32_t *from)
+{
+    *from = turn == fold->late_turn ? fold->late_from : 0;
+    return fold->is_late && turn >= fold->late_turn && turn <= fold->turn;
+}
+
+static bool is_late_now(const struct wr_fold *fold)
+{
+    return turn_now(fold)->is_late || (fold->is_late && is_new_turn(fold));
+}
+
+static bool stays_whole(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_fold_turn *turn = turn_now(fold);
+    if (turn->is_whole || (fold->is_late && is_new_turn(fold)))
+        return true;
+    return turn->is_late && segment - fold->turn_first >= turn->late_from;
+}
+
+/* ---- segments ---- */
+
+static weir_status find_group_ends(struct wr_fold *fold)
+{
+    const struct wr_transcript *t = fold->transcript;
+    fold->group_end = WR_ARENA_ARRAY(fold->arena, uint32_t, t->segments_count);
+    if (!fold->group_end)
+        return wr_arena_status(fold->arena);
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].group != WR_SEGMENT_NONE)
+            fold->group_end[t->segments[i].group] = i + 1;
+    return WEIR_OK;
+}
+
+/* Looked for in the text as it stands in the body: a marker has no character that JSON escapes
+ * before its handle ends. */
+static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_json *doc = fold->transcript->doc;
+    for (uint32_t i = 0; i < s->parts_count; i++)
+        if (wr_span_find(wr_json_inner(doc, s->parts[i]), WR_LIT("[weir wr_"), 0) != SIZE_MAX)
+            return true;
+    return s->kind == WEIR_KIND_TOOL_CALL && s->payload != WR_JSON_NONE &&
+           wr_span_find(wr_json_raw(doc, s->payload), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
+}
+
+static bool shows_file(const struct wr_segment *s)
+{
+    return s->kind == WEIR_KIND_TOOL_RESULT && s->handles && s->handles->kind == WR_EFFECT_READ &&
+           s->handles->path.len;
+}
+
+/* Where the newest read of the same path stands in the index, or would stand. */
+static uint32_t place_of_read(const struct wr_fold *fold, uint32_t segment, uint64_t hash)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t at, item;
+    for (at = wr_index_first(&fold->reads, hash);
+         (item = wr_index_item(&fold->reads, at)) != WR_INDEX_NONE;
+         at = wr_index_next(&fold->reads, at, hash))
+        if (wr_span_eq(segments[item].handles->path, segments[segment].handles->path))
+            break;
+    return at;
+}
+
+void wr_fold_add_read(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    if (!shows_file(s))
+        return;
+    uint64_t hash = wr_hash64(s->handles->path);
+    wr_index_put(&fold->reads, place_of_read(fold, segment, hash), hash, segment);
+}
+
+/* A file that is read again after an earlier read of it was shortened stays whole as it arrives:
+ * the model came back for the rest (law L2). */
+static bool is_reread(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    if (!shows_file(s))
+        return false;
+    uint32_t earlier =
+        wr_index_item(&fold->reads, place_of_read(fold, segment, wr_hash64(s->handles->path)));
+    return earlier != WR_INDEX_NONE &&
+           (fold->segments[earlier].form != WR_FORM_EXACT || fold->segments[earlier].is_marked);
+}
+
+static weir_status give_form(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_policy *policy = fold->input->policy;
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        fold->stage = stage->def->name;
+        if (stage->def->arrive)
+            status = stage->def->arrive(fold, stage, segment);
+    }
+    return status;
+}
+
+static weir_status arrive(struct wr_fold *fold, uint32_t segment)
+{
+    struct wr_fold_segment *now = &fold->segments[segment];
+
+    now->form = WR_FORM_EXACT;
+    now->refers_to = WR_SEGMENT_NONE;
+    now->tokens = fold->input->tokens[segment];
+    now->has_arrived = true;
+    now->is_marked = holds_marker(fold, segment);
+    now->same = WR_SEGMENT_NONE;
+    fold->total_tokens += now->tokens + wr_fold_overhead(fold, segment);
+    fold->has_signed |= fold->transcript->segments[segment].is_signed;
+    fold->arrived = segment + 1;
+    now->is_reread = is_reread(fold, segment);
+    wr_fold_add_read(fold, segment);
+    if (!stays_whole(fold, segment))
+        return give_form(fold, segment);
+    fold->late_count += fold->is_late && is_new_turn(fold) &&
+                        fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT;
+    return WEIR_OK;
+}
+
+/* ---- requests ---- */
+
+/* A prompt that is too large would be refused: then late is better than never. */
+static bool skips_request(const struct wr_fold *fold)
+{
+    if (turn_now(fold)->is_whole)
+        return true;
+    return is_late_now(fold) && fold->total_tokens <= wr_fold_threshold(fold, 10000);
+}
+
+static weir_status at_request(struct wr_fold *fold)
+{
+    const struct wr_policy *policy = fold->input->policy;
+    bool may_step = wr_fold_may_step(fold);
+    weir_status status = look_at_clock(fold, fold->arrived);
+
+    if (status || skips_request(fold))
+        return status;
+    for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        fold->stage = stage->def->name;
+        if (stage->def->turn)
+            status = stage->def->turn(fold, stage);
+        if (!status && stage->def->request && may_step)
+            status = stage->def->request(fold, stage);
+    }
+    return status;
+}
+
+/* A request ends with its inputs; the output that answers it comes only in the next one. */
+static bool ends_request(const struct wr_transcript *t, uint32_t segment)
+{
+    if (segment + 1 == t->segments_count)
+        return true;
+    return !t->segments[segment].from_model && t->segments[segment + 1].from_model;
+}
+
+/* An overflow error said that the window is smaller than it was believed to be. */
+static void narrow_window(struct wr_fold *fold)
+{
+    uint64_t window_tokens = turn_now(fold)->window_tokens;
+    if (!window_tokens || (fold->window_tokens && window_tokens >= fold->window_tokens))
+        return;
+    fold->window_tokens = window_tokens;
+    if (fold->reserve_tokens > window_tokens / RESERVE_SHARE_MIN)
+        fold->reserve_tokens = window_tokens / RESERVE_SHARE_MIN;
+}
+
+/* ---- the run ---- */
+
+static weir_status begin(struct wr_fold *fold, struct wr_arena *arena,
+                         const struct wr_fold_input *input)
+{
+    const struct wr_transcript *t = input->transcript;
+
+    *fold = (struct wr_fold){
+        .input = input, .transcript = t, .arena = arena, .stage = "", .cold_turn = UINT32_MAX};
+    fold->total_tokens = input->base_tokens;
+    fold->window_tokens = input->window_tokens;
+    fold->reserve_tokens = input->reserve_tokens;
+    fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
+    fold->lists[0] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
+    fold->lists[1] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
+    if (!fold->segments || !fold->lists[0] || !fold->lists[1])
+        return wr_arena_status(arena);
+    weir_status status = find_group_ends(fold);
+    if (!status)
+        status = wr_index_init(&fold->reads, arena, t->segments_count);
+    if (!status && input->from && wr_fold_state_fits(input->from, input))
+        status = wr_fold_state_restore(input->from, fold);
+    return status;
+}
+
+weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
+                        const struct wr_fold_input *input)
+{
+    const struct wr_transcript *t = input->transcript;
+    weir_status status = begin(fold, arena, input);
+
+    for (uint32_t i = fold->arrived; i < t->segments_count && !status; i++) {
+        bool begins_turn = !i || fold->turn != t->segments[i].turn;
+        if (begins_turn) {
+            fold->turn = t->segments[i].turn;
+            fold->turn_first = i;
+            fold->changed_first = UINT32_MAX;
+            narrow_window(fold);
+        }
+        if (begins_turn || is_new_turn(fold))
+            status = look_at_clock(fold, i);
+        if (!status)
+            status = arrive(fold, i);
+        if (!status && ends_request(t, i))
+            status = at_request(fold);
+    }
+    return status;
+}
+
+bool wr_fold_took_cold(const struct wr_fold *fold)
+{
+    return fold->cold_turn == fold->turn;
+}
+
+const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold)
+{
+    if (!fold->steps_count || fold->steps[fold->steps_count - 1].turn != fold->turn)
+        return NULL;
+    return &fold->steps[fold->steps_count - 1];
+}
