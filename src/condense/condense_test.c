@@ -132,12 +132,55 @@ static void ways_to_more_stay(void **state)
     assert_int_equal(wrong, 0);
 }
 
+/* ---- what repeats ---- */
+
+static const struct {
+    const char *behaviour, *line;
+    enum wr_output_kind kind;
+    unsigned times;
+    size_t bytes_max;
+} repeated_rows[] = {
+    {"a line that a process repeats is shown twice", "the water is calm and the bank is dry\n",
+     WR_OUTPUT_PROCESS, 20000, 200},
+    {"so it is of a run of tests", "the water is calm and the bank is dry\n", WR_OUTPUT_TEST, 20000,
+     200},
+    {"and of a file", "the water is calm and the bank is dry\n", WR_OUTPUT_FILE, 20000, 200},
+    {"an error that repeats is still there", "error: the bank is wet\n", WR_OUTPUT_PROCESS, 20000,
+     200},
+};
+
+static void what_repeats_is_shown_once_or_twice(void **state)
+{
+    unsigned wrong = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(repeated_rows) / sizeof(repeated_rows[0]); i++) {
+        struct wr_condensed out;
+        struct wr_arena arena;
+        struct wr_buf text;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        wr_buf_init(&text, 1 << 20);
+        for (unsigned n = 0; n < repeated_rows[i].times; n++)
+            wr_buf_text(&text, repeated_rows[i].line);
+        struct wr_condense_input input = input_of(wr_buf_view(&text), repeated_rows[i].kind);
+        assert_int_equal(wr_condense(&out, &arena, &input), WEIR_OK);
+        if (out.text.len > repeated_rows[i].bytes_max ||
+            !wr_span_starts(out.text, wr_span_of(repeated_rows[i].line))) {
+            print_error("%s: %zu bytes\n", repeated_rows[i].behaviour, out.text.len);
+            wrong++;
+        }
+        wr_buf_release(&text);
+        wr_arena_release(&arena);
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(some_are_never_condensed),
         cmocka_unit_test(what_fits_is_whole_whatever_its_kind),
         cmocka_unit_test(ways_to_more_stay),
+        cmocka_unit_test(what_repeats_is_shown_once_or_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

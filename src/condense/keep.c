@@ -8,6 +8,8 @@
 #include "condense/gap.h"
 #include "condense/note.h"
 
+enum { REPEATS_MIN = 16 }; /* lines of a run that are worth a gap */
+
 static uint32_t count_lines(weir_span text)
 {
     uint32_t count = 0;
@@ -476,10 +478,33 @@ weir_status wr_keep_all(struct wr_keep *keep, struct wr_condensed *out)
     return WEIR_OK;
 }
 
+/* Behind the last of the lines that are the same as `first`. */
+static uint32_t repeats_end(const struct wr_keep *keep, uint32_t first)
+{
+    weir_span text = wr_keep_line(keep, first);
+    uint32_t end = first + 1;
+    while (end < keep->lines_count && wr_span_eq(wr_keep_line(keep, end), text))
+        end++;
+    return end;
+}
+
+/* A line that was printed over and over says no more than its first and its last time. */
+static void leave_out_repeats(struct wr_keep *keep)
+{
+    for (uint32_t first = 0, end; first < keep->lines_count; first = end) {
+        end = repeats_end(keep, first);
+        if (end - first < REPEATS_MIN || keep->is_parts)
+            continue;
+        for (uint32_t line = first + 1; line + 1 < end; line++)
+            keep->is_kept[line] &= keep->signals && carries_signal(keep, line);
+    }
+}
+
 weir_status wr_keep_write(struct wr_keep *keep, struct wr_condensed *out)
 {
     struct wr_buf buf;
     bool lawful = false;
+    leave_out_repeats(keep);
     wr_keep_fill(keep);
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     weir_status status = write_lawful(keep, &buf, out, &lawful);

@@ -7,7 +7,8 @@
  * 1. A line costs its bytes and its line end; a gap costs WR_KEEP_GAP_BYTES until it is closed.
  * 2. Lines kept by wr_keep_must() count against the budget but are never refused.
  * 3. A gap of fewer lines than it takes to name it is not left: short gaps are filled when written.
- * 4. A gap line holds no signal of any kind of output.
+ * 4. A gap line holds no signal of any kind of output. Of a line that repeats 16 times or more the
+ * first and the last time are kept, whatever was chosen.
  * 5. Where wr_keep_shorten() was asked, a kept line that is too long is written without its middle:
  *
  *   const a="...first bytes [… 48210 bytes left out …] last bytes...";

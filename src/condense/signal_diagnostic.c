@@ -92,6 +92,15 @@ static bool add_exception(struct wr_signal_scanner *scanner, weir_span text)
     return true;
 }
 
+/* "** (RuntimeError) message" of Elixir. */
+static bool add_elixir(struct wr_signal_scanner *scanner, weir_span text)
+{
+    if (!wr_span_starts(text, WR_LIT("** (")) || wr_span_find(text, WR_LIT(")"), 4) == SIZE_MAX)
+        return false;
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, behind(text, 3));
+    return true;
+}
+
 /* "E   message" of pytest, without the marks of a comparison. */
 static bool add_pytest_message(struct wr_signal_scanner *scanner, weir_span text)
 {
@@ -261,7 +270,7 @@ void wr_signal_diagnostic(struct wr_signal_scanner *scanner, weir_span line)
     if (wr_span_starts(text, WR_LIT("Warning: truncated output (original token count")))
         return; /* the client's word about its own cut */
     if (!text.len || add_lone_place(scanner, text) || add_panic(scanner, text) ||
-        add_pytest_message(scanner, text) || add_klog(scanner, text))
+        add_pytest_message(scanner, text) || add_klog(scanner, text) || add_elixir(scanner, text))
         return;
     if (add_row(scanner, text) || add_exception(scanner, text) || add_placed(scanner, text))
         return;

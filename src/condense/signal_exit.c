@@ -1,9 +1,18 @@
 #include "condense/signal_scanner.h"
 
+/* "[exit 1]": nothing else is in the brackets. */
+static bool is_bracketed(weir_span text, size_t lead, size_t number)
+{
+    size_t end = number;
+    while (end < text.len && wr_is_digit(text.ptr[end]))
+        end++;
+    return lead && text.ptr[lead - 1] == '[' && end < text.len && text.ptr[end] == ']';
+}
+
 /* Reads what may stand between "exit" and its number: "ed with code ", "_code>", " status: ".
- * `sure` tells whether it was said that the number is an exit code. Returns the offset of the
- * number. */
-static size_t skip_to_number(weir_span text, size_t at, bool *sure)
+ * `sure` tells whether it was said that the number is an exit code; `lead` is where the word
+ * stands. Returns the offset of the number. */
+static size_t skip_to_number(weir_span text, size_t lead, size_t at, bool *sure)
 {
     static const weir_span fillers[] = {WR_WORD("ed"),     WR_WORD("with"),     WR_WORD("code"),
                                         WR_WORD("status"), WR_WORD("value"),    WR_WORD("was"),
@@ -25,7 +34,7 @@ static size_t skip_to_number(weir_span text, size_t at, bool *sure)
             continue;
         }
         if (wr_is_digit(c)) {
-            *sure |= with;
+            *sure |= with || is_bracketed(text, lead, at);
             return at;
         }
         size_t filler =
@@ -102,18 +111,31 @@ static size_t lead_end(weir_span text, size_t at)
     return at + (lead == 4 ? lead : lead == 20 ? 19 : 6);
 }
 
+/* "rc=1" of scripts and drivers. */
+static bool is_rc(weir_span text, size_t at)
+{
+    return begins_word(text, at) &&
+           wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("rc=")) &&
+           (wr_is_digit(text.ptr[at + 3]) ||
+            (text.ptr[at + 3] == '-' && at + 4 < text.len && wr_is_digit(text.ptr[at + 4])));
+}
+
 void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span text)
 {
-    for (size_t i = 0; i + 5 < text.len; i++) {
+    for (size_t i = 0; i + 3 < text.len; i++) {
         char c = wr_fold(text.ptr[i]);
         if (c != 'e' && c != 'r' && c != 'c')
+            continue;
+        if (c == 'r' && is_rc(text, i))
+            add_code(scanner, text, i + 3);
+        if (i + 5 >= text.len)
             continue;
         char next = wr_fold(text.ptr[i + 1]);
         size_t end = next == 'x' || next == 'e' || next == 'o' ? lead_end(text, i) : 0;
         if (!end)
             continue;
         bool sure;
-        size_t at = skip_to_number(text, end, &sure);
+        size_t at = skip_to_number(text, i, end, &sure);
         if (at != SIZE_MAX && sure)
             add_code(scanner, text, at);
         else

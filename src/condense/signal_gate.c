@@ -18,7 +18,8 @@ static const char grams[][5] = {
     "\" 50", "\" 51", "\" 52", "us=4", "us=5", "us: ", "us 4", "us 5",  "p 40",  "p 41",  "p 42",
     "p 50",  ".1 4",  ".1 5",  "/2 4", "/2 5", "s co", "--> ", "diff",  "leve",  "exp ",  "inva",
     "viol",  "dupl",  "rspe",  "rn c", " lin", "xn c", "* fi", "*** ",  "pt a",  "succ",  "::: ",
-    "bug:",  "null",  "runs",  "done", "halt", "down", "lost", "usag",  "\"lev",
+    "bug:",  "null",  "runs",  "done", "halt", "down", "lost", "usag",  "\"lev", "** (",  "rc=-",
+    "rc=0",  "rc=1",  "rc=2",  "rc=3", "rc=4", "rc=5", "rc=6", "rc=7",  "rc=8",  "rc=9",
 };
 
 static uint32_t four(const char *bytes)
@@ -110,6 +111,8 @@ static bool has_shape(weir_span line, size_t indent)
         return true;
     case '-':
         return second == '-';
+    case '[': /* playwright's list of what failed */
+        return indent && wr_span_ends(text, WR_LIT("\xe2\x94\x80"));
     default:
         return wr_is_digit(text.ptr[0]) && (indent || second == ')' || second == '/');
     }

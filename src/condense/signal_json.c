@@ -132,19 +132,46 @@ static void add_named(struct wr_signal_scanner *scanner, const struct member *me
 /* What a record says of itself as a whole, wherever in it that stands. */
 struct record {
     bool error, warning;
+    bool failed;             /* an event of `go test -json`: */
+    weir_span package, test; /* of what failed */
 };
 
 static struct record judge(weir_span text)
 {
-    struct record record = {false, false};
+    struct record record = {.error = false};
     struct member member;
     for (size_t at = 0; next_member(text, at, &member); at = member.end) {
-        if (!member.key.len || !member.is_string || !is_one_of(member.key, LEVEL_KEYS))
+        if (!member.key.len || !member.is_string)
+            continue;
+        if (wr_span_is(member.key, "Action"))
+            record.failed = wr_span_is(member.value, "fail");
+        else if (wr_span_is(member.key, "Package"))
+            record.package = member.value;
+        else if (wr_span_is(member.key, "Test"))
+            record.test = member.value;
+        if (!is_one_of(member.key, LEVEL_KEYS))
             continue;
         record.error |= is_one_of(member.value, BAD_VALUES);
         record.warning |= is_one_of(member.value, WARNING_VALUES);
     }
     return record;
+}
+
+/* {"Action":"fail","Package":"a.b/c","Test":"TestX"}: "a.b/c TestX". */
+static void add_failed_test(struct wr_signal_scanner *scanner, const struct record *record)
+{
+    char name[WR_SIGNAL_TEXT_BYTES_MAX];
+    weir_span package = record->package, test = record->test;
+    if (!record->failed || !package.len || package.len + test.len + 1 > sizeof(name))
+        return;
+    memcpy(name, package.ptr, package.len);
+    size_t len = package.len;
+    if (test.len) {
+        name[len] = ' ';
+        memcpy(name + len + 1, test.ptr, test.len);
+        len += 1 + test.len;
+    }
+    wr_signal_add_exact(scanner, WR_SIGNAL_FAILED_TEST, (weir_span){name, len});
 }
 
 /* Whether an error's object opens here and goes on in the next lines. */
@@ -198,6 +225,7 @@ static bool scan_record(struct wr_signal_scanner *scanner, weir_span text, bool 
     struct member member;
     bool opened = false;
     bool in_list = inside && text.ptr[0] == '"'; /* strings of "errors": [...] */
+    add_failed_test(scanner, &record);
     for (size_t at = 0; next_member(text, at, &member); at = member.end) {
         if (!member.key.len) {
             if (in_list)

@@ -117,18 +117,64 @@ static bool add_fail(struct wr_signal_scanner *scanner, weir_span text)
     return name.len && add_name(scanner, name);
 }
 
+/* Takes off the rule that playwright draws behind a heading. */
+static weir_span without_rule(weir_span name)
+{
+    while (wr_span_ends(name, WR_LIT("\xe2\x94\x80")))
+        name = wr_span_trim(wr_span_cut(name, 0, name.len - 3));
+    return name;
+}
+
+/* "12 [chromium] › a.spec.ts:3:1 › name" of playwright, without the number. */
+static weir_span without_number(weir_span name)
+{
+    size_t digits = 0;
+    while (digits < name.len && wr_is_digit(name.ptr[digits]))
+        digits++;
+    weir_span rest = behind(name, digits);
+    return digits && wr_span_starts(rest, WR_LIT("[")) &&
+                   wr_span_find(rest, WR_LIT("] \xe2\x80\xba "), 0) != SIZE_MAX
+               ? rest
+               : name;
+}
+
+/* "› a.spec.ts:3:1 › name ────": in playwright's list of what failed, the browser taken off. */
+static bool add_playwright(struct wr_signal_scanner *scanner, weir_span text)
+{
+    weir_span name = without_rule(text);
+    return name.len < text.len && wr_span_starts(name, WR_LIT("\xe2\x80\xba ")) &&
+           add_name(scanner, behind(name, 4));
+}
+
+/* "//pkg:test   FAILED in 0.5s", "(cached) FAILED in 2 out of 5 in 1.2s", "TIMEOUT in 300.0s" of
+ * bazel. */
+static bool add_bazel(struct wr_signal_scanner *scanner, weir_span text)
+{
+    const char *blank = memchr(text.ptr, ' ', text.len);
+    if (!blank || (!wr_span_starts(text, WR_LIT("//")) && text.ptr[0] != '@'))
+        return false;
+    size_t end = (size_t)(blank - text.ptr);
+    weir_span verdict = behind(text, end);
+    if (wr_span_starts(verdict, WR_LIT("(cached) ")))
+        verdict = behind(verdict, 9);
+    bool failed = wr_span_starts(verdict, WR_LIT("FAILED in ")) ||
+                  wr_span_starts(verdict, WR_LIT("TIMEOUT in ")) ||
+                  wr_span_starts(verdict, WR_LIT("FAILED TO BUILD"));
+    return failed && memchr(text.ptr, ':', end) && add_name(scanner, wr_span_cut(text, 0, end));
+}
+
 /* A sign of failure, then the name: "✕ name (5 ms)", "✗ name", "✖ name", "× name", "● a › b". */
 static bool add_signed(struct wr_signal_scanner *scanner, weir_span text)
 {
     static const weir_span signs[] = {WR_WORD("\xe2\x9c\x95 "), WR_WORD("\xe2\x9c\x97 "),
                                       WR_WORD("\xe2\x9c\x96 "), WR_WORD("\xc3\x97 "),
                                       WR_WORD("\xe2\x9c\x98 "), WR_WORD("\xe2\x97\x8f "),
-                                      WR_WORD("(fail) ")};
+                                      WR_WORD("(fail) "),       WR_WORD("\xe2\x9d\x8c")};
     for (size_t i = 0; i < WR_COUNT_OF(signs); i++) {
         weir_span sign = signs[i];
         if (!wr_span_starts(text, sign))
             continue;
-        weir_span name = behind(text, sign.len);
+        weir_span name = without_number(behind(text, sign.len));
         bool bullet = i == 5; /* jest's, but also systemd's and any list's */
         if (bullet && wr_span_find(name, WR_LIT(" \xe2\x80\xba "), 0) == SIZE_MAX)
             return false;
@@ -223,9 +269,99 @@ static bool add_heading(struct wr_signal_scanner *scanner, weir_span text)
     return false;
 }
 
+static size_t indent_of(weir_span line)
+{
+    size_t indent = 0;
+    while (indent < line.len && wr_is_blank(line.ptr[indent]))
+        indent++;
+    return indent;
+}
+
+enum { SUITES_MAX = 8 };
+
+/* Mocha writes a failed test as its suites, one below and inside the other, and the test with a
+ * colon:
+ *
+ *   1) Array
+ *        #indexOf()
+ *          gives -1:
+ *
+ * Returns how many lines below this one belong to it, 0 where it is no such heading; `*looked` is
+ * how many that rests on. */
+static uint32_t lines_of_name(const struct wr_signal_scanner *scanner, uint32_t *looked)
+{
+    weir_span rest = scanner->rest, line;
+    size_t indent = 0;
+    for (*looked = 0; *looked < SUITES_MAX && wr_span_line(&rest, &line);) {
+        weir_span text = wr_span_trim(line);
+        ++*looked;
+        if (!text.len || indent_of(line) <= indent || indent_of(line) < 4)
+            return 0;
+        if (text.ptr[text.len - 1] == ':')
+            return *looked;
+        indent = indent_of(line);
+    }
+    return 0;
+}
+
+/* "a" and the lines below it: "a > b > c". */
+static bool add_nested(struct wr_signal_scanner *scanner, weir_span name, uint32_t count)
+{
+    char text[WR_SIGNAL_TEXT_BYTES_MAX];
+    size_t len = 0;
+    for (uint32_t i = 0;; i++) {
+        size_t room = sizeof(text) - len;
+        size_t bytes = name.len < room ? name.len : room;
+        memcpy(text + len, name.ptr, bytes);
+        len += bytes;
+        if (i == count || room - bytes < 3)
+            break;
+        memcpy(text + len, " > ", 3);
+        len += 3;
+        name = wr_signal_peek(scanner);
+        wr_signal_take_next(scanner);
+    }
+    return add_name(scanner, (weir_span){text, len});
+}
+
+/* "FooTest::testBar", "App\\FooTest::testBar with data set #1" of phpunit. */
+static bool is_method(weir_span name)
+{
+    size_t colons = wr_span_find(name, WR_LIT("::"), 0), end = 0;
+    while (end < name.len && (wr_is_word(name.ptr[end]) || name.ptr[end] == '\\'))
+        end++;
+    return end && end == colons && colons + 2 < name.len && wr_is_word(name.ptr[colons + 2]);
+}
+
+/* "1) name" of mocha, phpunit, playwright, rspec. Where no tests are known to run it may be a list,
+ * so that the name must look like one. */
+static bool add_numbered(struct wr_signal_scanner *scanner, weir_span text)
+{
+    size_t digits = 0;
+    while (digits < text.len && wr_is_digit(text.ptr[digits]))
+        digits++;
+    weir_span rest = wr_span_cut(text, digits, text.len);
+    if (!digits || !wr_span_starts(rest, WR_LIT(") ")))
+        return false;
+    weir_span name = without_rule(behind(rest, 2));
+    uint32_t looked = 0;
+    bool ends = name.len && name.ptr[name.len - 1] == ':';
+    uint32_t below = ends ? 0 : lines_of_name(scanner, &looked);
+    if (below)
+        return add_nested(scanner, name, below);
+    bool is_name = scanner->kind == WR_OUTPUT_TEST || is_method(name) ||
+                   wr_span_find(name, WR_LIT("] \xe2\x80\xba "), 0) != SIZE_MAX;
+    if (!is_name || !name.len)
+        return false;
+    /* That the lines below are no part of it rests on them. */
+    scanner->line_end += looked;
+    (void)add_name(scanner, name);
+    scanner->line_end -= looked;
+    return true;
+}
+
 /* "Failed Name [12 ms]" of dotnet, "Test Case '-[X y]' failed (0.1 seconds).", "rspec ./a.rb:3 #
- * x", "1) name" of mocha and phpunit (only where tests are known to run: elsewhere it is a list).
- */
+ * x". */
 static bool add_other(struct wr_signal_scanner *scanner, weir_span text)
 {
     struct wr_location location;
@@ -239,13 +375,7 @@ static bool add_other(struct wr_signal_scanner *scanner, weir_span text)
         wr_signal_add_place(scanner, location.path, location.line, location.column);
         return add_name(scanner, behind(text, 6));
     }
-    if (scanner->kind != WR_OUTPUT_TEST || !wr_is_digit(text.ptr[0]))
-        return false;
-    size_t digits = 0;
-    while (digits < text.len && wr_is_digit(text.ptr[digits]))
-        digits++;
-    weir_span rest = wr_span_cut(text, digits, text.len);
-    return wr_span_starts(rest, WR_LIT(") ")) && add_name(scanner, behind(rest, 2));
+    return false;
 }
 
 /* The first byte tells which shapes are possible; a word at the end goes with any. */
@@ -274,9 +404,10 @@ bool wr_signal_test_result(struct wr_signal_scanner *scanner, weir_span text)
         break;
     default:
         if (wr_is_digit(text.ptr[0]))
-            found = add_ctest(scanner, text) || add_other(scanner, text);
+            found = add_ctest(scanner, text) || add_numbered(scanner, text);
         else if (!wr_is_word(text.ptr[0]))
-            found = add_signed(scanner, text);
+            found = add_bazel(scanner, text) || add_playwright(scanner, text) ||
+                    add_signed(scanner, text);
         break;
     }
     return found || add_trailing_word(scanner, text);

@@ -1,6 +1,7 @@
 #include "condense/signal_check.h"
 
 #define T WR_OUTPUT_TEST
+#define P WR_OUTPUT_PROCESS
 
 static const struct signal_case failed_tests_rows[] = {
     {"pytest: the summary's line", T, "FAILED tests/a.py::test_x - assert 1 == 2\n",
@@ -79,6 +80,47 @@ static const struct signal_case failed_tests_rows[] = {
      "==== 3 passed in 0.12s ====\n==== 3 passed in 9.99s ====\n", "N:3 passed"},
     {"passes are no signals", T,
      "PASS src/a.test.ts\n  \xe2\x9c\x93 adds\nok  \tx\t0.1s\n--- PASS: TestA (0.00s)\n", ""},
+    {"bazel", P,
+     "//a:ok_test                (cached) PASSED in 0.5s\n//a/b:c_test             FAILED in 0.5s\n"
+     "@repo//d:e_test   (cached) FAILED in 2 out of 5 in 9.1s\n//f:slow_test  TIMEOUT in 300.0s\n"
+     "//g:h_test   FAILED TO BUILD\n",
+     "T://a/b:c_test | T:@repo//d:e_test | T://f:slow_test | T://g:h_test"},
+    {"bazel: a target alone, and one in a sentence, say nothing", P,
+     "//a/b:c_test\n// FAILED in 3 places is a comment\n", ""},
+    {"go test -json: what failed, and its package", T,
+     "{\"Action\":\"run\",\"Package\":\"a.b/c\",\"Test\":\"TestX\"}\n"
+     "{\"Time\":\"2026-01-01T00:00:00Z\",\"Action\":\"fail\",\"Package\":\"a.b/c\",\"Test\":"
+     "\"TestX\",\"Elapsed\":0}\n"
+     "{\"Action\":\"pass\",\"Package\":\"a.b/c\",\"Test\":\"TestY\"}\n"
+     "{\"Action\":\"fail\",\"Package\":\"a.b/c\",\"Elapsed\":0.01}\n",
+     "T:a.b/c TestX | T:a.b/c"},
+    {"go test -json: the same test of another package is another", WR_OUTPUT_JSON,
+     "{\"Action\":\"fail\",\"Package\":\"a\",\"Test\":\"TestX\"}\n"
+     "{\"Action\":\"fail\",\"Package\":\"b\",\"Test\":\"TestX\"}\n",
+     "T:a TestX | T:b TestX"},
+    {"playwright: lists and headings, with or without the browser's number", P,
+     "  \xe2\x9c\x93  1 [chromium] \xe2\x80\xba tests/a.spec.ts:9:1 \xe2\x80\xba opens (9ms)\n"
+     "  \xe2\x9c\x98  2 [chromium] \xe2\x80\xba tests/a.spec.ts:3:1 \xe2\x80\xba logs in (5ms)\n"
+     "  1) [firefox] \xe2\x80\xba b.spec.ts:3:1 \xe2\x80\xba goes \xe2\x94\x80\xe2\x94\x80\n"
+     "    [webkit] \xe2\x80\xba c.spec.ts:3:1 \xe2\x80\xba stays \xe2\x94\x80\xe2\x94\x80\n"
+     "[1/9] [chromium] \xe2\x80\xba d.spec.ts:3:1 \xe2\x80\xba begins\n",
+     "T:[chromium] \xe2\x80\xba tests/a.spec.ts:3:1 \xe2\x80\xba logs in | "
+     "T:[firefox] \xe2\x80\xba b.spec.ts:3:1 \xe2\x80\xba goes | "
+     "T:c.spec.ts:3:1 \xe2\x80\xba stays"},
+    {"mocha: suites inside one another", P,
+     "  1) Array\n       #indexOf()\n         gives -1:\n\n      AssertionError: no\n",
+     "T:Array > #indexOf() > gives -1: | E:AssertionError: no"},
+    {"mocha: a mark in the tree of tests", T,
+     "    1) gives -1\n    \xe2\x9c\x93 gives 0\n  2) is not there\n\n",
+     "T:gives -1 | T:is not there"},
+    {"a numbered list is no failure", P,
+     "1) build it\n2) run it:\n3) look at Foo::bar twice\n   and then:\n", ""},
+    {"phpunit: without a word of tests", P,
+     "1) App\\FooTest::testBar with data set #1\n2) FooTest::testBaz\n",
+     "T:App\\FooTest::testBar with data set #1 | T:FooTest::testBaz"},
+    {"a cross in colour", T, "\xe2\x9d\x8c adds two numbers\n\xe2\x9d\x8c 3 failed\n",
+     "T:adds two numbers | N:3 failed"},
+    {"a cross in colour, where no tests run", P, "\xe2\x9d\x8c deploy of web\n", "E:deploy of web"},
     {"junit: a failure's message", T,
      "<testcase name=\"a\"><failure message=\"expected 400\">x</failure></testcase>\n",
      "E:<testcase name=\"a\"><failure message=\"expected 400\">x</failure></testcase>"},
