@@ -137,6 +137,56 @@ check 'all policies beside one'"'"'s own file' 0 out '^exact-duplicates ' "$work
 check 'what is no log is said and passed over' 0 err 'words.jsonl: skipped: ' \
     "$work/words.jsonl" "$work/logs" --policy exact
 
+printf 'policies:\n  raw: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/taken.yaml"
+check 'a policy called like a baseline' 2 err "a baseline is called 'raw' too" "$work/logs" \
+    --policies "$work/taken.yaml"
+
+mkdir "$work/mixed"
+for i in $(seq 12); do
+    echo 'no log at all' >"$work/mixed/words$i"
+done
+ln -s .. "$work/mixed/up"
+cp "$work/logs/chat.jsonl" "$work/mixed"
+check 'files that are no logs are named up to a number' 0 err \
+    '^weir simulate: 8 more files were skipped; --skipped names them all' "$work/mixed" \
+    --policy exact
+check 'or all of them' 0 err 'words9: skipped: ' "$work/mixed" --policy exact --skipped
+check 'a link is called one' 0 err 'up: skipped: a symbolic link, not followed' "$work/mixed" \
+    --policy exact --skipped
+many=()
+for i in $(seq 500); do
+    many+=("$work/logs/chat.jsonl")
+done
+check 'as many paths as there are' 0 out '^500 sessions' "${many[@]}" --policy exact
+
+if "$weir" policies >"$work/out" 2>"$work/err" &&
+    grep -q '^baselines, models of what' "$work/out" &&
+    grep -qE '^  head-tail +[a-z]' "$work/out"; then
+    ok
+else
+    not_so 'weir policies lists the baselines, as that'
+fi
+"$weir" policies head-tail >"$work/out" 2>"$work/err"
+if [ $? -eq 2 ] && grep -q "'head-tail' is a baseline" "$work/err" && says_one_line; then
+    ok
+else
+    not_so 'weir policies says what a baseline is'
+fi
+echo '{"edits":[{"i":3}]}' >"$work/report.json"
+"$weir" why "$work/report.json" 4 >"$work/out" 2>"$work/err"
+if [ $? -eq 2 ] && grep -q 'nothing is said of segment 4' "$work/err" && says_one_line; then
+    ok
+else
+    not_so 'weir why names a segment that no report knows'
+fi
+: >"$work/report.json"
+"$weir" why "$work/report.json" >"$work/out" 2>"$work/err"
+if [ $? -eq 2 ] && grep -q 'report.json: .*give a report' "$work/err" && says_one_line; then
+    ok
+else
+    not_so 'weir why says that a report is empty'
+fi
+
 if command -v python3 >/dev/null; then
     # reads BEHAVIOUR PYTHON: what is true of the JSON in $work/out, as `j`, lanes by name as `p`
     reads()
@@ -163,7 +213,10 @@ if not eval("(" + sys.argv[2] + ")"):
         requests prompt_tokens cached_share written_tokens evidence recalls recalled_tokens
         saved_prompt_tokens steps steps_by_reason over_window over_tier over_60_share over_80_share
         over_85_share prefix_violations validation_failures rewrite_ms median_ratio sessions_dearer
-        by_agent""".split()) == set(lane) for lane in j["policies"])'
+        unbarred by_agent""".split()) == set(lane) for lane in j["policies"])'
+    reads 'the same without thinking, of which there is none here' 'all(lane["unbarred"][key] ==
+        lane[key] for lane in j["policies"] for key in ("cost_usd", "cost_ratio_to_exact",
+        "floor_multiple", "steps", "recalls", "over_window", "evidence"))'
     reads 'every field of the evidence' 'all(set(lane["evidence"]) == {"supported", "recallable",
         "lost", "first_sight_supported"} for lane in j["policies"])'
     reads 'rewrites have their times' 'all(set(lane["rewrite_ms"]) == {"p50", "p95", "p99"} and

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/policy_yaml.h"
+#include "replay/baseline.h"
 
 static const char help[] =
     "usage: weir policies [NAME] [--policies FILE] [--yaml]\n"
@@ -68,6 +69,9 @@ static void print_all(const struct wr_policies *policies)
 {
     for (uint32_t i = 0; i < wr_policies_count(policies); i++)
         printf("%-12s %s\n", wr_policies_at(policies, i)->name, wr_policies_at(policies, i)->what);
+    puts("\nbaselines, models of what others do, for `weir simulate` to compare with:");
+    for (uint32_t i = 0; i < wr_baseline_count(); i++)
+        printf("  %-18s %s\n", wr_baseline_at(i)->name, wr_baseline_at(i)->what);
     puts("\nstages:");
     for (uint32_t i = 0; i < wr_stage_def_count(); i++)
         printf("  %-18s %s\n", wr_stage_def_at(i)->name, wr_stage_def_at(i)->what);
@@ -105,6 +109,13 @@ static int write_yaml(const struct wr_policies *policies, const struct policies_
 static int show(const struct wr_policies *policies, const struct policies_options *o,
                 const struct wr_opt_list *names)
 {
+    for (size_t i = 0; i < names->count; i++)
+        if (!wr_policies_find(policies, wr_span_of(names->items[i])) &&
+            wr_baseline_find(wr_span_of(names->items[i])))
+            return wr_cli_fail("policies",
+                               "'%s' is a baseline, a model of what others do: it has no stages; "
+                               "`weir policies` says what it does",
+                               names->items[i]);
     for (size_t i = 0; i < names->count; i++)
         if (!wr_policies_find(policies, wr_span_of(names->items[i])))
             return wr_cli_fail("policies", "no policy is called '%s'; `weir policies` lists them",

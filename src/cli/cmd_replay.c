@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "cli/log_files.h"
 #include "json/write.h"
 #include "replay/import_walk.h"
 #include "replay/simulate.h"
@@ -30,70 +31,19 @@ static const char help[] =
     "  --window N   the context window in tokens (default 200000; a case has its own)\n"
     "  --strict     the report on cases\n"
     "  --json       everything, for programs\n"
+    "  --skipped    name every file that is no log, not only the first few\n"
     "\n"
     "example: weir replay ~/.claude/projects --policy auto\n";
 
 enum { WINDOW_TOKENS = 200000 };
 
 struct replay_options {
-    struct wr_opt_list policies, paths;
+    struct wr_opt_list policies;
+    struct wr_opt_words paths;
     const char *model, *window;
-    bool is_strict, as_json;
+    bool is_strict, as_json, shows_skipped;
     uint64_t window_tokens;
 };
-
-struct path_list {
-    char **items;
-    size_t count, cap;
-};
-
-/* ---- what there is to read ---- */
-
-static weir_status add_path(void *user, const struct wr_import_file *file)
-{
-    struct path_list *list = user;
-    if (file->state != WR_IMPORT_FILE_FOUND) {
-        fprintf(stderr, "weir replay: %s: %s\n", file->path,
-                wr_import_file_state_text(file->state));
-        return WEIR_OK;
-    }
-    if (list->count == list->cap) {
-        size_t cap = list->cap ? list->cap * 2 : 64;
-        char **grown = realloc(list->items, cap * sizeof(*grown));
-        if (!grown)
-            return WEIR_NOMEM;
-        list->items = grown;
-        list->cap = cap;
-    }
-    char *path = strdup(file->path);
-    if (!path)
-        return WEIR_NOMEM;
-    list->items[list->count++] = path;
-    return WEIR_OK;
-}
-
-static void free_paths(struct path_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->items[i]);
-    free(list->items);
-}
-
-static bool list_paths(const struct wr_opt_list *named, struct path_list *list)
-{
-    for (size_t i = 0; i < named->count; i++) {
-        weir_status status = wr_import_list(named->items[i], add_path, list, NULL);
-        if (status) {
-            wr_cli_fail("replay", "%s: %s", named->items[i],
-                        status == WEIR_NOTFOUND ? "there is nothing there"
-                                                : weir_status_text(status));
-            return false;
-        }
-    }
-    if (!list->count)
-        wr_cli_fail("replay", "no files to read");
-    return list->count > 0;
-}
 
 static int finish(struct wr_buf *out, int code)
 {
@@ -107,6 +57,7 @@ static int finish(struct wr_buf *out, int code)
 /* One session under all policies, as a table's rows or as JSON. Lane 0 is what was recorded. */
 struct printer {
     const struct replay_options *options;
+    struct wr_log_files *files;
     struct wr_json_writer *json; /* NULL: a table */
     struct wr_buf *out;
     uint32_t sessions_count;
@@ -181,7 +132,7 @@ static weir_status replay_session(struct printer *p, struct wr_simulator *simula
         return WEIR_NOMEM;
     weir_status status = wr_simulate_session(simulator, session, s);
     if (status && status != WEIR_NOMEM) {
-        fprintf(stderr, "weir replay: %s: skipped: %s\n", path, weir_status_text(status));
+        wr_log_files_left_out(p->files, path, weir_status_text(status));
         status = WEIR_OK;
     } else if (!status) {
         p->sessions_count++;
@@ -203,8 +154,7 @@ static weir_status replay_file(struct printer *p, struct wr_simulator *simulator
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     weir_status status = wr_import_file_read(&import, &arena, path, &err);
     if (status && status != WEIR_NOMEM) {
-        fprintf(stderr, "weir replay: %s: skipped: %s\n", path,
-                err.text[0] ? err.text : weir_status_text(status));
+        wr_log_files_left_out(p->files, path, err.text[0] ? err.text : weir_status_text(status));
         status = WEIR_OK;
     } else {
         for (uint32_t i = 0; i < import.sessions_count && !status; i++)
@@ -214,8 +164,7 @@ static weir_status replay_file(struct printer *p, struct wr_simulator *simulator
     return status;
 }
 
-static weir_status replay_files(struct printer *p, struct wr_simulator *simulator,
-                                const struct path_list *files)
+static weir_status replay_files(struct printer *p, struct wr_simulator *simulator)
 {
     weir_status status = WEIR_OK;
     if (p->json) {
@@ -226,8 +175,9 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
         wr_buf_printf(p->out, "%-16s %8s %14s %14s %6s %10s %10s %6s\n", "session", "requests",
                       "tokens before", "tokens after", "steps", "supported", "recallable", "lost");
     }
-    for (size_t i = 0; i < files->count && !status; i++)
-        status = replay_file(p, simulator, files->items[i]);
+    for (size_t i = 0; i < p->files->count && !status; i++)
+        status = replay_file(p, simulator, p->files->items[i]);
+    wr_log_files_end(p->files);
     if (p->json && !status) {
         wr_json_write_array_end(p->json);
         wr_json_write_object_end(p->json);
@@ -236,7 +186,7 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
     return status;
 }
 
-static int replay(struct replay_options *o, const struct path_list *files)
+static int replay(struct replay_options *o, struct wr_log_files *files)
 {
     const char *policies[WR_OPT_LIST_MAX + 1] = {"exact"};
     struct wr_simulate_options options = {.policies = policies,
@@ -254,8 +204,9 @@ static int replay(struct replay_options *o, const struct path_list *files)
         return wr_cli_fail("replay", "%s", err.text);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_json_write_init(&json, &out);
-    struct printer p = {.options = o, .json = o->as_json ? &json : NULL, .out = &out};
-    weir_status status = replay_files(&p, simulator, files);
+    struct printer p = {
+        .options = o, .files = files, .json = o->as_json ? &json : NULL, .out = &out};
+    weir_status status = replay_files(&p, simulator);
     wr_simulator_free(simulator);
     if (!status && p.sessions_count)
         return finish(&out, WR_EXIT_OK);
@@ -285,7 +236,7 @@ static int read_cases(const char *path, struct case_file *file)
     return WR_EXIT_OK;
 }
 
-static int run_cases(const char *policy, const struct path_list *paths,
+static int run_cases(const char *policy, const struct wr_log_files *paths,
                      const struct case_file *files, struct wr_strict_report *report)
 {
     struct wr_strict_runner *runner;
@@ -304,7 +255,7 @@ static int run_cases(const char *policy, const struct path_list *paths,
     return code;
 }
 
-static int judge(const struct replay_options *o, const struct path_list *paths,
+static int judge(const struct replay_options *o, const struct wr_log_files *paths,
                  const struct case_file *files)
 {
     struct wr_buf out;
@@ -335,7 +286,7 @@ static int judge(const struct replay_options *o, const struct path_list *paths,
     return code;
 }
 
-static int replay_strictly(const struct replay_options *o, const struct path_list *paths)
+static int replay_strictly(const struct replay_options *o, const struct wr_log_files *paths)
 {
     struct case_file *files = calloc(paths->count, sizeof(*files));
     int code = files ? WR_EXIT_OK : wr_cli_fail("replay", "no memory");
@@ -375,24 +326,24 @@ static int check_options(struct replay_options *o)
 int wr_cmd_replay(int argc, char **argv)
 {
     struct replay_options o = {.window_tokens = WINDOW_TOKENS};
-    const struct wr_opt options[] = {{"policy", WR_OPT_LIST, &o.policies},
-                                     {"model", WR_OPT_TEXT, &o.model},
-                                     {"window", WR_OPT_TEXT, &o.window},
-                                     {"strict", WR_OPT_FLAG, &o.is_strict},
-                                     {"json", WR_OPT_FLAG, &o.as_json}};
-    struct path_list paths = {NULL, 0, 0};
+    const struct wr_opt options[] = {
+        {"policy", WR_OPT_LIST, &o.policies}, {"model", WR_OPT_TEXT, &o.model},
+        {"window", WR_OPT_TEXT, &o.window},   {"strict", WR_OPT_FLAG, &o.is_strict},
+        {"json", WR_OPT_FLAG, &o.as_json},    {"skipped", WR_OPT_FLAG, &o.shows_skipped}};
+    struct wr_log_files files = {.command = "replay"};
     bool done;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &o.paths,
-                      &done))
+    if (!wr_opt_parse_words(argc, argv, options, sizeof(options) / sizeof(options[0]), help,
+                            &o.paths, &done))
         return WR_EXIT_USAGE;
     if (done)
         return WR_EXIT_OK;
     int code = check_options(&o);
-    if (code == WR_EXIT_OK && !list_paths(&o.paths, &paths))
+    files.shows_all = o.shows_skipped;
+    if (code == WR_EXIT_OK && !wr_log_files_list(&files, &o.paths))
         code = WR_EXIT_USAGE;
     if (code == WR_EXIT_OK)
-        code = o.is_strict ? replay_strictly(&o, &paths) : replay(&o, &paths);
-    free_paths(&paths);
+        code = o.is_strict ? replay_strictly(&o, &files) : replay(&o, &files);
+    wr_log_files_free(&files);
     return code;
 }

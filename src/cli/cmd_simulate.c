@@ -9,6 +9,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "cli/log_files.h"
+#include "cli/rival_port.h"
 #include "models/lookup.h"
 #include "models/registry.h"
 #include "replay/import_walk.h"
@@ -19,6 +21,7 @@
 static const char help[] =
     "usage: weir simulate PATH... [--policy P]... [--model M]... [--window N] [--no-recall]\n"
     "                    [--policies FILE] [--jobs N] [--json] [--html FILE] [--csv FILE]\n"
+    "       weir simulate PATH... --through URL --upstream PORT [--name N] [--header H]... ...\n"
     "       weir simulate --workload FILE --prices FILE... [--json]\n"
     "\n"
     "Runs recorded sessions (logs of Claude Code, Codex, Copilot CLI, pi, opencode, Gemini CLI, "
@@ -37,68 +40,44 @@ static const char help[] =
     "  --json          everything, for programs\n"
     "  --html FILE     a page with charts, too\n"
     "  --csv FILE      a row for every session and policy, too\n"
+    "  --skipped       name every file that is no log, not only the first few\n"
+    "  --through URL   one more row: a proxy whose provider is our port; every request is posted "
+    "to URL,\n"
+    "                  and what arrives at the port is priced and judged like the rest\n"
+    "  --upstream PORT that port, on 127.0.0.1: name it to the proxy as its provider\n"
+    "  --name N        of that row (default through)\n"
+    "  --header H      'Name: value', sent to the proxy; again for more\n"
+    "  --store DIR     of a weir serve behind the URL: where its handles lead\n"
     "  --workload FILE instead of logs: made-up loops in token counts, as DuckAgent's simulator\n"
     "                  reads them, under its policies\n"
     "  --prices FILE   of a workload: its prices, cache and limits; again for more\n"
     "\n"
-    "example: weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n";
+    "example: weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n"
+    "         weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 --upstream "
+    "9001\n";
 
 enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000 };
 
 struct simulate_options {
     struct wr_opt_list policies, models, prices;
     const char *window, *policies_file, *jobs, *html, *csv, *workload;
-    bool no_recall, as_json;
-};
-
-struct file_list {
-    char **paths;
-    size_t count, cap;
+    const char *through, *upstream, *through_name, *through_store;
+    struct wr_opt_list headers;
+    bool no_recall, as_json, shows_skipped;
 };
 
 /* What the workers share. */
 struct work {
     struct wr_simulate_options options;
-    struct file_list files;
+    struct wr_rival_port *port; /* NULL: no rival */
     atomic_size_t next;
     pthread_mutex_t lock; /* of what is below */
+    struct wr_log_files files;
     struct wr_simulate_report *report;
     bool shows_progress;
     size_t done;
     weir_status status;
 };
-
-/* ---- what there is to read ---- */
-
-static weir_status add_file(void *user, const struct wr_import_file *file)
-{
-    struct file_list *files = user;
-    if (file->state != WR_IMPORT_FILE_FOUND) {
-        fprintf(stderr, "weir simulate: %s: %s\n", file->path,
-                wr_import_file_state_text(file->state));
-        return WEIR_OK;
-    }
-    if (files->count == files->cap) {
-        size_t cap = files->cap ? files->cap * 2 : 64;
-        char **grown = realloc(files->paths, cap * sizeof(*grown));
-        if (!grown)
-            return WEIR_NOMEM;
-        files->paths = grown;
-        files->cap = cap;
-    }
-    char *path = strdup(file->path);
-    if (!path)
-        return WEIR_NOMEM;
-    files->paths[files->count++] = path;
-    return WEIR_OK;
-}
-
-static void free_files(struct file_list *files)
-{
-    for (size_t i = 0; i < files->count; i++)
-        free(files->paths[i]);
-    free(files->paths);
-}
 
 /* ---- the workers ---- */
 
@@ -117,9 +96,10 @@ static weir_status run_session(struct work *w, struct wr_simulator *simulator,
         return WEIR_NOMEM;
     weir_status status = wr_simulate_session(simulator, session, out);
     pthread_mutex_lock(&w->lock);
-    if (status && status != WEIR_NOMEM) {
-        fprintf(stderr, "%sweir simulate: %s: skipped: %s\n", w->shows_progress ? "\n" : "", path,
-                weir_status_text(status));
+    /* A rival that does not answer is nothing of the session's. */
+    bool is_stopped = w->port && wr_rival_port_why(w->port)[0];
+    if (status && status != WEIR_NOMEM && !is_stopped) {
+        wr_log_files_left_out(&w->files, path, weir_status_text(status));
         status = WEIR_OK;
     } else if (!status) {
         status = wr_simulate_report_add(w->report, session, path, out);
@@ -138,8 +118,9 @@ static weir_status run_file(struct work *w, struct wr_simulator *simulator, cons
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     weir_status status = wr_import_file_read(&import, &arena, path, &err);
     if (status && status != WEIR_NOMEM) {
-        fprintf(stderr, "%sweir simulate: %s: skipped: %s\n", w->shows_progress ? "\n" : "", path,
-                err.text[0] ? err.text : weir_status_text(status));
+        pthread_mutex_lock(&w->lock);
+        wr_log_files_left_out(&w->files, path, err.text[0] ? err.text : weir_status_text(status));
+        pthread_mutex_unlock(&w->lock);
         status = WEIR_OK;
     } else {
         for (uint32_t i = 0; i < import.sessions_count && !status; i++)
@@ -157,7 +138,7 @@ static void *worker(void *user)
     weir_status status = wr_simulator_new(&simulator, &w->options, NULL);
 
     while (!status && (i = atomic_fetch_add(&w->next, 1)) < w->files.count) {
-        status = run_file(w, simulator, w->files.paths[i]);
+        status = run_file(w, simulator, w->files.items[i]);
         pthread_mutex_lock(&w->lock);
         w->done++;
         show_progress(w);
@@ -266,19 +247,6 @@ static int print(const struct wr_simulate_set *set, const struct simulate_option
 
 /* ---- the command ---- */
 
-static int list_files(struct work *w, const struct wr_opt_list *paths)
-{
-    for (size_t i = 0; i < paths->count; i++) {
-        struct weir_err err = {0};
-        weir_status status = wr_import_list(paths->items[i], add_file, &w->files, &err);
-        if (status == WEIR_NOTFOUND)
-            return wr_cli_fail("simulate", "%s: there is nothing there", paths->items[i]);
-        if (status)
-            return wr_cli_fail("simulate", "%s: %s", paths->items[i], weir_status_text(status));
-    }
-    return w->files.count ? WR_EXIT_OK : wr_cli_fail("simulate", "no files to read");
-}
-
 /* A model without a price would make every policy cost nothing. */
 static int check_models(const struct wr_opt_list *names)
 {
@@ -311,6 +279,8 @@ static int run_model(struct work *w, const char *model, uint32_t jobs, struct wr
         return wr_cli_fail("simulate", "no memory");
     set->reports[set->count++] = w->report;
     weir_status status = run_all(w, jobs);
+    if (status && w->port && wr_rival_port_why(w->port)[0])
+        return wr_cli_fail("simulate", "%s", wr_rival_port_why(w->port));
     if (status)
         return wr_cli_fail("simulate", "%s", weir_status_text(status));
     if (!w->report->sessions_count)
@@ -319,7 +289,7 @@ static int run_model(struct work *w, const char *model, uint32_t jobs, struct wr
 }
 
 static int simulate(struct work *w, const struct simulate_options *o,
-                    const struct wr_opt_list *paths, uint32_t jobs)
+                    const struct wr_opt_words *paths, uint32_t jobs)
 {
     struct wr_simulate_set set = {.count = 0};
     struct wr_simulator *probe;
@@ -331,12 +301,13 @@ static int simulate(struct work *w, const struct simulate_options *o,
     wr_simulator_free(probe);
     w->shows_progress = !o->as_json && isatty(STDERR_FILENO);
     int code = check_models(&o->models);
-    if (!code)
-        code = list_files(w, paths);
+    if (!code && !wr_log_files_list(&w->files, paths))
+        code = WR_EXIT_USAGE;
     if (!code && (!can_write(o->html) || !can_write(o->csv)))
         code = WR_EXIT_USAGE;
     for (size_t i = 0; i < o->models.count && !code; i++)
         code = run_model(w, o->models.items[i], jobs, &set);
+    wr_log_files_end(&w->files);
     if (!code)
         code = print(&set, o);
     for (uint32_t i = 0; i < set.count; i++)
@@ -344,34 +315,92 @@ static int simulate(struct work *w, const struct simulate_options *o,
     return code;
 }
 
-static int simulate_logs(struct simulate_options *o, const struct wr_opt_list *paths)
+/* ---- a rival ---- */
+
+static bool read_rival(const struct simulate_options *o, struct wr_rival_port_options *port)
+{
+    uint64_t number = 0;
+    if (!o->through && (o->upstream || o->through_name || o->through_store || o->headers.count)) {
+        wr_cli_fail("simulate", "--upstream, --name, --header and --store are for --through URL");
+        return false;
+    }
+    if (!o->through)
+        return true;
+    if (strncmp(o->through, "http://", 7) && strncmp(o->through, "https://", 8)) {
+        wr_cli_fail("simulate", "--through wants the URL of a proxy, not '%s'", o->through);
+        return false;
+    }
+    if (!o->upstream) {
+        wr_cli_fail("simulate", "--through wants --upstream PORT: where the proxy sends to");
+        return false;
+    }
+    if (!read_number(o->upstream, "--upstream", UINT16_MAX, &number))
+        return false;
+    *port = (struct wr_rival_port_options){.command = "simulate",
+                                           .name = o->through_name ? o->through_name : "through",
+                                           .url = o->through,
+                                           .port = (uint16_t)number,
+                                           .headers = &o->headers,
+                                           .store_dir = o->through_store};
+    return true;
+}
+
+/* The policies that were named, or all, and the rival behind them. */
+static void name_lanes(struct work *w, const struct simulate_options *o,
+                       const char *names[WR_OPT_LIST_MAX + 1])
+{
+    const char *const *given = o->policies.items;
+    uint32_t count = (uint32_t)o->policies.count;
+    if (!count)
+        given = wr_simulate_all(&count);
+    memcpy(names, given, count * sizeof(names[0]));
+    if (w->port) {
+        w->options.rival = wr_rival_port_rival(w->port);
+        names[count++] = w->options.rival->name;
+    }
+    w->options.policies = names;
+    w->options.policies_count = count;
+}
+
+/* ---- recorded sessions ---- */
+
+static int simulate_logs(struct simulate_options *o, const struct wr_opt_words *paths)
 {
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct wr_rival_port_options rival = {.url = NULL};
+    const char *names[WR_OPT_LIST_MAX + 1];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t window = WINDOW_TOKENS, jobs = processors > 0 ? (uint64_t)processors : 1;
     struct wr_buf yaml = {0};
 
     if (!read_number(o->window, "--window", 1000000000, &window) ||
-        !read_number(o->jobs, "--jobs", JOBS_MAX, &jobs))
+        !read_number(o->jobs, "--jobs", JOBS_MAX, &jobs) || !read_rival(o, &rival))
         return WR_EXIT_USAGE;
     if (o->policies_file && !wr_cli_read("simulate", o->policies_file, &yaml))
         return WR_EXIT_USAGE;
     if (!o->models.count)
         o->models.items[o->models.count++] = "claude-sonnet-5-5";
-    w.options = (struct wr_simulate_options){.policies = o->policies.items,
-                                             .policies_count = (uint32_t)o->policies.count,
-                                             .model = o->models.items[0],
+    w.files = (struct wr_log_files){.command = "simulate", .shows_all = o->shows_skipped};
+    w.options = (struct wr_simulate_options){.model = o->models.items[0],
                                              .window_tokens = (uint32_t)window,
                                              .without_recall = o->no_recall,
                                              .places_markers = true,
                                              .policies_yaml = wr_buf_view(&yaml)};
-    if (!o->policies.count)
-        w.options.policies = wr_simulate_all(&w.options.policies_count);
-    int code = simulate(&w, o, paths, jobs > JOBS_MAX ? JOBS_MAX : (uint32_t)jobs);
-    free_files(&w.files);
+    /* A rival gets one request at a time, so that what arrives is known to be its. */
+    if (rival.url || jobs > JOBS_MAX)
+        jobs = rival.url ? 1 : JOBS_MAX;
+    int code = WR_EXIT_USAGE;
+    if (!rival.url || wr_rival_port_open(&w.port, &rival)) {
+        name_lanes(&w, o, names);
+        code = simulate(&w, o, paths, (uint32_t)jobs);
+    }
+    wr_rival_port_close(w.port);
+    wr_log_files_free(&w.files);
     wr_buf_release(&yaml);
     return code;
 }
+
+/* ---- workloads ---- */
 
 static bool read_prices(const char *path, struct wr_arena *arena, struct wr_workload_prices *prices,
                         struct wr_buf *text)
@@ -426,7 +455,7 @@ out:
 int wr_cmd_simulate(int argc, char **argv)
 {
     struct simulate_options o = {.window = NULL};
-    struct wr_opt_list paths = {.count = 0};
+    struct wr_opt_words paths;
     const struct wr_opt options[] = {{"policy", WR_OPT_LIST, &o.policies},
                                      {"model", WR_OPT_LIST, &o.models},
                                      {"window", WR_OPT_TEXT, &o.window},
@@ -434,14 +463,20 @@ int wr_cmd_simulate(int argc, char **argv)
                                      {"policies", WR_OPT_TEXT, &o.policies_file},
                                      {"jobs", WR_OPT_TEXT, &o.jobs},
                                      {"json", WR_OPT_FLAG, &o.as_json},
+                                     {"skipped", WR_OPT_FLAG, &o.shows_skipped},
+                                     {"through", WR_OPT_TEXT, &o.through},
+                                     {"upstream", WR_OPT_TEXT, &o.upstream},
+                                     {"name", WR_OPT_TEXT, &o.through_name},
+                                     {"header", WR_OPT_LIST, &o.headers},
+                                     {"store", WR_OPT_TEXT, &o.through_store},
                                      {"html", WR_OPT_TEXT, &o.html},
                                      {"csv", WR_OPT_TEXT, &o.csv},
                                      {"workload", WR_OPT_TEXT, &o.workload},
                                      {"prices", WR_OPT_LIST, &o.prices}};
     bool done;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &paths,
-                      &done))
+    if (!wr_opt_parse_words(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &paths,
+                            &done))
         return WR_EXIT_USAGE;
     if (done)
         return WR_EXIT_OK;

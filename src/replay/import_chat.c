@@ -60,8 +60,9 @@ static void read_block(struct wr_importer *in, struct wr_draft *d, uint32_t outp
         read_call(in, d, output, block);
     else if (wr_node_text_is(type, "refusal"))
         wr_draft_append(d, output, wr_node_inner(wr_node_get(block, "refusal")));
-    else if (!wr_node_text_is(type, "thinking") && !wr_node_text_is(type, "redacted_thinking") &&
-             !wr_node_text_is(type, "reasoning"))
+    else if (wr_import_is_thinking(block))
+        wr_draft_think(d, output);
+    else if (!wr_node_text_is(type, "thinking") && !wr_node_text_is(type, "reasoning"))
         wr_import_note(in, WR_IMPORT_BLOCK_UNKNOWN);
 }
 

@@ -88,7 +88,9 @@ static void read_block(struct claude *c, uint32_t message, wr_node block)
         wr_draft_call(&c->draft, message, wr_node_text(c->in, wr_node_get(block, "id")),
                       wr_node_text(c->in, wr_node_get(block, "name")),
                       wr_import_arguments(&c->draft, wr_node_get(block, "input")));
-    else if (!wr_node_text_is(type, "thinking") && !wr_node_text_is(type, "redacted_thinking"))
+    else if (wr_import_is_thinking(block))
+        wr_draft_think(&c->draft, message);
+    else if (!wr_node_text_is(type, "thinking"))
         wr_import_note(c->in, WR_IMPORT_BLOCK_UNKNOWN);
 }
 

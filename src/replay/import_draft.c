@@ -100,6 +100,12 @@ static uint32_t add_message(struct wr_draft *d, weir_role role, int64_t time_ms)
                                             .last_call = WR_DRAFT_NONE});
 }
 
+void wr_draft_think(struct wr_draft *d, uint32_t message)
+{
+    if (message != WR_DRAFT_NONE)
+        d->messages[message].thinks = true;
+}
+
 void wr_draft_append(struct wr_draft *d, uint32_t message, weir_span content)
 {
     if (message == WR_DRAFT_NONE || !content.len)

@@ -25,6 +25,7 @@ struct wr_draft_part {
 struct wr_draft_message {
     weir_role role; /* NONE: a compaction stands here */
     bool is_hidden; /* only part of what a compaction left */
+    bool thinks;    /* signed thinking came before it */
     int64_t time_ms;
     uint32_t first_part, last_part; /* its texts, joined by line breaks */
     uint32_t first_call, last_call;
@@ -85,6 +86,9 @@ uint32_t wr_draft_say(struct wr_draft *draft, weir_role role, weir_span content,
 
 /* A model output. One that stays without text and calls is left out. */
 uint32_t wr_draft_answer(struct wr_draft *draft, weir_span content, int64_t time_ms);
+
+/* Signed thinking stood before a model output; nothing of it is kept. */
+void wr_draft_think(struct wr_draft *draft, uint32_t message);
 
 /* More text of a message, behind a line break. */
 void wr_draft_append(struct wr_draft *draft, uint32_t message, weir_span content);

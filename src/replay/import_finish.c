@@ -11,6 +11,7 @@ static const char missing_text[] = "[the log holds no result of this call]";
 struct doc {
     size_t start, end;
     int64_t time_ms;
+    bool thinks;
 };
 
 /* Documents are numbered as they are written: first the messages of the log, which are the
@@ -41,7 +42,7 @@ static void write_name(struct finish *f, const char *key, weir_span name)
 
 static uint32_t end_doc(struct finish *f, size_t start, int64_t time_ms)
 {
-    f->docs[f->docs_count] = (struct doc){start, f->text.len, time_ms};
+    f->docs[f->docs_count] = (struct doc){start, f->text.len, time_ms, false};
     return f->docs_count++;
 }
 
@@ -78,6 +79,8 @@ static void write_message(struct finish *f, uint32_t message)
         write_calls(f, m);
     wr_buf_byte(&f->text, '}');
     f->of_message[message] = end_doc(f, start, m->time_ms);
+    f->docs[f->of_message[message]].thinks = m->thinks;
+    f->session->has_thinking |= m->thinks;
 }
 
 static uint32_t write_result(struct finish *f, const struct wr_draft_call *call, weir_span content)
@@ -196,6 +199,7 @@ static void list_kept(const struct finish *f, const struct wr_json *docs, uint32
     const struct wr_draft *d = f->draft;
     if (is_empty(&d->messages[message]))
         return;
+    out->kept_thinks[out->kept_count] = d->messages[message].thinks;
     out->kept[out->kept_count++] = docs[f->of_message[message]];
     for (uint32_t c = d->messages[message].first_call; c != WR_DRAFT_NONE; c = d->calls[c].next) {
         if (f->of_result[c] == WR_DRAFT_NONE)
@@ -212,7 +216,8 @@ static weir_status list_compactions(struct finish *f, const struct wr_json *docs
         const struct wr_draft_compaction *c = &d->compactions[k];
         struct wr_session_compaction *out = &f->session->compactions[k];
         out->kept = WR_ARENA_ARRAY(f->arena, struct wr_json, out->kept_count);
-        if (!out->kept)
+        out->kept_thinks = WR_ARENA_ARRAY(f->arena, bool, out->kept_count);
+        if (!out->kept || !out->kept_thinks)
             return wr_arena_status(f->arena);
         out->kept_count = 0;
         for (uint32_t i = 0; i < c->kept_count; i++)
@@ -258,6 +263,7 @@ static weir_status read_docs(struct finish *f)
         return status;
     s->messages = docs;
     for (uint32_t i = 0; i < s->messages_count; i++) {
+        s->thinks[i] = f->docs[i].thinks;
         s->times_ms[i] = f->docs[i].time_ms;
         s->has_times |= f->docs[i].time_ms != WR_SESSION_NO_TIME;
     }
@@ -285,8 +291,10 @@ static weir_status make_room(struct finish *f)
         return wr_arena_status(d->arena);
     s->requests = WR_ARENA_ARRAY(f->arena, uint32_t, d->messages_count);
     s->times_ms = WR_ARENA_ARRAY(f->arena, int64_t, d->messages_count + (size_t)d->calls_count);
+    s->thinks = WR_ARENA_ARRAY(f->arena, bool, d->messages_count + (size_t)d->calls_count);
     s->compactions = WR_ARENA_ARRAY(f->arena, struct wr_session_compaction, d->compactions_count);
-    return s->requests && s->times_ms && s->compactions ? WEIR_OK : wr_arena_status(f->arena);
+    return s->requests && s->times_ms && s->thinks && s->compactions ? WEIR_OK
+                                                                     : wr_arena_status(f->arena);
 }
 
 static void find_last_answer(struct finish *f)

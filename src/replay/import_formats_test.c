@@ -41,6 +41,34 @@ static const struct import_case {
      "t1 Read: one\\t1\n"
      "t2 Bash: two",
      WR_IMPORT_NOTES},
+    {"claude: signed thinking leaves, and is remembered of its output, also where it is kept",
+     "claude-code",
+     "{'type':'user','uuid':'a','message':{'role':'user','content':'go'}}\n"
+     "{'type':'assistant','uuid':'b','message':{'id':'m1','model':'claude-x','content':[{'type':'th"
+     "inking','thinking':'hm','signature':'c2ln'}]}}\n"
+     "{'type':'assistant','uuid':'c','message':{'id':'m1','model':'claude-x','content':[{'type':'to"
+     "ol_use','id':'t1','name':'Read','input':{}}]}}\n"
+     "{'type':'user','uuid':'d','message':{'content':[{'type':'tool_result','tool_use_id':'t1','con"
+     "tent':'one'}]}}\n"
+     "{'type':'system','subtype':'microcompact_boundary','uuid':'s','microcompactMetadata':{'comp"
+     "actedToolIds':['t1']}}\n"
+     "{'type':'assistant','uuid':'e','message':{'id':'m2','model':'claude-x','content':[{'type':'th"
+     "inking','thinking':'not signed'},{'type':'text','text':'well'}]}}\n"
+     "{'type':'user','uuid':'f','message':{'role':'user','content':'and'}}\n"
+     "{'type':'assistant','uuid':'g','message':{'id':'m3','model':'claude-x','content':[{'type':'re"
+     "dacted_thinking','data':'x'},{'type':'text','text':'so'}]}}\n"
+     "{'type':'user','uuid':'h','message':{'role':'user','content':'then'}}\n"
+     "{'type':'assistant','uuid':'z','message':{'id':'mz','model':'claude-x','content':[{'type':'te"
+     "xt','text':'end'}]}}\n",
+     4, 3,
+     "user: go\n"
+     "(thinks) assistant:  [t1 Read {}]\n"
+     "t1 Read: [Old tool result content cleared]\n"
+     "assistant: well\n"
+     "user: and\n"
+     "(thinks) assistant: so\n"
+     "user: then",
+     WR_IMPORT_NOTES},
     {"claude: after a compaction requests begin with the summary", "claude-code",
      "{'type':'user','uuid':'a','timestamp':'2026-01-01T00:00:00Z','isSidechain':false,'message':"
      "{'role':'user','content':'go'}}\n"
@@ -570,6 +598,7 @@ static void write_messages(const struct wr_session *s, uint32_t n, struct wr_buf
     struct wr_session_view view = wr_session_view(s, n);
     for (uint32_t i = 0; i < wr_session_view_count(&view); i++) {
         wr_buf_text(out, i ? "\n" : "");
+        wr_buf_text(out, wr_session_view_thinks(&view, i) ? "(thinks) " : "");
         write_message(wr_session_view_message(&view, i), out);
     }
 }

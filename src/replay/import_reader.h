@@ -112,6 +112,15 @@ weir_span wr_import_command(struct wr_draft *draft, weir_span command);
 /* A Chat Completions message, or one with Anthropic's blocks. */
 void wr_import_chat_message(struct wr_importer *importer, struct wr_draft *draft, wr_node message);
 
+/* Whether a block is thinking that its provider has signed. */
+static inline bool wr_import_is_thinking(wr_node block)
+{
+    wr_node type = wr_node_get(block, "type");
+    return wr_node_text_is(type, "redacted_thinking") ||
+           (wr_node_text_is(type, "thinking") &&
+            wr_node_inner(wr_node_get(block, "signature")).len);
+}
+
 /* Whether this is such a message. */
 bool wr_import_is_chat(wr_node message);
 

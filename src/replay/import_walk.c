@@ -185,6 +185,8 @@ static void visit(struct walk *w, const struct path *path)
         report_path(w, path->text, WR_IMPORT_FILE_TOO_DEEP);
     else if (S_ISDIR(about.st_mode))
         open_folder(w, path->text, path->depth);
+    else if (S_ISLNK(about.st_mode))
+        report_path(w, path->text, WR_IMPORT_FILE_LINK);
     else if (!S_ISREG(about.st_mode) && !is_named)
         report_path(w, path->text, WR_IMPORT_FILE_SPECIAL);
     else if (about.st_size > WR_IMPORT_FILE_BYTES_MAX)

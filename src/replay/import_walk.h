@@ -18,6 +18,7 @@
     X(TOO_LARGE, "larger than the limit")                                  \
     X(UNREADABLE, "cannot be read")                                        \
     X(TOO_DEEP, "too many folders inside one another, or too long a path") \
+    X(LINK, "a symbolic link, not followed: name it to have it read")      \
     X(SPECIAL, "neither a file nor a folder")
 
 enum wr_import_file_state {

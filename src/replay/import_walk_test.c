@@ -27,7 +27,7 @@ static const struct {
     {"a", NULL, WR_IMPORT_FILE_READ},
     {"a/broken.json", "{\"messages\":[", WR_IMPORT_FILE_BROKEN},
     {"a/log", session, WR_IMPORT_FILE_READ},
-    {"a/up", "->", WR_IMPORT_FILE_SPECIAL},
+    {"a/up", "->", WR_IMPORT_FILE_LINK},
     {"b.txt", "hello", WR_IMPORT_FILE_UNKNOWN},
     {"c.jsonl", session, WR_IMPORT_FILE_READ},
     {"d.jsonl", "{\"role\":\"user\",\"content\":\"go\"}\n", WR_IMPORT_FILE_EMPTY},
@@ -86,13 +86,13 @@ static weir_status on_file(void *user, const struct wr_import_file *file)
     path_of(seen, seen->next, path);
     assert_string_equal(file->path, path);
     enum wr_import_file_state expected = tree[seen->next].state;
-    if (seen->is_list && expected != WR_IMPORT_FILE_SPECIAL)
+    if (seen->is_list && expected != WR_IMPORT_FILE_LINK)
         expected = WR_IMPORT_FILE_FOUND;
     if (file->state != expected)
         fail_msg("%s: %s", path, wr_import_file_state_text(file->state));
     if (expected == WR_IMPORT_FILE_READ)
         assert_int_equal(file->import->sessions_count, 1);
-    else if (!seen->is_list && expected != WR_IMPORT_FILE_SPECIAL)
+    else if (!seen->is_list && expected != WR_IMPORT_FILE_LINK)
         assert_true(file->err->text[0]);
     seen->next++;
     return seen->next == seen->stop_after ? WEIR_IO : WEIR_OK;

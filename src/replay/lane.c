@@ -11,6 +11,10 @@
 
 enum { RECALL_CALL_TOKENS = 60 };
 
+/* Stands for thinking whose text is not known. It is a message of its own, so that it can leave. */
+static const char thinking[] = "{\"role\":\"assistant\",\"content\":null,\"thinking_blocks\":["
+                               "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"-\"}]},";
+
 weir_status wr_lane_init(struct wr_lane *lane, const struct wr_lane_setup *setup)
 {
     *lane = (struct wr_lane){.setup = *setup};
@@ -60,7 +64,8 @@ static weir_status begin_body(struct wr_lane *lane, const struct wr_session *ses
 static weir_status extend_body(struct wr_lane *lane, const struct wr_lane_request *r)
 {
     uint32_t count = wr_session_view_count(r->view);
-    if (!lane->head_bytes || r->view->shared_count < lane->messages_count) {
+    lane->is_extended = lane->head_bytes && r->view->shared_count >= lane->messages_count;
+    if (!lane->is_extended) {
         weir_status status = begin_body(lane, r->session);
         if (status)
             return status;
@@ -68,6 +73,8 @@ static weir_status extend_body(struct wr_lane *lane, const struct wr_lane_reques
     for (uint32_t i = lane->messages_count; i < count; i++) {
         if (lane->body.len > lane->head_bytes)
             wr_buf_byte(&lane->body, ',');
+        if (lane->setup.with_thinking && wr_session_view_thinks(r->view, i))
+            wr_buf_text(&lane->body, thinking);
         wr_buf_append(&lane->body, wr_json_raw(wr_session_view_message(r->view, i), 0));
     }
     lane->messages_count = count;
@@ -80,11 +87,13 @@ static weir_status extend_body(struct wr_lane *lane, const struct wr_lane_reques
 struct sent {
     struct weir_request *request;
     struct weir_projected projected;
+    struct wr_rival_arrived arrived; /* of a rival */
     struct wr_arena arena;
     struct wr_json doc;
     struct wr_transcript transcript;
     struct wr_measure measure;
     struct wr_cache_block *blocks;
+    uint32_t blocks_count;
 };
 
 static uint64_t now_us(void)
@@ -130,7 +139,7 @@ static void note_projected(struct wr_lane_result *result, const struct weir_proj
     count_reason(result, p->step_reason, 1);
 }
 
-static weir_status project(struct wr_lane *lane, int64_t now_ms, struct sent *sent)
+static weir_status send_to_engine(struct wr_lane *lane, int64_t now_ms, struct sent *sent)
 {
     struct weir_project_options options = {.policy = lane->setup.policy,
                                            .model = lane->setup.model_name,
@@ -139,15 +148,37 @@ static weir_status project(struct wr_lane *lane, int64_t now_ms, struct sent *se
                                            .session = WR_LIT("replayed"),
                                            .now_ms = now_ms};
     struct weir_request_options reading = {.dialect = "chat"};
-    uint64_t begun_us = now_us();
     weir_status status = weir_engine_request(lane->setup.engine, wr_buf_view(&lane->body), &reading,
                                              &sent->request, NULL);
     if (!status)
         status = weir_engine_project(lane->setup.engine, sent->request, &options, &sent->projected,
                                      NULL);
-    note_time(&lane->result, now_us() - begun_us);
     if (!status)
         note_projected(&lane->result, &sent->projected);
+    return status;
+}
+
+static weir_status send_to_rival(struct wr_lane *lane, const struct wr_lane_request *r,
+                                 struct sent *sent)
+{
+    const struct wr_rival *rival = lane->setup.rival;
+    struct wr_rival_request request = {.body = wr_buf_view(&lane->body),
+                                       .answer = wr_json_raw(r->view->answer, 0),
+                                       .is_first = !lane->result.requests};
+    weir_status status = rival->send(rival->user, &request, &sent->arrived);
+    if (status)
+        return status;
+    sent->projected.body = sent->arrived.bodies[sent->arrived.own];
+    sent->projected.tokens_before = r->measure->total_tokens;
+    return WEIR_OK;
+}
+
+static weir_status project(struct wr_lane *lane, const struct wr_lane_request *r, struct sent *sent)
+{
+    uint64_t begun_us = now_us();
+    weir_status status =
+        lane->setup.rival ? send_to_rival(lane, r, sent) : send_to_engine(lane, r->now_ms, sent);
+    note_time(&lane->result, now_us() - begun_us);
     return status;
 }
 
@@ -162,27 +193,45 @@ static weir_status make_blocks(const struct wr_transcript *t, const struct wr_me
     return WEIR_OK;
 }
 
-static weir_status read_sent(struct wr_lane *lane, struct sent *sent)
+/* Returns how many blocks there are without it. */
+static uint32_t leave_thinking_out(const struct wr_transcript *t, struct wr_cache_block *blocks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (!t->segments[i].is_signed)
+            blocks[count++] = blocks[i];
+    return count;
+}
+
+static weir_status read_sent(struct wr_lane *lane, weir_span body, struct sent *sent)
 {
     struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
-    weir_status status = wr_json_parse(&sent->doc, &sent->arena, sent->projected.body, NULL, NULL);
+    weir_status status = wr_json_parse(&sent->doc, &sent->arena, body, NULL, NULL);
     if (!status)
         status = wr_wire_read(&sent->transcript, &sent->arena, &sent->doc, &options, NULL);
     if (!status)
         status =
             wr_meter_measure(lane->setup.meter, &sent->transcript, &sent->arena, &sent->measure);
-    return status ? status
-                  : make_blocks(&sent->transcript, &sent->measure, &sent->arena, &sent->blocks);
+    if (!status)
+        status = make_blocks(&sent->transcript, &sent->measure, &sent->arena, &sent->blocks);
+    if (!status)
+        sent->blocks_count = leave_thinking_out(&sent->transcript, sent->blocks);
+    return status;
 }
 
 /* Projects the conversation as it stands and reads what would be sent. To be ended in any case. */
-static weir_status begin_sent(struct wr_lane *lane, int64_t now_ms, struct sent *sent)
+static weir_status begin_sent(struct wr_lane *lane, const struct wr_lane_request *r,
+                              struct sent *sent)
 {
     *sent = (struct sent){0};
     wr_arena_init(&sent->arena, WR_ARENA_BYTES_MAX);
     wr_buf_text(&lane->body, "]}");
-    weir_status status = lane->body.status ? lane->body.status : project(lane, now_ms, sent);
-    return status ? status : read_sent(lane, sent);
+    weir_status status = lane->body.status ? lane->body.status : project(lane, r, sent);
+    if (!status)
+        status = read_sent(lane, sent->projected.body, sent);
+    if (!status && lane->setup.rival)
+        sent->projected.tokens_after = sent->measure.total_tokens;
+    return status;
 }
 
 static void end_sent(struct wr_lane *lane, struct sent *sent)
@@ -217,6 +266,10 @@ static weir_status mark_step(struct wr_lane *lane, struct wr_cache_block *blocks
 
     while (same < count && same < t->count && blocks[same].hash == t->hashes[same])
         same++;
+    if (lane->setup.rival && lane->is_extended && same < t->count) {
+        lane->result.steps++;
+        count_reason(&lane->result, "rewritten", 1);
+    }
     while (t->ends_count && t->ends[t->ends_count - 1] > same)
         t->ends_count--;
     if (lane->setup.places_markers && same < t->count && t->ends_count &&
@@ -252,16 +305,14 @@ static void note_fill(struct wr_lane *lane, uint64_t tokens)
     r->over_85 += window && tokens * 20 > window * 17;
 }
 
-static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count,
-                       uint64_t output_tokens, int64_t now_ms)
+static weir_status pay_blocks(struct wr_lane *lane, const struct wr_cache_block *blocks,
+                              uint32_t count, uint64_t output_tokens, int64_t now_ms)
 {
     struct wr_cache_prompt prompt = {
         .blocks = blocks, .blocks_count = count, .output_tokens = output_tokens};
     struct wr_lane_result *r = &lane->result;
     struct wr_cache_usage usage;
-    weir_status status = mark_step(lane, blocks, count);
-    if (!status)
-        status = wr_cache_request(&lane->cache, &prompt, now_ms, &usage);
+    weir_status status = wr_cache_request(&lane->cache, &prompt, now_ms, &usage);
     if (status)
         return status;
     uint64_t tokens = usage.uncached_tokens + usage.written_tokens + usage.read_tokens;
@@ -274,6 +325,33 @@ static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint
     r->output_tokens += output_tokens;
     note_fill(lane, tokens);
     return WEIR_OK;
+}
+
+static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count,
+                       uint64_t output_tokens, int64_t now_ms)
+{
+    weir_status status = mark_step(lane, blocks, count);
+    return status ? status : pay_blocks(lane, blocks, count, output_tokens, now_ms);
+}
+
+/* What a rival asked on its own account: summaries, side questions. */
+static weir_status pay_sides(struct wr_lane *lane, const struct wr_rival_arrived *arrived,
+                             int64_t now_ms)
+{
+    weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < arrived->count && !status; i++) {
+        struct sent side = {0};
+        if (i == arrived->own)
+            continue;
+        wr_arena_init(&side.arena, WR_ARENA_BYTES_MAX);
+        status = read_sent(lane, arrived->bodies[i], &side);
+        if (!status)
+            status = pay_blocks(lane, side.blocks, side.blocks_count,
+                                wr_meter_count(lane->setup.meter, lane->setup.rival->side_answer),
+                                now_ms);
+        wr_arena_release(&side.arena);
+    }
+    return status;
 }
 
 /* ---- sending ---- */
@@ -300,10 +378,11 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
 static weir_status send_again(struct wr_lane *lane, const struct wr_lane_request *r)
 {
     struct sent sent;
-    weir_status status = begin_sent(lane, r->now_ms, &sent);
+    weir_status status = begin_sent(lane, r, &sent);
     if (!status)
-        status =
-            pay(lane, sent.blocks, sent.transcript.segments_count, r->output_tokens, r->now_ms);
+        status = pay_sides(lane, &sent.arrived, r->now_ms);
+    if (!status)
+        status = pay(lane, sent.blocks, sent.blocks_count, r->output_tokens, r->now_ms);
     end_sent(lane, &sent);
     return status;
 }
@@ -313,8 +392,10 @@ static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request
 {
     struct wr_evidence_view view;
     struct sent sent;
-    weir_status status = begin_sent(lane, r->now_ms, &sent);
+    weir_status status = begin_sent(lane, r, &sent);
 
+    if (!status)
+        status = pay_sides(lane, &sent.arrived, r->now_ms);
     if (!status)
         status = wr_evidence_view_read(&view, arena, r->original, &sent.transcript);
     if (!status)
@@ -323,7 +404,7 @@ static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request
                                  ? (uint64_t)wants->handles_count * RECALL_CALL_TOKENS
                                  : r->output_tokens;
     if (!status)
-        status = pay(lane, sent.blocks, sent.transcript.segments_count, output_tokens, r->now_ms);
+        status = pay(lane, sent.blocks, sent.blocks_count, output_tokens, r->now_ms);
     if (!status && sent.projected.tokens_before > sent.projected.tokens_after)
         lane->result.saved_tokens += sent.projected.tokens_before - sent.projected.tokens_after;
     end_sent(lane, &sent);
@@ -371,7 +452,7 @@ static weir_status send_baseline(struct wr_lane *lane, const struct wr_lane_requ
 
 weir_status wr_lane_send(struct wr_lane *lane, const struct wr_lane_request *request)
 {
-    if (!lane->setup.policy)
+    if (!lane->setup.policy && !lane->setup.rival)
         return send_baseline(lane, request);
     weir_status status = extend_body(lane, request);
     return status ? status : send_projected(lane, request);

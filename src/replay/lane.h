@@ -5,6 +5,10 @@
  *    for with the whole prompt, the lines come back, and both stay in this lane's conversation.
  * 2. A lane has its own conversation, store and cache; lanes of a session share nothing else than
  *    the recorded messages.
+ * 3. Thinking that a request holds bars steps (law L4) and is not paid for: a log does not say what
+ *    it took. So a policy that takes no step costs the same with it and without.
+ * 4. A rival's lane is paid for and judged by what came out of it. Its steps are the requests that
+ *    changed what was sent before where the agent had not; what it asks on its own account is paid.
  */
 #ifndef WR_REPLAY_LANE_H
 #define WR_REPLAY_LANE_H
@@ -13,6 +17,7 @@
 #include "replay/baseline.h"
 #include "replay/cache.h"
 #include "replay/evidence.h"
+#include "replay/rival.h"
 #include "replay/session.h"
 #include "weir/engine.h"
 
@@ -42,11 +47,13 @@ struct wr_lane_result {
 struct wr_lane_setup {
     const char *policy;                     /* of the engine; NULL: a baseline */
     const struct wr_baseline_def *baseline; /* or NULL */
+    const struct wr_rival *rival;           /* or NULL: it makes the bodies */
     const struct wr_model *model;
     const char *model_name;
     uint32_t window_tokens;
     bool without_recall;
     bool places_markers; /* as the engine does for this policy on requests that carry markers */
+    bool with_thinking;  /* requests hold the signed thinking that the session says there was */
     struct weir_engine *engine; /* shared by the lanes of one thread */
     struct wr_meter *meter;     /* likewise; counts as the model does */
 };
@@ -68,6 +75,7 @@ struct wr_lane {
     struct wr_buf body; /* the conversation so far, without its end */
     size_t head_bytes;  /* of the body, before the first message; 0: not begun */
     uint32_t messages_count;
+    bool is_extended; /* the newest request holds all of the one before */
     struct wr_lane_trace trace;
     struct wr_lane_result result;
 };

@@ -11,8 +11,11 @@ enum { LINES_BEFORE = 10, LINES_BEHIND = 30, BYTES_MAX = 32 * 1024, ID_BYTES_MAX
 bool wr_lane_original(void *user, weir_handle handle, weir_span *text)
 {
     struct wr_lane_originals *o = user;
+    const struct wr_rival *rival = o->lane->setup.rival;
     struct weir_lookup lookup = {.tenant = WR_LIT("local"), .handle = handle};
     struct weir_artifact artifact;
+    if (rival)
+        return rival->original && rival->original(rival->user, handle, o->arena, text);
     if (weir_store_get(o->lane->store, &lookup, &artifact, NULL, NULL))
         return false;
     *text = wr_arena_copy(o->arena, artifact.text);

@@ -124,10 +124,12 @@ static struct wr_session_view view_of(const struct wr_session *s, uint32_t n, ui
     if (compactions) {
         const struct wr_session_compaction *last = &s->compactions[compactions - 1];
         view.kept = last->kept;
+        view.kept_thinks = last->kept_thinks;
         view.kept_count = last->kept_count;
         from = last->at;
     }
     view.since = s->messages + from;
+    view.since_thinks = s->thinks ? s->thinks + from : NULL;
     view.since_count = count - from;
     return view;
 }

@@ -22,6 +22,7 @@
 struct wr_session_compaction {
     uint32_t at;
     struct wr_json *kept;
+    bool *kept_thinks; /* as of a session's `thinks` */
     uint32_t kept_count;
 };
 
@@ -37,6 +38,8 @@ struct wr_session {
     uint32_t models_count;  /* different models that answered */
     int64_t *times_ms;      /* of each message, since 1970, or WR_SESSION_NO_TIME; NULL: none */
     bool has_times;         /* false: the log says of no message when it came */
+    bool *thinks;      /* of each message: the model thought before it, and signed it; or NULL */
+    bool has_thinking; /* one of them is true */
     struct wr_session_compaction *compactions; /* `at` never falls */
     uint32_t compactions_count;                /* set to 0: as if the host had never compacted */
 };
@@ -53,7 +56,8 @@ WEIR_MUST_USE weir_status wr_session_note_tools(struct wr_session *session,
 /* ---- what a request consists of ---- */
 
 struct wr_session_view {
-    const struct wr_json *kept; /* what the host's last compaction left */
+    const struct wr_json *kept;             /* what the host's last compaction left */
+    const bool *kept_thinks, *since_thinks; /* or NULL */
     uint32_t kept_count;
     const struct wr_json *since; /* and the messages that came since */
     uint32_t since_count;
@@ -75,6 +79,14 @@ static inline const struct wr_json *wr_session_view_message(const struct wr_sess
                                                             uint32_t i)
 {
     return i < view->kept_count ? &view->kept[i] : &view->since[i - view->kept_count];
+}
+
+/* Whether signed thinking stood before message `i`; messages themselves are without. */
+static inline bool wr_session_view_thinks(const struct wr_session_view *view, uint32_t i)
+{
+    if (i < view->kept_count)
+        return view->kept_thinks && view->kept_thinks[i];
+    return view->since_thinks && view->since_thinks[i - view->kept_count];
 }
 
 /* ---- its bytes ---- */

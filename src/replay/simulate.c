@@ -28,6 +28,29 @@ static const char baselines_yaml[] = "policies:\n"
                                      "    stages:\n"
                                      "      - stage: reference\n";
 
+static bool is_rival(const struct wr_simulate_options *o, uint32_t lane)
+{
+    return o->rival && !strcmp(o->policies[lane], o->rival->name);
+}
+
+/* A name in a report means one thing. */
+static weir_status check_meanings(const struct wr_simulate_options *o,
+                                  const struct wr_policies *policies, struct weir_err *err)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++) {
+        const char *name = wr_policies_at(policies, i)->name;
+        if (wr_baseline_find(wr_span_of(name)))
+            return wr_fail(err, WEIR_INVALID, 0,
+                           "a baseline is called '%.60s' too: give your policy another name", name);
+    }
+    weir_span name = o->rival ? wr_span_of(o->rival->name) : (weir_span){"", 0};
+    if (o->rival && (wr_baseline_find(name) || wr_policies_find(policies, name)))
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "a policy or baseline is called '%.60s': give the rival another name",
+                       o->rival->name);
+    return WEIR_OK;
+}
+
 static weir_status check_names(const struct wr_simulate_options *o, struct weir_err *err)
 {
     struct wr_policies *policies = NULL;
@@ -36,9 +59,11 @@ static weir_status check_names(const struct wr_simulate_options *o, struct weir_
         return wr_fail(err, WEIR_LIMIT, 0, "%u policies are too many: at most %d at once",
                        o->policies_count, (int)WR_SIMULATE_LANES_MAX);
     weir_status status = wr_policies_new(&policies, o->policies_yaml, err);
+    if (!status)
+        status = check_meanings(o, policies, err);
     for (uint32_t i = 0; i < o->policies_count && !status; i++) {
         weir_span name = wr_span_of(o->policies[i]);
-        if (!wr_baseline_find(name) && !wr_policies_find(policies, name))
+        if (!is_rival(o, i) && !wr_baseline_find(name) && !wr_policies_find(policies, name))
             status = wr_fail(err, WEIR_NOTFOUND, 0,
                              "no policy or baseline is called '%.60s'; `weir policies` lists them",
                              o->policies[i]);
@@ -110,7 +135,8 @@ struct run {
     const struct wr_model *model;
     char model_name[WR_STORE_NAME_BYTES_MAX + 1];
     struct wr_lane *lanes;
-    struct wr_arena arena; /* evidence and floor */
+    struct wr_lane **twins; /* of some lanes: the same without thinking; NULL: none */
+    struct wr_arena arena;  /* evidence and floor */
     struct wr_evidence evidence;
     struct wr_floor floor;
     struct wr_evidence_at *ats;
@@ -120,25 +146,47 @@ struct run {
     struct wr_simulated *out;
 };
 
+static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
+{
+    const struct wr_simulator *s = r->simulator;
+    const struct wr_simulate_options *o = &s->options;
+    const struct wr_baseline_def *baseline = wr_baseline_find(wr_span_of(o->policies[lane]));
+    struct wr_lane_setup setup = {.policy = o->policies[lane],
+                                  .baseline = baseline,
+                                  .model = r->model,
+                                  .model_name = r->model_name,
+                                  .window_tokens = o->window_tokens,
+                                  .without_recall = o->without_recall,
+                                  .places_markers = !baseline && o->places_markers,
+                                  .engine = baseline && s->baselines ? s->baselines : s->engine,
+                                  .meter = s->meter};
+    if (baseline)
+        setup.policy = baseline->policy;
+    if (is_rival(o, lane)) {
+        setup.rival = o->rival;
+        setup.policy = NULL;
+        setup.places_markers = false;
+    }
+    setup.with_thinking = setup.policy && r->model->preserved_thinking && r->session->has_thinking;
+    return setup;
+}
+
+/* A lane whose steps thinking may bar has a twin without it. */
 static weir_status open_lanes(struct run *r)
 {
-    const struct wr_simulate_options *o = &r->simulator->options;
-    struct weir_engine *own = r->simulator->engine, *others = r->simulator->baselines;
-    r->lanes = calloc(o->policies_count, sizeof(*r->lanes));
-    if (!r->lanes)
+    uint32_t count = r->simulator->options.policies_count;
+    r->lanes = calloc(count, sizeof(*r->lanes));
+    r->twins = calloc(count, sizeof(*r->twins));
+    if (!r->lanes || !r->twins)
         return WEIR_NOMEM;
-    for (uint32_t i = 0; i < o->policies_count; i++) {
-        const struct wr_baseline_def *baseline = wr_baseline_find(wr_span_of(o->policies[i]));
-        struct wr_lane_setup setup = {.policy = baseline ? baseline->policy : o->policies[i],
-                                      .baseline = baseline,
-                                      .model = r->model,
-                                      .model_name = r->model_name,
-                                      .window_tokens = o->window_tokens,
-                                      .without_recall = o->without_recall,
-                                      .places_markers = !baseline && o->places_markers,
-                                      .engine = baseline && others ? others : own,
-                                      .meter = r->simulator->meter};
+    for (uint32_t i = 0; i < count; i++) {
+        struct wr_lane_setup setup = setup_of(r, i);
         weir_status status = wr_lane_init(&r->lanes[i], &setup);
+        if (!status && setup.with_thinking && !setup.baseline && strcmp(setup.policy, "exact")) {
+            setup.with_thinking = false;
+            r->twins[i] = malloc(sizeof(*r->twins[i]));
+            status = r->twins[i] ? wr_lane_init(r->twins[i], &setup) : WEIR_NOMEM;
+        }
         if (status)
             return status;
     }
@@ -176,9 +224,15 @@ static weir_status open_run(struct run *r, struct wr_simulator *s, const struct 
 
 static void close_run(struct run *r)
 {
-    for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++)
+    for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++) {
         wr_lane_release(&r->lanes[i]);
+        if (r->twins && r->twins[i])
+            wr_lane_release(r->twins[i]);
+        if (r->twins)
+            free(r->twins[i]);
+    }
     free(r->lanes);
+    free(r->twins);
     wr_evidence_release(&r->evidence);
     wr_session_body_release(&r->body);
     wr_arena_release(&r->arena);
@@ -232,6 +286,8 @@ static weir_status send(struct run *r, struct wr_lane_request *request, struct w
     weir_status status = note_floor(r, request, arena);
     for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
         status = send_to(r, i, request);
+    for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
+        status = r->twins[i] ? wr_lane_send(r->twins[i], request) : WEIR_OK;
     return status;
 }
 
@@ -308,12 +364,15 @@ weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_
                                                                          : WR_SIMULATE_POINTS_MAX;
     out->has_times = session->has_times;
     weir_status status = open_run(&r, simulator, session);
+    out->binds_thinking = r.model->preserved_thinking;
     for (uint32_t n = 0; n < session->requests_count && !status; n++)
         status = run_request(&r, n);
     if (!status)
         status = run_floor(&r, out);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
         out->lanes[i] = r.lanes[i].result;
+    for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
+        out->unbarred[i] = r.twins[i] ? r.twins[i]->result : r.lanes[i].result;
     close_run(&r);
     return status;
 }

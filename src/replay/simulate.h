@@ -17,15 +17,19 @@ struct wr_simulate_options {
     const char *model; /* NULL: the one that the log names */
     uint32_t window_tokens;
     bool without_recall;
-    bool places_markers;     /* the engine's marker before a step is counted (replay/lane.h) */
-    weir_span policies_yaml; /* of the user's own; may be empty */
+    bool places_markers;          /* the engine's marker before a step is counted (replay/lane.h) */
+    weir_span policies_yaml;      /* of the user's own; may be empty */
+    const struct wr_rival *rival; /* or NULL: a lane for each of `policies` that has its name */
 };
 
 struct wr_simulated {
     struct wr_lane_result lanes[WR_SIMULATE_LANES_MAX];
+    /* The same as if no request had held thinking; what the model does not bind is the same. */
+    struct wr_lane_result unbarred[WR_SIMULATE_LANES_MAX];
     uint64_t floor_micro_usd, floor_tokens;
     uint32_t requests_count;
     bool has_times;
+    bool binds_thinking; /* the model signs its thinking over what stands before it */
     /* The prompt's tokens over the session's life; of a longer one each point is the largest of
      * its share of the requests. */
     uint32_t points[WR_SIMULATE_LANES_MAX][WR_SIMULATE_POINTS_MAX];

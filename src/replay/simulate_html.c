@@ -10,7 +10,7 @@ enum { ROW_PX = 60, NAME_PX = 14, BAR_TOP_PX = 20, BAR_PX = 12, FIGURES_PX = 46 
 /* Of a small chart of a session's life, in its own units. */
 enum { LIFE_WIDTH = 1000, LIFE_HEIGHT = 100 };
 
-static const char style[] =
+const char wr_html_style[] =
     ":root{color-scheme:light dark;--page:#fcfcfa;--ink:#1d2327;--soft:#5a646b;--line:#d9dcd8;"
     "--panel:#fff;--ours:#1f6f8b;--other:#8a8f94;--warn:#b3261e;--read:#4a9a6a;--write:#d08a1d;"
     "--plain:#7b6fb0}\n"
@@ -479,7 +479,7 @@ static void write_head(const struct chart *c)
                      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
                      "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
                      "<link rel=\"icon\" href=\"data:,\"/>\n<title>weir simulate</title>\n<style>");
-    wr_buf_text(out, style);
+    wr_buf_text(out, wr_html_style);
     wr_buf_printf(out,
                   "</style></head>\n<body>\n<h1>What %u recorded session%s would have cost</h1>\n"
                   "<p>At the prices and cache rules of <strong>",

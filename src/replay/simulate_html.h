@@ -14,6 +14,9 @@
 /* Charts and tables of the first report; of several also policies x models. */
 void wr_simulate_html(const struct wr_simulate_set *set, struct wr_buf *out);
 
+/* The style of our pages. */
+extern const char wr_html_style[];
+
 /* Appends `text` as content or as a quoted attribute. */
 void wr_html_escape(struct wr_buf *out, weir_span text);
 

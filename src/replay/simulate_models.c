@@ -74,6 +74,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
         w, wr_simulate_share(sight[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(sight)), 6);
     wr_json_write_key(w, "lost");
     wr_json_write_i64(w, (int64_t)lane->evidence.all[WR_EVIDENCE_LOST]);
+    wr_simulate_report_unbarred(report, &report->pooled, policy, w);
     wr_json_write_object_end(w);
 }
 

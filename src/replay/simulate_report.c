@@ -21,15 +21,28 @@ const char *const *wr_simulate_all(uint32_t *count)
 
 /* ---- gathering ---- */
 
+static struct wr_lane_result *new_sums(uint32_t count)
+{
+    struct wr_lane_result *sums = calloc(count ? count : 1, sizeof(*sums));
+    for (uint32_t i = 0; sums && i < count; i++) {
+        sums[i].is_cost_known = true;
+        sums[i].times_stride = 1;
+    }
+    return sums;
+}
+
 static bool open_agent(struct wr_simulate_agent *agent, const char *name, uint32_t lanes_count)
 {
     *agent = (struct wr_simulate_agent){.name = name};
-    agent->lanes = calloc(lanes_count ? lanes_count : 1, sizeof(*agent->lanes));
-    for (uint32_t i = 0; agent->lanes && i < lanes_count; i++) {
-        agent->lanes[i].is_cost_known = true;
-        agent->lanes[i].times_stride = 1;
-    }
-    return agent->lanes != NULL;
+    agent->lanes = new_sums(lanes_count);
+    agent->unbarred = new_sums(lanes_count);
+    return agent->lanes && agent->unbarred;
+}
+
+static void close_agent(struct wr_simulate_agent *agent)
+{
+    free(agent->lanes);
+    free(agent->unbarred);
 }
 
 weir_status wr_simulate_report_new(struct wr_simulate_report **report,
@@ -60,8 +73,8 @@ void wr_simulate_report_free(struct wr_simulate_report *report)
     for (uint32_t i = 0; i < report->sessions_count; i++)
         free_row(&report->rows[i]);
     for (uint32_t i = 0; i < report->agents_count; i++)
-        free(report->agents[i].lanes);
-    free(report->pooled.lanes);
+        close_agent(&report->agents[i]);
+    close_agent(&report->pooled);
     free(report->longest.path);
     free(report->longest.points);
     free(report->rows);
@@ -170,8 +183,10 @@ static struct wr_simulate_agent *agent_of(struct wr_simulate_report *report, con
     if (report->agents_count == WR_REPORT_AGENTS_MAX)
         return &report->agents[WR_REPORT_AGENTS_MAX - 1];
     struct wr_simulate_agent *agent = &report->agents[report->agents_count];
-    if (!open_agent(agent, name, report->options.policies_count))
+    if (!open_agent(agent, name, report->options.policies_count)) {
+        close_agent(agent);
         return NULL;
+    }
     report->agents_count++;
     return agent;
 }
@@ -181,8 +196,10 @@ static void add_to(struct wr_simulate_agent *agent, const struct wr_simulate_rep
 {
     agent->sessions_count++;
     agent->floor_micro_usd += s->floor_micro_usd;
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < report->options.policies_count; i++) {
         wr_lane_result_add(&agent->lanes[i], &s->lanes[i]);
+        wr_lane_result_add(&agent->unbarred[i], &s->unbarred[i]);
+    }
 }
 
 weir_status wr_simulate_report_add(struct wr_simulate_report *report,
@@ -207,6 +224,7 @@ weir_status wr_simulate_report_add(struct wr_simulate_report *report,
     }
     report->sessions_count++;
     report->without_times_count += !simulated->has_times;
+    report->binds_thinking |= simulated->binds_thinking;
     add_to(agent, report, simulated);
     add_to(&report->pooled, report, simulated);
     return WEIR_OK;
@@ -364,10 +382,15 @@ static void write_medians(struct wr_buf *out, const struct wr_simulate_report *r
     wr_buf_text(out, "\nby session, against raw: median, and how many are dearer by over 2 %\n");
     for (uint32_t i = 0; i < report->options.policies_count; i++) {
         const struct wr_lane_result *r = &report->pooled.lanes[i];
-        wr_buf_printf(out, "%-17s %6.1f%% %4u    rewrite ms p50 %.2f p95 %.2f p99 %.2f",
-                      report->options.policies[i], 100 * wr_simulate_report_median(report, i),
-                      wr_simulate_report_dearer(report, i), wr_lane_result_time_us(r, 50) / 1e3,
-                      wr_lane_result_time_us(r, 95) / 1e3, wr_lane_result_time_us(r, 99) / 1e3);
+        double median = wr_simulate_report_median(report, i);
+        if (median < 0)
+            wr_buf_printf(out, "%-17s %7s %4s", report->options.policies[i], "-", "-");
+        else
+            wr_buf_printf(out, "%-17s %6.1f%% %4u", report->options.policies[i], 100 * median,
+                          wr_simulate_report_dearer(report, i));
+        wr_buf_printf(out, "    rewrite ms p50 %.2f p95 %.2f p99 %.2f",
+                      wr_lane_result_time_us(r, 50) / 1e3, wr_lane_result_time_us(r, 95) / 1e3,
+                      wr_lane_result_time_us(r, 99) / 1e3);
         for (int k = 0; k < WR_LANE_REASONS_MAX && r->reasons[k].text; k++)
             wr_buf_printf(out, "%s %llu %s",
                           k ? "," : "    steps:", (unsigned long long)r->reasons[k].count,
@@ -471,6 +494,29 @@ static void write_reasons(struct wr_json_writer *w, const struct wr_lane_result 
     wr_json_write_object_end(w);
 }
 
+void wr_simulate_report_unbarred(const struct wr_simulate_report *report,
+                                 const struct wr_simulate_agent *agent, uint32_t i,
+                                 struct wr_json_writer *w)
+{
+    const struct wr_lane_result *r = &agent->unbarred[i];
+    uint32_t base = wr_simulate_report_base(report);
+
+    if (!report->binds_thinking)
+        return;
+    wr_json_write_key(w, "unbarred");
+    wr_json_write_object(w);
+    write_double(w, "cost_usd", (double)r->cost_micro_usd / 1e6);
+    if (base != UINT32_MAX)
+        write_double(w, "cost_ratio_to_exact",
+                     wr_simulate_share(r->cost_micro_usd, agent->unbarred[base].cost_micro_usd));
+    write_double(w, "floor_multiple", wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd));
+    write_number(w, "steps", r->steps);
+    write_number(w, "over_window", r->over_window);
+    write_number(w, "recalls", r->recalls);
+    write_evidence(w, &r->evidence);
+    wr_json_write_object_end(w);
+}
+
 static void write_lane(struct wr_json_writer *w, const struct wr_simulate_report *report,
                        const struct wr_simulate_agent *agent, uint32_t i)
 {
@@ -499,6 +545,7 @@ static void write_lane(struct wr_json_writer *w, const struct wr_simulate_report
     write_number(w, "prefix_violations", r->prefix_violations);
     write_number(w, "validation_failures", r->validation_failures);
     write_times(w, r);
+    wr_simulate_report_unbarred(report, agent, i, w);
 }
 
 static void write_policy(struct wr_json_writer *w, const struct wr_simulate_report *report,

@@ -38,7 +38,8 @@ struct wr_simulate_agent {
     const char *name; /* of its first row */
     uint32_t sessions_count;
     uint64_t floor_micro_usd;
-    struct wr_lane_result *lanes; /* by policy; owned */
+    struct wr_lane_result *lanes;    /* by policy; owned */
+    struct wr_lane_result *unbarred; /* the same without thinking (replay/simulate.h); owned */
 };
 
 struct wr_simulate_report {
@@ -46,6 +47,7 @@ struct wr_simulate_report {
     struct wr_simulate_row *rows;
     uint32_t sessions_count, rows_cap;
     uint32_t without_times_count;
+    bool binds_thinking; /* a session's model does */
     struct wr_simulate_agent pooled;
     struct wr_simulate_agent agents[WR_REPORT_AGENTS_MAX];
     uint32_t agents_count;
@@ -72,6 +74,12 @@ struct wr_json_writer;
 
 /* The members of the JSON report, into an object that is open. */
 void wr_simulate_report_members(struct wr_simulate_report *report, struct wr_json_writer *writer);
+
+/* The member `unbarred` of a policy, what it would be if no request had held thinking, since steps
+ * are barred where one does; nothing where no model binds it. */
+void wr_simulate_report_unbarred(const struct wr_simulate_report *report,
+                                 const struct wr_simulate_agent *agent, uint32_t policy,
+                                 struct wr_json_writer *writer);
 
 /* Sorts the rows by path; to be asked before they are written. */
 void wr_simulate_report_sort(struct wr_simulate_report *report);

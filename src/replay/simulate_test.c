@@ -40,8 +40,10 @@ static void simulate(struct wr_simulator *simulator, const struct wr_session *se
                      struct wr_simulated *out)
 {
     assert_int_equal(wr_simulate_session(simulator, session, out), WEIR_OK);
-    for (int i = 0; i < WR_SIMULATE_LANES_MAX; i++)
+    for (int i = 0; i < WR_SIMULATE_LANES_MAX; i++) {
         memset(out->lanes[i].times_us, 0, sizeof(out->lanes[i].times_us));
+        memset(out->unbarred[i].times_us, 0, sizeof(out->unbarred[i].times_us));
+    }
 }
 
 static void simulate_once(const struct wr_simulate_options *options,
@@ -75,6 +77,11 @@ static const struct {
     {"a user's own that was not given", {"mine", NULL, NULL}, "", WEIR_NOTFOUND, "'mine'"},
     {"no name at all", {"", NULL, NULL}, "", WEIR_NOTFOUND, "''"},
     {"a name in other letters", {"Auto", NULL, NULL}, "", WEIR_NOTFOUND, "'Auto'"},
+    {"a user's own that is called like a baseline",
+     {"raw", NULL, NULL},
+     "policies: {raw: {stages: [{stage: cap}]}}",
+     WEIR_INVALID,
+     "another name"},
     {"policies that are wrong",
      {"auto", NULL, NULL},
      "policies: {x: {stages: [{stage: no}]}}",
@@ -278,6 +285,69 @@ static void a_session_that_its_host_compacted_is_run(void **state)
     test_play_close(&plain);
 }
 
+/* ---- thinking ---- */
+
+enum { SHARP_TOKENS = 6000 };
+
+/* A window that forces a step, inside a loop. */
+static void simulate_thinking(bool has_thinking, const char *model, struct wr_simulated *out)
+{
+    static const char *const names[] = {"exact", "auto", "compress", "head-tail"};
+    static const struct test_play play = {.lines = 60, .more = 20};
+    struct wr_simulate_options options = options_of(names, 4);
+    struct test_played played;
+    bool thinks[64] = {false};
+
+    test_play_open(&played, &play);
+    assert_true(played.session.messages_count <= 64);
+    options.model = model;
+    options.window_tokens = SHARP_TOKENS;
+    thinks[1] = has_thinking;
+    played.session.thinks = thinks;
+    played.session.has_thinking = has_thinking;
+    simulate_once(&options, &played.session, out);
+    test_play_close(&played);
+}
+
+static void thinking_bars_steps_inside_a_loop(void **state)
+{
+    static struct wr_simulated s, plain;
+    uint64_t steps = 0;
+    (void)state;
+    simulate_thinking(true, "claude-sonnet-5-5", &s);
+    simulate_thinking(false, "claude-sonnet-5-5", &plain);
+    assert_true(s.binds_thinking);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(s.lanes[i].steps, 0);
+        assert_int_equal(s.lanes[i].validation_failures, 0);
+        assert_int_equal(s.unbarred[i].cost_micro_usd, plain.lanes[i].cost_micro_usd);
+        assert_int_equal(s.unbarred[i].steps, plain.lanes[i].steps);
+        steps += s.unbarred[i].steps;
+    }
+    assert_true(steps > 0); /* else there would be nothing to bar */
+}
+
+/* What the log does not say is not paid for. */
+static void thinking_itself_costs_nothing(void **state)
+{
+    static struct wr_simulated s;
+    (void)state;
+    simulate_thinking(true, "claude-sonnet-5-5", &s);
+    assert_int_equal(s.lanes[0].cost_micro_usd, s.unbarred[0].cost_micro_usd);
+    assert_int_equal(s.lanes[3].cost_micro_usd, s.unbarred[3].cost_micro_usd);
+}
+
+static void a_model_that_does_not_bind_thinking_steps_as_ever(void **state)
+{
+    static struct wr_simulated s, plain;
+    (void)state;
+    simulate_thinking(true, "gpt-5.5", &s);
+    simulate_thinking(false, "gpt-5.5", &plain);
+    assert_false(s.binds_thinking);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(s.lanes[i].cost_micro_usd, plain.lanes[i].cost_micro_usd);
+}
+
 /* ---- what is lost ---- */
 
 static void only_what_has_no_way_back_is_lost(void **state)
@@ -345,6 +415,9 @@ int main(void)
         cmocka_unit_test(lanes_are_charged_for_the_same_tools),
         cmocka_unit_test(a_pause_lets_the_cache_expire),
         cmocka_unit_test(a_session_that_its_host_compacted_is_run),
+        cmocka_unit_test(thinking_bars_steps_inside_a_loop),
+        cmocka_unit_test(thinking_itself_costs_nothing),
+        cmocka_unit_test(a_model_that_does_not_bind_thinking_steps_as_ever),
         cmocka_unit_test(only_what_has_no_way_back_is_lost),
         cmocka_unit_test(made_sessions_lose_nothing_under_any_policy),
     };
