@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "transcript/transcript.h"
+#include "json/write.h"
 
 #define WR_QUALITY_MAP(X)                                                                     \
     X(upstream_context_errors, "the provider said that the prompt is too long")               \
@@ -18,8 +18,8 @@
     X(invalid_tool_call_continuation, "the provider refused a call without its result, or "   \
                                       "a result without its call")                            \
     X(missing_artifact_requests, "a recall that brought nothing back")                        \
-    X(repeated_tool_call_count, "a call like one before, word for word")                      \
-    X(model_reread_requests, "a read of what had been condensed")                             \
+    X(repeated_tool_call_count, "a call like one before, with nothing changed between")       \
+    X(model_reread_requests, "a read of a file whose earlier read had been taken out")        \
     X(corrective_user_messages, "the user said that it is wrong, or to do it again")          \
     X(test_or_build_failed_after_rewrite, "a test or build that passed before and fails now") \
     X(placeholders_written, "our own placeholder in what the model wrote into a file")        \
@@ -34,5 +34,8 @@ struct wr_quality {
 #undef X
     bool is_recall_only; /* the request brings results of recalls and nothing else */
 };
+
+/* Writes what is not 0 as members of an object. */
+void wr_quality_write(const struct wr_quality *quality, struct wr_json_writer *writer);
 
 #endif

@@ -1,0 +1,61 @@
+/* context.h -- what fills a session's window, what its policy does when, and what it has cost.
+ *
+ * It is read from the session's rows alone: names, times and figures. Of the prompts that a session
+ * sends (an agent's helpers have their own) the largest of the latest is shown.
+ */
+#ifndef WR_LEDGER_CONTEXT_H
+#define WR_LEDGER_CONTEXT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "ledger/category.h"
+#include "ledger/tally.h"
+#include "policy/policy.h"
+
+/* A stage of the policy, and when it does something. */
+struct wr_threshold {
+    const char *stage, *what;
+    const char *when;   /* where that is no number of tokens: "on arrival", ... */
+    uint64_t at_tokens; /* of the prompt; 0: `when` says it */
+    uint32_t at_bp;     /* the same as a share of the window; 0: it is no share */
+};
+
+struct wr_context {
+    struct wr_ledger_session session;
+    weir_span model, policy;
+    int64_t time_ms;                      /* of the request that is shown */
+    uint64_t prompts_count;               /* that the session has: its own and its helpers' */
+    uint64_t window_tokens;               /* 0: not known */
+    uint64_t usable_tokens;               /* the window less the room for the answer */
+    uint64_t raw_tokens;                  /* estimates: as it came, */
+    uint64_t sent_tokens;                 /* and as it was sent */
+    int64_t usage_tokens;                 /* what the provider counted; -1: it has not said */
+    int64_t usage_read_tokens;            /* of that, read from the cache; -1 the same */
+    uint64_t tokens[WR_CATEGORIES_COUNT]; /* of what was sent */
+    struct wr_threshold thresholds[WR_POLICY_STAGES_MAX];
+    uint32_t thresholds_count;
+    bool is_delta;        /* the provider holds the history: kinds are of what was new */
+    bool is_policy_known; /* false: it is none of the presets; there are no thresholds */
+    struct wr_tally tally;
+};
+
+/* The tokens that count against the window: the provider's figure where there is one. */
+uint64_t wr_context_used(const struct wr_context *context);
+
+/* `session` as wr_session_find() takes it. Texts are in `arena`. WEIR_NOTFOUND also where no
+ * request of the session was read. */
+WEIR_MUST_USE weir_status wr_context_read(struct wr_ledger *ledger, weir_span tenant,
+                                          weir_span session, const struct wr_models *models,
+                                          struct wr_arena *arena, struct wr_context *context,
+                                          struct weir_err *err);
+
+/* The same as one JSON object (docs/telemetry.md), appended to `out` without a line end. */
+WEIR_MUST_USE weir_status wr_context_write_json(struct wr_ledger *ledger, weir_span tenant,
+                                                weir_span session, const struct wr_models *models,
+                                                struct wr_buf *out, struct weir_err *err);
+
+/* Members of an object that is being written: what a tally says, in every command that has one. */
+struct wr_json_writer;
+void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *writer);
+
+#endif

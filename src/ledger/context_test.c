@@ -1,0 +1,271 @@
+#include "ledger/context.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "json/json.h"
+#include "ledger/find.h"
+#include "store/test_dir.h"
+
+#define LOCAL WR_LIT("local")
+
+struct fixture {
+    struct wr_test_dir dir;
+    struct wr_ledger *ledger;
+    struct wr_models *models;
+    struct wr_arena arena;
+    struct wr_context context;
+    struct weir_err err;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    f->dir = wr_test_dir_new();
+    wr_arena_init(&f->arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(wr_ledger_open(f->dir.path, NULL, &f->ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(wr_models_new(&f->models, NULL, NULL), WEIR_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    wr_ledger_close(f->ledger);
+    wr_models_free(f->models);
+    wr_arena_release(&f->arena);
+    wr_test_dir_remove(&f->dir);
+    free(f);
+    return 0;
+}
+
+static void add(struct fixture *f, const char *session, const char *model, int64_t time_ms,
+                const char *members)
+{
+    struct wr_buf line;
+    wr_buf_init(&line, 8192);
+    wr_buf_printf(&line, "{\"api\":\"chat\",\"path\":\"/v1/chat/completions\",\"status\":200%s}",
+                  members);
+    struct wr_ledger_row row = {.time_ms = time_ms,
+                                .tenant = LOCAL,
+                                .session = wr_span_of(session),
+                                .agent = WR_LIT("pi"),
+                                .model = wr_span_of(model),
+                                .line = wr_buf_view(&line)};
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    wr_buf_release(&line);
+}
+
+static weir_status read_context(struct fixture *f, const char *session)
+{
+    return wr_context_read(f->ledger, LOCAL, wr_span_of(session), f->models, &f->arena, &f->context,
+                           &f->err);
+}
+
+static const char full[] =
+    ",\"estimated_tokens_before\":9000,\"estimated_tokens_after\":6000,\"changed\":true,"
+    "\"policy\":\"tiered\",\"model_context_window_tokens\":100000,"
+    "\"effective_usable_context_tokens\":90000,\"context_results_tokens\":5000,"
+    "\"context_user_tokens\":1000,\"usage_known\":true,\"usage_input_tokens\":6500,"
+    "\"usage_cache_read_tokens\":4096,\"usage_output_tokens\":10";
+
+/* ---- which session ---- */
+
+static const struct {
+    const char *behaviour, *word;
+    weir_status status;
+    const char *session; /* NULL: none */
+} finds[] = {
+    {"its whole name", "codex:abc", WEIR_OK, "codex:abc"},
+    {"a whole name that another begins with", "codex:ab", WEIR_OK, "codex:ab"},
+    {"how it begins", "claude:", WEIR_OK, "claude:x1"},
+    {"how it begins behind the agent", "x1", WEIR_OK, "claude:x1"},
+    {"one letter that fits one", "z", WEIR_OK, "z"},
+    {"several", "codex:", WEIR_INVALID, NULL},
+    {"several behind the agent", "a", WEIR_INVALID, NULL},
+    {"none", "nobody", WEIR_NOTFOUND, NULL},
+    {"a part that is not the beginning", "bc", WEIR_NOTFOUND, NULL},
+    {"nothing: the most recent", "", WEIR_OK, "z"},
+};
+
+static void a_session_is_found_by_what_somebody_writes(void **state)
+{
+    static const char *const names[] = {"codex:abc", "codex:ab", "claude:x1", "z"};
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        add(f, names[i], "gpt-5", 100 + (int64_t)i, full);
+    for (size_t i = 0; i < sizeof(finds) / sizeof(finds[0]); i++) {
+        struct wr_ledger_session found = {.requests_count = 0};
+        weir_status status = wr_session_find(f->ledger, LOCAL, wr_span_of(finds[i].word), &f->arena,
+                                             &found, &f->err);
+        if (status != finds[i].status ||
+            (finds[i].session && !wr_span_is(found.session, finds[i].session)))
+            fail_msg("%s: %d, %.*s", finds[i].behaviour, (int)status, (int)found.session.len,
+                     found.session.len ? found.session.ptr : "");
+    }
+}
+
+static void an_empty_ledger_has_none(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(read_context(f, ""), WEIR_NOTFOUND);
+    assert_true(f->err.text[0] != '\0');
+}
+
+/* ---- what is shown ---- */
+
+static void the_figures_are_those_of_the_line(void **state)
+{
+    struct fixture *f = *state;
+    const struct wr_context *c = &f->context;
+
+    add(f, "s", "gpt-5", 100, ",\"estimated_tokens_before\":10");
+    add(f, "s", "gpt-5", 200, full);
+    assert_int_equal(read_context(f, "s"), WEIR_OK);
+    assert_int_equal(c->time_ms, 200);
+    assert_int_equal(c->raw_tokens, 9000);
+    assert_int_equal(c->sent_tokens, 6000);
+    assert_int_equal(c->usage_tokens, 6500);
+    assert_int_equal(c->usage_read_tokens, 4096);
+    assert_int_equal(wr_context_used(c), 6500);
+    assert_int_equal(c->tokens[WR_CATEGORY_RESULTS], 5000);
+    assert_int_equal(c->tokens[WR_CATEGORY_TOOLS], 0);
+    assert_int_equal(c->tally.requests_count, 2);
+    assert_int_equal(c->prompts_count, 1);
+}
+
+static void a_helper_that_came_last_is_not_shown(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "s", "gpt-5", 100, full);
+    add(f, "s", "gpt-5-mini", 200, ",\"estimated_tokens_before\":50,\"policy\":\"exact\"");
+    assert_int_equal(read_context(f, ""), WEIR_OK);
+    assert_true(wr_span_is(f->context.model, "gpt-5"));
+    assert_int_equal(f->context.time_ms, 100);
+    assert_int_equal(f->context.prompts_count, 2);
+    assert_int_equal(f->context.tally.requests_count, 2);
+}
+
+static void what_was_not_read_cannot_be_shown(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "s", "gpt-5", 100, "");
+    assert_int_equal(read_context(f, "s"), WEIR_NOTFOUND);
+}
+
+static void without_usage_the_estimate_stands(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "s", "gpt-5", 100, ",\"estimated_tokens_before\":70,\"usage_known\":false");
+    assert_int_equal(read_context(f, "s"), WEIR_OK);
+    assert_int_equal(f->context.usage_tokens, -1);
+    assert_int_equal(wr_context_used(&f->context), 70);
+    assert_false(f->context.is_policy_known);
+}
+
+/* Shadow figures say what the window is, never what was sent. */
+static void a_shadow_is_not_taken_for_the_thing(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "s", "gpt-5", 100,
+        ",\"estimated_tokens_before\":9000,\"shadow_changed\":true,"
+        "\"shadow_estimated_tokens_after\":100,\"shadow_policy\":\"tiered\","
+        "\"shadow_model_context_window_tokens\":100000");
+    assert_int_equal(read_context(f, "s"), WEIR_OK);
+    assert_int_equal(f->context.sent_tokens, 9000);
+    assert_int_equal(f->context.window_tokens, 100000);
+    assert_int_equal(f->context.thresholds_count, 3);
+}
+
+static const struct {
+    const char *policy, *stage;
+    uint64_t at_tokens;
+    const char *when;
+} thresholds[] = {
+    {"tiered", "evict", 0, "on arrival"},
+    {"tiered", "clear", 60000, NULL},
+    {"tiered", "summary", 85000, NULL},
+    {"auto", "deepen", 76500, NULL}, /* of the room for the prompt */
+    {"auto", "drop_groups", 90000, NULL},
+    {"auto", "weigh", 0, "on arrival"},
+    {"layers", "fill", 20000, NULL},
+    {"layers", "mask", 0, "when enough results lie between"},
+    {"guarded-mid", "summarise_active", 80000, NULL},
+    {"guarded-mid", "fold_loops", 0, "when a loop is completed"},
+    {"smart", "select", 0, "as the room shrinks"},
+};
+
+static void thresholds_are_where_the_policy_acts(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
+        char members[512];
+        bool found = false;
+        (void)snprintf(members, sizeof(members),
+                       ",\"estimated_tokens_before\":9000,\"policy\":\"%s\","
+                       "\"model_context_window_tokens\":100000,"
+                       "\"effective_usable_context_tokens\":90000",
+                       thresholds[i].policy);
+        add(f, "s", "gpt-5", 100 + (int64_t)i, members);
+        assert_int_equal(read_context(f, "s"), WEIR_OK);
+        for (uint32_t j = 0; j < f->context.thresholds_count; j++) {
+            const struct wr_threshold *t = &f->context.thresholds[j];
+            if (strcmp(t->stage, thresholds[i].stage))
+                continue;
+            found = true;
+            assert_int_equal(t->at_tokens, thresholds[i].at_tokens);
+            if (thresholds[i].when)
+                assert_string_equal(t->when, thresholds[i].when);
+        }
+        if (!found)
+            fail_msg("%s has no %s", thresholds[i].policy, thresholds[i].stage);
+    }
+}
+
+static void it_can_be_had_as_json(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_buf out;
+    struct wr_json doc;
+    int64_t number;
+
+    wr_buf_init(&out, 64 * 1024);
+    add(f, "s \"quoted\"", "gpt-5", 100, full);
+    assert_int_equal(wr_context_write_json(f->ledger, LOCAL, WR_LIT(""), f->models, &out, NULL),
+                     WEIR_OK);
+    assert_int_equal(wr_json_parse(&doc, &f->arena, wr_buf_view(&out), NULL, NULL), WEIR_OK);
+    assert_true(wr_json_text_is(&doc, wr_json_find(&doc, 0, "session"), "s \"quoted\""));
+    wr_json_id categories = wr_json_find(&doc, 0, "categories");
+    assert_true(wr_json_i64(&doc, wr_json_find(&doc, categories, "free"), &number));
+    assert_int_equal(number, 100000 - 6500);
+    assert_int_equal(wr_json_count(&doc, wr_json_find(&doc, 0, "thresholds")), 3);
+    wr_buf_reset(&out);
+    assert_int_equal(
+        wr_context_write_json(f->ledger, WR_LIT("other"), WR_LIT(""), f->models, &out, &f->err),
+        WEIR_NOTFOUND);
+    assert_int_equal(out.len, 0);
+    wr_buf_release(&out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_session_is_found_by_what_somebody_writes),
+        TEST(an_empty_ledger_has_none),
+        TEST(the_figures_are_those_of_the_line),
+        TEST(a_helper_that_came_last_is_not_shown),
+        TEST(what_was_not_read_cannot_be_shown),
+        TEST(without_usage_the_estimate_stands),
+        TEST(a_shadow_is_not_taken_for_the_thing),
+        TEST(thresholds_are_where_the_policy_acts),
+        TEST(it_can_be_had_as_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,449 @@
+#include "ledger/tally.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "ledger/line.h"
+#include "models/lookup.h"
+#include "replay/cache.h"
+
+/* A lane is what shares a prefix: the requests of a session to one model by one path. An agent's
+ * helpers run under its session with other models, or beside it. */
+struct lane {
+    uint64_t key; /* 0: the place is free */
+    int64_t last_ms;
+    bool differs;                /* something was changed: the two prompts are not the same */
+    uint64_t cached, cached_raw; /* tokens in the cache: really, and had nothing been changed */
+    uint64_t raw_tokens;         /* of the last prompt */
+    uint64_t recalled_tokens;    /* of that, what recalls brought */
+    uint64_t held_tokens;        /* taken out of the history that the provider holds */
+    uint64_t output_tokens;      /* of the last answer */
+    uint32_t ttl_s;
+};
+
+struct wr_tallier {
+    const struct wr_models *models;
+    struct wr_arena arena; /* of a row */
+    struct lane *lanes;    /* open addressing */
+    size_t lanes_count, lanes_cap;
+};
+
+/* One row on its way into the sums. */
+struct row {
+    struct wr_line line;
+    const struct wr_model *model;
+    uint64_t window_tokens; /* 0: not known */
+    int64_t time_ms;
+    bool is_estimated, is_priced;
+    struct wr_usage usage, raw; /* really, and had nothing been changed */
+    uint64_t sent_tokens, raw_tokens;
+};
+
+const char *wr_bust_name(enum wr_bust bust)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_BUST_MAP(X)
+#undef X
+    };
+    return names[bust];
+}
+
+/* ---- life ---- */
+
+struct wr_tallier *wr_tallier_new(const struct wr_models *models)
+{
+    struct wr_tallier *tallier = calloc(1, sizeof(*tallier));
+    if (!tallier)
+        return NULL;
+    tallier->models = models;
+    wr_arena_init(&tallier->arena, WR_ARENA_BYTES_MAX);
+    return tallier;
+}
+
+void wr_tallier_free(struct wr_tallier *tallier)
+{
+    if (!tallier)
+        return;
+    wr_arena_release(&tallier->arena);
+    free(tallier->lanes);
+    free(tallier);
+}
+
+/* ---- lanes ---- */
+
+static struct lane *place_of(struct lane *lanes, size_t cap, uint64_t key)
+{
+    size_t at = key & (cap - 1);
+    while (lanes[at].key && lanes[at].key != key)
+        at = (at + 1) & (cap - 1);
+    return &lanes[at];
+}
+
+/* Twice the room. At the cap all are forgotten: their sessions begin anew, as far as sums go. */
+static bool grow(struct wr_tallier *t)
+{
+    size_t cap = t->lanes_cap ? t->lanes_cap * 2 : 256;
+    bool forgets = cap > WR_TALLY_LANES_MAX;
+
+    if (forgets) {
+        memset(t->lanes, 0, t->lanes_cap * sizeof(*t->lanes));
+        t->lanes_count = 0;
+        return true;
+    }
+    struct lane *lanes = calloc(cap, sizeof(*lanes));
+    if (!lanes)
+        return false;
+    for (size_t i = 0; i < t->lanes_cap; i++)
+        if (t->lanes[i].key)
+            *place_of(lanes, cap, t->lanes[i].key) = t->lanes[i];
+    free(t->lanes);
+    t->lanes = lanes;
+    t->lanes_cap = cap;
+    return true;
+}
+
+/* NULL: out of memory. */
+static struct lane *find_lane(struct wr_tallier *t, const struct wr_ledger_row *row,
+                              const struct wr_line *line)
+{
+    const weir_span parts[] = {row->tenant, row->session, row->model, line->path};
+    uint64_t hashes[4];
+
+    for (size_t i = 0; i < 4; i++)
+        hashes[i] = wr_hash64(parts[i]);
+    uint64_t key = wr_hash64((weir_span){(const char *)hashes, sizeof(hashes)}) | 1;
+    if (t->lanes_count * 2 >= t->lanes_cap && !grow(t))
+        return NULL;
+    struct lane *lane = place_of(t->lanes, t->lanes_cap, key);
+    if (!lane->key) {
+        t->lanes_count++;
+        *lane = (struct lane){.key = key};
+    }
+    return lane;
+}
+
+/* ---- what was used ---- */
+
+static uint64_t written(const struct wr_usage *usage)
+{
+    return usage->cache_write_5m_tokens + usage->cache_write_1h_tokens +
+           usage->cache_write_30m_tokens;
+}
+
+static bool charges_writes(const struct wr_model *model)
+{
+    return model->cache &&
+           (model->cache->mode == WR_CACHE_EXPLICIT || model->cache->mode == WR_CACHE_BREAKPOINT);
+}
+
+static bool is_warm(const struct lane *lane, int64_t time_ms)
+{
+    return lane->last_ms && time_ms - lane->last_ms < (int64_t)lane->ttl_s * 1000;
+}
+
+/* A request whose answer said nothing: all that was cached is read, unless it expired or a step
+ * was taken, and the rest is written where writing is charged. */
+static struct wr_usage estimate(const struct row *row, const struct lane *lane)
+{
+    struct wr_usage usage = {.input_tokens = row->sent_tokens};
+    bool is_read = is_warm(lane, row->time_ms) && !row->line.step;
+    uint64_t read = is_read ? lane->cached : 0;
+
+    if (row->sent_tokens < row->model->min_cacheable_tokens)
+        return usage;
+    usage.cache_read_tokens = read < row->sent_tokens ? read : row->sent_tokens;
+    usage.input_tokens -= usage.cache_read_tokens;
+    if (charges_writes(row->model)) {
+        uint64_t *kind = row->model->cache->mode == WR_CACHE_BREAKPOINT
+                             ? &usage.cache_write_30m_tokens
+                             : &usage.cache_write_5m_tokens;
+        *kind = usage.input_tokens;
+        usage.input_tokens = 0;
+    }
+    return usage;
+}
+
+static uint64_t at_most(uint64_t number, uint64_t number_max)
+{
+    return number < number_max ? number : number_max;
+}
+
+/* All three are token counts: at most a few WR_MODEL_TOKENS_MAX, so the product fits. */
+static uint64_t scaled(uint64_t number, uint64_t by, uint64_t of)
+{
+    return of ? at_most(number * by / of, WR_MODEL_TOKENS_MAX) : number;
+}
+
+/* The provider holds the history, and with it all that was ever taken out of it. */
+static uint64_t raw_of_delta(const struct row *row, struct lane *lane)
+{
+    int64_t before = row->line.estimated_tokens_before, after = row->line.estimated_tokens_after;
+    if (row->line.changed && before > after && after >= 0)
+        lane->held_tokens += (uint64_t)(before - after);
+    return at_most(row->sent_tokens + lane->held_tokens, WR_MODEL_TOKENS_MAX);
+}
+
+/* The prompt as it came, in the provider's own tokens: our estimates of the two give the ratio. */
+static uint64_t raw_of(const struct row *row, struct lane *lane)
+{
+    int64_t before = row->line.estimated_tokens_before, after = row->line.estimated_tokens_after;
+    if (row->line.delta && row->sent_tokens)
+        return raw_of_delta(row, lane);
+    lane->held_tokens = 0;
+    if (!row->line.changed || before <= 0 || after <= 0)
+        return row->sent_tokens;
+    return scaled(row->sent_tokens, (uint64_t)before, (uint64_t)after);
+}
+
+static void read_usage(struct row *row, struct lane *lane)
+{
+    const struct wr_line *line = &row->line;
+    bool is_answered = line->status >= 200 && line->status < 300;
+
+    if (line->usage_known) {
+        row->usage = wr_line_usage(line, row->model);
+        row->sent_tokens = wr_usage_input_total(&row->usage);
+    } else if (is_answered && line->estimated_tokens_before > 0) {
+        bool is_other = line->changed && line->estimated_tokens_after > 0;
+        row->is_estimated = true;
+        row->sent_tokens =
+            (uint64_t)(is_other ? line->estimated_tokens_after : line->estimated_tokens_before);
+        row->usage = estimate(row, lane);
+    }
+    row->raw_tokens = raw_of(row, lane);
+    row->raw = row->usage;
+}
+
+/* ---- had nothing been changed ---- */
+
+/* What would have been in the cache of it, less what recalls brought, and no more than the window:
+ * a longer prompt could not have been sent. */
+static uint64_t unchanged_prompt(const struct row *row, struct lane *lane)
+{
+    if (row->raw_tokens < lane->raw_tokens)
+        lane->recalled_tokens = 0; /* the agent has begun anew */
+    uint64_t recalled = lane->recalled_tokens;
+    uint64_t prompt = row->raw_tokens > recalled ? row->raw_tokens - recalled : row->raw_tokens;
+    uint64_t window = row->window_tokens;
+    return window && prompt > window && prompt > row->sent_tokens
+               ? (window > row->sent_tokens ? window : row->sent_tokens)
+               : prompt;
+}
+
+static bool is_ours(const struct row *row)
+{
+    return row->line.cache_bust_cause.len ? wr_span_is(row->line.cache_bust_cause, "weir")
+                                          : row->line.step;
+}
+
+/* How much of `prompt` would have been read. What was lost for a reason that is not ours would have
+ * been lost as well. */
+static uint64_t unchanged_read(const struct row *row, const struct lane *lane, uint64_t prompt)
+{
+    uint64_t really = row->usage.cache_read_tokens, read;
+
+    if (is_ours(row) && is_warm(lane, row->time_ms))
+        read = lane->cached_raw > really ? lane->cached_raw : really;
+    else if (row->line.cache_bust_cause.len || !is_warm(lane, row->time_ms))
+        read = scaled(really, prompt, row->sent_tokens);
+    else if (lane->cached_raw + really > lane->cached)
+        read = lane->cached_raw + really - lane->cached;
+    else
+        read = 0;
+    return at_most(read, prompt);
+}
+
+/* What is not read is written and left as input in the parts that it really was. */
+static void split_rest(struct row *row, uint64_t rest)
+{
+    const struct wr_usage *usage = &row->usage;
+    uint64_t really = wr_usage_input_total(usage) - usage->cache_read_tokens;
+    struct wr_usage *raw = &row->raw;
+
+    if (!really) {
+        raw->input_tokens = rest;
+        return;
+    }
+    raw->cache_write_5m_tokens = scaled(usage->cache_write_5m_tokens, rest, really);
+    raw->cache_write_1h_tokens = scaled(usage->cache_write_1h_tokens, rest, really);
+    raw->cache_write_30m_tokens = scaled(usage->cache_write_30m_tokens, rest, really);
+    raw->input_tokens = rest - written(raw);
+}
+
+static void imagine(struct row *row, struct lane *lane)
+{
+    uint64_t prompt = unchanged_prompt(row, lane);
+
+    lane->differs = lane->differs || prompt != row->sent_tokens;
+    if (!lane->differs)
+        return;
+    row->raw = (struct wr_usage){.output_tokens = row->usage.output_tokens};
+    row->raw.cache_read_tokens = unchanged_read(row, lane, prompt);
+    split_rest(row, prompt - row->raw.cache_read_tokens);
+}
+
+/* ---- after it ---- */
+
+static uint64_t cached_after(const struct wr_model *model, const struct wr_usage *usage)
+{
+    uint64_t step = model->cache ? model->cache->step_tokens : 0;
+    uint64_t total = wr_usage_input_total(usage);
+
+    if (!model->cache || model->cache->mode == WR_CACHE_NONE)
+        return 0;
+    if (charges_writes(model))
+        return usage->cache_read_tokens + written(usage);
+    return step > 1 ? total - total % step : total;
+}
+
+static uint32_t ttl_of(const struct row *row)
+{
+    const struct wr_cache_rule *rule = row->model->cache;
+    uint32_t ttl_s = rule ? rule->ttl_s : 0;
+
+    if (rule && rule->ttl_long_s && row->usage.cache_write_1h_tokens)
+        ttl_s = rule->ttl_long_s;
+    return ttl_s ? ttl_s : WR_CACHE_UNPUBLISHED_TTL_S;
+}
+
+static void note_lane(struct lane *lane, const struct row *row)
+{
+    lane->cached = cached_after(row->model, &row->usage);
+    lane->cached_raw = cached_after(row->model, &row->raw);
+    lane->raw_tokens = row->raw_tokens;
+    lane->output_tokens = row->usage.output_tokens;
+    /* A read lengthens the life that the write gave. */
+    if (!lane->ttl_s || written(&row->usage))
+        lane->ttl_s = ttl_of(row);
+    lane->last_ms = row->time_ms;
+    /* Where what was sent is what came, and is all that is cached, they are the same again. */
+    if (row->raw_tokens == row->sent_tokens && !lane->recalled_tokens &&
+        lane->cached == lane->cached_raw)
+        lane->differs = false;
+}
+
+/* The request does not exist there. Its answer is what the one before would have been given, in
+ * place of the call for the recall. */
+static uint64_t skip_recall(struct row *row, struct lane *lane)
+{
+    uint64_t call_tokens = lane->output_tokens;
+
+    row->raw = (struct wr_usage){.output_tokens = row->usage.output_tokens};
+    if (row->raw_tokens > lane->raw_tokens)
+        lane->recalled_tokens += row->raw_tokens - lane->raw_tokens;
+    lane->differs = true;
+    lane->raw_tokens = row->raw_tokens;
+    lane->cached = cached_after(row->model, &row->usage);
+    lane->output_tokens = row->usage.output_tokens;
+    lane->last_ms = row->time_ms;
+    return call_tokens;
+}
+
+/* ---- the sums ---- */
+
+static void add_bust(struct wr_tally *tally, const struct wr_line *line)
+{
+    for (int i = 0; i < WR_BUSTS_COUNT; i++) {
+        if (!wr_span_is(line->cache_bust_cause, wr_bust_name((enum wr_bust)i)))
+            continue;
+        tally->busts[i]++;
+        tally->bust_tokens[i] +=
+            line->cache_bust_tokens > 0 ? (uint64_t)line->cache_bust_tokens : 0;
+    }
+}
+
+static void add_quality(struct wr_tally *tally, const struct wr_json *doc)
+{
+    int64_t number;
+#define X(name, text)                                    \
+    number = wr_line_number(doc, "task_quality_" #name); \
+    tally->quality.name += number > 0 ? (uint64_t)number : 0;
+    WR_QUALITY_MAP(X)
+#undef X
+}
+
+static void add_tokens(struct wr_tally *tally, const struct row *row)
+{
+    tally->raw_tokens += row->raw_tokens;
+    tally->sent_tokens += row->sent_tokens;
+    tally->input_tokens += row->usage.input_tokens;
+    tally->cache_read_tokens += row->usage.cache_read_tokens;
+    tally->cache_write_tokens += written(&row->usage);
+    tally->output_tokens += row->usage.output_tokens;
+}
+
+static void add_counts(struct wr_tally *tally, const struct row *row)
+{
+    tally->requests_count++;
+    tally->changed_count += row->line.changed;
+    tally->steps_count += row->line.step;
+    tally->failed_count += row->line.status < 200 || row->line.status >= 300;
+    tally->shadow_count += row->line.is_shadow;
+    tally->estimated_count += row->is_estimated;
+    tally->unpriced_count += !row->is_priced;
+    if (!tally->first_ms || row->time_ms < tally->first_ms)
+        tally->first_ms = row->time_ms;
+    if (row->time_ms > tally->last_ms)
+        tally->last_ms = row->time_ms;
+}
+
+static void add_money(struct wr_tally *tally, const struct row *row, uint64_t call_tokens)
+{
+    struct wr_usage call = {.output_tokens = call_tokens};
+    uint64_t unspent = wr_cost(row->model, &call).micro_usd;
+
+    if (!row->is_priced)
+        return;
+    tally->micro_usd += wr_cost(row->model, &row->usage).micro_usd;
+    tally->unchanged_micro_usd += wr_cost(row->model, &row->raw).micro_usd;
+    tally->unchanged_micro_usd -=
+        unspent < tally->unchanged_micro_usd ? unspent : tally->unchanged_micro_usd;
+}
+
+/* The larger of what is known of the model and what the session was told. */
+static void find_model(struct row *row, struct wr_model_match match)
+{
+    int64_t told = row->line.model_context_window_tokens;
+    row->model = match.model;
+    row->window_tokens = match.window_tokens;
+    if (match.window_tokens && told > (int64_t)match.window_tokens)
+        row->window_tokens = (uint64_t)told;
+}
+
+weir_status wr_tallier_add(struct wr_tallier *tallier, const struct wr_ledger_row *row,
+                           struct wr_tally *const *tallies, size_t tallies_count)
+{
+    struct wr_json doc;
+    struct row r = {.time_ms = row->time_ms};
+    uint64_t call_tokens = 0;
+
+    wr_arena_reset(&tallier->arena);
+    weir_status status = wr_json_parse(&doc, &tallier->arena, row->line, NULL, NULL);
+    if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
+        return status && status != WEIR_LIMIT ? status : WEIR_SYNTAX;
+    wr_line_read(&doc, &r.line);
+    struct lane *lane = find_lane(tallier, row, &r.line);
+    if (!lane)
+        return WEIR_NOMEM;
+    find_model(&r, wr_models_lookup(tallier->models, row->model));
+    read_usage(&r, lane);
+    r.is_priced = wr_cost(r.model, &r.usage).known;
+    if (r.sent_tokens && r.line.recall_only && lane->last_ms) {
+        call_tokens = skip_recall(&r, lane);
+    } else if (r.sent_tokens) {
+        imagine(&r, lane);
+        note_lane(lane, &r);
+    }
+    for (size_t i = 0; i < tallies_count; i++) {
+        add_counts(tallies[i], &r);
+        add_tokens(tallies[i], &r);
+        add_money(tallies[i], &r, call_tokens);
+        add_bust(tallies[i], &r.line);
+        add_quality(tallies[i], &doc);
+    }
+    return WEIR_OK;
+}

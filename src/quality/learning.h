@@ -1,0 +1,70 @@
+/* learning.h -- what sessions that went badly teach about those to come.
+ *
+ * 1. A session whose prompts were changed is a sample of its bucket, which is named by what was
+ *    known of it when it began, and of a narrower one for each length and transform that its
+ *    requests had. It is bad where its signs add up to WR_LEARNING_BAD_POINTS.
+ * 2. A bucket of at least WR_LEARNING_SAMPLES_MIN samples, half of them bad, is bad. It tightens
+ *    the policy of new sessions that match it, and of nobody else.
+ * 3. A dimension that is known of the new session must be the bucket's too; one that is not known
+ *    of it is not compared.
+ * 4. Nothing here changes a session that has begun: its policy is pinned (law L3).
+ */
+#ifndef WR_QUALITY_LEARNING_H
+#define WR_QUALITY_LEARNING_H
+
+#include "base/limits.h"
+#include "policy/way.h"
+#include "quality/quality.h"
+
+enum { WR_LEARNING_BAD_POINTS = 3, WR_LEARNING_SAMPLES_MIN = 2 };
+
+#define WR_DIMENSION_MAP(X)                               \
+    X(route)     /* the API: chat, responses, messages */ \
+    X(model)     /* its name in the request */            \
+    X(policy)    /* that was in force */                  \
+    X(provider)  /* the upstream's name */                \
+    X(window)    /* band of the model's window */         \
+    X(length)    /* band of the session's turns */        \
+    X(task)      /* class: coding, tools, chat */         \
+    X(transform) /* the form most changed segments were given */
+
+struct wr_bucket_key { /* empty: not known */
+#define X(name) weir_span name;
+    WR_DIMENSION_MAP(X)
+#undef X
+};
+
+/* "route=messages model=claude-opus-5 policy=auto ...": what is not known is left out. */
+void wr_bucket_name(const struct wr_bucket_key *key, char text[WR_QUALITY_BUCKET_BYTES_MAX + 1]);
+
+/* The value of a dimension in a bucket's name; empty: it has none. */
+weir_span wr_bucket_value(weir_span bucket, const char *dimension);
+
+bool wr_bucket_matches(weir_span bucket, const struct wr_bucket_key *query);
+
+struct wr_bucket {
+    weir_span name;
+    uint64_t samples_count, bad_count;
+};
+
+bool wr_bucket_is_bad(const struct wr_bucket *bucket);
+
+struct wr_learned {
+    const char *policy;             /* NULL: the one that was asked for may stay */
+    const struct wr_bucket *bucket; /* that says so */
+};
+
+/* The policy for a new session that `key` describes and that would get key->policy. */
+struct wr_learned wr_learning_choose(const struct wr_bucket *buckets, size_t buckets_count,
+                                     const struct wr_bucket_key *key);
+
+/* The next policy that takes out less; NULL behind the last, "exact". */
+const char *wr_policy_tighter(weir_span policy);
+
+uint32_t wr_quality_points(const struct wr_quality *quality);
+
+const char *wr_window_band(uint64_t window_tokens); /* "" where it is not known */
+const char *wr_length_band(uint32_t turns_count);
+const char *wr_task_class(const struct wr_ways *ways); /* by the tools that are offered */
+
+#endif

@@ -1,0 +1,304 @@
+#include "quality/observe.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "condense/output_command.h"
+#include "policy/marker.h"
+#include "quality/correction.h"
+
+/* ---- what is new ---- */
+
+static uint32_t first_new(const struct wr_transcript *t)
+{
+    uint32_t i = t->segments_count;
+    while (i > 0 && !t->segments[i - 1].from_model)
+        i--;
+    while (i > 0 && t->segments[i - 1].from_model)
+        i--;
+    return i;
+}
+
+static bool is_recall(const struct wr_segment *s)
+{
+    return wr_tool_is_recall(s->tool);
+}
+
+static bool is_changed(const struct wr_observe_input *in, uint32_t segment)
+{
+    return in->changed && segment < in->changed_count && in->changed[segment];
+}
+
+/* ---- recalls ---- */
+
+/* The ways in which a recall says that nothing came. What was recalled may hold such words too, so
+ * they count in short results only. */
+static bool says_missing(const struct wr_transcript *t, const struct wr_segment *result)
+{
+    static const char *const words[] = {"never stored",
+                                        "expired: it was stored",
+                                        "stored by another tenant",
+                                        "corrupt: what is stored",
+                                        "nothing is stored under",
+                                        "Nothing has been stored",
+                                        "The store cannot be read",
+                                        "is no handle"};
+    if (result->is_error || (result->handles && result->handles->is_error))
+        return true;
+    weir_span text = wr_segment_text(t, result, t->arena);
+    if (!text.ptr || text.len > WR_QUALITY_MISSING_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (wr_span_find(text, wr_span_of(words[i]), 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+static void see_recalls(const struct wr_transcript *t, uint32_t from, struct wr_quality *q)
+{
+    uint64_t others = 0;
+
+    for (uint32_t i = from; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->from_model)
+            continue;
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !is_recall(s))
+            others++;
+        else if (says_missing(t, s))
+            q->missing_artifact_requests++;
+        else
+            q->recalls++;
+    }
+    q->is_recall_only = !others && (q->recalls || q->missing_artifact_requests);
+}
+
+/* ---- calls made again ---- */
+
+static weir_span arguments_of(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    return call->payload == WR_JSON_NONE ? (weir_span){"", 0} : wr_json_raw(t->doc, call->payload);
+}
+
+static bool is_same_call(const struct wr_transcript *t, const struct wr_segment *a,
+                         const struct wr_segment *b)
+{
+    weir_span x = arguments_of(t, a), y = arguments_of(t, b);
+    return x.len && wr_span_eq(a->tool, b->tool) && wr_span_eq(x, y);
+}
+
+/* Asking again is what a poll is for, and plans are written anew with every step. */
+static bool may_repeat(const struct wr_segment *call)
+{
+    return call->handles &&
+           (call->handles->kind == WR_EFFECT_POLL || call->handles->kind == WR_EFFECT_PLAN);
+}
+
+/* Whether the world may have changed by it: it writes, or runs something. What is not known may
+ * have done anything. */
+static bool may_change(const struct wr_segment *call)
+{
+    const struct wr_tool_handles *h = call->handles;
+    size_t at = 0;
+
+    if (is_recall(call))
+        return false;
+    return !h || !h->is_known || h->kind == WR_EFFECT_RUN || h->kind == WR_EFFECT_OTHER ||
+           wr_tool_next_write(h, &at);
+}
+
+static bool is_repeated(const struct wr_transcript *t, uint32_t call)
+{
+    const struct wr_segment *now = &t->segments[call];
+    uint32_t left = WR_QUALITY_LOOK_BACK_CALLS;
+
+    for (uint32_t i = call; i-- > 0 && left;) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_CALL)
+            continue;
+        if (is_same_call(t, s, now))
+            return true;
+        if (may_change(s))
+            return false;
+        left--;
+    }
+    return false;
+}
+
+/* ---- files read again ---- */
+
+static bool reads(const struct wr_tool_handles *h, weir_span path)
+{
+    for (size_t i = 0; i < h->effects_count; i++)
+        if (h->effects[i].kind == WR_EFFECT_READ && wr_span_eq(h->effects[i].path, path))
+            return true;
+    return false;
+}
+
+static weir_span path_read(const struct wr_tool_handles *h)
+{
+    for (size_t i = 0; i < h->effects_count; i++)
+        if (h->effects[i].kind == WR_EFFECT_READ && h->effects[i].literal && h->effects[i].path.len)
+            return h->effects[i].path;
+    return (weir_span){"", 0};
+}
+
+/* The newest earlier result that shows the file decides: it was not whole, and no call has written
+ * the file since. */
+static bool is_reread(const struct wr_observe_input *in, uint32_t call)
+{
+    const struct wr_transcript *t = in->transcript;
+    const struct wr_segment *now = &t->segments[call];
+    uint32_t left = WR_QUALITY_LOOK_BACK_CALLS;
+
+    if (!in->changed || !now->handles)
+        return false;
+    weir_span path = path_read(now->handles);
+    for (uint32_t i = call; path.len && i-- > 0 && left;) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
+            continue;
+        left--;
+        if (reads(s->handles, path))
+            return is_changed(in, i) && (s->touched_by == WR_SEGMENT_NONE || s->touched_by > call);
+    }
+    return false;
+}
+
+/* ---- our own text in a file ---- */
+
+/* Whether the call makes a file say something. A command line may do it too. */
+static bool writes(const struct wr_segment *call)
+{
+    size_t at = 0;
+    return call->handles && wr_tool_next_write(call->handles, &at);
+}
+
+static bool holds_placeholder(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    return writes(call) && wr_span_find(arguments_of(t, call), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
+}
+
+/* ---- tests and builds ---- */
+
+static bool is_test_or_build(weir_span command)
+{
+    static const char *const words[] = {
+        "make",   "cmake", "ninja", "cargo",    "gcc",    "g++",           "clang", "tsc",
+        "gradle", "mvn",   "bazel", "go build", "go vet", "npm run build", "meson", "dotnet"};
+    if (wr_output_kind_of_command(command) == WR_OUTPUT_TEST)
+        return true;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        weir_span word = wr_span_of(words[i]);
+        size_t at = wr_span_find(command, word, 0);
+        size_t end = at + word.len;
+        if (at != SIZE_MAX && (!at || strchr(" ;&|/", command.ptr[at - 1])) &&
+            (end == command.len || strchr(" ;&|", command.ptr[end])))
+            return true;
+    }
+    return false;
+}
+
+static bool has_failed(const struct wr_segment *result)
+{
+    const struct wr_tool_handles *h = result->handles;
+    return result->is_error || h->is_error || (h->has_exit_code && h->exit_code);
+}
+
+/* Nothing of it says that it failed, and it says that it ended well or is a result that is whole.
+ */
+static bool has_passed(const struct wr_segment *result)
+{
+    const struct wr_tool_handles *h = result->handles;
+    return !has_failed(result) && !h->is_running;
+}
+
+static bool passed_before(const struct wr_transcript *t, uint32_t result)
+{
+    weir_span command = t->segments[result].handles->command;
+    uint32_t left = WR_QUALITY_LOOK_BACK_CALLS;
+
+    for (uint32_t i = result; i-- > 0 && left;) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
+            continue;
+        left--;
+        if (wr_span_eq(s->handles->command, command))
+            return has_passed(s);
+    }
+    return false;
+}
+
+static bool begins_to_fail(const struct wr_transcript *t, uint32_t result)
+{
+    const struct wr_segment *s = &t->segments[result];
+    return s->handles && s->handles->command.len && has_failed(s) &&
+           is_test_or_build(s->handles->command) && passed_before(t, result);
+}
+
+/* Between the pass and now the model worked from a prompt that was not the host's own. */
+static bool was_rewritten(const struct wr_observe_input *in)
+{
+    for (uint32_t i = 0; in->changed && i < in->changed_count; i++)
+        if (in->changed[i])
+            return true;
+    return false;
+}
+
+/* ---- the user ---- */
+
+/* Hosts put words of their own into the user's mouth, mostly in tags. */
+static bool is_said_by_user(const struct wr_transcript *t, uint32_t from, uint32_t i)
+{
+    const struct wr_segment *s = &t->segments[i];
+    if (s->role != WEIR_ROLE_USER || s->kind != WEIR_KIND_TEXT || !t->segments[from].from_model)
+        return false;
+    weir_span text = wr_segment_text(t, s, t->arena);
+    return text.ptr && text.len && text.ptr[0] != '<' && text.ptr[0] != '[';
+}
+
+/* ---- the loop ---- */
+
+/* Counted in outputs: one begins where something of the model follows something that is not. */
+static uint32_t outputs_after_edit(const struct wr_transcript *t)
+{
+    uint32_t outputs = 0, last = t->segments_count ? t->segments[t->segments_count - 1].loop : 0;
+    bool has_edit = false, was_model = false;
+
+    uint32_t i = t->segments_count;
+    while (i > 0 && t->segments[i - 1].loop == last)
+        i--;
+    for (; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        outputs += has_edit && s->from_model && !was_model;
+        was_model = s->from_model;
+        has_edit |= s->kind == WEIR_KIND_TOOL_CALL && writes(s);
+    }
+    return outputs;
+}
+
+static void see_segment(const struct wr_observe_input *in, uint32_t from, uint32_t i,
+                        struct wr_quality *q)
+{
+    const struct wr_transcript *t = in->transcript;
+    const struct wr_segment *s = &t->segments[i];
+
+    if (s->kind == WEIR_KIND_TOOL_CALL) {
+        q->repeated_tool_call_count += !may_repeat(s) && is_repeated(t, i);
+        q->model_reread_requests += is_reread(in, i);
+        q->placeholders_written += holds_placeholder(t, s);
+    } else if (s->kind == WEIR_KIND_TOOL_RESULT) {
+        q->test_or_build_failed_after_rewrite += was_rewritten(in) && begins_to_fail(t, i);
+    } else if (is_said_by_user(t, from, i)) {
+        q->corrective_user_messages += wr_is_correction(wr_segment_text(t, s, t->arena));
+    }
+}
+
+void wr_quality_observe(const struct wr_observe_input *input, struct wr_observed *observed)
+{
+    const struct wr_transcript *t = input->transcript;
+    uint32_t from = first_new(t);
+
+    *observed = (struct wr_observed){.outputs_after_edit = outputs_after_edit(t)};
+    see_recalls(t, from, &observed->quality);
+    for (uint32_t i = from; i < t->segments_count; i++)
+        see_segment(input, from, i, &observed->quality);
+}

@@ -1,0 +1,205 @@
+#include "quality/observe.h"
+
+#include <stdio.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "wire/test_transcript.h"
+
+/* A message of Messages, written with ' for ". */
+#define SAY(words)    "{'role':'user','content':'" words "'}"
+#define ANSWER(words) "{'role':'assistant','content':'" words "'}"
+#define CALL(id, name, input)                                                       \
+    "{'role':'assistant','content':[{'type':'tool_use','id':'" id "','name':'" name \
+    "','input':" input "}]}"
+#define RESULT(id, text)                                                                           \
+    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'" id "','content':'" text "'}" \
+    "]}"
+#define FAILED(id, text)                                                                      \
+    "{'role':'user','content':[{'type':'tool_result','tool_use_id':'" id "','is_error':true," \
+    "'content':'" text "'}]}"
+#define READ(id, path)    CALL(id, "Read", "{'file_path':'" path "'}")
+#define BASH(id, command) CALL(id, "Bash", "{'command':'" command "'}")
+#define EDIT(id, path) \
+    CALL(id, "Edit", "{'file_path':'" path "','old_string':'a','new_string':'b'}")
+#define WRITE(id, text) CALL(id, "Write", "{'file_path':'/p/w','content':'" text "'}")
+#define RECALL(id)      CALL(id, "weir_recall", "{'handle':'wr_00'}")
+#define MARKER          "[weir wr_0123456789abcdef0123: 9 lines left out]"
+
+static const struct row {
+    const char *behaviour, *messages;
+    const char *expected; /* "name=value" of what is not 0, in the order of the map */
+    uint32_t changed;     /* which segments the model saw in another form: bits */
+} rows[] = {
+    {"a first question shows nothing", SAY("Wrong. Do it."), "", 0},
+    {"a call that was made before, word for word",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," READ("2", "/p/a") "," RESULT("2",
+                                                                                           "x"),
+     "repeated_tool_call_count=1", 0},
+    {"another file is another call",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," READ("2", "/p/b") "," RESULT("2",
+                                                                                           "x"),
+     "", 0},
+    {"with an edit between it is no repetition",
+     SAY("go") "," BASH("1", "make test") "," RESULT("1", "ok") "," EDIT("2", "/p/a") "," RESULT(
+         "2", "done") "," BASH("3", "make test") "," RESULT("3", "ok"),
+     "", 0},
+    {"nor with a program between",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," BASH("2", "./gen") "," RESULT(
+         "2", "") "," READ("3", "/p/a") "," RESULT("3", "y"),
+     "", 0},
+    {"a poll asks again by its nature",
+     SAY("go") "," CALL("1", "TaskOutput", "{'task_id':'7'}") "," RESULT("1", "x") "," CALL(
+         "2", "TaskOutput", "{'task_id':'7'}") "," RESULT("2", "x"),
+     "", 0},
+    {"what was repeated earlier is not counted again",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," READ("2", "/p/a") "," RESULT(
+         "2", "x") "," READ("3", "/p/b") "," RESULT("3", "x"),
+     "", 0},
+    {"a file that was condensed is read again",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," CALL(
+         "2", "Read", "{'file_path':'/p/a','offset':40}") "," RESULT("2", "y"),
+     "model_reread_requests=1", 1u << 2},
+    {"a file that was whole is read further",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," CALL(
+         "2", "Read", "{'file_path':'/p/a','offset':40}") "," RESULT("2", "y"),
+     "", 0},
+    {"a file that was whole is read further beside one that was not",
+     SAY("go") "," READ("1", "/p/b") "," RESULT("1", "x") "," READ("2", "/p/a") "," RESULT(
+         "2", "x") "," CALL("3", "Read", "{'file_path':'/p/a','offset':40}") "," RESULT("3", "y"),
+     "", 1u << 2},
+    {"a file that was edited since is read for that",
+     SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," EDIT("2", "/p/a") "," RESULT(
+         "2", "done") "," READ("3", "/p/a") "," RESULT("3", "y"),
+     "", 1u << 2},
+    {"a recall that brings something", SAY("go") "," RECALL("1") "," RESULT("1", "the text"),
+     "recalls=1 is_recall_only", 0},
+    {"a recall that says that it was never stored",
+     SAY("go") "," RECALL("1") "," RESULT("1", "wr_00: never stored"),
+     "missing_artifact_requests=1 is_recall_only", 0},
+    {"a recall that fails", SAY("go") "," RECALL("1") "," FAILED("1", "what"),
+     "missing_artifact_requests=1 is_recall_only", 0},
+    {"a recall beside the user's words",
+     SAY("go") "," RECALL("1") "," RESULT("1", "the text") "," SAY("and hurry"), "recalls=1", 0},
+    {"the user corrects", SAY("go") "," ANSWER("Done.") "," SAY("You forgot the header."),
+     "corrective_user_messages=1", 0},
+    {"a host's own words are nobody's correction",
+     SAY("go") "," ANSWER("Done.") "," SAY("<note>That is not what I asked for."), "", 0},
+    {"our placeholder in a file",
+     SAY("go") "," WRITE("1", "a\\n" MARKER "\\nb") "," RESULT("1", "done"),
+     "placeholders_written=1", 0},
+    {"our placeholder in a heredoc",
+     SAY("go") "," BASH("1", "cat > f <<E\\n" MARKER "\\nE") "," RESULT("1", ""),
+     "placeholders_written=1", 0},
+    {"our placeholder in a question is no harm",
+     SAY("go") "," CALL("1", "Grep", "{'pattern':'" MARKER "'}") "," RESULT("1", ""), "", 0},
+    {"a test that passed and fails, with a changed prompt",
+     SAY("go") "," BASH("1", "npm test") "," RESULT("1", "3 passed") "," EDIT(
+         "2", "/p/a") "," RESULT("2", "done") "," BASH("3", "npm test") "," FAILED("3",
+                                                                                   "Exit code 1"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"the same with the prompt as it came",
+     SAY("go") "," BASH("1", "npm test") "," RESULT("1", "3 passed") "," EDIT(
+         "2", "/p/a") "," RESULT("2", "done") "," BASH("3", "npm test") "," FAILED("3",
+                                                                                   "Exit code 1"),
+     "", 0},
+    {"a test that failed before too",
+     SAY("go") "," BASH("1", "npm test") "," FAILED("1", "Exit code 1") "," EDIT(
+         "2", "/p/a") "," RESULT("2", "done") "," BASH("3", "npm test") "," FAILED("3",
+                                                                                   "Exit code 1"),
+     "", 1u << 2},
+    {"a command that is neither test nor build",
+     SAY("go") "," BASH("1", "ls x") "," RESULT("1", "x") "," EDIT("2", "/p/a") "," RESULT(
+         "2", "done") "," BASH("3", "ls x") "," FAILED("3", "Exit code 2"),
+     "", 1u << 2},
+    {"a build that passed and fails",
+     SAY("go") "," BASH("1", "cd p && make -j2") "," RESULT("1", "") "," EDIT(
+         "2", "/p/a") "," RESULT("2",
+                                 "done") "," BASH("3",
+                                                  "cd p && make -j2") "," FAILED("3",
+                                                                                 "Exit code 2"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+};
+
+static void write_quality(struct wr_buf *out, const struct wr_quality *q)
+{
+#define X(name, text) \
+    if (q->name)      \
+        wr_buf_printf(out, "%s" #name "=%llu", out->len ? " " : "", (unsigned long long)q->name);
+    WR_QUALITY_MAP(X)
+#undef X
+    if (q->is_recall_only)
+        wr_buf_printf(out, "%sis_recall_only", out->len ? " " : "");
+}
+
+static weir_span body_of(struct wr_buf *out, const char *messages)
+{
+    wr_buf_init(out, 1 << 20);
+    wr_buf_text(out, "{\"model\":\"claude-opus-5\",\"max_tokens\":9,\"messages\":[");
+    wr_buf_text(out, messages);
+    wr_buf_text(out, "]}");
+    for (size_t i = 0; i < out->len; i++)
+        if (out->bytes[i] == '\'')
+            out->bytes[i] = '"';
+    return wr_buf_view(out);
+}
+
+static void signs_are_seen_in_what_is_new(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct test_transcript test;
+        struct wr_observed observed;
+        struct wr_buf body, text;
+        bool changed[32];
+
+        for (uint32_t bit = 0; bit < 32; bit++)
+            changed[bit] = rows[i].changed >> bit & 1;
+        test_transcript_open(&test, body_of(&body, rows[i].messages));
+        struct wr_observe_input input = {.transcript = &test.transcript,
+                                         .changed = rows[i].changed ? changed : NULL,
+                                         .changed_count = 32};
+        wr_quality_observe(&input, &observed);
+        wr_buf_init(&text, 4096);
+        write_quality(&text, &observed.quality);
+        test_text_is(rows[i].behaviour, wr_buf_view(&text), rows[i].expected);
+        wr_buf_release(&text);
+        wr_buf_release(&body);
+        test_transcript_close(&test);
+    }
+}
+
+static void outputs_are_counted_behind_the_first_edit(void **state)
+{
+    struct test_transcript test;
+    struct wr_observed observed;
+    struct wr_buf body;
+    (void)state;
+    test_transcript_open(
+        &test,
+        body_of(
+            &body,
+            SAY("go") "," READ("1", "/p/a") "," RESULT("1", "x") "," EDIT("2", "/p/a") "," RESULT(
+                "2", "ok") "," BASH("3",
+                                    "make") "," RESULT("3",
+                                                       "ok") "," EDIT("4",
+                                                                      "/p/b") "," RESULT("4",
+                                                                                         "ok")));
+    struct wr_observe_input input = {.transcript = &test.transcript};
+    wr_quality_observe(&input, &observed);
+    assert_int_equal(observed.outputs_after_edit, 2);
+    wr_buf_release(&body);
+    test_transcript_close(&test);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signs_are_seen_in_what_is_new),
+        cmocka_unit_test(outputs_are_counted_behind_the_first_edit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
