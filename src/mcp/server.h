@@ -1,0 +1,40 @@
+/* server.h -- an MCP server without a transport: one JSON-RPC message in, one out or none.
+ *
+ *   message.c       reads and judges a message: JSON-RPC, the era, headers
+ *   server.c        its method
+ *   tool.c          the tools; recall_tool.c, context_tool.c
+ *   line_reader.c   messages from a stream
+ *
+ * 1. A request has exactly one answer, under its id as it was spelt; a notification has none.
+ * 2. An answer is one line of JSON, whatever the texts hold.
+ * 3. What a tool cannot do is a result that says so (isError); errors are for wrong calls only.
+ */
+#ifndef WR_MCP_SERVER_H
+#define WR_MCP_SERVER_H
+
+#include "mcp/message.h"
+#include "mcp/world.h"
+
+struct wr_mcp;
+
+struct wr_mcp_answer {
+    weir_span message; /* without a line end; empty: none is to be given */
+    int http_status;   /* for it, where it goes over HTTP */
+};
+
+/* `store_dir` is borrowed; NULL: no store. Used by one thread at a time. */
+WEIR_MUST_USE weir_status wr_mcp_new(struct wr_mcp **mcp, const char *store_dir);
+void wr_mcp_free(struct wr_mcp *mcp); /* NULL is fine */
+
+/* What the tools look at, for tests. */
+struct wr_mcp_world *wr_mcp_world(struct wr_mcp *mcp);
+
+/* Answers one message of a tenant's. The answer lives until the next call. `peer` is told of a
+ * handshake. */
+void wr_mcp_answer(struct wr_mcp *mcp, weir_span tenant, struct wr_mcp_peer *peer, weir_span text,
+                   struct wr_mcp_answer *answer);
+
+/* The answer to a message that was too long to be read. */
+void wr_mcp_answer_too_long(struct wr_mcp_answer *answer);
+
+#endif

@@ -1,0 +1,146 @@
+#include "mcp/tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/span.h"
+
+#define READS_ONLY                                                      \
+    "\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false," \
+    "\"idempotentHint\":true,\"openWorldHint\":false}"
+
+static const struct {
+    const char *name;
+    wr_mcp_tool_fn *call;
+    const char *definition;
+} tools[] = {
+    {"weir_recall", wr_mcp_recall,
+     "{\"name\":\"weir_recall\",\"title\":\"Recall left-out text\",\"description\":"
+     "\"Brings back text that was left out of this conversation, as it was. A line "
+     "`[weir wr_…: N lines, ~N tokens left out; …]` stands in its place and has its handle. Ask "
+     "for "
+     "what you need by lines or grep; a long text comes in pages, and the last line of a page says "
+     "which lines are next.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+     "\"handle\":{\"type\":\"string\",\"description\":\"wr_ and 20 hex digits\"},"
+     "\"lines\":{\"type\":\"string\",\"description\":\"A-B, A- or several: 1-20,90-\"},"
+     "\"head\":{\"type\":\"integer\",\"description\":\"the first N lines\"},"
+     "\"tail\":{\"type\":\"integer\",\"description\":\"the last N lines\"},"
+     "\"grep\":{\"type\":\"string\",\"description\":\"only lines that match this PCRE2 pattern\"},"
+     "\"context\":{\"type\":\"integer\",\"description\":\"with grep: lines around a match\"}},"
+     "\"required\":[\"handle\"],\"additionalProperties\":false}," READS_ONLY "}"},
+    {"weir_context", wr_mcp_context,
+     "{\"name\":\"weir_context\",\"title\":\"What fills the context\",\"description\":"
+     "\"Shows what fills the model's context window, by category, and what was left "
+     "out.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+     "\"session\":{\"type\":\"string\",\"description\":\"a session's name; without one the most "
+     "recent\"}},\"additionalProperties\":false}," READS_ONLY "}"},
+};
+
+enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };
+
+wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name)
+{
+    for (size_t i = 0; i < TOOLS_COUNT; i++)
+        if (wr_span_is(name, tools[i].name))
+            return tools[i].call;
+    return NULL;
+}
+
+void wr_mcp_tools_write(struct wr_json_writer *writer)
+{
+    wr_json_write_array(writer);
+    for (size_t i = 0; i < TOOLS_COUNT; i++)
+        wr_json_write_raw(writer, wr_span_of(tools[i].definition));
+    wr_json_write_array_end(writer);
+}
+
+void wr_mcp_call_fail(struct wr_mcp_call *call, const char *format, ...)
+{
+    char text[1024];
+    va_list values;
+
+    va_start(values, format);
+    (void)vsnprintf(text, sizeof(text), format, values);
+    va_end(values);
+    call->is_error = true;
+    wr_buf_reset(call->out);
+    wr_buf_text(call->out, text);
+}
+
+/* ---- arguments ---- */
+
+static void fail_unknown(struct wr_mcp_call *call, weir_span name, const char *const *names,
+                         size_t names_count)
+{
+    wr_mcp_call_fail(call, "There is no argument '%.*s'. These there are:",
+                     (int)(name.len < 64 ? name.len : 64), name.ptr);
+    for (size_t i = 0; i < names_count; i++)
+        wr_buf_printf(call->out, "%s %s", i ? "," : "", names[i]);
+    wr_buf_byte(call->out, '.');
+}
+
+bool wr_mcp_call_knows(struct wr_mcp_call *call, const char *const *names, size_t names_count)
+{
+    const struct wr_json *doc = call->doc;
+    for (wr_json_id key = wr_json_first(doc, call->arguments); key != WR_JSON_NONE;
+         key = wr_json_next(doc, call->arguments, key)) {
+        bool is_known = false;
+        for (size_t i = 0; i < names_count && !is_known; i++)
+            is_known = wr_json_text_is(doc, key, names[i]);
+        if (!is_known) {
+            fail_unknown(call, wr_json_inner(doc, key), names, names_count);
+            return false;
+        }
+    }
+    return true;
+}
+
+wr_json_id wr_mcp_call_argument(const struct wr_mcp_call *call, const char *name)
+{
+    wr_json_id value = wr_json_find(call->doc, call->arguments, name);
+    int64_t number;
+
+    if (value == WR_JSON_NONE)
+        return WR_JSON_NONE;
+    switch (wr_json_kind(call->doc, value)) {
+    case WR_JSON_NULL:
+    case WR_JSON_FALSE:
+        return WR_JSON_NONE;
+    case WR_JSON_NUMBER:
+        return wr_json_i64(call->doc, value, &number) && !number ? WR_JSON_NONE : value;
+    case WR_JSON_STRING:
+        return wr_json_inner(call->doc, value).len ? value : WR_JSON_NONE;
+    default:
+        return value;
+    }
+}
+
+bool wr_mcp_call_text(struct wr_mcp_call *call, const char *name, weir_span *text)
+{
+    wr_json_id value = wr_mcp_call_argument(call, name);
+
+    *text = (weir_span){"", 0};
+    if (value == WR_JSON_NONE)
+        return true;
+    if (wr_json_is(call->doc, value, WR_JSON_STRING))
+        *text = wr_json_text(call->doc, call->arena, value);
+    else if (wr_json_is(call->doc, value, WR_JSON_NUMBER))
+        *text = wr_json_raw(call->doc, value);
+    if (text->len)
+        return true;
+    wr_mcp_call_fail(call, "The argument '%s' must be a text.", name);
+    return false;
+}
+
+bool wr_mcp_call_count(struct wr_mcp_call *call, const char *name, uint64_t *count)
+{
+    weir_span text;
+
+    *count = 0;
+    if (!wr_mcp_call_text(call, name, &text))
+        return false;
+    if (!text.len || wr_span_u64(wr_span_trim(text), count))
+        return true;
+    wr_mcp_call_fail(call, "The argument '%s' must be a number of lines, from 1.", name);
+    return false;
+}

@@ -1,0 +1,55 @@
+/* tool.h -- the tools that the server offers, and one call of one of them.
+ *
+ * The list is fixed: its bytes are the same in every session, for a tool that comes or goes costs
+ * the client its whole prompt cache, and every definition is paid for in every request.
+ *
+ * A tool writes text for a model. What goes wrong is text too, and says what to do.
+ */
+#ifndef WR_MCP_TOOL_H
+#define WR_MCP_TOOL_H
+
+#include "json/json.h"
+#include "json/write.h"
+#include "mcp/world.h"
+
+struct wr_mcp_call {
+    struct wr_arena *arena;
+    weir_span tenant;
+    const struct wr_json *doc;
+    wr_json_id arguments; /* an object, or NONE */
+    struct wr_buf *out;   /* the text */
+    bool is_error;
+};
+
+typedef void wr_mcp_tool_fn(struct wr_mcp_world *world, struct wr_mcp_call *call);
+
+void wr_mcp_recall(struct wr_mcp_world *world, struct wr_mcp_call *call);
+void wr_mcp_context(struct wr_mcp_world *world, struct wr_mcp_call *call);
+
+/* NULL: there is no such tool. */
+wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name);
+
+/* Writes the array of definitions. */
+void wr_mcp_tools_write(struct wr_json_writer *writer);
+
+/* The text becomes this one, and the call has failed. */
+void wr_mcp_call_fail(struct wr_mcp_call *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- arguments ---- */
+
+/* False, with the call failed: there is an argument that is none of `names`. */
+bool wr_mcp_call_knows(struct wr_mcp_call *call, const char *const *names, size_t names_count);
+
+/* The argument's value; NONE where it says nothing: it is not there, null, 0, "" or false, as
+ * models write what they do not mean. */
+wr_json_id wr_mcp_call_argument(const struct wr_mcp_call *call, const char *name);
+
+/* A text, or a number as it is written. False, with the call failed: it is neither. Absent: empty.
+ */
+bool wr_mcp_call_text(struct wr_mcp_call *call, const char *name, weir_span *text);
+
+/* A number from 1, also inside quotes. Absent: 0. */
+bool wr_mcp_call_count(struct wr_mcp_call *call, const char *name, uint64_t *count);
+
+#endif
