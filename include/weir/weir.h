@@ -4,9 +4,11 @@
 
 #include "weir/engine.h"
 #include "weir/handle.h"
+#include "weir/prompt.h"
 #include "weir/recall.h"
 #include "weir/request.h"
 #include "weir/segment.h"
+#include "weir/session.h"
 #include "weir/span.h"
 #include "weir/status.h"
 #include "weir/store.h"

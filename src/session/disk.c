@@ -1,0 +1,145 @@
+#include "session/disk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "store/os_error.h"
+
+enum { DIR_MODE = 0700, FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
+
+static weir_status refused(const char *path, struct weir_err *err)
+{
+    weir_trouble trouble;
+    char what[WEIR_ERR_TEXT_BYTES];
+
+    if (errno == ENOENT)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "%s: there is no such file", path);
+    (void)snprintf(what, sizeof(what), "%.160s", path);
+    return wr_os_error(what, &trouble, err);
+}
+
+weir_status wr_disk_join(char *path, const char *dir, const char *name, struct weir_err *err)
+{
+    int len = snprintf(path, WR_SESSION_PATH_BYTES_MAX, "%s/%s", dir, name);
+    if (len > 0 && len < WR_SESSION_PATH_BYTES_MAX)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: a path has at most %d bytes", dir,
+                   WR_SESSION_PATH_BYTES_MAX - 1);
+}
+
+weir_status wr_disk_make_dir(const char *path, struct weir_err *err)
+{
+    char part[WR_SESSION_PATH_BYTES_MAX];
+    struct stat found;
+    size_t len = strlen(path);
+
+    if (len >= sizeof(part))
+        return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: the path is too long", path);
+    for (size_t i = 1; i <= len; i++) {
+        if (path[i] != '/' && path[i] != 0)
+            continue;
+        memcpy(part, path, i);
+        part[i] = 0;
+        if (mkdir(part, DIR_MODE) && errno != EEXIST && stat(part, &found))
+            return refused(part, err);
+    }
+    if (stat(path, &found) || !S_ISDIR(found.st_mode))
+        return wr_fail(err, WEIR_IO, 0, "%.160s is not a directory", path);
+    return WEIR_OK;
+}
+
+weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err *err)
+{
+    char piece[PIECE_BYTES];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    weir_status status = WEIR_OK;
+
+    if (fd < 0)
+        return refused(path, err);
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            status = refused(path, err);
+        if (got <= 0)
+            break;
+        wr_buf_append(into, (weir_span){piece, (size_t)got});
+        if (wr_buf_status(into))
+            break;
+    }
+    (void)close(fd);
+    if (!status && wr_buf_status(into))
+        status = wr_fail(err, wr_buf_status(into), 0, "%.160s: larger than %zu bytes", path,
+                         into->cap_max);
+    return status;
+}
+
+static bool write_all(int fd, weir_span bytes)
+{
+    while (bytes.len) {
+        ssize_t put = write(fd, bytes.ptr, bytes.len);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        bytes.ptr += put;
+        bytes.len -= (size_t)put;
+    }
+    return true;
+}
+
+weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *path,
+                           struct weir_err *err)
+{
+    if (write_all(fd, bytes)) {
+        *end += bytes.len;
+        return WEIR_OK;
+    }
+    weir_status status = refused(path, err);
+    /* Half a line would be taken for a writer that was killed, and be put aside at the next open:
+     * it may stay where even this fails. */
+    if (ftruncate(fd, (off_t)*end))
+        return status;
+    return status;
+}
+
+weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err)
+{
+    char draft[WR_SESSION_PATH_BYTES_MAX + 8];
+    weir_status status = WEIR_OK;
+
+    (void)snprintf(draft, sizeof(draft), "%s.new", path);
+    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    if (fd < 0)
+        return refused(draft, err);
+    if (!write_all(fd, bytes) || fdatasync(fd))
+        status = refused(path, err);
+    if (close(fd) && !status)
+        status = refused(path, err);
+    if (!status && rename(draft, path))
+        status = refused(path, err);
+    if (status)
+        (void)unlink(draft);
+    return status;
+}
+
+bool wr_disk_name_is_good(weir_span name)
+{
+    if (!name.len || name.len > WR_SESSION_NAME_BYTES_MAX || name.ptr[0] == '.')
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && c != '-' && c != '_' && c != '.')
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,35 @@
+/* disk.h -- the few things a session does with files, with errors that name the file.
+ *
+ * No room left is WEIR_LIMIT, a file that is not there WEIR_NOTFOUND, the rest WEIR_IO.
+ */
+#ifndef WR_SESSION_DISK_H
+#define WR_SESSION_DISK_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* DIR/NAME in `path`, which has room for WR_SESSION_PATH_BYTES_MAX. WEIR_LIMIT when it is longer.
+ */
+WEIR_MUST_USE weir_status wr_disk_join(char *path, const char *dir, const char *name,
+                                       struct weir_err *err);
+
+/* Makes a directory (0700) and those above it. */
+WEIR_MUST_USE weir_status wr_disk_make_dir(const char *path, struct weir_err *err);
+
+/* Appends the whole file to `into`. */
+WEIR_MUST_USE weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err *err);
+
+/* Writes all of `bytes`, or leaves the file as long as it was: `*end` is where it ends, before and
+ * after. */
+WEIR_MUST_USE weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *path,
+                                         struct weir_err *err);
+
+/* The file is the old one or the new one (0600), whenever the process ends. */
+WEIR_MUST_USE weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err);
+
+/* What could be left in a name that becomes part of a path: letters, digits, '-', '_', '.', not
+ * beginning with '.'. */
+bool wr_disk_name_is_good(weir_span name);
+
+#endif

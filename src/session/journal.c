@@ -1,0 +1,334 @@
+#include "session/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/span.h"
+#include "session/disk.h"
+#include "store/os_error.h"
+
+enum { FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
+
+/* ---- lines ---- */
+
+void wr_journal_scan_init(struct wr_journal_scan *scan, wr_journal_fn *fn, void *user)
+{
+    *scan = (struct wr_journal_scan){.line = 1, .fn = fn, .user = user};
+    wr_arena_init(&scan->arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&scan->rest, WR_JOURNAL_LINE_BYTES_MAX);
+}
+
+void wr_journal_scan_release(struct wr_journal_scan *scan)
+{
+    wr_buf_release(&scan->rest);
+    wr_arena_release(&scan->arena);
+}
+
+static weir_status damaged(struct wr_journal_scan *scan, const struct weir_err *what,
+                           struct weir_err *err)
+{
+    scan->is_damaged = true;
+    return wr_fail(err, WEIR_SYNTAX, scan->byte + what->at_byte,
+                   WR_JOURNAL_FILE ": line %llu, byte %llu: %.120s; what stands before can be read",
+                   (unsigned long long)scan->line, (unsigned long long)(scan->byte + what->at_byte),
+                   what->text);
+}
+
+static weir_status read_line(struct wr_journal_scan *scan, weir_span line, struct weir_err *err)
+{
+    struct weir_err what = {0};
+    struct wr_event event;
+
+    wr_arena_reset(&scan->arena);
+    weir_status status = wr_event_read(&event, &scan->arena, line, &what);
+    if (!status && event.seq != scan->seq + 1)
+        status = wr_fail(&what, WEIR_INVALID, 0, "event %llu stands where %llu should",
+                         (unsigned long long)event.seq, (unsigned long long)(scan->seq + 1));
+    if (status == WEIR_SYNTAX || status == WEIR_INVALID)
+        return damaged(scan, &what, err);
+    if (!status)
+        status = scan->fn(scan->user, &event, line);
+    if (status)
+        return wr_fail(err, status, scan->byte, WR_JOURNAL_FILE ": line %llu: %s",
+                       (unsigned long long)scan->line, weir_status_text(status));
+    scan->seq = event.seq;
+    scan->events_count++;
+    return WEIR_OK;
+}
+
+weir_status wr_journal_scan_feed(struct wr_journal_scan *scan, weir_span piece,
+                                 struct weir_err *err)
+{
+    while (piece.len) {
+        const char *end = memchr(piece.ptr, '\n', piece.len);
+        size_t len = end ? (size_t)(end - piece.ptr) : piece.len;
+        weir_span line = wr_span_cut(piece, 0, len);
+
+        if (!end || scan->rest.len) {
+            wr_buf_append(&scan->rest, line);
+            line = wr_buf_view(&scan->rest);
+        }
+        if (wr_buf_status(&scan->rest))
+            return wr_fail(err, wr_buf_status(&scan->rest), scan->byte,
+                           WR_JOURNAL_FILE ": line %llu is longer than %d bytes",
+                           (unsigned long long)scan->line, WR_JOURNAL_LINE_BYTES_MAX);
+        if (!end)
+            return WEIR_OK;
+        weir_status status = read_line(scan, line, err);
+        if (status)
+            return status;
+        scan->byte += line.len + 1;
+        scan->line++;
+        wr_buf_reset(&scan->rest);
+        piece = wr_span_cut(piece, len + 1, piece.len);
+    }
+    return WEIR_OK;
+}
+
+/* What stands behind the last line break: an event that is whole, or what a killed writer left. */
+weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *err)
+{
+    if (!scan->rest.len)
+        return WEIR_OK;
+    weir_status status = read_line(scan, wr_buf_view(&scan->rest), err);
+    if (!status) {
+        scan->lacks_break = true;
+        return WEIR_OK;
+    }
+    if (!scan->is_damaged)
+        return status;
+    scan->is_damaged = false;
+    scan->torn_bytes = scan->rest.len;
+    return WEIR_OK;
+}
+
+/* ---- the file ---- */
+
+static weir_status refused(const struct wr_journal *journal, struct weir_err *err)
+{
+    weir_trouble trouble;
+    return wr_os_error(journal->path, &trouble, err);
+}
+
+static weir_status scan_file(int fd, struct wr_journal *journal, struct wr_journal_scan *scan,
+                             struct weir_err *err)
+{
+    char piece[PIECE_BYTES];
+
+    for (;;) {
+        ssize_t got = read(fd, piece, sizeof(piece));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return refused(journal, err);
+        if (got == 0)
+            return wr_journal_scan_end(scan, err);
+        weir_status status = wr_journal_scan_feed(scan, (weir_span){piece, (size_t)got}, err);
+        if (status)
+            return status;
+    }
+}
+
+/* The torn bytes are in a file of their own before they leave this one. */
+static weir_status put_aside(struct wr_journal *journal, const char *dir, weir_span torn,
+                             struct weir_err *err)
+{
+    char path[WR_SESSION_PATH_BYTES_MAX];
+    uint64_t end = 0;
+    struct stat found;
+    weir_status status = wr_disk_join(path, dir, WR_JOURNAL_TORN, err);
+    if (status)
+        return status;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    if (fd < 0 || fstat(fd, &found)) {
+        status = refused(journal, err);
+    } else {
+        end = (uint64_t)found.st_size;
+        status = wr_disk_append(fd, &end, torn, path, err);
+        if (!status)
+            status = wr_disk_append(fd, &end, WR_LIT("\n"), path, err);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    if (!status && ftruncate(journal->fd, (off_t)journal->end_bytes))
+        status = refused(journal, err);
+    return status;
+}
+
+static weir_status repair(struct wr_journal *journal, const char *dir,
+                          const struct wr_journal_scan *scan, struct weir_err *err)
+{
+    journal->end_bytes = scan->byte;
+    if (scan->torn_bytes)
+        return put_aside(journal, dir, wr_buf_view(&scan->rest), err);
+    if (!scan->lacks_break)
+        return WEIR_OK;
+    journal->end_bytes += scan->rest.len;
+    return wr_disk_append(journal->fd, &journal->end_bytes, WR_LIT("\n"), journal->path, err);
+}
+
+static weir_status open_file(struct wr_journal *journal, const struct wr_journal_options *options,
+                             struct weir_err *err)
+{
+    int flags = options->is_read_only ? O_RDONLY : O_RDWR | O_APPEND;
+    if (!options->must_exist && !options->is_read_only)
+        flags |= O_CREAT;
+    journal->fd = open(journal->path, flags | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
+    if (journal->fd < 0 && errno == ENOENT)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "%.160s: there is no such session", journal->path);
+    if (journal->fd < 0)
+        return refused(journal, err);
+    if (!options->is_read_only && flock(journal->fd, LOCK_EX | LOCK_NB))
+        return wr_fail(err, WEIR_IO, 0, "%.160s: another process has this session open",
+                       journal->path);
+    return WEIR_OK;
+}
+
+static void tell(struct weir_session_opened *opened, const struct wr_journal_scan *scan)
+{
+    opened->events_count = scan->events_count;
+    opened->torn_bytes = scan->torn_bytes;
+    opened->damage_line = scan->is_damaged ? scan->line : 0;
+    opened->damage_byte = scan->is_damaged ? scan->byte : 0;
+}
+
+weir_status wr_journal_open(struct wr_journal *journal, const char *dir,
+                            const struct wr_journal_options *options, wr_journal_fn *fn, void *user,
+                            struct weir_session_opened *opened, struct weir_err *err)
+{
+    struct wr_journal_scan scan;
+
+    *journal = (struct wr_journal){.fd = -1, .syncs_all = options->syncs_all, .is_synced = true};
+    wr_buf_init(&journal->line, WR_JOURNAL_LINE_BYTES_MAX);
+    weir_status status = wr_disk_join(journal->path, dir, WR_JOURNAL_FILE, err);
+    if (!status)
+        status = open_file(journal, options, err);
+    wr_journal_scan_init(&scan, fn, user);
+    if (!status)
+        status = scan_file(journal->fd, journal, &scan, err);
+    journal->seq = scan.seq;
+    tell(opened, &scan);
+    if (options->is_read_only && scan.is_damaged)
+        status = WEIR_OK;
+    if (!status && !options->is_read_only)
+        status = repair(journal, dir, &scan, err);
+    wr_journal_scan_release(&scan);
+    if (status || options->is_read_only) {
+        if (journal->fd >= 0)
+            (void)close(journal->fd);
+        journal->fd = -1;
+    }
+    if (status)
+        wr_buf_release(&journal->line);
+    return status;
+}
+
+void wr_journal_close(struct wr_journal *journal)
+{
+    if (journal->fd >= 0) {
+        if (!journal->is_synced)
+            (void)fdatasync(journal->fd);
+        (void)close(journal->fd);
+    }
+    journal->fd = -1;
+    wr_buf_release(&journal->line);
+}
+
+/* A file that is longer than what was written whole ends in half an event: the next one would make
+ * that damage. Opening the session again repairs it. */
+static void check_end(struct wr_journal *journal)
+{
+    struct stat found;
+    journal->is_broken =
+        fstat(journal->fd, &found) || (uint64_t)found.st_size != journal->end_bytes;
+}
+
+static weir_status write_line(struct wr_journal *journal, struct weir_err *err)
+{
+    uint64_t end_bytes = journal->end_bytes;
+    weir_status status = wr_disk_append(journal->fd, &journal->end_bytes,
+                                        wr_buf_view(&journal->line), journal->path, err);
+    if (!status) {
+        journal->is_synced = false;
+        status = journal->syncs_all ? wr_journal_sync(journal, err) : WEIR_OK;
+    }
+    if (!status)
+        return WEIR_OK;
+    if (journal->end_bytes != end_bytes && !ftruncate(journal->fd, (off_t)end_bytes))
+        journal->end_bytes = end_bytes;
+    check_end(journal);
+    return status;
+}
+
+weir_status wr_journal_append(struct wr_journal *journal, struct wr_event *event,
+                              struct weir_err *err)
+{
+    if (journal->fd < 0)
+        return wr_fail(err, WEIR_INVALID, 0, "the session is open for reading only");
+    if (journal->is_broken)
+        return wr_fail(err, WEIR_IO, 0, "%.120s ends in half an event: open the session again",
+                       journal->path);
+    event->seq = journal->seq + 1;
+    wr_buf_release(&journal->line);
+    wr_buf_init(&journal->line, WR_JOURNAL_LINE_BYTES_MAX);
+    wr_event_write(&journal->line, event);
+    weir_status status = wr_buf_status(&journal->line);
+    if (status)
+        return wr_fail(err, status, 0, "an event of kind %s cannot be written: %s",
+                       wr_event_kind_name(event->kind), weir_status_text(status));
+    status = write_line(journal, err);
+    if (!status)
+        journal->seq = event->seq;
+    return status;
+}
+
+weir_status wr_journal_sync(struct wr_journal *journal, struct weir_err *err)
+{
+    if (journal->is_synced || journal->fd < 0)
+        return WEIR_OK;
+    if (fdatasync(journal->fd))
+        return refused(journal, err);
+    journal->is_synced = true;
+    return WEIR_OK;
+}
+
+/* ---- for everybody ---- */
+
+struct public_reader {
+    weir_event_fn *fn;
+    void *user;
+};
+
+static weir_status give(void *user, const struct wr_event *event, weir_span line)
+{
+    const struct public_reader *reader = user;
+    struct weir_event given = {.seq = event->seq,
+                               .at_ms = event->at_ms,
+                               .kind = wr_event_kind_name(event->kind),
+                               .text = event->text,
+                               .json = line};
+    return reader->fn(reader->user, &given);
+}
+
+weir_status weir_journal_read(const char *dir, weir_event_fn *fn, void *user, struct weir_err *err)
+{
+    struct public_reader reader = {fn, user};
+    struct wr_journal_options options = {.is_read_only = true};
+    struct weir_session_opened opened = {0};
+    struct weir_err what = {0};
+    struct wr_journal journal;
+
+    weir_status status = wr_journal_open(&journal, dir, &options, give, &reader, &opened, &what);
+    if (!status)
+        wr_journal_close(&journal);
+    if (!status && opened.damage_line)
+        status = what.code;
+    if (status && err)
+        *err = what;
+    return status;
+}

@@ -1,0 +1,75 @@
+/* journal.h -- events.jsonl: what happened, a line an event, only ever added to.
+ *
+ * 1. An event is in the file before wr_journal_append() returns, in one write: it survives the end
+ *    of the process. wr_journal_sync() makes it survive the end of the machine.
+ * 2. Where an event cannot be written whole (no room) the file is as long as before.
+ * 3. A last line without its end comes from a writer that was killed: opening puts it aside in
+ *    events.torn and goes on. Where only the line break is missing, the event is whole and stays.
+ * 4. A line that is wrong anywhere else is damage: opening fails, names line and byte, and touches
+ *    nothing. `seq` counts from 1 without a gap, so a lost line is damage too.
+ * 5. One process has a journal open for writing at a time.
+ */
+#ifndef WR_SESSION_JOURNAL_H
+#define WR_SESSION_JOURNAL_H
+
+#include "base/limits.h"
+#include "session/event.h"
+
+#define WR_JOURNAL_FILE "events.jsonl"
+#define WR_JOURNAL_TORN "events.torn"
+
+struct wr_journal {
+    int fd; /* -1: read-only */
+    uint64_t end_bytes;
+    uint64_t seq; /* of the last event */
+    bool is_synced;
+    bool syncs_all;
+    bool is_broken;     /* half an event could not be taken back */
+    struct wr_buf line; /* scratch */
+    char path[WR_SESSION_PATH_BYTES_MAX];
+};
+
+/* The event and its line die when the call returns. A failure stops the reading. */
+typedef weir_status wr_journal_fn(void *user, const struct wr_event *event, weir_span line);
+
+struct wr_journal_options {
+    bool must_exist, is_read_only, syncs_all;
+};
+
+/* Reads every event into `fn`, repairs, and is ready to append. Read-only: damage is in `opened`,
+ * not in the status. On failure there is nothing to close. */
+WEIR_MUST_USE weir_status wr_journal_open(struct wr_journal *journal, const char *dir,
+                                          const struct wr_journal_options *options,
+                                          wr_journal_fn *fn, void *user,
+                                          struct weir_session_opened *opened, struct weir_err *err);
+void wr_journal_close(struct wr_journal *journal);
+
+/* Gives the event its `seq` and writes it. */
+WEIR_MUST_USE weir_status wr_journal_append(struct wr_journal *journal, struct wr_event *event,
+                                            struct weir_err *err);
+WEIR_MUST_USE weir_status wr_journal_sync(struct wr_journal *journal, struct weir_err *err);
+
+/* ---- reading a stream of lines, for the above and for the fuzzer ---- */
+
+struct wr_journal_scan {
+    uint64_t line, byte; /* of the line at hand: from 1, from 0 */
+    uint64_t seq;
+    uint64_t events_count;
+    bool is_damaged;  /* at `line`, `byte` */
+    bool lacks_break; /* the last event is whole, its line is not */
+    uint64_t torn_bytes;
+    wr_journal_fn *fn;
+    void *user;
+    struct wr_arena arena; /* of one event */
+    struct wr_buf rest;    /* the beginning of a line */
+};
+
+void wr_journal_scan_init(struct wr_journal_scan *scan, wr_journal_fn *fn, void *user);
+
+/* Any way of cutting a journal into pieces gives the same events. After a failure: release only. */
+WEIR_MUST_USE weir_status wr_journal_scan_feed(struct wr_journal_scan *scan, weir_span piece,
+                                               struct weir_err *err);
+WEIR_MUST_USE weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *err);
+void wr_journal_scan_release(struct wr_journal_scan *scan);
+
+#endif

@@ -1,0 +1,76 @@
+/* session.h -- the inside of a session, shared by the files that make it up.
+ *
+ *   session.c          opening, and one event at a time
+ *   session_request.c  the next request
+ *   session_compact.c  cuts and summaries
+ *   subagent.c         sessions below a session
+ */
+#ifndef WR_SESSION_SESSION_H
+#define WR_SESSION_SESSION_H
+
+#include "models/lookup.h"
+#include "policy/meter.h"
+#include "session/journal.h"
+#include "session/settings.h"
+#include "session/thread.h"
+#include "session/trace.h"
+#include "session/view.h"
+#include "weir/session.h"
+
+struct weir_session {
+    char dir[WR_SESSION_PATH_BYTES_MAX];
+    char name[WR_SESSION_NAME_BYTES_MAX + 1];
+    struct wr_settings settings;
+    struct wr_journal journal;
+    bool has_journal;
+    struct weir_session_opened opened;
+    struct wr_thread thread;
+    struct wr_trace trace;
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct wr_model_match match; /* of the model in use */
+    char model[WR_MODEL_NAME_BYTES_MAX + 1];
+    bool is_loading; /* nothing is counted yet */
+    struct weir_engine *engine;
+    struct weir_store *store; /* borrowed */
+    char tenant[WR_STORE_NAME_BYTES_MAX + 1];
+    struct wr_arena tools_arena;
+    struct weir_tool *tools;
+    size_t tools_count;
+    uint64_t tools_tokens;
+    struct wr_arena scratch; /* of one call */
+    struct wr_buf body;      /* of the last request */
+    struct weir_request *request;
+    uint64_t sent_tokens, sent_binds_after; /* of the last request */
+    uint32_t refusals_count;
+    uint32_t overflow_tokens; /* for the next projection; 0: none */
+    uint64_t turns_unsaved;   /* since state.yaml was written */
+    weir_summary_fn *summary_fn;
+    void *summary_user;
+    char history_path[WR_SESSION_PATH_BYTES_MAX];
+    const struct weir_subagent_kind *kind; /* of a subagent */
+    char call_id[WR_STORE_NAME_BYTES_MAX + 1];
+};
+
+/* Writes an event and makes it part of the thread; both or neither. */
+WEIR_MUST_USE weir_status wr_live_record(struct weir_session *session, struct wr_event *event,
+                                         int64_t now_ms, struct weir_err *err);
+
+/* The window in force. */
+uint64_t wr_live_window(const struct weir_session *session);
+
+/* Tokens of everything a request would say, before any projection. */
+struct wr_compress_input wr_live_measure(const struct weir_session *session);
+
+/* Cuts the history where the actor's bound or the history's budget is passed. `has_budget` false:
+ * the bound alone. */
+WEIR_MUST_USE weir_status wr_live_trim(struct weir_session *session, bool has_budget,
+                                       int64_t now_ms, struct weir_err *err);
+
+/* Messages a session holds at most. */
+uint32_t wr_live_messages_max(const struct weir_session *session);
+
+/* Writes state.yaml, and the store's row. A failure is nobody's: both are made from the journal. */
+void wr_live_save(struct weir_session *session, int64_t now_ms);
+
+#endif

@@ -1,0 +1,427 @@
+/* The next request: limits, then words that wait, then the body, then the policy. */
+#include "session/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "models/overflow.h"
+#include "policy/budget.h"
+#include "session/render.h"
+
+enum {
+    TIERED_SUMMARY_BP = 8500,
+    OTHER_SUMMARY_BP = 9500, /* the policy's own stages go first */
+    ALL_BP = 10000,
+    SAVE_EVERY_EVENTS = 64,
+    COMPACT_AGAIN_MESSAGES = 12,
+    YELLOW_PERCENT = 70,
+    RED_PERCENT = 90,
+};
+
+static bool has_policy(const struct weir_session *session, const char *name)
+{
+    return !strcmp(session->settings.policy, name);
+}
+
+/* ---- tools ---- */
+
+static weir_status check_schema(struct wr_arena *arena, const struct weir_tool *tool,
+                                struct weir_err *err)
+{
+    struct wr_json doc;
+    if (!tool->name.len)
+        return wr_fail(err, WEIR_INVALID, 0, "a tool has no name");
+    if (!tool->schema.len)
+        return WEIR_OK;
+    weir_status status = wr_json_parse(&doc, arena, tool->schema, NULL, err);
+    if (status == WEIR_NOMEM)
+        return status;
+    if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
+        return wr_fail(err, WEIR_INVALID, err ? err->at_byte : 0,
+                       "the schema of the tool '%.*s' is no JSON object",
+                       (int)(tool->name.len < 60 ? tool->name.len : 60), tool->name.ptr);
+    return WEIR_OK;
+}
+
+weir_status weir_session_set_tools(struct weir_session *session, const struct weir_tool *tools,
+                                   size_t tools_count, struct weir_err *err)
+{
+    struct wr_arena arena;
+    weir_status status = WEIR_OK;
+    uint64_t tokens = 0;
+
+    if (tools_count > WR_SESSION_TOOLS_COUNT_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "a session has at most %d tools",
+                       WR_SESSION_TOOLS_COUNT_MAX);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    struct weir_tool *copies = WR_ARENA_ARRAY(&arena, struct weir_tool, tools_count + 1);
+    if (!copies)
+        status = wr_arena_status(&arena);
+    for (size_t i = 0; i < tools_count && !status; i++) {
+        status = check_schema(&arena, &tools[i], err);
+        copies[i].name = wr_arena_copy(&arena, tools[i].name);
+        copies[i].description = wr_arena_copy(&arena, tools[i].description);
+        copies[i].schema = wr_arena_copy(&arena, tools[i].schema);
+        tokens += wr_meter_count(session->meter, tools[i].name) +
+                  wr_meter_count(session->meter, tools[i].description) +
+                  wr_meter_count(session->meter, tools[i].schema);
+        if (!status)
+            status = wr_arena_status(&arena);
+    }
+    if (status) {
+        wr_arena_release(&arena);
+        return status;
+    }
+    wr_arena_release(&session->tools_arena);
+    session->tools_arena = arena;
+    session->tools = copies;
+    session->tools_count = tools_count;
+    session->tools_tokens = tokens;
+    return WEIR_OK;
+}
+
+/* ---- measures and limits ---- */
+
+struct wr_compress_input wr_live_measure(const struct weir_session *session)
+{
+    const struct wr_thread *t = &session->thread;
+    struct wr_compress_input input = {.system_tokens = t->prompt_tokens + session->tools_tokens,
+                                      .content_tokens = t->summary_tokens,
+                                      .window_tokens = wr_live_window(session),
+                                      .threshold_bp = (uint32_t)session->settings.threshold_bp};
+    for (uint32_t i = 0; i < t->messages_count; i++) {
+        input.content_tokens += t->messages[i].tokens;
+        input.argument_tokens += t->messages[i].call_tokens;
+    }
+    return input;
+}
+
+static struct wr_run_verdict verdict_of(struct weir_session *session, int64_t now_ms,
+                                        struct wr_run_used *used)
+{
+    struct wr_compress_input prompt = wr_live_measure(session);
+    int64_t elapsed_ms = now_ms - session->thread.run_started_ms;
+
+    *used = session->thread.used;
+    used->elapsed_ms = elapsed_ms > 0 ? (uint64_t)elapsed_ms : 0;
+    return wr_run_check(&session->settings.limits, used, &prompt);
+}
+
+static uint64_t iterations_max(const struct weir_session *session)
+{
+    if (session->kind && session->kind->tool_iterations_max)
+        return session->kind->tool_iterations_max;
+    return session->settings.tool_iterations_max;
+}
+
+void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_session_run *run)
+{
+    struct wr_run_used used;
+    struct wr_run_verdict verdict = verdict_of(session, now_ms, &used);
+
+    *run = (struct weir_session_run){.turns = used.turns,
+                                     .tokens = used.tokens,
+                                     .tool_calls = used.tool_calls,
+                                     .cost_micro_usd = used.cost_micro_usd,
+                                     .elapsed_ms = used.elapsed_ms,
+                                     .tool_iterations = session->thread.iterations,
+                                     .is_compress_due = verdict.compress};
+    if (verdict.aborted)
+        run->limit = wr_run_limit_text(verdict.limit);
+    else if (session->thread.iterations >= iterations_max(session))
+        run->limit = "tool_iterations";
+}
+
+void weir_session_context(struct weir_session *session, struct weir_session_context *context)
+{
+    const struct wr_thread *t = &session->thread;
+    uint64_t window = wr_live_window(session);
+
+    *context = (struct weir_session_context){
+        .system_tokens = t->prompt_tokens,
+        .tools_tokens = session->tools_tokens,
+        .summary_tokens = t->summary_tokens,
+        .window_tokens = window,
+        .clear_at_tokens = has_policy(session, "compress")
+                               ? wr_share_tokens(window, (uint32_t)session->settings.threshold_bp)
+                               : wr_tiered_clear_trigger(window),
+        .summarise_at_tokens = wr_tiered_summarise_trigger(window),
+        .last_input_tokens = t->last_input_tokens,
+        .messages_count = wr_thread_count(t),
+        .messages_max = wr_live_messages_max(session),
+        .messages_omitted = t->omitted_count};
+    for (uint32_t i = 0; i < t->messages_count; i++) {
+        const struct wr_message *m = &t->messages[i];
+        context->calls_tokens += m->call_tokens;
+        if (m->event.kind == WR_EVENT_ASSISTANT)
+            context->assistant_tokens += m->tokens;
+        else if (m->event.kind == WR_EVENT_RESULT)
+            context->results_tokens += m->tokens;
+        else
+            context->user_tokens += m->tokens;
+    }
+    context->total_tokens = context->system_tokens + context->tools_tokens +
+                            context->summary_tokens + context->user_tokens +
+                            context->assistant_tokens + context->calls_tokens +
+                            context->results_tokens;
+    uint64_t used = t->last_input_tokens ? t->last_input_tokens : context->total_tokens;
+    context->used_percent = window ? (uint32_t)(used * 100 / window) : 0;
+    context->colour = context->used_percent >= RED_PERCENT      ? "red"
+                      : context->used_percent >= YELLOW_PERCENT ? "yellow"
+                                                                : "plain";
+}
+
+/* ---- what forbids a request ---- */
+
+static weir_status check_ready(const struct weir_session *session, struct weir_err *err)
+{
+    const struct wr_thread *t = &session->thread;
+    if (t->is_paused)
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "the session is paused since its client went away: resume it");
+    if (t->pending_count)
+        return wr_fail(
+            err, WEIR_INVALID, 0,
+            "%u calls wait for their results, '%.*s' first: give them or abort", t->pending_count,
+            (int)(t->pending[0].id.len < 60 ? t->pending[0].id.len : 60), t->pending[0].id.ptr);
+    if (!wr_thread_has_news(t))
+        return wr_fail(err, WEIR_INVALID, 0, "there is nothing to answer: the user has the word");
+    if (!session->model[0])
+        return wr_fail(err, WEIR_INVALID, 0, "no model was named: set `model: {name: ...}`");
+    if (session->refusals_count > WR_SESSION_REFUSALS_MAX)
+        return wr_fail(
+            err, WEIR_LIMIT, 0,
+            "the provider refused the request as too long %u times in a row, and nothing "
+            "more can be left out",
+            session->refusals_count);
+    return WEIR_OK;
+}
+
+static bool may_compact_again(const struct weir_session *session)
+{
+    uint64_t since = 0;
+    for (uint32_t i = 0; i < session->thread.messages_count; i++)
+        since += session->thread.messages[i].event.seq > session->thread.binds_after;
+    return !session->thread.summary.len || since >= COMPACT_AGAIN_MESSAGES;
+}
+
+static weir_status check_limits(struct weir_session *session, int64_t now_ms, struct weir_err *err)
+{
+    struct wr_run_used used;
+    struct wr_run_verdict verdict = verdict_of(session, now_ms, &used);
+    struct weir_compacted compacted;
+    uint64_t tokens_max = session->settings.limits.tokens_max;
+    uint64_t left = tokens_max > used.tokens ? tokens_max - used.tokens : 0;
+    bool run_binds = tokens_max && left < wr_live_window(session);
+
+    /* The way out comes first, the net behind it. */
+    if (verdict.compress && run_binds && may_compact_again(session)) {
+        weir_status status = weir_session_compact(session, "run budget", now_ms, &compacted, err);
+        if (status)
+            return status;
+    }
+    if (session->thread.iterations >= iterations_max(session))
+        return wr_fail(err, WEIR_LIMIT, 0,
+                       "max_tool_iterations: %llu answers in a row called tools; the user has the "
+                       "word",
+                       (unsigned long long)session->thread.iterations);
+    if (!verdict.aborted)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_LIMIT, 0, "the run is aborted: its limit of %s is reached",
+                   wr_run_limit_text(verdict.limit));
+}
+
+/* ---- the turn ---- */
+
+static weir_status begin_turn(struct weir_session *session, const struct weir_session_want *want,
+                              struct weir_err *err)
+{
+    struct wr_event event = {.kind = WR_EVENT_TURN, .model = wr_span_of(session->model)};
+    weir_status status = WEIR_OK;
+
+    if (!wr_thread_needs_turn(&session->thread))
+        return WEIR_OK;
+    wr_arena_reset(&session->scratch);
+    if (wr_thread_has_words(&session->thread))
+        status = wr_event_set_text(&event, &session->scratch, want->context);
+    return status ? status : wr_live_record(session, &event, want->now_ms, err);
+}
+
+static weir_status render(struct weir_session *session, const struct weir_session_want *want,
+                          struct weir_err *err)
+{
+    struct weir_request_options options = {.dialect = weir_dialect_name(want->dialect)};
+    struct wr_view view;
+    struct wr_render r = {.view = &view,
+                          .dialect = want->dialect,
+                          .prompt = session->thread.prompt,
+                          .model = wr_span_of(session->model),
+                          .tools = session->tools,
+                          .tools_count = session->tools_count,
+                          .output_tokens_max = session->settings.output_tokens_max,
+                          .binds_after = session->thread.binds_after,
+                          .extra = want->extra,
+                          .has_markers = !want->is_without_cache};
+
+    weir_request_free(session->request);
+    session->request = NULL;
+    wr_buf_release(&session->body);
+    wr_buf_init(&session->body, WR_OUTPUT_BYTES_MAX);
+    wr_arena_reset(&session->scratch);
+    weir_status status = wr_view_build(&view, &session->scratch, &session->thread);
+    if (status)
+        return status;
+    wr_render_write(&r, &session->body);
+    status = wr_buf_status(&session->body);
+    if (status)
+        return wr_fail(err, status, 0, "the request cannot be written: %s",
+                       weir_status_text(status));
+    return weir_engine_request(session->engine, wr_buf_view(&session->body), &options,
+                               &session->request, err);
+}
+
+static weir_status project(struct weir_session *session, const struct weir_session_want *want,
+                           struct weir_projected *projected, struct weir_err *err)
+{
+    struct weir_project_options options = {.policy = wr_settings_policy(&session->settings),
+                                           .model = session->model,
+                                           .window_tokens = (uint32_t)wr_live_window(session),
+                                           .store = want->is_preview ? NULL : session->store,
+                                           .tenant = wr_span_of(session->tenant),
+                                           .session = wr_span_of(session->name),
+                                           .now_ms = want->now_ms,
+                                           .overflow_tokens = session->overflow_tokens};
+    weir_status status = render(session, want, err);
+    if (status)
+        return status;
+    status = weir_engine_project(session->engine, session->request, &options, projected, err);
+    if (status != WEIR_NOMEM && status != WEIR_LIMIT)
+        return status;
+    projected->held_back = weir_status_text(status); /* the request goes as it is */
+    return WEIR_OK;
+}
+
+/* Above this the older turns are summarised; UINT64_MAX: never. */
+static uint64_t summary_trigger(const struct weir_session *session)
+{
+    uint64_t bp = session->settings.summary_at_bp;
+    bool is_refused = session->refusals_count > 0;
+
+    if (!bp && has_policy(session, "tiered"))
+        bp = TIERED_SUMMARY_BP;
+    else if (!bp && has_policy(session, "compress"))
+        bp = session->settings.threshold_bp;
+    else if (!bp && (has_policy(session, "layers") || has_policy(session, "exact")))
+        bp = is_refused ? ALL_BP : 0;
+    else if (!bp)
+        bp = OTHER_SUMMARY_BP;
+    return bp ? wr_share_tokens(wr_live_window(session), (uint32_t)bp) : UINT64_MAX;
+}
+
+static void trace_request(struct weir_session *session, const struct weir_session_want *want,
+                          const struct weir_session_turn *turn)
+{
+    struct wr_trace_field fields[] = {
+        {"api", 0, wr_span_of(weir_dialect_name(want->dialect))},
+        {"model", 0, wr_span_of(session->model)},
+        {"bytes", turn->body.len, {"", 0}},
+        {"tokens_before", turn->tokens_before, {"", 0}},
+        {"tokens_after", turn->tokens_after, {"", 0}},
+        {"window_tokens", turn->window_tokens, {"", 0}},
+        {"step", 0, wr_span_of(turn->step_reason ? turn->step_reason : "none")}};
+    wr_trace_tell(&session->trace, want->now_ms, "request", fields, 7);
+}
+
+static void fill_turn(const struct weir_session *session, const struct weir_projected *projected,
+                      struct weir_session_turn *turn)
+{
+    turn->body = projected->body;
+    turn->report = projected->report;
+    turn->tokens_before = projected->tokens_before;
+    turn->tokens_after = projected->tokens_after;
+    turn->window_tokens = wr_live_window(session);
+    turn->is_changed = projected->is_changed;
+    /* Something was cut since the request before, whoever asked for it. */
+    turn->is_compacted =
+        session->thread.turn_before_seq && session->thread.binds_after != session->sent_binds_after;
+    turn->is_step = projected->is_step || turn->is_compacted;
+    turn->step_reason = turn->is_compacted ? "compaction" : projected->step_reason;
+    turn->held_back = projected->held_back;
+}
+
+/* One compaction a request, and only where the policy alone was not enough. */
+static weir_status project_within(struct weir_session *session,
+                                  const struct weir_session_want *want,
+                                  struct weir_projected *projected, struct weir_err *err)
+{
+    struct weir_compacted compacted = {0};
+    weir_status status = project(session, want, projected, err);
+
+    if (status || want->is_preview || projected->tokens_after <= summary_trigger(session))
+        return status;
+    status = weir_session_compact(session, session->refusals_count ? "overflow" : "window",
+                                  want->now_ms, &compacted, err);
+    if (status || !compacted.is_taken)
+        return status;
+    return project(session, want, projected, err);
+}
+
+static weir_status prepare(struct weir_session *session, const struct weir_session_want *want,
+                           struct weir_err *err)
+{
+    weir_status status = check_ready(session, err);
+
+    if (!status)
+        status = check_limits(session, want->now_ms, err);
+    if (!status && wr_thread_has_words(&session->thread))
+        status = wr_live_trim(session, has_policy(session, "layers"), want->now_ms, err);
+    return status ? status : begin_turn(session, want, err);
+}
+
+weir_status weir_session_request(struct weir_session *session, const struct weir_session_want *want,
+                                 struct weir_session_turn *turn, struct weir_err *err)
+{
+    struct weir_projected projected;
+    weir_status status = WEIR_OK;
+
+    *turn = (struct weir_session_turn){0};
+    if (!want->is_preview)
+        status = prepare(session, want, err);
+    if (!status)
+        status = project_within(session, want, &projected, err);
+    if (!status && !want->is_preview)
+        status = wr_journal_sync(&session->journal, err);
+    if (status)
+        return status;
+    fill_turn(session, &projected, turn);
+    if (want->is_preview)
+        return WEIR_OK;
+    session->sent_tokens = projected.tokens_after;
+    session->sent_binds_after = session->thread.binds_after;
+    session->overflow_tokens = 0;
+    trace_request(session, want, turn);
+    if (session->turns_unsaved >= SAVE_EVERY_EVENTS)
+        wr_live_save(session, want->now_ms);
+    return WEIR_OK;
+}
+
+bool weir_session_refused(struct weir_session *session, weir_span body, int64_t now_ms)
+{
+    struct wr_overflow overflow;
+    struct wr_event event = {.kind = WR_EVENT_MODEL, .model = wr_span_of(session->model)};
+
+    if (!wr_overflow_read(body, &overflow))
+        return false;
+    session->refusals_count++;
+    uint32_t sent = session->sent_tokens > UINT32_MAX ? 0 : (uint32_t)session->sent_tokens;
+    uint32_t cap = wr_overflow_cap(&overflow, (uint32_t)wr_live_window(session), sent);
+    session->overflow_tokens = cap;
+    event.number = cap;
+    /* Where it cannot be written, the window is as before, and the next refusal says it again. */
+    if (cap && cap < wr_live_window(session) && wr_live_record(session, &event, now_ms, NULL))
+        return true;
+    return true;
+}

@@ -1,0 +1,96 @@
+/* thread.h -- a session as its journal tells it, in memory: what a request is made from.
+ *
+ * 1. A thread is a fold over the events: the same events give the same thread.
+ * 2. An event is staged, then written to the journal, then committed; committing cannot fail, so
+ *    what is in the journal and what is in memory never differ.
+ * 3. A compaction drops the messages before it from memory (they are in the journal). Words of the
+ *    user stay, unless the event says otherwise.
+ * 4. Words that came in since the last turn wait for the next one.
+ */
+#ifndef WR_SESSION_THREAD_H
+#define WR_SESSION_THREAD_H
+
+#include "base/limits.h"
+#include "policy/fold.h"
+#include "policy/run_limits.h"
+#include "session/event.h"
+
+struct wr_message {
+    struct wr_event event; /* user, steering, assistant, result or turn */
+    uint64_t tokens;       /* of the text */
+    uint64_t call_tokens;  /* of the arguments of its calls */
+    uint32_t score;        /* 0: never rated */
+    bool is_head;          /* words of the user from before the last compaction */
+};
+
+struct wr_thread {
+    struct wr_arena arena;       /* of everything below */
+    struct wr_message *messages; /* heap */
+    uint32_t messages_count, messages_cap;
+    weir_span prompt, model;
+    uint64_t prompt_tokens;
+    uint64_t window_tokens; /* as a switch of models said; 0: it did not */
+    weir_span summary;      /* of what left; empty: none */
+    uint64_t summary_tokens;
+    uint64_t omitted_count;       /* messages that left without a summary; 0: none */
+    weir_span history_path;       /* the file that has what left; empty: none */
+    uint64_t binds_after;         /* what stands before this event was changed at it */
+    struct wr_event last_summary; /* not in force until a compaction names it */
+    struct weir_call pending[WR_JOURNAL_CALLS_MAX];
+    uint32_t pending_count;
+    uint64_t seq, turn_seq, answer_seq; /* of the last event, turn, answer */
+    uint64_t turn_before_seq;           /* of the turn before the last one */
+    bool is_paused;
+    int64_t run_started_ms;
+    struct wr_run_used used; /* since then; elapsed_ms is not filled in */
+    uint32_t iterations;     /* answers with calls since the user's last words */
+    uint64_t last_input_tokens;
+    wr_count_fn *count;
+    void *user;
+};
+
+/* An event that is ready to become part of a thread. */
+struct wr_staged {
+    struct wr_event event;
+    struct wr_message message;
+    struct wr_arena arena; /* of a compaction: what takes the old one's place */
+    struct wr_message *messages;
+    uint32_t messages_count;
+    weir_span prompt, model, summary, history_path;
+    bool has_arena;
+};
+
+void wr_thread_init(struct wr_thread *thread, wr_count_fn *count, void *user);
+void wr_thread_release(struct wr_thread *thread);
+
+/* Makes room. Nothing is changed but memory; a staged event is committed or dropped. */
+WEIR_MUST_USE weir_status wr_thread_stage(struct wr_thread *thread, const struct wr_event *event,
+                                          struct wr_staged *staged);
+void wr_thread_drop(struct wr_staged *staged);
+
+/* `seq` is the journal's. */
+void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged, uint64_t seq);
+
+/* The counts by another model. */
+void wr_thread_recount(struct wr_thread *thread);
+
+/* Messages as an actor counts them: turns are none. */
+uint64_t wr_thread_count(const struct wr_thread *thread);
+
+/* Whether something is there that the model has not answered. */
+bool wr_thread_has_news(const struct wr_thread *thread);
+
+/* Whether the next request begins a turn, and is not the last one again. */
+bool wr_thread_needs_turn(const struct wr_thread *thread);
+
+/* Whether words of the user wait. */
+bool wr_thread_has_words(const struct wr_thread *thread);
+
+struct wr_message *wr_thread_find(struct wr_thread *thread, uint64_t seq);
+
+static inline bool wr_message_is_words(const struct wr_message *message)
+{
+    return message->event.kind == WR_EVENT_USER || message->event.kind == WR_EVENT_STEERING;
+}
+
+#endif
