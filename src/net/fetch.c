@@ -96,13 +96,25 @@ void wr_fetch_cancel(struct wr_fetch *fetch)
     fetch->fetcher->cancelled = fetch;
 }
 
+/* It found a connection instead of opening one. */
+static bool is_on_kept(const struct wr_fetch *fetch)
+{
+    long opened_count = 0;
+    char *address = NULL;
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_NUM_CONNECTS, &opened_count);
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_PRIMARY_IP, &address);
+    return !opened_count && address && address[0];
+}
+
 static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode code)
 {
     if (code == CURLE_OK)
         return WR_FETCH_DONE;
     if (fetch->has_head)
         return WR_FETCH_BROKEN;
-    return code == CURLE_OPERATION_TIMEDOUT ? WR_FETCH_TIMEOUT : WR_FETCH_UNREACHABLE;
+    if (code == CURLE_OPERATION_TIMEDOUT)
+        return WR_FETCH_TIMEOUT;
+    return is_on_kept(fetch) ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
 }
 
 static void finish(struct wr_fetch *fetch, CURLcode code)
@@ -457,6 +469,7 @@ static void set_options(struct wr_fetch *fetch, const struct wr_fetch_request *r
     SET(CURLOPT_UPLOAD_BUFFERSIZE, (long)SEND_BYTES);
     SET(CURLOPT_CONNECTTIMEOUT_MS, (long)WR_NET_CONNECT_MS_MAX);
     SET(CURLOPT_TCP_KEEPALIVE, 1L);
+    SET(CURLOPT_FRESH_CONNECT, request->is_fresh ? 1L : 0L);
     if (fetcher->ca_file)
         SET(CURLOPT_CAINFO, fetcher->ca_file);
     set_body(fetch, request);

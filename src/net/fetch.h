@@ -29,6 +29,7 @@ enum wr_fetch_result {
     WR_FETCH_DONE,        /* the answer is complete */
     WR_FETCH_UNREACHABLE, /* no answer has begun */
     WR_FETCH_TIMEOUT,     /* the same, because of time */
+    WR_FETCH_STALE,       /* the same, on a connection that was kept: a fresh one may do better */
     WR_FETCH_BROKEN,      /* an answer began and did not end */
 };
 
@@ -50,6 +51,7 @@ struct wr_fetch_request {
     weir_span body;        /* borrowed until the end; where it is not streamed */
     int64_t content_bytes; /* of a streamed body; -1: not known */
     bool http2;            /* where the upstream speaks it */
+    bool is_fresh;         /* on a connection of its own */
 };
 
 WEIR_MUST_USE weir_status wr_fetcher_new(struct wr_fetcher **fetcher, uv_loop_t *loop,

@@ -19,8 +19,17 @@ enum {
     FLUSH_BYTES = 32 * 1024,          /* not worth waiting for more */
 };
 
+const struct wr_server_limits wr_server_limits_default = {
+    .connections_max = WR_NET_CONNECTIONS_MAX,
+    .head_ms_max = WR_NET_HEAD_MS_MAX,
+    .body_idle_ms_max = WR_NET_BODY_IDLE_MS_MAX,
+    .keep_ms_max = WR_NET_KEEP_MS_MAX,
+    .write_idle_ms_max = WR_NET_WRITE_IDLE_MS_MAX,
+};
+
 struct wr_server {
     uv_loop_t *loop; /* borrowed */
+    struct wr_server_limits limits;
     uv_tcp_t listener;
     uv_timer_t tick;
     uv_prepare_t turn;
@@ -39,11 +48,13 @@ struct wr_conn {
     struct wr_conn *next, *prev; /* of server->conns */
     struct wr_conn *next_dirty;
     struct wr_request_reader *reader;
-    void *exchange;      /* NULL between requests */
-    struct wr_buf out;   /* what this turn writes */
-    struct wr_buf ahead; /* read but not parsed: a request sent ahead */
+    void *exchange;                          /* NULL between requests */
+    const struct wr_server_handler *handler; /* of that exchange */
+    struct wr_buf out;                       /* what this turn writes */
+    struct wr_buf ahead;                     /* read but not parsed: a request sent ahead */
     uint64_t deadline_ms;
-    size_t queued_bytes_last; /* at the last tick, to see whether the client takes any */
+    uint64_t handed_bytes;     /* to libuv, since it was opened */
+    uint64_t taken_bytes_last; /* by the client at the last tick, to see whether it takes any */
     uv_shutdown_t shutdown;
     bool is_dirty, is_reading, is_closing, is_lingering, closes_when_written;
     bool is_broken; /* a write failed: the handler hears of it when the turn ends */
@@ -63,6 +74,12 @@ static void next_request(struct wr_conn *conn);
 static uint64_t now_ms(const struct wr_conn *conn)
 {
     return uv_now(conn->server->loop);
+}
+
+/* One of server->limits. */
+static void give_time(struct wr_conn *conn, uint32_t ms_max)
+{
+    conn->deadline_ms = now_ms(conn) + ms_max;
 }
 
 /* ---- the end of a connection ---- */
@@ -118,7 +135,7 @@ static void lose(struct wr_conn *conn)
     conn->exchange = NULL;
     close_conn(conn);
     if (exchange)
-        conn->server->handler->gone(exchange);
+        conn->handler->gone(exchange);
 }
 
 /* ---- reading ---- */
@@ -157,7 +174,7 @@ void wr_conn_resume(struct wr_conn *conn)
     if (!conn->is_paused)
         return;
     conn->is_paused = false;
-    conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+    give_time(conn, conn->server->limits.body_idle_ms_max);
     start_reading(conn);
 }
 
@@ -181,7 +198,7 @@ static void shut_down(struct wr_conn *conn)
     if (conn->is_lingering || conn->is_closing)
         return;
     conn->is_lingering = true;
-    conn->deadline_ms = now_ms(conn) + LINGER_MS;
+    give_time(conn, LINGER_MS);
     if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, on_shutdown) < 0)
         close_conn(conn);
     else
@@ -208,7 +225,7 @@ static void on_written(uv_write_t *req, int status)
     }
     if (conn->waits_for_room && queued_bytes <= WR_NET_QUEUED_BYTES_LOW && conn->exchange) {
         conn->waits_for_room = false;
-        conn->server->handler->room(conn->exchange);
+        conn->handler->room(conn->exchange);
     }
 }
 
@@ -248,6 +265,7 @@ static void flush(struct wr_conn *conn)
         conn->is_broken = true;
         return;
     }
+    conn->handed_bytes += conn->out.len;
     uv_buf_t buf = uv_buf_init(conn->out.bytes, (unsigned)conn->out.len);
     int sent = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
     if (sent == (int)conn->out.len)
@@ -384,6 +402,11 @@ void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, w
     wr_conn_end(conn);
 }
 
+void wr_conn_hand_over(struct wr_conn *conn, const struct wr_server_handler *handler)
+{
+    conn->handler = handler;
+}
+
 /* ---- requests ---- */
 
 static void on_head(void *user, const struct wr_head *head)
@@ -393,7 +416,8 @@ static void on_head(void *user, const struct wr_head *head)
     conn->is_http10 = head->minor_version == 0;
     conn->keeps_connection = head->keeps_connection;
     conn->is_body_read = !head->is_chunked && head->content_bytes <= 0;
-    conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+    give_time(conn, conn->server->limits.body_idle_ms_max);
+    conn->handler = conn->server->handler;
     void *exchange = conn->server->handler->begin(conn->server->user, conn, head);
     if (conn->has_ended || conn->is_closing)
         return;
@@ -408,7 +432,7 @@ static void on_body(void *user, weir_span bytes)
 {
     struct wr_conn *conn = user;
     if (conn->exchange)
-        conn->server->handler->body(conn->exchange, bytes);
+        conn->handler->body(conn->exchange, bytes);
 }
 
 static void on_end(void *user)
@@ -416,7 +440,7 @@ static void on_end(void *user)
     struct wr_conn *conn = user;
     conn->is_body_read = true;
     if (conn->exchange)
-        conn->server->handler->body_end(conn->exchange);
+        conn->handler->body_end(conn->exchange);
 }
 
 static const struct wr_request_events request_events = {on_head, on_body, on_end};
@@ -437,7 +461,7 @@ static void refuse(struct wr_conn *conn)
     void *exchange = conn->exchange;
     conn->exchange = NULL;
     if (exchange)
-        conn->server->handler->gone(exchange);
+        conn->handler->gone(exchange);
     conn->keeps_connection = conn->is_body_read = conn->is_head_request = false;
     wr_conn_reply(conn, status, "application/json", (weir_span){body, (size_t)bytes});
 }
@@ -458,9 +482,9 @@ static void feed(struct wr_conn *conn, weir_span bytes)
     bool was_idle = wr_request_reader_is_idle(conn->reader);
 
     if (was_idle)
-        conn->deadline_ms = now_ms(conn) + WR_NET_HEAD_MS_MAX;
+        give_time(conn, conn->server->limits.head_ms_max);
     else if (wr_request_reader_has_head(conn->reader))
-        conn->deadline_ms = now_ms(conn) + WR_NET_BODY_IDLE_MS_MAX;
+        give_time(conn, conn->server->limits.body_idle_ms_max);
     weir_status status = wr_request_reader_feed(conn->reader, bytes, &used_bytes);
     if (conn->is_closing)
         return;
@@ -487,7 +511,7 @@ static void next_request(struct wr_conn *conn)
     wr_request_reader_next(conn->reader);
     conn->has_begun = conn->has_ended = conn->is_body_read = conn->waits_for_room = false;
     conn->is_paused = conn->is_chunked = conn->has_no_body = false;
-    conn->deadline_ms = now_ms(conn) + WR_NET_KEEP_MS_MAX;
+    give_time(conn, conn->server->limits.keep_ms_max);
     wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
     if (conn->server->is_draining && !ahead.len)
         close_conn(conn);
@@ -502,12 +526,13 @@ static void next_request(struct wr_conn *conn)
 
 static bool is_stalled(struct wr_conn *conn)
 {
-    size_t queued_bytes = wr_conn_queued_bytes(conn);
-    bool takes_some = !queued_bytes || queued_bytes < conn->queued_bytes_last;
+    uint64_t taken_bytes =
+        conn->handed_bytes - uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp);
+    bool takes_some = !wr_conn_queued_bytes(conn) || taken_bytes > conn->taken_bytes_last;
 
-    conn->queued_bytes_last = queued_bytes;
+    conn->taken_bytes_last = taken_bytes;
     if (takes_some)
-        conn->deadline_ms = now_ms(conn) + WR_NET_WRITE_IDLE_MS_MAX;
+        give_time(conn, conn->server->limits.write_idle_ms_max);
     return now_ms(conn) > conn->deadline_ms;
 }
 
@@ -536,7 +561,7 @@ static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 
 
 static bool take_conn(struct wr_server *server, struct wr_conn *conn)
 {
-    if (server->conns_count > WR_NET_CONNECTIONS_MAX) {
+    if (server->conns_count > server->limits.connections_max) {
         uv_buf_t buf = uv_buf_init((char *)(uintptr_t)busy, sizeof(busy) - 1);
         (void)uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
         return false;
@@ -545,7 +570,7 @@ static bool take_conn(struct wr_server *server, struct wr_conn *conn)
     if (!conn->reader)
         return false;
     (void)uv_tcp_nodelay(&conn->tcp, 1);
-    conn->deadline_ms = now_ms(conn) + WR_NET_KEEP_MS_MAX;
+    give_time(conn, server->limits.keep_ms_max);
     start_reading(conn);
     return conn->is_reading;
 }
@@ -576,7 +601,8 @@ static void on_connection(uv_stream_t *listener, int status)
 
 /* ---- life ---- */
 
-weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop, int listener,
+weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop,
+                          const struct wr_server_options *options,
                           const struct wr_server_handler *handler, void *user, struct weir_err *err)
 {
     struct wr_server *s = calloc(1, sizeof(*s));
@@ -584,10 +610,11 @@ weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop, int listen
     if (!s)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     s->loop = loop;
+    s->limits = options->limits;
     s->handler = handler;
     s->user = user;
     s->listener.data = s->tick.data = s->turn.data = s;
-    int fd = dup(listener);
+    int fd = dup(options->listener);
     int result = fd < 0 ? UV_EMFILE : uv_tcp_init(loop, &s->listener);
     if (!result)
         result = uv_tcp_open(&s->listener, fd);

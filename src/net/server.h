@@ -32,8 +32,21 @@ struct wr_server_handler {
     void (*refused)(void *user, int status);
 };
 
-/* Serves on `listener`, a listening socket which stays the caller's. */
-WEIR_MUST_USE weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop, int listener,
+/* What a client may take; WR_NET_..._MAX in base/limits.h says what each is. */
+struct wr_server_limits {
+    uint32_t connections_max;
+    uint32_t head_ms_max, body_idle_ms_max, keep_ms_max, write_idle_ms_max;
+};
+
+extern const struct wr_server_limits wr_server_limits_default;
+
+struct wr_server_options {
+    int listener; /* a listening socket; it stays the caller's */
+    struct wr_server_limits limits;
+};
+
+WEIR_MUST_USE weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop,
+                                        const struct wr_server_options *options,
                                         const struct wr_server_handler *handler, void *user,
                                         struct weir_err *err);
 
@@ -56,6 +69,9 @@ struct wr_answer {
     int64_t content_bytes; /* -1: not known, the body is chunked or ends with the connection */
     bool has_no_body;      /* as of HEAD, 204, 304: whatever the length says */
 };
+
+/* Within `begin`: the other calls of this exchange go to `handler`, with what `begin` returns. */
+void wr_conn_hand_over(struct wr_conn *conn, const struct wr_server_handler *handler);
 
 /* Whether the answer to the request at hand has begun. */
 bool wr_conn_has_begun(const struct wr_conn *conn);

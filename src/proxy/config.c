@@ -141,9 +141,19 @@ const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_sp
 
 weir_status wr_config_set_upstream(struct wr_config *config, const char *url, struct weir_err *err)
 {
-    config->upstreams_count = 0;
-    config->has_one_upstream = true;
-    struct wr_upstream *upstream = get_upstream(config, WR_LIT("upstream"));
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+    size_t name_bytes = strspn(url, letters);
+    weir_span name = WR_LIT("upstream");
+
+    if (name_bytes && url[name_bytes] == '=') {
+        name = (weir_span){url, name_bytes};
+        url += name_bytes + 1;
+    } else {
+        config->upstreams_count = 0;
+        config->has_one_upstream = true;
+    }
+    struct wr_upstream *upstream = get_upstream(config, name);
     if (!upstream)
         return no_memory(err);
     weir_status status = set_url(config, upstream, wr_span_of(url));
@@ -159,6 +169,7 @@ struct reading {
     struct wr_config *config;
     struct wr_yaml yaml;
     void *at; /* the upstream or rule that is being read */
+    size_t tools_bytes;
 };
 
 static weir_status read_text(struct reading *r, yaml_node_t *value, const char **field)
@@ -244,13 +255,15 @@ static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *val
         return read_text(r, value, &rule->upstream);
     if (wr_span_is(name, "model"))
         return read_text(r, value, &rule->model);
+    if (wr_span_is(name, "tool"))
+        return read_text(r, value, &rule->tool);
     if (wr_span_is(name, "policy"))
         return read_text(r, value, &rule->policy);
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &rule->mode, &rule->percent);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
-                        "a rule has upstream, model, mode and policy, not '%.*s'", (int)name.len,
-                        name.ptr);
+                        "a rule has upstream, model, tool, mode and policy, not '%.*s'",
+                        (int)name.len, name.ptr);
 }
 
 static weir_status read_list(struct reading *r, yaml_node_t *list, size_t count_max,
@@ -273,7 +286,40 @@ static weir_status on_rule(struct reading *r, yaml_node_t *node)
     struct wr_rule *rule = &r->config->rules[r->config->rules_count++];
     *rule = (struct wr_rule){.mode = r->config->mode, .percent = r->config->percent};
     r->at = rule;
-    return wr_yaml_each(&r->yaml, node, KEYS_MAX, on_rule_member, r);
+    weir_status status = wr_yaml_each(&r->yaml, node, KEYS_MAX, on_rule_member, r);
+    if (status || !rule->tool)
+        return status;
+    if (rule->policy || strpbrk(rule->tool, " \t\n"))
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
+                            "a tool's rule has no policy, and its name no space");
+    r->tools_bytes += strlen(rule->tool) + 2;
+    if (r->tools_bytes > WR_TOOLS_BYTES_MAX)
+        return wr_yaml_fail(&r->yaml, node, WEIR_LIMIT, "all rules for tools have %d bytes at most",
+                            WR_TOOLS_BYTES_MAX);
+    return WEIR_OK;
+}
+
+static weir_status on_limit(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    enum { HOUR_MS = 3600 * 1000, CONNECTIONS_MAX = 1024 * 1024 };
+    struct reading *r = user;
+    struct wr_config *c = r->config;
+    const struct {
+        const char *name;
+        uint32_t *field, max;
+    } limits[] = {{"connections", &c->limits.connections_max, CONNECTIONS_MAX},
+                  {"head_ms", &c->limits.head_ms_max, HOUR_MS},
+                  {"body_idle_ms", &c->limits.body_idle_ms_max, HOUR_MS},
+                  {"keep_ms", &c->limits.keep_ms_max, HOUR_MS},
+                  {"write_idle_ms", &c->limits.write_idle_ms_max, HOUR_MS},
+                  {"project_ms", &c->project_ms_max, HOUR_MS}};
+    weir_span name = wr_yaml_text(key);
+
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+        if (wr_span_is(name, limits[i].name))
+            return read_number(r, value, limits[i].max, limits[i].field);
+    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no limit '%.*s'", (int)name.len,
+                        name.ptr);
 }
 
 static weir_status on_token(struct reading *r, yaml_node_t *node)
@@ -312,6 +358,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_RULES_MAX, on_rule);
     if (wr_span_is(name, "tokens"))
         return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
+    if (wr_span_is(name, "limits"))
+        return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_limit, r);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
                         (int)name.len, name.ptr);
 }
@@ -335,9 +383,11 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
 
 struct wr_config *wr_config_new(void)
 {
-    static const char *const defaults[][2] = {{"openai", "https://api.openai.com/v1"},
-                                              {"anthropic", "https://api.anthropic.com/v1"},
-                                              {"chatgpt", "https://chatgpt.com/backend-api/codex"}};
+    static const char *const defaults[][2] = {
+        {"openai", "https://api.openai.com/v1"},
+        {"anthropic", "https://api.anthropic.com/v1"},
+        {"chatgpt", "https://chatgpt.com/backend-api/codex"},
+        {"gemini", "https://generativelanguage.googleapis.com"}};
     struct wr_config *config = calloc(1, sizeof(*config));
 
     if (!config)
@@ -348,6 +398,8 @@ struct wr_config *wr_config_new(void)
     config->policy = "auto";
     config->workers = 1;
     config->threads = 2;
+    config->project_ms_max = WR_PROXY_PROJECT_MS_MAX;
+    config->limits = wr_server_limits_default;
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
         struct wr_upstream *upstream = get_upstream(config, wr_span_of(defaults[i][0]));
         if (!upstream || set_url(config, upstream, wr_span_of(defaults[i][1]))) {

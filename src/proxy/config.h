@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/limits.h"
+#include "net/server.h"
 
 #define WR_MODE_MAP(X)    \
     X(OFF, "off")         \
@@ -34,9 +35,11 @@ struct wr_upstream {
     bool http2;
 };
 
-/* Where it matches a request it decides instead of the general mode; the first one does. */
+/* Where it matches a request it decides instead of the general mode; the first one does. One that
+ * names a tool decides about that tool's results alone. */
 struct wr_rule {
     const char *upstream, *model; /* NULL: any; a model may end in '*' */
+    const char *tool;             /* NULL: the rule is for whole requests; may end in '*' */
     enum wr_mode mode;
     uint32_t percent;   /* of canary and holdout */
     const char *policy; /* NULL: the general one */
@@ -54,6 +57,8 @@ struct wr_config {
     const char *ca_file;       /* NULL: the system's */
     uint32_t workers;          /* processes */
     uint32_t threads;          /* that project, in each */
+    uint32_t project_ms_max;   /* for a projection */
+    struct wr_server_limits limits;
     struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
     size_t upstreams_count;
     bool has_one_upstream; /* --upstream: all paths go there */
@@ -75,6 +80,7 @@ WEIR_MUST_USE weir_status wr_config_read(struct wr_config *config, weir_span yam
 /* The ways of the command line. They fail with what is wrong in `err`. */
 WEIR_MUST_USE weir_status wr_config_set_mode(struct wr_config *config, const char *text,
                                              struct weir_err *err);
+/* `url` alone is one provider behind all APIs; NAME=URL is one more upstream, or that one's URL. */
 WEIR_MUST_USE weir_status wr_config_set_upstream(struct wr_config *config, const char *url,
                                                  struct weir_err *err);
 WEIR_MUST_USE weir_status wr_config_set_text(struct wr_config *config, const char **field,

@@ -25,7 +25,7 @@ static void all_of_it_is_read(void **state)
     assert_int_equal(c->percent, 10);
     assert_string_equal(c->store_dir, "/s");
     assert_int_equal(c->workers * 10 + c->threads, 23);
-    assert_int_equal(c->upstreams_count, 4);
+    assert_int_equal(c->upstreams_count, 5);
     const struct wr_upstream *openai = wr_config_find(c, WR_LIT("openai"));
     assert_string_equal(openai->base_url, "http://a/b");
     assert_string_equal(openai->path, "/b");
@@ -56,6 +56,10 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"tokens: [0123456789/abcdef]\n", "no '/'"},
         {"tokens: x\n", "a list is wanted"},
         {"rollout: [{when: x}]\n", "a rule has"},
+        {"rollout: [{tool: Read, mode: off, policy: auto}]\n", "a tool's rule has no policy"},
+        {"rollout: [{tool: 'a b', mode: off}]\n", "its name no space"},
+        {"limits: {patience: 1}\n", "there is no limit 'patience'"},
+        {"limits: {head_ms: 0}\n", "a number from 1 to 3600000"},
         {"policy: []\n", "a text is wanted"},
         {"listen: [\n", "line"},
     };
@@ -69,6 +73,23 @@ static void what_is_wrong_is_named_with_its_place(void **state)
             fail_msg("%s: %s", cases[i].yaml, err.text);
         wr_config_free(c);
     }
+}
+
+static void upstreams_are_set_by_name(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(wr_config_set_upstream(c, "openai=http://a/v1", NULL), WEIR_OK);
+    assert_int_equal(wr_config_set_upstream(c, "My-own_1=http://b?", NULL), WEIR_INVALID);
+    assert_int_equal(wr_config_set_upstream(c, "My-own_1=http://b", NULL), WEIR_OK);
+    assert_string_equal(wr_config_find(c, WR_LIT("openai"))->base_url, "http://a/v1");
+    assert_string_equal(wr_config_find(c, WR_LIT("My-own_1"))->base_url, "http://b");
+    assert_false(c->has_one_upstream);
+    assert_int_equal(wr_config_set_upstream(c, "http://c/x", NULL), WEIR_OK);
+    assert_true(c->has_one_upstream);
+    assert_int_equal(c->upstreams_count, 1);
+    wr_config_free(c);
 }
 
 static void the_example_of_the_docs_is_right(void **state)
@@ -89,7 +110,11 @@ static void the_example_of_the_docs_is_right(void **state)
     assert_true(to != SIZE_MAX);
     if (wr_config_read(c, wr_span_cut(wr_buf_view(&page), from, to), &err))
         fail_msg("%s", err.text);
-    assert_int_equal(c->rules_count, 2);
+    assert_int_equal(c->rules_count, 4);
+    assert_string_equal(c->rules[2].tool, "mcp__db__*");
+    assert_int_equal(c->limits.connections_max, WR_NET_CONNECTIONS_MAX);
+    assert_int_equal(c->limits.write_idle_ms_max, WR_NET_WRITE_IDLE_MS_MAX);
+    assert_int_equal(c->project_ms_max, WR_PROXY_PROJECT_MS_MAX);
     wr_config_free(c);
     wr_buf_release(&page);
 }
@@ -124,6 +149,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_it_is_read),
                                        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
                                        cmocka_unit_test(the_example_of_the_docs_is_right),
+                                       cmocka_unit_test(upstreams_are_set_by_name),
                                        cmocka_unit_test(modes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

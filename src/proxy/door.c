@@ -63,19 +63,33 @@ static weir_span take_token(weir_span *target)
     return token;
 }
 
-/* A tenant is named by a hash of its token: the token itself is in no store and no log. */
-static void name_tenant(struct wr_entry *entry, weir_span token)
+/* Only what looks exactly like one is: any other path is the upstream's. */
+static void take_run(struct wr_entry *entry)
+{
+    enum { FRONT_BYTES = sizeof("/r/") - 1 };
+    weir_span target = entry->target;
+
+    if (!wr_span_starts(target, WR_LIT("/r/")) || target.len <= FRONT_BYTES + WR_RUN_DIGITS ||
+        target.ptr[FRONT_BYTES + WR_RUN_DIGITS] != '/')
+        return;
+    for (size_t i = 0; i < WR_RUN_DIGITS; i++) {
+        char c = target.ptr[FRONT_BYTES + i];
+        if (!wr_ascii_digit(c) && !(c >= 'a' && c <= 'f'))
+            return;
+    }
+    memcpy(entry->run, target.ptr + FRONT_BYTES, WR_RUN_DIGITS);
+    entry->target = wr_span_cut(target, FRONT_BYTES + WR_RUN_DIGITS, target.len);
+}
+
+weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES])
 {
     unsigned char digest[WR_SHA256_BYTES];
-    int at = snprintf(entry->tenant, sizeof(entry->tenant), "token-");
+    int at = snprintf(tenant, WR_TENANT_BYTES, "token-");
 
-    if (wr_sha256(token, digest)) {
-        entry->status = 503;
-        entry->why = "out of memory";
-        return;
-    }
-    for (int i = 0; i < 16; i++)
-        at += snprintf(entry->tenant + at, sizeof(entry->tenant) - (size_t)at, "%02x", digest[i]);
+    weir_status status = wr_sha256(token, digest);
+    for (int i = 0; i < 16 && !status; i++)
+        at += snprintf(tenant + at, WR_TENANT_BYTES - (size_t)at, "%02x", digest[i]);
+    return status;
 }
 
 static struct wr_entry refuse(struct wr_entry entry, int status, const char *why)
@@ -92,6 +106,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     weir_span token = wr_head_find(head, "x-weir-token");
     weir_span in_path = take_token(&entry.target);
 
+    take_run(&entry);
     if (is_loopback && !is_loopback_name(host_of(wr_head_find(head, "host"))))
         return refuse(entry, 421, "this address is for this machine only: the Host is another's");
     if (is_loopback && !config->tokens_count)
@@ -100,6 +115,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
         token = in_path;
     if (!is_token(config, token))
         return refuse(entry, 401, "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
-    name_tenant(&entry, token);
+    if (wr_door_tenant(token, entry.tenant))
+        return refuse(entry, 503, "out of memory");
     return entry;
 }

@@ -4,6 +4,8 @@
  * rebinding): there the Host must be a name of loopback. On any other bind, and wherever tokens are
  * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it.
+ *
+ * `weir run` puts /r/RUN/ behind that, so that the requests of one run can be told from others'.
  */
 #ifndef WR_PROXY_DOOR_H
 #define WR_PROXY_DOOR_H
@@ -11,16 +13,21 @@
 #include "net/head.h"
 #include "proxy/config.h"
 
-enum { WR_TENANT_BYTES = 48 };
+enum { WR_TENANT_BYTES = 48, WR_RUN_DIGITS = 16 };
 
 struct wr_entry {
     int status;      /* 0: may come in; else what to answer */
     const char *why; /* then */
     char tenant[WR_TENANT_BYTES];
-    weir_span target; /* without a token in front */
+    char run[WR_RUN_DIGITS + 1]; /* "": none was named */
+    weir_span target;            /* without a token and a run in front */
 };
 
 struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_head *head);
+
+/* The tenant that a token stands for: named by a hash, for the token itself is in no store and no
+ * log. WEIR_NOMEM when the hash cannot be made. */
+WEIR_MUST_USE weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES]);
 
 /* Whether an address to listen on, "HOST:PORT", is loopback's. */
 bool wr_door_is_loopback(const char *listen);

@@ -76,9 +76,34 @@ static void a_token_is_a_tenant(void **state)
     assert_string_equal(enter("127.0.0.1:1", 0, "localhost", NULL, "/x").tenant, "local");
 }
 
+static void a_run_is_told_by_its_path(void **state)
+{
+    static const struct {
+        const char *behaviour, *target, *run, *rest;
+    } cases[] = {
+        {"a run", "/r/0123456789abcdef/v1/x", "0123456789abcdef", "/v1/x"},
+        {"a run behind a token", "/k/token-of-the-first/r/0123456789abcdef/v1/x",
+         "0123456789abcdef", "/v1/x"},
+        {"a path of the upstream", "/r/subreddit/x", "", "/r/subreddit/x"},
+        {"too short", "/r/0123456789abcde/x", "", "/r/0123456789abcde/x"},
+        {"too long", "/r/0123456789abcdef0/x", "", "/r/0123456789abcdef0/x"},
+        {"no digit", "/r/0123456789abcdeF/x", "", "/r/0123456789abcdeF/x"},
+        {"nothing behind it", "/r/0123456789abcdef", "", "/r/0123456789abcdef"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_entry entry = enter("0.0.0.0:1", 2, "h", first, cases[i].target);
+        if (entry.status || strcmp(entry.run, cases[i].run) ||
+            !wr_span_is(entry.target, cases[i].rest))
+            fail_msg("%s: '%s' '%.*s'", cases[i].behaviour, entry.run, (int)entry.target.len,
+                     entry.target.ptr);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(only_who_may_comes_in),
-                                       cmocka_unit_test(a_token_is_a_tenant)};
+                                       cmocka_unit_test(a_token_is_a_tenant),
+                                       cmocka_unit_test(a_run_is_told_by_its_path)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,18 @@
 #include <time.h>
 
 #include "base/span.h"
+#include "proxy/agent_name.h"
 #include "proxy/door.h"
+#include "proxy/mcp_page.h"
+#include "proxy/sidecar_page.h"
 #include "proxy/pages.h"
 #include "proxy/refusal.h"
 
-enum { URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096, DEADLINE_TICK_MS = 50 };
+enum {
+    URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,
+    DEADLINE_TICK_MS = 50,
+    BELIEVED_BYTES_MAX = 1024 * 1024,
+};
 
 struct wr_exchange {
     struct wr_service *service;
@@ -17,22 +24,30 @@ struct wr_exchange {
     const struct wr_head *head; /* the request's; as long as `conn` */
     struct wr_route route;
     struct wr_entry entry;
+    const char *agent; /* empty: not known */
     struct wr_exchange *next_waiting;
 
     struct wr_buf body; /* collected; or of a streamed one what the upstream has not taken */
     size_t body_taken_bytes;
     bool is_read;     /* by the engine, once it is complete */
     bool is_streamed; /* sent on as it comes */
+    bool is_replayed; /* of a streamed one: all of it is kept, to be sent again if need be */
     bool has_body_ended, is_upload_paused;
 
     struct wr_task job;
     bool has_job, is_job_running, is_sent;
+    bool is_job_ready;    /* what it says of the request is there; it may still run */
+    bool is_retry_due;    /* when it no longer runs */
+    bool is_sent_changed; /* what left is job.out */
+    bool is_fresh;        /* it left on a connection of its own */
+    bool are_calls_kept;
 
     struct wr_fetch *fetch; /* NULL: none runs */
     struct wr_tap tap;
     struct wr_refusal refusal; /* an answer that is looked at before it goes on */
     uint32_t retries_count;
     const char *retry_reason;
+    struct wr_remedy remedy; /* of the second try */
 
     uint64_t started_us, body_ended_us, job_started_us, sent_us, first_byte_us;
     uint64_t request_bytes, sent_bytes, answer_bytes;
@@ -57,6 +72,49 @@ static int64_t now_ms(void)
 
 /* ---- the end ---- */
 
+/* The line of the log, without its LF, as a row of its session. */
+static void keep_row(struct wr_service *service, const struct wr_record *r)
+{
+    struct wr_ledger_row row = {
+        .time_ms = r->started_ms,
+        .tenant = r->tenant,
+        .agent = wr_span_of(r->agent),
+        .line = wr_span_cut(wr_buf_view(&service->line), 0, service->line.len - 1)};
+    if (r->job) {
+        row.session = wr_session_span(&r->job->session);
+        row.model = wr_span_of(r->job->model);
+    } else {
+        row.model = wr_span_of(r->tap->model); /* as the answer says it */
+    }
+    if (r->job && r->job->is_changed && !wr_buf_status(&r->job->report))
+        row.report = wr_buf_view(&r->job->report);
+    wr_ledger_writer_add(service->ledger, &row);
+}
+
+/* How the task goes, with what the answer shows of it. */
+static void watch_answer(struct wr_exchange *ex)
+{
+    struct wr_seen_usage unknown;
+    struct wr_watch_answer answer = {
+        .usage = ex->tap.arena ? &ex->tap.usage : &unknown,
+        .counts_cached_apart = ex->route.api == WR_API_MESSAGES,
+        .is_answered = ex->status == 200 && !ex->tap.has_error,
+        .was_sent_changed = ex->is_sent_changed,
+        .was_overflow_retried = ex->retries_count && ex->remedy.overflow_tokens,
+        .error = ex->tap.error_kind,
+        .finish = ex->tap.finish,
+        .miss = ex->tap.miss,
+        .calls_count = (uint32_t)ex->tap.calls.count,
+        .tenant = wr_span_of(ex->entry.tenant),
+        .session = wr_session_span(&ex->job.session),
+        .now_ms = ex->started_ms,
+    };
+
+    wr_seen_usage_init(&unknown);
+    if (ex->service->watch && ex->has_job && !ex->is_job_running && ex->job.is_watched)
+        wr_watch_answer(ex->service->watch, &answer, &ex->job.note);
+}
+
 static void record(struct wr_exchange *ex)
 {
     struct wr_service *service = ex->service;
@@ -67,7 +125,9 @@ static void record(struct wr_exchange *ex)
         .upstream = ex->route.upstream ? ex->route.upstream->name : NULL,
         .path = ex->route.path,
         .api = ex->route.api,
+        .agent = ex->agent,
         .tenant = wr_span_of(ex->entry.tenant),
+        .run = wr_span_of(ex->entry.run),
         .job = ex->has_job && !ex->is_job_running ? &ex->job : NULL,
         .tap = &ex->tap,
         .status = ex->status,
@@ -82,14 +142,17 @@ static void record(struct wr_exchange *ex)
         .end = ex->end ? ex->end : "done",
     };
 
+    watch_answer(ex);
     wr_metrics_count(service->metrics, &r);
-    atomic_fetch_sub(&service->metrics->exchanges, 1);
-    if (!service->log)
-        return;
+    atomic_fetch_sub(service->exchanges_open, 1);
     wr_buf_reset(&service->line);
     wr_record_write(&r, &service->line);
-    if (!wr_buf_status(&service->line))
+    if (wr_buf_status(&service->line))
+        return;
+    if (service->log)
         wr_log_add(service->log, wr_buf_view(&service->line));
+    if (service->ledger && ex->route.is_answer)
+        keep_row(service, &r);
 }
 
 /* Invariant 3. */
@@ -98,8 +161,6 @@ static void free_if_over(struct wr_exchange *ex)
     if (ex->conn || ex->fetch || ex->is_job_running)
         return;
     record(ex);
-    if (ex->route.is_answer)
-        wr_answers_take(ex->service->answers, wr_span_of(ex->entry.tenant), &ex->tap.calls);
     if (ex->has_job)
         wr_task_release(&ex->job);
     wr_tap_release(&ex->tap);
@@ -153,8 +214,18 @@ static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
 /* Whether the provider's refusal may be our doing, and a second try could mend it. */
 static bool may_retry(const struct wr_exchange *ex, int status)
 {
-    return (status == 400 || status == 413) && !ex->retries_count && ex->has_job &&
-           ex->job.is_read && ex->job.decision.action == WR_ACTION_PROJECT;
+    return (status == 400 || status == 413) && !ex->retries_count && ex->is_read &&
+           !ex->is_streamed && !wr_span_is(wr_head_find(ex->head, "x-weir-mode"), "exact");
+}
+
+/* Before the client has the end of the answer, and with it a reason to ask again. */
+static void keep_calls(struct wr_exchange *ex)
+{
+    if (!ex->tap.is_finished || ex->are_calls_kept || !ex->is_job_ready || !ex->job.is_continued)
+        return;
+    ex->are_calls_kept = true;
+    wr_answers_keep(ex->service->answers, wr_span_of(ex->entry.tenant),
+                    wr_session_span(&ex->job.session), &ex->tap.calls);
 }
 
 static void on_answer_head(void *user, const struct wr_head *head)
@@ -196,6 +267,7 @@ static bool on_answer_data(void *user, weir_span bytes)
     ex->answer_bytes += bytes.len;
     wr_conn_write(ex->conn, bytes);
     wr_tap_feed(&ex->tap, bytes);
+    keep_calls(ex);
     return true;
 }
 
@@ -204,6 +276,7 @@ static void finish_answer(struct wr_exchange *ex)
     struct wr_conn *conn = ex->conn;
 
     wr_tap_end(&ex->tap);
+    keep_calls(ex);
     ex->conn = NULL;
     if (conn)
         wr_conn_end(conn);
@@ -213,36 +286,86 @@ static void finish_answer(struct wr_exchange *ex)
 /* ---- a second try ---- */
 
 static bool start_job(struct wr_exchange *ex);
+static void send_body(struct wr_exchange *ex);
 
 static void forget_job(struct wr_exchange *ex)
 {
-    wr_task_release(&ex->job);
-    wr_refusal_release(&ex->refusal);
-    ex->has_job = ex->is_sent = false;
+    if (ex->has_job)
+        wr_task_release(&ex->job);
+    ex->has_job = ex->is_job_ready = ex->is_sent = false;
 }
 
-/* True: the request goes out again and nothing of the refusal is shown. */
+static void finish_refusal(struct wr_exchange *ex)
+{
+    show_refusal(ex);
+    finish_answer(ex);
+}
+
+/* Projects what came once more, as the provider wants it. The refusal is held until that is done:
+ * it may turn out that there is nothing else to send. */
+static void try_again(struct wr_exchange *ex)
+{
+    ex->is_retry_due = false;
+    forget_job(ex);
+    if (!start_job(ex))
+        finish_refusal(ex);
+}
+
+static struct wr_remedy find_remedy(const struct wr_exchange *ex)
+{
+    bool is_known = ex->is_job_ready && ex->job.is_read;
+    struct wr_refused refused = {
+        .was_changed = ex->is_sent_changed,
+        .may_project = !(is_known && ex->job.decision.bound == WR_BOUND_RAW),
+        .was_projected = is_known && ex->job.decision.action == WR_ACTION_PROJECT,
+        .tokens_sent = is_known ? ex->job.tokens_after : 0,
+    };
+    return wr_refusal_judge(&ex->refusal, &refused);
+}
+
+/* True: the request goes out again, or may; nothing of the refusal is shown yet. */
 static bool retry(struct wr_exchange *ex)
 {
-    struct wr_remedy remedy = wr_refusal_judge(&ex->refusal, &ex->job);
-
-    if (!remedy.reason)
+    ex->remedy = find_remedy(ex);
+    if (!ex->remedy.reason)
         return false;
     ex->retries_count++;
-    ex->retry_reason = remedy.reason;
+    ex->retry_reason = ex->remedy.reason;
     ex->first_byte_us = 0;
-    if (remedy.is_exact) {
-        wr_sessions_pin_exact(ex->service->sessions, wr_span_of(ex->entry.tenant),
-                              wr_session_span(&ex->job.session));
-        wr_refusal_release(&ex->refusal);
-        ex->job.is_changed = false;
-        (void)start_fetch(ex, wr_buf_view(&ex->body));
-        return true;
+    ex->is_retry_due = ex->is_job_running;
+    if (!ex->is_job_running)
+        try_again(ex);
+    return true;
+}
+
+/* The second try is projected: what is not another form of what was refused is not sent. */
+static void send_again(struct wr_exchange *ex)
+{
+    bool has_other = ex->remedy.bind == WR_BOUND_PROJECTED ? ex->job.is_changed
+                     : ex->remedy.bind == WR_BOUND_RAW     ? !ex->job.is_changed
+                                                           : true;
+    if (!has_other) {
+        ex->retries_count--;
+        ex->retry_reason = NULL;
+        finish_refusal(ex);
+        return;
     }
-    forget_job(ex);
-    ex->job.overflow_tokens = remedy.overflow_tokens;
-    if (!start_job(ex))
-        (void)start_fetch(ex, wr_buf_view(&ex->body));
+    wr_refusal_release(&ex->refusal);
+    send_body(ex);
+}
+
+/* A connection that was kept had died: one more try on a fresh one, where all of the body is
+ * here. */
+static bool try_fresh(struct wr_exchange *ex)
+{
+    if (ex->is_fresh || (ex->is_streamed && !ex->is_replayed))
+        return false;
+    ex->is_fresh = true;
+    ex->body_taken_bytes = 0;
+    if (ex->is_streamed)
+        (void)start_fetch(ex, (weir_span){"", 0});
+    else
+        send_body(ex);
     return true;
 }
 
@@ -265,6 +388,8 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
         finish_answer(ex);
         return;
     }
+    if (result == WR_FETCH_STALE && try_fresh(ex))
+        return;
     (void)snprintf(text, sizeof(text), "the upstream %s: %s", ex->route.upstream->name, why);
     if (result == WR_FETCH_TIMEOUT)
         fail(ex, 504, "upstream_timeout", text);
@@ -283,7 +408,7 @@ static size_t on_more(void *user, char *into, size_t bytes_max, bool *has_ended)
         memcpy(into, ex->body.bytes + ex->body_taken_bytes, bytes);
     ex->body_taken_bytes += bytes;
     ex->sent_bytes += bytes;
-    if (ex->body_taken_bytes == ex->body.len) {
+    if (ex->body_taken_bytes == ex->body.len && !ex->is_replayed) {
         wr_buf_reset(&ex->body);
         ex->body_taken_bytes = 0;
     }
@@ -309,7 +434,7 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "host") || wr_header_is(header, "content-length") ||
         wr_header_is(header, "expect"))
         return false;
-    return !(wr_header_is(header, "content-encoding") && ex->has_job && ex->job.is_changed);
+    return !(wr_header_is(header, "content-encoding") && ex->is_sent_changed);
 }
 
 /* `body` is empty where it is streamed. False: it could not be, the client was told, and the
@@ -326,6 +451,7 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body)
         .body = body,
         .content_bytes = ex->head->content_bytes,
         .http2 = ex->route.upstream->http2,
+        .is_fresh = ex->is_fresh || (ex->is_streamed && !ex->is_replayed),
     };
 
     for (size_t i = 0; i < ex->head->headers_count; i++)
@@ -356,22 +482,48 @@ static void unlink_waiting(struct wr_exchange *ex)
         }
 }
 
+static void send_raw(struct wr_exchange *ex)
+{
+    ex->is_sent_changed = false;
+    (void)start_fetch(ex, wr_buf_view(&ex->body));
+}
+
 static void send_body(struct wr_exchange *ex)
 {
-    bool is_changed = ex->has_job && ex->job.is_changed;
-    (void)start_fetch(ex, is_changed ? wr_buf_view(&ex->job.out) : wr_buf_view(&ex->body));
+    bool is_whole = !ex->is_job_ready || !ex->job.is_changed;
+    if (is_whole) {
+        send_raw(ex);
+        return;
+    }
+    ex->is_sent_changed = true;
+    (void)start_fetch(ex, wr_buf_view(&ex->job.out));
+}
+
+static void on_job_ready(void *user, struct wr_task *job)
+{
+    struct wr_exchange *ex = user;
+
+    ex->is_job_ready = true;
+    if (ex->is_sent) { /* too late: the request left as it came, or nobody waits for it */
+        job->is_changed = false;
+        return;
+    }
+    unlink_waiting(ex);
+    if (ex->refusal.is_held)
+        send_again(ex);
+    else
+        send_body(ex);
 }
 
 static void on_job_done(void *user, struct wr_task *job)
 {
     struct wr_exchange *ex = user;
+
+    if (!ex->is_job_ready)
+        on_job_ready(user, job);
     ex->is_job_running = false;
-    if (!ex->is_sent)
-        unlink_waiting(ex);
-    else
-        job->is_changed = false; /* too late: the request left as it came */
-    if (ex->conn && !ex->is_sent)
-        send_body(ex);
+    if (ex->conn && ex->is_retry_due)
+        try_again(ex);
     else
         free_if_over(ex);
 }
@@ -384,12 +536,16 @@ static void on_deadline(uv_timer_t *timer)
 
     for (struct wr_exchange **at = &service->waiting; *at;) {
         struct wr_exchange *ex = *at;
-        if (now - ex->job_started_us < (uint64_t)WR_PROXY_PROJECT_MS_MAX * 1000) {
+        if (now - ex->job_started_us < (uint64_t)ex->config->project_ms_max * 1000) {
             at = &ex->next_waiting;
             continue;
         }
         *at = ex->next_waiting;
-        (void)start_fetch(ex, wr_buf_view(&ex->body));
+        ex->is_sent = true;
+        if (ex->refusal.is_held)
+            finish_refusal(ex);
+        else
+            send_raw(ex);
     }
     if (!service->waiting)
         (void)uv_timer_stop(timer);
@@ -409,8 +565,6 @@ static void wait_for_job(struct wr_exchange *ex)
 
 static bool start_job(struct wr_exchange *ex)
 {
-    uint32_t overflow_tokens = ex->job.overflow_tokens;
-
     ex->job = (struct wr_task){
         .config = ex->config,
         .body = wr_buf_view(&ex->body),
@@ -420,8 +574,11 @@ static bool start_job(struct wr_exchange *ex)
         .tenant = wr_span_of(ex->entry.tenant),
         .mode = wr_head_find(ex->head, "x-weir-mode"),
         .policy = wr_head_find(ex->head, "x-weir-policy"),
-        .overflow_tokens = overflow_tokens,
+        .overflow_tokens = ex->remedy.overflow_tokens,
+        .bind = ex->remedy.bind,
+        .is_watched = ex->route.is_answer,
         .now_ms = now_ms(),
+        .ready = on_job_ready,
         .done = on_job_done,
         .user = ex,
     };
@@ -455,11 +612,17 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     struct wr_service *service = user;
     struct wr_entry entry = wr_door_enter(service->config, head);
 
-    if (entry.status || head->is_upgrade || wr_page_is_ours(entry.target)) {
-        atomic_fetch_add(&service->metrics->requests_refused, entry.status || head->is_upgrade);
+    bool is_barred = entry.status || head->is_upgrade;
+
+    if (!is_barred && wr_sidecar_page_is(entry.target))
+        return wr_sidecar_page_begin(service->sidecar, conn, head, &entry);
+    if (is_barred || wr_page_is_ours(entry.target)) {
+        atomic_fetch_add(&service->metrics->requests_refused, is_barred);
         wr_page_answer(service, conn, head, &entry);
         return NULL;
     }
+    if (wr_mcp_page_is(entry.target))
+        return wr_mcp_page_begin(service->mcp, conn, head, &entry);
     struct wr_exchange *ex = calloc(1, sizeof(*ex));
     struct wr_route route = wr_route_find(service->config, head, entry.target);
     if (!ex || !route.upstream) {
@@ -474,21 +637,36 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
                                .head = head,
                                .route = route,
                                .entry = entry,
+                               .agent = wr_agent_name(head),
                                .started_us = now_us(),
                                .started_ms = now_ms()};
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
-    atomic_fetch_add(&service->metrics->exchanges, 1);
+    atomic_fetch_add(service->exchanges_open, 1);
     ex->is_read = wants_reading(ex);
     ex->is_streamed = wants_streaming(ex);
+    ex->is_replayed =
+        ex->is_streamed && !head->is_chunked && head->content_bytes <= WR_NET_REPLAYED_BYTES_MAX;
     if (ex->is_streamed && !start_fetch(ex, (weir_span){"", 0}))
         return NULL;
     return ex;
+}
+
+/* What is announced is made room for at once, but no more than is harmless to believe. */
+static void reserve_body(struct wr_exchange *ex)
+{
+    int64_t announced_bytes = ex->head->content_bytes;
+    if (announced_bytes > BELIEVED_BYTES_MAX)
+        announced_bytes = BELIEVED_BYTES_MAX;
+    if (announced_bytes > 0)
+        wr_buf_reserve(&ex->body, (size_t)announced_bytes);
 }
 
 static void on_body(void *user, weir_span bytes)
 {
     struct wr_exchange *ex = user;
 
+    if (!ex->request_bytes && !ex->is_streamed)
+        reserve_body(ex);
     ex->request_bytes += bytes.len;
     wr_buf_append(&ex->body, bytes);
     if (wr_buf_status(&ex->body)) {
@@ -524,7 +702,7 @@ static void on_body_end(void *user)
         if (ex->fetch)
             wr_fetch_resume_body(ex->fetch);
     } else if (!ex->is_read || !start_job(ex)) {
-        (void)start_fetch(ex, wr_buf_view(&ex->body));
+        send_raw(ex);
     }
 }
 

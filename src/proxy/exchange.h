@@ -7,7 +7,7 @@
  *                                       └── refused: once ──┘
  *
  * 1. No byte of an answer waits for anything but the client's socket. Only a refusal (400, 413) of
- * a request that was changed is looked at before it goes on: nothing was streamed yet.
+ * a request that was collected is looked at before it goes on: nothing was streamed yet.
  * 2. The client is gone: the upstream is cancelled. The upstream breaks off: so does the answer.
  * 3. An exchange is freed when the client, the upstream and the engine are all done with it.
  */
@@ -16,6 +16,7 @@
 
 #include "net/fetch.h"
 #include "net/server.h"
+#include "proxy/ledger_writer.h"
 #include "proxy/log.h"
 #include "proxy/metrics.h"
 
@@ -29,12 +30,17 @@ struct wr_service {
     struct wr_projector *projector;
     struct wr_sessions *sessions;
     struct wr_answers *answers;
+    struct wr_mcp_page *mcp;
+    struct wr_sidecar_page *sidecar;
+    struct wr_watch *watch; /* NULL: none */
     struct wr_metrics *metrics;
-    struct wr_log *log;          /* NULL: none */
-    struct wr_arena events;      /* for taps */
-    struct wr_buf line;          /* for the log */
-    struct wr_exchange *waiting; /* for a projection, the oldest last */
-    uv_timer_t deadline;         /* of those */
+    _Atomic int64_t *exchanges_open; /* one of the metrics */
+    struct wr_log *log;              /* NULL: none */
+    struct wr_ledger_writer *ledger; /* NULL: none */
+    struct wr_arena events;          /* for taps */
+    struct wr_buf line;              /* for the log */
+    struct wr_exchange *waiting;     /* for a projection, the oldest last */
+    uv_timer_t deadline;             /* of those */
     uint64_t requests_count;
     int64_t started_ms;
     bool is_draining;

@@ -1,7 +1,7 @@
 /* facts.h -- the figures of an engine's report, for a line of the log.
  *
- * Numbers, truth values and short words on the first level are taken; lists, and with them anything
- * that could be long, are not. What the engine learns to report the log has without being told.
+ * Numbers, truth values and short words on the first level are taken, and short lists of them; what
+ * could be long is not. What the engine learns to report the log has without being told.
  */
 #ifndef WR_PROXY_FACTS_H
 #define WR_PROXY_FACTS_H

@@ -2,7 +2,6 @@
 
 #include "base/hash.h"
 #include "base/span.h"
-#include "json/json.h"
 
 /* "PREFIX:VALUE"; a value that is too long is hashed. */
 static void set_name(struct wr_session_name *name, const char *prefix, weir_span value,
@@ -126,26 +125,24 @@ static bool name_by_user(const struct wr_json *doc, wr_json_id metadata, struct 
     return true;
 }
 
-weir_status wr_identity_from_body(weir_span body, struct wr_arena *arena,
-                                  struct wr_session_name *name, weir_span *model)
+void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, weir_span before,
+                           struct wr_session_name *name)
 {
     static const char *const names[FIELDS_COUNT] = {
         "model", "prompt_cache_key", "metadata", "system", "instructions", "messages", "input"};
     wr_json_id fields[FIELDS_COUNT];
-    struct wr_json doc;
-    weir_status status = wr_json_parse(&doc, arena, body, NULL, NULL);
+    weir_span model = {"", 0};
 
-    *model = (weir_span){"", 0};
-    if (status)
-        return status;
-    (void)wr_json_pick(&doc, 0, names, FIELDS_COUNT, fields);
-    if (wr_json_is(&doc, fields[MODEL], WR_JSON_STRING))
-        *model = wr_json_inner(&doc, fields[MODEL]);
-    if (name->len)
-        return WEIR_OK;
-    if (wr_json_is(&doc, fields[KEY], WR_JSON_STRING) && wr_json_inner(&doc, fields[KEY]).len)
-        set_name(name, "key", wr_json_inner(&doc, fields[KEY]), (weir_span){"", 0});
-    else if (!name_by_user(&doc, fields[METADATA], arena, name))
-        name_by_hash(&doc, fields, *model, name);
-    return WEIR_OK;
+    (void)wr_json_pick(body, 0, names, FIELDS_COUNT, fields);
+    if (wr_json_is(body, fields[MODEL], WR_JSON_STRING))
+        model = wr_json_inner(body, fields[MODEL]);
+    if (wr_json_is(body, fields[KEY], WR_JSON_STRING) && wr_json_inner(body, fields[KEY]).len)
+        set_name(name, "key", wr_json_inner(body, fields[KEY]), (weir_span){"", 0});
+    else if (name_by_user(body, fields[METADATA], arena, name))
+        return;
+    else if (before.len && before.len < WR_SESSION_NAME_BYTES)
+        name->len =
+            (size_t)snprintf(name->text, sizeof(name->text), "%.*s", (int)before.len, before.ptr);
+    else
+        name_by_hash(body, fields, model, name);
 }

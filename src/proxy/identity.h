@@ -1,13 +1,15 @@
 /* identity.h -- which session a request belongs to, and what is known of it before it is read.
  *
  * In this order: Codex's thread and session headers, Claude Code's session header (with its agent's
- * id), the body's prompt_cache_key, the session named in metadata.user_id, and else a hash of the
- * model, the instructions and the first user message. Never a credential: those rotate.
+ * id), the body's prompt_cache_key, the session named in metadata.user_id, the session of the
+ * answer that the request goes on from, and else a hash of the model, the instructions and the
+ * first user message. Never a credential: those rotate.
  */
 #ifndef WR_PROXY_IDENTITY_H
 #define WR_PROXY_IDENTITY_H
 
 #include "base/arena.h"
+#include "json/json.h"
 #include "net/head.h"
 
 enum { WR_SESSION_NAME_BYTES = WR_PROXY_SESSION_BYTES_MAX };
@@ -20,10 +22,10 @@ struct wr_session_name {
 /* From the headers alone. */
 void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *name);
 
-/* From the body, where the headers said nothing; also the model's name, which points into `body` or
- * `arena`. WEIR_SYNTAX: the body is not JSON. */
-WEIR_MUST_USE weir_status wr_identity_from_body(weir_span body, struct wr_arena *arena,
-                                                struct wr_session_name *name, weir_span *model);
+/* From the body, where the headers said nothing. `before` is the session of the answer that it goes
+ * on from; empty: it goes on from none, or from one that is not known. */
+void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, weir_span before,
+                           struct wr_session_name *name);
 
 static inline weir_span wr_session_span(const struct wr_session_name *name)
 {

@@ -7,16 +7,22 @@
 
 #include "base/span.h"
 
-static struct wr_session_name from_body(const char *body)
+static struct wr_session_name goes_on(const char *body, const char *before)
 {
     struct wr_session_name name = {.len = 0};
     struct wr_arena arena;
-    weir_span model;
+    struct wr_json doc;
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    assert_int_equal(wr_identity_from_body(wr_span_of(body), &arena, &name, &model), WEIR_OK);
+    assert_int_equal(wr_json_parse(&doc, &arena, wr_span_of(body), NULL, NULL), WEIR_OK);
+    wr_identity_from_body(&doc, &arena, wr_span_of(before), &name);
     wr_arena_release(&arena);
     return name;
+}
+
+static struct wr_session_name from_body(const char *body)
+{
+    return goes_on(body, "");
 }
 
 static void assert_name(const struct wr_session_name *name, const char *expected)
@@ -57,6 +63,10 @@ static void a_body_names_a_session(void **state)
     assert_name(&name, "claude:3f");
     name = from_body("{\"metadata\":{\"user_id\":\"{\\\"session_id\\\":\\\"9a\\\"}\"}}");
     assert_name(&name, "claude:9a");
+    name = goes_on("{\"previous_response_id\":\"r\",\"input\":[]}", "hash:1");
+    assert_name(&name, "hash:1");
+    name = goes_on("{\"previous_response_id\":\"r\",\"prompt_cache_key\":\"k\"}", "hash:1");
+    assert_name(&name, "key:k");
 }
 
 static void later_turns_have_the_same_name(void **state)

@@ -138,6 +138,14 @@ static void write_requests(struct wr_buf *out, const struct wr_metrics *m)
                               (unsigned long long)load(&m->requests[api][i]));
 }
 
+static int64_t count_open(const struct wr_metrics *m)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < WR_METRICS_WORKERS_MAX; i++)
+        count += atomic_load_explicit(&m->exchanges[i], memory_order_relaxed);
+    return count;
+}
+
 void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
 {
     write_requests(out, m);
@@ -147,8 +155,7 @@ void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
     WR_COUNTER_MAP(X)
 #undef X
     write_head(out, "exchanges", "gauge", "requests that are open now");
-    wr_buf_printf(out, "weir_exchanges %lld\n",
-                  (long long)atomic_load_explicit(&m->exchanges, memory_order_relaxed));
+    wr_buf_printf(out, "weir_exchanges %lld\n", (long long)count_open(m));
     write_histogram(out, &m->added, "added_seconds",
                     "from the end of a request's body to its leaving, where it was read");
     write_histogram(out, &m->first_byte, "first_byte_seconds",

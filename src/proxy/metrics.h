@@ -13,7 +13,8 @@
 enum {
     WR_METRICS_APIS = 4,
     WR_METRICS_CLASSES = 6, /* of status: 0 for none, 1xx to 5xx */
-    WR_METRICS_BUCKETS = 12
+    WR_METRICS_BUCKETS = 12,
+    WR_METRICS_WORKERS_MAX = 64
 };
 
 struct wr_histogram {
@@ -44,6 +45,8 @@ struct wr_histogram {
     X(retries, "requests sent a second time")                                          \
     X(clients_gone, "clients that left before their answer was complete")              \
     X(upstream_failures, "upstreams that could not be reached or broke off")           \
+    X(ledger_rows, "rows of requests kept in the store")                               \
+    X(ledger_rows_lost, "rows of requests that could not be kept")                     \
     X(worker_restarts, "workers that died and were started anew")
 
 struct wr_metrics {
@@ -51,7 +54,8 @@ struct wr_metrics {
     WR_COUNTER_MAP(X)
 #undef X
     _Atomic uint64_t requests[WR_METRICS_APIS][WR_METRICS_CLASSES];
-    _Atomic int64_t exchanges; /* open now */
+    _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
+                                                        * takes its own with it */
     struct wr_histogram added, first_byte, total;
 };
 

@@ -16,8 +16,7 @@ static weir_span path_of(weir_span target)
 bool wr_page_is_ours(weir_span target)
 {
     weir_span path = path_of(target);
-    return wr_span_is(path, "/metrics") || wr_span_is(path, "/mcp") ||
-           wr_span_starts(path, WR_LIT("/weir/v1/"));
+    return wr_span_is(path, "/metrics") || wr_span_starts(path, WR_LIT("/weir/v1/"));
 }
 
 static void put(struct wr_json_writer *w, const char *key, const char *text)

@@ -2,11 +2,14 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
+#include "engine/request.h"
+#include "proxy/categories.h"
 #include "proxy/facts.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024 };
@@ -22,8 +25,11 @@ struct worker {
     /* Below: the thread's own. */
     struct weir_engine *engine;
     struct weir_store *store;
-    struct weir_store *shadow; /* made when it is first needed */
-    struct wr_arena arena;
+    struct weir_store *shadow;     /* made when it is first needed */
+    struct wr_arena arena;         /* of the job at hand */
+    struct wr_known_answer before; /* the answer that it goes on from; in the arena */
+    char tools[WR_TOOLS_BYTES_MAX + 1];
+    uint64_t started_us;
 };
 
 struct wr_projector {
@@ -31,7 +37,7 @@ struct wr_projector {
     pid_t pid; /* this process; asked for once */
     uv_async_t wake;
     pthread_mutex_t lock;
-    struct wr_task *done; /* newest first */
+    struct wr_task *ready, *done; /* newest first */
     struct worker workers[THREADS_MAX];
     size_t workers_count;
 };
@@ -81,8 +87,6 @@ static void empty_shadow(struct worker *w)
 
 static void take_result(struct wr_task *job, const struct weir_projected *projected)
 {
-    bool is_shadow = job->decision.action == WR_ACTION_SHADOW;
-
     job->is_read = true;
     job->tokens_before = projected->tokens_before;
     job->tokens_after = projected->tokens_after;
@@ -90,38 +94,11 @@ static void take_result(struct wr_task *job, const struct weir_projected *projec
     job->step_reason = projected->step_reason;
     job->held_back = projected->held_back;
     job->would_change = projected->is_changed;
-    wr_facts_from_report(projected->report, is_shadow ? "shadow_" : "", &job->facts);
     if (job->decision.action != WR_ACTION_PROJECT || !projected->is_changed)
         return;
     wr_buf_append(&job->out, projected->body);
+    wr_buf_append(&job->report, projected->report);
     job->is_changed = !wr_buf_status(&job->out);
-}
-
-static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
-{
-    char policy[WR_POLICY_NAME_BYTES_MAX + 1];
-    struct weir_projected projected = {0};
-    bool measures = job->decision.action == WR_ACTION_MEASURE;
-
-    (void)snprintf(policy, sizeof(policy), "%.*s", (int)job->policy.len,
-                   job->policy.len ? job->policy.ptr : "");
-    struct weir_project_options options = {
-        .policy = measures ? "exact" : NULL,
-        .policy_default = policy[0] ? policy : job->decision.policy,
-        .store = store_for(w, job),
-        .tenant = job->tenant,
-        .session = wr_session_span(&job->session),
-        .now_ms = job->now_ms,
-        .attaches = job->decision.action == WR_ACTION_PROJECT,
-        .overflow_tokens = job->overflow_tokens,
-    };
-
-    weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
-    if (status)
-        job->why = status == WEIR_NOTFOUND ? "no_such_policy" : "not_projected";
-    else
-        take_result(job, &projected);
-    empty_shadow(w);
 }
 
 /* A session's mode is kept among its pins, under a name no model has. */
@@ -143,18 +120,27 @@ static weir_span kept_mode(struct worker *w, const struct wr_task *job)
 
 /* What cannot be kept is decided anew by the next process, which decides the same unless its
  * configuration has changed. */
-static void keep_mode(struct worker *w, const struct wr_task *job)
+static void keep_mode(struct worker *w, const struct wr_task *job, bool replaces)
 {
     char text[WR_KEPT_MODE_BYTES];
     wr_decision_mode(&job->decision, text);
     struct weir_pin pin = mode_pin(wr_span_of(text));
+    pin.replaces = replaces;
     struct weir_batch batch = {.tenant = job->tenant,
                                .session = wr_session_span(&job->session),
                                .used_ms = job->now_ms,
                                .pins = &pin,
                                .pins_count = 1};
-    if (w->store && job->decision.is_due)
+    if (w->store)
         (void)!weir_store_commit(w->store, &batch, NULL);
+}
+
+/* Here, and in the store for every other process. */
+static void bind_session(struct worker *w, const struct wr_task *job)
+{
+    wr_sessions_bind(w->projector->options.sessions, job->tenant, wr_session_span(&job->session),
+                     job->bind);
+    keep_mode(w, job, true);
 }
 
 static void decide(struct worker *w, struct wr_task *job, weir_span model)
@@ -165,19 +151,183 @@ static void decide(struct worker *w, struct wr_task *job, weir_span model)
                                      .model = model,
                                      .upstream = job->upstream,
                                      .mode = job->mode,
-                                     .kept = kept_mode(w, job)};
+                                     .kept = kept_mode(w, job),
+                                     .bind = job->bind};
 
     (void)snprintf(job->model, sizeof(job->model), "%.*s", (int)model.len, model.ptr);
     job->decision = wr_rollout_decide(w->projector->options.sessions, &input);
-    keep_mode(w, job);
+    wr_rollout_tools(&input, job->decision.bucket, w->tools);
+    if (job->bind == WR_BOUND_RAW)
+        bind_session(w, job);
+    else if (job->decision.is_due)
+        keep_mode(w, job, false);
 }
 
-/* Agents name their sessions in headers; only for others is the body read a second time, here. */
-static bool know_session(struct worker *w, struct wr_task *job, weir_span body)
+static weir_span text_at(const struct wr_json *doc, wr_json_id object, const char *key)
 {
-    weir_span model;
+    wr_json_id id = wr_json_find(doc, object, key);
+    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_inner(doc, id) : (weir_span){"", 0};
+}
+
+/* What the provider holds the history under: an answer's id, or a conversation's. */
+static weir_span id_before(const struct wr_json *doc)
+{
+    wr_json_id thread = wr_json_find(doc, 0, "thread");
+    weir_span id = text_at(doc, 0, "previous_response_id");
+
+    if (!id.len)
+        id = text_at(doc, 0, "conversation");
+    if (!id.len)
+        id = text_at(doc, wr_json_find(doc, 0, "conversation"), "id");
+    return id.len ? id : text_at(doc, thread, "previous_message_id");
+}
+
+/* A host that sends its whole history each time says so, in Responses by `store`. */
+static bool is_continued(const struct weir_request *request)
+{
+    const struct wr_json *doc = &request->doc;
+    if (weir_request_dialect(request) == WEIR_DIALECT_MESSAGES)
+        return wr_json_find(doc, 0, "thread") != WR_JSON_NONE;
+    return weir_request_dialect(request) == WEIR_DIALECT_RESPONSES &&
+           !wr_json_is(doc, wr_json_find(doc, 0, "store"), WR_JSON_FALSE);
+}
+
+static void know_session(struct worker *w, struct wr_task *job, const struct weir_request *request)
+{
     wr_arena_reset(&w->arena);
-    return job->session.len || !wr_identity_from_body(body, &w->arena, &job->session, &model);
+    w->before = (struct wr_known_answer){.calls_count = 0};
+    if (weir_request_is_delta(request))
+        (void)wr_answers_find(w->projector->options.answers, &w->arena, job->tenant,
+                              id_before(&request->doc), &w->before);
+    if (!job->session.len)
+        wr_identity_from_body(&request->doc, &w->arena, w->before.session, &job->session);
+    job->is_continued = is_continued(request);
+}
+
+static struct wr_watch_request watched(const struct wr_task *job,
+                                       const struct weir_request *request)
+{
+    return (struct wr_watch_request){.transcript = &request->transcript,
+                                     .tenant = job->tenant,
+                                     .session = wr_session_span(&job->session),
+                                     .route = weir_dialect_name(weir_request_dialect(request)),
+                                     .upstream = job->upstream,
+                                     .now_ms = job->now_ms};
+}
+
+/* The policy of a session that begins, unless its request names one: what was learnt may have
+ * tightened it. */
+static const char *default_policy(struct worker *w, struct wr_task *job,
+                                  const struct weir_request *request)
+{
+    struct wr_watch *watch = w->projector->options.watch;
+    struct wr_watch_request r = watched(job, request);
+
+    if (!watch || !job->is_watched || job->decision.action == WR_ACTION_MEASURE)
+        return job->decision.policy;
+    return wr_watch_policy(watch, &r, job->decision.policy, &job->note);
+}
+
+static void watch_request(struct worker *w, struct wr_task *job, const struct weir_request *request,
+                          const struct weir_projected *projected)
+{
+    /* Not job->is_changed: it is the loop's by now. */
+    bool is_changed = job->decision.action == WR_ACTION_PROJECT && projected->is_changed;
+    struct wr_watch_request r = watched(job, request);
+    struct wr_watch_projected p = {.step_reason = projected->step_reason,
+                                   .is_second_try = job->overflow_tokens || job->bind};
+
+    if (is_changed)
+        p.report = projected->report;
+    if (w->projector->options.watch && job->is_watched)
+        wr_watch_request(w->projector->options.watch, &r, &p, &job->note);
+}
+
+/* The time this thread has worked, not the time that has passed: a busy machine is no reason to
+ * leave a result whole. */
+static uint64_t own_time_us(void *user)
+{
+    struct timespec now = {0};
+    (void)user;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static uint64_t failures_of(const struct weir_store *store)
+{
+    return store ? store->hash_failures_count : 0;
+}
+
+/* What the engine does not report. */
+static void add_facts(struct wr_task *job, const struct weir_request *request,
+                      const struct weir_projected *projected, uint64_t hash_failures_count)
+{
+    bool is_sent = job->decision.action == WR_ACTION_PROJECT;
+    bool is_shadow = job->decision.action == WR_ACTION_SHADOW;
+
+    wr_facts_from_report(projected->report, is_shadow ? "shadow_" : "", &job->facts);
+    if (weir_request_is_delta(request))
+        wr_buf_text(&job->facts, ",\"delta\":true");
+    if (is_sent)
+        wr_buf_printf(&job->facts, ",\"artifact_hash_failures\":%llu",
+                      (unsigned long long)hash_failures_count);
+    wr_categories_append(request, request->doc.text, projected, is_sent, &job->facts);
+}
+
+/* The request may leave; what is left to find out is for the log. */
+static void tell_ready(struct worker *w, struct wr_task *job)
+{
+    struct wr_projector *p = w->projector;
+
+    job->took_us = now_us() - w->started_us;
+    (void)pthread_mutex_lock(&p->lock);
+    job->next_ready = p->ready;
+    p->ready = job;
+    (void)pthread_mutex_unlock(&p->lock);
+    (void)uv_async_send(&p->wake);
+}
+
+static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
+{
+    char policy[WR_POLICY_NAME_BYTES_MAX + 1];
+    struct weir_projected projected = {0};
+    bool measures = job->decision.action == WR_ACTION_MEASURE;
+
+    (void)snprintf(policy, sizeof(policy), "%.*s", (int)job->policy.len,
+                   job->policy.len ? job->policy.ptr : "");
+    struct weir_project_options options = {
+        .policy = measures ? "exact" : NULL,
+        .policy_default = policy[0] ? policy : default_policy(w, job, request),
+        .store = store_for(w, job),
+        .tenant = job->tenant,
+        .session = wr_session_span(&job->session),
+        .now_ms = job->now_ms,
+        .attaches = job->decision.action == WR_ACTION_PROJECT,
+        .overflow_tokens = job->overflow_tokens,
+        .calls = w->before.calls,
+        .calls_count = w->before.calls_count,
+        .tools = w->tools,
+        .clock_us = own_time_us,
+        .deadline_ms = WR_PROXY_DEADLINE_MS,
+    };
+
+    uint64_t failures_count = failures_of(options.store);
+    weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
+    if (status)
+        job->why = status == WEIR_NOTFOUND ? "no_such_policy" : "not_projected";
+    else
+        take_result(job, &projected);
+    if (job->bind == WR_BOUND_PROJECTED) {
+        job->is_changed = job->is_changed && projected.is_known;
+        if (job->is_changed)
+            bind_session(w, job);
+    }
+    tell_ready(w, job);
+    if (!status) {
+        add_facts(job, request, &projected, failures_of(options.store) - failures_count);
+        watch_request(w, job, request, &projected);
+    }
+    empty_shadow(w);
 }
 
 static void read_request(struct worker *w, struct wr_task *job, weir_span body)
@@ -189,15 +339,12 @@ static void read_request(struct worker *w, struct wr_task *job, weir_span body)
         job->why = "not_a_request";
         return;
     }
-    if (!know_session(w, job, body)) {
-        job->why = "not_json";
-    } else {
-        decide(w, job, weir_request_model(request));
-        if (job->decision.action == WR_ACTION_PASS)
-            job->why = job->decision.reason;
-        else
-            project(w, job, request);
-    }
+    know_session(w, job, request);
+    decide(w, job, weir_request_model(request));
+    if (job->decision.action == WR_ACTION_PASS)
+        job->why = job->decision.reason;
+    else
+        project(w, job, request);
     weir_request_free(request);
 }
 
@@ -216,9 +363,9 @@ static void read_body(struct worker *w, struct wr_task *job, weir_span body)
 
 static void run(struct worker *w, struct wr_task *job)
 {
-    uint64_t started_us = now_us();
     struct wr_buf decoded;
 
+    w->started_us = now_us();
     wr_buf_init(&decoded, WR_NET_DECODED_BYTES_MAX);
     if (job->coding == WR_CODING_IDENTITY)
         read_body(w, job, job->body);
@@ -227,7 +374,8 @@ static void run(struct worker *w, struct wr_task *job)
     else
         read_body(w, job, wr_buf_view(&decoded));
     wr_buf_release(&decoded);
-    job->took_us = now_us() - started_us;
+    if (!job->took_us)
+        job->took_us = now_us() - w->started_us;
 }
 
 /* ---- threads ---- */
@@ -290,23 +438,35 @@ static void *work(void *user)
     return NULL;
 }
 
-/* Calls come newest first; they are told in the order they were done. */
+/* Both lists come newest first; they are told in the order they were made, and of one task the
+ * first thing first. */
 static void on_wake(uv_async_t *wake)
 {
     struct wr_projector *p = wake->data;
-    struct wr_task *in_order = NULL;
+    struct wr_task *ready = NULL, *done = NULL;
 
     (void)pthread_mutex_lock(&p->lock);
+    while (p->ready) {
+        struct wr_task *job = p->ready;
+        p->ready = job->next_ready;
+        job->next_ready = ready;
+        ready = job;
+    }
     while (p->done) {
         struct wr_task *job = p->done;
         p->done = job->next;
-        job->next = in_order;
-        in_order = job;
+        job->next = done;
+        done = job;
     }
     (void)pthread_mutex_unlock(&p->lock);
-    while (in_order) {
-        struct wr_task *job = in_order;
-        in_order = job->next;
+    while (ready) {
+        struct wr_task *job = ready;
+        ready = job->next_ready;
+        job->ready(job->user, job);
+    }
+    while (done) {
+        struct wr_task *job = done;
+        done = job->next;
         job->done(job->user, job);
     }
 }
@@ -328,6 +488,7 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_task *job)
     job->next = NULL;
     wr_buf_init(&job->out, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&job->facts, WR_STORE_PIN_BYTES_MAX);
+    wr_buf_init(&job->report, WR_LEDGER_REPORT_BYTES_MAX);
     (void)pthread_mutex_lock(&w->lock);
     bool has_room = w->waiting_count < WR_PROXY_JOBS_MAX;
     if (has_room) {
@@ -347,6 +508,7 @@ void wr_task_release(struct wr_task *job)
 {
     wr_buf_release(&job->out);
     wr_buf_release(&job->facts);
+    wr_buf_release(&job->report);
 }
 
 /* ---- life ---- */

@@ -11,8 +11,10 @@
 
 #include "base/buf.h"
 #include "net/decode.h"
+#include "proxy/answers.h"
 #include "proxy/crash.h"
 #include "proxy/identity.h"
+#include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
 #include "weir/weir.h"
 
@@ -31,7 +33,13 @@ struct wr_task {
     weir_span tenant;
     weir_span mode, policy;   /* headers; empty: none */
     uint32_t overflow_tokens; /* the provider took no more than this; 0: it has not said so */
+    enum wr_bound bind;       /* the form that it asks for; PROJECTED is had only where an earlier
+                               * request of the conversation was projected */
+    bool is_watched;          /* the answer will be a model's: docs/quality.md */
     int64_t now_ms;
+    /* What is to be sent is known: everything below but `facts` and `note`, which come with `done`.
+     * Only where something was projected. */
+    wr_task_done_fn *ready;
     wr_task_done_fn *done;
     void *user;
     struct wr_session_name session; /* from the headers, if they say; else filled in */
@@ -39,18 +47,21 @@ struct wr_task {
     struct wr_decision decision;
     bool is_read; /* false: `why` says why not, and the body goes as it came */
     const char *why;
-    bool is_changed;     /* `out` is to be sent instead */
-    struct wr_buf out;   /* identity coded; released by wr_task_release() */
-    struct wr_buf facts; /* members of a JSON object, each with ',' before it: sizes and counts */
-    bool would_change;   /* in shadow */
+    bool is_changed;      /* `out` is to be sent instead */
+    struct wr_buf out;    /* identity coded; released by wr_task_release() */
+    struct wr_buf facts;  /* members of a JSON object, each with ',' before it: sizes and counts */
+    struct wr_buf report; /* the engine's, of what was changed; empty: nothing was */
+    bool would_change;    /* in shadow */
+    bool is_continued;    /* the provider keeps the answer: a later request may go on from it */
     bool is_step;
     const char *step_reason, *held_back;
     uint64_t tokens_before, tokens_after;
     uint64_t decoded_bytes;
     uint64_t took_us;
     char model[64];
+    struct wr_watch_note note;
 
-    struct wr_task *next; /* the projector's */
+    struct wr_task *next, *next_ready; /* the projector's */
 };
 
 struct wr_projector_options {
@@ -58,6 +69,8 @@ struct wr_projector_options {
     weir_span policies;             /* YAML of the user's own; empty: none. Used while it is made */
     const char *store_dir;          /* NULL: no store */
     struct wr_sessions *sessions;
+    struct wr_answers *answers;     /* may be NULL */
+    struct wr_watch *watch;         /* may be NULL */
     struct wr_crash_table *crashes; /* may be NULL */
 };
 

@@ -110,6 +110,10 @@ static void put_tap(struct wr_json_writer *w, const struct wr_tap *tap)
         put_text(w, "answer_model", tap->model);
     if (tap->has_error)
         put_text(w, "answer_error", tap->error);
+    if (tap->finish[0])
+        put_text(w, "answer_finish", tap->finish);
+    if (tap->miss[0])
+        put_text(w, "cache_miss_reason", tap->miss);
 }
 
 void wr_record_write(const struct wr_record *r, struct wr_buf *out)
@@ -124,6 +128,9 @@ void wr_record_write(const struct wr_record *r, struct wr_buf *out)
     put_text(&w, "upstream", r->upstream);
     put_text(&w, "path", r->path);
     put_span(&w, "tenant", r->tenant);
+    put_text(&w, "agent", r->agent);
+    if (r->run.len)
+        put_span(&w, "run", r->run);
     put_number(&w, "status", (uint64_t)r->status);
     put_text(&w, "end", r->end);
     put_sizes(&w, r);
@@ -137,6 +144,8 @@ void wr_record_write(const struct wr_record *r, struct wr_buf *out)
         put_job(&w, r->job);
     if (r->tap && r->api != WR_API_NONE)
         put_tap(&w, r->tap);
+    if (r->job)
+        wr_watch_write(&r->job->note, &w);
     wr_json_write_object_end(&w);
     if (r->job && r->job->facts.len && !wr_buf_status(out)) {
         out->len--; /* the brace: the engine's figures go before it */

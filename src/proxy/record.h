@@ -13,7 +13,9 @@ struct wr_record {
     int64_t started_ms; /* since 1970 */
     const char *upstream, *path;
     enum wr_api api;
+    const char *agent; /* empty: not known */
     weir_span tenant;
+    weir_span run;             /* of `weir run`; empty: none */
     const struct wr_task *job; /* NULL: the body was not read */
     const struct wr_tap *tap;
     int status; /* 0: there was no answer */

@@ -4,6 +4,7 @@
 
 #include "base/span.h"
 #include "models/overflow.h"
+#include "net/decode.h"
 
 enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };
 
@@ -59,23 +60,27 @@ static weir_status add_decoded(void *user, weir_span bytes)
     return wr_buf_status(user);
 }
 
-static struct wr_remedy judge_text(weir_span text, const struct wr_task *job)
+static struct wr_remedy judge_text(weir_span text, const struct wr_refused *refused)
 {
     struct wr_remedy remedy = {.reason = NULL};
     struct wr_overflow overflow;
 
     if (wr_span_find(text, WR_LIT("bound to a different conversation"), 0) != SIZE_MAX) {
-        if (job->is_changed)
-            remedy = (struct wr_remedy){.reason = "thinking_bound", .is_exact = true};
-    } else if (wr_overflow_read(text, &overflow)) {
-        uint32_t sent = job->tokens_after < UINT32_MAX ? (uint32_t)job->tokens_after : UINT32_MAX;
+        if (refused->was_changed)
+            remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_RAW};
+        else if (refused->may_project)
+            remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_PROJECTED};
+    } else if (refused->was_projected && wr_overflow_read(text, &overflow)) {
+        uint64_t tokens = refused->tokens_sent;
+        uint32_t sent = tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX;
         remedy.overflow_tokens = wr_overflow_cap(&overflow, 0, sent);
         remedy.reason = remedy.overflow_tokens ? "context_overflow" : NULL;
     }
     return remedy;
 }
 
-struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_task *job)
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal,
+                                  const struct wr_refused *refused)
 {
     struct wr_buf text;
     wr_buf_init(&text, REFUSAL_BYTES_MAX * 4);
@@ -85,7 +90,7 @@ struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct
     struct wr_remedy remedy = {.reason = NULL};
 
     if (decoder && !wr_decoder_feed(decoder, wr_buf_view(&refusal->body)))
-        remedy = judge_text(wr_buf_view(&text), job);
+        remedy = judge_text(wr_buf_view(&text), refused);
     wr_decoder_free(decoder);
     wr_buf_release(&text);
     return remedy;

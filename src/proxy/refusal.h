@@ -1,14 +1,15 @@
-/* refusal.h -- a provider's refusal of a request that was rewritten, looked at before it is shown.
+/* refusal.h -- a provider's refusal of a request, looked at before it is shown.
  *
  * Two refusals have a remedy, each tried once and only before a byte was shown: signed thinking
- * that is "bound to a different conversation" (the request goes as it came, and the session with
- * it), and a prompt that is too long (a step is forced).
+ * that is "bound to a different conversation" (the request goes in its other form, and the session
+ * with it), and a prompt that is too long (a step is forced).
  */
 #ifndef WR_PROXY_REFUSAL_H
 #define WR_PROXY_REFUSAL_H
 
+#include "base/buf.h"
 #include "net/head.h"
-#include "proxy/projector.h"
+#include "proxy/rollout.h"
 
 struct wr_refusal { /* zeroed: nothing is held */
     bool is_held;
@@ -16,9 +17,17 @@ struct wr_refusal { /* zeroed: nothing is held */
     struct wr_buf text, body;
 };
 
+/* What was refused. */
+struct wr_refused {
+    bool was_changed;     /* what was sent is not what came */
+    bool may_project;     /* what came is all here, and may be changed */
+    bool was_projected;   /* by the engine, whether or not that changed it */
+    uint64_t tokens_sent; /* where it was */
+};
+
 struct wr_remedy {
     const char *reason; /* NULL: there is none */
-    bool is_exact;      /* send what came */
+    enum wr_bound bind; /* the form to send instead */
     uint32_t overflow_tokens;
 };
 
@@ -28,7 +37,8 @@ bool wr_refusal_begin(struct wr_refusal *refusal, const struct wr_head *head);
 /* False: it is too long to be a refusal; nothing of `bytes` was taken. */
 bool wr_refusal_add(struct wr_refusal *refusal, weir_span bytes);
 
-struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal, const struct wr_task *job);
+struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal,
+                                  const struct wr_refused *refused);
 void wr_refusal_release(struct wr_refusal *refusal);
 
 #endif

@@ -7,17 +7,20 @@
 
 #include "base/span.h"
 
-static struct wr_remedy judge(const char *text, bool is_changed)
+static struct wr_remedy judge(const char *text, bool was_changed, bool may_project)
 {
     struct wr_refusal refusal;
     struct wr_head head = {.status = 400, .headers_count = 1};
-    struct wr_task job = {.is_changed = is_changed, .tokens_after = 5000};
+    struct wr_refused refused = {.was_changed = was_changed,
+                                 .may_project = may_project,
+                                 .was_projected = true,
+                                 .tokens_sent = 5000};
 
     head.headers[0] = (struct wr_header){WR_LIT("request-id"), WR_LIT("r")};
     assert_true(wr_refusal_begin(&refusal, &head));
     assert_true(wr_refusal_add(&refusal, wr_span_of(text)));
     assert_true(wr_span_is(wr_head_find(refusal.head, "Request-Id"), "r"));
-    struct wr_remedy remedy = wr_refusal_judge(&refusal, &job);
+    struct wr_remedy remedy = wr_refusal_judge(&refusal, &refused);
     wr_refusal_release(&refusal);
     return remedy;
 }
@@ -29,16 +32,19 @@ static void refusals_with_a_remedy_are_known(void **state)
         "in `thinking` block. The block is bound to a different "
         "conversation.\"}}";
     (void)state;
-    struct wr_remedy remedy = judge(bound, true);
+    struct wr_remedy remedy = judge(bound, true, true);
     assert_string_equal(remedy.reason, "thinking_bound");
-    assert_true(remedy.is_exact);
-    assert_null(judge(bound, false).reason); /* what was sent is what came: there is no other */
+    assert_int_equal(remedy.bind, WR_BOUND_RAW);
+    remedy = judge(bound, false, true);
+    assert_string_equal(remedy.reason, "thinking_bound");
+    assert_int_equal(remedy.bind, WR_BOUND_PROJECTED);
+    assert_null(judge(bound, false, false).reason); /* it is to be exact: there is no other */
     remedy = judge("{\"error\":{\"message\":\"prompt is too long: 5000 tokens > 4000 maximum\"}}",
-                   false);
+                   false, true);
     assert_string_equal(remedy.reason, "context_overflow");
     assert_int_equal(remedy.overflow_tokens, 4000);
-    assert_null(judge("{\"error\":{\"message\":\"no such tool\"}}", true).reason);
-    assert_null(judge("", true).reason);
+    assert_null(judge("{\"error\":{\"message\":\"no such tool\"}}", true, true).reason);
+    assert_null(judge("", true, true).reason);
 }
 
 static void a_long_answer_is_no_refusal(void **state)

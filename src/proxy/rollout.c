@@ -15,9 +15,14 @@ struct entry {
     uint64_t used;      /* a count, not a time */
     uint8_t mode;
     uint8_t requests_count; /* up to 3 */
-    bool is_pinned_exact;
+    uint8_t bound;          /* enum wr_bound */
     uint32_t percent;
 };
+
+static const char *const bound_words[] = {
+    [WR_BOUND_NOT] = "", [WR_BOUND_RAW] = " raw", [WR_BOUND_PROJECTED] = " projected"};
+
+enum { BOUND_COUNT = sizeof(bound_words) / sizeof(bound_words[0]) };
 
 struct wr_sessions {
     pthread_mutex_t lock;
@@ -77,24 +82,30 @@ static bool model_matches(const char *pattern, weir_span model)
     return wr_span_eq(model, wanted);
 }
 
+static bool rule_matches(const struct wr_rule *rule, const struct wr_rollout_input *input)
+{
+    return (!rule->upstream || !strcmp(rule->upstream, input->upstream)) &&
+           (!rule->model || model_matches(rule->model, input->model));
+}
+
 static const struct wr_rule *find_rule(const struct wr_rollout_input *input)
 {
     for (size_t i = 0; i < input->config->rules_count; i++) {
         const struct wr_rule *rule = &input->config->rules[i];
-        if ((!rule->upstream || !strcmp(rule->upstream, input->upstream)) &&
-            (!rule->model || model_matches(rule->model, input->model)))
+        if (!rule->tool && rule_matches(rule, input))
             return rule;
     }
     return NULL;
 }
 
-static void decide_action(struct wr_decision *d, bool is_pinned_exact)
+static void decide_action(struct wr_decision *d)
 {
     bool is_in = d->bucket < d->percent;
 
-    if (is_pinned_exact && d->mode != WR_MODE_OFF) {
-        d->action = WR_ACTION_MEASURE;
-        d->reason = "provider_pinned_exact";
+    if (d->bound == WR_BOUND_PROJECTED || (d->bound == WR_BOUND_RAW && d->mode != WR_MODE_OFF)) {
+        bool is_raw = d->bound == WR_BOUND_RAW;
+        d->action = is_raw ? WR_ACTION_MEASURE : WR_ACTION_PROJECT;
+        d->reason = is_raw ? "provider_pinned_exact" : "provider_pinned_projected";
         return;
     }
     switch (d->mode) {
@@ -125,15 +136,37 @@ static void decide_action(struct wr_decision *d, bool is_pinned_exact)
     }
 }
 
+/* Takes the word for the bound form off the end of what was kept. */
+static enum wr_bound take_bound(weir_span *kept)
+{
+    for (size_t i = 1; i < BOUND_COUNT; i++) {
+        weir_span word = wr_span_of(bound_words[i]);
+        if (kept->len < word.len ||
+            !wr_span_eq(wr_span_cut(*kept, kept->len - word.len, kept->len), word))
+            continue;
+        kept->len -= word.len;
+        return (enum wr_bound)i;
+    }
+    return WR_BOUND_NOT;
+}
+
 static void begin_session(struct entry *entry, const struct wr_rollout_input *input,
                           const struct wr_rule *rule)
 {
     enum wr_mode mode = rule ? rule->mode : input->config->mode;
     uint32_t percent = rule ? rule->percent : input->config->percent;
 
+    enum wr_mode kept_mode;
+    uint32_t kept_percent = 0;
+    weir_span kept = input->kept;
+
+    entry->bound = (uint8_t)take_bound(&kept);
     entry->requests_count = 1;
-    if (input->kept.len && wr_mode_parse(input->kept, &mode, &percent))
+    if (kept.len && wr_mode_parse(kept, &kept_mode, &kept_percent)) {
         entry->requests_count = 3;
+        mode = kept_mode;
+        percent = kept_percent;
+    }
     entry->mode = (uint8_t)mode;
     entry->percent = percent;
 }
@@ -153,11 +186,37 @@ bool wr_sessions_has(struct wr_sessions *sessions, weir_span tenant, weir_span s
 
 void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE_BYTES])
 {
+    const char *bound = bound_words[decision->bound];
     if (decision->mode == WR_MODE_CANARY || decision->mode == WR_MODE_HOLDOUT)
-        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s %u", wr_mode_name(decision->mode),
-                       decision->percent);
+        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s %u%s", wr_mode_name(decision->mode),
+                       decision->percent, bound);
     else
-        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s", wr_mode_name(decision->mode));
+        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s%s", wr_mode_name(decision->mode), bound);
+}
+
+/* Out of canary a tool is left alone, as in every mode that sends what came. */
+static bool is_active(const struct wr_rule *rule, uint32_t bucket)
+{
+    return rule->mode == WR_MODE_ACTIVE ||
+           (rule->mode == WR_MODE_CANARY && bucket < rule->percent) ||
+           (rule->mode == WR_MODE_HOLDOUT && bucket >= rule->percent);
+}
+
+void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,
+                      char text[WR_TOOLS_BYTES_MAX + 1])
+{
+    size_t bytes = 0;
+
+    text[0] = '\0';
+    for (size_t i = 0; i < input->config->rules_count; i++) {
+        const struct wr_rule *rule = &input->config->rules[i];
+        if (!rule->tool || !rule_matches(rule, input) ||
+            bytes + strlen(rule->tool) + 2 > WR_TOOLS_BYTES_MAX)
+            continue;
+        bytes +=
+            (size_t)snprintf(text + bytes, WR_TOOLS_BYTES_MAX + 1 - bytes, "%s%c%s",
+                             bytes ? " " : "", is_active(rule, bucket) ? '+' : '-', rule->tool);
+    }
 }
 
 struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
@@ -176,11 +235,11 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
         d.is_due = ++entry->requests_count == 2;
     d.mode = (enum wr_mode)entry->mode;
     d.percent = entry->percent;
-    bool is_pinned_exact = entry->is_pinned_exact;
+    d.bound = input->bind ? input->bind : (enum wr_bound)entry->bound;
     (void)pthread_mutex_unlock(&sessions->lock);
 
     d.policy = rule && rule->policy ? rule->policy : input->config->policy;
-    decide_action(&d, is_pinned_exact);
+    decide_action(&d);
     if (wr_span_is(input->mode, "exact")) {
         d.is_exact = true;
         d.reason = is_new ? "exact" : "exact_mid_session";
@@ -189,13 +248,14 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
     return d;
 }
 
-void wr_sessions_pin_exact(struct wr_sessions *sessions, weir_span tenant, weir_span session)
+void wr_sessions_bind(struct wr_sessions *sessions, weir_span tenant, weir_span session,
+                      enum wr_bound bound)
 {
     bool is_new;
     (void)pthread_mutex_lock(&sessions->lock);
     struct entry *entry = find_entry(sessions, hash_session(tenant, session), &is_new);
     if (is_new)
         entry->mode = WR_MODE_ACTIVE;
-    entry->is_pinned_exact = true;
+    entry->bound = (uint8_t)bound;
     (void)pthread_mutex_unlock(&sessions->lock);
 }

@@ -59,8 +59,11 @@ static void a_session_keeps_its_mode(void **state)
     assert_string_equal(d.reason, "exact_mid_session");
     assert_string_equal(decide(sessions, active, "first", "m", "exact").reason, "exact");
     assert_int_equal(decide(sessions, active, "old", "m", "").action, WR_ACTION_PROJECT);
-    wr_sessions_pin_exact(sessions, WR_LIT("local"), WR_LIT("old"));
+    wr_sessions_bind(sessions, WR_LIT("local"), WR_LIT("old"), WR_BOUND_RAW);
     assert_int_equal(decide(sessions, active, "old", "m", "").action, WR_ACTION_MEASURE);
+    wr_sessions_bind(sessions, WR_LIT("local"), WR_LIT("new"), WR_BOUND_PROJECTED);
+    assert_int_equal(decide(sessions, shadow, "new", "m", "").action, WR_ACTION_PROJECT);
+    assert_int_equal(decide(sessions, shadow, "new", "m", "exact").action, WR_ACTION_MEASURE);
     wr_sessions_free(sessions);
     wr_config_free(active);
     wr_config_free(shadow);
@@ -92,6 +95,71 @@ static void a_kept_mode_is_taken_up(void **state)
     wr_sessions_free(second);
     wr_config_free(shadow);
     wr_config_free(canary);
+}
+
+static void a_bound_form_is_kept_with_the_mode(void **state)
+{
+    static const struct {
+        const char *kept;
+        enum wr_action action;
+        const char *again;
+    } cases[] = {{"active raw", WR_ACTION_MEASURE, "active raw"},
+                 {"meter projected", WR_ACTION_PROJECT, "meter projected"},
+                 {"canary 0 projected", WR_ACTION_PROJECT, "canary 0 projected"},
+                 {"off raw", WR_ACTION_PASS, "off raw"},
+                 {"active projected", WR_ACTION_PROJECT, "active projected"},
+                 {"meter", WR_ACTION_MEASURE, "meter"},
+                 {"meter else", WR_ACTION_PROJECT, "active"}};
+    struct wr_config *active = wr_config_new();
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_sessions *sessions = wr_sessions_new();
+        struct wr_rollout_input input = {.config = active,
+                                         .tenant = WR_LIT("local"),
+                                         .session = WR_LIT("s"),
+                                         .upstream = "openai",
+                                         .kept = wr_span_of(cases[i].kept)};
+        struct wr_decision d = wr_rollout_decide(sessions, &input);
+        char again[WR_KEPT_MODE_BYTES];
+        wr_decision_mode(&d, again);
+        if (d.action != cases[i].action || strcmp(again, cases[i].again))
+            fail_msg("%s: %s, %s", cases[i].kept, d.reason, again);
+        wr_sessions_free(sessions);
+    }
+    wr_config_free(active);
+}
+
+static void tools_have_rules_of_their_own(void **state)
+{
+    static const char yaml[] = "rollout:\n"
+                               "  - {tool: Read, mode: active}\n"
+                               "  - {tool: 'mcp__*', mode: off}\n"
+                               "  - {tool: Bash, mode: 'canary 30%'}\n"
+                               "  - {tool: Grep, mode: 'holdout 30%', model: 'gpt-4*'}\n"
+                               "  - {tool: Edit, mode: shadow, upstream: other}\n";
+    static const struct {
+        const char *model;
+        uint32_t bucket;
+        const char *tools;
+    } cases[] = {{"gpt-5", 29, "+Read -mcp__* +Bash"},
+                 {"gpt-5", 30, "+Read -mcp__* -Bash"},
+                 {"gpt-4o", 29, "+Read -mcp__* +Bash -Grep"},
+                 {"gpt-4o", 30, "+Read -mcp__* -Bash +Grep"}};
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    (void)state;
+    assert_int_equal(wr_config_read(config, wr_span_of(yaml), NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_rollout_input input = {
+            .config = config, .model = wr_span_of(cases[i].model), .upstream = "openai"};
+        char tools[WR_TOOLS_BYTES_MAX + 1];
+        wr_rollout_tools(&input, cases[i].bucket, tools);
+        assert_string_equal(tools, cases[i].tools);
+    }
+    /* They say nothing of the session. */
+    assert_int_equal(decide(sessions, config, "s", "gpt-5", "").action, WR_ACTION_PROJECT);
+    wr_sessions_free(sessions);
+    wr_config_free(config);
 }
 
 static void canary_is_a_share_of_sessions(void **state)
@@ -139,9 +207,12 @@ static void rules_go_first(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_mode_has_its_action), cmocka_unit_test(a_session_keeps_its_mode),
-        cmocka_unit_test(a_kept_mode_is_taken_up), cmocka_unit_test(canary_is_a_share_of_sessions),
-        cmocka_unit_test(rules_go_first)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_mode_has_its_action),
+                                       cmocka_unit_test(a_session_keeps_its_mode),
+                                       cmocka_unit_test(a_kept_mode_is_taken_up),
+                                       cmocka_unit_test(canary_is_a_share_of_sessions),
+                                       cmocka_unit_test(rules_go_first),
+                                       cmocka_unit_test(a_bound_form_is_kept_with_the_mode),
+                                       cmocka_unit_test(tools_have_rules_of_their_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

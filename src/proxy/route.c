@@ -54,7 +54,7 @@ static const struct wr_upstream *take_name(const struct wr_config *config, weir_
 static const struct wr_upstream *by_path(const struct wr_config *config, const struct wr_head *head,
                                          weir_span target)
 {
-    if (is_below(target, WR_LIT("/backend-api/codex")))
+    if (is_below(target, WR_LIT("/backend-api")) || wr_head_find(head, "chatgpt-account-id").ptr)
         return wr_config_find(config, WR_LIT("chatgpt"));
     if (is_below(target, WR_LIT("/v1/messages")) || wr_head_find(head, "anthropic-version").ptr)
         return wr_config_find(config, WR_LIT("anthropic"));
@@ -72,6 +72,10 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
         route.upstream = take_name(config, &route.target);
     if (!route.upstream)
         route.upstream = by_path(config, head, route.target);
+    /* Codex has one base URL for both logins, and only OpenAI's API has a /v1. */
+    if (route.upstream && !strcmp(route.upstream->name, "chatgpt") &&
+        is_below(route.target, WR_LIT("/v1")))
+        route.target = wr_span_cut(route.target, strlen("/v1"), route.target.len);
     weir_span path = path_of(route.target);
     for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++)
         if (wr_span_is(head->method, "POST") && wr_span_ends(path, wr_span_of(apis[i].end))) {
@@ -86,11 +90,19 @@ void wr_route_url(const struct wr_route *route, struct wr_buf *url)
 {
     weir_span target = route->target, base = wr_span_of(route->upstream->path);
 
-    if (base.len && is_below(target, base))
+    /* What Codex asks of ChatGPT beside the model stands beside it: /backend-api/wham/... */
+    bool is_beside = is_below(base, WR_LIT("/backend-api")) && !is_below(target, base) &&
+                     is_below(target, WR_LIT("/backend-api"));
+
+    if (is_beside)
+        target = wr_span_cut(target, strlen("/backend-api"), target.len);
+    else if (base.len && is_below(target, base))
         target = wr_span_cut(target, base.len, target.len);
     else if (wr_span_ends(base, WR_LIT("/v1")) && is_below(target, WR_LIT("/v1")))
         target = wr_span_cut(target, strlen("/v1"), target.len);
-    wr_buf_text(url, route->upstream->base_url);
+    size_t beside_bytes = is_beside ? base.len - strlen("/backend-api") : 0;
+    weir_span base_url = wr_span_of(route->upstream->base_url);
+    wr_buf_append(url, wr_span_cut(base_url, 0, base_url.len - beside_bytes));
     wr_buf_append(url, target);
     wr_buf_byte(url, '\0');
 }

@@ -38,10 +38,15 @@ static const struct {
      "http://127.0.0.1:11434/v1/chat/completions", WR_API_CHAT, true},
     {"Codex's own backend by its path", "POST", "/backend-api/codex/responses",
      "https://chatgpt.com/backend-api/codex/responses", WR_API_RESPONSES, true},
+    {"and what it asks beside the model", "GET", "/backend-api/wham/accounts/check?x=1",
+     "https://chatgpt.com/backend-api/wham/accounts/check?x=1", WR_API_NONE, false},
     {"or by name", "GET", "/chatgpt/models?client_version=1",
      "https://chatgpt.com/backend-api/codex/models?client_version=1", WR_API_NONE, false},
     {"an unknown name is a path", "GET", "/p/nobody/x", "https://api.openai.com/v1/p/nobody/x",
      WR_API_NONE, false},
+    {"Gemini's API passes, by name", "POST", "/gemini/v1beta/models/m:generateContent",
+     "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", WR_API_NONE,
+     false},
     {"/v1x is not /v1", "GET", "/v1x", "https://api.openai.com/v1/v1x", WR_API_NONE, false},
 };
 
@@ -91,6 +96,23 @@ static void one_upstream_has_all_paths(void **state)
     wr_config_free(config);
 }
 
+static void a_chatgpt_account_chooses_its_backend(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
+    struct wr_buf out;
+    (void)state;
+    assert_non_null(config);
+    head.headers[0] = (struct wr_header){WR_LIT("ChatGPT-Account-ID"), WR_LIT("a")};
+    struct wr_route route = wr_route_find(config, &head, WR_LIT("/v1/responses"));
+    wr_buf_init(&out, 4096);
+    wr_route_url(&route, &out);
+    assert_string_equal(out.bytes, "https://chatgpt.com/backend-api/codex/responses");
+    assert_int_equal(route.api, WR_API_RESPONSES);
+    wr_buf_release(&out);
+    wr_config_free(config);
+}
+
 static void a_version_header_chooses_anthropic(void **state)
 {
     struct wr_config *config = wr_config_new();
@@ -106,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(paths_find_their_upstream),
                                        cmocka_unit_test(one_upstream_has_all_paths),
-                                       cmocka_unit_test(a_version_header_chooses_anthropic)};
+                                       cmocka_unit_test(a_version_header_chooses_anthropic),
+                                       cmocka_unit_test(a_chatgpt_account_chooses_its_backend)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-    WORKERS_MAX = 64,
+    WORKERS_MAX = WR_METRICS_WORKERS_MAX,
     RESTART_MS_MIN = 20,
     RESTART_MS_MAX = 800, /* a dead worker is back within a second */
     HEALTHY_S = 10,       /* who lived so long is started anew without waiting */
@@ -44,7 +44,7 @@ static bool start(struct supervisor *s, size_t i)
         if (getppid() != parent)
             _exit(0);
         (void)sigprocmask(SIG_SETMASK, &s->before, NULL);
-        int status = s->options->run(s->options->user);
+        int status = s->options->run(s->options->user, (uint32_t)i);
         (void)fflush(NULL);
         _exit(status);
     }
@@ -104,8 +104,7 @@ static void on_death(struct supervisor *s, size_t i, int status)
             "weir serve: a worker died of signal %d, %d request%s in its hands; restarted\n",
             WTERMSIG(status), suspects, suspects == 1 ? "" : "s");
     atomic_fetch_add(&s->options->metrics->worker_restarts, 1);
-    if (s->options->workers_count == 1)
-        atomic_store(&s->options->metrics->exchanges, 0);
+    atomic_store(&s->options->metrics->exchanges[i], 0);
     restart(s, i);
 }
 

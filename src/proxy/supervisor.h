@@ -15,8 +15,9 @@
 /* The exit status of a worker that said why it cannot serve: trying again would not help. */
 enum { WR_WORKER_CANNOT_BEGIN = 2 };
 
-/* Runs in a process of its own, until it is told to stop; its result is the exit status. */
-typedef int wr_worker_fn(void *user);
+/* Runs in a process of its own, until it is told to stop; its result is the exit status. `index`
+ * counts the workers; one that is started anew has the index of the one that died. */
+typedef int wr_worker_fn(void *user, uint32_t index);
 
 struct wr_supervisor_options {
     uint32_t workers_count;

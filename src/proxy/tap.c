@@ -37,7 +37,31 @@ static void keep_error(struct wr_tap *tap, const struct wr_json *doc, wr_json_id
     if (!word.len)
         word = text_at(doc, error, "type");
     tap->has_error = true;
+    tap->error_kind = wr_answer_error_of(word, text_at(doc, error, "message"));
     keep_word(tap->error, sizeof(tap->error), word);
+}
+
+static void keep_finish(struct wr_tap *tap, weir_span word)
+{
+    if (word.len)
+        keep_word(tap->finish, sizeof(tap->finish), word);
+}
+
+/* Messages has the reason by itself or as an object's type, Responses beside what was missed. */
+static void keep_miss(struct wr_tap *tap, const struct wr_json *doc, wr_json_id answer)
+{
+    wr_json_id said = wr_json_find(doc, answer, "diagnostics");
+    wr_json_id reason = wr_json_find(doc, said, "cache_miss_reason");
+    wr_json_id missed =
+        wr_json_find(doc, wr_json_find(doc, answer, "prompt_cache_diagnostics"), "cache_miss");
+    weir_span word = text_at(doc, said, "cache_miss_reason");
+
+    if (!word.len)
+        word = text_at(doc, reason, "type");
+    if (!word.len)
+        word = text_at(doc, missed, "reason");
+    if (word.len)
+        keep_word(tap->miss, sizeof(tap->miss), word);
 }
 
 /* ---- Chat Completions ---- */
@@ -76,6 +100,7 @@ static void read_chat(struct wr_tap *tap, const struct wr_json *doc)
         wr_json_id message = wr_json_find(doc, at, "delta");
         if (message == WR_JSON_NONE)
             message = wr_json_find(doc, at, "message");
+        keep_finish(tap, text_at(doc, at, "finish_reason"));
         wr_json_id calls = wr_json_find(doc, message, "tool_calls");
         if (wr_json_is(doc, calls, WR_JSON_ARRAY))
             read_chat_calls(tap, doc, calls);
@@ -101,9 +126,15 @@ static void read_item(struct wr_tap *tap, const struct wr_json *doc, wr_json_id 
 static void read_response(struct wr_tap *tap, const struct wr_json *doc, wr_json_id response,
                           bool has_items)
 {
+    weir_span conversation = text_at(doc, wr_json_find(doc, response, "conversation"), "id");
+
     keep_id(tap, doc, response);
     keep_error(tap, doc, response);
     wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, response, "usage"));
+    keep_finish(tap, text_at(doc, response, "status"));
+    keep_miss(tap, doc, response);
+    if (!tap->calls.conversation_id.len)
+        wr_buf_append(&tap->calls.conversation_id, conversation);
     wr_json_id output = wr_json_find(doc, response, "output");
     for (wr_json_id at = has_items ? wr_json_first(doc, output) : WR_JSON_NONE; at != WR_JSON_NONE;
          at = wr_json_next(doc, output, at))
@@ -119,6 +150,7 @@ static void read_responses_event(struct wr_tap *tap, const struct wr_json *doc)
         read_item(tap, doc, wr_json_find(doc, 0, "item"));
     } else if (wr_json_text_is(doc, type, "error")) {
         tap->has_error = true;
+        tap->error_kind = wr_answer_error_of(text_at(doc, 0, "code"), text_at(doc, 0, "message"));
         keep_word(tap->error, sizeof(tap->error), text_at(doc, 0, "code"));
     } else {
         read_response(tap, doc, wr_json_find(doc, 0, "response"), !tap->calls.count);
@@ -162,12 +194,14 @@ static void read_messages_event(struct wr_tap *tap, const struct wr_json *doc)
     if (wr_json_text_is(doc, type, "message_start")) {
         wr_json_id message = wr_json_find(doc, 0, "message");
         keep_id(tap, doc, message);
+        keep_miss(tap, doc, message);
         wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, message, "usage"));
     } else if (wr_json_text_is(doc, type, "content_block_start")) {
         begin_block(tap, doc, 0);
     } else if (wr_json_text_is(doc, type, "content_block_delta")) {
         extend_block(tap, doc, 0);
     } else if (wr_json_text_is(doc, type, "message_delta")) {
+        keep_finish(tap, text_at(doc, wr_json_find(doc, 0, "delta"), "stop_reason"));
         wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
     } else if (wr_json_text_is(doc, type, "error")) {
         keep_error(tap, doc, 0);
@@ -180,6 +214,8 @@ static void read_message(struct wr_tap *tap, const struct wr_json *doc)
 
     keep_id(tap, doc, 0);
     keep_error(tap, doc, 0);
+    keep_miss(tap, doc, 0);
+    keep_finish(tap, text_at(doc, 0, "stop_reason"));
     wr_seen_usage_read(&tap->usage, doc, wr_json_find(doc, 0, "usage"));
     for (wr_json_id at = wr_json_first(doc, content); at != WR_JSON_NONE;
          at = wr_json_next(doc, content, at)) {
@@ -220,7 +256,8 @@ static bool is_worth_reading(const struct wr_tap *tap, const struct wr_sse_event
     switch (tap->api) {
     case WR_API_CHAT:
         return holds(event->data, "\"usage\"") || holds(event->data, "\"tool_calls\"") ||
-               holds(event->data, "\"error\"");
+               holds(event->data, "\"error\"") || holds(event->data, "\"finish_reason\":\"") ||
+               holds(event->data, "\"finish_reason\": \"");
     case WR_API_RESPONSES:
         return is_one_of(event->name, responses);
     case WR_API_MESSAGES:

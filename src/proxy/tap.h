@@ -12,6 +12,7 @@
 #include "proxy/calls.h"
 #include "proxy/route.h"
 #include "proxy/usage.h"
+#include "quality/answer.h"
 
 struct wr_tap {
     enum wr_api api;
@@ -26,7 +27,10 @@ struct wr_tap {
     bool is_finished; /* the answer said that it is complete */
     bool has_error;   /* it said that something went wrong */
     char error[64];   /* the provider's word for it, such as context_length_exceeded */
-    char model[64];   /* the one that answered */
+    enum wr_answer_error error_kind; /* as far as it is about what was sent */
+    char finish[32];                 /* why it ended, such as end_turn; "": it did not say */
+    char miss[48];                   /* why the cache was not read, where the provider says so */
+    char model[64];                  /* the one that answered */
 };
 
 /* A zeroed tap is off and may be released. */

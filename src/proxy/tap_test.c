@@ -148,29 +148,6 @@ static void answers_are_read_however_they_are_cut(void **state)
         }
 }
 
-static void calls_are_found_by_their_answer(void **state)
-{
-    struct wr_answers *answers = wr_answers_new();
-    struct wr_calls calls;
-    (void)state;
-    assert_non_null(answers);
-    for (int i = 0; i < WR_PROXY_ANSWERS_MAX + 10; i++) {
-        char id[32];
-        (void)snprintf(id, sizeof(id), "resp_%d", i);
-        wr_calls_init(&calls);
-        wr_buf_text(&calls.answer_id, id);
-        wr_calls_add(&calls, WR_LIT("k"), WR_LIT("f"), WR_LIT("{}"));
-        wr_answers_take(answers, WR_LIT("a"), &calls);
-        wr_calls_release(&calls);
-    }
-    assert_null(wr_answers_find(answers, WR_LIT("a"), WR_LIT("resp_3"))); /* the oldest have gone */
-    const struct wr_calls *found = wr_answers_find(answers, WR_LIT("a"), WR_LIT("resp_500"));
-    assert_non_null(found);
-    assert_true(wr_span_is(wr_buf_view(&found->items[0].name), "f"));
-    assert_null(wr_answers_find(answers, WR_LIT("b"), WR_LIT("resp_500"))); /* another tenant */
-    wr_answers_free(answers);
-}
-
 static void calls_have_caps(void **state)
 {
     struct wr_calls calls;
@@ -191,7 +168,6 @@ static void calls_have_caps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_read_however_they_are_cut),
-                                       cmocka_unit_test(calls_are_found_by_their_answer),
                                        cmocka_unit_test(calls_have_caps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 
 #include "base/err.h"
 #include "proxy/exchange.h"
+#include "proxy/mcp_page.h"
+#include "proxy/sidecar_page.h"
 
 enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
 
@@ -115,25 +117,31 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     struct wr_projector_options projector = {.config = config,
                                              .policies = w->options->policies,
                                              .store_dir = config->store_dir,
+                                             .answers = w->options->answers,
                                              .crashes = w->options->crashes};
+    struct wr_server_options server = {.listener = w->options->listener, .limits = config->limits};
 
     s->loop = &w->loop;
     s->config = w->configs[w->configs_count++] = w->options->config;
     s->metrics = w->options->metrics;
+    s->exchanges_open = &s->metrics->exchanges[w->options->index];
+    s->answers = w->options->answers;
+    s->watch = projector.watch = wr_watch_new(config->store_dir); /* without it nothing is learnt */
     wr_arena_init(&s->events, WR_ARENA_BYTES_MAX);
     wr_buf_init(&s->line, LINE_BYTES_MAX);
     s->sessions = projector.sessions = wr_sessions_new();
-    s->answers = wr_answers_new();
-    if (!s->sessions || !s->answers)
+    s->mcp = wr_mcp_page_new(&w->loop, config);
+    s->sidecar = wr_sidecar_page_new(&w->loop, config);
+    if (!s->sessions || !s->mcp || !s->sidecar)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
+    s->ledger = config->store_dir ? wr_ledger_writer_new(config->store_dir, s->metrics) : NULL;
     weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);
     if (!status)
         status = wr_projector_new(&s->projector, &w->loop, &projector, err);
     if (!status)
-        status =
-            wr_server_new(&w->server, &w->loop, w->options->listener, &wr_exchange_handler, s, err);
+        status = wr_server_new(&w->server, &w->loop, &server, &wr_exchange_handler, s, err);
     return status;
 }
 
@@ -142,10 +150,13 @@ static void free_service(struct worker *w)
     struct wr_service *s = &w->service;
     wr_server_free(w->server);
     wr_projector_free(s->projector);
+    wr_watch_free(s->watch);
     wr_fetcher_free(s->fetcher);
     wr_sessions_free(s->sessions);
-    wr_answers_free(s->answers);
+    wr_mcp_page_free(s->mcp);
+    wr_sidecar_page_free(s->sidecar);
     wr_log_close(s->log);
+    wr_ledger_writer_free(s->ledger);
     wr_arena_release(&s->events);
     wr_buf_release(&s->line);
     for (size_t i = 0; i < w->configs_count; i++)

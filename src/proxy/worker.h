@@ -2,6 +2,7 @@
 #ifndef WR_PROXY_WORKER_H
 #define WR_PROXY_WORKER_H
 
+#include "proxy/answers.h"
 #include "proxy/config.h"
 #include "proxy/crash.h"
 #include "proxy/metrics.h"
@@ -14,8 +15,10 @@ struct wr_worker_options {
     int listener;
     struct wr_metrics *metrics;
     struct wr_crash_table *crashes;
-    weir_span policies;   /* YAML of the user's own; empty: none */
-    wr_config_fn *reload; /* on SIGHUP */
+    struct wr_answers *answers; /* NULL: none are kept */
+    uint32_t index;             /* which of the workers this is */
+    weir_span policies;         /* YAML of the user's own; empty: none */
+    wr_config_fn *reload;       /* on SIGHUP */
     void *user;
 };
 

@@ -69,6 +69,10 @@ class Upstream:
     def last_body(self):
         return self.get('/__last')
 
+    def kept(self, key):
+        """The last body that came with `x-test-key: KEY`."""
+        return self.get('/__kept/' + key)
+
     def last_headers(self):
         head = json.loads(self.get('/__last_head'))
         return {name.lower(): value for name, value in head['headers']}
@@ -118,11 +122,14 @@ class Weir:
         with open(self.errors.name, encoding='utf-8') as file:
             return file.read()
 
-    def worker(self):
+    def workers(self):
         path = f'/proc/{self.process.pid}/task/{self.process.pid}/children'
         with open(path, encoding='ascii') as file:
-            pids = file.read().split()
-        return int(pids[0]) if pids else 0
+            return [int(pid) for pid in file.read().split()]
+
+    def worker(self):
+        pids = self.workers()
+        return pids[0] if pids else 0
 
     def request(self, method, path, body=None, headers=None, timeout=20):
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)

@@ -172,6 +172,10 @@ def check_responses(body, headers, state):
         raise Refusal(400, "Missing required parameter: 'input'.", param='input',
                       code='missing_required_parameter')
     known = set(state.responses.get(previous, ()))
+    conversation = body.get('conversation')
+    if conversation:
+        name = conversation if isinstance(conversation, str) else conversation['id']
+        known |= state.conversations.get(name, set())
     calls, outputs = {}, set()
     for i, item in enumerate(items):
         check_item_ids(i, item)

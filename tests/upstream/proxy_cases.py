@@ -11,6 +11,8 @@ import socket
 import sys
 import time
 
+import form_cases as form
+import limit_cases as limit
 import trouble_cases as trouble
 from harness import Folder, Upstream, Weir, wait_for
 from sessions import ANTHROPIC, CHECK, RECALL, TOOL, chat_session, file_text, ok, play, serve
@@ -445,11 +447,18 @@ def main():
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
                      trouble.crashing_body_is_left_alone, modes, canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
-                     trouble.worker_dies, trouble.drains):
+                     trouble.worker_dies, trouble.drains, form.deltas_know_their_calls,
+                     form.conversations_know_their_calls, form.workers_know_each_others_calls,
+                     form.bound_to_what_came, form.bound_to_what_was_sent, form.late_and_bound,
+                     form.tools_are_left_alone, limit.connections_have_a_cap,
+                     limit.stalled_clients_are_cut, limit.unread_answers_are_cut,
+                     limit.coded_bodies, limit.open_requests_of_the_dead_are_not_counted,
+                     limit.killed_under_load):
             if wanted(case):
                 case(folder, upstream)
         for case in (trouble.upstream_is_not_there, trouble.slow_readers_hold_the_upstream,
-                     trouble.tls_is_verified, trouble.wrong_calls):
+                     trouble.tls_is_verified, trouble.wrong_calls,
+                     limit.dead_connections_are_replaced):
             if wanted(case):
                 case(folder)
         upstream.stop()

@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
 """A scripted upstream: all three APIs, strict about their laws (laws.py), playing an agent's model.
 
-    server.py PORT_FILE [--window TOKENS]
+    server.py PORT_FILE [--window TOKENS] [--script FILE] [--loaded TOKENS]
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
-other, and ends with words. Headers make trouble on demand: x-test-status, x-test-break (after how
+other, and ends with words; with `[recall A-B]` it first asks weir_recall for these lines of what
+was left out first. Headers make trouble on demand: x-test-status, x-test-break (after how
 many events the connection is cut), x-test-delay-ms, x-test-events, x-test-encoding.
 
-What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats.
+A script is a JSON list of what the model does, step by step, in each session (x-weir-session):
+{"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
+loaded its models with a window of so many tokens and cuts longer prompts without a word.
+
+What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats,
+/__kept/KEY (the last body that came with x-test-key: KEY). GET /__origin/HOST says where ChatGPT's
+backend is to be, for a client that asks.
 """
+import ctypes.util
 import gzip
 import http.server
 import json
@@ -33,11 +41,20 @@ COUNTS = ('/responses/input_tokens', '/messages/count_tokens')
 class State:
     def __init__(self):
         self.lock = threading.Lock()
-        self.responses = {}
+        self.responses, self.conversations = {}, {}
         self.window_tokens = 0
-        self.last_body, self.last_head = b'', {}
-        self.stats = {'requests': 0, 'refused': 0, 'cancelled': 0, 'open': 0, 'connections': 0}
+        self.origin = 'https://chatgpt.com'
+        self.last_body, self.last_head, self.kept = b'', {}, {}
+        self.stats = {'requests': 0, 'refused': 0, 'cancelled': 0, 'open': 0, 'connections': 0,
+                      'turn_states': 0, 'cut': 0}
         self.number = 0
+        self.script, self.steps, self.loaded_tokens = None, {}, 0
+
+    def next_step(self, session):
+        with self.lock:
+            at = self.steps.get(session, 0)
+            self.steps[session] = at + 1
+            return self.script[at] if at < len(self.script) else {'words': 'Done.'}
 
     def next_number(self):
         with self.lock:
@@ -101,7 +118,7 @@ def choose_tool(body):
 
 def arguments_for(properties, done):
     """A call that such a tool understands: a command with a long output, or a file."""
-    command = f'echo run {done}; seq {done} {done + 600}'
+    command = f'cat logs/run_{done}.log'
     if 'cmd' in properties:
         return {'cmd': command}
     if properties.get('command', {}).get('type') == 'array':
@@ -112,6 +129,25 @@ def arguments_for(properties, done):
     return {key: f'src/file_{done}.py'}
 
 
+def recall_tool(body):
+    """The namespace and the name of weir_recall as the request spells it; None: it has none."""
+    for tool in body.get('tools') or []:
+        for inner in tool.get('tools') or [tool]:
+            name = inner.get('function', inner).get('name') or ''
+            if name.endswith('weir_recall'):
+                return tool['name'] if tool.get('tools') else None, name
+    return None
+
+
+SUMMARY = 'THE EXTRACT'
+
+
+def extract_in(body):
+    """A model that is asked for a summary repeats the extract it was shown."""
+    text = body['messages'][0]['content'] if 'messages' in body else body['input']
+    return text.partition(SUMMARY)[2].partition('THE CONVERSATION')[0].strip()
+
+
 def usage_of(body_bytes, answer):
     return body_bytes // laws.BYTES_A_TOKEN, len(answer) // laws.BYTES_A_TOKEN + 1
 
@@ -119,7 +155,7 @@ def usage_of(body_bytes, answer):
 class Turn:
     """What the model says next: a call, or its last words."""
 
-    def __init__(self, body, raw):
+    def __init__(self, body, raw, session=''):
         done, wanted = done_turns(body), wanted_turns(body)
         self.number = STATE.next_number()
         self.body, self.model = body, body['model']
@@ -127,8 +163,28 @@ class Turn:
         self.name, properties = choose_tool(body)
         self.arguments = json.dumps(arguments_for(properties, done))
         self.words = f'Done after {done} results.'
+        self.namespace = None
+        if SUMMARY in all_text(body):
+            self.call_id, self.words = None, extract_in(body)
+        elif STATE.script is not None:
+            self.play(STATE.next_step(session))
+        elif done == wanted:
+            self.recall(body)
         self.input_tokens, self.output_tokens = usage_of(len(raw), self.words)
         self.cached_tokens = self.input_tokens // 2
+
+    def recall(self, body):
+        lines = re.search(r'\[recall (\d+-\d+)\]', all_text(body))
+        handle, tool = re.search(r'wr_[0-9a-f]{20}', all_text(body)), recall_tool(body)
+        if lines and handle and tool:
+            self.call_id = f'call_{self.number}'
+            self.namespace, self.name = tool
+            self.arguments = json.dumps({'handle': handle.group(), 'lines': lines.group(1)})
+
+    def play(self, step):
+        self.call_id = f'call_{self.number}' if 'name' in step else None
+        self.name, self.words = step.get('name', ''), step.get('words', '')
+        self.arguments = json.dumps(step.get('arguments', {}))
 
 
 # ---- Chat Completions ----
@@ -185,7 +241,8 @@ def response_items(turn):
            'encrypted_content': laws.seal(f'rs_{n}')}
     if turn.call_id:
         yield {'type': 'function_call', 'id': f'fc_r{n}', 'call_id': turn.call_id,
-               'name': turn.name, 'arguments': turn.arguments, 'status': 'completed'}
+               'name': turn.name, 'arguments': turn.arguments, 'status': 'completed',
+               **({'namespace': turn.namespace} if turn.namespace else {})}
     else:
         yield {'type': 'message', 'id': f'msg_{n}', 'role': 'assistant', 'status': 'completed',
                'content': [{'type': 'output_text', 'text': turn.words, 'annotations': []}]}
@@ -199,8 +256,14 @@ def responses_whole(turn, items=None, status='completed'):
                                       'cache_write_tokens_details': {'ttl_30m_tokens': 5,
                                                                      'ttl_12h_tokens': 0}},
              'output_tokens_details': {'reasoning_tokens': 1}}
-    STATE.responses[f'resp_{turn.number}'] = [turn.call_id] if turn.call_id else []
+    calls = [turn.call_id] if turn.call_id else []
+    STATE.responses[f'resp_{turn.number}'] = calls
+    conversation = turn.body.get('conversation')
+    if conversation:
+        conversation = conversation if isinstance(conversation, str) else conversation['id']
+        STATE.conversations.setdefault(conversation, set()).update(calls)
     return {'id': f'resp_{turn.number}', 'object': 'response', 'created_at': 1, 'status': status,
+            'conversation': {'id': conversation} if conversation else None,
             'model': turn.model, 'output': items, 'parallel_tool_calls': True, 'error': None,
             'tools': [], 'usage': usage if status == 'completed' else None}
 
@@ -353,8 +416,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         if self.path == '/__last':
             self.answer(200, STATE.last_body, 'application/octet-stream')
+        elif self.path.startswith('/__kept/'):
+            self.answer(200, STATE.kept.get(self.path[len('/__kept/'):], b''),
+                        'application/octet-stream')
+        elif '/__origin/' in self.path:
+            STATE.origin = 'https://' + self.path.partition('/__origin/')[2]
+            self.answer(200, {})
+        elif self.path.endswith('/wham/accounts/check'):
+            self.answer(200, {'accounts': [{
+                'id': self.headers.get('chatgpt-account-id'), 'plan_type': 'pro',
+                'workspace_backend_origin': STATE.origin,
+                'account_routing_override': 'NO_CONSTRAINT'}]})
         elif self.path == '/__last_head':
             self.answer(200, STATE.last_head)
+        elif self.path == '/api/ps' and STATE.loaded_tokens:
+            self.answer(200, {'models': [{'name': 'local-model:latest',
+                                          'context_length': STATE.loaded_tokens}]})
         elif self.path == '/__stats':
             self.answer(200, STATE.stats)
         else:
@@ -373,6 +450,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         api = next((APIS[end] for end in APIS if path.endswith(end)), None)
         STATE.count('requests')
         STATE.last_body = raw
+        STATE.count('turn_states', self.headers.get('x-codex-turn-state') == 'turn-state-1')
+        if self.headers.get('x-test-key'):
+            STATE.kept[self.headers['x-test-key']] = raw
         STATE.last_head = {'method': self.command, 'path': self.path,
                            'headers': [list(h) for h in self.headers.items()]}
         if self.headers.get('x-test-delay-ms'):
@@ -397,7 +477,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             STATE.count('refused')
             self.answer(refusal.status, refusal.body(api))
             return
-        turn = Turn(body, raw)
+        if STATE.loaded_tokens and len(raw) // laws.BYTES_A_TOKEN > STATE.loaded_tokens:
+            STATE.count('cut')
+        turn = Turn(body, raw, self.headers.get('x-weir-session', ''))
         if is_count:
             self.answer(200, {'input_tokens': turn.input_tokens})
         elif body.get('stream'):
@@ -406,10 +488,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(200, WHOLE[api](turn))
 
     def decode(self, raw):
-        if self.headers['Content-Encoding'] != 'gzip':
-            raise laws.Refusal(400, 'The request body encoding is not supported',
-                               code='request_body_encoding_unsupported')
-        return gzip.decompress(raw)
+        if self.headers['Content-Encoding'] == 'gzip':
+            return gzip.decompress(raw)
+        if self.headers['Content-Encoding'] == 'zstd':
+            return unpack_zstd(raw)
+        raise laws.Refusal(400, 'The request body encoding is not supported',
+                           code='request_body_encoding_unsupported')
 
     def stream(self, events):
         STATE.count('open')
@@ -417,6 +501,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header('Content-Type', 'text/event-stream; charset=utf-8')
             self.send_header('Transfer-Encoding', 'chunked')
+            self.send_header('x-codex-turn-state', 'turn-state-1')
             if self.headers.get('x-test-encoding') == 'gzip':
                 self.send_header('Content-Encoding', 'gzip')
             self.end_headers()
@@ -448,6 +533,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b'%x\r\n%s\r\n' % (len(raw), raw))
 
 
+def unpack_zstd(raw):
+    """By the system's library, where there is one."""
+    name = ctypes.util.find_library('zstd')
+    unpacked = ctypes.create_string_buffer(64 * 1024 * 1024)
+    size = 1 << 64
+    if name:
+        zstd = ctypes.CDLL(name)
+        zstd.ZSTD_decompress.restype = ctypes.c_size_t
+        zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t] * 2
+        size = zstd.ZSTD_decompress(unpacked, len(unpacked), raw, len(raw))
+    if size > len(unpacked):
+        raise laws.Refusal(400, 'The request body could not be decoded',
+                           code='request_body_encoding_invalid')
+    return unpacked.raw[:size]
+
+
 def gzip_packer():
     """Packs a stream piece by piece, each piece complete so far."""
     packer = zlib.compressobj(wbits=31)
@@ -467,10 +568,17 @@ def end_with_parent():
     os._exit(0)
 
 
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
 def main():
     threading.Thread(target=end_with_parent, daemon=True).start()
-    if '--window' in sys.argv:
-        STATE.window_tokens = int(sys.argv[sys.argv.index('--window') + 1])
+    STATE.window_tokens = int(option('--window') or 0)
+    STATE.loaded_tokens = int(option('--loaded') or 0)
+    if option('--script'):
+        with open(option('--script'), encoding='utf-8') as file:
+            STATE.script = json.load(file)
     server = Server(('127.0.0.1', 0), Handler)
     with open(sys.argv[1] + '.part', 'w', encoding='ascii') as file:
         file.write(str(server.server_address[1]))

@@ -16,6 +16,15 @@ def chat_tools():
             for t in (TOOL, RECALL)]
 
 
+def response_tools():
+    return [{'type': 'function', 'name': t['name'], 'parameters': {'type': 'object'}}
+            for t in (TOOL, RECALL)]
+
+
+def listing(n, lines=150):
+    return ''.join(f'src/folder_{n}/module_{i}.py\n' for i in range(lines))
+
+
 def file_text(n, lines=120):
     return ''.join(f'def function_{n}_{i}(value):  # line {i} of file {n}\n' for i in range(lines))
 
@@ -39,10 +48,15 @@ POLICIES = """policies:
 """
 
 
-def serve(folder, upstream, *arguments, **more):
+def write_policies(folder):
     path = os.path.join(folder, 'policies.yaml')
     with open(path, 'w', encoding='ascii') as file:
         file.write(POLICIES)
+    return path
+
+
+def serve(folder, upstream, *arguments, **more):
+    path = write_policies(folder)
     config = f'listen: 127.0.0.1:0\npolicies: {path}\npolicy: short\n'
     return Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', *arguments,
                 config=config, **more)

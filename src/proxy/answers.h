@@ -1,0 +1,38 @@
+/* answers.h -- the tool calls of past answers by the answers' ids, for all threads and all workers.
+ *
+ * A host whose provider holds the history sends results without the calls they answer; whoever
+ * reads such a request finds the calls here, and the session that the answer belonged to.
+ *
+ * The memory is shared by the supervisor and its workers, so it does not matter which of them heard
+ * the answer, and a worker that dies takes nothing with it. It is a ring: the oldest give way. What
+ * is not found is not known, and its results stay whole.
+ */
+#ifndef WR_PROXY_ANSWERS_H
+#define WR_PROXY_ANSWERS_H
+
+#include "base/arena.h"
+#include "proxy/calls.h"
+#include "weir/engine.h"
+
+struct wr_answers;
+
+struct wr_known_answer {
+    weir_span session;
+    const struct weir_known_call *calls;
+    size_t calls_count;
+};
+
+/* NULL: there is no memory to share. It lives until the process ends, and after that in those it
+ * has forked. */
+struct wr_answers *wr_answers_new(void);
+
+/* Keeps a copy. What has no id or no call is not kept. */
+void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span session,
+                     const struct wr_calls *calls);
+
+/* By the id of an answer, or of a conversation: then its newest answer. What is found is copied
+ * into `arena`. False: it is not known, or another tenant's. */
+bool wr_answers_find(struct wr_answers *answers, struct wr_arena *arena, weir_span tenant,
+                     weir_span id, struct wr_known_answer *known);
+
+#endif

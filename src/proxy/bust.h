@@ -1,0 +1,70 @@
+/* bust.h -- a prompt that was not read from the provider's cache although it could have been: how
+ * much of it, and who is to blame.
+ *
+ * Two requests of one conversation are compared block by block, as they came and as they were sent.
+ * Had the second only gone on where the first ended, the provider would have read what the first
+ * left in its cache; what it says that it read is what it did. The difference is a bust.
+ *
+ *   another model, or other tools                          model
+ *   the pause was longer than the cache lives              expired
+ *   a block differs as it came                             host
+ *   a block differs only as it was sent                    weir
+ *   nothing differs                                        provider
+ */
+#ifndef WR_PROXY_BUST_H
+#define WR_PROXY_BUST_H
+
+#include "ledger/tally.h"
+#include "quality/prompt.h"
+
+enum { WR_BUST_PLACE_BYTES = WR_PROMPT_PLACE_BYTES + 24 };
+
+/* A request that was sent. */
+struct wr_bust_sent {
+    const struct wr_prompt *prompt;
+    uint64_t model; /* hash of its name */
+    int64_t at_ms;
+    int64_t ttl_ms;          /* how long the provider keeps it; 0: not known */
+    int64_t cached_tokens;   /* what it left in the cache; -1: its answer did not say */
+    const char *step_reason; /* NULL: no step */
+};
+
+/* What is known before the answer. */
+struct wr_bust_check {
+    bool is_known; /* else there is nothing to expect */
+    enum wr_bust cause;
+    char place[WR_BUST_PLACE_BYTES]; /* where they differ; empty: nowhere */
+    uint64_t cached_tokens;
+};
+
+struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
+                                     const struct wr_bust_sent *now);
+
+/* Usage as providers say it, reduced to what busts are judged by. */
+struct wr_bust_usage {
+    bool is_known;
+    uint64_t prompt_tokens; /* all of it */
+    uint64_t read_tokens;
+    uint64_t written_tokens;
+};
+
+struct wr_bust_result {
+    uint64_t expected_tokens; /* that could have been read; 0: nothing was expected */
+    uint64_t lost_tokens;     /* 0: no bust */
+};
+
+/* `model` gives the minimum and the steps of its provider's cache. */
+struct wr_bust_result wr_bust_judge(const struct wr_bust_check *check,
+                                    const struct wr_bust_usage *usage,
+                                    const struct wr_model *model);
+
+/* What a request leaves in the cache for the next one; -1: it is not known. */
+int64_t wr_bust_cached(const struct wr_bust_usage *usage, const struct wr_model *model);
+
+/* How long that is kept; 0: it is not known. */
+int64_t wr_bust_ttl_ms(const struct wr_prompt *prompt, const struct wr_model *model);
+
+/* What the provider's own word for a miss says of the cause; `cause` where it says nothing new. */
+enum wr_bust wr_bust_cause_of(weir_span reason, enum wr_bust cause);
+
+#endif

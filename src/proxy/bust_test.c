@@ -1,0 +1,174 @@
+#include "proxy/bust.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+enum { BLOCKS_MAX = 8 };
+
+/* A prompt is a letter a block: T tools, S system, others a message each. Upper case X to Z are
+ * sent in another form. */
+struct made {
+    struct wr_prompt_block blocks[BLOCKS_MAX];
+    struct wr_prompt prompt;
+};
+
+static void make(struct made *made, const char *letters)
+{
+    *made = (struct made){.prompt = {.blocks = made->blocks}};
+    for (; *letters; letters++) {
+        uint32_t n = made->prompt.blocks_count++;
+        bool is_head = *letters == 'T' || *letters == 't' || *letters == 'S' || *letters == 's';
+        bool is_sent_so = *letters >= 'X' && *letters <= 'Z';
+        made->blocks[n] = (struct wr_prompt_block){
+            .original = (uint64_t)(is_sent_so ? *letters + 32 : *letters),
+            .sent = (uint64_t)*letters,
+            .message = is_head ? 0 : n - 1,
+            .kind = *letters == 'T' || *letters == 't'   ? WEIR_KIND_TOOLS
+                    : *letters == 'S' || *letters == 's' ? WEIR_KIND_SYSTEM
+                                                         : WEIR_KIND_TOOL_RESULT};
+    }
+}
+
+static const struct {
+    const char *behaviour, *last, *now;
+    int64_t gap_s, cached;
+    bool other_model;
+    const char *cause, *place; /* NULL: nothing is expected */
+} rows[] = {
+    {"it goes on where the last one ended", "TSabc", "TSabcde", 9, 5000, false, "provider", ""},
+    {"an earlier message has changed", "TSabc", "TSaBcd", 9, 5000, false, "host",
+     "message 2, tool result"},
+    {"the instructions have changed", "TSabc", "Tsabcd", 9, 5000, false, "host", "system"},
+    {"the tools have changed", "TSabc", "tSabcd", 9, 5000, false, "model", "tools"},
+    {"another model", "TSabc", "TSabcd", 9, 5000, true, "model", "model"},
+    {"messages were taken back", "TSabc", "TSa", 9, 5000, false, "host", "message 2, tool result"},
+    {"only what was sent differs", "TSaxc", "TSaXcd", 9, 5000, false, "weir",
+     "message 2, tool result: cold"},
+    {"a form is undone", "TSaXc", "TSaxcd", 9, 5000, false, "weir", "message 2, tool result: cold"},
+    {"a form that stays is no difference", "TSaXc", "TSaXcd", 9, 5000, false, "provider", ""},
+    {"the host changed it before we did", "TSabx", "TSaBXd", 9, 5000, false, "host",
+     "message 2, tool result"},
+    {"the pause was too long", "TSabc", "TSabcd", 301, 5000, false, "expired", "a pause of 301 s"},
+    {"expired it may change", "TSaxc", "TSaXcd", 400, 5000, false, "expired", "a pause of 400 s"},
+    {"the last answer did not say what it left", "TSabc", "TSabcd", 9, -1, false, NULL, NULL},
+    {"it left nothing", "TSabc", "TSabcd", 9, 0, false, NULL, NULL},
+};
+
+static void the_first_difference_names_the_cause(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct made last, now;
+        make(&last, rows[i].last);
+        make(&now, rows[i].now);
+        struct wr_bust_sent a = {.prompt = &last.prompt,
+                                 .model = 1,
+                                 .at_ms = 1000000,
+                                 .ttl_ms = 300000,
+                                 .cached_tokens = rows[i].cached};
+        struct wr_bust_sent b = {.prompt = &now.prompt,
+                                 .model = 1 + rows[i].other_model,
+                                 .at_ms = 1000000 + rows[i].gap_s * 1000,
+                                 .step_reason = "cold"};
+        struct wr_bust_check check = wr_bust_compare(&a, &b);
+        if (check.is_known != (rows[i].cause != NULL))
+            fail_msg("%s: known %d", rows[i].behaviour, check.is_known);
+        if (rows[i].cause && (strcmp(wr_bust_name(check.cause), rows[i].cause) != 0 ||
+                              strcmp(check.place, rows[i].place) != 0))
+            fail_msg("%s: %s, '%s'", rows[i].behaviour, wr_bust_name(check.cause), check.place);
+    }
+}
+
+static void parameters_are_the_hosts(void **state)
+{
+    struct made last, now;
+    (void)state;
+    make(&last, "TSabc");
+    make(&now, "TSabcd");
+    now.prompt.parameters = 7;
+    struct wr_bust_sent a = {.prompt = &last.prompt, .cached_tokens = 5000};
+    struct wr_bust_sent b = {.prompt = &now.prompt};
+    struct wr_bust_check check = wr_bust_compare(&a, &b);
+    assert_int_equal(check.cause, WR_BUST_HOST);
+    assert_string_equal(check.place, "parameters");
+}
+
+static const struct {
+    const char *behaviour;
+    uint64_t cached, read, step, expected, lost;
+} judgements[] = {
+    {"all of it was read", 10000, 10000, 0, 10000, 0},
+    {"more was read", 10000, 12000, 0, 10000, 0},
+    {"nothing was read", 10000, 0, 0, 10000, 10000},
+    {"half was read", 10000, 5000, 0, 10000, 5000},
+    {"a small rest is how caches count", 10000, 9600, 0, 10000, 0},
+    {"steps are rounded down", 10001, 9800, 128, 9984, 0},
+    {"below the minimum nothing is kept", 900, 0, 0, 0, 0},
+    {"just above it is", 1100, 0, 0, 1100, 1100},
+};
+
+static void what_was_not_read_is_lost(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
+        struct wr_cache_rule rule = {.mode = WR_CACHE_PREFIX,
+                                     .step_tokens = (uint32_t)judgements[i].step};
+        struct wr_model model = {.min_cacheable_tokens = 1024, .cache = &rule};
+        struct wr_bust_check check = {.is_known = true, .cached_tokens = judgements[i].cached};
+        struct wr_bust_usage usage = {
+            .is_known = true, .prompt_tokens = 20000, .read_tokens = judgements[i].read};
+        struct wr_bust_result result = wr_bust_judge(&check, &usage, &model);
+        if (result.expected_tokens != judgements[i].expected ||
+            result.lost_tokens != judgements[i].lost)
+            fail_msg("%s: expected %llu, lost %llu", judgements[i].behaviour,
+                     (unsigned long long)result.expected_tokens,
+                     (unsigned long long)result.lost_tokens);
+        usage.is_known = false;
+        assert_int_equal(wr_bust_judge(&check, &usage, &model).expected_tokens, 0);
+    }
+}
+
+static void what_is_left_follows_the_providers_rule(void **state)
+{
+    struct wr_cache_rule rule = {.mode = WR_CACHE_EXPLICIT, .ttl_s = 300, .ttl_long_s = 3600};
+    struct wr_model model = {.cache = &rule};
+    struct wr_bust_usage usage = {
+        .is_known = true, .prompt_tokens = 9000, .read_tokens = 4000, .written_tokens = 1000};
+    (void)state;
+    assert_int_equal(wr_bust_cached(&usage, &model), 5000);
+    rule.mode = WR_CACHE_PREFIX;
+    assert_int_equal(wr_bust_cached(&usage, &model), 9000);
+    rule.mode = WR_CACHE_BREAKPOINT;
+    assert_int_equal(wr_bust_cached(&usage, &model), 5000);
+    usage.written_tokens = 0;
+    assert_int_equal(wr_bust_cached(&usage, &model), 9000);
+    rule.mode = WR_CACHE_NONE;
+    assert_int_equal(wr_bust_cached(&usage, &model), -1);
+    assert_int_equal(wr_bust_ttl_ms(&(struct wr_prompt){0}, &model), 300000);
+    assert_int_equal(wr_bust_ttl_ms(&(struct wr_prompt){.has_long_marker = true}, &model), 3600000);
+}
+
+static void the_provider_knows_what_we_could_not_see(void **state)
+{
+    (void)state;
+    assert_int_equal(wr_bust_cause_of(WR_LIT("tools_changed"), WR_BUST_PROVIDER), WR_BUST_MODEL);
+    assert_int_equal(wr_bust_cause_of(WR_LIT("system_changed"), WR_BUST_PROVIDER), WR_BUST_HOST);
+    assert_int_equal(wr_bust_cause_of(WR_LIT("unavailable"), WR_BUST_PROVIDER), WR_BUST_PROVIDER);
+    assert_int_equal(wr_bust_cause_of(WR_LIT("tools_changed"), WR_BUST_WEIR), WR_BUST_WEIR);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_first_difference_names_the_cause),
+        cmocka_unit_test(parameters_are_the_hosts),
+        cmocka_unit_test(what_was_not_read_is_lost),
+        cmocka_unit_test(what_is_left_follows_the_providers_rule),
+        cmocka_unit_test(the_provider_knows_what_we_could_not_see),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

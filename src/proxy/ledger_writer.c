@@ -1,0 +1,243 @@
+#include "proxy/ledger_writer.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+
+struct item {
+    struct item *next;
+    size_t bytes;
+    struct wr_ledger_row row; /* its texts stand behind it */
+};
+
+struct wr_ledger_writer {
+    const char *store_dir;
+    struct wr_metrics *metrics;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct item *first, *last; /* waiting */
+    size_t count, bytes;       /* of those, and of the group that is being written */
+    bool stops;
+    /* Below: the thread's own. */
+    struct wr_ledger *ledger; /* NULL: not open */
+    bool gives_up;            /* the end has come and the store does not take anything */
+};
+
+static void lose(struct wr_ledger_writer *w, size_t rows_count)
+{
+    atomic_fetch_add_explicit(&w->metrics->ledger_rows_lost, rows_count, memory_order_relaxed);
+}
+
+/* ---- adding ---- */
+
+static weir_span put(char **at, weir_span text)
+{
+    weir_span copy = {*at, text.len};
+    if (text.len)
+        memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return copy;
+}
+
+static struct item *copy_of(const struct wr_ledger_row *row)
+{
+    weir_span report = row->report.len > WR_LEDGER_REPORT_BYTES_MAX ? WR_LIT("") : row->report;
+    size_t bytes = sizeof(struct item) + row->tenant.len + row->session.len + row->agent.len +
+                   row->model.len + row->line.len + report.len;
+    struct item *item = malloc(bytes);
+
+    if (!item)
+        return NULL;
+    char *at = (char *)(item + 1);
+    *item = (struct item){.bytes = bytes,
+                          .row = {.time_ms = row->time_ms,
+                                  .tenant = put(&at, row->tenant),
+                                  .session = put(&at, row->session),
+                                  .agent = put(&at, row->agent),
+                                  .model = put(&at, row->model),
+                                  .line = put(&at, row->line),
+                                  .report = put(&at, report)}};
+    return item;
+}
+
+void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row)
+{
+    struct item *item = copy_of(row);
+    bool is_kept = false;
+
+    if (!item) {
+        lose(w, 1);
+        return;
+    }
+    (void)pthread_mutex_lock(&w->lock);
+    if (w->count < WR_PROXY_LEDGER_ROWS_MAX &&
+        w->bytes + item->bytes <= WR_PROXY_LEDGER_BYTES_MAX) {
+        if (w->first)
+            w->last->next = item;
+        else
+            w->first = item;
+        w->last = item;
+        w->count++;
+        w->bytes += item->bytes;
+        is_kept = true;
+        if (w->count == 1 || w->count == WR_PROXY_LEDGER_GROUP_MAX)
+            (void)pthread_cond_signal(&w->wake);
+    }
+    (void)pthread_mutex_unlock(&w->lock);
+    if (is_kept)
+        return;
+    free(item);
+    lose(w, 1);
+}
+
+/* ---- the thread ---- */
+
+/* With the lock: waits until there is a row, and then for a moment, or until a group is full. */
+static void wait_for_rows(struct wr_ledger_writer *w)
+{
+    struct timespec until;
+
+    while (!w->first && !w->stops)
+        (void)pthread_cond_wait(&w->wake, &w->lock);
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WR_PROXY_LEDGER_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    while (!w->stops && w->count < WR_PROXY_LEDGER_GROUP_MAX)
+        if (pthread_cond_timedwait(&w->wake, &w->lock, &until))
+            break;
+}
+
+/* Up to a group, in the order they came; they still count as waiting. */
+static size_t take_group(struct wr_ledger_writer *w, struct item *group[WR_PROXY_LEDGER_GROUP_MAX])
+{
+    size_t count = 0;
+    while (w->first && count < WR_PROXY_LEDGER_GROUP_MAX) {
+        group[count++] = w->first;
+        w->first = w->first->next;
+    }
+    return count;
+}
+
+static weir_status open_ledger(struct wr_ledger_writer *w, weir_trouble *trouble)
+{
+    *trouble = WEIR_TROUBLE_NONE;
+    return w->ledger ? WEIR_OK : wr_ledger_open(w->store_dir, NULL, &w->ledger, trouble, NULL);
+}
+
+/* True: kept. `*trouble` says why not. */
+static bool commit(struct wr_ledger_writer *w, struct item *const *group, size_t count,
+                   weir_trouble *trouble)
+{
+    struct wr_ledger_row rows[WR_PROXY_LEDGER_GROUP_MAX];
+
+    if (open_ledger(w, trouble))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        rows[i] = group[i]->row;
+    if (!wr_ledger_add(w->ledger, rows, count, NULL))
+        return true;
+    *trouble = wr_ledger_trouble(w->ledger);
+    return false;
+}
+
+static bool stops(struct wr_ledger_writer *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool stops = w->stops;
+    (void)pthread_mutex_unlock(&w->lock);
+    return stops;
+}
+
+/* A store that somebody holds is tried again, for each try waits a while; others wait meanwhile, up
+ * to the cap. At the end it is tried once. */
+static void keep_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
+{
+    weir_trouble trouble = WEIR_TROUBLE_NONE;
+    bool is_kept = !w->gives_up && commit(w, group, count, &trouble);
+
+    while (!is_kept && trouble == WEIR_TROUBLE_LOCKED && !stops(w))
+        is_kept = commit(w, group, count, &trouble);
+    if (is_kept)
+        atomic_fetch_add_explicit(&w->metrics->ledger_rows, count, memory_order_relaxed);
+    else
+        lose(w, count);
+    w->gives_up = !is_kept && stops(w);
+}
+
+static void drop_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    w->count -= count;
+    for (size_t i = 0; i < count; i++)
+        w->bytes -= group[i]->bytes;
+    (void)pthread_mutex_unlock(&w->lock);
+    for (size_t i = 0; i < count; i++)
+        free(group[i]);
+}
+
+static void *work(void *user)
+{
+    struct wr_ledger_writer *w = user;
+    struct item *group[WR_PROXY_LEDGER_GROUP_MAX];
+    size_t count;
+
+    do {
+        (void)pthread_mutex_lock(&w->lock);
+        wait_for_rows(w);
+        count = take_group(w, group);
+        (void)pthread_mutex_unlock(&w->lock);
+        if (!count)
+            continue;
+        keep_group(w, group, count);
+        drop_group(w, group, count);
+    } while (count || !stops(w));
+    wr_ledger_close(w->ledger);
+    return NULL;
+}
+
+/* ---- life ---- */
+
+static bool make_wake(pthread_cond_t *wake)
+{
+    pthread_condattr_t attributes;
+    if (pthread_condattr_init(&attributes))
+        return false;
+    bool ok = !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) &&
+              !pthread_cond_init(wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    return ok;
+}
+
+struct wr_ledger_writer *wr_ledger_writer_new(const char *store_dir, struct wr_metrics *metrics)
+{
+    struct wr_ledger_writer *w = calloc(1, sizeof(*w));
+    if (!w)
+        return NULL;
+    w->store_dir = store_dir;
+    w->metrics = metrics;
+    if (pthread_mutex_init(&w->lock, NULL) || !make_wake(&w->wake) ||
+        pthread_create(&w->thread, NULL, work, w)) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void wr_ledger_writer_free(struct wr_ledger_writer *w)
+{
+    if (!w)
+        return;
+    (void)pthread_mutex_lock(&w->lock);
+    w->stops = true;
+    (void)pthread_cond_signal(&w->wake);
+    (void)pthread_mutex_unlock(&w->lock);
+    (void)pthread_join(w->thread, NULL);
+    (void)pthread_cond_destroy(&w->wake);
+    (void)pthread_mutex_destroy(&w->lock);
+    free(w);
+}

@@ -1,0 +1,179 @@
+#include "proxy/mcp_page.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "mcp/server.h"
+#include "proxy/page_call.h"
+#include "proxy/pages.h"
+
+enum { ORIGIN_BYTES_MAX = 300 };
+
+struct wr_mcp_page {
+    struct wr_page_desk desk;
+    const struct wr_config *config;
+    struct wr_mcp *server; /* owned; used under the desk's lock */
+};
+
+/* What a call is about, in its arena. */
+struct message {
+    struct wr_mcp_headers headers;
+    bool wants_events;
+};
+
+static wr_page_work_fn work;
+
+struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config)
+{
+    struct wr_mcp_page *page = calloc(1, sizeof(*page));
+    if (!page)
+        return NULL;
+    *page = (struct wr_mcp_page){.config = config,
+                                 .desk = {.calls_max = WR_MCP_CALLS_MAX,
+                                          .body_bytes_max = WR_MCP_BODY_BYTES_MAX,
+                                          .answer_bytes_max = WR_MCP_ANSWER_BYTES_MAX + 64,
+                                          .work = work,
+                                          .user = page}};
+    if (wr_mcp_new(&page->server, config->store_dir) || !wr_page_desk_init(&page->desk, loop)) {
+        wr_mcp_free(page->server);
+        free(page);
+        return NULL;
+    }
+    return page;
+}
+
+void wr_mcp_page_free(struct wr_mcp_page *page)
+{
+    if (!page)
+        return;
+    wr_page_desk_release(&page->desk);
+    wr_mcp_free(page->server);
+    free(page);
+}
+
+bool wr_mcp_page_is(weir_span target)
+{
+    return wr_span_is(target, "/mcp") || wr_span_starts(target, WR_LIT("/mcp?"));
+}
+
+/* ---- who may ask, and how ---- */
+
+bool wr_mcp_page_knows_origin(const char *listen, weir_span origin, weir_span host)
+{
+    char address[ORIGIN_BYTES_MAX];
+    size_t from = wr_span_find(origin, WR_LIT("://"), 0);
+
+    if (!origin.ptr)
+        return true;
+    if (from == SIZE_MAX || origin.len >= sizeof(address))
+        return false;
+    weir_span name = wr_span_cut(origin, from + 3, origin.len);
+    if (!wr_door_is_loopback(listen))
+        return name.len == host.len && !strncasecmp(name.ptr, host.ptr, name.len);
+    (void)snprintf(address, sizeof(address), "%.*s", (int)name.len, name.ptr);
+    return wr_door_is_loopback(address);
+}
+
+/* The words of a list of types, their parameters aside. */
+static bool accepts(weir_span value, const char *type, const char *range)
+{
+    while (value.len) {
+        const char *comma = memchr(value.ptr, ',', value.len);
+        size_t bytes = comma ? (size_t)(comma - value.ptr) : value.len;
+        weir_span word = wr_span_cut(value, 0, bytes);
+        const char *semicolon = memchr(word.ptr, ';', word.len);
+        if (semicolon)
+            word.len = (size_t)(semicolon - word.ptr);
+        word = wr_span_trim(word);
+        if (wr_span_is(word, "*/*") || wr_span_is(word, range) ||
+            (word.len == strlen(type) && !strncasecmp(word.ptr, type, word.len)))
+            return true;
+        value = wr_span_cut(value, bytes + (comma ? 1 : 0), value.len);
+    }
+    return false;
+}
+
+struct refusal {
+    int status;
+    const char *why; /* NULL: it may go on */
+};
+
+static struct refusal judge(const struct wr_mcp_page *page, const struct wr_head *head)
+{
+    weir_span accept = wr_head_find(head, "accept");
+    weir_span coding = wr_head_find(head, "content-encoding");
+
+    if (!wr_mcp_page_knows_origin(page->config->listen, wr_head_find(head, "origin"),
+                                  wr_head_find(head, "host")))
+        return (struct refusal){403, "pages of another origin may not ask"};
+    if (!wr_span_is(head->method, "POST"))
+        return (struct refusal){405, "MCP is spoken with POST; there is no stream to GET"};
+    if (!accepts(wr_head_find(head, "content-type"), "application/json", "application/json"))
+        return (struct refusal){415, "the Content-Type of a message is application/json"};
+    if (coding.len && !wr_span_is(coding, "identity"))
+        return (struct refusal){415, "messages are not compressed"};
+    if (accept.len && !accepts(accept, "application/json", "application/*") &&
+        !accepts(accept, "text/event-stream", "text/*"))
+        return (struct refusal){406, "the answer is application/json or text/event-stream"};
+    return (struct refusal){0, NULL};
+}
+
+/* A refusal of the method says which there is. */
+static void refuse(struct wr_conn *conn, int status, const char *why)
+{
+    struct wr_header allow = {WR_LIT("Allow"), WR_LIT("POST")};
+    struct wr_answer answer = {.status = 405, .headers = &allow, .headers_count = 1};
+
+    if (status != 405) {
+        wr_page_error(conn, WR_API_NONE, status, why);
+        return;
+    }
+    wr_conn_begin(conn, &answer);
+    wr_conn_end(conn);
+}
+
+/* ---- one call ---- */
+
+/* On a thread. */
+static void work(struct wr_page_call *call)
+{
+    struct wr_mcp_page *page = call->desk->user;
+    const struct message *message = call->user;
+    struct wr_mcp_peer peer = {.headers = message ? &message->headers : NULL};
+    struct wr_mcp_answer answer;
+
+    wr_mcp_answer(page->server, wr_span_of(call->tenant), &peer, wr_buf_view(&call->body), &answer);
+    call->status = answer.http_status;
+    if (!message || !message->wants_events || !answer.message.len) {
+        wr_buf_append(&call->answer, answer.message);
+        return;
+    }
+    call->type = WR_LIT("text/event-stream");
+    wr_buf_text(&call->answer, "event: message\ndata: ");
+    wr_buf_append(&call->answer, answer.message);
+    wr_buf_text(&call->answer, "\n\n");
+}
+
+void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const struct wr_head *head,
+                        const struct wr_entry *entry)
+{
+    struct refusal refusal = judge(page, head);
+    weir_span accept = wr_head_find(head, "accept");
+
+    if (refusal.why) {
+        refuse(conn, refusal.status, refusal.why);
+        return NULL;
+    }
+    struct wr_page_call *call = wr_page_call_begin(&page->desk, conn, head, entry);
+    struct message *message = call ? wr_arena_zalloc(&call->arena, sizeof(*message)) : NULL;
+    if (!message)
+        return call;
+    message->wants_events = accept.len && !accepts(accept, "application/json", "application/*");
+    message->headers.version = wr_page_call_header(call, head, "mcp-protocol-version");
+    message->headers.method = wr_page_call_header(call, head, "mcp-method");
+    message->headers.name = wr_page_call_header(call, head, "mcp-name");
+    call->user = message;
+    return call;
+}

@@ -1,0 +1,91 @@
+#include "proxy/quality_learner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "store/test_dir.h"
+
+static struct wr_learner_session session(const char *name, uint64_t key)
+{
+    return (struct wr_learner_session){
+        .tenant = WR_LIT("local"), .name = wr_span_of(name), .key = key};
+}
+
+static const char *choose(struct wr_learner *learner, const struct wr_learner_session *s,
+                          const char *model, struct wr_learner_choice *choice)
+{
+    struct wr_bucket_key key = {.model = wr_span_of(model), .policy = WR_LIT("lean")};
+    wr_learner_choose(learner, s, &key, 1000, choice);
+    return choice->policy;
+}
+
+static void go_badly(struct wr_learner *learner, const char *name, uint64_t key)
+{
+    struct wr_learner_session s = session(name, key);
+    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=short", 0, 1);
+    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=short", 2, 2);
+    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=long", 1, 3);
+}
+
+/* What waits is kept before it is closed: a new one knows it. */
+static struct wr_learner *open_again(struct wr_learner *learner, const char *dir)
+{
+    wr_learner_free(learner);
+    learner = wr_learner_new(dir);
+    assert_non_null(learner);
+    return learner;
+}
+
+static void two_bad_sessions_tighten_the_third(void **state)
+{
+    struct wr_learner_session a = session("a", 2), b = session("b", 4), c = session("c", 6);
+    struct wr_learner_choice choice;
+    struct wr_test_dir dir = wr_test_dir_new();
+    (void)state;
+    struct wr_learner *learner = open_again(NULL, dir.path);
+    assert_string_equal(choose(learner, &a, "m", &choice), "");
+    go_badly(learner, "a", 2);
+    learner = open_again(learner, dir.path);
+    assert_string_equal(choose(learner, &b, "m", &choice), ""); /* one is not enough */
+    go_badly(learner, "b", 4);
+    wr_learner_free(learner);
+    learner = wr_learner_new(dir.path);
+    assert_non_null(learner);
+    assert_string_equal(choose(learner, &c, "m", &choice), "auto");
+    assert_string_equal(choice.bucket, "model=m policy=lean");
+    /* Of the narrower buckets none saw three points: who is known to be long is let be. */
+    struct wr_learner_session e = session("e", 10);
+    struct wr_bucket_key key = {
+        .model = WR_LIT("m"), .policy = WR_LIT("lean"), .length = WR_LIT("long")};
+    wr_learner_choose(learner, &e, &key, 1000, &choice);
+    assert_string_equal(choice.policy, "");
+    struct wr_learner_session d = session("d", 8);
+    assert_string_equal(choose(learner, &d, "other", &choice), "");
+    assert_string_equal(choose(learner, &d, "m", &choice), ""); /* chosen once */
+    wr_learner_free(learner);
+    wr_test_dir_remove(&dir);
+}
+
+static void without_a_store_nothing_is_learnt(void **state)
+{
+    struct wr_learner_session a = session("a", 2);
+    struct wr_learner_choice choice;
+    struct wr_learner *learner = wr_learner_new(NULL);
+    (void)state;
+    go_badly(learner, "a", 2);
+    go_badly(learner, "b", 4);
+    assert_string_equal(choose(learner, &a, "m", &choice), "");
+    wr_learner_free(learner);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_bad_sessions_tighten_the_third),
+        cmocka_unit_test(without_a_store_nothing_is_learnt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

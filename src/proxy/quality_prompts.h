@@ -1,0 +1,35 @@
+/* quality_prompts.h -- the last prompt of every conversation, for the next one to be compared with.
+ *
+ * A conversation is a session's first user message under one model: helpers that run under the
+ * session's name begin otherwise. Its last prompt is the last one that was answered; one that was
+ * refused left nothing behind. Prompts are kept as hashes, never as text. The oldest give way when
+ * there are too many (WR_QUALITY_PROMPTS_MAX, WR_QUALITY_TABLE_BLOCKS_MAX). For any thread.
+ */
+#ifndef WR_PROXY_QUALITY_PROMPTS_H
+#define WR_PROXY_QUALITY_PROMPTS_H
+
+#include "proxy/bust.h"
+
+struct wr_prompts;
+
+struct wr_prompts *wr_prompts_new(void);          /* NULL: out of memory */
+void wr_prompts_free(struct wr_prompts *prompts); /* NULL is fine */
+
+struct wr_prompts_seen {
+    struct wr_bust_check check;
+    bool is_repeated; /* the very prompt that came before: sent again */
+    uint64_t ticket;  /* by which its answer is told; 0: it could not be kept */
+};
+
+/* Compares `now` with the last prompt of its conversation. `changed`, of now->prompt->blocks_count,
+ * is set for what the model saw in another form. */
+struct wr_prompts_seen wr_prompts_take(struct wr_prompts *prompts, uint64_t session,
+                                       const struct wr_bust_sent *now, bool *changed);
+
+/* It was answered, and is now the last one; `cached_tokens` as in struct wr_bust_sent. */
+void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens);
+
+/* It was not, or not in this form. */
+void wr_prompts_forget(struct wr_prompts *prompts, uint64_t ticket);
+
+#endif

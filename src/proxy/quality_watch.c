@@ -1,0 +1,246 @@
+#include "proxy/quality_watch.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "base/span.h"
+#include "models/lookup.h"
+#include "quality/observe.h"
+
+struct wr_watch {
+    struct wr_models *models;
+    struct wr_prompts *prompts;
+    struct wr_learner *learner;
+};
+
+struct wr_watch *wr_watch_new(const char *store_dir)
+{
+    struct wr_watch *watch = calloc(1, sizeof(*watch));
+    if (!watch)
+        return NULL;
+    watch->prompts = wr_prompts_new();
+    watch->learner = wr_learner_new(store_dir);
+    if (wr_models_new(&watch->models, NULL, NULL) || !watch->prompts || !watch->learner) {
+        wr_watch_free(watch);
+        return NULL;
+    }
+    return watch;
+}
+
+void wr_watch_free(struct wr_watch *watch)
+{
+    if (!watch)
+        return;
+    wr_learner_free(watch->learner);
+    wr_prompts_free(watch->prompts);
+    wr_models_free(watch->models);
+    free(watch);
+}
+
+/* ---- buckets ---- */
+
+static struct wr_learner_session session_of(weir_span tenant, weir_span name, uint64_t key)
+{
+    return (struct wr_learner_session){.tenant = tenant, .name = name, .key = key};
+}
+
+static uint64_t session_key(const struct wr_watch_request *r)
+{
+    uint64_t session = wr_hash64_seeded(r->session, wr_hash64(r->tenant));
+    return wr_hash64_seeded(r->transcript->model, session);
+}
+
+/* What is known of a request before anything is done to it. */
+static struct wr_bucket_key key_of(const struct wr_watch *watch, const struct wr_watch_request *r,
+                                   weir_span policy)
+{
+    const struct wr_transcript *t = r->transcript;
+    struct wr_model_match match = wr_models_lookup(watch->models, t->model);
+    struct wr_ways ways = {0};
+
+    if (wr_ways_read(&ways, t->arena, t))
+        ways = (struct wr_ways){0};
+    return (struct wr_bucket_key){
+        .route = wr_span_of(r->route),
+        .model = t->model,
+        .policy = policy,
+        .provider = wr_span_of(r->upstream),
+        .window = wr_span_of(wr_window_band(match.window_tokens)),
+        /* A session that begins has no length yet; one that is taken over has. */
+        .length = wr_span_of(t->turns_count > 1 ? wr_length_band(t->turns_count) : ""),
+        .task = wr_span_of(wr_task_class(&ways)),
+    };
+}
+
+const char *wr_watch_policy(struct wr_watch *watch, const struct wr_watch_request *request,
+                            const char *policy, struct wr_watch_note *note)
+{
+    struct wr_learner_session session =
+        session_of(request->tenant, request->session, session_key(request));
+
+    /* Where the provider holds the history no policy is pinned; none may change then. */
+    if (request->transcript->is_delta || !policy)
+        return policy;
+    struct wr_bucket_key key = key_of(watch, request, wr_span_of(policy));
+    wr_learner_choose(watch->learner, &session, &key, request->now_ms, &note->choice);
+    return note->choice.policy[0] ? note->choice.policy : policy;
+}
+
+/* The policy in force stands first in a report. */
+static weir_span policy_of(weir_span report)
+{
+    static const char front[] = "{\"policy\":\"";
+    size_t at = sizeof(front) - 1;
+    size_t end = wr_span_starts(report, WR_LIT("{\"policy\":\""))
+                     ? wr_span_find(report, WR_LIT("\""), at)
+                     : SIZE_MAX;
+    return end == SIZE_MAX ? (weir_span){"", 0} : wr_span_cut(report, at, end);
+}
+
+static void name_bucket(const struct wr_watch *watch, const struct wr_watch_request *r,
+                        weir_span policy, const struct wr_prompt *prompt,
+                        struct wr_watch_note *note)
+{
+    if (!prompt->changed_count)
+        return;
+    struct wr_bucket_key key = key_of(watch, r, policy);
+    key.length = (weir_span){"", 0};
+    wr_bucket_name(&key, note->bucket);
+    key.length = wr_span_of(wr_length_band(r->transcript->turns_count));
+    key.transform = wr_span_of(prompt->form ? prompt->form : "inserted");
+    wr_bucket_name(&key, note->within);
+}
+
+/* ---- the request ---- */
+
+static void see_signs(const struct wr_transcript *t, const bool *changed, uint32_t count,
+                      struct wr_watch_note *note)
+{
+    struct wr_observe_input input = {
+        .transcript = t, .changed = changed, .changed_count = changed ? count : 0};
+    struct wr_observed observed;
+
+    wr_quality_observe(&input, &observed);
+    note->quality = observed.quality;
+    note->outputs_after_edit = observed.outputs_after_edit;
+}
+
+void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *request,
+                      const struct wr_watch_projected *projected, struct wr_watch_note *note)
+{
+    const struct wr_transcript *t = request->transcript;
+    struct wr_prompt prompt;
+
+    note->model = wr_models_lookup(watch->models, t->model).model;
+    note->session = session_key(request);
+    if (wr_prompt_read(&prompt, t->arena, t, projected->report))
+        return;
+    bool *changed = WR_ARENA_ARRAY(t->arena, bool, prompt.blocks_count);
+    if (!changed)
+        return;
+    struct wr_bust_sent now = {.prompt = &prompt,
+                               .model = wr_hash64(t->model),
+                               .at_ms = request->now_ms,
+                               .ttl_ms = wr_bust_ttl_ms(&prompt, note->model),
+                               .step_reason = projected->step_reason};
+    struct wr_prompts_seen seen = {.ticket = 0};
+    if (!t->is_delta)
+        seen = wr_prompts_take(watch->prompts,
+                               wr_hash64_seeded(request->session, wr_hash64(request->tenant)), &now,
+                               changed);
+    note->is_seen = true;
+    note->is_changed = prompt.changed_count > 0;
+    note->ticket = seen.ticket;
+    note->check = seen.check;
+    if (!seen.is_repeated || projected->is_second_try)
+        see_signs(t, changed, prompt.blocks_count, note);
+    name_bucket(watch, request, policy_of(projected->report), &prompt, note);
+}
+
+/* ---- the answer ---- */
+
+static uint64_t or_zero(int64_t number)
+{
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+static struct wr_bust_usage usage_of(const struct wr_watch_answer *answer)
+{
+    const struct wr_seen_usage *u = answer->usage;
+    struct wr_bust_usage usage = {.is_known = u->input_tokens >= 0,
+                                  .prompt_tokens = or_zero(u->input_tokens),
+                                  .read_tokens = or_zero(u->cache_read_tokens),
+                                  .written_tokens = or_zero(u->cache_write_tokens)};
+    if (answer->counts_cached_apart)
+        usage.prompt_tokens += usage.read_tokens + usage.written_tokens;
+    return usage;
+}
+
+static void judge_bust(struct wr_watch *watch, const struct wr_watch_answer *answer,
+                       const struct wr_bust_usage *usage, struct wr_watch_note *note)
+{
+    /* What was refused left nothing; and what left as it came after all is not what is
+     * remembered of it. */
+    if (!answer->is_answered || (note->is_changed && !answer->was_sent_changed)) {
+        wr_prompts_forget(watch->prompts, note->ticket);
+        return;
+    }
+    note->check.cause = wr_bust_cause_of(wr_span_of(answer->miss), note->check.cause);
+    note->bust = wr_bust_judge(&note->check, usage, note->model);
+    wr_prompts_answered(watch->prompts, note->ticket, wr_bust_cached(usage, note->model));
+}
+
+void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answer,
+                     struct wr_watch_note *note)
+{
+    struct wr_bust_usage usage = usage_of(answer);
+    struct wr_answer_seen seen = {.error = answer->error,
+                                  .is_overflow_retried = answer->was_overflow_retried,
+                                  .finish = wr_span_of(answer->finish),
+                                  .calls_count = answer->calls_count,
+                                  .input_tokens = usage.prompt_tokens,
+                                  .outputs_after_edit = note->outputs_after_edit};
+
+    note->is_told = true;
+    wr_quality_answer(&seen, &note->quality);
+    if (!note->is_seen)
+        return;
+    judge_bust(watch, answer, &usage, note);
+    struct wr_learner_session session = session_of(answer->tenant, answer->session, note->session);
+    if (answer->was_sent_changed)
+        wr_learner_tell(watch->learner, &session, note->bucket, note->within,
+                        wr_quality_points(&note->quality), answer->now_ms);
+}
+
+/* ---- the line ---- */
+
+static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_i64(w, (int64_t)number);
+}
+
+static void put_text(struct wr_json_writer *w, const char *key, const char *text)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_text(w, wr_span_of(text));
+}
+
+void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *writer)
+{
+    if (!note->is_told)
+        return;
+    wr_quality_write(&note->quality, writer);
+    if (note->bust.expected_tokens)
+        put_number(writer, "cache_expected_tokens", note->bust.expected_tokens);
+    if (note->bust.lost_tokens) {
+        put_number(writer, "cache_bust_tokens", note->bust.lost_tokens);
+        put_text(writer, "cache_bust_cause", wr_bust_name(note->check.cause));
+        if (note->check.place[0])
+            put_text(writer, "cache_bust_at", note->check.place);
+    }
+    if (note->choice.policy[0]) {
+        put_text(writer, "learned_policy", note->choice.policy);
+        put_text(writer, "learned_from", note->choice.bucket);
+    }
+}

@@ -1,0 +1,79 @@
+/* quality_watch.h -- how tasks go, watched from request to answer: signs of quality, cache busts,
+ * and what is learnt from them (docs/quality.md).
+ *
+ * The request is watched on the projector's thread, where it is parsed; the answer on the loop. A
+ * note goes with the request from one to the other.
+ */
+#ifndef WR_PROXY_QUALITY_WATCH_H
+#define WR_PROXY_QUALITY_WATCH_H
+
+#include "proxy/quality_learner.h"
+#include "proxy/quality_prompts.h"
+#include "proxy/usage.h"
+#include "quality/answer.h"
+
+struct wr_watch;
+
+/* NULL: out of memory. Without a store (NULL) nothing is learnt. */
+struct wr_watch *wr_watch_new(const char *store_dir);
+void wr_watch_free(struct wr_watch *watch); /* NULL is fine */
+
+/* What is known of one request. Zeroed: nothing. */
+struct wr_watch_note {
+    bool is_seen;    /* the request was read */
+    bool is_changed; /* and its projection differs from it */
+    bool is_told;    /* the answer is in it */
+    uint64_t ticket, session;
+    const struct wr_model *model;
+    struct wr_quality quality;
+    uint32_t outputs_after_edit;
+    struct wr_bust_check check;
+    struct wr_bust_result bust;
+    struct wr_learner_choice choice;
+    char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1], within[WR_QUALITY_BUCKET_BYTES_MAX + 1];
+};
+
+struct wr_watch_request {
+    const struct wr_transcript *transcript;
+    weir_span tenant, session;
+    const char *route, *upstream;
+    int64_t now_ms;
+};
+
+/* Before it is projected: the policy that was learnt for its session, or `policy`. What it gives
+ * lives as long as the note. */
+const char *wr_watch_policy(struct wr_watch *watch, const struct wr_watch_request *request,
+                            const char *policy, struct wr_watch_note *note);
+
+struct wr_watch_projected {
+    weir_span report;        /* the engine's; empty: what came is what is sent */
+    const char *step_reason; /* NULL: no step */
+    bool is_second_try;      /* its first try was not shown to anybody */
+};
+
+/* When it is projected. */
+void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *request,
+                      const struct wr_watch_projected *projected, struct wr_watch_note *note);
+
+struct wr_watch_answer {
+    const struct wr_seen_usage *usage;
+    bool counts_cached_apart; /* input_tokens are without the cache: Messages */
+    bool is_answered;         /* not refused, and not broken off */
+    bool was_sent_changed;    /* what left is the projection */
+    bool was_overflow_retried;
+    enum wr_answer_error error;
+    const char *finish; /* "": it did not say */
+    const char *miss;   /* the provider's own word for a cache miss; "": none */
+    uint32_t calls_count;
+    weir_span tenant, session;
+    int64_t now_ms;
+};
+
+/* When its answer is over. */
+void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answer,
+                     struct wr_watch_note *note);
+
+/* Members of the request's line. */
+void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *writer);
+
+#endif

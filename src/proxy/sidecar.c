@@ -1,0 +1,613 @@
+#include "proxy/sidecar.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "json/write.h"
+#include "session/disk.h"
+#include "session/journal.h"
+#include "weir/session.h"
+
+#define ROOT "/weir/v1/sessions"
+
+enum { LOCK_TRIES = 40, LOCK_NAP_MS = 25, ID_BYTES_MAX = 128 };
+
+struct call {
+    struct wr_sidecar *sidecar;
+    const struct wr_sidecar_call *in;
+    struct wr_arena arena;
+    struct wr_json doc; /* the body; an empty object where there is none */
+    struct wr_json_writer w;
+    struct wr_buf *answer;
+    char folder[WR_SESSION_PATH_BYTES_MAX]; /* of the tenant's sessions */
+    char dir[WR_SESSION_PATH_BYTES_MAX];    /* of this one */
+    char id[ID_BYTES_MAX + 1];
+    struct weir_session *session;
+    struct wr_buf settings; /* what it was created with */
+};
+
+bool wr_sidecar_is(weir_span path)
+{
+    return wr_span_is(path, ROOT) || wr_span_starts(path, WR_LIT(ROOT "/"));
+}
+
+/* ---- answers ---- */
+
+static int say_error(struct call *c, int status, const char *text)
+{
+    wr_buf_reset(c->answer);
+    wr_json_write_init(&c->w, c->answer);
+    wr_json_write_object(&c->w);
+    wr_json_write_key(&c->w, "error");
+    wr_json_write_object(&c->w);
+    wr_json_write_key(&c->w, "message");
+    wr_json_write_text(&c->w, wr_span_of(text));
+    wr_json_write_object_end(&c->w);
+    wr_json_write_object_end(&c->w);
+    return status;
+}
+
+static int say_failure(struct call *c, weir_status status, const char *text)
+{
+    switch (status) {
+    case WEIR_NOTFOUND:
+        return say_error(c, 404, text);
+    case WEIR_LIMIT:
+        return say_error(c, 429, text);
+    case WEIR_NOMEM:
+        return say_error(c, 503, text);
+    case WEIR_IO:
+        return say_error(c, 409, text);
+    default:
+        return say_error(c, 400, text);
+    }
+}
+
+static int say_status(struct call *c, weir_status status, const struct weir_err *err)
+{
+    return say_failure(c, status, err->text[0] ? err->text : weir_status_text(status));
+}
+
+static void put_number(struct call *c, const char *key, uint64_t number)
+{
+    wr_json_write_key(&c->w, key);
+    wr_json_write_i64(&c->w, (int64_t)number);
+}
+
+static void put_text(struct call *c, const char *key, weir_span text)
+{
+    wr_json_write_key(&c->w, key);
+    wr_json_write_text(&c->w, text);
+}
+
+static void put_bool(struct call *c, const char *key, bool value)
+{
+    wr_json_write_key(&c->w, key);
+    wr_json_write_bool(&c->w, value);
+}
+
+/* ---- what is asked ---- */
+
+static weir_span text_of(struct call *c, const struct wr_json *doc, wr_json_id object,
+                         const char *key)
+{
+    wr_json_id id = wr_json_find(doc, object, key);
+    weir_span text = {"", 0};
+    if (wr_json_is(doc, id, WR_JSON_STRING))
+        text = wr_json_text(doc, &c->arena, id);
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+static const char *string_of(struct call *c, const struct wr_json *doc, wr_json_id object,
+                             const char *key)
+{
+    weir_span text = text_of(c, doc, object, key);
+    char *copy = text.len ? wr_arena_alloc(&c->arena, text.len + 1) : NULL;
+    if (!copy || memchr(text.ptr, '\0', text.len))
+        return NULL;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = '\0';
+    return copy;
+}
+
+static uint64_t number_of(const struct wr_json *doc, wr_json_id object, const char *key)
+{
+    wr_json_id id = wr_json_find(doc, object, key);
+    int64_t number = 0;
+    if (id == WR_JSON_NONE || !wr_json_i64(doc, id, &number) || number < 0)
+        return 0;
+    return (uint64_t)number;
+}
+
+static bool bool_of(const struct wr_json *doc, wr_json_id object, const char *key)
+{
+    return wr_json_is(doc, wr_json_find(doc, object, key), WR_JSON_TRUE);
+}
+
+static bool dialect_of(struct call *c, wr_json_id object, weir_dialect *dialect)
+{
+    static const char *const names[] = {[WEIR_DIALECT_CHAT] = "chat",
+                                        [WEIR_DIALECT_RESPONSES] = "responses",
+                                        [WEIR_DIALECT_MESSAGES] = "messages"};
+    weir_span word = text_of(c, &c->doc, object, "dialect");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (wr_span_is(word, names[i])) {
+            *dialect = (weir_dialect)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- places ---- */
+
+/* Those of `local` are the ones that `weir agent` has. */
+static bool find_folder(struct call *c)
+{
+    bool is_local = wr_span_is(c->in->tenant, "local");
+    int bytes = snprintf(c->folder, sizeof(c->folder), "%s/%s%.*s%ssessions", c->sidecar->dir,
+                         is_local ? "" : "tenants/", is_local ? 0 : (int)c->in->tenant.len,
+                         c->in->tenant.ptr, is_local ? "" : "/");
+    return bytes > 0 && (size_t)bytes < sizeof(c->folder) &&
+           (is_local || wr_disk_name_is_good(c->in->tenant));
+}
+
+static bool set_id(struct call *c, weir_span id)
+{
+    if (!id.len || id.len > ID_BYTES_MAX || !wr_disk_name_is_good(id))
+        return false;
+    (void)snprintf(c->id, sizeof(c->id), "%.*s", (int)id.len, id.ptr);
+    return !wr_disk_join(c->dir, c->folder, c->id, NULL);
+}
+
+static void nap(void)
+{
+    struct timespec time = {.tv_nsec = LOCK_NAP_MS * 1000000L};
+    (void)nanosleep(&time, NULL);
+}
+
+/* A session that somebody else has open is closed soon, if that is another call. */
+static weir_status open_session(struct call *c, struct weir_session_options *options,
+                                struct weir_err *err)
+{
+    weir_status status = WEIR_IO;
+    for (int i = 0; i < LOCK_TRIES && status == WEIR_IO; i++) {
+        if (i)
+            nap();
+        *err = (struct weir_err){0};
+        status = weir_session_open(options, &c->session, err);
+    }
+    return status;
+}
+
+/* ---- what a session was created with ---- */
+
+static weir_status set_tools(struct call *c, const struct wr_json *doc, struct weir_err *err)
+{
+    wr_json_id list = wr_json_find(doc, 0, "tools");
+    struct weir_tool *tools =
+        WR_ARENA_ARRAY(&c->arena, struct weir_tool,
+                       wr_json_is(doc, list, WR_JSON_ARRAY) ? wr_json_count(doc, list) : 0);
+    size_t count = 0;
+
+    if (!tools)
+        return WEIR_NOMEM;
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return WEIR_OK;
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at)) {
+        wr_json_id schema = wr_json_find(doc, at, "schema");
+        tools[count++] = (struct weir_tool){
+            text_of(c, doc, at, "name"), text_of(c, doc, at, "description"),
+            schema == WR_JSON_NONE ? (weir_span){"", 0} : wr_json_raw(doc, schema)};
+    }
+    return weir_session_set_tools(c->session, tools, count, err);
+}
+
+static weir_status apply_settings(struct call *c, const struct wr_json *doc, struct weir_err *err)
+{
+    weir_span system = text_of(c, doc, 0, "system");
+    weir_status status = set_tools(c, doc, err); /* first: what is wrong with them writes nothing */
+
+    if (!status && system.len)
+        status = weir_session_set_prompt(c->session, system, c->in->now_ms, err);
+    return status;
+}
+
+static weir_status open_with(struct call *c, const struct wr_json *doc, bool must_exist,
+                             struct weir_err *err)
+{
+    struct weir_session_options options = {.dir = c->dir,
+                                           .name = c->id,
+                                           .config = text_of(c, doc, 0, "config"),
+                                           .model =
+                                               must_exist ? NULL : string_of(c, doc, 0, "model"),
+                                           .store = c->sidecar->store,
+                                           .tenant = c->in->tenant,
+                                           .now_ms = c->in->now_ms,
+                                           .must_exist = must_exist};
+    weir_status status = open_session(c, &options, err);
+    return status ? status : apply_settings(c, doc, err);
+}
+
+static weir_status open_existing(struct call *c, struct weir_err *err)
+{
+    char path[WR_SESSION_PATH_BYTES_MAX];
+    struct wr_json doc;
+    weir_span text = WR_LIT("{}");
+
+    wr_buf_init(&c->settings, WR_SIDECAR_BODY_BYTES_MAX);
+    if (!wr_disk_join(path, c->dir, "sidecar.json", NULL) &&
+        !wr_disk_read(path, &c->settings, NULL))
+        text = wr_buf_view(&c->settings);
+    weir_status status = wr_json_parse(&doc, &c->arena, text, NULL, err);
+    return status ? status : open_with(c, &doc, true, err);
+}
+
+/* ---- the calls ---- */
+
+static void begin(struct call *c)
+{
+    wr_json_write_init(&c->w, c->answer);
+    wr_json_write_object(&c->w);
+}
+
+static int end(struct call *c, int status)
+{
+    wr_json_write_object_end(&c->w);
+    wr_buf_byte(c->answer, '\n');
+    return wr_buf_status(c->answer) ? 503 : status;
+}
+
+static bool make_id(struct call *c)
+{
+    static const char digits[] = "0123456789abcdef";
+    unsigned char bytes[12];
+    char name[2 * sizeof(bytes) + 1];
+    FILE *random = fopen("/dev/urandom", "rb");
+    bool ok = random && fread(bytes, 1, sizeof(bytes), random) == sizeof(bytes);
+
+    if (random)
+        (void)fclose(random);
+    for (size_t i = 0; ok && i < sizeof(bytes); i++) {
+        name[2 * i] = digits[bytes[i] >> 4];
+        name[2 * i + 1] = digits[bytes[i] & 15];
+    }
+    name[sizeof(name) - 1] = '\0';
+    return ok && set_id(c, wr_span_of(name));
+}
+
+/* Asked before it is opened: opening one with a model and a prompt would change it. */
+static bool is_there(const char *journal)
+{
+    struct stat info;
+    return !stat(journal, &info) && info.st_size > 0;
+}
+
+static weir_status set_up(struct call *c, uint64_t window, struct weir_err *err)
+{
+    char path[WR_SESSION_PATH_BYTES_MAX];
+    weir_status status = open_with(c, &c->doc, false, err);
+
+    if (!status && window)
+        status = weir_session_switch_model(c->session, weir_session_model(c->session),
+                                           (uint32_t)window, c->in->now_ms, err);
+    if (!status)
+        status = wr_disk_join(path, c->dir, "sidecar.json", err);
+    return status ? status : wr_disk_replace(path, c->doc.text, err);
+}
+
+static int create(struct call *c)
+{
+    char journal[WR_SESSION_PATH_BYTES_MAX];
+    struct weir_err err = {0};
+    weir_span id = text_of(c, &c->doc, 0, "id");
+    uint64_t window = number_of(&c->doc, 0, "window_tokens");
+
+    if (id.len ? !set_id(c, id) : !make_id(c))
+        return say_error(c, 400, "an id has letters, digits, '-', '_' and '.', 128 at most");
+    if (window > WR_MODEL_TOKENS_MAX)
+        return say_error(c, 400, "\"window_tokens\" is larger than any window");
+    weir_status status = wr_disk_join(journal, c->dir, WR_JOURNAL_FILE, &err);
+    if (!status && is_there(journal))
+        return say_error(c, 409, "there is a session of this id; append to it");
+    if (!status)
+        status = set_up(c, window, &err);
+    if (status && c->session)
+        (void)unlink(journal); /* what was begun can be created again */
+    if (status)
+        return say_status(c, status, &err);
+    begin(c);
+    put_text(c, "id", wr_span_of(c->id));
+    put_text(c, "model", wr_span_of(weir_session_model(c->session)));
+    return end(c, 201);
+}
+
+static int list(struct call *c)
+{
+    struct dirent **names;
+    int count = scandir(c->folder, &names, NULL, alphasort);
+
+    begin(c);
+    wr_json_write_key(&c->w, "sessions");
+    wr_json_write_array(&c->w);
+    for (int i = 0; i < count; i++) {
+        if (wr_disk_name_is_good(wr_span_of(names[i]->d_name)))
+            wr_json_write_text(&c->w, wr_span_of(names[i]->d_name));
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    wr_json_write_array_end(&c->w);
+    return end(c, 200);
+}
+
+static weir_status append_answer(struct call *c, wr_json_id event, struct weir_err *err)
+{
+    wr_json_id body = wr_json_find(&c->doc, event, "body");
+    weir_dialect dialect;
+
+    if (body != WR_JSON_NONE) {
+        if (!dialect_of(c, event, &dialect))
+            return wr_fail(err, WEIR_INVALID, 0, "dialect is chat, responses or messages");
+        return weir_session_answer_body(c->session, dialect, wr_json_raw(&c->doc, body),
+                                        c->in->now_ms, err);
+    }
+    wr_json_id calls = wr_json_find(&c->doc, event, "calls");
+    size_t count = wr_json_is(&c->doc, calls, WR_JSON_ARRAY) ? wr_json_count(&c->doc, calls) : 0;
+    struct weir_call *list_of = WR_ARENA_ARRAY(&c->arena, struct weir_call, count);
+    struct weir_answer answer = {.text = text_of(c, &c->doc, event, "text"), .calls = list_of};
+    if (!list_of)
+        return WEIR_NOMEM;
+    for (wr_json_id at = count ? wr_json_first(&c->doc, calls) : WR_JSON_NONE; at != WR_JSON_NONE;
+         at = wr_json_next(&c->doc, calls, at))
+        list_of[answer.calls_count++] =
+            (struct weir_call){text_of(c, &c->doc, at, "id"), text_of(c, &c->doc, at, "name"),
+                               text_of(c, &c->doc, at, "arguments")};
+    return weir_session_answer(c->session, &answer, c->in->now_ms, err);
+}
+
+static weir_status append_model(struct call *c, wr_json_id event, struct weir_err *err)
+{
+    const char *model = string_of(c, &c->doc, event, "model");
+    uint64_t window = number_of(&c->doc, event, "window_tokens");
+    if (!model)
+        return wr_fail(err, WEIR_INVALID, 0, "model is missing");
+    if (window > WR_MODEL_TOKENS_MAX)
+        return wr_fail(err, WEIR_INVALID, 0, "window_tokens is larger than any window");
+    return weir_session_switch_model(c->session, model, (uint32_t)window, c->in->now_ms, err);
+}
+
+static weir_status append_usage(struct call *c, wr_json_id event, struct weir_err *err)
+{
+    struct weir_session_usage usage = {number_of(&c->doc, event, "input_tokens"),
+                                       number_of(&c->doc, event, "cache_read_tokens"),
+                                       number_of(&c->doc, event, "cache_write_tokens"),
+                                       number_of(&c->doc, event, "output_tokens")};
+    return weir_session_add_usage(c->session, &usage, c->in->now_ms, err);
+}
+
+static weir_status append_refused(struct call *c, wr_json_id event)
+{
+    wr_json_id body = wr_json_find(&c->doc, event, "body");
+    if (body != WR_JSON_NONE)
+        (void)weir_session_refused(c->session, wr_json_raw(&c->doc, body), c->in->now_ms);
+    return WEIR_OK;
+}
+
+static weir_status append_one(struct call *c, wr_json_id event, struct weir_err *err)
+{
+    weir_span kind = text_of(c, &c->doc, event, "kind"), text = text_of(c, &c->doc, event, "text");
+    struct weir_session *s = c->session;
+    int64_t now_ms = c->in->now_ms;
+
+    if (wr_span_is(kind, "user"))
+        return weir_session_say(s, text, now_ms, err);
+    if (wr_span_is(kind, "steer"))
+        return weir_session_steer(s, text, now_ms, err);
+    if (wr_span_is(kind, "system"))
+        return weir_session_set_prompt(s, text, now_ms, err);
+    if (wr_span_is(kind, "note"))
+        return weir_session_note(s, text, now_ms, err);
+    if (wr_span_is(kind, "assistant"))
+        return append_answer(c, event, err);
+    if (wr_span_is(kind, "result"))
+        return weir_session_result(s, text_of(c, &c->doc, event, "call_id"), text,
+                                   bool_of(&c->doc, event, "is_error"), now_ms, err);
+    if (wr_span_is(kind, "abort"))
+        return weir_session_abort(s, text, now_ms, err);
+    if (wr_span_is(kind, "model"))
+        return append_model(c, event, err);
+    if (wr_span_is(kind, "usage"))
+        return append_usage(c, event, err);
+    if (wr_span_is(kind, "refused"))
+        return append_refused(c, event);
+    return wr_fail(err, WEIR_INVALID, 0, "'%.*s' is no kind of event", (int)kind.len, kind.ptr);
+}
+
+static void put_pending(struct call *c)
+{
+    const struct weir_call *calls;
+    size_t count = weir_session_pending(c->session, &calls);
+
+    wr_json_write_key(&c->w, "pending");
+    wr_json_write_array(&c->w);
+    for (size_t i = 0; i < count; i++) {
+        wr_json_write_object(&c->w);
+        put_text(c, "id", calls[i].id);
+        put_text(c, "name", calls[i].name);
+        put_text(c, "arguments", calls[i].arguments);
+        wr_json_write_object_end(&c->w);
+    }
+    wr_json_write_array_end(&c->w);
+}
+
+static int append(struct call *c)
+{
+    wr_json_id events = wr_json_find(&c->doc, 0, "events");
+    uint64_t appended = 0;
+    struct weir_err err = {0};
+
+    if (!wr_json_is(&c->doc, events, WR_JSON_ARRAY))
+        return say_error(c, 400, "\"events\" is missing: a list of objects with a \"kind\"");
+    for (wr_json_id at = wr_json_first(&c->doc, events); at != WR_JSON_NONE;
+         at = wr_json_next(&c->doc, events, at), appended++) {
+        weir_status status = append_one(c, at, &err);
+        char text[WEIR_ERR_TEXT_BYTES + 96];
+        if (!status)
+            continue;
+        (void)snprintf(text, sizeof(text), "event %llu: %s; %llu before it were appended",
+                       (unsigned long long)appended,
+                       err.text[0] ? err.text : weir_status_text(status),
+                       (unsigned long long)appended);
+        return say_failure(c, status, text);
+    }
+    begin(c);
+    put_number(c, "appended", appended);
+    put_number(c, "last_event", weir_session_last_event(c->session));
+    put_pending(c);
+    return end(c, 200);
+}
+
+static int render(struct call *c)
+{
+    struct weir_session_want want = {.now_ms = c->in->now_ms,
+                                     .context = text_of(c, &c->doc, 0, "context"),
+                                     .extra = text_of(c, &c->doc, 0, "extra"),
+                                     .is_preview = bool_of(&c->doc, 0, "preview")};
+    struct weir_session_turn turn;
+    struct weir_err err = {0};
+
+    if (!dialect_of(c, 0, &want.dialect))
+        return say_error(c, 400, "\"dialect\" is chat, responses or messages");
+    weir_status status = weir_session_request(c->session, &want, &turn, &err);
+    if (status)
+        return say_status(c, status, &err);
+    begin(c);
+    put_number(c, "tokens_before", turn.tokens_before);
+    put_number(c, "tokens_after", turn.tokens_after);
+    put_number(c, "window_tokens", turn.window_tokens);
+    put_bool(c, "is_changed", turn.is_changed);
+    put_bool(c, "is_step", turn.is_step);
+    put_bool(c, "is_compacted", turn.is_compacted);
+    if (turn.step_reason)
+        put_text(c, "step_reason", wr_span_of(turn.step_reason));
+    wr_json_write_key(&c->w, "body");
+    wr_json_write_raw(&c->w, turn.body);
+    return end(c, 200);
+}
+
+static int compact(struct call *c)
+{
+    struct weir_compacted done = {0};
+    struct weir_err err = {0};
+    weir_status status = weir_session_compact(c->session, "asked", c->in->now_ms, &done, &err);
+
+    if (status)
+        return say_status(c, status, &err);
+    begin(c);
+    put_bool(c, "is_taken", done.is_taken);
+    put_number(c, "tokens_before", done.tokens_before);
+    put_number(c, "tokens_after", done.tokens_after);
+    put_number(c, "messages", done.messages_count);
+    if (done.path.len)
+        put_text(c, "path", done.path);
+    return end(c, 200);
+}
+
+static int context(struct call *c)
+{
+    struct weir_session_context x = {0};
+
+    weir_session_context(c->session, &x);
+    begin(c);
+    put_number(c, "system_tokens", x.system_tokens);
+    put_number(c, "tools_tokens", x.tools_tokens);
+    put_number(c, "user_tokens", x.user_tokens);
+    put_number(c, "assistant_tokens", x.assistant_tokens);
+    put_number(c, "calls_tokens", x.calls_tokens);
+    put_number(c, "results_tokens", x.results_tokens);
+    put_number(c, "summary_tokens", x.summary_tokens);
+    put_number(c, "total_tokens", x.total_tokens);
+    put_number(c, "window_tokens", x.window_tokens);
+    put_number(c, "used_percent", x.used_percent);
+    put_number(c, "last_input_tokens", x.last_input_tokens);
+    put_number(c, "clear_at_tokens", x.clear_at_tokens);
+    put_number(c, "summarise_at_tokens", x.summarise_at_tokens);
+    put_number(c, "messages", x.messages_count);
+    put_number(c, "messages_max", x.messages_max);
+    put_number(c, "messages_omitted", x.messages_omitted);
+    return end(c, 200);
+}
+
+/* ---- which call ---- */
+
+static const struct {
+    const char *verb, *method;
+    int (*run)(struct call *c);
+} verbs[] = {{"events", "POST", append},
+             {"render", "POST", render},
+             {"compact", "POST", compact},
+             {"context", "GET", context}};
+
+static int on_session(struct call *c, weir_span rest)
+{
+    const char *slash = memchr(rest.ptr, '/', rest.len);
+    struct weir_err err = {0};
+
+    if (!slash || !set_id(c, wr_span_cut(rest, 0, (size_t)(slash - rest.ptr))))
+        return say_error(c, 404, "there is nothing at this path: " ROOT "/ID/VERB");
+    weir_span verb = wr_span_cut(rest, (size_t)(slash - rest.ptr) + 1, rest.len);
+    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+        if (!wr_span_is(verb, verbs[i].verb))
+            continue;
+        if (!wr_span_is(c->in->method, verbs[i].method))
+            return say_error(c, 405, "this path has another method");
+        weir_status status = open_existing(c, &err);
+        return status ? say_status(c, status, &err) : verbs[i].run(c);
+    }
+    return say_error(c, 404, "the verbs are events, render, compact and context");
+}
+
+static int dispatch(struct call *c)
+{
+    weir_span rest = wr_span_cut(c->in->path, sizeof(ROOT) - 1, c->in->path.len);
+    bool is_post = wr_span_is(c->in->method, "POST");
+    struct weir_err err = {0};
+    char text[WEIR_ERR_TEXT_BYTES + 32];
+
+    if (!find_folder(c))
+        return say_error(c, 400, "this tenant can have no sessions here");
+    weir_span body = wr_span_trim(c->in->body).len ? c->in->body : WR_LIT("{}");
+    if (wr_json_parse(&c->doc, &c->arena, body, NULL, &err) ||
+        !wr_json_is(&c->doc, 0, WR_JSON_OBJECT)) {
+        (void)snprintf(text, sizeof(text), "the body is no JSON object: %s", err.text);
+        return say_error(c, 400, text);
+    }
+    if (rest.len > 1)
+        return on_session(c, wr_span_cut(rest, 1, rest.len));
+    if (is_post)
+        return create(c);
+    return wr_span_is(c->in->method, "GET") ? list(c)
+                                            : say_error(c, 405, "this path has another method");
+}
+
+int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *in,
+                      struct wr_buf *answer)
+{
+    struct call c = {.sidecar = sidecar, .in = in, .answer = answer};
+
+    wr_arena_init(&c.arena, WR_ARENA_BYTES_MAX);
+    int status = dispatch(&c);
+    weir_session_close(c.session);
+    wr_buf_release(&c.settings);
+    wr_arena_release(&c.arena);
+    return status;
+}

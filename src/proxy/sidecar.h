@@ -1,0 +1,40 @@
+/* sidecar.h -- sessions over HTTP, for agents that do not link the library (docs/session.md).
+ *
+ *   POST /weir/v1/sessions               create: {"id","model","system","tools","config",...}
+ *   GET  /weir/v1/sessions               their ids
+ *   POST /weir/v1/sessions/ID/events     append: {"events":[{"kind":"user","text":...}, ...]}
+ *   POST /weir/v1/sessions/ID/render     the next request: {"dialect":"chat"}
+ *   POST /weir/v1/sessions/ID/compact    summarise older turns now
+ *   GET  /weir/v1/sessions/ID/context    what fills the window
+ *
+ * 1. A session is opened for each call and closed behind it: workers, restarts and `weir agent` see
+ *    the same journal. One that another process holds is waited for, then answered 409.
+ * 2. A tenant sees its own sessions only.
+ * 3. Every error is {"error":{"message":...}}; of a list of events those before the wrong one are
+ *    in the journal, and the error says how many.
+ */
+#ifndef WR_PROXY_SIDECAR_H
+#define WR_PROXY_SIDECAR_H
+
+#include "base/buf.h"
+#include "weir/store.h"
+
+struct wr_sidecar {
+    const char *dir;          /* the store's directory */
+    struct weir_store *store; /* NULL: nothing is taken out of requests */
+};
+
+struct wr_sidecar_call {
+    weir_span tenant, method;
+    weir_span path; /* without a query */
+    weir_span body;
+    int64_t now_ms;
+};
+
+bool wr_sidecar_is(weir_span path);
+
+/* Returns the HTTP status; the answer is JSON. */
+int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *call,
+                      struct wr_buf *answer);
+
+#endif

@@ -1,0 +1,159 @@
+#include "proxy/sidecar.h"
+
+#include <sys/stat.h>
+
+#include "json/json.h"
+#include "session/test_agent.h"
+
+struct bench {
+    struct test_agent files; /* its directory is the store's */
+    struct wr_sidecar sidecar;
+    struct wr_buf answer;
+};
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    assert_non_null(b);
+    test_agent_init(&b->files);
+    b->sidecar = (struct wr_sidecar){.dir = b->files.root};
+    wr_buf_init(&b->answer, 1000000);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    wr_buf_release(&b->answer);
+    test_agent_release(&b->files);
+    free(b);
+    return 0;
+}
+
+static int ask(struct bench *b, const char *tenant, const char *method, const char *path,
+               const char *body)
+{
+    struct wr_sidecar_call call = {.tenant = wr_span_of(tenant),
+                                   .method = wr_span_of(method),
+                                   .path = wr_span_of(path),
+                                   .body = wr_span_of(body),
+                                   .now_ms = ++b->files.now_ms};
+    struct wr_arena arena;
+    struct wr_json doc;
+
+    wr_buf_reset(&b->answer);
+    int status = wr_sidecar_answer(&b->sidecar, &call, &b->answer);
+    wr_arena_init(&arena, 10 * 1000 * 1000);
+    if (wr_json_parse(&doc, &arena, wr_buf_view(&b->answer), NULL, NULL))
+        fail_msg("%s %s: no JSON: %.*s", method, path, (int)b->answer.len, b->answer.bytes);
+    wr_arena_release(&arena);
+    return status;
+}
+
+static const char made[] = "{\"id\":\"a\",\"model\":\"gpt-4o-mini\",\"system\":\"Be brief.\"}";
+
+#define SESSIONS "/weir/v1/sessions"
+
+static void calls_are_dispatched(void **state)
+{
+    static const struct {
+        const char *behaviour, *method, *path, *body;
+        int status;
+        const char *holds;
+    } rows[] = {
+        {"a session is created", "POST", SESSIONS, made, 201, "\"id\":\"a\""},
+        {"not twice", "POST", SESSIONS, made, 409, "append to it"},
+        {"it is in the list", "GET", SESSIONS, "", 200, "[\"a\"]"},
+        {"words go in", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"user\",\"text\":\"Hi\"}]}", 200, "\"appended\":1"},
+        {"the next request comes out", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}", 200,
+         "\"content\":\"Be brief.\""},
+        {"calls of an answer wait", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":\"f\","
+         "\"arguments\":\"{}\"}]}]}",
+         200, "\"pending\":[{\"id\":\"c\""},
+        {"a request meanwhile is refused", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}",
+         400, "error"},
+        {"their results end that", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"result\",\"call_id\":\"c\",\"text\":\"x\"}]}", 200,
+         "\"pending\":[]"},
+        {"what fills the window", "GET", SESSIONS "/a/context", "", 200, "\"results_tokens\":"},
+        {"an id that leads elsewhere", "POST", SESSIONS "/../render", "{}", 404, "nothing at"},
+        {"nor spelled otherwise", "POST", SESSIONS "/%2e%2e/render", "{}", 404, "nothing at"},
+        {"a path of no verb", "GET", SESSIONS "/a", "", 404, "nothing at"},
+        {"a window larger than any", "POST", SESSIONS,
+         "{\"id\":\"w\",\"model\":\"m\",\"window_tokens\":4294967297}", 400, "larger than any"},
+        {"nor by an event", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"model\",\"model\":\"m\",\"window_tokens\":4294967297}]}", 400,
+         "larger than any"},
+        {"a long kind is cut between characters", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"dance \xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4"
+         "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\"}]}",
+         400, "; 0 before it were appended"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int status = ask(*state, "local", rows[i].method, rows[i].path, rows[i].body);
+        struct bench *b = *state;
+        if (status != rows[i].status || !test_has(wr_buf_view(&b->answer), rows[i].holds))
+            fail_msg("%s: %d %.*s", rows[i].behaviour, status, (int)b->answer.len, b->answer.bytes);
+    }
+}
+
+/* A create that is refused leaves the session as it was: model, prompt and journal. */
+static void a_session_that_is_there_is_not_changed(void **state)
+{
+    struct bench *b = *state;
+    char path[256];
+    struct stat before, after;
+
+    assert_int_equal(ask(b, "local", "POST", SESSIONS, made), 201);
+    (void)snprintf(path, sizeof(path), "%s/sessions/a/events.jsonl", b->files.root);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(ask(b, "local", "POST", SESSIONS,
+                         "{\"id\":\"a\",\"model\":\"gpt-5\",\"system\":\"Be long.\"}"),
+                     409);
+    assert_int_equal(stat(path, &after), 0);
+    assert_int_equal(after.st_size, before.st_size);
+}
+
+/* So that it can be created again, rightly. */
+static void tools_that_are_wrong_leave_no_session(void **state)
+{
+    struct bench *b = *state;
+
+    assert_int_equal(ask(b, "local", "POST", SESSIONS,
+                         "{\"id\":\"t\",\"model\":\"gpt-5\",\"system\":\"x\","
+                         "\"tools\":[{\"name\":\"f\",\"schema\":7}]}"),
+                     400);
+    assert_int_equal(ask(b, "local", "POST", SESSIONS, "{\"id\":\"t\",\"model\":\"gpt-5\"}"), 201);
+}
+
+static void tenants_have_their_own(void **state)
+{
+    struct bench *b = *state;
+
+    assert_int_equal(ask(b, "alpha", "POST", SESSIONS, made), 201);
+    assert_int_equal(ask(b, "beta", "GET", SESSIONS "/a/context", ""), 404);
+    assert_int_equal(ask(b, "local", "GET", SESSIONS "/a/context", ""), 404);
+    assert_int_equal(ask(b, "alpha", "GET", SESSIONS "/a/context", ""), 200);
+    assert_int_equal(ask(b, "../local", "GET", SESSIONS, ""), 400);
+    assert_int_equal(ask(b, "", "GET", SESSIONS, ""), 400);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(calls_are_dispatched, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_session_that_is_there_is_not_changed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tools_that_are_wrong_leave_no_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(tenants_have_their_own, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

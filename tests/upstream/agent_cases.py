@@ -1,0 +1,379 @@
+#!/usr/bin/env python3
+"""`weir agent` as people run it: without a terminal, killed and resumed, and in a terminal."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import STARTED, Checks, Folder, Upstream, wait_for
+
+CHECK = Checks()
+ok = CHECK.ok
+WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5'}
+
+
+class Home:
+    """A working directory with files to read, and a place for sessions."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.work = os.path.join(folder, f'work-{time.time_ns()}')
+        self.data = os.path.join(folder, f'data-{time.time_ns()}')
+        os.makedirs(os.path.join(self.work, 'src'))
+        for n in range(70):
+            path = os.path.join(self.work, 'src', f'file_{n}.py')
+            with open(path, 'w', encoding='ascii') as file:
+                file.writelines(f'def function_{n}_{i}(value):  # line {i}\n' for i in range(80))
+
+    def env(self):
+        return {**os.environ, 'XDG_DATA_HOME': self.data, 'NO_COLOR': '1', 'OPENAI_API_KEY': '',
+                'ANTHROPIC_API_KEY': '', 'OPENAI_BASE_URL': '', 'ANTHROPIC_BASE_URL': ''}
+
+    def command(self, upstream, api, *arguments):
+        return [WEIR, 'agent', '--base-url', f'http://127.0.0.1:{upstream.port}', '--api', api,
+                '--model', MODELS[api], *arguments]
+
+    def run(self, upstream, api, *arguments, **more):
+        result = subprocess.run(self.command(upstream, api, *arguments), cwd=self.work,
+                                env=self.env(), capture_output=True, text=True, timeout=120,
+                                check=False, stdin=subprocess.DEVNULL, **more)
+        return result.returncode, result.stdout, result.stderr
+
+    def events(self, session):
+        path = os.path.join(self.data, 'weir', 'sessions', session, 'events.jsonl')
+        with open(path, encoding='utf-8') as file:
+            return [json.loads(line) for line in file]
+
+    def session_file(self, session, *names):
+        return os.path.join(self.data, 'weir', 'sessions', session, *names)
+
+
+def objects(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def script(folder, steps):
+    path = os.path.join(folder, f'script-{time.time_ns()}.json')
+    with open(path, 'w', encoding='ascii') as file:
+        json.dump(steps, file)
+    return path
+
+
+def call(name, **arguments):
+    return {'name': name, 'arguments': arguments}
+
+
+# ---- loops ----
+
+def loops(folder):
+    upstream, home = Upstream(folder), Home(folder)
+    for api in MODELS:
+        code, out, err = home.run(upstream, api, '-p', 'Read them. [turns 5]', '--json',
+                                  '--session', f'loop-{api}')
+        ok(f'{api}: a loop of five calls ends well', code, 0)
+        lines = objects(out)
+        ok(f'{api}: five calls and five results',
+           [sum(line['type'] == kind for line in lines) for kind in ('call', 'result')], [5, 5])
+        ok(f'{api}: the last line says so', (lines[-1]['type'], lines[-1]['outcome']),
+           ('end', 'done'))
+        said = [line['text'].strip() for line in lines if line['type'] == 'text']
+        ok(f'{api}: what it said', said, ['Done after 5 results.'])
+        ok(f'{api}: nothing on stderr', err, '')
+        code, out, err = home.run(upstream, api, '-p', 'And now?', '--session', f'loop-{api}')
+        ok(f'{api}: the session goes on', (code, out.strip()), (0, 'Done after 5 results.'))
+    ok('no request was refused', upstream.stats()['refused'], 0)
+
+
+def long_sessions(folder):
+    """60 calls in a window that holds a tenth of them: every request lawful and within it."""
+    steps = [call('read_file', path=f'src/file_{n}.py') for n in range(60)]
+    for api in MODELS:
+        upstream = Upstream(folder, '--window', '16000', '--script',
+                            script(folder, steps + [{'words': 'All read.'}]))
+        home = Home(folder)
+        code, out, err = home.run(upstream, api, '-p', 'Read them all.', '--json', '--session',
+                                  'long', '--window', '16000', '--config',
+                                  config(folder, 'session:\n  max_tool_iterations: 100\n'))
+        lines = objects(out)
+        ok(f'{api}: sixty turns in a small window end well', (code, lines[-1].get('outcome'), err),
+           (0, 'done', ''))
+        ok(f'{api}: within the window', max(line['tokens_after'] for line in lines
+                                            if line['type'] == 'turn') <= 16000)
+        ok(f'{api}: nothing refused', upstream.stats()['refused'], 0)
+        results = [e for e in home.events('long') if e.get('kind') == 'result']
+        ok(f'{api}: the journal has every result whole',
+           (len(results), all('line 79' in json.dumps(r) for r in results)), (60, True))
+        upstream.stop()
+
+
+def summaries(folder):
+    """Older turns summarised by a model, and by extraction where its words leave facts out."""
+    for sentence, arguments, by in (('a model writes the summary', ['--summary-model', 'gpt-4o'],
+                                     'model'),
+                                    ('without one it is extracted', [], 'extraction')):
+        steps = [call('read_file', path=f'src/file_{n}.py') for n in range(40)]
+        upstream = Upstream(folder, '--script', script(folder, steps + [{'words': 'All read.'}]))
+        home = Home(folder)
+        code, out, err = home.run(upstream, 'chat', '-p', 'Read them all.', '--json',
+                                  '--session', 's', '--window', '16000', *arguments, '--config',
+                                  config(folder, 'session:\n  max_tool_iterations: 100\n'
+                                                 '  policy: exact\n  summary: {at: 0.6}\n'))
+        ok(f'{sentence}: the session ends well', (code, objects(out)[-1]['outcome']), (0, 'done'))
+        with open(home.session_file('s', 'trace.jsonl'), encoding='utf-8') as file:
+            found = [line for line in map(json.loads, file) if line['kind'] == 'context_compaction']
+        ok(f'{sentence}: the trace says so', {line['by'] for line in found}, {by})
+        history = home.session_file('s', 'conversation_history', 's.md')
+        ok('and what left the prompt is in a file', os.path.exists(history) and
+           'function_0_79' in open(history, encoding='utf-8').read())
+        upstream.stop()
+
+
+def config(folder, text):
+    path = os.path.join(folder, f'config-{time.time_ns()}.yaml')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write(text)
+    return path
+
+
+# ---- files, commands, consent ----
+
+STEPS = [call('write', path='a.txt', content='one\ntwo\n'),
+         call('edit', path='a.txt', old_text='two', new_text='2'),
+         call('process_start', command='cat a.txt; exit 3'), {'words': 'Done.'}]
+
+
+def consent(folder):
+    upstream, home = Upstream(folder, '--script', script(folder, STEPS)), Home(folder)
+    code, out, err = home.run(upstream, 'chat', '-p', 'Do it.', '--json', '--yes')
+    results = [line for line in objects(out) if line['type'] == 'result']
+    ok('with --yes files are changed and commands run',
+       (code, 'one\n2\n' in results[2]['text'], 'exit code 3' in results[2]['text']),
+       (0, True, True))
+    os.remove(os.path.join(home.work, 'a.txt'))
+    code, out, err = home.run(upstream, 'chat', '-p', 'Do it.', '--json')
+    results = [line for line in objects(out) if line['type'] == 'result']
+    ok('without it nothing is', (len(results), all('did not allow' in r['text'] for r in results),
+                                 os.path.exists(os.path.join(home.work, 'a.txt'))),
+       (3, True, False))
+    upstream.stop()
+
+
+def helpers(folder):
+    steps = [call('spawn_agent', task='Find the functions.'),
+             call('read_file', path='src/file_0.py'), {'words': 'There are eighty.'},
+             {'words': 'Eighty, says my helper.'}]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    code, out, err = home.run(upstream, 'chat', '-p', 'Ask a helper.', '--json', '--session', 'h')
+    ok('a helper works and the parent ends', (code, err), (0, ''))
+    results = [e for e in home.events('h') if e.get('kind') == 'result']
+    ok('the parent pays for the conclusion only',
+       (len(results), 'There are eighty.' in json.dumps(results), 'line 79' in json.dumps(results)),
+       (1, True, False))
+    upstream.stop()
+
+
+# ---- trouble ----
+
+def overflow(folder):
+    """The provider takes less than the agent believes."""
+    upstream, home = Upstream(folder, '--window', '12000'), Home(folder)
+    code, out, err = home.run(upstream, 'chat', '-p', 'Read them all. [turns 30]', '--json',
+                              '--session', 'o', '--window', '100000', '--config',
+                              config(folder, 'session:\n  max_tool_iterations: 100\n'))
+    lines = objects(out)
+    ok('an overflow is compacted and the session goes on', (code, lines[-1]['outcome']),
+       (0, 'done'))
+    ok('the provider said so at least once', upstream.stats()['refused'] >= 1)
+    upstream.stop()
+
+
+def local_server(folder):
+    """It could have 128K and has loaded 8K: nothing may be longer than that."""
+    upstream, home = Upstream(folder, '--loaded', '8000'), Home(folder)
+    arguments = ['-p', 'Read them all. [turns 20]', '--json', '--session', 'l', '--model',
+                 'local-model', '--config', config(folder, 'session:\n  max_tool_iterations: 50\n')]
+    code, out, err = home.run(upstream, 'chat', *arguments)
+    lines = objects(out)
+    ok('a local server: the loop ends well', (code, lines[-1].get('outcome')), (0, 'done'))
+    ok('the loaded window is the one that counts',
+       {line['window_tokens'] for line in lines if line['type'] == 'turn'}, {8000})
+    ok('no prompt was cut', upstream.stats()['cut'], 0)
+    upstream.stop()
+
+
+def bad_calls(folder):
+    upstream, home = Upstream(folder), Home(folder)
+    cases = [
+        ('an API that is none', ['--api', 'soap', '-p', 'x'], '--api is chat'),
+        ('a window that is none', ['--window', 'big', '-p', 'x'], '--window wants'),
+        ('a session\'s name that leads elsewhere', ['--session', '../x', '-p', 'x'], 'no name'),
+        ('a word too many', ['hello'], 'one word too many'),
+        ('a configuration that is wrong', ['-p', 'x', '--config', config(folder, 'session: 7\n')],
+         'line 1'),
+    ]
+    for sentence, arguments, text in cases:
+        code, out, err = home.run(upstream, 'chat', *arguments)
+        ok(f'{sentence}: exit 2, one line', (code, out, len(err.splitlines()), text in err),
+           (2, '', 1, True))
+    result = subprocess.run([WEIR, 'agent', '-p', 'x', '--base-url', 'http://127.0.0.1:1',
+                             '--model', 'm', '--session', 'kept'], cwd=home.work,
+                            env=home.env(), text=True, capture_output=True, timeout=60,
+                            check=False)
+    ok('a provider that is not there', (result.returncode, 'cannot be reached' in result.stderr),
+       (1, True))
+    ok('and the words are kept', 'x' in json.dumps(home.events('kept')))
+
+
+def kill_and_resume(folder, api, seed):
+    """Killed at random points; in the end every call has its result and nothing was refused."""
+    steps = [call('read_file', path=f'src/file_{n}.py') for n in range(60)]
+    upstream = Upstream(folder, '--script', script(folder, steps + [{'words': 'All read.'}]))
+    home, chance = Home(folder), random.Random(seed)
+    options = ['--session', 'k', '--config',
+               config(folder, 'session:\n  max_tool_iterations: 100\n')]
+    kills = 0
+    for _ in range(12):
+        process = subprocess.Popen(
+            home.command(upstream, api, '-p', 'Read on.', *options), cwd=home.work,
+            env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL)
+        STARTED.append(process)
+        try:
+            process.wait(chance.uniform(0.02, 0.5))
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            kills += 1
+    code, out, err = home.run(upstream, api, '-p', 'Go on to the end.', *options)
+    ok(f'{api}: after {kills} kills the session ends well', code, 0)
+    ok(f'{api}: no request was refused', upstream.stats()['refused'], 0)
+    calls, results = [], []
+    for event in home.events('k'):
+        if event['kind'] == 'assistant':
+            calls += [c['id'] for c in event.get('calls', [])]
+        elif event['kind'] == 'result':
+            results.append(event.get('call_id') or event.get('call'))
+    ok(f'{api}: every call has one result', sorted(calls), sorted(results))
+    ok(f'{api}: some were killed', kills > 0)
+    upstream.stop()
+
+
+def damaged_journal(folder):
+    upstream, home = Upstream(folder), Home(folder)
+    home.run(upstream, 'chat', '-p', 'Read. [turns 2]', '--session', 'd')
+    path = home.session_file('d', 'events.jsonl')
+    with open(path, 'rb') as file:
+        lines = file.read().splitlines(True)
+    with open(path, 'wb') as file:
+        file.writelines(lines[:2] + [b'{"broken\n'] + lines[3:])
+    before = open(path, 'rb').read()
+    code, out, err = home.run(upstream, 'chat', '-p', 'Go on.', '--session', 'd')
+    ok('a damaged journal is named, with its line', (code, 'line 3' in err), (2, True))
+    ok('and left as it is', open(path, 'rb').read() == before)
+    with open(path, 'wb') as file:
+        file.writelines(lines[:-1] + [lines[-1][:10]])
+    code, out, err = home.run(upstream, 'chat', '-p', 'Go on.', '--session', 'd')
+    ok('a torn last line is mended', code, 0)
+
+
+# ---- in a terminal ----
+
+class Terminal:
+    def __init__(self, home, command):
+        self.name = f'weir-{os.getpid()}-{time.time_ns()}'
+        self.socket = os.path.join(home.folder, 'tmux')
+        env = ' '.join(f'{k}={v!r}' for k, v in home.env().items()
+                       if k in ('XDG_DATA_HOME', 'NO_COLOR'))
+        self.tmux('new-session', '-d', '-x', '120', '-y', '200', '-s', self.name, '-c', home.work,
+                  f'set -m; env {env} {" ".join(command)}; echo "left with $?"; exec sleep 600')
+
+    def tmux(self, *arguments):
+        return subprocess.run(['tmux', '-S', self.socket, '-f', '/dev/null', *arguments],
+                              capture_output=True, text=True, check=False, timeout=20).stdout
+
+    def type(self, text, *keys):
+        self.tmux('send-keys', '-t', self.name, '-l', text)
+        for key in keys:
+            self.tmux('send-keys', '-t', self.name, key)
+
+    def screen(self):
+        return self.tmux('capture-pane', '-p', '-t', self.name)
+
+    def shows(self, text, seconds=30):
+        return bool(wait_for(lambda: text in self.screen(), seconds))
+
+    def close(self):
+        self.tmux('kill-session', '-t', self.name)
+
+
+def terminal(folder):
+    steps = [call('read_file', path='src/file_1.py'), {'words': 'I have read it.'},
+             call('write', path='note.txt', content='hello\n'), {'words': 'Written.'},
+             call('process_start', command='sleep 300', wait_seconds=300), {'words': 'Slept.'}]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    term = Terminal(home, home.command(upstream, 'chat', '--session', 'screen'))
+    ok('the prompt comes with its status line', term.shows('ctx 0%') or term.shows('ctx 1%', 1))
+    term.type('Read the file.', 'Enter')
+    ok('a call is a card', term.shows('● read_file src/file_1.py'))
+    ok('it is closed', term.shows('more lines (Ctrl+O shows them)'))
+    ok('the answer is shown', term.shows('I have read it.'))
+    ok('the middle of the file is not', 'line 40' in term.screen(), False)
+    term.type('', 'C-o')
+    ok('Ctrl+O opens it', term.shows('line 40'))
+    term.type('', 'C-o')
+    term.type('Write a note.', 'Enter')
+    ok('a change asks first', term.shows('allow this?'))
+    term.type('y')
+    ok('and is made', term.shows('Written.') and
+       os.path.exists(os.path.join(home.work, 'note.txt')))
+    term.type('/undo', 'Enter')
+    ok('/undo takes it back', term.shows('removed:') and
+       not os.path.exists(os.path.join(home.work, 'note.txt')))
+    for line, shown in (('/context', 'tokens as the provider counted the last request'),
+                        ('/tools', 'process_start'), ('/sessions', 'screen  (this one)'),
+                        ('/model gpt-4o', 'model: gpt-4o'), ('/skills', 'there are no skills'),
+                        ('/memory', 'there are no notes'),
+                        ('/compact', 'messages became a summary'),
+                        ('/help', 'go on with another session'), ('/nonsense', 'no such command')):
+        term.type(line, 'Enter')
+        ok(f'{line} shows its page', term.shows(shown))
+    term.type('Sleep.', 'Enter')
+    ok('it asks again', term.shows('● process_start sleep 300'))
+    term.type('a')
+    term.type('Hurry up.', 'Enter')
+    ok('what is typed meanwhile is for the next request',
+       term.shows('(for the next request) Hurry up.'))
+    term.type('', 'C-c')
+    ok('Ctrl+C interrupts and keeps the session', term.shows('interrupted; the session is kept'))
+    term.type('/quit', 'Enter')
+    ok('/quit leaves', term.shows('left with 0'))
+    term.close()
+    ok('the steering is in the journal', 'Hurry up.' in json.dumps(home.events('screen')))
+    upstream.stop()
+
+
+def all_kills(folder):
+    for number, api in enumerate(MODELS):
+        kill_and_resume(folder, api, number)
+
+
+def main():
+    """Names on the command line choose among the cases."""
+    cases = [loops, bad_calls, damaged_journal, consent, helpers, overflow, local_server, all_kills,
+             long_sessions, summaries, terminal]
+    if not shutil.which('tmux'):
+        print('skipped: tmux is not installed, so the terminal is not tried')
+        cases.remove(terminal)
+    with Folder() as folder:
+        for case in cases:
+            if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
+                case(folder)
+    return CHECK.end()
+
+
+sys.exit(main())
