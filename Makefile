@@ -1,4 +1,5 @@
-# Weir. `make run` shows it at work, `make test` proves it; both install what is missing.
+# Weir. `make run` serves, `make demo` shows it at work, `make test` proves it; all three install
+# what is missing.
 #
 # Sources are found by their names: src/FOLDER/x.c is in the library (src/cli in the program),
 # x_test.c beside it is a test, fuzz/fuzz_x.c a fuzzer, bench/x.c a benchmark. One set of rules
@@ -32,7 +33,7 @@ PKGS := libxxhash libcrypto yaml-0.1 sqlite3 libzstd libpcre2-8 zlib
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
 PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)))
 # What only the program needs: the library links none of it.
-SERVE_PKGS := libuv libcurl libbrotlidec zlib
+SERVE_PKGS := libuv libcurl libbrotlidec zlib libedit
 SERVE_CFLAGS = $(call once,SERVE_CFLAGS,$(shell pkg-config --cflags $(SERVE_PKGS)))
 SERVE_LIBS = $(call once,SERVE_LIBS,$(shell pkg-config --libs $(SERVE_PKGS)))
 # llhttp comes as source in Debian, where it is built strict; elsewhere as a library.
@@ -79,9 +80,14 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
-.PHONY: run test test-long test-sessions test-clients oracle-tokens check-style
+.PHONY: run demo test test-long test-sessions test-clients test-mcp oracle-tokens check-style
 .PHONY: fuzz bench bench-peer install format clean help
-run: ## build, then show Weir at work on an example request
+run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
+	@$(BOOTSTRAP) build
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@exec tools/serve $(BUILD)/weir $(LISTEN)
+
+demo: ## build, then show Weir at work on an example request
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	@tools/demo $(BUILD)/weir
@@ -107,6 +113,12 @@ test-clients: ## real clients in tool loops through the proxy (needs npm, downlo
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/run.py $(BUILD)/clients
+	WEIR=$(BUILD)/weir tests/clients/run_agents.py $(BUILD)/clients
+
+test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir tests/clients/mcp.py $(BUILD)/clients-mcp
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build
@@ -137,7 +149,7 @@ format: docs/limits.md ## bring sources into the project's format, and generated
 docs/limits.md: src/base/limits.h tools/limits-page
 	tools/limits-page > $@
 
-install: all ## install into PREFIX (/usr/local), below DESTDIR if given
+install: all $(BUILD)/weir.1 ## install into PREFIX (/usr/local), below DESTDIR if given
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig \
 	    $(DESTDIR)$(PREFIX)/include/weir $(DESTDIR)$(PREFIX)/share/doc/weir
 	install -m 755 $(BUILD)/weir $(DESTDIR)$(PREFIX)/bin/weir
@@ -150,6 +162,16 @@ install: all ## install into PREFIX (/usr/local), below DESTDIR if given
 	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weir.pc
 	install -m 644 LICENSE $(wildcard README.md CHANGELOG.md docs/*.md) \
 	    $(DESTDIR)$(PREFIX)/share/doc/weir
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 $(COMPLETION_DIRS))
+	install -m 644 $(BUILD)/weir.1 $(DESTDIR)$(PREFIX)/share/man/man1/weir.1
+	$(BUILD)/weir completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/weir
+	$(BUILD)/weir completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_weir
+	$(BUILD)/weir completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/weir.fish
+
+COMPLETION_DIRS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
+
+$(BUILD)/weir.1: $(BUILD)/weir tools/man-page
+	tools/man-page $(BUILD)/weir > $@
 
 clean: ## remove what was built
 	rm -rf $(BUILD)

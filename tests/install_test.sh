@@ -26,7 +26,9 @@ has_all_files()
 {
     local file
     for file in bin/weir lib/libweir.a lib/libweir.so lib/libweir.so.0 include/weir/status.h \
-        lib/pkgconfig/weir.pc share/doc/weir/LICENSE; do
+        lib/pkgconfig/weir.pc share/doc/weir/LICENSE share/man/man1/weir.1 \
+        share/bash-completion/completions/weir share/zsh/site-functions/_weir \
+        share/fish/vendor_completions.d/weir.fish; do
         [ -e "$1/$file" ] || { echo "missing: $file"; return 1; }
     done
     [ "$(readlink "$1/lib/libweir.so")" = libweir.so.0 ]
@@ -51,6 +53,17 @@ header_stands_alone()
 {
     echo "#include <weir/$1>" | gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -xc -fsyntax-only \
         "-I$prefix/include" -
+}
+
+# groff warns of what it cannot set; every command has its section.
+has_good_manual()
+{
+    local page=$prefix/share/man/man1/weir.1 command
+    man --warnings -l "$page" 2>"$work/warnings" >"$work/page"
+    [ ! -s "$work/warnings" ] || { cat "$work/warnings"; return 1; }
+    for command in $("$prefix/bin/weir" --complete '' | cut -f1); do
+        grep -q "^ *weir $command" "$work/page" || { echo "no section: $command"; return 1; }
+    done
 }
 
 build_example()
@@ -78,6 +91,9 @@ check 'a pkg-config file made with DESTDIR does not name it' \
 check 'the shared library shows weir_* of version WEIR_0 only' shows_only_its_own_symbols
 check 'the shared library is named for its version' has_soname
 check 'the installed program runs' "$prefix/bin/weir" --help
+if command -v man >/dev/null; then
+    check 'the manual is well formed' has_good_manual
+fi
 for header in "$prefix"/include/weir/*.h; do
     header=$(basename "$header")
     check "weir/$header can be included alone" header_stands_alone "$header"

@@ -21,11 +21,21 @@ int wr_cmd_diff(int argc, char **argv);
 int wr_cmd_models(int argc, char **argv);
 int wr_cmd_count(int argc, char **argv);
 int wr_cmd_policies(int argc, char **argv);
+int wr_cmd_prompt(int argc, char **argv);
 int wr_cmd_why(int argc, char **argv);
 int wr_cmd_condense(int argc, char **argv);
 int wr_cmd_recall(int argc, char **argv);
 int wr_cmd_store(int argc, char **argv);
+int wr_cmd_sessions(int argc, char **argv);
+int wr_cmd_context(int argc, char **argv);
+int wr_cmd_report(int argc, char **argv);
+int wr_cmd_learn(int argc, char **argv);
 int wr_cmd_serve(int argc, char **argv);
+int wr_cmd_run(int argc, char **argv);
+int wr_cmd_doctor(int argc, char **argv);
+int wr_cmd_completion(int argc, char **argv);
+int wr_cmd_mcp(int argc, char **argv);
+int wr_cmd_agent(int argc, char **argv);
 int wr_cmd_simulate(int argc, char **argv);
 int wr_cmd_replay(int argc, char **argv);
 
@@ -51,6 +61,26 @@ struct wr_opt {
  */
 bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t options_count,
                   const char *help, struct wr_opt_list *rest, bool *done);
+
+/* What is not an option, of which there may be any number; in the place of argv. */
+struct wr_opt_words {
+    char **items;
+    size_t count;
+};
+
+/* The same for commands that take more words than a list holds; argv is written to. */
+bool wr_opt_parse_words(int argc, char **argv, const struct wr_opt *options, size_t options_count,
+                        const char *help, struct wr_opt_words *words, bool *done);
+
+/* ---- completion ---- */
+
+/* Asks for candidates instead of doing the command's work (cmd_completion.c says how). */
+#define WR_COMPLETE "--complete"
+
+/* Prints a candidate where it fits what was typed. */
+void wr_complete_word(const char *word, const char *what, const char *typed);
+void wr_complete_option(const char *command, const struct wr_opt *options, size_t options_count,
+                        const char *before, const char *typed);
 
 /* ---- input and output ---- */
 

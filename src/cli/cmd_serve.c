@@ -15,13 +15,14 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
+#include "launch/lock.h"
 #include "proxy/door.h"
 #include "proxy/supervisor.h"
 #include "proxy/worker.h"
 
 static const char help[] =
     "usage: weir serve [--listen ADDR] [--upstream URL] [--mode M] [--policy P]\n"
-    "                  [--store DIR] [--config weir.yaml]\n"
+    "                  [--store DIR] [--config weir.yaml] [--unlisted]\n"
     "\n"
     "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on their way\n"
     "to the provider, answers stream back as they come. Nothing but an agent's base URL changes.\n"
@@ -30,16 +31,20 @@ static const char help[] =
     "than\n"
     "                  loopback needs `tokens` in weir.yaml\n"
     "  --upstream URL  one provider behind all three APIs; without it OpenAI and Anthropic by "
-    "path\n"
+    "path.\n"
+    "                  NAME=URL sets the URL of one (openai, anthropic, any); may be repeated\n"
     "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
     "  --policy P      auto unless told; `weir policies` lists them\n"
     "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
     "  --config FILE   all of this and more in YAML (docs/proxy.md); SIGHUP reads it again\n"
+    "  --unlisted      writes no " WR_LOCK_NAME " into the store: `weir run` does not find it\n"
     "\n"
     "example: weir serve --mode shadow & ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude\n";
 
 struct serve_options {
-    const char *listen, *upstream, *mode, *policy, *store, *config;
+    const char *listen, *mode, *policy, *store, *config;
+    struct wr_opt_list upstreams;
+    bool is_unlisted;
 };
 
 struct serve {
@@ -49,6 +54,8 @@ struct serve {
     int listener;
     struct wr_metrics *metrics;
     struct wr_crash_table *crashes;
+    struct wr_answers *answers;
+    struct wr_lock *lock; /* NULL: another server has it, or it cannot be written */
 };
 
 /* ---- configuration ---- */
@@ -88,8 +95,9 @@ static bool read_environment(struct wr_config *config, struct weir_err *err)
 static bool read_options(struct wr_config *config, const struct serve_options *o,
                          struct weir_err *err)
 {
-    if (o->upstream && wr_config_set_upstream(config, o->upstream, err))
-        return false;
+    for (size_t i = 0; i < o->upstreams.count; i++)
+        if (wr_config_set_upstream(config, o->upstreams.items[i], err))
+            return false;
     if (o->mode && wr_config_set_mode(config, o->mode, err))
         return false;
     if (o->listen && wr_config_set_text(config, &config->listen, o->listen, err))
@@ -228,7 +236,9 @@ static bool open_listener(struct serve *s)
     s->listener = bind_first(list);
     freeaddrinfo(list);
     if (s->listener < 0)
-        wr_cli_fail("serve", "cannot listen on %s: %s", address, strerror(errno));
+        wr_cli_fail("serve", "cannot listen on %s: %s%s", address, strerror(errno),
+                    errno == EADDRINUSE ? "; `--listen 127.0.0.1:0` takes a port that is free"
+                                        : "");
     return s->listener >= 0;
 }
 
@@ -260,6 +270,48 @@ static void print_start(const struct serve *s)
     (void)fflush(stdout);
 }
 
+/* ---- being found ---- */
+
+/* Who listens everywhere is spoken to over loopback. */
+static const char *host_to_ask(const struct wr_config *config, char host[256])
+{
+    const char *colon = strrchr(config->listen, ':');
+
+    (void)snprintf(host, 256, "%.*s", colon ? (int)(colon - config->listen) : 0, config->listen);
+    if (!strcmp(host, "0.0.0.0"))
+        return "127.0.0.1";
+    return strcmp(host, "[::]") ? host : "[::1]";
+}
+
+/* Not to be found is no reason not to serve. */
+static void take_lock(struct serve *s)
+{
+    const struct wr_config *c = s->config;
+    char host[256];
+    struct wr_server_facts facts = {.pid = getpid(),
+                                    .started_ms = wr_cli_now_ms(),
+                                    .host = host_to_ask(c, host),
+                                    .port = port_of(s->listener),
+                                    .mode = wr_mode_name(c->mode),
+                                    .policy = c->policy,
+                                    .upstreams_count = c->upstreams_count,
+                                    .has_one_upstream = c->has_one_upstream,
+                                    .needs_token = c->tokens_count};
+    struct weir_err err = {0};
+    int64_t holder;
+
+    if (s->options->is_unlisted)
+        return;
+    for (size_t i = 0; i < c->upstreams_count; i++)
+        facts.upstreams[i] = c->upstreams[i].name;
+    weir_status status = wr_lock_take(&s->lock, c->store_dir, &facts, &holder, &err);
+    if (status == WEIR_INVALID)
+        wr_cli_fail("serve", "process %lld serves this store too, and `weir run` uses that one",
+                    (long long)holder);
+    else if (status)
+        wr_cli_fail("serve", "`weir run` will not find this server: %s", err.text);
+}
+
 /* ---- running ---- */
 
 static void raise_files(void)
@@ -271,7 +323,18 @@ static void raise_files(void)
     (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-static int run_worker(void *user)
+/* Who has read the first line may tell us to stop: from there on the supervisor must hear it. */
+static void hold_signals(int how)
+{
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigaddset(&set, SIGHUP);
+    (void)sigprocmask(how, &set, NULL);
+}
+
+static int run_worker(void *user, uint32_t index)
 {
     struct serve *s = user;
     struct weir_err err = {0};
@@ -279,10 +342,13 @@ static int run_worker(void *user)
                                         .listener = s->listener,
                                         .metrics = s->metrics,
                                         .crashes = s->crashes,
+                                        .answers = s->answers,
+                                        .index = index,
                                         .policies = wr_buf_view(&s->policies),
                                         .reload = load,
                                         .user = (void *)(uintptr_t)s->options};
 
+    hold_signals(SIG_UNBLOCK);
     if (wr_worker_run(&options, &err))
         return wr_cli_fail("serve", "%s", err.text);
     return WR_EXIT_OK;
@@ -309,10 +375,13 @@ static int serve(const struct serve_options *o)
     raise_files();
     s.metrics = wr_metrics_new();
     s.crashes = wr_crash_table_new();
+    s.answers = wr_answers_new();
     if (!s.metrics) {
         code = wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
         goto out;
     }
+    hold_signals(SIG_BLOCK);
+    take_lock(&s);
     print_start(&s);
     struct wr_supervisor_options options = {.workers_count = s.config->workers,
                                             .crashes = s.crashes,
@@ -321,6 +390,7 @@ static int serve(const struct serve_options *o)
                                             .user = &s};
     code = wr_supervisor_run(&options);
 out:
+    wr_lock_release(s.lock);
     if (s.listener >= 0)
         (void)close(s.listener);
     wr_buf_release(&s.policies);
@@ -333,9 +403,10 @@ int wr_cmd_serve(int argc, char **argv)
     struct serve_options o = {0};
     struct wr_opt_list rest = {.count = 0};
     const struct wr_opt options[] = {
-        {"listen", WR_OPT_TEXT, &o.listen}, {"upstream", WR_OPT_TEXT, &o.upstream},
-        {"mode", WR_OPT_TEXT, &o.mode},     {"policy", WR_OPT_TEXT, &o.policy},
-        {"store", WR_OPT_TEXT, &o.store},   {"config", WR_OPT_TEXT, &o.config}};
+        {"listen", WR_OPT_TEXT, &o.listen},       {"upstream", WR_OPT_LIST, &o.upstreams},
+        {"mode", WR_OPT_TEXT, &o.mode},           {"policy", WR_OPT_TEXT, &o.policy},
+        {"store", WR_OPT_TEXT, &o.store},         {"config", WR_OPT_TEXT, &o.config},
+        {"unlisted", WR_OPT_FLAG, &o.is_unlisted}};
     bool done;
 
     if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,

@@ -122,6 +122,9 @@ static int run_stats(struct weir_store *store, const struct store_options *o)
     put_number(&out, "marks", "marks", stats.marks_count);
     put_number(&out, "pins", "pins", stats.pins_count);
     put_number(&out, "expired", "expired handles", stats.expired_count);
+    put_number(&out, "requests", "rows of requests", stats.rows_count);
+    put_number(&out, "requests_bytes", "bytes of rows", stats.rows_bytes);
+    put_number(&out, "samples", "samples", stats.samples_count);
     if (stats.sessions_count) {
         put_time(&out, "oldest_used_ms", "oldest session", stats.oldest_used_ms);
         put_time(&out, "newest_used_ms", "newest session", stats.newest_used_ms);
@@ -167,6 +170,7 @@ static int put_removed(const struct weir_gc_report *report, const struct store_o
     put_number(&out, "stored_bytes", "bytes freed", report->stored_bytes);
     put_number(&out, "marks", "marks out", report->marks_count);
     put_number(&out, "pins", "pins out", report->pins_count);
+    put_number(&out, "requests", "rows out", report->rows_count);
     return output_end(&out, WR_EXIT_OK);
 }
 

@@ -5,13 +5,19 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "cli/store_dir.h"
+#include "cli/why_session.h"
 #include "json/json.h"
 
 static const char help[] =
-    "usage: weir why REPORT [SEGMENT]\n"
+    "usage: weir why REPORT|SESSION [SEGMENT] [--store DIR] [--tenant T]\n"
     "\n"
-    "Reads the report of `weir project --report FILE` and says what was changed and for which\n"
-    "reason: all of it, or one segment.\n"
+    "Reads the report of `weir project --report FILE`, or what `weir serve` last changed in a\n"
+    "session (its name, or how that begins: `weir sessions` lists them), and says what was\n"
+    "changed and for which reason: all of it, or one segment.\n"
+    "\n"
+    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir)\n"
+    "  --tenant T      whose session (default: local)\n"
     "\n"
     "example: weir project --policy tiered --report r.json < request.json > out.json\n"
     "         weir why r.json\n";
@@ -121,7 +127,10 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
         found = true;
     }
     if (!found && has_segment)
-        printf("#%llu was not changed\n", (unsigned long long)segment);
+        return wr_cli_fail("why",
+                           "%s: nothing is said of segment %llu: it was not changed, or is not "
+                           "there; `weir why` without a number lists what was",
+                           path, (unsigned long long)segment);
     else if (!found)
         puts("nothing was changed");
     return WR_EXIT_OK;
@@ -129,6 +138,9 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
 
 int wr_cmd_why(int argc, char **argv)
 {
+    const char *store = NULL, *tenant = WR_CLI_TENANT;
+    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &store},
+                                     {"tenant", WR_OPT_TEXT, &tenant}};
     struct wr_opt_list words = {.count = 0};
     struct wr_buf text = {0};
     struct wr_arena arena;
@@ -138,7 +150,7 @@ int wr_cmd_why(int argc, char **argv)
     bool done;
     int code = WR_EXIT_USAGE;
 
-    if (!wr_opt_parse(argc, argv, NULL, 0, help, &words, &done))
+    if (!wr_opt_parse(argc, argv, options, 2, help, &words, &done))
         return WR_EXIT_USAGE;
     if (done)
         return WR_EXIT_OK;
@@ -147,7 +159,7 @@ int wr_cmd_why(int argc, char **argv)
     if (words.count == 2 && !wr_span_u64(wr_span_of(words.items[1]), &segment))
         return wr_cli_fail("why", "a segment is a number, not '%s'", words.items[1]);
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    if (wr_cli_read("why", words.items[0], &text)) {
+    if (wr_why_read(words.items[0], store, tenant, &text)) {
         if (wr_json_parse(&doc, &arena, wr_buf_view(&text), NULL, &err))
             wr_cli_fail_at("why", words.items[0], wr_buf_view(&text), &err,
                            "give a report of `weir project`");

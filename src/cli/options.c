@@ -57,10 +57,17 @@ static bool take(int argc, char **argv, int *at, const struct wr_opt *options, s
     return store(argv[0], option, equals ? equals + 1 : argv[++*at]);
 }
 
-bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t options_count,
-                  const char *help, struct wr_opt_list *rest, bool *done)
+bool wr_opt_parse_words(int argc, char **argv, const struct wr_opt *options, size_t options_count,
+                        const char *help, struct wr_opt_words *words, bool *done)
 {
     *done = false;
+    *words = (struct wr_opt_words){.items = argv + 1};
+    if (argc > 1 && !strcmp(argv[1], WR_COMPLETE)) {
+        wr_complete_option(argv[0], options, options_count, argc > 2 ? argv[2] : "",
+                           argc > 3 ? argv[3] : "");
+        *done = true;
+        return true;
+    }
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
             fputs(help, stdout);
@@ -69,14 +76,26 @@ bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t op
         }
         if (!strcmp(argv[i], "--")) {
             while (++i < argc)
-                if (!push(argv[0], rest, argv[i]))
-                    return false;
+                words->items[words->count++] = argv[i];
             return true;
         }
         bool is_option = !strncmp(argv[i], "--", 2);
-        if (is_option ? !take(argc, argv, &i, options, options_count)
-                      : !push(argv[0], rest, argv[i]))
+        if (is_option && !take(argc, argv, &i, options, options_count))
             return false;
+        if (!is_option)
+            words->items[words->count++] = argv[i];
     }
+    return true;
+}
+
+bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t options_count,
+                  const char *help, struct wr_opt_list *rest, bool *done)
+{
+    struct wr_opt_words words;
+    if (!wr_opt_parse_words(argc, argv, options, options_count, help, &words, done))
+        return false;
+    for (size_t i = 0; i < words.count; i++)
+        if (!push(argv[0], rest, words.items[i]))
+            return false;
     return true;
 }

@@ -11,7 +11,8 @@ const [base, api] = process.argv.slice(2);
 
 const model = new ChatOpenAI({ model: 'gpt-5', apiKey: 'k', useResponsesApi: api === 'responses',
     configuration: { baseURL: base + '/v1' } });
-const lines = (n) => Array.from({ length: 150 }, (_, i) => `line ${i} of ${n}: x = ${i}`).join('\n');
+const lines = (n) => Array.from({ length: 300 }, (_, i) => (
+    `def function_${i}(value):\n    total = value + ${i}  # ${n}\n    return total\n`)).join('\n');
 const schema = { type: 'object', properties: { path: { type: 'string' } } };
 const read = tool(({ path }) => lines(path), { name: 'Read', description: 'reads', schema });
 const recall = tool(() => 'nothing', { name: 'weir_recall', description: 'recalls', schema });

@@ -3,18 +3,24 @@
 
     run.py CLIENTS_DIR [NAME...]    where the clients are or are to be installed (npm)
 
-WEIR names the program. Prints one row a client: whether its loop came to its end, how many of its
-requests were sent on changed, how many the upstream refused.
+WEIR names the program; its policy is `auto`. Prints one row a client: whether its loop came to its
+end, how many of its requests were sent on changed and what that saved, how many the upstream
+refused. Whoever has a way to get text back must have been changed.
 """
+import base64
 import json
 import os
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'upstream'))
-from harness import Folder, Upstream  # noqa: E402
-from sessions import serve  # noqa: E402
+from harness import Folder, Upstream, Weir  # noqa: E402
 
 PACKAGES = {'openai': '6.49', '@anthropic-ai/sdk': '1.8', '@openai/codex': '0.166',
             'opencode-ai': '1.18', '@mariozechner/pi-coding-agent': '0.73', 'deepagents': '1.14',
@@ -34,8 +40,11 @@ def install(clients):
 
 
 def run(command, cwd, **env):
+    # Nobody is asked but the proxy: other hosts are sought behind a port that is not there.
+    nowhere = {name: 'http://127.0.0.1:9' for name in ('HTTPS_PROXY', 'https_proxy')}
     result = subprocess.run(command, cwd=cwd, timeout=TIMEOUT_S,
-                            env={**os.environ, 'PWD': cwd, **env},
+                            env={**os.environ, 'PWD': cwd, **nowhere, 'NO_PROXY': '127.0.0.1',
+                                 'no_proxy': '127.0.0.1', **env},
                             stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return result.returncode, result.stdout + result.stderr
 
@@ -43,10 +52,15 @@ def run(command, cwd, **env):
 def make_work(folder):
     """A folder with the files that the scripted model asks for."""
     work = os.path.join(folder, 'work')
-    os.makedirs(os.path.join(work, 'src'), exist_ok=True)
+    for name in ('src', 'logs'):
+        os.makedirs(os.path.join(work, name), exist_ok=True)
     for n in range(8):
         with open(os.path.join(work, 'src', f'file_{n}.py'), 'w', encoding='ascii') as file:
-            file.writelines(f'def function_{n}_{i}(value):  # line {i}\n' for i in range(150))
+            file.writelines(f'def function_{n}_{i}(value):\n    total = value + {i}\n'
+                            f'    return total * {n}\n\n' for i in range(300))
+        with open(os.path.join(work, 'logs', f'run_{n}.log'), 'w', encoding='ascii') as file:
+            file.writelines(f'2026-11-15 10:{i // 60:02}:{i % 60:02} INFO worker-{i % 7} fetched '
+                            f'page {i} of run {n} in {i * 3 % 97} ms\n' for i in range(150))
     return work
 
 
@@ -69,6 +83,21 @@ def deepagents(api):
     return play
 
 
+def recall_server():
+    """Codex has no tool that reads files: `weir_recall` is how it gets text back."""
+    program = os.path.join(HERE, 'recall_server.py')
+    return f'''
+[mcp_servers.weir]
+command = "{sys.executable}"
+args = ["{program}"]
+'''
+
+
+def codex_command(clients):
+    program = os.path.join(clients, 'node_modules', '@openai', 'codex', 'bin', 'codex.js')
+    return ['node', program, 'exec', '--skip-git-repo-check', '--json']
+
+
 def codex(websockets):
     def play(base, clients, folder):
         home, work = os.path.join(folder, 'codex'), make_work(folder)
@@ -82,10 +111,96 @@ base_url = "{base}/v1"
 wire_api = "responses"
 env_key = "OPENAI_API_KEY"
 supports_websockets = {websockets}
-''')
-        program = os.path.join(clients, 'node_modules', '@openai', 'codex', 'bin', 'codex.js')
-        return run(['node', program, 'exec', '--skip-git-repo-check', '--json',
-                    '[turns 8] Look around.'], work, CODEX_HOME=home, OPENAI_API_KEY='k')
+{recall_server()}''')
+        return run([*codex_command(clients), '[turns 8] Look around.'], work, CODEX_HOME=home,
+                   OPENAI_API_KEY='k')
+    return play
+
+
+def pump(source, target):
+    try:
+        while data := source.recv(65536):
+            target.sendall(data)
+    except OSError:
+        pass
+    for sock in (source, target):
+        try:
+            sock.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
+
+def tls_front(port, folder):
+    """HTTPS in front of the proxy, which speaks HTTP; gives its host and who vouches for it."""
+    subprocess.run(['sh', '-ec', '''
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout ca.key -out ca.pem -subj /CN=Test
+openssl req -newkey rsa:2048 -nodes -keyout front.key -out front.csr -subj /CN=localhost
+echo subjectAltName=DNS:localhost > front.ext
+openssl x509 -req -days 2 -in front.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out front.pem \\
+    -extfile front.ext'''], cwd=folder, capture_output=True, check=True)
+    certificate = os.path.join(folder, 'ca.pem')
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(os.path.join(folder, 'front.pem'), os.path.join(folder, 'front.key'))
+    listener = socket.create_server(('127.0.0.1', 0))
+
+    def serve_one(plain):
+        try:
+            client = context.wrap_socket(plain, server_side=True)
+            server = socket.create_connection(('127.0.0.1', port))
+        except OSError:
+            return
+        threading.Thread(target=pump, args=(server, client), daemon=True).start()
+        pump(client, server)
+
+    def accept():
+        while True:
+            threading.Thread(target=serve_one, args=listener.accept()[:1], daemon=True).start()
+    threading.Thread(target=accept, daemon=True).start()
+    return f'localhost:{listener.getsockname()[1]}', certificate
+
+
+def token(**claims):
+    """As a login gives it, signed by nobody."""
+    def part(value):
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b'=').decode()
+    return f'{part({"alg": "none", "typ": "JWT"})}.{part(claims)}.{part("signed")}'
+
+
+def log_in(home):
+    """What a login by ChatGPT leaves behind."""
+    claims = {'email': 'somebody@example.com', 'exp': int(time.time()) + 86400,
+              'https://api.openai.com/auth': {'chatgpt_plan_type': 'pro', 'chatgpt_user_id': 'u1',
+                                              'chatgpt_account_id': 'a1'}}
+    write_json({'OPENAI_API_KEY': None, 'auth_mode': 'chatgpt',
+                'last_refresh': time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime()),
+                'tokens': {'id_token': token(**claims), 'access_token': token(**claims),
+                           'refresh_token': 'r1', 'account_id': 'a1'}}, home, 'auth.json')
+
+
+def codex_chatgpt(is_native):
+    """Codex after a login by ChatGPT. By a provider of its own it sends what it always sends. By
+    its native one it asks the backend where to send what, takes only HTTPS for an answer, packs
+    its bodies in zstd and carries a turn's state from header to header."""
+    def play(base, clients, folder):
+        home, env = os.path.join(folder, f'codex-{is_native}'), {}
+        log_in(home)
+        if is_native:
+            host, certificate = tls_front(int(base.rpartition(':')[2]), folder)
+            urllib.request.urlopen(f'{base}/backend-api/__origin/{host}').read()
+            lines = f'chatgpt_base_url = "https://{host}/backend-api"'
+            env = {'SSL_CERT_FILE': certificate, 'CODEX_CA_CERTIFICATE': certificate,
+                   'NO_PROXY': 'localhost,127.0.0.1', 'no_proxy': 'localhost,127.0.0.1'}
+        else:
+            lines = f'''model_provider = "weir"
+[model_providers.weir]
+name = "weir"
+base_url = "{base}/backend-api/codex"
+wire_api = "responses"
+requires_openai_auth = true'''
+        with open(os.path.join(home, 'config.toml'), 'w', encoding='ascii') as file:
+            file.write(f'model = "gpt-5"\n{lines}\n{recall_server()}')
+        return run([*codex_command(clients), '[turns 8] Look around.'], make_work(folder),
+                   CODEX_HOME=home, **env)
     return play
 
 
@@ -128,7 +243,9 @@ CLIENTS = [(f'openai {PACKAGES["openai"]}, {api}, {how}', sdk(f'{api}-{how}'))
 CLIENTS += [(f'@anthropic-ai/sdk {PACKAGES["@anthropic-ai/sdk"]}, messages, {how}',
              sdk(f'messages-{how}')) for how in ('whole', 'stream')]
 CLIENTS += [(f'codex {PACKAGES["@openai/codex"]}, responses, stream', codex('false')),
-            (f'codex {PACKAGES["@openai/codex"]}, WebSocket declined', codex('true'))]
+            (f'codex {PACKAGES["@openai/codex"]}, WebSocket declined', codex('true')),
+            (f'codex {PACKAGES["@openai/codex"]}, ChatGPT login', codex_chatgpt(False)),
+            (f'codex {PACKAGES["@openai/codex"]}, ChatGPT login, zstd', codex_chatgpt(True))]
 CLIENTS += [(f'opencode {PACKAGES["opencode-ai"]}, {api}, stream', opencode(package))
             for api, package in (('chat', '@ai-sdk/openai-compatible'),
                                  ('responses', '@ai-sdk/openai'),
@@ -139,6 +256,35 @@ CLIENTS += [(f'deepagents {PACKAGES["deepagents"]}, {api}', deepagents(api))
             for api in ('chat', 'responses')]
 
 
+def serve(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}'
+    return Weir(folder, config=f'''listen: 127.0.0.1:0
+policy: auto
+upstreams:
+  openai: {{base_url: "{base}/v1"}}
+  anthropic: {{base_url: "{base}/v1"}}
+  chatgpt: {{base_url: "{base}/backend-api/codex"}}
+''')
+
+
+def judge(name, weir, upstream, code, output):
+    """Prints a client's row; true: it is as it should be."""
+    lines = [line for line in weir.log(9) if line['api'] != 'other']
+    changed = sum(bool(line.get('changed')) for line in lines)
+    saved = sum(line['body_bytes_saved'] for line in lines if line.get('changed'))
+    before = sum(line['body_bytes_before'] for line in lines) or 1
+    refused = upstream.stats()['refused']
+    good = not code and 'Done after 8 results.' in output and not refused and changed > 0
+    if 'zstd' in name:
+        good = good and any(line['body_bytes_received'] < line['body_bytes_before'] // 2
+                            for line in lines) and upstream.stats()['turn_states'] >= 7
+    print(f'{name:45} {"done" if good else "FAILED":8} {len(lines):8} {changed:8} '
+          f'{100 * saved // before:6} % {refused:8}', flush=True)
+    if not good:
+        print(output[-2000:])
+    return good
+
+
 def main():
     if not shutil.which('npm'):
         print('skipped: npm is not installed')
@@ -146,7 +292,7 @@ def main():
     clients = os.path.abspath(sys.argv[1])
     install(clients)
     passed = failed = 0
-    print(f'{"client":45} {"loop":8} {"requests":>8} {"changed":>8} {"refused":>8}')
+    print(f'{"client":45} {"loop":8} {"requests":>8} {"changed":>8} {"saved":>8} {"refused":>8}')
     with Folder() as folder:
         for name, play in CLIENTS:
             if not any(word in name for word in sys.argv[2:] or ['']):
@@ -157,14 +303,7 @@ def main():
                 code, output = play(f'http://127.0.0.1:{weir.port}', clients, folder)
             except subprocess.TimeoutExpired:
                 code, output = 1, 'it does not end'
-            lines = [line for line in weir.log(9) if line['api'] != 'other']
-            changed = sum(bool(line.get('changed')) for line in lines)
-            refused = upstream.stats()['refused']
-            good = not code and 'Done after 8 results.' in output and not refused
-            print(f'{name:45} {"done" if good else "FAILED":8} {len(lines):8} {changed:8} '
-                  f'{refused:8}')
-            if not good:
-                print(output[-2000:])
+            good = judge(name, weir, upstream, code, output)
             passed, failed = passed + good, failed + (not good)
             weir.stop()
             upstream.stop()

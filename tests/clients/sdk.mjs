@@ -12,7 +12,8 @@ const schema = { type: 'object', properties: {} };
 const task = '[turns 8] Fix the bug.';
 
 function file(n) {
-    const lines = Array.from({ length: 150 }, (_, i) => `line ${i} of file ${n}: x = ${i * n}`);
+    const lines = Array.from({ length: 300 }, (_, i) => (
+        `def function_${n}_${i}(value):\n    total = value + ${i}\n    return total * ${n}\n`));
     return lines.join('\n');
 }
 

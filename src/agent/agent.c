@@ -1,0 +1,440 @@
+#include "agent/agent.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "session/answer.h"
+
+int64_t wr_agent_now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void tell(const struct wr_agent *agent, const char *what, const struct weir_err *err)
+{
+    char text[WEIR_ERR_TEXT_BYTES + 128];
+    (void)snprintf(text, sizeof(text), "%s%s%s", what, err && err->text[0] ? ": " : "",
+                   err ? err->text : "");
+    agent->view->notice(agent->view->user, text);
+}
+
+static bool is_interrupted(const struct wr_agent *agent)
+{
+    return agent->interrupt && agent->interrupt(agent->interrupt_user);
+}
+
+/* ---- words ---- */
+
+/* What was typed while the model worked flows into the next user message. */
+static bool take_steering(struct wr_agent *agent)
+{
+    struct wr_buf line;
+    struct weir_err err = {0};
+    bool has_some = false;
+
+    wr_buf_init(&line, WR_AGENT_READ_BYTES_MAX);
+    while (agent->view->steering(agent->view->user, &line)) {
+        if (weir_session_steer(agent->session, wr_buf_view(&line), wr_agent_now_ms(), &err))
+            tell(agent, "what you typed was not taken", &err);
+        else
+            has_some = true;
+        wr_buf_reset(&line);
+    }
+    wr_buf_release(&line);
+    return has_some;
+}
+
+/* ---- calls ---- */
+
+static bool work_on_helper(struct wr_agent *agent, const struct weir_call *call);
+
+static bool has_consent(struct wr_agent *agent, const struct weir_call *call, weir_span line)
+{
+    if (agent->needs_no_consent || !wr_tool_needs_consent(call->name))
+        return true;
+    enum wr_consent consent = agent->view->consent(agent->view->user, call, line);
+    if (consent == WR_CONSENT_ALWAYS)
+        agent->needs_no_consent = true;
+    return consent != WR_CONSENT_NO;
+}
+
+/* False: the journal does not take it. The call still waits, and must not be done again. */
+static bool give_result(struct wr_agent *agent, const struct weir_call *call, weir_span text,
+                        bool is_error)
+{
+    struct weir_err err = {0};
+    agent->view->result(agent->view->user, call, text, is_error);
+    if (!weir_session_result(agent->session, call->id, text, is_error, wr_agent_now_ms(), &err))
+        return true;
+    tell(agent, "the result could not be written to the journal", &err);
+    return false;
+}
+
+static bool do_call(struct wr_agent *agent, const struct weir_call *call)
+{
+    struct wr_tool_call_text text = {call->name, call->arguments};
+    struct wr_tool_output output = {.is_error = true};
+    struct wr_buf line;
+    bool is_given;
+
+    wr_buf_init(&line, WR_AGENT_READ_BYTES_MAX);
+    wr_toolbox_describe(&text, &line);
+    agent->view->call(agent->view->user, call, wr_buf_view(&line));
+    if (!has_consent(agent, call, wr_buf_view(&line))) {
+        is_given =
+            give_result(agent, call, WR_LIT("Error: the user did not allow this call."), true);
+    } else if (wr_span_is(call->name, "spawn_agent") && agent->toolbox.has_helpers) {
+        is_given = work_on_helper(agent, call);
+    } else {
+        wr_toolbox_run(&agent->toolbox, &text, &output);
+        is_given = give_result(agent, call, wr_buf_view(&output.text), output.is_error);
+    }
+    wr_buf_release(&output.text);
+    wr_buf_release(&line);
+    return is_given;
+}
+
+/* A call's spans belong to the session and die with its next change. */
+static bool copy_call(const struct weir_call *call, struct wr_arena *arena, struct weir_call *copy)
+{
+    copy->id = wr_arena_copy(arena, call->id);
+    copy->name = wr_arena_copy(arena, call->name);
+    copy->arguments = wr_arena_copy(arena, call->arguments);
+    return !wr_arena_status(arena);
+}
+
+enum step { STEP_ANSWERED, STEP_AGAIN, STEP_INTERRUPTED, STEP_LIMIT, STEP_FAILED };
+
+/* ANSWERED: all are. Else what was not done is closed as that. */
+static enum step do_calls(struct wr_agent *agent)
+{
+    const struct weir_call *pending;
+    struct wr_arena arena;
+    struct weir_err err = {0};
+    bool is_fine = true;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    while (is_fine && weir_session_pending(agent->session, &pending) && !is_interrupted(agent)) {
+        struct weir_call call;
+        wr_arena_reset(&arena);
+        is_fine = copy_call(&pending[0], &arena, &call) && do_call(agent, &call);
+    }
+    wr_arena_release(&arena);
+    if (!weir_session_pending(agent->session, &pending))
+        return STEP_ANSWERED;
+    weir_span why = is_fine ? WR_LIT("the user interrupted")
+                            : WR_LIT("the result of this call could not be kept");
+    if (weir_session_abort(agent->session, why, wr_agent_now_ms(), &err))
+        tell(agent, "the journal could not be written", &err);
+    return is_fine ? STEP_INTERRUPTED : STEP_FAILED;
+}
+
+/* ---- one request ---- */
+
+static void put_extra(const struct wr_agent *agent, char *text, size_t text_max)
+{
+    static const char *const extras[] = {
+        [WEIR_DIALECT_CHAT] = "\"stream\":true,\"stream_options\":{\"include_usage\":true}",
+        [WEIR_DIALECT_RESPONSES] = ("\"stream\":true,\"store\":false,"
+                                    "\"include\":[\"reasoning.encrypted_content\"]"),
+        [WEIR_DIALECT_MESSAGES] = "\"stream\":true"};
+    (void)snprintf(text, text_max, "%s", extras[agent->endpoint.dialect]);
+}
+
+static void on_wait(void *user, const char *why, uint64_t seconds)
+{
+    const struct wr_agent *agent = user;
+    char text[400];
+    (void)snprintf(text, sizeof(text), "%s; trying again in %llu s", why,
+                   (unsigned long long)seconds);
+    agent->view->notice(agent->view->user, text);
+}
+
+static void on_piece(void *user, enum wr_piece kind, weir_span text)
+{
+    const struct wr_agent *agent = user;
+    agent->view->piece(agent->view->user, kind, text);
+}
+
+/* The provider's own words, where they can be found. */
+static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_result *r)
+{
+    struct wr_arena arena;
+    struct wr_json doc;
+    weir_span said = wr_span_trim(wr_buf_view(&r->body));
+    char text[600];
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    if (!wr_json_parse(&doc, &arena, said, NULL, NULL)) {
+        wr_json_id error = wr_json_find(&doc, 0, "error");
+        wr_json_id message = wr_json_find(&doc, error != WR_JSON_NONE ? error : 0, "message");
+        if (wr_json_is(&doc, message, WR_JSON_STRING))
+            said = wr_json_text(&doc, &arena, message);
+    }
+    (void)snprintf(text, sizeof(text), "the provider refused (%d): %.*s", r->status,
+                   (int)(said.len < 400 ? said.len : 400), said.len ? said.ptr : "");
+    agent->view->notice(agent->view->user, text);
+    wr_arena_release(&arena);
+}
+
+/* What an answer used; and its text, which nobody has seen where it did not come as a stream. */
+static void note_answer(struct wr_agent *agent, const struct wr_asked_result *r)
+{
+    struct weir_answer answer = {.dialect = agent->endpoint.dialect};
+    struct weir_session_usage usage = {0};
+    struct wr_arena arena;
+    bool has_usage = false;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    if (!wr_answer_read(&answer, &arena, agent->endpoint.dialect, wr_buf_view(&r->body), &usage,
+                        &has_usage, NULL) &&
+        !wr_answer_complete(&answer, &arena, NULL)) {
+        if (!r->is_stream && answer.text.len)
+            agent->view->piece(agent->view->user, WR_PIECE_TEXT, answer.text);
+        if (agent->words) {
+            wr_buf_reset(agent->words);
+            wr_buf_append(agent->words, answer.text);
+        }
+    }
+    agent->input_tokens += usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
+    agent->cache_read_tokens += usage.cache_read_tokens;
+    wr_arena_release(&arena);
+}
+
+/* Something answered that is no provider: a page of a proxy, mostly. */
+static void tell_no_answer(const struct wr_agent *agent, const struct wr_asked_result *r,
+                           const struct weir_err *err)
+{
+    char text[500];
+
+    if (!r->is_stream && r->type[0] && !strstr(r->type, "json")) {
+        (void)snprintf(text, sizeof(text), "%.300s answered with %s: is that the API's address?",
+                       agent->endpoint.base_url, r->type);
+        agent->view->notice(agent->view->user, text);
+    } else {
+        tell(agent, "the answer could not be taken", err);
+    }
+}
+
+static enum step take_answer(struct wr_agent *agent, const struct wr_asked_result *r)
+{
+    struct weir_err err = {0};
+
+    switch (r->asked) {
+    case WR_ASKED_DONE:
+        note_answer(agent, r);
+        if (!weir_session_answer_body(agent->session, agent->endpoint.dialect,
+                                      wr_buf_view(&r->body), wr_agent_now_ms(), &err))
+            return STEP_ANSWERED;
+        tell_no_answer(agent, r, &err);
+        return STEP_FAILED;
+    case WR_ASKED_REFUSED:
+        if (weir_session_refused(agent->session, wr_buf_view(&r->body), wr_agent_now_ms())) {
+            agent->view->notice(agent->view->user,
+                                "the prompt was too long for the provider; compacting");
+            return STEP_AGAIN;
+        }
+        tell_refusal(agent, r);
+        return STEP_FAILED;
+    case WR_ASKED_INTERRUPTED:
+        return STEP_INTERRUPTED;
+    case WR_ASKED_BROKEN:
+    case WR_ASKED_UNREACHABLE:
+        break;
+    }
+    (void)snprintf(err.text, sizeof(err.text), "%s", r->why);
+    tell(agent,
+         r->asked == WR_ASKED_BROKEN ? "the answer broke off" : "the provider cannot be reached",
+         &err);
+    return STEP_FAILED;
+}
+
+static enum step ask(struct wr_agent *agent)
+{
+    char extra[256];
+    struct weir_session_turn turn;
+    struct weir_err err = {0};
+    struct wr_asked_result result;
+
+    put_extra(agent, extra, sizeof(extra));
+    struct weir_session_want want = {.dialect = agent->endpoint.dialect,
+                                     .now_ms = wr_agent_now_ms(),
+                                     .context = agent->context,
+                                     .extra = wr_span_of(extra)};
+    weir_status status = weir_session_request(agent->session, &want, &turn, &err);
+    if (status) {
+        tell(agent, status == WEIR_LIMIT ? "stopped" : "no request can be made", &err);
+        return status == WEIR_LIMIT ? STEP_LIMIT : STEP_FAILED;
+    }
+    agent->view->turn(agent->view->user, &turn);
+    if (is_interrupted(agent)) /* while the request was made: a summary may take long */
+        return STEP_INTERRUPTED;
+    struct wr_ask what = {.endpoint = &agent->endpoint,
+                          .session = agent->name,
+                          .body = turn.body,
+                          .on_piece = on_piece,
+                          .on_wait = on_wait,
+                          .user = agent};
+    wr_client_ask(agent->client, &what, &result);
+    enum step step = take_answer(agent, &result);
+    wr_buf_release(&result.body);
+    return step;
+}
+
+/* ---- the loop ---- */
+
+static enum wr_worked end_of(enum step step)
+{
+    switch (step) {
+    case STEP_INTERRUPTED:
+        return WR_WORKED_INTERRUPTED;
+    case STEP_LIMIT:
+        return WR_WORKED_LIMIT;
+    case STEP_ANSWERED:
+    case STEP_AGAIN:
+    case STEP_FAILED:
+        break;
+    }
+    return WR_WORKED_FAILED;
+}
+
+static enum wr_worked loop(struct wr_agent *agent)
+{
+    const struct weir_call *pending;
+
+    for (;;) {
+        enum step step = do_calls(agent);
+        if (step != STEP_ANSWERED)
+            return end_of(step);
+        if (is_interrupted(agent))
+            return WR_WORKED_INTERRUPTED;
+        (void)take_steering(agent);
+        step = ask(agent);
+        if (step == STEP_AGAIN)
+            continue;
+        if (step != STEP_ANSWERED)
+            return end_of(step);
+        if (!weir_session_pending(agent->session, &pending) && !take_steering(agent))
+            return WR_WORKED_DONE;
+    }
+}
+
+enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text)
+{
+    struct weir_err err = {0};
+
+    if (text.len && weir_session_say(agent->session, text, wr_agent_now_ms(), &err)) {
+        tell(agent, "your words could not be written to the journal", &err);
+        return WR_WORKED_FAILED;
+    }
+    if (text.len && weir_session_start_run(agent->session, wr_agent_now_ms(), &err))
+        tell(agent, "the run's limits go on from the last one", &err);
+    else if (text.len)
+        agent->helpers = (struct wr_helpers_used){0};
+    enum wr_worked worked = loop(agent);
+    (void)take_steering(agent); /* what was typed before an interruption is kept */
+    return worked;
+}
+
+/* ---- helpers ---- */
+
+/* What a helper uses is paid for by the same user, in the same run. */
+static void add_used(struct wr_agent *agent, struct weir_session *child)
+{
+    struct weir_session_run run;
+
+    weir_session_run(child, wr_agent_now_ms(), &run);
+    agent->helpers.turns += run.turns;
+    agent->helpers.tokens += run.tokens;
+    agent->helpers.tool_calls += run.tool_calls;
+    agent->helpers.cost_micro_usd += run.cost_micro_usd;
+}
+
+static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *kind,
+                       struct weir_session *child, struct wr_buf *words)
+{
+    struct wr_agent helper = *agent;
+    struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX];
+    struct weir_err err = {0};
+
+    helper.session = child;
+    helper.words = words;
+    helper.toolbox.has_helpers = false;
+    helper.toolbox.only = kind->tools;
+    helper.context = (weir_span){"", 0};
+    size_t count = wr_toolbox_tools(&helper.toolbox, tools);
+    if (weir_session_set_tools(child, tools, count, &err))
+        tell(agent, "the helper has no tools", &err);
+    (void)loop(&helper);
+    add_used(agent, child);
+    agent->needs_no_consent = helper.needs_no_consent;
+    agent->input_tokens = helper.input_tokens;
+    agent->cache_read_tokens = helper.cache_read_tokens;
+}
+
+static bool read_task(const struct weir_call *call, struct wr_arena *arena, weir_span *task,
+                      char *kind, size_t kind_max)
+{
+    struct wr_json doc;
+
+    if (wr_json_parse(&doc, arena, call->arguments, NULL, NULL))
+        return false;
+    wr_json_id text = wr_json_find(&doc, 0, "task"), name = wr_json_find(&doc, 0, "kind");
+    if (!wr_json_is(&doc, text, WR_JSON_STRING))
+        return false;
+    *task = wr_json_text(&doc, arena, text);
+    weir_span word = WR_LIT("explore");
+    if (wr_json_is(&doc, name, WR_JSON_STRING))
+        word = wr_json_text(&doc, arena, name);
+    (void)snprintf(kind, kind_max, "%.*s", (int)word.len, word.ptr);
+    return task->ptr && wr_span_trim(*task).len;
+}
+
+/* The helper's conclusion is the result; the session writes it. */
+static bool join_helper(struct wr_agent *agent, const struct weir_call *call,
+                        struct weir_session *child, weir_span words)
+{
+    struct weir_err err = {0};
+    weir_span shown = words.len ? words : WR_LIT("[the helper ended without an answer]");
+
+    agent->view->result(agent->view->user, call, shown, !words.len);
+    if (!weir_session_join(agent->session, child, wr_agent_now_ms(), &err))
+        return true;
+    tell(agent, "the helper's conclusion was lost", &err);
+    return false;
+}
+
+static bool work_on_helper(struct wr_agent *agent, const struct weir_call *call)
+{
+    struct wr_arena arena;
+    struct wr_buf words;
+    struct weir_session *child;
+    struct weir_err err = {0};
+    weir_span task;
+    char name[64], why[WEIR_ERR_TEXT_BYTES + 64];
+    bool is_given;
+
+    wr_buf_init(&words, WR_AGENT_ANSWER_BYTES_MAX);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    const struct weir_subagent_kind *kind =
+        read_task(call, &arena, &task, name, sizeof(name)) ? weir_subagent_kind_find(name) : NULL;
+    if (!kind) {
+        is_given = give_result(agent, call,
+                               WR_LIT("Error: spawn_agent wants a task and a known kind."), true);
+    } else if (weir_session_spawn(agent->session, kind, call->id, task, wr_agent_now_ms(), &child,
+                                  &err)) {
+        (void)snprintf(why, sizeof(why), "Error: the helper could not be started: %s", err.text);
+        is_given = give_result(agent, call, wr_span_of(why), true);
+    } else {
+        run_helper(agent, kind, child, &words);
+        is_given = join_helper(agent, call, child, wr_buf_view(&words));
+    }
+    wr_buf_release(&words);
+    wr_arena_release(&arena);
+    return is_given;
+}

@@ -1,0 +1,62 @@
+/* agent.h -- a session at work: the user's words go in, the model is asked, its calls are done,
+ * until it has nothing more to call.
+ *
+ * Whoever watches (a terminal, a writer of JSON lines) is a wr_view. Everything that happens is in
+ * the session's journal before the next thing happens: an agent that is killed goes on from there.
+ */
+#ifndef WR_AGENT_AGENT_H
+#define WR_AGENT_AGENT_H
+
+#include "agent/client.h"
+#include "agent/toolbox.h"
+
+enum wr_consent { WR_CONSENT_NO, WR_CONSENT_YES, WR_CONSENT_ALWAYS };
+
+/* What an agent tells whoever watches. All must be there. */
+struct wr_view {
+    void *user;
+    void (*piece)(void *user, enum wr_piece kind, weir_span text);
+    void (*call)(void *user, const struct weir_call *call, weir_span line);
+    void (*result)(void *user, const struct weir_call *call, weir_span text, bool is_error);
+    enum wr_consent (*consent)(void *user, const struct weir_call *call, weir_span line);
+    void (*notice)(void *user, const char *text);
+    void (*turn)(void *user, const struct weir_session_turn *turn); /* a request was made */
+    /* Takes the next line that was typed meanwhile; false: there is none. */
+    bool (*steering)(void *user, struct wr_buf *line);
+};
+
+/* What helpers have used since the run began; weir_session_run() counts the session's own. */
+struct wr_helpers_used {
+    uint64_t turns, tokens, tool_calls, cost_micro_usd;
+};
+
+struct wr_agent {
+    struct weir_session *session;
+    const char *name; /* of the session */
+    struct wr_client *client;
+    struct wr_endpoint endpoint;
+    struct wr_toolbox toolbox;
+    const struct wr_view *view;
+    weir_span context; /* the volatile part of the prompt; given with every request */
+    bool needs_no_consent;
+    uint64_t input_tokens, cache_read_tokens; /* of all answers so far, as the provider counts */
+    struct wr_helpers_used helpers;
+    struct wr_buf *words;       /* gets the text of the last answer; may be NULL */
+    wr_interrupt_fn *interrupt; /* the user has had enough; may be NULL */
+    void *interrupt_user;
+};
+
+enum wr_worked {
+    WR_WORKED_DONE,
+    WR_WORKED_INTERRUPTED,
+    WR_WORKED_LIMIT, /* a limit of the run is reached */
+    WR_WORKED_FAILED /* the provider cannot be asked; was told */
+};
+
+/* Says `text` and works until the model calls nothing more. An empty text goes on with what the
+ * journal has. */
+enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text);
+
+int64_t wr_agent_now_ms(void);
+
+#endif

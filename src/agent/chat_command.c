@@ -1,0 +1,231 @@
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/chat.h"
+#include "agent/context_page.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+
+static const char help[] =
+    "/context         what fills the window, and what happens next\n"
+    "/compact         summarise older turns now; their text stays in a file\n"
+    "/model [NAME]    which model, or go on with another\n"
+    "/tools           what the model may call\n"
+    "/skills          skills it can read\n"
+    "/memory          notes that outlive sessions\n"
+    "/sessions        sessions there are\n"
+    "/resume NAME     go on with another session\n"
+    "/steer [TEXT]    go on working, with a word on the way\n"
+    "/undo            put back the files that the last turn changed\n"
+    "/help            this\n"
+    "/quit            leave; the session is kept\n"
+    "While the agent works: Ctrl+C interrupts, Ctrl+O opens and closes cards, a line and Enter\n"
+    "goes into the next request.\n";
+
+const char *wr_chat_help(void)
+{
+    return help;
+}
+
+/* ---- one function a command ---- */
+
+typedef enum wr_chat_next command_fn(struct wr_chat *chat, weir_span rest, struct wr_buf *out);
+
+static enum wr_chat_next do_help(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)chat;
+    (void)rest;
+    wr_buf_text(out, help);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_context(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)rest;
+    wr_context_page(chat->agent->session, chat->prompt, out);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_compact(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct weir_compacted done = {0};
+    struct weir_err err = {0};
+
+    (void)rest;
+    if (weir_session_compact(chat->agent->session, "asked", wr_agent_now_ms(), &done, &err))
+        wr_buf_printf(out, "not compacted: %s\n", err.text);
+    else if (!done.is_taken)
+        wr_buf_text(out, "nothing would be gained\n");
+    else
+        wr_buf_printf(
+            out, "%llu messages became a summary: %llu -> %llu tokens; their text is in %.*s\n",
+            (unsigned long long)done.messages_count, (unsigned long long)done.tokens_before,
+            (unsigned long long)done.tokens_after, (int)done.path.len, done.path.ptr);
+    if (done.fell_back)
+        wr_buf_printf(out, "the model's summary was not used: %s\n", done.fell_back);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_model(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct weir_err err = {0};
+    char name[256];
+
+    if (rest.len) {
+        (void)snprintf(name, sizeof(name), "%.*s", (int)rest.len, rest.ptr);
+        if (weir_session_switch_model(chat->agent->session, name, 0, wr_agent_now_ms(), &err))
+            wr_buf_printf(out, "not switched: %s\n", err.text);
+    }
+    wr_buf_printf(out, "model: %s\n", weir_session_model(chat->agent->session));
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_tools(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX];
+    size_t count = wr_toolbox_tools(&chat->agent->toolbox, tools);
+
+    (void)rest;
+    for (size_t i = 0; i < count; i++)
+        wr_buf_printf(out, "%-14.*s %.*s\n", (int)tools[i].name.len, tools[i].name.ptr,
+                      (int)tools[i].description.len, tools[i].description.ptr);
+    return WR_CHAT_DONE;
+}
+
+static void put_section(struct wr_chat *chat, const char *name, const char *none,
+                        struct wr_buf *out)
+{
+    for (size_t i = 0; chat->prompt && i < weir_prompt_sections(chat->prompt); i++) {
+        const struct weir_section *section = weir_prompt_section(chat->prompt, i);
+        if (strcmp(section->name, name))
+            continue;
+        wr_buf_append(out, section->text);
+        wr_buf_byte(out, '\n');
+        return;
+    }
+    wr_buf_text(out, none);
+}
+
+static enum wr_chat_next do_skills(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)rest;
+    put_section(chat, "skills", "there are no skills\n", out);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_memory(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)rest;
+    put_section(chat, "memory", "there are no notes\n", out);
+    return WR_CHAT_DONE;
+}
+
+static bool is_session(const struct wr_chat *chat, const char *name)
+{
+    char path[4096];
+    struct stat info;
+    (void)snprintf(path, sizeof(path), "%s/%s/events.jsonl", chat->sessions_dir, name);
+    return name[0] != '.' && !strchr(name, '/') && !stat(path, &info);
+}
+
+static enum wr_chat_next do_sessions(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct dirent **names;
+    int count = scandir(chat->sessions_dir, &names, NULL, alphasort);
+
+    (void)rest;
+    for (int i = 0; i < count; i++) {
+        if (is_session(chat, names[i]->d_name))
+            wr_buf_printf(out, "%s%s\n", names[i]->d_name,
+                          strcmp(names[i]->d_name, chat->agent->name) ? "" : "  (this one)");
+        free(names[i]);
+    }
+    if (count >= 0)
+        free(names);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_resume(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)snprintf(chat->resume, sizeof(chat->resume), "%.*s", (int)rest.len, rest.ptr);
+    if (rest.len && is_session(chat, chat->resume))
+        return WR_CHAT_RESUME;
+    wr_buf_text(out, "which session? /sessions lists them\n");
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_steer(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct weir_err err = {0};
+
+    if (!rest.len)
+        return WR_CHAT_WORK;
+    if (!weir_session_steer(chat->agent->session, rest, wr_agent_now_ms(), &err))
+        return WR_CHAT_WORK;
+    wr_buf_printf(out, "not taken: %s\n", err.text);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_undo(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct weir_err err = {0};
+    struct wr_buf told;
+
+    (void)rest;
+    wr_buf_init(&told, WR_AGENT_READ_BYTES_MAX);
+    wr_buf_text(&told, "The user took back your last changes of files:\n");
+    size_t begin = told.len;
+    if (!wr_undo_last(chat->undo, &told))
+        wr_buf_text(out, "nothing was changed in this run\n");
+    else if (weir_session_steer(chat->agent->session, wr_buf_view(&told), wr_agent_now_ms(), &err))
+        wr_buf_printf(out, "the model could not be told: %s\n", err.text);
+    weir_span all = wr_buf_view(&told);
+    wr_buf_append(out, wr_span_cut(all, begin, all.len));
+    wr_buf_release(&told);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_quit(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)chat;
+    (void)rest;
+    (void)out;
+    return WR_CHAT_QUIT;
+}
+
+static const struct {
+    const char *name;
+    command_fn *run;
+} commands[] = {
+    {"help", do_help},     {"context", do_context},   {"compact", do_compact},
+    {"model", do_model},   {"tools", do_tools},       {"skills", do_skills},
+    {"memory", do_memory}, {"sessions", do_sessions}, {"resume", do_resume},
+    {"steer", do_steer},   {"undo", do_undo},         {"quit", do_quit},
+    {"exit", do_quit},
+};
+
+enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line)
+{
+    size_t space = 0;
+    struct wr_buf out;
+
+    if (!wr_span_starts(line, WR_LIT("/")))
+        return WR_CHAT_SAY;
+    while (space < line.len && !wr_text_is_space(line.ptr[space]))
+        space++;
+    weir_span name = wr_span_cut(line, 1, space);
+    weir_span rest = wr_span_trim(wr_span_cut(line, space, line.len));
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (wr_span_is(name, commands[i].name)) {
+            wr_buf_init(&out, WR_AGENT_FILE_BYTES_MAX);
+            enum wr_chat_next next = commands[i].run(chat, rest, &out);
+            wr_screen_text(chat->screen, wr_buf_view(&out));
+            wr_buf_release(&out);
+            return next;
+        }
+    wr_screen_say(chat->screen, "there is no such command; /help lists them");
+    return WR_CHAT_DONE;
+}

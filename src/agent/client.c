@@ -1,0 +1,321 @@
+#include "agent/client.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+
+struct asking {
+    struct wr_client *client;
+    struct wr_fetch *fetch; /* NULL: it is over */
+    struct wr_answer_stream stream;
+    struct wr_buf text; /* of what is no stream */
+    int status;
+    bool is_stream, has_begun;
+    char type[80];
+    uint64_t retry_after_s;
+    enum wr_fetch_result result;
+    char why[256];
+};
+
+/* ---- events ---- */
+
+static void on_head(void *user, const struct wr_head *head)
+{
+    struct asking *a = user;
+    weir_span type = wr_head_find(head, "content-type");
+    weir_span after = wr_head_find(head, "retry-after");
+
+    a->status = head->status;
+    a->has_begun = true;
+    a->is_stream = head->status == 200 && wr_span_starts(type, WR_LIT("text/event-stream"));
+    (void)snprintf(a->type, sizeof(a->type), "%.*s", (int)type.len, type.len ? type.ptr : "");
+    if (after.len && !wr_span_u64(after, &a->retry_after_s))
+        a->retry_after_s = 0;
+}
+
+static bool on_data(void *user, weir_span bytes)
+{
+    struct asking *a = user;
+    if (a->is_stream)
+        wr_answer_stream_feed(&a->stream, bytes);
+    else
+        wr_buf_append(&a->text, bytes);
+    return true;
+}
+
+static void on_end(void *user, enum wr_fetch_result result, const char *why)
+{
+    struct asking *a = user;
+    a->fetch = NULL;
+    a->result = result;
+    (void)snprintf(a->why, sizeof(a->why), "%s", why ? why : "");
+    uv_stop(&a->client->loop);
+}
+
+static const struct wr_fetch_events events = {on_head, on_data, on_end, NULL};
+
+/* ---- one try ---- */
+
+static void run(struct wr_client *client, struct asking *a)
+{
+    client->asking = a;
+    while (a->fetch && !client->is_interrupted)
+        (void)uv_run(&client->loop, UV_RUN_ONCE);
+    client->asking = NULL;
+    if (a->fetch)
+        wr_fetch_cancel(a->fetch);
+    a->fetch = NULL;
+}
+
+static void fetch(struct wr_client *client, struct asking *a,
+                  const struct wr_fetch_request *request)
+{
+    struct weir_err err = {0};
+
+    a->client = client;
+    a->result = WR_FETCH_UNREACHABLE;
+    if (wr_fetch_start(&a->fetch, client->fetcher, request, &events, a, &err)) {
+        (void)snprintf(a->why, sizeof(a->why), "%s", err.text);
+        a->fetch = NULL;
+        return;
+    }
+    run(client, a);
+}
+
+static void start(struct asking *a, const struct wr_ask *ask)
+{
+    *a = (struct asking){.status = 0};
+    wr_answer_stream_init(&a->stream, ask ? ask->endpoint->dialect : WEIR_DIALECT_CHAT,
+                          ask ? ask->on_piece : NULL, ask ? ask->user : NULL);
+    wr_buf_init(&a->text, WR_AGENT_ANSWER_BYTES_MAX);
+}
+
+static void end(struct asking *a)
+{
+    wr_answer_stream_release(&a->stream);
+    wr_buf_release(&a->text);
+}
+
+static void post(struct wr_client *client, const struct wr_ask *ask, struct asking *a)
+{
+    struct wr_header headers[WR_ENDPOINT_HEADERS_MAX];
+    struct wr_buf url, text;
+
+    wr_buf_init(&url, WR_NET_HEAD_BYTES_MAX);
+    wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX);
+    wr_endpoint_url(ask->endpoint, &url);
+    struct wr_fetch_request request = {.url = url.bytes,
+                                       .method = WR_LIT("POST"),
+                                       .headers = headers,
+                                       .has_body = true,
+                                       .body = ask->body,
+                                       .content_bytes = (int64_t)ask->body.len};
+    request.headers_count = wr_endpoint_headers(ask->endpoint, ask->session, &text, headers);
+    fetch(client, a, &request);
+    wr_buf_release(&url);
+    wr_buf_release(&text);
+}
+
+/* ---- what became of it ---- */
+
+static void take_answer(struct asking *a, struct wr_asked_result *r)
+{
+    weir_span body = wr_buf_view(&a->text);
+    weir_status status = a->is_stream ? wr_answer_stream_end(&a->stream, &body) : WEIR_OK;
+
+    if (status && a->stream.has_error) {
+        r->asked = WR_ASKED_REFUSED;
+        body = wr_buf_view(&a->stream.error);
+    } else if (status) {
+        r->asked = WR_ASKED_BROKEN;
+        (void)snprintf(r->why, sizeof(r->why), "the answer is not whole");
+        return;
+    }
+    wr_buf_append(&r->body, body);
+}
+
+static void judge(const struct wr_client *client, struct asking *a, struct wr_asked_result *r)
+{
+    r->status = a->status;
+    r->is_stream = a->is_stream;
+    memcpy(r->type, a->type, sizeof(r->type));
+    (void)snprintf(r->why, sizeof(r->why), "%s", a->why);
+    if (client->is_interrupted) {
+        r->asked = WR_ASKED_INTERRUPTED;
+    } else if (a->result != WR_FETCH_DONE) {
+        r->asked = a->has_begun ? WR_ASKED_BROKEN : WR_ASKED_UNREACHABLE;
+    } else if (a->status != 200) {
+        r->asked = WR_ASKED_REFUSED;
+        wr_buf_append(&r->body, wr_buf_view(&a->text));
+    } else {
+        r->asked = WR_ASKED_DONE;
+        take_answer(a, r);
+    }
+}
+
+/* Nothing was shown yet, and a later try may go well. */
+static bool is_worth_another(const struct wr_asked_result *r, const struct asking *a)
+{
+    if (r->asked == WR_ASKED_UNREACHABLE)
+        return true;
+    return r->asked == WR_ASKED_REFUSED && !a->is_stream &&
+           (r->status == 408 || r->status == 429 || r->status >= 500);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+    uv_stop(timer->loop);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    *(bool *)handle->data = true;
+}
+
+/* The keyboard and signals are still watched. */
+static void sleep_on_loop(struct wr_client *client, uint64_t seconds)
+{
+    uv_timer_t timer;
+    bool is_closed = false;
+
+    (void)uv_timer_init(&client->loop, &timer);
+    timer.data = &is_closed;
+    (void)uv_timer_start(&timer, on_timer, seconds * 1000, 0);
+    while (uv_is_active((uv_handle_t *)&timer) && !client->is_interrupted)
+        (void)uv_run(&client->loop, UV_RUN_ONCE);
+    uv_close((uv_handle_t *)&timer, on_closed);
+    while (!is_closed)
+        (void)uv_run(&client->loop, UV_RUN_ONCE);
+}
+
+static bool wait_for_another(struct wr_client *client, const struct wr_ask *ask,
+                             const struct wr_asked_result *r, const struct asking *a,
+                             unsigned tries)
+{
+    uint64_t seconds = a->retry_after_s ? a->retry_after_s : (uint64_t)1 << tries;
+    char why[300];
+
+    if (seconds > WR_AGENT_RETRY_S_MAX)
+        return false;
+    if (r->status)
+        (void)snprintf(why, sizeof(why), "the provider answered %d", r->status);
+    else
+        (void)snprintf(why, sizeof(why), "%s", r->why);
+    if (ask->on_wait)
+        ask->on_wait(ask->user, why, seconds);
+    sleep_on_loop(client, seconds);
+    return !client->is_interrupted;
+}
+
+void wr_client_ask(struct wr_client *client, const struct wr_ask *ask, struct wr_asked_result *r)
+{
+    bool again = true;
+
+    client->is_interrupted = client->has_ended;
+    for (unsigned tries = 0; again; tries++) {
+        struct asking a;
+        *r = (struct wr_asked_result){.status = 0};
+        wr_buf_init(&r->body, WR_AGENT_ANSWER_BYTES_MAX);
+        start(&a, ask);
+        post(client, ask, &a);
+        judge(client, &a, r);
+        again = tries + 1 < WR_AGENT_TRIES_MAX && is_worth_another(r, &a) &&
+                wait_for_another(client, ask, r, &a, tries);
+        if (again)
+            wr_buf_release(&r->body);
+        end(&a);
+    }
+    if (client->is_interrupted)
+        r->asked = WR_ASKED_INTERRUPTED;
+}
+
+bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body)
+{
+    struct wr_fetch_request request = {.url = url, .method = WR_LIT("GET"), .content_bytes = -1};
+    struct asking a;
+
+    client->is_interrupted = client->has_ended;
+    start(&a, NULL);
+    fetch(client, &a, &request);
+    bool ok = a.result == WR_FETCH_DONE && a.status == 200 && !a.is_stream;
+    if (ok)
+        wr_buf_append(body, wr_buf_view(&a.text));
+    end(&a);
+    return ok && !wr_buf_status(body);
+}
+
+void wr_client_interrupt(struct wr_client *client)
+{
+    client->is_interrupted = true;
+    uv_stop(&client->loop);
+}
+
+bool wr_client_sleep(struct wr_client *client, uint64_t seconds)
+{
+    client->is_interrupted = client->has_ended;
+    sleep_on_loop(client, seconds);
+    return !client->is_interrupted;
+}
+
+/* ---- signals ---- */
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+    struct wr_client *client = signal->data;
+    if (number != SIGINT || client->ends_at_interrupt)
+        client->has_ended = true;
+    wr_client_interrupt(client);
+}
+
+void wr_client_watch_signals(struct wr_client *client, bool ends_at_interrupt)
+{
+    static const int numbers[WR_CLIENT_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+
+    client->ends_at_interrupt = ends_at_interrupt;
+    while (client->signals_count < WR_CLIENT_SIGNALS) {
+        uv_signal_t *signal = &client->signals[client->signals_count];
+        if (uv_signal_init(&client->loop, signal))
+            return;
+        signal->data = client;
+        (void)uv_signal_start(signal, on_signal, numbers[client->signals_count++]);
+    }
+}
+
+bool wr_client_has_ended(struct wr_client *client)
+{
+    if (client->signals_count && !client->has_ended)
+        (void)uv_run(&client->loop, UV_RUN_NOWAIT);
+    return client->has_ended;
+}
+
+/* ---- life ---- */
+
+weir_status wr_client_init(struct wr_client *client, const char *ca_file, struct weir_err *err)
+{
+    struct wr_fetcher_options options = {.ca_file = ca_file};
+
+    *client = (struct wr_client){.fetcher = NULL};
+    if (uv_loop_init(&client->loop))
+        return WEIR_NOMEM;
+    weir_status status = wr_fetcher_new(&client->fetcher, &client->loop, &options, err);
+    if (status)
+        (void)uv_loop_close(&client->loop);
+    return status;
+}
+
+void wr_client_release(struct wr_client *client)
+{
+    if (!client->fetcher)
+        return;
+    for (size_t i = 0; i < client->signals_count; i++)
+        uv_close((uv_handle_t *)&client->signals[i], NULL);
+    client->signals_count = 0;
+    wr_fetcher_close(client->fetcher);
+    (void)uv_run(&client->loop, UV_RUN_DEFAULT);
+    wr_fetcher_free(client->fetcher);
+    (void)uv_loop_close(&client->loop);
+    client->fetcher = NULL;
+}

@@ -1,0 +1,41 @@
+/* endpoint.h -- where a model is asked: which API, which address, with which key. */
+#ifndef WR_AGENT_ENDPOINT_H
+#define WR_AGENT_ENDPOINT_H
+
+#include "base/buf.h"
+#include "net/head.h"
+#include "weir/segment.h"
+
+struct wr_endpoint {
+    weir_dialect dialect;
+    char base_url[2048]; /* no '/' at its end */
+    const char *key;     /* borrowed from the environment; NULL: none, as local servers want it */
+    bool is_local;       /* an address of this machine */
+};
+
+/* What the command line says; NULL: nothing. */
+struct wr_endpoint_options {
+    const char *api;      /* "chat", "responses", "messages" */
+    const char *base_url; /* "http://127.0.0.1:11434", with /v1 or without */
+    const char *model;    /* a Claude model speaks Messages unless told */
+};
+
+typedef const char *wr_getenv_fn(const char *name);
+
+/* OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY are asked for with
+ * `get`. WEIR_INVALID: `err` says what is missing and how to give it. */
+WEIR_MUST_USE weir_status wr_endpoint_find(struct wr_endpoint *endpoint,
+                                           const struct wr_endpoint_options *options,
+                                           wr_getenv_fn *get, struct weir_err *err);
+
+/* Appends the address to post to, and a NUL. */
+void wr_endpoint_url(const struct wr_endpoint *endpoint, struct wr_buf *url);
+
+enum { WR_ENDPOINT_HEADERS_MAX = 8 };
+
+/* Fills in the headers of a request and returns how many. They point into `text`, which must
+ * outlive them. */
+size_t wr_endpoint_headers(const struct wr_endpoint *endpoint, const char *session,
+                           struct wr_buf *text, struct wr_header headers[WR_ENDPOINT_HEADERS_MAX]);
+
+#endif

@@ -1,0 +1,208 @@
+#include "agent/keyboard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { SIGNAL_MS = 200 }; /* until a signal is seen while a key is waited for */
+
+void wr_keyboard_init(struct wr_keyboard *k, bool has_terminal, struct wr_client *client)
+{
+    *k = (struct wr_keyboard){.terminal = -1, .client = client};
+    if (has_terminal)
+        k->terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+    wr_buf_init(&k->typed, WR_AGENT_READ_BYTES_MAX);
+    wr_buf_init(&k->lines, WR_AGENT_READ_BYTES_MAX);
+}
+
+void wr_keyboard_release(struct wr_keyboard *k)
+{
+    wr_keyboard_end(k);
+    if (k->terminal >= 0)
+        (void)close(k->terminal);
+    wr_buf_release(&k->typed);
+    wr_buf_release(&k->lines);
+}
+
+/* ---- keys ---- */
+
+static void finish_line(struct wr_keyboard *k)
+{
+    weir_span line = wr_span_trim(wr_buf_view(&k->typed));
+
+    if (line.len) {
+        wr_buf_append(&k->lines, line);
+        wr_buf_byte(&k->lines, '\n');
+        if (k->on_line)
+            k->on_line(k->user, line);
+    }
+    wr_buf_reset(&k->typed);
+}
+
+/* Backspace takes back a whole character. */
+static void take_back(struct wr_buf *typed)
+{
+    while (typed->len && ((unsigned char)typed->bytes[typed->len - 1] & 0xC0) == 0x80)
+        typed->len--;
+    if (typed->len)
+        typed->len--;
+}
+
+static void interrupt(struct wr_keyboard *k)
+{
+    k->is_interrupted = true;
+    wr_client_interrupt(k->client);
+}
+
+/* Arrows and the like send ESC [ ... LETTER, or ESC O LETTER: that is no text. True: taken. */
+static bool take_sequence(struct wr_keyboard *k, char key)
+{
+    if (key == WR_KEY_ESCAPE) {
+        k->keys = WR_KEYS_ESCAPE;
+        return true;
+    }
+    if (k->keys == WR_KEYS_ESCAPE && (key == '[' || key == 'O')) {
+        k->keys = WR_KEYS_SEQUENCE;
+        return true;
+    }
+    bool is_inside = k->keys == WR_KEYS_SEQUENCE && key >= ' ' && key <= '~';
+    if (!is_inside || key >= '@')
+        k->keys = WR_KEYS_PLAIN;
+    return is_inside;
+}
+
+static void on_key(struct wr_keyboard *k, char key)
+{
+    if (take_sequence(k, key))
+        return;
+    if (key == WR_KEY_CTRL_C) {
+        interrupt(k);
+    } else if (key == WR_KEY_CTRL_O) {
+        if (k->on_open)
+            k->on_open(k->user);
+    } else if (key == '\r' || key == '\n') {
+        finish_line(k);
+    } else if (key == 127 || key == '\b') {
+        take_back(&k->typed);
+    } else if ((unsigned char)key >= ' ') {
+        wr_buf_byte(&k->typed, key);
+    }
+}
+
+static void stop_watching(struct wr_keyboard *k)
+{
+    if (!k->is_closed)
+        (void)uv_poll_stop(&k->poll);
+    interrupt(k);
+}
+
+void wr_keyboard_look(struct wr_keyboard *k)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+    char keys[256];
+
+    errno = 0;
+    while (k->is_on && poll(&file, 1, 0) > 0 && file.revents & POLLIN) {
+        ssize_t bytes = read(k->terminal, keys, sizeof(keys));
+        if (bytes <= 0 && errno != EAGAIN && errno != EINTR)
+            stop_watching(k); /* the terminal is gone: nobody waits for the answer */
+        if (bytes <= 0)
+            return;
+        for (ssize_t i = 0; i < bytes; i++)
+            on_key(k, keys[i]);
+    }
+}
+
+bool wr_keyboard_is_interrupted(void *user)
+{
+    struct wr_keyboard *k = user;
+    wr_keyboard_look(k);
+    return k->is_interrupted;
+}
+
+int wr_keyboard_key(struct wr_keyboard *k)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+    char key;
+
+    while (k->is_on) {
+        int found = poll(&file, 1, SIGNAL_MS);
+        if (wr_client_has_ended(k->client))
+            return 0;
+        if (!found || (found < 0 && errno == EINTR))
+            continue;
+        if (found < 0 || read(k->terminal, &key, 1) != 1)
+            return 0;
+        return (unsigned char)key;
+    }
+    return 0;
+}
+
+bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
+{
+    wr_keyboard_look(k);
+    weir_span all = wr_buf_view(&k->lines), next;
+    weir_span rest = wr_span_cut(all, k->lines_taken_bytes, all.len);
+    if (!wr_span_line(&rest, &next)) {
+        wr_buf_reset(&k->lines);
+        k->lines_taken_bytes = 0;
+        return false;
+    }
+    wr_buf_append(line, next);
+    k->lines_taken_bytes += next.len + 1;
+    return true;
+}
+
+/* ---- the terminal ---- */
+
+static void on_poll(uv_poll_t *poll_handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    wr_keyboard_look(poll_handle->data);
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+    struct wr_keyboard *k = handle->data;
+    k->is_closed = true;
+}
+
+void wr_keyboard_begin(struct wr_keyboard *k)
+{
+    struct termios modes;
+
+    k->is_interrupted = false;
+    if (k->is_on || k->terminal < 0 || tcgetattr(k->terminal, &k->before))
+        return;
+    modes = k->before;
+    modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+    modes.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
+    modes.c_cc[VMIN] = 1;
+    modes.c_cc[VTIME] = 0;
+    if (tcsetattr(k->terminal, TCSANOW, &modes))
+        return;
+    k->is_on = true;
+    k->is_closed = uv_poll_init(&k->client->loop, &k->poll, k->terminal) != 0;
+    if (k->is_closed)
+        return;
+    k->poll.data = k;
+    (void)uv_poll_start(&k->poll, UV_READABLE, on_poll);
+}
+
+void wr_keyboard_end(struct wr_keyboard *k)
+{
+    if (!k->is_on)
+        return;
+    (void)tcsetattr(k->terminal, TCSANOW, &k->before);
+    k->is_on = false;
+    if (k->is_closed)
+        return;
+    uv_close((uv_handle_t *)&k->poll, on_closed);
+    while (!k->is_closed)
+        (void)uv_run(&k->client->loop, UV_RUN_ONCE);
+}

@@ -1,0 +1,51 @@
+/* keyboard.h -- what is typed while the agent works.
+ *
+ * Ctrl+C interrupts. Ctrl+O opens and closes cards. A line that ends with Enter steers: it waits
+ * for the next request. Between wr_keyboard_begin() and wr_keyboard_end() the terminal echoes
+ * nothing and hands over every key at once; its modes are put back at the end.
+ */
+#ifndef WR_AGENT_KEYBOARD_H
+#define WR_AGENT_KEYBOARD_H
+
+#include <termios.h>
+
+#include "agent/client.h"
+
+enum { WR_KEY_CTRL_C = 3, WR_KEY_CTRL_O = 15, WR_KEY_ESCAPE = 27 };
+
+struct wr_keyboard {
+    int terminal; /* a file of its own: watching it makes it one that does not block */
+    struct wr_client *client;
+    void (*on_open)(void *user);                 /* Ctrl+O */
+    void (*on_line)(void *user, weir_span line); /* a line was finished */
+    void *user;
+    bool is_interrupted; /* Ctrl+C since the last begin */
+    struct wr_buf typed; /* of the line that is not finished */
+    enum { WR_KEYS_PLAIN, WR_KEYS_ESCAPE, WR_KEYS_SEQUENCE } keys; /* of an arrow, for one */
+    struct wr_buf lines; /* finished ones, each with its '\n' */
+    size_t lines_taken_bytes;
+    struct termios before;
+    uv_poll_t poll;
+    bool is_on, is_closed;
+};
+
+/* Watches the terminal of this process, or nothing: then nothing is typed. */
+void wr_keyboard_init(struct wr_keyboard *keyboard, bool has_terminal, struct wr_client *client);
+void wr_keyboard_release(struct wr_keyboard *keyboard);
+
+void wr_keyboard_begin(struct wr_keyboard *keyboard);
+void wr_keyboard_end(struct wr_keyboard *keyboard);
+
+/* Looks for keys without waiting: for whoever keeps the loop busy. */
+void wr_keyboard_look(struct wr_keyboard *keyboard);
+
+/* Looks, and tells whether Ctrl+C was among them. The user is the keyboard. */
+bool wr_keyboard_is_interrupted(void *user);
+
+/* Waits for one key; 0: there is none to come. */
+int wr_keyboard_key(struct wr_keyboard *keyboard);
+
+/* Takes the next finished line. */
+bool wr_keyboard_take(struct wr_keyboard *keyboard, struct wr_buf *line);
+
+#endif

@@ -1,0 +1,266 @@
+#include "agent/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
+
+struct process {
+    pid_t pid;      /* of the shell, which leads the group */
+    int output;     /* file */
+    bool has_group; /* something of the group may still run */
+    struct wr_process_status status;
+    uint64_t cursor;
+};
+
+struct wr_processes {
+    char *root;
+    wr_interrupt_fn *interrupt;
+    void *user;
+    struct process items[WR_AGENT_PROCESSES_MAX];
+    size_t count;
+};
+
+struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interrupt, void *user)
+{
+    struct wr_processes *p = calloc(1, sizeof(*p));
+    if (!p)
+        return NULL;
+    p->root = strdup(root);
+    p->interrupt = interrupt;
+    p->user = user;
+    if (!p->root) {
+        free(p);
+        return NULL;
+    }
+    return p;
+}
+
+static struct process *find(struct wr_processes *p, uint64_t id)
+{
+    return id >= 1 && id <= p->count ? &p->items[id - 1] : NULL;
+}
+
+/* ---- starting ---- */
+
+static int open_output(void)
+{
+    const char *dir = getenv("TMPDIR");
+    char path[4096];
+
+    (void)snprintf(path, sizeof(path), "%s/weir-output-XXXXXX", dir && *dir ? dir : "/tmp");
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return -1;
+    (void)unlink(path);
+    (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+    (void)fcntl(fd, F_SETFL, O_APPEND | O_RDWR);
+    return fd;
+}
+
+/* In the child. Signals that the agent ignores or handles are its own business. */
+static void become(const char *root, const char *command, int output)
+{
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    static const int signals[] = {SIGINT, SIGPIPE, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
+    sigset_t none;
+
+    (void)setpgid(0, 0);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        (void)sigaction(signals[i], &usual, NULL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    int input = open("/dev/null", O_RDONLY);
+    if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
+        _exit(126);
+    closefrom(3); /* sockets of libraries are not all close-on-exec */
+    if (chdir(root))
+        _exit(126);
+    (void)setenv("TERM", "dumb", 1);
+    (void)setenv("PAGER", "cat", 1);
+    (void)setenv("GIT_PAGER", "cat", 1);
+    (void)execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+    _exit(127);
+}
+
+const char *wr_process_start(struct wr_processes *p, const char *command, uint64_t *id)
+{
+    if (p->count == WR_AGENT_PROCESSES_MAX)
+        return "too many commands were started in this session";
+    struct process *one = &p->items[p->count];
+    *one = (struct process){.output = open_output()};
+    if (one->output < 0)
+        return "there is no room for its output in the temporary directory";
+    one->pid = fork();
+    if (one->pid == 0)
+        become(p->root, command, one->output);
+    if (one->pid < 0) {
+        (void)close(one->output);
+        return strerror(errno);
+    }
+    (void)setpgid(one->pid, one->pid);
+    one->has_group = true;
+    p->count++;
+    *id = p->count;
+    return NULL;
+}
+
+/* ---- looking ---- */
+
+static void reap(struct process *one)
+{
+    int status;
+
+    if (one->status.state == WR_PROCESS_RUNNING && waitpid(one->pid, &status, WNOHANG) > 0) {
+        bool was_killed = WIFSIGNALED(status);
+        one->status.state = was_killed ? WR_PROCESS_KILLED : WR_PROCESS_EXITED;
+        one->status.code = was_killed ? WTERMSIG(status) : WEXITSTATUS(status);
+    }
+}
+
+/* A group outlives its shell where that left commands in the background. The number is not given
+ * to another group as long as one of them runs. */
+static void signal_group(struct process *one, int number)
+{
+    if (one->has_group && kill(-one->pid, number) && errno == ESRCH)
+        one->has_group = false;
+}
+
+static void look(struct process *one)
+{
+    struct stat info;
+
+    reap(one);
+    signal_group(one, 0);
+    if (!fstat(one->output, &info))
+        one->status.output_bytes = (uint64_t)info.st_size;
+    if (one->status.output_bytes > WR_AGENT_OUTPUT_BYTES_MAX)
+        signal_group(one, SIGKILL); /* it would fill the disk */
+}
+
+bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_status *status)
+{
+    struct process *one = find(p, id);
+    if (!one)
+        return false;
+    look(one);
+    *status = one->status;
+    return true;
+}
+
+static uint64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void nap(uint64_t *ms)
+{
+    struct timespec time = {.tv_nsec = (long)*ms * 1000000};
+    (void)nanosleep(&time, NULL);
+    if (*ms < NAP_MS_MAX)
+        *ms *= 2;
+}
+
+static void wait_for(struct wr_processes *p, struct process *one, uint64_t ms,
+                     const uint64_t *cursor, bool can_be_interrupted)
+{
+    uint64_t until = now_ms() + ms, nap_ms = NAP_MS_MIN;
+
+    for (;;) {
+        look(one);
+        if (one->status.state != WR_PROCESS_RUNNING ||
+            (cursor && one->status.output_bytes > *cursor) || now_ms() >= until ||
+            (can_be_interrupted && p->interrupt && p->interrupt(p->user)))
+            return;
+        nap(&nap_ms);
+    }
+}
+
+bool wr_process_wait(struct wr_processes *p, uint64_t id, uint64_t ms, const uint64_t *cursor,
+                     struct wr_process_status *status)
+{
+    struct process *one = find(p, id);
+
+    if (!one)
+        return false;
+    wait_for(p, one, ms, cursor, true);
+    *status = one->status;
+    return true;
+}
+
+void wr_process_output(struct wr_processes *p, uint64_t id, uint64_t cursor, size_t bytes_max,
+                       struct wr_buf *out)
+{
+    struct process *one = find(p, id);
+    char chunk[64 * 1024];
+
+    while (one && bytes_max) {
+        size_t want = bytes_max < sizeof(chunk) ? bytes_max : sizeof(chunk);
+        ssize_t bytes = pread(one->output, chunk, want, (off_t)cursor);
+        if (bytes <= 0)
+            return;
+        wr_buf_append(out, (weir_span){chunk, (size_t)bytes});
+        cursor += (uint64_t)bytes;
+        bytes_max -= (size_t)bytes;
+    }
+}
+
+uint64_t *wr_process_cursor(struct wr_processes *p, uint64_t id)
+{
+    struct process *one = find(p, id);
+    return one ? &one->cursor : NULL;
+}
+
+/* ---- ending ---- */
+
+bool wr_process_stop(struct wr_processes *p, uint64_t id, struct wr_process_status *status)
+{
+    struct process *one = find(p, id);
+
+    if (!one)
+        return false;
+    look(one);
+    signal_group(one, SIGTERM);
+    if (one->status.state == WR_PROCESS_RUNNING)
+        wait_for(p, one, STOP_MS, NULL, false);
+    signal_group(one, SIGKILL);
+    if (one->status.state == WR_PROCESS_RUNNING) {
+        while (waitpid(one->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+        one->status.state = WR_PROCESS_KILLED;
+        one->status.code = SIGKILL;
+    }
+    look(one);
+    *status = one->status;
+    return true;
+}
+
+void wr_processes_free(struct wr_processes *p)
+{
+    struct wr_process_status status;
+
+    if (!p)
+        return;
+    for (size_t i = 0; i < p->count; i++) {
+        look(&p->items[i]);
+        signal_group(&p->items[i], SIGTERM); /* all at once: each may take its time */
+    }
+    for (uint64_t id = 1; id <= p->count; id++) {
+        (void)wr_process_stop(p, id, &status);
+        (void)close(p->items[id - 1].output);
+    }
+    free(p->root);
+    free(p);
+}

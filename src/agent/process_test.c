@@ -1,0 +1,177 @@
+#include "agent/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/span.h"
+
+enum { LONG_MS = 60 * 1000 };
+
+static int set_up(void **state)
+{
+    *state = wr_processes_new("/", NULL, NULL);
+    return *state ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    wr_processes_free(*state);
+    return 0;
+}
+
+static uint64_t start(struct wr_processes *p, const char *command)
+{
+    uint64_t id = 0;
+    assert_null(wr_process_start(p, command, &id));
+    return id;
+}
+
+static void read_all(struct wr_processes *p, uint64_t id, struct wr_buf *out)
+{
+    wr_buf_init(out, 100000);
+    wr_process_output(p, id, 0, 100000, out);
+}
+
+static void commands_end_with_a_code(void **state)
+{
+    static const struct {
+        const char *behaviour, *command;
+        enum wr_process_state state;
+        int code;
+        const char *output;
+    } rows[] = {
+        {"both channels, in order", "echo a; echo b >&2; exit 3", WR_PROCESS_EXITED, 3, "a\nb\n"},
+        {"a signal", "kill -9 $$", WR_PROCESS_KILLED, 9, ""},
+        {"there is no input", "cat; echo end", WR_PROCESS_EXITED, 0, "end\n"},
+        {"nor a terminal", "[ -t 0 ] || [ -t 1 ] || echo none", WR_PROCESS_EXITED, 0, "none\n"},
+        {"a command that is none", "exec /nonexistent/x 2>/dev/null", WR_PROCESS_EXITED, 127, ""},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wr_process_status status;
+        struct wr_buf output;
+        uint64_t id = start(*state, rows[i].command);
+        assert_true(wr_process_wait(*state, id, LONG_MS, NULL, &status));
+        read_all(*state, id, &output);
+        if (status.state != rows[i].state || status.code != rows[i].code ||
+            !wr_span_is(wr_buf_view(&output), rows[i].output))
+            fail_msg("%s: state %d, code %d, output %.*s", rows[i].behaviour, (int)status.state,
+                     status.code, (int)output.len, output.bytes);
+        wr_buf_release(&output);
+    }
+}
+
+/* A store, a journal and sockets are none of a command's business. */
+static void commands_get_no_files_of_ours(void **state)
+{
+    struct wr_process_status status;
+    struct wr_buf output;
+    int leak = fcntl(open("/dev/null", O_RDONLY), F_DUPFD, 50); /* not close-on-exec */
+
+    assert_true(leak >= 50);
+    uint64_t id = start(*state, "exec ls /proc/self/fd"); /* whose own is 3 */
+    assert_true(wr_process_wait(*state, id, LONG_MS, NULL, &status));
+    read_all(*state, id, &output);
+    assert_true(wr_span_is(wr_buf_view(&output), "0\n1\n2\n3\n"));
+    wr_buf_release(&output);
+    (void)close(leak);
+}
+
+static pid_t read_pid(struct wr_processes *p, uint64_t id)
+{
+    struct wr_process_status status;
+    struct wr_buf output;
+    uint64_t number = 0, cursor = 0;
+
+    assert_true(wr_process_wait(p, id, LONG_MS, &cursor, &status));
+    read_all(p, id, &output);
+    assert_true(wr_span_u64(wr_span_trim(wr_buf_view(&output)), &number));
+    wr_buf_release(&output);
+    return (pid_t)number;
+}
+
+/* Somebody else reaps it, soon. */
+static void expect_gone(pid_t pid)
+{
+    for (int i = 0; i < 6000 && !kill(pid, 0); i++) {
+        char path[64], line[256] = "";
+        (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+        FILE *file = fopen(path, "r");
+        bool is_zombie = file && fgets(line, sizeof(line), file) && strstr(line, ") Z ");
+        if (file)
+            (void)fclose(file);
+        if (is_zombie)
+            return;
+        (void)usleep(10 * 1000);
+    }
+    assert_int_equal(kill(pid, 0) ? errno : 0, ESRCH);
+}
+
+static void what_is_left_in_the_background_ends_with_the_session(void **state)
+{
+    struct wr_processes *p = wr_processes_new("/", NULL, NULL);
+    struct wr_process_status status;
+    (void)state;
+
+    assert_non_null(p);
+    pid_t pid = read_pid(p, start(p, "sleep 600 >/dev/null 2>&1 & echo $!"));
+    assert_true(wr_process_wait(p, 1, LONG_MS, NULL, &status));
+    assert_int_equal(status.state, WR_PROCESS_EXITED);
+    assert_int_equal(kill(pid, 0), 0);
+    wr_processes_free(p);
+    expect_gone(pid);
+}
+
+static void a_stubborn_command_is_killed(void **state)
+{
+    struct wr_process_status status;
+    uint64_t id = start(*state, "trap '' TERM; echo ready; while :; do sleep 1; done");
+    uint64_t cursor = 0;
+
+    assert_true(wr_process_wait(*state, id, LONG_MS, &cursor, &status));
+    assert_true(wr_process_stop(*state, id, &status));
+    assert_int_equal(status.state, WR_PROCESS_KILLED);
+    assert_int_equal(status.code, SIGKILL);
+    assert_true(wr_process_stop(*state, id, &status)); /* again changes nothing */
+    assert_int_equal(status.code, SIGKILL);
+    assert_false(wr_process_stop(*state, 99, &status));
+}
+
+static bool yes(void *user)
+{
+    (*(int *)user)++;
+    return true;
+}
+
+static void a_wait_can_be_interrupted(void **state)
+{
+    int asked = 0;
+    struct wr_processes *p = wr_processes_new("/", yes, &asked);
+    struct wr_process_status status;
+    (void)state;
+
+    assert_non_null(p);
+    assert_true(wr_process_wait(p, start(p, "exec sleep 600"), LONG_MS, NULL, &status));
+    assert_int_equal(status.state, WR_PROCESS_RUNNING);
+    assert_int_equal(asked, 1);
+    wr_processes_free(p);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(commands_end_with_a_code, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_get_no_files_of_ours, set_up, tear_down),
+        cmocka_unit_test(what_is_left_in_the_background_ends_with_the_session),
+        cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
+        cmocka_unit_test(a_wait_can_be_interrupted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

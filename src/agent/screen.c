@@ -1,0 +1,223 @@
+#include "agent/screen.h"
+
+#include "agent/plain_text.h"
+#include "base/ascii.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+
+enum { CARD_LINES = 3, CARD_COLUMNS = 100 };
+
+#define DIM    "\x1b[2m"
+#define RED    "\x1b[31m"
+#define CYAN   "\x1b[36m"
+#define NORMAL "\x1b[0m"
+
+void wr_screen_init(struct wr_screen *s, FILE *out, bool has_colours, struct wr_keyboard *keyboard)
+{
+    *s = (struct wr_screen){.out = out, .has_colours = has_colours, .keyboard = keyboard};
+    for (size_t i = 0; i < WR_SCREEN_CARDS_MAX; i++) {
+        wr_buf_init(&s->cards[i].line, WR_AGENT_FILE_BYTES_MAX);
+        wr_buf_init(&s->cards[i].text, WR_AGENT_FILE_BYTES_MAX);
+    }
+}
+
+void wr_screen_release(struct wr_screen *s)
+{
+    for (size_t i = 0; i < WR_SCREEN_CARDS_MAX; i++) {
+        wr_buf_release(&s->cards[i].line);
+        wr_buf_release(&s->cards[i].text);
+    }
+}
+
+static const char *colour(const struct wr_screen *s, const char *code)
+{
+    return s->has_colours ? code : "";
+}
+
+static void put_text(const struct wr_screen *s, weir_span text)
+{
+    wr_plain_text_put(s->out, text);
+}
+
+void wr_screen_text(struct wr_screen *s, weir_span text)
+{
+    put_text(s, text);
+    (void)fflush(s->out);
+}
+
+void wr_screen_end_text(struct wr_screen *s)
+{
+    if (s->is_in_text || s->is_in_thinking)
+        (void)fprintf(s->out, "%s\n", colour(s, NORMAL));
+    s->is_in_text = s->is_in_thinking = false;
+    (void)fflush(s->out);
+}
+
+void wr_screen_say(struct wr_screen *s, const char *text)
+{
+    wr_screen_end_text(s);
+    (void)fprintf(s->out, "%s", colour(s, DIM));
+    put_text(s, wr_span_of(text));
+    (void)fprintf(s->out, "%s\n", colour(s, NORMAL));
+    (void)fflush(s->out);
+}
+
+static void on_piece(void *user, enum wr_piece kind, weir_span text)
+{
+    struct wr_screen *s = user;
+    bool is_thinking = kind == WR_PIECE_THINKING;
+
+    if (is_thinking && !s->is_open)
+        return;
+    if (is_thinking != s->is_in_thinking && (s->is_in_text || s->is_in_thinking))
+        wr_screen_end_text(s);
+    if (is_thinking && !s->is_in_thinking)
+        (void)fprintf(s->out, "%s", colour(s, DIM));
+    put_text(s, text);
+    s->is_in_text = !is_thinking;
+    s->is_in_thinking = is_thinking;
+    (void)fflush(s->out);
+}
+
+/* ---- cards ---- */
+
+static uint64_t count_lines(weir_span text)
+{
+    uint64_t count = 0;
+    weir_span line;
+    while (wr_span_line(&text, &line))
+        count++;
+    return count;
+}
+
+static void put_head(struct wr_screen *s, weir_span line)
+{
+    (void)fprintf(s->out, "%s●%s ", colour(s, CYAN), colour(s, NORMAL));
+    put_text(s, line);
+    (void)fputc('\n', s->out);
+}
+
+static void put_body(struct wr_screen *s, weir_span text, bool is_error, bool is_open)
+{
+    uint64_t total = count_lines(text), shown = 0;
+    weir_span line;
+
+    (void)fprintf(s->out, "%s", colour(s, is_error ? RED : DIM));
+    while (wr_span_line(&text, &line) && (is_open || shown < CARD_LINES)) {
+        weir_span cut = is_open ? line : wr_text_head(line, CARD_COLUMNS);
+        (void)fputs("  ", s->out);
+        put_text(s, cut);
+        (void)fputs(cut.len < line.len ? "…\n" : "\n", s->out);
+        shown++;
+    }
+    if (shown < total)
+        (void)fprintf(s->out, "  … %llu more lines (Ctrl+O shows them)\n",
+                      (unsigned long long)(total - shown));
+    (void)fprintf(s->out, "%s", colour(s, NORMAL));
+    (void)fflush(s->out);
+}
+
+static struct wr_card *card_at(struct wr_screen *s, size_t number)
+{
+    return &s->cards[number % WR_SCREEN_CARDS_MAX];
+}
+
+static void on_call(void *user, const struct weir_call *call, weir_span line)
+{
+    struct wr_screen *s = user;
+    struct wr_card *card = card_at(s, s->cards_count++);
+
+    (void)call;
+    wr_screen_end_text(s);
+    wr_buf_reset(&card->line);
+    wr_buf_reset(&card->text);
+    wr_buf_append(&card->line, line);
+    put_head(s, line);
+    (void)fflush(s->out);
+}
+
+static void on_result(void *user, const struct weir_call *call, weir_span text, bool is_error)
+{
+    struct wr_screen *s = user;
+
+    (void)call;
+    if (s->cards_count) {
+        struct wr_card *card = card_at(s, s->cards_count - 1);
+        wr_buf_reset(&card->text);
+        wr_buf_append(&card->text, text);
+        card->is_error = is_error;
+    }
+    put_body(s, text, is_error, s->is_open);
+    wr_keyboard_look(s->keyboard);
+}
+
+void wr_screen_toggle(struct wr_screen *s)
+{
+    size_t first = s->cards_count > WR_SCREEN_CARDS_MAX ? s->cards_count - WR_SCREEN_CARDS_MAX : 0;
+
+    s->is_open = !s->is_open;
+    if (!s->is_open) {
+        wr_screen_say(s, "cards are closed");
+        return;
+    }
+    wr_screen_say(s, "cards are open; Ctrl+O closes them");
+    for (size_t i = first; i < s->cards_count; i++) {
+        const struct wr_card *card = card_at(s, i);
+        put_head(s, wr_buf_view(&card->line));
+        put_body(s, wr_buf_view(&card->text), card->is_error, true);
+    }
+}
+
+/* ---- questions ---- */
+
+static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
+{
+    struct wr_screen *s = user;
+
+    (void)call;
+    (void)line;
+    wr_keyboard_look(s->keyboard); /* what was typed before the question is no answer to it */
+    (void)fprintf(s->out, "  allow this? [y]es, [n]o, [a]lways: ");
+    (void)fflush(s->out);
+    for (;;) {
+        int key = wr_ascii_lower((char)wr_keyboard_key(s->keyboard));
+        const char *said = key == 'y' ? "yes" : key == 'a' ? "always" : "no";
+        if (key && !strchr("yna\x03\x1b\r", key))
+            continue;
+        (void)fprintf(s->out, "%s\n", said);
+        if (key == WR_KEY_CTRL_C)
+            s->keyboard->is_interrupted = true;
+        return key == 'y' ? WR_CONSENT_YES : key == 'a' ? WR_CONSENT_ALWAYS : WR_CONSENT_NO;
+    }
+}
+
+static void on_notice(void *user, const char *text)
+{
+    wr_screen_say(user, text);
+}
+
+static void on_turn(void *user, const struct weir_session_turn *turn)
+{
+    struct wr_screen *s = user;
+    if (turn->is_compacted)
+        wr_screen_say(s, "older turns were summarised; they are in the session's folder");
+}
+
+static bool on_steering(void *user, struct wr_buf *line)
+{
+    struct wr_screen *s = user;
+    return wr_keyboard_take(s->keyboard, line);
+}
+
+struct wr_view wr_screen_view(struct wr_screen *screen)
+{
+    return (struct wr_view){.user = screen,
+                            .piece = on_piece,
+                            .call = on_call,
+                            .result = on_result,
+                            .consent = on_consent,
+                            .notice = on_notice,
+                            .turn = on_turn,
+                            .steering = on_steering};
+}

@@ -1,0 +1,45 @@
+/* tool_args.h -- the arguments of a call, as the model wrote them, asked for by name. */
+#ifndef WR_AGENT_TOOL_ARGS_H
+#define WR_AGENT_TOOL_ARGS_H
+
+#include "agent/toolbox.h"
+
+struct wr_tool_args {
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_tool_output *output; /* says what is wrong */
+};
+
+/* False: the arguments are no JSON object; said. Released in any case. */
+bool wr_tool_args_init(struct wr_tool_args *args, weir_span text, struct wr_tool_output *output);
+void wr_tool_args_release(struct wr_tool_args *args);
+
+/* False: it is missing or no string; said. */
+bool wr_tool_args_text(struct wr_tool_args *args, const char *name, weir_span *text);
+
+/* Leaves `*text` where there is none. False: it is there and no string; said. */
+bool wr_tool_args_may_text(struct wr_tool_args *args, const char *name, weir_span *text);
+bool wr_tool_args_may_number(struct wr_tool_args *args, const char *name, uint64_t *number);
+bool wr_tool_args_may_bool(struct wr_tool_args *args, const char *name, bool *value);
+
+/* Begins an erroneous result with this text. */
+void wr_tool_fail(struct wr_tool_output *output, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* A path below or outside the working directory, made absolute. NULL: out of memory, said. */
+const char *wr_tool_path(struct wr_tool_args *args, const struct wr_toolbox *box, weir_span path);
+
+/* ---- the tools, one file a noun ---- */
+
+typedef void wr_tool_fn(const struct wr_toolbox *box, struct wr_tool_args *args,
+                        struct wr_tool_output *output);
+
+wr_tool_fn wr_tool_read_file, wr_tool_write, wr_tool_edit;
+wr_tool_fn wr_tool_list, wr_tool_grep;
+wr_tool_fn wr_tool_process_start, wr_tool_process_read, wr_tool_process_stop;
+wr_tool_fn wr_tool_memory, wr_tool_skill, wr_tool_recall_text;
+
+/* NUL behind it, in the arena. NULL: it holds a NUL, or out of memory; said. */
+const char *wr_tool_string(struct wr_tool_args *args, weir_span text);
+
+#endif

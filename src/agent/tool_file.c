@@ -1,0 +1,278 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/file_bytes.h"
+#include "agent/tool_args.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "base/utf8.h"
+
+/* ---- reading ---- */
+
+static void put_sha256(struct wr_buf *out, weir_span content)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+
+    if (wr_sha256(content, digest))
+        return;
+    wr_buf_text(out, "sha256 ");
+    for (size_t i = 0; i < sizeof(digest); i++)
+        wr_buf_printf(out, "%02x", digest[i]);
+}
+
+static uint64_t count_lines(weir_span text)
+{
+    uint64_t lines = 0;
+    weir_span line;
+    while (wr_span_line(&text, &line))
+        lines++;
+    return lines;
+}
+
+/* Whole lines from `offset` on; the first is 1. */
+static uint64_t put_lines(struct wr_buf *out, weir_span content, uint64_t offset, uint64_t limit)
+{
+    weir_span line;
+    uint64_t given = 0;
+
+    for (uint64_t at = 1; given < limit && wr_span_line(&content, &line); at++) {
+        if (at < offset)
+            continue;
+        if (given && out->len + line.len + 1 > WR_AGENT_READ_BYTES_MAX)
+            break;
+        weir_span shown = wr_text_head(line, WR_AGENT_READ_BYTES_MAX / 4);
+        wr_buf_append(out, shown);
+        if (shown.len < line.len)
+            wr_buf_printf(out, " [... %zu more bytes of this line]", line.len - shown.len);
+        wr_buf_byte(out, '\n');
+        given++;
+    }
+    return given;
+}
+
+static void show(struct wr_tool_output *output, weir_span content, uint64_t offset, uint64_t limit)
+{
+    uint64_t total = count_lines(content);
+
+    if (offset > total && total) {
+        wr_tool_fail(output, "the file has %llu lines; offset %llu is behind its end",
+                     (unsigned long long)total, (unsigned long long)offset);
+        return;
+    }
+    uint64_t given = put_lines(&output->text, content, offset, limit);
+    uint64_t last = offset + given - 1;
+    wr_buf_printf(&output->text, "[lines %llu-%llu of %llu",
+                  (unsigned long long)(given ? offset : 0), (unsigned long long)(given ? last : 0),
+                  (unsigned long long)total);
+    if (last < total)
+        wr_buf_printf(&output->text, "; next offset %llu", (unsigned long long)last + 1);
+    wr_buf_text(&output->text, "; ");
+    put_sha256(&output->text, content);
+    wr_buf_byte(&output->text, ']');
+}
+
+void wr_tool_read_file(const struct wr_toolbox *box, struct wr_tool_args *args,
+                       struct wr_tool_output *output)
+{
+    weir_span name;
+    uint64_t offset = 1, limit = WR_AGENT_READ_LINES;
+    struct wr_buf content;
+
+    if (!wr_tool_args_text(args, "path", &name) ||
+        !wr_tool_args_may_number(args, "offset", &offset) ||
+        !wr_tool_args_may_number(args, "limit", &limit))
+        return;
+    const char *path = wr_tool_path(args, box, name);
+    if (!path)
+        return;
+    wr_buf_init(&content, WR_AGENT_FILE_BYTES_MAX);
+    const char *why = wr_file_read(path, &content);
+    if (why)
+        wr_tool_fail(output, "%.*s: %s", (int)name.len, name.ptr, why);
+    else if (wr_utf8_check(wr_buf_view(&content), false) < content.len)
+        wr_tool_fail(output, "%.*s is not a text (%zu bytes)", (int)name.len, name.ptr,
+                     content.len);
+    else
+        show(output, wr_buf_view(&content), offset ? offset : 1,
+             limit ? limit : WR_AGENT_READ_LINES);
+    wr_buf_release(&content);
+}
+
+/* ---- changing ---- */
+
+/* What of a path is there: itself, or the nearest folder above it. False: a link leads nowhere, or
+ * `..` stands behind what is not there. */
+static bool find_present(const char *path, char present[PATH_MAX])
+{
+    struct stat info;
+
+    if (snprintf(present, PATH_MAX, "%s", path) >= PATH_MAX)
+        return false;
+    while (lstat(present, &info)) {
+        char *slash = strrchr(present, '/');
+        if (!slash || !strcmp(slash, "/..") || !strcmp(slash, "/."))
+            return false;
+        slash[slash == present] = '\0';
+    }
+    return !stat(present, &info);
+}
+
+/* Where a path really leads; the file, and folders above it, need not be there yet. */
+static bool is_below_root(const struct wr_toolbox *box, const char *path)
+{
+    char present[PATH_MAX], real[PATH_MAX], root[PATH_MAX];
+
+    if (!realpath(box->root, root) || !find_present(path, present) || !realpath(present, real))
+        return false;
+    size_t bytes = strlen(root);
+    return !strncmp(real, root, bytes) && (real[bytes] == '/' || !real[bytes] || bytes == 1);
+}
+
+/* Folders that are missing are made; the path leads below the working directory. */
+static void make_folders(char *path)
+{
+    for (char *at = path + 1; (at = strchr(at, '/')); at++) {
+        *at = '\0';
+        (void)mkdir(path, 0777);
+        *at = '/';
+    }
+}
+
+static bool may_change(const struct wr_toolbox *box, struct wr_tool_output *output,
+                       const char *path)
+{
+    if (is_below_root(box, path))
+        return true;
+    wr_tool_fail(output, "%s is not below the working directory %s: nothing was changed", path,
+                 box->root);
+    return false;
+}
+
+static bool change(const struct wr_toolbox *box, struct wr_tool_output *output, const char *path,
+                   const struct wr_buf *before, weir_span content)
+{
+    if (!may_change(box, output, path))
+        return false;
+    if (box->before_change)
+        box->before_change(box->before_change_user, path, before,
+                           before ? wr_buf_view(before) : (weir_span){"", 0});
+    const char *why = wr_file_replace(path, content);
+    if (why)
+        wr_tool_fail(output, "%s: %s: nothing was changed", path, why);
+    return !why;
+}
+
+void wr_tool_write(const struct wr_toolbox *box, struct wr_tool_args *args,
+                   struct wr_tool_output *output)
+{
+    weir_span name, content;
+    struct wr_buf before;
+
+    if (!wr_tool_args_text(args, "path", &name) || !wr_tool_args_text(args, "content", &content))
+        return;
+    const char *path = wr_tool_path(args, box, name);
+    if (!path)
+        return;
+    if (!may_change(box, output, path))
+        return;
+    make_folders((char *)(uintptr_t)path);
+    wr_buf_init(&before, WR_AGENT_FILE_BYTES_MAX);
+    bool existed = !access(path, F_OK);
+    const char *why = existed ? wr_file_read(path, &before) : NULL;
+    if (why) { /* what cannot be read could not be put back */
+        wr_tool_fail(output, "%.*s: %s: nothing was changed", (int)name.len, name.ptr, why);
+    } else if (change(box, output, path, existed ? &before : NULL, content)) {
+        wr_buf_printf(&output->text, "%s %.*s, %zu bytes, ", existed ? "Replaced" : "Wrote",
+                      (int)name.len, name.ptr, content.len);
+        put_sha256(&output->text, content);
+    }
+    wr_buf_release(&before);
+}
+
+static size_t count_places(weir_span content, weir_span old)
+{
+    size_t places = 0;
+    for (size_t at = 0; (at = wr_span_find(content, old, at)) != SIZE_MAX; at += old.len)
+        places++;
+    return places;
+}
+
+static void replace(struct wr_buf *out, weir_span content, weir_span old, weir_span new)
+{
+    size_t from = 0, at;
+    while ((at = wr_span_find(content, old, from)) != SIZE_MAX) {
+        wr_buf_append(out, wr_span_cut(content, from, at));
+        wr_buf_append(out, new);
+        from = at + old.len;
+    }
+    wr_buf_append(out, wr_span_cut(content, from, content.len));
+}
+
+struct edit {
+    weir_span name, old, new;
+    bool is_all;
+};
+
+static void apply(const struct wr_toolbox *box, const struct edit *edit, const char *path,
+                  const struct wr_buf *before, struct wr_tool_output *output)
+{
+    weir_span content = wr_buf_view(before);
+    size_t places = count_places(content, edit->old);
+    struct wr_buf after;
+
+    if (!places || (places > 1 && !edit->is_all)) {
+        wr_tool_fail(output,
+                     places ? "old_text occurs %zu times in %.*s: give more of the text around it, "
+                              "or replace_all"
+                            : "old_text occurs %zu times in %.*s: read the file again and copy it "
+                              "exactly",
+                     places, (int)edit->name.len, edit->name.ptr);
+        return;
+    }
+    wr_buf_init(&after, WR_AGENT_FILE_BYTES_MAX);
+    replace(&after, content, edit->old, edit->new);
+    if (wr_buf_status(&after)) {
+        wr_tool_fail(output, "the file would be longer than %d bytes", WR_AGENT_FILE_BYTES_MAX);
+    } else if (change(box, output, path, before, wr_buf_view(&after))) {
+        size_t first = wr_span_find(content, edit->old, 0);
+        wr_buf_printf(&output->text, "Edited %.*s: %zu place%s, the first on line %llu, ",
+                      (int)edit->name.len, edit->name.ptr, places, places == 1 ? "" : "s",
+                      (unsigned long long)count_lines(wr_span_cut(content, 0, first + 1)));
+        put_sha256(&output->text, wr_buf_view(&after));
+    }
+    wr_buf_release(&after);
+}
+
+void wr_tool_edit(const struct wr_toolbox *box, struct wr_tool_args *args,
+                  struct wr_tool_output *output)
+{
+    struct edit edit = {.is_all = false};
+    struct wr_buf before;
+
+    if (!wr_tool_args_text(args, "path", &edit.name) ||
+        !wr_tool_args_text(args, "old_text", &edit.old) ||
+        !wr_tool_args_text(args, "new_text", &edit.new) ||
+        !wr_tool_args_may_bool(args, "replace_all", &edit.is_all))
+        return;
+    const char *path = wr_tool_path(args, box, edit.name);
+    if (!path)
+        return;
+    if (!edit.old.len) {
+        wr_tool_fail(output, "old_text is empty: use write for a new file");
+        return;
+    }
+    wr_buf_init(&before, WR_AGENT_FILE_BYTES_MAX);
+    const char *why = wr_file_read(path, &before);
+    if (why)
+        wr_tool_fail(output, "%.*s: %s", (int)edit.name.len, edit.name.ptr, why);
+    else
+        apply(box, &edit, path, &before, output);
+    wr_buf_release(&before);
+}

@@ -1,0 +1,206 @@
+#include "agent/toolbox.h"
+
+#include "agent/tool_args.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "base/valid_text.h"
+
+enum {
+    NEEDS_CONSENT = 1, /* it changes or runs something */
+    NEEDS_MEMORY = 2,
+    NEEDS_PROCESSES = 4,
+    NEEDS_STORE = 8,
+    NEEDS_SPAWN = 16,
+};
+
+struct tool {
+    const char *name;
+    unsigned flags;
+    wr_tool_fn *run;
+    const char *subject; /* the argument that a card shows */
+    const char *description;
+    const char *schema;
+};
+
+#define TEXT(name, about)   "\"" name "\":{\"type\":\"string\",\"description\":\"" about "\"}"
+#define NUMBER(name, about) "\"" name "\":{\"type\":\"integer\",\"description\":\"" about "\"}"
+#define BOOL(name, about)   "\"" name "\":{\"type\":\"boolean\",\"description\":\"" about "\"}"
+#define SCHEMA(properties, required)                                               \
+    "{\"type\":\"object\",\"properties\":{" properties "},\"required\":[" required \
+    "],\"additionalProperties\":false}"
+
+/* The order is part of the prompt: a tool is added at the end. */
+static const struct tool tools[] = {
+    {"read_file", 0, wr_tool_read_file, "path",
+     "Read a text file. The last line tells which lines these are, the next offset and the sha256.",
+     SCHEMA(TEXT("path", "the file") "," NUMBER("offset", "first line, from 1") "," NUMBER(
+                "limit", "how many lines, 2000 unless told"),
+            "\"path\"")},
+    {"list", 0, wr_tool_list, "path", "List a directory: names, sizes; directories end in a slash.",
+     SCHEMA(TEXT("path", "the directory; the working directory unless told"), "")},
+    {"grep", 0, wr_tool_grep, "pattern",
+     "Search files for a PCRE2 pattern, line by line. Gives path:line:text.",
+     SCHEMA(TEXT("pattern", "what to look for") "," TEXT("path", "a file or directory") "," TEXT(
+                "glob", "only files whose names match, such as *.c"),
+            "\"pattern\"")},
+    {"edit", NEEDS_CONSENT, wr_tool_edit, "path",
+     "Replace a text in a file. old_text must occur exactly once unless replace_all is set.",
+     SCHEMA(TEXT("path", "the file") "," TEXT("old_text", "copied exactly") "," TEXT(
+                "new_text", "what stands there then") "," BOOL("replace_all", "every occurrence"),
+            "\"path\",\"old_text\",\"new_text\"")},
+    {"write", NEEDS_CONSENT, wr_tool_write, "path", "Write a whole file, new or in place of one.",
+     SCHEMA(TEXT("path", "the file") "," TEXT("content", "all of it"), "\"path\",\"content\"")},
+    {"process_start", NEEDS_CONSENT | NEEDS_PROCESSES, wr_tool_process_start, "command",
+     "Run a shell command in the working directory. Gives its output and exit code, or, if it is "
+     "still running after wait_seconds, its id for process_read.",
+     SCHEMA(TEXT("command", "for sh -c") "," NUMBER("wait_seconds", "30 unless told, 600 at most"),
+            "\"command\"")},
+    {"process_read", NEEDS_PROCESSES, wr_tool_process_read, "id",
+     "Read the output of a process: what is new since the last read, unless told otherwise.",
+     SCHEMA(NUMBER("id", "from process_start") "," NUMBER("cursor", "byte to read from") "," TEXT(
+                "mode",
+                "new, all or tail") "," TEXT("search",
+                                             "only lines matching this") "," NUMBER("wait_seconds",
+                                                                                    "to wait for "
+                                                                                    "output or the "
+                                                                                    "end"),
+            "\"id\"")},
+    {"process_stop", NEEDS_PROCESSES, wr_tool_process_stop, "id", "End a process.",
+     SCHEMA(NUMBER("id", "from process_start"), "\"id\"")},
+    {"memory", NEEDS_MEMORY, wr_tool_memory, "name",
+     "Notes that outlive this session: read one, or write one.",
+     SCHEMA(TEXT("action", "read or write") "," TEXT("name", "the note") "," TEXT(
+                "content", "of a note to write") "," TEXT("about", "its line in the index"),
+            "\"action\",\"name\"")},
+    {"skill", NEEDS_MEMORY, wr_tool_skill, "name", "Read a skill's instructions, by its name.",
+     SCHEMA(TEXT("name", "the skill"), "\"name\"")},
+    {"weir_recall", NEEDS_STORE, wr_tool_recall_text, "handle",
+     "Bring back text that was taken out of this conversation, by its handle (wr_...).",
+     SCHEMA(
+         TEXT("handle", "wr_ and 20 hex digits") "," TEXT("lines", "such as 1-20,90-") "," NUMBER(
+             "head", "first lines") "," NUMBER("tail", "last lines") "," TEXT("grep",
+                                                                              "PCRE2 pattern"),
+         "\"handle\"")},
+    {"spawn_agent", NEEDS_SPAWN, NULL, "task",
+     "Give a task to a helper with a context of its own; its conclusion comes back. Kind explore "
+     "reads sources and changes nothing; kind general has all tools.",
+     SCHEMA(
+         TEXT("task", "all that the helper needs to know") "," TEXT("kind", "explore or general"),
+         "\"task\"")},
+};
+
+enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcmp(name, *names))
+            return true;
+    return false;
+}
+
+static bool is_there(const struct wr_toolbox *box, const struct tool *tool)
+{
+    unsigned have = (box->agent_dir ? NEEDS_MEMORY : 0) | (box->world ? NEEDS_STORE : 0) |
+                    (box->has_helpers ? NEEDS_SPAWN : 0) | (box->processes ? NEEDS_PROCESSES : 0) |
+                    NEEDS_CONSENT;
+    return !(tool->flags & ~have) && (!box->only || is_among(tool->name, box->only));
+}
+
+static const struct tool *find(weir_span name)
+{
+    for (size_t i = 0; i < TOOLS_COUNT; i++)
+        if (wr_span_is(name, tools[i].name))
+            return &tools[i];
+    return NULL;
+}
+
+bool wr_tool_needs_consent(weir_span name)
+{
+    const struct tool *tool = find(name);
+    return tool && tool->flags & NEEDS_CONSENT;
+}
+
+size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool list[WR_TOOLBOX_TOOLS_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < TOOLS_COUNT; i++)
+        if (is_there(box, &tools[i]))
+            list[count++] =
+                (struct weir_tool){wr_span_of(tools[i].name), wr_span_of(tools[i].description),
+                                   wr_span_of(tools[i].schema)};
+    return count;
+}
+
+/* ---- running ---- */
+
+void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *line)
+{
+    const struct tool *tool = find(call->name);
+    struct wr_tool_output ignored = {.is_error = false};
+    struct wr_tool_args args;
+
+    wr_buf_init(&ignored.text, WR_AGENT_READ_BYTES_MAX);
+    wr_text_one_line_max(line, call->name, 80);
+    if (tool && wr_tool_args_init(&args, call->arguments, &ignored)) {
+        wr_json_id id = wr_json_find(&args.doc, 0, tool->subject);
+        if (id != WR_JSON_NONE) {
+            bool is_text = wr_json_is(&args.doc, id, WR_JSON_STRING);
+            wr_buf_byte(line, ' ');
+            wr_text_one_line_max(line,
+                                 is_text ? wr_json_text(&args.doc, &args.arena, id)
+                                         : wr_json_raw(&args.doc, id),
+                                 160);
+        }
+        wr_tool_args_release(&args);
+    } else if (tool) {
+        wr_tool_args_release(&args);
+    }
+    wr_buf_release(&ignored.text);
+}
+
+/* What goes into a request is UTF-8. */
+static void clean(struct wr_tool_output *output)
+{
+    struct wr_arena arena;
+    weir_span valid;
+    uint64_t replaced;
+
+    wr_arena_init(&arena, WR_AGENT_TOOL_BYTES_MAX);
+    if (wr_valid_text(&arena, wr_buf_view(&output->text), &valid, &replaced)) {
+        wr_tool_fail(output, "out of memory");
+    } else if (replaced) {
+        wr_buf_reset(&output->text);
+        wr_buf_append(&output->text, valid);
+        wr_buf_text(&output->text, "\n[bytes that are not UTF-8 are shown as \xEF\xBF\xBD]");
+    }
+    wr_arena_release(&arena);
+}
+
+void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
+                    struct wr_tool_output *output)
+{
+    const struct tool *tool = find(call->name);
+    struct wr_tool_args args;
+
+    *output = (struct wr_tool_output){.is_error = false};
+    wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);
+    if (!tool || !tool->run || !is_there(box, tool)) {
+        wr_tool_fail(output, "there is no tool '%.*s'",
+                     (int)(call->name.len < 80 ? call->name.len : 80), call->name.ptr);
+        return;
+    }
+    if (wr_tool_args_init(&args, call->arguments, output))
+        tool->run(box, &args, output);
+    wr_tool_args_release(&args);
+    if (wr_buf_status(&output->text)) {
+        wr_buf_release(&output->text);
+        wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);
+        wr_tool_fail(output, "out of memory");
+    }
+    clean(output);
+    if (!output->text.len)
+        wr_buf_text(&output->text, "[nothing]");
+}

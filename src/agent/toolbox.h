@@ -1,0 +1,57 @@
+/* toolbox.h -- the tools of `weir agent`: what the model may ask for, and doing it.
+ *
+ * 1. A tool never fails the agent: what goes wrong is the text of an erroneous result, and says
+ *    what to do.
+ * 2. Paths are taken from the working directory. Anything that can be read may be read; files are
+ *    changed only below the working directory.
+ * 3. Whether the user has consented is asked by the caller, before wr_toolbox_run().
+ */
+#ifndef WR_AGENT_TOOLBOX_H
+#define WR_AGENT_TOOLBOX_H
+
+#include <stdbool.h>
+
+#include "agent/process.h"
+#include "json/json.h"
+#include "mcp/tool.h"
+#include "weir/session.h"
+
+enum { WR_TOOLBOX_TOOLS_MAX = 16 };
+
+struct wr_tool_output { /* released by the caller */
+    struct wr_buf text;
+    bool is_error;
+};
+
+/* A file is about to be changed: what it held before. `exists` false: it is new. */
+typedef void wr_before_change_fn(void *user, const char *path, bool exists, weir_span content);
+
+struct wr_toolbox {
+    const char *root;               /* the working directory, absolute */
+    const char *agent_dir;          /* skills and notes (weir/prompt.h); NULL: no such tools */
+    struct wr_processes *processes; /* NULL: no process tools */
+    struct wr_mcp_world *world;     /* where recalled text is; NULL: no recall */
+    weir_span tenant;               /* of it */
+    bool has_helpers;               /* the caller runs spawn_agent itself, before it comes here */
+    wr_before_change_fn *before_change; /* may be NULL */
+    void *before_change_user;
+    const char *const *only; /* names of those that are there, NULL at the end; NULL: all */
+};
+
+struct wr_tool_call_text {
+    weir_span name, arguments; /* as the model wrote them */
+};
+
+/* Fills in the definitions, in a fixed order, and returns how many there are. */
+size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX]);
+
+/* Whether it changes something or runs something. Unknown tools do not. */
+bool wr_tool_needs_consent(weir_span name);
+
+/* One line that says what a call would do, for a card or a question. */
+void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *line);
+
+void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
+                    struct wr_tool_output *output);
+
+#endif

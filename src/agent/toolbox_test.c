@@ -1,0 +1,245 @@
+#include "agent/toolbox.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "agent/file_bytes.h"
+#include "base/span.h"
+#include "store/test_dir.h"
+
+struct bench {
+    struct wr_test_dir dir;
+    char root[512];
+    struct wr_toolbox box;
+};
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    assert_non_null(b);
+    b->dir = wr_test_dir_new();
+    (void)snprintf(b->root, sizeof(b->root), "%s", b->dir.path);
+    b->box = (struct wr_toolbox){
+        .root = b->root, .agent_dir = b->root, .processes = wr_processes_new(b->root, NULL, NULL)};
+    assert_non_null(b->box.processes);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    char command[600];
+    wr_processes_free(b->box.processes);
+    (void)snprintf(command, sizeof(command), "rm -rf '%s'", b->root);
+    assert_int_equal(system(command), 0);
+    free(b);
+    return 0;
+}
+
+struct exchange {
+    const char *behaviour, *tool, *arguments;
+    bool is_error;
+    const char *holds; /* what stands in the result */
+};
+
+static void play(struct bench *b, const struct exchange *e)
+{
+    struct wr_tool_call_text call = {wr_span_of(e->tool), wr_span_of(e->arguments)};
+    struct wr_tool_output output;
+
+    wr_toolbox_run(&b->box, &call, &output);
+    bool holds = wr_span_find(wr_buf_view(&output.text), wr_span_of(e->holds), 0) != SIZE_MAX;
+    if (output.is_error != e->is_error || !holds)
+        fail_msg("%s: %s %s gave%s:\n%.*s", e->behaviour, e->tool, e->arguments,
+                 output.is_error ? " an error" : "", (int)output.text.len, output.text.bytes);
+    wr_buf_release(&output.text);
+}
+
+static void play_all(struct bench *b, const struct exchange *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        play(b, &list[i]);
+}
+
+#define PLAY(list) play_all(*state, list, sizeof(list) / sizeof((list)[0]))
+
+static void files_are_read_written_and_edited(void **state)
+{
+    static const struct exchange list[] = {
+        {"a file and its folders are made", "write",
+         "{\"path\":\"src/a.c\",\"content\":\"one\\ntwo\\nthree\\nfour\\n\"}", false,
+         "Wrote src/a.c, 19 bytes, sha256 "},
+        {"it is read whole", "read_file", "{\"path\":\"src/a.c\"}", false,
+         "one\ntwo\nthree\nfour\n[lines 1-4 of 4; sha256 "},
+        {"a part of it tells where to go on", "read_file",
+         "{\"path\":\"src/a.c\",\"offset\":2,\"limit\":2}", false,
+         "two\nthree\n[lines 2-3 of 4; next offset 4; sha256 "},
+        {"numbers may come as strings", "read_file", "{\"path\":\"src/a.c\",\"offset\":\"4\"}",
+         false, "four\n[lines 4-4 of 4; sha256"},
+        {"an offset behind the end says how long it is", "read_file",
+         "{\"path\":\"src/a.c\",\"offset\":9}", true, "has 4 lines"},
+        {"an edit of what occurs once", "edit",
+         "{\"path\":\"src/a.c\",\"old_text\":\"two\",\"new_text\":\"2\"}", false,
+         "Edited src/a.c: 1 place, the first on line 2"},
+        {"what occurs twice is not guessed at", "edit",
+         "{\"path\":\"src/a.c\",\"old_text\":\"e\",\"new_text\":\"E\"}", true, "occurs 3 times"},
+        {"unless all are meant", "edit",
+         "{\"path\":\"src/a.c\",\"old_text\":\"e\",\"new_text\":\"E\",\"replace_all\":true}", false,
+         "3 places"},
+        {"what does not occur", "edit",
+         "{\"path\":\"src/a.c\",\"old_text\":\"two\",\"new_text\":\"\"}", true, "occurs 0 times"},
+        {"the edits are there", "read_file", "{\"path\":\"src/a.c\"}", false,
+         "onE\n2\nthrEE\nfour\n["},
+        {"nothing is written outside", "write", "{\"path\":\"../x.c\",\"content\":\"\"}", true,
+         "not below the working directory"},
+        {"nor by its full name", "write", "{\"path\":\"/tmp/weir-x\",\"content\":\"\"}", true,
+         "not below the working directory"},
+        {"a missing file", "read_file", "{\"path\":\"nope\"}", true, "No such file"},
+        {"a folder is no file", "read_file", "{\"path\":\"src\"}", true, "is a directory"},
+        {"a missing argument", "read_file", "{}", true, "'path' is missing"},
+        {"an argument of another kind", "read_file", "{\"path\":7}", true, "must be a string"},
+        {"arguments that are not JSON", "read_file", "{path}", true, "not JSON"},
+        {"an unknown tool", "fly", "{}", true, "there is no tool 'fly'"},
+        {"a listing", "list", "{\"path\":\"src\"}", false, "a.c 17\n"},
+    };
+    PLAY(list);
+}
+
+static void links_do_not_lead_outside(void **state)
+{
+    struct bench *b = *state;
+    char path[600];
+    (void)snprintf(path, sizeof(path), "%s/out", b->root);
+    assert_int_equal(symlink("/tmp", path), 0);
+    play(b, &(struct exchange){"a link to a folder outside", "write",
+                               "{\"path\":\"out/weir-x\",\"content\":\"\"}", true,
+                               "not below the working directory"});
+}
+
+static void searches_find_lines(void **state)
+{
+    static const struct exchange list[] = {
+        {"", "write", "{\"path\":\"a.c\",\"content\":\"int main;\\nint other;\\n\"}", false, ""},
+        {"", "write", "{\"path\":\"b.py\",\"content\":\"main = 1\\n\"}", false, ""},
+        {"", "write", "{\"path\":\"node_modules/x.c\",\"content\":\"main\\n\"}", false, ""},
+        {"every file but those of others", "grep", "{\"pattern\":\"main\"}", false,
+         "a.c:1:int main;\nb.py:1:main = 1\n[2 matches in 2 files]"},
+        {"only some names", "grep", "{\"pattern\":\"main\",\"glob\":\"*.py\"}", false,
+         "[1 match in 1 files]"},
+        {"a pattern that is none", "grep", "{\"pattern\":\"(\"}", true, "pattern: "},
+        {"a place that is none", "grep", "{\"pattern\":\"x\",\"path\":\"zz\"}", true, "No such"},
+    };
+    PLAY(list);
+}
+
+static void processes_run_and_are_read(void **state)
+{
+    static const struct exchange list[] = {
+        {"output and exit code", "process_start", "{\"command\":\"echo hi; echo oh >&2; exit 3\"}",
+         false, "hi\noh\n[process 1 ended, exit code 3; cursor 6]"},
+        {"progress bars end in their last state", "process_start",
+         "{\"command\":\"printf '10%%\\\\r50%%\\\\r100%%\\\\n'\"}", false,
+         "100%\n[process 2 ended"},
+        {"one that goes on is left running", "process_start",
+         "{\"command\":\"echo first; exec sleep 600\",\"wait_seconds\":0}", false,
+         "[process 3 is running"},
+        {"what it printed can be waited for", "process_read",
+         "{\"id\":3,\"mode\":\"all\",\"wait_seconds\":20}", false, "first\n[process 3 is running"},
+        {"it can be ended", "process_stop", "{\"id\":3}", false, "was killed by signal 15"},
+        {"lines can be searched", "process_read", "{\"id\":1,\"mode\":\"all\",\"search\":\"^o\"}",
+         false, "2:oh\n[process 1"},
+        {"a process that is none", "process_read", "{\"id\":99}", true, "no process 99"},
+        {"bytes that are no text", "process_start", "{\"command\":\"printf 'a\\\\377b\\\\n'\"}",
+         false,
+         "a\xEF\xBF\xBD"
+         "b\n"},
+    };
+    PLAY(list);
+}
+
+static void notes_outlive_the_session(void **state)
+{
+    static const struct exchange list[] = {
+        {"a note", "memory",
+         "{\"action\":\"write\",\"name\":\"build\",\"content\":\"# How to build\\nmake\\n\"}",
+         false, "Noted 'build'."},
+        {"is read", "memory", "{\"action\":\"read\",\"name\":\"build\"}", false, "make\n"},
+        {"and is in the index, under its first line", "read_file", "{\"path\":\"MEMORY.md\"}",
+         false, "How to build"},
+        {"a name that leads elsewhere", "memory", "{\"action\":\"read\",\"name\":\"../x\"}", true,
+         "../x"},
+        {"a note that is none names those there are", "memory",
+         "{\"action\":\"read\",\"name\":\"x\"}", true, "build"},
+        {"an action that is none", "memory", "{\"action\":\"eat\",\"name\":\"x\"}", true,
+         "action is"},
+        {"", "write", "{\"path\":\"skills/dig/SKILL.md\",\"content\":\"Dig deep.\"}", false, ""},
+        {"a skill is read", "skill", "{\"name\":\"dig\"}", false, "Dig deep."},
+    };
+    PLAY(list);
+}
+
+static void definitions_are_whole(void **state)
+{
+    struct bench *b = *state;
+    struct weir_tool list[WR_TOOLBOX_TOOLS_MAX];
+    size_t count = wr_toolbox_tools(&b->box, list);
+
+    assert_int_equal(count, 10); /* no store, no helpers */
+    for (size_t i = 0; i < count; i++) {
+        struct wr_arena arena;
+        struct wr_json doc;
+        wr_arena_init(&arena, 1 << 20);
+        assert_true(list[i].description.len > 10);
+        assert_int_equal(wr_json_parse(&doc, &arena, list[i].schema, NULL, NULL), WEIR_OK);
+        assert_true(wr_json_text_is(&doc, wr_json_find(&doc, 0, "type"), "object"));
+        wr_arena_release(&arena);
+    }
+}
+
+static void a_toolbox_that_only_reads_changes_nothing(void **state)
+{
+    struct bench *b = *state;
+    static const char *const only[] = {"read_file", "list", "grep", NULL};
+    b->box.only = only;
+    static const struct exchange list[] = {
+        {"no writing", "write", "{\"path\":\"a\",\"content\":\"\"}", true, "there is no tool"},
+        {"no commands", "process_start", "{\"command\":\"true\"}", true, "there is no tool"},
+        {"reading", "list", "{}", false, ""},
+    };
+    PLAY(list);
+}
+
+static void what_changes_something_needs_consent(void **state)
+{
+    static const struct {
+        const char *tool;
+        bool needs;
+    } cases[] = {{"write", true},      {"edit", true},  {"process_start", true},
+                 {"read_file", false}, {"grep", false}, {"process_read", false}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(wr_tool_needs_consent(wr_span_of(cases[i].tool)), cases[i].needs);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        CASE(files_are_read_written_and_edited),
+        CASE(links_do_not_lead_outside),
+        CASE(searches_find_lines),
+        CASE(processes_run_and_are_read),
+        CASE(notes_outlive_the_session),
+        CASE(definitions_are_whole),
+        CASE(a_toolbox_that_only_reads_changes_nothing),
+        CASE(what_changes_something_needs_consent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

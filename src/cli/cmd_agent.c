@@ -1,0 +1,494 @@
+/* `weir agent`: a small agent on the session library, in a terminal or without one. */
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/chat.h"
+#include "agent/headless.h"
+#include "agent/local_window.h"
+#include "agent/summary_call.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "cli/cmd.h"
+#include "cli/store_dir.h"
+
+static const char help[] =
+    "usage: weir agent [-p PROMPT] [--json] [--yes] [--api chat|responses|messages]\n"
+    "                  [--base-url URL] [--model M] [--session NAME] [--dir DIR]\n"
+    "                  [--config FILE] [--window N] [--store DIR] [--every SECONDS]\n"
+    "                  [--summary-model M]\n"
+    "\n"
+    "An agent with tools for files and commands, whose sessions survive anything: its journal is\n"
+    "the truth, its prompt stays inside the window, and what was taken out can be recalled.\n"
+    "\n"
+    "  -p PROMPT        work on this, print the answer and end; without it, and without a "
+    "terminal,\n"
+    "                   the prompt is standard input\n"
+    "  --json           one JSON object a line instead of text (docs/agent.md)\n"
+    "  --yes            files are changed and commands run without a question\n"
+    "  --api, --base-url, --model   whom to ask; else OPENAI_BASE_URL, OPENAI_API_KEY,\n"
+    "                   ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY say. A local server needs no key\n"
+    "  --session NAME   go on with this session, or begin it\n"
+    "  --dir DIR        AGENT.md, CONTRACT.md, skills/, MEMORY.md (docs/session.md); the working\n"
+    "                   directory unless told\n"
+    "  --config FILE    limits and context of the session, in YAML (docs/session.md)\n"
+    "  --window N       tokens of the model's window; a local server is asked\n"
+    "  --summary-model M  who writes summaries of older turns; else they are extracted\n"
+    "  --every SECONDS  with -p: again and again, in the same session\n"
+    "\n"
+    "example: OPENAI_API_KEY=... weir agent -p 'What does this project do?'\n"
+    "         weir agent --base-url http://127.0.0.1:11434 --model qwen3\n";
+
+struct agent_options {
+    const char *prompt, *api, *base_url, *model, *session, *dir, *config, *window, *store, *every,
+        *summary_model;
+    bool json, yes;
+};
+
+/* All that one run holds. */
+struct program {
+    const struct agent_options *options;
+    struct wr_endpoint endpoint;
+    struct wr_client client;
+    struct weir_store *store;
+    struct weir_session *session;
+    struct weir_prompt *prompt;
+    struct wr_processes *processes;
+    struct wr_keyboard keyboard;
+    struct wr_undo undo;
+    struct wr_summary_call summary;
+    struct wr_mcp_world world;
+    struct wr_buf config, store_dir;
+    char root[4096], sessions_dir[4096], session_dir[4096 + 300], name[256];
+    const char *model;
+    uint32_t window_tokens;
+    uint64_t every_s;
+    bool is_headless;
+};
+
+/* The user, or whoever ends programs, has had enough. */
+static bool is_interrupted(void *user)
+{
+    struct program *p = user;
+    return wr_client_has_ended(&p->client) || wr_keyboard_is_interrupted(&p->keyboard) ||
+           (p->is_headless && ferror(stdout)); /* nobody reads the answer */
+}
+
+static const char *get_variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+/* ---- getting ready ---- */
+
+static bool read_number(const char *option, const char *text, uint64_t max, uint64_t *number)
+{
+    if (!text)
+        return true;
+    if (wr_span_u64(wr_span_of(text), number) && *number && *number <= max)
+        return true;
+    wr_cli_fail("agent", "--%s wants a whole number from 1 to %llu, not '%s'", option,
+                (unsigned long long)max, text);
+    return false;
+}
+
+static bool find_model(struct program *p)
+{
+    uint64_t window = 0;
+    struct weir_err err = {0};
+    struct wr_endpoint_options where = {p->options->api, p->options->base_url, p->options->model};
+
+    if (!read_number("window", p->options->window, UINT32_MAX, &window) ||
+        !read_number("every", p->options->every, 31 * 24 * 3600, &p->every_s))
+        return false;
+    if (wr_endpoint_find(&p->endpoint, &where, get_variable, &err)) {
+        wr_cli_fail("agent", "%s", err.text);
+        return false;
+    }
+    p->window_tokens = (uint32_t)window;
+    p->model = p->options->model;
+    if (!p->model && p->endpoint.is_local && p->options->base_url) {
+        wr_cli_fail("agent", "which model? --model NAME, as %s calls it", p->endpoint.base_url);
+        return false;
+    }
+    if (!p->model && !p->options->session)
+        p->model =
+            p->endpoint.dialect == WEIR_DIALECT_MESSAGES ? "claude-sonnet-5-5" : "gpt-5.6-terra";
+    return true;
+}
+
+static bool is_good_name(const char *name)
+{
+    return *name && *name != '.' && !strchr(name, '/') && strlen(name) < 200;
+}
+
+static bool find_places(struct program *p)
+{
+    time_t now = time(NULL);
+    struct tm day;
+    bool ok = true;
+
+    if (!getcwd(p->root, sizeof(p->root))) {
+        wr_cli_fail("agent", "the working directory is gone");
+        return false;
+    }
+    wr_buf_init(&p->store_dir, WR_NET_HEAD_BYTES_MAX);
+    if (p->options->store) {
+        wr_buf_text(&p->store_dir, p->options->store);
+        wr_buf_byte(&p->store_dir, '\0');
+    } else {
+        ok = wr_cli_store_path("agent", &p->store_dir);
+    }
+    if (ok)
+        (void)snprintf(p->sessions_dir, sizeof(p->sessions_dir), "%s/sessions", p->store_dir.bytes);
+    if (p->options->session) {
+        (void)snprintf(p->name, sizeof(p->name), "%s", p->options->session);
+    } else {
+        char stamp[32] = "";
+        if (gmtime_r(&now, &day))
+            (void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &day);
+        (void)snprintf(p->name, sizeof(p->name), "%s-%ld", stamp, (long)getpid());
+    }
+    if (ok && !is_good_name(p->name)) {
+        wr_cli_fail("agent", "'%s' is no name for a session: no '/', no '.' in front", p->name);
+        ok = false;
+    }
+    return ok;
+}
+
+/* A window the server has really loaded counts more than what is known of the model. */
+static void ask_window(struct program *p)
+{
+    if (!p->window_tokens && p->endpoint.is_local && p->model)
+        p->window_tokens = wr_local_window(&p->client, &p->endpoint, p->model);
+}
+
+static bool open_session(struct program *p)
+{
+    struct weir_err err = {0};
+
+    (void)snprintf(p->session_dir, sizeof(p->session_dir), "%s/%s", p->sessions_dir, p->name);
+    (void)mkdir(p->sessions_dir, 0700);
+    struct weir_session_options options = {.dir = p->session_dir,
+                                           .name = p->name,
+                                           .config = wr_buf_view(&p->config),
+                                           .model = p->window_tokens ? NULL : p->model,
+                                           .store = p->store,
+                                           .tenant = WR_LIT(WR_CLI_TENANT),
+                                           .now_ms = wr_agent_now_ms()};
+    weir_status status = weir_session_open(&options, &p->session, &err);
+    if (!status && p->window_tokens)
+        status = weir_session_switch_model(p->session,
+                                           p->model ? p->model : weir_session_model(p->session),
+                                           p->window_tokens, wr_agent_now_ms(), &err);
+    if (status)
+        wr_cli_fail("agent", "%s", err.text[0] ? err.text : weir_status_text(status));
+    else if (p->options->summary_model)
+        weir_session_set_summary(p->session, wr_summary_call, &p->summary);
+    return !status;
+}
+
+/* ---- the prompt ---- */
+
+static const char contract[] =
+    "Work in the user's directory with the tools you have. Read before you change; change as "
+    "little "
+    "as does it; run what proves it. Say what you did and what you could not do. Text in results "
+    "that looks like [weir ...] stands for text that was taken out: weir_recall brings it back; "
+    "never copy such a line into a file.";
+
+static weir_status add_sections(struct program *p, struct weir_err *err)
+{
+    struct utsname system;
+    struct weir_section rules = {.name = "rules",
+                                 .phase = WEIR_PHASE_CONSTRAINT,
+                                 .priority = 50,
+                                 .is_sticky = true,
+                                 .text = wr_span_of(contract)};
+    struct weir_runtime runtime = {.os = uname(&system) ? NULL : system.sysname,
+                                   .shell = "sh",
+                                   .cwd = p->root,
+                                   .now_ms = wr_agent_now_ms()};
+
+    weir_status status = weir_prompt_add(p->prompt, &rules, err);
+    if (!status)
+        status = weir_prompt_add_dir(p->prompt, p->options->dir ? p->options->dir : p->root, err);
+    if (!status)
+        status = weir_prompt_add_runtime(p->prompt, &runtime, err);
+    return status ? status : weir_prompt_build(p->prompt, weir_session_model(p->session), 0, err);
+}
+
+static bool build_prompt(struct program *p)
+{
+    struct weir_err err = {0};
+    const char *trouble;
+
+    weir_status status = weir_prompt_new(&p->prompt);
+    if (!status)
+        status = add_sections(p, &err);
+    if (!status)
+        status = weir_session_set_prompt(p->session, weir_prompt_system(p->prompt),
+                                         wr_agent_now_ms(), &err);
+    for (size_t i = 0; !status && (trouble = weir_prompt_trouble(p->prompt, i)); i++)
+        (void)fprintf(stderr, "weir agent: %s\n", trouble);
+    if (status)
+        wr_cli_fail("agent", "%s", err.text[0] ? err.text : weir_status_text(status));
+    return !status;
+}
+
+static bool set_tools(struct program *p, struct wr_agent *agent)
+{
+    struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX];
+    struct weir_err err = {0};
+    size_t count;
+
+    p->processes = wr_processes_new(p->root, is_interrupted, p);
+    if (!p->processes) {
+        wr_cli_fail("agent", "%s", weir_status_text(WEIR_NOMEM));
+        return false;
+    }
+    agent->toolbox = (struct wr_toolbox){.root = p->root,
+                                         .agent_dir = p->options->dir ? p->options->dir : p->root,
+                                         .processes = p->processes,
+                                         .world = &p->world,
+                                         .tenant = WR_LIT(WR_CLI_TENANT),
+                                         .has_helpers = true,
+                                         .before_change = wr_undo_keep,
+                                         .before_change_user = &p->undo};
+    count = wr_toolbox_tools(&agent->toolbox, tools);
+    if (!weir_session_set_tools(p->session, tools, count, &err))
+        return true;
+    wr_cli_fail("agent", "%s", err.text);
+    return false;
+}
+
+static struct wr_agent make_agent(struct program *p)
+{
+    return (struct wr_agent){.session = p->session,
+                             .name = p->name,
+                             .client = &p->client,
+                             .endpoint = p->endpoint,
+                             .context = weir_prompt_context(p->prompt),
+                             .needs_no_consent = p->options->yes,
+                             .interrupt = is_interrupted,
+                             .interrupt_user = p};
+}
+
+/* ---- without a terminal ---- */
+
+static bool read_prompt(const struct agent_options *o, struct wr_buf *text)
+{
+    if (!o->prompt)
+        return wr_cli_read("agent", "-", text);
+    wr_buf_init(text, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_text(text, o->prompt);
+    return true;
+}
+
+static int exit_of(enum wr_worked worked)
+{
+    return worked == WR_WORKED_DONE ? WR_EXIT_OK : WR_EXIT_CHECK;
+}
+
+static int run_headless(struct program *p)
+{
+    struct wr_agent agent = make_agent(p);
+    struct wr_headless headless;
+    struct wr_buf text = {0};
+    enum wr_worked worked = WR_WORKED_FAILED;
+
+    if (!set_tools(p, &agent) || !read_prompt(p->options, &text)) {
+        wr_buf_release(&text);
+        return WR_EXIT_USAGE;
+    }
+    wr_client_watch_signals(&p->client, true); /* not before the prompt is read: that waits */
+    wr_headless_init(&headless, stdout, p->options->json);
+    struct wr_view view = wr_headless_view(&headless);
+    agent.view = &view;
+    do {
+        worked = wr_agent_work(&agent, wr_span_trim(wr_buf_view(&text)));
+        wr_headless_end(&headless, &agent, worked);
+    } while (p->every_s && worked == WR_WORKED_DONE && wr_client_sleep(&p->client, p->every_s));
+    wr_headless_release(&headless);
+    wr_buf_release(&text);
+    return exit_of(worked);
+}
+
+/* ---- in a terminal ---- */
+
+static void on_open(void *user)
+{
+    wr_screen_toggle(user);
+}
+
+static void on_line(void *user, weir_span line)
+{
+    char text[400];
+    (void)snprintf(text, sizeof(text), "(for the next request) %.*s",
+                   (int)(line.len < 300 ? line.len : 300), line.ptr);
+    wr_screen_say(user, text);
+}
+
+static enum wr_chat_next run_chat(struct program *p)
+{
+    struct wr_agent agent = make_agent(p);
+    struct wr_screen screen;
+    struct wr_chat chat = {.agent = &agent,
+                           .screen = &screen,
+                           .undo = &p->undo,
+                           .prompt = p->prompt,
+                           .sessions_dir = p->sessions_dir,
+                           .agent_dir = agent.toolbox.agent_dir};
+
+    if (!set_tools(p, &agent))
+        return WR_CHAT_QUIT;
+    wr_client_watch_signals(&p->client, false);
+    wr_screen_init(&screen, stdout, wr_cli_colours(), &p->keyboard);
+    p->keyboard.on_open = on_open;
+    p->keyboard.on_line = on_line;
+    p->keyboard.user = &screen;
+    struct wr_view view = wr_screen_view(&screen);
+    agent.view = &view;
+    wr_screen_say(&screen, "weir agent: /help lists the commands");
+    enum wr_chat_next next = wr_chat_run(&chat);
+    if (next == WR_CHAT_RESUME)
+        (void)snprintf(p->name, sizeof(p->name), "%s", chat.resume);
+    wr_screen_release(&screen);
+    return next;
+}
+
+/* ---- running ---- */
+
+static void close_session(struct program *p)
+{
+    wr_processes_free(p->processes);
+    p->processes = NULL;
+    weir_prompt_free(p->prompt);
+    p->prompt = NULL;
+    weir_session_close(p->session);
+    p->session = NULL;
+    wr_undo_release(&p->undo); /* another session's changes are not this one's to take back */
+}
+
+/* Another session keeps its own model, unless one was asked for. Where it cannot be opened (said),
+ * the one before goes on. */
+static void run_chats(struct program *p, int *code)
+{
+    char before[sizeof(p->name)] = "";
+    enum wr_chat_next next;
+
+    do {
+        bool is_open = open_session(p) && build_prompt(p);
+        char now[sizeof(p->name)];
+        memcpy(now, p->name, sizeof(now));
+        next = is_open ? run_chat(p) : before[0] ? WR_CHAT_RESUME : WR_CHAT_QUIT;
+        *code = is_open ? WR_EXIT_OK : WR_EXIT_USAGE;
+        close_session(p);
+        if (!is_open)
+            memcpy(p->name, before, sizeof(before));
+        memcpy(before, is_open ? now : "", is_open ? sizeof(now) : 1);
+        p->model = p->options->model;
+    } while (next == WR_CHAT_RESUME);
+}
+
+static int run_sessions(struct program *p)
+{
+    int code = WR_EXIT_USAGE;
+
+    p->is_headless = p->options->prompt || !isatty(STDIN_FILENO);
+    wr_keyboard_init(&p->keyboard, !p->is_headless, &p->client);
+    if (!p->is_headless) {
+        run_chats(p, &code);
+    } else {
+        if (open_session(p) && build_prompt(p))
+            code = run_headless(p);
+        close_session(p);
+    }
+    wr_keyboard_release(&p->keyboard);
+    return code;
+}
+
+static int run_program(struct program *p)
+{
+    int code = WR_EXIT_USAGE;
+
+    p->store = wr_cli_store("agent", p->store_dir.bytes, NULL);
+    if (!p->store)
+        return code;
+    wr_mcp_world_init(&p->world, p->store_dir.bytes);
+    wr_summary_call_init(&p->summary);
+    p->summary.client = &p->client;
+    p->summary.endpoint = &p->endpoint;
+    p->summary.model = p->options->summary_model;
+    p->summary.session = p->name;
+    ask_window(p);
+    code = run_sessions(p);
+    wr_summary_call_release(&p->summary);
+    wr_undo_release(&p->undo);
+    wr_mcp_world_release(&p->world);
+    weir_store_close(p->store);
+    return code;
+}
+
+static int run(const struct agent_options *o)
+{
+    struct program p = {.options = o};
+    struct weir_err err = {0};
+    int code = WR_EXIT_USAGE;
+
+    (void)setlocale(LC_CTYPE, "");
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (find_model(&p) && find_places(&p) &&
+        (!o->config || wr_cli_read("agent", o->config, &p.config))) {
+        if (wr_client_init(&p.client, getenv("SSL_CERT_FILE"), &err))
+            wr_cli_fail("agent", "%s", err.text);
+        else
+            code = run_program(&p);
+        wr_client_release(&p.client);
+    }
+    wr_buf_release(&p.store_dir);
+    wr_buf_release(&p.config);
+    return code;
+}
+
+int wr_cmd_agent(int argc, char **argv)
+{
+    static char long_name[] = "--prompt";
+    struct agent_options o = {0};
+    struct wr_opt_list rest = {.count = 0};
+    const struct wr_opt options[] = {{"prompt", WR_OPT_TEXT, &o.prompt},
+                                     {"json", WR_OPT_FLAG, &o.json},
+                                     {"yes", WR_OPT_FLAG, &o.yes},
+                                     {"api", WR_OPT_TEXT, &o.api},
+                                     {"base-url", WR_OPT_TEXT, &o.base_url},
+                                     {"model", WR_OPT_TEXT, &o.model},
+                                     {"session", WR_OPT_TEXT, &o.session},
+                                     {"dir", WR_OPT_TEXT, &o.dir},
+                                     {"config", WR_OPT_TEXT, &o.config},
+                                     {"window", WR_OPT_TEXT, &o.window},
+                                     {"store", WR_OPT_TEXT, &o.store},
+                                     {"every", WR_OPT_TEXT, &o.every},
+                                     {"summary-model", WR_OPT_TEXT, &o.summary_model}};
+    bool done;
+
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "-p"))
+            argv[i] = long_name;
+    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
+                      &done))
+        return WR_EXIT_USAGE;
+    if (done)
+        return WR_EXIT_OK;
+    if (rest.count)
+        return wr_cli_fail("agent", "'%s' is one word too many; a prompt comes behind -p",
+                           rest.items[0]);
+    if (o.every && !o.prompt)
+        return wr_cli_fail("agent", "--every needs a prompt: -p PROMPT");
+    return run(&o);
+}

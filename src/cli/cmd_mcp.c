@@ -1,0 +1,131 @@
+/* `weir mcp`: the MCP server on stdin and stdout, as agents start it. */
+#include "cli/cmd.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "cli/store_dir.h"
+#include "mcp/line_reader.h"
+#include "mcp/server.h"
+#include "proxy/door.h"
+
+static const char help[] =
+    "usage: weir mcp [--store DIR]\n"
+    "\n"
+    "An MCP server on stdin and stdout, one message a line, for an agent to start. Its tools:\n"
+    "weir_recall brings back what was left out of a request, by lines or pattern, in pages;\n"
+    "weir_context shows what fills the window. It ends with its input. It speaks the protocol\n"
+    "of 2026-07-28 and those from 2024-11-05 to 2025-11-25. `weir serve` has the same at /mcp.\n"
+    "\n"
+    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir); a server\n"
+    "                  may be writing it, and it may be made later\n"
+    "  WEIR_TOKEN      in the environment: the access token whose texts are to be read; without\n"
+    "                  it those of this machine's own sessions\n"
+    "\n"
+    "example: claude mcp add weir -- weir mcp\n"
+    "         codex mcp add weir -- weir mcp\n";
+
+enum { CHUNK_BYTES = 64 * 1024, PATH_BYTES_MAX = 4096 };
+
+struct stream {
+    struct wr_mcp *mcp;
+    struct wr_mcp_peer peer;
+    char tenant[WR_TENANT_BYTES];
+    bool is_over; /* nobody reads the answers any more */
+};
+
+static bool write_all(weir_span bytes)
+{
+    while (bytes.len) {
+        ssize_t written = write(STDOUT_FILENO, bytes.ptr, bytes.len);
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0)
+            bytes = wr_span_cut(bytes, (size_t)written, bytes.len);
+    }
+    return true;
+}
+
+static void on_line(void *user, weir_span line, bool is_too_long)
+{
+    struct stream *stream = user;
+    struct wr_mcp_answer answer;
+
+    if (stream->is_over)
+        return;
+    if (is_too_long)
+        wr_mcp_answer_too_long(&answer);
+    else
+        wr_mcp_answer(stream->mcp, wr_span_of(stream->tenant), &stream->peer, line, &answer);
+    if (answer.message.len && (!write_all(answer.message) || !write_all(WR_LIT("\n"))))
+        stream->is_over = true;
+}
+
+static int serve(struct stream *stream)
+{
+    static char chunk[CHUNK_BYTES];
+    struct wr_mcp_line_reader reader;
+    ssize_t got = 1;
+
+    wr_mcp_line_reader_init(&reader, WR_MCP_LINE_BYTES_MAX, on_line, stream);
+    while (!stream->is_over && got) {
+        got = read(STDIN_FILENO, chunk, sizeof(chunk));
+        if (got < 0 && errno != EINTR)
+            break;
+        if (got > 0)
+            wr_mcp_line_reader_feed(&reader, (weir_span){chunk, (size_t)got});
+    }
+    int error = got < 0 ? errno : 0;
+    wr_mcp_line_reader_end(&reader);
+    wr_mcp_line_reader_release(&reader);
+    return error ? wr_cli_fail("mcp", "stdin: %s", strerror(error)) : WR_EXIT_OK;
+}
+
+static bool name_tenant(struct stream *stream)
+{
+    const char *token = getenv("WEIR_TOKEN");
+
+    (void)snprintf(stream->tenant, sizeof(stream->tenant), "%s", WR_CLI_TENANT);
+    if (!token || !*token || !wr_door_tenant(wr_span_of(token), stream->tenant))
+        return true;
+    (void)wr_cli_fail("mcp", "%s", weir_status_text(WEIR_NOMEM));
+    return false;
+}
+
+int wr_cmd_mcp(int argc, char **argv)
+{
+    const char *store = NULL;
+    struct wr_opt_list rest = {.count = 0};
+    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &store}};
+    struct stream stream = {.mcp = NULL};
+    struct wr_buf path;
+    int code = WR_EXIT_USAGE;
+    bool done;
+
+    if (!wr_opt_parse(argc, argv, options, 1, help, &rest, &done))
+        return WR_EXIT_USAGE;
+    if (done)
+        return WR_EXIT_OK;
+    if (rest.count)
+        return wr_cli_fail("mcp", "'%s' is one word too many; `weir mcp --help` shows how",
+                           rest.items[0]);
+    wr_buf_init(&path, PATH_BYTES_MAX);
+    if (!store && !wr_cli_store_path("mcp", &path))
+        goto out;
+    if (wr_mcp_new(&stream.mcp, store ? store : path.bytes)) {
+        (void)wr_cli_fail("mcp", "%s", weir_status_text(WEIR_NOMEM));
+        goto out;
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    if (name_tenant(&stream))
+        code = serve(&stream);
+out:
+    wr_mcp_free(stream.mcp);
+    wr_buf_release(&path);
+    return code;
+}

@@ -1,0 +1,102 @@
+/* agents.h -- how each agent is pointed at a server: a table, and what it makes of one call.
+ *
+ * Nothing of the user's is written: settings reach an agent as variables, as words before the
+ * user's own, or as files in a folder that is the run's own. What the user has set himself stays in
+ * force beside them.
+ *
+ * In the texts of the table <name> stands for a value, and <"name"> for it as a JSON string (which
+ * TOML and JavaScript read the same way):
+ *
+ *   <root>       the server's address for this run; <v1> the same with /v1
+ *   <weir>       this program; <store> its store; <dir> the run's folder
+ *   <mcp_env>    what the MCP process must find in its environment, as a JSON object
+ *   <providers>  the providers that are redirected: ["name","address"],...
+ *   <name> <url> one provider, in a setting that is made for each
+ *   <gemini>     where Gemini's API is; <mcp> where MCP is spoken over HTTP
+ */
+#ifndef WR_LAUNCH_AGENTS_H
+#define WR_LAUNCH_AGENTS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+enum { WR_SETTINGS_MAX = 10, WR_PROVIDERS_MAX = 32 };
+
+enum wr_setting_kind {
+    WR_SET_ENV,   /* a variable */
+    WR_SET_WORDS, /* before the user's words; several are parted by line ends */
+    WR_SET_FILE,  /* in the run's folder */
+};
+
+struct wr_setting {
+    enum wr_setting_kind kind;
+    const char *name; /* of the variable or the file; of words: unless the user has this one */
+    const char *text;
+    const char *if_env, *unless_env; /* NULL: always */
+    bool if_redirected;              /* only where the agent's own settings name an address */
+    bool is_for_each;                /* once for each of the user's providers */
+    bool is_recall;                  /* it brings weir_recall */
+};
+
+struct wr_provider {
+    const char *name;
+    const char *url; /* the user's own; of the table: what follows <root> */
+};
+
+/* Where an agent keeps its own settings. */
+enum wr_own_format { WR_OWN_NONE, WR_OWN_CLAUDE, WR_OWN_CODEX, WR_OWN_OPENCODE, WR_OWN_PI };
+
+struct wr_agent {
+    const char *name;
+    const char *what;     /* what of it goes through Weir, in a few words */
+    const char *by_hand;  /* how to point it at a server without `weir run` */
+    const char *upstream; /* that the server must have; NULL: what every server has */
+    struct wr_setting settings[WR_SETTINGS_MAX];
+    struct wr_provider providers[6]; /* known to it without being told */
+    const char *const *commands;     /* its own, before which no words may stand; NULL: none */
+    enum wr_own_format own;
+};
+
+/* The one for programs that are not known is the last, and is what is found for them. */
+const struct wr_agent *wr_agent_find(const char *program);
+const struct wr_agent *wr_agent_at(size_t index); /* NULL past the last */
+bool wr_agent_is_known(const struct wr_agent *agent);
+
+struct wr_launch { /* what the texts name */
+    const char *root, *weir, *store, *dir;
+    const char *token; /* NULL: none is needed */
+    char **environment;
+    struct wr_provider providers[WR_PROVIDERS_MAX]; /* the user's own */
+    size_t providers_count;
+    bool is_redirected;    /* the agent's own settings name an address */
+    bool has_one_upstream; /* the server: no path names another */
+};
+
+struct wr_plan {
+    char **argv; /* ends with NULL */
+    struct {
+        const char *name, *value;
+    } env[WR_SETTINGS_MAX + 2];
+    size_t env_count;
+    struct {
+        const char *name;
+        weir_span text;
+    } files[WR_SETTINGS_MAX];
+    size_t files_count;
+    bool has_recall; /* weir_recall is among its tools */
+};
+
+/* `argv` ends with NULL; its first word is the program. Everything lives in `arena`. */
+WEIR_MUST_USE weir_status wr_plan_make(struct wr_plan *plan, struct wr_arena *arena,
+                                       const struct wr_agent *agent, const struct wr_launch *launch,
+                                       char **argv);
+
+/* A text of the table as it is for this launch, with a NUL; NULL: out of memory. */
+const char *wr_launch_text(struct wr_arena *arena, const struct wr_launch *launch,
+                           const struct wr_agent *agent, const char *text);
+
+/* The value of a variable in `environment`; NULL: it is not there, or empty. */
+const char *wr_environment_find(char **environment, const char *name);
+
+#endif

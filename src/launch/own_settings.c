@@ -1,0 +1,307 @@
+#include "launch/own_settings.h"
+
+#include "base/ascii.h"
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+
+enum { PATH_BYTES_MAX = 4096 };
+
+/* ---- what was found ---- */
+
+static bool is_name(weir_span name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = wr_ascii_lower(name.ptr[i]);
+        if (!wr_ascii_digit(c) && !(c >= 'a' && c <= 'z') && c != '_' && c != '-')
+            return false;
+    }
+    return name.len;
+}
+
+/* What `weir serve` takes for an upstream. A placeholder is for the agent to fill in. */
+static bool is_address(weir_span url)
+{
+    static const char *const fronts[] = {"http://", "https://"};
+    size_t host_at = 0;
+
+    for (size_t i = 0; i < 2; i++)
+        if (wr_span_starts(url, wr_span_of(fronts[i])))
+            host_at = strlen(fronts[i]);
+    for (size_t i = 0; i < url.len; i++)
+        if ((unsigned char)url.ptr[i] <= ' ' || strchr("?#@{}$", url.ptr[i]))
+            return false;
+    return host_at && url.len > host_at && url.ptr[host_at] != '/';
+}
+
+static const char *keep(struct wr_arena *arena, weir_span text)
+{
+    char *copy = wr_arena_zalloc(arena, text.len + 1);
+    return copy ? memcpy(copy, text.ptr, text.len) : NULL;
+}
+
+/* The newest of a name counts. */
+static void set(struct wr_provider *list, size_t *count, struct wr_provider provider)
+{
+    for (size_t i = 0; i < *count; i++)
+        if (!strcmp(list[i].name, provider.name)) {
+            list[i] = provider;
+            return;
+        }
+    if (*count < WR_PROVIDERS_MAX)
+        list[(*count)++] = provider;
+}
+
+static void add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
+{
+    struct wr_provider provider = {keep(arena, name), keep(arena, url)};
+    if (is_name(name) && is_address(url) && provider.name && provider.url)
+        set(own->upstreams, &own->upstreams_count, provider);
+}
+
+static void add_provider(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
+{
+    struct wr_provider provider = {keep(arena, name), keep(arena, url)};
+    if (!is_name(name) || !is_address(url) || !provider.name || !provider.url)
+        return;
+    set(own->providers, &own->providers_count, provider);
+    set(own->upstreams, &own->upstreams_count, provider);
+}
+
+/* ---- JSON, as people write it: with comments and a comma too many ---- */
+
+static size_t skip_string(weir_span text, size_t at)
+{
+    for (at++; at < text.len && text.ptr[at] != '"'; at++)
+        at += text.ptr[at] == '\\';
+    return at;
+}
+
+static size_t comment_bytes(weir_span text, size_t at)
+{
+    weir_span rest = wr_span_cut(text, at, text.len);
+    if (wr_span_starts(rest, WR_LIT("//"))) {
+        const char *end = memchr(rest.ptr, '\n', rest.len);
+        return end ? (size_t)(end - rest.ptr) : rest.len;
+    }
+    if (!wr_span_starts(rest, WR_LIT("/*")))
+        return 0;
+    size_t end = wr_span_find(rest, WR_LIT("*/"), 2);
+    return end == SIZE_MAX ? rest.len : end + 2;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/* Blanks out what strict JSON does not have. */
+static void make_strict(char *bytes, size_t len)
+{
+    weir_span text = {bytes, len};
+    size_t comma = SIZE_MAX;
+
+    for (size_t at = 0; at < len; at++) {
+        size_t comment = comment_bytes(text, at);
+        if (comment) {
+            memset(bytes + at, ' ', comment);
+            at += comment - 1;
+        } else if (bytes[at] == ',') {
+            comma = at;
+        } else if (!is_blank(bytes[at])) {
+            if (comma != SIZE_MAX && (bytes[at] == '}' || bytes[at] == ']'))
+                bytes[comma] = ' ';
+            comma = SIZE_MAX;
+            if (bytes[at] == '"')
+                at = skip_string(text, at);
+        }
+    }
+}
+
+static weir_span text_at(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id)
+{
+    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_text(doc, arena, id) : (weir_span){"", 0};
+}
+
+static void read_claude(struct wr_own *own, struct wr_arena *arena, const struct wr_json *doc)
+{
+    wr_json_id env = wr_json_find(doc, 0, "env");
+    weir_span url = text_at(doc, arena, wr_json_find(doc, env, "ANTHROPIC_BASE_URL"));
+
+    if (!is_address(url))
+        return;
+    add_upstream(own, arena, WR_LIT("anthropic"), url);
+    own->is_redirected = true;
+}
+
+void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                      weir_span text)
+{
+    weir_span copy = wr_arena_copy(arena, text);
+    struct wr_json doc;
+
+    if (!copy.ptr)
+        return;
+    make_strict((char *)(uintptr_t)copy.ptr, copy.len);
+    if (wr_json_parse(&doc, arena, copy, NULL, NULL))
+        return;
+    if (format == WR_OWN_CLAUDE) {
+        read_claude(own, arena, &doc);
+        return;
+    }
+    wr_json_id list = wr_json_find(&doc, 0, format == WR_OWN_PI ? "providers" : "provider");
+    for (wr_json_id at = wr_json_first(&doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(&doc, list, at)) {
+        wr_json_id value = wr_json_value(at);
+        wr_json_id url = format == WR_OWN_PI
+                             ? wr_json_find(&doc, value, "baseUrl")
+                             : wr_json_find(&doc, wr_json_find(&doc, value, "options"), "baseURL");
+        add_provider(own, arena, wr_json_text(&doc, arena, at), text_at(&doc, arena, url));
+    }
+}
+
+/* ---- Codex's TOML: its sections, and texts on one line ---- */
+
+static weir_span unquote(weir_span text)
+{
+    text = wr_span_trim(text);
+    if (text.len < 2 || (text.ptr[0] != '"' && text.ptr[0] != '\''))
+        return text;
+    const char *end = memchr(text.ptr + 1, text.ptr[0], text.len - 1);
+    return end ? wr_span_cut(text, 1, (size_t)(end - text.ptr)) : (weir_span){"", 0};
+}
+
+void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span text)
+{
+    weir_span line, section = WR_LIT("");
+
+    while (wr_span_line(&text, &line)) {
+        line = wr_span_trim(line);
+        if (wr_span_starts(line, WR_LIT("["))) {
+            const char *end = memchr(line.ptr, ']', line.len);
+            section = end ? wr_span_cut(line, 1, (size_t)(end - line.ptr)) : WR_LIT("?");
+            continue;
+        }
+        const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
+        if (!equals)
+            continue;
+        size_t at = (size_t)(equals - line.ptr);
+        weir_span key = wr_span_trim(wr_span_cut(line, 0, at));
+        weir_span value = unquote(wr_span_cut(line, at + 1, line.len));
+        static const char providers[] = "model_providers.";
+        if (!section.len && wr_span_is(key, "openai_base_url"))
+            add_upstream(own, arena, WR_LIT("openai"), value);
+        else if (wr_span_starts(section, wr_span_of(providers)) && wr_span_is(key, "base_url"))
+            add_provider(own, arena, unquote(wr_span_cut(section, strlen(providers), section.len)),
+                         value);
+    }
+}
+
+/* ---- the places ---- */
+
+static void read_file(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                      const char *path)
+{
+    FILE *file = fopen(path, "rbe");
+    char *bytes = file ? wr_arena_alloc(arena, WR_LAUNCH_SETTINGS_BYTES_MAX) : NULL;
+    weir_span text = {bytes, bytes ? fread(bytes, 1, WR_LAUNCH_SETTINGS_BYTES_MAX, file) : 0};
+
+    if (file)
+        (void)fclose(file);
+    if (!bytes)
+        return;
+    if (format == WR_OWN_CODEX)
+        wr_own_read_codex(own, arena, text);
+    else
+        wr_own_read_json(own, arena, format, text);
+}
+
+/* The file `name` in the folder that a variable names, or else in `below` of the home. */
+static void read_in(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                    char **environment, const char *variable, const char *below, const char *name)
+{
+    const char *dir = wr_environment_find(environment, variable);
+    const char *home = wr_environment_find(environment, "HOME");
+    char path[PATH_BYTES_MAX];
+
+    if (!dir && !home)
+        return;
+    int bytes = dir ? snprintf(path, sizeof(path), "%s/%s", dir, name)
+                    : snprintf(path, sizeof(path), "%s/%s/%s", home, below, name);
+    if (bytes > 0 && (size_t)bytes < sizeof(path))
+        read_file(own, arena, format, path);
+}
+
+/* A project's own, here or in a folder above. */
+static void read_opencode_project(struct wr_own *own, struct wr_arena *arena, const char *folder)
+{
+    static const char *const names[] = {"opencode.json", "opencode.jsonc"};
+    char path[PATH_BYTES_MAX];
+
+    for (size_t bytes = strlen(folder); bytes && bytes < PATH_BYTES_MAX / 2;) {
+        for (size_t i = 0; i < 2; i++) {
+            (void)snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, folder, names[i]);
+            read_file(own, arena, WR_OWN_OPENCODE, path);
+        }
+        while (bytes && folder[bytes - 1] != '/')
+            bytes--;
+        bytes -= bytes ? 1 : 0;
+    }
+}
+
+static void read_opencode(struct wr_own *own, struct wr_arena *arena, char **environment,
+                          const char *folder)
+{
+    static const char *const names[] = {"opencode/config.json", "opencode/opencode.json",
+                                        "opencode/opencode.jsonc"};
+    const char *file = wr_environment_find(environment, "OPENCODE_CONFIG");
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        read_in(own, arena, WR_OWN_OPENCODE, environment, "XDG_CONFIG_HOME", ".config", names[i]);
+    if (file)
+        read_file(own, arena, WR_OWN_OPENCODE, file);
+    read_opencode_project(own, arena, folder);
+}
+
+static void read_variables(struct wr_own *own, struct wr_arena *arena, char **environment)
+{
+    static const struct {
+        const char *variable, *upstream;
+    } known[] = {{"OPENAI_API_BASE", "openai"},
+                 {"OPENAI_BASE_URL", "openai"},
+                 {"ANTHROPIC_API_BASE", "anthropic"},
+                 {"ANTHROPIC_BASE_URL", "anthropic"},
+                 {"GOOGLE_GEMINI_BASE_URL", "gemini"}};
+
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const char *url = wr_environment_find(environment, known[i].variable);
+        if (url)
+            add_upstream(own, arena, wr_span_of(known[i].upstream), wr_span_of(url));
+    }
+}
+
+void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
+                 char **environment, const char *folder)
+{
+    *own = (struct wr_own){.upstreams_count = 0};
+    read_variables(own, arena, environment);
+    switch (agent->own) {
+    case WR_OWN_CLAUDE:
+        read_in(own, arena, agent->own, environment, "CLAUDE_CONFIG_DIR", ".claude",
+                "settings.json");
+        break;
+    case WR_OWN_CODEX:
+        read_in(own, arena, agent->own, environment, "CODEX_HOME", ".codex", "config.toml");
+        break;
+    case WR_OWN_OPENCODE:
+        read_opencode(own, arena, environment, folder);
+        break;
+    case WR_OWN_PI:
+        read_in(own, arena, agent->own, environment, "PI_CODING_AGENT_DIR", ".pi/agent",
+                "models.json");
+        break;
+    case WR_OWN_NONE:
+        break;
+    }
+}

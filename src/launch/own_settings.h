@@ -1,0 +1,28 @@
+/* own_settings.h -- addresses that the user has set himself, which the server must then ask.
+ *
+ * They are read, never written: from the usual variables, and from the settings files of the agents
+ * that have a list of providers. A file that is not there, or cannot be understood, adds nothing.
+ */
+#ifndef WR_LAUNCH_OWN_SETTINGS_H
+#define WR_LAUNCH_OWN_SETTINGS_H
+
+#include "launch/agents.h"
+
+struct wr_own {
+    struct wr_provider upstreams[WR_PROVIDERS_MAX]; /* all of them, by the names the server uses */
+    size_t upstreams_count;
+    struct wr_provider providers[WR_PROVIDERS_MAX]; /* of the agent's files, by the agent's names */
+    size_t providers_count;
+    bool is_redirected; /* a file of the agent's names an address for its one API */
+};
+
+/* Reads for one agent; texts live in `arena`. `folder` is where the agent will run. */
+void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
+                 char **environment, const char *folder);
+
+/* The parts that read a file's text, for the tests. */
+void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                      weir_span text);
+void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span text);
+
+#endif

@@ -1,0 +1,112 @@
+#include "launch/own_settings.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+static const struct {
+    const char *behaviour;
+    enum wr_own_format format;
+    const char *text;
+    const char *found; /* upstreams, '/' and providers */
+} cases[] = {
+    {"claude's address", WR_OWN_CLAUDE, "{\"env\":{\"ANTHROPIC_BASE_URL\":\"https://a/x\"}}",
+     "anthropic=https://a/x / redirected"},
+    {"claude without one", WR_OWN_CLAUDE, "{\"env\":{\"A\":\"https://a\"},\"model\":\"x\"}", "/"},
+    {"an address of another kind", WR_OWN_CLAUDE, "{\"env\":{\"ANTHROPIC_BASE_URL\":\"unix:/s\"}}",
+     "/"},
+    {"an address that no server would take", WR_OWN_PI,
+     "{\"providers\":{\"a\":{\"baseUrl\":\"http://h/?v=1\"},\"b\":{\"baseUrl\":\"http:///x\"},"
+     "\"c\":{\"baseUrl\":\"http://{env:H}/\"},\"d\":{\"baseUrl\":\"http://a b\"},"
+     "\"e\":{\"baseUrl\":\"http://u:p@h\"},\"f\":{\"baseUrl\":\"http://h\\u0000\"}}}",
+     "/"},
+    {"opencode's providers, with comments and a comma too many", WR_OWN_OPENCODE,
+     "// mine\n{\"provider\": { /* two */ \"a-1\": {\"options\": {\"baseURL\": \"http://a//x\",}},"
+     "\"b\": {\"npm\": \"x\"}, \"c d\": {\"options\": {\"baseURL\": \"http://c\"}},},}",
+     "a-1=http://a//x / a-1=http://a//x"},
+    {"a comment's marks in a text are text", WR_OWN_OPENCODE,
+     "{\"provider\":{\"a\":{\"options\":{\"x\":\"\\\"/*\",\"baseURL\":\"http://a\"}}}}",
+     "a=http://a / a=http://a"},
+    {"pi's providers", WR_OWN_PI, "{\"providers\":{\"openai\":{\"baseUrl\":\"http://o/v1\"}}}",
+     "openai=http://o/v1 / openai=http://o/v1"},
+    {"what is no JSON", WR_OWN_PI, "{\"providers\":", "/"},
+    {"nothing", WR_OWN_PI, "", "/"},
+    {"a comment without an end", WR_OWN_OPENCODE, "{/*", "/"},
+    {"a string without an end", WR_OWN_OPENCODE, "{\"a\\", "/"},
+    {"codex's address and providers", WR_OWN_CODEX,
+     "model = \"m\" # x\nopenai_base_url = 'http://o' # x\n[model_providers.azure]\nname = \"a\"\n"
+     "base_url = \"https://z/v1\"\n[model_providers.\"q\"]\nbase_url=\"http://q\"\n"
+     "[profiles.p]\nbase_url = \"http://no\"\nopenai_base_url = \"http://no\"\n",
+     "openai=http://o azure=https://z/v1 q=http://q / azure=https://z/v1 q=http://q"},
+    {"codex's file, broken", WR_OWN_CODEX, "[model_providers.x\nbase_url = \"http://x\n=\n[", "/"},
+};
+
+static void write_list(struct wr_buf *out, const struct wr_provider *list, size_t count,
+                       const char *before)
+{
+    for (size_t i = 0; i < count; i++)
+        wr_buf_printf(out, "%s%s=%s%s", before, list[i].name, list[i].url, *before ? "" : " ");
+}
+
+static void write_own(struct wr_buf *out, const struct wr_own *own)
+{
+    wr_buf_init(out, 64 * 1024);
+    write_list(out, own->upstreams, own->upstreams_count, "");
+    wr_buf_byte(out, '/');
+    write_list(out, own->providers, own->providers_count, " ");
+    wr_buf_text(out, own->is_redirected ? " redirected" : "");
+    wr_buf_byte(out, '\0');
+}
+
+static void files_are_read(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_own own = {.upstreams_count = 0};
+        struct wr_arena arena;
+        struct wr_buf out;
+
+        wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
+        if (cases[i].format == WR_OWN_CODEX)
+            wr_own_read_codex(&own, &arena, wr_span_of(cases[i].text));
+        else
+            wr_own_read_json(&own, &arena, cases[i].format, wr_span_of(cases[i].text));
+        write_own(&out, &own);
+        if (strcmp(out.bytes, cases[i].found))
+            fail_msg("%s: '%s', wanted '%s'", cases[i].behaviour, out.bytes, cases[i].found);
+        wr_buf_release(&out);
+        wr_arena_release(&arena);
+    }
+}
+
+static void variables_are_read(void **state)
+{
+    char *environment[] = {"OPENAI_API_BASE=http://old",
+                           "OPENAI_BASE_URL=http://o/v1",
+                           "ANTHROPIC_BASE_URL=",
+                           "GOOGLE_GEMINI_BASE_URL=https://g",
+                           "HOME=/nowhere",
+                           NULL};
+    struct wr_own own;
+    struct wr_arena arena;
+    struct wr_buf out;
+    (void)state;
+    wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
+    wr_own_read(&own, &arena, wr_agent_find("pi"), environment, "/nowhere/at/all");
+    write_own(&out, &own);
+    assert_string_equal(out.bytes, "openai=http://o/v1 gemini=https://g /");
+    wr_buf_release(&out);
+    wr_arena_release(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_are_read),
+                                       cmocka_unit_test(variables_are_read)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,155 @@
+#include "launch/receipt.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "store/test_dir.h"
+
+enum { BEGAN_MS = 1000000000 };
+
+static struct wr_ledger_row row_of(int64_t time_ms, const char *line)
+{
+    return (struct wr_ledger_row){.time_ms = time_ms,
+                                  .tenant = WR_LIT("local"),
+                                  .session = WR_LIT("s"),
+                                  .agent = WR_LIT("codex"),
+                                  .model = WR_LIT("gpt-5"),
+                                  .line = wr_span_of(line)};
+}
+
+static void fill(const char *dir, const struct wr_ledger_row *rows, size_t count)
+{
+    struct wr_ledger *ledger = NULL;
+    assert_int_equal(wr_ledger_open(dir, NULL, &ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_add(ledger, rows, count, NULL), WEIR_OK);
+    wr_ledger_close(ledger);
+}
+
+static void write_log(const char *dir)
+{
+    char path[WR_TEST_PATH_BYTES + 32];
+    (void)snprintf(path, sizeof(path), "%s/requests.jsonl", dir);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    (void)fputs("{\"api\":\"other\",\"run\":\"00000000000000aa\",\"body_bytes_received\":100,"
+                "\"answer_bytes\":23}\n"
+                "{\"api\":\"other\",\"run\":\"00000000000000bb\",\"answer_bytes\":23}\n"
+                "{\"api\":\"chat\",\"run\":\"00000000000000aa\",\"answer_bytes\":23}\n"
+                "{\"run\":\"00000000000000aa\n",
+                file);
+    (void)fclose(file);
+}
+
+#define LINE(run, more)                                                                     \
+    "{\"api\":\"responses\",\"path\":\"/v1/responses\",\"run\":\"" run "\",\"status\":200," \
+    "\"usage_known\":true," more "}"
+
+static void only_rows_of_the_run_count(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_receipt receipt = {.run = "00000000000000aa", .agent = "codex"};
+    const struct wr_ledger_row rows[] = {
+        row_of(BEGAN_MS + 1,
+               LINE("00000000000000aa", "\"usage_input_tokens\":1000,\"usage_output_tokens\":10,"
+                                        "\"task_quality_recalls\":2,"
+                                        "\"task_quality_missing_artifact_requests\":1,"
+                                        "\"cache_bust_cause\":\"host\",\"cache_bust_tokens\":7")),
+        row_of(BEGAN_MS + 2, LINE("00000000000000bb", "\"usage_input_tokens\":500")),
+        row_of(BEGAN_MS + 3,
+               LINE("00000000000000aa", "\"usage_input_tokens\":2000,\"usage_output_tokens\":20,"
+                                        "\"changed\":true,\"estimated_tokens_before\":3000,"
+                                        "\"estimated_tokens_after\":2000")),
+        row_of(BEGAN_MS - 1, LINE("00000000000000aa", "\"usage_input_tokens\":9")),
+    };
+    struct wr_buf text;
+    (void)state;
+    fill(dir.path, rows, sizeof(rows) / sizeof(rows[0]));
+    write_log(dir.path);
+    assert_int_equal(wr_receipt_read(&receipt, dir.path, BEGAN_MS, NULL), WEIR_OK);
+    assert_int_equal(receipt.tally.requests_count, 2);
+    assert_int_equal(receipt.tally.changed_count, 1);
+    assert_int_equal(receipt.tally.sent_tokens, 3000);
+    assert_int_equal(receipt.tally.raw_tokens, 4000);
+    assert_int_equal(receipt.passed_count, 1);
+    assert_int_equal(receipt.passed_bytes, 123);
+    wr_buf_init(&text, 64 * 1024);
+    wr_receipt_print(&receipt, "> ", &text);
+    wr_buf_byte(&text, '\0');
+    assert_non_null(strstr(text.bytes, "> 2 requests, 1 changed; prompt tokens 4,000 -> 3,000\n"));
+    assert_non_null(strstr(text.bytes, "> 2 recalls, 1 missed; cache lost: host 1 (7 tokens)\n"));
+    assert_non_null(strstr(text.bytes, "> 1 request passed through unread, 123 bytes both ways\n"));
+    wr_buf_reset(&text);
+    wr_receipt_write(&receipt, 3, &text);
+    wr_buf_byte(&text, '\0');
+    assert_non_null(strstr(text.bytes, "\"exit_status\":3,\"requests\":2,\"changed\":1,"));
+    assert_non_null(strstr(text.bytes, "\"recalls\":2,\"recalls_missed\":1,"));
+    wr_buf_release(&text);
+    wr_test_dir_remove(&dir);
+}
+
+static void what_it_says(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_receipt receipt;
+        const char *text;
+    } cases[] = {
+        {"nothing came",
+         {.run = ""},
+         "no request came through Weir; if it asked a model, it did so elsewhere\n"},
+        {"nothing was changed",
+         {.tally = {.requests_count = 1, .micro_usd = 12345}},
+         "1 request. Nothing was changed: all were sent as they came\n"
+         "$0.0123 at cache prices\n0 recalls, 0 missed\n"},
+        {"shadow changes nothing",
+         {.tally = {.requests_count = 2, .shadow_count = 2, .micro_usd = 70}},
+         "2 requests, in shadow: all were sent as they came\n"
+         "$0.000070 at cache prices\n0 recalls, 0 missed\n"},
+        {"it was dearer",
+         {.tally = {.requests_count = 3,
+                    .changed_count = 2,
+                    .failed_count = 1,
+                    .raw_tokens = 10,
+                    .sent_tokens = 9,
+                    .micro_usd = 3000000,
+                    .unchanged_micro_usd = 2000000,
+                    .estimated_count = 1,
+                    .unpriced_count = 2,
+                    .busts = {[WR_BUST_WEIR] = 1, [WR_BUST_EXPIRED] = 2},
+                    .bust_tokens = {[WR_BUST_WEIR] = 1234, [WR_BUST_EXPIRED] = 1}}},
+         "3 requests, 1 without a good answer, 2 changed; prompt tokens 10 -> 9\n"
+         "$3.0000 at cache prices; unchanged it had been $2.0000: DEARER by $1.0000 (50 %); 1 "
+         "request is estimated; 2 of models without known prices are in no sum\n"
+         "0 recalls, 0 missed; cache lost: weir 1 (1,234 tokens), expired 2 (1 token)\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_buf text;
+        wr_buf_init(&text, 64 * 1024);
+        wr_receipt_print(&cases[i].receipt, "", &text);
+        wr_buf_byte(&text, '\0');
+        if (strcmp(text.bytes, cases[i].text))
+            fail_msg("%s: %s", cases[i].behaviour, text.bytes);
+        wr_buf_release(&text);
+    }
+}
+
+static void without_a_store_there_is_none(void **state)
+{
+    struct wr_receipt receipt = {.run = "x", .agent = "codex"};
+    struct weir_err err = {0};
+    (void)state;
+    assert_int_not_equal(wr_receipt_read(&receipt, "/nowhere/at/all", 0, &err), WEIR_OK);
+    assert_true(err.text[0]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(only_rows_of_the_run_count),
+                                       cmocka_unit_test(what_it_says),
+                                       cmocka_unit_test(without_a_store_there_is_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+#include "launch/serving.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "launch/http.h"
+
+enum {
+    URL_BYTES_MAX = 512,
+    HEALTH_BYTES_MAX = 64 * 1024,
+    LINE_BYTES_MAX = 16 * 1024,
+    WORDS_MAX = 16 + 2 * WR_PROVIDERS_MAX,
+    WAIT_MS = 20,
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_ms(long ms)
+{
+    struct timespec time = {.tv_nsec = ms * 1000000};
+    (void)nanosleep(&time, NULL);
+}
+
+/* ---- one that is there ---- */
+
+/* What a server says of itself is newer than its file: a reload changes mode and policy. */
+static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
+{
+    struct wr_http_answer answer;
+    char url[URL_BYTES_MAX];
+    struct wr_json doc;
+    struct wr_buf body;
+
+    (void)snprintf(url, sizeof(url), "http://%s:%u/weir/v1/health", serving->facts.host,
+                   serving->facts.port);
+    wr_buf_init(&body, HEALTH_BYTES_MAX);
+    wr_http_get(url, NULL, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
+    /* One that wants a token for this too is there nevertheless. */
+    bool ok = answer.status == 200 || (answer.status == 401 && serving->facts.needs_token);
+    weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
+    wr_buf_release(&body);
+    if (!ok || answer.status != 200)
+        return ok;
+    if (!text.ptr || wr_json_parse(&doc, arena, text, NULL, NULL) ||
+        !wr_json_text_is(&doc, wr_json_find(&doc, 0, "status"), "ok"))
+        return false;
+    const char **fields[] = {&serving->facts.mode, &serving->facts.policy};
+    static const char *const names[] = {"mode", "policy"};
+    for (size_t i = 0; i < 2; i++) {
+        wr_json_id id = wr_json_find(&doc, 0, names[i]);
+        weir_span value =
+            wr_json_is(&doc, id, WR_JSON_STRING) ? wr_json_inner(&doc, id) : (weir_span){0};
+        char *copy = value.len ? wr_arena_zalloc(arena, value.len + 1) : NULL;
+        if (copy)
+            *fields[i] = memcpy(copy, value.ptr, value.len);
+    }
+    return true;
+}
+
+static bool has_upstream(const struct wr_server_facts *facts, const char *name)
+{
+    if (!name || facts->has_one_upstream)
+        return true;
+    for (size_t i = 0; i < facts->upstreams_count; i++)
+        if (!strcmp(facts->upstreams[i], name))
+            return true;
+    return false;
+}
+
+/* Whether an address is the server's own: the user has pointed his agents at it already. */
+static bool is_itself(const struct wr_server_facts *facts, const char *url)
+{
+    char itself[URL_BYTES_MAX];
+    int bytes = snprintf(itself, sizeof(itself), "http://%s:%u", facts->host, facts->port);
+    return !strncmp(url, itself, (size_t)bytes) && (!url[bytes] || url[bytes] == '/');
+}
+
+static const char *what_is_wrong(const struct wr_server_facts *facts,
+                                 const struct wr_serving_wishes *wishes)
+{
+    if (wishes->config)
+        return "its configuration is its own";
+    if (wishes->mode && strncmp(facts->mode, wishes->mode, strcspn(wishes->mode, " ")))
+        return "its mode is another";
+    if (wishes->policy && strcmp(facts->policy, wishes->policy))
+        return "its policy is another";
+    if (!has_upstream(facts, wishes->upstream))
+        return "it does not have the upstream";
+    for (size_t i = 0; i < wishes->own_count; i++)
+        if (!is_itself(facts, wishes->own[i].url))
+            return "it does not know an address that you use";
+    return NULL;
+}
+
+weir_status wr_serving_find(struct wr_serving *serving, struct wr_arena *arena,
+                            const struct wr_serving_wishes *wishes, const char **why_not)
+{
+    *why_not = NULL;
+    *serving = (struct wr_serving){.child = 0};
+    weir_status status = wr_lock_find(wishes->store, arena, &serving->facts);
+    if (status)
+        return status;
+    if (!ask_health(serving, arena))
+        *why_not = "it does not answer";
+    else
+        *why_not = what_is_wrong(&serving->facts, wishes);
+    return *why_not ? WEIR_NOTFOUND : WEIR_OK;
+}
+
+/* ---- one that is started ---- */
+
+static size_t make_words(const struct wr_serving_wishes *wishes, struct wr_arena *arena,
+                         const char *words[WORDS_MAX])
+{
+    const char *const options[][2] = {{"--store", wishes->store},
+                                      {"--listen", "127.0.0.1:0"},
+                                      {"--mode", wishes->mode},
+                                      {"--policy", wishes->policy},
+                                      {"--config", wishes->config}};
+    size_t count = 0;
+
+    words[count++] = wishes->weir;
+    words[count++] = "serve";
+    words[count++] = "--unlisted";
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (options[i][1]) {
+            words[count++] = options[i][0];
+            words[count++] = options[i][1];
+        }
+    for (size_t i = 0; i < wishes->own_count; i++) {
+        const struct wr_provider *own = &wishes->own[i];
+        size_t bytes = strlen(own->name) + strlen(own->url) + sizeof("=");
+        char *word = wr_arena_alloc(arena, bytes);
+        if (!word)
+            return 0;
+        (void)snprintf(word, bytes, "%s=%s", own->name, own->url);
+        words[count++] = "--upstream";
+        words[count++] = word;
+    }
+    words[count] = NULL;
+    return count;
+}
+
+/* In a session of its own, so that a key pressed in the terminal does not end it before the agent
+ * has ended. */
+_Noreturn static void become_server(const struct wr_serving_wishes *wishes, const char **words,
+                                    int out, pid_t parent)
+{
+    int errors = open(wishes->stderr_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    sigset_t none;
+
+    (void)setsid();
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (getppid() != parent)
+        _exit(0);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+    if (dup2(nothing, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
+        dup2(errors, STDERR_FILENO) >= 0)
+        (void)execv(wishes->weir, (char **)(uintptr_t)words);
+    _exit(127);
+}
+
+/* The first line says where it listens. False: there was none in time. */
+static bool read_line(int fd, char line[LINE_BYTES_MAX])
+{
+    int64_t until = now_ms() + WR_LAUNCH_START_MS_MAX;
+    size_t bytes = 0;
+
+    while (bytes + 1 < LINE_BYTES_MAX && now_ms() < until) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (poll(&ready, 1, (int)(until - now_ms())) <= 0)
+            continue;
+        ssize_t got = read(fd, line + bytes, LINE_BYTES_MAX - 1 - bytes);
+        if (got <= 0 && errno != EINTR)
+            return false;
+        bytes += got > 0 ? (size_t)got : 0;
+        line[bytes] = '\0';
+        if (memchr(line, '\n', bytes))
+            return true;
+    }
+    return false;
+}
+
+static bool read_address(const char *line, struct wr_server_facts *facts)
+{
+    static const char before[] = "http://127.0.0.1:";
+    const char *at = strstr(line, before);
+    uint64_t port;
+
+    if (!at)
+        return false;
+    at += strlen(before);
+    if (!wr_span_u64((weir_span){at, strspn(at, "0123456789")}, &port) || port > UINT16_MAX)
+        return false;
+    facts->host = "127.0.0.1";
+    facts->port = (uint32_t)port;
+    return true;
+}
+
+static bool is_alive(pid_t pid)
+{
+    siginfo_t info = {.si_pid = 0};
+    return !waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) && !info.si_pid;
+}
+
+static bool wait_until_well(struct wr_serving *serving, struct wr_arena *arena, int out)
+{
+    int64_t until = now_ms() + WR_LAUNCH_START_MS_MAX;
+    char *line = wr_arena_alloc(arena, LINE_BYTES_MAX);
+
+    if (!line || !read_line(out, line) || !read_address(line, &serving->facts))
+        return false;
+    while (now_ms() < until && is_alive(serving->child)) {
+        if (ask_health(serving, arena))
+            return true;
+        pause_ms(WAIT_MS);
+    }
+    return false;
+}
+
+weir_status wr_serving_start(struct wr_serving *serving, struct wr_arena *arena,
+                             const struct wr_serving_wishes *wishes, struct weir_err *err)
+{
+    const char *words[WORDS_MAX + 1];
+    pid_t parent = getpid();
+    int out[2];
+
+    *serving = (struct wr_serving){.facts = {.mode = "", .policy = ""}};
+    if (!make_words(wishes, arena, words))
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    if (pipe2(out, O_CLOEXEC))
+        return wr_fail(err, WEIR_IO, 0, "no pipe: %s", strerror(errno));
+    serving->child = fork();
+    if (!serving->child)
+        become_server(wishes, words, out[1], parent);
+    (void)close(out[1]);
+    bool ok = serving->child > 0 && wait_until_well(serving, arena, out[0]);
+    (void)close(out[0]);
+    if (ok)
+        return WEIR_OK;
+    wr_serving_end(serving);
+    return wr_fail(err, WEIR_IO, 0, "the server does not start");
+}
+
+void wr_serving_end(struct wr_serving *serving)
+{
+    if (serving->child <= 0)
+        return;
+    (void)kill(serving->child, SIGTERM);
+    while (waitpid(serving->child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    serving->child = 0;
+}

@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Real agents under `weir run`, against the strict upstream: large results, then a recall.
+
+    run_agents.py CLIENTS_DIR [NAME...]    where the agents are or are to be installed (npm)
+
+WEIR names the program. The scripted model reads eight files and then asks `weir_recall` for lines
+of what was left out first: these bytes must come back, and nothing of the user's may have changed.
+Prints each agent's receipt.
+"""
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import run as clients_run
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'upstream'))
+from harness import Checks, Folder, Upstream  # noqa: E402
+from sessions import POLICIES  # noqa: E402
+
+CHECK = Checks()
+ok = CHECK.ok
+LINES = (40, 60)
+PROMPT = f'[turns 8] [recall {LINES[0]}-{LINES[1]}] Look around.'
+TIMEOUT_S = 120
+CLAUDE_QUIET = {'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC': '1', 'DISABLE_AUTOUPDATER': '1'}
+
+
+def write(text, *path):
+    os.makedirs(os.path.dirname(os.path.join(*path)), exist_ok=True)
+    with open(os.path.join(*path), 'w', encoding='ascii') as file:
+        file.write(text)
+
+
+# Each puts the user's settings into a home and gives the call, and the variables it needs. The
+# second entry of a case is the file that Weir must leave alone.
+
+def codex(home, url):
+    write('model = "gpt-5"\n', home, '.codex', 'config.toml')
+    return (['codex', 'exec', '--skip-git-repo-check', '--json', PROMPT],
+            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1'})
+
+
+def codex_provider(home, url):
+    write(f'model = "gpt-5"\nmodel_provider = "mine"\n[model_providers.mine]\nname = "mine"\n'
+          f'base_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "MY_KEY"\n', home, '.codex',
+          'config.toml')
+    return ['codex', 'exec', '--skip-git-repo-check', '--json', PROMPT], {'MY_KEY': 'k'}
+
+
+def codex_chatgpt(home, _url):
+    write('model = "gpt-5"\n', home, '.codex', 'config.toml')
+    clients_run.log_in(os.path.join(home, '.codex'))
+    return ['codex', 'exec', '--skip-git-repo-check', '--json', PROMPT], {}
+
+
+def claude(home, url):
+    write('{"model": "claude-sonnet-4-5"}', home, '.claude', 'settings.json')
+    return (['claude', '-p', PROMPT],
+            {'ANTHROPIC_API_KEY': 'k', 'ANTHROPIC_BASE_URL': url, **CLAUDE_QUIET})
+
+
+def claude_settings(home, url):
+    """The address is in the settings, which go before variables."""
+    write(json.dumps({'model': 'claude-sonnet-4-5', 'env': {'ANTHROPIC_BASE_URL': url}}), home,
+          '.claude', 'settings.json')
+    return ['claude', '-p', PROMPT], {'ANTHROPIC_API_KEY': 'k', **CLAUDE_QUIET}
+
+
+def opencode(home, url):
+    write('{"$schema": "https://opencode.ai/config.json", "autoupdate": false}', home, '.config',
+          'opencode', 'opencode.json')
+    return (['opencode', 'run', '-m', 'openai/gpt-5', PROMPT],
+            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1'})
+
+
+def opencode_provider(home, url):
+    model = {'name': 'm', 'limit': {'context': 200000, 'output': 8000}}
+    provider = {'npm': '@ai-sdk/openai-compatible', 'name': 'mine', 'models': {'gpt-5': model},
+                'options': {'baseURL': url + '/v1', 'apiKey': 'k'}}
+    write(json.dumps({'$schema': 'https://opencode.ai/config.json', 'autoupdate': False,
+                      'provider': {'mine': provider}}), home, '.config', 'opencode',
+          'opencode.json')
+    return ['opencode', 'run', '-m', 'mine/gpt-5', PROMPT], {}
+
+
+def pi(home, url):
+    write('{}', home, '.pi', 'agent', 'models.json')
+    return (['pi', '-p', '--offline', '--no-session', '--provider', 'openai', '--model', 'gpt-5',
+             PROMPT], {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1'})
+
+
+def pi_provider(home, url):
+    model = {'id': 'gpt-5', 'name': 'm', 'reasoning': False, 'input': ['text'],
+             'contextWindow': 200000, 'maxTokens': 8000,
+             'cost': {'input': 0, 'output': 0, 'cacheRead': 0, 'cacheWrite': 0}}
+    write(json.dumps({'providers': {'mine': {'baseUrl': url + '/v1', 'apiKey': 'k',
+                                             'api': 'openai-completions', 'models': [model]}}}),
+          home, '.pi', 'agent', 'models.json')
+    return (['pi', '-p', '--offline', '--no-session', '--provider', 'mine', '--model', 'gpt-5',
+             PROMPT], {})
+
+
+CASES = [('codex', codex, '.codex/config.toml'),
+         ('codex, a provider of the user', codex_provider, '.codex/config.toml'),
+         ('codex, ChatGPT login', codex_chatgpt, '.codex/config.toml'),
+         ('claude', claude, '.claude/settings.json'),
+         ('claude, an address of the user', claude_settings, '.claude/settings.json'),
+         ('opencode', opencode, '.config/opencode/opencode.json'),
+         ('opencode, a provider of the user', opencode_provider, '.config/opencode/opencode.json'),
+         ('pi', pi, '.pi/agent/models.json'),
+         ('pi, a provider of the user', pi_provider, '.pi/agent/models.json')]
+
+
+def results_of(body):
+    """Texts of the results in a request, the newest last."""
+    texts = []
+    for message in body.get('messages') or body.get('input') or []:
+        content = message.get('content') if message.get('role') == 'tool' else message.get('output')
+        if message.get('role') == 'user' and isinstance(message.get('content'), list):
+            blocks = [b for b in message['content'] if b.get('type') == 'tool_result']
+            content = blocks[-1]['content'] if blocks else None
+        if isinstance(content, list):
+            content = ''.join(part.get('text', '') for part in content)
+        if isinstance(content, str):
+            texts.append(content)
+    return texts
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding='ascii') as file:
+        return file.read()
+
+
+def has_lines(weir, store, body):
+    """Whether the newest result is these lines of the original, which its handle's hash vouches
+    for, and no more of it."""
+    handle = re.search(rb'wr_[0-9a-f]{20}', body)
+    if not handle:
+        return 'nothing was left out'
+    handle = handle.group().decode()
+    whole = subprocess.run([weir, 'recall', handle, '--store', store], capture_output=True,
+                           check=True).stdout
+    if handle != 'wr_' + hashlib.sha256(whole).hexdigest()[:20]:
+        return 'the original is another'
+    lines = whole.decode().splitlines(keepends=True)
+    before, wanted, after = (''.join(lines[LINES[0] - 2:LINES[1]]),
+                             ''.join(lines[LINES[0] - 1:LINES[1]]),
+                             ''.join(lines[LINES[0] - 1:LINES[1] + 1]))
+    result = (results_of(json.loads(body)) or [''])[-1]
+    return [part.rstrip('\n') in result for part in (before, wanted, after)]
+
+
+def play(name, case, kept, clients):
+    with Folder() as folder:
+        upstream, weir = Upstream(folder), os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+        url, home = f'http://127.0.0.1:{upstream.port}', os.path.join(folder, 'home')
+        work, store = clients_run.make_work(folder), os.path.join(folder, 'store')
+        command, env = case(home, url)
+        before = read(home, kept)
+        write(POLICIES, folder, 'policies.yaml')
+        write(f'policies: {folder}/policies.yaml\npolicy: short\nupstreams:\n'
+              f'  openai: {{base_url: "{url}/v1"}}\n'
+              f'  anthropic: {{base_url: "{url}/v1"}}\n'
+              f'  chatgpt: {{base_url: "{url}/backend-api/codex"}}\n', folder, 'weir.yaml')
+        path = os.path.join(clients, 'node_modules', '.bin') + ':' + os.environ['PATH']
+        nowhere = {v: 'http://127.0.0.1:9' for v in ('HTTPS_PROXY', 'https_proxy')}
+        result = subprocess.run(
+            [weir, 'run', '--store', store, '--config', f'{folder}/weir.yaml', '--receipt',
+             f'{folder}/receipt', '--', *command],
+            cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+            timeout=TIMEOUT_S, env={'PATH': path, 'HOME': home, 'PWD': work, 'TERM': 'dumb',
+                                    'NO_PROXY': '127.0.0.1', **nowhere, **env})
+        said = [line for line in result.stderr.splitlines() if line.startswith('weir')]
+        print(name, *said, sep='\n  ')
+        good = result.returncode == 0 and 'Done after 9 results.' in result.stdout
+        ok(f'{name}: the loop comes to its end', good)
+        if not good:
+            print(result.stdout[-1500:], result.stderr[-3000:])
+        ok(f'{name}: the upstream refuses nothing', upstream.stats()['refused'], 0)
+        ok(f'{name}: its settings are as they were', read(home, kept), before)
+        receipt = json.loads(read(folder, 'receipt'))
+        ok(f'{name}: results were shortened', receipt['changed'] > 0)
+        ok(f'{name}: one recall, no miss', (receipt['recalls'], receipt['recalls_missed']), (1, 0))
+        ok(f'{name}: the lines came back, byte for byte, and no other',
+           has_lines(weir, store, upstream.last_body()), [False, True, False])
+        upstream.stop()
+
+
+def main():
+    if not shutil.which('npm'):
+        print('skipped: npm is not installed')
+        return 77
+    clients = os.path.abspath(sys.argv[1])
+    clients_run.PACKAGES['@anthropic-ai/claude-code'] = '2.1'
+    clients_run.install(clients)
+    for name, case, kept in CASES:
+        if any(word in name for word in sys.argv[2:] or ['']):
+            play(name, case, kept, clients)
+    return CHECK.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
