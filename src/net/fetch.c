@@ -114,7 +114,10 @@ static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode cod
         return WR_FETCH_BROKEN;
     if (code == CURLE_OPERATION_TIMEDOUT)
         return WR_FETCH_TIMEOUT;
-    return is_on_kept(fetch) ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
+    /* libcurl itself tries a fresh connection when a kept one has died, and gives up where it would
+     * have to read the body again. */
+    bool was_on_kept = is_on_kept(fetch) || code == CURLE_SEND_FAIL_REWIND;
+    return was_on_kept ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
 }
 
 static void finish(struct wr_fetch *fetch, CURLcode code)
