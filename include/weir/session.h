@@ -32,6 +32,15 @@ struct weir_session;
 
 /* ---- opening ---- */
 
+/* What sessions need and can hand on to each other: models, tokenizers, an engine. Getting those
+ * ready takes a third of a second; whoever opens a session for every call keeps a host. One session
+ * of a host is open at a time. */
+struct weir_session_host;
+
+WEIR_API WEIR_MUST_USE weir_status weir_session_host_new(struct weir_session_host **host,
+                                                         struct weir_err *err);
+WEIR_API void weir_session_host_free(struct weir_session_host *host); /* NULL is fine */
+
 struct weir_session_options {
     const char *dir;          /* of the session; made (0700) where it is missing */
     const char *name;         /* the thread's; NULL: the last part of `dir` */
@@ -40,6 +49,7 @@ struct weir_session_options {
     struct weir_store *store; /* borrowed until close; NULL: nothing is taken out of a request */
     weir_span tenant;         /* of the store; empty: "local" */
     weir_span policies;       /* YAML with policies of your own; empty: the presets */
+    struct weir_session_host *host; /* borrowed until close; NULL: the session has its own */
     int64_t now_ms;
     weir_durability durability; /* FULL: every event is synced to the disk, not only every turn */
     bool must_exist;            /* WEIR_NOTFOUND where there is no journal */

@@ -16,7 +16,8 @@
 #include "session/journal.h"
 #include "weir/session.h"
 
-#define ROOT "/weir/v1/sessions"
+#define ROOT  "/weir/v1/sessions"
+#define TAKEN "there is a session of this id; append to it"
 
 enum { LOCK_TRIES = 40, LOCK_NAP_MS = 25, ID_BYTES_MAX = 128 };
 
@@ -230,10 +231,13 @@ static weir_status open_with(struct call *c, const struct wr_json *doc, bool mus
                                            .model =
                                                must_exist ? NULL : string_of(c, doc, 0, "model"),
                                            .store = c->sidecar->store,
+                                           .host = c->sidecar->host,
                                            .tenant = c->in->tenant,
                                            .now_ms = c->in->now_ms,
                                            .must_exist = must_exist};
     weir_status status = open_session(c, &options, err);
+    if (!status && !must_exist && weir_session_opened(c->session)->events_count)
+        return wr_fail(err, WEIR_IO, 0, TAKEN); /* by another process, just now */
     return status ? status : apply_settings(c, doc, err);
 }
 
@@ -317,10 +321,10 @@ static int create(struct call *c)
         return say_error(c, 400, "\"window_tokens\" is larger than any window");
     weir_status status = wr_disk_join(journal, c->dir, WR_JOURNAL_FILE, &err);
     if (!status && is_there(journal))
-        return say_error(c, 409, "there is a session of this id; append to it");
+        return say_error(c, 409, TAKEN);
     if (!status)
         status = set_up(c, window, &err);
-    if (status && c->session)
+    if (status && c->session && !weir_session_opened(c->session)->events_count)
         (void)unlink(journal); /* what was begun can be created again */
     if (status)
         return say_status(c, status, &err);

@@ -19,9 +19,12 @@
 #include "base/buf.h"
 #include "weir/store.h"
 
+struct weir_session_host;
+
 struct wr_sidecar {
     const char *dir;          /* the store's directory */
     struct weir_store *store; /* NULL: nothing is taken out of requests */
+    struct weir_session_host *host;
 };
 
 struct wr_sidecar_call {

@@ -8,6 +8,7 @@
 #include "proxy/mcp_page.h"
 #include "proxy/pages.h"
 #include "proxy/sidecar.h"
+#include "weir/session.h"
 
 struct wr_sidecar_page {
     struct wr_page_desk desk;
@@ -41,6 +42,8 @@ static void work(struct wr_page_call *call)
     if (!page->sidecar.store &&
         weir_store_open(page->config->store_dir, NULL, &page->sidecar.store, NULL, NULL))
         page->sidecar.store = NULL;
+    if (!page->sidecar.host && weir_session_host_new(&page->sidecar.host, NULL))
+        page->sidecar.host = NULL; /* each session has its own then */
     call->status = wr_sidecar_answer(&page->sidecar, &in, &call->answer);
 }
 
@@ -68,6 +71,7 @@ void wr_sidecar_page_free(struct wr_sidecar_page *page)
         return;
     wr_page_desk_release(&page->desk);
     weir_store_close(page->sidecar.store);
+    weir_session_host_free(page->sidecar.host);
     free(page);
 }
 

@@ -116,6 +116,41 @@ static weir_status check_policy(const struct weir_session *session, weir_span ya
                    session->settings.policy);
 }
 
+struct weir_session_host {
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct weir_engine *engine;
+};
+
+weir_status weir_session_host_new(struct weir_session_host **host, struct weir_err *err)
+{
+    struct weir_session_host *made = calloc(1, sizeof(*made));
+
+    *host = NULL;
+    if (!made)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    weir_status status = wr_models_new(&made->models, NULL, err);
+    if (!status)
+        status = wr_meter_new(&made->meter);
+    if (!status)
+        status = weir_engine_new(&made->engine, err);
+    if (status)
+        weir_session_host_free(made);
+    else
+        *host = made;
+    return status;
+}
+
+void weir_session_host_free(struct weir_session_host *host)
+{
+    if (!host)
+        return;
+    weir_engine_free(host->engine);
+    wr_meter_free(host->meter);
+    wr_models_free(host->models);
+    free(host);
+}
+
 static weir_status load_policies(struct weir_session *session, weir_span own, struct weir_err *err)
 {
     struct wr_buf yaml;
@@ -135,17 +170,27 @@ static weir_status load_policies(struct weir_session *session, weir_span own, st
     return status;
 }
 
+static weir_status use_host(struct weir_session *session, struct weir_session_host *host,
+                            struct weir_err *err)
+{
+    weir_status status = host ? WEIR_OK : weir_session_host_new(&session->own_host, err);
+
+    if (status)
+        return status;
+    host = host ? host : session->own_host;
+    session->models = host->models;
+    session->meter = host->meter;
+    session->engine = host->engine;
+    return WEIR_OK;
+}
+
 static weir_status open_parts(struct weir_session *session,
                               const struct weir_session_options *options, struct weir_err *err)
 {
     struct wr_journal_options journal = {.must_exist = options->must_exist,
                                          .is_read_only = options->is_read_only,
                                          .syncs_all = options->durability == WEIR_DURABLE_FULL};
-    weir_status status = wr_models_new(&session->models, NULL, err);
-    if (!status)
-        status = wr_meter_new(&session->meter);
-    if (!status)
-        status = weir_engine_new(&session->engine, err);
+    weir_status status = use_host(session, options->host, err);
     if (!status)
         status = load_policies(session, options->policies, err);
     if (!status && !options->is_read_only && !options->must_exist)
@@ -231,9 +276,7 @@ void weir_session_close(struct weir_session *session)
     wr_buf_release(&session->body);
     wr_arena_release(&session->tools_arena);
     wr_arena_release(&session->scratch);
-    weir_engine_free(session->engine);
-    wr_meter_free(session->meter);
-    wr_models_free(session->models);
+    weir_session_host_free(session->own_host);
     free(session);
 }
 

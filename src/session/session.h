@@ -26,7 +26,8 @@ struct weir_session {
     struct weir_session_opened opened;
     struct wr_thread thread;
     struct wr_trace trace;
-    struct wr_models *models;
+    struct weir_session_host *own_host; /* NULL: the caller's is used */
+    struct wr_models *models;           /* these three are the host's */
     struct wr_meter *meter;
     struct wr_model_match match; /* of the model in use */
     char model[WR_MODEL_NAME_BYTES_MAX + 1];

@@ -39,13 +39,13 @@ def ask(upstream, api, body):
 
 
 def loop(weir, upstream, api):
-    """A loop of 30 calls in a window of 12,000 tokens."""
-    status, made = post(weir, '', {'model': MODELS[api], 'window_tokens': 12000, 'tools': TOOLS,
+    """A loop of 12 calls in a window of 7,000 tokens."""
+    status, made = post(weir, '', {'model': MODELS[api], 'window_tokens': 7000, 'tools': TOOLS,
                                    'system': 'You read files.',
                                    'config': 'session:\n  max_tool_iterations: 60\n'})
     ok(f'{api}: a session is created', (status, made.get('model')), (201, MODELS[api]))
     at = '/' + made['id']
-    post(weir, at + '/events', {'events': [{'kind': 'user', 'text': 'Read all. [turns 30]'}]})
+    post(weir, at + '/events', {'events': [{'kind': 'user', 'text': 'Read all. [turns 12]'}]})
     outcome, turns, largest = None, 0, 0
     while outcome is None and turns < 80:
         status, turn = post(weir, at + '/render', {'dialect': api})
@@ -67,11 +67,11 @@ def loop(weir, upstream, api):
         else:
             post(weir, at + '/events', {'events': results})
     ok(f'{api}: the loop ends well', outcome, 'done')
-    ok(f'{api}: every request was within the window', largest <= 12000)
+    ok(f'{api}: every request was within the window', largest <= 7000)
     status, data, _ = weir.get(ROOT + at + '/context')
     context = json.loads(data)
     ok(f'{api}: context tells what fills it', (status, context['window_tokens'],
-                                              context['total_tokens'] > 0), (200, 12000, True))
+                                              context['total_tokens'] > 0), (200, 7000, True))
     path = os.path.join(weir.store, 'sessions', made['id'], 'events.jsonl')
     with open(path, encoding='utf-8') as file:
         results = [event for event in map(json.loads, file) if event['kind'] == 'result']
@@ -130,7 +130,7 @@ def tenants(folder, upstream):
 
 def main():
     with Folder() as folder:
-        upstream = Upstream(folder, '--window', '12000')
+        upstream = Upstream(folder, '--window', '7000')
         weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}')
         known = [loop(weir, upstream, api) for api in PATHS]
         wrong_calls(weir, known[0])
