@@ -16,7 +16,7 @@
 #include "tests/fold_laws.h"
 #include "tests/traces.h"
 
-enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 20, REQUESTS_TRIED_OWN = 6 };
+enum { SESSIONS_TRIED = 6, REQUESTS_TRIED = 14, REQUESTS_TRIED_OWN = 6 };
 
 static const char own_policies[] =
     "policies:\n"

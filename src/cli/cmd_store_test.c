@@ -136,12 +136,15 @@ static const struct {
     {"a number that is none", "store gc --days many --store DIR", 2, "", "--days wants a number"},
     {"an unknown action", "store clean --store DIR", 2, "", "verify, gc, stats, purge"},
     {"gc keeps what is in use", "store gc --live-hours 999999999 --store DIR --json", 0,
-     "{\"sessions\":0,\"artifacts\":0,\"stored_bytes\":0,\"marks\":0,\"pins\":0}\n", ""},
+     "{\"sessions\":0,\"artifacts\":0,\"stored_bytes\":0,\"marks\":0,\"pins\":0,\"requests\":0}\n",
+     ""},
     {"gc takes what is old", "store gc --store DIR --json", 0,
-     "{\"sessions\":1,\"artifacts\":1,\"stored_bytes\":29,\"marks\":0,\"pins\":0}\n", ""},
+     "{\"sessions\":1,\"artifacts\":1,\"stored_bytes\":29,\"marks\":0,\"pins\":0,\"requests\":0}\n",
+     ""},
     {"what was collected has expired", "recall HANDLE --store DIR", 1, "", "expired"},
     {"purge of all", "store purge --all --store DIR --json", 0,
-     "{\"sessions\":0,\"artifacts\":0,\"stored_bytes\":0,\"marks\":0,\"pins\":0}\n", ""},
+     "{\"sessions\":0,\"artifacts\":0,\"stored_bytes\":0,\"marks\":0,\"pins\":0,\"requests\":0}\n",
+     ""},
     {"what was purged was never there", "recall HANDLE --store DIR", 1, "", "never stored"},
 };
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`weir agent` as people run it: without a terminal, killed and resumed, and in a terminal."""
+import http.server
 import json
 import os
 import random
@@ -7,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 from harness import STARTED, Checks, Folder, Upstream, wait_for
@@ -237,7 +239,7 @@ def kill_and_resume(folder, api, seed):
     options = ['--session', 'k', '--config',
                config(folder, 'session:\n  max_tool_iterations: 100\n')]
     kills = 0
-    for _ in range(12):
+    for _ in range(7):
         process = subprocess.Popen(
             home.command(upstream, api, '-p', 'Read on.', *options), cwd=home.work,
             env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -261,6 +263,129 @@ def kill_and_resume(folder, api, seed):
     ok(f'{api}: every call has one result', sorted(calls), sorted(results))
     ok(f'{api}: some were killed', kills > 0)
     upstream.stop()
+
+
+class Odd:
+    """A server that gives these answers, one after the other, the last one again and again."""
+
+    def __init__(self, answers):
+        answers = list(answers)
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = 'HTTP/1.1'
+
+            def log_message(self, format, *args):
+                pass
+
+            def answer(self, status, kind, body, **headers):
+                self.send_response(status)
+                for name, value in {'Content-Type': kind, **headers}.items():
+                    self.send_header(name.replace('_', '-'), value)
+                self.send_header('Content-Length', str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                self.answer(404, 'text/plain', b'')
+
+            def do_POST(self):
+                self.rfile.read(int(self.headers.get('Content-Length', 0)))
+                kind, body, *status = answers.pop(0) if len(answers) > 1 else answers[0]
+                self.answer(*(status or [200]), kind, body, Retry_After=RETRY)
+
+        self.server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Handler)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+RETRY = 'Fri, 31 Dec 1999 23:59:59 GMT'
+EVENTS, JSON = 'text/event-stream', 'application/json'
+
+
+def stream(*events):
+    texts = [e if isinstance(e, bytes) else json.dumps(e).encode() for e in events]
+    return EVENTS, b''.join(b'data: %s\n\n' % text for text in texts)
+
+
+def says(text, calls=()):
+    delta = {'content': text, 'tool_calls': [
+        {'index': n, 'id': name, 'function': {'name': tool, 'arguments': arguments}}
+        for n, (name, tool, arguments) in enumerate(calls)]}
+    return stream({'choices': [{'delta': delta, 'finish_reason': 'stop'}]},
+                  {'choices': [], 'usage': {'prompt_tokens': 1000, 'completion_tokens': 10}})
+
+
+def odd_answers(folder):
+    """What servers do that they should not, and what the user gets."""
+    whole = {'choices': [{'message': {'role': 'assistant', 'content': 'All at once.'}}]}
+    cases = [
+        ('a page of a proxy', [('text/html', b'<html>')], 1, '', 'answered with text/html'),
+        ('JSON although a stream was asked for', [(JSON, json.dumps(whole).encode())], 0,
+         'All at once.\n', ''),
+        ('calls of one id, or of none', [says('', [('a', 'list', '{}'), ('a', 'list', '{}'),
+                                                  ('', 'list', '{}')]), says('Listed.')], 0,
+         'Listed.\n', '● list\n● list\n● list\n'),
+        ('arguments that are not JSON', [says('', [('a', 'list', '{"pa')]), says('Sorry.')], 0,
+         'Sorry.\n', '● list\n'),
+        ('an answer of nothing', [says('')], 0, '', ''),
+        ('an event that cannot be read', [stream({'choices': [{'delta': {'content': 'rm -rf /'}}]},
+                                                 b'{"choi', b'[DONE]')], 1, 'rm -rf /\n',
+         'broke off'),
+        ('a date to try again at', [(JSON, b'{}', 429), says('Now.')], 0, 'Now.\n',
+         'trying again in 1 s'),
+        ('escapes stay off the terminal',
+         [says('', [('a', 'list', '{"path":"\\u001b[2J"}')]), says('Done.')], 0, 'Done.\n',
+         '● list ?[2J\n'),
+    ]
+    for sentence, answers, wanted, text, told in cases:
+        server, home = Odd(answers), Home(folder)
+        code, out, err = home.run(server, 'chat', '-p', 'x')
+        ok(f'{sentence}', (code, out, told in err if told else err == '', '\x1b' in err),
+           (wanted, text, True, False))
+        server.stop()
+
+
+def helpers_cost(folder):
+    server, home = Odd([says('', [('h', 'spawn_agent', '{"task":"look"}')]), says('Seen.'),
+                        says('Done.')]), Home(folder)
+    code, out, err = home.run(server, 'chat', '-p', 'x', '--json')
+    lines = objects(out)
+    ok('a helper\'s call has its result',
+       [(line['id'], line['text']) for line in lines if line['type'] == 'result'], [('h', 'Seen.')])
+    ok('what it used is in the sum', (lines[-1]['turns'], lines[-1]['tokens']), (3, 3030))
+    server.stop()
+
+
+def lives(command):
+    found = subprocess.run(['pgrep', '-fx', command], capture_output=True, text=True, check=False)
+    return bool(found.stdout.split())
+
+
+def signals(folder):
+    """Told to end, the agent ends its commands too, also those left in the background."""
+    for number, name in ((signal.SIGINT, 'SIGINT'), (signal.SIGTERM, 'SIGTERM')):
+        left, waits = f'sleep 7{os.getpid()}1', f'sleep 7{os.getpid()}2'
+        steps = [call('process_start', command=f'{left} & {waits}', wait_seconds=600)]
+        upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+        process = subprocess.Popen(
+            home.command(upstream, 'chat', '-p', 'Sleep.', '--json', '--yes', '--session', 's'),
+            cwd=home.work, env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        STARTED.append(process)
+        ok(f'{name}: the command runs', wait_for(lambda: lives(left) and lives(waits), 30))
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+        ok(f'{name}: the end is told', (process.returncode, objects(out)[-1]['outcome'], err),
+           (1, 'interrupted', ''))
+        ok(f'{name}: its commands have ended',
+           wait_for(lambda: not lives(left) and not lives(waits), 30))
+        ok(f'{name}: the call has a result',
+           [event['kind'] for event in home.events('s')].count('result'), 1)
+        upstream.stop()
 
 
 def damaged_journal(folder):
@@ -306,6 +431,18 @@ class Terminal:
 
     def shows(self, text, seconds=30):
         return bool(wait_for(lambda: text in self.screen(), seconds))
+
+    def agent(self):
+        """The process in the terminal."""
+        shell = self.tmux('display-message', '-p', '-t', self.name, '#{pane_pid}').strip()
+        found = subprocess.run(['pgrep', '-P', shell], capture_output=True, text=True, check=False)
+        return int(found.stdout.split()[0])
+
+    def modes(self):
+        tty = self.tmux('display-message', '-p', '-t', self.name, '#{pane_tty}').strip()
+        with open(tty, encoding='ascii') as file:
+            return subprocess.run(['stty', '-a'], stdin=file, capture_output=True, text=True,
+                                  check=False).stdout.split()
 
     def close(self):
         self.tmux('kill-session', '-t', self.name)
@@ -357,6 +494,36 @@ def terminal(folder):
     upstream.stop()
 
 
+def terminal_ends(folder):
+    """Ctrl+C and Ctrl+D at the prompt, a session that somebody else has, and being told to end."""
+    steps = [call('process_start', command='sleep 300', wait_seconds=300), {'words': 'Slept.'}]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    term = Terminal(home, home.command(upstream, 'chat', '--session', 'one', '--yes'))
+    other = Terminal(home, home.command(upstream, 'chat', '--session', 'two'))
+    ok('two sessions', term.shows('· one') and other.shows('· two'))
+    term.type('half a line', 'C-c')
+    term.type('/model', 'Enter')
+    ok('Ctrl+C at the prompt gives up the line only', term.shows('model: gpt'))
+    term.type('/resume two', 'Enter')
+    ok('a session that another process has is not taken', term.shows('another process has this'))
+    term.type('/skills', 'Enter')
+    ok('and the one before goes on', term.shows('no skills') and 'left with' not in term.screen())
+    other.type('', 'C-d')
+    ok('Ctrl+D leaves', other.shows('left with 0'))
+    term.type('Sleep.', 'Enter')
+    ok('it works', term.shows('● process_start sleep 300'))
+    term.type('', 'Up')
+    term.type('Hurry.', 'Enter')
+    ok('an arrow is no text', term.shows('(for the next request) Hurry.'))
+    ok('the terminal is in a mode of its own', '-echo' in term.modes())
+    os.kill(term.agent(), signal.SIGTERM)
+    ok('told to end while it works', term.shows('left with 0'))
+    ok('the terminal is as it was', {'echo', 'icanon', 'isig', 'icrnl'} <= set(term.modes()))
+    term.close()
+    other.close()
+    upstream.stop()
+
+
 def all_kills(folder):
     for number, api in enumerate(MODELS):
         kill_and_resume(folder, api, number)
@@ -364,11 +531,12 @@ def all_kills(folder):
 
 def main():
     """Names on the command line choose among the cases."""
-    cases = [loops, bad_calls, damaged_journal, consent, helpers, overflow, local_server, all_kills,
-             long_sessions, summaries, terminal]
+    cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
+             overflow, local_server, signals, all_kills, long_sessions, summaries, terminal,
+             terminal_ends]
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the terminal is not tried')
-        cases.remove(terminal)
+        cases = [case for case in cases if case not in (terminal, terminal_ends)]
     with Folder() as folder:
         for case in cases:
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:

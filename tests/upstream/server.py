@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A scripted upstream: all three APIs, strict about their laws (laws.py), playing an agent's model.
 
-    server.py PORT_FILE [--window TOKENS] [--script FILE] [--loaded TOKENS]
+    server.py PORT_FILE [--window TOKENS] [--script FILE] [--loaded TOKENS] [--record FILE]
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
@@ -12,6 +12,7 @@ many events the connection is cut), x-test-delay-ms, x-test-events, x-test-encod
 A script is a JSON list of what the model does, step by step, in each session (x-weir-session):
 {"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
 loaded its models with a window of so many tokens and cuts longer prompts without a word.
+--record keeps every request, a JSON object a line: api, session, is_refused, body (as it came).
 
 What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats,
 /__kept/KEY (the last body that came with x-test-key: KEY). GET /__origin/HOST says where ChatGPT's
@@ -49,6 +50,13 @@ class State:
                       'turn_states': 0, 'cut': 0}
         self.number = 0
         self.script, self.steps, self.loaded_tokens = None, {}, 0
+        self.record_path = None
+
+    def record(self, api, session, raw, is_refused):
+        if self.record_path:
+            with self.lock, open(self.record_path, 'a', encoding='utf-8') as file:
+                file.write(json.dumps({'api': api, 'session': session, 'is_refused': is_refused,
+                                       'body': raw.decode('utf-8', 'replace')}) + '\n')
 
     def next_step(self, session):
         with self.lock:
@@ -411,7 +419,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.rfile.readline()
                 if not size:
                     return b''.join(parts)
-        return self.rfile.read(int(self.headers.get('Content-Length') or 0))
+        wanted = int(self.headers.get('Content-Length') or 0)
+        raw = self.rfile.read(wanted)
+        if len(raw) < wanted:
+            raise OSError('whoever sent it was killed')
+        return raw
 
     def do_GET(self):
         if self.path == '/__last':
@@ -468,6 +480,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve(self, api, path, raw):
         is_count = path.endswith(COUNTS)
+        session = self.headers.get('x-weir-session', '')
         try:
             if self.headers.get('Content-Encoding'):
                 raw = self.decode(raw)
@@ -475,11 +488,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = laws.check(api, raw, self.headers, STATE, window, is_count)
         except laws.Refusal as refusal:
             STATE.count('refused')
+            STATE.record(api, session, raw, True)
             self.answer(refusal.status, refusal.body(api))
             return
+        STATE.record(api, session, raw, False)
         if STATE.loaded_tokens and len(raw) // laws.BYTES_A_TOKEN > STATE.loaded_tokens:
             STATE.count('cut')
-        turn = Turn(body, raw, self.headers.get('x-weir-session', ''))
+        turn = Turn(body, raw, session)
         if is_count:
             self.answer(200, {'input_tokens': turn.input_tokens})
         elif body.get('stream'):
@@ -576,6 +591,7 @@ def main():
     threading.Thread(target=end_with_parent, daemon=True).start()
     STATE.window_tokens = int(option('--window') or 0)
     STATE.loaded_tokens = int(option('--loaded') or 0)
+    STATE.record_path = option('--record')
     if option('--script'):
         with open(option('--script'), encoding='utf-8') as file:
             STATE.script = json.load(file)
