@@ -375,6 +375,46 @@ static void without_the_originals_nothing_is_taken_out_and_that_is_a_step(void *
         fail_msg("the prefix changed and no step was declared");
 }
 
+static int count_row(void *count, int columns, char **values, char **names)
+{
+    (void)names;
+    *(long *)count = columns ? strtol(values[0], NULL, 10) : -1;
+    return 0;
+}
+
+/* Runs `sql` beside the engine's store; the first column of its last row. */
+static long run_sql(const struct world *w, const char *sql)
+{
+    char path[2 * WR_TEST_PATH_BYTES];
+    sqlite3 *db;
+    long count = 0;
+
+    (void)snprintf(path, sizeof(path), "%s/store.db", w->dir.path);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, count_row, &count, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return count;
+}
+
+static void an_original_that_was_lost_is_put_back_before_the_next_request_leaves(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = with_results(&gpt, 6);
+    struct answer *six = ask(w, &talk, at("cut", NOON_MS));
+
+    if (w->is_on_disk) {
+        long count = run_sql(w, "SELECT count(*) FROM artifact");
+        assert_true(count > 0);
+        (void)run_sql(w, "DELETE FROM artifact WHERE id = (SELECT min(id) FROM artifact)");
+        assert_int_equal(run_sql(w, "SELECT count(*) FROM artifact"), count - 1);
+        talk.results = 7;
+        struct answer *seven = ask(w, &talk, at("cut", NOON_MS + SECOND_MS));
+        assert_true(extends(six, seven));
+        assert_int_equal(run_sql(w, "SELECT count(*) FROM artifact"), count + 1);
+    }
+    close_world(w);
+}
+
 static void a_first_request_that_cannot_be_written_leaves_as_it_came(void **state)
 {
     struct world *w = open_world(state);
@@ -427,6 +467,7 @@ int main(void)
         BOTH(a_locked_store_is_no_reason_to_lose_the_prefix),
         BOTH(a_step_that_cannot_be_written_is_not_taken),
         BOTH(without_the_originals_nothing_is_taken_out_and_that_is_a_step),
+        BOTH(an_original_that_was_lost_is_put_back_before_the_next_request_leaves),
         BOTH(a_first_request_that_cannot_be_written_leaves_as_it_came),
         BOTH(marks_that_cannot_be_read_leave_the_request_as_it_came),
     };
