@@ -9,6 +9,8 @@
 
 struct asking {
     struct wr_client *client;
+    uv_timer_t idle; /* since the last byte */
+    bool is_late, is_idle_closed;
     struct wr_fetch *fetch; /* NULL: it is over */
     struct wr_answer_stream stream;
     struct wr_buf text; /* of what is no stream */
@@ -28,6 +30,7 @@ static void on_head(void *user, const struct wr_head *head)
     weir_span type = wr_head_find(head, "content-type");
     weir_span after = wr_head_find(head, "retry-after");
 
+    (void)uv_timer_again(&a->idle);
     a->status = head->status;
     a->has_begun = true;
     a->is_stream = head->status == 200 && wr_span_starts(type, WR_LIT("text/event-stream"));
@@ -39,6 +42,7 @@ static void on_head(void *user, const struct wr_head *head)
 static bool on_data(void *user, weir_span bytes)
 {
     struct asking *a = user;
+    (void)uv_timer_again(&a->idle);
     if (a->is_stream)
         wr_answer_stream_feed(&a->stream, bytes);
     else
@@ -59,15 +63,38 @@ static const struct wr_fetch_events events = {on_head, on_data, on_end, NULL};
 
 /* ---- one try ---- */
 
+static void on_idle(uv_timer_t *timer)
+{
+    struct asking *a = timer->data;
+    a->is_late = true;
+    uv_stop(timer->loop);
+}
+
+static void on_idle_closed(uv_handle_t *handle)
+{
+    struct asking *a = handle->data;
+    a->is_idle_closed = true;
+}
+
 static void run(struct wr_client *client, struct asking *a)
 {
-    client->asking = a;
-    while (a->fetch && !client->is_interrupted)
+    const uint64_t idle_ms = (uint64_t)WR_AGENT_IDLE_S_MAX * 1000;
+
+    (void)uv_timer_init(&client->loop, &a->idle);
+    a->idle.data = a;
+    (void)uv_timer_start(&a->idle, on_idle, idle_ms, idle_ms);
+    while (a->fetch && !client->is_interrupted && !a->is_late)
         (void)uv_run(&client->loop, UV_RUN_ONCE);
-    client->asking = NULL;
     if (a->fetch)
         wr_fetch_cancel(a->fetch);
+    if (a->fetch && a->is_late) {
+        a->result = WR_FETCH_BROKEN;
+        (void)snprintf(a->why, sizeof(a->why), "nothing came for %d seconds", WR_AGENT_IDLE_S_MAX);
+    }
     a->fetch = NULL;
+    uv_close((uv_handle_t *)&a->idle, on_idle_closed);
+    while (!a->is_idle_closed)
+        (void)uv_run(&client->loop, UV_RUN_ONCE);
 }
 
 static void fetch(struct wr_client *client, struct asking *a,
@@ -146,7 +173,7 @@ static void judge(const struct wr_client *client, struct asking *a, struct wr_as
     if (client->is_interrupted) {
         r->asked = WR_ASKED_INTERRUPTED;
     } else if (a->result != WR_FETCH_DONE) {
-        r->asked = a->has_begun ? WR_ASKED_BROKEN : WR_ASKED_UNREACHABLE;
+        r->asked = a->has_begun || a->is_late ? WR_ASKED_BROKEN : WR_ASKED_UNREACHABLE;
     } else if (a->status != 200) {
         r->asked = WR_ASKED_REFUSED;
         wr_buf_append(&r->body, wr_buf_view(&a->text));
@@ -270,17 +297,25 @@ static void on_signal(uv_signal_t *signal, int number)
     wr_client_interrupt(client);
 }
 
+/* As nohup has it; that stays so. */
+static bool is_ignored(int number)
+{
+    struct sigaction now;
+    return !sigaction(number, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
 void wr_client_watch_signals(struct wr_client *client, bool ends_at_interrupt)
 {
     static const int numbers[WR_CLIENT_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 
     client->ends_at_interrupt = ends_at_interrupt;
-    while (client->signals_count < WR_CLIENT_SIGNALS) {
+    for (size_t i = client->signals_count ? WR_CLIENT_SIGNALS : 0; i < WR_CLIENT_SIGNALS; i++) {
         uv_signal_t *signal = &client->signals[client->signals_count];
-        if (uv_signal_init(&client->loop, signal))
-            return;
+        if (is_ignored(numbers[i]) || uv_signal_init(&client->loop, signal))
+            continue;
+        client->signals_count++;
         signal->data = client;
-        (void)uv_signal_start(signal, on_signal, numbers[client->signals_count++]);
+        (void)uv_signal_start(signal, on_signal, numbers[i]);
     }
 }
 

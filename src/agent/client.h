@@ -30,7 +30,6 @@ struct wr_client {
     bool ends_at_interrupt;
     uv_signal_t signals[WR_CLIENT_SIGNALS];
     size_t signals_count; /* that are watched */
-    struct asking *asking;
 };
 
 struct wr_ask {
@@ -66,7 +65,7 @@ void wr_client_interrupt(struct wr_client *client);
 
 /* SIGTERM and SIGHUP no longer kill the program: they end what it does, so that commands are ended
  * and the terminal is put back. So does SIGINT where `ends_at_interrupt`; else it only interrupts.
- */
+ * What was ignored stays ignored. */
 void wr_client_watch_signals(struct wr_client *client, bool ends_at_interrupt);
 
 /* Whether such a signal has come. Not from within the loop. */

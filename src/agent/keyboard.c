@@ -124,15 +124,20 @@ bool wr_keyboard_is_interrupted(void *user)
     return k->is_interrupted;
 }
 
-int wr_keyboard_key(struct wr_keyboard *k)
+static void on_poll(uv_poll_t *poll_handle, int status, int events)
+{
+    (void)status;
+    (void)events;
+    wr_keyboard_look(poll_handle->data);
+}
+
+static int wait_for_key(struct wr_keyboard *k)
 {
     struct pollfd file = {.fd = k->terminal, .events = POLLIN};
     char key;
 
-    while (k->is_on) {
+    while (k->is_on && !wr_client_has_ended(k->client)) {
         int found = poll(&file, 1, SIGNAL_MS);
-        if (wr_client_has_ended(k->client))
-            return 0;
         if (!found || (found < 0 && errno == EINTR))
             continue;
         if (found < 0 || read(k->terminal, &key, 1) != 1)
@@ -140,6 +145,18 @@ int wr_keyboard_key(struct wr_keyboard *k)
         return (unsigned char)key;
     }
     return 0;
+}
+
+int wr_keyboard_key(struct wr_keyboard *k)
+{
+    bool is_watched = k->is_on && !k->is_closed;
+
+    if (is_watched) /* the loop would take the key for a line */
+        (void)uv_poll_stop(&k->poll);
+    int key = wait_for_key(k);
+    if (is_watched)
+        (void)uv_poll_start(&k->poll, UV_READABLE, on_poll);
+    return key;
 }
 
 bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
@@ -158,13 +175,6 @@ bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
 }
 
 /* ---- the terminal ---- */
-
-static void on_poll(uv_poll_t *poll_handle, int status, int events)
-{
-    (void)status;
-    (void)events;
-    wr_keyboard_look(poll_handle->data);
-}
 
 static void on_closed(uv_handle_t *handle)
 {

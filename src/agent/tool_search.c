@@ -146,15 +146,26 @@ void wr_tool_list(const struct wr_toolbox *box, struct wr_tool_args *args,
 
 /* ---- grep ---- */
 
+enum { LINES_BETWEEN_LOOKS = 4096 };
+
 struct search {
     struct wr_grep grep;
+    const struct wr_toolbox *box;
     const char *root;
     weir_span glob;
     struct wr_tool_output *output;
     uint64_t matches_count, files_count;
     uint64_t hard_lines_count; /* on which the pattern took too long */
-    bool is_full;
+    bool is_full;              /* nothing more is looked for */
+    bool is_interrupted;
 };
+
+static void look_for_interrupt(struct search *search)
+{
+    const struct wr_toolbox *box = search->box;
+    if (box->interrupt && box->interrupt(box->interrupt_user))
+        search->is_full = search->is_interrupted = true;
+}
 
 static const char *short_name(const struct search *search, const char *path)
 {
@@ -186,7 +197,8 @@ static void search_file(struct search *search, const char *path)
         search->files_count++;
         while (!search->is_full && wr_span_line(&rest, &line)) {
             bool matches = false;
-            number++;
+            if (number++ % LINES_BETWEEN_LOOKS == 0)
+                look_for_interrupt(search);
             if (wr_grep_line(&search->grep, line, &matches))
                 search->hard_lines_count++;
             else if (matches)
@@ -233,7 +245,9 @@ static void put_sum(const struct search *search, const struct walk *walk)
     if (search->hard_lines_count)
         wr_buf_printf(out, "; on %llu lines the pattern took too long, they are not searched",
                       (unsigned long long)search->hard_lines_count);
-    if (search->is_full || walk->is_cut)
+    if (search->is_interrupted)
+        wr_buf_text(out, "; interrupted by the user");
+    else if (search->is_full || walk->is_cut)
         wr_buf_text(out, "; there is more: narrow the path, the glob or the pattern");
     wr_buf_byte(out, ']');
 }
@@ -251,15 +265,17 @@ static void search_all(struct search *search, struct wr_arena *arena, const char
         search_file(search, path);
     else
         (void)push(&walk, path);
-    while (walk.folders_count && !search->is_full)
+    while (walk.folders_count && !search->is_full) {
         search_folder(search, &walk, walk.folders[--walk.folders_count]);
+        look_for_interrupt(search);
+    }
     put_sum(search, &walk);
 }
 
 void wr_tool_grep(const struct wr_toolbox *box, struct wr_tool_args *args,
                   struct wr_tool_output *output)
 {
-    struct search search = {.root = box->root, .output = output};
+    struct search search = {.box = box, .root = box->root, .output = output};
     weir_span pattern, name = WR_LIT(".");
     struct weir_err err = {0};
 

@@ -35,6 +35,8 @@ struct wr_toolbox {
     bool has_helpers;               /* the caller runs spawn_agent itself, before it comes here */
     wr_before_change_fn *before_change; /* may be NULL */
     void *before_change_user;
+    wr_interrupt_fn *interrupt; /* ends a long search; may be NULL */
+    void *interrupt_user;
     const char *const *only; /* names of those that are there, NULL at the end; NULL: all */
 };
 

@@ -4,11 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "agent/file_bytes.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "store/test_dir.h"
 
@@ -122,6 +124,73 @@ static void links_do_not_lead_outside(void **state)
                                "not below the working directory"});
 }
 
+static void exchange_at(struct bench *b, const char *behaviour, const char *tool, const char *path,
+                        bool is_error, const char *holds)
+{
+    char arguments[700];
+    (void)snprintf(arguments, sizeof(arguments),
+                   "{\"path\":\"%s\",\"content\":\"\",\"old_text\":\"a\",\"new_text\":\"b\"}",
+                   path);
+    play(b, &(struct exchange){behaviour, tool, arguments, is_error, holds});
+}
+
+static void nothing_is_made_or_changed_outside(void **state)
+{
+    static const char below[] = "not below the working directory";
+    struct bench *b = *state;
+    struct wr_test_dir outside = wr_test_dir_new();
+    char path[600], link[600], name[700];
+
+    (void)snprintf(link, sizeof(link), "%s/out", b->root);
+    assert_int_equal(symlink(outside.path, link), 0);
+    (void)snprintf(path, sizeof(path), "%s/file", outside.path);
+    assert_null(wr_file_replace(path, WR_LIT("a\n")));
+    (void)snprintf(name, sizeof(name), "%s/linked", b->root);
+    assert_int_equal(symlink(path, name), 0);
+    (void)snprintf(name, sizeof(name), "%s/dangling", b->root);
+    assert_int_equal(symlink("/nonexistent/x", name), 0);
+    exchange_at(b, "folders behind a link", "write", "out/new/deep/x", true, below);
+    exchange_at(b, "a file by its link", "write", "linked", true, below);
+    exchange_at(b, "nor edited", "edit", "linked", true, below);
+    exchange_at(b, "a link to nowhere", "write", "dangling", true, below);
+    exchange_at(b, "up from what is not there", "write", "no/../../x", true, below);
+    exchange_at(b, "not even to what is inside", "write", "a/b/../c", true, below);
+    exchange_at(b, "folders inside are made", "write", "a/b/c", false, "Wrote a/b/c, 0 bytes");
+    exchange_at(b, "and back through them", "write", "a/b/../d", false, "Wrote a/b/../d");
+    exchange_at(b, "but not further", "write", "a/../../x", true, below);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(outside.path), 0); /* it is as empty as before */
+}
+
+/* What cannot be read cannot be put back. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    struct bench *b = *state;
+    char path[600];
+
+    (void)snprintf(path, sizeof(path), "%s/pipe", b->root);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    exchange_at(b, "a pipe", "write", "pipe", true, "is no regular file");
+    (void)snprintf(path, sizeof(path), "%s/long", b->root);
+    assert_null(wr_file_replace(path, WR_LIT("x")));
+    assert_int_equal(truncate(path, (off_t)WR_AGENT_FILE_BYTES_MAX + 1), 0);
+    exchange_at(b, "a file that is too long", "write", "long", true, "nothing was changed");
+}
+
+static void a_line_that_is_cut_says_so(void **state)
+{
+    struct bench *b = *state;
+    char path[600];
+
+    (void)snprintf(path, sizeof(path), "%s/line", b->root);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (size_t i = 0; i < WR_AGENT_READ_BYTES_MAX; i++)
+        (void)fputc('y', file);
+    assert_int_equal(fclose(file), 0);
+    exchange_at(b, "a very long line", "read_file", "line", false, "more bytes of this line]\n");
+}
+
 static void searches_find_lines(void **state)
 {
     static const struct exchange list[] = {
@@ -138,6 +207,23 @@ static void searches_find_lines(void **state)
     PLAY(list);
 }
 
+static bool yes(void *user)
+{
+    (void)user;
+    return true;
+}
+
+static void a_search_can_be_interrupted(void **state)
+{
+    struct bench *b = *state;
+
+    play(b,
+         &(struct exchange){"", "write", "{\"path\":\"a.c\",\"content\":\"x\\nmain\"}", false, ""});
+    b->box.interrupt = yes;
+    play(b, &(struct exchange){"what was found so far", "grep", "{\"pattern\":\"main\"}", false,
+                               "; interrupted by the user]"});
+}
+
 static void processes_run_and_are_read(void **state)
 {
     static const struct exchange list[] = {
@@ -152,6 +238,8 @@ static void processes_run_and_are_read(void **state)
         {"what it printed can be waited for", "process_read",
          "{\"id\":3,\"mode\":\"all\",\"wait_seconds\":20}", false, "first\n[process 3 is running"},
         {"it can be ended", "process_stop", "{\"id\":3}", false, "was killed by signal 15"},
+        {"a cursor behind the end is the end", "process_read", "{\"id\":1,\"cursor\":999}", false,
+         "cursor 6]"},
         {"lines can be searched", "process_read", "{\"id\":1,\"mode\":\"all\",\"search\":\"^o\"}",
          false, "2:oh\n[process 1"},
         {"a process that is none", "process_read", "{\"id\":99}", true, "no process 99"},
@@ -234,7 +322,11 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(files_are_read_written_and_edited),
         CASE(links_do_not_lead_outside),
+        CASE(nothing_is_made_or_changed_outside),
+        CASE(what_is_no_file_is_not_replaced),
+        CASE(a_line_that_is_cut_says_so),
         CASE(searches_find_lines),
+        CASE(a_search_can_be_interrupted),
         CASE(processes_run_and_are_read),
         CASE(notes_outlive_the_session),
         CASE(definitions_are_whole),

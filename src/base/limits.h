@@ -212,7 +212,8 @@ enum {
     WR_PROXY_CALL_BYTES_MAX = 64 * 1024, /* of a call's arguments; longer ones are not kept */
     WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
     WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
-    WR_PROXY_JOBS_MAX = 256,           /* requests waiting for a projection; one more is exact */
+    WR_PROXY_JOBS_MAX = 256, /* requests waiting for a projection; one more is exact */
+    WR_PROXY_WEIGHTS_BYTES_MAX = 1024 * 1024, /* remembered of texts weighed for figures */
     WR_PROXY_DEADLINE_MS = 25,         /* for what is new in a request; past it that stays whole */
     WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
     WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
@@ -241,6 +242,7 @@ enum {
     WR_AGENT_BLOCKS_MAX = 1024,                    /* its blocks, or its calls */
     WR_AGENT_TRIES_MAX = 4,                        /* of one request to a provider */
     WR_AGENT_RETRY_S_MAX = 120,                    /* between them; a longer wait is an error */
+    WR_AGENT_IDLE_S_MAX = 30 * 60,                 /* without a byte of an answer: it broke off */
     WR_AGENT_UNDO_BYTES_MAX = 64 * 1024 * 1024,    /* of files as they were before changes */
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
     WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */

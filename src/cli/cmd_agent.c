@@ -260,7 +260,9 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
                                          .tenant = WR_LIT(WR_CLI_TENANT),
                                          .has_helpers = true,
                                          .before_change = wr_undo_keep,
-                                         .before_change_user = &p->undo};
+                                         .before_change_user = &p->undo,
+                                         .interrupt = is_interrupted,
+                                         .interrupt_user = p};
     count = wr_toolbox_tools(&agent->toolbox, tools);
     if (!weir_session_set_tools(p->session, tools, count, &err))
         return true;

@@ -172,12 +172,6 @@ static void put_tally(struct wr_json_writer *w, const struct wr_tally *t)
 {
     wr_tally_write_json(t, w);
     put_busts(w, "bust_tokens", t->bust_tokens);
-    wr_json_write_key(w, "quality");
-    wr_json_write_object(w);
-#define X(name, text) put_number(w, #name, t->quality.name);
-    WR_QUALITY_MAP(X)
-#undef X
-    wr_json_write_object_end(w);
 }
 
 static void put_parts(struct wr_json_writer *w, const char *key, const char *name,

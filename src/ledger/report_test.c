@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "json/json.h"
 
 static const struct {
     int64_t time_ms;
@@ -47,6 +48,27 @@ static struct wr_ledger_row row(int64_t time_ms, const char *agent, const char *
                                   .line = wr_span_of(line)};
 }
 
+/* Every name once, and the figures of all. */
+static void expect_json(const struct wr_report *report)
+{
+    static const char *const names[] = {"requests", "busts", "bust_tokens", "quality"};
+    wr_json_id found[4];
+    struct wr_arena arena;
+    struct wr_json doc;
+    struct wr_buf out;
+    int64_t number = 0;
+
+    wr_buf_init(&out, 1000000);
+    wr_arena_init(&arena, 10 * 1000 * 1000);
+    wr_report_json(report, &out);
+    assert_int_equal(wr_json_parse(&doc, &arena, wr_buf_view(&out), NULL, NULL), WEIR_OK);
+    assert_true(wr_json_pick(&doc, wr_json_find(&doc, 0, "all"), names, 4, found));
+    assert_true(wr_json_i64(&doc, wr_json_find(&doc, found[3], "recalls"), &number));
+    assert_int_equal(number, 8);
+    wr_arena_release(&arena);
+    wr_buf_release(&out);
+}
+
 static void rows_are_counted_once_in_every_list(void **state)
 {
     const struct wr_ledger_row rows[] = {
@@ -79,6 +101,7 @@ static void rows_are_counted_once_in_every_list(void **state)
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(report.hours[i].start_ms, 3600000 * ((int64_t)i + 1));
     assert_int_equal(report.hours[1].requests_count, 2);
+    expect_json(&report);
     wr_report_release(&report);
     wr_models_free(models);
 }

@@ -37,7 +37,8 @@ class Home:
         self.data = os.path.join(folder, f'data-{time.time_ns()}')
         os.makedirs(os.path.join(self.work, 'src'))
         for n in range(FILES):
-            with open(os.path.join(self.work, 'src', f'file_{n}.py'), 'w', encoding='ascii') as file:
+            path = os.path.join(self.work, 'src', f'file_{n}.py')
+            with open(path, 'w', encoding='ascii') as file:
                 file.writelines(f'def function_{n}_{i}(value):  # line {i}\n' for i in range(LINES))
 
     def env(self):
@@ -72,10 +73,13 @@ class Terminal:
     def __init__(self, home, command):
         self.name = f'weir-{os.getpid()}-{time.time_ns()}'
         self.socket = os.path.join(home.folder, 'tmux')
-        env = ' '.join(f'{k}={v!r}' for k, v in home.env().items() if k == 'XDG_DATA_HOME' or (
-            k == 'NO_COLOR' and v))
+        env = {k: home.env()[k] for k in ('XDG_DATA_HOME', 'NO_COLOR') if home.env()[k]}
+        # libedit does not give back the name of a function that was added to it.
+        env['LSAN_OPTIONS'] = ('print_suppressions=0:suppressions=' +
+                               write_file(home.folder, 'leaks', 'leak:wcsdup\n'))
+        words = ' '.join(f'{k}={v!r}' for k, v in env.items())
         self.tmux('new-session', '-d', '-x', '120', '-y', '400', '-s', self.name, '-c', home.work,
-                  f'env -u NO_COLOR {env} {" ".join(command)}; echo "left with $?"; sleep 600')
+                  f'env -u NO_COLOR {words} {" ".join(command)}; echo "left with $?"; sleep 600')
 
     def tmux(self, *arguments):
         return subprocess.run(['tmux', '-S', self.socket, '-f', '/dev/null', *arguments],

@@ -1,0 +1,215 @@
+#include "agent/agent.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "session/test_agent.h"
+
+/* Somebody who watches and counts, answers questions with `consent`, and has had enough after so
+ * many results. */
+struct watcher {
+    enum wr_consent consent;
+    size_t results_max;
+    size_t calls, asked, results, errors, notices;
+    struct wr_buf last; /* result */
+};
+
+static void on_piece(void *user, enum wr_piece kind, weir_span text)
+{
+    (void)user;
+    (void)kind;
+    (void)text;
+}
+
+static void on_call(void *user, const struct weir_call *call, weir_span line)
+{
+    struct watcher *w = user;
+    (void)call;
+    (void)line;
+    w->calls++;
+}
+
+static void on_result(void *user, const struct weir_call *call, weir_span text, bool is_error)
+{
+    struct watcher *w = user;
+    (void)call;
+    w->results++;
+    w->errors += is_error;
+    wr_buf_reset(&w->last);
+    wr_buf_append(&w->last, text);
+}
+
+static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
+{
+    struct watcher *w = user;
+    (void)call;
+    (void)line;
+    w->asked++;
+    return w->consent;
+}
+
+static void on_notice(void *user, const char *text)
+{
+    struct watcher *w = user;
+    (void)text;
+    w->notices++;
+}
+
+static void on_turn(void *user, const struct weir_session_turn *turn)
+{
+    (void)user;
+    (void)turn;
+    fail_msg("nothing is to be asked here");
+}
+
+static bool on_steering(void *user, struct wr_buf *line)
+{
+    (void)user;
+    (void)line;
+    return false;
+}
+
+static bool has_had_enough(void *user)
+{
+    const struct watcher *w = user;
+    return w->results >= w->results_max;
+}
+
+struct bench {
+    struct test_agent session;
+    struct watcher watcher;
+    struct wr_view view;
+    struct wr_agent agent;
+};
+
+static int set_up(void **state)
+{
+    struct bench *b = calloc(1, sizeof(*b));
+    assert_non_null(b);
+    test_agent_init(&b->session);
+    b->session.now_ms = wr_agent_now_ms();
+    test_agent_open(&b->session, "model: {name: gpt-4o-mini}\n");
+    wr_buf_init(&b->watcher.last, 100000);
+    b->view = (struct wr_view){.user = &b->watcher,
+                               .piece = on_piece,
+                               .call = on_call,
+                               .result = on_result,
+                               .consent = on_consent,
+                               .notice = on_notice,
+                               .turn = on_turn,
+                               .steering = on_steering};
+    b->agent = (struct wr_agent){.session = b->session.session,
+                                 .name = "n",
+                                 .toolbox = {.root = b->session.root},
+                                 .view = &b->view,
+                                 .interrupt = has_had_enough,
+                                 .interrupt_user = &b->watcher};
+    test_agent_say(&b->session, "go");
+    (void)test_agent_request(&b->session, WEIR_DIALECT_CHAT);
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bench *b = *state;
+    wr_buf_release(&b->watcher.last);
+    test_agent_release(&b->session);
+    free(b);
+    return 0;
+}
+
+static void answer(struct bench *b, const char *const *names, size_t count)
+{
+    struct weir_call calls[4];
+    static const char *const ids[] = {"c0", "c1", "c2", "c3"};
+
+    for (size_t i = 0; i < count; i++)
+        calls[i] = (struct weir_call){wr_span_of(ids[i]), wr_span_of(names[i]),
+                                      WR_LIT("{\"path\":\"x\",\"content\":\"y\"}")};
+    struct weir_answer said = {.calls = calls, .calls_count = count};
+    TEST_OK(&b->session,
+            weir_session_answer(b->session.session, &said, ++b->session.now_ms, &b->session.err));
+}
+
+static bool is_written(const struct bench *b)
+{
+    char path[128];
+    (void)snprintf(path, sizeof(path), "%s/x", b->session.root);
+    return !access(path, F_OK);
+}
+
+static void calls_that_change_something_ask_first(void **state)
+{
+    static const char *const names[] = {"write", "write", "list", "nonsense"};
+    struct bench *b = *state;
+
+    answer(b, names, 4);
+    b->watcher.results_max = 4;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_int_equal(b->watcher.asked, 2);
+    assert_int_equal(b->watcher.results, 4);
+    assert_false(is_written(b));
+}
+
+static void always_asks_once(void **state)
+{
+    static const char *const names[] = {"write", "write"};
+    struct bench *b = *state;
+
+    answer(b, names, 2);
+    b->watcher.results_max = 2;
+    b->watcher.consent = WR_CONSENT_ALWAYS;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_int_equal(b->watcher.asked, 1);
+    assert_int_equal(b->watcher.errors, 0);
+    assert_true(is_written(b));
+}
+
+static void an_interruption_closes_what_was_not_done(void **state)
+{
+    static const char *const names[] = {"list", "list", "list"};
+    const struct weir_call *pending;
+    struct bench *b = *state;
+
+    answer(b, names, 3);
+    b->watcher.results_max = 1;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_int_equal(b->watcher.calls, 1);
+    assert_int_equal(weir_session_pending(b->session.session, &pending), 0);
+}
+
+/* A command whose result cannot be kept must not be run again and again. */
+static void a_full_disk_ends_the_work(void **state)
+{
+    static const char *const names[] = {"list", "list"};
+    struct rlimit before, none;
+    struct bench *b = *state;
+
+    answer(b, names, 2);
+    b->watcher.results_max = 100;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    none = before;
+    none.rlim_cur = 1; /* every write fails */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+    enum wr_worked worked = wr_agent_work(&b->agent, (weir_span){"", 0});
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(worked, WR_WORKED_FAILED);
+    assert_int_equal(b->watcher.calls, 1);
+    assert_true(b->watcher.notices > 0);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        CASE(calls_that_change_something_ask_first),
+        CASE(always_asks_once),
+        CASE(an_interruption_closes_what_was_not_done),
+        CASE(a_full_disk_ends_the_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
