@@ -31,6 +31,7 @@ static struct wr_config *make_config(const struct doctor_options *o)
     struct wr_config *config = wr_config_new();
     struct weir_err err = {0};
     struct wr_buf yaml = {0};
+    const char *ca_file = getenv("SSL_CERT_FILE"); /* as `weir serve` does */
     bool ok = config;
 
     if (ok && o->config) {
@@ -41,6 +42,11 @@ static struct wr_config *make_config(const struct doctor_options *o)
         }
     }
     if (ok && o->upstream && wr_config_set_upstream(config, o->upstream, &err)) {
+        wr_cli_fail("doctor", "%s", err.text);
+        ok = false;
+    }
+    if (ok && ca_file && *ca_file && !config->ca_file &&
+        wr_config_set_text(config, &config->ca_file, ca_file, &err)) {
         wr_cli_fail("doctor", "%s", err.text);
         ok = false;
     }

@@ -63,6 +63,7 @@ struct run {
     struct wr_serving serving;
     struct wr_plan plan;
     bool was_started;
+    long shown_bytes; /* of what a started server had to say */
     int64_t started_ms;
 };
 
@@ -213,15 +214,19 @@ static bool set_root(struct run *r)
     return false;
 }
 
-/* What a server of our own had to say was not for the agent's screen. */
-static void show_stderr(const struct run *r)
+/* What a server of our own has to say is for before and after the agent, not for its screen. */
+static void show_stderr(struct run *r)
 {
     char bytes[4096];
     FILE *file = r->dir[0] ? fopen(r->stderr_path, "rbe") : NULL;
     size_t len;
 
-    while (file && (len = fread(bytes, 1, sizeof(bytes), file)) > 0)
+    if (file)
+        (void)fseek(file, r->shown_bytes, SEEK_SET);
+    while (file && (len = fread(bytes, 1, sizeof(bytes), file)) > 0) {
         (void)fwrite(bytes, 1, len, stderr);
+        r->shown_bytes += (long)len;
+    }
     if (file)
         (void)fclose(file);
 }
@@ -371,7 +376,11 @@ static int run(struct run *r)
     bool ok = make_dir(r) && get_server(r) && set_root(r) && make_plan(r);
     if (ok && !(result = pending_end())) {
         say_start(r);
+        show_stderr(r);
         result = wr_child_run(r->path, &r->plan);
+        if (wr_serving_has_died(&r->serving))
+            wr_cli_fail("run", "the server had ended before %s did, whose later requests failed",
+                        r->argv[0]);
     }
     wr_serving_end(&r->serving);
     show_stderr(r);

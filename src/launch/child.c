@@ -23,10 +23,18 @@ static void fill(sigset_t *set)
 
 /* ---- finding it ---- */
 
+/* False: errno says why. */
 static bool can_run(const char *path)
 {
     struct stat status;
-    return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK);
+
+    if (stat(path, &status))
+        return false;
+    if (!S_ISREG(status.st_mode)) {
+        errno = EACCES;
+        return false;
+    }
+    return !access(path, X_OK);
 }
 
 const char *wr_child_find(struct wr_arena *arena, const char *program)
@@ -56,6 +64,8 @@ void wr_child_prepare(void)
 {
     sigset_t set;
     fill(&set);
+    /* Whoever ignores the ends of its children is told of none, and may have started us. */
+    (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
 }
 

@@ -66,7 +66,7 @@ void wr_doctor_server(struct wr_doctor *doctor)
         return;
     }
     (void)snprintf(url, sizeof(url), "http://%s:%u/weir/v1/health", facts.host, facts.port);
-    wr_http_get(url, NULL, WR_LAUNCH_HEALTH_MS_MAX, NULL, &answer);
+    wr_http_get_local(url, WR_LAUNCH_HEALTH_MS_MAX, NULL, &answer);
     bool is_well = answer.status == 200 || (answer.status == 401 && facts.needs_token);
     wr_doctor_add(doctor, is_well ? WR_FINDING_OK : WR_FINDING_FAIL, "server",
                   is_well ? "" : "end it (kill its process) and start it again",
@@ -102,8 +102,7 @@ static bool ask(struct wr_doctor *doctor, const struct wr_upstream *upstream)
 {
     struct wr_http_answer answer;
 
-    wr_http_get(upstream->base_url, doctor->config->ca_file, WR_LAUNCH_UPSTREAM_MS_MAX, NULL,
-                &answer);
+    wr_http_get(upstream->base_url, doctor->config->ca_file, WR_LAUNCH_UPSTREAM_MS_MAX, &answer);
     if (answer.status) {
         wr_doctor_add(doctor, WR_FINDING_OK, "upstream", "",
                       "%s %s: connected in %u ms, answers %d without a key", upstream->name,

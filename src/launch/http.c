@@ -48,11 +48,10 @@ static void ask(CURL *curl, struct wr_http_answer *answer)
         answer->why = curl_easy_strerror(code);
 }
 
-void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max, struct wr_buf *body,
-                 struct wr_http_answer *answer)
+static void get(CURL *curl, const char *url, uint32_t ms_max, struct wr_buf *body,
+                struct wr_http_answer *answer)
 {
     struct reading r = {body, answer};
-    CURL *curl = curl_easy_init();
 
     *answer = (struct wr_http_answer){.date_s = -1, .why = "out of memory"};
     if (!curl)
@@ -66,10 +65,26 @@ void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max, struct w
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &r);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERDATA, &r);
-    if (ca_file)
-        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
-    if (strstr(url, "://127.") || strstr(url, "://[::1]") || strstr(url, "://localhost"))
-        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
     ask(curl, answer);
     curl_easy_cleanup(curl);
+}
+
+void wr_http_get_local(const char *url, uint32_t ms_max, struct wr_buf *body,
+                       struct wr_http_answer *answer)
+{
+    CURL *curl = curl_easy_init();
+
+    if (curl)
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    get(curl, url, ms_max, body, answer);
+}
+
+void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max,
+                 struct wr_http_answer *answer)
+{
+    CURL *curl = curl_easy_init();
+
+    if (curl && ca_file)
+        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
+    get(curl, url, ms_max, NULL, answer);
 }

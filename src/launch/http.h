@@ -14,9 +14,13 @@ struct wr_http_answer {
     bool has_connected;  /* TCP at least */
 };
 
-/* What of the body fits goes to `body`, which may be NULL. Loopback is asked directly, whatever
- * proxy the environment names. */
-void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max, struct wr_buf *body,
+/* A server of ours on this machine: never by a proxy. What of the body fits goes to `body`, which
+ * may be NULL. */
+void wr_http_get_local(const char *url, uint32_t ms_max, struct wr_buf *body,
+                       struct wr_http_answer *answer);
+
+/* An upstream, as net/fetch.h asks it: by the proxy that the environment names. */
+void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max,
                  struct wr_http_answer *answer);
 
 #endif

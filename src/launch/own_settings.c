@@ -233,20 +233,32 @@ static void read_in(struct wr_own *own, struct wr_arena *arena, enum wr_own_form
         read_file(own, arena, format, path);
 }
 
-/* A project's own, here or in a folder above. */
+/* A project's own, here or in a folder above: the nearest counts, and so is read last. */
 static void read_opencode_project(struct wr_own *own, struct wr_arena *arena, const char *folder)
 {
     static const char *const names[] = {"opencode.json", "opencode.jsonc"};
     char path[PATH_BYTES_MAX];
+    size_t whole = strlen(folder);
 
-    for (size_t bytes = strlen(folder); bytes && bytes < PATH_BYTES_MAX / 2;) {
-        for (size_t i = 0; i < 2; i++) {
+    for (size_t bytes = 1; bytes <= whole && bytes < PATH_BYTES_MAX / 2; bytes++)
+        for (size_t i = 0; i < 2 && (bytes == whole || folder[bytes] == '/'); i++) {
             (void)snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, folder, names[i]);
             read_file(own, arena, WR_OWN_OPENCODE, path);
         }
-        while (bytes && folder[bytes - 1] != '/')
-            bytes--;
-        bytes -= bytes ? 1 : 0;
+}
+
+/* The user's, then the project's, then the user's for this project: the last one counts. */
+static void read_claude_files(struct wr_own *own, struct wr_arena *arena, char **environment,
+                              const char *folder)
+{
+    static const char *const names[] = {"settings.json", "settings.local.json"};
+    char path[PATH_BYTES_MAX];
+
+    read_in(own, arena, WR_OWN_CLAUDE, environment, "CLAUDE_CONFIG_DIR", ".claude", names[0]);
+    for (size_t i = 0; i < 2 && folder[0]; i++) {
+        int bytes = snprintf(path, sizeof(path), "%s/.claude/%s", folder, names[i]);
+        if (bytes > 0 && (size_t)bytes < sizeof(path))
+            read_file(own, arena, WR_OWN_CLAUDE, path);
     }
 }
 
@@ -288,8 +300,7 @@ void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_age
     read_variables(own, arena, environment);
     switch (agent->own) {
     case WR_OWN_CLAUDE:
-        read_in(own, arena, agent->own, environment, "CLAUDE_CONFIG_DIR", ".claude",
-                "settings.json");
+        read_claude_files(own, arena, environment, folder);
         break;
     case WR_OWN_CODEX:
         read_in(own, arena, agent->own, environment, "CODEX_HOME", ".codex", "config.toml");

@@ -3,11 +3,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "store/test_dir.h"
 
 static const struct {
     const char *behaviour;
@@ -104,9 +106,67 @@ static void variables_are_read(void **state)
     wr_arena_release(&arena);
 }
 
+static void write_file(const struct wr_test_dir *dir, const char *name, const char *text)
+{
+    char path[2 * WR_TEST_PATH_BYTES];
+    (void)snprintf(path, sizeof(path), "%s/%s", dir->path, name);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct wr_test_dir make_folder(const struct wr_test_dir *above, const char *name)
+{
+    struct wr_test_dir dir;
+    (void)snprintf(dir.path, sizeof(dir.path), "%.400s/%.100s", above->path, name);
+    assert_int_equal(mkdir(dir.path, 0700), 0);
+    return dir;
+}
+
+static void assert_own(const struct wr_test_dir *dir, const char *agent, const char *found)
+{
+    char home[2 * WR_TEST_PATH_BYTES];
+    char *environment[] = {home, NULL};
+    struct wr_arena arena;
+    struct wr_own own;
+    struct wr_buf out;
+
+    (void)snprintf(home, sizeof(home), "HOME=%s/no-home", dir->path);
+    wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
+    wr_own_read(&own, &arena, wr_agent_find(agent), environment, dir->path);
+    write_own(&out, &own);
+    assert_string_equal(out.bytes, found);
+    wr_buf_release(&out);
+    wr_arena_release(&arena);
+}
+
+/* Where a project says otherwise than what is around it, the project counts. */
+static void nearest_counts(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_fast(), above = make_folder(&dir, "a b"),
+                       here = make_folder(&above, "c"), claude = make_folder(&here, ".claude");
+    (void)state;
+    write_file(&above, "opencode.json",
+               "{\"provider\":{\"x\":{\"options\":{\"baseURL\":\"http://above\"}}}}");
+    write_file(&here, "opencode.json",
+               "{\"provider\":{\"x\":{\"options\":{\"baseURL\":\"http://here\"}}}}");
+    assert_own(&here, "opencode", "x=http://here / x=http://here");
+    write_file(&claude, "settings.json", "{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://project\"}}");
+    assert_own(&here, "claude", "anthropic=http://project / redirected");
+    write_file(&claude, "settings.local.json",
+               "{\"env\":{\"ANTHROPIC_BASE_URL\":\"http://mine\"}}");
+    assert_own(&here, "claude", "anthropic=http://mine / redirected");
+    wr_test_dir_remove(&claude);
+    wr_test_dir_remove(&here);
+    wr_test_dir_remove(&above);
+    wr_test_dir_remove(&dir);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(files_are_read),
+                                       cmocka_unit_test(nearest_counts),
                                        cmocka_unit_test(variables_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,10 @@ static void print_money(const struct wr_tally *t, struct wr_buf *out)
 {
     uint64_t real = t->micro_usd, raw = t->unchanged_micro_usd;
 
+    if (t->unpriced_count == t->requests_count) {
+        wr_buf_text(out, "what it cost is not known: no price is known of its models\n");
+        return;
+    }
     put_money(out, real);
     wr_buf_text(out, " at cache prices");
     if (t->changed_count) {

@@ -108,6 +108,14 @@ static void what_it_says(void **state)
          {.tally = {.requests_count = 2, .shadow_count = 2, .micro_usd = 70}},
          "2 requests, in shadow: all were sent as they came\n"
          "$0.000070 at cache prices\n0 recalls, 0 missed\n"},
+        {"no sum where no price is known",
+         {.tally = {.requests_count = 2,
+                    .changed_count = 1,
+                    .raw_tokens = 10,
+                    .sent_tokens = 9,
+                    .unpriced_count = 2}},
+         "2 requests, 1 changed; prompt tokens 10 -> 9\n"
+         "what it cost is not known: no price is known of its models\n0 recalls, 0 missed\n"},
         {"it was dearer",
          {.tally = {.requests_count = 3,
                     .changed_count = 2,

@@ -48,7 +48,7 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
     (void)snprintf(url, sizeof(url), "http://%s:%u/weir/v1/health", serving->facts.host,
                    serving->facts.port);
     wr_buf_init(&body, HEALTH_BYTES_MAX);
-    wr_http_get(url, NULL, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
+    wr_http_get_local(url, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
     /* One that wants a token for this too is there nevertheless. */
     bool ok = answer.status == 200 || (answer.status == 401 && serving->facts.needs_token);
     weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
@@ -92,10 +92,14 @@ static bool is_itself(const struct wr_server_facts *facts, const char *url)
 static const char *what_is_wrong(const struct wr_server_facts *facts,
                                  const struct wr_serving_wishes *wishes)
 {
+    size_t mode_bytes = wishes->mode ? strcspn(wishes->mode, " ") : 0;
+
     if (wishes->config)
         return "its configuration is its own";
-    if (wishes->mode && strncmp(facts->mode, wishes->mode, strcspn(wishes->mode, " ")))
+    if (wishes->mode && (strncmp(facts->mode, wishes->mode, mode_bytes) || facts->mode[mode_bytes]))
         return "its mode is another";
+    if (wishes->mode && wishes->mode[mode_bytes])
+        return "the share of sessions it changes is not known"; /* "canary 10%" */
     if (wishes->policy && strcmp(facts->policy, wishes->policy))
         return "its policy is another";
     if (!has_upstream(facts, wishes->upstream))
@@ -182,12 +186,12 @@ static bool read_line(int fd, char line[LINE_BYTES_MAX])
     int64_t until = now_ms() + WR_LAUNCH_START_MS_MAX;
     size_t bytes = 0;
 
-    while (bytes + 1 < LINE_BYTES_MAX && now_ms() < until) {
+    for (int64_t left_ms; bytes + 1 < LINE_BYTES_MAX && (left_ms = until - now_ms()) > 0;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
-        if (poll(&ready, 1, (int)(until - now_ms())) <= 0)
+        if (poll(&ready, 1, (int)left_ms) <= 0)
             continue;
         ssize_t got = read(fd, line + bytes, LINE_BYTES_MAX - 1 - bytes);
-        if (got <= 0 && errno != EINTR)
+        if (!got || (got < 0 && errno != EINTR))
             return false;
         bytes += got > 0 ? (size_t)got : 0;
         line[bytes] = '\0';
@@ -256,6 +260,11 @@ weir_status wr_serving_start(struct wr_serving *serving, struct wr_arena *arena,
         return WEIR_OK;
     wr_serving_end(serving);
     return wr_fail(err, WEIR_IO, 0, "the server does not start");
+}
+
+bool wr_serving_has_died(const struct wr_serving *serving)
+{
+    return serving->child > 0 && !is_alive(serving->child);
 }
 
 void wr_serving_end(struct wr_serving *serving)

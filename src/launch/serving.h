@@ -38,6 +38,9 @@ WEIR_MUST_USE weir_status wr_serving_start(struct wr_serving *serving, struct wr
                                            const struct wr_serving_wishes *wishes,
                                            struct weir_err *err);
 
+/* Whether a server that was started has ended by itself. */
+bool wr_serving_has_died(const struct wr_serving *serving);
+
 /* Ends a server that was started, once its last request is written down. */
 void wr_serving_end(struct wr_serving *serving);
 

@@ -8,6 +8,9 @@
 /* An image is sent as text that no model reads as such. */
 enum { MEDIA_TOKENS_MAX = 1600 };
 
+/* Below it a look into the memo is not worth it. */
+enum { REMEMBERED_BYTES_MIN = 128 };
+
 struct spread {
     uint64_t weights[WR_CATEGORIES_COUNT];
     uint64_t weights_sum;
@@ -52,16 +55,38 @@ static enum wr_category category_of(const struct weir_segment *s)
     }
 }
 
-static void weigh(struct spread *spread, const struct weir_request *request, weir_span body)
+static uint64_t weight_of(struct wr_text_memo *memo, weir_span text)
+{
+    wr_hash128 key = {0, 0};
+    weir_span known;
+    uint64_t weight;
+
+    if (text.len < REMEMBERED_BYTES_MIN)
+        return wr_estimate_tokens(WR_ESTIMATOR_FITTED, text);
+    if (memo)
+        key = wr_hash128_of(text);
+    if (wr_text_memo_find(memo, key, &known)) {
+        memcpy(&weight, known.ptr, sizeof(weight));
+        return weight;
+    }
+    weight = wr_estimate_tokens(WR_ESTIMATOR_FITTED, text);
+    if (memo)
+        wr_text_memo_put(memo, key, (weir_span){(const char *)&weight, sizeof(weight)});
+    return weight;
+}
+
+static void weigh(struct spread *spread, const struct weir_request *request, weir_span body,
+                  struct wr_text_memo *memo)
 {
     struct weir_segment s;
 
+    if (memo)
+        wr_text_memo_begin(memo);
     for (uint32_t i = 0; !weir_request_segment(request, i, &s); i++) {
         enum wr_category category = category_of(&s);
         if (s.span.start > s.span.end || s.span.end > body.len)
             continue;
-        uint64_t weight =
-            wr_estimate_tokens(WR_ESTIMATOR_FITTED, wr_span_cut(body, s.span.start, s.span.end));
+        uint64_t weight = weight_of(memo, wr_span_cut(body, s.span.start, s.span.end));
         if (category == WR_CATEGORY_MEDIA && weight > MEDIA_TOKENS_MAX)
             weight = MEDIA_TOKENS_MAX;
         spread->weights[category] += weight;
@@ -116,14 +141,15 @@ static void balance(struct spread *spread, int64_t total)
 }
 
 void wr_categories_append(const struct weir_request *request, weir_span body,
-                          const struct weir_projected *projected, bool is_sent, struct wr_buf *out)
+                          const struct weir_projected *projected, bool is_sent,
+                          struct wr_text_memo *memo, struct wr_buf *out)
 {
     struct spread spread = {.weights_sum = 0};
     uint64_t before = projected->tokens_before;
 
     if (before > WR_MODEL_TOKENS_MAX || projected->tokens_after > WR_MODEL_TOKENS_MAX)
         return;
-    weigh(&spread, request, body);
+    weigh(&spread, request, body, memo);
     for (int i = 0; i < WR_CATEGORIES_COUNT && spread.weights_sum; i++)
         spread.tokens[i] = (int64_t)(spread.weights[i] * before / spread.weights_sum);
     if (is_sent && projected->is_changed)

@@ -8,12 +8,15 @@
 #define WR_PROXY_CATEGORIES_H
 
 #include "base/buf.h"
+#include "base/text_memo.h"
 #include "ledger/category.h"
 #include "weir/weir.h"
 
 /* Appends `,"context_NAME_tokens":N` for each kind there is. `projected` is what came of `request`;
- * `is_sent`: its body is what goes out, not the one that came. */
+ * `is_sent`: its body is what goes out, not the one that came. What was weighed before is not
+ * weighed again where there is a memo (NULL: there is none), which is for nothing else. */
 void wr_categories_append(const struct weir_request *request, weir_span body,
-                          const struct weir_projected *projected, bool is_sent, struct wr_buf *out);
+                          const struct weir_projected *projected, bool is_sent,
+                          struct wr_text_memo *memo, struct wr_buf *out);
 
 #endif

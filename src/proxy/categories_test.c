@@ -37,12 +37,23 @@ static int64_t sum_of(const struct wr_buf *facts)
     return sum;
 }
 
+/* Weighed and remembered, it is the same: so it is asked for three times. */
 static void append(const struct weir_projected *projected, bool is_sent, struct wr_buf *facts)
 {
     struct weir_request *request;
+    struct wr_text_memo *memo;
     wr_buf_init(facts, 4096);
     assert_int_equal(weir_request_new(wr_span_of(body), NULL, &request, NULL), WEIR_OK);
-    wr_categories_append(request, wr_span_of(body), projected, is_sent, facts);
+    assert_int_equal(wr_text_memo_new(&memo, 1024 * 1024), WEIR_OK);
+    wr_categories_append(request, wr_span_of(body), projected, is_sent, NULL, facts);
+    for (int i = 0; i < 2; i++) {
+        struct wr_buf again;
+        wr_buf_init(&again, 4096);
+        wr_categories_append(request, wr_span_of(body), projected, is_sent, memo, &again);
+        assert_true(wr_span_eq(wr_buf_view(&again), wr_buf_view(facts)));
+        wr_buf_release(&again);
+    }
+    wr_text_memo_free(memo);
     wr_buf_byte(facts, '\0');
     facts->len--;
     weir_request_free(request);
@@ -107,7 +118,7 @@ static void an_image_is_not_the_text_it_is_sent_as(void **state)
         wr_buf_text(&image, "iVBO");
     wr_buf_text(&image, "\"}}]}]}");
     assert_int_equal(weir_request_new(wr_buf_view(&image), NULL, &request, NULL), WEIR_OK);
-    wr_categories_append(request, wr_buf_view(&image), &projected, true, &facts);
+    wr_categories_append(request, wr_buf_view(&image), &projected, true, NULL, &facts);
     wr_buf_byte(&facts, '\0');
     facts.len--;
     assert_int_equal(sum_of(&facts), 2000);

@@ -24,7 +24,9 @@ struct wr_exchange {
     const struct wr_head *head; /* the request's; as long as `conn` */
     struct wr_route route;
     struct wr_entry entry;
-    const char *agent; /* empty: not known */
+    const char *agent;                                   /* empty: not known */
+    char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1]; /* headers that a job reads: it may run
+                                                          * longer than the connection lives */
     struct wr_exchange *next_waiting;
 
     struct wr_buf body; /* collected; or of a streamed one what the upstream has not taken */
@@ -215,7 +217,7 @@ static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
 static bool may_retry(const struct wr_exchange *ex, int status)
 {
     return (status == 400 || status == 413) && !ex->retries_count && ex->is_read &&
-           !ex->is_streamed && !wr_span_is(wr_head_find(ex->head, "x-weir-mode"), "exact");
+           !ex->is_streamed && strcmp(ex->mode, "exact");
 }
 
 /* Before the client has the end of the answer, and with it a reason to ask again. */
@@ -499,13 +501,25 @@ static void send_body(struct wr_exchange *ex)
     (void)start_fetch(ex, wr_buf_view(&ex->job.out));
 }
 
+/* Nothing of what it made was sent, and so nothing of it counts (law L8). */
+static void leave_unchanged(struct wr_task *job)
+{
+    if (job->decision.action != WR_ACTION_PROJECT)
+        return;
+    if (job->is_changed)
+        job->held_back = "the projection came too late";
+    job->is_changed = job->is_step = false;
+    job->step_reason = NULL;
+    job->tokens_after = job->tokens_before;
+}
+
 static void on_job_ready(void *user, struct wr_task *job)
 {
     struct wr_exchange *ex = user;
 
     ex->is_job_ready = true;
     if (ex->is_sent) { /* too late: the request left as it came, or nobody waits for it */
-        job->is_changed = false;
+        leave_unchanged(job);
         return;
     }
     unlink_waiting(ex);
@@ -572,8 +586,8 @@ static bool start_job(struct wr_exchange *ex)
         .path = ex->route.path,
         .upstream = ex->route.upstream->name,
         .tenant = wr_span_of(ex->entry.tenant),
-        .mode = wr_head_find(ex->head, "x-weir-mode"),
-        .policy = wr_head_find(ex->head, "x-weir-policy"),
+        .mode = wr_span_of(ex->mode),
+        .policy = wr_span_of(ex->policy),
         .overflow_tokens = ex->remedy.overflow_tokens,
         .bind = ex->remedy.bind,
         .is_watched = ex->route.is_answer,
@@ -605,6 +619,12 @@ static bool wants_streaming(const struct wr_exchange *ex)
 {
     return !ex->is_read &&
            (ex->head->is_chunked || ex->head->content_bytes > WR_NET_QUEUED_BYTES_MAX);
+}
+
+static void keep_header(char *text, size_t text_bytes, const struct wr_head *head, const char *name)
+{
+    weir_span value = wr_head_find(head, name);
+    (void)snprintf(text, text_bytes, "%.*s", (int)value.len, value.len ? value.ptr : "");
 }
 
 static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *head)
@@ -640,6 +660,8 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
                                .agent = wr_agent_name(head),
                                .started_us = now_us(),
                                .started_ms = now_ms()};
+    keep_header(ex->mode, sizeof(ex->mode), head, "x-weir-mode");
+    keep_header(ex->policy, sizeof(ex->policy), head, "x-weir-policy");
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
     atomic_fetch_add(service->exchanges_open, 1);
     ex->is_read = wants_reading(ex);

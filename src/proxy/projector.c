@@ -28,6 +28,7 @@ struct worker {
     struct weir_store *shadow;     /* made when it is first needed */
     struct wr_arena arena;         /* of the job at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
+    struct wr_text_memo *weights;  /* of the categories; NULL: none */
     char tools[WR_TOOLS_BYTES_MAX + 1];
     uint64_t started_us;
 };
@@ -259,7 +260,7 @@ static uint64_t failures_of(const struct weir_store *store)
 }
 
 /* What the engine does not report. */
-static void add_facts(struct wr_task *job, const struct weir_request *request,
+static void add_facts(struct worker *w, struct wr_task *job, const struct weir_request *request,
                       const struct weir_projected *projected, uint64_t hash_failures_count)
 {
     bool is_sent = job->decision.action == WR_ACTION_PROJECT;
@@ -271,7 +272,7 @@ static void add_facts(struct wr_task *job, const struct weir_request *request,
     if (is_sent)
         wr_buf_printf(&job->facts, ",\"artifact_hash_failures\":%llu",
                       (unsigned long long)hash_failures_count);
-    wr_categories_append(request, request->doc.text, projected, is_sent, &job->facts);
+    wr_categories_append(request, request->doc.text, projected, is_sent, w->weights, &job->facts);
 }
 
 /* The request may leave; what is left to find out is for the log. */
@@ -324,7 +325,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
     }
     tell_ready(w, job);
     if (!status) {
-        add_facts(job, request, &projected, failures_of(options.store) - failures_count);
+        add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);
         watch_request(w, job, request, &projected);
     }
     empty_shadow(w);
@@ -403,13 +404,21 @@ static void give_back(struct wr_projector *p, struct wr_task *job)
     (void)uv_async_send(&p->wake);
 }
 
+static bool has_job(struct worker *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool has_one = w->first || w->stops;
+    (void)pthread_mutex_unlock(&w->lock);
+    return has_one;
+}
+
 /* Tables of tokens are read when a model first needs them, which takes a third of a second: not
  * while a client waits. */
 static void warm_up(struct worker *w)
 {
     static const char *const models[] = {"gpt-5", "gpt-4", "claude-opus-5"};
 
-    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]) && !has_job(w); i++) {
         char body[128];
         int bytes = snprintf(body, sizeof(body),
                              "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\","
@@ -522,6 +531,8 @@ static weir_status open_worker(struct wr_projector *p, struct worker *w, struct 
 {
     w->projector = p;
     wr_arena_init(&w->arena, WR_ARENA_BYTES_MAX);
+    if (wr_text_memo_new(&w->weights, WR_PROXY_WEIGHTS_BYTES_MAX))
+        w->weights = NULL;
     weir_status status = weir_engine_new(&w->engine, err);
     if (!status)
         status = load_policies(w, p->options.policies, err);
@@ -570,6 +581,7 @@ static void close_worker(struct worker *w)
     weir_store_close(w->shadow);
     weir_store_close(w->store);
     weir_engine_free(w->engine);
+    wr_text_memo_free(w->weights);
     wr_arena_release(&w->arena);
 }
 

@@ -100,9 +100,10 @@ static void on_death(struct supervisor *s, size_t i, int status)
         tell_all(s, SIGTERM);
         return;
     }
-    fprintf(stderr,
-            "weir serve: a worker died of signal %d, %d request%s in its hands; restarted\n",
-            WTERMSIG(status), suspects, suspects == 1 ? "" : "s");
+    fprintf(stderr, "weir serve: a worker %s %d, %d request%s in its hands; restarted\n",
+            WIFSIGNALED(status) ? "died of signal" : "ended with status",
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), suspects,
+            suspects == 1 ? "" : "s");
     atomic_fetch_add(&s->options->metrics->worker_restarts, 1);
     atomic_store(&s->options->metrics->exchanges[i], 0);
     restart(s, i);

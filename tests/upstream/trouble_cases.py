@@ -255,6 +255,27 @@ def worker_dies(folder, upstream):
     ok('it ends when told', weir.stop(), 0)
 
 
+def clients_leave_before_their_turn(folder, upstream):
+    """What is left of a client that has gone is only what its request still needs."""
+    weir = serve(folder, upstream)
+    long = json.dumps(chat_session(400)).encode()
+    body = json.dumps(chat_session(1)).encode()
+    head = ('POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nX-Weir-Session: q\r\n'
+            'X-Weir-Mode: exact\r\nX-Weir-Policy: short\r\nContent-Length: ')
+    first = threading.Thread(target=weir.post, args=('/v1/chat/completions', long,
+                                                     {'x-weir-session': 'q'}))
+    first.start()
+    for _ in range(20):  # they wait in the line of their session
+        with socket.create_connection(('127.0.0.1', weir.port)) as sock:
+            sock.sendall(f'{head}{len(body)}\r\n\r\n'.encode() + body)
+    first.join()
+    gone = wait_for(lambda: weir.metric('weir_clients_gone_total') or 0)
+    ok('clients leave', gone > 0)
+    status, _, _ = weir.post('/v1/chat/completions', body, {'x-weir-session': 'q'})
+    ok('the next one is answered', (status, weir.metric('weir_worker_restarts_total')), (200, 0))
+    weir.stop()
+
+
 def drains(folder, upstream):
     weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', '--policy', 'tiered')
     answers = []
