@@ -93,7 +93,7 @@ void wr_context_page(struct weir_session *session, const struct weir_prompt *pro
     divide(&c, prompt, parts);
     wr_buf_printf(out, "%llu of %llu tokens, %u%% (estimated)\n",
                   (unsigned long long)c.total_tokens, (unsigned long long)c.window_tokens,
-                  c.used_percent);
+                  (unsigned)(c.window_tokens ? c.total_tokens * 100 / c.window_tokens : 0));
     if (c.last_input_tokens)
         wr_buf_printf(out, "%llu tokens as the provider counted the last request\n",
                       (unsigned long long)c.last_input_tokens);

@@ -84,10 +84,9 @@ static const struct tool tools[] = {
          "\"handle\"")},
     {"spawn_agent", NEEDS_SPAWN, NULL, "task",
      "Give a task to a helper with a context of its own; its conclusion comes back. Kind explore "
-     "reads sources and changes nothing; kind general has all tools.",
-     SCHEMA(
-         TEXT("task", "all that the helper needs to know") "," TEXT("kind", "explore or general"),
-         "\"task\"")},
+     "reads sources and changes nothing; kind task has all tools.",
+     SCHEMA(TEXT("task", "all that the helper needs to know") "," TEXT("kind", "explore or task"),
+            "\"task\"")},
 };
 
 enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };

@@ -160,6 +160,32 @@ static void past_85_percent_tiered_summarises_by_itself(void **state)
     test_agent_release(&agent);
 }
 
+static void compress_keeps_everything_up_to_its_threshold(void **state)
+{
+    struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT};
+    struct weir_session_turn turn = {0};
+    struct test_agent agent;
+    uint64_t whole_tokens = 0;
+    (void)state;
+    begin(&agent, "model: {name: gpt-4o, max_input_tokens: 16000, max_output_tokens: 500}\n"
+                  "session: {policy: compress, max_tool_iterations: 1000}\n");
+    test_agent_say(&agent, "go");
+    for (int i = 0; i < 40 && !turn.is_compacted; i++) {
+        work(&agent, i, 1, 30);
+        want.now_ms = ++agent.now_ms;
+        TEST_OK(&agent, weir_session_request(agent.session, &want, &turn, &agent.err));
+        if (turn.is_compacted)
+            break;
+        assert_has(turn.body, "result 0 line 29"); /* no rolling window */
+        assert_false(turn.is_changed);
+        whole_tokens = turn.tokens_after;
+    }
+    assert_true(turn.is_compacted);
+    assert_true(whole_tokens <= turn.window_tokens * 80 / 100);
+    assert_true(whole_tokens > turn.window_tokens * 70 / 100); /* and not long before it */
+    test_agent_release(&agent);
+}
+
 static void no_room_for_the_history_leaves_everything_as_it_was(void **state)
 {
     struct weir_compacted compacted;
@@ -435,6 +461,7 @@ int main(void)
         cmocka_unit_test(a_second_summary_is_made_of_what_happened),
         cmocka_unit_test(nothing_to_gain_is_not_taken),
         cmocka_unit_test(past_85_percent_tiered_summarises_by_itself),
+        cmocka_unit_test(compress_keeps_everything_up_to_its_threshold),
         cmocka_unit_test(no_room_for_the_history_leaves_everything_as_it_was),
         cmocka_unit_test(a_models_summary_is_checked_and_falls_back),
         cmocka_unit_test(a_refusal_shrinks_the_window_and_is_never_a_loop),

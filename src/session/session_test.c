@@ -189,6 +189,28 @@ static void ids_and_arguments_that_an_api_refuses_are_made_lawful(void **state)
 
 /* ---- order ---- */
 
+static void three_calls_make_four_messages(void **state)
+{
+    static const char *const ids[] = {"c1", "c2", "c3"};
+    struct weir_session_context before, after;
+    struct weir_call calls[3];
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, config);
+    test_agent_say(&agent, "go");
+    (void)test_agent_request(&agent, WEIR_DIALECT_CHAT);
+    weir_session_context(agent.session, &before);
+    for (size_t i = 0; i < 3; i++)
+        calls[i] = (struct weir_call){wr_span_of(ids[i]), WR_LIT("Bash"), WR_LIT("{}")};
+    struct weir_answer answer = {.calls = calls, .calls_count = 3};
+    TEST_OK(&agent, weir_session_answer(agent.session, &answer, 2, &agent.err));
+    for (size_t i = 0; i < 3; i++)
+        test_agent_result(&agent, ids[i], "done");
+    weir_session_context(agent.session, &after);
+    assert_int_equal(after.messages_count, before.messages_count + 4);
+    test_agent_release(&agent);
+}
+
 static void steering_flows_into_the_next_user_message(void **state)
 {
     struct test_agent agent;
@@ -587,6 +609,7 @@ int main(void)
         cmocka_unit_test(opaque_items_go_back_byte_for_byte_and_only_to_their_model),
         cmocka_unit_test(a_whole_answer_is_read_in_each_api),
         cmocka_unit_test(ids_and_arguments_that_an_api_refuses_are_made_lawful),
+        cmocka_unit_test(three_calls_make_four_messages),
         cmocka_unit_test(steering_flows_into_the_next_user_message),
         cmocka_unit_test(calls_that_wait_forbid_a_request_and_survive_a_crash),
         cmocka_unit_test(nothing_queued_is_lost_on_abort),

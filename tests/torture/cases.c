@@ -507,6 +507,7 @@ const struct torture_case torture_cases[] = {
     {"a session of two requests takes a cold step", torture_session, true},
     {"a journal is read, cut, and written as requests", torture_journal, false},
     {"a prompt is put together", torture_prompt, false},
+    {"a session is opened, compacted, asked, and opened again", torture_kept, true},
     {"a session is priced", session_is_priced, false},
     {"a chat request is read, planned, applied and validated", project_chat, false},
     {"a responses request is read, planned, applied and validated", project_responses, false},

@@ -34,6 +34,9 @@ weir_status torture_session(void);
 weir_status torture_journal(void);
 weir_status torture_prompt(void);
 
+/* In kept.c: a session on the disk, opened, compacted and opened again. */
+weir_status torture_kept(void);
+
 /* Adds to what the case tells. More than the harness can keep fails the case. */
 void torture_tell(weir_span bytes);
 

@@ -106,7 +106,8 @@ def steering(folder):
                   wait_seconds=300) if n in waits else read(n) for n in range(TURNS)]
     scene = Scene(folder, steps + [END])
     term = Terminal(scene.home, scene.home.command(scene.upstream, 'messages', '--session', 's',
-                                                   '--yes', *scene.config()))
+                                                   '--yes', '--window', '120000',
+                                                   *scene.config(WHOLE)))
     ok('steering: the agent is there', term.shows('ctx '))
     term.type('Read.', 'Enter')
     for n in waits:
@@ -116,6 +117,8 @@ def steering(folder):
         with open(scene.home.path(f'go{n}'), 'w', encoding='ascii'):
             pass
     ok('steering: the loop ends', term.shows('All done.'))
+    term.type('/compact', 'Enter')
+    ok('steering: /compact makes a summary on demand', term.shows('messages became a summary'))
     term.type('/quit', 'Enter')
     ok('steering: it leaves', term.shows('left with 0'))
     term.close()
@@ -131,6 +134,8 @@ def steering(folder):
            ('user', 'tool_result', f'Mind the {n}.'))
     roles = [m['role'] for m in json.loads(requests[-1]['body'])['messages']]
     ok('steering: user and model take turns', [a for a, b in zip(roles, roles[1:]) if a == b], [])
+    ok('steering: and the trace has the compaction',
+       len(trace(scene.home.session_dir('s'), 'context_compaction')), 1)
     ok('steering: the journal knows it as that',
        [e['text'] for e in events(scene.home.session_dir('s')) if e['kind'] == 'steering'],
        [f'Mind the {n}.' for n in waits])
