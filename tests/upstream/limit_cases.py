@@ -57,9 +57,10 @@ def stalled_clients_are_cut(folder, upstream):
                        ('one that stops in the middle', head + b'{"model":'),
                        ('a connection that asks nothing', b''), ('nor a second time', GET)):
         with socket.create_connection(('127.0.0.1', weir.port), timeout=30) as sock:
-            sock.sendall(data)
             if data == GET:
-                sock.recv(65536)
+                ask(sock)
+            else:
+                sock.sendall(data)
             ok(f'{what} is cut', sock.recv(65536), b'')
     ok('nothing of it reached the upstream', upstream.stats()['requests'], before)
     ok('none is open', wait_for(lambda: weir.metric('weir_exchanges') == 0))
