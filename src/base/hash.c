@@ -33,6 +33,16 @@ wr_hash128 wr_hash128_seeded(weir_span bytes, wr_hash128 seed)
     return (wr_hash128){hash.low64 ^ seed.high, hash.high64 + seed.high * 0x9E3779B97F4A7C15u};
 }
 
+wr_hash128 wr_hash128_add(wr_hash128 hash, wr_hash128 seed)
+{
+    unsigned char bytes[16]; /* in one order on every machine: such hashes are kept */
+    for (int i = 0; i < 8; i++) {
+        bytes[i] = (unsigned char)(hash.low >> 8 * i);
+        bytes[8 + i] = (unsigned char)(hash.high >> 8 * i);
+    }
+    return wr_hash128_seeded((weir_span){(const char *)bytes, sizeof(bytes)}, seed);
+}
+
 weir_status wr_sha256(weir_span bytes, unsigned char digest[WR_SHA256_BYTES])
 {
     unsigned int len = 0;

@@ -19,6 +19,9 @@ wr_hash128 wr_hash128_of(weir_span bytes);
 /* Chains, as wr_hash64_seeded(). */
 wr_hash128 wr_hash128_seeded(weir_span bytes, wr_hash128 seed);
 
+/* The same for something whose hash is known. */
+wr_hash128 wr_hash128_add(wr_hash128 hash, wr_hash128 seed);
+
 enum { WR_SHA256_BYTES = 32, WR_SHA256_HEX_BYTES = 64 };
 
 /* WEIR_NOMEM when the crypto library cannot get memory. */

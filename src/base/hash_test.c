@@ -32,9 +32,21 @@ static void hashes_tell_texts_and_seeds_apart(void **state)
     assert_true(ab.low != ba.low && ab.high != ba.high);
 }
 
+static void a_known_hash_chains_like_its_bytes(void **state)
+{
+    static const char bytes[] = "\x08\x07\x06\x05\x04\x03\x02\x01\x18\x17\x16\x15\x14\x13\x12\x11";
+    wr_hash128 known = {0x0102030405060708u, 0x1112131415161718u},
+               seed = wr_hash128_of(WR_LIT("s"));
+    wr_hash128 chained = wr_hash128_add(known, seed);
+    wr_hash128 wanted = wr_hash128_seeded((weir_span){bytes, 16}, seed);
+    (void)state;
+    assert_true(chained.low == wanted.low && chained.high == wanted.high);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sha256_is_the_published_one),
-                                       cmocka_unit_test(hashes_tell_texts_and_seeds_apart)};
+                                       cmocka_unit_test(hashes_tell_texts_and_seeds_apart),
+                                       cmocka_unit_test(a_known_hash_chains_like_its_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,11 +38,12 @@ enum {
     WR_OUTLINE_LINE_BYTES_MAX = 512,   /* of a line, where a definition is sought */
 
     /* policy */
-    WR_METER_MEMO_COUNT = 16 * 1024,    /* texts whose counts a meter remembers */
-    WR_STAGE_PARAMS_MAX = 8,            /* parameters of one stage */
-    WR_STAGE_TOOLS_MAX = 32,            /* tools one stage has rules for */
-    WR_POLICY_STAGES_MAX = 12,          /* stages of one policy */
-    WR_POLICY_NAME_BYTES_MAX = 64,      /* its name */
+    WR_METER_MEMO_COUNT = 16 * 1024,            /* texts whose counts a meter remembers */
+    WR_METER_EXACT_BYTES_MAX = 4 * 1024 * 1024, /* tokens of a longer one are estimated */
+    WR_STAGE_PARAMS_MAX = 8,                    /* parameters of one stage */
+    WR_STAGE_TOOLS_MAX = 32,                    /* tools one stage has rules for */
+    WR_POLICY_STAGES_MAX = 12,                  /* stages of one policy */
+    WR_POLICY_NAME_BYTES_MAX = 64,              /* its name */
     WR_TOOLS_BYTES_MAX = 1024,          /* what a session says of tools whose results stay whole */
     WR_POLICY_WHAT_BYTES_MAX = 512,     /* and what it says of itself */
     WR_POLICIES_MAX = 64,               /* policies of one YAML text */
@@ -56,6 +57,8 @@ enum {
     WR_FACT_LINE_CHARS_MAX = 240,                    /* a sentence or a message in a summary */
     WR_FACT_COMMAND_CHARS_MAX = 120,                 /* a command line in a summary */
     WR_CONDENSE_TOKENS_MIN = 300,                    /* a shorter result is never condensed */
+    WR_CONDENSE_BYTES_MAX = 2 * 1024 * 1024,         /* a longer one keeps its head and tail */
+    WR_CONDENSE_LINES_MAX = 64 * 1024,               /* and one of more lines */
     WR_FOLD_GAIN_TOKENS_MIN = 32,                    /* a form that saves less is not taken */
     WR_FOLD_INSERTS_MAX = 4096,                      /* messages one fold puts in */
     WR_FOLD_STATE_BYTES_MAX = 64 * 1024 * 1024,      /* a fold that is kept for the next request */
@@ -128,6 +131,8 @@ enum {
     WR_LEDGER_REPORT_BYTES_MAX =
         4 * 1024 * 1024,                         /* a session's last report; a longer is not kept */
     WR_LEDGER_ROWS_MAX = 4096,                   /* added at once */
+    WR_LEDGER_NOTES_MAX = 128,                   /* of a session; the oldest give way */
+    WR_LEDGER_NOTE_BYTES_MAX = 256 * 1024,       /* a note for a later process */
     WR_RECALL_RANGES_MAX = 64,                   /* line ranges of one recall */
     WR_RECALL_PATTERN_BYTES_MAX = 4 * 1024,      /* a pattern */
     WR_RECALL_CONTEXT_LINES_MAX = 1000,          /* lines shown around a match, each side */
@@ -146,17 +151,21 @@ enum {
     WR_JOURNAL_KEPT_MAX = 4096,                   /* messages that a cut names as kept */
     WR_THREAD_BYTES_MAX = 1024 * 1024 * 1024,     /* what a session holds in memory */
     WR_STATE_TEXT_CHARS_MAX = 200,                /* of a message in state.yaml, its front */
-    WR_SETTINGS_BYTES_MAX = 64 * 1024,            /* a session's configuration */
-    WR_TOOL_ITERATIONS = 25,                      /* of one turn, unless told */
-    WR_SESSION_REFUSALS_MAX = 2,                  /* overflows in a row that are compacted for */
-    WR_SESSION_TOOLS_COUNT_MAX = 1024,            /* tools of one session */
-    WR_ACTOR_MESSAGES_DEFAULT = 1000,             /* messages held where no window is known */
-    WR_PROMPT_SECTIONS_MAX = 256,                 /* sections of one prompt */
-    WR_PROMPT_FILE_BYTES_MAX = 1024 * 1024,       /* AGENT.md, a skill, a note */
-    WR_PROMPT_SKILLS_MAX = 512,                   /* skills of one agent */
-    WR_PROMPT_TROUBLES_MAX = 64,                  /* files that could not be read, told apart */
-    WR_PROMPT_LINE_CHARS_MAX = 1024,              /* a description in an index */
-    WR_SUBAGENT_ANSWER_TOKENS = 2000,             /* what a parent gets of it, unless told */
+    WR_STATE_HELD_MAX = 64 * 1024,          /* messages a checkpoint names; more: it has none */
+    WR_STATE_BYTES_MAX = 64 * 1024 * 1024,  /* a checkpoint that is read */
+    WR_PAST_PART_BYTES = 16 * 1024 * 1024,  /* of a past that is summarised, read at once */
+    WR_PIECES_BYTES_MAX = 1024 * 1024,      /* what tools or a prompt are made of, in a line */
+    WR_SETTINGS_BYTES_MAX = 64 * 1024,      /* a session's configuration */
+    WR_TOOL_ITERATIONS = 25,                /* of one turn, unless told */
+    WR_SESSION_REFUSALS_MAX = 2,            /* overflows in a row that are compacted for */
+    WR_SESSION_TOOLS_COUNT_MAX = 1024,      /* tools of one session */
+    WR_ACTOR_MESSAGES_DEFAULT = 1000,       /* messages held where no window is known */
+    WR_PROMPT_SECTIONS_MAX = 256,           /* sections of one prompt */
+    WR_PROMPT_FILE_BYTES_MAX = 1024 * 1024, /* AGENT.md, a skill, a note */
+    WR_PROMPT_SKILLS_MAX = 512,             /* skills of one agent */
+    WR_PROMPT_TROUBLES_MAX = 64,            /* files that could not be read, told apart */
+    WR_PROMPT_LINE_CHARS_MAX = 1024,        /* a description in an index */
+    WR_SUBAGENT_ANSWER_TOKENS = 2000,       /* what a parent gets of it, unless told */
 
     /* quality */
     WR_QUALITY_LOOK_BACK_CALLS = 512,   /* calls or results among which an earlier one is sought */
@@ -244,6 +253,8 @@ enum {
     WR_AGENT_RETRY_S_MAX = 120,                    /* between them; a longer wait is an error */
     WR_AGENT_IDLE_S_MAX = 30 * 60,                 /* without a byte of an answer: it broke off */
     WR_AGENT_UNDO_BYTES_MAX = 64 * 1024 * 1024,    /* of files as they were before changes */
+    WR_AGENT_PASTE_BYTES_SHOWN = 1000,             /* of a pasted line; a longer one is a word */
+    WR_AGENT_SUMMARY_BYTES_MAX = 2 * 1024 * 1024,  /* of a conversation that a model summarises */
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
     WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */
 
@@ -256,6 +267,9 @@ enum {
     WR_LAUNCH_HEALTH_MS_MAX = 5 * 1000,            /* for a server to say that it is well */
     WR_LAUNCH_ROWS_MS_MAX = 5 * 1000,              /* for the last rows of a run to be written */
     WR_LAUNCH_UPSTREAM_MS_MAX = 10 * 1000,         /* for an upstream to answer the doctor */
+    WR_LAUNCH_RUN_DIRS_MAX = 1024,                 /* folders of runs that are looked at */
+    WR_LAUNCH_RUN_DEPTH_MAX = 64,                  /* folders in one another in a run's folder */
+    WR_LAUNCH_RUN_FOLDERS_MAX = 100000,            /* that are taken away with it */
 
     /* replay */
     WR_RIVAL_ANSWER_MS_MAX = 120 * 1000, /* for a proxy under test to answer one request */

@@ -1,10 +1,12 @@
-/* Logs: lines with signals and what stands around them; what was sought; the first and the last
- * lines; then lines by how rare their shape is, the first of each, because what was said once tells
- * more than what was said a thousand times; what is left from the end. */
+/* Logs: lines with signals and what stands around them; what was sought; rows of a table that stand
+ * out in a column; the first and the last lines; then lines by how rare their shape is, the first
+ * of each, because what was said once tells more than what was said a thousand times; what is left
+ * from the end. */
 #include "condense/kinds.h"
 
 #include "base/span.h"
 #include "condense/choose.h"
+#include "condense/odd_rows.h"
 #include "condense/shape.h"
 
 enum {
@@ -14,6 +16,7 @@ enum {
     CONTEXT_AFTER = 6,
     CONTEXT_PERCENT = 40, /* each of what is left then */
     FOCUS_PERCENT = 40,
+    ODD_PERCENT = 40,
     ENDS_PERCENT = 30,
     RARE_PERCENT = 70,
 };
@@ -28,6 +31,14 @@ static weir_status keep_context(struct wr_keep *keep)
             wr_span_trim(wr_keep_line(keep, line)).len ? WR_BORDER_NONE : WR_BORDER_WALL;
     size_t budget = wr_choose_share(keep, CONTEXT_PERCENT);
     weir_status status = wr_choose_context(keep, borders, CONTEXT_BEFORE, CONTEXT_AFTER);
+    keep->bytes_budget = budget;
+    return status;
+}
+
+static weir_status keep_odd(struct wr_keep *keep)
+{
+    size_t budget = wr_choose_share(keep, ODD_PERCENT);
+    weir_status status = wr_odd_rows_keep(keep);
     keep->bytes_budget = budget;
     return status;
 }
@@ -78,6 +89,8 @@ weir_status wr_condense_log(struct wr_condensed *out, struct wr_arena *arena,
         status = keep_context(&keep);
     if (!status)
         status = wr_choose_focus(&keep, input, FOCUS_PERCENT);
+    if (!status)
+        status = keep_odd(&keep);
     if (status)
         return status;
     keep_ends(&keep);

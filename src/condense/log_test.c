@@ -21,6 +21,8 @@ static const struct kept_case rows[] = {
     {"lines with words that matter stay",
      SERVED STAMP "INFO auth: user margaret came in\n" SERVED SERVED, 700, "1 20-22 57-61",
      "margaret"},
+    {"a row with another code than nearly all stays",
+     "id,name,code\n*60 ~,job~,0\n61,job61,137\n*60 ~,job~,0\n", 260, "1-2 62 110-122", NULL},
 };
 
 static void keeps_lines_by_worth(void **state)

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "condense/letters.h"
+#include "condense/output_data.h"
 
 /* The words of one program's call; the shell's quotes around a word are taken off. */
 enum { WORDS_MAX = 12, SCRIPT_DEPTH_MAX = 3 };
@@ -180,11 +181,10 @@ static int kind_of_git(const struct call *call)
     return WR_OUTPUT_DIFF;
 }
 
-static bool names_log(const struct call *call)
+static bool names_data(const struct call *call)
 {
     for (size_t i = 1; i < call->count; i++)
-        if (wr_span_ends(call->words[i], WR_LIT(".log")) ||
-            wr_span_starts(call->words[i], WR_LIT("/var/log/")))
+        if (wr_output_is_data_path(call->words[i]))
             return true;
     return false;
 }
@@ -196,7 +196,7 @@ static int kind_of_reader(const struct call *call)
         if (wr_span_starts(call->words[i], WR_LIT("-i")) ||
             wr_span_is(call->words[i], "--in-place"))
             return SILENT;
-    return names_log(call) ? WR_OUTPUT_LOG : WR_OUTPUT_FILE;
+    return names_data(call) ? WR_OUTPUT_LOG : WR_OUTPUT_FILE;
 }
 
 static int kind_of_search(const struct call *call)

@@ -3,6 +3,7 @@
 #include "base/limits.h"
 #include "condense/letters.h"
 #include "condense/output_command.h"
+#include "condense/output_data.h"
 #include "condense/volatile.h"
 
 const char *wr_output_kind_text(enum wr_output_kind kind)
@@ -141,12 +142,11 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text)
 
 /* -- all together ------------------------------------------------------------------------------ */
 
-static bool is_log_path(weir_span path)
+static enum wr_output_kind kind_of_read(weir_span path, weir_span text)
 {
-    static const weir_span ends[] = {WR_WORD(".log"), WR_WORD(".out"), WR_WORD(".err"),
-                                     WR_WORD(".output")};
-    return wr_ends_in_any(path, ends, WR_COUNT_OF(ends)) ||
-           wr_span_starts(path, WR_LIT("/var/log/"));
+    if (wr_output_is_data_path(path))
+        return WR_OUTPUT_LOG;
+    return text.len && is_blob(text) ? WR_OUTPUT_BLOB : wr_output_kind_of_file(path, text);
 }
 
 /* A command whose kind is not known may still print nothing but JSON, or a log. What would hide its
@@ -154,6 +154,8 @@ static bool is_log_path(weir_span path)
 static enum wr_output_kind kind_of_run(weir_span command, weir_span text)
 {
     enum wr_output_kind kind = wr_output_kind_of_command(command);
+    if (kind == WR_OUTPUT_FILE)
+        return wr_output_kind_of_file((weir_span){"", 0}, without_header(text));
     if (kind != WR_OUTPUT_PROCESS)
         return kind;
     kind = wr_output_kind_sniff(text);
@@ -173,9 +175,7 @@ enum wr_output_kind wr_output_kind(const struct wr_output_hint *hint, weir_span 
 {
     switch (hint->origin) {
     case WR_ORIGIN_READ:
-        if (is_log_path(hint->path))
-            return WR_OUTPUT_LOG;
-        return text.len && is_blob(text) ? WR_OUTPUT_BLOB : WR_OUTPUT_FILE;
+        return kind_of_read(hint->path, text);
     case WR_ORIGIN_SEARCH:
         return WR_OUTPUT_SEARCH;
     case WR_ORIGIN_LIST:

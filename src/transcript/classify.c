@@ -149,6 +149,8 @@ static void classify_result(struct wr_transcript *t, struct wr_index *texts, uin
         set_class(s, WEIR_CLASS_REHYDRATABLE_EXACT, "recalled text comes back whole");
     } else if (effect == WR_EFFECT_PLAN) {
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "a plan or instructions");
+    } else if (s->handles && s->handles->is_instructions && s->staleness != WR_STALE) {
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "instructions that were read");
     } else if (is_newest && is_failure(s)) {
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "an error of the current turn");
     } else if (s->has_exact_blocks) {

@@ -62,6 +62,23 @@ static const struct {
      2, "condensable", "a read of a file that changed since"},
     {"a plan", BODY(DONE("TodoWrite", "{\\u0022todos\\u0022:[]}", "noted")), 2, "critical exact",
      "a plan or instructions"},
+    {"instructions that were read",
+     BODY(DONE("Read", "{\\u0022file_path\\u0022:\\u0022/a/AGENTS.md\\u0022}", "1\\tx")), 2,
+     "critical exact", "instructions that were read"},
+    {"instructions that were read twice",
+     BODY(DONE("Read", "{\\u0022file_path\\u0022:\\u0022/AGENTS.md\\u0022}", LONG) "," CALL(
+         "c2", "Read", "{\\u0022file_path\\u0022:\\u0022/AGENTS.md\\u0022}") "," RESULT("c2",
+                                                                                        LONG)),
+     4, "critical exact", "instructions that were read"},
+    {"instructions that changed since",
+     BODY(DONE("Read", "{\\u0022file_path\\u0022:\\u0022/AGENTS.md\\u0022}",
+               "1\\tx") "," CALL("c2", "Write",
+                                 "{\\u0022file_path\\u0022:\\u0022/"
+                                 "AGENTS.md\\u0022,\\u0022content\\u0022:"
+                                 "\\u0022y\\u0022}") "," RESULT("c2", "written")),
+     2, "condensable", "a read of a file that changed since"},
+    {"a skill", BODY(DONE("Skill", "{\\u0022skill\\u0022:\\u0022pdf\\u0022}", "x")), 2,
+     "critical exact", "instructions that were read"},
     {"recalled text", BODY(DONE("weir_recall", "{\\u0022handle\\u0022:\\u0022h\\u0022}", "x")), 2,
      "rehydratable exact", "recalled text comes back whole"},
     {"an error of the current turn",

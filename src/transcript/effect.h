@@ -27,6 +27,7 @@ enum wr_effect_kind {
     WR_EFFECT_PLAN,
     WR_EFFECT_FETCH, /* from the network */
     WR_EFFECT_RECALL,
+    WR_EFFECT_SKILL, /* shows instructions that are kept under a name */
     WR_EFFECT_KINDS
 };
 

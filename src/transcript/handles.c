@@ -26,8 +26,7 @@ static weir_status read_result(struct wr_transcript *t, struct wr_tool_handles *
     return WEIR_OK;
 }
 
-/* What handles depend on: the tool, what it was called with, and the result as far as it is read.
- */
+/* What handles depend on: the tool, what it was called with, and the result. */
 static wr_hash128 key_of(const struct wr_transcript *t, const struct wr_segment *call)
 {
     wr_hash128 key = wr_hash128_seeded(call->tool, (wr_hash128){call->kind, 0});
@@ -36,8 +35,7 @@ static wr_hash128 key_of(const struct wr_transcript *t, const struct wr_segment 
         return key;
     const struct wr_segment *result = &t->segments[call->pair];
     key.high += 1u + result->is_error;
-    return result->parts_count ? wr_hash128_seeded(wr_json_inner(t->doc, result->parts[0]), key)
-                               : key;
+    return result->parts_count ? wr_hash128_add(wr_segment_body_hash(t, result), key) : key;
 }
 
 static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *call,

@@ -1,5 +1,7 @@
 #include "transcript/path.h"
 
+#include <string.h>
+
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -22,7 +24,7 @@ bool wr_path_is_absolute(weir_span path)
     if (path.len > 2 && is_letter(path.ptr[0]) && path.ptr[1] == ':' &&
         (path.ptr[2] == '/' || path.ptr[2] == '\\'))
         return true;
-    return wr_span_find(path, WR_LIT("://"), 0) != SIZE_MAX;
+    return memchr(path.ptr, ':', path.len) && wr_span_find(path, WR_LIT("://"), 0) != SIZE_MAX;
 }
 
 /* Whether the path has no empty name, no `.` and no `..`, and does not end in a slash. */

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "transcript/instructions.h"
 #include "transcript/patch.h"
 #include "transcript/path.h"
 #include "transcript/shell.h"
@@ -639,6 +640,7 @@ weir_status wr_tool_call(struct wr_tool_handles *handles, struct wr_arena *arena
     } else {
         read_unknown(&call);
     }
+    handles->is_instructions = wr_tool_shows_instructions(handles);
     return call.status;
 }
 

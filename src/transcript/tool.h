@@ -51,6 +51,7 @@ struct wr_tool_handles {
     bool is_error;            /* the result says that the call failed */
     bool is_unchanged;        /* the result only says that the file is as it was when last read */
     bool is_running;          /* the process goes on; see process_id */
+    bool is_instructions;     /* the result shows instructions (instructions.h) */
     bool has_exit_code;
     int exit_code;
     enum wr_tool_cut cut; /* what the client left out before we saw it */

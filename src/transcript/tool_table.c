@@ -118,7 +118,7 @@ static const struct wr_tool_row rows[] = {
     {"ExitPlanMode", "", CLAUDE, WR_EFFECT_PLAN, {{0}}},
     {"EnterPlanMode", "", CLAUDE, WR_EFFECT_PLAN, {{0}}},
     {"AskUserQuestion", "", CLAUDE, WR_EFFECT_OTHER, {{0}}},
-    {"Skill", "", CLAUDE, WR_EFFECT_OTHER, {MODE("skill")}},
+    {"Skill", "", CLAUDE, WR_EFFECT_SKILL, {MODE("skill")}},
     {"SlashCommand", "", CLAUDE, WR_EFFECT_OTHER, {MODE("command")}},
     {"ToolSearch", "", CLAUDE, WR_EFFECT_OTHER, {QUERY("query")}},
     {"ListMcpResourcesTool", "", CLAUDE, WR_EFFECT_LIST, {{0}}},
@@ -284,7 +284,7 @@ static const struct wr_tool_row rows[] = {
     {"webfetch", "url", OPENCODE, WR_EFFECT_FETCH, {QUERY("url")}},
     {"websearch", "query", OPENCODE, WR_EFFECT_FETCH, {QUERY("query")}},
     {"codesearch", "query", OPENCODE, WR_EFFECT_FETCH, {QUERY("query")}},
-    {"skill", "name", OPENCODE, WR_EFFECT_OTHER, {MODE("name")}},
+    {"skill", "", OPENCODE, WR_EFFECT_SKILL, {MODE("name"), MODE("skill")}},
     {"question", "questions", OPENCODE, WR_EFFECT_OTHER, {{0}}},
 
     /* Gemini CLI */
@@ -317,7 +317,11 @@ static const struct wr_tool_row rows[] = {
     {"web_fetch", "", GEMINI, WR_EFFECT_FETCH, {QUERY("prompt"), QUERY("url")}},
     {"write_todos", "", GEMINI, WR_EFFECT_PLAN, {{0}}},
     {"save_memory", "", GEMINI, WR_EFFECT_OTHER, {{0}}},
-    {"activate_skill", "", GEMINI, WR_EFFECT_OTHER, {MODE("name")}},
+    {"activate_skill", "", GEMINI, WR_EFFECT_SKILL, {MODE("name")}},
+    {"load_skill", "", ANYONE, WR_EFFECT_SKILL, {MODE("name"), MODE("skill_name")}},
+    {"use_skill", "", ANYONE, WR_EFFECT_SKILL, {MODE("name"), MODE("skill_name")}},
+    {"read_skill", "", ANYONE, WR_EFFECT_SKILL, {MODE("name"), MODE("skill_name")}},
+    {"skill_view", "", ANYONE, WR_EFFECT_SKILL, {MODE("name")}},
 
     /* Cline, and its relatives */
     {"read_files", "files", CLINE, WR_EFFECT_READ, {PATHS("files")}},
@@ -499,7 +503,7 @@ static const struct {
     {"execute", WR_EFFECT_RUN},    {"shell", WR_EFFECT_RUN},    {"bash", WR_EFFECT_RUN},
     {"terminal", WR_EFFECT_RUN},   {"fetch", WR_EFFECT_FETCH},  {"browse", WR_EFFECT_FETCH},
     {"navigate", WR_EFFECT_FETCH}, {"todo", WR_EFFECT_PLAN},    {"todos", WR_EFFECT_PLAN},
-    {"plan", WR_EFFECT_PLAN},
+    {"plan", WR_EFFECT_PLAN},      {"skill", WR_EFFECT_SKILL},
 };
 
 static bool is_upper(char c)

@@ -52,7 +52,8 @@ weir_status wr_transcript_finish(struct wr_transcript *t)
     if (status)
         return status;
     t->texts = WR_ARENA_ARRAY(t->arena, weir_span, t->segments_count);
-    if (!t->texts)
+    t->hashes = WR_ARENA_ARRAY(t->arena, wr_hash128, t->segments_count);
+    if (!t->texts || !t->hashes)
         return wr_arena_status(t->arena);
     status = wr_order_handles(t);
     return status ? status : wr_order_classify(t);
@@ -108,6 +109,26 @@ weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment
     if (arena == t->arena)
         *kept = text;
     return text;
+}
+
+static wr_hash128 make_hash(const struct wr_transcript *t, const struct wr_segment *segment)
+{
+    wr_hash128 hash = {segment->parts_count, 0};
+    if (!segment->parts_count)
+        return wr_hash128_seeded(wr_json_raw(t->doc, segment->payload), hash);
+    for (uint32_t i = 0; i < segment->parts_count; i++)
+        hash = wr_hash128_seeded(wr_json_raw(t->doc, segment->parts[i]), hash);
+    return hash;
+}
+
+wr_hash128 wr_segment_body_hash(const struct wr_transcript *t, const struct wr_segment *segment)
+{
+    if (!t->hashes)
+        return make_hash(t, segment);
+    wr_hash128 *kept = &t->hashes[segment - t->segments];
+    if (!kept->low && !kept->high)
+        *kept = make_hash(t, segment);
+    return *kept;
 }
 
 bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)

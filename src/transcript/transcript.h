@@ -76,6 +76,7 @@ struct wr_transcript {
     uint32_t segments_count, segments_cap;
     weir_span
         *texts; /* of segments, unescaped, as far as they were asked for; NULL until the first */
+    wr_hash128 *hashes; /* the same of wr_segment_body_hash(); both zero: not asked for */
     uint32_t turns_count, loops_count;
     weir_span model;   /* unescaped; empty when the request names none */
     bool is_delta;     /* the server holds the history; only new items are here */
@@ -110,6 +111,11 @@ weir_range wr_segment_range(const struct wr_transcript *transcript,
  * no memory. */
 weir_span wr_segment_text(const struct wr_transcript *transcript, const struct wr_segment *segment,
                           struct wr_arena *arena);
+
+/* A hash of a segment's bytes as they stand in the body: of its parts, or of its payload where it
+ * has none. Made once: who remembers something about a text finds it by this. */
+wr_hash128 wr_segment_body_hash(const struct wr_transcript *transcript,
+                                const struct wr_segment *segment);
 
 /* The cache marker of a block: its key node, or NONE. */
 wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block);

@@ -1,0 +1,80 @@
+#!/bin/sh
+# `weir condense` and `weir project` see the same kind in the same call, and neither hides the one
+# row that failed. WEIR is the program.
+set -u
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+ok()
+{
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
+    fi
+}
+
+# rows FILE FRONT FORMAT NEEDLE: 2000 rows, the needle among them; awk's own escapes hold.
+rows()
+{
+    awk -v front="$2" -v format="$3" -v needle="$4" 'BEGIN {
+        if (front != "") print front
+        for (i = 0; i < 2000; i++) {
+            if (i == 1100) print needle
+            row = format; gsub(/~/, i, row); print row
+        } }' >"$dir/$1"
+}
+
+# shown NEEDLE: whether it is in what comes in.
+shown()
+{
+    if grep -qF -- "$1"; then echo shown; else echo hidden; fi
+}
+
+# body PATH: a session whose newest result is the file, read with a tool.
+body()
+{
+    printf '{"model":"claude-sonnet-5-5","messages":[{"role":"user","content":"which one failed?"},'
+    printf '{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function",'
+    printf '"function":{"name":"Read","arguments":"{\\"file_path\\":\\"%s\\"}"}}]},' "$1"
+    printf '{"role":"tool","tool_call_id":"c","content":"'
+    sed 's/\\/\\\\/g; s/"/\\"/g; s/$/\\n/' "$dir/$1" | tr -d '\n'
+    printf '"}],"tools":[{"type":"function","function":{"name":"Read"}},'
+    printf '{"type":"function","function":{"name":"weir_recall"}}]}'
+}
+
+# check FILE NEEDLE
+check()
+{
+    ok "$1, by its path" "$("$WEIR" condense --path "$1" --budget 400 "$dir/$1" | shown "$2")" shown
+    ok "$1, by the command that shows it" \
+        "$("$WEIR" condense --command "cat $1" --budget 400 "$dir/$1" | shown "$2")" shown
+    for policy in auto lean careful; do
+        ok "$1, under $policy" "$(body "$1" | "$WEIR" project --policy "$policy" --window 200000 \
+            --store "$dir/store" | sed 's/\\"/"/g' | shown "$2")" shown
+    done
+}
+
+rows app.log '' '2026-01-01T00:00:07 INFO request ~ served' \
+    '2026-01-01T00:00:11 FATAL sector 991 unreadable'
+check app.log 'FATAL sector 991 unreadable'
+rows results.csv 'id,name,status,detail' '~,job~,ok,' '1700,job1700,FAILED,exit code 137'
+check results.csv '1700,job1700,FAILED,exit code 137'
+rows codes.csv 'id,name,code' '~,job~,0' '1700,job1700,137'
+check codes.csv '1700,job1700,137'
+rows TEST-a.xml '<testsuite tests="2001">' '  <testcase classname="a.B" name="t~" time="0.01"/>' \
+    '  <testcase classname="a.B" name="tX"><failure message="expected 3 but was 4"/></testcase>'
+check TEST-a.xml '<failure message="expected 3 but was 4"/>'
+rows report.md '| job | state |' '| job~ | ok |' '| job1001 | ERROR: timeout |'
+check report.md '| job1001 | ERROR: timeout |'
+rows events.jsonl '' '{"ts":~,"level":"info","msg":"served ~"}' \
+    '{"ts":7,"level":"error","msg":"disk sector 991 unreadable"}'
+check events.jsonl '"msg":"disk sector 991 unreadable"'
+rows build-output.txt '' 'step ~ finished in 3s' 'step 1500: Segmentation fault (core dumped)'
+check build-output.txt 'step 1500: Segmentation fault (core dumped)'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
