@@ -38,6 +38,16 @@ echo 'no front matter' >"$work/broken/skills/bad/SKILL.md"
 check 'sections come with phase, priority and size' 0 out \
     '^constraint +identity +100 +[0-9]+ +sticky ' --dir "$work/agent"
 check 'the memory index is the last' 0 out '^memory +memory ' --dir "$work/agent"
+check 'the rules of work are there' 0 out '^constraint +rules .* sticky' --dir "$work/agent"
+check 'the tools are counted' 0 out '^tools +tools +[0-9]+ +[0-9,]+ +sticky beside' \
+    --dir "$work/agent"
+check 'and the environment' 0 out '^[a-z]+ +(runtime|environment) ' --dir "$work/agent"
+check 'and the clock' 0 out 'clock .*with the newest message' --dir "$work/agent"
+check 'JSON has what goes with the newest message' 0 out '"context":"[^"]*clock: ' \
+    --dir "$work/agent" --json
+check 'what stays over the cap is said' 0 err \
+    '^weir prompt: what is sticky alone has [0-9]+ tokens, [0-9]+ more than --max-tokens' \
+    --dir "$work/agent" --max-tokens 10
 check 'the text is what would be sent' 0 out '^- read-gauge: how to read' --dir "$work/agent" --text
 check 'bodies of skills are not in it' 0 out 'You look after' --dir "$work/agent" --text
 if grep -q 'one a minute' "$work/out"; then

@@ -62,6 +62,8 @@ struct weir_session_opened {
     uint64_t torn_bytes;  /* of a line whose writer was killed; they are kept in events.torn */
     uint64_t damage_line; /* read-only: events from this line on cannot be read; 0: none */
     uint64_t damage_byte;
+    uint64_t replayed_count; /* events that were read one by one: those behind the checkpoint */
+    const char *checkpoint;  /* why state.yaml was left aside, a constant; NULL: it was used */
 };
 
 /* WEIR_SYNTAX: the journal is damaged; `err` names line and byte, nothing was changed, and opening
@@ -81,7 +83,14 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_set_prompt(struct weir_session *
                                                            weir_span text, int64_t now_ms,
                                                            struct weir_err *err);
 
-/* The tools of the requests from now on; not in the journal. Nothing of them is borrowed. */
+/* The same from a prompt that was built: the journal also learns of which sections it is made. */
+WEIR_API WEIR_MUST_USE weir_status weir_session_use_prompt(struct weir_session *session,
+                                                           const struct weir_prompt *prompt,
+                                                           int64_t now_ms, struct weir_err *err);
+
+/* The tools of the requests from now on. Their names and hashes are in the journal from the next
+ * request on; others than before cost the provider's cache, and are a step (`tools`). Nothing of
+ * them is borrowed. */
 struct weir_tool {
     weir_span name, description;
     weir_span schema; /* JSON, an object; empty: takes anything */
@@ -89,6 +98,10 @@ struct weir_tool {
 WEIR_API WEIR_MUST_USE weir_status weir_session_set_tools(struct weir_session *session,
                                                           const struct weir_tool *tools,
                                                           size_t tools_count, struct weir_err *err);
+
+/* What of prompt, tools and model is not as the journal had it, for people: "tools: +grep ~edit;
+ * prompt: ~memory". Empty: nothing was changed since the session was opened. */
+WEIR_API weir_span weir_session_changes(struct weir_session *session);
 
 /* Words of the user, not blank. Calls that wait for results are closed first, as aborted. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_say(struct weir_session *session, weir_span text,
@@ -150,6 +163,23 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_add_usage(struct weir_session *s
                                                           const struct weir_session_usage *usage,
                                                           int64_t now_ms, struct weir_err *err);
 
+/* What others used for this run: a summary's model, a subagent (weir_session_join() does that by
+ * itself). It counts towards the limits of the run. */
+struct weir_session_spent {
+    const char *by;    /* "summary", "subagent" */
+    const char *model; /* NULL: several, or not known */
+    struct weir_session_usage usage;
+    uint64_t turns, tool_calls, cost_micro_usd;
+    bool is_priced; /* false: the cost is not known */
+};
+WEIR_API WEIR_MUST_USE weir_status weir_session_add_spent(struct weir_session *session,
+                                                          const struct weir_session_spent *spent,
+                                                          int64_t now_ms, struct weir_err *err);
+
+/* What such usage costs; `model` NULL: the session's. False: its prices are not known. */
+WEIR_API bool weir_session_price(const struct weir_session *session, const char *model,
+                                 const struct weir_session_usage *usage, uint64_t *micro_usd);
+
 /* How much a message matters, 1 to 100, for a history that must be cut; 0 again: as any other.
  * `event` is a number that weir_session_last_event() gave. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_rate(struct weir_session *session, uint64_t event,
@@ -177,8 +207,10 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_resume(struct weir_session *sess
 WEIR_API WEIR_MUST_USE weir_status weir_session_start_run(struct weir_session *session,
                                                           int64_t now_ms, struct weir_err *err);
 
-struct weir_session_run {
+struct weir_session_run { /* with what subagents and summaries used */
     uint64_t turns, tokens, tool_calls, cost_micro_usd, elapsed_ms, tool_iterations;
+    bool
+        is_cost_known; /* false: of some answer the model has no price; the cost is of the others */
     bool is_compress_due;
     const char *limit; /* the limit that is reached: "tokens", "turns", ...; NULL: none is */
 };
@@ -221,14 +253,18 @@ WEIR_API bool weir_session_refused(struct weir_session *session, weir_span body,
 
 /* ---- compaction ---- */
 
-/* A summary that a model writes. `history` is what will be replaced; `extracted` the summary that
+/* A summary that a model writes. `history` is what will be replaced (of what is larger than 16 MB
+ * the newest part; the file has all of it); `extracted` the summary that
  * stands if this one fails: it names the facts that must be in the text. Return WEIR_OK and set
- * `*text`, which lives until the next call. Own model, prompt and waiting are the program's. */
+ * `*text`, which lives until the next call; WEIR_LIMIT: it would cost too much. Own model, prompt
+ * and waiting are the program's. */
 struct weir_summary_task {
     weir_span history, extracted;
     uint64_t tokens_max;
     int64_t timeout_ms;
     uint64_t cost_micro_usd_max;
+    /* To be filled in, also on failure: what asking used. Nothing filled in: nobody was asked. */
+    struct weir_session_spent *spent;
 };
 typedef weir_status weir_summary_fn(void *user, const struct weir_summary_task *task,
                                     weir_span *text);
@@ -258,11 +294,13 @@ struct weir_session_context {
     uint64_t system_tokens, tools_tokens, user_tokens, assistant_tokens, calls_tokens,
         results_tokens, summary_tokens;
     uint64_t total_tokens, window_tokens;
-    uint64_t clear_at_tokens, summarise_at_tokens;
+    uint64_t clear_at_tokens, summarise_at_tokens; /* of this session's policy; 0: never */
     uint64_t last_input_tokens; /* as the provider counted the last request; 0: not known */
     uint32_t used_percent;
     const char *colour; /* "plain", "yellow" from 70 %, "red" from 90 % */
     uint64_t messages_count, messages_max, messages_omitted;
+    uint64_t words_carried; /* messages of the user that stand, whole, for exchanges that left; of
+                             * messages_count they are one */
 };
 WEIR_API void weir_session_context(struct weir_session *session,
                                    struct weir_session_context *context);

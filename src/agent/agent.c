@@ -37,7 +37,7 @@ static bool take_steering(struct wr_agent *agent)
     struct weir_err err = {0};
     bool has_some = false;
 
-    wr_buf_init(&line, WR_AGENT_READ_BYTES_MAX);
+    wr_buf_init(&line, WR_AGENT_FILE_BYTES_MAX);
     while (agent->view->steering(agent->view->user, &line)) {
         if (weir_session_steer(agent->session, wr_buf_view(&line), wr_agent_now_ms(), &err))
             tell(agent, "what you typed was not taken", &err);
@@ -254,6 +254,40 @@ static enum step take_answer(struct wr_agent *agent, const struct wr_asked_resul
     return STEP_FAILED;
 }
 
+/* A request over the window goes out all the same: the provider may know better, and its refusal is
+ * handled. But who waits for the answer is told, once, and again when it is twice as much. */
+static void tell_size(struct wr_agent *agent, const struct weir_session_turn *turn)
+{
+    struct weir_session_context context;
+    uint64_t window = turn->window_tokens;
+    char text[300];
+
+    if (!window || turn->tokens_after <= window) {
+        agent->over_tokens = 0;
+        return;
+    }
+    weir_session_context(agent->session, &context);
+    uint64_t over = turn->tokens_after - window;
+    uint64_t fixed = context.system_tokens + context.tools_tokens;
+    if (fixed >= window && !agent->has_told_fixed) {
+        agent->has_told_fixed = true;
+        (void)snprintf(text, sizeof(text),
+                       "the system prompt and the tools alone have about %llu tokens, and the "
+                       "window %llu: no request fits, whatever is left out; a larger --window or a "
+                       "shorter prompt does",
+                       (unsigned long long)fixed, (unsigned long long)window);
+        agent->view->notice(agent->view->user, text);
+    }
+    if (agent->over_tokens && over < 2 * agent->over_tokens)
+        return;
+    agent->over_tokens = over;
+    (void)snprintf(text, sizeof(text),
+                   "this request has about %llu tokens, %llu more than the window, and nothing "
+                   "more can be left out of it",
+                   (unsigned long long)turn->tokens_after, (unsigned long long)over);
+    agent->view->notice(agent->view->user, text);
+}
+
 static enum step ask(struct wr_agent *agent)
 {
     char extra[256];
@@ -272,6 +306,7 @@ static enum step ask(struct wr_agent *agent)
         return status == WEIR_LIMIT ? STEP_LIMIT : STEP_FAILED;
     }
     agent->view->turn(agent->view->user, &turn);
+    tell_size(agent, &turn);
     if (is_interrupted(agent)) /* while the request was made: a summary may take long */
         return STEP_INTERRUPTED;
     struct wr_ask what = {.endpoint = &agent->endpoint,
@@ -334,26 +369,12 @@ enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text)
     }
     if (text.len && weir_session_start_run(agent->session, wr_agent_now_ms(), &err))
         tell(agent, "the run's limits go on from the last one", &err);
-    else if (text.len)
-        agent->helpers = (struct wr_helpers_used){0};
     enum wr_worked worked = loop(agent);
     (void)take_steering(agent); /* what was typed before an interruption is kept */
     return worked;
 }
 
 /* ---- helpers ---- */
-
-/* What a helper uses is paid for by the same user, in the same run. */
-static void add_used(struct wr_agent *agent, struct weir_session *child)
-{
-    struct weir_session_run run;
-
-    weir_session_run(child, wr_agent_now_ms(), &run);
-    agent->helpers.turns += run.turns;
-    agent->helpers.tokens += run.tokens;
-    agent->helpers.tool_calls += run.tool_calls;
-    agent->helpers.cost_micro_usd += run.cost_micro_usd;
-}
 
 static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *kind,
                        struct weir_session *child, struct wr_buf *words)
@@ -371,7 +392,6 @@ static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *
     if (weir_session_set_tools(child, tools, count, &err))
         tell(agent, "the helper has no tools", &err);
     (void)loop(&helper);
-    add_used(agent, child);
     agent->needs_no_consent = helper.needs_no_consent;
     agent->input_tokens = helper.input_tokens;
     agent->cache_read_tokens = helper.cache_read_tokens;

@@ -25,11 +25,6 @@ struct wr_view {
     bool (*steering)(void *user, struct wr_buf *line);
 };
 
-/* What helpers have used since the run began; weir_session_run() counts the session's own. */
-struct wr_helpers_used {
-    uint64_t turns, tokens, tool_calls, cost_micro_usd;
-};
-
 struct wr_agent {
     struct weir_session *session;
     const char *name; /* of the session */
@@ -39,10 +34,11 @@ struct wr_agent {
     const struct wr_view *view;
     weir_span context; /* the volatile part of the prompt; given with every request */
     bool needs_no_consent;
+    uint64_t over_tokens; /* by which the request was over the window when that was last said */
+    bool has_told_fixed;  /* that prompt and tools alone do not fit */
     uint64_t input_tokens, cache_read_tokens; /* of all answers so far, as the provider counts */
-    struct wr_helpers_used helpers;
-    struct wr_buf *words;       /* gets the text of the last answer; may be NULL */
-    wr_interrupt_fn *interrupt; /* the user has had enough; may be NULL */
+    struct wr_buf *words;                     /* gets the text of the last answer; may be NULL */
+    wr_interrupt_fn *interrupt;               /* the user has had enough; may be NULL */
     void *interrupt_user;
 };
 

@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <histedit.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <wchar.h>
 
 #include "agent/context_page.h"
+#include "agent/paste.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -22,9 +25,8 @@ static void put_status(struct wr_chat *chat)
     wr_buf_init(&line, 4096);
     wr_context_word(agent->session, s->has_colours, &line);
     weir_session_run(agent->session, wr_agent_now_ms(), &run);
-    uint64_t cost_micro_usd = run.cost_micro_usd + agent->helpers.cost_micro_usd;
-    wr_buf_printf(&line, " · $%llu.%02llu", (unsigned long long)(cost_micro_usd / 1000000),
-                  (unsigned long long)(cost_micro_usd / 10000 % 100));
+    wr_buf_text(&line, " · ");
+    wr_context_cost(&run, &line);
     if (agent->input_tokens)
         wr_buf_printf(&line, " · cache %llu%%",
                       (unsigned long long)(agent->cache_read_tokens * 100 / agent->input_tokens));
@@ -55,7 +57,13 @@ struct editor {
     EditLine *line;
     History *history;
     struct wr_chat *chat;
+    struct wr_pastes pastes;
+    uint32_t interrupts; /* of an empty line, one after the other */
 };
+
+#define PASTE_ON   "\x1b[?2004h"
+#define PASTE_OFF  "\x1b[?2004l"
+#define PASTE_ENDS "\x1b[201~"
 
 static char *prompt_text(EditLine *line)
 {
@@ -77,6 +85,43 @@ static unsigned char on_ctrl_o(EditLine *line, int key)
     return CC_REDISPLAY;
 }
 
+/* Reads up to the end of what is pasted. */
+static void read_paste(EditLine *line, struct wr_buf *text)
+{
+    char bytes[MB_LEN_MAX];
+    wchar_t c;
+
+    while (el_wgetc(line, &c) == 1) {
+        mbstate_t shift = {0};
+        size_t len = wcrtomb(bytes, c, &shift);
+        if (len != (size_t)-1)
+            wr_buf_append(text, (weir_span){bytes, len});
+        if (c == L'~' && wr_span_ends(wr_buf_view(text), WR_LIT(PASTE_ENDS))) {
+            text->len -= strlen(PASTE_ENDS);
+            return;
+        }
+    }
+}
+
+static unsigned char on_paste(EditLine *line, int key)
+{
+    struct editor *editor;
+    struct wr_buf text, shown;
+
+    (void)key;
+    if (el_get(line, EL_CLIENTDATA, &editor))
+        return CC_ERROR;
+    wr_buf_init(&text, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&shown, WR_AGENT_READ_BYTES_MAX);
+    read_paste(line, &text);
+    wr_pastes_add(&editor->pastes, wr_buf_view(&text), &shown);
+    wr_buf_byte(&shown, 0);
+    int status = wr_buf_status(&shown) ? -1 : el_insertstr(line, shown.bytes);
+    wr_buf_release(&text);
+    wr_buf_release(&shown);
+    return status ? CC_ERROR : CC_REFRESH;
+}
+
 static bool open_editor(struct editor *editor, struct wr_chat *chat)
 {
     HistEvent event;
@@ -93,19 +138,38 @@ static bool open_editor(struct editor *editor, struct wr_chat *chat)
     (void)el_set(editor->line, EL_HIST, history, editor->history);
     (void)el_set(editor->line, EL_ADDFN, "weir-open", "open and close cards", on_ctrl_o);
     (void)el_set(editor->line, EL_BIND, "^O", "weir-open", NULL);
+    (void)el_set(editor->line, EL_ADDFN, "weir-paste", "take what is pasted", on_paste);
+    (void)el_set(editor->line, EL_BIND, "\\e[200~", "weir-paste", NULL);
     (void)el_set(editor->line, EL_SIGNAL, 1);
+    (void)fputs(PASTE_ON, chat->screen->out);
     return true;
 }
 
 static void close_editor(struct editor *editor)
 {
-    if (editor->line)
+    if (editor->line) {
+        (void)fputs(PASTE_OFF, editor->chat->screen->out);
+        (void)fflush(editor->chat->screen->out);
         el_end(editor->line);
+    }
+    wr_pastes_clear(&editor->pastes);
     if (editor->history)
         history_end(editor->history);
 }
 
-/* The next line; NULL: the user has left. Ctrl+C gives up the line and begins another. */
+/* Ctrl+C gives up the line; on an empty one it leaves when it is pressed again. */
+static bool is_given_up(struct editor *editor)
+{
+    const LineInfo *line = el_line(editor->line);
+
+    wr_pastes_clear(&editor->pastes);
+    editor->interrupts = line->lastchar == line->buffer ? editor->interrupts + 1 : 0;
+    if (editor->interrupts == 1)
+        wr_screen_say(editor->chat->screen, "Ctrl+C again, or Ctrl+D, leaves; the session is kept");
+    return editor->interrupts >= 2;
+}
+
+/* The next line; NULL: the user has left. */
 static const char *read_line(struct editor *editor, int *bytes)
 {
     struct wr_client *client = editor->chat->agent->client;
@@ -117,20 +181,51 @@ static const char *read_line(struct editor *editor, int *bytes)
         if (text || *bytes >= 0 || errno != EINTR)
             return *bytes > 0 ? text : NULL;
         (void)fputc('\n', editor->chat->screen->out);
+        if (is_given_up(editor))
+            return NULL;
         el_reset(editor->line);
     }
     return NULL;
 }
 
+/* Half a line that was typed while the agent worked stands at the prompt. */
+static void give_back_rest(struct editor *editor)
+{
+    struct wr_buf rest, shown;
+
+    wr_buf_init(&rest, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&shown, WR_AGENT_READ_BYTES_MAX);
+    wr_keyboard_take_rest(editor->chat->screen->keyboard, &rest);
+    if (rest.len)
+        wr_pastes_add(&editor->pastes, wr_buf_view(&rest), &shown);
+    wr_buf_byte(&shown, 0);
+    if (rest.len && !wr_buf_status(&shown))
+        el_push(editor->line, shown.bytes);
+    wr_buf_release(&rest);
+    wr_buf_release(&shown);
+}
+
 static enum wr_chat_next take_line(struct editor *editor, weir_span line)
 {
     struct wr_chat *chat = editor->chat;
+    struct wr_buf whole;
 
+    editor->interrupts = 0;
     if (!line.len)
         return WR_CHAT_DONE;
+    wr_buf_init(&whole, WR_AGENT_FILE_BYTES_MAX);
+    wr_pastes_expand(&editor->pastes, line, &whole);
+    wr_pastes_clear(&editor->pastes);
     enum wr_chat_next next = wr_chat_command(chat, line);
-    if (next == WR_CHAT_SAY || next == WR_CHAT_WORK)
-        work(chat, next == WR_CHAT_SAY ? line : (weir_span){"", 0});
+    if (wr_buf_status(&whole)) {
+        wr_screen_say(chat->screen, "that is too long to be said");
+        next = WR_CHAT_DONE;
+    }
+    if (next == WR_CHAT_SAY || next == WR_CHAT_WORK) {
+        work(chat, next == WR_CHAT_SAY ? wr_buf_view(&whole) : (weir_span){"", 0});
+        give_back_rest(editor);
+    }
+    wr_buf_release(&whole);
     return next;
 }
 

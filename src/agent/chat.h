@@ -13,9 +13,11 @@ struct wr_chat {
     struct wr_screen *screen;
     struct wr_undo *undo;
     const struct weir_prompt *prompt;
-    const char *sessions_dir; /* holds a folder a session */
-    const char *agent_dir;    /* skills and notes; NULL: none */
-    char resume[256];         /* the session to go on with, for WR_CHAT_RESUME */
+    const char *sessions_dir;                              /* holds a folder a session */
+    const char *agent_dir;                                 /* skills and notes; NULL: none */
+    uint32_t (*ask_window)(void *user, const char *model); /* a server's; 0: it does not tell */
+    void *ask_user;                                        /* ask_window may be NULL */
+    char resume[256]; /* the session to go on with, for WR_CHAT_RESUME */
 };
 
 enum wr_chat_next {

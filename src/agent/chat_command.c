@@ -19,7 +19,8 @@ static const char help[] =
     "/sessions        sessions there are\n"
     "/resume NAME     go on with another session\n"
     "/steer [TEXT]    go on working, with a word on the way\n"
-    "/undo            put back the files that the last turn changed\n"
+    "/undo [force]    put back the files that the last turn changed; force: also those that were\n"
+    "                 changed since\n"
     "/help            this\n"
     "/quit            leave; the session is kept\n"
     "While the agent works: Ctrl+C interrupts, Ctrl+O opens and closes cards, a line and Enter\n"
@@ -45,7 +46,7 @@ static enum wr_chat_next do_help(struct wr_chat *chat, weir_span rest, struct wr
 static enum wr_chat_next do_context(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     (void)rest;
-    wr_context_page(chat->agent->session, chat->prompt, out);
+    wr_context_page(chat->agent->session, chat->prompt, wr_agent_now_ms(), out);
     return WR_CHAT_DONE;
 }
 
@@ -74,12 +75,19 @@ static enum wr_chat_next do_model(struct wr_chat *chat, weir_span rest, struct w
     struct weir_err err = {0};
     char name[256];
 
-    if (rest.len) {
+    if (rest.len >= sizeof(name)) {
+        wr_buf_text(out, "not switched: no model has such a long name\n");
+    } else if (rest.len) {
         (void)snprintf(name, sizeof(name), "%.*s", (int)rest.len, rest.ptr);
-        if (weir_session_switch_model(chat->agent->session, name, 0, wr_agent_now_ms(), &err))
+        /* A local server may have loaded it with less than is known of it. */
+        uint32_t window = chat->ask_window ? chat->ask_window(chat->ask_user, name) : 0;
+        if (weir_session_switch_model(chat->agent->session, name, window, wr_agent_now_ms(), &err))
             wr_buf_printf(out, "not switched: %s\n", err.text);
     }
-    wr_buf_printf(out, "model: %s\n", weir_session_model(chat->agent->session));
+    struct weir_session_context context;
+    weir_session_context(chat->agent->session, &context);
+    wr_buf_printf(out, "model: %s, window %llu tokens\n", weir_session_model(chat->agent->session),
+                  (unsigned long long)context.window_tokens);
     return WR_CHAT_DONE;
 }
 
@@ -174,16 +182,23 @@ static enum wr_chat_next do_undo(struct wr_chat *chat, weir_span rest, struct wr
     struct weir_err err = {0};
     struct wr_buf told;
 
-    (void)rest;
+    if (rest.len && !wr_span_is(rest, "force")) {
+        wr_buf_text(out, "/undo, or /undo force\n");
+        return WR_CHAT_DONE;
+    }
     wr_buf_init(&told, WR_AGENT_READ_BYTES_MAX);
     wr_buf_text(&told, "The user took back your last changes of files:\n");
     size_t begin = told.len;
-    if (!wr_undo_last(chat->undo, &told))
-        wr_buf_text(out, "nothing was changed in this run\n");
-    else if (weir_session_steer(chat->agent->session, wr_buf_view(&told), wr_agent_now_ms(), &err))
-        wr_buf_printf(out, "the model could not be told: %s\n", err.text);
+    enum wr_undone undone = wr_undo_last(chat->undo, rest.len, &told);
     weir_span all = wr_buf_view(&told);
     wr_buf_append(out, wr_span_cut(all, begin, all.len));
+    if (undone == WR_UNDO_NONE)
+        wr_buf_text(out, "nothing was changed in this run\n");
+    else if (undone == WR_UNDO_REFUSED)
+        wr_buf_text(out, "nothing was put back; /undo force does it all the same, and what was "
+                         "changed since is lost\n");
+    else if (weir_session_steer(chat->agent->session, all, wr_agent_now_ms(), &err))
+        wr_buf_printf(out, "the model could not be told: %s\n", err.text);
     wr_buf_release(&told);
     return WR_CHAT_DONE;
 }

@@ -83,7 +83,22 @@ static void put_threshold(struct wr_buf *out, const char *what, uint64_t at, uin
         wr_buf_text(out, " (reached)\n");
 }
 
-void wr_context_page(struct weir_session *session, const struct weir_prompt *prompt,
+static void put_cost(struct weir_session *session, int64_t now_ms, struct wr_buf *out)
+{
+    struct weir_session_run run;
+
+    weir_session_run(session, now_ms, &run);
+    wr_buf_text(out, "  this run: ");
+    wr_context_cost(&run, out);
+    wr_buf_printf(out, ", %llu tokens, %llu turns, %llu calls (helpers and summaries included)\n",
+                  (unsigned long long)run.tokens, (unsigned long long)run.turns,
+                  (unsigned long long)run.tool_calls);
+    if (!run.is_cost_known)
+        wr_buf_text(out,
+                    "  no price is known of a model that was asked; `weir models` lists them\n");
+}
+
+void wr_context_page(struct weir_session *session, const struct weir_prompt *prompt, int64_t now_ms,
                      struct wr_buf *out)
 {
     struct weir_session_context c = {0};
@@ -108,6 +123,16 @@ void wr_context_page(struct weir_session *session, const struct weir_prompt *pro
         wr_buf_printf(out, "; %llu older ones are left out of the prompt",
                       (unsigned long long)c.messages_omitted);
     wr_buf_byte(out, '\n');
+    put_cost(session, now_ms, out);
+}
+
+void wr_context_cost(const struct weir_session_run *run, struct wr_buf *out)
+{
+    if (!run->is_cost_known)
+        wr_buf_text(out, "cost unknown");
+    else
+        wr_buf_printf(out, "$%llu.%02llu", (unsigned long long)(run->cost_micro_usd / 1000000),
+                      (unsigned long long)(run->cost_micro_usd / 10000 % 100));
 }
 
 void wr_context_word(struct weir_session *session, bool has_colours, struct wr_buf *out)

@@ -42,7 +42,7 @@ static void the_page_divides_the_window(void **state)
     begin(&agent);
     fill(&agent, 1000);
     wr_buf_init(&out, 100000);
-    wr_context_page(agent.session, NULL, &out);
+    wr_context_page(agent.session, NULL, agent.now_ms, &out);
     weir_span page = wr_buf_view(&out);
     assert_has(page, " of 2000 tokens, 5");
     assert_has(page, "% (estimated)");
@@ -65,7 +65,7 @@ static void a_full_window_has_nothing_free_and_is_red(void **state)
     fill(&agent, 3000);
     wr_buf_init(&out, 100000);
     wr_buf_init(&word, 100);
-    wr_context_page(agent.session, NULL, &out);
+    wr_context_page(agent.session, NULL, agent.now_ms, &out);
     assert_has(wr_buf_view(&out), "free             0 tokens   0.0%");
     assert_has(wr_buf_view(&out), "(reached)");
     assert_int_equal(cells(wr_buf_view(&out), '.'), 0);

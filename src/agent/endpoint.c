@@ -5,6 +5,8 @@
 #include "base/err.h"
 #include "base/span.h"
 
+const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", NULL};
+
 static bool is_claude(const char *model)
 {
     return model && strstr(model, "claude");

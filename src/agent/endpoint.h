@@ -9,7 +9,7 @@
 struct wr_endpoint {
     weir_dialect dialect;
     char base_url[2048]; /* no '/' at its end */
-    const char *key;     /* borrowed from the environment; NULL: none, as local servers want it */
+    const char *key;     /* borrowed; NULL: none, as local servers want it */
     bool is_local;       /* an address of this machine */
 };
 
@@ -21,6 +21,9 @@ struct wr_endpoint_options {
 };
 
 typedef const char *wr_getenv_fn(const char *name);
+
+/* Variables that hold keys of the agent's own; NULL at the end. Commands do not get them. */
+extern const char *const wr_endpoint_key_names[];
 
 /* OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY are asked for with
  * `get`. WEIR_INVALID: `err` says what is missing and how to give it. */

@@ -207,10 +207,15 @@ void wr_headless_end(struct wr_headless *h, struct wr_agent *agent, enum wr_work
     struct wr_json_writer w = begin(h, "end");
     put(&w, "outcome", wr_span_of(words[worked]));
     put(&w, "session", wr_span_of(agent->name));
-    put_number(&w, "turns", run.turns + agent->helpers.turns);
-    put_number(&w, "tokens", run.tokens + agent->helpers.tokens);
-    put_number(&w, "tool_calls", run.tool_calls + agent->helpers.tool_calls);
-    put_number(&w, "cost_micro_usd", run.cost_micro_usd + agent->helpers.cost_micro_usd);
+    put_number(&w, "turns", run.turns);
+    put_number(&w, "tokens", run.tokens);
+    put_number(&w, "tool_calls", run.tool_calls);
+    if (run.is_cost_known) {
+        put_number(&w, "cost_micro_usd", run.cost_micro_usd);
+    } else {
+        wr_json_write_key(&w, "cost_micro_usd");
+        wr_json_write_null(&w);
+    }
     if (run.limit)
         put(&w, "limit", wr_span_of(run.limit));
     end(h, &w);

@@ -91,22 +91,34 @@ static void text_is_the_answers(void **state)
 static void the_end_counts_what_helpers_used(void **state)
 {
     static const char yaml[] = "model: {name: gpt-4o-mini}\n";
-    struct test_agent session;
-    struct bench b;
+    static const char *const costs[] = {"null", "400"}; /* not known is not 0 */
     (void)state;
 
-    test_agent_init(&session);
-    session.now_ms = wr_agent_now_ms(); /* the end asks how long the run took */
-    test_agent_open(&session, yaml);
-    struct wr_agent agent = {.session = session.session,
-                             .name = "n",
-                             .helpers = {.turns = 2, .tokens = 30, .cost_micro_usd = 400}};
-    begin(&b, true);
-    wr_headless_end(&b.headless, &agent, WR_WORKED_LIMIT);
-    expect(&b, "{\"type\":\"end\",\"outcome\":\"limit\",\"session\":\"n\",\"turns\":2,"
-               "\"tokens\":30,\"tool_calls\":0,\"cost_micro_usd\":400}\n");
-    end(&b);
-    test_agent_release(&session);
+    for (size_t is_priced = 0; is_priced < 2; is_priced++) {
+        struct weir_session_spent spent = {.by = "subagent",
+                                           .usage = {.input_tokens = 30},
+                                           .turns = 2,
+                                           .cost_micro_usd = 400,
+                                           .is_priced = is_priced};
+        struct test_agent session;
+        struct bench b;
+        char wanted[300];
+        test_agent_init(&session);
+        session.now_ms = wr_agent_now_ms(); /* the end asks how long the run took */
+        test_agent_open(&session, yaml);
+        TEST_OK(&session,
+                weir_session_add_spent(session.session, &spent, session.now_ms, &session.err));
+        struct wr_agent agent = {.session = session.session, .name = "n"};
+        begin(&b, true);
+        wr_headless_end(&b.headless, &agent, WR_WORKED_LIMIT);
+        (void)snprintf(wanted, sizeof(wanted),
+                       "{\"type\":\"end\",\"outcome\":\"limit\",\"session\":\"n\",\"turns\":2,"
+                       "\"tokens\":30,\"tool_calls\":0,\"cost_micro_usd\":%s}\n",
+                       costs[is_priced]);
+        expect(&b, wanted);
+        end(&b);
+        test_agent_release(&session);
+    }
 }
 
 int main(void)

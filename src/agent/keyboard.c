@@ -3,20 +3,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 
 enum { SIGNAL_MS = 200 }; /* until a signal is seen while a key is waited for */
+enum { PASTE_BEGINS = 200, PASTE_ENDS = 201 };
 
 void wr_keyboard_init(struct wr_keyboard *k, bool has_terminal, struct wr_client *client)
 {
     *k = (struct wr_keyboard){.terminal = -1, .client = client};
     if (has_terminal)
         k->terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
-    wr_buf_init(&k->typed, WR_AGENT_READ_BYTES_MAX);
-    wr_buf_init(&k->lines, WR_AGENT_READ_BYTES_MAX);
+    wr_buf_init(&k->typed, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_init(&k->lines, WR_AGENT_FILE_BYTES_MAX);
 }
 
 void wr_keyboard_release(struct wr_keyboard *k)
@@ -36,7 +38,7 @@ static void finish_line(struct wr_keyboard *k)
 
     if (line.len) {
         wr_buf_append(&k->lines, line);
-        wr_buf_byte(&k->lines, '\n');
+        wr_buf_byte(&k->lines, 0);
         if (k->on_line)
             k->on_line(k->user, line);
     }
@@ -67,9 +69,14 @@ static bool take_sequence(struct wr_keyboard *k, char key)
     }
     if (k->keys == WR_KEYS_ESCAPE && (key == '[' || key == 'O')) {
         k->keys = WR_KEYS_SEQUENCE;
+        k->sequence = 0;
         return true;
     }
     bool is_inside = k->keys == WR_KEYS_SEQUENCE && key >= ' ' && key <= '~';
+    if (is_inside && key >= '0' && key <= '9' && k->sequence < PASTE_BEGINS * 10)
+        k->sequence = k->sequence * 10 + (uint32_t)(key - '0');
+    if (is_inside && key == '~' && (k->sequence == PASTE_BEGINS || k->sequence == PASTE_ENDS))
+        k->is_pasting = k->sequence == PASTE_BEGINS;
     if (!is_inside || key >= '@')
         k->keys = WR_KEYS_PLAIN;
     return is_inside;
@@ -84,6 +91,8 @@ static void on_key(struct wr_keyboard *k, char key)
     } else if (key == WR_KEY_CTRL_O) {
         if (k->on_open)
             k->on_open(k->user);
+    } else if (k->is_pasting && (key == '\r' || key == '\n' || key == '\t')) {
+        wr_buf_byte(&k->typed, key == '\t' ? key : '\n');
     } else if (key == '\r' || key == '\n') {
         finish_line(k);
     } else if (key == 127 || key == '\b') {
@@ -162,16 +171,24 @@ int wr_keyboard_key(struct wr_keyboard *k)
 bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
 {
     wr_keyboard_look(k);
-    weir_span all = wr_buf_view(&k->lines), next;
+    weir_span all = wr_buf_view(&k->lines);
     weir_span rest = wr_span_cut(all, k->lines_taken_bytes, all.len);
-    if (!wr_span_line(&rest, &next)) {
+    const char *end = rest.len ? memchr(rest.ptr, 0, rest.len) : NULL;
+    if (!end) {
         wr_buf_reset(&k->lines);
         k->lines_taken_bytes = 0;
         return false;
     }
-    wr_buf_append(line, next);
-    k->lines_taken_bytes += next.len + 1;
+    wr_buf_append(line, wr_span_cut(rest, 0, (size_t)(end - rest.ptr)));
+    k->lines_taken_bytes += (size_t)(end - rest.ptr) + 1;
     return true;
+}
+
+void wr_keyboard_take_rest(struct wr_keyboard *k, struct wr_buf *line)
+{
+    wr_buf_append(line, wr_buf_view(&k->typed));
+    wr_buf_reset(&k->typed);
+    k->is_pasting = false;
 }
 
 /* ---- the terminal ---- */

@@ -22,7 +22,9 @@ struct wr_keyboard {
     bool is_interrupted; /* Ctrl+C since the last begin */
     struct wr_buf typed; /* of the line that is not finished */
     enum { WR_KEYS_PLAIN, WR_KEYS_ESCAPE, WR_KEYS_SEQUENCE } keys; /* of an arrow, for one */
-    struct wr_buf lines; /* finished ones, each with its '\n' */
+    uint32_t sequence;                                             /* its number */
+    bool is_pasting;     /* between ESC[200~ and ESC[201~: a line's end is text */
+    struct wr_buf lines; /* finished ones, each with a NUL */
     size_t lines_taken_bytes;
     struct termios before;
     uv_poll_t poll;
@@ -45,7 +47,10 @@ bool wr_keyboard_is_interrupted(void *user);
 /* Waits for one key; 0: there is none to come. */
 int wr_keyboard_key(struct wr_keyboard *keyboard);
 
-/* Takes the next finished line. */
+/* Takes the next finished line; one that was pasted may be several. */
 bool wr_keyboard_take(struct wr_keyboard *keyboard, struct wr_buf *line);
+
+/* Takes the beginning of a line that was not finished. */
+void wr_keyboard_take_rest(struct wr_keyboard *keyboard, struct wr_buf *line);
 
 #endif

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/endpoint.h"
 #include "base/limits.h"
 
 enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
@@ -27,6 +28,7 @@ struct wr_processes {
     char *root;
     wr_interrupt_fn *interrupt;
     void *user;
+    bool passes_keys;
     struct process items[WR_AGENT_PROCESSES_MAX];
     size_t count;
 };
@@ -44,6 +46,11 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
         return NULL;
     }
     return p;
+}
+
+void wr_processes_pass_keys(struct wr_processes *p)
+{
+    p->passes_keys = true;
 }
 
 static struct process *find(struct wr_processes *p, uint64_t id)
@@ -69,7 +76,7 @@ static int open_output(void)
 }
 
 /* In the child. Signals that the agent ignores or handles are its own business. */
-static void become(const char *root, const char *command, int output)
+static void become(const struct wr_processes *p, const char *command, int output)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     static const int signals[] = {SIGINT, SIGPIPE, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
@@ -84,8 +91,10 @@ static void become(const char *root, const char *command, int output)
     if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
         _exit(126);
     closefrom(3); /* sockets of libraries are not all close-on-exec */
-    if (chdir(root))
+    if (chdir(p->root))
         _exit(126);
+    for (size_t i = 0; !p->passes_keys && wr_endpoint_key_names[i]; i++)
+        (void)unsetenv(wr_endpoint_key_names[i]);
     (void)setenv("TERM", "dumb", 1);
     (void)setenv("PAGER", "cat", 1);
     (void)setenv("GIT_PAGER", "cat", 1);
@@ -103,7 +112,7 @@ const char *wr_process_start(struct wr_processes *p, const char *command, uint64
         return "there is no room for its output in the temporary directory";
     one->pid = fork();
     if (one->pid == 0)
-        become(p->root, command, one->output);
+        become(p, command, one->output);
     if (one->pid < 0) {
         (void)close(one->output);
         return strerror(errno);

@@ -28,6 +28,9 @@ typedef bool wr_interrupt_fn(void *user);
  * of memory. */
 struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interrupt, void *user);
 
+/* Commands get the agent's own keys (endpoint.h) too; else they do not. */
+void wr_processes_pass_keys(struct wr_processes *processes);
+
 /* Ends what still runs, also what a command left in the background. NULL is fine. */
 void wr_processes_free(struct wr_processes *processes);
 

@@ -164,6 +164,30 @@ static void a_wait_can_be_interrupted(void **state)
     wr_processes_free(p);
 }
 
+/* The agent's keys are its own; everything else of the environment is the user's. */
+static void commands_do_not_get_the_agents_keys(void **state)
+{
+    static const char command[] = "echo \"$OPENAI_API_KEY,$ANTHROPIC_API_KEY,$WEIR_TEST_OTHER\"";
+    struct wr_process_status status;
+    struct wr_buf output;
+
+    assert_int_equal(setenv("OPENAI_API_KEY", "sk-1", 1), 0);
+    assert_int_equal(setenv("ANTHROPIC_API_KEY", "sk-2", 1), 0);
+    assert_int_equal(setenv("WEIR_TEST_OTHER", "mine", 1), 0);
+    for (int passes = 0; passes < 2; passes++) {
+        if (passes)
+            wr_processes_pass_keys(*state);
+        uint64_t id = start(*state, command);
+        assert_true(wr_process_wait(*state, id, LONG_MS, NULL, &status));
+        read_all(*state, id, &output);
+        assert_true(wr_span_is(wr_buf_view(&output), passes ? "sk-1,sk-2,mine\n" : ",,mine\n"));
+        wr_buf_release(&output);
+    }
+    assert_string_equal(getenv("OPENAI_API_KEY"), "sk-1"); /* the agent has it still */
+    (void)unsetenv("OPENAI_API_KEY");
+    (void)unsetenv("ANTHROPIC_API_KEY");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -172,6 +196,7 @@ int main(void)
         cmocka_unit_test(what_is_left_in_the_background_ends_with_the_session),
         cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
         cmocka_unit_test(a_wait_can_be_interrupted),
+        cmocka_unit_test_setup_teardown(commands_do_not_get_the_agents_keys, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -160,9 +160,12 @@ static bool change(const struct wr_toolbox *box, struct wr_tool_output *output, 
 {
     if (!may_change(box, output, path))
         return false;
+    struct wr_change what = {.path = path,
+                             .exists = before,
+                             .before = before ? wr_buf_view(before) : (weir_span){"", 0},
+                             .after = content};
     if (box->before_change)
-        box->before_change(box->before_change_user, path, before,
-                           before ? wr_buf_view(before) : (weir_span){"", 0});
+        box->before_change(box->before_change_user, &what);
     const char *why = wr_file_replace(path, content);
     if (why)
         wr_tool_fail(output, "%s: %s: nothing was changed", path, why);

@@ -104,6 +104,8 @@ static bool is_there(const struct wr_toolbox *box, const struct tool *tool)
     unsigned have = (box->agent_dir ? NEEDS_MEMORY : 0) | (box->world ? NEEDS_STORE : 0) |
                     (box->has_helpers ? NEEDS_SPAWN : 0) | (box->processes ? NEEDS_PROCESSES : 0) |
                     NEEDS_CONSENT;
+    if (box->is_list_only)
+        return true;
     return !(tool->flags & ~have) && (!box->only || is_among(tool->name, box->only));
 }
 

@@ -23,8 +23,13 @@ struct wr_tool_output { /* released by the caller */
     bool is_error;
 };
 
-/* A file is about to be changed: what it held before. `exists` false: it is new. */
-typedef void wr_before_change_fn(void *user, const char *path, bool exists, weir_span content);
+/* A file is about to be changed. */
+struct wr_change {
+    const char *path;
+    bool exists; /* false: it is new */
+    weir_span before, after;
+};
+typedef void wr_before_change_fn(void *user, const struct wr_change *change);
 
 struct wr_toolbox {
     const char *root;               /* the working directory, absolute */
@@ -33,6 +38,7 @@ struct wr_toolbox {
     struct wr_mcp_world *world;     /* where recalled text is; NULL: no recall */
     weir_span tenant;               /* of it */
     bool has_helpers;               /* the caller runs spawn_agent itself, before it comes here */
+    bool is_list_only;              /* none will be run: all are there, whatever they need */
     wr_before_change_fn *before_change; /* may be NULL */
     void *before_change_user;
     wr_interrupt_fn *interrupt; /* ends a long search; may be NULL */

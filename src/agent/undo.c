@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/file_bytes.h"
@@ -36,11 +37,15 @@ static void forget_oldest(struct wr_undo *undo)
 }
 
 /* What cannot be kept cannot be taken back; the change goes on. */
-void wr_undo_keep(void *user, const char *path, bool exists, weir_span content)
+void wr_undo_keep(void *user, const struct wr_change *change)
 {
     struct wr_undo *undo = user;
+    bool exists = change->exists;
+    weir_span content = change->before;
     struct wr_undo_entry entry = {.bytes = exists ? content.len : 0, .turn = undo->turn};
 
+    if (wr_sha256(change->after, entry.after))
+        return;
     while (undo->count && undo->bytes + entry.bytes > WR_AGENT_UNDO_BYTES_MAX)
         forget_oldest(undo);
     struct wr_undo_entry *grown =
@@ -48,7 +53,7 @@ void wr_undo_keep(void *user, const char *path, bool exists, weir_span content)
     if (!grown)
         return;
     undo->entries = grown;
-    entry.path = strdup(path);
+    entry.path = strdup(change->path);
     entry.content = exists ? malloc(content.len + 1) : NULL;
     if (!entry.path || (exists && !entry.content)) {
         free(entry.path);
@@ -76,18 +81,69 @@ static void put_back(const struct wr_undo_entry *entry, struct wr_buf *told)
                   entry->path, why ? ": " : "", why ? why : "");
 }
 
-size_t wr_undo_last(struct wr_undo *undo, struct wr_buf *told)
+/* As the agent wrote it, or as it was before: then there is nothing to lose. */
+static bool is_ours(const struct wr_undo_entry *entry)
 {
-    size_t files = 0;
+    unsigned char now[WR_SHA256_BYTES];
+    struct wr_buf content;
+    struct stat found;
 
+    wr_buf_init(&content, WR_AGENT_FILE_BYTES_MAX);
+    bool is_there = !lstat(entry->path, &found);
+    bool is_read = is_there && !wr_file_read(entry->path, &content);
+    weir_span text = wr_buf_view(&content);
+    bool is_after = is_read && !wr_sha256(text, now) && !memcmp(now, entry->after, sizeof(now));
+    bool is_before = entry->content ? is_read && text.len == entry->bytes &&
+                                          !memcmp(text.ptr, entry->content, text.len)
+                                    : !is_there;
+    wr_buf_release(&content);
+    return is_after || is_before;
+}
+
+/* Whether a later entry of the turn has the same file: what stands there now is of that one. */
+static bool is_overwritten(const struct wr_undo *undo, size_t i)
+{
+    for (size_t k = i + 1; k < undo->count; k++)
+        if (!strcmp(undo->entries[k].path, undo->entries[i].path))
+            return true;
+    return false;
+}
+
+static bool is_refused(const struct wr_undo *undo, struct wr_buf *told)
+{
+    uint64_t turn = undo->entries[undo->count - 1].turn;
+    bool refused = false;
+
+    for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == turn;) {
+        if (is_overwritten(undo, i) || is_ours(&undo->entries[i]))
+            continue;
+        wr_buf_printf(told, "changed since the agent wrote it: %s\n", undo->entries[i].path);
+        refused = true;
+    }
+    return refused;
+}
+
+/* Of those that are left. */
+static bool has_earlier(const struct wr_undo *undo, const struct wr_undo_entry *entry)
+{
+    for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == entry->turn;)
+        if (!strcmp(undo->entries[i].path, entry->path))
+            return true;
+    return false;
+}
+
+enum wr_undone wr_undo_last(struct wr_undo *undo, bool is_forced, struct wr_buf *told)
+{
     if (!undo->count)
-        return 0;
+        return WR_UNDO_NONE;
+    if (!is_forced && is_refused(undo, told))
+        return WR_UNDO_REFUSED;
     uint64_t turn = undo->entries[undo->count - 1].turn;
     while (undo->count && undo->entries[undo->count - 1].turn == turn) {
         struct wr_undo_entry *entry = &undo->entries[--undo->count];
-        put_back(entry, told);
+        if (!has_earlier(undo, entry)) /* each file is put back once, to what it was at first */
+            put_back(entry, told);
         free_entry(undo, entry);
-        files++;
     }
-    return files;
+    return WR_UNDO_DONE;
 }

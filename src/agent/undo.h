@@ -1,13 +1,18 @@
 /* undo.h -- what files held before the agent changed them, so that the last turn's changes can be
- * taken back. Of this run only, and within a cap. */
+ * taken back. Of this run only, and within a cap.
+ *
+ * A file that is no longer as the agent left it holds somebody else's work: it is not put back
+ * unless that is asked for. */
 #ifndef WR_AGENT_UNDO_H
 #define WR_AGENT_UNDO_H
 
 #include "agent/toolbox.h"
+#include "base/hash.h"
 
 struct wr_undo_entry {
     char *path, *content; /* owned; content NULL: the file was not there */
     size_t bytes;
+    unsigned char after[WR_SHA256_BYTES]; /* of what the agent wrote */
     uint64_t turn;
 };
 
@@ -25,8 +30,13 @@ void wr_undo_next_turn(struct wr_undo *undo);
 
 wr_before_change_fn wr_undo_keep; /* the user is a wr_undo */
 
-/* Puts back what the last turn that changed something changed; a line a file goes to `told`.
- * Returns how many files. */
-size_t wr_undo_last(struct wr_undo *undo, struct wr_buf *told);
+enum wr_undone {
+    WR_UNDO_NONE,    /* there is nothing to take back */
+    WR_UNDO_DONE,    /* also where some could not be put back: that is told */
+    WR_UNDO_REFUSED, /* nothing was put back: files are not as the agent left them */
+};
+
+/* Puts back what the last turn that changed something changed; a line a file goes to `told`. */
+enum wr_undone wr_undo_last(struct wr_undo *undo, bool is_forced, struct wr_buf *told);
 
 #endif

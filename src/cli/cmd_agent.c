@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agent/agent_prompt.h"
 #include "agent/chat.h"
 #include "agent/headless.h"
 #include "agent/local_window.h"
@@ -21,7 +21,7 @@ static const char help[] =
     "usage: weir agent [-p PROMPT] [--json] [--yes] [--api chat|responses|messages]\n"
     "                  [--base-url URL] [--model M] [--session NAME] [--dir DIR]\n"
     "                  [--config FILE] [--window N] [--store DIR] [--every SECONDS]\n"
-    "                  [--summary-model M]\n"
+    "                  [--summary-model M] [--pass-keys]\n"
     "\n"
     "An agent with tools for files and commands, whose sessions survive anything: its journal is\n"
     "the truth, its prompt stays inside the window, and what was taken out can be recalled.\n"
@@ -39,6 +39,7 @@ static const char help[] =
     "  --config FILE    limits and context of the session, in YAML (docs/session.md)\n"
     "  --window N       tokens of the model's window; a local server is asked\n"
     "  --summary-model M  who writes summaries of older turns; else they are extracted\n"
+    "  --pass-keys      commands see OPENAI_API_KEY and ANTHROPIC_API_KEY; else they do not\n"
     "  --every SECONDS  with -p: again and again, in the same session\n"
     "\n"
     "example: OPENAI_API_KEY=... weir agent -p 'What does this project do?'\n"
@@ -47,7 +48,7 @@ static const char help[] =
 struct agent_options {
     const char *prompt, *api, *base_url, *model, *session, *dir, *config, *window, *store, *every,
         *summary_model;
-    bool json, yes;
+    bool json, yes, pass_keys;
 };
 
 /* All that one run holds. */
@@ -65,6 +66,7 @@ struct program {
     struct wr_mcp_world world;
     struct wr_buf config, store_dir;
     char root[4096], sessions_dir[4096], session_dir[4096 + 300], name[256];
+    char *key; /* owned; the environment's is wiped */
     const char *model;
     uint32_t window_tokens;
     uint64_t every_s;
@@ -96,6 +98,24 @@ static bool read_number(const char *option, const char *text, uint64_t max, uint
     wr_cli_fail("agent", "--%s wants a whole number from 1 to %llu, not '%s'", option,
                 (unsigned long long)max, text);
     return false;
+}
+
+/* The agent keeps its key to itself: commands do not inherit it, and /proc does not show it. */
+static bool hide_keys(struct program *p)
+{
+    if (p->options->pass_keys)
+        return true;
+    p->key = p->endpoint.key ? strdup(p->endpoint.key) : NULL;
+    if (p->endpoint.key && !p->key)
+        return false;
+    p->endpoint.key = p->key;
+    for (size_t i = 0; wr_endpoint_key_names[i]; i++) {
+        char *value = getenv(wr_endpoint_key_names[i]);
+        if (value)
+            memset(value, 0, strlen(value));
+        (void)unsetenv(wr_endpoint_key_names[i]);
+    }
+    return true;
 }
 
 static bool find_model(struct program *p)
@@ -162,11 +182,33 @@ static bool find_places(struct program *p)
     return ok;
 }
 
-/* A window the server has really loaded counts more than what is known of the model. */
-static void ask_window(struct program *p)
+/* What the server has loaded counts more than what is known of the model; 0: it does not tell. */
+static uint32_t window_of(void *user, const char *model)
 {
-    if (!p->window_tokens && p->endpoint.is_local && p->model)
-        p->window_tokens = wr_local_window(&p->client, &p->endpoint, p->model);
+    struct program *p = user;
+    if (p->window_tokens)
+        return p->window_tokens;
+    return p->endpoint.is_local ? wr_local_window(&p->client, &p->endpoint, model) : 0;
+}
+
+static weir_status set_window(struct program *p, struct weir_err *err)
+{
+    const char *model = weir_session_model(p->session);
+    struct weir_session_context context;
+    uint32_t window = model[0] ? window_of(p, model) : 0;
+
+    weir_session_context(p->session, &context);
+    if (!window || window == context.window_tokens)
+        return WEIR_OK;
+    return weir_session_switch_model(p->session, model, window, wr_agent_now_ms(), err);
+}
+
+/* What has a place has it in the configuration. */
+static void fail_open(const struct program *p, const char *text)
+{
+    const char *path = p->options->config;
+    bool is_placed = path && !strncmp(text, "line ", strlen("line "));
+    wr_cli_fail("agent", "%s%s%s", is_placed ? path : "", is_placed ? ": " : "", text);
 }
 
 static bool open_session(struct program *p)
@@ -178,49 +220,27 @@ static bool open_session(struct program *p)
     struct weir_session_options options = {.dir = p->session_dir,
                                            .name = p->name,
                                            .config = wr_buf_view(&p->config),
-                                           .model = p->window_tokens ? NULL : p->model,
+                                           .model = p->model,
                                            .store = p->store,
                                            .tenant = WR_LIT(WR_CLI_TENANT),
                                            .now_ms = wr_agent_now_ms()};
     weir_status status = weir_session_open(&options, &p->session, &err);
-    if (!status && p->window_tokens)
-        status = weir_session_switch_model(p->session,
-                                           p->model ? p->model : weir_session_model(p->session),
-                                           p->window_tokens, wr_agent_now_ms(), &err);
+    if (!status)
+        status = set_window(p, &err);
     if (status)
-        wr_cli_fail("agent", "%s", err.text[0] ? err.text : weir_status_text(status));
-    else if (p->options->summary_model)
+        fail_open(p, err.text[0] ? err.text : weir_status_text(status));
+    p->summary.live = p->session;
+    if (!status && p->options->summary_model)
         weir_session_set_summary(p->session, wr_summary_call, &p->summary);
     return !status;
 }
 
 /* ---- the prompt ---- */
 
-static const char contract[] =
-    "Work in the user's directory with the tools you have. Read before you change; change as "
-    "little "
-    "as does it; run what proves it. Say what you did and what you could not do. Text in results "
-    "that looks like [weir ...] stands for text that was taken out: weir_recall brings it back; "
-    "never copy such a line into a file.";
-
 static weir_status add_sections(struct program *p, struct weir_err *err)
 {
-    struct utsname system;
-    struct weir_section rules = {.name = "rules",
-                                 .phase = WEIR_PHASE_CONSTRAINT,
-                                 .priority = 50,
-                                 .is_sticky = true,
-                                 .text = wr_span_of(contract)};
-    struct weir_runtime runtime = {.os = uname(&system) ? NULL : system.sysname,
-                                   .shell = "sh",
-                                   .cwd = p->root,
-                                   .now_ms = wr_agent_now_ms()};
-
-    weir_status status = weir_prompt_add(p->prompt, &rules, err);
-    if (!status)
-        status = weir_prompt_add_dir(p->prompt, p->options->dir ? p->options->dir : p->root, err);
-    if (!status)
-        status = weir_prompt_add_runtime(p->prompt, &runtime, err);
+    const char *dir = p->options->dir ? p->options->dir : p->root;
+    weir_status status = wr_agent_prompt_add(p->prompt, p->root, dir, wr_agent_now_ms(), err);
     return status ? status : weir_prompt_build(p->prompt, weir_session_model(p->session), 0, err);
 }
 
@@ -233,8 +253,7 @@ static bool build_prompt(struct program *p)
     if (!status)
         status = add_sections(p, &err);
     if (!status)
-        status = weir_session_set_prompt(p->session, weir_prompt_system(p->prompt),
-                                         wr_agent_now_ms(), &err);
+        status = weir_session_use_prompt(p->session, p->prompt, wr_agent_now_ms(), &err);
     for (size_t i = 0; !status && (trouble = weir_prompt_trouble(p->prompt, i)); i++)
         (void)fprintf(stderr, "weir agent: %s\n", trouble);
     if (status)
@@ -253,6 +272,8 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
         wr_cli_fail("agent", "%s", weir_status_text(WEIR_NOMEM));
         return false;
     }
+    if (p->options->pass_keys)
+        wr_processes_pass_keys(p->processes);
     agent->toolbox = (struct wr_toolbox){.root = p->root,
                                          .agent_dir = p->options->dir ? p->options->dir : p->root,
                                          .processes = p->processes,
@@ -280,6 +301,19 @@ static struct wr_agent make_agent(struct program *p)
                              .needs_no_consent = p->options->yes,
                              .interrupt = is_interrupted,
                              .interrupt_user = p};
+}
+
+/* A session that goes on with other tools, another prompt or another model. */
+static void tell_changes(struct program *p, const struct wr_view *view)
+{
+    weir_span changes = weir_session_changes(p->session);
+    char text[1000];
+
+    if (!changes.len)
+        return;
+    (void)snprintf(text, sizeof(text), "since this session was last open: %.*s",
+                   (int)(changes.len < 900 ? changes.len : 900), changes.ptr);
+    view->notice(view->user, text);
 }
 
 /* ---- without a terminal ---- */
@@ -313,6 +347,7 @@ static int run_headless(struct program *p)
     wr_headless_init(&headless, stdout, p->options->json);
     struct wr_view view = wr_headless_view(&headless);
     agent.view = &view;
+    tell_changes(p, &view);
     do {
         worked = wr_agent_work(&agent, wr_span_trim(wr_buf_view(&text)));
         wr_headless_end(&headless, &agent, worked);
@@ -346,6 +381,8 @@ static enum wr_chat_next run_chat(struct program *p)
                            .undo = &p->undo,
                            .prompt = p->prompt,
                            .sessions_dir = p->sessions_dir,
+                           .ask_window = window_of,
+                           .ask_user = p,
                            .agent_dir = agent.toolbox.agent_dir};
 
     if (!set_tools(p, &agent))
@@ -358,6 +395,7 @@ static enum wr_chat_next run_chat(struct program *p)
     struct wr_view view = wr_screen_view(&screen);
     agent.view = &view;
     wr_screen_say(&screen, "weir agent: /help lists the commands");
+    tell_changes(p, &view);
     enum wr_chat_next next = wr_chat_run(&chat);
     if (next == WR_CHAT_RESUME)
         (void)snprintf(p->name, sizeof(p->name), "%s", chat.resume);
@@ -429,13 +467,22 @@ static int run_program(struct program *p)
     p->summary.endpoint = &p->endpoint;
     p->summary.model = p->options->summary_model;
     p->summary.session = p->name;
-    ask_window(p);
     code = run_sessions(p);
     wr_summary_call_release(&p->summary);
     wr_undo_release(&p->undo);
     wr_mcp_world_release(&p->world);
     weir_store_close(p->store);
     return code;
+}
+
+static bool has_dir(const struct agent_options *o)
+{
+    struct stat status;
+
+    if (!o->dir || (!stat(o->dir, &status) && S_ISDIR(status.st_mode)))
+        return true;
+    wr_cli_fail("agent", "--dir %s is no folder that is there", o->dir);
+    return false;
 }
 
 static int run(const struct agent_options *o)
@@ -446,7 +493,7 @@ static int run(const struct agent_options *o)
 
     (void)setlocale(LC_CTYPE, "");
     (void)signal(SIGPIPE, SIG_IGN);
-    if (find_model(&p) && find_places(&p) &&
+    if (has_dir(o) && find_model(&p) && hide_keys(&p) && find_places(&p) &&
         (!o->config || wr_cli_read("agent", o->config, &p.config))) {
         if (wr_client_init(&p.client, getenv("SSL_CERT_FILE"), &err))
             wr_cli_fail("agent", "%s", err.text);
@@ -456,6 +503,7 @@ static int run(const struct agent_options *o)
     }
     wr_buf_release(&p.store_dir);
     wr_buf_release(&p.config);
+    free(p.key);
     return code;
 }
 
@@ -476,6 +524,7 @@ int wr_cmd_agent(int argc, char **argv)
                                      {"window", WR_OPT_TEXT, &o.window},
                                      {"store", WR_OPT_TEXT, &o.store},
                                      {"every", WR_OPT_TEXT, &o.every},
+                                     {"pass-keys", WR_OPT_FLAG, &o.pass_keys},
                                      {"summary-model", WR_OPT_TEXT, &o.summary_model}};
     bool done;
 

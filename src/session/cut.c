@@ -132,24 +132,32 @@ struct exchange {
     bool is_kept, is_tried;
 };
 
-static bool begins_exchange(const struct wr_view *view, uint32_t i)
+/* What stands before the conversation: a notice, a summary, words that were carried over. */
+static bool is_front(const struct wr_say *say, const struct wr_thread *thread)
+{
+    return say->message == UINT32_MAX || thread->messages[say->message].is_head;
+}
+
+static bool begins_exchange(const struct wr_view *view, const struct wr_thread *thread, uint32_t i)
 {
     const struct wr_say *say = &view->says[i];
     if (say->kind != WR_SAY_TEXT || !say->event || say->event->kind != WR_EVENT_USER)
         return false;
     return i == 0 || view->says[i - 1].kind == WR_SAY_ANSWER ||
-           view->says[i - 1].kind == WR_SAY_NOTICE;
+           is_front(&view->says[i - 1], thread);
 }
 
+/* Words that stay whatever is cut are no part of an exchange. */
 static uint32_t list_exchanges(struct exchange *list, const struct wr_view *view,
-                               const struct wr_thread *thread)
+                               const struct wr_thread *thread, bool drops_words)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < view->says_count; i++) {
         const struct wr_say *say = &view->says[i];
-        if (begins_exchange(view, i))
+        bool is_fixed = !drops_words && is_front(say, thread);
+        if (!is_fixed && begins_exchange(view, thread, i))
             list[count++] = (struct exchange){.first = i};
-        if (!count)
+        if (!count || is_fixed)
             continue;
         struct exchange *e = &list[count - 1];
         e->end = i + 1;
@@ -251,9 +259,11 @@ static void cut_inside(struct wr_cut *cut, const struct wr_view *view,
                        const struct wr_thread *thread, uint64_t messages_max)
 {
     uint64_t keep = messages_max * DEPTH_PERCENT / 100;
-    uint32_t at = answer_before_tail(view, 1);
+    uint32_t at = answer_before_tail(view, 1), fixed = 0;
 
-    if (view->says_count > keep)
+    while (fixed < view->says_count && is_front(&view->says[fixed], thread))
+        fixed++;
+    if (view->says_count - fixed > keep)
         at = next_answer(view, view->says_count - (uint32_t)keep);
     if (at >= view->says_count)
         return;
@@ -291,14 +301,19 @@ weir_status wr_cut_for_budget(struct wr_cut *cut, struct wr_arena *arena,
     struct exchange *list = WR_ARENA_ARRAY(arena, struct exchange, (size_t)view->says_count + 1);
     struct room room = room_of(budget);
 
-    *cut = (struct wr_cut){.drops_words = true};
+    *cut = (struct wr_cut){.drops_words = budget->drops_words};
     if (!list)
         return wr_arena_status(arena);
-    uint32_t count = list_exchanges(list, view, thread);
-    if (!count || !is_over(budget, list, count, thread))
+    uint32_t count = list_exchanges(list, view, thread, budget->drops_words);
+    if (!is_over(budget, list, count, thread))
         return WEIR_OK;
+    if (!count) { /* the words of the newest exchange were carried over already */
+        cut_inside(cut, view, thread, budget->messages_max);
+        return WEIR_OK;
+    }
     uint32_t boundary = count - 1; /* the newest is no history */
     room.messages -= list[boundary].count < room.messages ? list[boundary].count : room.messages;
+    room.messages -= !budget->drops_words && room.messages; /* what is carried over is one */
     boundary = fill(list, boundary, &room);
     if (boundary) {
         cut->before = first_event(view, &list[boundary]);

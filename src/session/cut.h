@@ -42,11 +42,13 @@ bool wr_cut_is_signed_open(const struct wr_view *view, weir_span model);
 struct wr_cut_budget {
     uint64_t history_tokens_max; /* 0: no cap of this kind */
     uint64_t messages_max;       /* likewise */
+    bool drops_words;            /* the user's leave too, as `layers` has it (law L5) */
 };
 
 /* The cut before an exchange: of history, which is all before the newest one, exchanges that were
  * rated get up to a quarter of the room, the highest first; the rest is filled from the newest
- * back. Where one exchange alone has too many messages it lies before an answer, and words stay. */
+ * back. Where one exchange alone has too many messages it lies before an answer, and words stay.
+ * Words that stay are carried over at the head of the prompt, all of them as one message. */
 WEIR_MUST_USE weir_status wr_cut_for_budget(struct wr_cut *cut, struct wr_arena *arena,
                                             const struct wr_view *view,
                                             const struct wr_thread *thread,

@@ -111,23 +111,73 @@ weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *p
     return status;
 }
 
-weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err)
+enum { DRAFT_PATH_BYTES_MAX = WR_SESSION_PATH_BYTES_MAX + 8 };
+
+static void name_draft(const struct wr_draft *draft, char name[DRAFT_PATH_BYTES_MAX])
 {
-    char draft[WR_SESSION_PATH_BYTES_MAX + 8];
+    (void)snprintf(name, DRAFT_PATH_BYTES_MAX, "%s.new", draft->path);
+}
+
+weir_status wr_draft_open(struct wr_draft *draft, const char *path, struct weir_err *err)
+{
+    char name[DRAFT_PATH_BYTES_MAX];
+    int len = snprintf(draft->path, sizeof(draft->path), "%s", path);
+
+    draft->fd = -1;
+    draft->end_bytes = 0;
+    if (len < 0 || (size_t)len >= sizeof(draft->path))
+        return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: the path is too long", path);
+    name_draft(draft, name);
+    draft->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
+    return draft->fd < 0 ? refused(name, err) : WEIR_OK;
+}
+
+weir_status wr_disk_draft_append(struct wr_draft *draft, weir_span bytes, struct weir_err *err)
+{
+    return wr_disk_append(draft->fd, &draft->end_bytes, bytes, draft->path, err);
+}
+
+weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err)
+{
+    char name[DRAFT_PATH_BYTES_MAX];
     weir_status status = WEIR_OK;
 
-    (void)snprintf(draft, sizeof(draft), "%s.new", path);
-    int fd = open(draft, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    if (fd < 0)
-        return refused(draft, err);
-    if (!write_all(fd, bytes) || fdatasync(fd))
-        status = refused(path, err);
-    if (close(fd) && !status)
-        status = refused(path, err);
-    if (!status && rename(draft, path))
-        status = refused(path, err);
+    name_draft(draft, name);
+    if (fdatasync(draft->fd))
+        status = refused(draft->path, err);
+    if (close(draft->fd) && !status)
+        status = refused(draft->path, err);
+    draft->fd = -1;
+    if (!status && rename(name, draft->path))
+        status = refused(draft->path, err);
     if (status)
-        (void)unlink(draft);
+        (void)unlink(name);
+    return status;
+}
+
+void wr_disk_draft_drop(struct wr_draft *draft)
+{
+    char name[DRAFT_PATH_BYTES_MAX];
+
+    if (draft->fd < 0)
+        return;
+    (void)close(draft->fd);
+    draft->fd = -1;
+    name_draft(draft, name);
+    (void)unlink(name);
+}
+
+weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err)
+{
+    struct wr_draft draft;
+    weir_status status = wr_draft_open(&draft, path, err);
+
+    if (status)
+        return status;
+    status = wr_disk_draft_append(&draft, bytes, err);
+    if (!status)
+        return wr_disk_draft_take(&draft, err);
+    wr_disk_draft_drop(&draft);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 
 /* DIR/NAME in `path`, which has room for WR_SESSION_PATH_BYTES_MAX. WEIR_LIMIT when it is longer.
  */
@@ -27,6 +28,19 @@ WEIR_MUST_USE weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes,
 
 /* The file is the old one or the new one (0600), whenever the process ends. */
 WEIR_MUST_USE weir_status wr_disk_replace(const char *path, weir_span bytes, struct weir_err *err);
+
+/* A file that is written piece by piece and takes the place of another when it is whole. */
+struct wr_draft {
+    int fd; /* -1: none */
+    uint64_t end_bytes;
+    char path[WR_SESSION_PATH_BYTES_MAX]; /* where it goes */
+};
+WEIR_MUST_USE weir_status wr_draft_open(struct wr_draft *draft, const char *path,
+                                        struct weir_err *err);
+WEIR_MUST_USE weir_status wr_disk_draft_append(struct wr_draft *draft, weir_span bytes,
+                                               struct weir_err *err);
+WEIR_MUST_USE weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err);
+void wr_disk_draft_drop(struct wr_draft *draft);
 
 /* What could be left in a name that becomes part of a path: letters, digits, '-', '_', '.', not
  * beginning with '.'. */

@@ -146,6 +146,12 @@ static void write_usage(struct wr_json_writer *w, const struct wr_event *event)
     write_number(w, "cache_write", event->usage.cache_write_tokens);
     write_number(w, "output", event->usage.output_tokens);
     write_number(w, "cost_micro_usd", event->cost_micro_usd);
+    if (event->is_unpriced) {
+        wr_json_write_key(w, "unpriced");
+        wr_json_write_bool(w, true);
+    }
+    write_number(w, "turns", event->turns);
+    write_number(w, "tool_calls", event->tool_calls);
 }
 
 void wr_event_write(struct wr_buf *out, const struct wr_event *event)
@@ -168,6 +174,7 @@ void wr_event_write(struct wr_buf *out, const struct wr_event *event)
     write_span(&w, "model", event->model);
     write_span(&w, "why", event->why);
     write_span(&w, "path", event->path);
+    write_span(&w, "pieces", event->pieces);
     write_compaction(&w, event);
     write_number(&w, number_key(event->kind), event->number);
     write_usage(&w, event);
@@ -209,14 +216,20 @@ enum field {
     F_CACHE_WRITE,
     F_OUTPUT,
     F_COST,
+    F_PIECES,
+    F_UNPRICED,
+    F_TURNS,
+    F_TOOL_CALLS,
     F_COUNT
 };
 
 static const char *const field_names[F_COUNT] = {
-    "seq",         "at_ms",   "kind",          "text",     "hex",  "model",  "calls", "api",
-    "items",       "call_id", "name",          "is_error", "of",   "before", "score", "window",
-    "omitted",     "summary", "drops_words",   "kept",     "path", "why",    "input", "cache_read",
-    "cache_write", "output",  "cost_micro_usd"};
+    "seq",         "at_ms",  "kind",           "text",    "hex",      "model",
+    "calls",       "api",    "items",          "call_id", "name",     "is_error",
+    "of",          "before", "score",          "window",  "omitted",  "summary",
+    "drops_words", "kept",   "path",           "why",     "input",    "cache_read",
+    "cache_write", "output", "cost_micro_usd", "pieces",  "unpriced", "turns",
+    "tool_calls"};
 
 struct reader {
     struct wr_json doc;
@@ -395,6 +408,8 @@ static void read_numbers(struct reader *r, struct wr_event *event)
     event->usage.cache_write_tokens = number_at(r, F_CACHE_WRITE);
     event->usage.output_tokens = number_at(r, F_OUTPUT);
     event->cost_micro_usd = number_at(r, F_COST);
+    event->turns = number_at(r, F_TURNS);
+    event->tool_calls = number_at(r, F_TOOL_CALLS);
 }
 
 static void read_fields(struct reader *r, struct wr_event *event)
@@ -416,6 +431,8 @@ static void read_fields(struct reader *r, struct wr_event *event)
     event->name = text_at(r, F_NAME);
     event->path = text_at(r, F_PATH);
     event->why = text_at(r, F_WHY);
+    event->pieces = text_at(r, F_PIECES);
+    event->is_unpriced = flag_at(r, F_UNPRICED);
     event->is_error = flag_at(r, F_IS_ERROR);
     event->drops_words = flag_at(r, F_DROPS);
     read_numbers(r, event);
@@ -476,7 +493,7 @@ static void copy_items(struct wr_event *to, struct wr_arena *arena, const struct
 weir_status wr_event_copy(struct wr_event *to, struct wr_arena *arena, const struct wr_event *from)
 {
     weir_span *const spans[] = {&to->text, &to->hex,  &to->model, &to->call_id,
-                                &to->name, &to->path, &to->why};
+                                &to->name, &to->path, &to->why,   &to->pieces};
 
     *to = *from;
     for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)

@@ -22,12 +22,14 @@
     X(ASSISTANT, "assistant")   /* text, calls, model; api and items */                   \
     X(RESULT, "result")         /* text, call_id, name, is_error */                       \
     X(TURN, "turn")             /* a request left; text: what it said of the moment */    \
-    X(PROMPT, "prompt")         /* text: the system prompt from now on */                 \
+    X(PROMPT, "prompt")         /* text: the system prompt from now on; pieces */         \
+    X(TOOLS, "tools")           /* pieces: the tools from now on */                       \
     X(MODEL, "model")           /* model, window */                                       \
     X(SUMMARY, "summary")       /* text, path, by; before */                              \
     X(COMPACTION, "compaction") /* why, before, summary, omitted, drops_words, kept */    \
     X(NOTE, "note")             /* text */                                                \
     X(USAGE, "usage")           /* model, input, cache_read, cache_write, output, cost */ \
+    X(SPENT, "spent")           /* as usage, by others for this run: why; turns, calls */ \
     X(IMPORTANCE, "importance") /* of, score */                                           \
     X(RUN, "run")               /* limits count anew */                                   \
     X(PAUSE, "pause")                                                                     \
@@ -40,8 +42,15 @@ enum wr_event_kind {
         WR_EVENT_KINDS_COUNT
 };
 
+/* Where in its journal an event stands. */
+struct wr_place {
+    uint64_t seq;       /* 0: nowhere */
+    uint64_t at, bytes; /* of its line, without the break */
+};
+
 struct wr_event {
     uint64_t seq;
+    uint64_t line_at, line_bytes; /* filled in by the journal; no part of the line */
     int64_t at_ms;
     enum wr_event_kind kind;
     weir_span text;
@@ -61,8 +70,11 @@ struct wr_event {
     const uint64_t *kept;
     uint32_t kept_count;
     weir_span path, why; /* why: also `by` of a summary */
+    weir_span pieces;    /* prompt and tools: what it is made of, see pieces.h */
     struct weir_session_usage usage;
     uint64_t cost_micro_usd;
+    bool is_unpriced;           /* usage and spent: the model has no price that is known */
+    uint64_t turns, tool_calls; /* spent */
 };
 
 const char *wr_event_kind_name(enum wr_event_kind kind);

@@ -61,6 +61,17 @@ static const struct {
     {"a score", {.seq = 6, .kind = WR_EVENT_IMPORTANCE, .of = 2, .number = 80}},
     {"a model and its window",
      {.seq = 7, .kind = WR_EVENT_MODEL, .model = LIT("gpt-5"), .number = 9000}},
+    {"what a helper spent, of which the price is not known",
+     {.seq = 9,
+      .kind = WR_EVENT_SPENT,
+      .why = LIT("subagent"),
+      .usage = {4, 3, 2, 1},
+      .is_unpriced = true,
+      .turns = 6,
+      .tool_calls = 7}},
+    {"the pieces of a prompt",
+     {.seq = 10, .kind = WR_EVENT_PROMPT, .text = LIT("p"), .pieces = LIT("a=0 b=1")}},
+    {"the tools", {.seq = 11, .kind = WR_EVENT_TOOLS, .pieces = LIT("Bash=00ff")}},
     {"a time before 1970", {.seq = 8, .at_ms = -5, .kind = WR_EVENT_NOTE, .text = LIT("n")}},
 };
 
@@ -82,6 +93,10 @@ static void assert_event(const struct wr_event *a, const struct wr_event *b)
     assert_span(a->name, b->name);
     assert_span(a->path, b->path);
     assert_span(a->why, b->why);
+    assert_span(a->pieces, b->pieces);
+    assert_int_equal(a->is_unpriced, b->is_unpriced);
+    assert_int_equal(a->turns, b->turns);
+    assert_int_equal(a->tool_calls, b->tool_calls);
     assert_int_equal(a->is_error, b->is_error);
     assert_int_equal(a->of, b->of);
     assert_int_equal(a->number, b->number);

@@ -39,13 +39,73 @@ static weir_status damaged(struct wr_journal_scan *scan, const struct weir_err *
                    what->text);
 }
 
+static weir_status is_other(struct wr_journal_scan *scan)
+{
+    scan->is_other = true;
+    return WEIR_INVALID;
+}
+
+static bool is_wanted(const struct wr_journal_scan *scan)
+{
+    return scan->wanted_next < scan->skim->wanted_count &&
+           scan->skim->wanted[scan->wanted_next].seq == scan->line;
+}
+
+static bool stands_at(struct wr_event *event, const struct wr_journal_scan *scan, weir_span line)
+{
+    const struct wr_place *place = &scan->skim->wanted[scan->wanted_next - 1];
+    event->line_at = scan->byte;
+    event->line_bytes = line.len;
+    return place->at == scan->byte && place->bytes == line.len;
+}
+
+static weir_status take_wanted(struct wr_journal_scan *scan, weir_span line)
+{
+    struct wr_event event;
+
+    scan->wanted_next++;
+    wr_arena_reset(&scan->arena);
+    weir_status status = wr_event_read(&event, &scan->arena, line, NULL);
+    if (status == WEIR_NOMEM)
+        return status;
+    if (status || event.seq != scan->line || !stands_at(&event, scan, line))
+        return is_other(scan);
+    status = scan->skim->fn(scan->user, &event, line);
+    return status == WEIR_INVALID ? is_other(scan) : status;
+}
+
+/* A line of the front: a line an event, so its number is the event's. */
+static weir_status skim_line(struct wr_journal_scan *scan, weir_span line)
+{
+    const struct wr_journal_skim *skim = scan->skim;
+    uint64_t end = scan->byte + line.len + 1;
+
+    scan->seq = scan->line;
+    scan->events_count++;
+    weir_status status = is_wanted(scan) ? take_wanted(scan, line) : WEIR_OK;
+    if (status)
+        return status;
+    if (end < skim->bytes)
+        return WEIR_OK;
+    if (end > skim->bytes || scan->seq != skim->seq || scan->wanted_next < skim->wanted_count ||
+        scan->hash.low != skim->hash.low || scan->hash.high != skim->hash.high)
+        return is_other(scan);
+    scan->skim = NULL;
+    return WEIR_OK;
+}
+
 static weir_status read_line(struct wr_journal_scan *scan, weir_span line, struct weir_err *err)
 {
     struct weir_err what = {0};
     struct wr_event event;
 
+    scan->hash = wr_hash128_seeded(line, scan->hash);
+    if (scan->skim)
+        return skim_line(scan, line);
     wr_arena_reset(&scan->arena);
     weir_status status = wr_event_read(&event, &scan->arena, line, &what);
+    event.line_at = scan->byte;
+    event.line_bytes = line.len;
     if (!status && event.seq != scan->seq + 1)
         status = wr_fail(&what, WEIR_INVALID, 0, "event %llu stands where %llu should",
                          (unsigned long long)event.seq, (unsigned long long)(scan->seq + 1));
@@ -93,8 +153,11 @@ weir_status wr_journal_scan_feed(struct wr_journal_scan *scan, weir_span piece,
 /* What stands behind the last line break: an event that is whole, or what a killed writer left. */
 weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *err)
 {
+    if (scan->skim)
+        return is_other(scan);
     if (!scan->rest.len)
         return WEIR_OK;
+    wr_hash128 before = scan->hash;
     weir_status status = read_line(scan, wr_buf_view(&scan->rest), err);
     if (!status) {
         scan->lacks_break = true;
@@ -103,6 +166,7 @@ weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *e
     if (!scan->is_damaged)
         return status;
     scan->is_damaged = false;
+    scan->hash = before;
     scan->torn_bytes = scan->rest.len;
     return WEIR_OK;
 }
@@ -189,6 +253,101 @@ static weir_status open_file(struct wr_journal *journal, const struct wr_journal
     return WEIR_OK;
 }
 
+static uint64_t nanoseconds(struct timespec time)
+{
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static bool look_at(int fd, struct wr_journal_stamp *stamp, uint64_t *bytes)
+{
+    struct stat found;
+    if (fd < 0 || fstat(fd, &found))
+        return false;
+    *stamp = (struct wr_journal_stamp){(uint64_t)found.st_ino, nanoseconds(found.st_mtim),
+                                       nanoseconds(found.st_ctim)};
+    *bytes = (uint64_t)found.st_size;
+    return true;
+}
+
+bool wr_journal_stamp_of(const struct wr_journal *journal, struct wr_journal_stamp *stamp)
+{
+    uint64_t bytes;
+    return look_at(journal->fd, stamp, &bytes);
+}
+
+static bool is_untouched(int fd, const struct wr_journal_skim *skim)
+{
+    struct wr_journal_stamp now;
+    uint64_t bytes;
+    return look_at(fd, &now, &bytes) && bytes == skim->bytes && now.inode == skim->stamp.inode &&
+           now.written_ns == skim->stamp.written_ns && now.changed_ns == skim->stamp.changed_ns;
+}
+
+static bool read_at(int fd, const struct wr_place *place, struct wr_buf *line)
+{
+    char piece[PIECE_BYTES];
+
+    wr_buf_reset(line);
+    while (line->len < place->bytes && !wr_buf_status(line)) {
+        uint64_t want = place->bytes - line->len;
+        ssize_t got = pread(fd, piece, want < sizeof(piece) ? (size_t)want : sizeof(piece),
+                            (off_t)(place->at + line->len));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        wr_buf_append(line, (weir_span){piece, (size_t)got});
+    }
+    return !wr_buf_status(line);
+}
+
+/* The wanted lines alone, of a file that is as it was when they were noted. */
+static weir_status skim_places(int fd, struct wr_journal_scan *scan)
+{
+    const struct wr_journal_skim *skim = scan->skim;
+    weir_status status = WEIR_OK;
+
+    while (!status && scan->wanted_next < skim->wanted_count) {
+        const struct wr_place *place = &skim->wanted[scan->wanted_next];
+        if (place->at + place->bytes >= skim->bytes || !read_at(fd, place, &scan->rest))
+            return is_other(scan);
+        scan->line = place->seq;
+        scan->byte = place->at;
+        status = take_wanted(scan, wr_buf_view(&scan->rest));
+    }
+    wr_buf_reset(&scan->rest);
+    scan->byte = skim->bytes;
+    scan->seq = scan->events_count = skim->seq;
+    scan->line = skim->seq + 1;
+    scan->hash = skim->hash;
+    scan->skim = NULL;
+    return status;
+}
+
+/* Where the front is another one than was known, the file is read from its beginning. */
+static weir_status read_all(struct wr_journal *journal, struct wr_journal_scan *scan,
+                            const struct wr_journal_skim *skim, struct weir_err *err)
+{
+    weir_status status = WEIR_OK;
+
+    scan->skim = skim && skim->bytes ? skim : NULL;
+    bool is_all = scan->skim && is_untouched(journal->fd, skim);
+    if (is_all)
+        status = skim_places(journal->fd, scan);
+    else
+        status = scan_file(journal->fd, journal, scan, err);
+    if (!scan->is_other)
+        return status;
+    wr_journal_fn *fn = scan->fn;
+    void *user = scan->user;
+    skim->forget(user);
+    wr_journal_scan_release(scan);
+    wr_journal_scan_init(scan, fn, user);
+    if (lseek(journal->fd, 0, SEEK_SET) < 0)
+        return refused(journal, err);
+    return scan_file(journal->fd, journal, scan, err);
+}
+
 static void tell(struct weir_session_opened *opened, const struct wr_journal_scan *scan)
 {
     opened->events_count = scan->events_count;
@@ -210,8 +369,9 @@ weir_status wr_journal_open(struct wr_journal *journal, const char *dir,
         status = open_file(journal, options, err);
     wr_journal_scan_init(&scan, fn, user);
     if (!status)
-        status = scan_file(journal->fd, journal, &scan, err);
+        status = read_all(journal, &scan, options->skim, err);
     journal->seq = scan.seq;
+    journal->hash = scan.hash;
     tell(opened, &scan);
     if (options->is_read_only && scan.is_damaged)
         status = WEIR_OK;
@@ -282,9 +442,14 @@ weir_status wr_journal_append(struct wr_journal *journal, struct wr_event *event
         return wr_fail(err, status, 0, "an event of kind %s cannot be written: %s",
                        wr_event_kind_name(event->kind), weir_status_text(status));
     status = write_line(journal, err);
-    if (!status)
-        journal->seq = event->seq;
-    return status;
+    if (status)
+        return status;
+    weir_span line = wr_buf_view(&journal->line);
+    journal->seq = event->seq;
+    event->line_at = journal->end_bytes - line.len;
+    event->line_bytes = line.len - 1;
+    journal->hash = wr_hash128_seeded(wr_span_cut(line, 0, line.len - 1), journal->hash);
+    return WEIR_OK;
 }
 
 weir_status wr_journal_sync(struct wr_journal *journal, struct weir_err *err)

@@ -8,10 +8,13 @@
  * 4. A line that is wrong anywhere else is damage: opening fails, names line and byte, and touches
  *    nothing. `seq` counts from 1 without a gap, so a lost line is damage too.
  * 5. One process has a journal open for writing at a time.
+ * 6. `hash` is chained over every line, so that a checkpoint can name the very bytes it stands for.
+ *    Opening with a checkpoint checks them, and takes apart only the lines it asks for.
  */
 #ifndef WR_SESSION_JOURNAL_H
 #define WR_SESSION_JOURNAL_H
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "session/event.h"
 
@@ -21,7 +24,8 @@
 struct wr_journal {
     int fd; /* -1: read-only */
     uint64_t end_bytes;
-    uint64_t seq; /* of the last event */
+    uint64_t seq;    /* of the last event */
+    wr_hash128 hash; /* of all lines up to it */
     bool is_synced;
     bool syncs_all;
     bool is_broken;     /* half an event could not be taken back */
@@ -32,8 +36,29 @@ struct wr_journal {
 /* The event and its line die when the call returns. A failure stops the reading. */
 typedef weir_status wr_journal_fn(void *user, const struct wr_event *event, weir_span line);
 
+/* A file that nobody has written to since: the system changes these with every write. */
+struct wr_journal_stamp {
+    uint64_t inode, written_ns, changed_ns;
+};
+
+/* False: the system does not tell. */
+bool wr_journal_stamp_of(const struct wr_journal *journal, struct wr_journal_stamp *stamp);
+
+/* The front of a journal that is known already: only the lines with the wanted events are taken
+ * apart, and go to `fn`. Where the file is all front and has the stamp, only those are read. */
+struct wr_journal_skim {
+    uint64_t bytes, seq; /* where it ends */
+    wr_hash128 hash;
+    struct wr_journal_stamp stamp;
+    const struct wr_place *wanted; /* events, ascending */
+    uint32_t wanted_count;
+    wr_journal_fn *fn;
+    void (*forget)(void *user); /* the front is another one: what `fn` got is void */
+};
+
 struct wr_journal_options {
     bool must_exist, is_read_only, syncs_all;
+    const struct wr_journal_skim *skim; /* NULL: every event is read */
 };
 
 /* Reads every event into `fn`, repairs, and is ready to append. Read-only: damage is in `opened`,
@@ -55,6 +80,10 @@ struct wr_journal_scan {
     uint64_t line, byte; /* of the line at hand: from 1, from 0 */
     uint64_t seq;
     uint64_t events_count;
+    wr_hash128 hash;
+    const struct wr_journal_skim *skim; /* NULL: none, or it is passed */
+    uint32_t wanted_next;
+    bool is_other;    /* the front is not the one that was known */
     bool is_damaged;  /* at `line`, `byte` */
     bool lacks_break; /* the last event is whole, its line is not */
     uint64_t torn_bytes;

@@ -1,29 +1,26 @@
 #include "session/past.h"
 
+#include <stdlib.h>
+
 #include "base/err.h"
 #include "base/span.h"
+#include "engine/request.h"
 #include "policy/history.h"
+#include "session/disk.h"
+#include "session/facts_merge.h"
 #include "session/journal.h"
 #include "session/render.h"
 
+/* ---- one part ---- */
+
 struct loader {
     struct wr_past *past;
-    uint64_t before;
+    struct wr_draft draft;   /* of the file */
+    struct wr_thread thread; /* of the part at hand */
+    uint64_t part_bytes;
+    uint32_t segments_count; /* of the parts before it */
+    struct weir_err *err;
 };
-
-static weir_status load(void *user, const struct wr_event *event, weir_span line)
-{
-    struct loader *loader = user;
-    struct wr_staged staged;
-
-    (void)line;
-    if (event->seq >= loader->before || event->kind == WR_EVENT_COMPACTION)
-        return WEIR_OK;
-    weir_status status = wr_thread_stage(&loader->past->thread, event, &staged);
-    if (!status)
-        wr_thread_commit(&loader->past->thread, &staged, event->seq);
-    return status;
-}
 
 static uint64_t count_nothing(void *user, weir_span text)
 {
@@ -32,86 +29,187 @@ static uint64_t count_nothing(void *user, weir_span text)
     return 0;
 }
 
-static weir_status read_journal(struct wr_past *past, const char *dir, uint64_t before,
+static weir_status make_request(const struct wr_thread *thread, struct wr_arena *arena,
+                                struct wr_buf *body, struct weir_request **request,
                                 struct weir_err *err)
-{
-    struct wr_journal_options options = {.is_read_only = true};
-    struct loader loader = {past, before};
-    struct weir_session_opened opened;
-    struct wr_journal journal;
-
-    weir_status status = wr_journal_open(&journal, dir, &options, load, &loader, &opened, err);
-    if (!status)
-        wr_journal_close(&journal);
-    return status;
-}
-
-static weir_status make_request(struct wr_past *past, struct weir_err *err)
 {
     struct weir_request_options options = {.dialect = "chat"};
     struct wr_view view;
     struct wr_render render = {
         .view = &view, .dialect = WEIR_DIALECT_CHAT, .model = WR_LIT("past")};
 
-    weir_status status = wr_view_build(&view, &past->arena, &past->thread);
+    weir_status status = wr_view_build(&view, arena, thread);
     if (status)
         return status;
-    wr_render_write(&render, &past->body);
-    status = wr_buf_status(&past->body);
-    return status ? status
-                  : weir_request_new(wr_buf_view(&past->body), &options, &past->request, err);
+    wr_render_write(&render, body);
+    status = wr_buf_status(body);
+    return status ? status : weir_request_new(wr_buf_view(body), &options, request, err);
 }
 
-static weir_status read_facts(struct wr_past *past)
+static weir_status add_facts(struct loader *l, struct wr_arena *arena,
+                             const struct wr_transcript *transcript)
 {
-    const struct wr_transcript *t = &past->request->transcript;
-    struct wr_facts_range range = {t, 0, t->segments_count, NULL};
-    return wr_facts_read(&past->facts, &past->arena, &range);
+    struct wr_facts_range range = {transcript, 0, transcript->segments_count, NULL};
+    struct wr_facts facts = {0};
+    weir_status status = wr_facts_read(&facts, arena, &range);
+    if (!status)
+        status = wr_facts_merge(&l->past->facts, &l->past->arena, &facts, l->segments_count);
+    l->segments_count += transcript->segments_count;
+    return status;
 }
 
-weir_status wr_past_open(struct wr_past *past, const char *dir, uint64_t before, wr_count_fn *count,
-                         void *user, struct weir_err *err)
+static weir_status write_text(struct wr_buf *text, struct wr_arena *arena,
+                              const struct wr_transcript *transcript)
 {
-    *past = (struct wr_past){.count = count, .user = user};
+    uint32_t count = transcript->segments_count;
+    uint32_t *list = WR_ARENA_ARRAY(arena, uint32_t, (size_t)count + 1);
+    if (!list)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = i;
+    return wr_history_write(text, arena, transcript, list, count);
+}
+
+/* A message that is larger than a document: its text as it is, and no facts. */
+static void write_plainly(struct wr_buf *text, const struct wr_thread *thread)
+{
+    for (uint32_t i = 0; i < thread->messages_count; i++) {
+        const struct wr_event *event = &thread->messages[i].event;
+        wr_buf_printf(text, "## %s\n\n", wr_event_kind_name(event->kind));
+        wr_buf_append(text, event->text);
+        wr_buf_text(text, "\n\n");
+    }
+}
+
+static weir_status add_text(struct loader *l, weir_span text)
+{
+    struct wr_past *past = l->past;
+
+    for (size_t i = 0; i < text.len; i++)
+        past->lines_count += text.ptr[i] == '\n';
+    if (past->newest.len + text.len > WR_PAST_PART_BYTES)
+        wr_buf_reset(&past->newest);
+    wr_buf_append(&past->newest, text);
+    past->parts_count++;
+    weir_status status = wr_buf_status(&past->newest);
+    return status ? status : wr_disk_draft_append(&l->draft, text, l->err);
+}
+
+/* The part at hand becomes text and facts, and another one begins. */
+static weir_status end_part(struct loader *l)
+{
+    struct weir_request *request = NULL;
+    struct wr_arena arena;
+    struct wr_buf body, text;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&body, WR_JSON_BODY_BYTES_MAX);
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    if (l->past->parts_count)
+        wr_buf_byte(&text, '\n'); /* so that a line is left free, as between any two messages */
+    size_t begin = text.len;
+    weir_status status = make_request(&l->thread, &arena, &body, &request, l->err);
+    bool is_plain = status == WEIR_LIMIT;
+    if (is_plain) {
+        write_plainly(&text, &l->thread);
+        status = WEIR_OK;
+    } else if (!status) {
+        status = write_text(&text, &arena, &request->transcript);
+    }
+    if (!status && !is_plain && l->past->options->has_facts)
+        status = add_facts(l, &arena, &request->transcript);
+    if (!status)
+        status = wr_buf_status(&text);
+    if (!status)
+        status = add_text(l, wr_span_cut(wr_buf_view(&text), begin, text.len));
+    weir_request_free(request);
+    wr_buf_release(&text);
+    wr_buf_release(&body);
+    wr_arena_release(&arena);
+    wr_thread_release(&l->thread);
+    wr_thread_init(&l->thread, count_nothing, NULL);
+    l->part_bytes = 0;
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static bool may_begin_part(const struct loader *l, const struct wr_event *event)
+{
+    return l->thread.messages_count && !l->thread.pending_count &&
+           (event->kind == WR_EVENT_ASSISTANT || event->kind == WR_EVENT_USER);
+}
+
+static weir_status load(void *user, const struct wr_event *event, weir_span line)
+{
+    struct loader *l = user;
+    const struct wr_past_options *o = l->past->options;
+    uint64_t part_bytes_max = o->part_bytes ? o->part_bytes : WR_PAST_PART_BYTES;
+    struct wr_staged staged;
+    weir_status status = WEIR_OK;
+
+    if (event->seq >= o->before || event->kind == WR_EVENT_COMPACTION)
+        return WEIR_OK;
+    if (l->part_bytes + line.len > part_bytes_max && may_begin_part(l, event))
+        status = end_part(l);
+    if (!status)
+        status = wr_thread_stage(&l->thread, event, &staged);
+    if (!status)
+        wr_thread_commit(&l->thread, &staged, event);
+    l->part_bytes += line.len;
+    return status;
+}
+
+static weir_status read_journal(struct loader *l)
+{
+    struct wr_journal_options options = {.is_read_only = true};
+    struct weir_session_opened opened;
+    struct wr_journal journal;
+
+    weir_status status =
+        wr_journal_open(&journal, l->past->options->dir, &options, load, l, &opened, l->err);
+    if (!status)
+        wr_journal_close(&journal);
+    return status ? status : end_part(l);
+}
+
+weir_status wr_past_open(struct wr_past *past, const struct wr_past_options *options,
+                         struct weir_err *err)
+{
+    struct loader l = {.past = past, .err = err};
+
+    *past = (struct wr_past){.options = options};
     wr_arena_init(&past->arena, WR_ARENA_BYTES_MAX);
-    wr_buf_init(&past->body, WR_JSON_BODY_BYTES_MAX);
-    wr_thread_init(&past->thread, count_nothing, NULL);
-    weir_status status = read_journal(past, dir, before, err);
+    wr_buf_init(&past->newest, WR_OUTPUT_BYTES_MAX);
+    wr_thread_init(&l.thread, count_nothing, NULL);
+    weir_status status = wr_draft_open(&l.draft, options->history_path, err);
     if (!status)
-        status = make_request(past, err);
+        status = read_journal(&l);
     if (!status)
-        status = read_facts(past);
+        status = wr_disk_draft_take(&l.draft, err);
+    else
+        wr_disk_draft_drop(&l.draft);
+    wr_thread_release(&l.thread);
     if (!status)
         return WEIR_OK;
     wr_past_release(past);
+    if (err && err->code == status && err->text[0])
+        return status;
     return wr_fail(err, status, 0, "the past of the session cannot be summarised: %s",
                    weir_status_text(status));
 }
 
 void wr_past_release(struct wr_past *past)
 {
-    weir_request_free(past->request);
-    wr_thread_release(&past->thread);
-    wr_buf_release(&past->body);
+    wr_buf_release(&past->newest);
     wr_arena_release(&past->arena);
 }
 
 weir_status wr_past_summary(struct wr_past *past, uint64_t tokens_max, weir_span *text)
 {
     struct wr_summary_input input = {
-        .tokens_max = tokens_max, .count = past->count, .user = past->user};
+        .tokens_max = tokens_max, .count = past->options->count, .user = past->options->user};
     return wr_summary_write(&past->facts, &input, &past->arena, text);
-}
-
-weir_status wr_past_text(struct wr_past *past, struct wr_buf *out)
-{
-    uint32_t count = past->request->transcript.segments_count;
-    uint32_t *list = WR_ARENA_ARRAY(&past->arena, uint32_t, count);
-    if (!list)
-        return wr_arena_status(&past->arena);
-    for (uint32_t i = 0; i < count; i++)
-        list[i] = i;
-    return wr_history_write(out, &past->arena, &past->request->transcript, list, count);
 }
 
 static bool has(weir_span text, weir_span word)

@@ -1,289 +1,16 @@
+/* One event at a time: what is said, done and used. */
 #include "session/session.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "models/cost.h"
-#include "policy/policy_yaml.h"
 #include "session/answer.h"
 #include "session/disk.h"
-#include "session/state.h"
+#include "session/pieces.h"
 
 static const char aborted[] = "[aborted: this call was not carried out]";
 static const char checkpoint_pin[] = "weir:checkpoint";
-
-/* ---- counting ---- */
-
-static uint64_t count(void *user, weir_span text)
-{
-    struct weir_session *session = user;
-    return session->is_loading ? 0 : wr_meter_count(session->meter, text);
-}
-
-uint64_t wr_live_window(const struct weir_session *session)
-{
-    if (session->thread.window_tokens)
-        return session->thread.window_tokens;
-    if (session->settings.input_tokens_max)
-        return session->settings.input_tokens_max;
-    if (session->match.window_tokens && strcmp(session->settings.policy, "layers"))
-        return session->match.window_tokens;
-    return wr_models_table_window(session->models, wr_span_of(session->model));
-}
-
-uint32_t wr_live_messages_max(const struct weir_session *session)
-{
-    if (!session->settings.input_tokens_max && !session->model[0])
-        return WR_ACTOR_MESSAGES_DEFAULT;
-    return wr_actor_message_limit(wr_live_window(session));
-}
-
-static weir_status use_model(struct weir_session *session, weir_span name, struct weir_err *err)
-{
-    if (name.len > WR_MODEL_NAME_BYTES_MAX)
-        return wr_fail(err, WEIR_LIMIT, 0, "a model's name has at most %d bytes",
-                       WR_MODEL_NAME_BYTES_MAX);
-    struct wr_model_match match = wr_models_lookup(session->models, name);
-    weir_status status = wr_meter_use_model(session->meter, match.model, err);
-    if (status)
-        return status;
-    session->match = match;
-    memmove(session->model, name.ptr ? name.ptr : "", name.len);
-    session->model[name.len] = 0;
-    wr_thread_recount(&session->thread);
-    session->tools_tokens = 0;
-    for (size_t i = 0; i < session->tools_count; i++)
-        session->tools_tokens += count(session, session->tools[i].name) +
-                                 count(session, session->tools[i].description) +
-                                 count(session, session->tools[i].schema);
-    return WEIR_OK;
-}
-
-/* ---- opening ---- */
-
-static weir_status load(void *user, const struct wr_event *event, weir_span line)
-{
-    struct weir_session *session = user;
-    struct wr_staged staged;
-
-    (void)line;
-    weir_status status = wr_thread_stage(&session->thread, event, &staged);
-    if (!status)
-        wr_thread_commit(&session->thread, &staged, event->seq);
-    return status;
-}
-
-static weir_status set_names(struct weir_session *session,
-                             const struct weir_session_options *options, struct weir_err *err)
-{
-    size_t len = strlen(options->dir);
-    while (len > 1 && options->dir[len - 1] == '/')
-        len--;
-    if (!len || len >= sizeof(session->dir))
-        return wr_fail(err, WEIR_LIMIT, 0, "a session's directory has 1 to %zu bytes",
-                       sizeof(session->dir) - 1);
-    memcpy(session->dir, options->dir, len);
-    session->dir[len] = 0;
-    const char *slash = strrchr(session->dir, '/');
-    const char *name = options->name ? options->name : slash ? slash + 1 : session->dir;
-    if (!wr_disk_name_is_good(wr_span_of(name)))
-        return wr_fail(err, WEIR_INVALID, 0,
-                       "'%.60s' is no name for a session: letters, digits, '-', '_' and '.'", name);
-    memcpy(session->name, name, strlen(name));
-    if (options->tenant.len > WR_STORE_NAME_BYTES_MAX)
-        return wr_fail(err, WEIR_LIMIT, 0, "a tenant's name is too long");
-    weir_span tenant = options->tenant.len ? options->tenant : WR_LIT("local");
-    memcpy(session->tenant, tenant.ptr, tenant.len);
-    return WEIR_OK;
-}
-
-static weir_status check_policy(const struct weir_session *session, weir_span yaml,
-                                struct weir_err *err)
-{
-    struct wr_policies *policies;
-    weir_status status = wr_policies_new(&policies, yaml, err);
-    if (status)
-        return status;
-    bool is_there = wr_policies_find(policies, wr_span_of(wr_settings_policy(&session->settings)));
-    wr_policies_free(policies);
-    if (is_there)
-        return WEIR_OK;
-    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
-                   session->settings.policy);
-}
-
-struct weir_session_host {
-    struct wr_models *models;
-    struct wr_meter *meter;
-    struct weir_engine *engine;
-};
-
-weir_status weir_session_host_new(struct weir_session_host **host, struct weir_err *err)
-{
-    struct weir_session_host *made = calloc(1, sizeof(*made));
-
-    *host = NULL;
-    if (!made)
-        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
-    weir_status status = wr_models_new(&made->models, NULL, err);
-    if (!status)
-        status = wr_meter_new(&made->meter);
-    if (!status)
-        status = weir_engine_new(&made->engine, err);
-    if (status)
-        weir_session_host_free(made);
-    else
-        *host = made;
-    return status;
-}
-
-void weir_session_host_free(struct weir_session_host *host)
-{
-    if (!host)
-        return;
-    weir_engine_free(host->engine);
-    wr_meter_free(host->meter);
-    wr_models_free(host->models);
-    free(host);
-}
-
-static weir_status load_policies(struct weir_session *session, weir_span own, struct weir_err *err)
-{
-    struct wr_buf yaml;
-
-    wr_buf_init(&yaml, WR_POLICIES_BYTES_MAX);
-    bool is_ours = strcmp(wr_settings_policy(&session->settings), session->settings.policy) != 0;
-    if (is_ours)
-        wr_settings_policies(&session->settings, &yaml);
-    else
-        wr_buf_append(&yaml, own);
-    weir_status status = wr_buf_status(&yaml);
-    if (!status)
-        status = weir_engine_load_policies(session->engine, wr_buf_view(&yaml), err);
-    if (!status)
-        status = check_policy(session, wr_buf_view(&yaml), err);
-    wr_buf_release(&yaml);
-    return status;
-}
-
-static weir_status use_host(struct weir_session *session, struct weir_session_host *host,
-                            struct weir_err *err)
-{
-    weir_status status = host ? WEIR_OK : weir_session_host_new(&session->own_host, err);
-
-    if (status)
-        return status;
-    host = host ? host : session->own_host;
-    session->models = host->models;
-    session->meter = host->meter;
-    session->engine = host->engine;
-    return WEIR_OK;
-}
-
-static weir_status open_parts(struct weir_session *session,
-                              const struct weir_session_options *options, struct weir_err *err)
-{
-    struct wr_journal_options journal = {.must_exist = options->must_exist,
-                                         .is_read_only = options->is_read_only,
-                                         .syncs_all = options->durability == WEIR_DURABLE_FULL};
-    weir_status status = use_host(session, options->host, err);
-    if (!status)
-        status = load_policies(session, options->policies, err);
-    if (!status && !options->is_read_only && !options->must_exist)
-        status = wr_disk_make_dir(session->dir, err);
-    if (!status)
-        status = wr_journal_open(&session->journal, session->dir, &journal, load, session,
-                                 &session->opened, err);
-    session->has_journal = !status;
-    if (!status && !options->is_read_only)
-        status = wr_trace_open(&session->trace, session->dir, err);
-    return status;
-}
-
-/* What a new session begins with, and what an old one is told anew. */
-static weir_status begin(struct weir_session *session, const struct weir_session_options *options,
-                         struct weir_err *err)
-{
-    weir_span named =
-        options->model ? wr_span_of(options->model) : wr_span_of(session->settings.model);
-    weir_span model = session->thread.model.len && !options->model ? session->thread.model : named;
-    struct wr_event run = {.kind = WR_EVENT_RUN};
-
-    session->is_loading = false;
-    /* A cut behind the last turn may have been sent or not: it counts as new. */
-    if (session->thread.binds_after < session->thread.turn_seq)
-        session->sent_binds_after = session->thread.binds_after;
-    bool is_new = !session->thread.seq;
-    bool is_other = model.len && !wr_span_eq(model, session->thread.model);
-    weir_status status = use_model(session, model, err);
-    if (!status && is_new && !options->is_read_only)
-        status = wr_live_record(session, &run, options->now_ms, err);
-    if (!status && is_other && !options->is_read_only)
-        status = weir_session_switch_model(session, session->model, 0, options->now_ms, err);
-    return status;
-}
-
-weir_status weir_session_open(const struct weir_session_options *options,
-                              struct weir_session **session, struct weir_err *err)
-{
-    struct weir_session *s = calloc(1, sizeof(*s));
-
-    *session = NULL;
-    if (err)
-        *err = (struct weir_err){0};
-    if (!s)
-        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
-    s->store = options->store;
-    s->trace.fd = s->journal.fd = -1;
-    s->is_loading = true;
-    wr_thread_init(&s->thread, count, s);
-    wr_arena_init(&s->tools_arena, WR_ARENA_BYTES_MAX);
-    wr_arena_init(&s->scratch, WR_ARENA_BYTES_MAX);
-    wr_buf_init(&s->body, WR_OUTPUT_BYTES_MAX);
-    weir_status status = set_names(s, options, err);
-    if (!status)
-        status = wr_settings_read(&s->settings, options->config, err);
-    if (!status)
-        status = open_parts(s, options, err);
-    if (!status)
-        status = begin(s, options, err);
-    if (status) {
-        s->turns_unsaved = 0;
-        weir_session_close(s);
-        if (err && err->code != status)
-            return wr_fail(err, status, 0, "%s", weir_status_text(status));
-        return status;
-    }
-    *session = s;
-    return WEIR_OK;
-}
-
-void weir_session_close(struct weir_session *session)
-{
-    if (!session)
-        return;
-    if (session->turns_unsaved)
-        wr_live_save(session, 0);
-    weir_request_free(session->request);
-    if (session->has_journal)
-        wr_journal_close(&session->journal);
-    wr_trace_close(&session->trace);
-    wr_thread_release(&session->thread);
-    wr_buf_release(&session->body);
-    wr_arena_release(&session->tools_arena);
-    wr_arena_release(&session->scratch);
-    weir_session_host_free(session->own_host);
-    free(session);
-}
-
-const struct weir_session_opened *weir_session_opened(const struct weir_session *session)
-{
-    return &session->opened;
-}
 
 /* ---- the checkpoint ---- */
 
@@ -305,12 +32,14 @@ void wr_live_save(struct weir_session *session, int64_t now_ms)
                              .model = session->model,
                              .policy = session->settings.policy,
                              .window_tokens = wr_live_window(session),
-                             .journal_bytes = session->journal.end_bytes,
+                             .journal = &session->journal,
                              .messages_max = wr_live_messages_max(session),
                              .thread = &session->thread};
     char path[WR_SESSION_PATH_BYTES_MAX];
     struct wr_buf whole, row;
 
+    if (!wr_journal_stamp_of(&session->journal, &state.stamp))
+        return;
     wr_buf_init(&whole, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&row, WR_STORE_PIN_BYTES_MAX);
     wr_state_write(&whole, &state, true);
@@ -340,7 +69,7 @@ weir_status wr_live_record(struct weir_session *session, struct wr_event *event,
         wr_thread_drop(&staged);
         return status;
     }
-    wr_thread_commit(&session->thread, &staged, event->seq);
+    wr_thread_commit(&session->thread, &staged, event);
     session->turns_unsaved++;
     return WEIR_OK;
 }
@@ -365,14 +94,65 @@ static void keep_bound(struct weir_session *session, int64_t now_ms)
         return;
 }
 
+void wr_live_tell(struct wr_buf *out, const char *what, weir_span before, weir_span now)
+{
+    if (out->len)
+        wr_buf_text(out, "; ");
+    wr_buf_text(out, what);
+    if (before.len && now.len) {
+        wr_buf_text(out, ": ");
+        wr_pieces_diff(out, before, now);
+    }
+}
+
+weir_status wr_live_set_front(struct weir_session *session, enum wr_event_kind kind, weir_span text,
+                              weir_span pieces, int64_t now_ms, struct weir_err *err)
+{
+    const struct wr_thread *t = &session->thread;
+    bool is_tools = kind == WR_EVENT_TOOLS;
+    struct wr_event event = {.kind = kind, .pieces = pieces};
+
+    if (wr_text_is_blank(text))
+        text.len = 0;
+    if (is_tools ? wr_span_eq(pieces, t->tools_pieces) : wr_span_eq(text, t->prompt))
+        return WEIR_OK;
+    if (!is_tools && t->prompt.len)
+        wr_live_tell(&session->told, "prompt", t->prompt_pieces, pieces);
+    wr_arena_reset(&session->scratch);
+    weir_status status = wr_event_set_text(&event, &session->scratch, text);
+    return status ? status : wr_live_record(session, &event, now_ms, err);
+}
+
+weir_span weir_session_changes(struct weir_session *session)
+{
+    const struct wr_thread *t = &session->thread;
+
+    wr_buf_reset(&session->changes);
+    wr_buf_append(&session->changes, wr_buf_view(&session->told));
+    if (t->tools_place.seq && !wr_span_eq(t->tools_pieces, session->tools_pieces))
+        wr_live_tell(&session->changes, "tools", t->tools_pieces, session->tools_pieces);
+    return wr_buf_view(&session->changes);
+}
+
 weir_status weir_session_set_prompt(struct weir_session *session, weir_span text, int64_t now_ms,
                                     struct weir_err *err)
 {
-    if (wr_text_is_blank(text) && text.len)
-        text.len = 0;
-    if (wr_span_eq(text, session->thread.prompt))
-        return WEIR_OK;
-    return record_text(session, WR_EVENT_PROMPT, text, now_ms, err);
+    return wr_live_set_front(session, WR_EVENT_PROMPT, text, (weir_span){"", 0}, now_ms, err);
+}
+
+weir_status weir_session_use_prompt(struct weir_session *session, const struct weir_prompt *prompt,
+                                    int64_t now_ms, struct weir_err *err)
+{
+    struct wr_buf pieces;
+
+    wr_buf_init(&pieces, WR_PIECES_BYTES_MAX);
+    wr_pieces_of_prompt(&pieces, prompt);
+    weir_status status = wr_buf_status(&pieces);
+    if (!status)
+        status = wr_live_set_front(session, WR_EVENT_PROMPT, weir_prompt_system(prompt),
+                                   wr_buf_view(&pieces), now_ms, err);
+    wr_buf_release(&pieces);
+    return status;
 }
 
 static weir_status not_blank(weir_span text, struct weir_err *err)
@@ -547,20 +327,52 @@ weir_status weir_session_abort(struct weir_session *session, weir_span why, int6
     return status;
 }
 
-/* ---- the rest ---- */
+/* ---- what it costs ---- */
 
-weir_status weir_session_add_usage(struct weir_session *session,
-                                   const struct weir_session_usage *usage, int64_t now_ms,
-                                   struct weir_err *err)
+static struct wr_cost cost_of(const struct wr_model *model, const struct weir_session_usage *usage)
 {
     struct wr_usage priced = {.input_tokens = usage->input_tokens,
                               .cache_read_tokens = usage->cache_read_tokens,
                               .cache_write_5m_tokens = usage->cache_write_tokens,
                               .output_tokens = usage->output_tokens};
+    return wr_cost(model, &priced);
+}
+
+bool weir_session_price(const struct weir_session *session, const char *model,
+                        const struct weir_session_usage *usage, uint64_t *micro_usd)
+{
+    weir_span name = wr_span_of(model ? model : session->model);
+    struct wr_cost cost = cost_of(wr_models_lookup(session->models, name).model, usage);
+
+    *micro_usd = cost.micro_usd;
+    return cost.known;
+}
+
+weir_status weir_session_add_spent(struct weir_session *session,
+                                   const struct weir_session_spent *spent, int64_t now_ms,
+                                   struct weir_err *err)
+{
+    struct wr_event event = {.kind = WR_EVENT_SPENT,
+                             .why = wr_span_of(spent->by ? spent->by : "other"),
+                             .model = wr_span_of(spent->model ? spent->model : ""),
+                             .usage = spent->usage,
+                             .turns = spent->turns,
+                             .tool_calls = spent->tool_calls,
+                             .cost_micro_usd = spent->cost_micro_usd,
+                             .is_unpriced = !spent->is_priced};
+    return wr_live_record(session, &event, now_ms, err);
+}
+
+weir_status weir_session_add_usage(struct weir_session *session,
+                                   const struct weir_session_usage *usage, int64_t now_ms,
+                                   struct weir_err *err)
+{
+    struct wr_cost cost = cost_of(session->match.model, usage);
     struct wr_event event = {.kind = WR_EVENT_USAGE,
                              .model = wr_span_of(session->model),
                              .usage = *usage,
-                             .cost_micro_usd = wr_cost(session->match.model, &priced).micro_usd};
+                             .cost_micro_usd = cost.micro_usd,
+                             .is_unpriced = !cost.known};
     struct wr_trace_field fields[] = {{"model", 0, event.model},
                                       {"input_tokens", usage->input_tokens, {"", 0}},
                                       {"cache_read_tokens", usage->cache_read_tokens, {"", 0}},
@@ -602,7 +414,7 @@ weir_status weir_session_switch_model(struct weir_session *session, const char *
     if (status)
         return status;
     session->refusals_count = 0;
-    return use_model(session, session->thread.model, err);
+    return wr_live_use_model(session, session->thread.model, true, err);
 }
 
 const char *weir_session_model(const struct weir_session *session)

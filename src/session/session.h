@@ -1,6 +1,7 @@
 /* session.h -- the inside of a session, shared by the files that make it up.
  *
- *   session.c          opening, and one event at a time
+ *   session_open.c     opening and closing
+ *   session.c          one event at a time
  *   session_request.c  the next request
  *   session_compact.c  cuts and summaries
  *   subagent.c         sessions below a session
@@ -12,6 +13,7 @@
 #include "policy/meter.h"
 #include "session/journal.h"
 #include "session/settings.h"
+#include "session/state.h"
 #include "session/thread.h"
 #include "session/trace.h"
 #include "session/view.h"
@@ -31,7 +33,6 @@ struct weir_session {
     struct wr_meter *meter;
     struct wr_model_match match; /* of the model in use */
     char model[WR_MODEL_NAME_BYTES_MAX + 1];
-    bool is_loading; /* nothing is counted yet */
     struct weir_engine *engine;
     struct weir_store *store; /* borrowed */
     char tenant[WR_STORE_NAME_BYTES_MAX + 1];
@@ -39,10 +40,13 @@ struct weir_session {
     struct weir_tool *tools;
     size_t tools_count;
     uint64_t tools_tokens;
-    struct wr_arena scratch; /* of one call */
-    struct wr_buf body;      /* of the last request */
+    weir_span tools_pieces;           /* pieces.h */
+    struct wr_buf told, changes;      /* what differs from what the journal says, for people */
+    struct wr_checkpoint *checkpoint; /* while the session is opened */
+    struct wr_arena scratch;          /* of one call */
+    struct wr_buf body;               /* of the last request */
     struct weir_request *request;
-    uint64_t sent_tokens, sent_binds_after; /* of the last request */
+    uint64_t sent_tokens, sent_binds_after, sent_cut_seq; /* of the last request */
     uint32_t refusals_count;
     uint32_t overflow_tokens; /* for the next projection; 0: none */
     uint64_t turns_unsaved;   /* since state.yaml was written */
@@ -57,6 +61,10 @@ struct weir_session {
 WEIR_MUST_USE weir_status wr_live_record(struct weir_session *session, struct wr_event *event,
                                          int64_t now_ms, struct weir_err *err);
 
+/* Takes another model; `recounts` false: messages that are counted keep their counts. */
+WEIR_MUST_USE weir_status wr_live_use_model(struct weir_session *session, weir_span name,
+                                            bool recounts, struct weir_err *err);
+
 /* The window in force. */
 uint64_t wr_live_window(const struct weir_session *session);
 
@@ -67,6 +75,15 @@ struct wr_compress_input wr_live_measure(const struct weir_session *session);
  * the bound alone. */
 WEIR_MUST_USE weir_status wr_live_trim(struct weir_session *session, bool has_budget,
                                        int64_t now_ms, struct weir_err *err);
+
+/* Sets the prompt, or writes the tools, where they are not those of the journal. */
+WEIR_MUST_USE weir_status wr_live_set_front(struct weir_session *session, enum wr_event_kind kind,
+                                            weir_span text, weir_span pieces, int64_t now_ms,
+                                            struct weir_err *err);
+
+/* Appends what changed, for people: "tools: +grep -edit"; of what nobody named the pieces, only
+ * that it is another. */
+void wr_live_tell(struct wr_buf *out, const char *what, weir_span before, weir_span now);
 
 /* Messages a session holds at most. */
 uint32_t wr_live_messages_max(const struct weir_session *session);

@@ -31,22 +31,28 @@ void weir_session_set_summary(struct weir_session *session, weir_summary_fn *fn,
 
 /* ---- the file ---- */
 
-static weir_status offload(struct weir_session *session, struct wr_past *past, struct wr_buf *text,
-                           struct weir_err *err)
+static weir_status name_history(struct weir_session *session, struct weir_err *err)
 {
     char folder[WR_SESSION_PATH_BYTES_MAX], name[WR_SESSION_NAME_BYTES_MAX + 8];
-    weir_status status = wr_past_text(past, text);
+    weir_status status = wr_disk_join(folder, session->dir, HISTORY_FOLDER, err);
 
-    if (!status)
-        status = wr_buf_status(text);
-    if (!status)
-        status = wr_disk_join(folder, session->dir, HISTORY_FOLDER, err);
     if (!status)
         status = wr_disk_make_dir(folder, err);
     (void)snprintf(name, sizeof(name), "%s.md", session->name);
-    if (!status)
-        status = wr_disk_join(session->history_path, folder, name, err);
-    return status ? status : wr_disk_replace(session->history_path, wr_buf_view(text), err);
+    return status ? status : wr_disk_join(session->history_path, folder, name, err);
+}
+
+/* Everything before event `before` is in the file when this returns. `options` outlives the past.
+ */
+static weir_status offload(struct weir_session *session, struct wr_past *past,
+                           struct wr_past_options *options, struct weir_err *err)
+{
+    options->dir = session->dir;
+    options->history_path = session->history_path;
+    options->count = wr_meter_count;
+    options->user = session->meter;
+    weir_status status = name_history(session, err);
+    return status ? status : wr_past_open(past, options, err);
 }
 
 /* ---- the summary ---- */
@@ -67,28 +73,43 @@ static const char *why_not(const struct weir_session *session, const struct wr_p
     return wr_past_facts_are_in(past, text) ? NULL : "it leaves out facts";
 }
 
-static weir_status ask_model(struct weir_session *session, struct wr_past *past, weir_span history,
-                             struct summary *summary)
+/* It is paid for, whether the text is used or not. */
+static weir_status add_spent(struct weir_session *session, struct weir_session_spent *spent,
+                             int64_t now_ms, struct weir_err *err)
 {
-    struct weir_summary_task task = {.history = history,
+    const struct weir_session_usage *used = &spent->usage;
+
+    if (!used->input_tokens && !used->cache_read_tokens && !used->cache_write_tokens &&
+        !used->output_tokens)
+        return WEIR_OK;
+    spent->by = "summary";
+    spent->is_priced = weir_session_price(session, spent->model, used, &spent->cost_micro_usd);
+    return weir_session_add_spent(session, spent, now_ms, err);
+}
+
+static weir_status ask_model(struct weir_session *session, struct wr_past *past,
+                             struct summary *summary, int64_t now_ms, struct weir_err *err)
+{
+    struct weir_session_spent spent = {0};
+    struct weir_summary_task task = {.history = wr_buf_view(&past->newest),
                                      .extracted = summary->text,
                                      .tokens_max = session->settings.summary_tokens_max,
                                      .timeout_ms = (int64_t)session->settings.summary_timeout_ms,
-                                     .cost_micro_usd_max =
-                                         session->settings.summary_cost_micro_usd};
+                                     .cost_micro_usd_max = session->settings.summary_cost_micro_usd,
+                                     .spent = &spent};
     struct wr_event shown = {0};
     weir_span text = {"", 0};
 
     if (!session->summary_fn)
         return WEIR_OK;
-    if (session->summary_fn(session->summary_user, &task, &text)) {
-        summary->fell_back = "the model gave none";
-        return WEIR_OK;
-    }
-    summary->fell_back = why_not(session, past, text);
-    if (summary->fell_back)
-        return WEIR_OK;
-    weir_status status = wr_event_set_text(&shown, &past->arena, text);
+    weir_status asked = session->summary_fn(session->summary_user, &task, &text);
+    weir_status status = add_spent(session, &spent, now_ms, err);
+    summary->fell_back = asked == WEIR_LIMIT ? "it would cost more than a summary may"
+                         : asked             ? "the model gave none"
+                                             : why_not(session, past, text);
+    if (status || summary->fell_back)
+        return status;
+    status = wr_event_set_text(&shown, &past->arena, text);
     if (!status && shown.text.ptr == text.ptr)
         shown.text = wr_arena_copy(&past->arena, text);
     summary->text = shown.text;
@@ -98,17 +119,14 @@ static weir_status ask_model(struct weir_session *session, struct wr_past *past,
 
 /* The summary, and where the rest is. */
 static weir_status put_path(const struct weir_session *session, struct wr_past *past,
-                            weir_span history, weir_span *text)
+                            weir_span *text)
 {
     struct wr_buf whole;
-    uint64_t lines = 0;
 
-    for (size_t i = 0; i < history.len; i++)
-        lines += history.ptr[i] == '\n';
     wr_buf_init(&whole, WR_JOURNAL_LINE_BYTES_MAX);
     wr_buf_append(&whole, wr_span_trim(*text));
     wr_buf_printf(&whole, "\nfull_history: %s (%llu lines; read it for anything not said here)",
-                  session->history_path, (unsigned long long)lines);
+                  session->history_path, (unsigned long long)past->lines_count);
     return wr_text_keep(&past->arena, &whole, text);
 }
 
@@ -137,19 +155,14 @@ static weir_status put_latest(const struct weir_session *session, struct wr_past
 }
 
 static weir_status make_summary(struct weir_session *session, struct wr_past *past,
-                                struct summary *summary, struct weir_err *err)
+                                struct summary *summary, int64_t now_ms, struct weir_err *err)
 {
-    struct wr_buf history;
-
-    wr_buf_init(&history, WR_STORE_ARTIFACT_BYTES_MAX);
-    weir_status status = offload(session, past, &history, err);
+    weir_status status =
+        wr_past_summary(past, session->settings.summary_tokens_max, &summary->text);
     if (!status)
-        status = wr_past_summary(past, session->settings.summary_tokens_max, &summary->text);
-    if (!status)
-        status = ask_model(session, past, wr_buf_view(&history), summary);
+        status = ask_model(session, past, summary, now_ms, err);
     if (!status && summary->text.len)
-        status = put_path(session, past, wr_buf_view(&history), &summary->text);
-    wr_buf_release(&history);
+        status = put_path(session, past, &summary->text);
     return status;
 }
 
@@ -228,6 +241,7 @@ static bool is_worth_it(const struct weir_session *session, const struct wr_cut 
 weir_status weir_session_compact(struct weir_session *session, const char *why, int64_t now_ms,
                                  struct weir_compacted *compacted, struct weir_err *err)
 {
+    struct wr_past_options options = {.has_facts = true};
     struct summary summary = {0};
     struct wr_past past;
     struct wr_cut cut;
@@ -237,10 +251,11 @@ weir_status weir_session_compact(struct weir_session *session, const char *why, 
     weir_status status = find_cut(session, &cut);
     if (status || !cut.before)
         return status;
-    status = wr_past_open(&past, session->dir, cut.before, wr_meter_count, session->meter, err);
+    options.before = cut.before;
+    status = offload(session, &past, &options, err);
     if (status)
         return status;
-    status = make_summary(session, &past, &summary, err);
+    status = make_summary(session, &past, &summary, now_ms, err);
     if (!status && summary.text.len && cut.before > session->thread.answer_seq)
         status = put_latest(session, &past, &summary.text);
     if (!status && is_worth_it(session, &cut, &summary)) {
@@ -291,7 +306,8 @@ static struct wr_cut_budget budget_of(const struct weir_session *session, bool h
                                     .tool_tokens = session->tools_tokens,
                                     .output_tokens_max = session->settings.output_tokens_max,
                                     .history_tokens_max = session->settings.history_tokens_max};
-    struct wr_cut_budget budget = {.messages_max = wr_live_messages_max(session)};
+    struct wr_cut_budget budget = {.messages_max = wr_live_messages_max(session),
+                                   .drops_words = !strcmp(session->settings.policy, "layers")};
     uint64_t tokens = has_budget ? wr_render_budget(&input) : 0;
     budget.history_tokens_max = has_budget && !tokens ? 1 : tokens;
     return budget;
@@ -303,8 +319,8 @@ weir_status wr_live_trim(struct weir_session *session, bool has_budget, int64_t 
     struct wr_cut_budget budget = budget_of(session, has_budget);
     struct wr_arena arena;
     struct wr_view view;
+    struct wr_past_options options = {.has_facts = false};
     struct wr_past past;
-    struct wr_buf text;
     struct wr_cut cut;
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
@@ -313,13 +329,10 @@ weir_status wr_live_trim(struct weir_session *session, bool has_budget, int64_t 
         status = wr_cut_for_budget(&cut, &arena, &view, &session->thread, &budget);
     if (!status && cut.before) {
         bool is_actor = wr_thread_count(&session->thread) > budget.messages_max;
-        wr_buf_init(&text, WR_STORE_ARTIFACT_BYTES_MAX);
-        status = wr_past_open(&past, session->dir, cut.before, wr_meter_count, session->meter, err);
-        if (!status) {
-            status = offload(session, &past, &text, err);
+        options.before = cut.before;
+        status = offload(session, &past, &options, err);
+        if (!status)
             wr_past_release(&past);
-        }
-        wr_buf_release(&text);
         if (!status)
             status = record_trim(session, &cut, is_actor ? "actor bound" : "history budget", now_ms,
                                  err);

@@ -419,7 +419,7 @@ static void history_is_filled_newest_first_and_the_rest_is_a_notice(void **state
     begin(&agent, "model: {name: gpt-4o}\nsession: {context: {max_history_tokens: 0}}\n");
     for (int i = 0; i < 20; i++)
         exchange(&agent, i, NULL);
-    assert_int_equal(weir_session_last_event(agent.session), 62);
+    assert_int_equal(weir_session_last_event(agent.session), 63);
     test_agent_say(&agent, "last");
     assert_has(test_agent_request(&agent, WEIR_DIALECT_CHAT), "question 0 ");
     test_agent_release(&agent);
@@ -440,7 +440,10 @@ static void the_actor_holds_no_more_messages_than_its_limit(void **state)
         assert_int_equal(context.messages_max, 100);
         assert_true(context.messages_count <= 100);
     }
-    assert_int_equal(context.messages_count + context.messages_omitted, 240);
+    /* Words that were carried over are one message, and none of them is omitted. */
+    assert_true(context.words_carried > 50);
+    assert_int_equal(context.messages_count - 1 + context.words_carried + context.messages_omitted,
+                     240);
     test_agent_close(&agent);
     test_agent_open(&agent,
                     "model: {name: gpt-4o, max_input_tokens: 10000}\nsession: {policy: exact, "
@@ -452,6 +455,57 @@ static void the_actor_holds_no_more_messages_than_its_limit(void **state)
     assert_true(context.messages_count <= 102);
     assert_has(test_agent_request(&agent, WEIR_DIALECT_MESSAGES), "the long task");
     test_agent_release(&agent);
+}
+
+/* Seed 003 bounds the messages an actor holds; law L5 keeps the words of the user. Both hold: what
+ * the model did leaves, and what the user said is carried over as one section, in front. */
+static void the_actors_bound_takes_no_words_of_the_user(void **state)
+{
+    static const char yaml[] = "model: {name: gpt-4o, max_input_tokens: 10000}\n"
+                               "session: {policy: %s, limits: {turns: 0, tokens: 0}}\n";
+    static const char *const policies[] = {"exact", "auto", "tiered", "compress", "layers"};
+    (void)state;
+    for (size_t row = 0; row < sizeof(policies) / sizeof(policies[0]); row++) {
+        struct weir_session_context context = {0};
+        struct test_agent agent;
+        struct wr_buf history, body;
+        char config[256], words[64];
+        (void)snprintf(config, sizeof(config), yaml, policies[row]);
+        begin(&agent, config);
+        for (int i = 0; i < 130; i++) {
+            (void)snprintf(words, sizeof(words), "wish number %d;", i);
+            test_agent_say(&agent, words);
+            (void)test_agent_request(&agent, WEIR_DIALECT_MESSAGES);
+            (void)snprintf(words, sizeof(words), "reply number %d;", i);
+            test_agent_answer(&agent, words);
+            weir_session_context(agent.session, &context);
+            assert_true(context.messages_count <= 100);
+            if (i == 80) {
+                test_agent_close(&agent);
+                test_agent_open(&agent, config);
+            }
+        }
+        test_agent_say(&agent, "the last wish");
+        wr_buf_init(&body, 1 << 22);
+        wr_buf_append(&body, test_agent_request(&agent, WEIR_DIALECT_MESSAGES));
+        bool drops = !strcmp(policies[row], "layers");
+        assert_has_not(wr_buf_view(&body), "reply number 3;");
+        for (int i = 0; i < 130; i++) {
+            (void)snprintf(words, sizeof(words), "wish number %d;", i);
+            if (!drops)
+                assert_has(wr_buf_view(&body), words);
+        }
+        if (drops)
+            assert_has_not(wr_buf_view(&body), "wish number 3;");
+        else
+            assert_has(wr_buf_view(&body), "what the user said in them follows, word for word]");
+        assert_has(wr_buf_view(&body), "older messages omitted]\\n[they are in ");
+        read_below(&agent, "conversation_history/main.md", &history);
+        assert_has(wr_buf_view(&history), "reply number 3;");
+        wr_buf_release(&history);
+        wr_buf_release(&body);
+        test_agent_release(&agent);
+    }
 }
 
 int main(void)
@@ -469,6 +523,7 @@ int main(void)
         cmocka_unit_test(compression_is_tried_before_the_run_is_aborted),
         cmocka_unit_test(history_is_filled_newest_first_and_the_rest_is_a_notice),
         cmocka_unit_test(the_actor_holds_no_more_messages_than_its_limit),
+        cmocka_unit_test(the_actors_bound_takes_no_words_of_the_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,9 +6,13 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "base/text.h"
+#include "engine/job.h"
 #include "json/json.h"
 #include "models/overflow.h"
 #include "policy/budget.h"
+#include "policy/stage.h"
+#include "session/pieces.h"
 #include "session/render.h"
 
 enum {
@@ -46,6 +50,15 @@ static weir_status check_schema(struct wr_arena *arena, const struct weir_tool *
     return WEIR_OK;
 }
 
+static weir_status keep_pieces(struct wr_arena *arena, const struct weir_tool *tools, size_t count,
+                               weir_span *pieces)
+{
+    struct wr_buf text;
+    wr_buf_init(&text, WR_PIECES_BYTES_MAX);
+    wr_pieces_of_tools(&text, tools, count);
+    return wr_text_keep(arena, &text, pieces);
+}
+
 weir_status weir_session_set_tools(struct weir_session *session, const struct weir_tool *tools,
                                    size_t tools_count, struct weir_err *err)
 {
@@ -71,10 +84,14 @@ weir_status weir_session_set_tools(struct weir_session *session, const struct we
         if (!status)
             status = wr_arena_status(&arena);
     }
+    weir_span pieces = {"", 0};
+    if (!status)
+        status = keep_pieces(&arena, copies, tools_count, &pieces);
     if (status) {
         wr_arena_release(&arena);
         return status;
     }
+    session->tools_pieces = pieces;
     wr_arena_release(&session->tools_arena);
     session->tools_arena = arena;
     session->tools = copies;
@@ -128,6 +145,7 @@ void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_
                                      .cost_micro_usd = used.cost_micro_usd,
                                      .elapsed_ms = used.elapsed_ms,
                                      .tool_iterations = session->thread.iterations,
+                                     .is_cost_known = !session->thread.unpriced_count,
                                      .is_compress_due = verdict.compress};
     if (verdict.aborted)
         run->limit = wr_run_limit_text(verdict.limit);
@@ -135,26 +153,44 @@ void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_
         run->limit = "tool_iterations";
 }
 
+static uint64_t summary_trigger(const struct weir_session *session);
+
+/* Above this older tool results become short; 0: at no size of the prompt. */
+static uint64_t clear_trigger(const struct weir_session *session)
+{
+    const struct wr_policy *policy = wr_policy_find(wr_span_of(session->settings.policy));
+    uint64_t window = wr_live_window(session);
+
+    if (has_policy(session, "compress"))
+        return wr_share_tokens(window, (uint32_t)session->settings.threshold_bp);
+    if (has_policy(session, "tiered"))
+        return wr_tiered_clear_trigger(window);
+    for (uint32_t i = 0; policy && i < policy->stages_count; i++)
+        if (!strcmp(policy->stages[i].def->name, "deepen"))
+            return wr_share_tokens(window - window / WR_RESERVE_SHARE,
+                                   (uint32_t)policy->stages[i].params[WR_DEEPEN_AT_BP]);
+    return 0;
+}
+
 void weir_session_context(struct weir_session *session, struct weir_session_context *context)
 {
     const struct wr_thread *t = &session->thread;
-    uint64_t window = wr_live_window(session);
+    uint64_t window = wr_live_window(session), summarise_at = summary_trigger(session);
 
-    *context = (struct weir_session_context){
-        .system_tokens = t->prompt_tokens,
-        .tools_tokens = session->tools_tokens,
-        .summary_tokens = t->summary_tokens,
-        .window_tokens = window,
-        .clear_at_tokens = has_policy(session, "compress")
-                               ? wr_share_tokens(window, (uint32_t)session->settings.threshold_bp)
-                               : wr_tiered_clear_trigger(window),
-        .summarise_at_tokens = wr_tiered_summarise_trigger(window),
-        .last_input_tokens = t->last_input_tokens,
-        .messages_count = wr_thread_count(t),
-        .messages_max = wr_live_messages_max(session),
-        .messages_omitted = t->omitted_count};
+    *context = (struct weir_session_context){.system_tokens = t->prompt_tokens,
+                                             .tools_tokens = session->tools_tokens,
+                                             .summary_tokens = t->summary_tokens,
+                                             .window_tokens = window,
+                                             .clear_at_tokens = clear_trigger(session),
+                                             .summarise_at_tokens =
+                                                 summarise_at == UINT64_MAX ? 0 : summarise_at,
+                                             .last_input_tokens = t->last_input_tokens,
+                                             .messages_count = wr_thread_count(t),
+                                             .messages_max = wr_live_messages_max(session),
+                                             .messages_omitted = t->omitted_count};
     for (uint32_t i = 0; i < t->messages_count; i++) {
         const struct wr_message *m = &t->messages[i];
+        context->words_carried += m->is_head;
         context->calls_tokens += m->call_tokens;
         if (m->event.kind == WR_EVENT_ASSISTANT)
             context->assistant_tokens += m->tokens;
@@ -344,11 +380,16 @@ static void fill_turn(const struct weir_session *session, const struct weir_proj
     turn->tokens_after = projected->tokens_after;
     turn->window_tokens = wr_live_window(session);
     turn->is_changed = projected->is_changed;
-    /* Something was cut since the request before, whoever asked for it. */
-    turn->is_compacted =
-        session->thread.turn_before_seq && session->thread.binds_after != session->sent_binds_after;
-    turn->is_step = projected->is_step || turn->is_compacted;
-    turn->step_reason = turn->is_compacted ? "compaction" : projected->step_reason;
+    const struct wr_thread *t = &session->thread;
+    bool is_later = t->turn_before_seq != 0;
+    /* Something was cut since the request before, whoever asked for it; or the front is another. */
+    turn->is_compacted = is_later && t->cut_seq != session->sent_cut_seq;
+    bool has_other_front = is_later && t->binds_after != session->sent_binds_after;
+    turn->is_step = projected->is_step || turn->is_compacted || has_other_front;
+    turn->step_reason = turn->is_compacted                                        ? "compaction"
+                        : has_other_front && t->tools_place.seq == t->binds_after ? "tools"
+                        : has_other_front && !projected->is_step                  ? "prompt"
+                                                                 : projected->step_reason;
     turn->held_back = projected->held_back;
 }
 
@@ -378,6 +419,9 @@ static weir_status prepare(struct weir_session *session, const struct weir_sessi
         status = check_limits(session, want->now_ms, err);
     if (!status && wr_thread_has_words(&session->thread))
         status = wr_live_trim(session, has_policy(session, "layers"), want->now_ms, err);
+    if (!status && (session->tools_count || session->thread.tools_place.seq))
+        status = wr_live_set_front(session, WR_EVENT_TOOLS, (weir_span){"", 0},
+                                   session->tools_pieces, want->now_ms, err);
     return status ? status : begin_turn(session, want, err);
 }
 
@@ -401,6 +445,7 @@ weir_status weir_session_request(struct weir_session *session, const struct weir
         return WEIR_OK;
     session->sent_tokens = projected.tokens_after;
     session->sent_binds_after = session->thread.binds_after;
+    session->sent_cut_seq = session->thread.cut_seq;
     session->overflow_tokens = 0;
     trace_request(session, want, turn);
     if (session->turns_unsaved >= SAVE_EVERY_EVENTS)

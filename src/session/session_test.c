@@ -488,9 +488,38 @@ static void another_model_has_another_budget_on_the_same_thread(void **state)
     TEST_OK(&agent, weir_session_switch_model(agent.session, "small", 4000, 5, &agent.err));
     weir_session_context(agent.session, &context);
     assert_int_equal(context.window_tokens, 4000);
-    assert_int_equal(context.clear_at_tokens, 2400);
-    assert_int_equal(context.summarise_at_tokens, 3400);
     test_agent_release(&agent);
+}
+
+static void thresholds_are_those_of_the_policy(void **state)
+{
+    static const struct {
+        const char *policy;
+        uint64_t clear_at_tokens, summarise_at_tokens;
+    } cases[] = {
+        {"auto", 80750, 95000}, /* 85 % of what the answer leaves; then nearly all of the window */
+        {"tiered", 60000, 85000},
+        {"compress", 80000, 80000},
+        {"layers", 0, 0},
+        {"exact", 0, 0},
+        {"auto\n  summary: {at: 0.7}", 80750, 70000},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct weir_session_context context;
+        struct test_agent agent;
+        char yaml[256];
+        (void)snprintf(yaml, sizeof(yaml),
+                       "model: {name: some, max_input_tokens: 100000}\nsession:\n  policy: %s\n",
+                       cases[i].policy);
+        begin(&agent, yaml);
+        weir_session_context(agent.session, &context);
+        if (context.clear_at_tokens != cases[i].clear_at_tokens ||
+            context.summarise_at_tokens != cases[i].summarise_at_tokens)
+            fail_msg("%s: %llu, %llu", cases[i].policy, (unsigned long long)context.clear_at_tokens,
+                     (unsigned long long)context.summarise_at_tokens);
+        test_agent_release(&agent);
+    }
 }
 
 static void the_context_is_told_by_category(void **state)
@@ -621,6 +650,7 @@ int main(void)
         cmocka_unit_test(what_a_session_cannot_be_opened_with_is_said),
         cmocka_unit_test(another_model_has_another_budget_on_the_same_thread),
         cmocka_unit_test(the_context_is_told_by_category),
+        cmocka_unit_test(thresholds_are_those_of_the_policy),
         cmocka_unit_test(the_trace_tells_usage_calls_and_times_and_is_never_sent),
         cmocka_unit_test(the_state_is_bounded_and_made_from_the_journal),
     };

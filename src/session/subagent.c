@@ -68,6 +68,27 @@ static weir_status give_tools(struct weir_session *parent, struct weir_session *
     return weir_session_set_tools(child, tools, count, err);
 }
 
+/* 0 is no limit, so that what is used up leaves one: the next check stops at it. */
+static uint64_t left(uint64_t max, uint64_t used)
+{
+    return !max ? 0 : max > used ? max - used : 1;
+}
+
+/* A helper works within what is left of the parent's run. */
+static struct wr_run_limits limits_left(const struct weir_session *parent, int64_t now_ms)
+{
+    const struct wr_run_limits *all = &parent->settings.limits;
+    const struct wr_run_used *used = &parent->thread.used;
+    int64_t elapsed_ms = now_ms - parent->thread.run_started_ms;
+
+    return (struct wr_run_limits){
+        .tokens_max = left(all->tokens_max, used->tokens),
+        .turns_max = left(all->turns_max, used->turns),
+        .tool_calls_max = left(all->tool_calls_max, used->tool_calls),
+        .cost_micro_usd_max = left(all->cost_micro_usd_max, used->cost_micro_usd),
+        .elapsed_ms_max = left(all->elapsed_ms_max, elapsed_ms > 0 ? (uint64_t)elapsed_ms : 0)};
+}
+
 static weir_status open_child(struct weir_session *parent, const struct weir_subagent_kind *kind,
                               weir_span call_id, int64_t now_ms, struct weir_session **child,
                               struct weir_err *err)
@@ -89,7 +110,7 @@ static weir_status open_child(struct weir_session *parent, const struct weir_sub
     (*child)->kind = kind;
     memcpy((*child)->call_id, call_id.ptr, call_id.len);
     /* What the parent was told of limits and policy holds below it too. */
-    (*child)->settings.limits = parent->settings.limits;
+    (*child)->settings.limits = limits_left(parent, now_ms);
     (*child)->settings.output_tokens_max = parent->settings.output_tokens_max;
     return give_tools(parent, *child, err);
 }
@@ -175,6 +196,13 @@ weir_status weir_session_join(struct weir_session *parent, struct weir_session *
         {"turns", used->turns, {"", 0}},
         {"tokens", used->tokens, {"", 0}},
         {"cost_micro_usd", used->cost_micro_usd, {"", 0}}};
+    struct weir_session_spent spent = {.by = "subagent",
+                                       .model = child->model,
+                                       .usage = {.input_tokens = used->tokens},
+                                       .turns = used->turns,
+                                       .tool_calls = used->tool_calls,
+                                       .cost_micro_usd = used->cost_micro_usd,
+                                       .is_priced = !child->thread.unpriced_count};
     bool is_failure = !last_words(child).len;
     struct wr_buf text;
 
@@ -184,6 +212,8 @@ weir_status weir_session_join(struct weir_session *parent, struct weir_session *
     if (!status)
         status = weir_session_result(parent, wr_span_of(child->call_id), wr_buf_view(&text),
                                      is_failure, now_ms, err);
+    if (!status)
+        status = weir_session_add_spent(parent, &spent, now_ms, err);
     if (!status)
         wr_trace_tell(&parent->trace, now_ms, "subagent_result", fields, 4);
     wr_buf_release(&text);

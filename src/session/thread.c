@@ -31,8 +31,11 @@ static void measure(const struct wr_thread *thread, struct wr_message *message)
 {
     const struct wr_event *event = &message->event;
 
+    message->tokens = message->call_tokens = 0;
+    message->is_counted = !thread->counts_later;
+    if (thread->counts_later)
+        return;
     message->tokens = event->text.len ? thread->count(thread->user, event->text) : 0;
-    message->call_tokens = 0;
     for (uint32_t i = 0; i < event->calls_count; i++)
         message->call_tokens += thread->count(thread->user, event->calls[i].arguments);
 }
@@ -87,6 +90,8 @@ static weir_status stage_compaction(struct wr_thread *thread, struct wr_staged *
         return WEIR_NOMEM;
     copy_span(&staged->arena, &staged->prompt, thread->prompt);
     copy_span(&staged->arena, &staged->model, thread->model);
+    copy_span(&staged->arena, &staged->prompt_pieces, thread->prompt_pieces);
+    copy_span(&staged->arena, &staged->tools_pieces, thread->tools_pieces);
     copy_span(&staged->arena, &staged->history_path,
               event->path.len ? event->path : thread->history_path);
     copy_span(&staged->arena, &staged->summary,
@@ -111,7 +116,8 @@ weir_status wr_thread_stage(struct wr_thread *thread, const struct wr_event *eve
                             struct wr_staged *staged)
 {
     bool is_lasting = is_message(event->kind) || event->kind == WR_EVENT_PROMPT ||
-                      event->kind == WR_EVENT_MODEL || event->kind == WR_EVENT_SUMMARY;
+                      event->kind == WR_EVENT_TOOLS || event->kind == WR_EVENT_MODEL ||
+                      event->kind == WR_EVENT_SUMMARY;
     weir_status status = WEIR_OK;
 
     *staged = (struct wr_staged){.event = *event};
@@ -143,6 +149,11 @@ void wr_thread_drop(struct wr_staged *staged)
 
 /* ---- committing ---- */
 
+static struct wr_place place_of(const struct wr_event *event)
+{
+    return (struct wr_place){event->seq, event->line_at, event->line_bytes};
+}
+
 static void take_compaction(struct wr_thread *thread, struct wr_staged *staged)
 {
     wr_arena_release(&thread->arena);
@@ -153,12 +164,16 @@ static void take_compaction(struct wr_thread *thread, struct wr_staged *staged)
     thread->messages_count = staged->messages_count;
     thread->prompt = staged->prompt;
     thread->model = staged->model;
+    thread->prompt_pieces = staged->prompt_pieces;
+    thread->tools_pieces = staged->tools_pieces;
     thread->summary = staged->summary;
+    if (staged->event.summary && staged->event.summary == thread->last_summary.seq)
+        thread->summary_place = place_of(&thread->last_summary);
     thread->summary_tokens = thread->summary.len ? thread->count(thread->user, thread->summary) : 0;
     if (staged->event.number)
         thread->omitted_count = staged->event.number;
     thread->history_path = staged->history_path;
-    thread->binds_after = staged->event.seq;
+    thread->binds_after = thread->cut_seq = staged->event.seq;
     thread->last_summary = (struct wr_event){0};
     staged->messages = NULL;
     staged->has_arena = false;
@@ -194,7 +209,29 @@ static void take_usage(struct wr_thread *thread, const struct wr_event *event)
                      event->usage.cache_write_tokens;
     thread->used.tokens += input + event->usage.output_tokens;
     thread->used.cost_micro_usd += event->cost_micro_usd;
-    thread->last_input_tokens = input;
+    thread->unpriced_count += event->is_unpriced;
+    if (event->kind == WR_EVENT_USAGE)
+        thread->last_input_tokens = input;
+    thread->used.turns += event->turns;
+    thread->used.tool_calls += event->tool_calls;
+}
+
+/* What the provider signed binds all that stands before it, the tools and the prompt too. */
+static void take_front(struct wr_thread *thread, const struct wr_event *event)
+{
+    bool is_tools = event->kind == WR_EVENT_TOOLS;
+
+    if (is_tools ? thread->tools_place.seq : thread->prompt.len)
+        thread->binds_after = event->seq;
+    if (is_tools) {
+        thread->tools_pieces = event->pieces;
+        thread->tools_place = place_of(event);
+        return;
+    }
+    thread->prompt = event->text;
+    thread->prompt_pieces = event->pieces;
+    thread->prompt_place = place_of(event);
+    thread->prompt_tokens = thread->count(thread->user, event->text);
 }
 
 static void take_importance(struct wr_thread *thread, const struct wr_event *event)
@@ -221,10 +258,8 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
 {
     switch (event->kind) {
     case WR_EVENT_PROMPT:
-        if (thread->prompt.len)
-            thread->binds_after = event->seq;
-        thread->prompt = event->text;
-        thread->prompt_tokens = thread->count(thread->user, event->text);
+    case WR_EVENT_TOOLS:
+        take_front(thread, event);
         break;
     case WR_EVENT_MODEL:
         thread->model = event->model;
@@ -234,6 +269,7 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
         thread->last_summary = *event;
         break;
     case WR_EVENT_USAGE:
+    case WR_EVENT_SPENT:
         take_usage(thread, event);
         break;
     case WR_EVENT_IMPORTANCE:
@@ -241,6 +277,7 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
         break;
     case WR_EVENT_RUN:
         thread->used = (struct wr_run_used){0};
+        thread->unpriced_count = 0;
         thread->run_started_ms = event->at_ms;
         break;
     case WR_EVENT_PAUSE:
@@ -252,11 +289,21 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
     }
 }
 
-void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged, uint64_t seq)
+static void put_place(struct wr_event *event, const struct wr_event *written)
+{
+    event->seq = written->seq;
+    event->line_at = written->line_at;
+    event->line_bytes = written->line_bytes;
+}
+
+void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged,
+                      const struct wr_event *written)
 {
     enum wr_event_kind kind = staged->event.kind;
+    uint64_t seq = written->seq;
 
-    staged->event.seq = staged->message.event.seq = seq;
+    put_place(&staged->event, written);
+    put_place(&staged->message.event, written);
     thread->seq = seq;
     if (is_message(kind))
         thread->messages[thread->messages_count++] = staged->message;
@@ -275,12 +322,57 @@ void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged, uint64
         find_pending(thread);
 }
 
-void wr_thread_recount(struct wr_thread *thread)
+void wr_thread_recount(struct wr_thread *thread, bool all)
 {
     for (uint32_t i = 0; i < thread->messages_count; i++)
-        measure(thread, &thread->messages[i]);
+        if (all || !thread->messages[i].is_counted)
+            measure(thread, &thread->messages[i]);
     thread->prompt_tokens = thread->prompt.len ? thread->count(thread->user, thread->prompt) : 0;
     thread->summary_tokens = thread->summary.len ? thread->count(thread->user, thread->summary) : 0;
+}
+
+/* ---- from a checkpoint ---- */
+
+static bool hold_text(struct wr_thread *thread, const struct wr_event *event)
+{
+    if (event->seq == thread->prompt_place.seq && event->kind == WR_EVENT_PROMPT) {
+        thread->prompt = event->text;
+        thread->prompt_pieces = event->pieces;
+    } else if (event->seq == thread->tools_place.seq && event->kind == WR_EVENT_TOOLS) {
+        thread->tools_pieces = event->pieces;
+    } else if (event->kind == WR_EVENT_SUMMARY && event->seq == thread->summary_place.seq) {
+        thread->summary = event->text;
+    } else if (event->kind == WR_EVENT_SUMMARY && event->seq == thread->last_summary.seq) {
+        thread->last_summary = *event;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+weir_status wr_thread_hold(struct wr_thread *thread, const struct wr_event *event,
+                           const struct wr_held *held)
+{
+    struct wr_message message = {0};
+    weir_status status = wr_event_copy(&message.event, &thread->arena, event);
+
+    if (!held)
+        return status ? status : hold_text(thread, &message.event) ? WEIR_OK : WEIR_INVALID;
+    if (!status && !is_message(event->kind))
+        status = WEIR_INVALID;
+    if (!status)
+        status = make_room(thread);
+    if (status)
+        return status;
+    message.tokens = held->tokens;
+    message.call_tokens = held->call_tokens;
+    message.score = held->score;
+    message.is_head = held->is_head;
+    message.is_counted = true;
+    thread->messages[thread->messages_count++] = message;
+    if (event->kind == WR_EVENT_ASSISTANT || event->kind == WR_EVENT_RESULT)
+        find_pending(thread);
+    return WEIR_OK;
 }
 
 /* ---- questions ---- */
@@ -288,9 +380,12 @@ void wr_thread_recount(struct wr_thread *thread)
 uint64_t wr_thread_count(const struct wr_thread *thread)
 {
     uint64_t count = 0;
-    for (uint32_t i = 0; i < thread->messages_count; i++)
-        count += thread->messages[i].event.kind != WR_EVENT_TURN;
-    return count;
+    bool has_head = false;
+    for (uint32_t i = 0; i < thread->messages_count; i++) {
+        has_head |= thread->messages[i].is_head;
+        count += thread->messages[i].event.kind != WR_EVENT_TURN && !thread->messages[i].is_head;
+    }
+    return count + has_head;
 }
 
 bool wr_thread_has_words(const struct wr_thread *thread)

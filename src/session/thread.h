@@ -20,7 +20,16 @@ struct wr_message {
     uint64_t tokens;       /* of the text */
     uint64_t call_tokens;  /* of the arguments of its calls */
     uint32_t score;        /* 0: never rated */
-    bool is_head;          /* words of the user from before the last compaction */
+    bool is_head;          /* words of the user from before the last compaction: carried over */
+    bool is_counted;       /* the two counts are those of the model in use */
+};
+
+/* What a checkpoint remembers of a message that is held; the message itself is in the journal. */
+struct wr_held {
+    struct wr_place place;
+    uint64_t tokens, call_tokens;
+    uint32_t score;
+    bool is_head;
 };
 
 struct wr_thread {
@@ -28,13 +37,17 @@ struct wr_thread {
     struct wr_message *messages; /* heap */
     uint32_t messages_count, messages_cap;
     weir_span prompt, model;
+    struct wr_place prompt_place, tools_place, summary_place; /* of their events */
     uint64_t prompt_tokens;
+    weir_span prompt_pieces,
+        tools_pieces;       /* as the journal has them (pieces.h); empty: it has none */
     uint64_t window_tokens; /* as a switch of models said; 0: it did not */
     weir_span summary;      /* of what left; empty: none */
     uint64_t summary_tokens;
     uint64_t omitted_count;       /* messages that left without a summary; 0: none */
     weir_span history_path;       /* the file that has what left; empty: none */
     uint64_t binds_after;         /* what stands before this event was changed at it */
+    uint64_t cut_seq;             /* of the last compaction */
     struct wr_event last_summary; /* not in force until a compaction names it */
     struct weir_call pending[WR_JOURNAL_CALLS_MAX];
     uint32_t pending_count;
@@ -43,8 +56,10 @@ struct wr_thread {
     bool is_paused;
     int64_t run_started_ms;
     struct wr_run_used used; /* since then; elapsed_ms is not filled in */
-    uint32_t iterations;     /* answers with calls since the user's last words */
+    uint64_t unpriced_count; /* answers since then whose price is not known */
+    uint64_t iterations;     /* answers with calls since the user's last words */
     uint64_t last_input_tokens;
+    bool counts_later; /* nothing is counted until wr_thread_recount() */
     wr_count_fn *count;
     void *user;
 };
@@ -56,7 +71,7 @@ struct wr_staged {
     struct wr_arena arena; /* of a compaction: what takes the old one's place */
     struct wr_message *messages;
     uint32_t messages_count;
-    weir_span prompt, model, summary, history_path;
+    weir_span prompt, model, summary, history_path, prompt_pieces, tools_pieces;
     bool has_arena;
 };
 
@@ -68,13 +83,20 @@ WEIR_MUST_USE weir_status wr_thread_stage(struct wr_thread *thread, const struct
                                           struct wr_staged *staged);
 void wr_thread_drop(struct wr_staged *staged);
 
-/* `seq` is the journal's. */
-void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged, uint64_t seq);
+/* `written` is the event as the journal took it: with its number and its place. */
+void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged,
+                      const struct wr_event *written);
 
-/* The counts by another model. */
-void wr_thread_recount(struct wr_thread *thread);
+/* The counts by the model in use: all, or those that are missing. */
+void wr_thread_recount(struct wr_thread *thread, bool all);
 
-/* Messages as an actor counts them: turns are none. */
+/* An event as a checkpoint says it is held: a message, or the text that a number of the thread
+ * names (prompt, tools, summary). They come in order. WEIR_INVALID: it is none of these. */
+WEIR_MUST_USE weir_status wr_thread_hold(struct wr_thread *thread, const struct wr_event *event,
+                                         const struct wr_held *held);
+
+/* Messages as an actor counts them: turns are none, and words that were carried over are one
+ * section, whatever their number. */
 uint64_t wr_thread_count(const struct wr_thread *thread);
 
 /* Whether something is there that the model has not answered. */

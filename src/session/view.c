@@ -28,6 +28,14 @@ static void add_message(struct builder *b, enum wr_say_kind kind, uint32_t numbe
     say->message = number;
 }
 
+static bool has_head(const struct wr_thread *thread)
+{
+    for (uint32_t i = 0; i < thread->messages_count; i++)
+        if (thread->messages[i].is_head)
+            return true;
+    return false;
+}
+
 static weir_status add_head(struct builder *b, struct wr_arena *arena)
 {
     const struct wr_thread *t = b->thread;
@@ -38,8 +46,9 @@ static weir_status add_head(struct builder *b, struct wr_arena *arena)
         wr_buf_init(&notice, 2 * WR_SESSION_PATH_BYTES_MAX);
         wr_fill_notice(&notice, t->omitted_count);
         if (t->history_path.len)
-            wr_buf_printf(&notice, "\n[they are in %.*s]", (int)t->history_path.len,
-                          t->history_path.ptr);
+            wr_buf_printf(&notice, "\n[they are in %.*s%s]", (int)t->history_path.len,
+                          t->history_path.ptr,
+                          has_head(t) ? "; what the user said in them follows, word for word" : "");
         weir_status status = wr_text_keep(arena, &notice, &text);
         if (status)
             return status;

@@ -11,48 +11,11 @@ import sys
 import threading
 import time
 
-from harness import STARTED, Checks, Folder, Upstream, wait_for
+from agent_home import MODELS, WEIR, Home, Terminal, call
+from harness import PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, lives, wait_for
 
 CHECK = Checks()
 ok = CHECK.ok
-WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
-MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5'}
-
-
-class Home:
-    """A working directory with files to read, and a place for sessions."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.work = os.path.join(folder, f'work-{time.time_ns()}')
-        self.data = os.path.join(folder, f'data-{time.time_ns()}')
-        os.makedirs(os.path.join(self.work, 'src'))
-        for n in range(70):
-            path = os.path.join(self.work, 'src', f'file_{n}.py')
-            with open(path, 'w', encoding='ascii') as file:
-                file.writelines(f'def function_{n}_{i}(value):  # line {i}\n' for i in range(80))
-
-    def env(self):
-        return {**os.environ, 'XDG_DATA_HOME': self.data, 'NO_COLOR': '1', 'OPENAI_API_KEY': '',
-                'ANTHROPIC_API_KEY': '', 'OPENAI_BASE_URL': '', 'ANTHROPIC_BASE_URL': ''}
-
-    def command(self, upstream, api, *arguments):
-        return [WEIR, 'agent', '--base-url', f'http://127.0.0.1:{upstream.port}', '--api', api,
-                '--model', MODELS[api], *arguments]
-
-    def run(self, upstream, api, *arguments, **more):
-        result = subprocess.run(self.command(upstream, api, *arguments), cwd=self.work,
-                                env=self.env(), capture_output=True, text=True, timeout=120,
-                                check=False, stdin=subprocess.DEVNULL, **more)
-        return result.returncode, result.stdout, result.stderr
-
-    def events(self, session):
-        path = os.path.join(self.data, 'weir', 'sessions', session, 'events.jsonl')
-        with open(path, encoding='utf-8') as file:
-            return [json.loads(line) for line in file]
-
-    def session_file(self, session, *names):
-        return os.path.join(self.data, 'weir', 'sessions', session, *names)
 
 
 def objects(text):
@@ -64,10 +27,6 @@ def script(folder, steps):
     with open(path, 'w', encoding='ascii') as file:
         json.dump(steps, file)
     return path
-
-
-def call(name, **arguments):
-    return {'name': name, 'arguments': arguments}
 
 
 # ---- loops ----
@@ -194,6 +153,27 @@ def overflow(folder):
     upstream.stop()
 
 
+def window_too_small(folder):
+    """What cannot fit is sent, and said: once why, and by how much."""
+    upstream, home = Upstream(folder), Home(folder)
+    for window, fixed in (('300', 1), ('3000', 0)):
+        code, out, err = home.run(upstream, 'chat', '-p', 'Read them all. [turns 12]', '--json',
+                                  '--session', 'w' + window, '--window', window, '--config',
+                                  config(folder, 'session:\n  policy: exact\n'))
+        lines = objects(out)
+        over = [n for n in lines if n['type'] == 'turn' and n['tokens_after'] > n['window_tokens']]
+        told = [n['text'] for n in lines if n['type'] == 'notice']
+        sizes = [text for text in told if 'more than the window' in text]
+        ok(f'a window of {window}: whether prompt and tools alone fit is said once',
+           len([text for text in told if 'alone have about' in text]), fixed)
+        ok('and how much a request is over, not for each of them',
+           (0 < len(sizes) < len(over), bool(sizes) and str(
+               over[0]['tokens_after'] - over[0]['window_tokens']) in sizes[0]), (True, True))
+    code, out, err = home.run(upstream, 'chat', '-p', 'Hello.', '--json', '--session', 'fits')
+    ok('where all fits nothing is said', [n for n in objects(out) if n['type'] == 'notice'], [])
+    upstream.stop()
+
+
 def local_server(folder):
     """It could have 128K and has loaded 8K: nothing may be longer than that."""
     upstream, home = Upstream(folder, '--loaded', '8000'), Home(folder)
@@ -208,6 +188,43 @@ def local_server(folder):
     upstream.stop()
 
 
+def keys(folder):
+    """The agent's key is not for the commands it runs: not in their environment, nor in /proc."""
+    steps = [call('process_start', command='env; tr "\\\\0" "\\\\n" < /proc/$PPID/environ'),
+             {'words': 'Seen.'}]
+    for more, seen in (([], False), (['--pass-keys'], True)):
+        upstream = Upstream(folder, '--script', script(folder, steps))
+        home = Home(folder, OPENAI_API_KEY='sk-of-the-agent', WEIR_TEST_OTHER='of-the-user')
+        code, out, err = home.run(upstream, 'chat', '-p', 'Look.', '--yes', '--session', 'k', *more)
+        found = json.dumps([e for e in home.events('k') if e['kind'] == 'result'])
+        ok(f'keys {more}: the command ran', (code, 'of-the-user' in found), (0, True))
+        ok(f'keys {more}: it sees the key', 'sk-of-the-agent' in found, seen)
+        upstream.stop()
+
+
+def goes_on_otherwise(folder):
+    """Another prompt in the same session: said when it is opened, and a step."""
+    upstream, home = Upstream(folder), Home(folder)
+    home.run(upstream, 'chat', '-p', 'Hello.', '--session', 'o')
+    with open(os.path.join(home.work, 'AGENT.md'), 'w', encoding='ascii') as file:
+        file.write('You keep the weir.')
+    code, out, err = home.run(upstream, 'chat', '-p', 'And now?', '--json', '--session', 'o',
+                              '--model', 'nobody-knows-it')
+    lines = objects(out)
+    ok('otherwise: it goes on', code, 0)
+    said = [line['text'] for line in lines if line['type'] == 'notice']
+    ok('otherwise: what changed is said', said,
+       [f'since this session was last open: model: nobody-knows-it, was {MODELS["chat"]}; '
+        'prompt: +identity'])
+    ok('otherwise: that is a step', [line.get('step_reason') for line in lines
+                                     if line['type'] == 'turn'], ['prompt'])
+    ok('otherwise: no price, no cost', lines[-1]['cost_micro_usd'], None)
+    tools = [e for e in home.events('o') if e['kind'] == 'tools']
+    ok('otherwise: the tools are in the journal, once',
+       (len(tools), tools[0]['pieces'].startswith('read_file=')), (1, True))
+    upstream.stop()
+
+
 def bad_calls(folder):
     upstream, home = Upstream(folder), Home(folder)
     cases = [
@@ -216,7 +233,8 @@ def bad_calls(folder):
         ('a session\'s name that leads elsewhere', ['--session', '../x', '-p', 'x'], 'no name'),
         ('a word too many', ['hello'], 'one word too many'),
         ('a configuration that is wrong', ['-p', 'x', '--config', config(folder, 'session: 7\n')],
-         'line 1'),
+         '.yaml: line 1'),
+        ('a folder that is not there', ['-p', 'x', '--dir', '/nonexist'], '--dir /nonexist is no'),
     ]
     for sentence, arguments, text in cases:
         code, out, err = home.run(upstream, 'chat', *arguments)
@@ -224,8 +242,8 @@ def bad_calls(folder):
            (2, '', 1, True))
     result = subprocess.run([WEIR, 'agent', '-p', 'x', '--base-url', 'http://127.0.0.1:1',
                              '--model', 'm', '--session', 'kept'], cwd=home.work,
-                            env=home.env(), text=True, capture_output=True, timeout=60,
-                            check=False)
+                            env=home.env(), text=True, capture_output=True,
+                            timeout=PATIENCE_SECONDS, check=False)
     ok('a provider that is not there', (result.returncode, 'cannot be reached' in result.stderr),
        (1, True))
     ok('and the words are kept', 'x' in json.dumps(home.events('kept')))
@@ -241,13 +259,15 @@ def kill_and_resume(folder, api, seed):
                               '  limits: {tokens: 0}\n')]
     kills = 0
     for _ in range(7):
+        asked = upstream.stats()['requests'] + chance.randrange(1, 7)
         process = subprocess.Popen(
             home.command(upstream, api, '-p', 'Read on.', *options), cwd=home.work,
             env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
         STARTED.append(process)
+        wait_for(lambda: upstream.stats()['requests'] >= asked or process.poll() is not None)
         try:
-            process.wait(chance.uniform(0.02, 0.5))
+            process.wait(chance.uniform(0, 0.03))
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -361,11 +381,6 @@ def helpers_cost(folder):
     server.stop()
 
 
-def lives(command):
-    found = subprocess.run(['pgrep', '-fx', command], capture_output=True, text=True, check=False)
-    return bool(found.stdout.split())
-
-
 def again(folder):
     """--every goes on until it is told to end."""
     upstream, home = Upstream(folder), Home(folder)
@@ -378,7 +393,8 @@ def again(folder):
         ends += json.loads(process.stdout.readline())['type'] == 'end'
     process.send_signal(signal.SIGTERM)
     process.stdout.read()
-    ok('--every works again and again, in one session, and ends', process.wait(30) in (0, 1))
+    ok('--every works again and again, in one session, and ends',
+       process.wait(PATIENCE_SECONDS) in (0, 1))
     upstream.stop()
 
 
@@ -393,13 +409,13 @@ def signals(folder):
             cwd=home.work, env=home.env(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True)
         STARTED.append(process)
-        ok(f'{name}: the command runs', wait_for(lambda: lives(left) and lives(waits), 30))
+        ok(f'{name}: the command runs', wait_for(lambda: lives(left) and lives(waits)))
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_SECONDS)
         ok(f'{name}: the end is told', (process.returncode, objects(out)[-1]['outcome'], err),
            (1, 'interrupted', ''))
         ok(f'{name}: its commands have ended',
-           wait_for(lambda: not lives(left) and not lives(waits), 30))
+           wait_for(lambda: not lives(left) and not lives(waits)))
         ok(f'{name}: the call has a result',
            [event['kind'] for event in home.events('s')].count('result'), 1)
         upstream.stop()
@@ -408,7 +424,7 @@ def signals(folder):
     upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
     command = ['nohup', *home.command(upstream, 'chat', '-p', 'Go.', '--yes')]
     result = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True,
-                            timeout=60, check=False, stdin=subprocess.DEVNULL)
+                            timeout=PATIENCE_SECONDS, check=False, stdin=subprocess.DEVNULL)
     ok('what nohup has it ignore is ignored', (result.returncode, result.stdout.strip()),
        (0, 'Still here.'))
     upstream.stop()
@@ -434,55 +450,13 @@ def damaged_journal(folder):
 
 # ---- in a terminal ----
 
-class Terminal:
-    def __init__(self, home, command):
-        self.name = f'weir-{os.getpid()}-{time.time_ns()}'
-        self.socket = os.path.join(home.folder, 'tmux')
-        # libedit keeps the names of the functions that are bound to keys: a leak that is not ours.
-        own = {**home.env(), 'ASAN_OPTIONS': 'detect_leaks=0'}
-        env = ' '.join(f'{k}={v!r}' for k, v in own.items()
-                       if k in ('XDG_DATA_HOME', 'NO_COLOR', 'ASAN_OPTIONS'))
-        self.tmux('new-session', '-d', '-x', '120', '-y', '200', '-s', self.name, '-c', home.work,
-                  f'set -m; env {env} {" ".join(command)}; echo "left with $?"; exec sleep 600')
-
-    def tmux(self, *arguments):
-        return subprocess.run(['tmux', '-S', self.socket, '-f', '/dev/null', *arguments],
-                              capture_output=True, text=True, check=False, timeout=20).stdout
-
-    def type(self, text, *keys):
-        self.tmux('send-keys', '-t', self.name, '-l', text)
-        for key in keys:
-            self.tmux('send-keys', '-t', self.name, key)
-
-    def screen(self):
-        return self.tmux('capture-pane', '-p', '-t', self.name)
-
-    def shows(self, text, seconds=30):
-        return bool(wait_for(lambda: text in self.screen(), seconds))
-
-    def agent(self):
-        """The process in the terminal."""
-        shell = self.tmux('display-message', '-p', '-t', self.name, '#{pane_pid}').strip()
-        found = subprocess.run(['pgrep', '-P', shell], capture_output=True, text=True, check=False)
-        return int(found.stdout.split()[0])
-
-    def modes(self):
-        tty = self.tmux('display-message', '-p', '-t', self.name, '#{pane_tty}').strip()
-        with open(tty, encoding='ascii') as file:
-            return subprocess.run(['stty', '-a'], stdin=file, capture_output=True, text=True,
-                                  check=False).stdout.split()
-
-    def close(self):
-        self.tmux('kill-session', '-t', self.name)
-
-
 def terminal(folder):
     steps = [call('read_file', path='src/file_1.py'), {'words': 'I have read it.'},
              call('write', path='note.txt', content='hello\n'), {'words': 'Written.'},
              call('process_start', command='sleep 300', wait_seconds=300), {'words': 'Slept.'}]
     upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
     term = Terminal(home, home.command(upstream, 'chat', '--session', 'screen'))
-    ok('the prompt comes with its status line', term.shows('ctx 0%') or term.shows('ctx 1%', 1))
+    ok('the prompt comes with its status line', term.shows('ctx 0%', 'ctx 1%'))
     term.type('Read the file.', 'Enter')
     ok('a call is a card', term.shows('● read_file src/file_1.py'))
     ok('it is closed', term.shows('more lines (Ctrl+O shows them)'))
@@ -519,6 +493,58 @@ def terminal(folder):
     ok('/quit leaves', term.shows('left with 0'))
     term.close()
     ok('the steering is in the journal', 'Hurry up.' in json.dumps(home.events('screen')))
+    upstream.stop()
+
+
+def terminal_habits(folder):
+    """What hands do without thinking: pasting, typing ahead, Ctrl+C twice, editing by oneself."""
+    steps = [{'words': 'I see.'}, call('write', path='note.txt', content='of the agent\n'),
+             {'words': 'Written.'},
+             call('process_start', command='until test -e go; do sleep 0.1; done',
+                  wait_seconds=300), {'words': 'Went.'}]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    term = Terminal(home, home.command(upstream, 'chat', '--session', 'habits', '--yes'))
+    ok('habits: the agent is there', term.shows('ctx '))
+    text = ''.join(f'line {n} of ü\n' for n in range(5000))
+    pasted = os.path.join(folder, 'pasted')
+    with open(pasted, 'w', encoding='utf-8') as file:
+        file.write(text)
+    term.tmux('load-buffer', '-b', 'p', pasted)
+    term.type('Look: ')
+    term.tmux('paste-buffer', '-p', '-b', 'p', '-t', term.name)
+    ok('habits: 5,000 pasted lines are a word', term.shows('> Look: [pasted text #1: 5000 lines]'))
+    ok('habits: and not sent by their ends', 'I see.' in term.screen(), False)
+    term.type('', 'Enter')
+    ok('habits: they are said at once', term.shows('I see.'))
+    said = [e['text'] for e in home.events('habits') if e['kind'] == 'user']
+    ok('habits: whole, as one message', said, ['Look: ' + text])
+    term.type('Write it.', 'Enter')
+    ok('habits: a file is written', term.shows('Written.'))
+    note = home.path('note.txt')
+    with open(note, 'w', encoding='ascii') as file:
+        file.write('of the user')
+    term.type('/undo', 'Enter')
+    ok('habits: /undo does not overwrite what the user wrote',
+       term.shows('changed since the agent wrote it') and
+       open(note, encoding='ascii').read() == 'of the user')
+    term.type('/undo force', 'Enter')
+    ok('habits: unless it is forced', term.shows('removed:') and not os.path.exists(note))
+    term.type('Wait.', 'Enter')
+    ok('habits: it works', term.shows('● process_start until'))
+    term.type('half a li')
+    with open(home.path('go'), 'w', encoding='ascii'):
+        pass
+    ok('habits: half a line stands at the prompt', term.shows('> half a li'))
+    term.type('', 'C-c')
+    ok('habits: Ctrl+C gives it up',
+       bool(wait_for(lambda: term.screen().rstrip().endswith('habits\n>'))))
+    term.type('', 'C-c')
+    ok('habits: Ctrl+C on an empty line tells how to leave', term.shows('Ctrl+C again, or Ctrl+D'))
+    ok('habits: there is another prompt',
+       bool(wait_for(lambda: term.screen().rstrip().endswith('habits\n>'))))
+    term.type('', 'C-c')
+    ok('habits: and again leaves', term.shows('left with 0'))
+    term.close()
     upstream.stop()
 
 
@@ -560,11 +586,11 @@ def all_kills(folder):
 def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
-             overflow, local_server, signals, all_kills, long_sessions, summaries, terminal,
-             terminal_ends]
+             overflow, window_too_small, local_server, keys, goes_on_otherwise, signals, all_kills,
+             long_sessions, summaries, terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the terminal is not tried')
-        cases = [case for case in cases if case not in (terminal, terminal_ends)]
+        cases = [case for case in cases if not case.__name__.startswith('terminal')]
     with Folder() as folder:
         for case in cases:
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:

@@ -5,7 +5,7 @@ import re
 import subprocess
 import time
 
-from harness import wait_for
+from harness import PATIENCE_SECONDS, wait_for
 
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
 MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5'}
@@ -55,13 +55,19 @@ class Home:
                                 env=self.env(), stdout=out, stderr=subprocess.PIPE, text=True,
                                 stdin=subprocess.DEVNULL)
 
-    def run(self, upstream, api, *arguments):
-        process = self.start(upstream, api, *arguments)
-        out, err = process.communicate(timeout=120)
-        return process.returncode, out, err
+    def run(self, upstream, api, *arguments, out=subprocess.PIPE):
+        process = self.start(upstream, api, *arguments, out=out)
+        said, err = process.communicate(timeout=5 * PATIENCE_SECONDS)
+        return process.returncode, said, err
 
     def session_dir(self, session):
         return os.path.join(self.data, 'weir', 'sessions', session)
+
+    def session_file(self, session, *names):
+        return os.path.join(self.session_dir(session), *names)
+
+    def events(self, session):
+        return events(self.session_dir(session))
 
     def path(self, *names):
         return os.path.join(self.work, *names)
@@ -79,11 +85,13 @@ class Terminal:
                                write_file(home.folder, 'leaks', 'leak:wcsdup\n'))
         words = ' '.join(f'{k}={v!r}' for k, v in env.items())
         self.tmux('new-session', '-d', '-x', '120', '-y', '400', '-s', self.name, '-c', home.work,
-                  f'env -u NO_COLOR {words} {" ".join(command)}; echo "left with $?"; sleep 600')
+                  f'set -m; env -u NO_COLOR {words} {" ".join(command)}; echo "left with $?"; '
+                  'exec sleep 600')
 
     def tmux(self, *arguments):
         return subprocess.run(['tmux', '-S', self.socket, '-f', '/dev/null', *arguments],
-                              capture_output=True, text=True, check=False, timeout=20).stdout
+                              capture_output=True, text=True, check=False,
+                              timeout=PATIENCE_SECONDS).stdout
 
     def type(self, text, *keys):
         if text:
@@ -94,8 +102,21 @@ class Terminal:
     def screen(self, *options):
         return self.tmux('capture-pane', '-p', *options, '-t', self.name)
 
-    def shows(self, text, seconds=60):
-        return bool(wait_for(lambda: text in self.screen(), seconds))
+    def shows(self, *texts):
+        """Whether one of them is shown, now or later."""
+        return bool(wait_for(lambda: any(text in self.screen() for text in texts)))
+
+    def agent(self):
+        """The process in the terminal."""
+        shell = self.tmux('display-message', '-p', '-t', self.name, '#{pane_pid}').strip()
+        found = subprocess.run(['pgrep', '-P', shell], capture_output=True, text=True, check=False)
+        return int(found.stdout.split()[0])
+
+    def modes(self):
+        tty = self.tmux('display-message', '-p', '-t', self.name, '#{pane_tty}').strip()
+        with open(tty, encoding='ascii') as file:
+            return subprocess.run(['stty', '-a'], stdin=file, capture_output=True, text=True,
+                                  check=False).stdout.split()
 
     def close(self):
         self.tmux('kill-session', '-t', self.name)

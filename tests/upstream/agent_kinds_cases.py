@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Sessions of sixty turns, a kind each, through `weir agent` and the sidecar."""
 import glob
+import http.client
 import json
 import os
 import re
@@ -10,7 +11,7 @@ import sys
 
 from agent_home import (LINES, MODELS, Home, Terminal, call, calls_and_results, events,
                         journal_troubles, lines_of, prefix_troubles, read, trace, write_file)
-from harness import STARTED, Checks, Folder, Upstream, Weir, wait_for
+from harness import PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, wait_for
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -232,9 +233,9 @@ def scheduled(folder):
                                    's', '--yes', '--every', '1', *scene.config(), out=file)
     STARTED.append(process)
     ok('scheduled: a third round begins',
-       bool(wait_for(lambda: os.path.exists(scene.home.path('begun')), 90)))
+       bool(wait_for(lambda: os.path.exists(scene.home.path('begun')), 5 * PATIENCE_SECONDS)))
     process.send_signal(signal.SIGTERM)
-    err = process.communicate(timeout=60)[1]
+    err = process.communicate(timeout=PATIENCE_SECONDS)[1]
     ends = [line['outcome'] for line in lines_of(said) if line['type'] == 'end']
     ok('scheduled: two rounds were done when the signal came', (ends, err),
        (['done', 'done', 'interrupted'], ''))
@@ -288,9 +289,10 @@ def layers_agent(folder):
 
 
 def layers_scheduled(folder):
-    scene = Scene(folder, layer_steps() + [END])
+    wait = call('process_start', command='touch begun; sleep 300', wait_seconds=300)
+    scene = Scene(folder, layer_steps() + [wait])
     process = scene.home.start(scene.upstream, 'responses', '-p', 'Read.', '--json', '--session',
-                               's', '--every', '1', *scene.config(LAYERS))
+                               's', '--yes', '--every', '1', *scene.config(LAYERS))
     STARTED.append(process)
     ends = 0
     while ends < ROUNDS:
@@ -298,8 +300,11 @@ def layers_scheduled(folder):
         if not line:
             break
         ends += json.loads(line)['type'] == 'end'
+    # It is told to end at a known place: in the command of the round behind them.
+    ok('layers, scheduled: another round begins',
+       bool(wait_for(lambda: os.path.exists(scene.home.path('begun')))))
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_SECONDS)
     ok('layers, scheduled: the rounds were done', ends, ROUNDS)
     scene.holds('layers, scheduled', 's')
     layers_hold('scheduled', scene.requests(), events(scene.home.session_dir('s')))
@@ -343,8 +348,7 @@ def layers_sidecar(folder):
 
 
 def ask(upstream, body):
-    import http.client
-    connection = http.client.HTTPConnection('127.0.0.1', upstream.port, timeout=20)
+    connection = http.client.HTTPConnection('127.0.0.1', upstream.port, timeout=PATIENCE_SECONDS)
     connection.request('POST', '/v1/chat/completions', json.dumps(body),
                        {'Content-Type': 'application/json', 'x-weir-session': 's'})
     return json.loads(connection.getresponse().read())
@@ -375,7 +379,7 @@ def colours(folder):
         if statuses(term) and statuses(term)[-1][1] >= 90:
             break
         term.type('Read the next.', 'Enter')
-        wait_for(lambda: len(statuses(term)) == n + 2, 30)
+        wait_for(lambda: len(statuses(term)) == n + 2)
     seen = statuses(term)
     ok('colours: plain, yellow from 70 %, red from 90 %',
        [(code, percent) for code, percent in seen if code != COLOURS[colour_of(percent)]], [])

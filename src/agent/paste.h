@@ -1,0 +1,28 @@
+/* paste.h -- text that was pasted at the prompt: shown by a word, said whole.
+ *
+ * A terminal puts ESC[200~ and ESC[201~ around what is pasted. Several lines stand in the line that
+ * is edited as "[pasted text #1: 40 lines]"; when the line is finished the text takes its place.
+ */
+#ifndef WR_AGENT_PASTE_H
+#define WR_AGENT_PASTE_H
+
+#include "base/buf.h"
+
+enum { WR_PASTES_MAX = 32 };
+
+struct wr_pastes {
+    struct wr_buf texts[WR_PASTES_MAX];
+    size_t count;
+};
+
+/* Appends to `shown` what the line gets for it: a text of one line is itself. Where there are too
+ * many, or it is too long, a word says so. */
+void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown);
+
+/* Appends the line with the texts in their places. */
+void wr_pastes_expand(const struct wr_pastes *pastes, weir_span line, struct wr_buf *out);
+
+/* Forgets them: the line is finished or given up. */
+void wr_pastes_clear(struct wr_pastes *pastes);
+
+#endif

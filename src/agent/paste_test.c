@@ -1,0 +1,68 @@
+#include "agent/paste.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+
+static const struct {
+    const char *behaviour, *before, *pasted, *after, *shown, *said;
+} rows[] = {
+    {"one line is itself", "see ", "a line", ".", "see a line.", "see a line."},
+    {"also with its end", "", "a line\r", "", "a line", "a line"},
+    {"lines are a word, and said whole", "see ", "a\rb\r", " now",
+     "see [pasted text #1: 2 lines] now", "see a\nb\n now"},
+    {"CRLF is one end", "", "a\r\nb", "", "[pasted text #1: 2 lines]", "a\nb"},
+    {"a word of the user's that looks like one is not", "[pasted text #9: 2 lines]", "x", "",
+     "[pasted text #9: 2 lines]x", "[pasted text #9: 2 lines]x"},
+    {"Unicode stays", "", "\xE6\xB0\xB4\r\xE6\xB0\xB4", "", "[pasted text #1: 2 lines]",
+     "\xE6\xB0\xB4\n\xE6\xB0\xB4"},
+};
+
+static void what_is_pasted_is_shown_by_a_word_and_said_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wr_pastes pastes = {.count = 0};
+        struct wr_buf line, said;
+        wr_buf_init(&line, 10000);
+        wr_buf_init(&said, 10000);
+        wr_buf_text(&line, rows[i].before);
+        wr_pastes_add(&pastes, wr_span_of(rows[i].pasted), &line);
+        wr_buf_text(&line, rows[i].after);
+        wr_pastes_expand(&pastes, wr_buf_view(&line), &said);
+        if (!wr_span_is(wr_buf_view(&line), rows[i].shown) ||
+            !wr_span_is(wr_buf_view(&said), rows[i].said))
+            fail_msg("%s: '%.*s' '%.*s'", rows[i].behaviour, (int)line.len, line.bytes,
+                     (int)said.len, said.bytes);
+        wr_pastes_clear(&pastes);
+        wr_buf_release(&line);
+        wr_buf_release(&said);
+    }
+}
+
+static void more_than_can_be_kept_is_said(void **state)
+{
+    struct wr_pastes pastes = {.count = 0};
+    struct wr_buf line;
+    (void)state;
+    wr_buf_init(&line, 100000);
+    for (int i = 0; i <= WR_PASTES_MAX; i++)
+        wr_pastes_add(&pastes, WR_LIT("a\rb"), &line);
+    assert_true(wr_span_ends(wr_buf_view(&line), WR_LIT("[too many were pasted]")));
+    wr_pastes_clear(&pastes);
+    assert_int_equal(pastes.count, 0);
+    wr_buf_release(&line);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_pasted_is_shown_by_a_word_and_said_whole),
+        cmocka_unit_test(more_than_can_be_kept_is_said),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
