@@ -68,6 +68,8 @@ static weir_status find_kind(const struct condense_options *o, weir_span text,
         status = wr_tool_call(&handles, arena, tool, wr_buf_view(&arguments), (weir_span){"", 0});
     if (!status) {
         hint.origin = wr_output_origin_of(handles.kind);
+        if (!hint.path.len)
+            hint.path = handles.path;
         *kind = wr_output_kind(&hint, text);
     }
     wr_buf_release(&arguments);

@@ -85,13 +85,18 @@ static void put_categories(struct page *p)
 {
     const struct wr_context *c = p->c;
     uint64_t used = wr_context_used(c);
+    int64_t free_tokens = wr_context_free(c);
 
     put_bar(p);
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
         if (c->tokens[i])
             put_share(p, wr_category_name((enum wr_category)i), c->tokens[i], looks[i].letter);
-    if (c->window_tokens)
-        put_share(p, "free", c->window_tokens > used ? c->window_tokens - used : 0, '.');
+    if (wr_context_held(c))
+        put_share(p, "provider held", wr_context_held(c), ' ');
+    if (free_tokens >= 0)
+        put_share(p, "free", (uint64_t)free_tokens, '.');
+    if (c->window_tokens && used > c->window_tokens)
+        wr_buf_printf(&p->out, "  over the window by %s\n", wr_cli_number(used - c->window_tokens));
 }
 
 static void put_head(struct page *p)

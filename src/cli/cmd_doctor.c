@@ -1,6 +1,8 @@
 /* `weir doctor`: what could keep Weir from working here, and what to do about it. */
 #include "cli/cmd.h"
 
+#include <unistd.h>
+
 #include "base/span.h"
 #include "cli/store_dir.h"
 #include "json/write.h"
@@ -9,9 +11,9 @@
 static const char help[] =
     "usage: weir doctor [--store DIR] [--config weir.yaml] [--upstream URL] [--offline] [--json]\n"
     "\n"
-    "Looks at versions, limits, the store, disk, clock, server, port, upstreams and agents. Each\n"
-    "line says ok, warn or fail, and what to do. Changes nothing; upstreams are asked without a\n"
-    "key. Exit 1 when something fails.\n"
+    "Looks at versions, limits, the store, disk, clock, what killed runs have left, server, port,\n"
+    "upstreams, agents and their settings. Each line says ok, warn or fail, and what to do.\n"
+    "Changes nothing; upstreams are asked without a key. Exit 1 when something fails.\n"
     "\n"
     "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir)\n"
     "  --config FILE   asks the upstreams of this weir.yaml instead of OpenAI and Anthropic\n"
@@ -128,9 +130,11 @@ static int examine(const struct doctor_options *o, struct wr_config *config)
     wr_doctor_limits(&doctor);
     wr_doctor_store(&doctor);
     wr_doctor_clock(&doctor);
+    wr_doctor_runs(&doctor);
     wr_doctor_server(&doctor);
     wr_doctor_upstreams(&doctor);
     wr_doctor_agents(&doctor);
+    wr_doctor_settings(&doctor, environ);
     code = doctor.has_failed ? WR_EXIT_CHECK : WR_EXIT_OK;
     if (!o->as_json)
         print_findings(&doctor);

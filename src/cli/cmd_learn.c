@@ -13,7 +13,10 @@ static const char help[] =
     "\n"
     "Sessions whose prompts were changed are samples of their bucket: route, model, policy,\n"
     "provider, window, length, task and transform. A bucket of at least two samples, half of them\n"
-    "bad, gives new sessions that match it a policy that takes out less (docs/quality.md).\n"
+    "bad, gives new sessions that match it a policy that takes out less. The newest 8 samples "
+    "count,\n"
+    "and one in four of those sessions is a trial that keeps its policy: once most go well, so do\n"
+    "the rest (docs/quality.md). `learning: off` in weir.yaml turns all of it off.\n"
     "\n"
     "  --json         one JSON object\n"
     "  --reset        forgets the samples of BUCKET, named as it is listed; of all without one\n"
@@ -98,7 +101,8 @@ static int list(struct wr_ledger *ledger, bool as_json)
         wr_json_write_key(&l.json, "buckets");
         wr_json_write_array(&l.json);
     }
-    weir_status status = wr_ledger_buckets(ledger, WR_LIT(""), on_bucket, &l, &err);
+    weir_status status =
+        wr_ledger_buckets(ledger, WR_LIT(""), WR_LEARNING_WINDOW, on_bucket, &l, &err);
     if (as_json) {
         wr_json_write_array_end(&l.json);
         wr_json_write_object_end(&l.json);
@@ -117,6 +121,7 @@ static int list(struct wr_ledger *ledger, bool as_json)
 struct search {
     weir_span name;
     bool is_found;
+    size_t count;
 };
 
 static weir_status find(void *user, weir_span name, uint64_t samples, uint64_t bad)
@@ -124,6 +129,7 @@ static weir_status find(void *user, weir_span name, uint64_t samples, uint64_t b
     struct search *search = user;
     (void)samples;
     (void)bad;
+    search->count++;
     search->is_found |= wr_span_eq(search->name, name);
     return WEIR_OK;
 }
@@ -133,12 +139,19 @@ static int reset(struct wr_ledger *ledger, const char *bucket)
     struct search search = {.name = wr_span_of(bucket), .is_found = !bucket[0]};
     struct weir_err err = {0};
 
-    weir_status status = wr_ledger_buckets(ledger, WR_LIT(""), find, &search, &err);
+    weir_status status =
+        wr_ledger_buckets(ledger, WR_LIT(""), WR_LEARNING_WINDOW, find, &search, &err);
     if (!status && !search.is_found)
         return wr_cli_fail("learn", "there is no bucket '%s'; `weir learn` lists them", bucket);
     if (!status)
         status = wr_ledger_forget(ledger, search.name, &err);
-    return status ? wr_cli_fail("learn", "%s", err.text) : WR_EXIT_OK;
+    if (status)
+        return wr_cli_fail("learn", "%s", err.text);
+    if (bucket[0])
+        printf("forgotten: %s\n", bucket);
+    else
+        printf("all %zu buckets are forgotten\n", search.count);
+    return WR_EXIT_OK;
 }
 
 int wr_cmd_learn(int argc, char **argv)

@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "cli/store_dir.h"
 #include "json/json.h"
+#include "policy/policy_yaml.h"
 #include "store/result_file.h"
 
 static const char help[] =
@@ -175,6 +176,23 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
     return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
 }
 
+/* A wrong name is a wrong call, said before a store is made for it. */
+static bool has_policy(weir_span yaml, const char *name)
+{
+    struct wr_policies *policies;
+    struct weir_err err = {0};
+
+    if (wr_policies_new(&policies, yaml, &err)) {
+        wr_cli_fail("project", "%s", err.text);
+        return false;
+    }
+    bool is_there = wr_policies_find(policies, wr_span_of(name)) != NULL;
+    wr_policies_free(policies);
+    if (!is_there)
+        wr_cli_fail("project", "no policy is called '%.60s'; `weir policies` lists them", name);
+    return is_there;
+}
+
 static bool load_policies(struct weir_engine *engine, const struct project_options *o)
 {
     struct wr_buf yaml = {0};
@@ -187,6 +205,7 @@ static bool load_policies(struct weir_engine *engine, const struct project_optio
         wr_cli_fail("project", "%s: %s", o->policies, err.text);
         ok = false;
     }
+    ok = ok && (!o->policy || has_policy(wr_buf_view(&yaml), o->policy));
     wr_buf_release(&yaml);
     return ok;
 }

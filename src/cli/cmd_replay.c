@@ -23,7 +23,7 @@ static const char help[] =
     "Each is\n"
     "executed as it came, with duplicates taken out, and under the policy; the report is computed "
     "from that.\n"
-    "Exit 1: a law was broken. docs/replay.md has the format of cases and every line of the "
+    "Exit 1: a threshold was missed. docs/replay.md has the format of cases and every line of the "
     "report.\n"
     "\n"
     "  --policy P   the policy (default auto; with --strict smart); again for more\n"
@@ -31,7 +31,7 @@ static const char help[] =
     "  --window N   the context window in tokens (default 200000; a case has its own)\n"
     "  --strict     the report on cases\n"
     "  --json       everything, for programs\n"
-    "  --skipped    name every file that is no log, not only the first few\n"
+    "  --skipped    name every file that is no log or was read in part, not only the first few\n"
     "\n"
     "example: weir replay ~/.claude/projects --policy auto\n";
 
@@ -132,7 +132,7 @@ static weir_status replay_session(struct printer *p, struct wr_simulator *simula
         return WEIR_NOMEM;
     weir_status status = wr_simulate_session(simulator, session, s);
     if (status && status != WEIR_NOMEM) {
-        wr_log_files_left_out(p->files, path, weir_status_text(status));
+        wr_log_files_left_out(p->files, path, weir_status_text(status), NULL);
         status = WEIR_OK;
     } else if (!status) {
         p->sessions_count++;
@@ -154,9 +154,11 @@ static weir_status replay_file(struct printer *p, struct wr_simulator *simulator
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     weir_status status = wr_import_file_read(&import, &arena, path, &err);
     if (status && status != WEIR_NOMEM) {
-        wr_log_files_left_out(p->files, path, err.text[0] ? err.text : weir_status_text(status));
+        wr_log_files_left_out(p->files, path, err.text[0] ? err.text : weir_status_text(status),
+                              &import);
         status = WEIR_OK;
-    } else {
+    } else if (!status) {
+        wr_log_files_were_read(p->files, path, &import);
         for (uint32_t i = 0; i < import.sessions_count && !status; i++)
             status = replay_session(p, simulator, &import.sessions[i], path);
     }
@@ -180,6 +182,7 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
     wr_log_files_end(p->files);
     if (p->json && !status) {
         wr_json_write_array_end(p->json);
+        wr_import_troubles_json(&p->files->troubles, p->json);
         wr_json_write_object_end(p->json);
         wr_buf_byte(p->out, '\n');
     }

@@ -51,6 +51,17 @@ static void put_money_line(struct wr_buf *out, const struct wr_tally *t)
                       wr_cli_number(t->unpriced_count));
 }
 
+static void put_shadow_line(struct wr_buf *out, const struct wr_tally *t)
+{
+    if (t->shadow_count)
+        wr_buf_printf(
+            out,
+            "shadow    %s requests of %s tokens by estimate would have been sent with %s; "
+            "none of that is in the sums\n",
+            wr_cli_number(t->shadow_count), wr_cli_number(t->shadow_prompt_tokens),
+            wr_cli_number(t->shadow_would_send_tokens));
+}
+
 static void put_tokens_line(struct wr_buf *out, const struct wr_tally *t)
 {
     wr_buf_printf(out, "tokens    %s came, %s sent", wr_cli_number(t->raw_tokens),
@@ -71,6 +82,9 @@ static void put_tokens_line(struct wr_buf *out, const struct wr_tally *t)
     wr_buf_printf(out, "recalls   %s, and %s that brought nothing\n",
                   wr_cli_number(t->quality.recalls),
                   wr_cli_number(t->quality.missing_artifact_requests));
+    if (t->passed_count)
+        wr_buf_printf(out, "passed    %s requests of `weir run` unread, %s bytes both ways\n",
+                      wr_cli_number(t->passed_count), wr_cli_number(t->passed_bytes));
 }
 
 static void put_part(struct wr_buf *out, const struct wr_report_part *part)
@@ -126,6 +140,7 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
         wr_buf_printf(out, "%s rows could not be read\n", wr_cli_number(report->damaged_count));
     put_money_line(out, all);
     put_tokens_line(out, all);
+    put_shadow_line(out, all);
     put_parts(out, "agent", &report->agents);
     put_parts(out, "model", &report->models);
 }

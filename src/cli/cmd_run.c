@@ -15,6 +15,7 @@
 #include "launch/child.h"
 #include "launch/own_settings.h"
 #include "launch/receipt.h"
+#include "launch/run_dir.h"
 #include "launch/serving.h"
 #include "proxy/door.h"
 
@@ -40,6 +41,8 @@ static const char help[] =
     "\n"
     "example: weir run --mode shadow -- codex exec 'fix the failing test'\n";
 
+#define STDERR_NAME "serve.stderr"
+
 enum { PATH_BYTES_MAX = 4096, NOT_FOUND = 127, SIGNAL_BASE = 128, ROWS_PAUSE_MS = 400 };
 
 struct run_options {
@@ -53,7 +56,8 @@ struct run {
     const struct wr_agent *agent;
     struct wr_arena arena;
     const char *path; /* of the agent's program */
-    char weir[PATH_BYTES_MAX], dir[PATH_BYTES_MAX], folder[PATH_BYTES_MAX];
+    char weir[PATH_BYTES_MAX], folder[PATH_BYTES_MAX];
+    struct wr_run_dir dir;
     char stderr_path[PATH_BYTES_MAX + 16];
     char root[512];
     char id[WR_RUN_DIGITS + 1];
@@ -90,12 +94,23 @@ static int agent_at(int argc, char **argv, const struct wr_opt *options, size_t 
     return argc;
 }
 
+static bool is_address(const char *listen)
+{
+    const char *colon = strrchr(listen, ':');
+    uint64_t port;
+
+    return colon && colon > listen && wr_span_u64(wr_span_of(colon + 1), &port) && port &&
+           port <= UINT16_MAX && !strpbrk(listen, " /?#@");
+}
+
 static int list_agents(const char *listen)
 {
     char root[512];
     struct wr_launch launch = {.root = root};
     struct wr_arena arena;
 
+    if (listen && !is_address(listen))
+        return wr_cli_fail("run", "--listen wants HOST:PORT, not '%s'", listen);
     (void)snprintf(root, sizeof(root), "http://%s", listen ? listen : "127.0.0.1:4141");
     wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
     for (size_t i = 0; wr_agent_at(i); i++) {
@@ -120,20 +135,18 @@ static bool make_id(struct run *r)
     return true;
 }
 
-/* Only its owner may look in: a token may be in it. */
 static bool make_dir(struct run *r)
 {
-    const char *parent = getenv("TMPDIR");
-    int bytes = snprintf(r->dir, sizeof(r->dir), "%s/weir-run-XXXXXX",
-                         parent && parent[0] == '/' ? parent : "/tmp");
-    if (bytes < 0 || (size_t)bytes >= sizeof(r->dir) || !mkdtemp(r->dir)) {
-        wr_cli_fail("run", "no folder of its own below %s: %s; set TMPDIR",
-                    parent && *parent ? parent : "/tmp", strerror(errno));
-        r->dir[0] = '\0';
+    const char *parent = wr_run_dir_parent();
+
+    (void)wr_run_dirs_stale(parent, true);
+    if (!wr_run_dir_make(&r->dir, parent)) {
+        wr_cli_fail("run", "no folder of its own below %s: %s; set TMPDIR", parent,
+                    strerror(errno));
         return false;
     }
-    (void)snprintf(r->stderr_path, sizeof(r->stderr_path), "%s/serve.stderr", r->dir);
-    return true;
+    (void)snprintf(r->stderr_path, sizeof(r->stderr_path), "%s/" STDERR_NAME, r->dir.path);
+    return wr_run_dir_expect(&r->dir, STDERR_NAME);
 }
 
 static bool find_store(struct run *r)
@@ -218,7 +231,7 @@ static bool set_root(struct run *r)
 static void show_stderr(struct run *r)
 {
     char bytes[4096];
-    FILE *file = r->dir[0] ? fopen(r->stderr_path, "rbe") : NULL;
+    FILE *file = r->dir.path[0] ? fopen(r->stderr_path, "rbe") : NULL;
     size_t len;
 
     if (file)
@@ -233,26 +246,12 @@ static void show_stderr(struct run *r)
 
 /* ---- the plan ---- */
 
-static bool write_file(const char *dir, const char *name, weir_span text)
-{
-    char path[PATH_BYTES_MAX];
-
-    (void)snprintf(path, sizeof(path), "%.4000s/%.80s", dir, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool ok = fd >= 0 && write(fd, text.ptr, text.len) == (ssize_t)text.len;
-    if (fd >= 0 && close(fd))
-        ok = false;
-    if (!ok)
-        wr_cli_fail("run", "%s: %s", path, strerror(errno));
-    return ok;
-}
-
 static bool make_plan(struct run *r)
 {
     r->launch.root = r->root;
     r->launch.weir = r->weir;
     r->launch.store = r->store.bytes;
-    r->launch.dir = r->dir;
+    r->launch.dir = r->dir.path;
     r->launch.environment = environ;
     r->launch.is_redirected = r->own.is_redirected;
     r->launch.has_one_upstream = r->serving.facts.has_one_upstream;
@@ -263,8 +262,10 @@ static bool make_plan(struct run *r)
         return false;
     }
     for (size_t i = 0; i < r->plan.files_count; i++)
-        if (!write_file(r->dir, r->plan.files[i].name, r->plan.files[i].text))
+        if (!wr_run_dir_write(&r->dir, r->plan.files[i].name, r->plan.files[i].text)) {
+            wr_cli_fail("run", "%s/%s: %s", r->dir.path, r->plan.files[i].name, strerror(errno));
             return false;
+        }
     return true;
 }
 
@@ -288,7 +289,8 @@ static void say_start(const struct run *r)
 
 static bool is_same(const struct wr_receipt *a, const struct wr_receipt *b)
 {
-    return a->tally.requests_count == b->tally.requests_count && a->passed_count == b->passed_count;
+    return a->tally.requests_count == b->tally.requests_count &&
+           a->tally.passed_count == b->tally.passed_count;
 }
 
 /* A server that goes on writes its rows a moment later: read until nothing more comes. */
@@ -337,21 +339,6 @@ static void give_receipt(const struct run *r, int result)
     wr_buf_release(&text);
 }
 
-/* The files are ours, by name; an agent that left others there keeps them. */
-static void remove_dir(const struct run *r)
-{
-    char path[PATH_BYTES_MAX];
-
-    if (!r->dir[0])
-        return;
-    for (size_t i = 0; i < r->plan.files_count; i++) {
-        (void)snprintf(path, sizeof(path), "%.4000s/%.80s", r->dir, r->plan.files[i].name);
-        (void)unlink(path);
-    }
-    (void)unlink(r->stderr_path);
-    (void)rmdir(r->dir);
-}
-
 /* Somebody wanted it to end before it began: signals wait while we prepare. 0: nobody. */
 static int pending_end(void)
 {
@@ -377,6 +364,7 @@ static int run(struct run *r)
     if (ok && !(result = pending_end())) {
         say_start(r);
         show_stderr(r);
+        wr_run_dir_share(&r->dir);
         result = wr_child_run(r->path, &r->plan);
         if (wr_serving_has_died(&r->serving))
             wr_cli_fail("run", "the server had ended before %s did, whose later requests failed",
@@ -386,13 +374,14 @@ static int run(struct run *r)
     show_stderr(r);
     if (ok)
         give_receipt(r, result);
-    remove_dir(r);
+    wr_run_dir_remove(&r->dir);
     return result;
 }
 
 static int run_agent(const struct run_options *o, char **argv)
 {
-    struct run r = {.options = o, .argv = argv, .agent = wr_agent_find(argv[0])};
+    struct run r = {
+        .options = o, .argv = argv, .agent = wr_agent_find(argv[0]), .dir = {.lock = -1}};
     int result = WR_EXIT_USAGE;
 
     wr_arena_init(&r.arena, WR_LAUNCH_MEMORY_BYTES_MAX);
@@ -413,6 +402,22 @@ static int run_agent(const struct run_options *o, char **argv)
     return result;
 }
 
+/* Before the agent has worked for an hour. What is there stays until there is a new one. */
+static bool is_writable(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd >= 0)
+        (void)unlink(path);
+    else if (errno == EEXIST)
+        fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        wr_cli_fail("run", "--receipt %s: %s", path, strerror(errno));
+    else
+        (void)close(fd);
+    return fd >= 0;
+}
+
 int wr_cmd_run(int argc, char **argv)
 {
     struct run_options o = {0};
@@ -431,9 +436,14 @@ int wr_cmd_run(int argc, char **argv)
         return WR_EXIT_USAGE;
     if (done)
         return WR_EXIT_OK;
+    if (o.is_list && at < argc)
+        return wr_cli_fail("run", "--list names all agents: '%s' is one word too many", argv[at]);
     if (o.is_list)
         return list_agents(o.listen);
+    if (o.listen)
+        return wr_cli_fail("run",
+                           "--listen goes with --list; --config says where a server listens");
     if (at >= argc)
         return wr_cli_fail("run", "name an agent, such as `weir run -- codex`; --list names them");
-    return run_agent(&o, argv + at);
+    return o.receipt && !is_writable(o.receipt) ? WR_EXIT_USAGE : run_agent(&o, argv + at);
 }

@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <signal.h>
@@ -12,11 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
 #include "launch/lock.h"
 #include "proxy/door.h"
+#include "proxy/store_keeper.h"
 #include "proxy/supervisor.h"
 #include "proxy/worker.h"
 
@@ -50,7 +53,9 @@ struct serve_options {
 struct serve {
     const struct serve_options *options;
     struct wr_config *config;
-    struct wr_buf policies;
+    struct wr_buf policies;    /* YAML of the user's own, read once */
+    struct wr_policies *known; /* with the presets; NULL: not read yet */
+    uint32_t worker;           /* which one this process is */
     int listener;
     struct wr_metrics *metrics;
     struct wr_crash_table *crashes;
@@ -60,16 +65,11 @@ struct serve {
 
 /* ---- configuration ---- */
 
-static bool read_file(struct wr_config *config, const char *path)
+static bool read_file(struct wr_config *config, const char *path, struct weir_err *err)
 {
     struct wr_buf yaml = {0};
-    struct weir_err err = {0};
-    bool ok = wr_cli_read("serve", path, &yaml);
+    bool ok = wr_cli_read("serve", path, &yaml) && !wr_config_read(config, wr_buf_view(&yaml), err);
 
-    if (ok && wr_config_read(config, wr_buf_view(&yaml), &err)) {
-        wr_cli_fail("serve", "%s: %s", path, err.text);
-        ok = false;
-    }
     wr_buf_release(&yaml);
     return ok;
 }
@@ -128,53 +128,115 @@ static bool set_places(struct wr_config *config, struct weir_err *err)
     return ok;
 }
 
-/* NULL: wrong, said on stderr. */
-static struct wr_config *load(void *user)
+/* The first configuration says where they are. */
+static bool know_policies(struct serve *s, const struct wr_config *config)
 {
-    const struct serve_options *o = user;
+    const char *path = config->policies_file;
+    struct weir_err err = {0};
+
+    if (s->known)
+        return true;
+    if (path && !wr_cli_read("serve", path, &s->policies))
+        return false;
+    if (!wr_policies_new(&s->known, wr_buf_view(&s->policies), &err))
+        return true;
+    wr_cli_fail("serve", "%s%s%s", path ? path : "", path ? ": " : "", err.text);
+    return false;
+}
+
+/* Files that are named must be there to be used: who has named them would not look for them. */
+static bool check_named_files(const struct wr_config *config, bool has_log, struct weir_err *err)
+{
+    const char *path = has_log ? config->log_path : NULL;
+    int fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+
+    if (path && fd < 0) {
+        (void)wr_fail(err, WEIR_IO, 0, "log %s cannot be written: %s", path, strerror(errno));
+        return false;
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    if (!config->ca_file)
+        return true;
+    path = config->ca_file;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        (void)wr_fail(err, WEIR_IO, 0, "ca_file %s cannot be read: %s", path, strerror(errno));
+    else
+        (void)close(fd);
+    return fd >= 0;
+}
+
+static bool fill(struct serve *s, struct wr_config *config, struct weir_err *err)
+{
+    const struct serve_options *o = s->options;
+
+    if (o->config && !read_file(config, o->config, err))
+        return false;
+    bool has_log = config->log_path;
+    return read_environment(config, err) && read_options(config, o, err) &&
+           set_places(config, err) && check_named_files(config, has_log, err) &&
+           know_policies(s, config) && !wr_config_set_policies(config, s->known, err);
+}
+
+/* What has a place has it in the file; what has none comes from elsewhere. */
+static void fail_at(const char *path, const char *text)
+{
+    if (path && !strncmp(text, "line ", strlen("line ")))
+        wr_cli_fail("serve", "%s: %s", path, text);
+    else
+        wr_cli_fail("serve", "%s", text);
+}
+
+/* NULL: wrong, said on stderr, once where several processes find it out. */
+static struct wr_config *load(struct serve *s)
+{
     struct wr_config *config = wr_config_new();
     struct weir_err err = {0};
 
-    if (!config) {
-        wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
-        return NULL;
-    }
-    bool ok = !o->config || read_file(config, o->config);
-    if (ok) {
-        ok = read_environment(config, &err) && read_options(config, o, &err) &&
-             set_places(config, &err);
-        if (!ok)
-            wr_cli_fail("serve", "%s", err.text[0] ? err.text : "cannot say where the store is");
-    }
-    if (ok)
+    if (config && fill(s, config, &err))
         return config;
+    if (!config)
+        wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
+    else if (err.text[0] && !s->worker)
+        fail_at(s->options->config, err.text);
     wr_config_free(config);
     return NULL;
 }
 
-/* A policy that is not there must not wait for the first request to be found out. */
-static bool check_policy(struct serve *s)
+static bool is_same(const char *a, const char *b)
 {
-    static const char request_text[] = "{\"model\":\"x\",\"messages\":[]}";
-    struct weir_project_options options = {.policy = s->config->policy};
-    struct weir_engine *engine = NULL;
-    struct weir_request *request = NULL;
-    struct weir_projected projected;
-    struct weir_err err = {0};
+    return a == b || (a && b && !strcmp(a, b));
+}
 
-    if (s->config->policies_file && !wr_cli_read("serve", s->config->policies_file, &s->policies))
-        return false;
-    bool ok = !weir_engine_new(&engine, &err);
-    if (ok && s->policies.len && weir_engine_load_policies(engine, wr_buf_view(&s->policies), &err))
-        ok = false;
-    if (ok && !weir_engine_request(engine, wr_span_of(request_text), NULL, &request, NULL) &&
-        weir_engine_project(engine, request, &options, &projected, &err) == WEIR_NOTFOUND)
-        ok = false;
-    if (!ok)
-        wr_cli_fail("serve", "%s", err.text);
-    weir_request_free(request);
-    weir_engine_free(engine);
-    return ok;
+/* What is set once, when it starts. */
+static bool wants_restart(const struct wr_config *now, const struct wr_config *next)
+{
+    return !is_same(now->listen, next->listen) || !is_same(now->store_dir, next->store_dir) ||
+           !is_same(now->log_path, next->log_path) || !is_same(now->ca_file, next->ca_file) ||
+           !is_same(now->policies_file, next->policies_file) || now->keep_days != next->keep_days ||
+           now->store_bytes_max != next->store_bytes_max || now->workers != next->workers ||
+           now->threads != next->threads ||
+           memcmp(&now->limits, &next->limits, sizeof(now->limits)) != 0;
+}
+
+static struct wr_config *reload(void *user)
+{
+    struct serve *s = user;
+    const char *path = s->options->config ? s->options->config : "the environment";
+    struct wr_config *config = load(s);
+
+    if (!config && !s->worker)
+        wr_cli_fail("serve", "%s is refused, nothing has changed", path);
+    if (!config || s->worker)
+        return config;
+    fprintf(stderr, "weir serve: %s is read again: mode %s, policy %s for sessions that begin%s\n",
+            path, wr_mode_name(config->mode), config->policy,
+            wants_restart(s->config, config)
+                ? "; listen, store, log, ca_file, policies, workers, threads and limits wait for a"
+                  " restart"
+                : "");
+    return config;
 }
 
 /* ---- the socket ---- */
@@ -345,13 +407,16 @@ static int run_worker(void *user, uint32_t index)
                                         .answers = s->answers,
                                         .index = index,
                                         .policies = wr_buf_view(&s->policies),
-                                        .reload = load,
-                                        .user = (void *)(uintptr_t)s->options};
+                                        .reload = reload,
+                                        .user = s};
 
+    s->worker = index;
+    /* One of them looks after the store for all. */
+    struct wr_store_keeper *keeper = index ? NULL : wr_store_keeper_new(s->config);
     hold_signals(SIG_UNBLOCK);
-    if (wr_worker_run(&options, &err))
-        return wr_cli_fail("serve", "%s", err.text);
-    return WR_EXIT_OK;
+    weir_status status = wr_worker_run(&options, &err);
+    wr_store_keeper_free(keeper);
+    return status ? wr_cli_fail("serve", "%s", err.text) : WR_EXIT_OK;
 }
 
 static bool check_store(const struct wr_config *config)
@@ -367,8 +432,8 @@ static int serve(const struct serve_options *o)
     struct serve s = {.options = o, .listener = -1};
     int code = WR_EXIT_USAGE;
 
-    s.config = load((void *)(uintptr_t)o);
-    if (!s.config || !check_policy(&s) || !open_listener(&s))
+    s.config = load(&s);
+    if (!s.config || !open_listener(&s))
         goto out;
     (void)check_store(s.config);
     (void)signal(SIGPIPE, SIG_IGN);
@@ -393,6 +458,7 @@ out:
     wr_lock_release(s.lock);
     if (s.listener >= 0)
         (void)close(s.listener);
+    wr_policies_free(s.known);
     wr_buf_release(&s.policies);
     wr_config_free(s.config);
     return code;

@@ -21,6 +21,7 @@
 static const char help[] =
     "usage: weir simulate PATH... [--policy P]... [--model M]... [--window N] [--no-recall]\n"
     "                    [--policies FILE] [--jobs N] [--json] [--html FILE] [--csv FILE]\n"
+    "                    [--misses FILE]\n"
     "       weir simulate PATH... --through URL --upstream PORT [--name N] [--header H]... ...\n"
     "       weir simulate --workload FILE --prices FILE... [--json]\n"
     "\n"
@@ -40,7 +41,10 @@ static const char help[] =
     "  --json          everything, for programs\n"
     "  --html FILE     a page with charts, too\n"
     "  --csv FILE      a row for every session and policy, too\n"
-    "  --skipped       name every file that is no log, not only the first few\n"
+    "  --misses FILE   a row for every result and policy, too: how much of it was shown at first, "
+    "and what\n"
+    "                  answers used of it and did not find in the prompt\n"
+    "  --skipped       name every file that is no log or was read in part, not only the first few\n"
     "  --through URL   one more row: a proxy whose provider is our port; every request is posted "
     "to URL,\n"
     "                  and what arrives at the port is priced and judged like the rest\n"
@@ -56,11 +60,11 @@ static const char help[] =
     "         weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 --upstream "
     "9001\n";
 
-enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000 };
+enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000, BAR_CELLS = 30 };
 
 struct simulate_options {
     struct wr_opt_list policies, models, prices;
-    const char *window, *policies_file, *jobs, *html, *csv, *workload;
+    const char *window, *policies_file, *jobs, *html, *csv, *misses, *workload;
     const char *through, *upstream, *through_name, *through_store;
     struct wr_opt_list headers;
     bool no_recall, as_json, shows_skipped;
@@ -74,23 +78,54 @@ struct work {
     pthread_mutex_t lock; /* of what is below */
     struct wr_log_files files;
     struct wr_simulate_report *report;
+    FILE *misses; /* NULL: they are not asked for */
     bool shows_progress;
-    size_t done;
+    size_t done; /* files, under this model */
+    size_t models_done, models_count;
     weir_status status;
 };
 
 /* ---- the workers ---- */
 
-static void show_progress(struct work *w)
+/* On one line of the terminal, drawn over again and gone at the end. */
+static void show_progress(const struct work *w)
+{
+    char bar[BAR_CELLS + 1];
+    size_t done = w->done + w->models_done * w->files.count;
+    size_t all = w->models_count * w->files.count;
+    if (!w->shows_progress)
+        return;
+    memset(bar, '.', BAR_CELLS);
+    memset(bar, '#', done * BAR_CELLS / all);
+    bar[BAR_CELLS] = 0;
+    fprintf(stderr, "\r[%s] %3zu %%, %zu of %zu files, %u sessions\033[K", bar, done * 100 / all,
+            w->done, w->files.count, w->report->sessions_count);
+}
+
+static void hide_progress(const struct work *w)
 {
     if (w->shows_progress)
-        fprintf(stderr, "\r%zu of %zu files, %u sessions", w->done, w->files.count,
-                w->report->sessions_count);
+        fputs("\r\033[K", stderr);
+}
+
+/* As each session ends: all of them at once would not fit. */
+static weir_status write_misses(struct work *w, const struct wr_simulator *simulator,
+                                const struct wr_misses_of *of)
+{
+    struct wr_buf out;
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_misses_csv_rows(wr_simulator_misses(simulator), of, &out);
+    weir_status status = out.status;
+    if (!status && fwrite(out.bytes, 1, out.len, w->misses) != out.len)
+        status = WEIR_IO;
+    wr_buf_release(&out);
+    return status;
 }
 
 static weir_status run_session(struct work *w, struct wr_simulator *simulator,
-                               const struct wr_session *session, const char *path)
+                               const struct wr_import *import, uint32_t number, const char *path)
 {
+    const struct wr_session *session = &import->sessions[number];
     struct wr_simulated *out = malloc(sizeof(*out));
     if (!out)
         return WEIR_NOMEM;
@@ -99,10 +134,20 @@ static weir_status run_session(struct work *w, struct wr_simulator *simulator,
     /* A rival that does not answer is nothing of the session's. */
     bool is_stopped = w->port && wr_rival_port_why(w->port)[0];
     if (status && status != WEIR_NOMEM && !is_stopped) {
-        wr_log_files_left_out(&w->files, path, weir_status_text(status));
+        hide_progress(w);
+        wr_log_files_left_out(&w->files, path, weir_status_text(status), NULL);
         status = WEIR_OK;
     } else if (!status) {
         status = wr_simulate_report_add(w->report, session, path, out);
+        if (!status && w->misses)
+            status =
+                write_misses(w, simulator,
+                             &(struct wr_misses_of){.path = path,
+                                                    .session = number,
+                                                    .agent = session->agent,
+                                                    .policies = w->options.policies,
+                                                    .policies_count = w->options.policies_count -
+                                                                      w->options.hidden_count});
     }
     pthread_mutex_unlock(&w->lock);
     free(out);
@@ -117,14 +162,21 @@ static weir_status run_file(struct work *w, struct wr_simulator *simulator, cons
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     weir_status status = wr_import_file_read(&import, &arena, path, &err);
+    pthread_mutex_lock(&w->lock);
+    hide_progress(w);
     if (status && status != WEIR_NOMEM) {
-        pthread_mutex_lock(&w->lock);
-        wr_log_files_left_out(&w->files, path, err.text[0] ? err.text : weir_status_text(status));
-        pthread_mutex_unlock(&w->lock);
+        wr_log_files_left_out(&w->files, path, err.text[0] ? err.text : weir_status_text(status),
+                              &import);
+        import.sessions_count = 0;
         status = WEIR_OK;
-    } else {
+    } else if (!status) {
+        wr_log_files_were_read(&w->files, path, &import);
+    }
+    show_progress(w);
+    pthread_mutex_unlock(&w->lock);
+    if (!status) {
         for (uint32_t i = 0; i < import.sessions_count && !status; i++)
-            status = run_session(w, simulator, &import.sessions[i], path);
+            status = run_session(w, simulator, &import, i, path);
     }
     wr_arena_release(&arena);
     return status;
@@ -162,8 +214,7 @@ static weir_status run_all(struct work *w, uint32_t jobs)
     worker(w);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
-    if (w->shows_progress)
-        fputc('\n', stderr);
+    hide_progress(w);
     return w->status;
 }
 
@@ -204,6 +255,30 @@ static bool can_write(const char *path)
     if (file)
         fclose(file);
     return !path || file;
+}
+
+static bool open_misses(struct work *w, const char *path)
+{
+    struct wr_buf head;
+    if (!path)
+        return true;
+    wr_buf_init(&head, WR_OUTPUT_BYTES_MAX);
+    wr_misses_csv_head(&head);
+    w->misses = fopen(path, "wb");
+    bool ok = w->misses && !head.status && fwrite(head.bytes, 1, head.len, w->misses) == head.len;
+    if (!ok)
+        wr_cli_fail("simulate", "%s: cannot be written: %s", path, strerror(errno));
+    wr_buf_release(&head);
+    return ok;
+}
+
+static bool close_misses(struct work *w, const char *path)
+{
+    bool ok = !w->misses || !fclose(w->misses);
+    if (!ok)
+        wr_cli_fail("simulate", "%s: cannot be written: %s", path, strerror(errno));
+    w->misses = NULL;
+    return ok;
 }
 
 static bool write_html(const struct wr_simulate_set *set, const char *path)
@@ -303,11 +378,19 @@ static int simulate(struct work *w, const struct simulate_options *o,
     int code = check_models(&o->models);
     if (!code && !wr_log_files_list(&w->files, paths))
         code = WR_EXIT_USAGE;
-    if (!code && (!can_write(o->html) || !can_write(o->csv)))
+    if (!code && (!can_write(o->html) || !can_write(o->csv) || !open_misses(w, o->misses)))
         code = WR_EXIT_USAGE;
-    for (size_t i = 0; i < o->models.count && !code; i++)
-        code = run_model(w, o->models.items[i], jobs, &set);
+    w->models_count = o->models.count;
+    for (w->models_done = 0; w->models_done < o->models.count && !code; w->models_done++) {
+        code = run_model(w, o->models.items[w->models_done], jobs, &set);
+        w->files.is_quiet = true;
+    }
+    set.troubles = &w->files.troubles;
+    if (w->files.troubles.status && !code)
+        code = wr_cli_fail("simulate", "%s", weir_status_text(w->files.troubles.status));
     wr_log_files_end(&w->files);
+    if (!close_misses(w, o->misses) && !code)
+        code = WR_EXIT_USAGE;
     if (!code)
         code = print(&set, o);
     for (uint32_t i = 0; i < set.count; i++)
@@ -345,9 +428,18 @@ static bool read_rival(const struct simulate_options *o, struct wr_rival_port_op
     return true;
 }
 
-/* The policies that were named, or all, and the rival behind them. */
+static bool has_reference(const char *const *names, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(names[i], "exact") || !strcmp(names[i], "raw"))
+            return true;
+    return false;
+}
+
+/* The policies that were named, or all, and the rival behind them. Where none of them is what was
+ * sent, that is run too, unseen, to have what the others' costs are a share of. */
 static void name_lanes(struct work *w, const struct simulate_options *o,
-                       const char *names[WR_OPT_LIST_MAX + 1])
+                       const char *names[WR_OPT_LIST_MAX + 2])
 {
     const char *const *given = o->policies.items;
     uint32_t count = (uint32_t)o->policies.count;
@@ -357,6 +449,10 @@ static void name_lanes(struct work *w, const struct simulate_options *o,
     if (w->port) {
         w->options.rival = wr_rival_port_rival(w->port);
         names[count++] = w->options.rival->name;
+    }
+    if (!has_reference(names, count) && count < WR_SIMULATE_LANES_MAX) {
+        names[count++] = "exact";
+        w->options.hidden_count = 1;
     }
     w->options.policies = names;
     w->options.policies_count = count;
@@ -368,7 +464,7 @@ static int simulate_logs(struct simulate_options *o, const struct wr_opt_words *
 {
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct wr_rival_port_options rival = {.url = NULL};
-    const char *names[WR_OPT_LIST_MAX + 1];
+    const char *names[WR_OPT_LIST_MAX + 2];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t window = WINDOW_TOKENS, jobs = processors > 0 ? (uint64_t)processors : 1;
     struct wr_buf yaml = {0};
@@ -376,6 +472,8 @@ static int simulate_logs(struct simulate_options *o, const struct wr_opt_words *
     if (!read_number(o->window, "--window", 1000000000, &window) ||
         !read_number(o->jobs, "--jobs", JOBS_MAX, &jobs) || !read_rival(o, &rival))
         return WR_EXIT_USAGE;
+    if (o->misses && o->models.count > 1)
+        return wr_cli_fail("simulate", "--misses wants one model, not %zu", o->models.count);
     if (o->policies_file && !wr_cli_read("simulate", o->policies_file, &yaml))
         return WR_EXIT_USAGE;
     if (!o->models.count)
@@ -385,6 +483,7 @@ static int simulate_logs(struct simulate_options *o, const struct wr_opt_words *
                                              .window_tokens = (uint32_t)window,
                                              .without_recall = o->no_recall,
                                              .places_markers = true,
+                                             .with_misses = o->misses != NULL,
                                              .policies_yaml = wr_buf_view(&yaml)};
     /* A rival gets one request at a time, so that what arrives is known to be its. */
     if (rival.url || jobs > JOBS_MAX)
@@ -423,6 +522,11 @@ static int simulate_workload(const struct simulate_options *o)
     struct wr_arena arena;
     int code = WR_EXIT_USAGE;
 
+    if (o->policies.count || o->models.count || o->headers.count || o->window || o->policies_file ||
+        o->jobs || o->html || o->csv || o->misses || o->through || o->upstream || o->through_name ||
+        o->through_store || o->no_recall || o->shows_skipped)
+        return wr_cli_fail("simulate", "--workload has policies and prices of its own: it takes "
+                                       "--prices and --json alone");
     if (!o->prices.count || o->prices.count > WR_WORKLOAD_PRICES_MAX)
         return wr_cli_fail("simulate", "--workload wants --prices FILE, at most %d times",
                            (int)WR_WORKLOAD_PRICES_MAX);
@@ -471,6 +575,7 @@ int wr_cmd_simulate(int argc, char **argv)
                                      {"store", WR_OPT_TEXT, &o.through_store},
                                      {"html", WR_OPT_TEXT, &o.html},
                                      {"csv", WR_OPT_TEXT, &o.csv},
+                                     {"misses", WR_OPT_TEXT, &o.misses},
                                      {"workload", WR_OPT_TEXT, &o.workload},
                                      {"prices", WR_OPT_LIST, &o.prices}};
     bool done;

@@ -87,9 +87,10 @@ static void print_head(const struct wr_json *doc)
                                         "step",
                                         "pressure_band",
                                         "held_back",
-                                        "model_context_window_tokens"};
-    wr_json_id v[7];
-    (void)wr_json_pick(doc, 0, names, 7, v);
+                                        "model_context_window_tokens",
+                                        "over_window"};
+    wr_json_id v[8];
+    (void)wr_json_pick(doc, 0, names, 8, v);
     weir_span policy = text_of(doc, v[0]), band = text_of(doc, v[4]);
     printf("policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n", (int)policy.len,
            policy.ptr, wr_cli_number((uint64_t)number_of(doc, v[1])),
@@ -103,6 +104,10 @@ static void print_head(const struct wr_json *doc)
     if (wr_json_is(doc, v[5], WR_JSON_STRING)) {
         weir_span held = text_of(doc, v[5]);
         printf("held back: %.*s\n", (int)held.len, held.ptr);
+    }
+    if (wr_json_is(doc, v[7], WR_JSON_STRING)) {
+        weir_span why = text_of(doc, v[7]);
+        printf("over the window: %.*s\n", (int)why.len, why.ptr);
     }
 }
 

@@ -45,7 +45,7 @@ void wr_cli_put_money(struct wr_buf *out, int64_t micro_usd)
 {
     uint64_t amount = micro_usd < 0 ? (uint64_t)-micro_usd : (uint64_t)micro_usd;
     const char *sign = micro_usd < 0 ? "-" : "";
-    if (amount >= 1000000) /* whole cents */
+    if (amount >= 999950) /* whole cents, and what would be rounded up to a dollar */
         wr_buf_printf(out, "%s$%llu.%02llu", sign, (unsigned long long)((amount + 5000) / 1000000),
                       (unsigned long long)((amount + 5000) / 10000 % 100));
     else

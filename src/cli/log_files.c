@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/limits.h"
 #include "replay/import_walk.h"
 
 enum { NAMED_MAX = 5, FIRST_COUNT = 64 };
@@ -11,7 +12,7 @@ static weir_status add_file(void *user, const struct wr_import_file *file)
 {
     struct wr_log_files *files = user;
     if (file->state != WR_IMPORT_FILE_FOUND) {
-        wr_log_files_left_out(files, file->path, wr_import_file_state_text(file->state));
+        wr_log_files_left_out(files, file->path, wr_import_file_state_text(file->state), NULL);
         return WEIR_OK;
     }
     if (files->count == files->cap) {
@@ -52,17 +53,61 @@ void wr_log_files_free(struct wr_log_files *files)
     for (size_t i = 0; i < files->count; i++)
         free(files->items[i]);
     free(files->items);
+    wr_import_troubles_free(&files->troubles);
 }
 
-void wr_log_files_left_out(struct wr_log_files *files, const char *path, const char *why)
+static void keep(struct wr_log_files *files, const char *path, struct wr_buf *why, bool is_left_out,
+                 const struct wr_import *import)
 {
-    if (files->left_out_count++ < NAMED_MAX || files->shows_all)
-        fprintf(stderr, "weir %s: %s: skipped: %s\n", files->command, path, why);
+    size_t *count = is_left_out ? &files->left_out_count : &files->partial_count;
+    wr_buf_byte(why, 0);
+    if (why->status) {
+        files->troubles.status = why->status;
+        return;
+    }
+    wr_import_troubles_add(&files->troubles, path, why->bytes, is_left_out, import);
+    if ((*count)++ < NAMED_MAX || files->shows_all)
+        fprintf(stderr, "weir %s: %s: %s%s\n", files->command, path,
+                is_left_out ? "skipped: " : "read, but for ", why->bytes);
+}
+
+void wr_log_files_left_out(struct wr_log_files *files, const char *path, const char *why,
+                           const struct wr_import *import)
+{
+    struct wr_buf text;
+    if (files->is_quiet)
+        return;
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&text, why);
+    if (import && wr_import_is_troubled(import)) {
+        wr_buf_text(&text, "; ");
+        wr_import_trouble_text(import, &text);
+    }
+    keep(files, path, &text, true, import);
+    wr_buf_release(&text);
+}
+
+void wr_log_files_were_read(struct wr_log_files *files, const char *path,
+                            const struct wr_import *import)
+{
+    struct wr_buf text;
+    if (files->is_quiet || !wr_import_is_troubled(import))
+        return;
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    wr_import_trouble_text(import, &text);
+    keep(files, path, &text, false, import);
+    wr_buf_release(&text);
+}
+
+static void say_more(const struct wr_log_files *files, size_t count, const char *what)
+{
+    if (count > NAMED_MAX && !files->shows_all)
+        fprintf(stderr, "weir %s: %zu more files %s; --skipped names them all\n", files->command,
+                count - NAMED_MAX, what);
 }
 
 void wr_log_files_end(const struct wr_log_files *files)
 {
-    if (files->left_out_count > NAMED_MAX && !files->shows_all)
-        fprintf(stderr, "weir %s: %zu more files were skipped; --skipped names them all\n",
-                files->command, files->left_out_count - NAMED_MAX);
+    say_more(files, files->left_out_count, "were skipped");
+    say_more(files, files->partial_count, "were read in part");
 }

@@ -154,8 +154,8 @@ static void refused(void *user, int status)
     (void)status;
 }
 
-static const struct wr_server_handler handler = {begin, on_body,       body_end,
-                                                 room,  free_arriving, refused};
+static const struct wr_server_handler handler = {begin,         on_body, body_end, room,
+                                                 free_arriving, refused, NULL};
 
 /* ---- the agent's side ---- */
 

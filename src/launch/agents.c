@@ -5,9 +5,12 @@
 
 #define MCP_COMMAND "<\"weir\">,\"mcp\",\"--store\",<\"store\">"
 #define MCP_ARGS    "[\"mcp\",\"--store\",<\"store\">]"
-#define MCP_SERVERS                                                                                \
-    "{\"mcpServers\":{\"weir\":{\"command\":<\"weir\">,\"args\":" MCP_ARGS ",\"env\":<mcp_env>}}}" \
-    "\n"
+#define MCP_SERVER \
+    "\"mcpServers\":{\"weir\":{\"command\":<\"weir\">,\"args\":" MCP_ARGS ",\"env\":<mcp_env>}}"
+#define MCP_SERVERS "{" MCP_SERVER "}\n"
+/* Where qwen can search for tools it offers those of MCP servers only once they were found, and a
+ * tool that a request does not offer is no way back. */
+#define QWEN_DEFAULTS "{" MCP_SERVER ",\"tools\":{\"exclude\":[\"tool_search\"]}}\n"
 #define OPENCODE_CONFIG                                                                      \
     "{\"mcp\":{\"weir\":{\"type\":\"local\",\"command\":[" MCP_COMMAND "],\"enabled\":true," \
     "\"environment\":<mcp_env>}},\"provider\":{<opencode_providers>}}\n"
@@ -99,7 +102,8 @@ static const struct wr_agent agents[] = {
         .settings =
             {
                 {ENV("OPENAI_BASE_URL", "<v1>")},
-                {FILE_OF("qwen.json", MCP_SERVERS), .unless_env = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"},
+                {FILE_OF("qwen.json", QWEN_DEFAULTS),
+                 .unless_env = "QWEN_CODE_SYSTEM_DEFAULTS_PATH"},
                 {ENV("QWEN_CODE_SYSTEM_DEFAULTS_PATH", "<dir>/qwen.json"),
                  .unless_env = "QWEN_CODE_SYSTEM_DEFAULTS_PATH", .is_recall = true},
             },
@@ -111,6 +115,8 @@ static const struct wr_agent agents[] = {
         .settings =
             {
                 {ENV("OPENAI_API_BASE", "<v1>")},
+                /* It is read before the other one, which an option or a file of aider's may set. */
+                {ENV("OPENAI_BASE_URL", "<v1>"), .if_env = "OPENAI_BASE_URL"},
                 {ENV("ANTHROPIC_API_BASE", "<root>")},
             },
     },

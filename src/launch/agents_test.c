@@ -37,10 +37,11 @@ static void make(struct wr_buf *out, struct wr_launch *launch, char **argv)
 }
 
 #define ROOT "http://127.0.0.1:9/r/0123456789abcdef"
-#define MCP_JSON                                        \
-    "{\"mcpServers\":{\"weir\":{\"command\":\"/bin/we " \
-    "ir\",\"args\":[\"mcp\",\"--store\",\"/s\\\"1\"]"   \
-    ",\"env\":{}}}}\n"
+#define MCP_SERVER                                     \
+    "\"mcpServers\":{\"weir\":{\"command\":\"/bin/we " \
+    "ir\",\"args\":[\"mcp\",\"--store\",\"/s\\\"1\"]"  \
+    ",\"env\":{}}}"
+#define MCP_JSON "{" MCP_SERVER "}\n"
 #define OPENCODE_MCP                                                                          \
     "{\"mcp\":{\"weir\":{\"type\":\"local\",\"command\":[\"/bin/we ir\",\"mcp\",\"--store\"," \
     "\"/s\\\"1\"],\"enabled\":true,\"environment\":{}}},\"provider\":{"
@@ -130,7 +131,7 @@ static const struct {
      {0},
      false,
      "qwen\nOPENAI_BASE_URL=" ROOT "/v1\nQWEN_CODE_SYSTEM_DEFAULTS_PATH=/d/qwen.json\n"
-     "qwen.json: " MCP_JSON "has recall\n"},
+     "qwen.json: {" MCP_SERVER ",\"tools\":{\"exclude\":[\"tool_search\"]}}\nhas recall\n"},
     {"qwen with defaults of its own keeps them",
      {"qwen"},
      {"QWEN_CODE_SYSTEM_DEFAULTS_PATH=/etc/q"},
@@ -143,6 +144,13 @@ static const struct {
      {0},
      false,
      "aider\nOPENAI_API_BASE=" ROOT "/v1\nANTHROPIC_API_BASE=" ROOT "\n"},
+    {"aider reads another variable first, where the user has set it",
+     {"aider"},
+     {"OPENAI_BASE_URL=http://mine/v1"},
+     {0},
+     false,
+     "aider\nOPENAI_API_BASE=" ROOT "/v1\nOPENAI_BASE_URL=" ROOT "/v1\nANTHROPIC_API_BASE=" ROOT
+     "\n"},
     {"any other program has the usual ones",
      {"./codex.sh", "x"},
      {0},

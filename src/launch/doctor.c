@@ -1,12 +1,14 @@
 #include "launch/doctor.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <openssl/crypto.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 #include <uv.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -14,6 +16,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "launch/run_dir.h"
 #include "weir/weir.h"
 
 enum {
@@ -137,6 +140,50 @@ static void verify(struct wr_doctor *doctor, struct weir_store *store,
                   report.has_damage ? report.damage : "");
 }
 
+/* The nearest folder above that is there. */
+static void find_folder(char *path)
+{
+    struct stat status;
+
+    while (stat(path, &status) && errno == ENOENT) {
+        char *slash = strrchr(path, '/');
+        if (!slash) {
+            (void)snprintf(path, 2, ".");
+            return;
+        }
+        slash[slash == path] = '\0';
+    }
+}
+
+/* A store that is not there yet is well where it can be made; it is not made to find that out. */
+static void look_at_place(struct wr_doctor *doctor)
+{
+    char folder[TEXT_BYTES_MAX];
+    struct stat status;
+    struct statvfs disk;
+    const char *why = NULL;
+
+    (void)snprintf(folder, sizeof(folder), "%s", doctor->store);
+    find_folder(folder);
+    if (stat(folder, &status) || access(folder, W_OK | X_OK))
+        why = strerror(errno);
+    else if (!S_ISDIR(status.st_mode))
+        why = "it is no folder";
+    else if (statvfs(folder, &disk) || !disk.f_blocks)
+        why = "it keeps no files";
+    else if (disk.f_flag & ST_RDONLY)
+        why = "it can only be read";
+    if (why)
+        wr_doctor_add(doctor, WR_FINDING_FAIL, "store",
+                      "without it nothing is taken out; --store DIR names another",
+                      "%s: there is none, and in %s none can be made: %s", doctor->store, folder,
+                      why);
+    else
+        wr_doctor_add(doctor, WR_FINDING_OK, "store", "",
+                      "%s: none yet, made when it is needed, which %s allows", doctor->store,
+                      folder);
+}
+
 void wr_doctor_store(struct wr_doctor *doctor)
 {
     struct weir_store_options options = {.must_exist = true};
@@ -147,8 +194,7 @@ void wr_doctor_store(struct wr_doctor *doctor)
 
     weir_status status = weir_store_open(doctor->store, &options, &store, &trouble, &err);
     if (status && trouble == WEIR_TROUBLE_MISSING) {
-        wr_doctor_add(doctor, WR_FINDING_OK, "store", "", "%s: none yet, made when it is needed",
-                      doctor->store);
+        look_at_place(doctor);
         return;
     }
     if (!status)
@@ -162,6 +208,21 @@ void wr_doctor_store(struct wr_doctor *doctor)
     weir_store_close(store);
     look_at_owner(doctor);
     look_at_room(doctor);
+}
+
+/* ---- runs ---- */
+
+void wr_doctor_runs(struct wr_doctor *doctor)
+{
+    const char *parent = wr_run_dir_parent();
+    unsigned count = wr_run_dirs_stale(parent, false);
+    char text[16];
+
+    (void)snprintf(text, sizeof(text), "%u", count);
+    wr_doctor_add(doctor, count ? WR_FINDING_WARN : WR_FINDING_OK, "runs",
+                  count ? "the next `weir run` takes them away" : "",
+                  "%s has %s folder%s of a run that was killed", parent, count ? text : "no",
+                  count > 1 ? "s" : "");
 }
 
 /* ---- the clock ---- */

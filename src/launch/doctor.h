@@ -46,6 +46,8 @@ void wr_doctor_clock(struct wr_doctor *doctor);
 void wr_doctor_server(struct wr_doctor *doctor); /* and the port */
 void wr_doctor_upstreams(struct wr_doctor *doctor);
 void wr_doctor_agents(struct wr_doctor *doctor);
+void wr_doctor_settings(struct wr_doctor *doctor, char **environment); /* of agents */
+void wr_doctor_runs(struct wr_doctor *doctor); /* what killed ones have left */
 
 const char *wr_finding_level_name(enum wr_finding_level level); /* "ok", "warn", "fail" */
 

@@ -135,16 +135,23 @@ static void read_claude(struct wr_own *own, struct wr_arena *arena, const struct
     own->is_redirected = true;
 }
 
+weir_status wr_own_parse(struct wr_json *doc, struct wr_arena *arena, weir_span text,
+                         struct weir_err *err)
+{
+    weir_span copy = wr_arena_copy(arena, text);
+
+    if (!copy.ptr)
+        return WEIR_NOMEM;
+    make_strict((char *)(uintptr_t)copy.ptr, copy.len);
+    return wr_json_parse(doc, arena, copy, NULL, err);
+}
+
 void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
                       weir_span text)
 {
-    weir_span copy = wr_arena_copy(arena, text);
     struct wr_json doc;
 
-    if (!copy.ptr)
-        return;
-    make_strict((char *)(uintptr_t)copy.ptr, copy.len);
-    if (wr_json_parse(&doc, arena, copy, NULL, NULL))
+    if (wr_own_parse(&doc, arena, text, NULL))
         return;
     if (format == WR_OWN_CLAUDE) {
         read_claude(own, arena, &doc);
@@ -200,16 +207,23 @@ void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span tex
 
 /* ---- the places ---- */
 
-static void read_file(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
-                      const char *path)
+bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text)
 {
     FILE *file = fopen(path, "rbe");
     char *bytes = file ? wr_arena_alloc(arena, WR_LAUNCH_SETTINGS_BYTES_MAX) : NULL;
-    weir_span text = {bytes, bytes ? fread(bytes, 1, WR_LAUNCH_SETTINGS_BYTES_MAX, file) : 0};
 
+    *text = (weir_span){bytes, bytes ? fread(bytes, 1, WR_LAUNCH_SETTINGS_BYTES_MAX, file) : 0};
     if (file)
         (void)fclose(file);
-    if (!bytes)
+    return bytes;
+}
+
+static void read_file(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                      const char *path)
+{
+    weir_span text;
+
+    if (!wr_own_file(arena, path, &text))
         return;
     if (format == WR_OWN_CODEX)
         wr_own_read_codex(own, arena, text);

@@ -6,6 +6,7 @@
 #ifndef WR_LAUNCH_OWN_SETTINGS_H
 #define WR_LAUNCH_OWN_SETTINGS_H
 
+#include "json/json.h"
 #include "launch/agents.h"
 
 struct wr_own {
@@ -19,6 +20,13 @@ struct wr_own {
 /* Reads for one agent; texts live in `arena`. `folder` is where the agent will run. */
 void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
                  char **environment, const char *folder);
+
+/* A settings file whole, in `arena`. False: it cannot be read (errno). */
+bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text);
+
+/* Such a file as JSON, with comments and a comma too many taken for what people mean by them. */
+WEIR_MUST_USE weir_status wr_own_parse(struct wr_json *doc, struct wr_arena *arena, weir_span text,
+                                       struct weir_err *err);
 
 /* The parts that read a file's text, for the tests. */
 void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,

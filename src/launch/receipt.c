@@ -4,12 +4,7 @@
 #include "json/json.h"
 #include "json/write.h"
 
-enum {
-    DAY_MS = 24 * 60 * 60 * 1000,
-    MICRO = 1000 * 1000,
-    NUMBER_BYTES = 32,
-    PATH_BYTES_MAX = 4096
-};
+enum { DAY_MS = 24 * 60 * 60 * 1000, MICRO = 1000 * 1000, NUMBER_BYTES = 32 };
 
 struct reading {
     struct wr_receipt *receipt;
@@ -19,13 +14,6 @@ struct reading {
 };
 
 /* ---- reading ---- */
-
-static uint64_t size_of(const struct wr_json *doc, const char *name)
-{
-    int64_t number = 0;
-    return wr_json_i64(doc, wr_json_find(doc, 0, name), &number) && number > 0 ? (uint64_t)number
-                                                                               : 0;
-}
 
 static bool is_ours(struct reading *r, const struct wr_ledger_row *row)
 {
@@ -46,43 +34,6 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
     return status == WEIR_SYNTAX ? WEIR_OK : status; /* one damaged row spoils no sum */
 }
 
-/* ---- what passed ---- */
-
-static void read_line(struct reading *r, weir_span line)
-{
-    struct wr_json doc;
-
-    wr_arena_reset(&r->arena);
-    if (wr_span_find(line, wr_span_of(r->receipt->run), 0) == SIZE_MAX ||
-        wr_json_parse(&doc, &r->arena, line, NULL, NULL) ||
-        !wr_json_text_is(&doc, wr_json_find(&doc, 0, "run"), r->receipt->run) ||
-        !wr_json_text_is(&doc, wr_json_find(&doc, 0, "api"), "other"))
-        return;
-    r->receipt->passed_count++;
-    r->receipt->passed_bytes += size_of(&doc, "body_bytes_received");
-    r->receipt->passed_bytes += size_of(&doc, "answer_bytes");
-}
-
-/* Requests that were not read are in no ledger: there is nothing in them to add up. The log has
- * them; it may have been rotated meanwhile. */
-static void read_log(struct reading *r, const char *store)
-{
-    static const char *const names[] = {"requests.jsonl", "requests.jsonl.1"};
-    char path[PATH_BYTES_MAX], *line = NULL;
-    size_t line_bytes = 0;
-
-    for (size_t i = 0; i < 2; i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", store, names[i]);
-        FILE *file = fopen(path, "rbe");
-        ssize_t bytes;
-        while (file && (bytes = getline(&line, &line_bytes, file)) > 0)
-            read_line(r, (weir_span){line, (size_t)bytes});
-        if (file)
-            (void)fclose(file);
-    }
-    free(line);
-}
-
 weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store, int64_t since_ms,
                             struct weir_err *err)
 {
@@ -93,7 +44,6 @@ weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store, int64
     struct wr_models *models = NULL;
 
     receipt->tally = (struct wr_tally){0};
-    receipt->passed_count = receipt->passed_bytes = 0;
     wr_arena_init(&r.arena, WR_LAUNCH_MEMORY_BYTES_MAX);
     weir_status status = wr_models_new(&models, NULL, err);
     if (!status && !(r.tallier = wr_tallier_new(models)))
@@ -102,8 +52,6 @@ weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store, int64
         status = wr_ledger_open(store, &options, &ledger, NULL, err);
     if (!status)
         status = wr_ledger_each(ledger, &filter, on_row, &r, err);
-    if (!status)
-        read_log(&r, store);
     wr_ledger_close(ledger);
     wr_tallier_free(r.tallier);
     wr_models_free(models);
@@ -142,12 +90,13 @@ static void put_count(struct wr_buf *out, uint64_t count, const char *one, const
 
 static void put_money(struct wr_buf *out, uint64_t micro_usd)
 {
-    unsigned long long whole = micro_usd / MICRO, part = micro_usd % MICRO;
+    unsigned long long rounded =
+        (micro_usd + 50) / 100; /* to the nearest, as `weir report` has it */
 
     if (micro_usd < MICRO / 100)
-        wr_buf_printf(out, "$%llu.%06llu", whole, part);
+        wr_buf_printf(out, "$0.%06llu", (unsigned long long)micro_usd);
     else
-        wr_buf_printf(out, "$%llu.%04llu", whole, part / 100);
+        wr_buf_printf(out, "$%llu.%04llu", rounded / 10000, rounded % 10000);
 }
 
 static void print_requests(const struct wr_tally *t, struct wr_buf *out)
@@ -171,6 +120,23 @@ static void print_requests(const struct wr_tally *t, struct wr_buf *out)
         put_number(out, t->sent_tokens);
         wr_buf_byte(out, '\n');
     }
+}
+
+/* Tokens alone: what a cache that never saw these prompts would have cost is not known. */
+static void print_shadow(const struct wr_tally *t, const char *prefix, struct wr_buf *out)
+{
+    uint64_t raw = t->shadow_prompt_tokens, would = t->shadow_would_send_tokens;
+
+    if (!raw)
+        return;
+    wr_buf_text(out, prefix);
+    wr_buf_text(out, "shadow: their prompts, ");
+    put_number(out, raw);
+    wr_buf_text(out, " tokens by estimate, would have been ");
+    put_number(out, would);
+    if (would <= raw)
+        wr_buf_printf(out, " (%llu %% less)", (unsigned long long)((raw - would) * 100 / raw));
+    wr_buf_text(out, "; nothing of it was saved\n");
 }
 
 static void print_money(const struct wr_tally *t, struct wr_buf *out)
@@ -230,7 +196,7 @@ void wr_receipt_print(const struct wr_receipt *receipt, const char *prefix, stru
 {
     const struct wr_tally *t = &receipt->tally;
 
-    if (!t->requests_count && !receipt->passed_count) {
+    if (!t->requests_count && !receipt->tally.passed_count) {
         wr_buf_printf(out,
                       "%sno request came through Weir; if it asked a model, it did so elsewhere\n",
                       prefix);
@@ -239,17 +205,18 @@ void wr_receipt_print(const struct wr_receipt *receipt, const char *prefix, stru
     if (t->requests_count) {
         wr_buf_text(out, prefix);
         print_requests(t, out);
+        print_shadow(t, prefix, out);
         wr_buf_text(out, prefix);
         print_money(t, out);
         wr_buf_text(out, prefix);
         print_recalls_and_busts(t, out);
     }
-    if (!receipt->passed_count)
+    if (!receipt->tally.passed_count)
         return;
     wr_buf_text(out, prefix);
-    put_count(out, receipt->passed_count, "request", "requests");
+    put_count(out, receipt->tally.passed_count, "request", "requests");
     wr_buf_text(out, " passed through unread, ");
-    put_count(out, receipt->passed_bytes, "byte", "bytes");
+    put_count(out, receipt->tally.passed_bytes, "byte", "bytes");
     wr_buf_text(out, " both ways\n");
 }
 
@@ -268,6 +235,10 @@ static void write_counts(struct wr_json_writer *w, const struct wr_tally *t)
     write_number(w, "steps", t->steps_count);
     write_number(w, "failed", t->failed_count);
     write_number(w, "shadow", t->shadow_count);
+    if (t->shadow_count) {
+        write_number(w, "shadow_prompt_tokens", t->shadow_prompt_tokens);
+        write_number(w, "shadow_would_send_tokens", t->shadow_would_send_tokens);
+    }
     write_number(w, "estimated", t->estimated_count);
     write_number(w, "unpriced", t->unpriced_count);
     write_number(w, "raw_tokens", t->raw_tokens);
@@ -309,8 +280,8 @@ void wr_receipt_write(const struct wr_receipt *receipt, int exit_status, struct 
     write_number(&w, "recalls_missed", t->quality.missing_artifact_requests);
     write_busts(&w, "cache_busts", t->busts);
     write_busts(&w, "cache_bust_tokens", t->bust_tokens);
-    write_number(&w, "passed_requests", receipt->passed_count);
-    write_number(&w, "passed_bytes", receipt->passed_bytes);
+    write_number(&w, "passed_requests", receipt->tally.passed_count);
+    write_number(&w, "passed_bytes", receipt->tally.passed_bytes);
     wr_json_write_object_end(&w);
     wr_buf_byte(out, '\n');
 }

@@ -8,12 +8,10 @@
 struct wr_receipt {
     const char *run, *agent;
     struct wr_tally tally;
-    uint64_t passed_count; /* of requests that no API of ours had: sizes are all that is known */
-    uint64_t passed_bytes; /* of their bodies, both ways */
 };
 
-/* Adds up the rows of `run` since `since_ms`, and what the log has of requests that only passed.
- * Rows of the day before are read along, because what they left in a session's cache counts. */
+/* Adds up the rows of `run` since `since_ms`. Rows of the day before are read along, because what
+ * they left in a session's cache counts. */
 WEIR_MUST_USE weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store,
                                           int64_t since_ms, struct weir_err *err);
 

@@ -28,20 +28,9 @@ static void fill(const char *dir, const struct wr_ledger_row *rows, size_t count
     wr_ledger_close(ledger);
 }
 
-static void write_log(const char *dir)
-{
-    char path[WR_TEST_PATH_BYTES + 32];
-    (void)snprintf(path, sizeof(path), "%s/requests.jsonl", dir);
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    (void)fputs("{\"api\":\"other\",\"run\":\"00000000000000aa\",\"body_bytes_received\":100,"
-                "\"answer_bytes\":23}\n"
-                "{\"api\":\"other\",\"run\":\"00000000000000bb\",\"answer_bytes\":23}\n"
-                "{\"api\":\"chat\",\"run\":\"00000000000000aa\",\"answer_bytes\":23}\n"
-                "{\"run\":\"00000000000000aa\n",
-                file);
-    (void)fclose(file);
-}
+#define PASSED(run, more)                                                                          \
+    "{\"api\":\"other\",\"path\":null,\"run\":\"" run "\",\"status\":200,\"answer_bytes\":23" more \
+    "}"
 
 #define LINE(run, more)                                                                     \
     "{\"api\":\"responses\",\"path\":\"/v1/responses\",\"run\":\"" run "\",\"status\":200," \
@@ -63,18 +52,19 @@ static void only_rows_of_the_run_count(void **state)
                                         "\"changed\":true,\"estimated_tokens_before\":3000,"
                                         "\"estimated_tokens_after\":2000")),
         row_of(BEGAN_MS - 1, LINE("00000000000000aa", "\"usage_input_tokens\":9")),
+        row_of(BEGAN_MS + 4, PASSED("00000000000000aa", ",\"body_bytes_received\":100")),
+        row_of(BEGAN_MS + 4, PASSED("00000000000000bb", "")),
     };
     struct wr_buf text;
     (void)state;
     fill(dir.path, rows, sizeof(rows) / sizeof(rows[0]));
-    write_log(dir.path);
     assert_int_equal(wr_receipt_read(&receipt, dir.path, BEGAN_MS, NULL), WEIR_OK);
     assert_int_equal(receipt.tally.requests_count, 2);
     assert_int_equal(receipt.tally.changed_count, 1);
     assert_int_equal(receipt.tally.sent_tokens, 3000);
     assert_int_equal(receipt.tally.raw_tokens, 4000);
-    assert_int_equal(receipt.passed_count, 1);
-    assert_int_equal(receipt.passed_bytes, 123);
+    assert_int_equal(receipt.tally.passed_count, 1);
+    assert_int_equal(receipt.tally.passed_bytes, 123);
     wr_buf_init(&text, 64 * 1024);
     wr_receipt_print(&receipt, "> ", &text);
     wr_buf_byte(&text, '\0');
@@ -108,6 +98,21 @@ static void what_it_says(void **state)
          {.tally = {.requests_count = 2, .shadow_count = 2, .micro_usd = 70}},
          "2 requests, in shadow: all were sent as they came\n"
          "$0.000070 at cache prices\n0 recalls, 0 missed\n"},
+        {"what shadow would have done is its own line, and no saving",
+         {.tally = {.requests_count = 2,
+                    .shadow_count = 2,
+                    .shadow_prompt_tokens = 12000,
+                    .shadow_would_send_tokens = 3000,
+                    .micro_usd = 98650,
+                    .unchanged_micro_usd = 98650}},
+         "2 requests, in shadow: all were sent as they came\n"
+         "shadow: their prompts, 12,000 tokens by estimate, would have been 3,000 (75 % less); "
+         "nothing of it was saved\n"
+         "$0.0987 at cache prices\n0 recalls, 0 missed\n"},
+        {"money is rounded, over a dollar too",
+         {.tally = {.requests_count = 1, .micro_usd = 1999960}},
+         "1 request. Nothing was changed: all were sent as they came\n"
+         "$2.0000 at cache prices\n0 recalls, 0 missed\n"},
         {"no sum where no price is known",
          {.tally = {.requests_count = 2,
                     .changed_count = 1,

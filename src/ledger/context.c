@@ -258,9 +258,34 @@ weir_status wr_context_read(struct wr_ledger *ledger, weir_span tenant, weir_spa
     return status;
 }
 
+/* A line without categories still has its size. */
+static uint64_t estimate_of(const struct wr_context *context)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
+        sum += context->tokens[i];
+    return sum ? sum : context->sent_tokens;
+}
+
+uint64_t wr_context_held(const struct wr_context *context)
+{
+    uint64_t estimate = estimate_of(context);
+    if (!context->is_delta || context->usage_tokens < (int64_t)estimate)
+        return 0;
+    return (uint64_t)context->usage_tokens - estimate;
+}
+
 uint64_t wr_context_used(const struct wr_context *context)
 {
-    return context->usage_tokens >= 0 ? (uint64_t)context->usage_tokens : context->sent_tokens;
+    return estimate_of(context) + wr_context_held(context);
+}
+
+int64_t wr_context_free(const struct wr_context *context)
+{
+    uint64_t used = wr_context_used(context);
+    if (!context->window_tokens || (context->is_delta && context->usage_tokens < 0))
+        return -1;
+    return context->window_tokens > used ? (int64_t)(context->window_tokens - used) : 0;
 }
 
 /* ---- as JSON ---- */
@@ -296,6 +321,10 @@ void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *w)
     put_number(w, "steps", tally->steps_count);
     put_number(w, "failed", tally->failed_count);
     put_number(w, "shadow", tally->shadow_count);
+    if (tally->shadow_count) {
+        put_number(w, "shadow_prompt_tokens", tally->shadow_prompt_tokens);
+        put_number(w, "shadow_would_send_tokens", tally->shadow_would_send_tokens);
+    }
     put_number(w, "estimated", tally->estimated_count);
     put_number(w, "unpriced", tally->unpriced_count);
     put_number(w, "raw_tokens", tally->raw_tokens);
@@ -327,14 +356,16 @@ static void put_usage(struct wr_json_writer *w, const char *key, int64_t tokens)
 
 static void put_categories(struct wr_json_writer *w, const struct wr_context *c)
 {
-    uint64_t used = wr_context_used(c);
+    int64_t free_tokens = wr_context_free(c);
 
     wr_json_write_key(w, "categories");
     wr_json_write_object(w);
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
         put_number(w, wr_category_name((enum wr_category)i), c->tokens[i]);
-    if (c->window_tokens)
-        put_number(w, "free", c->window_tokens > used ? c->window_tokens - used : 0);
+    if (wr_context_held(c))
+        put_number(w, "provider_held", wr_context_held(c));
+    if (free_tokens >= 0)
+        put_number(w, "free", (uint64_t)free_tokens);
     wr_json_write_object_end(w);
 }
 

@@ -39,8 +39,19 @@ struct wr_context {
     struct wr_tally tally;
 };
 
-/* The tokens that count against the window: the provider's figure where there is one. */
+/* One sum holds: the categories, what the provider holds besides, and what is free are the window;
+ * or the first two are over it. All but the second are the estimate that the policy goes by, which
+ * differs from what the provider counts (usage_tokens). */
+
+/* The tokens that count against the window. */
 uint64_t wr_context_used(const struct wr_context *context);
+
+/* Of that, the history that the provider holds, in none of the categories: known only where it says
+ * what it counted. */
+uint64_t wr_context_held(const struct wr_context *context);
+
+/* What is left of the window; -1: the window is not known, or what the provider holds. */
+int64_t wr_context_free(const struct wr_context *context);
 
 /* `session` as wr_session_find() takes it. Texts are in `arena`. WEIR_NOTFOUND also where no
  * request of the session was read. */

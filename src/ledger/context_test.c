@@ -132,11 +132,52 @@ static void the_figures_are_those_of_the_line(void **state)
     assert_int_equal(c->sent_tokens, 6000);
     assert_int_equal(c->usage_tokens, 6500);
     assert_int_equal(c->usage_read_tokens, 4096);
-    assert_int_equal(wr_context_used(c), 6500);
+    assert_int_equal(wr_context_used(c), 6000); /* the estimate; the provider's stands beside it */
     assert_int_equal(c->tokens[WR_CATEGORY_RESULTS], 5000);
     assert_int_equal(c->tokens[WR_CATEGORY_TOOLS], 0);
     assert_int_equal(c->tally.requests_count, 2);
     assert_int_equal(c->prompts_count, 1);
+}
+
+static uint64_t sum_of(const struct wr_context *c)
+{
+    uint64_t sum = wr_context_held(c);
+    for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
+        sum += c->tokens[i];
+    return sum;
+}
+
+static void the_parts_add_up_to_the_window(void **state)
+{
+#define LINE(size, usage)                                                           \
+    ",\"estimated_tokens_before\":" size ",\"model_context_window_tokens\":100000," \
+    "\"context_results_tokens\":" size ",\"usage_known\":true,\"usage_input_tokens\":" usage
+    static const struct {
+        const char *behaviour, *members;
+        uint64_t held_tokens;
+        int64_t free_tokens;
+    } cases[] = {
+        {"the provider counts more", LINE("70000", "90000"), 0, 30000},
+        {"the provider counts less", LINE("70000", "50000"), 0, 30000},
+        {"the provider holds the history", LINE("70000", "90000") ",\"delta\":true", 20000, 10000},
+        {"it counts less than what is new", LINE("70000", "100") ",\"delta\":true", 0, 30000},
+        {"it is over", LINE("120000", "90000"), 0, 0},
+        {"what is held is not known",
+         ",\"estimated_tokens_before\":7,\"model_context_window_tokens\":100000,\"delta\":true", 0,
+         -1},
+        {"no window", ",\"estimated_tokens_before\":7", 0, -1},
+    };
+    struct fixture *f = *state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        add(f, "s", "gpt-5", 100 + (int64_t)i, cases[i].members);
+        assert_int_equal(read_context(f, "s"), WEIR_OK);
+        const struct wr_context *c = &f->context;
+        int64_t free_tokens = wr_context_free(c);
+        if (free_tokens != cases[i].free_tokens || wr_context_held(c) != cases[i].held_tokens ||
+            (free_tokens > 0 && sum_of(c) + (uint64_t)free_tokens != c->window_tokens))
+            fail_msg("%s: %lld free", cases[i].behaviour, (long long)free_tokens);
+    }
+#undef LINE
 }
 
 static void a_helper_that_came_last_is_not_shown(void **state)
@@ -242,7 +283,7 @@ static void it_can_be_had_as_json(void **state)
     assert_true(wr_json_text_is(&doc, wr_json_find(&doc, 0, "session"), "s \"quoted\""));
     wr_json_id categories = wr_json_find(&doc, 0, "categories");
     assert_true(wr_json_i64(&doc, wr_json_find(&doc, categories, "free"), &number));
-    assert_int_equal(number, 100000 - 6500);
+    assert_int_equal(number, 100000 - 6000);
     assert_int_equal(wr_json_count(&doc, wr_json_find(&doc, 0, "thresholds")), 3);
     wr_buf_reset(&out);
     assert_int_equal(
@@ -257,15 +298,11 @@ static void it_can_be_had_as_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_session_is_found_by_what_somebody_writes),
-        TEST(an_empty_ledger_has_none),
-        TEST(the_figures_are_those_of_the_line),
-        TEST(a_helper_that_came_last_is_not_shown),
-        TEST(what_was_not_read_cannot_be_shown),
-        TEST(without_usage_the_estimate_stands),
-        TEST(a_shadow_is_not_taken_for_the_thing),
-        TEST(thresholds_are_where_the_policy_acts),
-        TEST(it_can_be_had_as_json),
+        TEST(a_session_is_found_by_what_somebody_writes), TEST(an_empty_ledger_has_none),
+        TEST(the_figures_are_those_of_the_line),          TEST(the_parts_add_up_to_the_window),
+        TEST(a_helper_that_came_last_is_not_shown),       TEST(what_was_not_read_cannot_be_shown),
+        TEST(without_usage_the_estimate_stands),          TEST(a_shadow_is_not_taken_for_the_thing),
+        TEST(thresholds_are_where_the_policy_acts),       TEST(it_can_be_had_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,20 +9,21 @@
 #include "models/cost.h"
 
 /* The members that are numbers, under their names in the line. */
-#define WR_LINE_NUMBER_MAP(X)       \
-    X(status)                       \
-    X(estimated_tokens_before)      \
-    X(estimated_tokens_after)       \
-    X(usage_input_tokens)           \
-    X(usage_output_tokens)          \
-    X(usage_cache_read_tokens)      \
-    X(usage_cache_write_tokens)     \
-    X(usage_cache_write_5m_tokens)  \
-    X(usage_cache_write_30m_tokens) \
-    X(usage_cache_write_1h_tokens)  \
-    X(usage_cache_write_12h_tokens) \
-    X(model_context_window_tokens)  \
-    X(cache_expected_tokens)        \
+#define WR_LINE_NUMBER_MAP(X)        \
+    X(status)                        \
+    X(estimated_tokens_before)       \
+    X(estimated_tokens_after)        \
+    X(shadow_estimated_tokens_after) \
+    X(usage_input_tokens)            \
+    X(usage_output_tokens)           \
+    X(usage_cache_read_tokens)       \
+    X(usage_cache_write_tokens)      \
+    X(usage_cache_write_5m_tokens)   \
+    X(usage_cache_write_30m_tokens)  \
+    X(usage_cache_write_1h_tokens)   \
+    X(usage_cache_write_12h_tokens)  \
+    X(model_context_window_tokens)   \
+    X(cache_expected_tokens)         \
     X(cache_bust_tokens)
 
 /* The members that are true or false. */

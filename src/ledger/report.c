@@ -172,6 +172,8 @@ static void put_tally(struct wr_json_writer *w, const struct wr_tally *t)
 {
     wr_tally_write_json(t, w);
     put_busts(w, "bust_tokens", t->bust_tokens);
+    put_number(w, "passed_requests", t->passed_count);
+    put_number(w, "passed_bytes", t->passed_bytes);
 }
 
 static void put_parts(struct wr_json_writer *w, const char *key, const char *name,

@@ -259,7 +259,8 @@ static void write_sums(struct wr_buf *out, const struct wr_report *report)
     write_usd(out, (int64_t)all->unchanged_micro_usd);
     wr_buf_text(out, "</strong>had nothing been changed</div><div><strong>");
     write_usd(out, saved(all));
-    wr_buf_text(out, "</strong>saved, recalls and busts paid</div><div><strong>");
+    wr_buf_printf(out, "</strong>saved, recalls and busts paid%s</div><div><strong>",
+                  saved(all) < 0 ? ": it was dearer" : "");
     write_tokens(out, all->sent_tokens);
     wr_buf_text(out, "</strong>tokens sent of ");
     write_tokens(out, all->raw_tokens);
@@ -292,6 +293,13 @@ static void write_head(struct wr_buf *out, const struct wr_report *report)
     if (all->unpriced_count)
         wr_buf_printf(out, " %llu went to models without a price and are in no sum of money.",
                       (unsigned long long)all->unpriced_count);
+    if (all->shadow_count)
+        wr_buf_printf(out,
+                      " %llu were in shadow: their %llu tokens (estimated) would have been sent as "
+                      "%llu, which is in no sum.",
+                      (unsigned long long)all->shadow_count,
+                      (unsigned long long)all->shadow_prompt_tokens,
+                      (unsigned long long)all->shadow_would_send_tokens);
     wr_buf_text(out, "</p>\n");
 }
 

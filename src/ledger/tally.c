@@ -376,6 +376,19 @@ static void add_tokens(struct wr_tally *tally, const struct row *row)
     tally->output_tokens += row->usage.output_tokens;
 }
 
+static uint64_t size_of(const struct wr_json *doc, const char *name)
+{
+    int64_t bytes = 0;
+    return wr_json_i64(doc, wr_json_find(doc, 0, name), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* Of what was not read sizes are all that is known. */
+static void add_passed(struct wr_tally *tally, const struct wr_json *doc)
+{
+    tally->passed_count++;
+    tally->passed_bytes += size_of(doc, "body_bytes_received") + size_of(doc, "answer_bytes");
+}
+
 static void add_counts(struct wr_tally *tally, const struct row *row)
 {
     tally->requests_count++;
@@ -383,6 +396,11 @@ static void add_counts(struct wr_tally *tally, const struct row *row)
     tally->steps_count += row->line.step;
     tally->failed_count += row->line.status < 200 || row->line.status >= 300;
     tally->shadow_count += row->line.is_shadow;
+    if (row->line.is_shadow && row->line.estimated_tokens_before > 0 &&
+        row->line.shadow_estimated_tokens_after >= 0) {
+        tally->shadow_prompt_tokens += (uint64_t)row->line.estimated_tokens_before;
+        tally->shadow_would_send_tokens += (uint64_t)row->line.shadow_estimated_tokens_after;
+    }
     tally->estimated_count += row->is_estimated;
     tally->unpriced_count += !row->is_priced;
     if (!tally->first_ms || row->time_ms < tally->first_ms)
@@ -426,6 +444,11 @@ weir_status wr_tallier_add(struct wr_tallier *tallier, const struct wr_ledger_ro
     if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
         return status && status != WEIR_LIMIT ? status : WEIR_SYNTAX;
     wr_line_read(&doc, &r.line);
+    if (wr_span_is(r.line.api, "other")) {
+        for (size_t i = 0; i < tallies_count; i++)
+            add_passed(tallies[i], &doc);
+        return WEIR_OK;
+    }
     struct lane *lane = find_lane(tallier, row, &r.line);
     if (!lane)
         return WEIR_NOMEM;

@@ -44,6 +44,10 @@ struct wr_tally {
     uint64_t busts[WR_BUSTS_COUNT], bust_tokens[WR_BUSTS_COUNT];
     struct wr_quality quality; /* sums */
     int64_t first_ms, last_ms;
+    uint64_t shadow_prompt_tokens;     /* estimates of requests in shadow: as they came and went, */
+    uint64_t shadow_would_send_tokens; /* and as they would have been sent. In no other sum */
+    uint64_t passed_count; /* requests of no API that is read: they are in no other sum */
+    uint64_t passed_bytes; /* of their bodies, both ways */
 };
 
 struct wr_tallier; /* what is remembered of sessions between their rows */

@@ -324,6 +324,23 @@ static void counts_and_quality_are_added_up(void **state)
     assert_int_equal(f->tally.last_ms, START_MS + 5);
 }
 
+static void shadow_has_sums_of_its_own(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(add_line(f, "s", "test-explicit", START_MS,
+                              ",\"estimated_tokens_before\":900,\"shadow_changed\":true,"
+                              "\"shadow_estimated_tokens_after\":300,\"usage_known\":true,"
+                              "\"usage_input_tokens\":1000"),
+                     WEIR_OK);
+    assert_int_equal(add_line(f, "s", "test-explicit", START_MS + 5,
+                              ",\"estimated_tokens_before\":50,\"estimated_tokens_after\":40,"
+                              "\"changed\":true"),
+                     WEIR_OK);
+    assert_int_equal(f->tally.shadow_prompt_tokens, 900);
+    assert_int_equal(f->tally.shadow_would_send_tokens, 300);
+    assert_int_equal(f->tally.changed_count, 1);
+}
+
 static void a_damaged_line_adds_nothing(void **state)
 {
     static const char *const lines[] = {"", "{", "[]", "{\"status\":}", "null"};
@@ -380,6 +397,7 @@ int main(void)
         TEST(output_alone_is_paid_in_both),
         TEST(what_is_not_known_is_not_free),
         TEST(counts_and_quality_are_added_up),
+        TEST(shadow_has_sums_of_its_own),
         TEST(a_damaged_line_adds_nothing),
         TEST(many_sessions_are_told_apart),
     };

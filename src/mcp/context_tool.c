@@ -14,14 +14,16 @@ static void put_share(struct wr_buf *out, const char *name, uint64_t tokens, uin
 
 static void put_shares(struct wr_buf *out, const struct wr_context *c)
 {
-    uint64_t used = wr_context_used(c);
+    int64_t free_tokens = wr_context_free(c);
     uint64_t whole = c->window_tokens ? c->window_tokens : c->sent_tokens;
 
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
         if (c->tokens[i])
             put_share(out, wr_category_name((enum wr_category)i), c->tokens[i], whole);
-    if (c->window_tokens)
-        put_share(out, "free", c->window_tokens > used ? c->window_tokens - used : 0, whole);
+    if (wr_context_held(c))
+        put_share(out, "provider held", wr_context_held(c), whole);
+    if (free_tokens >= 0)
+        put_share(out, "free", (uint64_t)free_tokens, whole);
 }
 
 static void put_threshold(struct wr_buf *out, const struct wr_threshold *t, uint64_t used)
@@ -41,10 +43,12 @@ static void put_context(struct wr_buf *out, const struct wr_context *c)
     wr_text_one_line_max(out, c->model, 64);
     wr_buf_printf(out, ", %llu requests\n", (unsigned long long)c->tally.requests_count);
     if (c->window_tokens)
-        wr_buf_printf(out, "window %llu tokens, %llu of them for the prompt; in use %llu\n",
+        wr_buf_printf(out, "window %llu tokens, %llu of them for the prompt; in use ~%llu\n",
                       (unsigned long long)c->window_tokens, (unsigned long long)c->usable_tokens,
                       (unsigned long long)wr_context_used(c));
     put_shares(out, c);
+    if (c->usage_tokens >= 0)
+        wr_buf_printf(out, "the provider counted %lld tokens\n", (long long)c->usage_tokens);
     wr_buf_printf(out,
                   "of the latest prompt ~%llu tokens came and ~%llu were sent; what was left "
                   "out has a handle, and weir_recall brings it back\n",

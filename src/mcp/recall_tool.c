@@ -140,18 +140,22 @@ static void fail_to_get(struct wr_mcp_call *call, weir_handle handle, weir_miss 
     char name[WEIR_HANDLE_TEXT_BYTES + 1];
 
     weir_handle_format(handle, name);
+    call->miss = WR_MCP_MISS_UNREADABLE;
     switch (miss) {
     case WEIR_MISS_NEVER_STORED:
     case WEIR_MISS_OTHER_TENANT:
+        call->miss = WR_MCP_MISS_NEVER_STORED;
         wr_mcp_call_fail(call,
                          "%s was never stored here. Compare it with the line that names it. "
                          "If it is right, the text cannot be brought back. " ANEW,
                          name);
         return;
     case WEIR_MISS_EXPIRED:
+        call->miss = WR_MCP_MISS_EXPIRED;
         wr_mcp_call_fail(call, "%s has expired: it was stored and has been collected. " ANEW, name);
         return;
     case WEIR_MISS_CORRUPT:
+        call->miss = WR_MCP_MISS_CORRUPT;
         wr_mcp_call_fail(call,
                          "%s is corrupt: what is stored is not what was put there, so it is "
                          "not given. " ANEW,

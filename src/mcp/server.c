@@ -24,6 +24,7 @@ struct turn {
     struct wr_mcp_peer *peer;
     struct wr_mcp_message message;
     struct wr_json_writer writer;
+    struct wr_mcp_answer *answer;
 };
 
 static const char instructions[] =
@@ -271,7 +272,7 @@ static void do_call(struct turn *turn)
         return;
     }
     weir_span text = wr_json_text(&m->doc, call.arena, name);
-    wr_mcp_tool_fn *tool = wr_mcp_tool_find(text);
+    wr_mcp_tool_fn *tool = wr_mcp_tool_find(text, &turn->answer->tool);
     if (!tool) {
         wr_mcp_message_fail(m, WR_MCP_PARAMS, 200, "Unknown tool: %.*s",
                             (int)(text.len < 64 ? text.len : 64), text.ptr);
@@ -285,6 +286,8 @@ static void do_call(struct turn *turn)
     }
     wr_buf_reset(call.out);
     tool(&turn->mcp->world, &call);
+    turn->answer->is_error = call.is_error;
+    turn->answer->miss = call.miss;
     write_tool_result(turn, &call);
 }
 
@@ -307,6 +310,7 @@ static void run_method(struct turn *turn)
 
     for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
         if (wr_span_is(m->method, methods[i].name) && (methods[i].eras & era)) {
+            turn->answer->method = methods[i].name;
             methods[i].run(turn);
             return;
         }
@@ -337,17 +341,20 @@ static void finish(struct turn *turn, struct wr_mcp_answer *answer)
     }
     answer->message = wr_buf_status(&mcp->out) ? wr_span_of(no_memory) : wr_buf_view(&mcp->out);
     answer->http_status = turn->message.code ? turn->message.http_status : 200;
+    answer->is_error |= turn->message.code != WR_MCP_OK;
 }
 
 void wr_mcp_answer(struct wr_mcp *mcp, weir_span tenant, struct wr_mcp_peer *peer, weir_span text,
                    struct wr_mcp_answer *answer)
 {
-    struct turn turn = {.mcp = mcp, .tenant = tenant, .peer = peer};
+    struct turn turn = {.mcp = mcp, .tenant = tenant, .peer = peer, .answer = answer};
 
+    *answer = (struct wr_mcp_answer){.message = {"", 0}, .method = "other"};
     wr_arena_reset(&mcp->arena);
     wr_mcp_message_read(&turn.message, &mcp->arena, text, peer);
     if (!turn.message.code && turn.message.kind != WR_MCP_REQUEST) {
-        *answer = (struct wr_mcp_answer){.message = {"", 0}, .http_status = 202};
+        answer->method = "notification";
+        answer->http_status = 202;
         return;
     }
     if (!turn.message.code)
@@ -357,7 +364,10 @@ void wr_mcp_answer(struct wr_mcp *mcp, weir_span tenant, struct wr_mcp_peer *pee
 
 void wr_mcp_answer_too_long(struct wr_mcp_answer *answer)
 {
-    answer->message = WR_LIT("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
-                             "\"message\":\"the message is too long\"}}");
-    answer->http_status = 413;
+    *answer = (struct wr_mcp_answer){
+        .message = WR_LIT("{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32600,"
+                          "\"message\":\"the message is too long\"}}"),
+        .http_status = 413,
+        .method = "other",
+        .is_error = true};
 }

@@ -13,13 +13,18 @@
 #define WR_MCP_SERVER_H
 
 #include "mcp/message.h"
-#include "mcp/world.h"
+#include "mcp/tool.h"
 
 struct wr_mcp;
 
 struct wr_mcp_answer {
     weir_span message; /* without a line end; empty: none is to be given */
     int http_status;   /* for it, where it goes over HTTP */
+    /* What it was, in words that live for ever and are not the client's. */
+    const char *method;    /* "other": none that is known */
+    const char *tool;      /* NULL: no tool was called */
+    bool is_error;         /* the message was wrong, or the tool says that it failed */
+    enum wr_mcp_miss miss; /* the recall brought nothing back */
 };
 
 /* `store_dir` is borrowed; NULL: no store. Used by one thread at a time. */

@@ -38,11 +38,23 @@ static const struct {
 
 enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };
 
-wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name)
+const char *wr_mcp_miss_name(enum wr_mcp_miss miss)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_MCP_MISS_MAP(X)
+#undef X
+    };
+    return names[miss];
+}
+
+wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name, const char **known)
 {
     for (size_t i = 0; i < TOOLS_COUNT; i++)
-        if (wr_span_is(name, tools[i].name))
+        if (wr_span_is(name, tools[i].name)) {
+            *known = tools[i].name;
             return tools[i].call;
+        }
     return NULL;
 }
 

@@ -12,6 +12,23 @@
 #include "json/write.h"
 #include "mcp/world.h"
 
+/* Why a recall brought nothing back, for counting. */
+#define WR_MCP_MISS_MAP(X)          \
+    X(NONE, "")                     \
+    X(NEVER_STORED, "never_stored") \
+    X(EXPIRED, "expired")           \
+    X(CORRUPT, "corrupt")           \
+    X(UNREADABLE, "unreadable") /* the store is not there, or cannot be read */
+
+enum wr_mcp_miss {
+#define X(name, text) WR_MCP_MISS_##name,
+    WR_MCP_MISS_MAP(X)
+#undef X
+        WR_MCP_MISSES_COUNT
+};
+
+const char *wr_mcp_miss_name(enum wr_mcp_miss miss);
+
 struct wr_mcp_call {
     struct wr_arena *arena;
     weir_span tenant;
@@ -19,6 +36,7 @@ struct wr_mcp_call {
     wr_json_id arguments; /* an object, or NONE */
     struct wr_buf *out;   /* the text */
     bool is_error;
+    enum wr_mcp_miss miss; /* of a call that failed for want of what it asks for */
 };
 
 typedef void wr_mcp_tool_fn(struct wr_mcp_world *world, struct wr_mcp_call *call);
@@ -26,8 +44,8 @@ typedef void wr_mcp_tool_fn(struct wr_mcp_world *world, struct wr_mcp_call *call
 void wr_mcp_recall(struct wr_mcp_world *world, struct wr_mcp_call *call);
 void wr_mcp_context(struct wr_mcp_world *world, struct wr_mcp_call *call);
 
-/* NULL: there is no such tool. */
-wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name);
+/* NULL: there is no such tool. `*known`, its name, lives for ever. */
+wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name, const char **known);
 
 /* Writes the array of definitions. */
 void wr_mcp_tools_write(struct wr_json_writer *writer);

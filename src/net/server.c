@@ -143,8 +143,12 @@ static void lose(struct wr_conn *conn)
 static void on_alloc(uv_handle_t *handle, size_t bytes, uv_buf_t *buf)
 {
     struct wr_conn *conn = handle->data;
-    (void)bytes;
-    *buf = uv_buf_init(conn->server->read_bytes, READ_BYTES);
+    char *place = NULL;
+    if (conn->exchange && conn->handler->body_place && !conn->is_body_read &&
+        wr_request_reader_has_head(conn->reader))
+        place = conn->handler->body_place(conn->exchange, &bytes);
+    *buf = place ? uv_buf_init(place, (unsigned)bytes)
+                 : uv_buf_init(conn->server->read_bytes, READ_BYTES);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf);

@@ -30,6 +30,9 @@ struct wr_server_handler {
     void (*gone)(void *exchange); /* the client left, or was too slow */
     /* A message that was refused before it became an exchange. */
     void (*refused)(void *user, int status);
+    /* Where the next bytes of a body are to be put, at most *bytes_max of them, which then are
+     * those that `body` gets; so they need not be copied. NULL: anywhere. May be left out. */
+    char *(*body_place)(void *exchange, size_t *bytes_max);
 };
 
 /* What a client may take; WR_NET_..._MAX in base/limits.h says what each is. */

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "proxy/note_bytes.h"
 
 /* An answer as it lies in the ring: its session, how many calls, and of each its id, name and
  * arguments; every text with its length before it. */
@@ -15,11 +16,18 @@ struct place {
     uint32_t bytes; /* 0: free */
 };
 
+struct chain_place {
+    wr_hash128 key;
+    struct wr_bust_chain chain;
+    bool is_used;
+};
+
 struct wr_answers {
     pthread_mutex_t lock; /* robust: its holder may be killed */
     uint64_t end;
-    uint32_t next; /* the place to give way */
+    uint32_t next, next_chain; /* the places to give way */
     struct place places[WR_PROXY_ANSWERS_MAX];
+    struct chain_place chains[WR_PROXY_ANSWERS_MAX];
     char ring[WR_PROXY_ANSWERS_BYTES_MAX];
 };
 
@@ -54,6 +62,7 @@ static bool enter(struct wr_answers *answers)
     if (result != EOWNERDEAD)
         return !result;
     memset(answers->places, 0, sizeof(answers->places));
+    memset(answers->chains, 0, sizeof(answers->chains));
     return !pthread_mutex_consistent(&answers->lock);
 }
 
@@ -67,31 +76,48 @@ static wr_hash128 key_of(weir_span tenant, weir_span id)
     return wr_hash128_seeded(id, wr_hash128_of(tenant));
 }
 
+static bool is_key(wr_hash128 a, wr_hash128 b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+/* ---- as bytes ---- */
+
+enum { COUNT_BYTES = 4, CALL_BYTES_MIN = 3 * COUNT_BYTES };
+
+void wr_answer_encode(weir_span session, const struct wr_calls *calls, bool has_arguments,
+                      struct wr_buf *out)
+{
+    wr_note_put_text(out, session);
+    wr_note_put(out, calls->count, COUNT_BYTES);
+    for (size_t i = 0; i < calls->count; i++) {
+        wr_note_put_text(out, wr_buf_view(&calls->items[i].id));
+        wr_note_put_text(out, wr_buf_view(&calls->items[i].name));
+        wr_note_put_text(out, has_arguments ? wr_buf_view(&calls->items[i].arguments)
+                                            : (weir_span){"", 0});
+    }
+}
+
+bool wr_answer_decode(struct wr_arena *arena, weir_span bytes, struct wr_known_answer *known)
+{
+    struct wr_note_reader reader = {.rest = bytes};
+
+    *known = (struct wr_known_answer){.session = wr_note_take_text(&reader)};
+    size_t count = (size_t)wr_note_take(&reader, COUNT_BYTES);
+    if (reader.is_short || count > reader.rest.len / CALL_BYTES_MIN)
+        return false;
+    struct weir_known_call *calls = WR_ARENA_ARRAY(arena, struct weir_known_call, count);
+    for (size_t i = 0; calls && i < count; i++) {
+        calls[i].id = wr_note_take_text(&reader);
+        calls[i].name = wr_note_take_text(&reader);
+        calls[i].arguments = wr_note_take_text(&reader);
+    }
+    known->calls = calls;
+    known->calls_count = count;
+    return !reader.is_short && (calls || !count);
+}
+
 /* ---- keeping ---- */
-
-static void put_number(char **at, size_t number)
-{
-    uint32_t fixed = (uint32_t)number;
-    memcpy(*at, &fixed, sizeof(fixed));
-    *at += sizeof(fixed);
-}
-
-static void put_text(char **at, weir_span text)
-{
-    put_number(at, text.len);
-    if (text.len)
-        memcpy(*at, text.ptr, text.len);
-    *at += text.len;
-}
-
-static size_t bytes_of(weir_span session, const struct wr_calls *calls)
-{
-    size_t bytes = session.len + 2 * sizeof(uint32_t);
-    for (size_t i = 0; i < calls->count; i++)
-        bytes += calls->items[i].id.len + calls->items[i].name.len + calls->items[i].arguments.len +
-                 3 * sizeof(uint32_t);
-    return bytes;
-}
 
 /* Where the next `bytes` go, side by side: what is left at the ring's end is skipped. */
 static char *make_room(struct wr_answers *answers, size_t bytes)
@@ -115,24 +141,35 @@ void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span ses
 {
     weir_span id = wr_buf_view(&calls->answer_id);
     weir_span conversation = wr_buf_view(&calls->conversation_id);
-    size_t bytes = bytes_of(session, calls);
+    struct wr_buf text;
 
-    if (!answers || !calls->count || (!id.len && !conversation.len) ||
-        bytes > WR_PROXY_ANSWERS_BYTES_MAX / 4 || !enter(answers))
+    if (!answers || (!id.len && !conversation.len))
         return;
-    char *at = make_room(answers, bytes);
-    put_text(&at, session);
-    put_number(&at, calls->count);
-    for (size_t i = 0; i < calls->count; i++) {
-        put_text(&at, wr_buf_view(&calls->items[i].id));
-        put_text(&at, wr_buf_view(&calls->items[i].name));
-        put_text(&at, wr_buf_view(&calls->items[i].arguments));
+    wr_buf_init(&text, WR_PROXY_ANSWERS_BYTES_MAX / 4);
+    wr_answer_encode(session, calls, true, &text);
+    if (!wr_buf_status(&text) && enter(answers)) {
+        memcpy(make_room(answers, text.len), text.bytes, text.len);
+        if (id.len)
+            name_it(answers, key_of(tenant, id), text.len);
+        if (conversation.len)
+            name_it(answers, key_of(tenant, conversation), text.len);
+        answers->end += text.len;
+        leave(answers);
     }
-    if (id.len)
-        name_it(answers, key_of(tenant, id), bytes);
-    if (conversation.len)
-        name_it(answers, key_of(tenant, conversation), bytes);
-    answers->end += bytes;
+    wr_buf_release(&text);
+}
+
+void wr_answers_keep_chain(struct wr_answers *answers, weir_span tenant, weir_span id,
+                           const struct wr_bust_chain *chain)
+{
+    if (!answers || !id.len || !enter(answers))
+        return;
+    wr_hash128 key = key_of(tenant, id);
+    for (size_t i = 0; i < WR_PROXY_ANSWERS_MAX; i++)
+        if (is_key(answers->chains[i].key, key))
+            answers->chains[i].is_used = false;
+    answers->chains[answers->next_chain] = (struct chain_place){key, *chain, true};
+    answers->next_chain = (answers->next_chain + 1) % WR_PROXY_ANSWERS_MAX;
     leave(answers);
 }
 
@@ -144,49 +181,12 @@ static const struct place *find_place(const struct wr_answers *answers, wr_hash1
     const struct place *newest = NULL;
     for (size_t i = 0; i < WR_PROXY_ANSWERS_MAX; i++) {
         const struct place *place = &answers->places[i];
-        if (place->bytes && place->key.low == key.low && place->key.high == key.high &&
-            (!newest || place->at > newest->at))
+        if (place->bytes && is_key(place->key, key) && (!newest || place->at > newest->at))
             newest = place;
     }
     if (!newest || answers->end - newest->at > WR_PROXY_ANSWERS_BYTES_MAX)
         return NULL;
     return newest;
-}
-
-static weir_span take(weir_span *rest, size_t bytes)
-{
-    weir_span taken = {rest->ptr, bytes <= rest->len ? bytes : rest->len};
-    rest->ptr += taken.len;
-    rest->len -= taken.len;
-    return taken;
-}
-
-static size_t take_number(weir_span *rest)
-{
-    uint32_t number = 0;
-    weir_span bytes = take(rest, sizeof(number));
-    memcpy(&number, bytes.ptr, bytes.len);
-    return number;
-}
-
-static weir_span take_text(weir_span *rest)
-{
-    return take(rest, take_number(rest));
-}
-
-static bool read_answer(struct wr_arena *arena, weir_span rest, struct wr_known_answer *known)
-{
-    known->session = take_text(&rest);
-    known->calls_count = take_number(&rest);
-    struct weir_known_call *calls =
-        WR_ARENA_ARRAY(arena, struct weir_known_call, known->calls_count);
-    for (size_t i = 0; calls && i < known->calls_count; i++) {
-        calls[i].id = take_text(&rest);
-        calls[i].name = take_text(&rest);
-        calls[i].arguments = take_text(&rest);
-    }
-    known->calls = calls;
-    return calls;
 }
 
 bool wr_answers_find(struct wr_answers *answers, struct wr_arena *arena, weir_span tenant,
@@ -203,5 +203,22 @@ bool wr_answers_find(struct wr_answers *answers, struct wr_arena *arena, weir_sp
             wr_arena_copy(arena, (weir_span){answers->ring + place->at % WR_PROXY_ANSWERS_BYTES_MAX,
                                              place->bytes});
     leave(answers);
-    return bytes.ptr && read_answer(arena, bytes, known);
+    return bytes.ptr && wr_answer_decode(arena, bytes, known);
+}
+
+bool wr_answers_find_chain(struct wr_answers *answers, weir_span tenant, weir_span id,
+                           struct wr_bust_chain *chain)
+{
+    bool is_found = false;
+
+    if (!answers || !id.len || !enter(answers))
+        return false;
+    wr_hash128 key = key_of(tenant, id);
+    for (size_t i = 0; i < WR_PROXY_ANSWERS_MAX && !is_found; i++) {
+        is_found = answers->chains[i].is_used && is_key(answers->chains[i].key, key);
+        if (is_found)
+            *chain = answers->chains[i].chain;
+    }
+    leave(answers);
+    return is_found;
 }

@@ -5,12 +5,14 @@
  *
  * The memory is shared by the supervisor and its workers, so it does not matter which of them heard
  * the answer, and a worker that dies takes nothing with it. It is a ring: the oldest give way. What
- * is not found is not known, and its results stay whole.
+ * it does not have may be among the notes of an earlier server (proxy/notes.h); what is not there
+ * either is not known, and its results stay whole.
  */
 #ifndef WR_PROXY_ANSWERS_H
 #define WR_PROXY_ANSWERS_H
 
 #include "base/arena.h"
+#include "proxy/bust.h"
 #include "proxy/calls.h"
 #include "weir/engine.h"
 
@@ -26,7 +28,7 @@ struct wr_known_answer {
  * has forked. */
 struct wr_answers *wr_answers_new(void);
 
-/* Keeps a copy. What has no id or no call is not kept. */
+/* Keeps a copy. What has no id is not kept; one without calls is, for its session. */
 void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span session,
                      const struct wr_calls *calls);
 
@@ -34,5 +36,19 @@ void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span ses
  * into `arena`. False: it is not known, or another tenant's. */
 bool wr_answers_find(struct wr_answers *answers, struct wr_arena *arena, weir_span tenant,
                      weir_span id, struct wr_known_answer *known);
+
+/* What the answer left in the provider's cache, for the next one that goes on from it. The newest
+ * of an id stands. */
+void wr_answers_keep_chain(struct wr_answers *answers, weir_span tenant, weir_span id,
+                           const struct wr_bust_chain *chain);
+bool wr_answers_find_chain(struct wr_answers *answers, weir_span tenant, weir_span id,
+                           struct wr_bust_chain *chain);
+
+/* An answer as bytes. `has_arguments`: with what its calls say; it is content. */
+void wr_answer_encode(weir_span session, const struct wr_calls *calls, bool has_arguments,
+                      struct wr_buf *out);
+/* What is found points into `bytes`, and its list is in `arena`. False: they are damaged, or there
+ * is no memory. */
+bool wr_answer_decode(struct wr_arena *arena, weir_span bytes, struct wr_known_answer *known);
 
 #endif

@@ -8,9 +8,15 @@ enum { TOLERANCE_SHARE = 20, TOLERANCE_TOKENS = 128, MS_A_SECOND = 1000 };
 
 /* ---- before the answer ---- */
 
-static bool is_expired(const struct wr_bust_sent *last, const struct wr_bust_sent *now)
+static bool is_past(int64_t ttl_ms, int64_t pause_ms)
 {
-    return last->ttl_ms && now->at_ms - last->at_ms > last->ttl_ms;
+    return ttl_ms && pause_ms > ttl_ms;
+}
+
+static void name_pause(struct wr_bust_check *check, int64_t pause_ms)
+{
+    (void)snprintf(check->place, sizeof(check->place), "a pause of %lld s",
+                   (long long)(pause_ms / MS_A_SECOND));
 }
 
 /* Where they part; a prompt that ends early parts where the other goes on. */
@@ -51,16 +57,64 @@ struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
     if (last->model != now->model) {
         check.cause = WR_BUST_MODEL;
         (void)snprintf(check.place, sizeof(check.place), "model");
-    } else if (is_expired(last, now)) {
+    } else if (is_past(last->ttl_ms, now->at_ms - last->at_ms)) {
         check.cause = WR_BUST_EXPIRED;
-        (void)snprintf(check.place, sizeof(check.place), "a pause of %lld s",
-                       (long long)((now->at_ms - last->at_ms) / MS_A_SECOND));
+        name_pause(&check, now->at_ms - last->at_ms);
     } else if (common < last->prompt->blocks_count) {
         blame_change(&check, last, now, common);
     } else if (last->prompt->parameters != now->prompt->parameters) {
         check.cause = WR_BUST_HOST;
         (void)snprintf(check.place, sizeof(check.place), "parameters");
     }
+    return check;
+}
+
+/* ---- where the provider holds the history ---- */
+
+void wr_bust_chain_of(const struct wr_bust_sent *sent, struct wr_bust_chain *chain)
+{
+    const struct wr_prompt *p = sent->prompt;
+
+    *chain = (struct wr_bust_chain){.model = sent->model,
+                                    .parameters = p->parameters,
+                                    .at_ms = sent->at_ms,
+                                    .ttl_ms = sent->ttl_ms,
+                                    .cached_tokens = sent->cached_tokens};
+    for (uint32_t i = 0; i < p->blocks_count; i++) {
+        const struct wr_prompt_block *b = &p->blocks[i];
+        uint64_t *hash = b->kind == WEIR_KIND_TOOLS ? &chain->tools : &chain->instructions;
+        if (!b->message)
+            *hash = *hash * 31 + b->sent;
+    }
+}
+
+struct wr_bust_check wr_bust_compare_chain(const struct wr_bust_chain *last,
+                                           const struct wr_bust_chain *now)
+{
+    struct wr_bust_check check = {.is_known = last->cached_tokens > 0, .cause = WR_BUST_PROVIDER};
+    const struct {
+        bool is_other;
+        enum wr_bust cause;
+        const char *place;
+    } rows[] = {{last->model != now->model, WR_BUST_MODEL, "model"},
+                {is_past(last->ttl_ms, now->at_ms - last->at_ms), WR_BUST_EXPIRED, NULL},
+                {last->tools != now->tools, WR_BUST_MODEL, "tools"},
+                {last->instructions != now->instructions, WR_BUST_HOST, "system"},
+                {last->parameters != now->parameters, WR_BUST_HOST, "parameters"}};
+    size_t i = 0;
+
+    if (!check.is_known)
+        return check;
+    check.cached_tokens = (uint64_t)last->cached_tokens;
+    while (i < sizeof(rows) / sizeof(rows[0]) && !rows[i].is_other)
+        i++;
+    if (i == sizeof(rows) / sizeof(rows[0]))
+        return check;
+    check.cause = rows[i].cause;
+    if (rows[i].place)
+        (void)snprintf(check.place, sizeof(check.place), "%s", rows[i].place);
+    else
+        name_pause(&check, now->at_ms - last->at_ms);
     return check;
 }
 

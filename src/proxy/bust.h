@@ -40,6 +40,17 @@ struct wr_bust_check {
 struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
                                      const struct wr_bust_sent *now);
 
+/* The same where the provider holds the history: of what it holds nothing can have changed, so a
+ * request is known by what it carries again, and by the answer that it goes on from. */
+struct wr_bust_chain {
+    uint64_t model, tools, instructions, parameters; /* hashes */
+    int64_t at_ms, ttl_ms, cached_tokens;            /* as in struct wr_bust_sent */
+};
+
+void wr_bust_chain_of(const struct wr_bust_sent *sent, struct wr_bust_chain *chain);
+struct wr_bust_check wr_bust_compare_chain(const struct wr_bust_chain *last,
+                                           const struct wr_bust_chain *now);
+
 /* Usage as providers say it, reduced to what busts are judged by. */
 struct wr_bust_usage {
     bool is_known;

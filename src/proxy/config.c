@@ -6,7 +6,16 @@
 #include "base/span.h"
 #include "base/yaml.h"
 
-enum { CONFIG_BYTES_MAX = 4 * 1024 * 1024, KEYS_MAX = 64, WORKERS_MAX = 64, THREADS_MAX = 64 };
+#define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */
+
+enum {
+    CONFIG_BYTES_MAX = 4 * 1024 * 1024,
+    KEYS_MAX = 64,
+    WORKERS_MAX = 64,
+    THREADS_MAX = 64,
+    KEEP_DAYS = 30,
+    KEEP_DAYS_MAX = 100000,
+};
 
 static const char *const mode_names[] = {
 #define X(name, text) [WR_MODE_##name] = text,
@@ -144,7 +153,7 @@ weir_status wr_config_set_upstream(struct wr_config *config, const char *url, st
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
     size_t name_bytes = strspn(url, letters);
-    weir_span name = WR_LIT("upstream");
+    weir_span name = WR_LIT(ONE_UPSTREAM);
 
     if (name_bytes && url[name_bytes] == '=') {
         name = (weir_span){url, name_bytes};
@@ -169,6 +178,7 @@ struct reading {
     struct wr_config *config;
     struct wr_yaml yaml;
     void *at; /* the upstream or rule that is being read */
+    const yaml_node_t *upstream_nodes[WR_PROXY_RULES_MAX]; /* where the rules name them */
     size_t tools_bytes;
 };
 
@@ -210,6 +220,16 @@ static weir_status read_bool(struct reading *r, yaml_node_t *value, bool *is_set
     return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "true or false is wanted here");
 }
 
+static weir_status read_switch(struct reading *r, yaml_node_t *node, bool *value)
+{
+    weir_span text = wr_yaml_text(node);
+
+    *value = wr_span_is(text, "on");
+    if (*value || wr_span_is(text, "off"))
+        return WEIR_OK;
+    return wr_yaml_fail(&r->yaml, node, WEIR_INVALID, "on or off is wanted here");
+}
+
 static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -245,20 +265,43 @@ static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
     return status;
 }
 
+static struct wr_place place_of(const yaml_node_t *node)
+{
+    return (struct wr_place){(uint32_t)node->start_mark.line + 1,
+                             (uint32_t)node->start_mark.column + 1};
+}
+
+/* All upstreams may stand behind the rules. The one of --upstream has a name too. */
+static weir_status check_rule_upstreams(struct reading *r)
+{
+    for (size_t i = 0; i < r->config->rules_count; i++) {
+        const char *name = r->config->rules[i].upstream;
+        if (!name || !strcmp(name, ONE_UPSTREAM) || wr_config_find(r->config, wr_span_of(name)))
+            continue;
+        return wr_yaml_fail(&r->yaml, r->upstream_nodes[i], WEIR_INVALID,
+                            "no upstream is called '%s'", name);
+    }
+    return WEIR_OK;
+}
+
 static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
     struct wr_rule *rule = r->at;
     weir_span name = wr_yaml_text(key);
 
-    if (wr_span_is(name, "upstream"))
+    if (wr_span_is(name, "upstream")) {
+        r->upstream_nodes[rule - r->config->rules] = value;
         return read_text(r, value, &rule->upstream);
+    }
     if (wr_span_is(name, "model"))
         return read_text(r, value, &rule->model);
     if (wr_span_is(name, "tool"))
         return read_text(r, value, &rule->tool);
-    if (wr_span_is(name, "policy"))
+    if (wr_span_is(name, "policy")) {
+        rule->policy_at = place_of(value);
         return read_text(r, value, &rule->policy);
+    }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &rule->mode, &rule->percent);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
@@ -312,7 +355,8 @@ static weir_status on_limit(void *user, yaml_node_t *key, yaml_node_t *value)
                   {"body_idle_ms", &c->limits.body_idle_ms_max, HOUR_MS},
                   {"keep_ms", &c->limits.keep_ms_max, HOUR_MS},
                   {"write_idle_ms", &c->limits.write_idle_ms_max, HOUR_MS},
-                  {"project_ms", &c->project_ms_max, HOUR_MS}};
+                  {"project_ms", &c->project_ms_max, HOUR_MS},
+                  {"new_ms", &c->new_ms_max, HOUR_MS}};
     weir_span name = wr_yaml_text(key);
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
@@ -320,6 +364,38 @@ static weir_status on_limit(void *user, yaml_node_t *key, yaml_node_t *value)
             return read_number(r, value, limits[i].max, limits[i].field);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no limit '%.*s'", (int)name.len,
                         name.ptr);
+}
+
+static weir_status on_store_member(void *user, yaml_node_t *key, yaml_node_t *value)
+{
+    struct reading *r = user;
+    weir_span name = wr_yaml_text(key);
+    bool is_days = wr_span_is(name, "keep_days");
+    uint64_t number, max = is_days ? KEEP_DAYS_MAX : INT64_MAX;
+
+    if (wr_span_is(name, "dir"))
+        return read_text(r, value, &r->config->store_dir);
+    if (!is_days && !wr_span_is(name, "max_bytes"))
+        return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
+                            "a store has dir, keep_days and max_bytes, not '%.*s'", (int)name.len,
+                            name.ptr);
+    if (!wr_span_u64(wr_yaml_text(value), &number) || number > max)
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID,
+                            "a number up to %llu is wanted here; 0: no limit",
+                            (unsigned long long)max);
+    if (is_days)
+        r->config->keep_days = (uint32_t)number;
+    else
+        r->config->store_bytes_max = number;
+    return WEIR_OK;
+}
+
+/* Its folder alone, or what is to be said of it. */
+static weir_status read_store(struct reading *r, yaml_node_t *value)
+{
+    if (wr_yaml_is_scalar(value))
+        return read_text(r, value, &r->config->store_dir);
+    return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_store_member, r);
 }
 
 static weir_status on_token(struct reading *r, yaml_node_t *node)
@@ -339,15 +415,24 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     const struct {
         const char *name;
         const char **field;
-    } texts[] = {{"listen", &c->listen},          {"policy", &c->policy}, {"store", &c->store_dir},
-                 {"policies", &c->policies_file}, {"log", &c->log_path},  {"ca_file", &c->ca_file}};
+    } texts[] = {{"listen", &c->listen},
+                 {"policy", &c->policy},
+                 {"policies", &c->policies_file},
+                 {"log", &c->log_path},
+                 {"ca_file", &c->ca_file}};
     weir_span name = wr_yaml_text(key);
 
+    if (wr_span_is(name, "policy"))
+        c->policy_at = place_of(value);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (wr_span_is(name, texts[i].name))
             return read_text(r, value, texts[i].field);
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &c->mode, &c->percent);
+    if (wr_span_is(name, "store"))
+        return read_store(r, value);
+    if (wr_span_is(name, "learning"))
+        return read_switch(r, value, &c->learns);
     if (wr_span_is(name, "workers"))
         return read_number(r, value, WORKERS_MAX, &c->workers);
     if (wr_span_is(name, "threads"))
@@ -375,8 +460,61 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)
         status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);
+    if (!status)
+        status = check_rule_upstreams(&r);
     wr_yaml_close(&r.yaml);
     return status;
+}
+
+/* ---- policies ---- */
+
+static weir_status keep_names(struct wr_config *config)
+{
+    struct wr_buf names;
+
+    wr_buf_init(&names, CONFIG_BYTES_MAX);
+    for (uint32_t i = 0; i < wr_policies_count(config->policies); i++)
+        wr_buf_printf(&names, "%s%s", i ? ", " : "", wr_policies_at(config->policies, i)->name);
+    config->policy_names = wr_buf_status(&names) ? NULL : keep(config, wr_buf_view(&names));
+    wr_buf_reset(&names);
+    wr_buf_printf(&names, "x-weir-policy: there is no such policy; there are %s",
+                  config->policy_names ? config->policy_names : "");
+    config->no_policy = wr_buf_status(&names) ? NULL : keep(config, wr_buf_view(&names));
+    wr_buf_release(&names);
+    return config->policy_names && config->no_policy ? WEIR_OK : WEIR_NOMEM;
+}
+
+static weir_status check_policy(const struct wr_config *config, const char *name,
+                                struct wr_place at, struct weir_err *err)
+{
+    char place[64] = "";
+
+    if (wr_config_has_policy(config, wr_span_of(name)))
+        return WEIR_OK;
+    if (at.line)
+        (void)snprintf(place, sizeof(place), "line %u, column %u: ", at.line, at.column);
+    return wr_fail(err, WEIR_INVALID, 0, "%sno policy is called '%s'; there are %s", place, name,
+                   config->policy_names);
+}
+
+weir_status wr_config_set_policies(struct wr_config *config, const struct wr_policies *policies,
+                                   struct weir_err *err)
+{
+    config->policies = policies;
+    weir_status status = keep_names(config);
+
+    if (status)
+        return no_memory(err);
+    status = check_policy(config, config->policy, config->policy_at, err);
+    for (size_t i = 0; i < config->rules_count && !status; i++)
+        if (config->rules[i].policy)
+            status = check_policy(config, config->rules[i].policy, config->rules[i].policy_at, err);
+    return status;
+}
+
+bool wr_config_has_policy(const struct wr_config *config, weir_span name)
+{
+    return !config->policies || wr_policies_find(config->policies, name);
 }
 
 /* ---- life ---- */
@@ -398,7 +536,10 @@ struct wr_config *wr_config_new(void)
     config->policy = "auto";
     config->workers = 1;
     config->threads = 2;
+    config->learns = true;
+    config->keep_days = KEEP_DAYS;
     config->project_ms_max = WR_PROXY_PROJECT_MS_MAX;
+    config->new_ms_max = WR_PROXY_DEADLINE_MS;
     config->limits = wr_server_limits_default;
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
         struct wr_upstream *upstream = get_upstream(config, wr_span_of(defaults[i][0]));

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "net/server.h"
+#include "policy/policy_yaml.h"
 
 #define WR_MODE_MAP(X)    \
     X(OFF, "off")         \
@@ -35,6 +36,11 @@ struct wr_upstream {
     bool http2;
 };
 
+/* Where something stands in weir.yaml. */
+struct wr_place {
+    uint32_t line, column; /* from 1; 0: it does not come from there */
+};
+
 /* Where it matches a request it decides instead of the general mode; the first one does. One that
  * names a tool decides about that tool's results alone. */
 struct wr_rule {
@@ -43,6 +49,7 @@ struct wr_rule {
     enum wr_mode mode;
     uint32_t percent;   /* of canary and holdout */
     const char *policy; /* NULL: the general one */
+    struct wr_place policy_at;
 };
 
 struct wr_config {
@@ -51,13 +58,18 @@ struct wr_config {
     enum wr_mode mode;
     uint32_t percent;
     const char *policy;
+    struct wr_place policy_at;
     const char *policies_file; /* NULL: none */
     const char *store_dir;     /* NULL: none; nothing that needs a way back is then taken out */
+    uint32_t keep_days;        /* sessions that nobody used for longer leave it; 0: none does */
+    uint64_t store_bytes_max;  /* above it the least recently used leave; 0: no cap */
     const char *log_path;      /* NULL: no log */
     const char *ca_file;       /* NULL: the system's */
     uint32_t workers;          /* processes */
     uint32_t threads;          /* that project, in each */
     uint32_t project_ms_max;   /* for a projection */
+    uint32_t new_ms_max;       /* of work, for what is new in a request; past it that stays whole */
+    bool learns;               /* from sessions that go badly: docs/quality.md */
     struct wr_server_limits limits;
     struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
     size_t upstreams_count;
@@ -66,6 +78,9 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
+    const struct wr_policies *policies; /* NULL: not known */
+    const char *policy_names;           /* then NULL; "exact, smart, ..." */
+    const char *no_policy;              /* then NULL; what to tell a request that names another */
 };
 
 /* The defaults: active, auto, OpenAI, Anthropic and ChatGPT, loopback. NULL: out of memory. */
@@ -85,6 +100,16 @@ WEIR_MUST_USE weir_status wr_config_set_upstream(struct wr_config *config, const
                                                  struct weir_err *err);
 WEIR_MUST_USE weir_status wr_config_set_text(struct wr_config *config, const char **field,
                                              const char *text, struct weir_err *err);
+
+/* Which policies there are: those that `config` names must be among them, and from then on those of
+ * requests too (wr_config_has_policy). `policies` outlives it. What is wrong is in `err`, with line
+ * and column where it stands in weir.yaml. */
+WEIR_MUST_USE weir_status wr_config_set_policies(struct wr_config *config,
+                                                 const struct wr_policies *policies,
+                                                 struct weir_err *err);
+
+/* Whether there is such a policy, as far as `config` was told which there are. */
+bool wr_config_has_policy(const struct wr_config *config, weir_span name);
 
 const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
 

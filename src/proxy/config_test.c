@@ -58,9 +58,13 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"rollout: [{when: x}]\n", "a rule has"},
         {"rollout: [{tool: Read, mode: off, policy: auto}]\n", "a tool's rule has no policy"},
         {"rollout: [{tool: 'a b', mode: off}]\n", "its name no space"},
+        {"rollout:\n  - {mode: off, upstream: nosuch}\n",
+         "line 2, column 27: no upstream is called 'nosuch'"},
         {"limits: {patience: 1}\n", "there is no limit 'patience'"},
         {"limits: {head_ms: 0}\n", "a number from 1 to 3600000"},
         {"policy: []\n", "a text is wanted"},
+        {"listen: 127.0.0.1:1\nlearning: maybe\n", "line 2, column 11: on or off"},
+        {"learning: [on]\n", "on or off"},
         {"listen: [\n", "line"},
     };
     (void)state;
@@ -73,6 +77,77 @@ static void what_is_wrong_is_named_with_its_place(void **state)
             fail_msg("%s: %s", cases[i].yaml, err.text);
         wr_config_free(c);
     }
+}
+
+static void policies_must_be_there(void **state)
+{
+    static const char own[] = "policies:\n  mine: {like: tiered}\n";
+    static const struct {
+        const char *yaml, *words;
+    } cases[] = {
+        {"policy: mine\nrollout: [{model: x, policy: smart}]\n", NULL},
+        {"listen: 127.0.0.1:1\npolicy: nosuch\n",
+         "line 2, column 9: no policy is called 'nosuch'; there are exact"},
+        {"rollout:\n  - {model: x, policy: nosuch}\n",
+         "line 2, column 24: no policy is called 'nosuch'"},
+        {"policy: Mine\n", "no policy is called 'Mine'"},
+    };
+    struct wr_policies *policies;
+    (void)state;
+    assert_int_equal(wr_policies_new(&policies, wr_span_of(own), NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *c = wr_config_new();
+        struct weir_err err = {0};
+        assert_non_null(c);
+        assert_true(wr_config_has_policy(c, WR_LIT("nosuch"))); /* nobody has said which */
+        assert_int_equal(wr_config_read(c, wr_span_of(cases[i].yaml), NULL), WEIR_OK);
+        weir_status status = wr_config_set_policies(c, policies, &err);
+        if (status != (cases[i].words ? WEIR_INVALID : WEIR_OK) ||
+            (cases[i].words && !strstr(err.text, cases[i].words)))
+            fail_msg("%s%s", cases[i].yaml, err.text);
+        assert_false(wr_config_has_policy(c, WR_LIT("nosuch")));
+        assert_true(wr_config_has_policy(c, WR_LIT("mine")));
+        assert_non_null(strstr(c->no_policy, "mine"));
+        wr_config_free(c);
+    }
+    wr_policies_free(policies);
+}
+
+static void a_store_has_a_folder_and_limits(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    struct weir_err err = {0};
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(c->keep_days, 30);
+    assert_int_equal(c->store_bytes_max, 0);
+    assert_int_equal(
+        wr_config_read(c, WR_LIT("store: {dir: /s, keep_days: 7, max_bytes: 5000000000}\n"), NULL),
+        WEIR_OK);
+    assert_string_equal(c->store_dir, "/s");
+    assert_int_equal(c->keep_days, 7);
+    assert_int_equal(c->store_bytes_max, 5000000000);
+    assert_int_equal(wr_config_read(c, WR_LIT("store: {keep_days: 0}\n"), NULL), WEIR_OK);
+    assert_int_equal(c->keep_days, 0);
+    assert_string_equal(c->store_dir, "/s");
+    assert_int_equal(wr_config_read(c, WR_LIT("store: {keep_days: ever}\n"), &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "line 1, column 20: a number"));
+    assert_int_equal(wr_config_read(c, WR_LIT("store: {days: 7}\n"), &err), WEIR_INVALID);
+    assert_non_null(strstr(err.text, "dir, keep_days and max_bytes"));
+    wr_config_free(c);
+}
+
+static void learning_is_on_unless_told(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_true(c->learns);
+    assert_int_equal(wr_config_read(c, WR_LIT("learning: off\n"), NULL), WEIR_OK);
+    assert_false(c->learns);
+    assert_int_equal(wr_config_read(c, WR_LIT("learning: on\n"), NULL), WEIR_OK);
+    assert_true(c->learns);
+    wr_config_free(c);
 }
 
 static void upstreams_are_set_by_name(void **state)
@@ -115,6 +190,7 @@ static void the_example_of_the_docs_is_right(void **state)
     assert_int_equal(c->limits.connections_max, WR_NET_CONNECTIONS_MAX);
     assert_int_equal(c->limits.write_idle_ms_max, WR_NET_WRITE_IDLE_MS_MAX);
     assert_int_equal(c->project_ms_max, WR_PROXY_PROJECT_MS_MAX);
+    assert_int_equal(c->new_ms_max, WR_PROXY_DEADLINE_MS);
     wr_config_free(c);
     wr_buf_release(&page);
 }
@@ -149,6 +225,9 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_it_is_read),
                                        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
                                        cmocka_unit_test(the_example_of_the_docs_is_right),
+                                       cmocka_unit_test(learning_is_on_unless_told),
+                                       cmocka_unit_test(policies_must_be_there),
+                                       cmocka_unit_test(a_store_has_a_folder_and_limits),
                                        cmocka_unit_test(upstreams_are_set_by_name),
                                        cmocka_unit_test(modes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,18 @@ weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES])
     return status;
 }
 
+/* What a request asks of Weir by a header and Weir cannot do is refused: a wrong name would else
+ * decide what is sent without anybody knowing. NULL: it can. */
+static const char *wrong_header(const struct wr_config *config, const struct wr_head *head)
+{
+    weir_span mode = wr_head_find(head, "x-weir-mode");
+    weir_span policy = wr_head_find(head, "x-weir-policy");
+
+    if (mode.len && !wr_span_is(mode, "exact"))
+        return "x-weir-mode: a request may ask for `exact` only; weir.yaml sets the other modes";
+    return policy.len && !wr_config_has_policy(config, policy) ? config->no_policy : NULL;
+}
+
 static struct wr_entry refuse(struct wr_entry entry, int status, const char *why)
 {
     entry.status = status;
@@ -103,6 +115,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
 {
     struct wr_entry entry = {.tenant = "local", .target = head->target};
     bool is_loopback = wr_door_is_loopback(config->listen);
+    const char *wrong = wrong_header(config, head);
     weir_span token = wr_head_find(head, "x-weir-token");
     weir_span in_path = take_token(&entry.target);
 
@@ -110,12 +123,12 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     if (is_loopback && !is_loopback_name(host_of(wr_head_find(head, "host"))))
         return refuse(entry, 421, "this address is for this machine only: the Host is another's");
     if (is_loopback && !config->tokens_count)
-        return entry;
+        return wrong ? refuse(entry, 400, wrong) : entry;
     if (!token.len)
         token = in_path;
     if (!is_token(config, token))
         return refuse(entry, 401, "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
     if (wr_door_tenant(token, entry.tenant))
         return refuse(entry, 503, "out of memory");
-    return entry;
+    return wrong ? refuse(entry, 400, wrong) : entry;
 }

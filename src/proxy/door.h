@@ -5,6 +5,8 @@
  * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it.
  *
+ * Whoever may come in and asks for a mode or a policy that is not to be had is told so (400).
+ *
  * `weir run` puts /r/RUN/ behind that, so that the requests of one run can be told from others'.
  */
 #ifndef WR_PROXY_DOOR_H

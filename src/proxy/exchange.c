@@ -5,6 +5,7 @@
 
 #include "base/span.h"
 #include "proxy/agent_name.h"
+#include "proxy/answer_note.h"
 #include "proxy/door.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar_page.h"
@@ -15,6 +16,7 @@ enum {
     URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,
     DEADLINE_TICK_MS = 50,
     BELIEVED_BYTES_MAX = 1024 * 1024,
+    PLACE_BYTES_MIN = 64 * 1024, /* less room is not worth a read of its own */
 };
 
 struct wr_exchange {
@@ -42,6 +44,7 @@ struct wr_exchange {
     bool is_retry_due;    /* when it no longer runs */
     bool is_sent_changed; /* what left is job.out */
     bool is_fresh;        /* it left on a connection of its own */
+    bool is_late;         /* it left as it came because its projection took too long */
     bool are_calls_kept;
 
     struct wr_fetch *fetch; /* NULL: none runs */
@@ -74,23 +77,10 @@ static int64_t now_ms(void)
 
 /* ---- the end ---- */
 
-/* The line of the log, without its LF, as a row of its session. */
-static void keep_row(struct wr_service *service, const struct wr_record *r)
+/* An id of the answer, where a later request may go on from it. */
+static weir_span id_of(const struct wr_exchange *ex, const struct wr_buf *id)
 {
-    struct wr_ledger_row row = {
-        .time_ms = r->started_ms,
-        .tenant = r->tenant,
-        .agent = wr_span_of(r->agent),
-        .line = wr_span_cut(wr_buf_view(&service->line), 0, service->line.len - 1)};
-    if (r->job) {
-        row.session = wr_session_span(&r->job->session);
-        row.model = wr_span_of(r->job->model);
-    } else {
-        row.model = wr_span_of(r->tap->model); /* as the answer says it */
-    }
-    if (r->job && r->job->is_changed && !wr_buf_status(&r->job->report))
-        row.report = wr_buf_view(&r->job->report);
-    wr_ledger_writer_add(service->ledger, &row);
+    return ex->job.is_continued ? wr_buf_view(id) : (weir_span){"", 0};
 }
 
 /* How the task goes, with what the answer shows of it. */
@@ -103,10 +93,13 @@ static void watch_answer(struct wr_exchange *ex)
         .is_answered = ex->status == 200 && !ex->tap.has_error,
         .was_sent_changed = ex->is_sent_changed,
         .was_overflow_retried = ex->retries_count && ex->remedy.overflow_tokens,
+        .teaches = ex->config->learns,
         .error = ex->tap.error_kind,
         .finish = ex->tap.finish,
         .miss = ex->tap.miss,
         .calls_count = (uint32_t)ex->tap.calls.count,
+        .answer_id = id_of(ex, &ex->tap.calls.answer_id),
+        .conversation_id = id_of(ex, &ex->tap.calls.conversation_id),
         .tenant = wr_span_of(ex->entry.tenant),
         .session = wr_session_span(&ex->job.session),
         .now_ms = ex->started_ms,
@@ -153,8 +146,10 @@ static void record(struct wr_exchange *ex)
         return;
     if (service->log)
         wr_log_add(service->log, wr_buf_view(&service->line));
-    if (service->ledger && ex->route.is_answer)
-        keep_row(service, &r);
+    /* A run's receipt also counts what only passed. */
+    bool is_counted = ex->route.is_answer || (r.run.len && ex->route.api == WR_API_NONE);
+    if (service->ledger && is_counted)
+        wr_record_keep(&r, wr_buf_view(&service->line), service->ledger);
 }
 
 /* Invariant 3. */
@@ -228,6 +223,9 @@ static void keep_calls(struct wr_exchange *ex)
     ex->are_calls_kept = true;
     wr_answers_keep(ex->service->answers, wr_span_of(ex->entry.tenant),
                     wr_session_span(&ex->job.session), &ex->tap.calls);
+    wr_answer_note_keep(ex->service->notes, wr_span_of(ex->entry.tenant),
+                        wr_session_span(&ex->job.session), &ex->tap.calls,
+                        ex->job.decision.action == WR_ACTION_PROJECT, ex->started_ms);
 }
 
 static void on_answer_head(void *user, const struct wr_head *head)
@@ -374,7 +372,8 @@ static bool try_fresh(struct wr_exchange *ex)
 static void on_answer_end(void *user, enum wr_fetch_result result, const char *why)
 {
     struct wr_exchange *ex = user;
-    char text[256];
+    const struct wr_upstream *upstream = ex->route.upstream;
+    char text[512];
 
     ex->fetch = NULL;
     if (!ex->conn) {
@@ -392,12 +391,26 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
     }
     if (result == WR_FETCH_STALE && try_fresh(ex))
         return;
-    (void)snprintf(text, sizeof(text), "the upstream %s: %s", ex->route.upstream->name, why);
+    (void)snprintf(text, sizeof(text), "%s (%s): %s", upstream->name, upstream->base_url, why);
     if (result == WR_FETCH_TIMEOUT)
         fail(ex, 504, "upstream_timeout", text);
     else
         fail(ex, 502, result == WR_FETCH_BROKEN ? "upstream_broke_off" : "upstream_unreachable",
              text);
+}
+
+/* An upstream that is slower than the client never takes all that is there: what it has taken is
+ * dropped when that is half of it, so that each byte is moved about once. */
+static void drop_taken(struct wr_exchange *ex)
+{
+    size_t left = ex->body.len - ex->body_taken_bytes;
+
+    if (ex->is_replayed || ex->body_taken_bytes < left)
+        return;
+    if (left)
+        memmove(ex->body.bytes, ex->body.bytes + ex->body_taken_bytes, left);
+    ex->body.len = left;
+    ex->body_taken_bytes = 0;
 }
 
 static size_t on_more(void *user, char *into, size_t bytes_max, bool *has_ended)
@@ -410,10 +423,7 @@ static size_t on_more(void *user, char *into, size_t bytes_max, bool *has_ended)
         memcpy(into, ex->body.bytes + ex->body_taken_bytes, bytes);
     ex->body_taken_bytes += bytes;
     ex->sent_bytes += bytes;
-    if (ex->body_taken_bytes == ex->body.len && !ex->is_replayed) {
-        wr_buf_reset(&ex->body);
-        ex->body_taken_bytes = 0;
-    }
+    drop_taken(ex);
     if (ex->conn && ex->is_upload_paused &&
         ex->body.len - ex->body_taken_bytes < WR_NET_QUEUED_BYTES_LOW) {
         ex->is_upload_paused = false;
@@ -502,12 +512,14 @@ static void send_body(struct wr_exchange *ex)
 }
 
 /* Nothing of what it made was sent, and so nothing of it counts (law L8). */
-static void leave_unchanged(struct wr_task *job)
+static void leave_unchanged(struct wr_task *job, bool is_late)
 {
     if (job->decision.action != WR_ACTION_PROJECT)
         return;
-    if (job->is_changed)
-        job->held_back = "the projection came too late";
+    if (is_late)
+        job->held_back = WR_DEADLINE_HARD;
+    else if (job->is_changed)
+        job->held_back = "nobody waited for the projection";
     job->is_changed = job->is_step = false;
     job->step_reason = NULL;
     job->tokens_after = job->tokens_before;
@@ -519,7 +531,7 @@ static void on_job_ready(void *user, struct wr_task *job)
 
     ex->is_job_ready = true;
     if (ex->is_sent) { /* too late: the request left as it came, or nobody waits for it */
-        leave_unchanged(job);
+        leave_unchanged(job, ex->is_late);
         return;
     }
     unlink_waiting(ex);
@@ -555,7 +567,7 @@ static void on_deadline(uv_timer_t *timer)
             continue;
         }
         *at = ex->next_waiting;
-        ex->is_sent = true;
+        ex->is_sent = ex->is_late = true;
         if (ex->refusal.is_held)
             finish_refusal(ex);
         else
@@ -647,8 +659,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     struct wr_route route = wr_route_find(service->config, head, entry.target);
     if (!ex || !route.upstream) {
         free(ex);
-        wr_page_error(conn, route.api, route.upstream ? 503 : 404,
-                      route.upstream ? "out of memory" : "no upstream is configured for this path");
+        wr_page_not_begun(conn, service->config, &route);
         return NULL;
     }
     *ex = (struct wr_exchange){.service = service,
@@ -683,6 +694,21 @@ static void reserve_body(struct wr_exchange *ex)
         wr_buf_reserve(&ex->body, (size_t)announced_bytes);
 }
 
+/* The body itself, as far as there is room: what lies behind it belongs to the next request. */
+static char *body_place(void *user, size_t *bytes_max)
+{
+    struct wr_exchange *ex = user;
+    struct wr_buf *body = &ex->body;
+    size_t room = body->cap - body->len;
+
+    if (ex->is_streamed || ex->head->is_chunked || wr_buf_status(body) ||
+        ex->head->content_bytes <= (int64_t)body->len)
+        return NULL;
+    size_t left = (size_t)ex->head->content_bytes - body->len;
+    *bytes_max = left < room ? left : room;
+    return *bytes_max == left || room >= PLACE_BYTES_MIN ? body->bytes + body->len : NULL;
+}
+
 static void on_body(void *user, weir_span bytes)
 {
     struct wr_exchange *ex = user;
@@ -690,7 +716,10 @@ static void on_body(void *user, weir_span bytes)
     if (!ex->request_bytes && !ex->is_streamed)
         reserve_body(ex);
     ex->request_bytes += bytes.len;
-    wr_buf_append(&ex->body, bytes);
+    if (ex->body.bytes && bytes.ptr == ex->body.bytes + ex->body.len)
+        ex->body.len += bytes.len; /* it was put there */
+    else
+        wr_buf_append(&ex->body, bytes);
     if (wr_buf_status(&ex->body)) {
         struct wr_fetch *fetch = ex->fetch;
         ex->fetch = NULL;
@@ -760,5 +789,5 @@ static void on_refused(void *user, int status)
     atomic_fetch_add(&service->metrics->requests_refused, 1);
 }
 
-const struct wr_server_handler wr_exchange_handler = {on_begin, on_body, on_body_end,
-                                                      on_room,  on_gone, on_refused};
+const struct wr_server_handler wr_exchange_handler = {on_begin, on_body,    on_body_end, on_room,
+                                                      on_gone,  on_refused, body_place};

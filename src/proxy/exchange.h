@@ -37,6 +37,7 @@ struct wr_service {
     _Atomic int64_t *exchanges_open; /* one of the metrics */
     struct wr_log *log;              /* NULL: none */
     struct wr_ledger_writer *ledger; /* NULL: none */
+    struct wr_notes *notes;          /* NULL: none */
     struct wr_arena events;          /* for taps */
     struct wr_buf line;              /* for the log */
     struct wr_exchange *waiting;     /* for a projection, the oldest last */

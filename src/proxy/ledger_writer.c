@@ -10,7 +10,11 @@
 struct item {
     struct item *next;
     size_t bytes;
-    struct wr_ledger_row row; /* its texts stand behind it */
+    bool is_note;
+    union { /* its texts stand behind it */
+        struct wr_ledger_row row;
+        struct wr_ledger_note note;
+    };
 };
 
 struct wr_ledger_writer {
@@ -21,15 +25,16 @@ struct wr_ledger_writer {
     pthread_cond_t wake;
     struct item *first, *last; /* waiting */
     size_t count, bytes;       /* of those, and of the group that is being written */
-    bool stops;
+    bool stops, is_urgent;
     /* Below: the thread's own. */
     struct wr_ledger *ledger; /* NULL: not open */
     bool gives_up;            /* the end has come and the store does not take anything */
 };
 
-static void lose(struct wr_ledger_writer *w, size_t rows_count)
+static void lose(struct wr_ledger_writer *w, size_t rows_count, size_t notes_count)
 {
     atomic_fetch_add_explicit(&w->metrics->ledger_rows_lost, rows_count, memory_order_relaxed);
+    atomic_fetch_add_explicit(&w->metrics->ledger_notes_lost, notes_count, memory_order_relaxed);
 }
 
 /* ---- adding ---- */
@@ -64,15 +69,25 @@ static struct item *copy_of(const struct wr_ledger_row *row)
     return item;
 }
 
-void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row)
+static struct item *copy_of_note(const struct wr_ledger_note *note)
 {
-    struct item *item = copy_of(row);
-    bool is_kept = false;
+    size_t bytes = sizeof(struct item) + note->tenant.len + note->session.len + note->data.len;
+    struct item *item = malloc(bytes);
 
-    if (!item) {
-        lose(w, 1);
-        return;
-    }
+    if (!item)
+        return NULL;
+    char *at = (char *)(item + 1);
+    *item = (struct item){.bytes = bytes, .is_note = true, .note = *note};
+    item->note.tenant = put(&at, note->tenant);
+    item->note.session = put(&at, note->session);
+    item->note.data = put(&at, note->data);
+    return item;
+}
+
+static void enqueue(struct wr_ledger_writer *w, struct item *item, bool is_urgent)
+{
+    bool is_kept = false, is_note = item->is_note;
+
     (void)pthread_mutex_lock(&w->lock);
     if (w->count < WR_PROXY_LEDGER_ROWS_MAX &&
         w->bytes + item->bytes <= WR_PROXY_LEDGER_BYTES_MAX) {
@@ -84,14 +99,34 @@ void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row
         w->count++;
         w->bytes += item->bytes;
         is_kept = true;
-        if (w->count == 1 || w->count == WR_PROXY_LEDGER_GROUP_MAX)
+        w->is_urgent |= is_urgent;
+        if (w->count == 1 || w->count == WR_PROXY_LEDGER_GROUP_MAX || is_urgent)
             (void)pthread_cond_signal(&w->wake);
     }
     (void)pthread_mutex_unlock(&w->lock);
     if (is_kept)
         return;
     free(item);
-    lose(w, 1);
+    lose(w, !is_note, is_note);
+}
+
+void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row)
+{
+    struct item *item = copy_of(row);
+    if (item)
+        enqueue(w, item, false);
+    else
+        lose(w, 1, 0);
+}
+
+void wr_ledger_writer_note(struct wr_ledger_writer *w, const struct wr_ledger_note *note,
+                           bool is_urgent)
+{
+    struct item *item = note->data.len <= WR_LEDGER_NOTE_BYTES_MAX ? copy_of_note(note) : NULL;
+    if (item)
+        enqueue(w, item, is_urgent);
+    else
+        lose(w, 0, 1);
 }
 
 /* ---- the thread ---- */
@@ -107,7 +142,7 @@ static void wait_for_rows(struct wr_ledger_writer *w)
     until.tv_nsec += WR_PROXY_LEDGER_MS * 1000000L;
     until.tv_sec += until.tv_nsec / 1000000000L;
     until.tv_nsec %= 1000000000L;
-    while (!w->stops && w->count < WR_PROXY_LEDGER_GROUP_MAX)
+    while (!w->stops && !w->is_urgent && w->count < WR_PROXY_LEDGER_GROUP_MAX)
         if (pthread_cond_timedwait(&w->wake, &w->lock, &until))
             break;
 }
@@ -120,6 +155,7 @@ static size_t take_group(struct wr_ledger_writer *w, struct item *group[WR_PROXY
         group[count++] = w->first;
         w->first = w->first->next;
     }
+    w->is_urgent = w->is_urgent && w->first;
     return count;
 }
 
@@ -134,12 +170,17 @@ static bool commit(struct wr_ledger_writer *w, struct item *const *group, size_t
                    weir_trouble *trouble)
 {
     struct wr_ledger_row rows[WR_PROXY_LEDGER_GROUP_MAX];
+    struct wr_ledger_note notes[WR_PROXY_LEDGER_GROUP_MAX];
+    size_t rows_count = 0, notes_count = 0;
 
     if (open_ledger(w, trouble))
         return false;
     for (size_t i = 0; i < count; i++)
-        rows[i] = group[i]->row;
-    if (!wr_ledger_add(w->ledger, rows, count, NULL))
+        if (group[i]->is_note)
+            notes[notes_count++] = group[i]->note;
+        else
+            rows[rows_count++] = group[i]->row;
+    if (!wr_ledger_keep(w->ledger, rows, rows_count, notes, notes_count, NULL))
         return true;
     *trouble = wr_ledger_trouble(w->ledger);
     return false;
@@ -154,18 +195,24 @@ static bool stops(struct wr_ledger_writer *w)
 }
 
 /* A store that somebody holds is tried again, for each try waits a while; others wait meanwhile, up
- * to the cap. At the end it is tried once. */
+ * to the cap. At the end it is tried once, whatever came of a try that had begun before. */
 static void keep_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
 {
     weir_trouble trouble = WEIR_TROUBLE_NONE;
     bool is_kept = !w->gives_up && commit(w, group, count, &trouble);
+    size_t notes_count = 0;
 
-    while (!is_kept && trouble == WEIR_TROUBLE_LOCKED && !stops(w))
+    for (size_t i = 0; i < count; i++)
+        notes_count += group[i]->is_note;
+    for (bool is_end = false; !is_kept && trouble == WEIR_TROUBLE_LOCKED && !is_end;) {
+        is_end = stops(w);
         is_kept = commit(w, group, count, &trouble);
+    }
     if (is_kept)
-        atomic_fetch_add_explicit(&w->metrics->ledger_rows, count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&w->metrics->ledger_rows, count - notes_count,
+                                  memory_order_relaxed);
     else
-        lose(w, count);
+        lose(w, count - notes_count, notes_count);
     w->gives_up = !is_kept && stops(w);
 }
 

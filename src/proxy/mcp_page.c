@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "mcp/server.h"
+#include "proxy/mcp_record.h"
 #include "proxy/page_call.h"
 #include "proxy/pages.h"
 
@@ -14,6 +15,7 @@ enum { ORIGIN_BYTES_MAX = 300 };
 struct wr_mcp_page {
     struct wr_page_desk desk;
     const struct wr_config *config;
+    struct wr_service *service;
     struct wr_mcp *server; /* owned; used under the desk's lock */
 };
 
@@ -21,20 +23,25 @@ struct wr_mcp_page {
 struct message {
     struct wr_mcp_headers headers;
     bool wants_events;
+    struct wr_mcp_answer told; /* without its text */
 };
 
 static wr_page_work_fn work;
+static wr_page_over_fn over;
 
-struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config)
+struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config,
+                                    struct wr_service *service)
 {
     struct wr_mcp_page *page = calloc(1, sizeof(*page));
     if (!page)
         return NULL;
     *page = (struct wr_mcp_page){.config = config,
+                                 .service = service,
                                  .desk = {.calls_max = WR_MCP_CALLS_MAX,
                                           .body_bytes_max = WR_MCP_BODY_BYTES_MAX,
                                           .answer_bytes_max = WR_MCP_ANSWER_BYTES_MAX + 64,
                                           .work = work,
+                                          .over = over,
                                           .user = page}};
     if (wr_mcp_new(&page->server, config->store_dir) || !wr_page_desk_init(&page->desk, loop)) {
         wr_mcp_free(page->server);
@@ -140,12 +147,14 @@ static void refuse(struct wr_conn *conn, int status, const char *why)
 static void work(struct wr_page_call *call)
 {
     struct wr_mcp_page *page = call->desk->user;
-    const struct message *message = call->user;
+    struct message *message = call->user;
     struct wr_mcp_peer peer = {.headers = message ? &message->headers : NULL};
     struct wr_mcp_answer answer;
 
     wr_mcp_answer(page->server, wr_span_of(call->tenant), &peer, wr_buf_view(&call->body), &answer);
     call->status = answer.http_status;
+    if (message)
+        message->told = answer;
     if (!message || !message->wants_events || !answer.message.len) {
         wr_buf_append(&call->answer, answer.message);
         return;
@@ -156,6 +165,31 @@ static void work(struct wr_page_call *call)
     wr_buf_text(&call->answer, "\n\n");
 }
 
+/* A line of the log, and figures; no word of what was asked or answered. */
+static void over(struct wr_page_call *call)
+{
+    struct wr_service *service = ((struct wr_mcp_page *)call->desk->user)->service;
+    const struct message *message = call->user;
+    struct wr_mcp_record r = {.number = ++service->requests_count,
+                              .started_ms = call->started_ms,
+                              .total_us = uv_hrtime() / 1000 - call->started_us,
+                              .tenant = wr_span_of(call->tenant),
+                              .run = wr_span_of(call->run),
+                              .agent = call->agent,
+                              .status = call->conn ? call->status : 0,
+                              .request_bytes = call->body.len,
+                              .answer_bytes = call->answer.len,
+                              .told = message ? &message->told : NULL};
+
+    if (!r.told)
+        return;
+    wr_metrics_count_mcp(service->metrics, r.told);
+    wr_buf_reset(&service->line);
+    wr_mcp_record_write(&r, &service->line);
+    if (service->log && !wr_buf_status(&service->line))
+        wr_log_add(service->log, wr_buf_view(&service->line));
+}
+
 void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const struct wr_head *head,
                         const struct wr_entry *entry)
 {
@@ -163,6 +197,7 @@ void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const st
     weir_span accept = wr_head_find(head, "accept");
 
     if (refusal.why) {
+        atomic_fetch_add(&page->service->metrics->requests_refused, 1);
         refuse(conn, refusal.status, refusal.why);
         return NULL;
     }

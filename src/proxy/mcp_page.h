@@ -10,9 +10,12 @@
 #include "proxy/door.h"
 
 struct wr_mcp_page;
+struct wr_service;
 
-/* `config` is borrowed: its store, and where it listens. NULL: out of memory. */
-struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config);
+/* `config` is borrowed: its store, and where it listens; so is `service`: its log and metrics.
+ * NULL: out of memory. */
+struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config,
+                                    struct wr_service *service);
 
 /* When the loop has ended. NULL is fine. */
 void wr_mcp_page_free(struct wr_mcp_page *page);

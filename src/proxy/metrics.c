@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include "base/span.h"
+#include "proxy/mcp_record.h"
 
 static const uint64_t bucket_us[WR_METRICS_BUCKETS] = {
     100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 1000000, 10000000, 60000000};
@@ -28,8 +29,14 @@ static void observe(struct wr_histogram *histogram, uint64_t us)
     add(&histogram->sum_us, us);
 }
 
+static bool is_late(const char *reason)
+{
+    return reason && !strcmp(reason, WR_DEADLINE_HARD);
+}
+
 static void count_job(struct wr_metrics *m, const struct wr_task *job)
 {
+    add(&m->deadline_hard, is_late(job->why) || is_late(job->held_back));
     if (!job->is_read) {
         add(&m->requests_unread, 1);
         return;
@@ -46,6 +53,16 @@ static void count_job(struct wr_metrics *m, const struct wr_task *job)
         add(&m->requests_held_back, job->held_back != NULL);
         add(&m->steps, job->is_step);
     }
+}
+
+static void count_busts(struct wr_metrics *m, const struct wr_watch_note *note)
+{
+    add(&m->cache_judged, note->bust.expected_tokens > 0);
+    add(&m->cache_expected_tokens, note->bust.expected_tokens);
+    if (!note->bust.lost_tokens)
+        return;
+    add(&m->busts[note->check.cause], 1);
+    add(&m->bust_tokens[note->check.cause], note->bust.lost_tokens);
 }
 
 static void count_usage(struct wr_metrics *m, const struct wr_seen_usage *usage)
@@ -76,8 +93,10 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     add(&m->retries, r->retries_count);
     add(&m->clients_gone, !strcmp(r->end, "client_gone"));
     add(&m->upstream_failures, !strncmp(r->end, "upstream", strlen("upstream")));
-    if (r->job)
+    if (r->job) {
         count_job(m, r->job);
+        count_busts(m, &r->job->note);
+    }
     if (r->tap && r->tap->kind != WR_TAP_OFF && class_ == 2)
         count_usage(m, &r->tap->usage);
     if (r->job)
@@ -85,6 +104,29 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     if (r->first_byte_us)
         observe(&m->first_byte, r->first_byte_us);
     observe(&m->total, r->total_us);
+}
+
+static const char *const mcp_tools[WR_METRICS_TOOLS] = {"weir_recall", "weir_context"};
+static const char *const mcp_results[WR_METRICS_RESULTS] = {"done", "missed", "refused"};
+
+static size_t index_of(const char *const *names, size_t count, const char *name)
+{
+    size_t i = 0;
+    while (i < count && strcmp(names[i], name) != 0)
+        i++;
+    return i;
+}
+
+void wr_metrics_count_mcp(struct wr_metrics *m, const struct wr_mcp_answer *answer)
+{
+    size_t tool = answer->tool ? index_of(mcp_tools, WR_METRICS_TOOLS, answer->tool)
+                               : (size_t)WR_METRICS_TOOLS;
+    size_t result = index_of(mcp_results, WR_METRICS_RESULTS, wr_mcp_result_name(answer));
+
+    add(&m->mcp_requests, 1);
+    if (tool < WR_METRICS_TOOLS && result < WR_METRICS_RESULTS)
+        add(&m->mcp_calls[tool][result], 1);
+    add(&m->mcp_misses[answer->miss], answer->miss != WR_MCP_MISS_NONE);
 }
 
 /* ---- writing ---- */
@@ -138,6 +180,42 @@ static void write_requests(struct wr_buf *out, const struct wr_metrics *m)
                               (unsigned long long)load(&m->requests[api][i]));
 }
 
+static void write_one(struct wr_buf *out, const char *name, const char *key, const char *value,
+                      const _Atomic uint64_t *counter)
+{
+    wr_buf_printf(out, "weir_%s{%s=\"%s\"} %llu\n", name, key, value,
+                  (unsigned long long)load(counter));
+}
+
+/* All of them, also those that have not happened yet: a rate needs its first 0. */
+static void write_busts(struct wr_buf *out, const struct wr_metrics *m)
+{
+    write_head(out, "cache_busts_total", "counter",
+               "answers that read far less from a cache than was expected, by who caused it");
+    for (int i = 0; i < WR_BUSTS_COUNT; i++)
+        write_one(out, "cache_busts_total", "cause", wr_bust_name((enum wr_bust)i), &m->busts[i]);
+    write_head(out, "cache_bust_tokens_total", "counter",
+               "tokens that were expected to be read from a cache and were not");
+    for (int i = 0; i < WR_BUSTS_COUNT; i++)
+        write_one(out, "cache_bust_tokens_total", "cause", wr_bust_name((enum wr_bust)i),
+                  &m->bust_tokens[i]);
+}
+
+static void write_mcp(struct wr_buf *out, const struct wr_metrics *m)
+{
+    write_head(out, "mcp_calls_total", "counter", "calls of tools at /mcp, by tool and result");
+    for (size_t tool = 0; tool < WR_METRICS_TOOLS; tool++)
+        for (size_t i = 0; i < WR_METRICS_RESULTS; i++)
+            wr_buf_printf(out, "weir_mcp_calls_total{tool=\"%s\",result=\"%s\"} %llu\n",
+                          mcp_tools[tool], mcp_results[i],
+                          (unsigned long long)load(&m->mcp_calls[tool][i]));
+    write_head(out, "mcp_misses_total", "counter",
+               "recalls at /mcp that brought nothing back, by reason");
+    for (int i = WR_MCP_MISS_NONE + 1; i < WR_MCP_MISSES_COUNT; i++)
+        write_one(out, "mcp_misses_total", "reason", wr_mcp_miss_name((enum wr_mcp_miss)i),
+                  &m->mcp_misses[i]);
+}
+
 static int64_t count_open(const struct wr_metrics *m)
 {
     int64_t count = 0;
@@ -148,12 +226,16 @@ static int64_t count_open(const struct wr_metrics *m)
 
 void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
 {
+    write_head(out, "build_info", "gauge", "1; the version is in its label");
+    wr_buf_printf(out, "weir_build_info{version=\"%s\"} 1\n", weir_version());
     write_requests(out, m);
 #define X(name, help)                                 \
     write_head(out, #name "_total", "counter", help); \
     wr_buf_printf(out, "weir_" #name "_total %llu\n", (unsigned long long)load(&m->name));
     WR_COUNTER_MAP(X)
 #undef X
+    write_busts(out, m);
+    write_mcp(out, m);
     write_head(out, "exchanges", "gauge", "requests that are open now");
     wr_buf_printf(out, "weir_exchanges %lld\n", (long long)count_open(m));
     write_histogram(out, &m->added, "added_seconds",

@@ -8,12 +8,15 @@
 
 #include <stdatomic.h>
 
+#include "mcp/server.h"
 #include "proxy/record.h"
 
 enum {
     WR_METRICS_APIS = 4,
     WR_METRICS_CLASSES = 6, /* of status: 0 for none, 1xx to 5xx */
     WR_METRICS_BUCKETS = 12,
+    WR_METRICS_TOOLS = 2, /* of MCP */
+    WR_METRICS_RESULTS = 3,
     WR_METRICS_WORKERS_MAX = 64
 };
 
@@ -22,31 +25,36 @@ struct wr_histogram {
     _Atomic uint64_t sum_us;
 };
 
-#define WR_COUNTER_MAP(X)                                                              \
-    X(request_bytes, "bytes of request bodies received")                               \
-    X(sent_bytes, "bytes of request bodies sent on")                                   \
-    X(answer_bytes, "bytes of answers")                                                \
-    X(requests_read, "requests that were read")                                        \
-    X(requests_changed, "requests that were sent on changed")                          \
-    X(requests_held_back, "requests with a change that was not made")                  \
-    X(requests_unread, "requests of a known API that went on unread")                  \
-    X(requests_refused, "requests refused before they reached an upstream")            \
-    X(steps, "projections that did not extend what was sent before")                   \
-    X(tokens_before, "estimated tokens of requests that were projected, as they came") \
-    X(tokens_after, "estimated tokens of the same, as they were sent")                 \
-    X(shadow_tokens_before, "estimated tokens of requests in shadow")                  \
-    X(shadow_tokens_after, "what they would have been")                                \
-    X(shadow_changed, "requests in shadow that would have been changed")               \
-    X(usage_unknown, "answers that gave no usage")                                     \
-    X(usage_input_tokens, "input tokens as providers reported them")                   \
-    X(usage_output_tokens, "output tokens as providers reported them")                 \
-    X(usage_cache_read_tokens, "of the input, read from a cache")                      \
-    X(usage_cache_write_tokens, "of the input, written to a cache")                    \
-    X(retries, "requests sent a second time")                                          \
-    X(clients_gone, "clients that left before their answer was complete")              \
-    X(upstream_failures, "upstreams that could not be reached or broke off")           \
-    X(ledger_rows, "rows of requests kept in the store")                               \
-    X(ledger_rows_lost, "rows of requests that could not be kept")                     \
+#define WR_COUNTER_MAP(X)                                                                 \
+    X(request_bytes, "bytes of request bodies received")                                  \
+    X(sent_bytes, "bytes of request bodies sent on")                                      \
+    X(answer_bytes, "bytes of answers")                                                   \
+    X(requests_read, "requests that were read")                                           \
+    X(requests_changed, "requests that were sent on changed")                             \
+    X(requests_held_back, "requests with a change that was not made")                     \
+    X(requests_unread, "requests of a known API that went on unread")                     \
+    X(deadline_hard, "requests that went as they came: their projection took too long")   \
+    X(requests_refused, "requests refused before they reached an upstream")               \
+    X(steps, "projections that did not extend what was sent before")                      \
+    X(tokens_before, "estimated tokens of requests that were projected, as they came")    \
+    X(tokens_after, "estimated tokens of the same, as they were sent")                    \
+    X(shadow_tokens_before, "estimated tokens of requests in shadow")                     \
+    X(shadow_tokens_after, "what they would have been")                                   \
+    X(shadow_changed, "requests in shadow that would have been changed")                  \
+    X(usage_unknown, "answers that gave no usage")                                        \
+    X(usage_input_tokens, "input tokens as providers reported them")                      \
+    X(usage_output_tokens, "output tokens as providers reported them")                    \
+    X(usage_cache_read_tokens, "of the input, read from a cache")                         \
+    X(usage_cache_write_tokens, "of the input, written to a cache")                       \
+    X(cache_judged, "answers whose cache reads could be compared with what was expected") \
+    X(cache_expected_tokens, "tokens that those were expected to read from a cache")      \
+    X(mcp_requests, "messages to /mcp")                                                   \
+    X(retries, "requests sent a second time")                                             \
+    X(clients_gone, "clients that left before their answer was complete")                 \
+    X(upstream_failures, "upstreams that could not be reached or broke off")              \
+    X(ledger_rows, "rows of requests kept in the store")                                  \
+    X(ledger_rows_lost, "rows of requests that could not be kept")                        \
+    X(ledger_notes_lost, "notes for a later process that could not be kept")              \
     X(worker_restarts, "workers that died and were started anew")
 
 struct wr_metrics {
@@ -54,6 +62,9 @@ struct wr_metrics {
     WR_COUNTER_MAP(X)
 #undef X
     _Atomic uint64_t requests[WR_METRICS_APIS][WR_METRICS_CLASSES];
+    _Atomic uint64_t busts[WR_BUSTS_COUNT], bust_tokens[WR_BUSTS_COUNT];
+    _Atomic uint64_t mcp_calls[WR_METRICS_TOOLS][WR_METRICS_RESULTS];
+    _Atomic uint64_t mcp_misses[WR_MCP_MISSES_COUNT];
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
     struct wr_histogram added, first_byte, total;
@@ -63,6 +74,7 @@ struct wr_metrics {
 struct wr_metrics *wr_metrics_new(void);
 
 void wr_metrics_count(struct wr_metrics *metrics, const struct wr_record *record);
+void wr_metrics_count_mcp(struct wr_metrics *metrics, const struct wr_mcp_answer *answer);
 void wr_metrics_write(const struct wr_metrics *metrics, struct wr_buf *out);
 
 #endif

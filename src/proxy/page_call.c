@@ -2,9 +2,11 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "proxy/agent_name.h"
 #include "proxy/pages.h"
 
 bool wr_page_desk_init(struct wr_page_desk *desk, uv_loop_t *loop)
@@ -71,6 +73,8 @@ static void on_worked(uv_work_t *request, int status)
         refuse_call(call, 503, "out of memory");
         return;
     }
+    if (call->desk->over)
+        call->desk->over(call);
     if (call->conn)
         send_answer(call);
     free_call(call);
@@ -114,8 +118,8 @@ static void on_gone(void *user)
 }
 
 /* `begin` and `refused` are the server's own handler's. */
-static const struct wr_server_handler call_handler = {NULL,    on_body, on_body_end,
-                                                      on_room, on_gone, NULL};
+static const struct wr_server_handler call_handler = {NULL,    on_body, on_body_end, on_room,
+                                                      on_gone, NULL,    NULL};
 
 weir_span wr_page_call_header(struct wr_page_call *call, const struct wr_head *head,
                               const char *name)
@@ -138,6 +142,7 @@ static const char *refusal_of(const struct wr_page_desk *desk, const struct wr_h
 struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_conn *conn,
                                         const struct wr_head *head, const struct wr_entry *entry)
 {
+    struct timespec now;
     int status;
     const char *why = refusal_of(desk, head, &status);
     struct wr_page_call *call = why ? NULL : calloc(1, sizeof(*call));
@@ -149,6 +154,11 @@ struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_con
     desk->calls_count++;
     *call = (struct wr_page_call){.desk = desk, .conn = conn, .type = WR_LIT("application/json")};
     (void)snprintf(call->tenant, sizeof(call->tenant), "%s", entry->tenant);
+    (void)snprintf(call->run, sizeof(call->run), "%s", entry->run);
+    call->agent = wr_agent_name(head);
+    call->started_us = uv_hrtime() / 1000;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    call->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
     wr_arena_init(&call->arena, 2 * (WR_NET_HEAD_BYTES_MAX + WR_ARENA_CHUNK_BYTES));
     wr_buf_init(&call->body, desk->body_bytes_max);
     wr_buf_init(&call->answer, desk->answer_bytes_max);

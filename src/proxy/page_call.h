@@ -17,12 +17,16 @@ struct wr_page_call;
 /* On a thread: fills in `answer`, `status` and, where it is not application/json, `type`. */
 typedef void wr_page_work_fn(struct wr_page_call *call);
 
+/* On the loop, before the answer is sent: the call was worked on, and `status` is set. */
+typedef void wr_page_over_fn(struct wr_page_call *call);
+
 struct wr_page_desk {
     uv_loop_t *loop;
     uv_mutex_t lock;    /* held while a call is worked on */
     size_t calls_count; /* the loop's: begun and not freed */
     size_t calls_max, body_bytes_max, answer_bytes_max;
     wr_page_work_fn *work;
+    wr_page_over_fn *over; /* NULL: nobody wants to know */
     void *user;
 };
 
@@ -32,7 +36,10 @@ struct wr_page_call {
     uv_work_t request;
     bool is_working;
     struct wr_arena arena; /* what must outlive the head: it dies with the client */
-    char tenant[WR_TENANT_BYTES];
+    char tenant[WR_TENANT_BYTES], run[WR_RUN_DIGITS + 1];
+    const char *agent; /* empty: not known */
+    int64_t started_ms;
+    uint64_t started_us;
     weir_span method, target;
     struct wr_buf body, answer;
     int status;

@@ -35,7 +35,7 @@ static void make_ascii(char *text)
 
 void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why)
 {
-    char message[320];
+    char message[1024];
     struct wr_json_writer w;
     struct wr_buf page;
 
@@ -60,6 +60,25 @@ void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char
     wr_buf_byte(&page, '\n');
     wr_conn_reply(conn, status, "application/json", wr_buf_view(&page));
     wr_buf_release(&page);
+}
+
+void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
+                       const struct wr_route *route)
+{
+    struct wr_buf why;
+
+    if (route->upstream) {
+        wr_page_error(conn, route->api, 503, "out of memory");
+        return;
+    }
+    wr_buf_init(&why, PAGE_BYTES_MAX);
+    wr_buf_text(&why, "no upstream is configured for this path; /p/NAME/ goes to one of");
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        wr_buf_printf(&why, "%s %s", i ? "," : "", config->upstreams[i].name);
+    wr_buf_byte(&why, '\0');
+    wr_page_error(conn, route->api, 404,
+                  wr_buf_status(&why) ? "no upstream for this path" : why.bytes);
+    wr_buf_release(&why);
 }
 
 static void answer_health(struct wr_service *service, struct wr_conn *conn)

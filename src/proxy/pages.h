@@ -12,6 +12,10 @@ bool wr_page_is_ours(weir_span target);
 void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
                     const struct wr_entry *entry);
 
+/* A request that cannot begin: it has no upstream, and is told which there are, or no memory. */
+void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
+                       const struct wr_route *route);
+
 /* An error as a client of that API expects it. */
 void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why);
 

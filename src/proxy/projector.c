@@ -1,6 +1,7 @@
 #include "proxy/projector.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -9,10 +10,11 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "engine/request.h"
+#include "proxy/answer_note.h"
 #include "proxy/categories.h"
 #include "proxy/facts.h"
 
-enum { THREADS_MAX = 64, FRONT_BYTES = 1024 };
+enum { THREADS_MAX = 64, FRONT_BYTES = 1024, ENDS_BYTES = 16 * 1024 };
 
 struct worker {
     struct wr_projector *projector;
@@ -86,7 +88,8 @@ static void empty_shadow(struct worker *w)
     }
 }
 
-static void take_result(struct wr_task *job, const struct weir_projected *projected)
+static void take_result(struct wr_task *job, struct weir_request *request,
+                        const struct weir_projected *projected)
 {
     job->is_read = true;
     job->tokens_before = projected->tokens_before;
@@ -97,7 +100,8 @@ static void take_result(struct wr_task *job, const struct weir_projected *projec
     job->would_change = projected->is_changed;
     if (job->decision.action != WR_ACTION_PROJECT || !projected->is_changed)
         return;
-    wr_buf_append(&job->out, projected->body);
+    if (!wr_request_take_output(request, projected->body, &job->out))
+        wr_buf_append(&job->out, projected->body);
     wr_buf_append(&job->report, projected->report);
     job->is_changed = !wr_buf_status(&job->out);
 }
@@ -197,9 +201,11 @@ static void know_session(struct worker *w, struct wr_task *job, const struct wei
 {
     wr_arena_reset(&w->arena);
     w->before = (struct wr_known_answer){.calls_count = 0};
-    if (weir_request_is_delta(request))
-        (void)wr_answers_find(w->projector->options.answers, &w->arena, job->tenant,
-                              id_before(&request->doc), &w->before);
+    if (weir_request_is_delta(request) &&
+        !wr_answers_find(w->projector->options.answers, &w->arena, job->tenant,
+                         id_before(&request->doc), &w->before))
+        (void)wr_answer_note_find(w->projector->options.notes, &w->arena, job->tenant,
+                                  id_before(&request->doc), &w->before);
     if (!job->session.len)
         wr_identity_from_body(&request->doc, &w->arena, w->before.session, &job->session);
     job->is_continued = is_continued(request);
@@ -211,6 +217,7 @@ static struct wr_watch_request watched(const struct wr_task *job,
     return (struct wr_watch_request){.transcript = &request->transcript,
                                      .tenant = job->tenant,
                                      .session = wr_session_span(&job->session),
+                                     .before = id_before(&request->doc),
                                      .route = weir_dialect_name(weir_request_dialect(request)),
                                      .upstream = job->upstream,
                                      .now_ms = job->now_ms};
@@ -224,7 +231,8 @@ static const char *default_policy(struct worker *w, struct wr_task *job,
     struct wr_watch *watch = w->projector->options.watch;
     struct wr_watch_request r = watched(job, request);
 
-    if (!watch || !job->is_watched || job->decision.action == WR_ACTION_MEASURE)
+    if (!watch || !job->is_watched || !job->config->learns ||
+        job->decision.action == WR_ACTION_MEASURE)
         return job->decision.policy;
     return wr_watch_policy(watch, &r, job->decision.policy, &job->note);
 }
@@ -252,6 +260,18 @@ static uint64_t own_time_us(void *user)
     (void)user;
     (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* Of what the engine does not take for its size, too, it says WEIR_LIMIT. */
+static const char *name_failure(weir_status status, uint64_t took_us)
+{
+    if (status == WEIR_NOTFOUND)
+        return "no_such_policy";
+    if (status == WEIR_NOMEM)
+        return "no_memory";
+    if (status != WEIR_LIMIT)
+        return "not_projected";
+    return took_us >= (uint64_t)WR_PROJECT_MS_MAX * 1000 ? WR_DEADLINE_HARD : "too_large";
 }
 
 static uint64_t failures_of(const struct weir_store *store)
@@ -286,6 +306,8 @@ static void tell_ready(struct worker *w, struct wr_task *job)
     p->ready = job;
     (void)pthread_mutex_unlock(&p->lock);
     (void)uv_async_send(&p->wake);
+    /* On a machine without an idle core the loop would wait for us to be done with the rest. */
+    (void)sched_yield();
 }
 
 static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
@@ -309,15 +331,15 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .calls_count = w->before.calls_count,
         .tools = w->tools,
         .clock_us = own_time_us,
-        .deadline_ms = WR_PROXY_DEADLINE_MS,
+        .deadline_ms = job->config->new_ms_max,
     };
 
-    uint64_t failures_count = failures_of(options.store);
+    uint64_t failures_count = failures_of(options.store), began_us = own_time_us(NULL);
     weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
     if (status)
-        job->why = status == WEIR_NOTFOUND ? "no_such_policy" : "not_projected";
+        job->why = name_failure(status, own_time_us(NULL) - began_us);
     else
-        take_result(job, &projected);
+        take_result(job, request, &projected);
     if (job->bind == WR_BOUND_PROJECTED) {
         job->is_changed = job->is_changed && projected.is_known;
         if (job->is_changed)
@@ -349,12 +371,22 @@ static void read_request(struct worker *w, struct wr_task *job, weir_span body)
     weir_request_free(request);
 }
 
+/* Tells bodies of a session apart, which differ in their length and at their end, without reading
+ * all of them. */
+static uint64_t hash_of_body(weir_span body)
+{
+    size_t part = body.len < ENDS_BYTES ? body.len : ENDS_BYTES;
+    uint64_t front = wr_hash64_seeded(wr_span_cut(body, 0, part), body.len);
+    return wr_hash64_seeded(wr_span_cut(body, body.len - part, body.len), front);
+}
+
 static void read_body(struct worker *w, struct wr_task *job, weir_span body)
 {
     int note;
 
     job->decoded_bytes = body.len;
-    if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, wr_hash64(body), &note)) {
+    if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, hash_of_body(body),
+                        &note)) {
         job->why = "suspected_of_crashes";
         return;
     }

@@ -18,6 +18,9 @@
 #include "proxy/rollout.h"
 #include "weir/weir.h"
 
+/* Why a request went as it came, in its line: its projection took longer than it may. */
+#define WR_DEADLINE_HARD "deadline_hard"
+
 struct wr_projector;
 struct wr_task;
 
@@ -70,6 +73,7 @@ struct wr_projector_options {
     const char *store_dir;          /* NULL: no store */
     struct wr_sessions *sessions;
     struct wr_answers *answers;     /* may be NULL */
+    struct wr_notes *notes;         /* may be NULL */
     struct wr_watch *watch;         /* may be NULL */
     struct wr_crash_table *crashes; /* may be NULL */
 };

@@ -26,7 +26,7 @@ struct known {
     uint64_t key; /* 0: free */
     uint64_t used;
     bool has_choice;
-    struct counted whole, within;
+    struct counted whole, within, trial;
     struct wr_learner_choice choice;
 };
 
@@ -102,7 +102,8 @@ static void read_buckets(struct wr_learner *l, weir_span tenant, int64_t now_ms)
     l->buckets_count = 0;
     wr_arena_reset(&l->arena);
     l->buckets = WR_ARENA_ARRAY(&l->arena, struct wr_bucket, WR_QUALITY_BUCKETS_MAX);
-    if (!l->buckets || wr_ledger_buckets(l->reader, tenant, take_bucket, l, NULL))
+    if (!l->buckets ||
+        wr_ledger_buckets(l->reader, tenant, WR_LEARNING_WINDOW, take_bucket, l, NULL))
         l->buckets_count = 0;
 }
 
@@ -113,9 +114,12 @@ static void learn(struct wr_learner *l, const struct wr_learner_session *session
     read_buckets(l, session->tenant, now_ms);
     struct wr_learned learned = wr_learning_choose(l->buckets, l->buckets_count, key);
     if (learned.policy) {
-        (void)snprintf(choice->policy, sizeof(choice->policy), "%s", learned.policy);
-        (void)snprintf(choice->bucket, sizeof(choice->bucket), "%.*s",
-                       (int)learned.bucket->name.len, learned.bucket->name.ptr);
+        choice->is_trial = wr_learning_is_trial(session->tenant, session->name);
+        const struct wr_bucket *from = choice->is_trial ? learned.first : learned.bucket;
+        (void)snprintf(choice->policy, sizeof(choice->policy), "%s",
+                       choice->is_trial ? "" : learned.policy);
+        (void)snprintf(choice->bucket, sizeof(choice->bucket), "%.*s", (int)from->name.len,
+                       from->name.ptr);
     }
     (void)pthread_mutex_unlock(&l->reading);
 }
@@ -187,6 +191,9 @@ void wr_learner_tell(struct wr_learner *l, const struct wr_learner_session *sess
     struct known *known = find_known(l, session->key);
     count(l, &known->whole, bucket, points, &sample);
     count(l, &known->within, within, points, &sample);
+    if (known->choice.is_trial && strcmp(known->choice.bucket, bucket) != 0 &&
+        strcmp(known->choice.bucket, within) != 0)
+        count(l, &known->trial, known->choice.bucket, points, &sample);
     (void)pthread_mutex_unlock(&l->lock);
 }
 

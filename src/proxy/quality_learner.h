@@ -22,7 +22,8 @@ struct wr_learner_session {
 
 struct wr_learner_choice {
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];    /* empty: what was asked for stays */
-    char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1]; /* learnt from */
+    bool is_trial;                                /* it stays, to see whether it goes well */
+    char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1]; /* learnt from; or on trial */
 };
 
 /* The policy of a session, which `key` describes where it begins. */

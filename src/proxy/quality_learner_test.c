@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "base/span.h"
 #include "store/test_dir.h"
@@ -69,6 +70,62 @@ static void two_bad_sessions_tighten_the_third(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* The number-th session, from 1, that is a trial or is not. */
+static struct wr_learner_session draw(bool is_trial, int number, char name[16])
+{
+    for (uint64_t i = 0;; i++) {
+        (void)snprintf(name, 16, "draw-%d", (int)i);
+        number -= wr_learning_is_trial(WR_LIT("local"), wr_span_of(name)) == is_trial;
+        if (!number)
+            return session(name, 100 + 2 * i);
+    }
+}
+
+/* A trial keeps its policy; when most of the newest went well, so do all. */
+static void trials_are_the_way_back(void **state)
+{
+    struct wr_learner_choice choice;
+    struct wr_test_dir dir = wr_test_dir_new();
+    char name[16];
+    (void)state;
+    struct wr_learner *learner = open_again(NULL, dir.path);
+    go_badly(learner, "a", 2);
+    go_badly(learner, "b", 4);
+    for (int good = 1; good <= 3; good++) {
+        learner = open_again(learner, dir.path);
+        struct wr_learner_session other = draw(false, good, name);
+        assert_string_equal(choose(learner, &other, "m", &choice), "auto");
+        assert_false(choice.is_trial);
+        struct wr_learner_session trial = draw(true, good, name);
+        assert_string_equal(choose(learner, &trial, "m", &choice), "");
+        assert_true(choice.is_trial);
+        assert_string_equal(choice.bucket, "model=m policy=lean");
+        /* It went well, and was of another task than the bucket that is on trial. */
+        wr_learner_tell(learner, &trial, "model=m policy=lean task=chat",
+                        "model=m policy=lean task=chat length=short", 0, 10 + good);
+    }
+    learner = open_again(learner, dir.path);
+    struct wr_learner_session other = draw(false, 9, name);
+    assert_string_equal(choose(learner, &other, "m", &choice), "");
+    struct wr_learner_session trial = draw(true, 9, name);
+    (void)choose(learner, &trial, "m", &choice);
+    assert_false(choice.is_trial); /* nothing is on trial any more */
+    wr_learner_free(learner);
+    wr_test_dir_remove(&dir);
+}
+
+static void one_in_four_is_a_trial(void **state)
+{
+    int trials = 0;
+    char name[16];
+    (void)state;
+    for (int i = 0; i < 4000; i++) {
+        (void)snprintf(name, sizeof(name), "s%d", i);
+        trials += wr_learning_is_trial(WR_LIT("local"), wr_span_of(name));
+    }
+    assert_in_range(trials, 900, 1100); /* always the same ones */
+}
+
 static void without_a_store_nothing_is_learnt(void **state)
 {
     struct wr_learner_session a = session("a", 2);
@@ -85,6 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_bad_sessions_tighten_the_third),
+        cmocka_unit_test(trials_are_the_way_back),
+        cmocka_unit_test(one_in_four_is_a_trial),
         cmocka_unit_test(without_a_store_nothing_is_learnt),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

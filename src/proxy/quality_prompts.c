@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/limits.h"
+#include "proxy/quality_note.h"
 
 /* Another model goes on with a conversation where it repeats half of it, and that is no greeting.
  */
@@ -150,6 +151,43 @@ static uint64_t hash_prompt(const struct wr_prompt *p)
     return hash;
 }
 
+/* ---- from one process to the next ---- */
+
+bool wr_prompts_knows(struct wr_prompts *prompts, uint64_t session, const struct wr_bust_sent *now)
+{
+    struct entry *other;
+
+    (void)pthread_mutex_lock(&prompts->lock);
+    bool knows = find(prompts, session | 1, now, &other) || other;
+    (void)pthread_mutex_unlock(&prompts->lock);
+    return knows;
+}
+
+void wr_prompts_restore(struct wr_prompts *prompts, uint64_t session,
+                        const struct wr_bust_sent *last)
+{
+    struct entry *other;
+
+    session |= 1;
+    (void)pthread_mutex_lock(&prompts->lock);
+    if (!find(prompts, session, last, &other)) {
+        struct entry *e = oldest(prompts, true);
+        release(prompts, e);
+        *e = (struct entry){.session = session,
+                            .first_user = last->prompt->first_user,
+                            .model = last->model,
+                            .seen = hash_prompt(last->prompt),
+                            .used = ++prompts->uses};
+        if (keep(prompts, e, last)) {
+            e->last = e->asked;
+            e->asked = (struct kept){.ticket = 0};
+        }
+    }
+    (void)pthread_mutex_unlock(&prompts->lock);
+}
+
+/* ---- from one request to the next ---- */
+
 struct wr_prompts_seen wr_prompts_take(struct wr_prompts *prompts, uint64_t session,
                                        const struct wr_bust_sent *now, bool *changed)
 {
@@ -187,7 +225,8 @@ static struct entry *by_ticket(struct wr_prompts *prompts, uint64_t ticket)
     return NULL;
 }
 
-void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens)
+void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens,
+                         struct wr_buf *note)
 {
     (void)pthread_mutex_lock(&prompts->lock);
     struct entry *e = by_ticket(prompts, ticket);
@@ -195,6 +234,9 @@ void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t ca
         drop(prompts, &e->last);
         e->last = e->asked;
         e->last.sent.cached_tokens = cached_tokens;
+        e->last.sent.prompt = &e->last.prompt;
+        if (note)
+            wr_prompt_note_encode(&e->last.sent, note);
         e->asked = (struct kept){.ticket = 0};
     }
     (void)pthread_mutex_unlock(&prompts->lock);

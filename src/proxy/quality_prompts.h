@@ -3,7 +3,8 @@
  * A conversation is a session's first user message under one model: helpers that run under the
  * session's name begin otherwise. Its last prompt is the last one that was answered; one that was
  * refused left nothing behind. Prompts are kept as hashes, never as text. The oldest give way when
- * there are too many (WR_QUALITY_PROMPTS_MAX, WR_QUALITY_TABLE_BLOCKS_MAX). For any thread.
+ * there are too many (WR_QUALITY_PROMPTS_MAX, WR_QUALITY_TABLE_BLOCKS_MAX). What is not known here
+ * may be brought from the notes of an earlier process. For any thread.
  */
 #ifndef WR_PROXY_QUALITY_PROMPTS_H
 #define WR_PROXY_QUALITY_PROMPTS_H
@@ -21,13 +22,22 @@ struct wr_prompts_seen {
     uint64_t ticket;  /* by which its answer is told; 0: it could not be kept */
 };
 
+/* Whether there is a last prompt that `now` can be compared with. */
+bool wr_prompts_knows(struct wr_prompts *prompts, uint64_t session, const struct wr_bust_sent *now);
+
+/* `last`, which is copied, is the last prompt of its conversation, unless one is known. */
+void wr_prompts_restore(struct wr_prompts *prompts, uint64_t session,
+                        const struct wr_bust_sent *last);
+
 /* Compares `now` with the last prompt of its conversation. `changed`, of now->prompt->blocks_count,
  * is set for what the model saw in another form. */
 struct wr_prompts_seen wr_prompts_take(struct wr_prompts *prompts, uint64_t session,
                                        const struct wr_bust_sent *now, bool *changed);
 
-/* It was answered, and is now the last one; `cached_tokens` as in struct wr_bust_sent. */
-void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens);
+/* It was answered, and is now the last one; `cached_tokens` as in struct wr_bust_sent. It is
+ * appended to `note` as quality_note.h has it; NULL: nobody wants it. */
+void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t cached_tokens,
+                         struct wr_buf *note);
 
 /* It was not, or not in this form. */
 void wr_prompts_forget(struct wr_prompts *prompts, uint64_t ticket);

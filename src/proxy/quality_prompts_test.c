@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "proxy/quality_note.h"
 
 enum { BLOCKS_MAX = 8 };
 
@@ -41,7 +42,7 @@ static void the_next_is_compared_with_the_last_that_was_answered(void **state)
     make(&m, "aBc", 1);
     struct wr_prompts_seen seen = take(prompts, 1, &m);
     assert_true(seen.ticket && !seen.check.is_known && !seen.is_repeated);
-    wr_prompts_answered(prompts, seen.ticket, 5000);
+    wr_prompts_answered(prompts, seen.ticket, 5000, NULL);
 
     make(&m, "aBcd", 1); /* refused: it leaves nothing behind */
     seen = take(prompts, 1, &m);
@@ -54,8 +55,8 @@ static void the_next_is_compared_with_the_last_that_was_answered(void **state)
     assert_true(seen.is_repeated && seen.check.is_known);
     assert_int_equal(seen.check.cause, WR_BUST_WEIR);
     assert_true(m.changed[1] && !m.changed[2]);
-    wr_prompts_answered(prompts, seen.ticket, 6000);
-    wr_prompts_answered(prompts, seen.ticket, 1); /* once */
+    wr_prompts_answered(prompts, seen.ticket, 6000, NULL);
+    wr_prompts_answered(prompts, seen.ticket, 1, NULL); /* once */
 
     make(&m, "aBCde", 1);
     seen = take(prompts, 1, &m);
@@ -70,7 +71,7 @@ static void conversations_are_apart(void **state)
     struct made m;
     (void)state;
     make(&m, "abcd", 1);
-    wr_prompts_answered(prompts, take(prompts, 2, &m).ticket, 5000);
+    wr_prompts_answered(prompts, take(prompts, 2, &m).ticket, 5000, NULL);
     make(&m, "abcde", 1);
     assert_false(take(prompts, 4, &m).check.is_known); /* another session */
     m.prompt.first_user = 9;
@@ -90,10 +91,10 @@ static void the_oldest_give_way(void **state)
     struct made m;
     (void)state;
     make(&m, "abc", 1);
-    wr_prompts_answered(prompts, take(prompts, 2, &m).ticket, 5000);
+    wr_prompts_answered(prompts, take(prompts, 2, &m).ticket, 5000, NULL);
     for (uint64_t i = 0; i < WR_QUALITY_PROMPTS_MAX - 1; i++) {
         make(&m, "abc", 1);
-        wr_prompts_answered(prompts, take(prompts, 4 + 2 * i, &m).ticket, 5000);
+        wr_prompts_answered(prompts, take(prompts, 4 + 2 * i, &m).ticket, 5000, NULL);
     }
     make(&m, "abcd", 1);
     assert_true(take(prompts, 2, &m).check.is_known); /* still here, and used now */
@@ -104,12 +105,49 @@ static void the_oldest_give_way(void **state)
     wr_prompts_free(prompts);
 }
 
+/* What one process noted another goes on from, as if it had seen it. */
+static void a_note_stands_in_for_what_was_not_seen(void **state)
+{
+    struct wr_prompts *before = wr_prompts_new(), *after = wr_prompts_new();
+    struct wr_prompt prompt;
+    struct wr_bust_sent last;
+    struct wr_arena arena;
+    struct wr_buf note;
+    struct made m;
+    (void)state;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&note, WR_LEDGER_NOTE_BYTES_MAX);
+    make(&m, "aBc", 1);
+    wr_prompts_answered(before, take(before, 2, &m).ticket, 5000, &note);
+    assert_true(wr_prompt_note_decode(&arena, wr_buf_view(&note), &prompt, &last));
+
+    assert_false(wr_prompts_knows(after, 2, &m.sent));
+    wr_prompts_restore(after, 2, &last);
+    assert_true(wr_prompts_knows(after, 2, &m.sent));
+    assert_false(wr_prompts_knows(after, 4, &m.sent));
+    assert_true(take(after, 2, &m).is_repeated); /* the client's retry of it */
+    make(&m, "aBxd", 1);
+    struct wr_prompts_seen seen = take(after, 2, &m);
+    assert_true(seen.check.is_known && seen.check.cached_tokens == 5000);
+    assert_int_equal(seen.check.cause, WR_BUST_HOST);
+    assert_string_equal(seen.check.place, "message 3, text");
+    assert_true(m.changed[1] && !m.changed[0]);
+    wr_prompts_answered(after, seen.ticket, 6000, NULL);
+    wr_prompts_restore(after, 2, &last); /* what is known is newer */
+    assert_int_equal(take(after, 2, &m).check.cached_tokens, 6000);
+    wr_buf_release(&note);
+    wr_arena_release(&arena);
+    wr_prompts_free(before);
+    wr_prompts_free(after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_is_compared_with_the_last_that_was_answered),
         cmocka_unit_test(conversations_are_apart),
         cmocka_unit_test(the_oldest_give_way),
+        cmocka_unit_test(a_note_stands_in_for_what_was_not_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,21 +5,24 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "models/lookup.h"
+#include "proxy/quality_note.h"
 #include "quality/observe.h"
 
 struct wr_watch {
+    struct wr_watch_options options;
     struct wr_models *models;
     struct wr_prompts *prompts;
     struct wr_learner *learner;
 };
 
-struct wr_watch *wr_watch_new(const char *store_dir)
+struct wr_watch *wr_watch_new(const struct wr_watch_options *options)
 {
     struct wr_watch *watch = calloc(1, sizeof(*watch));
     if (!watch)
         return NULL;
+    watch->options = *options;
     watch->prompts = wr_prompts_new();
-    watch->learner = wr_learner_new(store_dir);
+    watch->learner = wr_learner_new(options->store_dir);
     if (wr_models_new(&watch->models, NULL, NULL) || !watch->prompts || !watch->learner) {
         wr_watch_free(watch);
         return NULL;
@@ -111,7 +114,91 @@ static void name_bucket(const struct wr_watch *watch, const struct wr_watch_requ
     wr_bucket_name(&key, note->within);
 }
 
+/* ---- the last one ---- */
+
+/* A conversation: hash of its session's name, and its first user message. */
+struct conversation_id {
+    uint64_t session, first_user;
+};
+
+static struct wr_note_name prompt_name(const struct conversation_id *id, weir_span tenant)
+{
+    return (struct wr_note_name){
+        .kind = WR_NOTE_PROMPT, .tenant = tenant, .id = {(const char *)id, sizeof(*id)}};
+}
+
+static uint64_t hash_session(weir_span tenant, weir_span session)
+{
+    return wr_hash64_seeded(session, wr_hash64(tenant));
+}
+
+/* What an earlier process knew of the conversation; what cannot be read is not known. */
+static void recollect(struct wr_watch *watch, const struct wr_watch_request *r,
+                      const struct wr_bust_sent *now)
+{
+    struct conversation_id id = {hash_session(r->tenant, r->session), now->prompt->first_user};
+    struct wr_note_name name = prompt_name(&id, r->tenant);
+    struct wr_prompt prompt;
+    struct wr_bust_sent last;
+    struct wr_buf bytes;
+
+    if (!watch->options.notes || wr_prompts_knows(watch->prompts, id.session, now))
+        return;
+    wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    if (wr_notes_find(watch->options.notes, &name, &bytes) &&
+        wr_prompt_note_decode(r->transcript->arena, wr_buf_view(&bytes), &prompt, &last) &&
+        prompt.first_user == id.first_user)
+        wr_prompts_restore(watch->prompts, id.session, &last);
+    wr_buf_release(&bytes);
+}
+
+static bool find_chain(struct wr_watch *watch, weir_span tenant, weir_span id,
+                       struct wr_bust_chain *chain)
+{
+    struct wr_note_name name = {.kind = WR_NOTE_CHAIN, .tenant = tenant, .id = id};
+    struct wr_buf bytes;
+
+    if (wr_answers_find_chain(watch->options.answers, tenant, id, chain))
+        return true;
+    wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    bool is_found = wr_notes_find(watch->options.notes, &name, &bytes) &&
+                    wr_chain_note_decode(wr_buf_view(&bytes), chain);
+    wr_buf_release(&bytes);
+    return is_found;
+}
+
+static void keep_chain(struct wr_watch *watch, const struct wr_watch_answer *answer,
+                       const struct wr_bust_chain *chain)
+{
+    const weir_span ids[] = {answer->answer_id, answer->conversation_id};
+    struct wr_buf bytes;
+
+    wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_chain_note_encode(chain, &bytes);
+    for (size_t i = 0; i < 2 && !wr_buf_status(&bytes); i++) {
+        struct wr_note_name name = {.kind = WR_NOTE_CHAIN, .tenant = answer->tenant, .id = ids[i]};
+        wr_answers_keep_chain(watch->options.answers, answer->tenant, ids[i], chain);
+        wr_notes_keep(watch->options.notes, &name, answer->session, wr_buf_view(&bytes),
+                      answer->now_ms);
+    }
+    wr_buf_release(&bytes);
+}
+
 /* ---- the request ---- */
+
+static void compare_chain(struct wr_watch *watch, const struct wr_watch_request *r,
+                          struct wr_watch_note *note)
+{
+    struct wr_bust_chain last;
+
+    note->is_delta = true;
+    if (!find_chain(watch, r->tenant, r->before, &last))
+        note->not_judged = "previous_answer_unknown";
+    else if (last.cached_tokens < 0)
+        note->not_judged = "previous_usage_unknown";
+    else
+        note->check = wr_bust_compare_chain(&last, &note->chain);
+}
 
 static void see_signs(const struct wr_transcript *t, const bool *changed, uint32_t count,
                       struct wr_watch_note *note)
@@ -144,14 +231,19 @@ void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *req
                                .ttl_ms = wr_bust_ttl_ms(&prompt, note->model),
                                .step_reason = projected->step_reason};
     struct wr_prompts_seen seen = {.ticket = 0};
-    if (!t->is_delta)
-        seen = wr_prompts_take(watch->prompts,
-                               wr_hash64_seeded(request->session, wr_hash64(request->tenant)), &now,
-                               changed);
+    wr_bust_chain_of(&now, &note->chain);
+    note->first_user = prompt.first_user;
+    if (t->is_delta) {
+        compare_chain(watch, request, note);
+    } else {
+        recollect(watch, request, &now);
+        seen = wr_prompts_take(watch->prompts, hash_session(request->tenant, request->session),
+                               &now, changed);
+        note->check = seen.check;
+    }
     note->is_seen = true;
     note->is_changed = prompt.changed_count > 0;
     note->ticket = seen.ticket;
-    note->check = seen.check;
     if (!seen.is_repeated || projected->is_second_try)
         see_signs(t, changed, prompt.blocks_count, note);
     name_bucket(watch, request, policy_of(projected->report), &prompt, note);
@@ -176,9 +268,28 @@ static struct wr_bust_usage usage_of(const struct wr_watch_answer *answer)
     return usage;
 }
 
+/* It is the last one now, here and for a later process. */
+static void keep_prompt(struct wr_watch *watch, const struct wr_watch_answer *answer,
+                        int64_t cached_tokens, const struct wr_watch_note *note)
+{
+    struct conversation_id id = {hash_session(answer->tenant, answer->session), note->first_user};
+    struct wr_note_name name = prompt_name(&id, answer->tenant);
+    struct wr_buf bytes;
+
+    wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_prompts_answered(watch->prompts, note->ticket, cached_tokens,
+                        watch->options.notes ? &bytes : NULL);
+    if (bytes.len && !wr_buf_status(&bytes))
+        wr_notes_keep(watch->options.notes, &name, answer->session, wr_buf_view(&bytes),
+                      answer->now_ms);
+    wr_buf_release(&bytes);
+}
+
 static void judge_bust(struct wr_watch *watch, const struct wr_watch_answer *answer,
                        const struct wr_bust_usage *usage, struct wr_watch_note *note)
 {
+    int64_t cached_tokens = wr_bust_cached(usage, note->model);
+
     /* What was refused left nothing; and what left as it came after all is not what is
      * remembered of it. */
     if (!answer->is_answered || (note->is_changed && !answer->was_sent_changed)) {
@@ -187,7 +298,12 @@ static void judge_bust(struct wr_watch *watch, const struct wr_watch_answer *ans
     }
     note->check.cause = wr_bust_cause_of(wr_span_of(answer->miss), note->check.cause);
     note->bust = wr_bust_judge(&note->check, usage, note->model);
-    wr_prompts_answered(watch->prompts, note->ticket, wr_bust_cached(usage, note->model));
+    if (note->is_delta && !note->not_judged && !usage->is_known)
+        note->not_judged = "usage_unknown";
+    if (!note->is_delta)
+        keep_prompt(watch, answer, cached_tokens, note);
+    note->chain.cached_tokens = cached_tokens;
+    keep_chain(watch, answer, &note->chain);
 }
 
 void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answer,
@@ -207,7 +323,7 @@ void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answe
         return;
     judge_bust(watch, answer, &usage, note);
     struct wr_learner_session session = session_of(answer->tenant, answer->session, note->session);
-    if (answer->was_sent_changed)
+    if (answer->was_sent_changed && answer->teaches)
         wr_learner_tell(watch->learner, &session, note->bucket, note->within,
                         wr_quality_points(&note->quality), answer->now_ms);
 }
@@ -231,6 +347,8 @@ void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *wri
     if (!note->is_told)
         return;
     wr_quality_write(&note->quality, writer);
+    if (note->not_judged)
+        put_text(writer, "cache_not_judged", note->not_judged);
     if (note->bust.expected_tokens)
         put_number(writer, "cache_expected_tokens", note->bust.expected_tokens);
     if (note->bust.lost_tokens) {
@@ -239,8 +357,12 @@ void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *wri
         if (note->check.place[0])
             put_text(writer, "cache_bust_at", note->check.place);
     }
-    if (note->choice.policy[0]) {
+    if (note->choice.policy[0])
         put_text(writer, "learned_policy", note->choice.policy);
-        put_text(writer, "learned_from", note->choice.bucket);
+    if (note->choice.is_trial) {
+        wr_json_write_key(writer, "learned_trial");
+        wr_json_write_bool(writer, true);
     }
+    if (note->choice.bucket[0])
+        put_text(writer, "learned_from", note->choice.bucket);
 }

@@ -7,6 +7,8 @@
 #ifndef WR_PROXY_QUALITY_WATCH_H
 #define WR_PROXY_QUALITY_WATCH_H
 
+#include "proxy/answers.h"
+#include "proxy/notes.h"
 #include "proxy/quality_learner.h"
 #include "proxy/quality_prompts.h"
 #include "proxy/usage.h"
@@ -14,8 +16,14 @@
 
 struct wr_watch;
 
-/* NULL: out of memory. Without a store (NULL) nothing is learnt. */
-struct wr_watch *wr_watch_new(const char *store_dir);
+struct wr_watch_options {       /* what is pointed at outlives the watch */
+    const char *store_dir;      /* NULL: nothing is learnt */
+    struct wr_answers *answers; /* NULL: none is known whose history the provider holds */
+    struct wr_notes *notes;     /* NULL: nothing outlives the process */
+};
+
+/* NULL: out of memory. */
+struct wr_watch *wr_watch_new(const struct wr_watch_options *options);
 void wr_watch_free(struct wr_watch *watch); /* NULL is fine */
 
 /* What is known of one request. Zeroed: nothing. */
@@ -23,7 +31,11 @@ struct wr_watch_note {
     bool is_seen;    /* the request was read */
     bool is_changed; /* and its projection differs from it */
     bool is_told;    /* the answer is in it */
+    bool is_delta;   /* the provider holds its history */
     uint64_t ticket, session;
+    uint64_t first_user;
+    struct wr_bust_chain chain; /* of this request, for one that goes on from its answer */
+    const char *not_judged;     /* why nothing is said of its cache; NULL: it is, or may be */
     const struct wr_model *model;
     struct wr_quality quality;
     uint32_t outputs_after_edit;
@@ -36,6 +48,7 @@ struct wr_watch_note {
 struct wr_watch_request {
     const struct wr_transcript *transcript;
     weir_span tenant, session;
+    weir_span before; /* id of the answer or conversation that it goes on from; empty: none */
     const char *route, *upstream;
     int64_t now_ms;
 };
@@ -61,10 +74,12 @@ struct wr_watch_answer {
     bool is_answered;         /* not refused, and not broken off */
     bool was_sent_changed;    /* what left is the projection */
     bool was_overflow_retried;
+    bool teaches; /* it is a sample of how such sessions go */
     enum wr_answer_error error;
     const char *finish; /* "": it did not say */
     const char *miss;   /* the provider's own word for a cache miss; "": none */
     uint32_t calls_count;
+    weir_span answer_id, conversation_id; /* empty: none, or no request can go on from it */
     weir_span tenant, session;
     int64_t now_ms;
 };

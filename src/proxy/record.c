@@ -2,6 +2,8 @@
 
 #include "base/span.h"
 #include "json/write.h"
+#include "proxy/door.h"
+#include "proxy/ledger_writer.h"
 
 static void put_text(struct wr_json_writer *w, const char *key, const char *text)
 {
@@ -95,9 +97,11 @@ static void put_sizes(struct wr_json_writer *w, const struct wr_record *r)
 
 static void put_tap(struct wr_json_writer *w, const struct wr_tap *tap)
 {
-    put_bool(w, "usage_known", wr_seen_usage_is_known(&tap->usage));
+    bool has_begun = tap->arena; /* else nothing has set the usage, not even to unknown */
+
+    put_bool(w, "usage_known", has_begun && wr_seen_usage_is_known(&tap->usage));
 #define X(name)                                \
-    if (tap->usage.name >= 0) {                \
+    if (has_begun && tap->usage.name >= 0) {   \
         wr_json_write_key(w, "usage_" #name);  \
         wr_json_write_i64(w, tap->usage.name); \
     }
@@ -153,4 +157,24 @@ void wr_record_write(const struct wr_record *r, struct wr_buf *out)
         wr_buf_byte(out, '}');
     }
     wr_buf_byte(out, '\n');
+}
+
+void wr_record_keep(const struct wr_record *r, weir_span line, struct wr_ledger_writer *writer)
+{
+    char run[sizeof("run:") + WR_RUN_DIGITS];
+    struct wr_ledger_row row = {.time_ms = r->started_ms,
+                                .tenant = r->tenant,
+                                .agent = wr_span_of(r->agent),
+                                .line = wr_span_cut(line, 0, line.len - 1)};
+    if (r->job) {
+        row.session = wr_session_span(&r->job->session);
+        row.model = wr_span_of(r->job->model);
+    } else {
+        row.model = wr_span_of(r->tap->model); /* as the answer says it */
+        (void)snprintf(run, sizeof(run), "run:%.*s", (int)r->run.len, r->run.ptr);
+        row.session = r->run.len ? wr_span_of(run) : row.session;
+    }
+    if (r->job && r->job->is_changed && !wr_buf_status(&r->job->report))
+        row.report = wr_buf_view(&r->job->report);
+    wr_ledger_writer_add(writer, &row);
 }

@@ -29,4 +29,9 @@ struct wr_record {
 /* Appends one line, LF included. */
 void wr_record_write(const struct wr_record *record, struct wr_buf *out);
 
+/* Keeps that line, without its LF, as a row of its session; of the run, where it has none. */
+struct wr_ledger_writer;
+void wr_record_keep(const struct wr_record *record, weir_span line,
+                    struct wr_ledger_writer *writer);
+
 #endif

@@ -131,7 +131,8 @@ static void a_bound_form_is_kept_with_the_mode(void **state)
 
 static void tools_have_rules_of_their_own(void **state)
 {
-    static const char yaml[] = "rollout:\n"
+    static const char yaml[] = "upstreams: {other: {base_url: 'http://127.0.0.1:1/v1'}}\n"
+                               "rollout:\n"
                                "  - {tool: Read, mode: active}\n"
                                "  - {tool: 'mcp__*', mode: off}\n"
                                "  - {tool: Bash, mode: 'canary 30%'}\n"
@@ -190,10 +191,12 @@ static void rules_go_first(void **state)
     struct wr_sessions *sessions = wr_sessions_new();
     (void)state;
     assert_int_equal(
-        wr_config_read(config,
-                       WR_LIT("mode: active\nrollout:\n  - {upstream: other, mode: off}\n"
-                              "  - {model: gpt-4*, mode: shadow, policy: tiered}\n"),
-                       NULL),
+        wr_config_read(
+            config,
+            WR_LIT("mode: active\nupstreams: {other: {base_url: \"http://127.0.0.1:1/v1\"}}\n"
+                   "rollout:\n  - {upstream: other, mode: off}\n"
+                   "  - {model: gpt-4*, mode: shadow, policy: tiered}\n"),
+            NULL),
         WEIR_OK);
     struct wr_decision d = decide(sessions, config, "a", "gpt-4o", "");
     assert_int_equal(d.action, WR_ACTION_SHADOW);

@@ -35,11 +35,16 @@ static bool is_below(weir_span path, weir_span prefix)
            (path.len == prefix.len || path.ptr[prefix.len] == '/' || path.ptr[prefix.len] == '?');
 }
 
+static bool names_upstream(weir_span target)
+{
+    return wr_span_starts(target, WR_LIT("/p/"));
+}
+
 /* Takes "/NAME" off the front of `target`, where an upstream has that name. */
 static const struct wr_upstream *take_name(const struct wr_config *config, weir_span *target)
 {
     weir_span rest = *target;
-    if (wr_span_starts(rest, WR_LIT("/p/")))
+    if (names_upstream(rest))
         rest = wr_span_cut(rest, strlen("/p"), rest.len);
     const char *slash = rest.len > 1 ? memchr(rest.ptr + 1, '/', rest.len - 1) : NULL;
     if (!slash)
@@ -70,7 +75,8 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
         route.upstream = &config->upstreams[0];
     else
         route.upstream = take_name(config, &route.target);
-    if (!route.upstream)
+    /* A credential meant for one provider is not for another to see: no guess after /p/. */
+    if (!route.upstream && !names_upstream(target))
         route.upstream = by_path(config, head, route.target);
     /* Codex has one base URL for both logins, and only OpenAI's API has a /v1. */
     if (route.upstream && !strcmp(route.upstream->name, "chatgpt") &&

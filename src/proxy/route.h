@@ -1,7 +1,8 @@
 /* route.h -- where a request goes: which upstream, which API, which address.
  *
  * /openai/…, /anthropic/… and /p/NAME/… name the upstream; otherwise the path does: Messages go to
- * `anthropic`, Codex's own backend to `chatgpt`, the rest to `openai`. A base address and a path
+ * `anthropic`, Codex's own backend to `chatgpt`, the rest to `openai`. A /p/NAME/ that no upstream
+ * has goes nowhere: the credential in it is meant for somebody else. A base address and a path
  * are joined with what they share (such as /v1) written once. Nothing a client sends in a header
  * can choose an upstream that the configuration does not name.
  */

@@ -133,6 +133,40 @@ static bool bool_of(const struct wr_json *doc, wr_json_id object, const char *ke
     return wr_json_is(doc, wr_json_find(doc, object, key), WR_JSON_TRUE);
 }
 
+#define CREATE_MEMBERS "id model system tools config window_tokens"
+#define EVENT_MEMBERS                                                                 \
+    "kind text dialect body calls call_id is_error model window_tokens input_tokens " \
+    "cache_read_tokens cache_write_tokens output_tokens"
+
+/* The first member that is none of `known`, a list with blanks between; NULL: there is none. A name
+ * that is not known would else say something that nobody hears. */
+static const char *unknown_member(struct call *c, wr_json_id object, const char *known)
+{
+    for (wr_json_id at = wr_json_first(&c->doc, object); at != WR_JSON_NONE;
+         at = wr_json_next(&c->doc, object, at)) {
+        weir_span name = wr_json_text(&c->doc, &c->arena, at);
+        const char *word = known;
+        bool is_known = false;
+        while (*word && !is_known) {
+            size_t bytes = strcspn(word, " ");
+            is_known = name.len == bytes && !memcmp(name.ptr, word, bytes);
+            word += bytes + (word[bytes] == ' ');
+        }
+        char *text = is_known ? NULL : wr_arena_zalloc(&c->arena, name.len + 1);
+        if (!is_known)
+            return text && name.len ? memcpy(text, name.ptr, name.len) : "";
+    }
+    return NULL;
+}
+
+static int say_unknown(struct call *c, const char *member, const char *known)
+{
+    char text[512];
+    (void)snprintf(text, sizeof(text), "there is no member \"%.64s\" here: %s", member,
+                   known[0] ? known : "the body is empty");
+    return say_error(c, 400, text);
+}
+
 static bool dialect_of(struct call *c, wr_json_id object, weir_dialect *dialect)
 {
     static const char *const names[] = {[WEIR_DIALECT_CHAT] = "chat",
@@ -314,7 +348,10 @@ static int create(struct call *c)
     struct weir_err err = {0};
     weir_span id = text_of(c, &c->doc, 0, "id");
     uint64_t window = number_of(&c->doc, 0, "window_tokens");
+    const char *unknown = unknown_member(c, 0, CREATE_MEMBERS);
 
+    if (unknown)
+        return say_unknown(c, unknown, CREATE_MEMBERS);
     if (id.len ? !set_id(c, id) : !make_id(c))
         return say_error(c, 400, "an id has letters, digits, '-', '_' and '.', 128 at most");
     if (window > WR_MODEL_TOKENS_MAX)
@@ -411,7 +448,10 @@ static weir_status append_one(struct call *c, wr_json_id event, struct weir_err 
     weir_span kind = text_of(c, &c->doc, event, "kind"), text = text_of(c, &c->doc, event, "text");
     struct weir_session *s = c->session;
     int64_t now_ms = c->in->now_ms;
+    const char *unknown = unknown_member(c, event, EVENT_MEMBERS);
 
+    if (unknown)
+        return wr_fail(err, WEIR_INVALID, 0, "an event has no \"%.64s\"", unknown);
     if (wr_span_is(kind, "user"))
         return weir_session_say(s, text, now_ms, err);
     if (wr_span_is(kind, "steer"))
@@ -556,10 +596,11 @@ static int context(struct call *c)
 static const struct {
     const char *verb, *method;
     int (*run)(struct call *c);
-} verbs[] = {{"events", "POST", append},
-             {"render", "POST", render},
-             {"compact", "POST", compact},
-             {"context", "GET", context}};
+    const char *members; /* of the body */
+} verbs[] = {{"events", "POST", append, "events"},
+             {"render", "POST", render, "dialect context extra preview"},
+             {"compact", "POST", compact, ""},
+             {"context", "GET", context, ""}};
 
 static int on_session(struct call *c, weir_span rest)
 {
@@ -574,6 +615,9 @@ static int on_session(struct call *c, weir_span rest)
             continue;
         if (!wr_span_is(c->in->method, verbs[i].method))
             return say_error(c, 405, "this path has another method");
+        const char *unknown = unknown_member(c, 0, verbs[i].members);
+        if (unknown)
+            return say_unknown(c, unknown, verbs[i].members);
         weir_status status = open_existing(c, &err);
         return status ? say_status(c, status, &err) : verbs[i].run(c);
     }

@@ -67,8 +67,11 @@ static void on_reload(uv_signal_t *signal, int number)
 {
     struct worker *w = signal->data;
     (void)number;
-    if (w->configs_count == sizeof(w->configs) / sizeof(w->configs[0]))
+    if (w->configs_count == sizeof(w->configs) / sizeof(w->configs[0])) {
+        fprintf(stderr,
+                "weir serve: weir.yaml was read too often; restart to have it read again\n");
         return;
+    }
     struct wr_config *config = w->options->reload(w->options->user);
     if (!config)
         return;
@@ -126,17 +129,19 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->metrics = w->options->metrics;
     s->exchanges_open = &s->metrics->exchanges[w->options->index];
     s->answers = w->options->answers;
-    s->watch = projector.watch = wr_watch_new(config->store_dir); /* without it nothing is learnt */
+    s->ledger = config->store_dir ? wr_ledger_writer_new(config->store_dir, s->metrics) : NULL;
+    s->notes = projector.notes = s->ledger ? wr_notes_new(config->store_dir, s->ledger) : NULL;
+    struct wr_watch_options watch = {config->store_dir, s->answers, s->notes};
+    s->watch = projector.watch = wr_watch_new(&watch); /* without it nothing is learnt */
     wr_arena_init(&s->events, WR_ARENA_BYTES_MAX);
     wr_buf_init(&s->line, LINE_BYTES_MAX);
     s->sessions = projector.sessions = wr_sessions_new();
-    s->mcp = wr_mcp_page_new(&w->loop, config);
+    s->mcp = wr_mcp_page_new(&w->loop, config, s);
     s->sidecar = wr_sidecar_page_new(&w->loop, config);
     if (!s->sessions || !s->mcp || !s->sidecar)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
-    s->ledger = config->store_dir ? wr_ledger_writer_new(config->store_dir, s->metrics) : NULL;
     weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);
     if (!status)
         status = wr_projector_new(&s->projector, &w->loop, &projector, err);
@@ -151,6 +156,7 @@ static void free_service(struct worker *w)
     wr_server_free(w->server);
     wr_projector_free(s->projector);
     wr_watch_free(s->watch);
+    wr_notes_free(s->notes);
     wr_fetcher_free(s->fetcher);
     wr_sessions_free(s->sessions);
     wr_mcp_page_free(s->mcp);

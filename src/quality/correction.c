@@ -2,103 +2,21 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
+#include "quality/correction_words.h"
 
 /* Of a message only its front is read: whoever corrects says so first. */
 enum { FRONT_BYTES = 240 };
 
-/* How a correction begins. What follows must not be a letter. */
-static const char *const openings[] = {
-    "no, that's wrong",
-    "no, that is wrong",
-    "no, that's not",
-    "no, that is not",
-    "no, you",
-    "no, not",
-    "no, it should",
-    "no, this is wrong",
-    "no, i meant",
-    "no, i said",
-    "no, i wanted",
-    "no, i asked",
-    "nope, that",
-    "nope, not",
-    "that's wrong",
-    "that is wrong",
-    "this is wrong",
-    "it's wrong",
-    "that's not right",
-    "that's not what",
-    "that's not it",
-    "that's not correct",
-    "that's not how",
-    "that is not right",
-    "that is not what",
-    "that is not how",
-    "that isn't right",
-    "that isn't what",
-    "this isn't what",
-    "this is not what",
-    "not like that",
-    "you broke",
-    "you forgot",
-    "you missed",
-    "you didn't",
-    "you did not",
-    "you removed",
-    "you deleted",
-    "you ignored",
-    "undo that",
-    "undo this",
-    "undo it",
-    "undo the last",
-    "undo your",
-    "revert that",
-    "revert this",
-    "revert it",
-    "revert your",
-    "still fails",
-    "still failing",
-    "still broken",
-    "still wrong",
-    "still not",
-    "still doesn't",
-    "it still fails",
-    "it still doesn't",
-    "it's still failing",
-    "it's still broken",
-    "it's still wrong",
-    "it's still not",
-    "it doesn't work",
-    "it does not work",
-    "that didn't work",
-    "that did not work",
-    "that doesn't work",
-    "doesn't work",
-    "does not work",
-    "try again",
-    "do it again",
-    "i said",
-    "i told you",
-    "i already told",
-    "i asked you",
-    "why did you",
-    "why have you",
-};
-
-/* Words that are one when nothing but a mark, or nothing, follows: "Wrong. It is ..." */
-static const char *const verdicts[] = {"wrong", "incorrect", "nope", "no"};
-
-/* What is a correction wherever it stands in the front. */
-static const char *const sentences[] = {
-    "not what i asked",  "not what i wanted",  "not what i meant",   "that's wrong",
-    "that is wrong",     "you broke",          "still doesn't work", "still does not work",
-    "still not working", "as i said before",   "like i said before", "undo that",
-    "undo your",         "revert that change", "revert your change",
-};
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* The second byte of a letter of Latin-1, such as the one of an E with an accent. */
+static char lower_latin(unsigned char second)
+{
+    bool is_upper = second >= 0x80 && second <= 0x9e && second != 0x97;
+    return (char)(is_upper ? second + 0x20 : second);
 }
 
 /* In lower case, with curly apostrophes made straight. */
@@ -111,9 +29,11 @@ static weir_span front_of(weir_span message, char into[FRONT_BYTES])
         if (wr_span_starts(wr_span_cut(text, i, text.len), WR_LIT("\xe2\x80\x99"))) {
             into[bytes++] = '\'';
             i += 2;
-            continue;
+        } else if (i && text.ptr[i - 1] == '\xc3') {
+            into[bytes++] = lower_latin((unsigned char)text.ptr[i]);
+        } else {
+            into[bytes++] = wr_ascii_lower(text.ptr[i]);
         }
-        into[bytes++] = wr_ascii_lower(text.ptr[i]);
     }
     return (weir_span){into, bytes};
 }
@@ -131,14 +51,46 @@ static bool holds(weir_span front, weir_span words)
     return false;
 }
 
+/* A mark that ends a verdict, as Latin, French, and Chinese and Japanese texts have it. */
+static bool is_mark(weir_span rest)
+{
+    static const char *const marks[] = {"!",         ".",  ",",  ":",  "\n", " !",
+                                        "\xc2\xa0!", "！", "。", "，", "、", "："};
+    for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
+        if (wr_span_starts(rest, wr_span_of(marks[i])))
+            return true;
+    return !rest.len;
+}
+
 /* "No." and "No, ..." also answer questions: of that word nothing but "No!" is a verdict. */
 static bool is_verdict(weir_span front, const char *word)
 {
     weir_span verdict = wr_span_of(word);
     if (!wr_span_starts(front, verdict))
         return false;
-    char next = front.len > verdict.len ? front.ptr[verdict.len] : '.';
-    return next == '!' || (verdict.len > 2 && (next == '.' || next == ',' || next == ':'));
+    weir_span rest = wr_span_cut(front, verdict.len, front.len);
+    return wr_span_is(verdict, "no") ? wr_span_starts(rest, WR_LIT("!")) : is_mark(rest);
+}
+
+static bool opens(weir_span front, const char *words, bool has_spaces)
+{
+    weir_span opening = wr_span_of(words);
+    return wr_span_starts(front, opening) && (!has_spaces || ends_word(front, opening.len));
+}
+
+static bool says(weir_span front, const struct wr_correction_words *words)
+{
+    for (size_t i = 0; words->verdicts[i]; i++)
+        if (is_verdict(front, words->verdicts[i]))
+            return true;
+    for (size_t i = 0; words->openings[i]; i++)
+        if (opens(front, words->openings[i], words->has_spaces))
+            return true;
+    for (size_t i = 0; words->sentences[i]; i++)
+        if (words->has_spaces ? holds(front, wr_span_of(words->sentences[i]))
+                              : wr_span_find(front, wr_span_of(words->sentences[i]), 0) != SIZE_MAX)
+            return true;
+    return false;
 }
 
 bool wr_is_correction(weir_span message)
@@ -146,16 +98,8 @@ bool wr_is_correction(weir_span message)
     char lower[FRONT_BYTES];
     weir_span front = front_of(message, lower);
 
-    for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
-        if (is_verdict(front, verdicts[i]))
-            return true;
-    for (size_t i = 0; i < sizeof(openings) / sizeof(openings[0]); i++) {
-        weir_span words = wr_span_of(openings[i]);
-        if (wr_span_starts(front, words) && ends_word(front, words.len))
-            return true;
-    }
-    for (size_t i = 0; i < sizeof(sentences) / sizeof(sentences[0]); i++)
-        if (holds(front, wr_span_of(sentences[i])))
+    for (size_t i = 0; i < wr_correction_words_count; i++)
+        if (says(front, &wr_correction_words[i]))
             return true;
     return false;
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/hash.h"
 #include "base/span.h"
 
 enum { VALUE_BYTES_MAX = 96, HARD_POINTS = WR_LEARNING_BAD_POINTS };
@@ -115,10 +116,19 @@ struct wr_learned wr_learning_choose(const struct wr_bucket *buckets, size_t buc
 
     while ((tighter = wr_policy_tighter(now.policy)) &&
            (bad = find_bad(buckets, buckets_count, &now))) {
-        learned = (struct wr_learned){.policy = tighter, .bucket = bad};
+        learned.first = learned.first ? learned.first : bad;
+        learned.policy = tighter;
+        learned.bucket = bad;
         now.policy = wr_span_of(tighter);
     }
     return learned;
+}
+
+/* The word keeps it apart from other draws by the same name, such as the canary's. */
+bool wr_learning_is_trial(weir_span tenant, weir_span session)
+{
+    uint64_t hash = wr_hash64_seeded(tenant, wr_hash64(WR_LIT("trial")));
+    return wr_hash64_seeded(session, hash) % WR_LEARNING_TRIAL_EVERY == 0;
 }
 
 /* What can hardly be anything but our fault is enough by itself; what a session of any policy may

@@ -3,11 +3,15 @@
  * 1. A session whose prompts were changed is a sample of its bucket, which is named by what was
  *    known of it when it began, and of a narrower one for each length and transform that its
  *    requests had. It is bad where its signs add up to WR_LEARNING_BAD_POINTS.
- * 2. A bucket of at least WR_LEARNING_SAMPLES_MIN samples, half of them bad, is bad. It tightens
- *    the policy of new sessions that match it, and of nobody else.
+ * 2. A bucket of at least WR_LEARNING_SAMPLES_MIN samples, half of them bad, is bad; its newest
+ *    WR_LEARNING_WINDOW samples count. It tightens the policy of new sessions that match it, and of
+ *    nobody else.
  * 3. A dimension that is known of the new session must be the bucket's too; one that is not known
  *    of it is not compared.
  * 4. Nothing here changes a session that has begun: its policy is pinned (law L3).
+ * 5. There is a way back: of the sessions that would be tightened one in WR_LEARNING_TRIAL_EVERY,
+ *    by a hash of its name, is a trial. It keeps its policy, and is a sample of the bucket that
+ *    would have tightened it: once most of the newest went well, that bucket is no longer bad.
  */
 #ifndef WR_QUALITY_LEARNING_H
 #define WR_QUALITY_LEARNING_H
@@ -16,7 +20,12 @@
 #include "policy/way.h"
 #include "quality/quality.h"
 
-enum { WR_LEARNING_BAD_POINTS = 3, WR_LEARNING_SAMPLES_MIN = 2 };
+enum {
+    WR_LEARNING_BAD_POINTS = 3,
+    WR_LEARNING_SAMPLES_MIN = 2,
+    WR_LEARNING_WINDOW = 8,
+    WR_LEARNING_TRIAL_EVERY = 4
+};
 
 #define WR_DIMENSION_MAP(X)                               \
     X(route)     /* the API: chat, responses, messages */ \
@@ -44,7 +53,7 @@ bool wr_bucket_matches(weir_span bucket, const struct wr_bucket_key *query);
 
 struct wr_bucket {
     weir_span name;
-    uint64_t samples_count, bad_count;
+    uint64_t samples_count, bad_count; /* of its newest WR_LEARNING_WINDOW samples */
 };
 
 bool wr_bucket_is_bad(const struct wr_bucket *bucket);
@@ -52,11 +61,15 @@ bool wr_bucket_is_bad(const struct wr_bucket *bucket);
 struct wr_learned {
     const char *policy;             /* NULL: the one that was asked for may stay */
     const struct wr_bucket *bucket; /* that says so */
+    const struct wr_bucket *first;  /* that is bad under the policy that was asked for */
 };
 
 /* The policy for a new session that `key` describes and that would get key->policy. */
 struct wr_learned wr_learning_choose(const struct wr_bucket *buckets, size_t buckets_count,
                                      const struct wr_bucket_key *key);
+
+/* Whether the session of this name is a trial, if it would be tightened. */
+bool wr_learning_is_trial(weir_span tenant, weir_span session);
 
 /* The next policy that takes out less; NULL behind the last, "exact". */
 const char *wr_policy_tighter(weir_span policy);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Real agents under `weir run`, against the strict upstream: large results, then a recall.
 
-    run_agents.py CLIENTS_DIR [NAME...]    where the agents are or are to be installed (npm)
+    run_agents.py CLIENTS_DIR [NAME...]    where the agents are or are to be installed (npm, pip)
 
 WEIR names the program. The scripted model reads eight files and then asks `weir_recall` for lines
 of what was left out first: these bytes must come back, and nothing of the user's may have changed.
@@ -26,6 +26,7 @@ ok = CHECK.ok
 LINES = (40, 60)
 PROMPT = f'[turns 8] [recall {LINES[0]}-{LINES[1]}] Look around.'
 TIMEOUT_S = 120
+AIDER = '0.86'
 CLAUDE_QUIET = {'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC': '1', 'DISABLE_AUTOUPDATER': '1'}
 
 
@@ -104,6 +105,18 @@ def pi_provider(home, url):
              PROMPT], {})
 
 
+def qwen(home, url):
+    """Its read tool wants whole paths. It sends all there is through a proxy, also to loopback."""
+    write(json.dumps({'$version': 4, 'security': {'auth': {'selectedType': 'openai'}},
+                      'general': {'disableAutoUpdate': True},
+                      'privacy': {'usageStatisticsEnabled': False}}), home, '.qwen',
+          'settings.json')
+    prompt = f'[in {os.path.join(os.path.dirname(home), "work")}] {PROMPT}'
+    return (['qwen', '--yolo', '-p', prompt],
+            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1', 'OPENAI_MODEL': 'gpt-5',
+             'HTTPS_PROXY': '', 'https_proxy': ''})
+
+
 CASES = [('codex', codex, '.codex/config.toml'),
          ('codex, a provider of the user', codex_provider, '.codex/config.toml'),
          ('codex, ChatGPT login', codex_chatgpt, '.codex/config.toml'),
@@ -112,7 +125,8 @@ CASES = [('codex', codex, '.codex/config.toml'),
          ('opencode', opencode, '.config/opencode/opencode.json'),
          ('opencode, a provider of the user', opencode_provider, '.config/opencode/opencode.json'),
          ('pi', pi, '.pi/agent/models.json'),
-         ('pi, a provider of the user', pi_provider, '.pi/agent/models.json')]
+         ('pi, a provider of the user', pi_provider, '.pi/agent/models.json'),
+         ('qwen', qwen, '.qwen/settings.json')]
 
 
 def results_of(body):
@@ -190,16 +204,55 @@ def play(name, case, kept, clients):
         upstream.stop()
 
 
+def aider(clients):
+    """It has no tools, so nothing comes back and nothing is taken out: its words pass, metered."""
+    place = os.path.join(clients, 'aider')
+    program = os.path.join(place, 'bin', 'aider')
+    if not os.path.exists(program):
+        subprocess.run([sys.executable, '-m', 'venv', place], check=True)
+        subprocess.run([os.path.join(place, 'bin', 'pip'), 'install', '--quiet',
+                        f'aider-chat=={AIDER}.*'], check=True)
+    with Folder() as folder:
+        upstream, weir = Upstream(folder), os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+        home, work = os.path.join(folder, 'home'), clients_run.make_work(folder)
+        write('dark-mode: true\n', home, '.aider.conf.yml')
+        for variable in ('OPENAI_API_BASE', 'OPENAI_BASE_URL'):
+            name = f'aider by {variable}'
+            result = subprocess.run(
+                [weir, 'run', '--store', os.path.join(folder, 'store'), '--receipt',
+                 f'{folder}/receipt', '--', program, '--model', 'openai/gpt-4o', '--no-git',
+                 '--yes-always', '--no-show-model-warnings', '--no-check-update', '--no-analytics',
+                 '--no-stream', '--message', '[turns 0] Say hello.', 'src/file_1.py'],
+                cwd=work, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                timeout=TIMEOUT_S, env={
+                    'PATH': os.environ['PATH'], 'HOME': home, 'TERM': 'dumb', 'OPENAI_API_KEY': 'k',
+                    'NO_PROXY': '127.0.0.1', 'HTTPS_PROXY': 'http://127.0.0.1:9',
+                    variable: f'http://127.0.0.1:{upstream.port}/v1'})
+            print(name, *[line for line in result.stderr.splitlines() if line.startswith('weir')],
+                  sep='\n  ')
+            ok(f'{name}: it has its answer',
+               (result.returncode, 'Done after 0 results.' in result.stdout), (0, True))
+            receipt = json.loads(read(folder, 'receipt'))
+            ok(f'{name}: which came through Weir, unchanged',
+               (receipt['requests'] > 0, receipt['failed'], receipt['changed']), (True, 0, 0))
+        ok('aider: its settings are as they were', read(home, '.aider.conf.yml'),
+           'dark-mode: true\n')
+        upstream.stop()
+
+
 def main():
     if not shutil.which('npm'):
         print('skipped: npm is not installed')
         return 77
     clients = os.path.abspath(sys.argv[1])
     clients_run.PACKAGES['@anthropic-ai/claude-code'] = '2.1'
+    clients_run.PACKAGES['@qwen-code/qwen-code'] = '0.15'
     clients_run.install(clients)
     for name, case, kept in CASES:
         if any(word in name for word in sys.argv[2:] or ['']):
             play(name, case, kept, clients)
+    if any(word in 'aider' for word in sys.argv[2:] or ['']):
+        aider(clients)
     return CHECK.end()
 
 

@@ -4,14 +4,15 @@ import os
 import subprocess
 import time
 
-from harness import Folder, Upstream, Weir
+from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, deaf_port
 
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
 
 
 def examine(store, *words, **env):
     result = subprocess.run([WEIR, 'doctor', '--json', '--store', store, *words], check=False,
-                            env={**os.environ, **env}, capture_output=True, text=True, timeout=60)
+                            env={**os.environ, **env}, capture_output=True, text=True,
+                            timeout=PATIENCE_SECONDS)
     levels = {}
     page = json.loads(result.stdout)
     for finding in page['findings']:
@@ -76,4 +77,84 @@ def doctor_cases(ok):
         code, found = examine(os.path.join(folder, 'none'), '--offline',
                               PATH=os.path.dirname(program))
         ok('an agent and its version', 'codex-cli 1.2.3' in found['agent'][0][1])
+        places_of_stores(ok, folder)
+        settings_of_agents(ok, folder, upstream)
         upstream.stop()
+
+
+def places_of_stores(ok, folder):
+    file = os.path.join(folder, 'a-file')
+    with open(file, 'w', encoding='ascii'):
+        pass
+    for place in ('/proc/x', '/proc/x/y/z', file, file + '/x'):
+        code, found = examine(place, '--offline')
+        ok(f'a store that cannot be made is a failure: {place}', (code, found['store'][0][0]),
+           (1, 'fail'))
+    code, found = examine(os.path.join(folder, 'to', 'be', 'made'), '--offline')
+    ok('one that can be made is none', (code, found['store'][0][0], os.listdir(folder).count('to')),
+       (0, 'ok', 0))
+
+
+def settings_of_agents(ok, folder, upstream):
+    home = os.path.join(folder, 'home')
+    store = os.path.join(folder, 'home-store')
+    os.mkdir(home)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1')
+    ours = f'http://127.0.0.1:{weir.port}/v1'
+
+    def write(name, text):
+        path = os.path.join(home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(text)
+
+    def settings(**env):
+        code, found = examine(store, '--offline', HOME=home, PATH='/nowhere', **env)
+        return code, found.get('settings', [])
+    ok('without files there is nothing to say', settings(), (0, []))
+    with deaf_port() as deaf:
+        dead = f'http://127.0.0.1:{deaf.getsockname()[1]}'
+        for sentence, name, text, code, level, words in (
+                ('TOML that is none', '.codex/config.toml', 'model = "m"\nthis is wrong\n', 1,
+                 'fail', 'line 2 is no TOML'),
+                ('a dead port', '.codex/config.toml', f'openai_base_url = "{dead}/v1"\n', 1, 'fail',
+                 'nobody answers there'),
+                ('a provider that is not there', '.codex/config.toml', 'model_provider = "weir"\n',
+                 1, 'fail', 'no [model_providers.weir]'),
+                ('Weir, without recall', '.codex/config.toml', f'openai_base_url = "{ours}"\n', 0,
+                 'warn', 'codex mcp add weir'),
+                ('Weir, with recall', '.codex/config.toml',
+                 f'openai_base_url = "{ours}"\n[mcp_servers.weir]\ncommand = "weir"\n', 0, 'ok',
+                 'weir_recall is among'),
+                ('another server', '.codex/config.toml',
+                 f'openai_base_url = "http://127.0.0.1:{upstream.port}/v1"\n', 0, 'ok',
+                 'is not Weir'),
+                ('the provider itself', '.codex/config.toml',
+                 'openai_base_url = "https://api.openai.com/v1"\n', 0, 'ok', 'leads to https'),
+                ('nothing of note', '.codex/config.toml', 'model = "m"\n', 0, 'ok',
+                 'names no address'),
+                ('JSON that is none', '.claude/settings.json', '{"env": {\n"A" "b"}}', 1, 'fail',
+                 'line 2 is no JSON'),
+                ('a dead port in JSON', '.claude/settings.json',
+                 json.dumps({'env': {'ANTHROPIC_BASE_URL': dead}}), 1, 'fail',
+                 'nobody answers there'),
+                ('a comma too many', '.claude/settings.json', '{"model": "m",} // mine\n', 0, 'ok',
+                 'can be read'),
+                ('opencode', '.config/opencode/opencode.json',
+                 json.dumps({'provider': {'a': {'options': {'baseURL': dead}}}}), 1, 'fail',
+                 'nobody answers there'),
+                ('pi', '.pi/agent/models.json',
+                 json.dumps({'providers': {'a': {'baseUrl': ours}}}), 0, 'ok', 'the Weir at')):
+            write(name, text)
+            got, found = settings()
+            ok(f'settings: {sentence}', (got, found[-1][0], words in found[-1][1]),
+               (code, level, True))
+            os.remove(os.path.join(home, name))
+        got, found = settings(OPENAI_BASE_URL=dead)
+        ok('settings: of the environment', (got, 'the environment: leads to' in found[0][1]),
+           (1, True))
+    write('.claude/settings.json', json.dumps({'env': {'ANTHROPIC_BASE_URL': ours}}))
+    ok('settings: Claude Code without recall', settings()[1][-1][0], 'warn')
+    write('.claude.json', json.dumps({'mcpServers': {'weir': {'command': 'weir'}}}))
+    ok('settings: and with it', settings()[1][-1][0], 'ok')
+    weir.stop()

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 
-from harness import STARTED, Folder, Upstream, Weir, wait_for
+from harness import PATIENCE_SECONDS, STARTED, Folder, Upstream, Weir, wait_for
 from sessions import ANTHROPIC, CHECK, chat_session, file_text, ok, play, serve
 
 META = {'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -63,7 +63,7 @@ class Stdio:
         """Closes its input; gives its exit status, what it still wrote, and its errors."""
         self.process.stdin.close()
         rest, errors = self.process.stdout.read(), self.process.stderr.read()
-        self.process.wait(30)
+        self.process.wait(PATIENCE_SECONDS)
         self.process.stdout.close()
         self.process.stderr.close()
         return self.process.returncode, rest, errors
@@ -169,7 +169,8 @@ def what_is_gone_is_explained(weir, upstream):
     client = Stdio(other.store)
     client.hello()
     ok('it is there', text_of(client.recall(handle=handles[0])), file_text(0))
-    db = sqlite3.connect(os.path.join(other.store, 'store.db'), isolation_level=None)
+    db = sqlite3.connect(os.path.join(other.store, 'store.db'), isolation_level=None,
+                         timeout=PATIENCE_SECONDS)
     db.execute('UPDATE artifact SET data = zeroblob(length(data)) WHERE handle = ?',
                (bytes.fromhex(handles[0][3:]),))
     answer = client.recall(handle=handles[0])
@@ -275,7 +276,7 @@ def nobody_listens(weir, upstream):
             client.send(request('ping', None, n))
     except BrokenPipeError:
         pass
-    ok('it ends when nobody listens', client.process.wait(30), 0)
+    ok('it ends when nobody listens', client.process.wait(PATIENCE_SECONDS), 0)
     try:
         client.process.stdin.close()
     except BrokenPipeError:
@@ -410,8 +411,9 @@ def http_is_strict_about_its_clients(weir, upstream):
 def clients_may_leave(weir, upstream):
     body = json.dumps(request('ping')).encode()
     for _ in range(50):
-        weir.raw(b'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
-                 b'Content-Length: %d\r\n\r\n' % len(body) + body, seconds=0.001)
+        with weir.connect() as sock:
+            sock.sendall(b'POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json'
+                         b'\r\nContent-Length: %d\r\n\r\n' % len(body) + body)
     ok('it still answers', bool(wait_for(lambda: Http(weir).post(request('ping'))[0] == 200)))
 
 
@@ -529,6 +531,41 @@ def a_namespace_is_part_of_the_name(weir, upstream):
        json.loads(upstream.last_body())['input'][2]['output'])
 
 
+def calls_are_in_the_log_and_the_metrics(weir, upstream):
+    http = Http(weir)
+    handle = fill(weir, upstream)[1]
+    series = ['weir_mcp_requests_total'] + [
+        f'weir_mcp_calls_total{{tool="{tool}",result="{result}"}}'
+        for tool in ('weir_recall', 'weir_context') for result in ('done', 'missed', 'refused')] + [
+        f'weir_mcp_misses_total{{reason="{reason}"}}'
+        for reason in ('never_stored', 'expired', 'corrupt', 'unreadable')]
+    lines, before = weir.lines(), [weir.metric(name) for name in series]
+    http.recall(handle=handle, lines='3-4')
+    http.recall(handle='wr_0123456789abcdef0123')
+    http.recall(handle='secret words')
+    http.call('weir_context', {})
+    http.post(request('no/such'))
+    http.post(request('tools/call', {'name': 'secret_tool', 'arguments': {}}))
+    ok('each call is counted, each miss by its reason',
+       [int(weir.metric(name) - number) for name, number in zip(series, before)],
+       [6, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0])
+    told = [line for line in weir.log(lines + 6)[lines:] if line['api'] == 'mcp']
+    ok('each is a line of the log', [tuple(line.get(key) for key in (
+        'mcp_method', 'mcp_tool', 'mcp_result', 'mcp_miss', 'path', 'tenant', 'end'))
+        for line in told], [
+        ('tools/call', 'weir_recall', 'done', None, '/mcp', 'local', 'done'),
+        ('tools/call', 'weir_recall', 'missed', 'never_stored', '/mcp', 'local', 'done'),
+        ('tools/call', 'weir_recall', 'refused', None, '/mcp', 'local', 'done'),
+        ('tools/call', 'weir_context', 'done', None, '/mcp', 'local', 'done'),
+        ('other', None, 'refused', None, '/mcp', 'local', 'done'),
+        ('tools/call', None, 'refused', None, '/mcp', 'local', 'done')])
+    ok('with sizes and times', all(line['body_bytes_received'] > 20 and line['answer_bytes'] > 20
+                                   and line['total_us'] >= 0 and line['status'] for line in told))
+    words = json.dumps(told)
+    ok('and no word of anybody\'s', [word for word in (
+        handle, 'wr_0123', 'secret', 'no/such', 'function_') if word in words], [])
+
+
 CASES = [what_was_taken_out_comes_back, long_texts_come_in_pages, what_is_gone_is_explained,
          the_window_is_shown, stdio_speaks_both_eras,
          stdio_is_a_stream_of_lines, a_line_has_a_cap, wrong_calls_are_said, nobody_listens,
@@ -536,7 +573,7 @@ CASES = [what_was_taken_out_comes_back, long_texts_come_in_pages, what_is_gone_i
          it_reads_while_the_server_writes, http_speaks_both_eras, http_is_strict_about_its_clients,
          clients_may_leave, a_token_is_a_tenant, it_stops_with_calls_open,
          the_line_spells_the_tool_as_the_request_does, recalled_text_passes_whole,
-         a_namespace_is_part_of_the_name]
+         a_namespace_is_part_of_the_name, calls_are_in_the_log_and_the_metrics]
 
 
 def main():

@@ -6,66 +6,21 @@
 import html.parser
 import json
 import os
+import signal
 import subprocess
 import sys
 import xml.etree.ElementTree
 
+import quality_chains as chains
 import scripted
-from harness import Folder, Upstream, Weir, wait_for
+from harness import PATIENCE_SECONDS, Folder, Upstream, wait_for
+from quality_talk import Session, bust_of, cached_session, serve
 from scripted import Scripted, refusal
-from sessions import ANTHROPIC, CHECK, POLICIES, chat_tools, file_text, ok
+from sessions import ANTHROPIC, CHECK, file_text, ok
 
 PAGE = os.environ.get('WEIR_PAGE')  # where the report's page is left for a browser
 PROGRAM = os.environ.get('WEIR', 'build/weir')
 SIGN = 'task_quality_'
-
-
-# ---- talking ----
-
-class Session:
-    """A session over Chat Completions: it grows, and its last log line can be asked for."""
-    count = 0
-
-    def __init__(self, weir, model='gpt-4o-mini', policy=None, name=None, headers=None):
-        Session.count += 1
-        self.weir, self.model = weir, model
-        self.name = name or f'session-{Session.count}'
-        self.headers = {'x-weir-session': self.name, **(headers or {})}
-        if policy:
-            self.headers['x-weir-policy'] = policy
-        self.messages = [{'role': 'system', 'content': 'You fix bugs.'},
-                         {'role': 'user', 'content': 'Find the bug.'}]
-        self.tools = chat_tools()
-        self.sent = self.calls = 0
-
-    def say(self, words):
-        self.messages.append({'role': 'user', 'content': words})
-
-    def answer(self, words):
-        self.messages.append({'role': 'assistant', 'content': words})
-
-    def call(self, name, arguments, result):
-        self.calls += 1
-        call = f'{self.name}-{self.calls}'
-        self.messages.append({'role': 'assistant', 'content': None, 'tool_calls': [
-            {'id': call, 'type': 'function', 'function': {
-                'name': name, 'arguments': json.dumps(arguments)}}]})
-        self.messages.append({'role': 'tool', 'tool_call_id': call, 'content': result})
-
-    def ask(self, **headers):
-        """Sends what there is; gives its line of the log."""
-        self.sent += 1
-        self.status, self.body, _ = self.weir.post('/v1/chat/completions', {
-            'model': self.model, 'messages': self.messages, 'tools': self.tools},
-            {**self.headers, **headers})
-        return self.line()
-
-    def line(self):
-        def mine():
-            lines = [line for line in self.weir.log(1)
-                     if line.get('session', '').rpartition(':')[2] == self.name]
-            return lines if len(lines) >= self.sent else None
-        return (wait_for(mine) or [{}])[-1]
 
 
 def signs(line):
@@ -76,19 +31,11 @@ def signs(line):
     return found
 
 
-def serve(folder, upstream, policy='short', extra='', **more):
-    path = os.path.join(folder, 'policies.yaml')
-    with open(path, 'w', encoding='ascii') as file:
-        file.write(POLICIES)
-    config = f'listen: 127.0.0.1:0\npolicies: {path}\npolicy: {policy}\n{extra}'
-    return Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', config=config,
-                **more)
-
-
 def weir_json(*arguments):
-    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=60,
-                          check=False)
-    return done.returncode, json.loads(done.stdout) if done.stdout else None, done.stderr
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
+                          timeout=PATIENCE_SECONDS, check=False)
+    return done.returncode, (json.loads(done.stdout) if done.stdout.startswith(('{', '['))
+                             else done.stdout or None), done.stderr
 
 
 # ---- signs of the answer ----
@@ -238,8 +185,8 @@ def recalled(store, handle):
              {'jsonrpc': '2.0', 'id': 2, 'method': 'tools/call', 'params': {
                  'name': 'weir_recall', 'arguments': {'handle': handle}}}]
     done = subprocess.run([PROGRAM, 'mcp', '--store', store], text=True, capture_output=True,
-                          input=''.join(json.dumps(line) + '\n' for line in lines), timeout=60,
-                          check=False)
+                          input=''.join(json.dumps(line) + '\n' for line in lines),
+                          timeout=PATIENCE_SECONDS, check=False)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     return next(a for a in answers if a.get('id') == 2)['result']['content'][0]['text']
 
@@ -295,22 +242,6 @@ def placeholders_are_counted(weir, upstream):
 
 # ---- cache busts ----
 
-def cached_session(weir, upstream, model='gpt-5', **more):
-    """A session whose provider has 6000 tokens of it in its cache."""
-    session = Session(weir, model, **more)
-    session.call('read_file', {'path': 'src/a.py'}, 'short')
-    session.call('read_file', {'path': 'src/b.py'}, 'short too')
-    upstream.say(scripted.chat(prompt=6000))
-    session.ask()
-    session.call('read_file', {'path': 'src/c.py'}, 'short again')
-    return session
-
-
-def bust_of(line):
-    return tuple(line.get(k) for k in ('cache_expected_tokens', 'cache_bust_tokens',
-                                       'cache_bust_cause', 'cache_bust_at'))
-
-
 def hits_are_no_busts(weir, upstream):
     session = cached_session(weir, upstream)
     upstream.say(scripted.chat(prompt=7000, read=5888))
@@ -336,9 +267,15 @@ def refusals_leave_nothing(weir, upstream):
 
 
 def provider_busts(weir, upstream):
+    names = ['weir_cache_busts_total{cause="provider"}',
+             'weir_cache_bust_tokens_total{cause="provider"}', 'weir_cache_judged_total',
+             'weir_cache_expected_tokens_total', 'weir_cache_busts_total{cause="weir"}']
+    before = [weir.metric(name) for name in names]
     session = cached_session(weir, upstream)
     upstream.say(scripted.chat(prompt=7000, read=0))
     ok('nothing has changed: the provider', bust_of(session.ask()), (5888, 5888, 'provider', None))
+    ok('a bust is in the metrics', [int(weir.metric(name) - number)
+                                    for name, number in zip(names, before)], [1, 5888, 1, 5888, 0])
 
 
 def host_busts(weir, upstream):
@@ -484,18 +421,74 @@ def bad_buckets_tighten(folder, upstream):
     # After a restart the same is known.
     weir.stop()
     again = serve(folder, upstream, policy='lean', store=weir.store)
-    ok('a restart forgets nothing', Session(again, 'gpt-5').ask()['policy'], 'auto')
-    code, _, _ = weir_json('learn', '--store', again.store, '--reset', two[0]['bucket'])
-    ok('a bucket can be forgotten', code, 0)
+    line = Session(again, 'gpt-5').ask()
+    while line.get('learned_trial'):  # one in four keeps its policy, to see whether it goes well
+        line = Session(again, 'gpt-5').ask()
+    ok('a restart forgets nothing', line['policy'], 'auto')
+    code, said, _ = weir_json('learn', '--store', again.store, '--reset', two[0]['bucket'])
+    ok('a bucket can be forgotten, which is said', (code, said),
+       (0, f'forgotten: {two[0]["bucket"]}\n'))
     left = [b['bucket'] for b in buckets()]
     ok('it is gone, and no other', (two[0]['bucket'] in left, len(left) > 0), (False, True))
-    code, _, _ = weir_json('learn', '--store', again.store, '--reset')
-    ok('or all of them', (code, buckets()), (0, []))
+    code, said, _ = weir_json('learn', '--store', again.store, '--reset')
+    ok('or all of them', (code, said, buckets()),
+       (0, f'all {len(left)} buckets are forgotten\n', []))
     code, _, error = weir_json('learn', '--store', again.store, '--reset', 'model=x')
     ok('one that is not there is said', (code, error.count('\n')), (2, 1))
     ok('and the next session has its policy again', bool(wait_for(
         lambda: Session(again, 'gpt-5').ask()['policy'] == 'lean')), True)
     again.stop()
+
+
+def learning_can_be_off(folder, upstream):
+    weir = serve(folder, upstream, policy='lean', extra='learning: off\n')
+    for _ in range(2):
+        bad_session(weir, upstream, 'gpt-5')
+    weir.stop()
+    _, found, _ = weir_json('learn', '--store', weir.store, '--json')
+    ok('off, nothing is a sample', found['buckets'], [])
+    store = weir.store
+    weir = serve(folder, upstream, policy='lean', store=store)
+    for _ in range(2):
+        bad_session(weir, upstream, 'gpt-5')
+
+    def policies():
+        return {Session(weir, 'gpt-5').ask()['policy'] for _ in range(6)}
+    ok('on, bad sessions tighten', bool(wait_for(lambda: 'auto' in policies())))
+    config = open(weir.config_path, encoding='utf-8').read()
+    weir.write_config(config + 'learning: sometimes\n')
+    weir.process.send_signal(signal.SIGHUP)
+    ok('a wrong word is refused', bool(wait_for(lambda: 'on or off is wanted' in weir.stderr())))
+    ok('and changes nothing', 'auto' in policies())
+    weir.write_config(config + 'learning: off\n')
+    weir.process.send_signal(signal.SIGHUP)
+    ok('off again, nobody is tightened', bool(wait_for(lambda: policies() == {'lean'})))
+    weir.stop()
+
+
+def trials_lead_back(folder, upstream):
+    """A bucket that was bad is forgiven when the trials go well."""
+    weir = serve(folder, upstream, policy='lean')
+    for _ in range(2):
+        bad_session(weir, upstream, 'gpt-5')
+    ok('bad sessions tighten, once that is known', bool(wait_for(
+        lambda: Session(weir, 'gpt-5').ask()['policy'] == 'auto')))
+    trials = tightened = 0
+    for _ in range(2000):  # it is forgiven a moment after the last of them
+        session = Session(weir, 'gpt-5')
+        upstream.say(scripted.chat())
+        for n in range(3):
+            session.call('read_file', {'path': f'src/f{n}.py'}, file_text(n, 600))
+        line = session.ask()
+        trials += line.get('learned_trial', False)
+        tightened += line['policy'] == 'auto'
+        if trials >= 3 and line['policy'] == 'lean' and 'learned_from' not in line:
+            break
+    ok('some are tightened, some are trials', (tightened > 0, trials >= 3), (True, True))
+    ok('and in the end nobody is', (line['policy'], line.get('learned_from')), ('lean', None))
+    _, found, _ = weir_json('learn', '--store', weir.store, '--json')
+    ok('no bucket is bad any more', [b['bucket'] for b in found['buckets'] if b['is_bad']], [])
+    weir.stop()
 
 
 def learn_speaks(folder):
@@ -570,7 +563,7 @@ def report_adds_up(folder, upstream):
     ok('the page stands alone', facts, {'alone': True, 'active': [], 'busts': 5, 'columns': True,
                                         'viewport': True, 'evil': True})
     table = subprocess.run([PROGRAM, 'report', '--store', weir.store], capture_output=True,
-                           text=True, timeout=60, check=False).stdout
+                           text=True, timeout=PATIENCE_SECONDS, check=False).stdout
     ok('the table says so too', all(words in table for words in (
         '4 requests', 'host 1 (3,840 tokens)', 'recalls   0, and 1 that brought nothing',
         'corrections', 'gpt-5')), True)
@@ -593,8 +586,10 @@ SHARED = [errors_are_counted, mended_overflow_is_counted, completion_is_seen,
           repeated_calls_are_counted, rereads_are_counted, recalls_are_counted,
           corrections_are_counted, broken_tests_are_counted, placeholders_are_counted,
           hits_are_no_busts, refusals_leave_nothing, provider_busts, host_busts, model_busts,
-          diagnostics_are_read]
-OWN = [streams_end_too, weir_busts, expired_busts, bad_buckets_tighten, report_adds_up]
+          diagnostics_are_read, chains.deltas_are_judged]
+OWN = [streams_end_too, weir_busts, expired_busts, chains.restarts_break_no_chain,
+       chains.meters_keep_no_words,
+       bad_buckets_tighten, learning_can_be_off, trials_lead_back, report_adds_up]
 ALONE = [learn_speaks, report_speaks]
 
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import pty
+import select
 import shutil
 import signal
 import socket
@@ -14,8 +15,9 @@ import sys
 import termios
 import time
 
-from doctor_cases import doctor_cases
-from harness import STARTED, Checks, Folder, Upstream, Weir, wait_for
+from doctor_cases import doctor_cases, examine
+from harness import (PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, command_lines,
+                     free_port, wait_for)
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -91,7 +93,7 @@ class World:
         result = subprocess.run(
             [WEIR, 'run', '--store', self.last_store, '--receipt', receipt, *words],
             env=self.env(STAND_IN_DO=do, **env), cwd=self.folder, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=120, check=False)
+            capture_output=True, text=True, timeout=2 * PATIENCE_SECONDS, check=False)
         result.receipt = None
         if os.path.exists(receipt):
             with open(receipt, encoding='utf-8') as file:
@@ -114,7 +116,7 @@ def log_of(store, run):
     for name in os.listdir(store):
         if name.startswith('requests.jsonl'):
             with open(os.path.join(store, name), encoding='utf-8') as file:
-                lines += [json.loads(line) for line in file]
+                lines += [json.loads(line) for line in file if line.endswith('\n')]
     return [line for line in lines if line.get('run') == run]
 
 
@@ -126,17 +128,19 @@ def port_of(address):
     return int(address.split('/')[2].rpartition(':')[2])
 
 
-def is_open(port):
-    with socket.socket() as sock:
-        return sock.connect_ex(('127.0.0.1', port)) == 0
+def is_served(store):
+    """By its process: a port that was free for a moment may be somebody else's by now."""
+    return any('serve' in words and store in words for words in command_lines())
 
 
 # ---- each agent ----
 
 def check_receipt(name, world, result):
     receipt = result.receipt
+    wait_for(lambda: len(log_of(world.last_store, receipt['run'])) >=
+             receipt['requests'] + receipt['passed_requests'])  # a server that goes on has time
     lines = log_of(world.last_store, receipt['run'])
-    read = [line for line in lines if line['api'] != 'other']
+    read = [line for line in lines if line['api'] not in ('other', 'mcp')]
     passed = [line for line in lines if line['api'] == 'other']
     ok(f'{name}: as many requests as in the log', receipt['requests'], len(read))
     ok(f'{name}: and of those that passed', receipt['passed_requests'], len(passed))
@@ -167,8 +171,7 @@ def agent_cases(world):
         else:
             ok(f'{name} is given no recall, which is said',
                'not registered' in result.stderr or 'is not known' in result.stderr)
-        ok(f'{name}: its server has ended', is_open(port_of(list(found['addresses'].values())[0])),
-           False)
+        ok(f'{name}: its server has ended', is_served(world.last_store), False)
         ok(f'{name}: nothing is left of its folder', os.listdir(world.tmp), [])
         check_receipt(name, world, result)
     ok('no file of the user was changed, made or lost', digest(world.home), before)
@@ -191,6 +194,54 @@ def setting_cases(world):
     ok('a mode is handed on', 'mode shadow' in result.stderr)
     ok('and the receipt says it', 'in shadow: all were sent as they came' in result.stderr)
     ok('shadow is counted', result.receipt['shadow'], 4)
+
+
+def log_cases(world):
+    """What only passed is counted from the store, wherever the log is, or if there is none."""
+    log = os.path.join(world.folder, 'elsewhere.jsonl')
+    config = os.path.join(world.folder, 'log.yaml')
+    write(f'log: {log}\n', config)
+    result = world.run('--config', config, 'gemini')
+    with open(log, encoding='utf-8') as file:
+        lines = [json.loads(line) for line in file]
+    passed = [line for line in lines if line['api'] == 'other']
+    ok('a log elsewhere: the receipt counts what passed',
+       (result.receipt['passed_requests'], result.receipt['passed_bytes']),
+       (len(passed), sum_of(passed, 'body_bytes_received') + sum_of(passed, 'answer_bytes')))
+    ok('which is something', len(passed) > 0)
+    listed = subprocess.run([WEIR, 'sessions', '--json', '--store', world.last_store],
+                            capture_output=True, text=True, check=True).stdout
+    ok('and the run is among the sessions', f'"run:{result.receipt["run"]}"' in listed)
+
+
+def word_cases(world):
+    """What cannot be done is said before an agent is started."""
+    def run(*words):
+        result = subprocess.run([WEIR, 'run', *words], env=world.env(), capture_output=True,
+                                text=True, check=False)
+        return result.returncode, result.stdout, result.stderr.count('\n')
+    ok('--list takes no agent', run('--list', 'extra'), (2, '', 1))
+    for address in ('nonsense', ':80', 'host:', 'host:x', 'host:70000', 'http://h:80'):
+        ok(f'--listen {address} is no address', run('--list', '--listen', address), (2, '', 1))
+    ok('an address is', run('--list', '--listen', '[::1]:80')[0], 0)
+    ok('--listen is for --list', run('--listen', '127.0.0.1:80', '--', 'codex'), (2, '', 1))
+    receipt = os.path.join(world.folder, 'nowhere', 'receipt.json')
+    if os.path.exists(world.out):
+        os.unlink(world.out)
+    ok('a receipt that cannot be written is said first', run('--receipt', receipt, '--', 'codex'),
+       (2, '', 1))
+    ok('and no agent has run', os.path.exists(world.out), False)
+
+
+def litter_cases(world):
+    """What an agent leaves in the folder of its run leaves with it."""
+    write('#!/bin/sh\nfor d in "$TMPDIR"/weir-run-*; do mkdir -p "$d/a/b"; echo x >"$d/a/b/c";'
+          ' ln -s "$HOME" "$d/a/home"; done\n', world.bin, 'litters')
+    os.chmod(os.path.join(world.bin, 'litters'), 0o755)
+    before = sorted(os.listdir(world.home))
+    ok('an agent that leaves files', world.run('litters').returncode, 0)
+    ok('of which nothing is left', (os.listdir(world.tmp), sorted(os.listdir(world.home))),
+       ([], before))
 
 
 def status_cases(world):
@@ -234,18 +285,30 @@ def signal_cases(world):
         ok(f'{number.name} is passed on', run.stdout.readline(), number.name + '\n')
     run.send_signal(signal.SIGTERM)
     ok('and SIGTERM, once', run.stdout.read(), 'SIGTERM\n')
-    ok('whose status is the agent\'s own', run.wait(60), 7)
+    ok('whose status is the agent\'s own', run.wait(PATIENCE_SECONDS), 7)
     ok('the receipt comes nevertheless', 'no request came through Weir' in run.stderr.read())
 
-    run = world.start('--store', world.store(), 'codex', STAND_IN_DO='signals')
+    store = world.store()
+    run = world.start('--store', store, 'codex', STAND_IN_DO='signals')
     run.stdout.readline()
-    port = port_of(world.found()['addresses']['openai'])
+    agent = world.found()['pid']
+    ok('a server is there', is_served(store))
     run.kill()
     run.wait()
-    ok('killed, it leaves no server', wait_for(lambda: not is_open(port), 60), True)
-    os.kill(world.found()['pid'], signal.SIGKILL)
-    shutil.rmtree(world.tmp)
-    os.makedirs(world.tmp)
+    ok('killed, it leaves no server', wait_for(lambda: not is_served(store)), True)
+    left = os.listdir(world.tmp)
+    ok('but its folder', len(left), 1)
+    ok('which the next run leaves while the agent lives',
+       (world.run('codex').returncode, os.listdir(world.tmp)), (0, left))
+    code, found = examine(world.store(), '--offline', TMPDIR=world.tmp)
+    ok('of that the doctor has nothing to say', (code, found['runs'][0][0]), (0, 'ok'))
+    os.kill(agent, signal.SIGKILL)
+    code, found = wait_for(lambda: (seen := examine(world.store(), '--offline', TMPDIR=world.tmp))
+                           [1]['runs'][0][0] == 'warn' and seen) or (9, {'runs': [('', '')]})
+    ok('dead, the doctor tells', (code, '1 folder of a run that was killed; the next `weir run`' in
+                                  found['runs'][0][1]), (0, True))
+    ok('and the next run takes it away', (world.run('codex').returncode, os.listdir(world.tmp)),
+       (0, []))
 
 
 # A shell in as many lines as it takes: a job in the foreground of a terminal.
@@ -282,8 +345,8 @@ def terminal_cases(world):
     def read_until(text):
         """Reads on, past the next `text`."""
         nonlocal seen, taken
-        until = time.time() + 60
-        while text not in seen[taken:] and time.time() < until:
+        until = time.monotonic() + PATIENCE_SECONDS
+        while text not in seen[taken:] and time.monotonic() < until:
             try:
                 seen += os.read(tty, 4096)
             except OSError:
@@ -326,7 +389,7 @@ def server_cases(world):
     runs = [world.start('--store', weir.store, '--receipt', f'{world.folder}/r{n}', 'qwen',
                         STAND_IN_DO=f'requests {n}', **itself) for n in (3, 5)]
     for run in runs:
-        run.wait(60)
+        run.wait(PATIENCE_SECONDS)
     receipts = []
     for n in (3, 5):
         with open(f'{world.folder}/r{n}', encoding='utf-8') as file:
@@ -354,7 +417,7 @@ def stale_cases(world):
     worker = weir.worker()
     os.kill(weir.process.pid, signal.SIGKILL)
     weir.process.wait()
-    wait_for(lambda: not os.path.exists(f'/proc/{worker}'), 60)
+    wait_for(lambda: not os.path.exists(f'/proc/{worker}'))
     ok('a killed server leaves its file', os.path.exists(os.path.join(weir.store, 'serve.lock')))
     result = world.run('qwen', store=weir.store)
     ok('which fools nobody', ('(started)' in result.stderr, 'serves this store' in result.stderr),
@@ -394,10 +457,10 @@ def token_cases(world):
 
 def script_cases(world):
     """What `make run` starts: told to stop, it ends well; a port that is taken is said."""
-    with socket.create_server(('127.0.0.1', 0)) as sock:
-        address = f'127.0.0.1:{sock.getsockname()[1]}'
-        taken = subprocess.run(['tools/serve', WEIR, address], env=world.env(), timeout=60,
-                               capture_output=True, text=True, check=False)
+    address = f'127.0.0.1:{free_port()}'
+    with socket.create_server(('127.0.0.1', port_of(f'http://{address}'))):
+        taken = subprocess.run(['tools/serve', WEIR, address], env=world.env(), text=True,
+                               timeout=PATIENCE_SECONDS, capture_output=True, check=False)
     ok('a port that is taken: exit 1, and what to do',
        (taken.returncode, f'{address} is taken' in taken.stderr, 'LISTEN=' in taken.stderr),
        (1, True, True))
@@ -412,7 +475,7 @@ def script_cases(world):
     ok('it says how to point an agent', f'ANTHROPIC_BASE_URL=http://{address} claude' in said)
     ok('and how long it stays', 'until SIGTERM' in said)
     script.send_signal(signal.SIGTERM)
-    ok('SIGTERM ends it well', script.wait(60), 0)
+    ok('SIGTERM ends it well', script.wait(PATIENCE_SECONDS), 0)
     script.stdout.close()
 
 
@@ -424,6 +487,68 @@ def bash_complete(*words):
     result = subprocess.run(['bash', '-c', script, 'bash', WEIR, *words], capture_output=True,
                             text=True, check=False)
     return result.stdout.split('\n')[:-1] if result.stdout != '\n' else []
+
+
+class Zsh:
+    """A zsh at a terminal, with nothing of the user's. What stands in its line is had by a key."""
+
+    def __init__(self, world):
+        self.out = os.path.join(world.folder, 'zsh.out')
+        self.pid, self.tty = pty.fork()
+        if not self.pid:
+            os.chdir(world.folder)
+            os.execve(shutil.which('zsh'), ['zsh', '-f', '-i'],
+                      world.env(TERM='dumb', ZDOTDIR=world.folder, OUT=self.out))
+        self.lines = ['autoload -Uz compinit && compinit -u -D && unsetopt beep',
+                      'source <(weir completion zsh)',
+                      'show() { print -r -- "$BUFFER" >| $OUT.new; mv -f $OUT.new $OUT; BUFFER= }',
+                      "zle -N show; bindkey '^T' show; print ready >| $OUT"]
+        os.write(self.tty, ''.join(line + '\r' for line in self.lines).encode())
+        self.is_ready = self.read() == 'ready'
+
+    def read(self):
+        """What was written for us; its screen is read away meanwhile."""
+        def look():
+            while select.select([self.tty], [], [], 0)[0]:
+                os.read(self.tty, 4096)
+            if not os.path.exists(self.out):
+                return None
+            with open(self.out, encoding='utf-8') as file:
+                text = file.read()
+            return text if text.endswith('\n') else None
+        text = wait_for(look) or ''
+        if os.path.exists(self.out):
+            os.unlink(self.out)
+        return text.rstrip('\n')
+
+    def complete(self, line):
+        """The line once its last word was completed."""
+        os.write(self.tty, line.encode() + b'\t\x14')
+        return self.read()
+
+    def end(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.tty)
+
+
+def zsh_cases(world):
+    if not shutil.which('zsh'):
+        print('note: zsh is not installed: nothing was completed in it')
+        return
+    shell = Zsh(world)
+    ok('zsh: the script is taken by a shell at a terminal', shell.is_ready)
+    for what, line, wanted in (
+            ('commands', 'weir si', 'weir simulate '),
+            ('options of a command', 'weir serve --un', 'weir serve --unlisted '),
+            ('policies', 'weir run --policy ti', 'weir run --policy tiered '),
+            ('modes', 'weir serve --mode sh', 'weir serve --mode shadow '),
+            ('agents', 'weir run ope', 'weir run opencode '),
+            ('words of a command', 'weir store ver', 'weir store verify '),
+            ('files', f'weir inspect {world.folder}/hom', f'weir inspect {world.folder}/home/'),
+            ('nothing', 'weir serve x', 'weir serve x')):
+        ok(f'zsh: {what}', shell.complete(line), wanted)
+    shell.end()
 
 
 def completion_cases(world):
@@ -453,15 +578,17 @@ def completion_cases(world):
         script = subprocess.run([WEIR, 'completion', shell], capture_output=True, check=True)
         result = subprocess.run(check, input=script.stdout, capture_output=True, check=False)
         ok(f'{shell} reads its script', (result.returncode, result.stderr), (0, b''))
+    os.symlink(WEIR, os.path.join(world.bin, 'weir'))
+    zsh_cases(world)
     if shutil.which('fish'):
-        os.symlink(WEIR, os.path.join(world.bin, 'weir'))
         script = "weir completion fish | source; complete -C 'weir run --policy ti'"
         result = subprocess.run(['fish', '--no-config', '-c', script], capture_output=True,
                                 text=True, check=False, env=world.env())
         ok('fish completes', result.stdout.split('\t')[0], 'tiered')
 
 
-CASES = {'agents': agent_cases, 'settings': setting_cases, 'status': status_cases,
+CASES = {'agents': agent_cases, 'settings': setting_cases, 'log': log_cases,
+         'status': status_cases, 'words': word_cases, 'litter': litter_cases,
          'signals': signal_cases, 'terminal': terminal_cases, 'servers': server_cases,
          'stale': stale_cases, 'tokens': token_cases, 'script': script_cases,
          'completion': completion_cases}

@@ -1,0 +1,74 @@
+#include "proxy/notes.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "proxy/ledger_writer.h"
+
+struct wr_notes {
+    struct wr_ledger_writer *writer;
+    const char *store_dir;
+    pthread_mutex_t lock;
+    struct wr_ledger *ledger; /* NULL: not open yet */
+};
+
+struct wr_notes *wr_notes_new(const char *store_dir, struct wr_ledger_writer *writer)
+{
+    struct wr_notes *notes = calloc(1, sizeof(*notes));
+    if (!notes)
+        return NULL;
+    *notes = (struct wr_notes){.writer = writer, .store_dir = store_dir};
+    if (pthread_mutex_init(&notes->lock, NULL)) {
+        free(notes);
+        return NULL;
+    }
+    return notes;
+}
+
+void wr_notes_free(struct wr_notes *notes)
+{
+    if (!notes)
+        return;
+    wr_ledger_close(notes->ledger);
+    (void)pthread_mutex_destroy(&notes->lock);
+    free(notes);
+}
+
+/* The tenant is no part of it: the ledger keeps tenants apart. */
+static void make_key(const struct wr_note_name *name, unsigned char key[WR_LEDGER_KEY_BYTES])
+{
+    wr_hash128 hash = wr_hash128_seeded(name->id, (wr_hash128){.low = (uint64_t)name->kind});
+    memcpy(key, &hash, WR_LEDGER_KEY_BYTES);
+}
+
+void wr_notes_keep(struct wr_notes *notes, const struct wr_note_name *name, weir_span session,
+                   weir_span data, int64_t now_ms)
+{
+    struct wr_ledger_note note = {
+        .tenant = name->tenant, .session = session, .time_ms = now_ms, .data = data};
+
+    if (!notes || !notes->writer || !name->id.len)
+        return;
+    make_key(name, note.key);
+    wr_ledger_writer_note(notes->writer, &note, name->kind == WR_NOTE_ANSWER);
+}
+
+bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data)
+{
+    unsigned char key[WR_LEDGER_KEY_BYTES];
+    weir_span found = {"", 0};
+    bool is_found = false;
+
+    if (!notes || !name->id.len)
+        return false;
+    make_key(name, key);
+    (void)pthread_mutex_lock(&notes->lock);
+    if (notes->ledger || !wr_ledger_open(notes->store_dir, NULL, &notes->ledger, NULL, NULL))
+        is_found = !wr_ledger_note(notes->ledger, name->tenant, key, &found, NULL);
+    if (is_found)
+        wr_buf_append(data, found);
+    (void)pthread_mutex_unlock(&notes->lock);
+    return is_found && !wr_buf_status(data);
+}

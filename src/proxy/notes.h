@@ -1,0 +1,37 @@
+/* notes.h -- what this process leaves in the store for a later one: the calls of answers, what
+ * prompts were like, what an answer left in the provider's cache.
+ *
+ * Whoever does not know something, because the server was started since or another worker saw it,
+ * asks here. Notes are kept by the ledger's thread; finding one reads the store. For any thread.
+ */
+#ifndef WR_PROXY_NOTES_H
+#define WR_PROXY_NOTES_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+struct wr_notes;
+struct wr_ledger_writer;
+
+enum wr_note_kind { WR_NOTE_ANSWER = 1, WR_NOTE_CHAIN, WR_NOTE_PROMPT };
+
+struct wr_note_name {
+    enum wr_note_kind kind;
+    weir_span tenant;
+    weir_span id; /* an answer's, say */
+};
+
+/* `store_dir` and `writer` are borrowed. NULL: out of memory. */
+struct wr_notes *wr_notes_new(const char *store_dir, struct wr_ledger_writer *writer);
+void wr_notes_free(struct wr_notes *notes); /* NULL is fine */
+
+/* The note of that name is `data` from now on, and leaves with `session`. An answer's are kept at
+ * once: the next request may need them. `notes` may be NULL. */
+void wr_notes_keep(struct wr_notes *notes, const struct wr_note_name *name, weir_span session,
+                   weir_span data, int64_t now_ms);
+
+/* Appends what is kept; false: nothing is, or it cannot be read. `notes` may be NULL. */
+bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data);
+
+#endif

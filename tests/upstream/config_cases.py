@@ -1,0 +1,170 @@
+"""What weir.yaml, its reload and the headers of a request may not say, and how they are told."""
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+
+from harness import PATIENCE_SECONDS, Weir, deaf_port, wait_for
+from sessions import ANTHROPIC, chat_session, ok, play, serve
+
+
+def refused(folder, config, *arguments):
+    """Exit status and stderr of a server that does not start."""
+    path = os.path.join(folder, 'refused.yaml')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('listen: 127.0.0.1:0\n' + config)
+    command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store',
+               os.path.join(folder, 'refused'), '--config', path, *arguments]
+    result = subprocess.run(command, text=True, timeout=PATIENCE_SECONDS, capture_output=True,
+                            check=False)
+    return result.returncode, result.stderr
+
+
+def wrong_names_do_not_start(folder):
+    missing = os.path.join(folder, 'nosuch', 'file')
+    for sentence, config, words in (
+            ('a policy that is none', 'policy: nosuch\n',
+             "line 2, column 9: no policy is called 'nosuch'; there are exact"),
+            ("a rule's policy that is none", 'rollout: [{model: x, policy: nosuch}]\n',
+             "line 2, column 30: no policy is called 'nosuch'"),
+            ("a rule's upstream that is none", 'rollout: [{upstream: nosuch, mode: off}]\n',
+             "line 2, column 22: no upstream is called 'nosuch'"),
+            ('a log that cannot be written', f'log: {missing}\n',
+             f'log {missing} cannot be written: No such file'),
+            ('certificates that are not there', f'ca_file: {missing}\n',
+             f'ca_file {missing} cannot be read: No such file')):
+        status, errors = refused(folder, config)
+        ok(f'{sentence} is refused at the start', (status, words in errors, errors.count('\n')),
+           (2, True, 1))
+    ok('whatever else would be wrong, what has a place names the file',
+       'refused.yaml: line 2' in refused(folder, 'policy: nosuch\n')[1])
+    ok('a rule may stand before its upstream', refused(
+        folder, 'rollout: [{upstream: mine, policy: smart}]\npolicy: nosuch\n'
+        'upstreams: {mine: {base_url: "http://127.0.0.1:1"}}\n')[1].count("called 'nosuch'"), 1)
+
+
+def reload_is_told(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    text = f'listen: 127.0.0.1:0\nupstreams: {{openai: {{base_url: "{base}"}}}}\n'
+    weir = Weir(folder, config=text + 'policy: tiered\nworkers: 2\n')
+
+    def reload(more):
+        before = len(weir.stderr())
+        weir.write_config(text + more)
+        weir.process.send_signal(signal.SIGHUP)
+        wait_for(lambda: '\n' in weir.stderr()[before:] and (
+            'is read again' in weir.stderr()[before:] or 'is refused' in weir.stderr()[before:]))
+        return weir.stderr()[before:]
+
+    def policy():
+        return json.loads(weir.get('/weir/v1/health')[1])['policy']
+
+    told = reload('policy: nosuch\nworkers: 2\n')
+    ok('a reload with a policy that is none is refused with its place',
+       ("line 3, column 9: no policy is called 'nosuch'" in told,
+        told.count('nothing has changed')), (True, 1))
+    ok('and changes nothing', policy(), 'tiered')
+    told = reload('policy: auto\nrollout: [{model: x, policy: nosuch}]\nworkers: 2\n')
+    ok("nor one whose rule names none", ('line 4, column 30' in told, policy()), (True, 'tiered'))
+    told = reload('policy: smart\nworkers: 2\n')
+    ok('a good one is one line', (told.count('\n'), 'mode active, policy smart' in told,
+                                  'restart' in told), (1, True, False))
+    ok('and holds', bool(wait_for(lambda: policy() == 'smart')))
+    told = reload('policy: smart\nworkers: 1\n')
+    ok('what waits for a restart is said', 'workers' in told and 'wait for a restart' in told)
+    weir.stop()
+
+
+def headers_are_obeyed_or_refused(folder, upstream):
+    weir = serve(folder, upstream)
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    before = upstream.stats()['requests']
+    for header, words in (({'x-weir-policy': 'wibble'}, 'there are exact'),
+                          ({'x-weir-policy': 'SHORT'}, 'short'),
+                          ({'x-weir-mode': 'wibble'}, '`exact` only'),
+                          ({'x-weir-mode': 'off'}, '`exact` only'),
+                          ({'x-weir-mode': 'shadow'}, '`exact` only')):
+        status, answer, _ = weir.post('/v1/chat/completions', body, header)
+        ok(f'{header} is refused', (status, words in json.loads(answer)['error']['message']),
+           (400, True))
+    ok('and nothing of it was sent on', upstream.stats()['requests'], before)
+    for header in ({'x-weir-policy': 'short'}, {'x-weir-policy': 'smart'}, {'x-weir-mode': 'exact'},
+                   {'x-weir-mode': ''}):
+        ok(f'{header} is obeyed', weir.post('/v1/chat/completions', body, header)[0], 200)
+    weir.stop()
+
+
+def unknown_upstreams_see_nothing(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, '--upstream', f'openai={base}', '--upstream', f'anthropic={base}',
+                '--upstream', f'mine={base}')
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    weir.post('/p/mine/chat/completions', body)
+    before = upstream.stats()['requests']
+    for path, headers in (('/p/NOSUCH/chat/completions', {'authorization': 'Bearer secret'}),
+                          ('/p/NOSUCH/v1/messages', ANTHROPIC)):
+        status, answer, _ = weir.post(path, body, headers)
+        message = json.loads(answer)['error']['message']
+        ok(f'{path} is not there, and is told what is',
+           (status, all(name in message for name in ('openai', 'anthropic', 'mine'))), (404, True))
+    ok('and nobody has seen the credential', upstream.stats()['requests'], before)
+    weir.stop()
+
+
+def no_answer_is_no_usage(folder):
+    with deaf_port() as deaf:
+        port = deaf.getsockname()[1]
+        weir = Weir(folder, '--upstream', f'http://127.0.0.1:{port}/v1')
+        body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+        status, answer, _ = weir.post('/v1/chat/completions', body, {'x-weir-session': 'lost'})
+        ok('whom it could not reach is named once',
+           (status, json.loads(answer)['error']['message'].partition(': ')[2].partition(': ')[0]),
+           (502, f'upstream (http://127.0.0.1:{port}/v1)'))
+        line = weir.log(1)[-1]
+        ok('what was not answered has no usage',
+           (line['usage_known'], [key for key in line if key.startswith('usage_')]),
+           (False, ['usage_known']))
+        weir.stop()
+        shown = subprocess.run([os.environ.get('WEIR', 'build/weir'), 'context', 'lost', '--store',
+                                weir.store], text=True, capture_output=True, check=False).stdout
+        ok('and its context has none', ('0 tokens counted' in shown, 'lost' in shown),
+           (False, True))
+
+
+def old_sessions_leave(folder, upstream):
+    """What nobody has used for `keep_days` leaves when a server starts; what is in use stays."""
+    weir = serve(folder, upstream)
+    for name in ('old', 'new'):
+        play(weir, chat_session(4, words=f'Of the {name} one.'), {'x-weir-session': name})
+    ok('both are there',
+       bool(wait_for(lambda: sessions_of(weir.store) == {'weir:old', 'weir:new'})))
+    weir.stop()
+    with sqlite3.connect(os.path.join(weir.store, 'store.db')) as db:
+        db.execute('UPDATE session SET used_ms = ? WHERE name = ?',
+                   (int((time.time() - 8 * 86400) * 1000), 'weir:old'))
+        uses = count_of(db, 'artifact_use')
+    db.close()
+    keeps = Weir(folder, store=weir.store, config='listen: 127.0.0.1:0\nstore: {keep_days: 9}\n')
+    keeps.stop()
+    ok('younger than that they stay', sessions_of(weir.store), {'weir:old', 'weir:new'})
+    again = Weir(folder, store=weir.store, config='listen: 127.0.0.1:0\nstore: {keep_days: 7}\n')
+    ok('an old session leaves at the start, which is said',
+       bool(wait_for(lambda: '1 sessions that were not used for long' in again.stderr())))
+    ok('the other stays', sessions_of(weir.store), {'weir:new'})
+    with sqlite3.connect(os.path.join(weir.store, 'store.db')) as db:
+        ok('with its originals', 0 < count_of(db, 'artifact_use') < uses)
+    db.close()
+    again.stop()
+
+
+def count_of(db, table):
+    return db.execute(f'SELECT count(*) FROM {table}').fetchone()[0]
+
+
+def sessions_of(store):
+    db = sqlite3.connect(os.path.join(store, 'store.db'))
+    names = {row[0] for row in db.execute('SELECT name FROM session')}
+    db.close()
+    return names
