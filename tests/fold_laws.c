@@ -7,6 +7,7 @@
 #include "base/span.h"
 #include "engine/lawful.h"
 #include "engine/run.h"
+#include "policy/stage.h"
 #include "wire/wire.h"
 
 enum { BYTES_A_TOKEN = 4, OVERHEAD_TOKENS = 12, STEADY_EVERY = 3, COLD_EVERY = 9 };
@@ -213,6 +214,34 @@ static bool newest_is_whole(const struct projected *p)
     return true;
 }
 
+/* A policy whose very last resort they are may take them where the prompt would be refused. */
+static bool may_take_instructions(const struct projected *p)
+{
+    const struct wr_policy *policy = p->input.policy;
+    bool has_fit = false;
+    for (uint32_t i = 0; i < policy->stages_count; i++)
+        has_fit |= policy->stages[i].def == &wr_stage_fit;
+    return has_fit && p->run.tokens_before > p->input.window_tokens;
+}
+
+/* (h) Instructions that were read are whole, unless their file was changed since. */
+static bool instructions_are_whole(const struct projected *p, struct fold_laws_counts *counts)
+{
+    const struct wr_transcript *t = &p->transcript;
+    if (may_take_instructions(p))
+        return true;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles || !s->handles->is_instructions ||
+            s->staleness == WR_STALE)
+            continue;
+        counts->instructions++;
+        if (p->run.fold.segments[i].form != WR_FORM_EXACT)
+            return false;
+    }
+    return true;
+}
+
 /* (f) and law L2: smaller, with an original under every handle. */
 static bool forms_are_sound(const struct projected *p)
 {
@@ -268,6 +297,8 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
         return broken(c, n, p->run.projection.first.what);
     if (!newest_is_whole(p))
         return broken(c, n, "the newest user message is not whole");
+    if (!instructions_are_whole(p, counts))
+        return broken(c, n, "instructions that were read are not whole");
     if (!forms_are_sound(p))
         return broken(c, n, "a form is larger than its original, or its handle leads nowhere");
     /* Each of these projects twice more: every third request, and the newest. */
@@ -275,14 +306,6 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
         return true;
     if (!is_steady(p, body, c, &idempotent))
         return broken(c, n, "the same request gives other bytes");
-    /* A file read again stays whole because its earlier read was shortened; where that earlier read
-     * has left since, its projection cannot tell. */
-    bool has_reread = false;
-    for (uint32_t i = 0; i < p->transcript.segments_count; i++)
-        has_reread |= p->run.fold.segments[i].is_reread;
-    counts->unjudged += !idempotent && has_reread;
-    if (!idempotent && has_reread)
-        return true;
     return idempotent || broken(c, n, "projecting a projection changes it");
 }
 

@@ -1,5 +1,5 @@
 /* fold_laws.h -- what must hold for every preset on every request of a session: prefix stability,
- * idempotence, pairing, the newest user message, no growth, determinism. */
+ * idempotence, pairing, the newest user message, instructions, no growth, determinism. */
 #ifndef TESTS_FOLD_LAWS_H
 #define TESTS_FOLD_LAWS_H
 
@@ -15,12 +15,12 @@ struct fold_laws_case {
 };
 
 struct fold_laws_counts {
-    uint64_t unjudged; /* changed when projected again, where a re-read excuses it */
     uint64_t requests, edits, inserts, steps, rolled_back, fallbacks;
     uint64_t pruned, rehydrated; /* of the edits, of the inserts */
     uint64_t tokens_before, tokens_after;
-    uint64_t over_window; /* requests still over it */
-    uint64_t markers;     /* cache markers that were added */
+    uint64_t over_window;  /* requests still over it */
+    uint64_t markers;      /* cache markers that were added */
+    uint64_t instructions; /* results that show some, all requests together */
 };
 
 /* False with lines on stdout that say what broke and where. */

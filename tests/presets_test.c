@@ -82,9 +82,6 @@ static void print_counts(const struct wr_policy *policy, const struct fold_laws_
         c->tokens_before ? 100.0 * (double)c->tokens_after / (double)c->tokens_before : 100.0,
         (unsigned long long)c->pruned, (unsigned long long)c->rehydrated,
         (unsigned long long)c->over_window);
-    if (c->unjudged)
-        printf("note: %s: %llu projections changed when projected again, beside a re-read\n",
-               policy->name, (unsigned long long)c->unjudged);
 }
 
 static void laws_hold_for_every_policy(void **state)
@@ -209,9 +206,117 @@ static void named_handles_come_back_under_the_same_laws(void **state)
     wr_arena_release(&arena);
 }
 
+/* ---- a session that reads instructions ---- */
+
+static void write_call(struct wr_buf *out, const char *id, const char *tool, const char *arguments,
+                       weir_span result)
+{
+    struct wr_buf line;
+    wr_buf_init(&line, 1 << 20);
+    wr_buf_printf(&line,
+                  "{'role':'assistant','content':null,'tool_calls':[{'id':'%s','type':'function',"
+                  "'function':{'name':'%s','arguments':'@'}}]}",
+                  id, tool);
+    wr_buf_byte(&line, 0);
+    write_line(out, line.bytes, wr_span_of(arguments));
+    wr_buf_reset(&line);
+    wr_buf_printf(&line, "{'role':'tool','tool_call_id':'%s','content':'@'}", id);
+    wr_buf_byte(&line, 0);
+    write_line(out, line.bytes, result);
+    wr_buf_release(&line);
+}
+
+static void write_lines(struct wr_buf *out, const char *format, int number)
+{
+    wr_buf_reset(out);
+    for (int i = 0; i < RESULT_LINES; i++)
+        wr_buf_printf(out, format, number, i);
+}
+
+static const struct {
+    const char *tool, *arguments;
+} instructing_calls[] = {
+    {"Read", "{\"file_path\":\"CLAUDE.md\"}"},
+    {"Bash", "{\"command\":\"ls && cat AGENTS.md\"}"},
+    {"Skill", "{\"skill\":\"pdf\"}"},
+    {"read_file", "{\"path\":\".claude/skills/x/SKILL.md\"}"},
+    {"activate_skill", "{\"name\":\"docx\"}"},
+    {"shell", "{\"command\":[\"bash\",\"-lc\",\"sed -n 1,400p .cursor/rules/a.mdc\"]}"},
+};
+
+enum { INSTRUCTING_CALLS = sizeof(instructing_calls) / sizeof(instructing_calls[0]) };
+
+/* A loop shows instructions first, between other results, or last; one changes a file of them. */
+static void write_instructing_session(struct wr_buf *out)
+{
+    struct wr_buf result;
+    char id[16], arguments[64];
+
+    wr_buf_init(&result, 1 << 20);
+    for (int loop = 0; loop < INSTRUCTING_CALLS; loop++) {
+        write_line(out, "{'role':'user','content':'@'}", WR_LIT("go on"));
+        for (int i = 0; i < 4; i++) {
+            if (i == loop % 4) {
+                write_lines(&result, "- Rule %d.%d: tabs, never spaces.\n", loop);
+                (void)snprintf(id, sizeof(id), "s%d", loop);
+                write_call(out, id, instructing_calls[loop].tool, instructing_calls[loop].arguments,
+                           wr_buf_view(&result));
+            }
+            write_lines(&result, "int value_%d_%d;\n", loop * 4 + i);
+            (void)snprintf(id, sizeof(id), "r%d_%d", loop, i);
+            (void)snprintf(arguments, sizeof(arguments), "{\"file_path\":\"src/f%d_%d.c\"}", loop,
+                           i);
+            write_call(out, id, "Read", arguments, wr_buf_view(&result));
+        }
+        if (loop == 3)
+            write_call(out, "w", "Write", "{\"file_path\":\"CLAUDE.md\",\"content\":\"Spaces.\"}",
+                       WR_LIT("written"));
+        write_line(out, "{'role':'assistant','content':'@'}", WR_LIT("That is all."));
+    }
+    write_line(out, "{'role':'user','content':'@'}", WR_LIT("thanks"));
+    write_line(out, "{'role':'assistant','content':'@'}", WR_LIT("Welcome."));
+    wr_buf_release(&result);
+}
+
+static void instructions_stay_whole_under_every_policy(void **state)
+{
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES};
+    struct wr_policies *policies;
+    struct wr_session session;
+    struct wr_arena arena;
+    struct wr_buf text;
+    bool ok = true;
+    (void)state;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&text, 1 << 20);
+    write_instructing_session(&text);
+    assert_int_equal(wr_policies_new(&policies, wr_span_of(own_policies), NULL), WEIR_OK);
+    assert_int_equal(wr_session_read(&session, &arena, wr_buf_view(&text), NULL), WEIR_OK);
+    for (uint32_t p = 0; p < wr_policies_count(policies); p++) {
+        const struct wr_policy *policy = wr_policies_at(policies, p);
+        struct fold_laws_counts counts = {0};
+        for (size_t d = 0; d < 3; d++)
+            for (uint64_t window_tokens = 20000; window_tokens <= 60000; window_tokens += 40000) {
+                struct fold_laws_case c = {&session, policy, dialects[d], window_tokens, 64};
+                ok &= fold_laws_hold(&c, &counts);
+            }
+        print_counts(policy, &counts);
+        assert_true(counts.instructions >= INSTRUCTING_CALLS);
+        bool changes_results = p < wr_policy_count() && strcmp(policy->name, "exact") != 0;
+        assert_true(counts.edits + counts.inserts > 0 || !changes_results);
+    }
+    assert_true(ok);
+    wr_policies_free(policies);
+    wr_buf_release(&text);
+    wr_arena_release(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions_stay_whole_under_every_policy),
         cmocka_unit_test(named_handles_come_back_under_the_same_laws),
         cmocka_unit_test(laws_hold_for_every_policy)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,28 +92,57 @@ static void touch_arguments(struct applier *a, const struct wr_change *change)
                                    change->arguments[i].text});
 }
 
+/* Thinking that a gateway hands on in a field beside the content is that field's array: its blocks
+ * leave, the field stays and is empty. */
+static bool has_own_field(const struct applier *a, const struct wr_segment *s)
+{
+    return s->is_signed && s->element == s->message &&
+           wr_json_kind(a->doc, s->payload) == WR_JSON_ARRAY;
+}
+
+static void touch_field(struct applier *a, wr_json_id field)
+{
+    for (wr_json_id block = wr_json_first(a->doc, field); block != WR_JSON_NONE;
+         block = wr_json_next(a->doc, field, block))
+        touch(a, (struct wr_touch){WR_TOUCH_REMOVE, field, block, {NULL, 0}});
+}
+
+static void touch_part(struct applier *a, const struct wr_segment *s)
+{
+    if (has_own_field(a, s))
+        touch_field(a, s->payload);
+    else
+        touch(a, (struct wr_touch){WR_TOUCH_REMOVE, s->array, s->element, {NULL, 0}});
+}
+
+/* Whether a segment that leaves is all that the list has of its message. */
+static bool is_whole_message(const struct applier *a, const struct wr_segment *s)
+{
+    return s->element == s->message && !has_own_field(a, s);
+}
+
 /* Segments of one message stand side by side. The message leaves whole when all of them do. */
 static void touch_message(struct applier *a, uint32_t first, uint32_t end)
 {
     const struct wr_segment *segments = a->transcript->segments;
-    bool all = true, any = false;
+    bool all = true, any = false, takes_message = false;
 
     for (uint32_t i = first; i < end; i++) {
         bool dropped = is_dropped(a->plan, i);
         all &= dropped;
         any |= dropped;
+        takes_message |= dropped && is_whole_message(a, &segments[i]);
     }
     if (!any)
         return;
-    if (all || segments[first].element == segments[first].message) {
+    if (all || takes_message) {
         touch(a, (struct wr_touch){
                      WR_TOUCH_REMOVE, a->transcript->list, segments[first].message, {NULL, 0}});
         return;
     }
     for (uint32_t i = first; i < end; i++)
         if (is_dropped(a->plan, i))
-            touch(a, (struct wr_touch){
-                         WR_TOUCH_REMOVE, segments[i].array, segments[i].element, {NULL, 0}});
+            touch_part(a, &segments[i]);
 }
 
 static void touch_drops(struct applier *a)

@@ -10,7 +10,7 @@
 #include "models/window.h"
 
 enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
-enum { RESERVE_SHARE = 20, SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
+enum { SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
 
 /* ---- who and what ---- */
 
@@ -218,7 +218,7 @@ static weir_status measure(struct wr_job *job, struct weir_err *err)
     input->window_tokens = window_tokens(job);
     /* What is held free for the answer: a share of the window, whatever this request asks for. A
      * number that changes from request to request may not steer a fold (law L3). */
-    input->reserve_tokens = input->window_tokens / RESERVE_SHARE;
+    input->reserve_tokens = input->window_tokens / WR_RESERVE_SHARE;
     input->binds_thinking = job->match.model->preserved_thinking;
     input->prices = prices_of(job->match.model);
     input->ways = &job->ways;

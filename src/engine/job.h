@@ -12,6 +12,8 @@
 #include "policy/policy_yaml.h"
 #include "weir/engine.h"
 
+enum { WR_RESERVE_SHARE = 20 }; /* a twentieth of the window is held free for the answer */
+
 struct wr_job {
     /* given; borrowed */
     struct weir_request *request;

@@ -2,6 +2,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/over_window.h"
 #include "json/write.h"
 #include "models/calibrate.h"
 #include "policy/budget.h"
@@ -22,20 +23,6 @@ static void write_word(struct wr_json_writer *w, const char *key, const char *wo
         wr_json_write_text(w, wr_span_of(word));
     else
         wr_json_write_null(w);
-}
-
-/* The arithmetic, in whole tokens of plain input. */
-static void write_value(struct wr_json_writer *w, const struct wr_fold_value *value)
-{
-    wr_json_write_object(w);
-    write_number(w, "saves_tokens", value->saves / 100);
-    write_number(w, "costs_tokens", value->costs / 100);
-    write_number(w, "next_miss_basis_points", value->next_miss_bp);
-    write_number(w, "ever_miss_basis_points", value->ever_miss_bp);
-    write_number(w, "turns_left", value->turns_left);
-    if (value->utility)
-        write_number(w, "utility_points", value->utility);
-    wr_json_write_object_end(w);
 }
 
 /* ---- edits ---- */
@@ -70,12 +57,17 @@ static void add_word(struct wr_buf *out, weir_span key, const char *word)
     wr_buf_byte(out, '"');
 }
 
+/* The arithmetic, in whole tokens of plain input. */
 static void add_value(struct wr_buf *out, const struct wr_fold_value *value)
 {
-    struct wr_json_writer w;
-    wr_buf_append(out, WR_LIT(",\"value\":"));
-    wr_json_write_init(&w, out);
-    write_value(&w, value);
+    add_number(out, WR_LIT(",\"value\":{\"saves_tokens\":"), value->saves / 100);
+    add_number(out, WR_LIT(",\"costs_tokens\":"), value->costs / 100);
+    add_number(out, WR_LIT(",\"next_miss_basis_points\":"), value->next_miss_bp);
+    add_number(out, WR_LIT(",\"ever_miss_basis_points\":"), value->ever_miss_bp);
+    add_number(out, WR_LIT(",\"turns_left\":"), value->turns_left);
+    if (value->utility)
+        add_number(out, WR_LIT(",\"utility_points\":"), value->utility);
+    wr_buf_byte(out, '}');
 }
 
 static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const struct wr_run *run,
@@ -192,12 +184,20 @@ struct counters {
     uint64_t by_form[WR_REPORT_FORMS_MAX];
 };
 
+/* Whoever condensed it has asked for its kind, and need not read the text again. */
+static bool is_blob(const struct wr_run *run, uint32_t segment)
+{
+    uint8_t known = run->fold.segments[segment].output_kind;
+    if (known)
+        return known - 1 == WR_OUTPUT_BLOB;
+    const struct wr_segment *s = &run->fold.transcript->segments[segment];
+    weir_span text = wr_segment_text(run->fold.transcript, s, run->fold.arena);
+    return text.ptr && wr_output_kind_of(s, text) == WR_OUTPUT_BLOB;
+}
+
 static void count_change(struct counters *c, const struct wr_run *run,
                          const struct wr_change *change)
 {
-    const struct wr_segment *segments = run->fold.transcript->segments;
-    const struct wr_segment *s = &segments[change->segment];
-
     if (change->is_rolled_back)
         return;
     c->by_form[change->form]++;
@@ -205,8 +205,7 @@ static void count_change(struct counters *c, const struct wr_run *run,
     if (change->form != WR_FORM_CONDENSED)
         return;
     c->condensed++;
-    weir_span text = wr_segment_text(run->fold.transcript, s, run->fold.arena);
-    c->blobs += text.ptr && wr_output_kind_of(s, text) == WR_OUTPUT_BLOB;
+    c->blobs += is_blob(run, change->segment);
 }
 
 static void count_duplicate(struct counters *c, const struct wr_transcript *t, uint32_t i)
@@ -314,6 +313,7 @@ void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_bu
     write_number(&w, "steps", run->fold.steps_count);
     write_counters(&w, run);
     write_word(&w, "held_back", held_back);
+    write_word(&w, "over_window", wr_over_window(run));
     write_inserts(&w, run);
     write_edits(&w, run);
     wr_json_write_object_end(&w);

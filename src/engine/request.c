@@ -231,6 +231,18 @@ struct wr_buf *wr_request_output(struct weir_request *request)
     return &written->body;
 }
 
+bool wr_request_take_output(struct weir_request *request, weir_span body, struct wr_buf *out)
+{
+    for (struct wr_written *w = request->written; w; w = w->older) {
+        if (w->body.bytes != body.ptr || w->body.len != body.len || !body.ptr)
+            continue;
+        *out = w->body;
+        wr_buf_init(&w->body, WR_OUTPUT_BYTES_MAX);
+        return true;
+    }
+    return false;
+}
+
 /* What it takes to write is given back at once: a request may be written any number of times. */
 weir_status weir_request_write(struct weir_request *request, weir_span *body,
                                struct weir_write_report *report, struct weir_err *err)

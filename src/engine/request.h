@@ -32,4 +32,8 @@ WEIR_MUST_USE weir_status wr_request_new(weir_span body, const struct weir_reque
 
 struct wr_buf *wr_request_output(struct weir_request *request);
 
+/* Moves the buffer that holds `body`, which was written, out of the request: from now on it is the
+ * caller's. False: the request has no such, and nothing was moved. */
+bool wr_request_take_output(struct weir_request *request, weir_span body, struct wr_buf *out);
+
 #endif

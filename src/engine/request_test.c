@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "engine/request.h"
 
 enum { BYTES_MAX = 256 << 20, MANY = 100 * 1000 };
 
@@ -86,6 +87,23 @@ static void edits_are_copied_and_written(void **state)
     assert_int_equal(weir_request_write(request, &body, NULL, NULL), WEIR_OK);
     assert_true(wr_span_is(body, BODY_EDITED("short")));
     weir_request_free(request);
+}
+
+static void what_was_written_can_be_taken_out(void **state)
+{
+    struct weir_request *request = read_body(wr_span_of(BODY));
+    struct wr_buf taken, nothing;
+    weir_span body;
+    (void)state;
+
+    assert_int_equal(weir_request_edit(request, 2, WR_LIT("short"), NULL), WEIR_OK);
+    assert_int_equal(weir_request_write(request, &body, NULL, NULL), WEIR_OK);
+    assert_true(wr_request_take_output(request, body, &taken));
+    assert_false(wr_request_take_output(request, body, &nothing)); /* it has gone */
+    assert_false(wr_request_take_output(request, wr_span_of(BODY), &nothing));
+    weir_request_free(request);
+    assert_true(wr_span_is(wr_buf_view(&taken), BODY_EDITED("short")));
+    wr_buf_release(&taken);
 }
 
 static void what_cannot_be_edited_is_refused(void **state)
@@ -242,6 +260,7 @@ int main(void)
         cmocka_unit_test(wrong_bodies_are_refused),
         cmocka_unit_test(no_edit_gives_the_very_bytes),
         cmocka_unit_test(edits_are_copied_and_written),
+        cmocka_unit_test(what_was_written_can_be_taken_out),
         cmocka_unit_test(what_cannot_be_edited_is_refused),
         cmocka_unit_test(a_request_is_written_again),
         cmocka_unit_test(a_structure_that_would_be_wrong_falls_back),

@@ -40,8 +40,8 @@ static wr_hash128 add_segment(wr_hash128 chain, const struct wr_transcript *t,
                                   (uint64_t)s->is_error << 1 | s->is_opaque);
     chain = add(chain, s->call_id);
     chain = add(chain, s->tool);
-    for (uint32_t i = 0; i < s->parts_count; i++)
-        chain = add(chain, wr_json_raw(t->doc, s->parts[i]));
+    if (s->parts_count)
+        chain = wr_hash128_add(wr_segment_body_hash(t, s), chain);
     if (!s->has_exact_blocks)
         return s->parts_count ? chain : add_value(chain, t->doc, s->payload);
     /* Images and files stand beside the text, in blocks of their own. */

@@ -203,15 +203,39 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
     return WEIR_OK;
 }
 
-/* A condensed form that was found lawful for this original is so again. */
-static wr_hash128 key_of(const struct wr_plan *plan, const struct wr_change *change,
-                         weir_span original)
+/* A form that was found lawful for this original, of such a call, is so again. */
+static wr_hash128 key_of(const struct wr_plan *plan, const struct wr_change *change)
+{
+    const struct wr_transcript *t = plan->transcript;
+    const struct wr_segment *s = &t->segments[change->segment];
+    const struct wr_tool_handles *h = s->handles;
+    uint64_t numbers[] = {plan->memo_seed, change->form, change->bytes_max,
+                          h ? (uint64_t)h->kind + 1 : 0, LAWFUL};
+    wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
+
+    if (h) /* the kind of the output follows from these and from the text */
+        key = wr_hash128_seeded(h->path, wr_hash128_seeded(h->command, key));
+    key = wr_hash128_add(wr_segment_body_hash(t, s), key);
+    return wr_hash128_seeded(change->text, key);
+}
+
+/* What is to be said of a form without looking at the rest of the plan. */
+static weir_status check_form(const struct wr_plan *plan, const struct wr_change *change,
+                              struct wr_arena *arena, struct wr_finding *finding)
 {
     const struct wr_segment *s = &plan->transcript->segments[change->segment];
-    uint64_t numbers[] = {plan->memo_seed, original.len, change->text.len,
-                          (uint64_t)wr_output_kind_of(s, original), LAWFUL};
-    wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
-    return wr_hash128_seeded(change->text, wr_hash128_seeded(original, key));
+    weir_span original = wr_segment_text(plan->transcript, s, arena);
+    weir_status status = WEIR_OK;
+
+    if (!original.ptr)
+        return wr_arena_status(arena);
+    check_encoding(change, finding);
+    check_room(change, original, finding);
+    if (finding->found || change->form == WR_FORM_EDITED)
+        return WEIR_OK;
+    if (change->form == WR_FORM_CONDENSED)
+        status = check_signals(s, change, original, arena, finding);
+    return status ? status : check_doubled(s, change, original, arena, finding);
 }
 
 weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_change *change,
@@ -223,25 +247,14 @@ weir_status wr_validate_change(const struct wr_plan *plan, const struct wr_chang
 
     if (change->form == WR_FORM_PRUNED)
         return wr_arguments_check(plan, change, arena, finding);
-    const struct wr_segment *s = &plan->transcript->segments[change->segment];
-    weir_span original = wr_segment_text(plan->transcript, s, arena);
-    weir_status status = WEIR_OK;
-    if (!original.ptr)
-        return wr_arena_status(arena);
-    check_encoding(change, finding);
-    check_room(change, original, finding);
     check_reference(plan, change, finding);
-    if (finding->found || change->form == WR_FORM_EDITED)
+    if (finding->found)
         return WEIR_OK;
-    if (change->form != WR_FORM_CONDENSED)
-        return check_doubled(s, change, original, arena, finding);
-    wr_hash128 key = key_of(plan, change, original);
+    wr_hash128 key = key_of(plan, change);
     weir_span known;
     if (wr_text_memo_find(plan->memo, key, &known))
         return WEIR_OK;
-    status = check_signals(s, change, original, arena, finding);
-    if (!status)
-        status = check_doubled(s, change, original, arena, finding);
+    weir_status status = check_form(plan, change, arena, finding);
     if (!status && !finding->found)
         wr_text_memo_put(plan->memo, key, (weir_span){"", 0});
     return status;

@@ -61,6 +61,23 @@ static bool may_change_results(const char *words, weir_span tool)
     return true;
 }
 
+/* What came later is not known yet at this turn. */
+bool wr_fold_is_instructions(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return s->kind == WEIR_KIND_TOOL_RESULT && s->handles && s->handles->is_instructions &&
+           !(s->staleness == WR_STALE && s->stale_by < fold->arrived);
+}
+
+bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group)
+{
+    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++)
+        if (fold->transcript->segments[i].group == group && wr_fold_is_instructions(fold, i) &&
+            fold->segments[i].form == WR_FORM_EXACT) /* a stub instructs nobody */
+            return true;
+    return false;
+}
+
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
@@ -74,6 +91,8 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
     if (s->is_opaque || ((is_failure(s) || now->is_reread) && !wr_fold_is_sent(fold, segment)))
         return false;
     if (s->handles && (s->handles->kind == WR_EFFECT_RECALL || s->handles->kind == WR_EFFECT_PLAN))
+        return false;
+    if (wr_fold_is_instructions(fold, segment))
         return false;
     return !now->is_pinned && !now->is_marked && !wr_stage_exempts(stage, s->tool) &&
            may_change_results(fold->input->tools, s->tool);
@@ -251,6 +270,8 @@ bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
 {
     const struct wr_transcript *t = fold->transcript;
     bool has_call = false;
+    if (wr_fold_group_instructs(fold, group))
+        return false;
     for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->group != group || (s->is_signed && fold->segments[i].form == WR_FORM_DROPPED))

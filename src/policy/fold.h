@@ -160,6 +160,14 @@ struct wr_fold_step {
                      */
 };
 
+/* Segments that a stage looks through at every request, ascending. What can never be of use again
+ * is left out for good, so that a request costs what the prompt holds and not what it ever held. */
+struct wr_fold_list {
+    uint32_t *segments; /* made when first needed; a place for every segment */
+    uint32_t count;
+    uint32_t seen; /* segments before this one were looked at */
+};
+
 struct wr_fold {
     const struct wr_fold_input *input; /* borrowed */
     const struct wr_transcript *transcript;
@@ -173,10 +181,14 @@ struct wr_fold {
     uint32_t
         cold_turn; /* the newest turn at which a step was taken because the cache had expired */
     void *items;   /* scratch of one stage, made when it is first needed */
-    uint32_t *lists[2];                     /* scratch of stages: a place for every segment */
-    struct wr_index reads;                  /* results that show a file, by path */
-    bool has_signed;                        /* signed thinking has arrived */
-    uint32_t *group_end;                    /* of a group's first segment: behind its last */
+    uint32_t *lists[2];          /* scratch of stages: a place for every segment */
+    struct wr_fold_list results; /* that were not dropped */
+    struct wr_fold_list large;   /* of those that came larger than any that is ever condensed */
+    struct wr_index reads;       /* results that show a file, by path */
+    bool has_signed;             /* signed thinking has arrived */
+    bool came_stepped;   /* what has arrived holds what a step of an earlier projection left */
+    uint32_t notice;     /* the newest that says that messages were taken out; WR_SEGMENT_NONE */
+    uint32_t *group_end; /* of a group's first segment: behind its last */
     uint64_t window_tokens, reserve_tokens; /* as this turn has them */
     uint32_t turn;                          /* the request being folded */
     uint32_t turn_first;                    /* the first segment of that turn */
@@ -222,6 +234,12 @@ bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment);
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 
+/* Whether a result shows instructions that still hold: no stage changes it (law L5). A read of a
+ * file that was changed since shows none. `group` asks the same of any result of a group, which
+ * then stays, because a group leaves whole or not at all. */
+bool wr_fold_is_instructions(const struct wr_fold *fold, uint32_t segment);
+bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group);
+
 /* The recall tool as the request spells it, where one has been offered by now; else empty. */
 weir_span wr_fold_recall(const struct wr_fold *fold);
 
@@ -251,9 +269,9 @@ WEIR_MUST_USE weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment,
 /* Takes the listed segments (ascending) out and puts one message in their place, before segment
  * `before`. The text ends with the marker of what it stands for: those segments as a history
  * (policy/history.h). `supersedes` names an insert that it stands for as well, which then is gone;
- * so do those that it `absorbs`, which are summaries of loops. Without any there is a segment.
- * All of it is one step. Not taken (and *taken false) where it would not be smaller, or there is no
- * recall. */
+ * so do those that it `absorbs`, which are summaries of other stages. Without any there is a
+ * segment. All of it is one step. Not taken (and *taken false) where it would not be smaller, or
+ * there is no recall. */
 #define WR_INSERT_NONE UINT32_MAX
 
 struct wr_fold_replacement {

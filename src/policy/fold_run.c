@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/fold_state.h"
+#include "policy/stage.h"
 
 enum { RESERVE_SHARE_MIN = 20 };
 
@@ -111,8 +112,24 @@ static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
     for (uint32_t i = 0; i < s->parts_count; i++)
         if (wr_span_find(wr_json_inner(doc, s->parts[i]), WR_LIT("[weir wr_"), 0) != SIZE_MAX)
             return true;
-    return s->kind == WEIR_KIND_TOOL_CALL && s->payload != WR_JSON_NONE &&
+    /* A call's arguments, and a notice among the messages, which is nobody's text to edit. */
+    bool has_whole = s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_SYSTEM;
+    return has_whole && s->payload != WR_JSON_NONE &&
            wr_span_find(wr_json_raw(doc, s->payload), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
+}
+
+/* A prompt may be a projection that comes in again: what was weighed then stays. */
+static void note_trace(struct wr_fold *fold, uint32_t segment)
+{
+    static const char *const notices[] = {WR_LOOP_FRONT, WR_SUMMARY_FRONT, WR_OMITTED_NOTICE};
+    weir_span text = wr_fold_text(fold, segment);
+
+    fold->came_stepped |= wr_span_starts(text, WR_LIT(WR_STUB_FRONT)) ||
+                          wr_span_starts(text, WR_LIT(WR_ANSWER_FRONT));
+    for (size_t i = 0; i < sizeof(notices) / sizeof(notices[0]); i++)
+        if (wr_span_starts(text, wr_span_of(notices[i])))
+            fold->notice = segment;
+    fold->came_stepped |= fold->notice == segment;
 }
 
 static bool shows_file(const struct wr_segment *s)
@@ -144,7 +161,8 @@ void wr_fold_add_read(struct wr_fold *fold, uint32_t segment)
 }
 
 /* A file that is read again after an earlier read of it was shortened stays whole as it arrives:
- * the model came back for the rest (law L2). */
+ * the model came back for the rest (law L2). Where a notice says that messages were taken out of
+ * what came, nobody can tell whether that read was among them. */
 static bool is_reread(const struct wr_fold *fold, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
@@ -152,6 +170,8 @@ static bool is_reread(const struct wr_fold *fold, uint32_t segment)
         return false;
     uint32_t earlier =
         wr_index_item(&fold->reads, place_of_read(fold, segment, wr_hash64(s->handles->path)));
+    if (fold->notice != WR_SEGMENT_NONE && (earlier == WR_INDEX_NONE || earlier < fold->notice))
+        return true;
     return earlier != WR_INDEX_NONE &&
            (fold->segments[earlier].form != WR_FORM_EXACT || fold->segments[earlier].is_marked);
 }
@@ -179,6 +199,8 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     now->tokens = fold->input->tokens[segment];
     now->has_arrived = true;
     now->is_marked = holds_marker(fold, segment);
+    if (now->is_marked)
+        note_trace(fold, segment);
     now->same = WR_SEGMENT_NONE;
     fold->total_tokens += now->tokens + wr_fold_overhead(fold, segment);
     fold->has_signed |= fold->transcript->segments[segment].is_signed;
@@ -247,8 +269,12 @@ static weir_status begin(struct wr_fold *fold, struct wr_arena *arena,
 {
     const struct wr_transcript *t = input->transcript;
 
-    *fold = (struct wr_fold){
-        .input = input, .transcript = t, .arena = arena, .stage = "", .cold_turn = UINT32_MAX};
+    *fold = (struct wr_fold){.input = input,
+                             .transcript = t,
+                             .arena = arena,
+                             .stage = "",
+                             .cold_turn = UINT32_MAX,
+                             .notice = WR_SEGMENT_NONE};
     fold->total_tokens = input->base_tokens;
     fold->window_tokens = input->window_tokens;
     fold->reserve_tokens = input->reserve_tokens;

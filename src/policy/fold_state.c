@@ -190,6 +190,7 @@ weir_status wr_fold_state_restore(const struct wr_fold_state *state, struct wr_f
     now.reads = fold->reads;
     now.group_end = fold->group_end;
     now.items = NULL;
+    now.results = now.large = (struct wr_fold_list){0};
     now.stage = "";
     now.resumed_count = now.arrived;
     now.is_late = now.has_new = false;

@@ -22,6 +22,7 @@ struct result {
     weir_span content; /* of a read: the lines; else empty */
     bool is_tagged;    /* the content stood between <content> and </content> */
     bool is_read, has_failed;
+    bool is_outdated; /* a read of a file that was changed since */
 };
 
 /* ---- reading ---- */
@@ -253,6 +254,13 @@ static void write_read(struct wr_buf *out, const struct result *r, bool is_exact
                          : " with the same path and a narrower offset/limit for exact lines.\n");
 }
 
+static void write_changed(struct wr_buf *out, const struct result *r)
+{
+    if (r->is_outdated && r->content.len)
+        wr_buf_text(out, "changed_since: the file was changed after this read; reading it again "
+                         "gives it as it is now.\n");
+}
+
 /* A process that answers in JSON. False: it does not. */
 static bool write_process(struct wr_buf *out, const struct result *r, struct wr_arena *arena,
                           const struct wr_loop_options *options)
@@ -293,10 +301,12 @@ static void write_result(struct wr_buf *out, const struct result *r, struct wr_a
     if (is_process(r->call.capability) && write_process(out, r, arena, options))
         return;
     write_result_handles(out, r);
-    if (r->is_read)
-        write_read(out, r, is_exact, options);
-    else
+    if (!r->is_read) {
         write_preview(out, "preview", r->text, shows_its_end(r), options);
+        return;
+    }
+    write_read(out, r, is_exact, options);
+    write_changed(out, r);
 }
 
 static void drop_line_end(struct wr_buf *buf)
@@ -313,9 +323,15 @@ static weir_status summarise(struct wr_buf *out, const struct wr_transcript *t,
     weir_status status = read_result(&r, t, arena, segment);
     if (status)
         return status;
+    r.is_outdated = wr_loop_is_outdated(&t->segments[segment], options->arrived);
     write_result(out, &r, arena, is_exact, options);
     drop_line_end(out);
     return wr_arena_status(arena);
+}
+
+bool wr_loop_is_outdated(const struct wr_segment *result, uint32_t arrived)
+{
+    return result->staleness == WR_STALE && result->stale_by < arrived;
 }
 
 weir_status wr_tool_result_summary(const struct wr_transcript *t, struct wr_arena *arena,

@@ -10,10 +10,12 @@
  *
  * 1. The words and the order of the lines are the document's. A handle the result repeats from the
  * call (its <path>) is written twice, as there.
- * 2. Three choices are not the document's. The budget for exact evidence goes to the newest reads
+ * 2. Four choices are not the document's. The budget for exact evidence goes to the newest reads
  *    first: the document spends it oldest first, on what is likeliest to be out of date. A preview
  *    of what a command printed shows its end as well as its beginning: the document shows only the
- *    beginning, and the outcome stands at the end. Blank lines of exact evidence stay.
+ *    beginning, and the outcome stands at the end. Blank lines of exact evidence stay. Behind the
+ *    document's own lines stands `changed_since` where the file was changed after the read: what
+ *    it advises gives another text then.
  * 3. The text depends on the given segments and options alone.
  * 4. Nothing of a result can pass for a line of the block: previews and handles are on one line,
  *    evidence is indented.
@@ -28,7 +30,11 @@ struct wr_loop_options {
     uint64_t preview_tokens;  /* 220; a preview that is cut has four characters for each */
     wr_count_fn *count;
     void *user;
+    uint32_t arrived; /* a read is outdated where a segment before this one changed its file */
 };
+
+/* Whether a result shows a file that a segment before `arrived` changed. */
+bool wr_loop_is_outdated(const struct wr_segment *result, uint32_t arrived);
 
 /* Which of the results, given oldest first, keep what was read: the newest ones that fit in
  * `evidence_tokens`. Fills is_exact[0..results_count). */

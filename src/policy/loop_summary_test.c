@@ -31,7 +31,7 @@
         "<limit>500</limit>\\n<next_offset>501</next_offset>\\n<content>\\n"                       \
         "     1|fn main() {}\\n</content>")
 
-static const struct wr_loop_options completed = {2000, 220, test_count, NULL};
+static const struct wr_loop_options completed = {2000, 220, test_count, NULL, 0};
 
 static weir_span loop_text(struct test_transcript *test, const char *body,
                            const struct wr_loop_options *options)
@@ -174,7 +174,7 @@ static void repeat(struct wr_buf *buf, const char *text, int count)
 
 static void golden_under_pressure(void **state)
 {
-    static const struct wr_loop_options active = {100, 220, test_count, NULL};
+    static const struct wr_loop_options active = {100, 220, test_count, NULL, 0};
     struct test_transcript test;
     struct wr_buf body, expected;
     bool is_exact = true;
@@ -286,7 +286,7 @@ static void results(void **state)
 
 static void a_long_log_shows_its_end(void **state)
 {
-    static const struct wr_loop_options small = {100, 20, test_count, NULL};
+    static const struct wr_loop_options small = {100, 20, test_count, NULL, 0};
     struct test_transcript test;
     struct wr_buf body;
     (void)state;
@@ -308,6 +308,43 @@ static void a_long_log_shows_its_end(void **state)
                  "working the end");
     test_transcript_close(&test);
     wr_buf_release(&body);
+}
+
+/* What an edit behind `arrived` does is not known yet. */
+static void a_read_says_that_its_file_was_changed(void **state)
+{
+#define CHANGED                                                                                  \
+    "\nchanged_since: the file was changed after this read; reading it again gives it as it is " \
+    "now."
+#define EXACT_READ "[TOOL RESULT SUMMARY]\ncapability: Read\npath: a.c\nexact_evidence:\n  int a;"
+#define PREVIEW_READ                                                                \
+    "[TOOL RESULT SUMMARY]\ncapability: Read\npath: a.c\ncontent_preview: int a;\n" \
+    "content_recovery: call Read with the same path and a narrower offset/limit for exact lines."
+    static const char body[] =
+        BODY(USER("x") "," CALL("1", "Read", "{\\\"file_path\\\":\\\"a.c\\\"}", "int a;") "," CALL(
+            "2", "Edit",
+            "{\\\"file_path\\\":\\\"a.c\\\",\\\"old_string\\\":\\\"a\\\",\\\"new_string\\\":"
+            "\\\"b\\\"}",
+            "done"));
+    static const struct {
+        const char *behaviour;
+        uint32_t arrived;
+        bool is_exact;
+        const char *expected;
+    } cases[] = {
+        {"a preview, before the edit came", 3, false, PREVIEW_READ},
+        {"a preview, after it", 5, false, PREVIEW_READ CHANGED},
+        {"exact lines, before it", 3, true, EXACT_READ},
+        {"exact lines, after it", 5, true, EXACT_READ CHANGED},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct wr_loop_options options = {2000, 220, test_count, NULL, cases[i].arrived};
+        struct test_transcript test;
+        weir_span text = result_text(&test, wr_span_of(body), &options, cases[i].is_exact);
+        test_text_is(cases[i].behaviour, text, cases[i].expected);
+        test_transcript_close(&test);
+    }
 }
 
 static void evidence_goes_to_the_newest_reads(void **state)
@@ -341,7 +378,7 @@ static void evidence_goes_to_the_newest_reads(void **state)
     (void)state;
 
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
-        struct wr_loop_options options = {cases[i].evidence_tokens, 220, test_count, NULL};
+        struct wr_loop_options options = {cases[i].evidence_tokens, 220, test_count, NULL, 0};
         struct test_transcript test;
         uint32_t list[4];
         bool is_exact[4];
@@ -366,6 +403,7 @@ int main(void)
         cmocka_unit_test(golden_unknown_window),
         cmocka_unit_test(results),
         cmocka_unit_test(a_long_log_shows_its_end),
+        cmocka_unit_test(a_read_says_that_its_file_was_changed),
         cmocka_unit_test(evidence_goes_to_the_newest_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -256,17 +256,24 @@ static uint64_t inner_image_tokens(const struct wr_meter *meter, const struct wr
     return tokens;
 }
 
-/* The key of a segment's text: its bytes in the body, and how they are counted. */
+/* The key of a segment's text, and of the tool it calls: their bytes in the body, and how they are
+ * counted. */
 static wr_hash128 text_key(const struct wr_meter *meter, const struct wr_transcript *t,
                            const struct wr_segment *s)
 {
     uintptr_t how = (uintptr_t)meter->current + meter->estimator;
-    wr_hash128 key = {(uint64_t)how, meter->factor_bp + s->parts_count};
-    if (!s->parts_count)
-        return wr_hash128_seeded(wr_json_raw(t->doc, s->payload), key);
-    for (uint32_t i = 0; i < s->parts_count; i++)
-        key = wr_hash128_seeded(wr_json_raw(t->doc, s->parts[i]), key);
-    return key;
+    wr_hash128 key = {(uint64_t)how, meter->factor_bp};
+    if (s->kind == WEIR_KIND_TOOL_CALL)
+        key = wr_hash128_seeded(s->tool, key);
+    return wr_hash128_add(wr_segment_body_hash(t, s), key);
+}
+
+/* What is larger than any window need not be known to the token, and would take a second. */
+static uint64_t count_text(struct wr_meter *meter, weir_span text)
+{
+    if (meter->current && text.len > WR_METER_EXACT_BYTES_MAX)
+        return wr_estimate_tokens(WR_ESTIMATOR_FITTED, text);
+    return wr_meter_count(meter, text);
 }
 
 static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcript *t,
@@ -278,7 +285,9 @@ static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcrip
         weir_span text = wr_segment_text(t, s, arena);
         if (!text.ptr)
             return wr_arena_status(arena);
-        *seen = (struct seen){key, wr_meter_count(meter, text)};
+        *seen = (struct seen){key, count_text(meter, text)};
+        if (s->kind == WEIR_KIND_TOOL_CALL)
+            seen->tokens += wr_meter_count(meter, s->tool);
     }
     *tokens = seen->tokens;
     return WEIR_OK;
@@ -310,8 +319,6 @@ static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transc
     weir_status status = text_tokens(meter, t, s, arena, tokens);
     if (status)
         return status;
-    if (s->kind == WEIR_KIND_TOOL_CALL)
-        *tokens += wr_meter_count(meter, s->tool);
     if (s->kind == WEIR_KIND_TOOL_RESULT)
         *tokens += inner_image_tokens(meter, t->doc, s->payload);
     return WEIR_OK;

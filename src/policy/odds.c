@@ -18,6 +18,8 @@ __asm__(".pushsection .rodata\n"
 extern const char wr_odds_data_start[] __attribute__((visibility("hidden")));
 extern const char wr_odds_data_end[] __attribute__((visibility("hidden")));
 
+enum { LACK_PCT_MAX = 10000 };
+
 const uint32_t wr_odds_cuts[WR_ODDS_CUTS_COUNT] = {220, 500, 1000, 2000};
 
 weir_span wr_odds_embedded(void)
@@ -45,33 +47,38 @@ static bool take_number(weir_span *line, uint32_t max, uint32_t *number)
     return true;
 }
 
-static bool kind_of(weir_span name, enum wr_output_kind *kind)
+static bool class_of(weir_span name, enum wr_odds_class *class)
 {
-    if (wr_span_is(name, "other")) {
-        *kind = WR_OUTPUT_KINDS;
-        return true;
-    }
-    for (int i = 0; i < WR_OUTPUT_KINDS; i++)
-        if (wr_span_is(name, wr_output_kind_text((enum wr_output_kind)i))) {
-            *kind = (enum wr_output_kind)i;
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_ODDS_CLASS_MAP(X)
+#undef X
+    };
+    for (int i = 0; i < WR_ODDS_CLASSES; i++)
+        if (wr_span_is(name, names[i])) {
+            *class = (enum wr_odds_class)i;
             return true;
         }
     return false;
 }
 
+static bool take_percents(weir_span *line, uint32_t max, uint32_t pct[WR_ODDS_CUTS_COUNT])
+{
+    for (int i = 0; i < WR_ODDS_CUTS_COUNT; i++)
+        if (!take_number(line, max, &pct[i]))
+            return false;
+    return true;
+}
+
 static bool read_row(struct wr_odds_row *row, weir_span line)
 {
     uint32_t tokens_max;
-    if (!kind_of(take_field(&line), &row->kind) || !take_number(&line, UINT32_MAX, &tokens_max))
+    if (!class_of(take_field(&line), &row->class) || !take_number(&line, UINT32_MAX, &tokens_max))
         return false;
     row->tokens_max = tokens_max;
-    for (int i = 0; i < WR_ODDS_CUTS_COUNT; i++)
-        if (!take_number(&line, 100, &row->next_pct[i]))
-            return false;
-    for (int i = 0; i < WR_ODDS_CUTS_COUNT; i++)
-        if (!take_number(&line, 100, &row->ever_pct[i]))
-            return false;
-    return take_number(&line, 100, &row->far_pct) && !line.len;
+    return take_percents(&line, 100, row->next_pct) && take_percents(&line, 100, row->ever_pct) &&
+           take_number(&line, 100, &row->far_pct) &&
+           take_percents(&line, LACK_PCT_MAX, row->lack_pct) && !line.len;
 }
 
 /* "# name<TAB>value"; any other comment says nothing to us. */
@@ -97,7 +104,7 @@ static bool is_whole(const struct wr_odds *odds)
 {
     bool has_rest = false;
     for (uint32_t i = 0; i < odds->rows_count; i++)
-        has_rest |= odds->rows[i].kind == WR_OUTPUT_KINDS && !odds->rows[i].tokens_max;
+        has_rest |= odds->rows[i].class == WR_ODDS_OTHER && !odds->rows[i].tokens_max;
     return has_rest && odds->version && odds->turns_left && odds->turns_left_min &&
            odds->recall_tokens && odds->call_tokens && odds->prompt_tokens;
 }
@@ -121,7 +128,7 @@ weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err 
                            (int)WR_ODDS_ROWS_MAX);
         if (!read_row(&odds->rows[odds->rows_count++], line))
             return wr_fail(err, WEIR_INVALID, at,
-                           "a row of the odds wants a kind, a size and 9 percentages");
+                           "a row of the odds wants a class, a size and 13 percentages");
     }
     if (!is_whole(odds))
         return wr_fail(
@@ -133,19 +140,41 @@ weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err 
 
 /* ---- asking ---- */
 
-static bool fits(const struct wr_odds_row *row, enum wr_output_kind kind, uint64_t tokens)
+/* A run without a command is another agent's: what it reports is all that is left of its work. */
+enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_output_kind kind)
 {
-    return row->kind == kind && (!row->tokens_max || tokens <= row->tokens_max);
+    static const enum wr_odds_class classes[WR_OUTPUT_KINDS] = {
+        [WR_OUTPUT_PROCESS] = WR_ODDS_PROCESS, [WR_OUTPUT_FILE] = WR_ODDS_FILE,
+        [WR_OUTPUT_LOG] = WR_ODDS_OTHER,       [WR_OUTPUT_TEST] = WR_ODDS_TEST,
+        [WR_OUTPUT_SEARCH] = WR_ODDS_SEARCH,   [WR_OUTPUT_DIFF] = WR_ODDS_DIFF,
+        [WR_OUTPUT_JSON] = WR_ODDS_JSON,       [WR_OUTPUT_LIST] = WR_ODDS_LIST,
+        [WR_OUTPUT_BLOB] = WR_ODDS_OTHER,      [WR_OUTPUT_PROSE] = WR_ODDS_OTHER};
+    const struct wr_tool_handles *h = result->handles;
+
+    if (h && h->kind == WR_EFFECT_RUN && !h->command.len)
+        return WR_ODDS_AGENT;
+    if (h && (h->kind == WR_EFFECT_EDIT || h->kind == WR_EFFECT_WRITE))
+        return WR_ODDS_EDIT;
+    if (h && h->kind == WR_EFFECT_POLL)
+        return WR_ODDS_POLL;
+    if (h && h->kind == WR_EFFECT_READ && kind == WR_OUTPUT_FILE && h->start_line > 1)
+        return WR_ODDS_PART;
+    return classes[kind];
 }
 
-const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_output_kind kind,
+static bool fits(const struct wr_odds_row *row, enum wr_odds_class class, uint64_t tokens)
+{
+    return row->class == class && (!row->tokens_max || tokens <= row->tokens_max);
+}
+
+const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_odds_class class,
                                        uint64_t tokens)
 {
     for (uint32_t i = 0; i < odds->rows_count; i++)
-        if (fits(&odds->rows[i], kind, tokens))
+        if (fits(&odds->rows[i], class, tokens))
             return &odds->rows[i];
     for (uint32_t i = 0; i < odds->rows_count; i++)
-        if (fits(&odds->rows[i], WR_OUTPUT_KINDS, tokens))
+        if (fits(&odds->rows[i], WR_ODDS_OTHER, tokens))
             return &odds->rows[i];
     return &odds->rows[odds->rows_count - 1];
 }
@@ -173,4 +202,9 @@ uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
 uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
 {
     return at_cut(row->ever_pct, cut_tokens);
+}
+
+uint32_t wr_odds_lack_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+{
+    return at_cut(row->lack_pct, cut_tokens);
 }

@@ -1,4 +1,4 @@
-/* odds.h -- how often a shortened result turns out to have been too short, by kind and size.
+/* odds.h -- how often a shortened result turns out to have been too short, by class and size.
  *
  * The numbers are constants of data/odds.tsv, which has a version: nothing is learned while a
  * session runs (law L3).
@@ -8,17 +8,41 @@
 
 #include "base/arena.h"
 #include "condense/output_kind.h"
+#include "transcript/transcript.h"
 #include "weir/status.h"
 
 enum { WR_ODDS_CUTS_COUNT = 4, WR_ODDS_ROWS_MAX = 64 };
 
+/* What a result is, as far as it tells how much of it will be used again. */
+#define WR_ODDS_CLASS_MAP(X)                                            \
+    X(FILE, "file")                                                     \
+    X(PART, "part") /* of a file, from a line in the middle of it on */ \
+    X(SEARCH, "search")                                                 \
+    X(TEST, "test")                                                     \
+    X(DIFF, "diff")                                                     \
+    X(PROCESS, "process")                                               \
+    X(POLL, "poll")   /* more of what a process printed */              \
+    X(EDIT, "edit")   /* what an edit says of the place it changed */   \
+    X(AGENT, "agent") /* the report of another agent */                 \
+    X(JSON, "json")                                                     \
+    X(LIST, "list")                                                     \
+    X(OTHER, "other")
+
+enum wr_odds_class {
+#define X(name, text) WR_ODDS_##name,
+    WR_ODDS_CLASS_MAP(X)
+#undef X
+        WR_ODDS_CLASSES
+};
+
 extern const uint32_t wr_odds_cuts[WR_ODDS_CUTS_COUNT]; /* tokens, rising */
 
 struct wr_odds_row {
-    enum wr_output_kind kind; /* WR_OUTPUT_KINDS: any other */
-    uint64_t tokens_max;      /* 0: any size */
+    enum wr_odds_class class;
+    uint64_t tokens_max; /* 0: any size */
     uint32_t next_pct[WR_ODDS_CUTS_COUNT], ever_pct[WR_ODDS_CUTS_COUNT];
     uint32_t far_pct;
+    uint32_t lack_pct[WR_ODDS_CUTS_COUNT]; /* strings that the next action misses, not results */
 };
 
 struct wr_odds {
@@ -33,13 +57,16 @@ WEIR_MUST_USE weir_status wr_odds_read(struct wr_odds *odds, weir_span table, st
 
 weir_span wr_odds_embedded(void); /* data/odds.tsv */
 
-/* The row for a result of this kind and size; never NULL for a table that was read. */
-const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_output_kind kind,
+enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_output_kind kind);
+
+/* The row for a result of this class and size; never NULL for a table that was read. */
+const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_odds_class class,
                                        uint64_t tokens);
 
 /* The odds of a row at any cut, in basis points: between two cuts on the line between them, above
  * the last half as much for every doubling. */
 uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t cut_tokens);
 uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t cut_tokens);
+uint32_t wr_odds_lack_bp(const struct wr_odds_row *row, uint64_t cut_tokens);
 
 #endif

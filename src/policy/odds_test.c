@@ -14,7 +14,7 @@
     "# version\t3\n# turns_left\t40\n# recall_tokens\t600\n# call_tokens\t80\n" \
     "# prompt_tokens\t60000\n"
 #define SETTINGS WITHOUT_LEAST "# turns_left_min\t6\n"
-#define REST     "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n"
+#define REST     "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n"
 
 static struct wr_odds embedded(void)
 {
@@ -28,53 +28,105 @@ static struct wr_odds embedded(void)
 static void the_embedded_table_is_whole(void **state)
 {
     struct wr_odds odds = embedded();
-    bool has[WR_OUTPUT_KINDS + 1] = {false};
+    bool has[WR_ODDS_CLASSES] = {false};
     (void)state;
     assert_true(odds.version >= 1);
     assert_true(odds.turns_left_min >= 1 && odds.turns_left_min <= odds.turns_left);
     assert_true(odds.rows_count > 10);
     for (uint32_t i = 0; i < odds.rows_count; i++) {
         const struct wr_odds_row *row = &odds.rows[i];
-        has[row->kind] = true;
+        has[row->class] = true;
         for (int c = 0; c < WR_ODDS_CUTS_COUNT; c++) {
             assert_true(row->next_pct[c] <= 100 && row->ever_pct[c] <= 100);
             /* What the next action misses, some later one misses. */
             assert_true(row->next_pct[c] <= row->ever_pct[c]);
+            /* Where something is missed, it is a string at least. */
+            assert_true(row->lack_pct[c] >= row->next_pct[c]);
         }
         /* Of one kind the sizes rise, and the last is any size: else a row is never found. */
-        if (i && odds.rows[i - 1].kind == row->kind)
+        if (i && odds.rows[i - 1].class == row->class)
             assert_true(!row->tokens_max || odds.rows[i - 1].tokens_max < row->tokens_max);
-        if (i + 1 == odds.rows_count || odds.rows[i + 1].kind != row->kind)
+        if (i + 1 == odds.rows_count || odds.rows[i + 1].class != row->class)
             assert_int_equal(row->tokens_max, 0);
     }
-    assert_true(has[WR_OUTPUT_FILE] && has[WR_OUTPUT_SEARCH] && has[WR_OUTPUT_PROCESS] &&
-                has[WR_OUTPUT_KINDS]);
+    for (int i = 0; i < WR_ODDS_CLASSES; i++)
+        assert_true(has[i]);
 }
 
-static void a_row_is_found_by_kind_and_size(void **state)
+static void a_row_is_found_by_class_and_size(void **state)
 {
     static const struct {
         const char *behaviour;
-        enum wr_output_kind kind;
+        enum wr_odds_class class;
         uint64_t tokens;
-        enum wr_output_kind row_kind;
         uint64_t row_tokens_max;
     } cases[] = {
-        {"a small file", WR_OUTPUT_FILE, 1, WR_OUTPUT_FILE, 1000},
-        {"the limit belongs to the row", WR_OUTPUT_FILE, 1000, WR_OUTPUT_FILE, 1000},
-        {"one more does not", WR_OUTPUT_FILE, 1001, WR_OUTPUT_FILE, 2000},
-        {"the last row has no limit", WR_OUTPUT_FILE, UINT64_MAX, WR_OUTPUT_FILE, 0},
-        {"a kind without a row", WR_OUTPUT_LOG, 900, WR_OUTPUT_KINDS, 1000},
-        {"a large one of them", WR_OUTPUT_BLOB, 90000, WR_OUTPUT_KINDS, 0},
+        {"a small file", WR_ODDS_FILE, 1, 1000},
+        {"the limit belongs to the row", WR_ODDS_FILE, 1000, 1000},
+        {"one more does not", WR_ODDS_FILE, 1001, 2000},
+        {"the last row has no limit", WR_ODDS_FILE, UINT64_MAX, 0},
+        {"another class", WR_ODDS_TEST, 2001, 0},
     };
     struct wr_odds odds = embedded();
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const struct wr_odds_row *row = wr_odds_find(&odds, cases[i].kind, cases[i].tokens);
-        if (row->kind != cases[i].row_kind || row->tokens_max != cases[i].row_tokens_max)
+        const struct wr_odds_row *row = wr_odds_find(&odds, cases[i].class, cases[i].tokens);
+        if (row->class != cases[i].class || row->tokens_max != cases[i].row_tokens_max)
             fail_msg("%s: the row of %llu", cases[i].behaviour,
                      (unsigned long long)row->tokens_max);
     }
+}
+
+static void a_class_without_a_row_has_that_of_the_rest(void **state)
+{
+    struct wr_odds odds;
+    (void)state;
+    assert_int_equal(wr_odds_read(&odds, WR_LIT(SETTINGS REST), NULL), WEIR_OK);
+    assert_int_equal(wr_odds_find(&odds, WR_ODDS_AGENT, 5)->class, WR_ODDS_OTHER);
+}
+
+static void the_class_of_a_result(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_tool_handles handles;
+        enum wr_output_kind kind;
+        enum wr_odds_class class;
+    } cases[] = {
+        {"a command",
+         {.kind = WR_EFFECT_RUN, .command = {"ls", 2}},
+         WR_OUTPUT_PROCESS,
+         WR_ODDS_PROCESS},
+        {"what looks like tests",
+         {.kind = WR_EFFECT_RUN, .command = {"make", 4}},
+         WR_OUTPUT_TEST,
+         WR_ODDS_TEST},
+        {"a run without a command", {.kind = WR_EFFECT_RUN}, WR_OUTPUT_PROSE, WR_ODDS_AGENT},
+        {"more of a process", {.kind = WR_EFFECT_POLL}, WR_OUTPUT_TEST, WR_ODDS_POLL},
+        {"an edit", {.kind = WR_EFFECT_EDIT}, WR_OUTPUT_FILE, WR_ODDS_EDIT},
+        {"a file that was written", {.kind = WR_EFFECT_WRITE}, WR_OUTPUT_DIFF, WR_ODDS_EDIT},
+        {"a file from its start",
+         {.kind = WR_EFFECT_READ, .start_line = 1},
+         WR_OUTPUT_FILE,
+         WR_ODDS_FILE},
+        {"and from further down",
+         {.kind = WR_EFFECT_READ, .start_line = 2},
+         WR_OUTPUT_FILE,
+         WR_ODDS_PART},
+        {"a part that is no text of a file",
+         {.kind = WR_EFFECT_READ, .start_line = 2},
+         WR_OUTPUT_JSON,
+         WR_ODDS_JSON},
+        {"nothing that has a row", {.kind = WR_EFFECT_OTHER}, WR_OUTPUT_BLOB, WR_ODDS_OTHER},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_segment result = {.handles = &cases[i].handles};
+        if (wr_odds_class_of(&result, cases[i].kind) != cases[i].class)
+            fail_msg("%s", cases[i].behaviour);
+    }
+    struct wr_segment unknown = {.handles = NULL};
+    assert_int_equal(wr_odds_class_of(&unknown, WR_OUTPUT_LIST), WR_ODDS_LIST);
 }
 
 static void between_two_cuts_the_odds_are_on_the_line(void **state)
@@ -110,31 +162,32 @@ static void a_table_is_read_or_refused(void **state)
     } cases[] = {
         {"the least", SETTINGS REST, WEIR_OK, NULL},
         {"words and empty lines", "# words, 40 of them\n\n" SETTINGS REST "\n", WEIR_OK, NULL},
-        {"no newline at the end", SETTINGS "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9", WEIR_OK, NULL},
+        {"no newline at the end", SETTINGS "other\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4",
+         WEIR_OK, NULL},
         {"nothing", "", WEIR_INVALID, NULL},
         {"no settings", REST, WEIR_INVALID, NULL},
         {"no least number of turns", WITHOUT_LEAST REST, WEIR_INVALID, NULL},
         {"a least number of 0", SETTINGS "# turns_left_min\t0\n" REST, WEIR_INVALID, NULL},
         {"a prompt of 0 tokens", SETTINGS "# prompt_tokens\t0\n" REST, WEIR_INVALID, NULL},
-        {"no row for the rest", SETTINGS "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n", WEIR_INVALID,
-         NULL},
-        {"a row for the rest that has a limit", SETTINGS "other\t9\t1\t2\t3\t4\t5\t6\t7\t8\t9\n",
+        {"no row for the rest", SETTINGS "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n",
          WEIR_INVALID, NULL},
+        {"a row for the rest that has a limit",
+         SETTINGS "other\t9\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n", WEIR_INVALID, NULL},
         {"a setting of 0", "# version\t0\n" SETTINGS REST, WEIR_OK, NULL}, /* said again later */
         {"a setting that is no number", SETTINGS "# turns_left\tmany\n" REST, WEIR_INVALID,
          "# turns_left\tmany"},
         {"a setting that is too large", SETTINGS "# turns_left\t1000001\n" REST, WEIR_INVALID,
          "# turns_left\t1000001"},
-        {"a kind that there is not", SETTINGS REST "files\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\n",
-         WEIR_INVALID, "files"},
-        {"more than all", SETTINGS "file\t0\t101\t2\t3\t4\t5\t6\t7\t8\t9\n" REST, WEIR_INVALID,
-         "file\t0\t101"},
-        {"a column too few", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\n", WEIR_INVALID,
-         "file"},
-        {"a column too many", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n",
+        {"a kind that there is not",
+         SETTINGS REST "files\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n", WEIR_INVALID, "files"},
+        {"more than all", SETTINGS "file\t0\t101\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n" REST,
+         WEIR_INVALID, "file\t0\t101"},
+        {"a column too few", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\n",
          WEIR_INVALID, "file"},
-        {"less than nothing", SETTINGS REST "file\t0\t-1\t2\t3\t4\t5\t6\t7\t8\t9\n", WEIR_INVALID,
-         "file"},
+        {"a column too many", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\t5\n",
+         WEIR_INVALID, "file"},
+        {"less than nothing", SETTINGS REST "file\t0\t-1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n",
+         WEIR_INVALID, "file"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -182,7 +235,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_embedded_table_is_whole),
-        cmocka_unit_test(a_row_is_found_by_kind_and_size),
+        cmocka_unit_test(a_row_is_found_by_class_and_size),
+        cmocka_unit_test(a_class_without_a_row_has_that_of_the_rest),
+        cmocka_unit_test(the_class_of_a_result),
         cmocka_unit_test(between_two_cuts_the_odds_are_on_the_line),
         cmocka_unit_test(a_table_is_read_or_refused),
         cmocka_unit_test(each_setting_is_read),

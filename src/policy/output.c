@@ -9,6 +9,7 @@ enum wr_output_origin wr_output_origin_of(enum wr_effect_kind effect)
         [WR_EFFECT_WRITE] = WR_ORIGIN_CHANGE,  [WR_EFFECT_RUN] = WR_ORIGIN_RUN,
         [WR_EFFECT_POLL] = WR_ORIGIN_RUN,      [WR_EFFECT_PLAN] = WR_ORIGIN_TELL,
         [WR_EFFECT_FETCH] = WR_ORIGIN_FETCH,   [WR_EFFECT_RECALL] = WR_ORIGIN_TELL,
+        [WR_EFFECT_SKILL] = WR_ORIGIN_TELL,
     };
     return origins[effect];
 }

@@ -11,7 +11,7 @@ static const struct wr_stage_def *const stage_defs[] = {
     &wr_stage_clear,    &wr_stage_fold_loops,  &wr_stage_summarise_active, &wr_stage_summary,
     &wr_stage_fill,     &wr_stage_drop_groups, &wr_stage_prune_arguments,  &wr_stage_rehydrate,
     &wr_stage_condense, &wr_stage_lossless,    &wr_stage_select,           &wr_stage_weigh,
-    &wr_stage_deepen,
+    &wr_stage_deepen,   &wr_stage_fit,
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -27,16 +27,16 @@ static const struct wr_tool_rule tiered_evict_tools[] = {
     EXACT("edit_file"), EXACT("write_file"), EXACT("delete")};
 static const struct wr_tool_rule tiered_clear_tools[] = {EXACT("record_attempt")};
 
-/* auto and its variants differ in what they risk: the odds of a miss at first sight, the margin of
+/* auto and its variants differ in what they risk: the price of a miss at first sight, the margin of
  * a saving over its expected cost, and the newest turns that a step leaves alone. */
-#define AUTO_STAGES(first_sight_bp, margin_pct, keep_turns)                            \
-    {                                                                                  \
-        {.def = &wr_stage_reference, .params = {64}},                                  \
-            {.def = &wr_stage_weigh, .params = {300, (first_sight_bp), (margin_pct)}}, \
-            {.def = &wr_stage_deepen,                                                  \
-             .params = {(keep_turns), 200, 500, 8500, 5000, 20, (margin_pct), 1000}},  \
-            {.def = &wr_stage_summary, .params = {9200, 170000, 0, 6, 4000}},          \
-            {.def = &wr_stage_drop_groups, .params = {0}},                             \
+#define AUTO_STAGES(miss_tokens, margin_pct, keep_turns)                                   \
+    {                                                                                      \
+        {.def = &wr_stage_reference, .params = {64}},                                      \
+            {.def = &wr_stage_weigh, .params = {300, 10000, (margin_pct), (miss_tokens)}}, \
+            {.def = &wr_stage_deepen,                                                      \
+             .params = {(keep_turns), 200, 500, 8500, 5000, 40, 400, 1000}},               \
+            {.def = &wr_stage_summary, .params = {9200, 170000, 0, 6, 4000}},              \
+            {.def = &wr_stage_drop_groups, .params = {0}}, {.def = &wr_stage_fit},         \
     }
 
 /* Parameters that a preset leaves out have the defaults of their stage, which are its document's.
@@ -74,25 +74,27 @@ static const struct wr_policy presets[] = {
                 {.def = &wr_stage_summary, .params = {8500, 170000, 0, 6, 4000}}},
      .stages_count = 3},
     {.name = "smart",
-     .what = "lossless transforms, duplicates to references, candidates by utility as room shrinks",
+     .what = "lossless transforms, duplicates to references, older results cleared at 50 %, "
+             "candidates by utility as room shrinks",
      .stages = {{.def = &wr_stage_lossless, .params = {300}},
                 {.def = &wr_stage_reference, .params = {64}},
+                {.def = &wr_stage_clear, .params = {5000, 25600, 1, 3}},
                 {.def = &wr_stage_select, .params = {128, 300, 300}},
                 {.def = &wr_stage_rehydrate, .params = {8000}}},
-     .stages_count = 4},
+     .stages_count = 5},
     {.name = "auto",
      .what = "condensed on arrival where it pays, re-formed in deep steps when the cache is cold, "
              "the window forces it or it pays",
-     .stages = AUTO_STAGES(800, 150, 1),
-     .stages_count = 5},
+     .stages = AUTO_STAGES(18000, 200, 1),
+     .stages_count = 6},
     {.name = "lean",
      .what = "auto that saves more and lets the model recall more often",
-     .stages = AUTO_STAGES(2500, 100, 0),
-     .stages_count = 5},
+     .stages = AUTO_STAGES(4000, 100, 0),
+     .stages_count = 6},
     {.name = "careful",
      .what = "auto that keeps nearly everything the next action may quote",
-     .stages = AUTO_STAGES(400, 250, 3),
-     .stages_count = 5},
+     .stages = AUTO_STAGES(90000, 250, 3),
+     .stages_count = 6},
 };
 
 static const struct {

@@ -1,23 +1,74 @@
 #include "policy/stage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "policy/output.h"
 
+/* Forms only go one way, so what is dropped leaves the list. */
+static bool is_result(const struct wr_fold *fold, uint32_t segment)
+{
+    return fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
+           fold->segments[segment].form != WR_FORM_DROPPED;
+}
+
+static bool is_large(const struct wr_fold *fold, uint32_t segment)
+{
+    enum wr_form form = fold->segments[segment].form;
+    return fold->input->tokens[segment] > WR_CONDENSE_TOKENS_MIN && is_result(fold, segment) &&
+           (form == WR_FORM_EXACT || form == WR_FORM_CONDENSED);
+}
+
+/* Brings a list up to date: `belongs` says what may be in it, and never says yes again behind a no.
+ */
+static void update_list(struct wr_fold *fold, struct wr_fold_list *list,
+                        bool (*belongs)(const struct wr_fold *fold, uint32_t segment))
+{
+    uint32_t kept = 0;
+    if (!list->segments)
+        list->segments = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->transcript->segments_count);
+    if (!list->segments)
+        return;
+    for (uint32_t i = 0; i < list->count; i++)
+        if (belongs(fold, list->segments[i]))
+            list->segments[kept++] = list->segments[i];
+    for (; list->seen < fold->arrived; list->seen++)
+        if (belongs(fold, list->seen))
+            list->segments[kept++] = list->seen;
+    list->count = kept;
+}
+
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < fold->arrived; i++)
-        if (fold->transcript->segments[i].kind == WEIR_KIND_TOOL_RESULT &&
-            fold->segments[i].form != WR_FORM_DROPPED)
-            results[count++] = i;
-    return count;
+    update_list(fold, &fold->results, is_result);
+    if (fold->results.count)
+        memcpy(results, fold->results.segments, fold->results.count * sizeof(*results));
+    return fold->results.count;
+}
+
+const struct wr_fold_list *wr_stage_large(struct wr_fold *fold)
+{
+    update_list(fold, &fold->large, is_large);
+    return fold->large.segments ? &fold->large : NULL;
 }
 
 uint32_t *wr_stage_list(struct wr_fold *fold)
 {
     return fold->lists[0];
+}
+
+bool wr_stage_is_too_long(weir_span text)
+{
+    uint32_t lines = 0;
+    if (text.len > WR_CONDENSE_BYTES_MAX)
+        return true;
+    if (text.len <= WR_CONDENSE_LINES_MAX) /* every line has a byte */
+        return false;
+    for (const char *at = text.ptr, *end = at + text.len;
+         lines <= WR_CONDENSE_LINES_MAX && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        lines++;
+    return lines > WR_CONDENSE_LINES_MAX;
 }
 
 weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment, enum wr_output_kind *kind)

@@ -25,6 +25,7 @@ extern const struct wr_stage_def wr_stage_fill;
 extern const struct wr_stage_def wr_stage_drop_groups;
 extern const struct wr_stage_def wr_stage_prune_arguments;
 extern const struct wr_stage_def wr_stage_rehydrate;
+extern const struct wr_stage_def wr_stage_fit;
 
 /* ---- cap ---- */
 
@@ -65,7 +66,7 @@ void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
 enum { WR_CONDENSE_RUN_OVER, WR_CONDENSE_RUN_TO, WR_CONDENSE_READ_OVER, WR_CONDENSE_READ_TO };
 enum { WR_LOSSLESS_OVER };
 enum { WR_SELECT_GAIN_TOKENS, WR_SELECT_GAIN_BP, WR_SELECT_OLDER_TO };
-enum { WR_WEIGH_OVER, WR_WEIGH_FIRST_SIGHT_BP, WR_WEIGH_MARGIN_PCT };
+enum { WR_WEIGH_OVER, WR_WEIGH_FIRST_SIGHT_BP, WR_WEIGH_MARGIN_PCT, WR_WEIGH_MISS_TOKENS };
 enum {
     WR_DEEPEN_KEEP_TURNS,
     WR_DEEPEN_OVER,
@@ -90,18 +91,33 @@ enum { WR_FILL_HISTORY_TOKENS };
 enum { WR_PRUNE_AT_BP, WR_PRUNE_TRIGGER_TOKENS, WR_PRUNE_OLDER_TURNS, WR_PRUNE_MIN_TOKENS };
 enum { WR_REHYDRATE_MAX_TOKENS };
 
+/* How what steps leave in a prompt begins; a prompt that has it came in again (fold_run.c). */
+#define WR_STUB_FRONT     "[older result"
+#define WR_ANSWER_FRONT   "[older answer"
+#define WR_LOOP_FRONT     "[COMPLETED AGENT LOOP SUMMARY]"
+#define WR_SUMMARY_FRONT  "[CONVERSATION SUMMARY]"
+#define WR_OMITTED_NOTICE "[older calls and their results omitted]"
+
 /* "[conversation truncated — N older messages omitted]" */
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);
 
-/* The results that have arrived and were not dropped, oldest first; returns how many. `results` has
- * room for all that arrived. */
+/* The results that have arrived and were not dropped, oldest first; returns how many: none without
+ * memory, which the arena then says. `results` has room for all that arrived. */
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results);
+
+/* Those of them that came with more than WR_CONDENSE_TOKENS_MIN and are exact or condensed; lives
+ * until the next call. NULL: no memory. */
+const struct wr_fold_list *wr_stage_large(struct wr_fold *fold);
 
 /* The kind of a result's text, found once. */
 WEIR_MUST_USE weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment,
                                         enum wr_output_kind *kind);
 
-/* Gives a result its condensed form of about `to_tokens`. */
+/* Whether a text would hold a condenser, which asks no clock, far past any deadline. */
+bool wr_stage_is_too_long(weir_span text);
+
+/* Gives a result its condensed form of about `to_tokens`; one that is too long for that its head
+ * and tail. */
 WEIR_MUST_USE weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment,
                                                enum wr_output_kind kind, uint64_t to_tokens);
 

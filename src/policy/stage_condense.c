@@ -11,9 +11,10 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "condense/condense.h"
+#include "condense/exempt.h"
 #include "policy/output.h"
 
-enum { FOCUS_BYTES_MAX = 4096 };
+enum { FOCUS_BYTES_MAX = 4096, TOKEN_BYTES = 4 };
 
 /* What the user said last, as far as it had come: the words that matter now. */
 static weir_span focus_of(struct wr_fold *fold, uint32_t segment)
@@ -115,6 +116,20 @@ static weir_status condense(struct wr_fold *fold, const struct wr_condense_input
     return WEIR_OK;
 }
 
+/* Bound by law L2 alone, like any cap: the whole text is one recall away. */
+static weir_status cap(struct wr_fold *fold, uint32_t segment,
+                       const struct wr_condense_input *input)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE};
+    struct wr_buf buf;
+    bool is_cut;
+
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_cap_text(&buf, input->text, input->bytes_budget / TOKEN_BYTES, WR_CAP_BOTH, &is_cut);
+    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    return status ? status : wr_fold_give(fold, segment, &form);
+}
+
 weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment, enum wr_output_kind kind,
                                  uint64_t to_tokens)
 {
@@ -125,6 +140,8 @@ weir_status wr_stage_condense_to(struct wr_fold *fold, uint32_t segment, enum wr
     struct wr_condense_input input = input_of(fold, segment, text, kind);
     /* The budget is in tokens of this text: its own bytes a token, not four. */
     input.bytes_budget = (size_t)((uint64_t)text.len * to_tokens / fold->input->tokens[segment]);
+    if (wr_stage_is_too_long(text))
+        return wr_exempt_is(input.origin, text) ? WEIR_OK : cap(fold, segment, &input);
     weir_status status = condense(fold, &input, &packed);
     return status || !packed.len ? status : give_condensed(fold, segment, packed);
 }

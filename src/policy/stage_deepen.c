@@ -12,8 +12,6 @@
 #include "base/text.h"
 #include "policy/worth.h"
 
-#define STUB_FRONT "[older result"
-
 enum {
     LOOP_PREVIEW_TOKENS = 120,
     LOOP_SUMMARY_TOKENS = 500,
@@ -54,7 +52,7 @@ static uint32_t odds_bp(struct wr_fold *fold, uint32_t segment, enum wr_output_k
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
     const struct wr_odds_row *row =
-        wr_odds_find(fold->input->odds, kind, fold->input->tokens[segment]);
+        wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), fold->input->tokens[segment]);
     bool is_far = fold->turn - s->turn > CLOSE_TURNS;
     return is_outdated(fold, segment) ? row->far_pct * 20
            : is_far                   ? row->far_pct * 100
@@ -97,33 +95,143 @@ static void add_item(struct items *items, const struct item *item)
     items->gain_tokens += item->gain_tokens;
 }
 
+/* Where a completed loop stands. */
+struct loop_range {
+    uint32_t loop, first, end;
+};
+
+/* What may become an item now or later; looked through at every request. What never can is left out
+ * for good: tokens of a segment only get fewer, and what is dropped or a stub stays so. So a
+ * request costs what the prompt still holds, not what the session has ever held. */
+struct candidates {
+    const struct wr_stage *stage; /* whose they are */
+    struct item *items;
+    uint32_t *results; /* ascending */
+    struct loop_range *loops;
+    int64_t *group_tokens; /* scratch: a place for every group */
+    uint32_t results_count, loops_count;
+    uint32_t seen;                   /* segments before this one were looked at */
+    uint32_t loops_seen, loop_first; /* completed loops, and where the next one begins */
+};
+
+static struct candidates *candidates_of(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint32_t segments = fold->transcript->segments_count;
+    struct candidates *c = fold->items;
+
+    if (c && c->stage == stage)
+        return c;
+    c = WR_ARENA_ARRAY(fold->arena, struct candidates, 1);
+    if (!c)
+        return NULL;
+    c->items = WR_ARENA_ARRAY(fold->arena, struct item, segments + 1);
+    c->results = WR_ARENA_ARRAY(fold->arena, uint32_t, segments);
+    c->loops = WR_ARENA_ARRAY(fold->arena, struct loop_range, fold->transcript->loops_count);
+    c->group_tokens = WR_ARENA_ARRAY(fold->arena, int64_t, segments);
+    if (!c->items || !c->results || !c->loops || !c->group_tokens)
+        return NULL;
+    c->stage = stage;
+    fold->items = c;
+    return c;
+}
+
+static bool may_become_stub(const struct wr_fold *fold, uint32_t segment)
+{
+    enum wr_form form = fold->segments[segment].form;
+    return fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
+           (form == WR_FORM_EXACT || form == WR_FORM_CONDENSED) && wr_fold_gain(fold, segment);
+}
+
+static uint64_t summary_tokens(const struct wr_stage *stage)
+{
+    return LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS];
+}
+
+static bool is_of_loop(const struct wr_fold *fold, const struct loop_range *range, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return s->loop == range->loop && s->group != WR_SEGMENT_NONE &&
+           fold->segments[segment].form != WR_FORM_DROPPED;
+}
+
+/* Whether add_loop() can ever say yes. It asks for more than twice what is kept, to which every
+ * result adds; groups may leave meanwhile, but only whole: so those that speak against it are taken
+ * for gone. */
+static bool may_ever_fold(const struct wr_fold *fold, const struct wr_stage *stage,
+                          const struct loop_range *range, int64_t *group_tokens)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    int64_t tokens = 0;
+
+    for (uint32_t i = range->first; i < range->end; i++) {
+        if (!is_of_loop(fold, range, i))
+            continue;
+        bool is_result = segments[i].kind == WEIR_KIND_TOOL_RESULT;
+        group_tokens[segments[i].group] +=
+            (int64_t)fold->segments[i].tokens - (is_result ? 2 * LOOP_RESULT_TOKENS : 0);
+    }
+    for (uint32_t i = range->first; i < range->end; i++) {
+        if (!is_of_loop(fold, range, i))
+            continue;
+        int64_t *group = &group_tokens[segments[i].group];
+        tokens += *group > 0 ? *group : 0;
+        *group = 0;
+    }
+    return tokens > 2 * (int64_t)summary_tokens(stage);
+}
+
+/* Takes up what has arrived and completed since the last time. */
+static void look_for_candidates(const struct wr_fold *fold, const struct wr_stage *stage,
+                                struct candidates *c, uint32_t loop)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+
+    for (; c->seen < fold->arrived; c->seen++)
+        if (may_become_stub(fold, c->seen))
+            c->results[c->results_count++] = c->seen;
+    for (; c->loops_seen < loop; c->loops_seen++) {
+        struct loop_range range = {c->loops_seen, c->loop_first, c->loop_first};
+        while (range.end < fold->arrived && (segments[range.end].loop == WR_SEGMENT_NONE ||
+                                             segments[range.end].loop <= range.loop))
+            range.end++;
+        c->loop_first = range.end;
+        if (may_ever_fold(fold, stage, &range, c->group_tokens))
+            c->loops[c->loops_count++] = range;
+    }
+}
+
 /* What a loop would free: all of it but a summary. False where it cannot fold, or is too small. */
 static bool add_loop(const struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
-                     uint32_t loop, uint32_t *at)
+                     const struct loop_range *range)
 {
-    struct item item = {.first = WR_SEGMENT_NONE, .loop = loop};
+    struct item item = {.first = WR_SEGMENT_NONE, .loop = range->loop};
     bool has_call = false, may_fold = true;
-    uint64_t tokens = 0,
-             kept = LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS];
-    for (; *at < fold->arrived; (*at)++) {
-        const struct wr_segment *s = &fold->transcript->segments[*at];
-        if (s->loop != WR_SEGMENT_NONE && s->loop > loop)
-            break;
-        if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
-            fold->segments[*at].form == WR_FORM_DROPPED)
+    uint64_t tokens = 0, kept = summary_tokens(stage);
+    for (uint32_t i = range->first; i < range->end; i++) {
+        const struct wr_segment *s = &fold->transcript->segments[i];
+        if (!is_of_loop(fold, range, i) || wr_fold_group_instructs(fold, s->group))
             continue;
-        may_fold &= wr_stage_may_fold(fold, *at);
+        may_fold &= wr_stage_may_fold(fold, i);
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
         kept += s->kind == WEIR_KIND_TOOL_RESULT ? LOOP_RESULT_TOKENS : 0;
-        tokens += fold->segments[*at].tokens;
+        tokens += fold->segments[i].tokens;
         if (item.first == WR_SEGMENT_NONE)
-            item.first = *at;
+            item.first = i;
     }
     if (tokens <= 2 * kept || !has_call || !may_fold)
         return false;
     item.gain_tokens = tokens - kept;
     add_item(items, &item);
     return true;
+}
+
+/* A loop that came with a marker was weighed as a whole before, and its results with it. */
+static bool came_marked(const struct wr_fold *fold, const struct loop_range *range)
+{
+    for (uint32_t i = range->first; i < range->end; i++)
+        if (fold->segments[i].is_marked && is_of_loop(fold, range, i))
+            return true;
+    return false;
 }
 
 /* Where the window forces a step, what it is worth is no question. */
@@ -135,75 +243,70 @@ static void add_result(struct wr_fold *fold, const struct wr_stage *stage, struc
                         .loop = WR_SEGMENT_NONE,
                         .gain_tokens = wr_fold_gain(fold, segment),
                         .is_outdated = is_outdated(fold, segment)};
-    bool is_worth = fold->transcript->segments[segment].kind == WEIR_KIND_TOOL_RESULT &&
-                    is_old(fold, stage, segment) && may_stub(fold, stage, segment) &&
-                    item.gain_tokens;
-    if (is_worth && (is_worth_it(fold, stage, segment, &value) || forced))
+    bool may_be_worth =
+        forced || fold->segments[segment].tokens > (uint64_t)stage->params[WR_DEEPEN_OVER];
+    if (may_be_worth && is_old(fold, stage, segment) && may_stub(fold, stage, segment) &&
+        (is_worth_it(fold, stage, segment, &value) || forced))
         add_item(items, &item);
+}
+
+struct walk {
+    struct candidates *candidates;
+    uint32_t at, kept; /* results that were looked at, and those of them that stay candidates */
+    bool forced;
+};
+
+/* Passes the results before segment `end`. */
+static void pass_results(struct wr_fold *fold, const struct wr_stage *stage, struct walk *walk,
+                         uint32_t end, struct items *items)
+{
+    struct candidates *c = walk->candidates;
+    while (walk->at < c->results_count && c->results[walk->at] < end) {
+        uint32_t segment = c->results[walk->at++];
+        if (!may_become_stub(fold, segment))
+            continue;
+        c->results[walk->kept++] = segment;
+        if (items)
+            add_result(fold, stage, items, segment, walk->forced);
+    }
 }
 
 /* Completed loops, or their results where a loop cannot fold; then the results of the loop at
  * work. */
-static void collect(struct wr_fold *fold, const struct wr_stage *stage, uint32_t loop, bool forced,
-                    struct items *items)
+static void collect(struct wr_fold *fold, const struct wr_stage *stage, struct candidates *c,
+                    bool forced, struct items *items)
 {
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < loop; i++) {
-        uint32_t first = at;
-        if (add_loop(fold, stage, items, i, &at))
-            continue;
-        for (uint32_t k = first; k < at; k++)
-            add_result(fold, stage, items, k, forced);
+    struct walk walk = {.candidates = c, .forced = forced};
+    uint32_t loops_kept = 0;
+
+    for (uint32_t i = 0; i < c->loops_count; i++) {
+        struct loop_range range = c->loops[i];
+        pass_results(fold, stage, &walk, range.first, items);
+        bool is_item = add_loop(fold, stage, items, &range);
+        if (is_item || may_ever_fold(fold, stage, &range, c->group_tokens))
+            c->loops[loops_kept++] = range;
+        bool is_weighed = is_item || came_marked(fold, &range);
+        pass_results(fold, stage, &walk, range.end, is_weighed ? NULL : items);
     }
-    for (; at < fold->arrived; at++)
-        add_result(fold, stage, items, at, forced);
+    pass_results(fold, stage, &walk, fold->arrived, items);
+    c->loops_count = loops_kept;
+    c->results_count = walk.kept;
 }
 
 /* ---- when ---- */
 
-/* A stub, of this fold or of an earlier projection that came in again. */
-static bool is_stub(struct wr_fold *fold, uint32_t segment)
-{
-    const struct wr_fold_segment *now = &fold->segments[segment];
-    if (now->is_marked)
-        return wr_span_starts(wr_fold_text(fold, segment), WR_LIT(STUB_FRONT));
-    return now->form == WR_FORM_CLEARED;
-}
-
-/* Whether what came holds the marks of such a step already: it was weighed then, with turns that
- * are not there any more. */
-static bool is_projected(struct wr_fold *fold)
-{
-    for (uint32_t i = 0; i < fold->arrived; i++) {
-        if (!fold->segments[i].is_marked)
-            continue;
-        weir_span text = wr_fold_text(fold, i);
-        if (wr_span_starts(text, WR_LIT(STUB_FRONT)) ||
-            wr_span_starts(text, WR_LIT("[COMPLETED AGENT LOOP SUMMARY]")))
-            return true;
-    }
-    return false;
-}
-
-/* Counted from what a step left behind, not from the step alone: what was projected once must look
- * the same to the next projection. */
-static bool is_quiet(struct wr_fold *fold, const struct wr_stage *stage)
+/* A prompt that holds what a step left was weighed then, with turns that are not there any more;
+ * how long ago nobody can tell. */
+static bool is_quiet(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     uint32_t quiet = (uint32_t)stage->params[WR_DEEPEN_QUIET_TURNS];
-    uint32_t keep = (uint32_t)stage->params[WR_DEEPEN_KEEP_TURNS];
 
     if (fold->steps_count && fold->turn - fold->steps[fold->steps_count - 1].turn < quiet)
         return false;
-    for (uint32_t i = fold->arrived; i-- > 0;) {
-        if (fold->turn - fold->transcript->segments[i].turn >= quiet + keep)
-            return true;
-        if (is_stub(fold, i))
-            return false;
-    }
-    return true;
+    return !fold->came_stepped;
 }
 
-static bool is_forced(struct wr_fold *fold, const struct wr_stage *stage)
+static bool is_forced(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     uint64_t tier = fold->input->prices.tier_tokens, total = fold->total_tokens;
     uint64_t at = wr_fold_threshold(fold, (uint64_t)stage->params[WR_DEEPEN_AT_BP]);
@@ -262,8 +365,7 @@ static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
         return true;
     }
     *reason = WR_STEP_PAYS;
-    *start = is_quiet(fold, stage) && !is_projected(fold) ? best_start(fold, stage, items)
-                                                          : items->count;
+    *start = is_quiet(fold, stage) ? best_start(fold, stage, items) : items->count;
     return *start < items->count;
 }
 
@@ -277,8 +379,8 @@ static weir_status write_stub(struct wr_fold *fold, uint32_t segment, weir_span 
     struct wr_buf buf;
 
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&buf,
-                is_outdated(fold, segment) ? "[older result, outdated since: " : "[older result: ");
+    wr_buf_text(&buf, is_outdated(fold, segment) ? WR_STUB_FRONT ", outdated since: "
+                                                 : WR_STUB_FRONT ": ");
     wr_text_one_line_max(&buf, name, NAME_CHARS_MAX);
     wr_buf_text(&buf, "]");
     return wr_stage_keep(fold, &buf, text);
@@ -353,13 +455,12 @@ static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *s
         return WEIR_OK;
     if (loop == WR_SEGMENT_NONE)
         loop = 0;
-    if (!fold->items)
-        fold->items =
-            WR_ARENA_ARRAY(fold->arena, struct item, fold->transcript->segments_count + 1);
-    items.list = fold->items;
-    if (!items.list)
+    struct candidates *candidates = candidates_of(fold, stage);
+    if (!candidates)
         return wr_arena_status(fold->arena);
-    collect(fold, stage, loop, is_forced(fold, stage), &items);
+    items.list = candidates->items;
+    look_for_candidates(fold, stage, candidates, loop);
+    collect(fold, stage, candidates, is_forced(fold, stage), &items);
     if (fold->arena->status)
         return fold->arena->status;
     if (!find_reason(fold, stage, &items, &reason, &start))

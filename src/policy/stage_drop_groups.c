@@ -1,6 +1,7 @@
 /* drop_groups: the last resort. When the prompt still does not fit, the oldest summaries of loops
- * and then the oldest groups of calls and results of the running loop leave; the newest group and
- * everything that is not a group stay.
+ * and then the oldest groups of calls and results of the running loop leave, and where all of them
+ * are not enough the summary of the conversation; the newest group and everything that is not a
+ * group stay.
  *
  * The document leaves no trace of them. Here a notice stands in their place, because what leaves
  * must have a way back; and they leave deeper than needed, so that the next request need not do it
@@ -13,8 +14,8 @@
 enum { DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
 
 struct omission {
-    uint32_t *segments, *loops; /* of groups; inserts that are summaries of loops */
-    uint32_t segments_count, loops_count;
+    uint32_t *segments, *summaries; /* of groups; inserts that stand for others */
+    uint32_t segments_count, summaries_count;
     uint64_t left_tokens;
 };
 
@@ -24,7 +25,18 @@ static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens, stru
     for (uint32_t i = 0; i < fold->inserts_count && o->left_tokens > goal_tokens; i++) {
         if (!fold->inserts[i].is_loop || fold->inserts[i].is_gone)
             continue;
-        o->loops[o->loops_count++] = i;
+        o->summaries[o->summaries_count++] = i;
+        o->left_tokens -= fold->inserts[i].tokens;
+    }
+}
+
+/* What the stage `summary` made of the conversation, where the prompt would not fit with it. */
+static void collect_summary(const struct wr_fold *fold, uint64_t limit_tokens, struct omission *o)
+{
+    for (uint32_t i = 0; i < fold->inserts_count && o->left_tokens > limit_tokens; i++) {
+        if (fold->inserts[i].stage != wr_stage_summary.name || fold->inserts[i].is_gone)
+            continue;
+        o->summaries[o->summaries_count++] = i;
         o->left_tokens -= fold->inserts[i].tokens;
     }
 }
@@ -49,7 +61,7 @@ static void collect_groups(const struct wr_fold *fold, uint64_t goal_tokens, str
 /* Little is worth a step only where the prompt would be refused. */
 static bool is_worth_it(const struct wr_fold *fold, const struct omission *o)
 {
-    if (!o->segments_count && !o->loops_count)
+    if (!o->segments_count && !o->summaries_count)
         return false;
     return fold->total_tokens - o->left_tokens >= wr_fold_gain_min(fold) ||
            fold->total_tokens > wr_fold_threshold(fold, 10000);
@@ -65,18 +77,19 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
 
     if (fold->total_tokens <= limit_tokens)
         return WEIR_OK;
-    o.loops = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
-    if (!o.loops)
+    o.summaries = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
+    if (!o.summaries)
         return wr_arena_status(fold->arena);
     collect_loops(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
     collect_groups(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
+    collect_summary(fold, limit_tokens, &o);
     if (!is_worth_it(fold, &o))
         return WEIR_OK;
     wr_stage_omit(fold, o.segments, o.segments_count, &r);
-    r.absorbs = o.loops;
-    r.absorbs_count = o.loops_count;
+    r.absorbs = o.summaries;
+    r.absorbs_count = o.summaries_count;
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&notice, "[older calls and their results omitted]");
+    wr_buf_text(&notice, WR_OMITTED_NOTICE);
     weir_status status = wr_stage_keep(fold, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }

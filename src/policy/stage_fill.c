@@ -6,13 +6,16 @@
 #include "policy/stage.h"
 
 #include "base/limits.h"
+#include "base/span.h"
 #include "policy/budget.h"
+
+#define NOTICE_FRONT "[conversation truncated"
 
 enum { DEPTH_BP = 8000 };
 
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count)
 {
-    wr_buf_printf(out, "[conversation truncated — %llu older messages omitted]",
+    wr_buf_printf(out, NOTICE_FRONT " — %llu older messages omitted]",
                   (unsigned long long)messages_count);
 }
 
@@ -20,8 +23,9 @@ static bool begins_loop(const struct wr_fold *fold, uint32_t *first)
 {
     const struct wr_transcript *t = fold->transcript;
     uint32_t loop = t->segments[fold->arrived - 1].loop;
-    if (loop == WR_SEGMENT_NONE || loop == 0)
-        return false;
+    if (loop == WR_SEGMENT_NONE || loop == 0 ||
+        (fold->turn_first && t->segments[fold->turn_first - 1].loop == loop))
+        return false; /* or began before this turn */
     *first = fold->arrived;
     while (*first > 0 && t->segments[*first - 1].loop == loop)
         (*first)--;
@@ -31,21 +35,34 @@ static bool begins_loop(const struct wr_fold *fold, uint32_t *first)
 static bool is_history(const struct wr_fold *fold, uint32_t i)
 {
     const struct wr_segment *s = &fold->transcript->segments[i];
-    return s->loop != WR_SEGMENT_NONE && s->kind != WEIR_KIND_SYSTEM &&
-           s->kind != WEIR_KIND_TOOLS && s->kind != WEIR_KIND_COMPACTION &&
-           s->array != WR_JSON_NONE && fold->segments[i].form != WR_FORM_DROPPED;
+    return fold->segments[i].form != WR_FORM_DROPPED && s->loop != WR_SEGMENT_NONE &&
+           s->kind != WEIR_KIND_SYSTEM && s->kind != WEIR_KIND_TOOLS &&
+           s->kind != WEIR_KIND_COMPACTION && s->array != WR_JSON_NONE &&
+           (s->group == WR_SEGMENT_NONE || !wr_fold_group_instructs(fold, s->group));
 }
 
-static uint64_t fixed_tokens(const struct wr_fold *fold, weir_kind kind)
+/* A notice of an earlier projection that came in again stands among the messages like instructions,
+ * and is none. */
+static bool is_notice(struct wr_fold *fold, uint32_t segment)
+{
+    weir_span text;
+    if (!fold->segments[segment].is_marked)
+        return false;
+    text = wr_fold_text(fold, segment);
+    return wr_span_starts(text, WR_LIT(NOTICE_FRONT)) ||
+           wr_span_starts(text, WR_LIT(WR_OMITTED_NOTICE));
+}
+
+static uint64_t fixed_tokens(struct wr_fold *fold, weir_kind kind)
 {
     uint64_t tokens = 0;
     for (uint32_t i = 0; i < fold->arrived; i++)
-        if (fold->transcript->segments[i].kind == kind)
+        if (fold->transcript->segments[i].kind == kind && !is_notice(fold, i))
             tokens += fold->segments[i].tokens;
     return tokens;
 }
 
-static uint64_t history_budget(const struct wr_fold *fold, const struct wr_stage *stage)
+static uint64_t history_budget(struct wr_fold *fold, const struct wr_stage *stage)
 {
     struct wr_render_input input = {.limit_tokens = fold->window_tokens,
                                     .system_tokens = fixed_tokens(fold, WEIR_KIND_SYSTEM),

@@ -1,6 +1,6 @@
 /* fold_loops: when a new loop begins, the completed ones before it become the user's messages and
  * one [COMPLETED AGENT LOOP SUMMARY] each. A loop without tools stays as it is: there is nothing to
- * fold. */
+ * fold. So do the groups of a loop that show instructions. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -30,7 +30,7 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
     for (uint32_t i = 0; i < fold->arrived; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
-            fold->segments[i].form == WR_FORM_DROPPED)
+            fold->segments[i].form == WR_FORM_DROPPED || wr_fold_group_instructs(fold, s->group))
             continue;
         if (!wr_stage_may_fold(fold, i))
             return 0;
@@ -50,7 +50,8 @@ static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_stage_loop 
     const struct wr_transcript *t = fold->transcript;
     for (uint32_t i = 0; i < count; i++) {
         const struct wr_segment *s = &t->segments[list[i]];
-        uint64_t shape = (uint64_t)s->kind << 8 | (uint64_t)s->role << 4 | s->is_error;
+        uint64_t shape = (uint64_t)s->kind << 8 | (uint64_t)s->role << 4 |
+                         (uint64_t)wr_loop_is_outdated(s, fold->arrived) << 1 | s->is_error;
         key = wr_hash128_seeded((weir_span){(const char *)&shape, sizeof(shape)}, key);
         key = wr_hash128_seeded(s->call_id, key);
         key = wr_hash128_seeded(s->tool, key);
@@ -65,7 +66,7 @@ static weir_status write_summary(struct wr_fold *fold, const struct wr_stage_loo
                                  struct wr_fold_replacement *r)
 {
     struct wr_loop_options summary = {options->evidence_tokens, options->preview_tokens,
-                                      fold->input->count, fold->input->user};
+                                      fold->input->count, fold->input->user, fold->arrived};
     wr_hash128 key = key_of(fold, options, r->segments, r->segments_count);
 
     if (wr_text_memo_find(fold->input->memo, key, &r->text))

@@ -22,6 +22,8 @@ static weir_status lossless_arrive(struct wr_fold *fold, const struct wr_stage *
     weir_span text = wr_fold_text(fold, segment);
     if (!text.ptr)
         return wr_arena_status(fold->arena);
+    if (wr_stage_is_too_long(text))
+        return WEIR_OK;
     weir_status status = wr_lossless(&tidy, fold->arena, text, wr_output_kind_of(s, text));
     if (status == WEIR_LIMIT || (!status && (tidy.is_same || !tidy.text.len)))
         return WEIR_OK;

@@ -58,6 +58,8 @@ static weir_status mask_request(struct wr_fold *fold, const struct wr_stage *sta
     if (!results)
         return wr_arena_status(fold->arena);
     uint32_t count = wr_stage_results(fold, results);
+    if (fold->arena->status)
+        return fold->arena->status;
     if (!(first + last) || count <= first + last)
         return WEIR_OK;
     for (uint32_t i = first; i < count - last; i++)

@@ -49,8 +49,9 @@ static bool is_prunable(const struct wr_fold *fold, const struct wr_stage *stage
     if (s->is_opaque || s->payload == WR_JSON_NONE || s->pair == WR_SEGMENT_NONE ||
         s->pair >= fold->arrived || fold->segments[segment].is_marked)
         return false;
-    return first_write(s) && !wr_stage_exempts(stage, s->tool) &&
-           !is_beside_thinking(fold, segment);
+    /* A result that came as a marker does not say any more whether the call failed. */
+    return !fold->segments[s->pair].is_marked && first_write(s) &&
+           !wr_stage_exempts(stage, s->tool) && !is_beside_thinking(fold, segment);
 }
 
 static uint64_t count_lines(weir_span text)

@@ -114,6 +114,9 @@ static weir_status find_utility(struct wr_fold *fold, const struct wr_focus *foc
 {
     const struct wr_segment *s = &fold->transcript->segments[c->segment];
     uint64_t signals, tokens = fold->input->tokens[c->segment];
+    if (wr_stage_is_too_long(text))
+        text = wr_span_cut(text, 0,
+                           SIGNAL_TEXT_BYTES_MAX < text.len ? SIGNAL_TEXT_BYTES_MAX : text.len);
     weir_status status = count_signals(fold, text, c->kind, &signals);
     uint64_t words = wr_focus_weigh(focus, text);
     uint64_t relevance = (words > WORDS_ENOUGH ? WORDS_ENOUGH : words) * 100 / WORDS_ENOUGH;
@@ -185,24 +188,27 @@ static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, b
                            struct selection *s)
 {
     struct wr_focus *focus = WR_ARENA_ARRAY(fold->arena, struct wr_focus, 1);
-    uint32_t first = fold->arrived, count = 0;
+    const struct wr_fold_list *large = wr_stage_large(fold);
+    uint32_t first = sent || !large ? 0 : large->count, count = 0;
     weir_status status = WEIR_OK;
     wr_hash128 key;
 
-    while (first > 0 && (sent || !wr_fold_is_sent(fold, first - 1)))
+    if (!large)
+        return wr_arena_status(fold->arena);
+    while (first > 0 && !wr_fold_is_sent(fold, large->segments[first - 1]))
         first--;
-    for (uint32_t i = first; i < fold->arrived; i++)
-        count += is_candidate(fold, stage, i, s->cap_tokens, sent);
+    for (uint32_t i = first; i < large->count; i++)
+        count += is_candidate(fold, stage, large->segments[i], s->cap_tokens, sent);
     if (!count)
         return WEIR_OK;
     s->list = WR_ARENA_ARRAY(fold->arena, struct candidate, count);
     if (!s->list || !focus)
         return wr_arena_status(fold->arena);
     status = read_focus(fold, focus, &key);
-    for (uint32_t i = first; i < fold->arrived && !status; i++) {
-        if (!is_candidate(fold, stage, i, s->cap_tokens, sent))
+    for (uint32_t i = first; i < large->count && !status; i++) {
+        if (!is_candidate(fold, stage, large->segments[i], s->cap_tokens, sent))
             continue;
-        s->list[s->count].segment = i;
+        s->list[s->count].segment = large->segments[i];
         status = weigh(fold, focus, key, &s->list[s->count++]);
     }
     if (!status)

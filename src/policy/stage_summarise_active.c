@@ -12,11 +12,12 @@ static uint32_t collect(struct wr_fold *fold, const struct wr_stage *stage, uint
                         uint64_t *tokens)
 {
     const struct wr_transcript *t = fold->transcript;
-    uint32_t loop = t->segments[fold->arrived - 1].loop, count = 0;
+    uint32_t first = fold->arrived, loop = t->segments[first - 1].loop, count = 0;
     *tokens = 0;
-    for (uint32_t i = 0; i < fold->arrived; i++) {
-        if (t->segments[i].loop != loop || !wr_fold_is_sent(fold, i) ||
-            !wr_fold_is_open(fold, stage, i))
+    while (first && t->segments[first - 1].loop == loop) /* a loop stands in one piece */
+        first--;
+    for (uint32_t i = first; i < fold->arrived; i++) {
+        if (!wr_fold_is_sent(fold, i) || !wr_fold_is_open(fold, stage, i))
             continue;
         list[count++] = i;
         *tokens += wr_fold_gain(fold, i);
@@ -47,7 +48,7 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
 {
     struct wr_loop_options options = {(uint64_t)stage->params[WR_ACTIVE_EVIDENCE_TOKENS],
                                       (uint64_t)stage->params[WR_ACTIVE_PREVIEW_TOKENS],
-                                      fold->input->count, fold->input->user};
+                                      fold->input->count, fold->input->user, fold->arrived};
     uint64_t tokens;
 
     if (fold->total_tokens < wr_guarded_mid_trigger(fold->window_tokens))

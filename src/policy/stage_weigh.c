@@ -1,8 +1,9 @@
 /* weigh: a result is condensed as it arrives where the expected saving exceeds the expected cost of
  * a recall, and as far as it pays best.
  *
- * What the very next action will probably quote stays, whatever it costs: a cut whose odds of that
- * are worse than `first_sight_bp` is not considered. */
+ * What the very next action quotes and does not find costs more than a recall: the model may not
+ * know that it is missing. Each such string has a price, `miss_tokens`, and a cut whose odds of a
+ * miss are worse than `first_sight_bp` is not considered at all. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -29,7 +30,9 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
         return;
     value.saves = wr_worth_saves(fold, tokens - cut);
     value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
-    int64_t net = (int64_t)value.saves -
+    uint64_t misses =
+        wr_odds_lack_bp(row, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
+    int64_t net = (int64_t)value.saves - (int64_t)misses -
                   (int64_t)(value.costs * (uint64_t)stage->params[WR_WEIGH_MARGIN_PCT] / 100);
     if (net <= best->net)
         return;
@@ -50,7 +53,8 @@ static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *sta
     weir_status status = wr_stage_kind(fold, segment, &kind);
     if (status)
         return status;
-    const struct wr_odds_row *row = wr_odds_find(fold->input->odds, kind, tokens);
+    const struct wr_odds_row *row =
+        wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), tokens);
     for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]) && cuts[i] + cuts[i] / 4 < tokens; i++)
         consider(fold, stage, row, tokens, cuts[i], &best);
     if (!best.to_tokens)
@@ -66,11 +70,13 @@ const struct wr_stage_def wr_stage_weigh = {
     .what = "a result is condensed as it arrives where that is worth more than it may cost",
     .arrive = weigh_arrive,
     .params = {{"over", 300, WR_CONDENSE_TOKENS_MIN, 10000000, NULL, "shorter results stay"},
-               {"first_sight_bp", 1000, 0, 10000, NULL,
+               {"first_sight_bp", 10000, 0, 10000, NULL,
                 "highest odds that the next action misses something, in basis points"},
                {"margin_pct", 150, 0, 100000, NULL,
-                "the saving must exceed this share of the expected cost"}},
-    .params_count = 3,
+                "the saving must exceed this share of the expected cost"},
+               {"miss_tokens", 18000, 0, 100000000, NULL,
+                "price of a string that the next action misses, in tokens of plain input"}},
+    .params_count = 4,
     .takes_tools = true,
     .tool_params = 1U << WR_WEIGH_OVER,
 };

@@ -16,14 +16,15 @@
 
 enum { BODY_BYTES_MAX = 1 << 20, LINE_TOKENS = 10 };
 
-#define POLICY(params) "policies: {p: {stages: [{stage: weigh" params "}]}}"
+#define STAGE(params)  "policies: {p: {stages: [{stage: weigh" params "}]}}"
+#define POLICY(params) STAGE(", miss_tokens: 0" params)
 
 static const char table[] = "# version\t1\n# turns_left\t40\n# turns_left_min\t40\n"
                             "# recall_tokens\t600\n"
                             "# call_tokens\t80\n# prompt_tokens\t60000\n"
-                            "process\t0\t20\t5\t2\t1\t50\t20\t10\t5\t9\n"
-                            "list\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n"
-                            "other\t0\t99\t99\t99\t99\t99\t99\t99\t99\t99\n";
+                            "process\t0\t20\t5\t2\t1\t50\t20\t10\t5\t9\t20\t5\t2\t1\n"
+                            "list\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n"
+                            "other\t0\t99\t99\t99\t99\t99\t99\t99\t99\t99\t99\t99\t99\t99\n";
 
 struct result {
     uint32_t tokens; /* a multiple of LINE_TOKENS */
@@ -88,12 +89,17 @@ static const struct {
     uint64_t saves, costs; /* 0: it stays */
 } cases[] = {
     {"a saving above its cost is taken",
-     POLICY(", margin_pct: 137"),
+     POLICY(", margin_pct: 137, first_sight_bp: 1000"),
      {.tokens = 1000},
      {0},
      262500,
      191000},
-    {"one below its cost is not", POLICY(", margin_pct: 138"), {.tokens = 1000}, {0}, 0, 0},
+    {"one below its cost is not",
+     POLICY(", margin_pct: 138, first_sight_bp: 1000"),
+     {.tokens = 1000},
+     {0},
+     0,
+     0},
     {"odds at the bar may be taken",
      POLICY(", margin_pct: 100, first_sight_bp: 500"),
      {.tokens = 1000},
@@ -120,43 +126,78 @@ static const struct {
      262500,
      191000},
     /* to 500: 3500 * 5.25 - 1910 = 16465; to 1000: 3000 * 5.25 - 955 = 14795 */
-    {"deeper is not always worse", POLICY(""), {.tokens = 4000}, {0}, 1837500, 191000},
+    {"deeper is not always worse",
+     POLICY(", first_sight_bp: 1000"),
+     {.tokens = 4000},
+     {0},
+     1837500,
+     191000},
+    /* To 500 it is 18375 - 2865, to 1000 15750 - 1432.5: 1192.5 less, with 3 strings in 100 fewer
+     * missed, which are worth it from 39750 tokens a string on. */
+    {"a miss at first sight that is cheap",
+     STAGE(", miss_tokens: 39000"),
+     {.tokens = 4000},
+     {0},
+     1837500,
+     191000},
+    {"one that is dear makes the cut shallower",
+     STAGE(", miss_tokens: 40000"),
+     {.tokens = 4000},
+     {0},
+     1575000,
+     95500},
+    {"a very dear one leaves it whole",
+     STAGE(", miss_tokens: 10000000"),
+     {.tokens = 4000},
+     {0},
+     0,
+     0},
     /* w 1, r 0.02: a token 1.8, a recall 1200 + 1080 + 400 = 2680: 900 against 536 * 1.5 */
-    {"prices that are known count", POLICY(""), {.tokens = 1000}, {100, 2, 500, 0}, 90000, 53600},
-    {"those of most do not make it worth it", POLICY(""), {.tokens = 1000}, {0}, 0, 0},
+    {"prices that are known count",
+     POLICY(", first_sight_bp: 1000"),
+     {.tokens = 1000},
+     {100, 2, 500, 0},
+     90000,
+     53600},
+    {"those of most do not make it worth it",
+     POLICY(", first_sight_bp: 1000"),
+     {.tokens = 1000},
+     {0},
+     0,
+     0},
     {"a tiny result stays, whatever it would save",
-     POLICY(""),
+     POLICY(", first_sight_bp: 1000"),
      {.tokens = 300, .command = "ls"},
      {0},
      0,
      0},
     /* 600 to 220: 380 * 5.25 */
     {"a larger one of that kind does not",
-     POLICY(""),
+     POLICY(", first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls"},
      {0},
      199500,
      0},
     {"below what the policy says it stays",
-     POLICY(", over: 600"),
+     POLICY(", over: 600, first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls"},
      {0},
      0,
      0},
     {"a tool may have another bound",
-     POLICY(", tools: {Bash: {over: 600}}"),
+     POLICY(", tools: {Bash: {over: 600}}, first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls"},
      {0},
      0,
      0},
     {"which is that tool's alone",
-     POLICY(", tools: {Grep: {over: 600}}"),
+     POLICY(", tools: {Grep: {over: 600}}, first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls"},
      {0},
      199500,
      0},
     {"a tool may be left alone",
-     POLICY(", tools: {Bash: exact}"),
+     POLICY(", tools: {Bash: exact}, first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls"},
      {0},
      0,
@@ -168,13 +209,13 @@ static const struct {
      0,
      0},
     {"without a way back nothing is cut",
-     POLICY(""),
+     POLICY(", first_sight_bp: 1000"),
      {.tokens = 600, .command = "ls", .has_no_recall = true},
      {0},
      0,
      0},
     {"a kind without odds of its own has those of the rest",
-     POLICY(", margin_pct: 0"),
+     POLICY(", margin_pct: 0, first_sight_bp: 1000"),
      {.tokens = 1000, .tool = "web_fetch"},
      {0},
      0,
@@ -213,7 +254,7 @@ static void what_was_weighed_is_told(void **state)
     struct weighed w;
     struct wr_buf report;
     (void)state;
-    weigh(&w, &result, POLICY(""), &facts);
+    weigh(&w, &result, POLICY(", first_sight_bp: 1000"), &facts);
     assert_int_equal(w.now->value.next_miss_bp, 500);
     assert_int_equal(w.now->value.ever_miss_bp, 2000);
     assert_int_equal(w.now->value.turns_left, 40);
@@ -245,7 +286,7 @@ static void a_session_that_may_end_soon_is_left_alone(void **state)
         struct weighed w;
         odds.turns_left = 1000;
         odds.turns_left_min = lengths[i].turns_left;
-        weigh(&w, &result, POLICY(", margin_pct: 100"), &facts);
+        weigh(&w, &result, POLICY(", margin_pct: 100, first_sight_bp: 1000"), &facts);
         assert_int_equal(w.now->form, lengths[i].saves ? WR_FORM_CONDENSED : WR_FORM_EXACT);
         assert_int_equal(w.now->value.saves, lengths[i].saves);
         assert_int_equal(w.now->value.costs, lengths[i].costs);
@@ -260,7 +301,7 @@ static void without_odds_nothing_is_weighed(void **state)
     struct result result = {.tokens = 4000};
     struct weighed w;
     (void)state;
-    weigh(&w, &result, POLICY(", margin_pct: 0"), &facts);
+    weigh(&w, &result, POLICY(", margin_pct: 0, first_sight_bp: 1000"), &facts);
     assert_int_equal(w.now->form, WR_FORM_EXACT);
     done(&w);
 }
@@ -273,7 +314,7 @@ static void a_turn_that_was_kept_whole_stays_whole(void **state)
     struct result result = {.tokens = 4000};
     struct weighed w;
     (void)state;
-    weigh(&w, &result, POLICY(""), &facts);
+    weigh(&w, &result, POLICY(", first_sight_bp: 1000"), &facts);
     assert_int_equal(w.now->form, WR_FORM_EXACT);
     done(&w);
 }
@@ -286,7 +327,7 @@ static void the_signals_stay(void **state)
     struct result result = {.tokens = 4000, .more = "src/a.c:17:4: error: no such gate\\n"};
     struct weighed w;
     (void)state;
-    weigh(&w, &result, POLICY(""), &facts);
+    weigh(&w, &result, POLICY(", first_sight_bp: 1000"), &facts);
     assert_int_equal(w.now->form, WR_FORM_CONDENSED);
     assert_true(wr_span_find(w.now->text, WR_LIT("src/a.c:17:4: error: no such gate"), 0) !=
                 SIZE_MAX);

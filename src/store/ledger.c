@@ -118,19 +118,56 @@ static int64_t need_session(struct wr_sqlite *sqlite, weir_span tenant, weir_spa
     return wr_sqlite_need_session(sqlite, tenant_id, session, time_ms);
 }
 
-weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
-                          size_t rows_count, struct weir_err *err)
+static weir_status check_note(const struct wr_ledger_note *note, struct weir_err *err)
+{
+    if (!note->tenant.len || !is_name(note->tenant) || !is_name(note->session))
+        return wr_fail(err, WEIR_INVALID, 0, "a note needs the names of a tenant and a session");
+    if (note->data.len > WR_LEDGER_NOTE_BYTES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "a note has more than %d bytes",
+                       WR_LEDGER_NOTE_BYTES_MAX);
+    return WEIR_OK;
+}
+
+static void set_note(struct wr_sqlite *sqlite, const struct wr_ledger_note *note)
+{
+    struct wr_db *db = &sqlite->db;
+    int64_t tenant_id = wr_sqlite_need_tenant(sqlite, note->tenant);
+    int64_t session_id = wr_sqlite_need_session(sqlite, tenant_id, note->session, note->time_ms);
+    sqlite3_stmt *set =
+        wr_db_use(db, WR_SQL_NOTE_SET,
+                  "INSERT OR REPLACE INTO note(tenant_id, key, session_id, time_ms, data)"
+                  " VALUES(?1, ?2, ?3, ?4, ?5)");
+    wr_db_bind_number(db, set, 1, tenant_id);
+    wr_db_bind_blob(db, set, 2, (weir_span){(const char *)note->key, WR_LEDGER_KEY_BYTES});
+    wr_db_bind_number(db, set, 3, session_id);
+    wr_db_bind_number(db, set, 4, note->time_ms);
+    wr_db_bind_blob(db, set, 5, note->data);
+    wr_db_run(db, set);
+    sqlite3_stmt *trim =
+        wr_db_use(db, WR_SQL_NOTE_TRIM,
+                  "DELETE FROM note WHERE session_id = ?1 AND id <= (SELECT id FROM note"
+                  " WHERE session_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)");
+    wr_db_bind_number(db, trim, 1, session_id);
+    wr_db_bind_number(db, trim, 2, WR_LEDGER_NOTES_MAX);
+    wr_db_run(db, trim);
+}
+
+weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
+                           size_t rows_count, const struct wr_ledger_note *notes,
+                           size_t notes_count, struct weir_err *err)
 {
     struct wr_sqlite *sqlite = sqlite_of(ledger);
     struct wr_db *db = &sqlite->db;
+    weir_status status = WEIR_OK;
 
-    if (rows_count > WR_LEDGER_ROWS_MAX)
+    if (rows_count > WR_LEDGER_ROWS_MAX || notes_count > WR_LEDGER_ROWS_MAX)
         return wr_fail(err, WEIR_LIMIT, 0, "more than %d rows at once", WR_LEDGER_ROWS_MAX);
-    for (size_t i = 0; i < rows_count; i++) {
-        weir_status status = check(&rows[i], err);
-        if (status)
-            return status;
-    }
+    for (size_t i = 0; i < rows_count && !status; i++)
+        status = check(&rows[i], err);
+    for (size_t i = 0; i < notes_count && !status; i++)
+        status = check_note(&notes[i], err);
+    if (status)
+        return status;
     wr_db_begin(db);
     for (size_t i = 0; i < rows_count && !db->code; i++) {
         const struct wr_ledger_row *row = &rows[i];
@@ -139,8 +176,45 @@ weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *
         if (row->report.len)
             set_report(sqlite, session_id, row);
     }
+    for (size_t i = 0; i < notes_count && !db->code; i++)
+        set_note(sqlite, &notes[i]);
     wr_db_end(db);
     return status_of(ledger, err);
+}
+
+weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
+                          size_t rows_count, struct weir_err *err)
+{
+    return wr_ledger_keep(ledger, rows, rows_count, NULL, 0, err);
+}
+
+weir_status wr_ledger_note(struct wr_ledger *ledger, weir_span tenant,
+                           const unsigned char key[WR_LEDGER_KEY_BYTES], weir_span *data,
+                           struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = sqlite_of(ledger);
+    struct wr_db *db = &sqlite->db;
+    bool is_found = false;
+
+    *data = (weir_span){"", 0};
+    wr_db_start(db);
+    wr_sqlite_reset_text(sqlite);
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_NOTE_READ,
+                                   "SELECT n.data FROM note n JOIN tenant t ON t.id = n.tenant_id"
+                                   " WHERE t.name = ?1 AND n.key = ?2");
+    wr_db_bind_text(db, read, 1, tenant);
+    wr_db_bind_blob(db, read, 2, (weir_span){(const char *)key, WR_LEDGER_KEY_BYTES});
+    if (wr_db_next(db, read)) {
+        is_found = true;
+        wr_buf_append(&sqlite->text, wr_db_column(read, 0));
+        *data = wr_buf_view(&sqlite->text);
+    }
+    wr_db_done(read);
+    if (db->code)
+        return status_of(ledger, err);
+    if (!is_found)
+        return wr_fail(err, WEIR_NOTFOUND, 0, "there is no such note");
+    return wr_buf_status(&sqlite->text);
 }
 
 /* ---- reading ---- */
@@ -306,7 +380,7 @@ weir_status wr_ledger_add_sample(struct wr_ledger *ledger, const struct wr_ledge
     return status_of(ledger, err);
 }
 
-weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant,
+weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant, uint32_t newest_max,
                               wr_ledger_bucket_fn *bucket, void *user, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
@@ -314,10 +388,14 @@ weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant,
 
     wr_db_start(db);
     sqlite3_stmt *rows =
-        wr_db_make(db, "SELECT bucket, count(*), sum(is_bad) FROM sample WHERE ?1 = ''"
+        wr_db_make(db, "SELECT bucket, count(*), sum(is_bad) FROM (SELECT bucket, is_bad,"
+                       " row_number() OVER (PARTITION BY bucket ORDER BY time_ms DESC,"
+                       " session_id DESC) AS place FROM sample WHERE ?1 = ''"
                        " OR session_id IN (SELECT s.id FROM session s JOIN tenant t"
-                       " ON t.id = s.tenant_id WHERE t.name = ?1) GROUP BY bucket ORDER BY bucket");
+                       " ON t.id = s.tenant_id WHERE t.name = ?1))"
+                       " WHERE place <= ?2 GROUP BY bucket ORDER BY bucket");
     wr_db_bind_text(db, rows, 1, tenant);
+    wr_db_bind_number(db, rows, 2, newest_max);
     while (!status && wr_db_next(db, rows))
         status = bucket(user, wr_db_column(rows, 0), (uint64_t)sqlite3_column_int64(rows, 1),
                         (uint64_t)sqlite3_column_int64(rows, 2));

@@ -57,6 +57,29 @@ weir_trouble wr_ledger_trouble(const struct wr_ledger *ledger); /* of the last f
 WEIR_MUST_USE weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
                                         size_t rows_count, struct weir_err *err);
 
+/* ---- notes: what a later process goes on from, such as the calls of an answer ----
+ *
+ * A note belongs to its session as rows do. Of a session the newest WR_LEDGER_NOTES_MAX stay. */
+
+enum { WR_LEDGER_KEY_BYTES = 16 };
+
+struct wr_ledger_note {
+    weir_span tenant, session;
+    unsigned char key[WR_LEDGER_KEY_BYTES]; /* the tenant's; the newest note of a key stands */
+    int64_t time_ms;
+    weir_span data; /* up to WR_LEDGER_NOTE_BYTES_MAX */
+};
+
+/* Rows as wr_ledger_add() keeps them, and notes: all of them, or none. */
+WEIR_MUST_USE weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
+                                         size_t rows_count, const struct wr_ledger_note *notes,
+                                         size_t notes_count, struct weir_err *err);
+
+/* WEIR_NOTFOUND: the tenant has none of that key. `data` lives until the next call. */
+WEIR_MUST_USE weir_status wr_ledger_note(struct wr_ledger *ledger, weir_span tenant,
+                                         const unsigned char key[WR_LEDGER_KEY_BYTES],
+                                         weir_span *data, struct weir_err *err);
+
 /* Rows in the order of their ids. */
 WEIR_MUST_USE weir_status wr_ledger_each(struct wr_ledger *ledger,
                                          const struct wr_ledger_filter *filter,
@@ -90,10 +113,10 @@ WEIR_MUST_USE weir_status wr_ledger_add_sample(struct wr_ledger *ledger,
 typedef weir_status wr_ledger_bucket_fn(void *user, weir_span bucket, uint64_t samples_count,
                                         uint64_t bad_count);
 
-/* Buckets by name. An empty `tenant`: of all. */
+/* Buckets by name, each with its newest `newest_max` samples. An empty `tenant`: of all. */
 WEIR_MUST_USE weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant,
-                                            wr_ledger_bucket_fn *bucket, void *user,
-                                            struct weir_err *err);
+                                            uint32_t newest_max, wr_ledger_bucket_fn *bucket,
+                                            void *user, struct weir_err *err);
 
 /* Forgets the samples of a bucket; of all with an empty name. */
 WEIR_MUST_USE weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket,

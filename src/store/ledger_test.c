@@ -258,15 +258,39 @@ static void a_bucket_counts_a_session_once(void **state)
     add_sample(f, "w", "b", true);
     add_sample(f, "w", "b", false); /* stays bad */
     add_sample(f, "v", "a", false);
-    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT(""), see_bucket, f, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT(""), 8, see_bucket, f, NULL), WEIR_OK);
     assert_seen(f, "v:0/1 w:1/2 ");
-    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT("other"), see_bucket, f, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_buckets(f->ledger, WR_LIT("other"), 8, see_bucket, f, NULL),
+                     WEIR_OK);
     assert_seen(f, "");
     assert_int_equal(wr_ledger_forget(f->ledger, WR_LIT("w"), NULL), WEIR_OK);
-    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, see_bucket, f, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, 8, see_bucket, f, NULL), WEIR_OK);
     assert_seen(f, "v:0/1 ");
     assert_int_equal(wr_ledger_forget(f->ledger, WR_LIT(""), NULL), WEIR_OK);
     assert_int_equal(stats_of(f).samples_count, 0);
+}
+
+/* What went badly long ago is outweighed by what went well since. */
+static void the_newest_samples_count(void **state)
+{
+    struct fixture *f = *state;
+    char name[16];
+
+    for (int i = 0; i < 6; i++) {
+        (void)snprintf(name, sizeof(name), "s%d", i);
+        struct wr_ledger_sample sample = {.bucket = WR_LIT("w"),
+                                          .tenant = LOCAL,
+                                          .session = wr_span_of(name),
+                                          .time_ms = 100 - i, /* the first is the newest */
+                                          .is_bad = i >= 4};
+        assert_int_equal(wr_ledger_add_sample(f->ledger, &sample, NULL), WEIR_OK);
+    }
+    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, 5, see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "w:1/5 ");
+    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, 4, see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "w:0/4 ");
+    assert_int_equal(wr_ledger_buckets(f->ledger, LOCAL, 9, see_bucket, f, NULL), WEIR_OK);
+    assert_seen(f, "w:2/6 ");
 }
 
 /* ---- what leaves ---- */
@@ -337,12 +361,111 @@ static void verify_and_stats_know_the_rows(void **state)
     add(f, "a", 10, "{\"n\":1}");
     assert_int_equal(stats_of(f).rows_count, 1);
     assert_int_equal(stats_of(f).rows_bytes, 7);
-    assert_int_equal(stats_of(f).schema_version, 3);
+    assert_int_equal(stats_of(f).schema_version, wr_schema_current.steps_count);
     assert_int_equal(weir_store_verify(f->store, NULL, NULL, &report, NULL), WEIR_OK);
     assert_false(report.has_damage);
     wr_db_exec(&wr_sqlite_of(f->store)->db, "DELETE FROM session");
     assert_int_equal(weir_store_verify(f->store, NULL, NULL, &report, NULL), WEIR_OK);
     assert_true(report.has_damage);
+}
+
+/* ---- notes ---- */
+
+static struct wr_ledger_note note_of(const char *session, unsigned char key, int64_t time_ms,
+                                     const char *data)
+{
+    return (struct wr_ledger_note){.tenant = LOCAL,
+                                   .session = wr_span_of(session),
+                                   .key = {key},
+                                   .time_ms = time_ms,
+                                   .data = wr_span_of(data)};
+}
+
+static void put_note(struct fixture *f, const char *session, unsigned char key, int64_t time_ms,
+                     const char *data)
+{
+    struct wr_ledger_note note = note_of(session, key, time_ms, data);
+    assert_int_equal(wr_ledger_keep(f->ledger, NULL, 0, &note, 1, NULL), WEIR_OK);
+}
+
+/* NULL: there is none. */
+static void assert_note(struct fixture *f, weir_span tenant, unsigned char key, const char *data)
+{
+    unsigned char whole[WR_LEDGER_KEY_BYTES] = {key};
+    weir_span found;
+
+    weir_status status = wr_ledger_note(f->ledger, tenant, whole, &found, NULL);
+    assert_int_equal(status, data ? WEIR_OK : WEIR_NOTFOUND);
+    assert_true(wr_span_is(found, data ? data : ""));
+}
+
+static void the_newest_note_of_a_key_stands(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_note(f, LOCAL, 1, NULL);
+    put_note(f, "a", 1, 10, "first");
+    put_note(f, "a", 1, 20, "second");
+    put_note(f, "a", 2, 20, "");
+    assert_note(f, LOCAL, 1, "second");
+    assert_note(f, LOCAL, 2, "");
+    assert_note(f, WR_LIT("other"), 1, NULL); /* another tenant (law L7) */
+}
+
+static void a_session_keeps_its_newest_notes(void **state)
+{
+    struct fixture *f = *state;
+
+    put_note(f, "other", 0, 1, "stays");
+    for (int i = 1; i <= WR_LEDGER_NOTES_MAX + 1; i++)
+        put_note(f, "a", (unsigned char)i, i, "x");
+    assert_note(f, LOCAL, 1, NULL);
+    assert_note(f, LOCAL, 2, "x");
+    assert_note(f, LOCAL, WR_LEDGER_NOTES_MAX + 1, "x");
+    assert_note(f, LOCAL, 0, "stays");
+}
+
+static void rows_and_notes_are_kept_together_or_not(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row row = row_of("a", 10, "{}");
+    struct wr_ledger_note notes[] = {note_of("a", 1, 10, "good"), note_of("a", 2, 10, "long")};
+    char *text = calloc(1, WR_LEDGER_NOTE_BYTES_MAX + 1);
+
+    assert_non_null(text);
+    notes[1].data = (weir_span){text, WR_LEDGER_NOTE_BYTES_MAX + 1};
+    assert_int_equal(wr_ledger_keep(f->ledger, &row, 1, notes, 2, NULL), WEIR_LIMIT);
+    notes[1].data.len--;
+    notes[1].tenant = WR_LIT("");
+    assert_int_equal(wr_ledger_keep(f->ledger, &row, 1, notes, 2, NULL), WEIR_INVALID);
+    assert_note(f, LOCAL, 1, NULL);
+    assert_rows(f, (struct wr_ledger_filter){0}, "");
+    notes[1].tenant = LOCAL;
+    assert_int_equal(wr_ledger_keep(f->ledger, &row, 1, notes, 2, NULL), WEIR_OK);
+    assert_note(f, LOCAL, 1, "good");
+    assert_rows(f, (struct wr_ledger_filter){0}, "a@10={} ");
+    free(text);
+}
+
+static void notes_leave_with_age_and_with_their_session(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_gc_options by_age = {.now_ms = 1000, .retention_ms = 500, .live_ms = 1};
+    struct weir_gc_report report;
+
+    put_note(f, "old", 1, 10, "of a session that goes");
+    put_note(f, "long", 2, 20, "too old");
+    put_note(f, "long", 3, 600, "young");
+    assert_int_equal(weir_store_gc(f->store, &by_age, &report, NULL), WEIR_OK);
+    assert_note(f, LOCAL, 1, NULL);
+    assert_note(f, LOCAL, 2, NULL);
+    assert_note(f, LOCAL, 3, "young");
+    assert_int_equal(report.stored_bytes, strlen("of a session that goes"));
+    put_note(f, "long", 3, 700, "needle in a note");
+    assert_int_equal(weir_store_purge(f->store, LOCAL, WR_LIT("long"), &report, NULL), WEIR_OK);
+    assert_note(f, LOCAL, 3, NULL);
+    assert_nowhere(&f->dir, "store.db", "needle in a");
+    assert_nowhere(&f->dir, "store.db-wal", "needle in a");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -358,9 +481,14 @@ int main(void)
         TEST(a_session_keeps_its_newest_report),
         TEST(a_store_that_must_exist_is_not_made),
         TEST(a_bucket_counts_a_session_once),
+        TEST(the_newest_samples_count),
         TEST(a_purge_leaves_no_trace),
         TEST(rows_go_with_age_and_the_cap),
         TEST(verify_and_stats_know_the_rows),
+        TEST(the_newest_note_of_a_key_stands),
+        TEST(a_session_keeps_its_newest_notes),
+        TEST(rows_and_notes_are_kept_together_or_not),
+        TEST(notes_leave_with_age_and_with_their_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

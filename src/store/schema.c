@@ -52,7 +52,23 @@ static const char version_3[] =
     " WITHOUT ROWID;"
     "CREATE INDEX sample_session ON sample(session_id);";
 
-static const char *const steps[] = {version_1, version_2, version_3};
+/* A note that is written anew gets a new number, so that numbers say which are the newest. */
+static const char version_4[] =
+    "CREATE TABLE note(id INTEGER PRIMARY KEY, tenant_id INTEGER NOT NULL, key BLOB NOT NULL,"
+    " session_id INTEGER NOT NULL, time_ms INTEGER NOT NULL, data BLOB NOT NULL,"
+    " UNIQUE(tenant_id, key));"
+    "CREATE INDEX note_session ON note(session_id);";
+
+/* Whoever asks whether many artifacts are still there need not look at each again while this number
+ * is the same. It is counted by the database itself, whoever takes them out or changes them. */
+static const char version_5[] = "CREATE TABLE artifact_loss(count INTEGER NOT NULL);"
+                                "INSERT INTO artifact_loss VALUES(0);"
+                                "CREATE TRIGGER artifact_deleted AFTER DELETE ON artifact"
+                                " BEGIN UPDATE artifact_loss SET count = count + 1; END;"
+                                "CREATE TRIGGER artifact_changed AFTER UPDATE ON artifact"
+                                " BEGIN UPDATE artifact_loss SET count = count + 1; END;";
+
+static const char *const steps[] = {version_1, version_2, version_3, version_4, version_5};
 
 const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
 

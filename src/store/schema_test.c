@@ -36,29 +36,31 @@ static void assert_there(struct weir_store *store, weir_span text)
 
 static void an_older_store_is_brought_up_to_date(void **state)
 {
-    const char *const steps[] = {wr_schema_current.steps[0], wr_schema_current.steps[1],
+    const char *const steps[] = {wr_schema_current.steps[0],
+                                 wr_schema_current.steps[1],
                                  wr_schema_current.steps[2],
+                                 wr_schema_current.steps[3],
                                  "ALTER TABLE session ADD COLUMN agent TEXT;"
                                  "UPDATE session SET agent = 'unknown';",
                                  "CREATE TABLE more(x);"};
-    struct wr_schema later = {steps, 5};
+    struct wr_schema older = {steps, 4}, later = {steps, 6};
     struct wr_test_dir dir = wr_test_dir_new();
     struct weir_store *store;
     weir_trouble trouble;
     (void)state;
 
-    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_int_equal(open_with(dir.path, &older, &store, &trouble), WEIR_OK);
     assert_int_equal(put_text(store, WR_LIT("from before")), WEIR_OK);
     weir_store_close(store);
     assert_int_equal(open_with(dir.path, &later, &store, &trouble), WEIR_OK);
     struct wr_db *db = &wr_sqlite_of(store)->db;
-    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 5);
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 6);
     assert_int_equal(wr_db_number(db, "SELECT count(*) FROM session WHERE agent = 'unknown'"), 1);
     assert_there(store, WR_LIT("from before"));
     assert_int_equal(put_text(store, WR_LIT("and after")), WEIR_OK);
     weir_store_close(store);
     /* The older program now finds a newer store. */
-    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_INVALID);
+    assert_int_equal(open_with(dir.path, &older, &store, &trouble), WEIR_INVALID);
     assert_int_equal(trouble, WEIR_TROUBLE_NEWER);
     assert_null(store);
     wr_test_dir_remove(&dir);
@@ -69,18 +71,18 @@ static void an_upgrade_that_fails_changes_nothing(void **state)
     const char *const steps[] = {wr_schema_current.steps[0], wr_schema_current.steps[1],
                                  wr_schema_current.steps[2],
                                  "DELETE FROM artifact; DROP TABLE no_such_table;"};
-    struct wr_schema broken = {steps, 4};
+    struct wr_schema older = {steps, 3}, broken = {steps, 4};
     struct wr_test_dir dir = wr_test_dir_new();
     struct weir_store *store;
     weir_trouble trouble;
     (void)state;
 
-    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_int_equal(open_with(dir.path, &older, &store, &trouble), WEIR_OK);
     assert_int_equal(put_text(store, WR_LIT("from before")), WEIR_OK);
     weir_store_close(store);
     assert_int_not_equal(open_with(dir.path, &broken, &store, &trouble), WEIR_OK);
     assert_null(store);
-    assert_int_equal(open_with(dir.path, &wr_schema_current, &store, &trouble), WEIR_OK);
+    assert_int_equal(open_with(dir.path, &older, &store, &trouble), WEIR_OK);
     assert_there(store, WR_LIT("from before"));
     weir_store_close(store);
     wr_test_dir_remove(&dir);
@@ -100,7 +102,8 @@ static void a_store_of_version_1_is_read_and_healed(void **state)
     wr_db_exec(&wr_sqlite_of(store)->db,
                "UPDATE artifact SET data = x'00' || substr(data, 2) WHERE id = 2;"
                "ALTER TABLE artifact DROP COLUMN checksum; DROP TABLE request; DROP TABLE report;"
-               "DROP TABLE sample; PRAGMA user_version = 1");
+               "DROP TABLE sample; DROP TABLE note; DROP TRIGGER artifact_deleted;"
+               "DROP TRIGGER artifact_changed; DROP TABLE artifact_loss; PRAGMA user_version = 1");
     weir_store_close(store);
 
     assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);
@@ -160,7 +163,7 @@ static void a_store_of_version_2_takes_rows(void **state)
     wr_ledger_close(ledger);
     assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);
     struct wr_db *db = &wr_sqlite_of(store)->db;
-    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), 3);
+    assert_int_equal(wr_db_number(db, "PRAGMA user_version"), wr_schema_current.steps_count);
     assert_there(store, WR_LIT("from before"));
     assert_int_equal(wr_db_number(db, "SELECT count(*) FROM session"), 1);
     assert_int_equal(wr_db_number(db, "SELECT session_id FROM request"), 1);

@@ -180,6 +180,7 @@ static void close_store(struct weir_store *store)
     wr_buf_release(&sqlite->packed);
     wr_arena_release(&sqlite->arena);
     free(sqlite->path);
+    free(sqlite->seen);
     free(sqlite);
 }
 

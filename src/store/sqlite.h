@@ -16,7 +16,13 @@
 #include "store/pack.h"
 #include "store/schema.h"
 
-enum { WR_SQLITE_CHECKED_COUNT = 4096 };
+enum { WR_SQLITE_CHECKED_COUNT = 4096, WR_SQLITE_SEEN_COUNT = 8192 };
+
+/* A text that a tenant has, whole. */
+struct wr_seen {
+    int64_t tenant_id; /* 0: none */
+    weir_hash hash;
+};
 
 struct wr_sqlite {
     struct weir_store store; /* first: a weir_store of ours is one of these */
@@ -32,6 +38,11 @@ struct wr_sqlite {
      * projection rests on, and need not read it all again. Where two share a place one is
      * forgotten. */
     int64_t checked_ids[WR_SQLITE_CHECKED_COUNT];
+
+    /* What wr_sqlite_has() has found whole, by its hash, since the database counted its last loss.
+     * Made when first needed; owned. */
+    struct wr_seen *seen;
+    int64_t losses_count;
 };
 
 /* What only tests change. */

@@ -2,6 +2,8 @@
  * because it is stored already, and before a projection rests on what is stored. */
 #include "store/sqlite.h"
 
+#include <stdlib.h>
+
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
@@ -113,6 +115,35 @@ struct wr_found wr_sqlite_find(struct wr_sqlite *sqlite, int64_t tenant_id, cons
 
 /* ---- for many ---- */
 
+/* Every request asks for all that its session rests on, and nearly always nothing was lost. */
+static void forget_lost(struct wr_sqlite *sqlite)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *losses = wr_db_use(db, WR_SQL_ARTIFACT_LOSS, "SELECT count FROM artifact_loss");
+    int64_t count = wr_db_next(db, losses) ? sqlite3_column_int64(losses, 0) : -1;
+    wr_db_done(losses);
+    if (!sqlite->seen)
+        sqlite->seen = calloc(WR_SQLITE_SEEN_COUNT, sizeof(*sqlite->seen));
+    else if (count < 0 || count != sqlite->losses_count)
+        memset(sqlite->seen, 0, WR_SQLITE_SEEN_COUNT * sizeof(*sqlite->seen));
+    sqlite->losses_count = count;
+}
+
+static bool has_one(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash)
+{
+    struct wr_seen *seen = NULL;
+
+    if (sqlite->seen && sqlite->losses_count >= 0)
+        seen = &sqlite->seen[wr_hash64_seeded(hash_span(hash), (uint64_t)tenant_id) %
+                             WR_SQLITE_SEEN_COUNT];
+    if (seen && seen->tenant_id == tenant_id && !memcmp(&seen->hash, hash, sizeof(*hash)))
+        return true;
+    bool is_there = wr_sqlite_find(sqlite, tenant_id, hash, false).presence == WR_WHOLE;
+    if (seen && is_there)
+        *seen = (struct wr_seen){tenant_id, *hash};
+    return is_there;
+}
+
 weir_status wr_sqlite_has(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
                           size_t hashes_count, bool *is_there, struct weir_err *err)
 {
@@ -122,8 +153,9 @@ weir_status wr_sqlite_has(struct weir_store *store, weir_span tenant, const weir
     /* One transaction that only reads: it sees one moment, and no writer can block it. */
     wr_db_begin_read(db);
     int64_t tenant_id = wr_sqlite_tenant(sqlite, tenant);
+    forget_lost(sqlite);
     for (size_t i = 0; i < hashes_count && tenant_id && !db->code; i++)
-        is_there[i] = wr_sqlite_find(sqlite, tenant_id, &hashes[i], false).presence == WR_WHOLE;
+        is_there[i] = has_one(sqlite, tenant_id, &hashes[i]);
     wr_db_end_read(db);
     return wr_db_status(db, &store->trouble, err);
 }

@@ -42,7 +42,8 @@ static uint64_t run_for(struct removal *removal, const char *sql)
 #define STORED_BYTES                                             \
     "SELECT (SELECT total(length(data)) FROM artifact)"          \
     " + (SELECT total(length(CAST(line AS BLOB))) FROM request)" \
-    " + (SELECT total(length(data)) FROM report)"
+    " + (SELECT total(length(data)) FROM report)"                \
+    " + (SELECT total(length(data)) FROM note)"
 
 static uint64_t lonely_bytes(struct removal *removal)
 {
@@ -50,7 +51,8 @@ static uint64_t lonely_bytes(struct removal *removal)
     sqlite3_stmt *sum = wr_db_make(
         db, "SELECT (SELECT total(length(data)) FROM artifact WHERE id IN " LONELY_ARTIFACTS ")"
             " + (SELECT total(length(CAST(line AS BLOB))) FROM request WHERE session_id = ?1)"
-            " + (SELECT total(length(data)) FROM report WHERE session_id = ?1)");
+            " + (SELECT total(length(data)) FROM report WHERE session_id = ?1)"
+            " + (SELECT total(length(data)) FROM note WHERE session_id = ?1)");
     wr_db_bind_number(db, sum, 1, removal->session_id);
     int64_t bytes = wr_db_next(db, sum) ? sqlite3_column_int64(sum, 0) : 0;
     wr_db_drop(sum);
@@ -74,6 +76,7 @@ static void remove_session(struct removal *removal)
     report->rows_count += run_for(removal, "DELETE FROM request WHERE session_id = ?1");
     (void)run_for(removal, "DELETE FROM report WHERE session_id = ?1");
     (void)run_for(removal, "DELETE FROM sample WHERE session_id = ?1");
+    (void)run_for(removal, "DELETE FROM note WHERE session_id = ?1");
     report->sessions_count += run_for(removal, "DELETE FROM session WHERE id = ?1");
 }
 
@@ -147,7 +150,11 @@ static void forget_oldest_expired(struct wr_db *db)
 /* Gives free pages back to the system. Not done while somebody reads; the next time will do. */
 static void shrink_file(struct wr_db *db)
 {
-    wr_db_exec(db, "PRAGMA incremental_vacuum");
+    int64_t pages = wr_db_number(db, "PRAGMA freelist_count");
+
+    /* A step is a transaction: whoever wants to write meanwhile waits for one of them. */
+    for (; pages > 0 && !db->code; pages -= 256)
+        wr_db_exec(db, "PRAGMA incremental_vacuum(256)");
     wr_db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
     wr_db_start(db);
 }
@@ -163,6 +170,10 @@ static void remove_old_rows(struct removal *removal, int64_t before_ms)
     wr_db_run(db, old);
     wr_db_drop(old);
     removal->report->rows_count += db->code ? 0 : (uint64_t)sqlite3_changes64(db->handle);
+    old = wr_db_make(db, "DELETE FROM note WHERE time_ms < ?1");
+    wr_db_bind_number(db, old, 1, before_ms);
+    wr_db_run(db, old);
+    wr_db_drop(old);
 }
 
 static void collect_by_cap(struct removal *removal, uint64_t stored_bytes_max, int64_t before_ms)

@@ -273,7 +273,8 @@ static void verify_file(struct wr_db *db, struct weir_verify_report *report)
                          " WHERE mark_id NOT IN (SELECT id FROM mark)"))
         note_damage(report, WR_LIT("a session refers to a mark that is not there"));
     if (wr_db_number(db, "SELECT count(*) FROM (SELECT session_id FROM request UNION"
-                         " SELECT session_id FROM report UNION SELECT session_id FROM sample)"
+                         " SELECT session_id FROM report UNION SELECT session_id FROM sample"
+                         " UNION SELECT session_id FROM note)"
                          " WHERE session_id NOT IN (SELECT id FROM session)"))
         note_damage(report, WR_LIT("a request's row is of a session that is not there"));
 }

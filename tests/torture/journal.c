@@ -41,7 +41,7 @@ static weir_status add(void *user, const struct wr_event *event, weir_span line)
     (void)line;
     weir_status status = wr_thread_stage(user, event, &staged);
     if (!status)
-        wr_thread_commit(user, &staged, event->seq);
+        wr_thread_commit(user, &staged, event);
     return status;
 }
 

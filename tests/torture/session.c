@@ -11,7 +11,7 @@ static const char yaml[] =
     "policies: {p: {stages: [{stage: deepen, keep_turns: 0, gain_bp: 0, margin_pct: 100000}]}}";
 static const char table[] =
     "# version\t1\n# turns_left\t40\n# turns_left_min\t6\n# recall_tokens\t600\n"
-    "# call_tokens\t80\n# prompt_tokens\t60000\nother\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n";
+    "# call_tokens\t80\n# prompt_tokens\t60000\nother\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\t0\n";
 
 /* What an engine has, but for the marks it holds: made once, by the run that nothing is refused. */
 static struct {

@@ -1,0 +1,52 @@
+#include "engine/over_window.h"
+
+/* What stays, by why it stays. */
+enum part { USER, INSTRUCTIONS, NEWS, REST, PARTS_COUNT };
+
+static enum part part_of(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+
+    if (s->kind == WEIR_KIND_SYSTEM || s->kind == WEIR_KIND_TOOLS)
+        return INSTRUCTIONS;
+    if (s->role == WEIR_ROLE_USER && s->kind != WEIR_KIND_TOOL_RESULT)
+        return USER;
+    return s->turn == fold->turn && !s->from_model ? NEWS : REST;
+}
+
+static const char *largest_part(const struct wr_fold *fold)
+{
+    static const char *const sentences[PARTS_COUNT] = {
+        [USER] = "most of it are the user's words, which stay",
+        [INSTRUCTIONS] = "most of it are instructions and tools, which stay",
+        [NEWS] = "most of it has just come and stays whole until a step",
+        [REST] = "nothing lawful is left to take"};
+    uint64_t tokens[PARTS_COUNT] = {0};
+    enum part largest = USER;
+
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        tokens[part_of(fold, i)] += fold->segments[i].tokens;
+    for (enum part p = USER; p < PARTS_COUNT; p++)
+        if (tokens[p] > tokens[largest])
+            largest = p;
+    return sentences[largest];
+}
+
+const char *wr_over_window(const struct wr_run *run)
+{
+    const struct wr_fold *fold = &run->fold;
+
+    if (!fold->window_tokens || run->tokens_after <= fold->window_tokens)
+        return NULL;
+    if (!fold->input->policy->stages_count)
+        return "the policy takes nothing out";
+    if (run->projection.is_fallback)
+        return "what was to be taken out was held back";
+    if (fold->transcript->is_delta)
+        return "the provider holds the rest of the conversation";
+    if (!wr_fold_recall(fold).len)
+        return "the request offers no way back to what would be taken out";
+    if (!wr_fold_may_step(fold))
+        return "signed thinking bars a step until the user speaks";
+    return largest_part(fold);
+}

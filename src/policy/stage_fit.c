@@ -1,0 +1,274 @@
+/* fit: the very last resort, where the prompt would be refused for its size after all that the
+ * stages before have taken. The model's own older answers become stubs, then files of instructions
+ * that were read earlier, the oldest first; then the results that have just come are shortened
+ * evenly, as far as it takes: condensed, and where that is not enough cut to head and tail.
+ *
+ * What has just come was not sent yet, so shortening it is no step and lawful beside signed
+ * thinking too. The user's words, the request's own instructions, failures and files read again
+ * stay: where they are more than the window holds, nothing lawful is left to take. */
+#include "policy/stage.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+
+enum {
+    FULL_BP = 10000,
+    DEPTH_BP = 8000,      /* of the room, to which answers go down */
+    CAP_NOTE_TOKENS = 60, /* of a cut text: the indicator and the marker */
+    BYTES_A_TOKEN = 4,    /* as wr_cap_text() counts */
+    NAME_CHARS_MAX = 160
+};
+
+static bool is_over(const struct wr_fold *fold, uint64_t basis_points)
+{
+    return fold->total_tokens > wr_fold_threshold(fold, basis_points);
+}
+
+/* ---- answers ---- */
+
+/* An output of words alone. Reasoning that nobody signed stays, and may speak for the words. */
+static bool is_words(const struct wr_fold *fold, uint32_t group)
+{
+    const struct wr_transcript *t = fold->transcript;
+    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        bool is_thinking = s->kind == WEIR_KIND_REASONING && s->is_signed;
+        if (s->group == group && s->kind != WEIR_KIND_TEXT && !is_thinking)
+            return false;
+    }
+    return true;
+}
+
+/* The output of the turn before comes in this request for the first time: it stays for now. */
+static bool is_answer(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_fold_segment *now = &fold->segments[segment];
+
+    return s->turn + 1 < fold->turn && s->kind == WEIR_KIND_TEXT && s->from_model &&
+           s->parts_count && !s->is_opaque && s->group != WR_SEGMENT_NONE &&
+           now->form == WR_FORM_EXACT && !now->is_marked && !now->is_pinned &&
+           wr_fold_gain(fold, segment) && is_words(fold, s->group);
+}
+
+/* The last output that said something: it is what the user speaks to. */
+static uint32_t newest_words(const struct wr_fold *fold)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    for (uint32_t i = fold->arrived; i-- > 0;)
+        if (segments[i].from_model && segments[i].kind == WEIR_KIND_TEXT)
+            return segments[i].group;
+    return WR_SEGMENT_NONE;
+}
+
+/* Older ones, or the newest, until the prompt is down to `to_bp`. */
+static weir_status stub_answers(struct wr_fold *fold, bool is_newest, uint64_t to_bp)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CLEARED,
+                                .text = WR_LIT(WR_ANSWER_FRONT "]"),
+                                .refers_to = WR_SEGMENT_NONE,
+                                .reason = WR_STEP_WINDOW};
+    uint32_t newest = newest_words(fold);
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, to_bp); i++)
+        if ((fold->transcript->segments[i].group == newest) == is_newest && is_answer(fold, i))
+            status = wr_fold_give(fold, i, &form);
+    return status;
+}
+
+/* The newest answer goes only where the prompt then fits. */
+static weir_status stub_newest(struct wr_fold *fold)
+{
+    uint32_t newest = newest_words(fold);
+    uint64_t freed = 0;
+
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].group == newest && is_answer(fold, i))
+            freed += wr_fold_gain(fold, i);
+    return fold->total_tokens - freed <= fold->window_tokens ? stub_answers(fold, true, FULL_BP)
+                                                             : WEIR_OK;
+}
+
+/* ---- instructions that were read ---- */
+
+/* Other stages leave them alone: what they say holds for the whole session. */
+static bool is_read_instructions(const struct wr_fold *fold, const struct wr_stage *stage,
+                                 uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_fold_segment *now = &fold->segments[segment];
+
+    return wr_fold_is_instructions(fold, segment) && s->parts_count && !s->is_opaque &&
+           now->form == WR_FORM_EXACT && !now->is_marked && !now->is_pinned &&
+           wr_fold_is_sent(fold, segment) && wr_fold_gain(fold, segment) &&
+           !wr_stage_exempts(stage, s->tool);
+}
+
+static weir_status stub_read(struct wr_fold *fold, uint32_t segment)
+{
+    struct wr_fold_form form = {
+        .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = WR_STEP_WINDOW};
+    const struct wr_tool_handles *h = fold->transcript->segments[segment].handles;
+    struct wr_buf buf;
+
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&buf, WR_STUB_FRONT ", instructions: ");
+    wr_text_one_line_max(&buf, h->path.len ? h->path : h->command, NAME_CHARS_MAX);
+    wr_buf_text(&buf, "]");
+    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    return status ? status : wr_fold_give(fold, segment, &form);
+}
+
+static weir_status stub_instructions(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
+        if (is_read_instructions(fold, stage, i))
+            status = stub_read(fold, i);
+    return status;
+}
+
+/* ---- what has just come ---- */
+
+struct news {
+    uint32_t *list; /* results, in their order */
+    uint32_t count;
+};
+
+static bool is_new_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
+{
+    if (fold->segments[i].tokens <= WR_CONDENSE_TOKENS_MIN)
+        return false;
+    if (fold->segments[i].form == WR_FORM_CONDENSED)
+        return !fold->segments[i].is_pinned &&
+               !wr_stage_exempts(stage, fold->transcript->segments[i].tool);
+    return wr_fold_is_open(fold, stage, i);
+}
+
+static struct news collect(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    struct news news = {wr_stage_list(fold), 0};
+    for (uint32_t i = fold->turn_first; i < fold->arrived; i++)
+        if (!wr_fold_is_sent(fold, i) && is_new_result(fold, stage, i))
+            news.list[news.count++] = i;
+    return news;
+}
+
+static uint64_t freed_at(const struct wr_fold *fold, const struct news *news, uint64_t level)
+{
+    uint64_t freed = 0;
+    for (uint32_t i = 0; i < news->count; i++) {
+        uint64_t tokens = fold->segments[news->list[i]].tokens;
+        freed += tokens > level ? tokens - level : 0;
+    }
+    return freed;
+}
+
+/* The size that none of them may exceed so that the prompt fits, or the least that is sensible. */
+static uint64_t find_level(const struct wr_fold *fold, const struct news *news)
+{
+    uint64_t need = fold->total_tokens - wr_fold_threshold(fold, FULL_BP);
+    uint64_t low = WR_CONDENSE_TOKENS_MIN, high = low;
+
+    for (uint32_t i = 0; i < news->count; i++)
+        if (fold->segments[news->list[i]].tokens > high)
+            high = fold->segments[news->list[i]].tokens;
+    while (low + 1 < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (freed_at(fold, news, middle) >= need)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where not even that would do, nothing is shortened in vain. */
+static bool can_fit(const struct wr_fold *fold, const struct news *news)
+{
+    uint64_t freed = freed_at(fold, news, WR_CONDENSE_TOKENS_MIN);
+    return news->count && fold->total_tokens - freed <= fold->window_tokens;
+}
+
+static weir_status cut(struct wr_fold *fold, uint32_t segment, uint64_t to_tokens)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE};
+    weir_span text = wr_fold_text(fold, segment);
+    struct wr_buf buf;
+    bool is_cut;
+
+    if (!text.ptr)
+        return wr_arena_status(fold->arena);
+    uint64_t bytes = text.len * (to_tokens - CAP_NOTE_TOKENS) / fold->input->tokens[segment];
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_cap_text(&buf, text, bytes / BYTES_A_TOKEN, WR_CAP_BOTH, &is_cut);
+    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    return status || !is_cut ? status : wr_fold_give(fold, segment, &form);
+}
+
+static weir_status shorten(struct wr_fold *fold, const struct news *news, uint64_t level,
+                           bool by_cut)
+{
+    weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < news->count && !status && is_over(fold, FULL_BP); i++) {
+        uint32_t segment = news->list[i];
+        enum wr_output_kind kind;
+        if (fold->segments[segment].tokens <= level)
+            continue;
+        if (by_cut) {
+            status = cut(fold, segment, level);
+            continue;
+        }
+        status = wr_stage_kind(fold, segment, &kind);
+        if (!status)
+            status = wr_stage_condense_to(fold, segment, kind, level);
+    }
+    return status;
+}
+
+/* A condenser keeps every signal and so may stay above what was asked: then the others give more,
+ * and in the end all as much as they can. */
+static weir_status shorten_news(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    static const struct {
+        bool by_cut, is_least;
+    } rounds[] = {{false, false}, {false, false}, {false, true}, {true, false}, {true, true}};
+    struct news news = collect(fold, stage);
+    weir_status status = WEIR_OK;
+
+    if (!can_fit(fold, &news))
+        return WEIR_OK;
+    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]) && !status; i++) {
+        if (!is_over(fold, FULL_BP))
+            return WEIR_OK;
+        uint64_t level = rounds[i].is_least ? WR_CONDENSE_TOKENS_MIN : find_level(fold, &news);
+        status = shorten(fold, &news, level, rounds[i].by_cut);
+    }
+    return status;
+}
+
+static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    bool may_step = wr_fold_may_step(fold);
+    weir_status status = WEIR_OK;
+
+    if (!is_over(fold, FULL_BP) || !wr_fold_recall(fold).len)
+        return WEIR_OK;
+    if (may_step)
+        status = stub_answers(fold, false, DEPTH_BP);
+    if (!status && may_step)
+        status = stub_instructions(fold, stage);
+    if (!status && is_over(fold, FULL_BP))
+        status = shorten_news(fold, stage);
+    return status || !may_step ? status : stub_newest(fold);
+}
+
+const struct wr_stage_def wr_stage_fit = {
+    .name = "fit",
+    .what = "where the prompt would be refused, older answers and then new results are shortened",
+    .turn = fit_turn,
+    .params_count = 0,
+    .takes_tools = true,
+};

@@ -1,0 +1,173 @@
+/* The last resort: what becomes shorter where a prompt would be refused, in which order, and what
+ * stays. Four bytes are a token; a row of the tests has ten of them. */
+#include "policy/stage.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "engine/test_run.h"
+
+enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
+
+#define FIT  "policies: {p: {stages: [{stage: fit}]}}"
+#define AUTO "policies: {p: {like: auto}}"
+
+/* ---- sessions ---- */
+
+/* u user, a answer, r a result with its call, two R in one output, f a result that failed, i a file
+ * of instructions, t thinking before the next call; the number behind it are its rows. */
+static void write_rows(struct wr_buf *out, uint32_t id, uint32_t rows)
+{
+    for (uint32_t i = 0; i < rows; i++)
+        wr_buf_printf(out, "row %04u/%04u: the waters here are calm\\n", id, i);
+}
+
+static void write_call(struct wr_buf *out, uint32_t id, char what)
+{
+    const char *command = what == 'i' ? "cat /w/AGENTS.md" : "./step";
+    wr_buf_printf(out,
+                  "{\"id\":\"c%u\",\"type\":\"function\",\"function\":{\"name\":\"Bash\","
+                  "\"arguments\":\"{\\\"command\\\":\\\"%s %u\\\"}\"}}",
+                  id, command, id);
+}
+
+static void write_result(struct wr_buf *out, uint32_t id, char what, uint32_t rows)
+{
+    wr_buf_printf(out, ",{\"role\":\"tool\",\"tool_call_id\":\"c%u\",\"content\":\"%s", id,
+                  what == 'f' ? "Exit code 1\\n" : "");
+    write_rows(out, id, rows);
+    wr_buf_text(out, "\"}");
+}
+
+static void write_said(struct wr_buf *out, const char *role, uint32_t id, uint32_t rows)
+{
+    wr_buf_printf(out, "%s{\"role\":\"%s\",\"content\":\"%u ", id ? "," : "", role, id);
+    write_rows(out, id, rows);
+    wr_buf_text(out, "\"}");
+}
+
+static void write_calls(struct wr_buf *out, const char *thinking, uint32_t first, uint32_t count,
+                        char what)
+{
+    wr_buf_printf(out, ",{\"role\":\"assistant\",\"content\":null,%s\"tool_calls\":[", thinking);
+    for (uint32_t i = 0; i < count; i++) {
+        wr_buf_text(out, i ? "," : "");
+        write_call(out, first + i, what);
+    }
+    wr_buf_text(out, "]}");
+}
+
+static void write_session(struct wr_buf *out, const char *talk)
+{
+    const char *thinking = "";
+    uint32_t id = 0;
+    wr_buf_init(out, BODY_BYTES_MAX);
+    wr_buf_text(out, "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}],"
+                     "\"messages\":[");
+    for (const char *c = talk; *c; c++, id++) {
+        char *end, what = *c;
+        uint32_t rows = (uint32_t)strtoul(c + 1, &end, 10);
+        c = end - 1;
+        if (what == 'u' || what == 'a') {
+            write_said(out, what == 'u' ? "user" : "assistant", id, rows);
+        } else if (what == 't') {
+            thinking = "\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"hm\","
+                       "\"signature\":\"s\"}],";
+        } else {
+            uint32_t count = what == 'R' ? 2 : 1;
+            write_calls(out, thinking, id, count, what);
+            for (uint32_t i = 0; i < count; i++)
+                write_result(out, id + i, what, rows);
+            id += count - 1;
+            thinking = "";
+        }
+    }
+    wr_buf_text(out, "]}");
+}
+
+/* A letter for the form of each text and result: . exact, c condensed, k cut, s stub, - gone. */
+static void list_forms(const struct test_run *r, char *out)
+{
+    static const struct {
+        enum wr_form form;
+        char letter;
+    } letters[] = {{WR_FORM_EXACT, '.'},
+                   {WR_FORM_CONDENSED, 'c'},
+                   {WR_FORM_CAPPED, 'k'},
+                   {WR_FORM_CLEARED, 's'},
+                   {WR_FORM_DROPPED, '-'}};
+    const struct wr_transcript *t = &r->test.transcript;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        weir_kind kind = t->segments[i].kind;
+        if (kind != WEIR_KIND_TEXT && kind != WEIR_KIND_TOOL_RESULT)
+            continue;
+        *out = '?';
+        for (size_t k = 0; k < sizeof(letters) / sizeof(letters[0]); k++)
+            if (r->run.fold.segments[i].form == letters[k].form)
+                *out = letters[k].letter;
+        out++;
+    }
+    *out = '\0';
+}
+
+static const struct {
+    const char *behaviour, *yaml, *talk, *forms;
+    bool fits, is_step;
+} cases[] = {
+    {"what fits stays", FIT, "u10a10u10r500", "....", true, false},
+    {"a new result is condensed", FIT, "u10r2000", ".c", true, false},
+    {"two give way together", FIT, "u10R800", ".cc", true, false},
+    {"one that is short already stays", FIT, "u10a900r10R300", "...cc", true, false},
+    {"older answers go first, but for the newest", FIT, "u10a300u10a300u10a300u10r200", ".s.s....",
+     true, true},
+    {"only as many as bring it to 80 %", FIT, "u10a300u10a10u10a300u10a300u10r120", ".s........",
+     true, true},
+    {"the newest answer stays as it comes", FIT, "u10a1500u10", "...", false, false},
+    {"and goes last", FIT, "u10a1500u10r40", ".s..", true, true},
+    {"then instructions that were read", FIT, "u10a300i400r20r500", "..s..", true, true},
+    {"then what is new", FIT, "u10a300i400r20r1500", "..s.c", true, true},
+    {"what the user said stays, and nothing is shortened in vain", FIT, "u900a50u300r50", "....",
+     false, false},
+    {"a failure stays as it comes", FIT, "u10f1500", "..", false, false},
+    {"signed thinking bars steps, not what is new", FIT, "u10a300u10a300u10a10u10tr900", ".......c",
+     true, false},
+    {"the stages before have taken the rest", AUTO, "u10r400r400u10a10u10r2000", ".--...c", true,
+     true},
+};
+
+static void what_would_be_refused_is_made_to_fit(void **state)
+{
+    struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .binds_thinking = true};
+    char forms[64];
+    int broken = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_buf body;
+        struct test_run r;
+        write_session(&body, cases[i].talk);
+        test_run_open_with(&r, wr_buf_view(&body), cases[i].yaml, &facts);
+        list_forms(&r, forms);
+        bool fits = r.run.tokens_after <= WINDOW_TOKENS;
+        bool is_step = wr_fold_step_now(&r.run.fold) != NULL;
+        if (strcmp(forms, cases[i].forms) != 0 || fits != cases[i].fits ||
+            is_step != cases[i].is_step) {
+            print_error("%s: %s, %llu tokens, %s\n", cases[i].behaviour, forms,
+                        (unsigned long long)r.run.tokens_after, is_step ? "a step" : "no step");
+            broken++;
+        }
+        test_run_close(&r);
+        wr_buf_release(&body);
+    }
+    assert_int_equal(broken, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_would_be_refused_is_made_to_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
