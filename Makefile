@@ -81,7 +81,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 ## -- what people type ---------------------------------------------------------------------------
 
 .PHONY: run demo test test-long test-sessions test-clients test-mcp oracle-tokens check-style
-.PHONY: fuzz bench bench-peer install format clean help
+.PHONY: fuzz bench bench-peer odds install format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -98,11 +98,11 @@ RUN_TESTS = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL MAKE=$(MAKE) BUILD=$(BUILD) 
 
 test: ## prove it: style, builds, tests under sanitizers, fuzzers, torture
 	@$(BOOTSTRAP) test
-	@$(RUN_TESTS) style build unit cli fuzz torture
+	@$(RUN_TESTS) style build tests fuzz
 
 test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
-	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build unit cli long fuzz torture
+	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build tests long fuzz
 
 test-sessions: ## the presets' laws on the newest requests of every recorded session
 	@$(BOOTSTRAP) test
@@ -142,6 +142,13 @@ bench-peer: ## measure the proxy beside npm @portkey-ai/gateway (needs npm)
 	@$(BOOTSTRAP) bench
 	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/bench/bench_proxy
 	@tools/bench-peer $(BUILD)
+
+WEIR_TRACES ?= ../shared/traces/raw
+
+odds: ## print the rows of data/odds.tsv, measured on the logs of WEIR_TRACES (minutes)
+	@$(BOOTSTRAP) build
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@tools/fit-odds $(BUILD)/weir $(WEIR_TRACES)
 
 format: docs/limits.md ## bring sources into the project's format, and generated pages up to date
 	clang-format -i $(shell tools/lint --list | grep -E '\.(c|h|cpp)$$')
@@ -194,7 +201,7 @@ torture: $(BUILD)/tests/torture/torture
 fuzzers: $(call programs,$(FUZZ_SRC))
 benches: $(call programs,$(BENCH_SRC))
 
-.PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-long build-fuzz
+.PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-long build-fuzz build-clang-fuzz
 build-gcc:
 	$(MAKE) BUILD=$(BUILD) CC=gcc all
 build-clang:
@@ -207,6 +214,9 @@ build-long:
 	$(MAKE) $(ASAN_GCC) long-tests
 build-fuzz:
 	$(MAKE) $(FUZZING) fuzzers
+# Every source of the program and the library under clang's warnings, in one go with the fuzzers.
+build-clang-fuzz:
+	$(MAKE) $(FUZZING) program fuzzers
 
 ## -- how things are built -----------------------------------------------------------------------
 

@@ -1,9 +1,11 @@
 /* What the proxy adds: requests a second, time to the first byte, memory of open streams.
  *
- *   bench_proxy [--quick] [--policy P] [--peer PORT NAME]
+ *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--large SESSIONS [WEIR...]]
  *
  * The program is the `weir` beside this one's folder. A peer is a gateway that already runs on that
- * port and was told where its upstream is by a header; tools/bench-peer does that. */
+ * port and was told where its upstream is by a header; tools/bench-peer does that. `--large`
+ * measures large sessions alone, that many; other builds of the program that are named behind it
+ * get the same requests in the same run. */
 #include <stdbool.h>
 #include <sys/wait.h>
 
@@ -22,14 +24,25 @@ enum {
     STREAM_EVENTS = 25,
     STEADY_REQUESTS = 100000,
     BODY_BYTES_MAX = 8 * 1024 * 1024,
+    SERVERS_MAX = 8,
+};
+
+/* A running program. */
+struct server {
+    char weir[4096], dir[64]; /* the program; its store */
+    int port;
+    pid_t pid;
+    uint64_t *large_ns; /* what each large request took */
 };
 
 struct bench {
-    char weir[4096], dir[64]; /* the program; its store */
-    int upstream_port, weir_port, peer_port;
+    struct server servers[SERVERS_MAX]; /* the first is the one that all is measured of */
+    size_t servers_count;
+    int upstream_port, peer_port;
     const char *peer_name, *policy;
-    pid_t upstream_pid, weir_pid;
-    int scale; /* divides the counts in a quick run */
+    pid_t upstream_pid;
+    int scale;          /* divides the counts in a quick run */
+    size_t large_count; /* sessions, where nothing else is measured; 0: everything is */
 };
 
 /* ---- requests ---- */
@@ -48,12 +61,13 @@ static const char small_body[] =
     "assistant.\"},{\"role\":\"user\",\"content\":\"What is the capital of France?\"}]}";
 
 /* A session of file reads that has `pairs` of them, each different, with a recall tool. */
-static void put_session(struct wr_buf *out, size_t pairs)
+static void put_session(struct wr_buf *out, size_t number, size_t pairs)
 {
     wr_buf_text(out,
                 "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
                 "\"weir_recall\",\"parameters\":{\"type\":\"object\"}}}],\"messages\":[{"
                 "\"role\":\"user\",\"content\":\"Find the bug.\"}");
+    number *= 10000; /* no two sessions have a result in common */
     for (size_t i = 0; i < pairs; i++) {
         wr_buf_printf(
             out,
@@ -63,7 +77,8 @@ static void put_session(struct wr_buf *out, size_t pairs)
             "\"tool_call_id\":\"call_%zu\",\"content\":\"",
             i, i, i);
         for (size_t bytes = 0; bytes < RESULT_BYTES; bytes += 40)
-            wr_buf_printf(out, "    total_%04zu += values[%04zu];   \\n", i * 7 + bytes, bytes);
+            wr_buf_printf(out, "    total_%04zu += values[%04zu];   \\n", number + i * 7 + bytes,
+                          bytes);
         wr_buf_text(out, "\"}");
     }
     wr_buf_text(out, "]}");
@@ -71,31 +86,32 @@ static void put_session(struct wr_buf *out, size_t pairs)
 
 /* ---- processes ---- */
 
-static void start_weir(struct bench *b, const char *mode)
+static void start_weir(struct bench *b, struct server *server, const char *mode)
 {
     char upstream[64];
     int fds[2];
 
     (void)snprintf(upstream, sizeof(upstream), "http://127.0.0.1:%d/v1", b->upstream_port);
-    if (pipe(fds))
+    (void)snprintf(server->dir, sizeof(server->dir), "/tmp/bench_proxy.XXXXXX");
+    if (!mkdtemp(server->dir) || pipe(fds))
         abort();
-    b->weir_pid = fork();
-    if (!b->weir_pid) {
+    server->pid = fork();
+    if (!server->pid) {
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
-        execl(b->weir, "weir", "serve", "--listen", "127.0.0.1:0", "--upstream", upstream, "--mode",
-              mode, "--policy", b->policy, "--store", b->dir, (char *)NULL);
+        execl(server->weir, "weir", "serve", "--listen", "127.0.0.1:0", "--upstream", upstream,
+              "--mode", mode, "--policy", b->policy, "--store", server->dir, (char *)NULL);
         _exit(127);
     }
     close(fds[1]);
     FILE *output = fdopen(fds[0], "r");
     char line[1024] = "";
     if (!output || !fgets(line, sizeof(line), output)) {
-        fprintf(stderr, "cannot start %s\n", b->weir);
+        fprintf(stderr, "cannot start %s\n", server->weir);
         exit(1);
     }
     const char *port = strstr(line, "127.0.0.1:");
-    b->weir_port = port ? (int)strtol(port + strlen("127.0.0.1:"), NULL, 10) : 0;
+    server->port = port ? (int)strtol(port + strlen("127.0.0.1:"), NULL, 10) : 0;
     usleep(1500 * 1000); /* its tables are read in the background */
 }
 
@@ -111,7 +127,8 @@ static long worker_rss_kb(const struct bench *b)
     char path[64], line[256];
     long pid = 0, kb = 0;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b->weir_pid, b->weir_pid);
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b->servers[0].pid,
+                   b->servers[0].pid);
     FILE *file = fopen(path, "r");
     if (file && fgets(line, sizeof(line), file))
         pid = strtol(line, NULL, 10);
@@ -178,15 +195,15 @@ static void bench_small(struct bench *b)
     put_request(&request, small_body, sizeof(small_body) - 1, headers);
     size_t many = SMALL_REQUESTS / (size_t)b->scale, few = SERIAL_REQUESTS / (size_t)b->scale;
 
-    (void)run(b->weir_port, &request, 32, many / 4);
+    (void)run(b->servers[0].port, &request, 32, many / 4);
     row("small, 32 connections", "direct", run(b->upstream_port, &request, 32, many));
-    row("small, 32 connections", "weir", run(b->weir_port, &request, 32, many));
+    row("small, 32 connections", "weir", run(b->servers[0].port, &request, 32, many));
     if (b->peer_port) {
         (void)run(b->peer_port, &request, 32, many / 10);
         row("small, 32 connections", b->peer_name, run(b->peer_port, &request, 32, many / 4));
     }
     struct result direct = run(b->upstream_port, &request, 1, few);
-    struct result weir = run(b->weir_port, &request, 1, few);
+    struct result weir = run(b->servers[0].port, &request, 1, few);
     row("small, 1 connection", "direct", direct);
     row("small, 1 connection", "weir", weir);
     printf("%-34s %-10s %.3f ms\n", "small: added at p50", "weir", weir.p50_ms - direct.p50_ms);
@@ -199,37 +216,72 @@ static void bench_small(struct bench *b)
     wr_buf_release(&request);
 }
 
-/* Turns of one session, each with one more read: what a warm engine sees. */
-static void bench_large(struct bench *b)
-{
-    size_t pairs = LARGE_BYTES / (RESULT_BYTES - 400), turns = LARGE_TURNS / (size_t)b->scale;
-    uint64_t *direct = calloc(turns, sizeof(uint64_t)), *weir = calloc(turns, sizeof(uint64_t));
-    size_t bytes_first = 0, bytes_last = 0;
+struct large {
+    uint64_t *direct_ns;
+    size_t turns, count; /* in a session; measured so far */
+    size_t bytes_first, bytes_last;
+};
 
-    for (size_t i = 0; i < turns + 2 && direct && weir; i++) {
+/* Each server in turn goes first. */
+static void measure_large(struct bench *b, struct large *large, const struct wr_buf *request,
+                          bool is_counted)
+{
+    size_t at = large->count;
+
+    large->direct_ns[at] = (uint64_t)(run(b->upstream_port, request, 1, 1).p50_ms * 1e6);
+    for (size_t i = 0; i < b->servers_count; i++) {
+        struct server *server = &b->servers[(i + at) % b->servers_count];
+        server->large_ns[at] = (uint64_t)(run(server->port, request, 1, 1).p50_ms * 1e6);
+    }
+    large->count += is_counted;
+}
+
+/* Turns of one session, each with one more read: what a warm engine sees from the third on. */
+static void play_large(struct bench *b, struct large *large, size_t number)
+{
+    size_t pairs = LARGE_BYTES / (RESULT_BYTES - 400);
+    char headers[64];
+
+    (void)snprintf(headers, sizeof(headers), "session-id: bench %zu\r\n", number);
+    for (size_t i = 0; i < large->turns + 2; i++) {
         struct wr_buf body, request;
         wr_buf_init(&body, BODY_BYTES_MAX);
         wr_buf_init(&request, BODY_BYTES_MAX);
-        put_session(&body, pairs + i);
-        put_request(&request, body.bytes, body.len, "session-id: bench\r\n");
-        double d_ms = run(b->upstream_port, &request, 1, 1).p50_ms;
-        double w_ms = run(b->weir_port, &request, 1, 1).p50_ms;
-        if (i >= 2) {
-            direct[i - 2] = (uint64_t)(d_ms * 1e6);
-            weir[i - 2] = (uint64_t)(w_ms * 1e6);
-        }
-        bytes_last = body.len;
-        if (!bytes_first)
-            bytes_first = body.len;
+        put_session(&body, number, pairs + i);
+        put_request(&request, body.bytes, body.len, headers);
+        measure_large(b, large, &request, i >= 2);
+        large->bytes_last = body.len;
+        if (!large->bytes_first)
+            large->bytes_first = body.len;
         wr_buf_release(&body);
         wr_buf_release(&request);
     }
-    double d_ms = load_percentile_ms(direct, turns, 50), w_ms = load_percentile_ms(weir, turns, 50);
-    printf("%-34s %-10s p50 direct %.3f ms, through weir %.3f ms: added %.3f ms (%zu to %zu KB)\n",
-           "large, warm, projected", b->policy, d_ms, w_ms, w_ms - d_ms, bytes_first / 1000,
-           bytes_last / 1000);
-    free(direct);
-    free(weir);
+}
+
+static void bench_large(struct bench *b)
+{
+    struct large large = {.turns = LARGE_TURNS / (size_t)b->scale};
+    size_t sessions = b->large_count ? b->large_count : 1;
+    size_t room = large.turns * sessions + 1; /* what is not counted has a place behind the rest */
+
+    large.direct_ns = calloc(room, sizeof(uint64_t));
+    for (size_t i = 0; i < b->servers_count; i++)
+        if (!(b->servers[i].large_ns = calloc(room, sizeof(uint64_t))))
+            abort();
+    for (size_t i = 0; i < sessions && large.direct_ns; i++)
+        play_large(b, &large, i);
+    double d_ms = load_percentile_ms(large.direct_ns, large.count, 50);
+    for (size_t i = 0; i < b->servers_count; i++) {
+        struct server *server = &b->servers[i];
+        double w_ms = load_percentile_ms(server->large_ns, large.count, 50);
+        printf("%-34s %-10s p50 direct %.3f ms, through weir %.3f ms: added %.3f ms (%zu to %zu "
+               "KB)%s%s\n",
+               "large, warm, projected", b->policy, d_ms, w_ms, w_ms - d_ms,
+               large.bytes_first / 1000, large.bytes_last / 1000, i ? " by " : "",
+               i ? server->weir : "");
+        free(server->large_ns);
+    }
+    free(large.direct_ns);
 }
 
 static void bench_first_byte(struct bench *b)
@@ -240,7 +292,7 @@ static void bench_first_byte(struct bench *b)
     wr_buf_init(&request, BODY_BYTES_MAX);
     put_request(&request, small_body, sizeof(small_body) - 1, "x-events: 1\r\n");
     struct result direct = run(b->upstream_port, &request, 1, count);
-    struct result weir = run(b->weir_port, &request, 1, count);
+    struct result weir = run(b->servers[0].port, &request, 1, count);
     printf("%-34s %-10s p50 direct %.3f ms, through weir %.3f ms: added %.3f ms\n",
            "first byte of a stream", "weir", direct.first_p50_ms, weir.first_p50_ms,
            weir.first_p50_ms - direct.first_p50_ms);
@@ -258,7 +310,7 @@ static void bench_streams(struct bench *b)
     (void)snprintf(headers, sizeof(headers), "x-events: %d\r\n", STREAM_EVENTS);
     put_request(&request, small_body, sizeof(small_body) - 1, headers);
     struct load load = {.loop = &loop,
-                        .port = b->weir_port,
+                        .port = b->servers[0].port,
                         .conns_count = streams,
                         .request = request.bytes,
                         .request_len = request.len,
@@ -291,7 +343,7 @@ static void bench_steady(struct bench *b)
     wr_buf_init(&request, BODY_BYTES_MAX);
     put_request(&request, small_body, sizeof(small_body) - 1, "");
     for (int i = 0; i < 10; i++) {
-        (void)run(b->weir_port, &request, 32, part);
+        (void)run(b->servers[0].port, &request, 32, part);
         last_kb = worker_rss_kb(b);
         if (i == 1)
             first_kb = last_kb;
@@ -311,9 +363,16 @@ static void remove_dir(const char *dir)
     waitpid(pid, NULL, 0);
 }
 
+static struct server *add_server(struct bench *b, const char *program)
+{
+    struct server *server = &b->servers[b->servers_count++];
+    (void)snprintf(server->weir, sizeof(server->weir), "%s", program);
+    return server;
+}
+
 static void read_arguments(struct bench *b, int argc, char **argv)
 {
-    char *slash;
+    char *slash, *weir = add_server(b, argv[0])->weir;
     b->scale = 1;
     b->policy = "auto";
     for (int i = 1; i < argc; i++) {
@@ -325,33 +384,46 @@ static void read_arguments(struct bench *b, int argc, char **argv)
             b->peer_port = (int)strtol(argv[i + 1], NULL, 10);
             b->peer_name = argv[i + 2];
         }
+        if (!strcmp(argv[i], "--large") && i + 1 < argc) {
+            b->large_count = (size_t)strtoul(argv[++i], NULL, 10);
+            while (i + 1 < argc && argv[i + 1][0] != '-' && b->servers_count < SERVERS_MAX)
+                (void)add_server(b, argv[++i]);
+        }
     }
-    (void)snprintf(b->weir, sizeof(b->weir), "%s", argv[0]);
     for (int i = 0; i < 2; i++)
-        if ((slash = strrchr(b->weir, '/')))
+        if ((slash = strrchr(weir, '/')))
             *slash = '\0';
-    size_t len = strlen(b->weir);
-    (void)snprintf(b->weir + len, sizeof(b->weir) - len, "/weir");
+    size_t len = strlen(weir);
+    (void)snprintf(weir + len, sizeof(b->servers[0].weir) - len, "/weir");
+}
+
+static void bench_all(struct bench *b)
+{
+    bench_small(b);
+    bench_large(b);
+    bench_first_byte(b);
+    bench_streams(b);
+    bench_steady(b);
 }
 
 int main(int argc, char **argv)
 {
-    struct bench b = {.dir = "/tmp/bench_proxy.XXXXXX"};
+    struct bench b = {0};
 
     read_arguments(&b, argc, argv);
-    if (!mkdtemp(b.dir))
-        return 1;
     (void)signal(SIGPIPE, SIG_IGN);
     b.upstream_pid = upstream_start(&b.upstream_port);
-    start_weir(&b, "active");
-    bench_small(&b);
-    bench_large(&b);
-    bench_first_byte(&b);
-    bench_streams(&b);
-    bench_steady(&b);
-    stop(b.weir_pid);
+    for (size_t i = 0; i < b.servers_count; i++)
+        start_weir(&b, &b.servers[i], "active");
+    if (b.large_count)
+        bench_large(&b);
+    else
+        bench_all(&b);
+    for (size_t i = 0; i < b.servers_count; i++) {
+        stop(b.servers[i].pid);
+        remove_dir(b.servers[i].dir);
+    }
     kill(b.upstream_pid, SIGKILL);
     waitpid(b.upstream_pid, NULL, 0);
-    remove_dir(b.dir);
     return 0;
 }

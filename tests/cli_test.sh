@@ -6,6 +6,8 @@ failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 request=examples/session.json
+export HOME="$dir/home" # where a store is made unless told
+unset XDG_DATA_HOME
 
 ok()
 {
@@ -189,6 +191,7 @@ refuses "dropping the system prompt" "cannot be dropped" "$WEIR" project --drop 
 refuses "an edit that is none" "I=TEXT" "$WEIR" project --edit x
 refuses "an empty text" "its text became empty" "$WEIR" project --edit "$first="
 refuses "an unknown policy" "no policy is called 'nope'" "$WEIR" project --policy nope
+ok "no store is made for it" "$(ls "$HOME" 2>/dev/null)" ""
 refuses "an unknown option" "no option --nope" "$WEIR" inspect --nope
 refuses "a file that is not there" "No such file" "$WEIR" inspect "$dir/missing"
 refuses "a command that is not there" "no command 'nope'" "$WEIR" nope

@@ -3,8 +3,7 @@
 # `weir report` over what came of it, its page shown by a real browser (Debian's chromium; without
 # it that part is skipped). WEIR is the program.
 set -u
-passed=0
-failed=0
+skipped=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
@@ -23,7 +22,13 @@ if ! command -v python3 >/dev/null; then
     exit 77
 fi
 export PYTHONDONTWRITEBYTECODE=1
-WEIR_PAGE="$dir/page.html" python3 tests/upstream/quality_cases.py || failed=1
+WEIR_PAGE="$dir/page.html" python3 tests/upstream/quality_cases.py >"$dir/cases" 2>&1
+status=$?
+cat "$dir/cases"
+set -- $(tail -n 1 "$dir/cases" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
+passed=${1:-0}
+failed=${2:-1}
+[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
 
 # shows PAGE WIDTH THEME: what the page measures in a frame of that width
 shows()
@@ -59,6 +64,7 @@ END
 
 browser=$(command -v chromium || command -v chromium-browser || true)
 if [ -z "$browser" ] || [ ! -s "$dir/page.html" ]; then
+    skipped=1
     echo 'skipped: chromium is not installed, so the page was not shown by a browser'
 else
     good="measured: wide false, overlaps 0, cut 0, charts 3.
@@ -72,5 +78,5 @@ console 0"
     sed 's|<body>|<body><div style="width:600px">wide</div>|' "$dir/page.html" >"$dir/wide.html"
     ok 'a page that is too wide is noticed' "$(shows wide.html 360 0 | grep -c 'wide true')" 1
 fi
-echo "page: $passed passed, $failed failed"
+echo "$passed passed, $failed failed, $skipped skipped"
 [ "$failed" -eq 0 ]

@@ -37,14 +37,15 @@ static uint64_t number(const struct fixture *f, wr_json_id object, const char *k
     return id != WR_JSON_NONE && wr_json_i64(&f->doc, id, &value) ? (uint64_t)value : 0;
 }
 
-static struct weir_session_context context_of(uint64_t window_tokens)
+static struct weir_session_context context_of(uint64_t window_tokens, const char *policy)
 {
     struct weir_session_context context;
     struct test_agent agent;
     char yaml[128];
 
-    (void)snprintf(yaml, sizeof(yaml), "model: {name: m, max_input_tokens: %llu}\n",
-                   (unsigned long long)window_tokens);
+    (void)snprintf(yaml, sizeof(yaml),
+                   "model: {name: m, max_input_tokens: %llu}\nsession: {policy: %s}\n",
+                   (unsigned long long)window_tokens, policy);
     test_agent_init(&agent);
     test_agent_open(&agent, yaml);
     weir_session_context(agent.session, &context);
@@ -61,7 +62,7 @@ static void the_actors_limits_are_the_published_ones(void **state)
     assert_true(wr_json_count(&f.doc, list) > 0);
     for (wr_json_id id = wr_json_first(&f.doc, list); id != WR_JSON_NONE;
          id = wr_json_next(&f.doc, list, id))
-        assert_int_equal(context_of(number(&f, id, "max_input_tokens")).messages_max,
+        assert_int_equal(context_of(number(&f, id, "max_input_tokens"), "layers").messages_max,
                          number(&f, id, "limit"));
     close_fixture(&f);
 }
@@ -80,7 +81,7 @@ static void the_thresholds_are_the_published_ones(void **state)
             uint64_t window = number(&f, id, "window");
             if (!window)
                 continue; /* a session always has one */
-            struct weir_session_context context = context_of(window);
+            struct weir_session_context context = context_of(window, "tiered");
             assert_int_equal(n ? context.summarise_at_tokens : context.clear_at_tokens,
                              number(&f, id, "trigger"));
         }

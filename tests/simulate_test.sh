@@ -159,6 +159,76 @@ for i in $(seq 500); do
 done
 check 'as many paths as there are' 0 out '^500 sessions' "${many[@]}" --policy exact
 
+# What is wrong with a log is said, of each file on one line.
+mkdir "$work/bad"
+{ chat_log 9 && printf '{"role":"user","cont'; } >"$work/bad/torn.jsonl"
+{ chat_log 9 && echo '{"role":"wizard","content":"abra"}'; } >"$work/bad/wizard.jsonl"
+{ chat_log 9 && echo '{"role":"tool","tool_call_id":"c9","content":"x"}'; } \
+    >"$work/bad/orphan.jsonl"
+{ claude_log 9 && chat_log 9; } >"$work/bad/mixed.jsonl"
+check 'a torn last line' 0 err \
+    'torn.jsonl: read, but for lines that are no JSON object: 1 .line 5' \
+    "$work/bad/torn.jsonl" --policy exact
+check 'a role that nobody knows' 0 err 'wizard.jsonl: .*messages of an unknown role: 1 .line 5' \
+    "$work/bad" --policy exact
+check 'a result without a call' 0 err 'orphan.jsonl: .*results without a call: 1' "$work/bad" \
+    --policy exact
+check 'two logs in one file' 0 err \
+    'mixed.jsonl: .*lines of another agent.s log: 4 .the first in line 5' "$work/bad" --policy exact
+"$weir" replay "$work/bad" >"$work/out" 2>"$work/err"
+if [ $? -eq 0 ] && [ "$(grep -c ': read, but for ' "$work/err")" -eq 4 ]; then
+    ok
+else
+    not_so 'replay says what is wrong with a log, too'
+fi
+"$weir" simulate "$work/logs" --policy exact >"$work/out" 2>"$work/err"
+if [ ! -s "$work/err" ]; then
+    ok
+else
+    not_so 'of a log that is whole nothing is said'
+fi
+for i in 1 2 3 4 5 6 7; do
+    cp "$work/bad/torn.jsonl" "$work/bad/torn$i.jsonl"
+done
+check 'up to a number' 0 err '^weir simulate: 6 more files were read in part; --skipped' \
+    "$work/bad" --policy exact --jobs 1
+check 'or all' 0 err 'torn7.jsonl: read, but for ' "$work/bad" --policy exact --skipped
+{
+    claude_log 9 | head -n 1
+    printf '{"type":"assistant","message":"'
+    head -c 68000000 /dev/zero | tr '\0' a
+    echo '"}'
+} >"$work/long.jsonl"
+"$weir" simulate "$work/long.jsonl" >"$work/out" 2>"$work/err"
+if [ $? -eq 2 ] &&
+    grep -q 'long.jsonl: skipped: .*lines over the limit: 1 (line 2)' "$work/err"; then
+    ok
+else
+    not_so 'a line that is too long is named'
+fi
+rm "$work/long.jsonl"
+
+check 'the clairvoyant has its row, at the floor' 0 out \
+    '^clairvoyant +[0-9.]+ +[0-9.]+% +[0-9.]+% +1\.00x .* 100\.00% +100\.00% +0 +0 +0 +0$' \
+    "$work/logs"
+check 'and alone' 0 out '^clairvoyant +[0-9.]+ +[0-9.]+% ' "$work/logs" --policy clairvoyant
+printf 'policies:\n  clairvoyant: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/seer.yaml"
+check 'nobody else is called so' 2 err "a baseline is called 'clairvoyant' too" "$work/logs" \
+    --policies "$work/seer.yaml"
+check 'a policy alone is compared with raw all the same' 0 out \
+    '^auto +[0-9.]+ +[0-9.]+% +[0-9.]+% ' "$work/logs" --policy auto
+if ! grep -q '^exact' "$work/out"; then
+    ok
+else
+    not_so 'which has no row then'
+fi
+for option in '--policy auto' '--model gpt-5' '--window 9' '--html x' '--csv x' '--misses x' \
+    '--no-recall' '--jobs 1' '--skipped'; do
+    # shellcheck disable=SC2086
+    check "a workload takes no $option" 2 err 'it takes --prices and --json alone' \
+        --workload "$work/logs/chat.jsonl" --prices "$work/mine.yaml" $option
+done
+
 if "$weir" policies >"$work/out" 2>"$work/err" &&
     grep -q '^baselines, models of what' "$work/out" &&
     grep -qE '^  head-tail +[a-z]' "$work/out"; then
@@ -235,12 +305,87 @@ if not eval("(" + sys.argv[2] + ")"):
     reads 'no law is broken' 'all(lane["prefix_violations"] == 0 and
         lane["validation_failures"] == 0 for lane in j["policies"])'
 
+    check 'a policy alone' 0 out '^\{' "$work/logs" --json --policy mine \
+        --policies "$work/mine.yaml"
+    reads 'is compared with what was sent, which is not shown' 'list(p) == ["mine"] and
+        0 < p["mine"]["cost_ratio_to_exact"] < 1 and 0 < p["mine"]["median_ratio"] < 1 and
+        j["troubles"] == []'
+    check 'the clairvoyant' 0 out '^\{' "$work/logs" --json --policy clairvoyant --policy exact
+    reads 'is the floor, and has all at hand' 'p["clairvoyant"]["cost_usd"] == j["floor_usd"] and
+        p["clairvoyant"]["floor_multiple"] == 1 and p["clairvoyant"]["requests"] == 4 and
+        p["clairvoyant"]["evidence"] == {"supported": 1, "recallable": 0, "lost": 0,
+        "first_sight_supported": 1} and p["clairvoyant"]["cost_ratio_to_exact"] < 1 and
+        p["clairvoyant"]["prompt_tokens"] + p["clairvoyant"]["saved_prompt_tokens"] ==
+        p["exact"]["prompt_tokens"]'
+    check 'troubles' 0 out '^\{' "$work/bad/torn.jsonl" "$work/words.jsonl" --json --policy exact
+    reads 'are in the JSON' 'len(j["troubles"]) == 2 and any(t["left_out"] and t["why"] and
+        t["path"].endswith("words.jsonl") for t in j["troubles"]) and any(not t["left_out"] and
+        t["notes"] == {"line_broken": 1} for t in j["troubles"])'
+    python3 - "$weir" "$work/logs" "$work/words.jsonl" >"$work/out" 2>"$work/err" <<'END'
+import os, pty, re, subprocess, sys
+ours, theirs = pty.openpty()
+run = subprocess.Popen([sys.argv[1], "simulate", *sys.argv[2:], "--policy", "exact"],
+                       stdout=subprocess.DEVNULL, stderr=theirs)
+os.close(theirs)
+shown = b""
+try:
+    while part := os.read(ours, 4096):
+        shown += part
+except OSError:
+    pass
+assert run.wait() == 0
+assert re.search(rb"\r\[#+\] 100 %, 3 of 3 files, 2 sessions\x1b\[K", shown), shown
+assert shown.endswith(b"\r\x1b[K"), shown
+assert b"\r\x1b[Kweir simulate: " in shown, shown
+END
+    if [ ! -s "$work/err" ]; then
+        ok
+    else
+        not_so 'a bar on a terminal, with percent and files, and gone at the end'
+    fi
     check 'one session at a time' 0 out '^\{"sessions":2,' "$work/logs" --json --jobs 1 "${own[@]}"
     times='s/"rewrite_ms":{[^}]*}//g'
     if [ "$(sed "$times" "$work/first")" = "$(sed "$times" "$work/out")" ]; then
         ok
     else
         not_so 'the same however many run at once, but for the times of rewrites'
+    fi
+    check 'a row for every result and policy' 0 out '^2 sessions' "$work/logs" \
+        --misses "$work/misses.csv" "${own[@]}"
+    if [ "$(wc -l <"$work/misses.csv")" -eq 7 ] &&
+        grep -qE '/chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,[0-9]+,[0-9]+,1,1,0,0,0' \
+            "$work/misses.csv" &&
+        grep -qE '/claude.jsonl,0,claude[^,]*,exact,[a-z,]+,Bash,0,2,([0-9]+),\1,1,0,0,0,0' \
+            "$work/misses.csv" && ! grep -q valve_gate "$work/misses.csv"; then
+        ok
+    else
+        not_so 'what each result was worth'
+        cat "$work/misses.csv"
+    fi
+    check 'misses that cannot be written' 2 err 'misses.csv: cannot be written' "$work/logs" \
+        --misses "$work/nowhere/misses.csv"
+    check 'misses of several models' 2 err 'wants one model' "$work/logs" \
+        --misses "$work/misses.csv" --model gpt-5 --model gpt-5.5
+    # Ten reads of 600 tokens, of which three missed something at 220 and one at 500; a test run.
+    {
+        head -n 1 "$work/misses.csv"
+        for cut in 220 500 1000 2000; do
+            for i in 1 2 3 4 5 6 7 8 9 10; do
+                echo "p,0,a,cut-$cut,file,read,Read,1,$i,600,$cut,2,$((i * cut < 800)),1," \
+                    "$((i == 9 && cut == 220)),$((i > 8))"
+            done
+            echo "p,0,a,cut-$cut,test,run,Bash,0,11,300,300,9,9,9,9,9"
+            echo "p,0,a,cut-$cut,file,read,Read,40,12,1500,900,0,0,0,0,0"
+        done
+    } | tr -d ' ' >"$work/cuts.csv"
+    tools/fit-odds --csv "$work/cuts.csv" 2>"$work/err" | tr '\t' ' ' >"$work/out"
+    if [ "$(grep -c . "$work/out")" -eq 45 ] &&
+        grep -qE "^file 1000 30 10 0 0 40 10 0 0 20( |$)" "$work/out" &&
+        grep -qE "^test 1000 30 10 0 0 40 10 0 0 20( |$)" "$work/out" &&
+        grep -qE "^part 2000 0 0 0 0 0 0 0 0 0( |$)" "$work/out"; then
+        ok
+    else
+        not_so 'the odds of results that were cut'
     fi
     check 'without recall' 0 out '^\{' "$work/logs" --json --no-recall "${own[@]}"
     reads 'nothing is cut and nothing recalled' 'p["mine"]["recalls"] == 0 and

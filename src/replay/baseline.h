@@ -3,7 +3,8 @@
  * A baseline says what each segment of a request reads in its prompt. These are our models of what
  * others do, from what they publish (docs/evidence.md); they know no handles, so what they take out
  * and an answer uses is lost. Those that a policy of ours can express (`policy`, data/
- * baselines.yaml) are run by the engine like any policy, and have nothing here but their name.
+ * baselines.yaml) are run by the engine like any policy, and have nothing here but their name; nor
+ * has the clairvoyant, which needs the whole session (replay/floor.h).
  */
 #ifndef WR_REPLAY_BASELINE_H
 #define WR_REPLAY_BASELINE_H
@@ -11,6 +12,8 @@
 #include "policy/fold.h"
 #include "replay/cache.h"
 #include "replay/evidence.h"
+
+#define WR_BASELINE_CLAIRVOYANT "clairvoyant"
 
 struct wr_baseline;
 
@@ -20,8 +23,8 @@ typedef weir_status wr_baseline_fn(struct wr_baseline *baseline,
 struct wr_baseline_def {
     const char *name;
     const char *what;
-    const char *policy; /* NULL: modelled here by `request` */
-    wr_baseline_fn *request;
+    const char *policy;      /* NULL: modelled here by `request` */
+    wr_baseline_fn *request; /* NULL too: the clairvoyant */
 };
 
 uint32_t wr_baseline_count(void);

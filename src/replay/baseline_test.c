@@ -176,7 +176,8 @@ static void every_baseline_can_be_run(void **state)
         struct weir_project_options options = {.policy = def->policy};
         struct weir_request *request;
         struct weir_projected projected;
-        assert_true(def->policy ? !def->request : def->request != NULL);
+        bool is_run_here = !def->policy && strcmp(def->name, WR_BASELINE_CLAIRVOYANT) != 0;
+        assert_int_equal(def->request != NULL, is_run_here);
         if (!def->policy)
             continue;
         assert_int_equal(weir_request_new(wr_span_of(body), NULL, &request, NULL), WEIR_OK);

@@ -114,6 +114,8 @@ static weir_status read_text(struct wr_importer *in, weir_span text, struct weir
         return status;
     }
     in->import->agent = in->format->agent;
+    for (const char *c = text.ptr; c < start.ptr; c++)
+        in->line_number += *c == '\n';
     status = in->format->read(in);
     if (status)
         return wr_fail(err, status, 0, "%s log: %s", in->format->agent, weir_status_text(status));

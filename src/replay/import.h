@@ -46,6 +46,7 @@ struct wr_import {
     struct wr_session *sessions;
     uint32_t sessions_count; /* each has a request */
     uint64_t notes[WR_IMPORT_NOTES];
+    uint64_t first_lines[WR_IMPORT_NOTES]; /* of the log, from 1; 0: not known */
 };
 
 /* "lines that are no JSON object": for counts of `note`. */

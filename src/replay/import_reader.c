@@ -212,6 +212,7 @@ static bool next_line(struct wr_importer *in, wr_node *entry)
 {
     weir_span line;
     while (!in->status && wr_span_line(&in->rest, &line)) {
+        in->line_number++;
         line = wr_span_trim(line);
         if (!line.len)
             continue;

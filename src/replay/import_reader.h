@@ -30,6 +30,7 @@ struct wr_importer {
     struct wr_arena scratch; /* as long as the file is read */
     struct wr_arena line;    /* as long as one line is */
     weir_span rest;          /* lines not read yet */
+    uint64_t line_number;    /* of the line that is being read, from 1 */
     struct wr_json doc;      /* the document, or the line that is being read */
     bool is_lines;
     wr_node list, element; /* the list being walked where the log is a document */
@@ -148,7 +149,9 @@ static inline wr_node wr_import_root(struct wr_importer *importer)
 
 static inline void wr_import_note(struct wr_importer *importer, enum wr_import_note note)
 {
-    importer->import->notes[note]++;
+    struct wr_import *import = importer->import;
+    if (!import->notes[note]++)
+        import->first_lines[note] = importer->is_lines ? importer->line_number : 0;
 }
 
 /* ---- the formats ---- */

@@ -305,14 +305,11 @@ static void note_fill(struct wr_lane *lane, uint64_t tokens)
     r->over_85 += window && tokens * 20 > window * 17;
 }
 
-static weir_status pay_blocks(struct wr_lane *lane, const struct wr_cache_block *blocks,
-                              uint32_t count, uint64_t output_tokens, int64_t now_ms)
+weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt, int64_t now_ms)
 {
-    struct wr_cache_prompt prompt = {
-        .blocks = blocks, .blocks_count = count, .output_tokens = output_tokens};
     struct wr_lane_result *r = &lane->result;
     struct wr_cache_usage usage;
-    weir_status status = wr_cache_request(&lane->cache, &prompt, now_ms, &usage);
+    weir_status status = wr_cache_request(&lane->cache, prompt, now_ms, &usage);
     if (status)
         return status;
     uint64_t tokens = usage.uncached_tokens + usage.written_tokens + usage.read_tokens;
@@ -322,9 +319,17 @@ static weir_status pay_blocks(struct wr_lane *lane, const struct wr_cache_block 
     r->prompt_tokens += tokens;
     r->read_tokens += usage.read_tokens;
     r->written_tokens += usage.written_tokens;
-    r->output_tokens += output_tokens;
+    r->output_tokens += prompt->output_tokens;
     note_fill(lane, tokens);
     return WEIR_OK;
+}
+
+static weir_status pay_blocks(struct wr_lane *lane, const struct wr_cache_block *blocks,
+                              uint32_t count, uint64_t output_tokens, int64_t now_ms)
+{
+    struct wr_cache_prompt prompt = {
+        .blocks = blocks, .blocks_count = count, .output_tokens = output_tokens};
+    return wr_lane_pay(lane, &prompt, now_ms);
 }
 
 static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count,
@@ -370,6 +375,14 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
         return wr_arena_status(arena);
     wr_evidence_judge(r->evidence, r->at, r->found, view, &ways, wants->judged);
     wr_evidence_count(&lane->result.evidence, r->found, wants->judged);
+    if (lane->setup.misses)
+        wr_misses_judged(lane->setup.misses,
+                         &(struct wr_misses_shown){.lane = lane->setup.misses_lane,
+                                                   .at = r->at,
+                                                   .view = view,
+                                                   .found = r->found,
+                                                   .judged = wants->judged,
+                                                   .meter = lane->setup.meter});
     wants->handles_count = wr_evidence_recalls(r->found, wants->judged, wants->handles);
     return WEIR_OK;
 }

@@ -17,6 +17,7 @@
 #include "replay/baseline.h"
 #include "replay/cache.h"
 #include "replay/evidence.h"
+#include "replay/misses.h"
 #include "replay/rival.h"
 #include "replay/session.h"
 #include "weir/engine.h"
@@ -56,6 +57,8 @@ struct wr_lane_setup {
     bool with_thinking;  /* requests hold the signed thinking that the session says there was */
     struct weir_engine *engine; /* shared by the lanes of one thread */
     struct wr_meter *meter;     /* likewise; counts as the model does */
+    struct wr_misses *misses;   /* or NULL: what was shown and missed is noted there too */
+    uint32_t misses_lane;       /* its place in them */
 };
 
 /* What was sent last, to see where the next request departs from it. */
@@ -98,6 +101,10 @@ void wr_lane_release(struct wr_lane *lane);
 
 /* Sends the next request of the session. */
 WEIR_MUST_USE weir_status wr_lane_send(struct wr_lane *lane, const struct wr_lane_request *request);
+
+/* Pays for a prompt that was made elsewhere (replay/floor.h). */
+WEIR_MUST_USE weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt,
+                                      int64_t now_ms);
 
 /* Adds what one lane found to what others did. */
 void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result *result);

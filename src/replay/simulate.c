@@ -21,6 +21,8 @@ struct wr_simulator {
     struct wr_models *models;
     struct wr_meter *meter;
     struct wr_memo *memo;
+    struct wr_arena misses_arena;
+    struct wr_misses misses;
 };
 
 static const char baselines_yaml[] = "policies:\n"
@@ -31,6 +33,11 @@ static const char baselines_yaml[] = "policies:\n"
 static bool is_rival(const struct wr_simulate_options *o, uint32_t lane)
 {
     return o->rival && !strcmp(o->policies[lane], o->rival->name);
+}
+
+static bool is_clairvoyant(const struct wr_simulate_options *o, uint32_t lane)
+{
+    return !strcmp(o->policies[lane], WR_BASELINE_CLAIRVOYANT);
 }
 
 /* A name in a report means one thing. */
@@ -100,6 +107,7 @@ weir_status wr_simulator_new(struct wr_simulator **simulator,
     if (!s)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     s->options = *options;
+    wr_arena_init(&s->misses_arena, WR_ARENA_BYTES_MAX);
     status = make_engines(s, err);
     if (!status)
         status = wr_models_new(&s->models, NULL, err);
@@ -119,12 +127,18 @@ void wr_simulator_free(struct wr_simulator *s)
 {
     if (!s)
         return;
+    wr_arena_release(&s->misses_arena);
     wr_memo_free(s->memo);
     wr_meter_free(s->meter);
     wr_models_free(s->models);
     weir_engine_free(s->baselines);
     weir_engine_free(s->engine);
     free(s);
+}
+
+const struct wr_misses *wr_simulator_misses(const struct wr_simulator *s)
+{
+    return &s->misses;
 }
 
 /* ---- one session ---- */
@@ -139,6 +153,7 @@ struct run {
     struct wr_arena arena;  /* evidence and floor */
     struct wr_evidence evidence;
     struct wr_floor floor;
+    struct wr_lane floor_lane; /* the clairvoyant's, whether it is asked for or not */
     struct wr_evidence_at *ats;
     int64_t *times_ms;
     uint64_t *outputs;
@@ -148,7 +163,7 @@ struct run {
 
 static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
 {
-    const struct wr_simulator *s = r->simulator;
+    struct wr_simulator *s = r->simulator;
     const struct wr_simulate_options *o = &s->options;
     const struct wr_baseline_def *baseline = wr_baseline_find(wr_span_of(o->policies[lane]));
     struct wr_lane_setup setup = {.policy = o->policies[lane],
@@ -159,7 +174,9 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
                                   .without_recall = o->without_recall,
                                   .places_markers = !baseline && o->places_markers,
                                   .engine = baseline && s->baselines ? s->baselines : s->engine,
-                                  .meter = s->meter};
+                                  .meter = s->meter,
+                                  .misses = o->with_misses ? &s->misses : NULL,
+                                  .misses_lane = lane};
     if (baseline)
         setup.policy = baseline->policy;
     if (is_rival(o, lane)) {
@@ -169,6 +186,14 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
     }
     setup.with_thinking = setup.policy && r->model->preserved_thinking && r->session->has_thinking;
     return setup;
+}
+
+static weir_status open_floor_lane(struct run *r)
+{
+    struct wr_lane_setup setup = {.model = r->model,
+                                  .model_name = r->model_name,
+                                  .window_tokens = r->simulator->options.window_tokens};
+    return wr_lane_init(&r->floor_lane, &setup);
 }
 
 /* A lane whose steps thinking may bar has a twin without it. */
@@ -184,6 +209,7 @@ static weir_status open_lanes(struct run *r)
         weir_status status = wr_lane_init(&r->lanes[i], &setup);
         if (!status && setup.with_thinking && !setup.baseline && strcmp(setup.policy, "exact")) {
             setup.with_thinking = false;
+            setup.misses = NULL;
             r->twins[i] = malloc(sizeof(*r->twins[i]));
             status = r->twins[i] ? wr_lane_init(r->twins[i], &setup) : WEIR_NOMEM;
         }
@@ -219,11 +245,16 @@ static weir_status open_run(struct run *r, struct wr_simulator *s, const struct 
     if (!status)
         status = wr_evidence_init(&r->evidence, &r->arena);
     wr_floor_init(&r->floor, &r->arena, wr_meter_count, s->meter);
+    wr_arena_reset(&s->misses_arena);
+    wr_misses_init(&s->misses, &s->misses_arena, s->options.policies_count);
+    if (!status)
+        status = open_floor_lane(r);
     return status ? status : open_lanes(r);
 }
 
 static void close_run(struct run *r)
 {
+    wr_lane_release(&r->floor_lane);
     for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++) {
         wr_lane_release(&r->lanes[i]);
         if (r->twins && r->twins[i])
@@ -260,23 +291,48 @@ static weir_status note_floor(struct run *r, const struct wr_lane_request *reque
         return wr_arena_status(arena);
     wr_cache_blocks(t, request->measure->segment_tokens, request->measure->segment_overheads,
                     blocks);
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        r->floor_lane.result.saved_tokens += blocks[i].tokens; /* less what is sent, at the end */
     return wr_floor_note(&r->floor, t, request->at, blocks, request->measure->segment_overheads,
                          request->found);
+}
+
+/* Of nothing that it leaves out is anything used: all evidence is at hand. */
+static weir_status count_floor_evidence(struct run *r, const struct wr_lane_request *request,
+                                        struct wr_arena *arena)
+{
+    const struct wr_evidence_items *found = request->found;
+    struct wr_evidence_judged *judged =
+        WR_ARENA_ARRAY(arena, struct wr_evidence_judged, found->count);
+    if (!judged)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < found->count; i++)
+        judged[i].verdict = WR_EVIDENCE_SUPPORTED;
+    wr_evidence_count(&r->floor_lane.result.evidence, found, judged);
+    return WEIR_OK;
+}
+
+/* The prompt of request `n` in a lane had this many tokens. */
+static void note_point(struct run *r, uint32_t lane, uint64_t n, uint64_t tokens)
+{
+    uint32_t *point = &r->out->points[lane][n * r->out->points_count / r->session->requests_count];
+    if (tokens > *point)
+        *point = (uint32_t)tokens;
 }
 
 /* Sends to one lane and notes the prompt's size: where recalls made it several, their mean. */
 static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_request *request)
 {
     const struct wr_lane_result *result = &r->lanes[lane].result;
-    uint64_t n = (uint64_t)(request->at - r->ats);
     uint64_t requests = result->requests, tokens = result->prompt_tokens;
-    uint32_t *point = &r->out->points[lane][n * r->out->points_count / r->session->requests_count];
+    if (is_clairvoyant(&r->simulator->options, lane))
+        return WEIR_OK; /* it is run when the session has ended */
     weir_status status = wr_lane_send(&r->lanes[lane], request);
 
     requests = result->requests - requests;
     tokens = result->prompt_tokens - tokens;
-    if (requests && tokens / requests > *point)
-        *point = (uint32_t)(tokens / requests);
+    if (requests)
+        note_point(r, lane, (uint64_t)(request->at - r->ats), tokens / requests);
     return status;
 }
 
@@ -284,6 +340,11 @@ static weir_status send(struct run *r, struct wr_lane_request *request, struct w
 {
     struct wr_simulator *s = r->simulator;
     weir_status status = note_floor(r, request, arena);
+    if (!status)
+        status = count_floor_evidence(r, request, arena);
+    if (!status && s->options.with_misses)
+        status = wr_misses_note(&s->misses, request->original, request->measure, request->at,
+                                request->found);
     for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
         status = send_to(r, i, request);
     for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
@@ -332,26 +393,41 @@ static weir_status run_request(struct run *r, uint32_t n)
     return status;
 }
 
-static weir_status run_floor(struct run *r, struct wr_simulated *out)
+static weir_status send_floor(struct run *r, uint32_t n)
 {
-    struct wr_cache cache;
-    weir_status status = wr_floor_finish(&r->floor);
-    if (!status)
-        status = wr_cache_init(&cache, &r->arena, r->model, NULL);
-    for (uint32_t n = 0; n < r->session->requests_count && !status; n++) {
-        struct wr_cache_prompt prompt = {.blocks_count = r->ats[n].segments_count,
-                                         .output_tokens = r->outputs[n]};
-        struct wr_cache_block *blocks = wr_floor_request(&r->floor, &r->ats[n]);
-        struct wr_cache_usage usage;
-        wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
-        prompt.blocks = blocks;
-        status = wr_cache_request(&cache, &prompt, r->times_ms[n], &usage);
-        if (status)
-            break;
-        out->floor_micro_usd += usage.cost.micro_usd;
-        out->floor_tokens += usage.uncached_tokens + usage.written_tokens + usage.read_tokens;
-    }
+    struct wr_lane_result *result = &r->floor_lane.result;
+    uint64_t tokens = result->prompt_tokens;
+    struct wr_cache_prompt prompt = {.blocks_count = r->ats[n].segments_count,
+                                     .output_tokens = r->outputs[n]};
+    struct wr_cache_block *blocks = wr_floor_request(&r->floor, &r->ats[n]);
+    wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
+    prompt.blocks = blocks;
+    weir_status status = wr_lane_pay(&r->floor_lane, &prompt, r->times_ms[n]);
+    tokens = result->prompt_tokens - tokens;
+    for (uint32_t i = 0; i < r->simulator->options.policies_count; i++)
+        if (is_clairvoyant(&r->simulator->options, i))
+            note_point(r, i, n, tokens);
     return status;
+}
+
+static weir_status run_floor(struct run *r)
+{
+    struct wr_lane_result *result = &r->floor_lane.result;
+    weir_status status = wr_floor_finish(&r->floor);
+    for (uint32_t n = 0; n < r->session->requests_count && !status; n++)
+        status = send_floor(r, n);
+    result->saved_tokens -=
+        result->saved_tokens < result->prompt_tokens ? result->saved_tokens : result->prompt_tokens;
+    r->out->floor_micro_usd = result->cost_micro_usd;
+    r->out->floor_tokens = result->prompt_tokens;
+    return status;
+}
+
+static const struct wr_lane_result *result_of(const struct run *r, uint32_t lane, bool is_unbarred)
+{
+    if (is_clairvoyant(&r->simulator->options, lane))
+        return &r->floor_lane.result;
+    return is_unbarred && r->twins[lane] ? &r->twins[lane]->result : &r->lanes[lane].result;
 }
 
 weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_session *session,
@@ -368,11 +444,11 @@ weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_
     for (uint32_t n = 0; n < session->requests_count && !status; n++)
         status = run_request(&r, n);
     if (!status)
-        status = run_floor(&r, out);
+        status = run_floor(&r);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
-        out->lanes[i] = r.lanes[i].result;
+        out->lanes[i] = *result_of(&r, i, false);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
-        out->unbarred[i] = r.twins[i] ? r.twins[i]->result : r.lanes[i].result;
+        out->unbarred[i] = *result_of(&r, i, true);
     close_run(&r);
     return status;
 }

@@ -14,10 +14,12 @@ enum { WR_SIMULATE_LANES_MAX = 32, WR_SIMULATE_POINTS_MAX = 240 };
 struct wr_simulate_options {
     const char *const *policies; /* names of policies or of baselines */
     uint32_t policies_count;
-    const char *model; /* NULL: the one that the log names */
+    uint32_t hidden_count; /* of them, the last: run to be compared with, in no report */
+    const char *model;     /* NULL: the one that the log names */
     uint32_t window_tokens;
     bool without_recall;
     bool places_markers;          /* the engine's marker before a step is counted (replay/lane.h) */
+    bool with_misses;             /* what each result was worth is noted (replay/misses.h) */
     weir_span policies_yaml;      /* of the user's own; may be empty */
     const struct wr_rival *rival; /* or NULL: a lane for each of `policies` that has its name */
 };
@@ -49,5 +51,8 @@ void wr_simulator_free(struct wr_simulator *simulator); /* NULL is fine */
 WEIR_MUST_USE weir_status wr_simulate_session(struct wr_simulator *simulator,
                                               const struct wr_session *session,
                                               struct wr_simulated *out);
+
+/* Of the session that was run last, until the next; empty without `with_misses`. */
+const struct wr_misses *wr_simulator_misses(const struct wr_simulator *simulator);
 
 #endif

@@ -1,5 +1,7 @@
 #include "replay/simulate_csv.h"
 
+#include <string.h>
+
 #include "base/span.h"
 
 void wr_simulate_csv_head(struct wr_buf *out)
@@ -9,24 +11,29 @@ void wr_simulate_csv_head(struct wr_buf *out)
                      "steps\r\n");
 }
 
-/* Quoted where it must be. A text that a spreadsheet would take for a formula gets a ' before it:
- * paths and names are whatever a log says. */
-static void write_text(struct wr_buf *out, const char *text)
+void wr_csv_text(struct wr_buf *out, weir_span text)
 {
-    bool is_formula = *text && strchr("=+-@\t", *text);
-    if (!is_formula && !strpbrk(text, ",\"\r\n")) {
-        wr_buf_text(out, text);
+    bool is_formula = text.len && strchr("=+-@\t", text.ptr[0]), is_quoted = is_formula;
+    for (size_t i = 0; i < text.len && !is_quoted; i++)
+        is_quoted = strchr(",\"\r\n", text.ptr[i]) != NULL;
+    if (!is_quoted) {
+        wr_buf_append(out, text);
         return;
     }
     wr_buf_byte(out, '"');
     if (is_formula)
         wr_buf_byte(out, '\'');
-    for (; *text; text++) {
-        if (*text == '"')
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '"')
             wr_buf_byte(out, '"');
-        wr_buf_byte(out, *text);
+        wr_buf_byte(out, text.ptr[i]);
     }
     wr_buf_byte(out, '"');
+}
+
+static void write_text(struct wr_buf *out, const char *text)
+{
+    wr_csv_text(out, wr_span_of(text));
 }
 
 static void write_cell(struct wr_buf *out, const struct wr_simulate_report *report,
@@ -59,6 +66,6 @@ void wr_simulate_csv_rows(struct wr_simulate_report *report, struct wr_buf *out)
 {
     wr_simulate_report_sort(report);
     for (uint32_t i = 0; i < report->sessions_count; i++)
-        for (uint32_t k = 0; k < report->options.policies_count; k++)
+        for (uint32_t k = 0; k < wr_simulate_report_shown(report); k++)
             write_cell(out, report, &report->rows[i], k);
 }

@@ -8,6 +8,10 @@
 
 #include "replay/simulate_report.h"
 
+/* A text, quoted where it must be. One that a spreadsheet would take for a formula gets a ' before
+ * it: paths and names are whatever a log says. */
+void wr_csv_text(struct wr_buf *out, weir_span text);
+
 void wr_simulate_csv_head(struct wr_buf *out);
 
 /* The rows of one report; several reports (one a model) may share one head. */

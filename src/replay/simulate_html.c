@@ -379,7 +379,7 @@ static void write_agent(struct wr_buf *out, const struct wr_simulate_report *rep
                      "<th>of raw</th><th>median</th><th>floor</th><th>cached</th><th>first "
                      "sight</th><th>at hand</th>"
                      "<th>lost</th><th>recalls</th><th>steps</th><th>over window</th></tr>\n");
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(out, report, agent, order[i]);
     wr_buf_text(out, "</table></div></details>\n");
 }
@@ -504,7 +504,7 @@ void wr_simulate_html(const struct wr_simulate_set *set, struct wr_buf *out)
 {
     struct chart c = {.out = out, .report = set->reports[0]};
     wr_simulate_report_sort(set->reports[0]);
-    c.count = c.report->options.policies_count;
+    c.count = wr_simulate_report_shown(c.report);
     wr_simulate_report_rank(c.report, &c.report->pooled, c.order);
     write_head(&c);
     wr_buf_text(out, "<div class=\"charts\">\n");

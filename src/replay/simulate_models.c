@@ -44,7 +44,7 @@ void wr_simulate_models_table(const struct wr_simulate_set *set, struct wr_buf *
         wr_buf_printf(out, " %26.26s", model_of(set->reports[i]));
     wr_buf_byte(out, '\n');
     wr_simulate_report_rank(first, &first->pooled, order);
-    for (uint32_t i = 0; i < first->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(first); i++)
         write_row(set, order[i], out);
 }
 
@@ -88,7 +88,7 @@ static void write_model(struct wr_json_writer *w, const struct wr_simulate_repor
     wr_json_write_fixed(w, usd(report->pooled.floor_micro_usd), 6);
     wr_json_write_key(w, "policies");
     wr_json_write_array(w);
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(w, report, i);
     wr_json_write_array_end(w);
     wr_json_write_object_end(w);
@@ -107,6 +107,7 @@ void wr_simulate_models_json(const struct wr_simulate_set *set, struct wr_buf *o
             write_model(&w, set->reports[i]);
         wr_json_write_array_end(&w);
     }
+    wr_import_troubles_json(set->troubles, &w);
     wr_json_write_object_end(&w);
     wr_json_write_newline(&w);
 }

@@ -7,6 +7,7 @@
 #define WR_REPLAY_SIMULATE_MODELS_H
 
 #include "json/write.h"
+#include "replay/import_trouble.h"
 #include "replay/simulate_report.h"
 
 enum { WR_SIMULATE_MODELS_MAX = 16 };
@@ -14,12 +15,14 @@ enum { WR_SIMULATE_MODELS_MAX = 16 };
 struct wr_simulate_set {
     struct wr_simulate_report *reports[WR_SIMULATE_MODELS_MAX]; /* borrowed */
     uint32_t count;
+    struct wr_import_troubles *troubles; /* with the logs; or NULL */
 };
 
 /* Ranked by what the first model charges. */
 void wr_simulate_models_table(const struct wr_simulate_set *set, struct wr_buf *out);
 
-/* The whole report of the first model; of several also "by_model", behind its members. */
+/* The whole report of the first model; of several also "by_model", behind its members; "troubles"
+ * at the end. */
 void wr_simulate_models_json(const struct wr_simulate_set *set, struct wr_buf *out);
 
 #endif

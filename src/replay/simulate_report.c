@@ -8,13 +8,21 @@
 
 const char *const *wr_simulate_all(uint32_t *count)
 {
-    static const char *const names[] = {"exact",          "auto",
-                                        "lean",           "careful",
-                                        "smart",          "guarded-mid",
-                                        "tiered",         "compress",
-                                        "layers",         "exact-duplicates",
-                                        "head-tail",      "clear-tool-uses",
-                                        "opencode-prune", "mask-last-10"};
+    static const char *const names[] = {"exact",
+                                        "auto",
+                                        "lean",
+                                        "careful",
+                                        "smart",
+                                        "guarded-mid",
+                                        "tiered",
+                                        "compress",
+                                        "layers",
+                                        "exact-duplicates",
+                                        "head-tail",
+                                        "clear-tool-uses",
+                                        "opencode-prune",
+                                        "mask-last-10",
+                                        WR_BASELINE_CLAIRVOYANT};
     *count = sizeof(names) / sizeof(names[0]);
     return names;
 }
@@ -253,6 +261,11 @@ void wr_simulate_report_sort(struct wr_simulate_report *report)
         qsort(report->agents, report->agents_count, sizeof(*report->agents), by_name);
 }
 
+uint32_t wr_simulate_report_shown(const struct wr_simulate_report *report)
+{
+    return report->options.policies_count - report->options.hidden_count;
+}
+
 uint32_t wr_simulate_report_base(const struct wr_simulate_report *report)
 {
     for (uint32_t i = 0; i < report->options.policies_count; i++)
@@ -353,7 +366,7 @@ static int compare_costs(const struct wr_lane_result *lanes, uint32_t a, uint32_
 void wr_simulate_report_rank(const struct wr_simulate_report *report,
                              const struct wr_simulate_agent *agent, uint32_t *order)
 {
-    for (uint32_t i = 0; i < report->options.policies_count; i++) {
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
         uint32_t at = i;
         for (; at > 0 && compare_costs(agent->lanes, i, order[at - 1]) < 0; at--)
             order[at] = order[at - 1];
@@ -373,14 +386,14 @@ static void write_agent(struct wr_buf *out, const struct wr_simulate_report *rep
         agent->name, agent->sessions_count, (double)agent->floor_micro_usd / 1e6, "policy", "USD",
         "of raw", "median", "floor", "cached", "1st sight", "at hand", "lost", "recalls", "steps",
         "over");
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_row(out, report, agent, order[i]);
 }
 
 static void write_medians(struct wr_buf *out, const struct wr_simulate_report *report)
 {
     wr_buf_text(out, "\nby session, against raw: median, and how many are dearer by over 2 %\n");
-    for (uint32_t i = 0; i < report->options.policies_count; i++) {
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
         const struct wr_lane_result *r = &report->pooled.lanes[i];
         double median = wr_simulate_report_median(report, i);
         if (median < 0)
@@ -441,7 +454,7 @@ void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *
         write_agent(out, report, &report->agents[i]);
     write_agent(out, report, &report->pooled);
     write_medians(out, report);
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_below_floor(out, report, i);
 }
 
@@ -585,7 +598,7 @@ void wr_simulate_report_members(struct wr_simulate_report *report, struct wr_jso
     write_double(w, "floor_usd", (double)report->pooled.floor_micro_usd / 1e6);
     wr_json_write_key(w, "policies");
     wr_json_write_array(w);
-    for (uint32_t i = 0; i < report->options.policies_count; i++)
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(w, report, i);
     wr_json_write_array_end(w);
 }

@@ -84,7 +84,11 @@ void wr_simulate_report_unbarred(const struct wr_simulate_report *report,
 /* Sorts the rows by path; to be asked before they are written. */
 void wr_simulate_report_sort(struct wr_simulate_report *report);
 
-/* The policy whose cost ratios are against: `exact` or `raw`; UINT32_MAX: none was run. */
+/* How many policies have a row: the first ones, all but those that are hidden. */
+uint32_t wr_simulate_report_shown(const struct wr_simulate_report *report);
+
+/* The policy whose cost ratios are against: `exact` or `raw`; UINT32_MAX: none was run. It may be
+ * one that is hidden. */
 uint32_t wr_simulate_report_base(const struct wr_simulate_report *report);
 
 /* Cost of a policy against the base, median over the sessions; -1 without a base. */

@@ -1,7 +1,7 @@
 /* strict.h -- the strict replay: cases executed, and one report of what every one of them gave.
  *
  * Every line of the report is computed from executed requests; docs/replay.md says how. A line may
- * have a threshold. A law that is missed fails the report; a goal that is missed is said.
+ * have a threshold, a law or a goal; one that is missed fails the report.
  */
 #ifndef WR_REPLAY_STRICT_H
 #define WR_REPLAY_STRICT_H

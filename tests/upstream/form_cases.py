@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import threading
 
-from harness import Weir, wait_for
+from harness import PATIENCE_SECONDS, Weir, wait_for
 from sessions import (ANTHROPIC, RECALL, TOOL, chat_session, file_text, listing, ok, play,
                       response_tools, serve, write_policies)
 
@@ -82,7 +82,7 @@ def workers_know_each_others_calls(folder, upstream):
     write_policies(folder)
     weir = Weir(folder, config=f'''listen: 127.0.0.1:0
 workers: 3
-limits: {{project_ms: 60000}}
+limits: {{project_ms: 60000, new_ms: 60000}}
 policies: {folder}/policies.yaml
 policy: short
 upstreams:
@@ -203,38 +203,48 @@ def bound_to_what_was_sent(folder, upstream):
 
 def late_and_bound(folder, upstream):
     """A projection that waits for the store comes too late: the request leaves as it came, is
-    refused, and leaves again as the session is bound to when the store is free."""
-    write_policies(folder)
+    refused, and leaves again as the session is bound to when the store is free. A machine that is
+    busy elsewhere may be late again, and then it is tried with another session."""
+    answers = [once_late_and_bound(folder, upstream, 'late-0')]
+    while answers[-1][1] != 200 and len(answers) < 9:
+        answers.append(once_late_and_bound(folder, upstream, f'late-{len(answers)}'))
+    was_refused, status, was_changed = answers[-1]
+    ok('late, it leaves as it came and is refused', was_refused)
+    ok('and leaves again in the form it is bound to', (status, was_changed), (200, True))
+
+
+def once_late_and_bound(folder, upstream, name):
+    """Whether it was refused when it was late, and what became of it: its status and whether it was
+    changed in the end."""
     config = f'''listen: 127.0.0.1:0
-policies: {folder}/policies.yaml
+policies: {write_policies(folder)}
 policy: short
-limits: {{project_ms: 100}}
+limits: {{project_ms: 500}}
 '''
-    arguments = ('--upstream', f'http://127.0.0.1:{upstream.port}/v1')
     weir = serve(folder, upstream)
-    headers = {**ANTHROPIC, 'x-claude-code-session-id': 'late'}
+    headers = {**ANTHROPIC, 'x-claude-code-session-id': name}
     body = thinking_session('[turns 9] Look.')
     for n in range(3):
         go_on(body, weir.post('/v1/messages', body, headers)[1], n)
     store = weir.store
     ok('turns are changed', weir.log(3)[-1]['changed'])
     weir.stop()
-    weir = Weir(folder, *arguments, config=config, store=store)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', config=config,
+                store=store)
     refused = upstream.stats()['refused']
-    lock = sqlite3.connect(os.path.join(store, 'store.db'), isolation_level=None)
+    lock = sqlite3.connect(os.path.join(store, 'store.db'), isolation_level=None,
+                           timeout=PATIENCE_SECONDS)
     lock.execute('BEGIN EXCLUSIVE')
     results = []
     thread = threading.Thread(target=lambda: results.append(
         weir.post('/v1/messages', body, headers)))
     thread.start()
-    ok('late, it leaves as it came and is refused',
-       bool(wait_for(lambda: upstream.stats()['refused'] > refused)))
+    was_refused = bool(wait_for(lambda: upstream.stats()['refused'] > refused))
     lock.execute('ROLLBACK')
     lock.close()
     thread.join()
-    ok('and leaves again in the form it is bound to', results[0][0], 200)
-    ok('changed', upstream.last_body() != json.dumps(body).encode())
     weir.stop()
+    return was_refused, results[0][0], upstream.last_body() != json.dumps(body).encode()
 
 
 # ---- tools ----

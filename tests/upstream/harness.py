@@ -3,6 +3,7 @@ import atexit
 import http.client
 import json
 import os
+import random
 import shutil
 import signal
 import socket
@@ -12,7 +13,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-
+PATIENCE_SECONDS = 120  # for what must come, however slow the machine: its end is a failure
 
 STARTED = []  # processes that must not outlive this one
 
@@ -22,6 +23,19 @@ def end_started():
     for process in STARTED:
         if process.poll() is None:
             process.kill()
+
+
+def forget_surroundings():
+    """What people have set for their own use must not reach what is tested."""
+    kept = ('WEIR', 'WEIR_LONG', 'WEIR_PAGE')
+    for name in list(os.environ):
+        if name not in kept and name.startswith(
+                ('WEIR_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_GEMINI_', 'XDG_')):
+            del os.environ[name]
+    os.environ['no_proxy'] = os.environ['NO_PROXY'] = '127.0.0.1,localhost'
+
+
+forget_surroundings()
 
 
 class Checks:
@@ -40,14 +54,73 @@ class Checks:
         return 1 if self.failed else 0
 
 
-def wait_for(what, seconds=10.0):
+def wait_for(what, seconds=PATIENCE_SECONDS):
     """Asks until the answer is true; gives it, or the last one."""
-    until = time.time() + seconds
+    until = time.monotonic() + seconds
     while True:
         answer = what()
-        if answer or time.time() > until:
+        if answer or time.monotonic() > until:
             return answer
         time.sleep(0.02)
+
+
+def command_lines():
+    """Of every process that there is: the words that it was called with."""
+    for pid in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            with open(f'/proc/{pid}/cmdline', encoding='utf-8', errors='replace') as file:
+                yield file.read().split('\0')[:-1]
+        except OSError:  # it has ended meanwhile
+            continue
+
+
+def lives(command):
+    """Whether a process with this command line is there, its words with blanks between."""
+    return command.split(' ') in command_lines()
+
+
+def free_port():
+    """A port to listen on later, which nobody is given meanwhile who asks for any: it is below
+    those that the system hands out."""
+    with open('/proc/sys/net/ipv4/ip_local_port_range', encoding='ascii') as file:
+        first = int(file.read().split()[0])
+    while True:
+        port = random.randrange(min(first, 32768) // 2, first)
+        with socket.socket() as sock:
+            try:
+                sock.bind(('127.0.0.1', port))
+                return port
+            except OSError:
+                continue
+
+
+def deaf_port():
+    """A socket whose port refuses connections for as long as it is open."""
+    sock = socket.socket()
+    sock.bind(('127.0.0.1', 0))
+    return sock
+
+
+def read_until(sock, end):
+    """What comes, until `end` is in it or nothing more does."""
+    data = b''
+    while end not in data:
+        piece = sock.recv(65536)
+        if not piece:
+            break
+        data += piece
+    return data
+
+
+def read_all(sock):
+    """What comes until the end, which may be a reset."""
+    data = b''
+    try:
+        while piece := sock.recv(65536):
+            data += piece
+    except ConnectionError:
+        pass
+    return data
 
 
 class Upstream:
@@ -62,9 +135,11 @@ class Upstream:
             self.port = int(file.read())
 
     def get(self, path):
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=10)
+        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=PATIENCE_SECONDS)
         connection.request('GET', path)
-        return connection.getresponse().read()
+        data = connection.getresponse().read()
+        connection.close()
+        return data
 
     def last_body(self):
         return self.get('/__last')
@@ -88,6 +163,10 @@ class Upstream:
         self.process.wait()
 
 
+# A machine that is slow or busy elsewhere must not turn into a request that goes as it came.
+PATIENT = 'limits: {project_ms: %d, new_ms: %d}\n' % ((PATIENCE_SECONDS * 1000,) * 2)
+
+
 class Weir:
     """`weir serve` on a free port, with a store of its own."""
 
@@ -95,12 +174,10 @@ class Weir:
         self.folder = folder
         self.store = store or tempfile.mkdtemp(dir=folder)
         command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', self.store]
-        if config is None:
-            command += ['--listen', '127.0.0.1:0']
-        else:
-            self.config_path = os.path.join(self.store, 'weir.yaml')
-            self.write_config(config)
-            command += ['--config', self.config_path]
+        self.config_path = os.path.join(self.store, 'weir.yaml')
+        self.write_config(config or 'listen: 127.0.0.1:0\n')
+        command += ['--config', self.config_path]
+        self.lines_before = len(self.log_lines())
         self.errors = open(os.path.join(self.store, 'stderr'), 'w+', encoding='utf-8')
         self.process = subprocess.Popen(command + list(arguments), stdout=subprocess.PIPE,
                                         stderr=self.errors, text=True,
@@ -111,11 +188,11 @@ class Weir:
             raise RuntimeError('weir does not start: ' + self.first_line + self.stderr())
         address = self.first_line.partition('http://')[2].partition(',')[0]
         self.port = int(address.rpartition(':')[2])
-        wait_for(lambda: self.get('/weir/v1/health')[0] == 200)
+        wait_for(lambda: self.get('/weir/v1/health')[0])  # whatever it says, without a token
 
     def write_config(self, text):
         with open(self.config_path, 'w', encoding='utf-8') as file:
-            file.write(text)
+            file.write(text if 'limits:' in text else text + PATIENT)
 
     def stderr(self):
         self.errors.flush()
@@ -131,7 +208,7 @@ class Weir:
         pids = self.workers()
         return pids[0] if pids else 0
 
-    def request(self, method, path, body=None, headers=None, timeout=20):
+    def request(self, method, path, body=None, headers=None, timeout=PATIENCE_SECONDS):
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
@@ -147,49 +224,51 @@ class Weir:
         except OSError:
             return 0, b'', {}
 
-    def post(self, path, body, headers=None, timeout=20):
+    def post(self, path, body, headers=None, timeout=PATIENCE_SECONDS):
         return self.request('POST', path, body, {'Content-Type': 'application/json',
                                                  **(headers or {})}, timeout)
 
-    def raw(self, data, seconds=5.0, half_close=False):
-        """Sends bytes as they are; gives all that comes back until the end, or time is over."""
-        with socket.create_connection(('127.0.0.1', self.port), timeout=seconds) as sock:
-            for piece in data if isinstance(data, list) else [data]:
-                sock.sendall(piece)
-                if isinstance(data, list):
-                    time.sleep(0.02)
-            if half_close:
-                sock.shutdown(socket.SHUT_WR)
-            answer = b''
+    def connect(self):
+        return socket.create_connection(('127.0.0.1', self.port), timeout=PATIENCE_SECONDS)
+
+    def raw(self, data, pause_seconds=0.02):
+        """Sends bytes as they are, a list of them in pieces; gives all that comes back until the
+        end. Whoever is refused may be so before all is sent."""
+        with self.connect() as sock:
             try:
-                while True:
-                    piece = sock.recv(65536)
-                    if not piece:
-                        break
-                    answer += piece
-            except (TimeoutError, ConnectionError):
+                for piece in data if isinstance(data, list) else [data]:
+                    sock.sendall(piece)
+                    if isinstance(data, list):
+                        time.sleep(pause_seconds)
+            except ConnectionError:
                 pass
-            return answer
+            return read_all(sock)
+
+    def requests_counted(self):
+        """How many requests have ended, by the metrics; None: some have not."""
+        page = self.get('/metrics')[1].decode().splitlines()
+        if 'weir_exchanges 0' not in page:
+            return None
+        return sum(int(line.rpartition(' ')[2]) for line in page
+                   if line.startswith('weir_requests_total'))
 
     def lines(self):
         """How many lines the log has, once those of earlier requests have all come."""
-        count = -1
-        while count != len(self.log(0)):
-            count = len(self.log(0))
-            time.sleep(0.4)  # a line is written when its answer has long been read
-        return count
+        wait_for(lambda: (count := self.requests_counted()) is not None and
+                 len(self.log_lines()) >= self.lines_before + count)
+        return len(self.log_lines())
+
+    def log_lines(self):
+        """Those that are there, whole."""
+        try:
+            with open(os.path.join(self.store, 'requests.jsonl'), encoding='utf-8') as file:
+                return [json.loads(line) for line in file if line.endswith('\n')]
+        except FileNotFoundError:
+            return []
 
     def log(self, count=1):
-        """The newest lines of the log, once there are `count` of them."""
-        path = os.path.join(self.store, 'requests.jsonl')
-
-        def read():
-            if not os.path.exists(path):
-                return None
-            with open(path, encoding='utf-8') as file:
-                lines = [json.loads(line) for line in file]
-            return lines if len(lines) >= count else None
-        return wait_for(read, 5) or []
+        """The lines of the log, once there are `count` of them."""
+        return wait_for(lambda: len(lines := self.log_lines()) >= count and lines) or []
 
     def metric(self, name):
         for line in self.get('/metrics')[1].decode().splitlines():
@@ -201,7 +280,7 @@ class Weir:
         if self.process.poll() is None:
             self.process.send_signal(number)
         try:
-            self.process.wait(40)
+            self.process.wait(PATIENCE_SECONDS)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

@@ -10,19 +10,13 @@ import sys
 import tempfile
 import threading
 
-from harness import Checks, Weir
+from harness import PATIENCE_SECONDS, Checks, Weir, deaf_port, free_port
 
 CHECK = Checks()
 ok = CHECK.ok
 LOOPS, READS = 4, 3
 SAME = ('cost_usd', 'floor_multiple', 'requests', 'prompt_tokens', 'cached_share',
         'written_tokens', 'evidence', 'recalls', 'recalled_tokens', 'steps')
-
-
-def free_port():
-    with socket.socket() as sock:
-        sock.bind(('127.0.0.1', 0))
-        return sock.getsockname()[1]
 
 
 def call(i, loop):
@@ -90,7 +84,8 @@ class Proxy:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def ask(self, body):
-        connection = http.client.HTTPConnection('127.0.0.1', self.upstream, timeout=60)
+        connection = http.client.HTTPConnection('127.0.0.1', self.upstream,
+                                                timeout=PATIENCE_SECONDS)
         connection.request('POST', '/v1/chat/completions', body,
                            {'content-type': 'application/json'})
         answer = connection.getresponse()
@@ -105,7 +100,8 @@ class Proxy:
 
 def run(*arguments):
     done = subprocess.run([os.environ.get('WEIR', 'build/weir'), 'simulate', *arguments],
-                          capture_output=True, text=True, timeout=120, check=False)
+                          capture_output=True, text=True, timeout=2 * PATIENCE_SECONDS,
+                          check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -202,11 +198,9 @@ def of_weir(log, folder):
 
 def wrong_calls(log):
     port = free_port()
-    url = f'http://127.0.0.1:{free_port()}/v1'
     silent = Proxy(is_silent=True)
-    with socket.socket() as taken:
-        taken.bind(('127.0.0.1', 0))
-        taken.listen()
+    with socket.create_server(('127.0.0.1', 0)) as taken, deaf_port() as deaf:
+        url = f'http://127.0.0.1:{deaf.getsockname()[1]}/v1'
         for words, arguments in (
                 ('no answer', ('--through', url, '--upstream', str(port))),
                 ('nothing arrived at port', ('--through', silent.url, '--upstream', str(port))),

@@ -5,9 +5,10 @@
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
-other, and ends with words; with `[recall A-B]` it first asks weir_recall for these lines of what
-was left out first. Headers make trouble on demand: x-test-status, x-test-break (after how
-many events the connection is cut), x-test-delay-ms, x-test-events, x-test-encoding.
+other (`[in FOLDER]`: below it), and ends with words; with `[recall A-B]` it first asks weir_recall
+for these lines of what was left out first. Headers make trouble on demand: x-test-status,
+x-test-break (after how many events the connection is cut), x-test-delay-ms, x-test-events,
+x-test-encoding.
 
 A script is a JSON list of what the model does, step by step, in each session (x-weir-session):
 {"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
@@ -24,6 +25,7 @@ import http.server
 import json
 import os
 import re
+import select
 import socket
 import socketserver
 import sys
@@ -124,7 +126,7 @@ def choose_tool(body):
     return next(iter(tools.items()), ('read_file', {}))
 
 
-def arguments_for(properties, done):
+def arguments_for(properties, done, folder=''):
     """A call that such a tool understands: a command with a long output, or a file."""
     command = f'cat logs/run_{done}.log'
     if 'cmd' in properties:
@@ -134,7 +136,7 @@ def arguments_for(properties, done):
     if 'command' in properties:
         return {'command': command, 'description': 'counts'}
     key = next((k for k in ('path', 'filePath', 'file_path') if k in properties), 'path')
-    return {key: f'src/file_{done}.py'}
+    return {key: os.path.join(folder, f'src/file_{done}.py')}
 
 
 def recall_tool(body):
@@ -169,7 +171,9 @@ class Turn:
         self.body, self.model = body, body['model']
         self.call_id = f'call_{self.number}' if done < wanted else None
         self.name, properties = choose_tool(body)
-        self.arguments = json.dumps(arguments_for(properties, done))
+        folder = re.search(r'\[in ([^\]]+)\]', all_text(body))
+        self.arguments = json.dumps(arguments_for(properties, done,
+                                                  folder.group(1) if folder else ''))
         self.words = f'Done after {done} results.'
         self.namespace = None
         if SUMMARY in all_text(body):
@@ -540,8 +544,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
             event = (f'event: {name}\n' if name else '') + f'data: {text}\n\n'
             self.chunk(packer(event.encode()) if packer else event.encode())
             if pause:
-                time.sleep(pause)
+                self.wait(pause)
         self.wfile.write(b'0\r\n\r\n')
+
+    def wait(self, seconds):
+        """Ends early where nobody waits for what comes next."""
+        if select.select([self.connection], [], [], seconds)[0]:
+            if not self.connection.recv(1, socket.MSG_PEEK):
+                raise OSError('whoever asked has gone')
+            time.sleep(seconds)
 
     def chunk(self, raw):
         if raw:

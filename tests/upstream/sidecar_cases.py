@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The sidecar: sessions kept by the proxy for an agent that speaks HTTP only."""
+import http.client
 import json
 import os
 import sys
 
-from harness import Checks, Folder, Upstream, Weir
+from harness import PATIENCE_SECONDS, Checks, Folder, Upstream, Weir
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -29,8 +30,7 @@ def file_text(n):
 
 def ask(upstream, api, body):
     """What the agent does itself: asks the provider."""
-    import http.client
-    connection = http.client.HTTPConnection('127.0.0.1', upstream.port, timeout=20)
+    connection = http.client.HTTPConnection('127.0.0.1', upstream.port, timeout=PATIENCE_SECONDS)
     headers = {'Content-Type': 'application/json', 'anthropic-version': '2023-06-01',
                'x-api-key': 'k'}
     connection.request('POST', PATHS[api], json.dumps(body), headers)
@@ -95,6 +95,12 @@ def wrong_calls(weir, known):
          {'events': [{'kind': 'result', 'call_id': 'x', 'text': 'y'}]}, 404),
         ('a verb that is none', 'POST', f'/{known}/sing', {}, 404),
         ('another method', 'GET', f'/{known}/render', None, 405),
+        ('a member that is none, of a session', 'POST', '', {'model': 'm', 'polcy': 'tiered'}, 400),
+        ('of a rendering', 'POST', f'/{known}/render', {'dialect': 'chat', 'previw': True}, 400),
+        ('of a list of events', 'POST', f'/{known}/events', {'events': [], 'more': 1}, 400),
+        ('of an event', 'POST', f'/{known}/events',
+         {'events': [{'kind': 'note', 'text': 'x', 'txt': 'y'}]}, 400),
+        ('of a compaction', 'POST', f'/{known}/compact', {'why': 'x'}, 400),
         ('a configuration that is wrong', 'POST', '', {'model': 'm', 'config': 'session: 7'}, 400),
     ]
     for sentence, method, path, body, wanted in cases:

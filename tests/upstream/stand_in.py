@@ -85,7 +85,7 @@ def ask(address, number):
         path, body = '/chat/completions', chat
     request = urllib.request.Request(address + path, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             answer.read()
             return answer.status
     except urllib.error.HTTPError as error:
