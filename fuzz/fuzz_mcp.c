@@ -32,14 +32,14 @@ static void require(bool holds)
 static weir_span expected_id(struct wr_arena *arena, weir_span line)
 {
     struct wr_json_options options = {.depth_max = WR_MCP_DEPTH_MAX};
-    static const char *const names[] = {"id", "method", "result", "error"};
+    static const char *const names[] = {"id", "method", "result", "error", "jsonrpc", "params"};
     struct wr_json doc;
-    wr_json_id v[4];
+    wr_json_id v[6];
 
     if (wr_json_parse(&doc, arena, line, &options, NULL) || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
         return WR_LIT("null");
-    (void)wr_json_pick(&doc, 0, names, 4, v);
-    bool is_valid = wr_json_text_is(&doc, wr_json_find(&doc, 0, "jsonrpc"), "2.0") &&
+    /* What stands there twice makes it no message, but it is answered by the id it has. */
+    bool is_valid = wr_json_pick(&doc, 0, names, 6, v) && wr_json_text_is(&doc, v[4], "2.0") &&
                     (wr_json_is(&doc, v[1], WR_JSON_STRING) ||
                      (v[1] == WR_JSON_NONE && (v[2] != WR_JSON_NONE || v[3] != WR_JSON_NONE)));
     if (v[0] == WR_JSON_NONE)

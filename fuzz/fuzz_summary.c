@@ -94,7 +94,7 @@ static void check_summary(const struct wr_transcript *t, struct wr_arena *arena,
 
 static void check_blocks(const struct wr_transcript *t, struct wr_arena *arena, uint64_t tokens)
 {
-    struct wr_loop_options options = {tokens, tokens, count, NULL};
+    struct wr_loop_options options = {tokens, tokens, count, NULL, t->segments_count};
     uint32_t *all = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
     weir_span text, again;
     struct wr_buf history;
