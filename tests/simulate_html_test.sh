@@ -39,7 +39,8 @@ def session(path, turns):
                          for i in range(200))
         messages += [{"role": "assistant", "content": "", "tool_calls": [call]},
                      {"role": "tool", "tool_call_id": "c%d" % n, "content": text},
-                     {"role": "assistant", "content": "`take_ticket_%d_0`, `take_ticket_%d_7`." % (n, n)},
+                     {"role": "assistant",
+                      "content": "`take_ticket_%d_0`, `take_ticket_%d_7`." % (n, n)},
                      {"role": "user", "content": "Go on."}]
     messages.append({"role": "assistant", "content": "Done."})
     json.dump(messages, open(path, "w"))
