@@ -61,9 +61,8 @@ struct editor {
     uint32_t interrupts; /* of an empty line, one after the other */
 };
 
-#define PASTE_ON   "\x1b[?2004h"
-#define PASTE_OFF  "\x1b[?2004l"
-#define PASTE_ENDS "\x1b[201~"
+#define PASTE_ON  "\x1b[?2004h"
+#define PASTE_OFF "\x1b[?2004l"
 
 static char *prompt_text(EditLine *line)
 {
@@ -89,17 +88,14 @@ static unsigned char on_ctrl_o(EditLine *line, int key)
 static void read_paste(EditLine *line, struct wr_buf *text)
 {
     char bytes[MB_LEN_MAX];
+    size_t end_bytes = 0;
     wchar_t c;
 
     while (el_wgetc(line, &c) == 1) {
         mbstate_t shift = {0};
         size_t len = wcrtomb(bytes, c, &shift);
-        if (len != (size_t)-1)
-            wr_buf_append(text, (weir_span){bytes, len});
-        if (c == L'~' && wr_span_ends(wr_buf_view(text), WR_LIT(PASTE_ENDS))) {
-            text->len -= strlen(PASTE_ENDS);
+        if (len != (size_t)-1 && wr_paste_take(text, &end_bytes, (weir_span){bytes, len}))
             return;
-        }
     }
 }
 
@@ -114,7 +110,10 @@ static unsigned char on_paste(EditLine *line, int key)
     wr_buf_init(&text, WR_AGENT_FILE_BYTES_MAX);
     wr_buf_init(&shown, WR_AGENT_READ_BYTES_MAX);
     read_paste(line, &text);
-    wr_pastes_add(&editor->pastes, wr_buf_view(&text), &shown);
+    if (wr_buf_status(&text))
+        wr_buf_text(&shown, WR_PASTE_TOO_LONG);
+    else
+        wr_pastes_add(&editor->pastes, wr_buf_view(&text), &shown);
     wr_buf_byte(&shown, 0);
     int status = wr_buf_status(&shown) ? -1 : el_insertstr(line, shown.bytes);
     wr_buf_release(&text);

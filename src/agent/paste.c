@@ -1,6 +1,7 @@
 #include "agent/paste.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
@@ -32,6 +33,23 @@ static void name_paste(const struct wr_pastes *pastes, size_t i, char name[80])
                    (unsigned long long)count_lines(wr_buf_view(&pastes->texts[i])));
 }
 
+bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character)
+{
+    static const char end[] = "\x1b[201~";
+
+    wr_buf_append(text, character);
+    for (size_t i = 0; i < character.len; i++) {
+        if (character.ptr[i] != end[*end_bytes])
+            *end_bytes = 0;
+        *end_bytes += character.ptr[i] == end[*end_bytes];
+    }
+    if (*end_bytes < strlen(end))
+        return false;
+    if (!wr_buf_status(text))
+        text->len -= strlen(end);
+    return true;
+}
+
 void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown)
 {
     char name[80];
@@ -45,7 +63,7 @@ void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *show
     append_lines(kept, text);
     if (wr_buf_status(kept)) {
         wr_buf_release(kept);
-        wr_buf_text(shown, "[what was pasted is too long]");
+        wr_buf_text(shown, WR_PASTE_TOO_LONG);
     } else if (count_lines(wr_buf_view(kept)) < 2 && kept->len <= WR_AGENT_PASTE_BYTES_SHOWN) {
         wr_buf_append(shown, wr_span_trim(wr_buf_view(kept)));
         wr_buf_release(kept);

@@ -6,7 +6,11 @@
 #ifndef WR_AGENT_PASTE_H
 #define WR_AGENT_PASTE_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
+
+#define WR_PASTE_TOO_LONG "[what was pasted is too long]"
 
 enum { WR_PASTES_MAX = 32 };
 
@@ -14,6 +18,11 @@ struct wr_pastes {
     struct wr_buf texts[WR_PASTES_MAX];
     size_t count;
 };
+
+/* Appends a character of what is being pasted. True: it ends the paste, and the mark of the end is
+ * not in the text; that is found also where the text is full. `*end_bytes`, 0 at the beginning, are
+ * those of the mark that were seen. */
+bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character);
 
 /* Appends to `shown` what the line gets for it: a text of one line is itself. Where there are too
  * many, or it is too long, a word says so. */

@@ -29,41 +29,73 @@ void wr_undo_next_turn(struct wr_undo *undo)
     undo->turn++;
 }
 
+static void forget(struct wr_undo *undo, uint64_t turn)
+{
+    undo->forgotten_turn = turn;
+    undo->has_forgotten = true;
+}
+
 static void forget_oldest(struct wr_undo *undo)
 {
+    forget(undo, undo->entries[0].turn);
     free_entry(undo, &undo->entries[0]);
     undo->count--;
     memmove(undo->entries, undo->entries + 1, undo->count * sizeof(*undo->entries));
+}
+
+/* That of this turn for a file. */
+static struct wr_undo_entry *find_entry(struct wr_undo *undo, const char *path)
+{
+    for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == undo->turn;)
+        if (!strcmp(undo->entries[i].path, path))
+            return &undo->entries[i];
+    return NULL;
+}
+
+static bool add_entry(struct wr_undo *undo, const struct wr_change *change,
+                      struct wr_undo_entry *entry)
+{
+    weir_span content = change->before;
+    struct wr_undo_entry *grown =
+        realloc(undo->entries, (undo->count + 1) * sizeof(*undo->entries));
+    if (!grown)
+        return false;
+    undo->entries = grown;
+    entry->path = strdup(change->path);
+    entry->content = change->exists ? malloc(content.len + 1) : NULL;
+    if (!entry->path || (change->exists && !entry->content)) {
+        free(entry->path);
+        free(entry->content);
+        return false;
+    }
+    if (change->exists && content.len)
+        memcpy(entry->content, content.ptr, content.len);
+    undo->bytes += entry->bytes;
+    undo->entries[undo->count++] = *entry;
+    return true;
 }
 
 /* What cannot be kept cannot be taken back; the change goes on. */
 void wr_undo_keep(void *user, const struct wr_change *change)
 {
     struct wr_undo *undo = user;
-    bool exists = change->exists;
-    weir_span content = change->before;
-    struct wr_undo_entry entry = {.bytes = exists ? content.len : 0, .turn = undo->turn};
+    struct wr_undo_entry entry = {.bytes = change->exists ? change->before.len : 0,
+                                  .turn = undo->turn};
+    struct wr_undo_entry *known = find_entry(undo, change->path);
 
-    if (wr_sha256(change->after, entry.after))
-        return;
-    while (undo->count && undo->bytes + entry.bytes > WR_AGENT_UNDO_BYTES_MAX)
-        forget_oldest(undo);
-    struct wr_undo_entry *grown =
-        realloc(undo->entries, (undo->count + 1) * sizeof(*undo->entries));
-    if (!grown)
-        return;
-    undo->entries = grown;
-    entry.path = strdup(change->path);
-    entry.content = exists ? malloc(content.len + 1) : NULL;
-    if (!entry.path || (exists && !entry.content)) {
-        free(entry.path);
-        free(entry.content);
+    if (wr_sha256(change->after, entry.after) || wr_sha256(change->before, entry.between)) {
+        forget(undo, undo->turn);
         return;
     }
-    if (exists && content.len)
-        memcpy(entry.content, content.ptr, content.len);
-    undo->bytes += entry.bytes;
-    undo->entries[undo->count++] = entry;
+    if (known) {
+        memcpy(known->after, entry.after, sizeof(entry.after));
+        memcpy(known->between, entry.between, sizeof(entry.between));
+        return;
+    }
+    while (undo->count && undo->bytes + entry.bytes > WR_AGENT_UNDO_BYTES_MAX)
+        forget_oldest(undo);
+    if (!add_entry(undo, change, &entry))
+        forget(undo, undo->turn);
 }
 
 static void put_back(const struct wr_undo_entry *entry, struct wr_buf *told)
@@ -92,21 +124,14 @@ static bool is_ours(const struct wr_undo_entry *entry)
     bool is_there = !lstat(entry->path, &found);
     bool is_read = is_there && !wr_file_read(entry->path, &content);
     weir_span text = wr_buf_view(&content);
-    bool is_after = is_read && !wr_sha256(text, now) && !memcmp(now, entry->after, sizeof(now));
+    bool is_after =
+        is_read && !wr_sha256(text, now) &&
+        (!memcmp(now, entry->after, sizeof(now)) || !memcmp(now, entry->between, sizeof(now)));
     bool is_before = entry->content ? is_read && text.len == entry->bytes &&
                                           !memcmp(text.ptr, entry->content, text.len)
                                     : !is_there;
     wr_buf_release(&content);
     return is_after || is_before;
-}
-
-/* Whether a later entry of the turn has the same file: what stands there now is of that one. */
-static bool is_overwritten(const struct wr_undo *undo, size_t i)
-{
-    for (size_t k = i + 1; k < undo->count; k++)
-        if (!strcmp(undo->entries[k].path, undo->entries[i].path))
-            return true;
-    return false;
 }
 
 static bool is_refused(const struct wr_undo *undo, struct wr_buf *told)
@@ -115,21 +140,12 @@ static bool is_refused(const struct wr_undo *undo, struct wr_buf *told)
     bool refused = false;
 
     for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == turn;) {
-        if (is_overwritten(undo, i) || is_ours(&undo->entries[i]))
+        if (is_ours(&undo->entries[i]))
             continue;
         wr_buf_printf(told, "changed since the agent wrote it: %s\n", undo->entries[i].path);
         refused = true;
     }
     return refused;
-}
-
-/* Of those that are left. */
-static bool has_earlier(const struct wr_undo *undo, const struct wr_undo_entry *entry)
-{
-    for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == entry->turn;)
-        if (!strcmp(undo->entries[i].path, entry->path))
-            return true;
-    return false;
 }
 
 enum wr_undone wr_undo_last(struct wr_undo *undo, bool is_forced, struct wr_buf *told)
@@ -141,9 +157,11 @@ enum wr_undone wr_undo_last(struct wr_undo *undo, bool is_forced, struct wr_buf 
     uint64_t turn = undo->entries[undo->count - 1].turn;
     while (undo->count && undo->entries[undo->count - 1].turn == turn) {
         struct wr_undo_entry *entry = &undo->entries[--undo->count];
-        if (!has_earlier(undo, entry)) /* each file is put back once, to what it was at first */
-            put_back(entry, told);
+        put_back(entry, told);
         free_entry(undo, entry);
     }
+    if (undo->has_forgotten && undo->forgotten_turn == turn)
+        wr_buf_text(told, "other files of this turn are not put back: there was no room to keep "
+                          "what they held\n");
     return WR_UNDO_DONE;
 }

@@ -1,5 +1,6 @@
 /* undo.h -- what files held before the agent changed them, so that the last turn's changes can be
- * taken back. Of this run only, and within a cap.
+ * taken back. Of this run only, and within a cap. Of a file that a turn changes more than once the
+ * first content is kept, for that is what it is put back to.
  *
  * A file that is no longer as the agent left it holds somebody else's work: it is not put back
  * unless that is asked for. */
@@ -12,7 +13,8 @@
 struct wr_undo_entry {
     char *path, *content; /* owned; content NULL: the file was not there */
     size_t bytes;
-    unsigned char after[WR_SHA256_BYTES]; /* of what the agent wrote */
+    unsigned char after[WR_SHA256_BYTES];   /* of what the agent wrote last */
+    unsigned char between[WR_SHA256_BYTES]; /* of what it found then: writing may have failed */
     uint64_t turn;
 };
 
@@ -21,6 +23,8 @@ struct wr_undo {
     size_t count;
     size_t bytes;
     uint64_t turn;
+    uint64_t forgotten_turn; /* the newest of which something is no longer kept */
+    bool has_forgotten;
 };
 
 void wr_undo_release(struct wr_undo *undo);

@@ -101,13 +101,48 @@ static void the_oldest_are_forgotten_at_the_cap(void **state)
     (void)state;
 
     begin(&b);
+    for (int i = 0; i < 5; i++) {
+        char path[] = "/nowhere/0";
+        path[sizeof(path) - 2] += (char)i;
+        wr_undo_keep(&b.undo, &(struct wr_change){.path = path,
+                                                  .exists = true,
+                                                  .before = {half, sizeof(half)},
+                                                  .after = WR_LIT("")});
+    }
+    assert_int_equal(b.undo.count, 2);
+    assert_true(b.undo.bytes <= WR_AGENT_UNDO_BYTES_MAX);
+    assert_int_equal(wr_undo_last(&b.undo, true, &b.told), WR_UNDO_DONE);
+    assert_true(wr_span_find(wr_buf_view(&b.told), WR_LIT("other files of this turn are not"), 0) !=
+                SIZE_MAX); /* half of a turn is not called all of it */
+    end(&b);
+}
+
+/* However often it is changed, and however large it is. */
+static void a_file_is_put_back_to_what_it_was_before_the_turn(void **state)
+{
+    static char half[WR_AGENT_UNDO_BYTES_MAX / 2];
+    struct bench b;
+    (void)state;
+
+    begin(&b);
+    assert_null(wr_file_replace(b.path, WR_LIT("at first")));
+    wr_undo_next_turn(&b.undo);
+    change(&b, "small");
     for (int i = 0; i < 5; i++)
         wr_undo_keep(&b.undo, &(struct wr_change){.path = b.path,
                                                   .exists = true,
                                                   .before = {half, sizeof(half)},
-                                                  .after = WR_LIT("")});
-    assert_int_equal(b.undo.count, 2);
-    assert_true(b.undo.bytes <= WR_AGENT_UNDO_BYTES_MAX);
+                                                  .after = WR_LIT("large")});
+    change(&b, "large again");
+    assert_int_equal(wr_undo_last(&b.undo, false, &b.told), WR_UNDO_DONE);
+    expect(&b, "at first");
+    change(&b, "one");
+    wr_undo_keep(&b.undo, &(struct wr_change){.path = b.path,
+                                              .exists = true,
+                                              .before = WR_LIT("one"),
+                                              .after = WR_LIT("was not written")});
+    assert_int_equal(wr_undo_last(&b.undo, false, &b.told), WR_UNDO_DONE);
+    expect(&b, "at first");
     end(&b);
 }
 
@@ -171,6 +206,7 @@ int main(void)
         cmocka_unit_test(turns_are_taken_back_one_by_one),
         cmocka_unit_test(what_cannot_be_put_back_is_said),
         cmocka_unit_test(the_oldest_are_forgotten_at_the_cap),
+        cmocka_unit_test(a_file_is_put_back_to_what_it_was_before_the_turn),
         cmocka_unit_test(later_edits_of_the_user_are_not_overwritten),
         cmocka_unit_test(a_turn_is_taken_back_whole_or_not_at_all),
     };

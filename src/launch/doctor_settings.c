@@ -53,13 +53,18 @@ static void say(struct look *look, enum wr_finding_level level, const char *advi
 
 /* ---- addresses ---- */
 
+/* A name that only begins like one of this machine is not of it. */
 static bool is_local(const char *host)
 {
-    static const char *const names[] = {"localhost", "127.", "[::1]"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strncmp(host, names[i], strlen(names[i])))
-            return true;
-    return false;
+    size_t bytes = 0;
+
+    if (!strncmp(host, "127.", strlen("127.")))
+        bytes = strspn(host, "0123456789.");
+    else if (!strncmp(host, "localhost", strlen("localhost")))
+        bytes = strlen("localhost");
+    else if (!strncmp(host, "[::1]", strlen("[::1]")))
+        bytes = strlen("[::1]");
+    return bytes && (!host[bytes] || strchr(":/?#", host[bytes]));
 }
 
 /* What stands before the path, and the address at which a Weir says how it is. */

@@ -1,5 +1,10 @@
 #include "launch/own_settings.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -207,15 +212,35 @@ void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span tex
 
 /* ---- the places ---- */
 
+/* Only a file is read: whoever wrote the project that is worked in may have put a link to a
+ * terminal or a pipe there, which would be waited for. */
+static bool is_readable(int fd, size_t *bytes)
+{
+    struct stat status;
+
+    if (fstat(fd, &status))
+        return false;
+    *bytes = (size_t)status.st_size;
+    if (S_ISREG(status.st_mode) && *bytes <= WR_LAUNCH_SETTINGS_BYTES_MAX)
+        return true;
+    errno = S_ISREG(status.st_mode) ? EFBIG : S_ISDIR(status.st_mode) ? EISDIR : ENOTSUP;
+    return false;
+}
+
 bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text)
 {
-    FILE *file = fopen(path, "rbe");
-    char *bytes = file ? wr_arena_alloc(arena, WR_LAUNCH_SETTINGS_BYTES_MAX) : NULL;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    size_t bytes = 0;
+    bool ok = fd >= 0 && is_readable(fd, &bytes);
+    char *copy = ok ? wr_arena_alloc(arena, bytes + 1) : NULL;
+    ssize_t got = copy ? read(fd, copy, bytes) : -1;
+    int why = errno;
 
-    *text = (weir_span){bytes, bytes ? fread(bytes, 1, WR_LAUNCH_SETTINGS_BYTES_MAX, file) : 0};
-    if (file)
-        (void)fclose(file);
-    return bytes;
+    if (fd >= 0)
+        (void)close(fd);
+    errno = why;
+    *text = (weir_span){copy, got > 0 ? (size_t)got : 0};
+    return got >= 0;
 }
 
 static void read_file(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,

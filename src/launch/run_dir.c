@@ -92,22 +92,31 @@ static bool empty(int folder, int lock)
     return !unlinkat(folder, LOCK_NAME, 0);
 }
 
-/* Takes away what is in the folder `at`, but for folders: gives the name of the first one that has
- * not been tried; "": there is none. */
-static void empty_level(DIR *at, char name[NAME_MAX + 1])
+/* A folder that is being emptied. */
+struct level {
+    DIR *dir;
+    size_t stuck_count; /* folders in it that cannot be emptied */
+};
+
+/* Takes away what is in it, but for folders that hold something: gives the name of the first one
+ * that has not been tried; "": there is none. True: nothing is left. */
+static bool empty_level(const struct level *level, char name[NAME_MAX + 1])
 {
     const struct dirent *entry;
+    size_t full_count = 0, left_count = 0;
+    int at = dirfd(level->dir);
 
     name[0] = '\0';
-    rewinddir(at);
-    while ((entry = readdir(at))) {
+    rewinddir(level->dir);
+    while ((entry = readdir(level->dir))) {
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
-            !unlinkat(dirfd(at), entry->d_name, 0) ||
-            !unlinkat(dirfd(at), entry->d_name, AT_REMOVEDIR))
+            !unlinkat(at, entry->d_name, 0) || !unlinkat(at, entry->d_name, AT_REMOVEDIR))
             continue;
-        if (errno == ENOTEMPTY || errno == EEXIST)
+        left_count++;
+        if ((errno == ENOTEMPTY || errno == EEXIST) && full_count++ == level->stuck_count)
             (void)snprintf(name, NAME_MAX + 1, "%s", entry->d_name);
     }
+    return !left_count;
 }
 
 /* Opens a folder below `at`: no link, and on the same file system, for whatever else is mounted
@@ -120,6 +129,8 @@ static DIR *open_below(DIR *at, const char *name)
         fd >= 0 && !fstat(dirfd(at), &here) && !fstat(fd, &there) && here.st_dev == there.st_dev;
     DIR *below = ok ? fdopendir(fd) : NULL;
 
+    if (below)
+        (void)fchmod(fd, S_IRWXU); /* from one that may not be written to nothing can be taken */
     if (!below && fd >= 0)
         (void)close(fd);
     return below;
@@ -129,25 +140,31 @@ static DIR *open_below(DIR *at, const char *name)
  * Every name is taken below a folder that is held open, so that no link leads out of it. */
 static void empty_tree(int folder)
 {
-    DIR *levels[WR_LAUNCH_RUN_DEPTH_MAX];
+    struct level levels[WR_LAUNCH_RUN_DEPTH_MAX] = {{.dir = NULL}};
     int fd = dup(folder);
     size_t deep = 0, tries = 0;
     char name[NAME_MAX + 1];
 
-    levels[0] = fd >= 0 ? fdopendir(fd) : NULL;
-    if (!levels[0] && fd >= 0)
+    levels[0].dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!levels[0].dir && fd >= 0)
         (void)close(fd);
-    for (deep = levels[0] ? 1 : 0; deep && tries < WR_LAUNCH_RUN_FOLDERS_MAX; tries++) {
-        empty_level(levels[deep - 1], name);
+    for (deep = levels[0].dir ? 1 : 0; deep && tries < WR_LAUNCH_RUN_FOLDERS_MAX; tries++) {
+        struct level *level = &levels[deep - 1];
+        bool is_empty = empty_level(level, name);
         DIR *below =
-            name[0] && deep < WR_LAUNCH_RUN_DEPTH_MAX ? open_below(levels[deep - 1], name) : NULL;
-        if (below)
-            levels[deep++] = below;
-        else
-            (void)closedir(levels[--deep]);
+            name[0] && deep < WR_LAUNCH_RUN_DEPTH_MAX ? open_below(level->dir, name) : NULL;
+        if (below) {
+            levels[deep++] = (struct level){.dir = below};
+        } else if (name[0]) {
+            level->stuck_count++;
+        } else {
+            (void)closedir(level->dir);
+            if (--deep)
+                levels[deep - 1].stuck_count += !is_empty;
+        }
     }
     while (deep)
-        (void)closedir(levels[--deep]);
+        (void)closedir(levels[--deep].dir);
 }
 
 void wr_run_dir_remove(struct wr_run_dir *dir)

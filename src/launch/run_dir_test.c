@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/span.h"
 #include "store/test_dir.h"
 
@@ -107,6 +108,39 @@ static void what_the_agent_put_there_leaves_too(void **state)
     wr_test_dir_remove(&parent);
 }
 
+/* Whatever cannot be taken away keeps nothing else there. */
+static void what_lies_too_deep_keeps_nothing_else(void **state)
+{
+    struct wr_test_dir parent = wr_test_dir_new();
+    struct wr_run_dir dir;
+    char path[WR_RUN_DIR_BYTES], deep[2 * WR_LAUNCH_RUN_DEPTH_MAX + 16] = "d";
+    (void)state;
+    assert_true(wr_run_dir_make(&dir, parent.path));
+    (void)snprintf(path, sizeof(path), "%s", dir.path);
+    for (size_t i = 0; i < WR_LAUNCH_RUN_DEPTH_MAX + 2; i++) {
+        put(path, deep, NULL);
+        (void)snprintf(deep + strlen(deep), 3, "/d");
+    }
+    for (char name[] = "a", file[] = "a/f"; name[0] <= 'h'; name[0]++, file[0]++) {
+        if (name[0] == 'd')
+            continue;
+        put(path, name, NULL);
+        put(path, file, "x");
+    }
+    wr_run_dir_remove(&dir);
+    assert_true(is_there(path, "d"));
+    for (char name[] = "a"; name[0] <= 'h'; name[0]++)
+        assert_true(name[0] == 'd' || !is_there(path, name));
+    while (strlen(deep) > 1) { /* by hand */
+        char whole[4 * WR_RUN_DIR_BYTES];
+        deep[strlen(deep) - 2] = '\0';
+        (void)snprintf(whole, sizeof(whole), "%s/%s", path, deep);
+        assert_int_equal(rmdir(whole), 0);
+    }
+    assert_int_equal(rmdir(path), 0);
+    wr_test_dir_remove(&parent);
+}
+
 static void what_a_killed_run_left_is_taken_away(void **state)
 {
     struct wr_test_dir parent = wr_test_dir_new();
@@ -169,6 +203,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_folder_leaves_with_its_files),
                                        cmocka_unit_test(what_the_agent_put_there_leaves_too),
+                                       cmocka_unit_test(what_lies_too_deep_keeps_nothing_else),
                                        cmocka_unit_test(what_a_killed_run_left_is_taken_away),
                                        cmocka_unit_test(an_agent_that_lives_on_keeps_it),
                                        cmocka_unit_test(nothing_else_is_touched)};

@@ -8,7 +8,7 @@
 
 #include "weir/store.h"
 
-enum { ROUND_S = 24 * 3600, END_S_MAX = 2 };
+enum { ROUND_S = 24 * 3600, END_S_MAX = 2, CLOCK_S_MIN = 1735689600 /* the year 2025 */ };
 
 static const int64_t day_ms = 24LL * 3600 * 1000;
 
@@ -44,7 +44,9 @@ static void tell(const struct wr_store_keeper *k, const struct weir_gc_report *r
                 (unsigned long long)k->max_bytes);
 }
 
-/* A store that cannot be opened, or is held by another, is tried again the next day. */
+/* A store that cannot be opened, or is held by another, is tried again the next day. So is any
+ * while the machine has not been told the time: each session would be taken for one of that time,
+ * and for a very old one when the clock is set. */
 static void collect(struct wr_store_keeper *k)
 {
     struct weir_store_options options = {.must_exist = true};
@@ -57,7 +59,7 @@ static void collect(struct wr_store_keeper *k)
     struct weir_store *store = NULL;
     weir_trouble trouble;
 
-    if (weir_store_open(k->dir, &options, &store, &trouble, NULL))
+    if (time.tv_sec < CLOCK_S_MIN || weir_store_open(k->dir, &options, &store, &trouble, NULL))
         return;
     if (!weir_store_gc(store, &gc, &report, NULL))
         tell(k, &report);

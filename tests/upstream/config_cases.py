@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 
-from harness import PATIENCE_SECONDS, Weir, deaf_port, wait_for
+from harness import FAKETIME, PATIENCE_SECONDS, Weir, deaf_port, wait_for
 from sessions import ANTHROPIC, chat_session, ok, play, serve
 
 
@@ -157,6 +157,23 @@ def old_sessions_leave(folder, upstream):
         ok('with its originals', 0 < count_of(db, 'artifact_use') < uses)
     db.close()
     again.stop()
+
+
+def unset_clocks_cost_nothing(folder, upstream):
+    """A server that starts before the machine knows the time makes no session an old one."""
+    if not FAKETIME:
+        print('skipped: libfaketime is not installed')
+        return
+    weir = serve(folder, upstream)
+    play(weir, chat_session(4), {'x-weir-session': 'a'})
+    weir.stop()
+    config = 'listen: 127.0.0.1:0\nstore: {keep_days: 7}\n'
+    early = Weir(folder, store=weir.store, config=config,
+                 env={**FAKETIME, 'FAKETIME': '@1970-02-01 00:00:00'})
+    early.request('GET', '/weir/v1/health')
+    early.stop()
+    Weir(folder, store=weir.store, config=config).stop()
+    ok('a clock that is not set costs no session', sessions_of(weir.store), {'weir:a'})
 
 
 def count_of(db, table):

@@ -131,6 +131,13 @@ def settings_of_agents(ok, folder, upstream):
                  'is not Weir'),
                 ('the provider itself', '.codex/config.toml',
                  'openai_base_url = "https://api.openai.com/v1"\n', 0, 'ok', 'leads to https'),
+                ('a name that only begins like ours', '.codex/config.toml',
+                 'openai_base_url = "http://localhost.invalid:9/v1"\n', 0, 'ok',
+                 'leads to http://localhost.invalid'),
+                ('a number that is none', '.codex/config.toml',
+                 'openai_base_url = "http://127.0.0.1.invalid:9/v1"\n', 0, 'ok',
+                 'leads to http://127'),
+                ('far too much', '.codex/config.toml', '#' * 1100000, 0, 'warn', 'cannot be read'),
                 ('nothing of note', '.codex/config.toml', 'model = "m"\n', 0, 'ok',
                  'names no address'),
                 ('JSON that is none', '.claude/settings.json', '{"env": {\n"A" "b"}}', 1, 'fail',
@@ -150,6 +157,11 @@ def settings_of_agents(ok, folder, upstream):
             ok(f'settings: {sentence}', (got, found[-1][0], words in found[-1][1]),
                (code, level, True))
             os.remove(os.path.join(home, name))
+        os.mkfifo(os.path.join(home, '.codex/config.toml'))
+        got, found = settings()
+        ok('settings: nobody waits for a pipe',
+           (got, found[-1][0], 'cannot be read' in found[-1][1]), (0, 'warn', True))
+        os.remove(os.path.join(home, '.codex/config.toml'))
         got, found = settings(OPENAI_BASE_URL=dead)
         ok('settings: of the environment', (got, 'the environment: leads to' in found[0][1]),
            (1, True))

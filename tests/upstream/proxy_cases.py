@@ -466,7 +466,7 @@ def main():
                      limit.coded_bodies, limit.open_requests_of_the_dead_are_not_counted,
                      limit.killed_under_load, config.reload_is_told,
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
-                     config.old_sessions_leave):
+                     config.old_sessions_leave, config.unset_clocks_cost_nothing):
             if wanted(case):
                 case(folder, upstream)
         for case in (trouble.upstream_is_not_there, trouble.slow_readers_hold_the_upstream,

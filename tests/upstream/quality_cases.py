@@ -6,6 +6,7 @@
 import html.parser
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import xml.etree.ElementTree
 
 import quality_chains as chains
 import scripted
-from harness import PATIENCE_SECONDS, Folder, Upstream, wait_for
+from harness import FAKETIME, PATIENCE_SECONDS, Folder, Upstream, wait_for
 from quality_talk import Session, bust_of, cached_session, serve
 from scripted import Scripted, refusal
 from sessions import ANTHROPIC, CHECK, file_text, ok
@@ -329,18 +330,14 @@ def weir_busts(folder, upstream):
 
 def expired_busts(folder, upstream):
     """The pause is made by a clock that the test moves: libfaketime, where it is installed."""
-    library = next((p for p in ('/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1',
-                                '/usr/lib/aarch64-linux-gnu/faketime/libfaketime.so.1')
-                    if os.path.exists(p)), None)
-    if not library:
+    if not FAKETIME:
         print('skipped: libfaketime is not installed; src/proxy/bust_test.c has the case')
         return
     clock = os.path.join(folder, 'clock')
     with open(clock, 'w', encoding='ascii') as file:
         file.write('+0\n')
-    weir = serve(folder, upstream, env={'LD_PRELOAD': library, 'FAKETIME_TIMESTAMP_FILE': clock,
-                                        'FAKETIME_NO_CACHE': '1', 'FAKETIME_DONT_FAKE_MONOTONIC':
-                                        '1', 'ASAN_OPTIONS': 'verify_asan_link_order=0'})
+    weir = serve(folder, upstream, env={**FAKETIME, 'FAKETIME_TIMESTAMP_FILE': clock,
+                                        'FAKETIME_NO_CACHE': '1'})
     session = cached_session(weir, upstream)
     with open(clock, 'w', encoding='ascii') as file:
         file.write('+400\n')
@@ -418,13 +415,21 @@ def bad_buckets_tighten(folder, upstream):
     asked = Session(weir, 'gpt-5', policy='lean').ask()
     ok('who names a policy gets it', asked['policy'], 'lean')
 
-    # After a restart the same is known.
+    # After a restart the same is known. One in four is a trial, drawn by its name alone; so the
+    # sessions are begun twice, each time in a store that has not seen them.
     weir.stop()
-    again = serve(folder, upstream, policy='lean', store=weir.store)
-    line = Session(again, 'gpt-5').ask()
-    while line.get('learned_trial'):  # one in four keeps its policy, to see whether it goes well
-        line = Session(again, 'gpt-5').ask()
-    ok('a restart forgets nothing', line['policy'], 'auto')
+    copy = weir.store + '-copy'
+    shutil.copytree(weir.store, copy)
+
+    def begun(store):
+        server = serve(folder, upstream, policy='lean', store=store)
+        lines = [Session(server, 'gpt-5', name=f'begun-{n}').ask() for n in range(8)]
+        return server, [(line['policy'], line.get('learned_trial', False)) for line in lines]
+    other, first = begun(copy)
+    other.stop()
+    again, second = begun(weir.store)
+    ok('a restart forgets nothing', set(first), {('auto', False), ('lean', True)})
+    ok('and which are trials is drawn by their names', second, first)
     code, said, _ = weir_json('learn', '--store', again.store, '--reset', two[0]['bucket'])
     ok('a bucket can be forgotten, which is said', (code, said),
        (0, f'forgotten: {two[0]["bucket"]}\n'))
