@@ -145,7 +145,7 @@ enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_out
 {
     static const enum wr_odds_class classes[WR_OUTPUT_KINDS] = {
         [WR_OUTPUT_PROCESS] = WR_ODDS_PROCESS, [WR_OUTPUT_FILE] = WR_ODDS_FILE,
-        [WR_OUTPUT_LOG] = WR_ODDS_OTHER,       [WR_OUTPUT_TEST] = WR_ODDS_TEST,
+        [WR_OUTPUT_LOG] = WR_ODDS_PROCESS,     [WR_OUTPUT_TEST] = WR_ODDS_TEST,
         [WR_OUTPUT_SEARCH] = WR_ODDS_SEARCH,   [WR_OUTPUT_DIFF] = WR_ODDS_DIFF,
         [WR_OUTPUT_JSON] = WR_ODDS_JSON,       [WR_OUTPUT_LIST] = WR_ODDS_LIST,
         [WR_OUTPUT_BLOB] = WR_ODDS_OTHER,      [WR_OUTPUT_PROSE] = WR_ODDS_OTHER};
