@@ -22,6 +22,7 @@ struct test_run_facts {
     const struct wr_odds *odds;
     const struct wr_fold_turn *turns; /* of each turn */
     struct wr_fold_prices prices;
+    const char *tools; /* what the session says of them */
     bool binds_thinking;
 };
 
@@ -47,6 +48,7 @@ static inline void test_run_open_with(struct test_run *r, weir_span body, const 
                                       .odds = facts->odds,
                                       .turns = facts->turns,
                                       .prices = facts->prices,
+                                      .tools = facts->tools,
                                       .binds_thinking = facts->binds_thinking,
                                       .count = test_count};
     wr_buf_init(&r->out, WR_OUTPUT_BYTES_MAX);

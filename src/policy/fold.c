@@ -61,6 +61,11 @@ static bool may_change_results(const char *words, weir_span tool)
     return true;
 }
 
+bool wr_fold_may_change(const struct wr_fold *fold, weir_span tool)
+{
+    return may_change_results(fold->input->tools, tool);
+}
+
 /* What came later is not known yet at this turn. */
 bool wr_fold_is_instructions(const struct wr_fold *fold, uint32_t segment)
 {
@@ -71,11 +76,11 @@ bool wr_fold_is_instructions(const struct wr_fold *fold, uint32_t segment)
 
 bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group)
 {
-    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++)
-        if (fold->transcript->segments[i].group == group && wr_fold_is_instructions(fold, i) &&
-            fold->segments[i].form == WR_FORM_EXACT) /* a stub instructs nobody */
-            return true;
-    return false;
+    uint32_t i = fold->segments[group].instructs_last;
+    while (i != WR_SEGMENT_NONE &&
+           (!wr_fold_is_instructions(fold, i) || fold->segments[i].form != WR_FORM_EXACT))
+        i = fold->segments[i].instructs_before; /* a stub instructs nobody */
+    return i != WR_SEGMENT_NONE;
 }
 
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
@@ -95,7 +100,7 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
     if (wr_fold_is_instructions(fold, segment))
         return false;
     return !now->is_pinned && !now->is_marked && !wr_stage_exempts(stage, s->tool) &&
-           may_change_results(fold->input->tools, s->tool);
+           wr_fold_may_change(fold, s->tool);
 }
 
 weir_span wr_fold_recall(const struct wr_fold *fold)

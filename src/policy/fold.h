@@ -131,6 +131,10 @@ struct wr_fold_segment {
     uint32_t same;     /* the newest exact segment of the same text, of the first of that text */
     bool is_reread;    /* of a file whose earlier read was shortened */
     bool is_marked;    /* came with a marker in it: it stays */
+
+    /* Results of a group that came with instructions: the newest, of the group's first segment; and
+     * of such a result the one before. WR_SEGMENT_NONE: none. */
+    uint32_t instructs_last, instructs_before;
 };
 
 struct wr_fold_insert {
@@ -233,6 +237,9 @@ bool wr_fold_is_sent(const struct wr_fold *fold, uint32_t segment);
  * at, its tool is not exempt. `open` also asks for a way back. */
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
+
+/* Whether the session lets results of this tool be changed. */
+bool wr_fold_may_change(const struct wr_fold *fold, weir_span tool);
 
 /* Whether a result shows instructions that still hold: no stage changes it (law L5). A read of a
  * file that was changed since shows none. `group` asks the same of any result of a group, which

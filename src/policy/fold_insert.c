@@ -239,6 +239,22 @@ static void take_out(struct wr_fold *fold, const struct wr_fold_replacement *r)
     }
 }
 
+/* Signed thinking leaves from its start: a group that stays before those that left, because it
+ * shows instructions, stays without its own. */
+static void drop_older_thinking(struct wr_fold *fold, const struct wr_fold_replacement *r)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t last = r->segments_count;
+
+    if (!fold->has_signed)
+        return;
+    while (last > 0 && !segments[r->segments[last - 1]].is_signed)
+        last--;
+    for (uint32_t i = 0; last && i < r->segments[last - 1]; i++)
+        if (segments[i].is_signed && fold->segments[i].form != WR_FORM_DROPPED)
+            wr_fold_drop(fold, i, "thinking");
+}
+
 weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replacement *replacement,
                             bool *taken)
 {
@@ -259,6 +275,7 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
     status = add_insert(fold, &insert);
     if (status)
         return status;
+    drop_older_thinking(fold, &r);
     wr_fold_drop_thinking(fold);
     return wr_fold_declare_step(fold, r.reason);
 }

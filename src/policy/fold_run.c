@@ -121,7 +121,8 @@ static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
 /* A prompt may be a projection that comes in again: what was weighed then stays. */
 static void note_trace(struct wr_fold *fold, uint32_t segment)
 {
-    static const char *const notices[] = {WR_LOOP_FRONT, WR_SUMMARY_FRONT, WR_OMITTED_NOTICE};
+    static const char *const notices[] = {WR_LOOP_FRONT, WR_SUMMARY_FRONT, WR_OMITTED_NOTICE,
+                                          WR_TRUNCATED_FRONT};
     weir_span text = wr_fold_text(fold, segment);
 
     fold->came_stepped |= wr_span_starts(text, WR_LIT(WR_STUB_FRONT)) ||
@@ -158,6 +159,20 @@ void wr_fold_add_read(struct wr_fold *fold, uint32_t segment)
         return;
     uint64_t hash = wr_hash64(s->handles->path);
     wr_index_put(&fold->reads, place_of_read(fold, segment, hash), hash, segment);
+}
+
+/* Groups may have thousands of results, and are asked for those that instruct at every request. */
+static void note_instructions(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    struct wr_fold_segment *now = &fold->segments[segment];
+
+    now->instructs_last = now->instructs_before = WR_SEGMENT_NONE;
+    if (s->group == WR_SEGMENT_NONE || s->kind != WEIR_KIND_TOOL_RESULT || !s->handles ||
+        !s->handles->is_instructions)
+        return;
+    now->instructs_before = fold->segments[s->group].instructs_last;
+    fold->segments[s->group].instructs_last = segment;
 }
 
 /* A file that is read again after an earlier read of it was shortened stays whole as it arrives:
@@ -202,6 +217,7 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     if (now->is_marked)
         note_trace(fold, segment);
     now->same = WR_SEGMENT_NONE;
+    note_instructions(fold, segment);
     fold->total_tokens += now->tokens + wr_fold_overhead(fold, segment);
     fold->has_signed |= fold->transcript->segments[segment].is_signed;
     fold->arrived = segment + 1;

@@ -92,11 +92,12 @@ enum { WR_PRUNE_AT_BP, WR_PRUNE_TRIGGER_TOKENS, WR_PRUNE_OLDER_TURNS, WR_PRUNE_M
 enum { WR_REHYDRATE_MAX_TOKENS };
 
 /* How what steps leave in a prompt begins; a prompt that has it came in again (fold_run.c). */
-#define WR_STUB_FRONT     "[older result"
-#define WR_ANSWER_FRONT   "[older answer"
-#define WR_LOOP_FRONT     "[COMPLETED AGENT LOOP SUMMARY]"
-#define WR_SUMMARY_FRONT  "[CONVERSATION SUMMARY]"
-#define WR_OMITTED_NOTICE "[older calls and their results omitted]"
+#define WR_STUB_FRONT      "[older result"
+#define WR_ANSWER_FRONT    "[older answer"
+#define WR_LOOP_FRONT      "[COMPLETED AGENT LOOP SUMMARY]"
+#define WR_SUMMARY_FRONT   "[CONVERSATION SUMMARY]"
+#define WR_TRUNCATED_FRONT "[conversation truncated"
+#define WR_OMITTED_NOTICE  "[older calls and their results omitted]"
 
 /* "[conversation truncated — N older messages omitted]" */
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);

@@ -281,11 +281,12 @@ static void collect(struct wr_fold *fold, const struct wr_stage *stage, struct c
 
     for (uint32_t i = 0; i < c->loops_count; i++) {
         struct loop_range range = c->loops[i];
+        /* Asked first: a fold that goes on from an earlier one finds such a loop no more. */
+        if (!may_ever_fold(fold, stage, &range, c->group_tokens))
+            continue;
+        c->loops[loops_kept++] = range;
         pass_results(fold, stage, &walk, range.first, items);
-        bool is_item = add_loop(fold, stage, items, &range);
-        if (is_item || may_ever_fold(fold, stage, &range, c->group_tokens))
-            c->loops[loops_kept++] = range;
-        bool is_weighed = is_item || came_marked(fold, &range);
+        bool is_weighed = add_loop(fold, stage, items, &range) || came_marked(fold, &range);
         pass_results(fold, stage, &walk, range.end, is_weighed ? NULL : items);
     }
     pass_results(fold, stage, &walk, fold->arrived, items);

@@ -9,13 +9,11 @@
 #include "base/span.h"
 #include "policy/budget.h"
 
-#define NOTICE_FRONT "[conversation truncated"
-
 enum { DEPTH_BP = 8000 };
 
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count)
 {
-    wr_buf_printf(out, NOTICE_FRONT " — %llu older messages omitted]",
+    wr_buf_printf(out, WR_TRUNCATED_FRONT " — %llu older messages omitted]",
                   (unsigned long long)messages_count);
 }
 
@@ -49,7 +47,7 @@ static bool is_notice(struct wr_fold *fold, uint32_t segment)
     if (!fold->segments[segment].is_marked)
         return false;
     text = wr_fold_text(fold, segment);
-    return wr_span_starts(text, WR_LIT(NOTICE_FRONT)) ||
+    return wr_span_starts(text, WR_LIT(WR_TRUNCATED_FRONT)) ||
            wr_span_starts(text, WR_LIT(WR_OMITTED_NOTICE));
 }
 

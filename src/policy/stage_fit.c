@@ -103,7 +103,7 @@ static bool is_read_instructions(const struct wr_fold *fold, const struct wr_sta
     return wr_fold_is_instructions(fold, segment) && s->parts_count && !s->is_opaque &&
            now->form == WR_FORM_EXACT && !now->is_marked && !now->is_pinned &&
            wr_fold_is_sent(fold, segment) && wr_fold_gain(fold, segment) &&
-           !wr_stage_exempts(stage, s->tool);
+           !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
 
 static weir_status stub_read(struct wr_fold *fold, uint32_t segment)

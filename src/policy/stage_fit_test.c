@@ -164,9 +164,46 @@ static void what_would_be_refused_is_made_to_fit(void **state)
     assert_int_equal(broken, 0);
 }
 
+static void a_tool_whose_results_the_session_keeps_is_left_alone(void **state)
+{
+    struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .tools = "-Bash"};
+    struct wr_buf body;
+    struct test_run r;
+    char forms[64];
+    (void)state;
+
+    write_session(&body, "u10a100i600r20r500");
+    test_run_open_with(&r, wr_buf_view(&body), FIT, &facts);
+    list_forms(&r, forms);
+    assert_string_equal(forms, ".....");
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
+/* What test_run_open_with() would not bear: a plan that is held back, because thinking leaves from
+ * the middle. */
+static void instructions_that_stay_before_what_leaves_lose_their_thinking(void **state)
+{
+    struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS};
+    struct wr_buf body;
+    struct test_run r;
+    char forms[64];
+    (void)state;
+
+    write_session(&body, "u10ti50tr300tr300tr300tr300");
+    test_run_open_with(&r, wr_buf_view(&body), "policies: {p: {stages: [{stage: drop_groups}]}}",
+                       &facts);
+    list_forms(&r, forms);
+    assert_string_equal(forms, "..--..");
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions_that_stay_before_what_leaves_lose_their_thinking),
+        cmocka_unit_test(a_tool_whose_results_the_session_keeps_is_left_alone),
         cmocka_unit_test(what_would_be_refused_is_made_to_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

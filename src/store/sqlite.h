@@ -96,6 +96,9 @@ struct wr_found wr_sqlite_find(struct wr_sqlite *sqlite, int64_t tenant_id, cons
 void wr_sqlite_trust(struct wr_sqlite *sqlite, int64_t id);
 void wr_sqlite_distrust(struct wr_sqlite *sqlite, int64_t id);
 
+/* The same for what wr_sqlite_has() has found: damage is no loss that the database counts. */
+void wr_sqlite_look_again(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_handle *handle);
+
 /* ---- the operations, as weir/store.h describes them ---- */
 
 weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,

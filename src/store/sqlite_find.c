@@ -31,6 +31,19 @@ void wr_sqlite_distrust(struct wr_sqlite *sqlite, int64_t id)
         *slot_of(sqlite, id) = 0;
 }
 
+static struct wr_seen *seen_of(struct wr_sqlite *sqlite, int64_t tenant_id,
+                               const unsigned char handle[WEIR_HANDLE_BYTES])
+{
+    weir_span bytes = {(const char *)handle, WEIR_HANDLE_BYTES};
+    return &sqlite->seen[wr_hash64_seeded(bytes, (uint64_t)tenant_id) % WR_SQLITE_SEEN_COUNT];
+}
+
+void wr_sqlite_look_again(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_handle *handle)
+{
+    if (sqlite->seen)
+        seen_of(sqlite, tenant_id, handle->bytes)->tenant_id = 0;
+}
+
 /* ---- checking ---- */
 
 /* A row from before there were checksums says what it is worth only when it is unpacked. */
@@ -134,8 +147,7 @@ static bool has_one(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash
     struct wr_seen *seen = NULL;
 
     if (sqlite->seen && sqlite->losses_count >= 0)
-        seen = &sqlite->seen[wr_hash64_seeded(hash_span(hash), (uint64_t)tenant_id) %
-                             WR_SQLITE_SEEN_COUNT];
+        seen = seen_of(sqlite, tenant_id, hash->bytes);
     if (seen && seen->tenant_id == tenant_id && !memcmp(&seen->hash, hash, sizeof(*hash)))
         return true;
     bool is_there = wr_sqlite_find(sqlite, tenant_id, hash, false).presence == WR_WHOLE;

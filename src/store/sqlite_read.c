@@ -41,6 +41,7 @@ static weir_status read_artifact(struct wr_sqlite *sqlite, int64_t tenant_id,
                                    " WHERE handle = ?1 AND tenant_id = ?2");
     weir_status status = WEIR_NOTFOUND;
 
+    wr_sqlite_look_again(sqlite, tenant_id, &lookup->handle);
     wr_db_bind_blob(db, read, 1, handle_span(&lookup->handle));
     wr_db_bind_number(db, read, 2, tenant_id);
     if (wr_db_next(db, read)) {

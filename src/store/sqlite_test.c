@@ -555,6 +555,26 @@ static void a_damaged_text_is_healed_by_the_next_commit(void **state)
     wr_test_dir_remove(&dir);
 }
 
+/* Damage that no statement did: the database counts no loss. */
+static void what_a_read_found_damaged_is_not_there_any_more(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *store = open_store(dir.path);
+    weir_miss miss;
+    (void)state;
+
+    assert_int_equal(put_text(store, 1, WEIR_DURABLE_NORMAL), WEIR_OK);
+    assert_has(store, 1, true);
+    wr_db_exec(&wr_sqlite_of(store)->db,
+               "DROP TRIGGER artifact_changed;"
+               "UPDATE artifact SET data = substr(data, 1, 500) || x'00' || substr(data, 502)");
+    assert_int_equal(get_text(store, 1, &miss), WEIR_NOTFOUND);
+    assert_int_equal(miss, WEIR_MISS_CORRUPT);
+    assert_has(store, 1, false);
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+}
+
 /* Each column by itself, in a store that has seen the row whole and so trusts it. */
 static void a_change_in_any_column_is_healed(void **state)
 {
@@ -741,6 +761,7 @@ int main(void)
         cmocka_unit_test(damage_is_noticed_page_by_page),
         cmocka_unit_test(a_text_changed_on_disk_is_corrupt),
         cmocka_unit_test(a_damaged_text_is_healed_by_the_next_commit),
+        cmocka_unit_test(what_a_read_found_damaged_is_not_there_any_more),
         cmocka_unit_test(a_change_in_any_column_is_healed),
         cmocka_unit_test(a_healing_that_is_taken_back_is_done_again),
         cmocka_unit_test(what_cannot_be_healed_is_not_promised),
