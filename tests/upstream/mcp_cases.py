@@ -539,7 +539,10 @@ def calls_are_in_the_log_and_the_metrics(weir, upstream):
         for tool in ('weir_recall', 'weir_context') for result in ('done', 'missed', 'refused')] + [
         f'weir_mcp_misses_total{{reason="{reason}"}}'
         for reason in ('never_stored', 'expired', 'corrupt', 'unreadable')]
-    lines, before = weir.lines(), [weir.metric(name) for name in series]
+    before = [weir.metric(name) for name in series]
+
+    def newest():
+        return [line for line in weir.log_lines() if line['api'] == 'mcp'][-6:]
     http.recall(handle=handle, lines='3-4')
     http.recall(handle='wr_0123456789abcdef0123')
     http.recall(handle='secret words')
@@ -549,16 +552,21 @@ def calls_are_in_the_log_and_the_metrics(weir, upstream):
     ok('each call is counted, each miss by its reason',
        [int(weir.metric(name) - number) for name, number in zip(series, before)],
        [6, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0])
-    told = [line for line in weir.log(lines + 6)[lines:] if line['api'] == 'mcp']
-    ok('each is a line of the log', [tuple(line.get(key) for key in (
-        'mcp_method', 'mcp_tool', 'mcp_result', 'mcp_miss', 'path', 'tenant', 'end'))
-        for line in told], [
+    wanted = [
         ('tools/call', 'weir_recall', 'done', None, '/mcp', 'local', 'done'),
         ('tools/call', 'weir_recall', 'missed', 'never_stored', '/mcp', 'local', 'done'),
         ('tools/call', 'weir_recall', 'refused', None, '/mcp', 'local', 'done'),
         ('tools/call', 'weir_context', 'done', None, '/mcp', 'local', 'done'),
         ('other', None, 'refused', None, '/mcp', 'local', 'done'),
-        ('tools/call', None, 'refused', None, '/mcp', 'local', 'done')])
+        ('tools/call', None, 'refused', None, '/mcp', 'local', 'done')]
+
+    def facts():
+        return [tuple(line.get(key) for key in (
+            'mcp_method', 'mcp_tool', 'mcp_result', 'mcp_miss', 'path', 'tenant', 'end'))
+            for line in newest()]
+    wait_for(lambda: facts() == wanted)
+    told = newest()
+    ok('each is a line of the log', facts(), wanted)
     ok('with sizes and times', all(line['body_bytes_received'] > 20 and line['answer_bytes'] > 20
                                    and line['total_us'] >= 0 and line['status'] for line in told))
     words = json.dumps(told)
