@@ -146,7 +146,7 @@ bench-peer: ## measure the proxy beside npm @portkey-ai/gateway (needs npm)
 WEIR_TRACES ?= ../shared/traces/raw
 
 odds: ## print the rows of data/odds.tsv, measured on the logs of WEIR_TRACES (minutes)
-	@$(BOOTSTRAP) build
+	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	@tools/fit-odds $(BUILD)/weir $(WEIR_TRACES)
 

@@ -8,15 +8,6 @@
 
 static const char begin[] = "[pasted text #";
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 /* Terminals send line ends as CR. */
 static void append_lines(struct wr_buf *out, weir_span text)
 {
@@ -30,7 +21,7 @@ static void append_lines(struct wr_buf *out, weir_span text)
 static void name_paste(const struct wr_pastes *pastes, size_t i, char name[80])
 {
     (void)snprintf(name, 80, "%s%zu: %llu lines]", begin, i + 1,
-                   (unsigned long long)count_lines(wr_buf_view(&pastes->texts[i])));
+                   (unsigned long long)wr_span_lines(wr_buf_view(&pastes->texts[i])));
 }
 
 bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character)
@@ -64,7 +55,7 @@ void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *show
     if (wr_buf_status(kept)) {
         wr_buf_release(kept);
         wr_buf_text(shown, WR_PASTE_TOO_LONG);
-    } else if (count_lines(wr_buf_view(kept)) < 2 && kept->len <= WR_AGENT_PASTE_BYTES_SHOWN) {
+    } else if (wr_span_lines(wr_buf_view(kept)) < 2 && kept->len <= WR_AGENT_PASTE_BYTES_SHOWN) {
         wr_buf_append(shown, wr_span_trim(wr_buf_view(kept)));
         wr_buf_release(kept);
     } else {

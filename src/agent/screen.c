@@ -82,15 +82,6 @@ static void on_piece(void *user, enum wr_piece kind, weir_span text)
 
 /* ---- cards ---- */
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 static void put_head(struct wr_screen *s, weir_span line)
 {
     (void)fprintf(s->out, "%s●%s ", colour(s, CYAN), colour(s, NORMAL));
@@ -100,7 +91,7 @@ static void put_head(struct wr_screen *s, weir_span line)
 
 static void put_body(struct wr_screen *s, weir_span text, bool is_error, bool is_open)
 {
-    uint64_t total = count_lines(text), shown = 0;
+    uint64_t total = wr_span_lines(text), shown = 0;
     weir_span line;
 
     (void)fprintf(s->out, "%s", colour(s, is_error ? RED : DIM));

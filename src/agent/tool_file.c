@@ -27,15 +27,6 @@ static void put_sha256(struct wr_buf *out, weir_span content)
         wr_buf_printf(out, "%02x", digest[i]);
 }
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t lines = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        lines++;
-    return lines;
-}
-
 /* Whole lines from `offset` on; the first is 1. */
 static uint64_t put_lines(struct wr_buf *out, weir_span content, uint64_t offset, uint64_t limit)
 {
@@ -59,7 +50,7 @@ static uint64_t put_lines(struct wr_buf *out, weir_span content, uint64_t offset
 
 static void show(struct wr_tool_output *output, weir_span content, uint64_t offset, uint64_t limit)
 {
-    uint64_t total = count_lines(content);
+    uint64_t total = wr_span_lines(content);
 
     if (offset > total && total) {
         wr_tool_fail(output, "the file has %llu lines; offset %llu is behind its end",
@@ -247,7 +238,7 @@ static void apply(const struct wr_toolbox *box, const struct edit *edit, const c
         size_t first = wr_span_find(content, edit->old, 0);
         wr_buf_printf(&output->text, "Edited %.*s: %zu place%s, the first on line %llu, ",
                       (int)edit->name.len, edit->name.ptr, places, places == 1 ? "" : "s",
-                      (unsigned long long)count_lines(wr_span_cut(content, 0, first + 1)));
+                      (unsigned long long)wr_span_lines(wr_span_cut(content, 0, first + 1)));
         put_sha256(&output->text, wr_buf_view(&after));
     }
     wr_buf_release(&after);

@@ -22,6 +22,15 @@ bool wr_span_line(weir_span *rest, weir_span *line)
     return true;
 }
 
+uint64_t wr_span_lines(weir_span text)
+{
+    uint64_t count = 0;
+    weir_span line;
+    while (wr_span_line(&text, &line))
+        count++;
+    return count;
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';

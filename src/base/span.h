@@ -47,6 +47,9 @@ size_t wr_span_find(weir_span hay, weir_span needle, size_t from);
 /* Takes the next line off `rest`, without its '\n'. False when nothing is left. */
 bool wr_span_line(weir_span *rest, weir_span *line);
 
+/* How many times wr_span_line() would take one. */
+uint64_t wr_span_lines(weir_span text);
+
 weir_span wr_span_trim(weir_span a); /* of space, tab, CR, LF at both ends */
 
 /* A decimal number that is all of `a`. False when it is not one, or does not fit. */

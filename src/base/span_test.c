@@ -99,6 +99,11 @@ static void lines_come_off_one_by_one(void **state)
             len += line.len;
             got[len++] = '|';
         }
+        uint64_t count = 0;
+        for (const char *c = cases[i].lines; *c; c++)
+            count += *c == '|';
+        if (wr_span_lines(wr_span_of(cases[i].text)) != count)
+            fail_msg("%s: another number of lines", cases[i].behaviour);
         if (!wr_span_eq((weir_span){got, len}, wr_span_of(cases[i].lines)))
             fail_msg("%s: %.*s", cases[i].behaviour, (int)len, got);
     }

@@ -10,15 +10,6 @@
 
 enum { REPEATS_MIN = 16 }; /* lines of a run that are worth a gap */
 
-static uint32_t count_lines(weir_span text)
-{
-    uint32_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 weir_status wr_keep_init(struct wr_keep *keep, struct wr_arena *arena,
                          const struct wr_condense_input *input)
 {
@@ -33,7 +24,7 @@ weir_status wr_keep_init(struct wr_keep *keep, struct wr_arena *arena,
                              .first_number = input->first_number ? input->first_number : 1};
     if (input->text.len > WR_JSON_BODY_BYTES_MAX)
         return WEIR_LIMIT;
-    uint32_t count = count_lines(input->text);
+    uint32_t count = (uint32_t)wr_span_lines(input->text);
     keep->starts = WR_ARENA_ARRAY(arena, uint32_t, (size_t)count + 1);
     keep->is_kept = WR_ARENA_ARRAY(arena, bool, count);
     if (!keep->starts || !keep->is_kept)

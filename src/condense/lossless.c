@@ -24,15 +24,6 @@ static weir_span without_trailing_space(weir_span line)
     return line;
 }
 
-static uint32_t count_lines(weir_span text)
-{
-    weir_span line;
-    uint32_t count = 0;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 /* -- white space ------------------------------------------------------------------------------- */
 
 /* A text under way; each line of it comes from one of the text as it came. */
@@ -70,7 +61,7 @@ static void tidy(struct cleaned *cleaned, weir_span text)
 static weir_status clean(struct wr_lossless_text *out, struct wr_arena *arena, weir_span text,
                          uint32_t lines_total)
 {
-    uint32_t lines_max = count_lines(text);
+    uint32_t lines_max = (uint32_t)wr_span_lines(text);
     struct cleaned cleaned = {.bytes = wr_arena_alloc(arena, text.len + 1),
                               .origins = WR_ARENA_ARRAY(arena, uint32_t, (size_t)lines_max + 1)};
     if (!cleaned.bytes || !cleaned.origins)
@@ -109,7 +100,7 @@ static weir_status try_one(struct wr_lossless_text *out, struct wr_arena *arena,
         return status;
     *out =
         (struct wr_lossless_text){.is_rendered = !shown.is_same, .lines_moved = shown.lines_moved};
-    return clean(out, arena, shown.text, count_lines(text));
+    return clean(out, arena, shown.text, (uint32_t)wr_span_lines(text));
 }
 
 /* Whether `next` says the same. White space never says anything (signal.h, 4; volatile.h), so that

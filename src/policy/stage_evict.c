@@ -5,15 +5,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 /* Cuts a line at a character boundary; characters are counted, not bytes. */
 static weir_span cut_line(weir_span line, uint64_t chars_max)
 {
@@ -42,7 +33,7 @@ static void write_lines(struct wr_buf *out, weir_span text, uint64_t from, uint6
 void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
                    const struct wr_evict_preview *preview, uint64_t *lines_missing)
 {
-    uint64_t lines = count_lines(text), shown = preview->head_lines + preview->tail_lines;
+    uint64_t lines = wr_span_lines(text), shown = preview->head_lines + preview->tail_lines;
     *lines_missing = lines > shown ? lines - shown : 0;
     wr_buf_text(out, "Tool result too large, the result of this tool call ");
     wr_buf_append(out, call_id);

@@ -54,15 +54,6 @@ static bool is_prunable(const struct wr_fold *fold, const struct wr_stage *stage
            !wr_stage_exempts(stage, s->tool) && !is_beside_thinking(fold, segment);
 }
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 /* Arguments of one call on their way to being shorter. */
 struct pruner {
     struct wr_fold *fold;
@@ -112,7 +103,7 @@ static weir_status write_note(const struct pruner *p, struct wr_fold_member *mem
         .way = {.kind = WR_WAY_RECALL, .tool = wr_ways_recall(input->ways, UINT32_MAX)},
         .tokens = input->count(input->user, member->original),
         .what = "left out"};
-    uint64_t lines = count_lines(member->original);
+    uint64_t lines = wr_span_lines(member->original);
     struct wr_buf buf;
 
     marker.lines = lines > 1 ? lines : 0;

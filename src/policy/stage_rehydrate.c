@@ -53,15 +53,6 @@ static weir_span first_lines(const struct wr_fold *fold, weir_span text, uint64_
     return wr_span_cut(text, 0, text.len - rest->len);
 }
 
-static uint64_t count_lines(weir_span text)
-{
-    uint64_t count = 0;
-    weir_span line;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 /* Nothing is written (and the text empty) where not even a line fits, or what is missing would have
  * no way back. */
 static weir_status write_block(struct wr_fold *fold, const struct wr_handle *handle,
@@ -73,7 +64,7 @@ static weir_status write_block(struct wr_fold *fold, const struct wr_handle *han
     struct wr_marker marker = {
         .handle = *handle,
         .way = {.kind = WR_WAY_RECALL, .tool = wr_ways_recall(input->ways, UINT32_MAX)},
-        .lines = count_lines(rest),
+        .lines = wr_span_lines(rest),
         .tokens = input->count(input->user, rest),
         .what = "left out"};
     struct wr_buf buf;

@@ -34,20 +34,11 @@ static bool is_on_line(const struct wr_lane_wants *wants, weir_handle handle, we
     return false;
 }
 
-static uint32_t count_lines(weir_span text)
-{
-    weir_span line;
-    uint32_t count = 0;
-    while (wr_span_line(&text, &line))
-        count++;
-    return count;
-}
-
 static weir_status write_lines(struct wr_buf *out, struct wr_arena *arena,
                                const struct wr_lane_wants *wants, weir_handle handle,
                                weir_span text)
 {
-    bool *is_wanted = WR_ARENA_ARRAY(arena, bool, count_lines(text) + LINES_BEHIND + 1);
+    bool *is_wanted = WR_ARENA_ARRAY(arena, bool, (uint32_t)wr_span_lines(text) + LINES_BEHIND + 1);
     weir_span rest = text, line;
 
     if (!is_wanted)
