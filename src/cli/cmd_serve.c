@@ -18,6 +18,7 @@
 #include "base/span.h"
 #include "cli/store_dir.h"
 #include "launch/lock.h"
+#include "net/host.h"
 #include "proxy/door.h"
 #include "proxy/store_keeper.h"
 #include "proxy/supervisor.h"
@@ -100,7 +101,7 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
             return false;
     if (o->mode && wr_config_set_mode(config, o->mode, err))
         return false;
-    if (o->listen && wr_config_set_text(config, &config->listen, o->listen, err))
+    if (o->listen && wr_config_set_listen(config, o->listen, err))
         return false;
     if (o->policy && wr_config_set_text(config, &config->policy, o->policy, err))
         return false;
@@ -241,23 +242,6 @@ static struct wr_config *reload(void *user)
 
 /* ---- the socket ---- */
 
-static bool split_address(const char *listen, char *host, size_t host_max, const char **port)
-{
-    const char *colon = strrchr(listen, ':');
-    size_t bytes = colon ? (size_t)(colon - listen) : 0;
-
-    if (!colon || !bytes || bytes >= host_max || !colon[1])
-        return false;
-    if (listen[0] == '[' && listen[bytes - 1] == ']') {
-        listen++;
-        bytes -= 2;
-    }
-    memcpy(host, listen, bytes);
-    host[bytes] = '\0';
-    *port = colon + 1;
-    return true;
-}
-
 static int bind_first(const struct addrinfo *list)
 {
     int fd = -1, on = 1;
@@ -278,20 +262,20 @@ static int bind_first(const struct addrinfo *list)
 
 static bool open_listener(struct serve *s)
 {
-    char host[256];
-    const char *port, *address = s->config->listen;
+    char name[256], port[8];
+    struct wr_host host;
+    const char *address = s->config->listen;
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE}, *list = NULL;
 
-    if (!split_address(address, host, sizeof(host), &port)) {
-        wr_cli_fail("serve", "--listen wants HOST:PORT, not '%s'", address);
-        return false;
-    }
+    WR_ASSERT(wr_host_parse(wr_span_of(address), &host) && host.name.len < sizeof(name));
+    (void)snprintf(name, sizeof(name), "%.*s", (int)host.name.len, host.name.ptr);
+    (void)snprintf(port, sizeof(port), "%d", host.port);
     if (!wr_door_is_loopback(address) && !s->config->tokens_count) {
         wr_cli_fail("serve", "%s is not loopback: name access `tokens` in weir.yaml first",
                     address);
         return false;
     }
-    if (getaddrinfo(host, port, &hints, &list)) {
+    if (getaddrinfo(name, port, &hints, &list)) {
         wr_cli_fail("serve", "--listen: no address is called '%s'", address);
         return false;
     }

@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "base/yaml.h"
+#include "net/host.h"
 
 #define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */
 
@@ -95,6 +96,25 @@ weir_status wr_config_set_mode(struct wr_config *config, const char *text, struc
                    text);
 }
 
+/* ---- addresses ---- */
+
+#define LISTEN_WANTED                                                                             \
+    "an address to listen on is HOST:PORT, the port from 0 (any that is free) to 65535, IPv6 in " \
+    "[]"
+
+static bool is_address(weir_span text)
+{
+    struct wr_host host;
+    return wr_host_parse(text, &host) && host.port != WR_PORT_NONE;
+}
+
+weir_status wr_config_set_listen(struct wr_config *config, const char *listen, struct weir_err *err)
+{
+    if (is_address(wr_span_of(listen)))
+        return wr_config_set_text(config, &config->listen, listen, err);
+    return wr_fail(err, WEIR_INVALID, 0, LISTEN_WANTED ", not '%.40s'", listen);
+}
+
 /* ---- upstreams ---- */
 
 static bool is_url(weir_span url, size_t *host_at)
@@ -108,7 +128,8 @@ static bool is_url(weir_span url, size_t *host_at)
     for (size_t i = 0; i < url.len; i++)
         if ((unsigned char)url.ptr[i] <= ' ' || strchr("?#@", url.ptr[i]))
             return false;
-    return url.len > *host_at && url.ptr[*host_at] != '/';
+    struct wr_host host;
+    return wr_host_of_url(url, &host);
 }
 
 static weir_status set_url(struct wr_config *config, struct wr_upstream *upstream, weir_span url)
@@ -408,6 +429,13 @@ static weir_status on_token(struct reading *r, yaml_node_t *node)
     return read_text(r, node, &r->config->tokens[r->config->tokens_count++]);
 }
 
+static weir_status read_listen(struct reading *r, yaml_node_t *value)
+{
+    if (!is_address(wr_yaml_text(value)))
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "%s", LISTEN_WANTED);
+    return read_text(r, value, &r->config->listen);
+}
+
 static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -415,13 +443,14 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     const struct {
         const char *name;
         const char **field;
-    } texts[] = {{"listen", &c->listen},
-                 {"policy", &c->policy},
+    } texts[] = {{"policy", &c->policy},
                  {"policies", &c->policies_file},
                  {"log", &c->log_path},
                  {"ca_file", &c->ca_file}};
     weir_span name = wr_yaml_text(key);
 
+    if (wr_span_is(name, "listen"))
+        return read_listen(r, value);
     if (wr_span_is(name, "policy"))
         c->policy_at = place_of(value);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)

@@ -98,6 +98,8 @@ WEIR_MUST_USE weir_status wr_config_set_mode(struct wr_config *config, const cha
 /* `url` alone is one provider behind all APIs; NAME=URL is one more upstream, or that one's URL. */
 WEIR_MUST_USE weir_status wr_config_set_upstream(struct wr_config *config, const char *url,
                                                  struct weir_err *err);
+WEIR_MUST_USE weir_status wr_config_set_listen(struct wr_config *config, const char *listen,
+                                               struct weir_err *err);
 WEIR_MUST_USE weir_status wr_config_set_text(struct wr_config *config, const char **field,
                                              const char *text, struct weir_err *err);
 

@@ -45,6 +45,14 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     } cases[] = {
         {"mode: wild\n", "line 1, column 7"},
         {"a: 1\n", "there is no 'a' in weir.yaml"},
+        {"mode: off\nlisten: 127.0.0.1:99999\n", "line 2, column 9: an address to listen on is"},
+        {"listen: 127.0.0.1\n", "line 1, column 9: an address to listen on is HOST:PORT"},
+        {"listen: '127.0.0.1:'\n", "from 0 (any that is free) to 65535"},
+        {"listen: 127.0.0.1:-1\n", "an address to listen on"},
+        {"listen: 127.0.0.1:80x\n", "an address to listen on"},
+        {"listen: '::1:80'\n", "IPv6 in []"},
+        {"listen: []\n", "an address to listen on"},
+        {"upstreams:\n  x: {base_url: \"http://h:99999\"}\n", "line 2, column 17: base_url is"},
         {"mode: canary\n", "a mode is"},
         {"mode: canary 101\n", "a mode is"},
         {"workers: 0\n", "a number from 1"},
@@ -150,6 +158,23 @@ static void learning_is_on_unless_told(void **state)
     wr_config_free(c);
 }
 
+static void an_address_to_listen_on_has_a_port(void **state)
+{
+    static const char *const wrong[] = {"",     "h",     ":1",    "h:",    "h:65536", "h:99999",
+                                        "h:-1", "h:80x", "[::1]", "::1:1", "h:1:2",   "h: 1"};
+    struct wr_config *c = wr_config_new();
+    struct weir_err err = {0};
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(wr_config_set_listen(c, "[::1]:65535", NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        if (wr_config_set_listen(c, wrong[i], &err) != WEIR_INVALID ||
+            !strstr(err.text, "HOST:PORT, the port from 0"))
+            fail_msg("'%s': %s", wrong[i], err.text);
+    assert_string_equal(c->listen, "[::1]:65535");
+    wr_config_free(c);
+}
+
 static void upstreams_are_set_by_name(void **state)
 {
     struct wr_config *c = wr_config_new();
@@ -229,6 +254,7 @@ int main(void)
                                        cmocka_unit_test(policies_must_be_there),
                                        cmocka_unit_test(a_store_has_a_folder_and_limits),
                                        cmocka_unit_test(upstreams_are_set_by_name),
+                                       cmocka_unit_test(an_address_to_listen_on_has_a_port),
                                        cmocka_unit_test(modes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -320,11 +320,19 @@ def wrong_calls(folder):
     bad = os.path.join(folder, 'bad.yaml')
     with open(bad, 'w', encoding='ascii') as file:
         file.write('listen: 127.0.0.1:0\nmode: wild\n')
+    far = os.path.join(folder, 'far.yaml')
+    with open(far, 'w', encoding='ascii') as file:
+        file.write('mode: active\nlisten: 127.0.0.1:99999\n')
     for sentence, arguments, words in (
             ('a mode that is none', ['--mode', 'wild'], 'a mode is off, meter'),
             ('a policy that is none', ['--policy', 'nope'], "no policy is called 'nope'"),
             ('an upstream that is no address', ['--upstream', 'ftp://x'], 'an upstream is http'),
             ('an address without a port', ['--listen', 'localhost'], 'HOST:PORT'),
+            ('a port that is none', ['--listen', '127.0.0.1:99999'], 'from 0 (any that is free)'),
+            ('an empty port', ['--listen', '127.0.0.1:'], 'HOST:PORT'),
+            ('a port below none', ['--listen', '127.0.0.1:-1'], 'HOST:PORT'),
+            ('a port with a letter', ['--listen', '127.0.0.1:80x'], 'HOST:PORT'),
+            ('a port that is none, in a file', ['--config', far], 'far.yaml: line 2, column 9'),
             ('the world without a token', ['--listen', '0.0.0.0:0'], 'not loopback'),
             ('a file that is wrong', ['--config', bad], 'line 2, column 7'),
             ('a file that is not there', ['--config', bad + 'x'], 'No such file'),

@@ -1,0 +1,34 @@
+/* host.h -- HOST[:PORT], read strictly, and what kind of host it is.
+ *
+ * One reader for all that is told or sent an address: `listen`, a base URL, the headers Host and
+ * Origin. What is not wholly an address is none, so that nothing behind a name of loopback
+ * ("[::1].evil.example", "127.0.0.1:80:evil") is taken for loopback. No name is looked up.
+ */
+#ifndef WR_NET_HOST_H
+#define WR_NET_HOST_H
+
+#include <stdbool.h>
+
+#include "weir/span.h"
+
+enum { WR_PORT_MAX = 65535, WR_PORT_NONE = -1 };
+
+struct wr_host {
+    weir_span name; /* an IPv6 address without its brackets; points into what was read */
+    int port;       /* WR_PORT_NONE: none is said */
+};
+
+/* "HOST", "HOST:PORT", "[IPv6]", "[IPv6]:PORT". False: it is none of them. */
+bool wr_host_parse(weir_span text, struct wr_host *host);
+
+/* The HOST[:PORT] of "SCHEME://HOST[:PORT][/...]", read as above. */
+bool wr_host_of_url(weir_span url, struct wr_host *host);
+
+/* "localhost", 127/8 written in full, ::1. */
+bool wr_host_is_loopback(weir_span name);
+
+/* On this machine or in a private network, as far as its name alone tells: loopback in any
+ * spelling, names below .localhost, RFC 1918, link-local, unique local, the unspecified address. */
+bool wr_host_is_private(weir_span name);
+
+#endif
