@@ -159,12 +159,37 @@ static bool count_new(struct line_table *table, weir_span text)
     return is_repeated;
 }
 
-/* Condensers write lines of their own (a match below its file's name, a row as its shape), which
- * may be the same for different lines of the original. A marker never is. */
+/* Condensers and summaries write lines of their own (a match below its file's name, a row as its
+ * shape, the path that a call asked for and the one its result names), which may be the same for
+ * different things of the original. A marker never is. */
 static bool may_repeat(const struct wr_change *change, const struct line_count *row)
 {
-    return change->form == WR_FORM_CONDENSED && !row->before &&
-           !wr_span_starts(row->line, WR_LIT("[weir "));
+    return (change->form == WR_FORM_CONDENSED || change->form == WR_FORM_SUMMARISED) &&
+           !row->before && !wr_span_starts(row->line, WR_LIT("[weir "));
+}
+
+/* Whether the original says it so often inside its lines: where a text is cut in the middle of a
+ * long line, that line's end begins a line of the new text. */
+static bool stands_inside(weir_span original, const struct line_count *row)
+{
+    size_t at = 0;
+    for (uint32_t n = 0; n < row->after; n++, at += row->line.len)
+        if ((at = wr_span_find(original, row->line, at)) == SIZE_MAX)
+            return false;
+    return true;
+}
+
+static void count_old(struct line_table *table, weir_span text)
+{
+    weir_span line;
+    uint32_t at;
+    while (wr_span_line(&text, &line)) {
+        struct line_count *row = NULL;
+        if (line.len >= DOUBLED_LINE_BYTES_MIN)
+            row = find_line(table, front_of(line), wr_hash64(front_of(line)), &at);
+        if (row)
+            row->before++;
+    }
 }
 
 /* A long line may stand in the new text as often as in the old one, or once where it is new; lines
@@ -174,10 +199,9 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
                                  weir_span original, struct wr_arena *arena,
                                  struct wr_finding *finding)
 {
-    uint32_t lines_max = count_lines(change->text), at;
+    uint32_t lines_max = count_lines(change->text);
     struct line_table table = {.lines = WR_ARENA_ARRAY(arena, struct line_count, lines_max)};
     struct wr_lossless_text cleaned = {.text = original};
-    weir_span rest, line;
 
     if (!table.lines)
         return wr_arena_status(arena);
@@ -188,18 +212,13 @@ static weir_status check_doubled(const struct wr_segment *s, const struct wr_cha
         status = wr_lossless(&cleaned, arena, original, wr_output_kind_of(s, original));
     if (status)
         return status;
-    rest = cleaned.text;
-    while (wr_span_line(&rest, &line)) {
-        struct line_count *row = NULL;
-        if (line.len >= DOUBLED_LINE_BYTES_MIN)
-            row = find_line(&table, front_of(line), wr_hash64(front_of(line)), &at);
-        if (row)
-            row->before++;
+    count_old(&table, cleaned.text);
+    for (uint32_t i = 0; i < table.count && !finding->found; i++) {
+        const struct line_count *row = &table.lines[i];
+        if (row->after > 1 && row->after > row->before && !may_repeat(change, row) &&
+            !stands_inside(cleaned.text, row))
+            find(finding, change->segment, "it says the same twice", row->line);
     }
-    for (uint32_t i = 0; i < table.count; i++)
-        if (table.lines[i].after > 1 && table.lines[i].after > table.lines[i].before &&
-            !may_repeat(change, &table.lines[i]))
-            find(finding, change->segment, "it says the same twice", table.lines[i].line);
     return WEIR_OK;
 }
 
