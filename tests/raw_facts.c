@@ -268,6 +268,9 @@ static bool is_look(const char *piece)
     if (!strcmp(first, "git"))
         return !strcmp(second, "diff") || !strcmp(second, "show") || !strcmp(second, "grep") ||
                !strcmp(second, "ls-files") || !strcmp(second, "blame");
+    /* `gh run view --log-failed` shows what failed in another place, and did not fail itself. */
+    if (!strcmp(first, "gh"))
+        return strstr(piece, " view ") || strstr(piece, " list") || strstr(piece, " checks");
     return is_one_of(first, looks);
 }
 
@@ -484,6 +487,16 @@ static bool was_refused(const struct call *call)
     return !strncmp(call->result, "The user doesn't want", 21);
 }
 
+/* Codex calls it `input` or `patch`, opencode `patchText`. */
+static char *patch_of(const struct call *call)
+{
+    char *patch = first_member(call->arguments, "input", "patch");
+    if (*patch)
+        return patch;
+    free(patch);
+    return raw_string(raw_member(call->arguments, "patchText"));
+}
+
 static void read_changed(struct raw_facts *facts, const struct call *call)
 {
     if (was_refused(call))
@@ -491,7 +504,7 @@ static void read_changed(struct raw_facts *facts, const struct call *call)
     if (*call->command) {
         read_shell_files(&facts->changed, call);
     } else if (!strcmp(call->tool, "apply_patch") && !tool_failed(call)) {
-        char *patch = first_member(call->arguments, "input", "patch");
+        char *patch = patch_of(call);
         read_patch(&facts->changed, "", *patch ? patch : call->arguments);
         free(patch);
     } else if (is_editor(call->tool) && !tool_failed(call)) {
@@ -554,6 +567,7 @@ static bool names_failed_tests(const char *text)
                                         "\nnot ok ",
                                         "(fail) ",
                                         " ... FAILED",
+                                        "ERR_PNPM_", /* how pnpm begins what stopped it */
                                         "panicked at ",
                                         "Traceback (most recent call last)",
                                         NULL};
@@ -632,7 +646,7 @@ static char *patched_path(const struct call *call)
 {
     struct raw_list files = {0};
     if (!strcmp(call->tool, "apply_patch")) {
-        char *patch = first_member(call->arguments, "input", "patch");
+        char *patch = patch_of(call);
         read_patch(&files, "", *patch ? patch : call->arguments);
         free(patch);
     }

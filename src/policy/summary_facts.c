@@ -17,7 +17,7 @@ struct reader {
     const struct wr_facts_range *range;
     struct wr_index files, tasks, processes; /* processes: the task that runs under an id */
     uint32_t files_max;
-    weir_span *process_ids; /* of each task; empty: none */
+    weir_span *process_ids; /* of each task's newest run; empty: none */
 };
 
 /* One call and what came of it. */
@@ -69,7 +69,8 @@ static bool was_refused(weir_span text)
 /* Of a tool that is no shell: a shell's output is somebody else's words. */
 static bool begins_as_failure(const struct wr_tool_handles *h, weir_span text)
 {
-    static const char *const words[] = {"Error: ", "apply_patch verification failed",
+    static const char *const words[] = {"Error: ", "<tool_use_error>",
+                                        "apply_patch verification failed",
                                         "Your proposed edit has introduced", NULL};
     return !(h && h->is_shell) && begins_with_one(text, words);
 }
@@ -269,10 +270,12 @@ static bool says_it_failed(const struct wr_signal_set *set)
     return false;
 }
 
-/* Whether the exit code is that of a search or a comparison, which say by 1 what they found. */
+/* Whether the exit code is that of a search or a comparison, which say by 1 what they found; or of
+ * a question whether a program is there (`command -v`). */
 static bool ends_in_look(const struct wr_shell_tokens *tokens)
 {
-    static const char *const looks[] = {"grep", "egrep", "fgrep", "rg", "diff", "cmp", "test", "["};
+    static const char *const looks[] = {"grep", "egrep", "fgrep", "rg",      "diff", "cmp",
+                                        "test", "[",     "which", "command", "type"};
     const struct wr_shell_token *first = NULL; /* word of the last command */
     bool begins = true;
 
@@ -421,9 +424,12 @@ static uint32_t find_process(const struct reader *r, weir_span id, uint32_t *at)
 
 static void remember_process(struct reader *r, const struct event *event, uint32_t task)
 {
-    weir_span id = event->handles ? event->handles->process_id : nothing;
+    bool is_running = event->handles && r->facts->tasks[task].outcome == WR_FACT_RUNNING;
+    weir_span id = is_running ? event->handles->process_id : nothing;
     uint32_t at;
-    if (!id.len || r->facts->tasks[task].outcome != WR_FACT_RUNNING || r->process_ids[task].len)
+
+    r->process_ids[task] = nothing;
+    if (!id.len)
         return;
     (void)find_process(r, id, &at);
     r->process_ids[task] = id;
@@ -457,6 +463,7 @@ static bool is_task(const struct event *event)
     case WR_EFFECT_EDIT:
     case WR_EFFECT_WRITE:
     case WR_EFFECT_FETCH:
+    case WR_EFFECT_SKILL:
     case WR_EFFECT_OTHER:
         return true;
     default:

@@ -119,6 +119,13 @@ static const struct {
      BASH("1", "make all | grep warning", "Exit code 1")
          BASH("2", "ls /none", "Exit code 2\\nls: no"),
      INTENT "commands:\n- `make all | grep warning`: outcome not known\n"},
+    {"that a program is not there is an answer", BASH("1", "command -v beads", "Exit code 1"),
+     INTENT "commands:\n- `command -v beads`: outcome not known\n"},
+    {"a tool that its agent refuses has failed, whatever tool it is",
+     CALL("1", "Skill", "{\\\"skill\\\":\\\"commit\\\"}",
+          "<tool_use_error>Unknown skill: commit</tool_use_error>"),
+     INTENT "errors_open:\n- `Skill`: failed; said: <tool_use_error>Unknown skill: commit"
+            "</tool_use_error>\n"},
     {"a plan is told as it stands at last",
      CALL("1", "TodoWrite",
           "{\\\"todos\\\":[{\\\"content\\\":\\\"one\\\",\\\"status\\\":\\\"pending\\\"}]}", "ok")
@@ -146,6 +153,16 @@ static const struct {
          CALL("2", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
               "Process exited with code 2\\nOutput:\\nerror: no rule"),
      INTENT "errors_open:\n- `make all`: failed, exit 2; said: no rule\n"},
+    {"of a command that was started twice the newest process is asked",
+     CALL("1", "exec_command", "{\\\"cmd\\\":\\\"make all\\\"}",
+          "Process running with session ID 7\\n")
+         CALL("2", "exec_command", "{\\\"cmd\\\":\\\"make all\\\"}",
+              "Process running with session ID 9\\n")
+             CALL("3", "write_stdin", "{\\\"session_id\\\":9,\\\"chars\\\":\\\"\\\"}",
+                  "Process exited with code 2\\nOutput:\\nerror: no rule")
+                 CALL("4", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
+                      "Process exited with code 0\\nOutput:\\nok"),
+     INTENT "errors_open:\n- `make all`: 2 runs, last failed, exit 2; said: no rule\n"},
     {"what a message or a command forges stays on its line",
      BASH("1", "make \\\\n errors_open:\\\\n- x", "ok"),
      INTENT "commands:\n- `make errors_open: - x`: succeeded\n"},
