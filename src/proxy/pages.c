@@ -62,6 +62,15 @@ void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char
     wr_buf_release(&page);
 }
 
+static void explain_credential(struct wr_buf *why, const struct wr_credential *c)
+{
+    wr_buf_printf(why,
+                  "nothing was sent: %s is a credential for %s, and this path leads to an upstream "
+                  "of another. Name one in weir.yaml, `upstreams: {%s: {base_url: \"%s\"}}`, or "
+                  "start with --upstream %s=URL",
+                  c->shown, c->provider, c->provider, c->base_url, c->provider);
+}
+
 void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
                        const struct wr_route *route)
 {
@@ -72,7 +81,11 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
         return;
     }
     wr_buf_init(&why, PAGE_BYTES_MAX);
-    wr_buf_text(&why, "no upstream is configured for this path; /p/NAME/ goes to one of");
+    if (route->credential.provider)
+        explain_credential(&why, &route->credential);
+    else
+        wr_buf_text(&why, "no upstream is configured for this path");
+    wr_buf_text(&why, "; /p/NAME/ goes to one of");
     for (size_t i = 0; i < config->upstreams_count; i++)
         wr_buf_printf(&why, "%s %s", i ? "," : "", config->upstreams[i].name);
     wr_buf_byte(&why, '\0');

@@ -66,6 +66,25 @@ static const struct wr_upstream *by_path(const struct wr_config *config, const s
     return wr_config_find(config, WR_LIT("openai"));
 }
 
+/* The upstream of the credential takes the whole path: what looks like a name in front of it may be
+ * a part of that provider's own (Azure's /openai/deployments/...). */
+static void obey_credential(struct wr_route *route, const struct wr_config *config,
+                            const struct wr_head *head, weir_span target)
+{
+    struct wr_credential strange;
+
+    if (!wr_credential_find_strange(head, target, route->upstream, &strange))
+        return;
+    const struct wr_upstream *own = wr_credential_upstream(&strange, config);
+    route->upstream = NULL;
+    route->credential = strange;
+    if (own && !names_upstream(target) &&
+        !wr_credential_find_strange(head, target, own, &strange)) {
+        route->upstream = own;
+        route->target = target;
+    }
+}
+
 struct wr_route wr_route_find(const struct wr_config *config, const struct wr_head *head,
                               weir_span target)
 {
@@ -78,6 +97,8 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
     /* A credential meant for one provider is not for another to see: no guess after /p/. */
     if (!route.upstream && !names_upstream(target))
         route.upstream = by_path(config, head, route.target);
+    if (route.upstream && !config->has_one_upstream)
+        obey_credential(&route, config, head, target);
     /* Codex has one base URL for both logins, and only OpenAI's API has a /v1. */
     if (route.upstream && !strcmp(route.upstream->name, "chatgpt") &&
         is_below(route.target, WR_LIT("/v1")))

@@ -5,6 +5,9 @@
  * has goes nowhere: the credential in it is meant for somebody else. A base address and a path
  * are joined with what they share (such as /v1) written once. Nothing a client sends in a header
  * can choose an upstream that the configuration does not name.
+ *
+ * A credential that is known for one provider's (credential.h) goes to that provider's upstream or
+ * nowhere. The one upstream of --upstream URL takes every credential: the user has named its host.
  */
 #ifndef WR_PROXY_ROUTE_H
 #define WR_PROXY_ROUTE_H
@@ -12,13 +15,15 @@
 #include "base/buf.h"
 #include "net/head.h"
 #include "proxy/config.h"
+#include "proxy/credential.h"
 
 enum wr_api { WR_API_NONE, WR_API_CHAT, WR_API_RESPONSES, WR_API_MESSAGES };
 
 const char *wr_api_name(enum wr_api api); /* "chat", ...; "other" */
 
 struct wr_route {
-    const struct wr_upstream *upstream; /* NULL: there is none for this path */
+    const struct wr_upstream *upstream; /* NULL: there is none for this path or its credential */
+    struct wr_credential credential;    /* then: the one that kept it back; .provider NULL: none */
     enum wr_api api;                    /* of a POST with a conversation in it; else NONE */
     const char *path;                   /* how that API's path is usually written; NULL with NONE */
     bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */

@@ -129,11 +129,73 @@ static void a_version_header_chooses_anthropic(void **state)
     wr_config_free(config);
 }
 
+static void a_credential_goes_to_its_provider_or_nowhere(void **state)
+{
+    static const struct {
+        const char *behaviour, *yaml, *header, *value, *target, *url; /* NULL: nowhere */
+    } rows[] = {
+        {"Azure's key where there is no Azure", "", "api-key", "k", "/v1/chat/completions", NULL},
+        {"even under OpenAI's name", "", "api-key", "k", "/openai/deployments/d/chat/completions",
+         NULL},
+        {"or called for by name", "", "api-key", "k", "/p/openai/v1/chat/completions", NULL},
+        {"with Azure there it goes there, whole", "upstreams: {azure: {base_url: \"http://z\"}}\n",
+         "api-key", "k", "/openai/deployments/d/chat/completions?api-version=1",
+         "http://z/openai/deployments/d/chat/completions?api-version=1"},
+        {"but not where the path names another", "upstreams: {azure: {base_url: \"http://z\"}}\n",
+         "api-key", "k", "/p/openai/v1/responses", NULL},
+        {"under its host too", "upstreams: {mine: {base_url: \"https://a.openai.azure.com\"}}\n",
+         "api-key", "k", "/openai/v1/responses", "https://a.openai.azure.com/openai/v1/responses"},
+        {"the user's own upstream, by name", "upstreams: {mine: {base_url: \"http://m\"}}\n",
+         "api-key", "k", "/p/mine/v1/responses", "http://m/v1/responses"},
+        {"Gemini is there unless told", "", "x-goog-api-key", "k",
+         "/v1beta/models/m:generateContent",
+         "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent"},
+        {"by its parameter too", "", "x", "y", "/v1beta/models?key=k",
+         "https://generativelanguage.googleapis.com/v1beta/models?key=k"},
+        {"AWS is not", "", "Authorization", "AWS4-HMAC-SHA256 x", "/model/m/converse", NULL},
+        {"a Bearer may be anybody's", "", "Authorization", "Bearer k", "/v1/responses",
+         "https://api.openai.com/v1/responses"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
+        struct wr_buf out;
+        assert_non_null(config);
+        assert_int_equal(wr_config_read(config, wr_span_of(rows[i].yaml), NULL), WEIR_OK);
+        head.headers[0] = (struct wr_header){wr_span_of(rows[i].header), wr_span_of(rows[i].value)};
+        struct wr_route route = wr_route_find(config, &head, wr_span_of(rows[i].target));
+        wr_buf_init(&out, 4096);
+        if (route.upstream)
+            wr_route_url(&route, &out);
+        if (!route.upstream != !rows[i].url || (rows[i].url && strcmp(out.bytes, rows[i].url) != 0))
+            fail_msg("%s: %s", rows[i].behaviour, route.upstream ? out.bytes : "nowhere");
+        assert_true(route.upstream || route.credential.provider);
+        wr_buf_release(&out);
+        wr_config_free(config);
+    }
+}
+
+static void the_one_upstream_takes_every_credential(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(wr_config_set_upstream(config, "https://api.openai.com/v1", NULL), WEIR_OK);
+    head.headers[0] = (struct wr_header){WR_LIT("api-key"), WR_LIT("k")};
+    assert_non_null(wr_route_find(config, &head, WR_LIT("/v1/responses")).upstream);
+    wr_config_free(config);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(paths_find_their_upstream),
-                                       cmocka_unit_test(one_upstream_has_all_paths),
-                                       cmocka_unit_test(a_version_header_chooses_anthropic),
-                                       cmocka_unit_test(a_chatgpt_account_chooses_its_backend)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_find_their_upstream),
+        cmocka_unit_test(a_credential_goes_to_its_provider_or_nowhere),
+        cmocka_unit_test(the_one_upstream_takes_every_credential),
+        cmocka_unit_test(one_upstream_has_all_paths),
+        cmocka_unit_test(a_version_header_chooses_anthropic),
+        cmocka_unit_test(a_chatgpt_account_chooses_its_backend)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,6 +113,46 @@ def unknown_upstreams_see_nothing(folder, upstream):
     weir.stop()
 
 
+def strange_credentials_are_seen_by_nobody(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, '--upstream', f'openai={base}', '--upstream', f'anthropic={base}',
+                '--upstream', f'mine={base}')
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    before = upstream.stats()
+    for path, headers, provider in (
+            ('/v1/chat/completions', {'api-key': 'secret'}, 'azure'),
+            ('/openai/deployments/d/chat/completions?api-version=1', {'api-key': 'secret'},
+             'azure'),
+            ('/p/openai/v1/responses', {'x-goog-api-key': 'secret'}, 'gemini'),
+            ('/p/openai/v1/models?key=secret', {}, 'gemini'),
+            ('/model/m/converse', {'Authorization': 'AWS4-HMAC-SHA256 Credential=secret'},
+             'bedrock'),
+            ('/v1/messages', {**ANTHROPIC, 'Authorization': 'Bearer ABSKsecret'}, 'bedrock')):
+        status, answer, _ = weir.post(path, body, headers)
+        message = json.loads(answer)['error']['message']
+        ok(f'{path} with {headers} is for {provider}, and told how',
+           (status, f'upstreams: {{{provider}: {{base_url:' in message, 'secret' in message),
+           (404, True, False))
+    long = b'POST /v1/files HTTP/1.1\r\nHost: localhost\r\napi-key: k\r\nTransfer-Encoding: ' \
+           b'chunked\r\nConnection: close\r\n\r\n5\r\nhello\r\n0\r\n\r\n'
+    ok('nor is what is streamed', weir.raw(long)[9:12], b'404')
+    after = upstream.stats()
+    ok('and nothing of it was sent', after['requests'], before['requests'])
+    ok('the one upstream that a path names takes them',
+       weir.post('/p/mine/chat/completions', body, {'api-key': 'k'})[0], 200)
+    ok('as it came', upstream.last_headers().get('api-key'), 'k')
+    weir.stop()
+    weir = Weir(folder, '--upstream', base)
+    ok('so does the one upstream behind all',
+       weir.post('/v1/chat/completions', body, {'api-key': 'k'})[0], 200)
+    weir.stop()
+    weir = Weir(folder, '--upstream', f'openai={base}', '--upstream', f'azure={base}')
+    ok('what is configured is asked',
+       weir.post('/openai/deployments/d/chat/completions', body, {'api-key': 'k'})[0], 200)
+    ok('at its own path', upstream.last_path(), '/v1/openai/deployments/d/chat/completions')
+    weir.stop()
+
+
 def no_answer_is_no_usage(folder):
     with deaf_port() as deaf:
         port = deaf.getsockname()[1]

@@ -466,6 +466,7 @@ def main():
                      limit.coded_bodies, limit.open_requests_of_the_dead_are_not_counted,
                      limit.killed_under_load, config.reload_is_told,
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
+                     config.strange_credentials_are_seen_by_nobody,
                      config.old_sessions_leave, config.unset_clocks_cost_nothing):
             if wanted(case):
                 case(folder, upstream)

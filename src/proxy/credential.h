@@ -1,0 +1,33 @@
+/* credential.h -- whose credential a request carries, and who may see it.
+ *
+ * A key of one provider is not for another to see. Which provider a credential belongs to is known
+ * by its shape: the header or the parameter it comes in, how it begins. The table of those shapes
+ * is in credential.c and nowhere else. What has no shape of its own (a Bearer that could be
+ * anybody's) goes where the path says.
+ *
+ * An upstream is a provider's where it has that provider's name, or an address of its hosts. One
+ * that is neither was named by the user, and is asked only by that name: it takes every credential.
+ */
+#ifndef WR_PROXY_CREDENTIAL_H
+#define WR_PROXY_CREDENTIAL_H
+
+#include "net/head.h"
+#include "proxy/config.h"
+
+struct wr_credential {
+    const char *shown;    /* "the header api-key" */
+    const char *provider; /* "azure": the name of an upstream for it */
+    const char *base_url; /* how the address of one looks */
+};
+
+/* Finds the first credential in a request that is not for `upstream` to see. False: there is none.
+ */
+bool wr_credential_find_strange(const struct wr_head *head, weir_span target,
+                                const struct wr_upstream *upstream,
+                                struct wr_credential *credential);
+
+/* The upstream of that provider; NULL: none is configured. */
+const struct wr_upstream *wr_credential_upstream(const struct wr_credential *credential,
+                                                 const struct wr_config *config);
+
+#endif
