@@ -9,7 +9,9 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-enum { SIGNAL_MS = 200 }; /* until a signal is seen while a key is waited for */
+enum { SIGNAL_MS = 200 };  /* until a signal is seen while a key is waited for */
+enum { SEQUENCE_MS = 50 }; /* within which the rest of an arrow follows its ESC */
+enum { FOREVER = -1 };
 enum { PASTE_BEGINS = 200, PASTE_ENDS = 201 };
 
 void wr_keyboard_init(struct wr_keyboard *k, bool has_terminal, struct wr_client *client)
@@ -82,24 +84,40 @@ static bool take_sequence(struct wr_keyboard *k, char key)
     return is_inside;
 }
 
-static void on_key(struct wr_keyboard *k, char key)
+enum key_meaning { KEY_TYPED, KEY_ENTER, KEY_INTERRUPT, KEY_OPEN, KEY_END_OF_FILE };
+
+/* What is text goes to `line`. */
+static enum key_meaning take_key(struct wr_keyboard *k, char key, struct wr_buf *line)
 {
     if (take_sequence(k, key))
-        return;
-    if (key == WR_KEY_CTRL_C) {
+        return KEY_TYPED;
+    if (key == WR_KEY_CTRL_C)
+        return KEY_INTERRUPT;
+    if (key == WR_KEY_CTRL_D)
+        return KEY_END_OF_FILE;
+    if (key == WR_KEY_CTRL_O)
+        return KEY_OPEN;
+    if (k->is_pasting && (key == '\r' || key == '\n' || key == '\t'))
+        wr_buf_byte(line, key == '\t' ? key : '\n');
+    else if (key == '\r' || key == '\n')
+        return KEY_ENTER;
+    else if (key == 127 || key == '\b')
+        take_back(line);
+    else if ((unsigned char)key >= ' ')
+        wr_buf_byte(line, key);
+    return KEY_TYPED;
+}
+
+static void on_key(struct wr_keyboard *k, char key)
+{
+    enum key_meaning meaning = take_key(k, key, &k->typed);
+
+    if (meaning == KEY_INTERRUPT)
         interrupt(k);
-    } else if (key == WR_KEY_CTRL_O) {
-        if (k->on_open)
-            k->on_open(k->user);
-    } else if (k->is_pasting && (key == '\r' || key == '\n' || key == '\t')) {
-        wr_buf_byte(&k->typed, key == '\t' ? key : '\n');
-    } else if (key == '\r' || key == '\n') {
+    else if (meaning == KEY_OPEN && k->on_open)
+        k->on_open(k->user);
+    else if (meaning == KEY_ENTER)
         finish_line(k);
-    } else if (key == 127 || key == '\b') {
-        take_back(&k->typed);
-    } else if ((unsigned char)key >= ' ') {
-        wr_buf_byte(&k->typed, key);
-    }
 }
 
 static void stop_watching(struct wr_keyboard *k)
@@ -140,32 +158,110 @@ static void on_poll(uv_poll_t *poll_handle, int status, int events)
     wr_keyboard_look(poll_handle->data);
 }
 
-static int wait_for_key(struct wr_keyboard *k)
+/* ---- questions ---- */
+
+enum wait_end { WAIT_KEY, WAIT_TIMEOUT, WAIT_NONE };
+
+static enum wait_end wait_for_key(struct wr_keyboard *k, int wait_ms, char *key)
 {
     struct pollfd file = {.fd = k->terminal, .events = POLLIN};
-    char key;
 
     while (k->is_on && !wr_client_has_ended(k->client)) {
-        int found = poll(&file, 1, SIGNAL_MS);
-        if (!found || (found < 0 && errno == EINTR))
+        int found = poll(&file, 1, wait_ms == FOREVER || wait_ms > SIGNAL_MS ? SIGNAL_MS : wait_ms);
+        if (found < 0 && errno == EINTR)
             continue;
-        if (found < 0 || read(k->terminal, &key, 1) != 1)
-            return 0;
-        return (unsigned char)key;
+        if (!found && wait_ms != FOREVER && (wait_ms -= SIGNAL_MS) <= 0)
+            return WAIT_TIMEOUT;
+        if (!found)
+            continue;
+        return found > 0 && read(k->terminal, key, 1) == 1 ? WAIT_KEY : WAIT_NONE;
     }
-    return 0;
+    return WAIT_NONE;
 }
 
-int wr_keyboard_key(struct wr_keyboard *k)
+/* Keys go on with the line that was being typed until nobody has pressed one for a while. An answer
+ * that comes too early is neither taken nor said to the model: it must be given again. */
+static enum wr_answer_end wait_for_quiet(struct wr_keyboard *k, const struct wr_question *question)
+{
+    enum wait_end end;
+    char key;
+
+    while ((end = wait_for_key(k, (int)question->quiet_ms, &key)) == WAIT_KEY) {
+        bool is_early = (key == '\r' || key == '\n') && !k->is_pasting &&
+                        question->is_answer(wr_span_trim(wr_buf_view(&k->typed)));
+        if (is_early)
+            wr_buf_reset(&k->typed);
+        else
+            on_key(k, key);
+        if (k->is_interrupted)
+            return WR_ANSWER_INTERRUPT;
+    }
+    k->keys = WR_KEYS_PLAIN; /* what follows an ESC comes at once, or was Esc alone */
+    return end == WAIT_TIMEOUT ? WR_ANSWER_LINE : WR_ANSWER_NONE;
+}
+
+/* Esc alone, and not the beginning of what an arrow sends. */
+static bool is_escape_alone(struct wr_keyboard *k, char key)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+    return key == WR_KEY_ESCAPE && !k->is_pasting && poll(&file, 1, SEQUENCE_MS) == 0;
+}
+
+static enum wr_answer_end read_answer(struct wr_keyboard *k, const struct wr_question *question,
+                                      struct wr_buf *line)
+{
+    char key;
+
+    question->on_change(question->user, wr_buf_view(line));
+    while (wait_for_key(k, FOREVER, &key) == WAIT_KEY) {
+        if (is_escape_alone(k, key))
+            return WR_ANSWER_ESCAPE;
+        size_t bytes_before = line->len;
+        enum key_meaning meaning = take_key(k, key, line);
+        if (meaning == KEY_ENTER)
+            return WR_ANSWER_LINE;
+        if (meaning == KEY_END_OF_FILE)
+            return WR_ANSWER_ESCAPE;
+        if (meaning == KEY_INTERRUPT) {
+            k->is_interrupted = true;
+            return WR_ANSWER_INTERRUPT;
+        }
+        if (line->len != bytes_before)
+            question->on_change(question->user, wr_buf_view(line));
+    }
+    return WR_ANSWER_NONE;
+}
+
+static enum wr_answer_end ask(struct wr_keyboard *k, const struct wr_question *question,
+                              struct wr_buf *line)
+{
+    for (;;) {
+        enum wr_answer_end end = wait_for_quiet(k, question);
+        if (end != WR_ANSWER_LINE)
+            return end;
+        wr_buf_reset(line);
+        end = read_answer(k, question, line);
+        weir_span said = wr_span_trim(wr_buf_view(line));
+        if (end == WR_ANSWER_LINE && question->is_answer(said))
+            return end;
+        wr_buf_append(&k->typed, wr_buf_view(line));
+        if (end != WR_ANSWER_LINE)
+            return end;
+        finish_line(k);
+    }
+}
+
+enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *k, const struct wr_question *question,
+                                      struct wr_buf *line)
 {
     bool is_watched = k->is_on && !k->is_closed;
 
-    if (is_watched) /* the loop would take the key for a line */
+    if (is_watched) /* the loop would take the keys for a line */
         (void)uv_poll_stop(&k->poll);
-    int key = wait_for_key(k);
+    enum wr_answer_end end = ask(k, question, line);
     if (is_watched)
         (void)uv_poll_start(&k->poll, UV_READABLE, on_poll);
-    return key;
+    return end;
 }
 
 bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)

@@ -3,6 +3,10 @@
  * Ctrl+C interrupts. Ctrl+O opens and closes cards. A line that ends with Enter steers: it waits
  * for the next request. Between wr_keyboard_begin() and wr_keyboard_end() the terminal echoes
  * nothing and hands over every key at once; its modes are put back at the end.
+ *
+ * A question (wr_keyboard_answer()) is answered by a whole line. It appears while somebody may be
+ * in the middle of a sentence, so keys belong to that sentence until nothing was pressed for a
+ * while.
  */
 #ifndef WR_AGENT_KEYBOARD_H
 #define WR_AGENT_KEYBOARD_H
@@ -11,7 +15,7 @@
 
 #include "agent/client.h"
 
-enum { WR_KEY_CTRL_C = 3, WR_KEY_CTRL_O = 15, WR_KEY_ESCAPE = 27 };
+enum { WR_KEY_CTRL_C = 3, WR_KEY_CTRL_D = 4, WR_KEY_CTRL_O = 15, WR_KEY_ESCAPE = 27 };
 
 struct wr_keyboard {
     int terminal; /* a file of its own: watching it makes it one that does not block */
@@ -44,8 +48,25 @@ void wr_keyboard_look(struct wr_keyboard *keyboard);
 /* Looks, and tells whether Ctrl+C was among them. The user is the keyboard. */
 bool wr_keyboard_is_interrupted(void *user);
 
-/* Waits for one key; 0: there is none to come. */
-int wr_keyboard_key(struct wr_keyboard *keyboard);
+enum wr_answer_end {
+    WR_ANSWER_LINE,      /* Enter: the line is the answer */
+    WR_ANSWER_ESCAPE,    /* Esc alone, or Ctrl+D */
+    WR_ANSWER_INTERRUPT, /* Ctrl+C */
+    WR_ANSWER_NONE,      /* there is no terminal, or the program ends */
+};
+
+struct wr_question {
+    uint32_t quiet_ms; /* without a key, until keys are taken as the answer */
+    bool (*is_answer)(weir_span line);
+    void (*on_change)(void *user, weir_span line); /* the answer so far; first "": it is awaited */
+    void *user;
+};
+
+/* Waits for an answer to a question that is on the screen; `line` gets it without blanks around it.
+ * Keys from before the quiet time's end go on with the line that was being typed, which stays as it
+ * is. So does a line that is no answer: it is finished as any other line, and the wait goes on. */
+enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *keyboard,
+                                      const struct wr_question *question, struct wr_buf *line);
 
 /* Takes the next finished line; one that was pasted may be several. */
 bool wr_keyboard_take(struct wr_keyboard *keyboard, struct wr_buf *line);

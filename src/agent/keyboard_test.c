@@ -140,14 +140,104 @@ static void ctrl_c_interrupts_and_ctrl_o_opens(void **state)
     end(&b);
 }
 
-static void one_key_is_waited_for(void **state)
+/* ---- questions ---- */
+
+enum { QUIET_MS = 20 };
+
+struct asked {
+    struct bench *b;
+    const char *keys; /* pressed when the answer is awaited; then "n" and Enter */
+    size_t awaited;   /* how often it was: each time the line is empty and no key was pressed */
+};
+
+static bool is_yes_or_no(weir_span line)
+{
+    return wr_span_is(line, "y") || wr_span_is(line, "n");
+}
+
+static void on_change(void *user, weir_span line)
+{
+    struct asked *asked = user;
+
+    if (line.len || asked->awaited >= 2)
+        return;
+    if (asked->awaited++ == 0)
+        press(asked->b, asked->keys);
+    else
+        press(asked->b, "n\r");
+}
+
+static const struct {
+    const char *behaviour, *before, *keys;
+    enum wr_answer_end end;
+    const char *answer, *line, *rest; /* line: said to the model; NULL: none */
+} questions[] = {
+    {"a word and Enter answer", "", "y\r", WR_ANSWER_LINE, "y", NULL, ""},
+    {"blanks do not matter", "", " y \r", WR_ANSWER_LINE, "y", NULL, ""},
+    {"Backspace mends it", "", "yx\x7f\r", WR_ANSWER_LINE, "y", NULL, ""},
+    {"what was typed before is no answer", "why", "n\r", WR_ANSWER_LINE, "n", NULL, "why"},
+    {"nor is an answer that came too early", "y\r", "n\r", WR_ANSWER_LINE, "n", NULL, ""},
+    {"a line that was finished before is said", "stop it\r", "n\r", WR_ANSWER_LINE, "n", "stop it",
+     ""},
+    {"the end of a sentence is no answer", "wh", "y not\r", WR_ANSWER_LINE, "n", "why not", ""},
+    {"nor is a word that begins with one", "", "yes, but\r", WR_ANSWER_LINE, "n", "yes, but", ""},
+    {"an empty line is none", "", "\r", WR_ANSWER_LINE, "n", NULL, ""},
+    {"a line's end in what is pasted is none", "", "\x1b[200~y\r\x1b[201~z\r", WR_ANSWER_LINE, "n",
+     "y\nz", ""},
+    {"an arrow is no Esc", "", "\x1b[Ay\r", WR_ANSWER_LINE, "y", NULL, ""},
+    {"Esc ends it, what was typed stays", "half", " a li\x1b", WR_ANSWER_ESCAPE, NULL, NULL,
+     "half a li"},
+    {"Ctrl+D ends it", "", "\x04", WR_ANSWER_ESCAPE, NULL, NULL, ""},
+    {"Ctrl+C ends it", "", "y\x03", WR_ANSWER_INTERRUPT, NULL, NULL, "y"},
+    {"also before it is awaited", "y\x03", "", WR_ANSWER_INTERRUPT, NULL, NULL, "y"},
+};
+
+static void check_question(size_t i)
 {
     struct bench b;
-    (void)state;
+    struct asked asked = {&b, questions[i].keys, 0};
+    struct wr_question question = {QUIET_MS, is_yes_or_no, on_change, &asked};
+    struct wr_buf answer, line, rest;
+
     begin(&b);
-    press(&b, "y");
-    assert_int_equal(wr_keyboard_key(&b.keyboard), 'y');
+    wr_buf_init(&answer, 1000);
+    wr_buf_init(&line, 1000);
+    wr_buf_init(&rest, 1000);
+    press(&b, questions[i].before);
+    enum wr_answer_end end_of = wr_keyboard_answer(&b.keyboard, &question, &answer);
+    bool has_line = wr_keyboard_take(&b.keyboard, &line);
+    wr_keyboard_take_rest(&b.keyboard, &rest);
+    weir_span said = wr_span_trim(wr_buf_view(&answer));
+    if (end_of != questions[i].end ||
+        (questions[i].answer && !wr_span_is(said, questions[i].answer)))
+        fail_msg("%s: end %d, '%.*s'", questions[i].behaviour, end_of, (int)said.len, said.ptr);
+    if (has_line != (questions[i].line != NULL) ||
+        (has_line && !wr_span_is(wr_buf_view(&line), questions[i].line)) ||
+        !wr_span_is(wr_buf_view(&rest), questions[i].rest))
+        fail_msg("%s: line '%.*s', rest '%.*s'", questions[i].behaviour, (int)line.len, line.bytes,
+                 (int)rest.len, rest.bytes);
+    wr_buf_release(&answer);
+    wr_buf_release(&line);
+    wr_buf_release(&rest);
     end(&b);
+}
+
+static void a_question_wants_a_whole_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+        check_question(i);
+}
+
+static void without_a_terminal_there_is_no_answer(void **state)
+{
+    struct wr_keyboard keyboard = {.terminal = -1};
+    struct wr_question question = {QUIET_MS, is_yes_or_no, on_change, NULL};
+    struct wr_buf answer;
+    (void)state;
+    wr_buf_init(&answer, 1000);
+    assert_int_equal(wr_keyboard_answer(&keyboard, &question, &answer), WR_ANSWER_NONE);
+    wr_buf_release(&answer);
 }
 
 static void the_terminal_is_put_back_as_it_was(void **state)
@@ -183,7 +273,8 @@ int main(void)
         cmocka_unit_test(keys_make_lines),
         cmocka_unit_test(half_a_line_is_kept_for_the_prompt),
         cmocka_unit_test(ctrl_c_interrupts_and_ctrl_o_opens),
-        cmocka_unit_test(one_key_is_waited_for),
+        cmocka_unit_test(a_question_wants_a_whole_line),
+        cmocka_unit_test(without_a_terminal_there_is_no_answer),
         cmocka_unit_test(the_terminal_is_put_back_as_it_was),
         cmocka_unit_test(a_terminal_that_is_gone_interrupts),
     };

@@ -1,5 +1,8 @@
 #include "agent/screen.h"
 
+#include <string.h>
+#include <strings.h>
+
 #include "agent/plain_text.h"
 #include "base/ascii.h"
 #include "base/limits.h"
@@ -162,25 +165,65 @@ void wr_screen_toggle(struct wr_screen *s)
 
 /* ---- questions ---- */
 
+/* The question is a line that is drawn again with every key of the answer. */
+static void put_question(struct wr_screen *s, const char *ways, weir_span answer)
+{
+    (void)fprintf(s->out, "\r\x1b[K  allow this? %s", ways);
+    put_text(s, answer);
+    (void)fflush(s->out);
+    s->is_in_text = true;
+}
+
+static void on_answer_typed(void *user, weir_span line)
+{
+    put_question(user, "[y]es, [n]o or [a]lways, then Enter: ", line);
+}
+
+static const struct {
+    const char *word;
+    enum wr_consent consent;
+} consents[] = {
+    {"y", WR_CONSENT_YES}, {"yes", WR_CONSENT_YES}, {"a", WR_CONSENT_ALWAYS},
+    {"n", WR_CONSENT_NO},  {"no", WR_CONSENT_NO},   {"always", WR_CONSENT_ALWAYS},
+};
+
+static bool find_consent(weir_span line, enum wr_consent *consent)
+{
+    for (size_t i = 0; i < sizeof(consents) / sizeof(consents[0]); i++) {
+        if (line.len == strlen(consents[i].word) &&
+            !strncasecmp(line.ptr, consents[i].word, line.len)) {
+            *consent = consents[i].consent;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_consent(weir_span line)
+{
+    enum wr_consent consent;
+    return find_consent(line, &consent);
+}
+
 static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
 {
     struct wr_screen *s = user;
+    enum wr_consent consent = WR_CONSENT_NO;
+    struct wr_question question = {WR_AGENT_QUIET_MS, is_consent, on_answer_typed, s};
+    struct wr_buf answer;
 
     (void)call;
     (void)line;
-    wr_keyboard_look(s->keyboard); /* what was typed before the question is no answer to it */
-    (void)fprintf(s->out, "  allow this? [y]es, [n]o, [a]lways: ");
-    (void)fflush(s->out);
-    for (;;) {
-        int key = wr_ascii_lower((char)wr_keyboard_key(s->keyboard));
-        const char *said = key == 'y' ? "yes" : key == 'a' ? "always" : "no";
-        if (key && !strchr("yna\x03\x1b\r", key))
-            continue;
-        (void)fprintf(s->out, "%s\n", said);
-        if (key == WR_KEY_CTRL_C)
-            s->keyboard->is_interrupted = true;
-        return key == 'y' ? WR_CONSENT_YES : key == 'a' ? WR_CONSENT_ALWAYS : WR_CONSENT_NO;
-    }
+    wr_buf_init(&answer, WR_AGENT_READ_BYTES_MAX);
+    wr_keyboard_look(s->keyboard);
+    put_question(s, "", WR_LIT(""));
+    enum wr_answer_end end = wr_keyboard_answer(s->keyboard, &question, &answer);
+    if (end != WR_ANSWER_LINE || wr_buf_status(&answer) ||
+        !find_consent(wr_span_trim(wr_buf_view(&answer)), &consent))
+        put_question(s, "no", WR_LIT(""));
+    wr_screen_end_text(s);
+    wr_buf_release(&answer);
+    return consent;
 }
 
 static void on_notice(void *user, const char *text)

@@ -467,7 +467,12 @@ def terminal(folder):
     term.type('', 'C-o')
     term.type('Write a note.', 'Enter')
     ok('a change asks first', term.shows('allow this?'))
-    term.type('y')
+    term.type('what is that', 'Enter')
+    ok('a sentence is no answer', term.shows('(for the next request) what is that'))
+    ok('and nothing was done', os.path.exists(os.path.join(home.work, 'note.txt')), False)
+    ok('the question stays', bool(wait_for(
+        lambda: term.screen().rstrip().endswith('then Enter:'))))
+    term.type('y', 'Enter')
     ok('and is made', term.shows('Written.') and
        os.path.exists(os.path.join(home.work, 'note.txt')))
     term.type('/undo', 'Enter')
@@ -482,8 +487,10 @@ def terminal(folder):
         term.type(line, 'Enter')
         ok(f'{line} shows its page', term.shows(shown))
     term.type('Sleep.', 'Enter')
-    ok('it asks again', term.shows('● process_start sleep 300'))
-    term.type('a')
+    ok('it asks again', bool(wait_for(
+        lambda: '● process_start sleep 300' in term.screen() and
+        term.screen().rstrip().endswith('then Enter:'))))
+    term.type('a', 'Enter')
     term.type('Hurry up.', 'Enter')
     ok('what is typed meanwhile is for the next request',
        term.shows('(for the next request) Hurry up.'))
