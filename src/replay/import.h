@@ -31,6 +31,7 @@
     X(CALL_RENAMED, "calls whose id was missing or used twice")                     \
     X(COMPACTION_OPAQUE, "compactions whose summary the log does not hold as text") \
     X(COMPACTION_LOST, "compactions over the limit")                                \
+    X(ANSWER_ABORTED, "answers that broke off, which the agent never sent again")   \
     X(ANSWER_UNASKED, "answers with nothing before them")                           \
     X(SESSION_EMPTY, "sessions without a request")
 

@@ -79,10 +79,13 @@ static void note_id(struct wr_draft *d, weir_span id, uint32_t call)
     if (item == WR_NAMES_NONE) {
         fail(d, d->arena->status);
     } else if (is_new) {
-        (void)APPEND(d, queues, (struct wr_draft_queue){call, call});
+        (void)APPEND(d, queues, (struct wr_draft_queue){call, call, call});
     } else {
-        d->calls[d->queues[item].tail].same_id = call;
-        d->queues[item].tail = call;
+        struct wr_draft_queue *queue = &d->queues[item];
+        if (d->calls[queue->tail].message != d->calls[call].message)
+            queue->newest = call;
+        d->calls[queue->tail].same_id = call;
+        queue->tail = call;
     }
 }
 
@@ -104,6 +107,12 @@ void wr_draft_think(struct wr_draft *d, uint32_t message)
 {
     if (message != WR_DRAFT_NONE)
         d->messages[message].thinks = true;
+}
+
+void wr_draft_by_host(struct wr_draft *d, uint32_t message)
+{
+    if (message != WR_DRAFT_NONE)
+        d->messages[message].is_hosts = true;
 }
 
 void wr_draft_append(struct wr_draft *d, uint32_t message, weir_span content)
@@ -164,7 +173,7 @@ uint32_t wr_draft_call(struct wr_draft *d, uint32_t message, weir_span id, weir_
         return call;
     struct wr_draft_message *m = &d->messages[message];
     if (m->last_call == WR_DRAFT_NONE)
-        m->first_call = call;
+        m->first_call = d->newest_call = call;
     else
         d->calls[m->last_call].next = call;
     m->last_call = call;
@@ -179,19 +188,30 @@ bool wr_draft_has_open(struct wr_draft *d)
     return d->oldest_open < d->calls_count;
 }
 
+/* Moves `*at` past answered calls of one id; false where no open one is left. */
+static bool skip_answered(const struct wr_draft *d, uint32_t *at)
+{
+    while (d->calls[*at].is_answered && d->calls[*at].same_id != WR_DRAFT_NONE)
+        *at = d->calls[*at].same_id;
+    return !d->calls[*at].is_answered;
+}
+
 uint32_t wr_draft_find_open(struct wr_draft *d, weir_span id)
 {
-    if (d->status)
+    if (d->status || !wr_draft_has_open(d))
         return WR_DRAFT_NONE;
-    if (!id.len)
-        return wr_draft_has_open(d) ? d->oldest_open : WR_DRAFT_NONE;
+    if (!id.len) {
+        while (d->newest_call != WR_DRAFT_NONE && d->calls[d->newest_call].is_answered)
+            d->newest_call = d->calls[d->newest_call].next;
+        return d->newest_call == WR_DRAFT_NONE ? d->oldest_open : d->newest_call;
+    }
     uint32_t item = wr_names_find(&d->log_ids, id);
     if (item == WR_NAMES_NONE)
         return WR_DRAFT_NONE;
-    uint32_t *head = &d->queues[item].head;
-    while (d->calls[*head].is_answered && d->calls[*head].same_id != WR_DRAFT_NONE)
-        *head = d->calls[*head].same_id;
-    return d->calls[*head].is_answered ? WR_DRAFT_NONE : *head;
+    struct wr_draft_queue *queue = &d->queues[item];
+    if (skip_answered(d, &queue->newest))
+        return queue->newest;
+    return skip_answered(d, &queue->head) ? queue->head : WR_DRAFT_NONE;
 }
 
 uint32_t wr_draft_find_call(const struct wr_draft *d, weir_span id)

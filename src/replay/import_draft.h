@@ -26,6 +26,7 @@ struct wr_draft_message {
     weir_role role; /* NONE: a compaction stands here */
     bool is_hidden; /* only part of what a compaction left */
     bool thinks;    /* signed thinking came before it */
+    bool is_hosts;  /* an output that the host wrote: no model was asked for it */
     int64_t time_ms;
     uint32_t first_part, last_part; /* its texts, joined by line breaks */
     uint32_t first_call, last_call;
@@ -45,6 +46,7 @@ struct wr_draft_call {
 /* Calls that the log gave one id, in the order they were made. */
 struct wr_draft_queue {
     uint32_t head, tail; /* those before `head` are answered */
+    uint32_t newest;     /* in the newest output that has the id: those before it are answered */
 };
 
 struct wr_draft_compaction {
@@ -73,6 +75,7 @@ struct wr_draft {
     uint32_t queues_count, queues_cap;
     uint32_t compactions_count, compactions_cap, kept_count, kept_cap, models_count, models_cap;
     uint32_t oldest_open;     /* before it all calls are answered */
+    uint32_t newest_call;     /* the first call of the newest output that has calls */
     uint32_t made_ids;        /* the number in the newest id that was made here */
     bool is_hiding;           /* new messages are only part of what a compaction left */
     struct wr_names log_ids;  /* ids of calls as the log has them */
@@ -97,7 +100,12 @@ void wr_draft_append(struct wr_draft *draft, uint32_t message, weir_span content
 uint32_t wr_draft_call(struct wr_draft *draft, uint32_t message, weir_span id, weir_span name,
                        weir_span arguments);
 
-/* A result of the oldest open call of that id; of the oldest open call where `id` is empty. */
+/* The host, not a model, wrote this output: no request led to it. */
+void wr_draft_by_host(struct wr_draft *draft, uint32_t message);
+
+/* A result of an open call of that id, of any where `id` is empty. Where several are open (ids that
+ * are missing, redacted alike or used again) it is the first of the newest output that has one: an
+ * older call that never got a result takes no other's. Where that has none it is the oldest. */
 void wr_draft_result(struct wr_draft *draft, weir_span id, weir_span content, int64_t time_ms);
 void wr_draft_result_of(struct wr_draft *draft, uint32_t call, weir_span content, int64_t time_ms);
 uint32_t wr_draft_find_open(struct wr_draft *draft, weir_span id);

@@ -115,7 +115,9 @@ static void write_results(struct finish *f, uint32_t message)
 static void write_answer(struct finish *f, uint32_t message)
 {
     struct wr_session *s = f->session;
-    if (f->has_content)
+    if (f->draft->messages[message].is_hosts)
+        ; /* nobody was asked */
+    else if (f->has_content)
         s->requests[s->requests_count++] = f->docs_count;
     else
         f->draft->notes[WR_IMPORT_ANSWER_UNASKED]++;

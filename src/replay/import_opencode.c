@@ -3,7 +3,9 @@
  * One document: info, messages; a message has info (role, time, modelID) and parts. A part of type
  * tool holds the call and its result; step-start begins a new model output. Results that were
  * pruned have state.time.compacted. A compaction is a user message with a part of that type, which
- * the host words as a question, and the summary that answers it.
+ * the host words as a question, and the summary that answers it. A subtask that the user starts is
+ * such a part too; the output behind it, a call of the tool `task` without a step-start, is the
+ * host's own.
  */
 #include "replay/import_reader.h"
 
@@ -152,12 +154,27 @@ static void read_part(struct opencode *o, wr_node part, int64_t time_ms, uint32_
         wr_import_note(o->in, WR_IMPORT_BLOCK_UNKNOWN);
 }
 
+/* Whether the host wrote an output, to say what a subtask of the user's did. */
+static bool is_subtask(wr_node parts)
+{
+    bool calls_task = false;
+    WR_NODE_EACH(part, parts)
+    {
+        if (wr_node_text_is(wr_node_get(part, "type"), "step-start"))
+            return false;
+        calls_task |= wr_node_text_is(wr_node_get(part, "tool"), "task");
+    }
+    return calls_task;
+}
+
 static void read_output(struct opencode *o, wr_node info, wr_node parts, int64_t time_ms)
 {
     uint32_t output = wr_draft_answer(&o->draft, WR_LIT(""), time_ms);
     wr_draft_model(&o->draft, wr_node_text(o->in, wr_node_get(info, "modelID")));
     WR_NODE_EACH(part, parts)
     read_part(o, part, time_ms, &output);
+    if (is_subtask(parts))
+        wr_draft_by_host(&o->draft, output);
     if (o->question == WR_DRAFT_NONE || !wr_node_is_true(info, "summary"))
         return;
     if (wr_draft_compact(&o->draft) != WR_DRAFT_NONE) {

@@ -1,16 +1,24 @@
 /* pi: ~/.pi/agent/sessions/DIR/TIME_ID.jsonl, and runs saved as one document with `messages`.
  *
  * One entry a line: type, id, timestamp, message (role user, assistant, toolResult, bashExecution,
- * custom). A compaction has a summary and names the first entry that is kept.
+ * custom). A compaction has a summary and names the first entry that is kept: by its id, or, in
+ * logs of 2025 whose entries have none, by its number, the header being 0.
+ *
+ * An output that was aborted or failed stays in the log. Until January 2026 pi sent it again, its
+ * calls answered with "No result provided"; since then it sends nothing of it (pi issue 838).
  */
 #include "replay/import_reader.h"
 
 #include "base/limits.h"
 #include "base/span.h"
 
+/* 2026-01-19: aborted outputs are not sent again from here on. */
+static const int64_t aborted_left_out_ms = INT64_C(1768780800000);
+
 struct pi {
     struct wr_importer *in;
     struct wr_draft draft;
+    uint32_t entries_count;  /* entries so far, the header among them */
     struct wr_names entries; /* ids of entries; the draft's first message at or after each */
 };
 
@@ -46,9 +54,20 @@ static bool claims(wr_node document)
     return false;
 }
 
+static bool is_left_out(wr_node message, int64_t time_ms)
+{
+    wr_node reason = wr_node_get(message, "stopReason");
+    return (wr_node_text_is(reason, "aborted") || wr_node_text_is(reason, "error")) &&
+           time_ms != WR_SESSION_NO_TIME && time_ms >= aborted_left_out_ms;
+}
+
 static void read_output(struct pi *p, wr_node message, int64_t time_ms)
 {
     wr_node content = wr_node_get(message, "content");
+    if (is_left_out(message, time_ms)) {
+        wr_import_note(p->in, WR_IMPORT_ANSWER_ABORTED);
+        return;
+    }
     uint32_t output = wr_draft_answer(&p->draft, wr_node_inner(content), time_ms);
     wr_draft_model(&p->draft, wr_node_text(p->in, wr_node_get(message, "model")));
     WR_NODE_EACH(block, content)
@@ -108,13 +127,24 @@ static void read_message(struct pi *p, wr_node message, int64_t time_ms)
         wr_import_note(p->in, WR_IMPORT_ROLE_UNKNOWN);
 }
 
+/* What a compaction calls an entry that has no id. No id begins like this. */
+static weir_span name_number(struct pi *p, weir_span digits)
+{
+    char text[32];
+    int used =
+        snprintf(text, sizeof(text), "#%.*s", (int)(digits.len < 16 ? digits.len : 16), digits.ptr);
+    return wr_arena_copy(&p->in->scratch, (weir_span){text, (size_t)used});
+}
+
 /* Remembers where an entry begins, for compactions that name it. */
 static void note_entry(struct pi *p, wr_node entry)
 {
     weir_span id = wr_node_text(p->in, wr_node_get(entry, "id"));
+    char number[16];
     bool is_new = false;
+    int digits = snprintf(number, sizeof(number), "%u", p->entries_count++);
     if (!id.len)
-        return;
+        id = name_number(p, (weir_span){number, (size_t)digits});
     uint32_t item = wr_names_add(&p->entries, &p->in->scratch, id, &is_new);
     if (item == WR_NAMES_NONE)
         p->in->status = p->in->scratch.status;
@@ -134,10 +164,20 @@ static void keep_summary(struct pi *p, weir_span summary)
                                           wr_draft_take(&p->draft, &text), WR_SESSION_NO_TIME));
 }
 
+/* The entry that a compaction kept first, in `entries`, or NONE. */
+static uint32_t find_first_kept(struct pi *p, wr_node compaction)
+{
+    weir_span name = wr_node_text(p->in, wr_node_get(compaction, "firstKeptEntryId"));
+    wr_node number = wr_node_get(compaction, "firstKeptEntryIndex");
+    if (!name.len && wr_node_is(number, WR_JSON_NUMBER)) {
+        name = name_number(p, wr_json_raw(number.doc, number.id));
+    }
+    return wr_names_find(&p->entries, name);
+}
+
 static void read_compaction(struct pi *p, wr_node entry)
 {
-    uint32_t first =
-        wr_names_find(&p->entries, wr_node_text(p->in, wr_node_get(entry, "firstKeptEntryId")));
+    uint32_t first = find_first_kept(p, entry);
     uint32_t message, at = 0;
     if (wr_draft_compact(&p->draft) == WR_DRAFT_NONE)
         return;
