@@ -54,7 +54,8 @@ typedef struct weir_hash {
     X(KEPT_WHOLE, "kept whole") \
     X(ATTACHED, "attached")     \
     X(WINDOW, "window")         \
-    X(SENT, "sent")
+    X(SENT, "sent")             \
+    X(ANSWER, "answer")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,

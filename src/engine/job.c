@@ -160,7 +160,8 @@ static uint64_t window_tokens(struct wr_job *job)
     bool has_name = o->model || job->request->transcript.model.len;
     struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
                                           .match = has_name ? &job->match : NULL,
-                                          .fallback_tokens = fallback_tokens(job->input.policy)};
+                                          .fallback_tokens =
+                                              fallback_tokens(job->input.policy)};
     struct wr_window window = wr_window_select(&evidence);
     bool is_pinned = !o->window_tokens && job->has_pin;
     uint32_t input_max = job->match.model->input_tokens_max;
@@ -197,6 +198,20 @@ static bool is_weighing(const struct wr_policy *policy)
     return false;
 }
 
+/* What this request lets its answer take. Where there are marks they say it turn by turn, so that a
+ * number that changes from request to request moves no step that was taken before (law L3). */
+static void set_reserve(struct wr_job *job)
+{
+    const struct weir_request *r = job->request;
+    struct wr_reserve_input input = {.asked_tokens = r->transcript.answer_tokens_max,
+                                     .window_tokens = (uint32_t)job->input.window_tokens,
+                                     .model = job->match.model};
+
+    job->reserve = wr_window_reserve(&input);
+    job->input.reserve_tokens = job->reserve.tokens;
+    job->input.is_reserve_named = job->reserve.is_named;
+}
+
 static weir_status measure(struct wr_job *job, struct weir_err *err)
 {
     struct weir_request *r = job->request;
@@ -216,9 +231,7 @@ static weir_status measure(struct wr_job *job, struct weir_err *err)
     input->overheads = measured.segment_overheads;
     input->message_overhead_tokens = measured.message_overhead_tokens;
     input->window_tokens = window_tokens(job);
-    /* What is held free for the answer: a share of the window, whatever this request asks for. A
-     * number that changes from request to request may not steer a fold (law L3). */
-    input->reserve_tokens = input->window_tokens / WR_RESERVE_SHARE;
+    set_reserve(job);
     input->binds_thinking = job->match.model->preserved_thinking;
     input->prices = prices_of(job->match.model);
     input->ways = &job->ways;
@@ -299,6 +312,35 @@ static weir_status narrow(struct wr_job *job)
     return wr_marks_add(marks, WEIR_MARK_WINDOW, newest, wr_span_of(value));
 }
 
+/* What the marks say of the answers to come by now. */
+static struct wr_fold_turn answer_in_force(const struct wr_marks *marks)
+{
+    struct wr_fold_turn in_force = {.answer = WR_ANSWER_DEFAULT};
+
+    for (uint32_t i = marks->trail.turns_count; i-- > 0;)
+        if (marks->turns[i].answer != WR_ANSWER_AS_BEFORE)
+            return marks->turns[i];
+    return in_force;
+}
+
+/* A request that was sent already keeps what it had then: sent again, it is to be the same again.
+ */
+static weir_status mark_answer(struct wr_job *job)
+{
+    struct wr_marks *marks = &job->marks;
+    uint32_t newest = marks->trail.turns_count - 1;
+    struct wr_fold_turn now = answer_in_force(marks);
+    const struct wr_sent *last = &marks->last;
+    bool was_named = now.answer == WR_ANSWER_NAMED, is_named = job->reserve.is_named;
+    bool is_again = last->is_known && last->turn == newest && last->policy == marks->policy &&
+                    last->window_tokens == marks->window_tokens;
+
+    if (is_again ||
+        (is_named == was_named && (!is_named || now.answer_tokens == job->reserve.tokens)))
+        return WEIR_OK;
+    return wr_marks_add_answer(marks, newest, is_named, job->reserve.tokens);
+}
+
 static bool is_unchanged(const struct wr_job *job)
 {
     uint32_t count;
@@ -306,7 +348,8 @@ static bool is_unchanged(const struct wr_job *job)
     const struct wr_fold_turn *now = &job->marks.turns[count - 1];
     known += count - 1;
     return now->is_whole == known->is_whole && now->is_late == known->is_late &&
-           now->is_cold == known->is_cold && now->window_tokens == known->window_tokens;
+           now->is_cold == known->is_cold && now->window_tokens == known->window_tokens &&
+           now->answer == known->answer && now->answer_tokens == known->answer_tokens;
 }
 
 /* Whether the store would bring back all of these. */
@@ -352,6 +395,8 @@ static weir_status read_marks(struct wr_job *job)
         job->options->store && job->trail.turns_count && !job->request->transcript.is_delta;
     if (!job->has_marks)
         return WEIR_OK;
+    job->input.reserve_tokens = job->input.window_tokens / WR_RESERVE_SHARE;
+    job->input.is_reserve_named = false; /* until a mark says so */
     const struct wr_folded *folded = find_fold(job);
     if (folded) {
         input.known_turns = wr_fold_state_turns(folded->state, &input.known_turns_count);
@@ -364,6 +409,8 @@ static weir_status read_marks(struct wr_job *job)
         status = attach(job);
     if (!status)
         status = narrow(job);
+    if (!status)
+        status = mark_answer(job);
     if (status)
         return status;
     struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];

@@ -7,12 +7,10 @@
 #include "engine/marks.h"
 #include "engine/request.h"
 #include "engine/run.h"
-#include "models/lookup.h"
+#include "models/window.h"
 #include "policy/meter.h"
 #include "policy/policy_yaml.h"
 #include "weir/engine.h"
-
-enum { WR_RESERVE_SHARE = 20 }; /* a twentieth of the window is held free for the answer */
 
 struct wr_job {
     /* given; borrowed */
@@ -41,6 +39,7 @@ struct wr_job {
     bool has_pin;
     uint32_t pinned_window_tokens;
     const char *window_source;
+    struct wr_reserve reserve; /* what this request's answer may take */
     char pinned_policy[WR_POLICY_NAME_BYTES_MAX + 1];
     char pinned_tools[WR_TOOLS_BYTES_MAX + 1];
     struct wr_run run;

@@ -107,13 +107,19 @@ static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
     return WEIR_OK;
 }
 
+/* Two processes may be told of one turn at once: what was said last holds. */
+static bool is_replaced(weir_mark_kind kind)
+{
+    return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER;
+}
+
 weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                          weir_span value)
 {
     struct weir_mark mark = {.key = key_of(marks, turn, false),
                              .kind = kind,
                              .value = value,
-                             .replaces = kind == WEIR_MARK_WINDOW};
+                             .replaces = is_replaced(kind)};
     return add(marks, &mark);
 }
 
@@ -150,7 +156,7 @@ struct reading {
 static weir_status copy(struct wr_marks *marks, const struct weir_mark *found)
 {
     struct weir_mark mark = *found;
-    mark.replaces = mark.kind == WEIR_MARK_WINDOW;
+    mark.replaces = is_replaced(mark.kind);
     mark.value = wr_arena_copy(marks->arena, found->value);
     return mark.value.ptr ? add(marks, &mark) : wr_arena_status(marks->arena);
 }
@@ -181,6 +187,25 @@ weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t fr
     return add(marks, &mark);
 }
 
+/* "8000": the request named them; nothing: it did not. */
+static void read_answer(struct wr_fold_turn *turn, weir_span value)
+{
+    turn->answer = wr_span_u64(value, &turn->answer_tokens) ? WR_ANSWER_NAMED : WR_ANSWER_DEFAULT;
+}
+
+weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t turn, bool is_named,
+                                uint64_t tokens)
+{
+    char *value = wr_arena_alloc(marks->arena, LATE_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(marks->arena);
+    value[0] = '\0';
+    if (is_named)
+        (void)snprintf(value, LATE_BYTES_MAX, "%llu", (unsigned long long)tokens);
+    read_answer(&marks->turns[turn], wr_span_of(value));
+    return wr_marks_add(marks, WEIR_MARK_ANSWER, turn, wr_span_of(value));
+}
+
 static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct weir_mark *mark)
 {
     uint64_t number;
@@ -198,6 +223,9 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
     case WEIR_MARK_WINDOW:
         if (wr_span_u64(mark->value, &number))
             marks->turns[turn].window_tokens = number;
+        break;
+    case WEIR_MARK_ANSWER:
+        read_answer(&marks->turns[turn], mark->value);
         break;
     case WEIR_MARK_SENT:
     case WEIR_MARK_KINDS_COUNT:

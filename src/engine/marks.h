@@ -58,6 +58,10 @@ struct wr_marks {
 WEIR_MUST_USE weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
                                         const struct wr_marks_input *input);
 
+/* What the answers take of the window, from this turn on. */
+WEIR_MUST_USE weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t turn, bool is_named,
+                                              uint64_t tokens);
+
 /* Adds a mark at a turn. `value` is borrowed. */
 WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                                        weir_span value);

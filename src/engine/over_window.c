@@ -36,7 +36,7 @@ const char *wr_over_window(const struct wr_run *run)
 {
     const struct wr_fold *fold = &run->fold;
 
-    if (!fold->window_tokens || run->tokens_after <= fold->window_tokens)
+    if (run->tokens_after <= wr_fold_room(fold))
         return NULL;
     if (!fold->input->policy->stages_count)
         return "the policy takes nothing out";

@@ -1,4 +1,4 @@
-/* over_window.h -- why a prompt is larger than its window although all that is lawful was taken
+/* over_window.h -- why a prompt is larger than its room although all that is lawful was taken
  * out.
  */
 #ifndef WR_ENGINE_OVER_WINDOW_H

@@ -30,6 +30,7 @@ struct test_talk {
     const char *last;    /* words of the user behind the last result; NULL: none */
     uint32_t results;    /* calls and their results */
     uint32_t lines;      /* of a result; 0: about 3200 tokens of them */
+    uint32_t answer;     /* tokens that the answer may take; 0: not said, in Messages 1000 */
     uint32_t forks_at;   /* results from this one on say something else; 0: none does */
     uint32_t thinks_at;  /* Messages: signed thinking before this call; 0: none */
     bool has_no_recall;  /* weir_recall is not among the tools */
@@ -123,14 +124,19 @@ static inline void test_talk_head(struct wr_buf *out, const struct test_talk *ta
     }
     wr_buf_text(out, "]");
     if (talk->dialect == WEIR_DIALECT_MESSAGES) {
-        wr_buf_text(out,
-                    ",\"max_tokens\":1000,\"system\":[{\"type\":\"text\",\"text\":\"be kind\"");
+        wr_buf_printf(out, ",\"max_tokens\":%u,\"system\":[{\"type\":\"text\",\"text\":\"be kind\"",
+                      talk->answer ? talk->answer : 1000);
         if (talk->ttl)
             wr_buf_printf(out, ",\"cache_control\":{\"type\":\"ephemeral\",\"ttl\":\"%s\"}",
                           talk->ttl);
         wr_buf_text(out,
                     talk->has_more_head ? "},{\"type\":\"text\",\"text\":\"be brief\"}]" : "}]");
     }
+    if (talk->answer && talk->dialect != WEIR_DIALECT_MESSAGES)
+        wr_buf_printf(out, ",\"%s\":%u",
+                      talk->dialect == WEIR_DIALECT_CHAT ? "max_completion_tokens"
+                                                         : "max_output_tokens",
+                      talk->answer);
     if (talk->is_delta)
         wr_buf_text(out, ",\"previous_response_id\":\"resp_1\"");
     wr_buf_text(out, talk->dialect == WEIR_DIALECT_RESPONSES ? ",\"input\":[" : ",\"messages\":[");

@@ -60,3 +60,20 @@ const char *wr_window_source_text(enum wr_window_source source)
     }
     return "unknown";
 }
+
+struct wr_reserve wr_window_reserve(const struct wr_reserve_input *input)
+{
+    const struct wr_model *model = input->model;
+    uint64_t window = input->window_tokens, asked = input->asked_tokens, apart = 0;
+
+    if (model && model->output_tokens_max && asked > model->output_tokens_max)
+        asked = model->output_tokens_max;
+    if (model && model->input_tokens_max == window && model->window_tokens > window)
+        apart = model->window_tokens - window;
+    if (!asked || asked >= window + apart)
+        return (struct wr_reserve){false, (uint32_t)(window / WR_RESERVE_SHARE)};
+    asked = asked > apart ? asked - apart : 0;
+    if (asked > window / 4 * 3)
+        asked = window / 4 * 3;
+    return (struct wr_reserve){true, (uint32_t)asked};
+}

@@ -15,6 +15,10 @@ enum {
     WR_FALLBACK_TOKENS = 32000, /* the others: the smallest of them */
 };
 
+/* Where a request does not say how long its answer may be, a twentieth of the window is held free:
+ * about what answers take, and room for counts that are a little off. */
+enum { WR_RESERVE_SHARE = 20 };
+
 enum wr_window_source {
     WR_WINDOW_CONFIG,
     WR_WINDOW_LOADED,
@@ -38,6 +42,24 @@ struct wr_window {
     enum wr_window_source source;
     bool capped; /* an overflow error said less than the source */
 };
+
+/* What an answer takes from the room for a prompt. */
+struct wr_reserve {
+    bool is_named; /* by the request; else it is the default */
+    uint32_t tokens;
+};
+
+struct wr_reserve_input {
+    uint64_t asked_tokens;        /* what the request lets the answer take; 0: it does not say */
+    uint32_t window_tokens;       /* what a prompt may have: the context, or the input limit */
+    const struct wr_model *model; /* NULL: not known */
+};
+
+/* The model's output limit caps what was asked. Where the input limit is below the context, what
+ * lies between them is the answer's and takes nothing from the prompt. An ask that would leave
+ * nothing is not what its provider holds it to, and counts as none; one that would leave less than
+ * a quarter counts as three quarters. */
+struct wr_reserve wr_window_reserve(const struct wr_reserve_input *input);
 
 struct wr_window wr_window_select(const struct wr_window_evidence *evidence);
 const char *wr_window_source_text(enum wr_window_source source);

@@ -113,8 +113,41 @@ static void windows(void **state)
     wr_models_free(models);
 }
 
+static const struct {
+    const char *behaviour, *model;
+    uint64_t asked_tokens;
+    uint32_t window_tokens, tokens;
+    bool is_named;
+} reserves[] = {
+    {"nothing is said: a twentieth", "o3", 0, 200000, 10000, false},
+    {"as much as was asked", "o3", 8000, 200000, 8000, true},
+    {"the output limit caps it", "o3", 150000, 200000, 100000, true},
+    {"between input limit and context it takes nothing", "gpt-5", 128000, 272000, 0, true},
+    {"of a smaller window it takes all that was asked", "gpt-5", 10000, 100000, 10000, true},
+    {"an unknown model has no limit", "mine", 8000, 16000, 8000, true},
+    {"a quarter is left", "mine", 15000, 16000, 12000, true},
+    {"nobody means all of it", "mine", 16000, 16000, 800, false},
+};
+
+static void answers_take_what_they_may(void **state)
+{
+    struct wr_models *models;
+    (void)state;
+    assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof(reserves) / sizeof(reserves[0]); i++) {
+        struct wr_model_match match = wr_models_lookup(models, wr_span_of(reserves[i].model));
+        struct wr_reserve_input input = {reserves[i].asked_tokens, reserves[i].window_tokens,
+                                         match.model};
+        struct wr_reserve reserve = wr_window_reserve(&input);
+        if (reserve.tokens != reserves[i].tokens || reserve.is_named != reserves[i].is_named)
+            fail_msg("%s: %u", reserves[i].behaviour, reserve.tokens);
+    }
+    wr_models_free(models);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(windows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(windows),
+                                       cmocka_unit_test(answers_take_what_they_may)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

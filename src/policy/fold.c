@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "policy/budget.h"
 #include "policy/fold_change.h"
 
 enum { CAP_FIRST_COUNT = 16, GAIN_SHARE = 20, STUB_TOKENS = 48 };
@@ -122,6 +123,21 @@ uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points)
         return UINT64_MAX;
     uint64_t room = reserve < window ? window - reserve : 1;
     return room / 10000 * basis_points + room % 10000 * basis_points / 10000;
+}
+
+uint64_t wr_fold_room(const struct wr_fold *fold)
+{
+    uint64_t window = fold->window_tokens, reserve = fold->reserve_tokens;
+    if (!window)
+        return UINT64_MAX;
+    return fold->is_reserve_named && reserve < window ? window - reserve : window;
+}
+
+uint64_t wr_fold_trigger(const struct wr_fold *fold, uint64_t basis_points)
+{
+    uint64_t share = wr_share_tokens(fold->window_tokens, (uint32_t)basis_points);
+    uint64_t room = wr_fold_room(fold);
+    return share < room ? share : room;
 }
 
 uint64_t wr_fold_gain(const struct wr_fold *fold, uint32_t segment)

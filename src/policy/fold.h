@@ -44,6 +44,13 @@ enum wr_step_reason {
 /* Tokens of a text, as the session's model counts them. */
 typedef uint64_t wr_count_fn(void *user, weir_span text);
 
+/* What the answer takes of the window, from a turn on. */
+enum wr_answer_room {
+    WR_ANSWER_AS_BEFORE, /* in the first turn: as the input says */
+    WR_ANSWER_DEFAULT,   /* the request does not say: a share of the window */
+    WR_ANSWER_NAMED,
+};
+
 /* What was decided about a turn that the transcript does not say: the session's marks. */
 struct wr_fold_turn {
     bool is_whole;          /* what came with it was sent as it came */
@@ -52,6 +59,8 @@ struct wr_fold_turn {
     uint32_t late_from;     /* counted within the turn */
     bool is_cold;           /* the cache had expired: a step costs nothing */
     uint64_t window_tokens; /* from here on; 0: as before */
+    enum wr_answer_room answer;
+    uint64_t answer_tokens; /* of WR_ANSWER_NAMED */
 };
 
 /* When to stop (law L6). The time is the caller's: a fold has no clock. */
@@ -81,7 +90,8 @@ struct wr_fold_input {
     const struct wr_policy *policy;
     const struct wr_ways *ways;
     uint64_t window_tokens;    /* 0: not known */
-    uint64_t reserve_tokens;   /* for the answer */
+    uint64_t reserve_tokens;   /* for the answer, until a turn says otherwise */
+    bool is_reserve_named;     /* by the request, which is refused where there is less room */
     uint64_t base_tokens;      /* framing of the request itself */
     const uint32_t *overheads; /* framing that comes with each segment; NULL: none is counted */
     uint32_t message_overhead_tokens; /* framing of a message that is put in */
@@ -194,6 +204,7 @@ struct wr_fold {
     uint32_t notice;     /* the newest that says that messages were taken out; WR_SEGMENT_NONE */
     uint32_t *group_end; /* of a group's first segment: behind its last */
     uint64_t window_tokens, reserve_tokens; /* as this turn has them */
+    bool is_reserve_named;                  /* as of struct wr_fold_input */
     uint32_t turn;                          /* the request being folded */
     uint32_t turn_first;                    /* the first segment of that turn */
     uint32_t late_turn, late_from;          /* where time was up: as of struct wr_fold_turn */
@@ -332,6 +343,12 @@ bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group);
 
 /* Tokens at which `basis_points` of the room for input are used; UINT64_MAX without a window. */
 uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points);
+
+/* The most that a prompt may have: past it the provider refuses it. UINT64_MAX without a window. */
+uint64_t wr_fold_room(const struct wr_fold *fold);
+
+/* The smaller of `basis_points` of the window, as the documents count, and that room. */
+uint64_t wr_fold_trigger(const struct wr_fold *fold, uint64_t basis_points);
 
 /* What giving a segment a short form would free, roughly; 0 where it is too small to be worth it.
  */

@@ -7,10 +7,9 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "models/window.h"
 #include "policy/fold_state.h"
 #include "policy/stage.h"
-
-enum { RESERVE_SHARE_MIN = 20 };
 
 static bool has_result_in_turn(const struct wr_fold *fold)
 {
@@ -267,15 +266,28 @@ static bool ends_request(const struct wr_transcript *t, uint32_t segment)
     return !t->segments[segment].from_model && t->segments[segment + 1].from_model;
 }
 
-/* An overflow error said that the window is smaller than it was believed to be. */
-static void narrow_window(struct wr_fold *fold)
+/* Where the window of this turn ends, and what of it is the answer's. An overflow error may say
+ * that the window is smaller than it was believed to be; an answer that would take all of such a
+ * window counts as one that was not named. */
+static void set_window(struct wr_fold *fold)
 {
-    uint64_t window_tokens = turn_now(fold)->window_tokens;
-    if (!window_tokens || (fold->window_tokens && window_tokens >= fold->window_tokens))
+    const struct wr_fold_turn *now = turn_now(fold);
+    bool is_narrowed =
+        now->window_tokens && (!fold->window_tokens || now->window_tokens < fold->window_tokens);
+
+    if (is_narrowed)
+        fold->window_tokens = now->window_tokens;
+    if (!is_narrowed && now->answer == WR_ANSWER_AS_BEFORE)
         return;
-    fold->window_tokens = window_tokens;
-    if (fold->reserve_tokens > window_tokens / RESERVE_SHARE_MIN)
-        fold->reserve_tokens = window_tokens / RESERVE_SHARE_MIN;
+    uint64_t share = fold->window_tokens / WR_RESERVE_SHARE;
+    if (now->answer != WR_ANSWER_AS_BEFORE) {
+        fold->is_reserve_named = now->answer == WR_ANSWER_NAMED;
+        fold->reserve_tokens = fold->is_reserve_named ? now->answer_tokens : share;
+    }
+    if (fold->reserve_tokens >= fold->window_tokens)
+        fold->is_reserve_named = false;
+    if (!fold->is_reserve_named && fold->reserve_tokens > share)
+        fold->reserve_tokens = share;
 }
 
 /* ---- the run ---- */
@@ -294,6 +306,7 @@ static weir_status begin(struct wr_fold *fold, struct wr_arena *arena,
     fold->total_tokens = input->base_tokens;
     fold->window_tokens = input->window_tokens;
     fold->reserve_tokens = input->reserve_tokens;
+    fold->is_reserve_named = input->is_reserve_named;
     fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
     fold->lists[0] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
     fold->lists[1] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
@@ -319,7 +332,7 @@ weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
             fold->turn = t->segments[i].turn;
             fold->turn_first = i;
             fold->changed_first = UINT32_MAX;
-            narrow_window(fold);
+            set_window(fold);
         }
         if (begins_turn || is_new_turn(fold))
             status = look_at_clock(fold, i);

@@ -9,9 +9,8 @@
 
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    uint64_t window = fold->window_tokens;
-    return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_CLEAR_AT_BP])
-                  : (uint64_t)stage->params[WR_CLEAR_TRIGGER_TOKENS];
+    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_CLEAR_AT_BP])
+                               : (uint64_t)stage->params[WR_CLEAR_TRIGGER_TOKENS];
 }
 
 static uint32_t keep_count(const struct wr_fold *fold, const struct wr_stage *stage)

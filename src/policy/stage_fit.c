@@ -87,8 +87,8 @@ static weir_status stub_newest(struct wr_fold *fold)
     for (uint32_t i = 0; i < fold->arrived; i++)
         if (fold->transcript->segments[i].group == newest && is_answer(fold, i))
             freed += wr_fold_gain(fold, i);
-    return fold->total_tokens - freed <= fold->window_tokens ? stub_answers(fold, true, FULL_BP)
-                                                             : WEIR_OK;
+    return fold->total_tokens - freed <= wr_fold_room(fold) ? stub_answers(fold, true, FULL_BP)
+                                                            : WEIR_OK;
 }
 
 /* ---- instructions that were read ---- */
@@ -189,7 +189,7 @@ static uint64_t find_level(const struct wr_fold *fold, const struct news *news)
 static bool can_fit(const struct wr_fold *fold, const struct news *news)
 {
     uint64_t freed = freed_at(fold, news, WR_CONDENSE_TOKENS_MIN);
-    return news->count && fold->total_tokens - freed <= fold->window_tokens;
+    return news->count && fold->total_tokens - freed <= wr_fold_room(fold);
 }
 
 static weir_status cut(struct wr_fold *fold, uint32_t segment, uint64_t to_tokens)

@@ -10,13 +10,11 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/splice.h"
-#include "policy/budget.h"
 
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    uint64_t window = fold->window_tokens;
-    return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_PRUNE_AT_BP])
-                  : (uint64_t)stage->params[WR_PRUNE_TRIGGER_TOKENS];
+    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_PRUNE_AT_BP])
+                               : (uint64_t)stage->params[WR_PRUNE_TRIGGER_TOKENS];
 }
 
 /* The first file a call changed; NULL: it changed none, or a command line did. */

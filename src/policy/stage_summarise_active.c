@@ -51,7 +51,8 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
                                       fold->input->count, fold->input->user, fold->arrived};
     uint64_t tokens;
 
-    if (fold->total_tokens < wr_guarded_mid_trigger(fold->window_tokens))
+    uint64_t trigger = wr_guarded_mid_trigger(fold->window_tokens), room = wr_fold_room(fold);
+    if (fold->total_tokens < (trigger < room ? trigger : room))
         return WEIR_OK;
     uint32_t *list = wr_stage_list(fold);
     if (!list)

@@ -5,14 +5,12 @@
 #include "policy/stage.h"
 
 #include "base/limits.h"
-#include "policy/budget.h"
 #include "policy/summary.h"
 
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
-    uint64_t window = fold->window_tokens;
-    return window ? wr_share_tokens(window, (uint32_t)stage->params[WR_SUMMARY_AT_BP])
-                  : (uint64_t)stage->params[WR_SUMMARY_TRIGGER_TOKENS];
+    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_SUMMARY_AT_BP])
+                               : (uint64_t)stage->params[WR_SUMMARY_TRIGGER_TOKENS];
 }
 
 /* The segment that begins the message `count` messages after the first of the conversation. */

@@ -78,8 +78,9 @@ struct wr_transcript {
         *texts; /* of segments, unescaped, as far as they were asked for; NULL until the first */
     wr_hash128 *hashes; /* the same of wr_segment_body_hash(); both zero: not asked for */
     uint32_t turns_count, loops_count;
-    weir_span model;   /* unescaped; empty when the request names none */
-    bool is_delta;     /* the server holds the history; only new items are here */
+    weir_span model;            /* unescaped; empty when the request names none */
+    uint64_t answer_tokens_max; /* what the request lets the answer take; 0: it does not say */
+    bool is_delta;              /* the server holds the history; only new items are here */
     wr_json_id list;   /* the array of messages or items; NONE when input is a string or absent */
     bool binds_prefix; /* holds signed thinking */
 };

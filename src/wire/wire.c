@@ -233,6 +233,20 @@ static void keep_exact_where_repeated(struct wr_transcript *transcript)
     }
 }
 
+/* Each API has its own name for it; a gateway may pass two. */
+static uint64_t read_answer_max(const struct wr_json *doc)
+{
+    static const char *const keys[] = {"max_completion_tokens", "max_output_tokens", "max_tokens"};
+    int64_t tokens;
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        wr_json_id id = wr_json_find(doc, 0, keys[i]);
+        if (id != WR_JSON_NONE && wr_json_i64(doc, id, &tokens) && tokens > 0)
+            return (uint64_t)tokens;
+    }
+    return 0;
+}
+
 weir_status wr_wire_read(struct wr_transcript *transcript, struct wr_arena *arena,
                          const struct wr_json *doc, const struct wr_wire_options *options,
                          struct weir_err *err)
@@ -253,6 +267,7 @@ weir_status wr_wire_read(struct wr_transcript *transcript, struct wr_arena *aren
     transcript->dialect = dialect;
     transcript->memo = options ? options->memo : NULL;
     transcript->model = wr_text_or_empty(transcript, wr_json_find(doc, 0, "model"), &status);
+    transcript->answer_tokens_max = read_answer_max(doc);
     if (!status && dialect == WEIR_DIALECT_CHAT)
         status = wr_chat_read(transcript);
     else if (!status && dialect == WEIR_DIALECT_RESPONSES)

@@ -139,6 +139,30 @@ static void what_is_said_first_wins(void **state)
     }
 }
 
+static void a_request_says_what_its_answer_may_take(void **state)
+{
+    static const struct {
+        const char *body;
+        uint64_t tokens;
+    } rows[] = {
+        {"{'messages':[" ASK "]}", 0},
+        {"{'max_tokens':8000,'messages':[" ASK "]}", 8000},
+        {"{'max_completion_tokens':9000,'max_tokens':10,'messages':[" ASK "]}", 9000},
+        {"{'max_output_tokens':700,'input':'x'}", 700},
+        {"{'max_output_tokens':null,'input':'x'}", 0},
+        {"{'max_tokens':-1,'messages':[" ASK "]}", 0},
+        {"{'max_tokens':'many','messages':[" ASK "]}", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct wr_listing_request r;
+        wr_listing_read(&r, rows[i].body, NULL, NULL);
+        assert_int_equal(r.status, WEIR_OK);
+        assert_int_equal(r.transcript.answer_tokens_max, rows[i].tokens);
+        wr_listing_release(&r);
+    }
+}
+
 static const struct {
     const char *behaviour, *body, *dialect;
     size_t at_byte;
@@ -235,6 +259,7 @@ int main(void)
         cmocka_unit_test(a_path_names_the_dialect),
         cmocka_unit_test(a_shape_names_the_dialect),
         cmocka_unit_test(what_is_said_first_wins),
+        cmocka_unit_test(a_request_says_what_its_answer_may_take),
         cmocka_unit_test(what_is_no_request_is_refused),
         cmocka_unit_test(the_error_may_go_unheard),
         cmocka_unit_test(the_model_is_told),

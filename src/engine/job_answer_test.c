@@ -1,0 +1,114 @@
+/* What the answer may take is not there for the prompt; and a request that lets it take more or
+ * less than the one before changes nothing that was sent. */
+#include "engine/job.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "engine/test_world.h"
+
+enum { WINDOW_TOKENS = 16000 };
+
+static struct weir_project_options in_window(const char *policy, uint32_t window_tokens)
+{
+    struct weir_project_options options = at(policy, NOON_MS);
+    options.window_tokens = window_tokens;
+    return options;
+}
+
+static const struct {
+    const char *behaviour, *policy;
+    weir_dialect dialect;
+    uint32_t answer_tokens;
+    bool fits;
+} rooms[] = {
+    {"nothing is said of the answer", "cold", WEIR_DIALECT_CHAT, 0, true},
+    {"the answer is short", "cold", WEIR_DIALECT_CHAT, 1000, true},
+    {"prompt and answer are more than the window", "cold", WEIR_DIALECT_CHAT, 8000, false},
+    {"and in Messages", "cold", WEIR_DIALECT_MESSAGES, 8000, false},
+    {"and in Responses", "cold", WEIR_DIALECT_RESPONSES, 8000, false},
+    {"a share of the window that a document names is never above the room", "guarded-mid",
+     WEIR_DIALECT_CHAT, 8000, false},
+    {"the share of clearing neither", "tiered", WEIR_DIALECT_CHAT, 8000, false},
+    {"nor that of compressing", "compress", WEIR_DIALECT_CHAT, 8000, false},
+    {"an answer of the whole window is not meant", "cold", WEIR_DIALECT_CHAT, 16000, true},
+};
+
+/* About 11,000 tokens, all of which came turn by turn. */
+static void a_prompt_leaves_room_for_its_answer(void **state)
+{
+    for (size_t i = 0; i < sizeof(rooms) / sizeof(rooms[0]); i++) {
+        struct world *w = open_world(state);
+        struct test_talk talk = {.dialect = rooms[i].dialect,
+                                 .model = "some-local-model",
+                                 .lines = 62,
+                                 .answer = rooms[i].answer_tokens};
+        struct answer *a = NULL;
+        for (talk.results = 1; talk.results <= 8; talk.results++)
+            a = ask(w, &talk, in_window(rooms[i].policy, WINDOW_TOKENS));
+        if (rooms[i].fits == a->is_changed)
+            fail_msg("%s: %s, %" PRIu64 " tokens", rooms[i].behaviour,
+                     a->is_changed ? "changed" : "untouched", a->tokens_after);
+        if (rooms[i].answer_tokens == 8000 && a->tokens_after > WINDOW_TOKENS - 8000)
+            fail_msg("%s: %" PRIu64 " tokens leave no room", rooms[i].behaviour, a->tokens_after);
+        close_world(w);
+    }
+}
+
+static void another_answer_moves_no_step_that_was_taken(void **state)
+{
+    static const uint32_t answers[] = {0, 8000, 500, 0, 6000, 6000, 200, 9000};
+    struct world *w = open_world(state);
+    struct test_talk talk = {
+        .dialect = WEIR_DIALECT_CHAT, .model = "some-local-model", .lines = 60};
+    struct answer *before = NULL;
+    uint32_t steps = 0;
+
+    for (talk.results = 1; talk.results <= 16; talk.results++) {
+        talk.answer = answers[talk.results % 8];
+        if (talk.results % 3 == 0)
+            restart(w);
+        struct answer *a = ask(w, &talk, in_window("auto", WINDOW_TOKENS));
+        if (before && !a->is_step && !extends(before, a))
+            fail_msg("%u results: what was sent changed without a step", talk.results);
+        assert_string_not_equal(a->reason, "unexplained");
+        steps += a->is_step;
+        before = a;
+        /* Sent again, even with another answer, it is the same again. */
+        struct test_talk again = talk;
+        again.answer = answers[(talk.results + 1) % 8];
+        struct answer *same = ask(w, &again, in_window("auto", WINDOW_TOKENS));
+        assert_false(same->is_step);
+        assert_int_equal(same->tokens_after, a->tokens_after);
+    }
+    assert_true(steps > 0);
+    close_world(w);
+}
+
+static void a_mark_is_written_where_the_answer_changes(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = {.dialect = WEIR_DIALECT_CHAT, .model = "gpt-5", .lines = 10};
+    static const uint32_t answers[] = {0, 4000, 4000, 0, 0, 2000};
+    static const uint32_t marks[] = {0, 1, 1, 2, 2, 3}; /* named again by every commit */
+
+    for (talk.results = 1; talk.results <= 6; talk.results++) {
+        talk.answer = answers[talk.results - 1];
+        restart(w);
+        (void)ask(w, &talk, at("auto", NOON_MS));
+        assert_int_equal(w->store.marks[WEIR_MARK_ANSWER], marks[talk.results - 1]);
+    }
+    close_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        BOTH(a_prompt_leaves_room_for_its_answer),
+        BOTH(another_answer_moves_no_step_that_was_taken),
+        BOTH(a_mark_is_written_where_the_answer_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
