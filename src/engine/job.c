@@ -146,14 +146,6 @@ static weir_status find_policy(struct wr_job *job, struct weir_err *err)
 
 /* ---- measures ---- */
 
-/* What each preset's document assumes of a window that nobody knows. */
-static uint32_t fallback_tokens(const struct wr_policy *policy)
-{
-    if (wr_span_is(wr_span_of(policy->name), "layers"))
-        return WR_FALLBACK_LAYERS_TOKENS;
-    return WR_FALLBACK_GUARDED_MID_TOKENS;
-}
-
 static uint64_t window_tokens(struct wr_job *job)
 {
     const struct weir_project_options *o = job->options;
@@ -161,7 +153,7 @@ static uint64_t window_tokens(struct wr_job *job)
     struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
                                           .match = has_name ? &job->match : NULL,
                                           .fallback_tokens =
-                                              fallback_tokens(job->input.policy)};
+                                              wr_policy_unknown_window(job->input.policy)};
     struct wr_window window = wr_window_select(&evidence);
     bool is_pinned = !o->window_tokens && job->has_pin;
     uint32_t input_max = job->match.model->input_tokens_max;

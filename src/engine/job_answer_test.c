@@ -103,11 +103,24 @@ static void a_mark_is_written_where_the_answer_changes(void **state)
     close_world(w);
 }
 
+static void a_policy_under_another_name_has_the_same_window(void **state)
+{
+    static const char *const names[] = {"layers", "layers_too"};
+    struct test_talk talk = {.dialect = WEIR_DIALECT_CHAT, .model = "some-local-model"};
+
+    for (size_t i = 0; i < 2; i++) {
+        struct world *w = open_world(state);
+        assert_int_equal(ask(w, &talk, at(names[i], NOON_MS))->window_tokens, 128000);
+        close_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(a_prompt_leaves_room_for_its_answer),
         BOTH(another_answer_moves_no_step_that_was_taken),
+        cmocka_unit_test(a_policy_under_another_name_has_the_same_window),
         BOTH(a_mark_is_written_where_the_answer_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

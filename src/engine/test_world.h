@@ -22,6 +22,7 @@ static const char policies[] =
     "  colder: {stages: [{stage: deepen, keep_turns: 3, margin_pct: 100000}]}\n"
     "  cold_again: {stages: [{stage: deepen, keep_turns: 1, margin_pct: 100000}]}\n"
     "  cut: {stages: [{stage: cap, max_tokens: 300}]}\n"
+    "  layers_too: {like: layers}\n"
     "  cut_more: {stages: [{stage: cap, max_tokens: 200}]}\n";
 
 struct answer {

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/span.h"
+#include "models/window.h"
 #include "policy/stage.h"
 
 static const struct wr_stage_def *const stage_defs[] = {
@@ -138,6 +139,14 @@ const struct wr_stage_def *wr_stage_def_find(weir_span name)
         if (wr_span_is(name, stage_defs[i]->name))
             return stage_defs[i];
     return NULL;
+}
+
+uint32_t wr_policy_unknown_window(const struct wr_policy *policy)
+{
+    for (uint32_t i = 0; i < policy->stages_count; i++)
+        if (policy->stages[i].def->window_tokens)
+            return policy->stages[i].def->window_tokens;
+    return WR_FALLBACK_TOKENS;
 }
 
 /* ---- rules for tools ---- */

@@ -42,8 +42,9 @@ struct wr_stage_def {
     wr_stage_request_fn *request; /* NULL: nothing */
     struct wr_param_def params[WR_STAGE_PARAMS_MAX];
     uint32_t params_count;
-    bool takes_tools;     /* it works on single calls or results, so tools can have rules */
-    uint32_t tool_params; /* bit i: params[i] may differ by tool */
+    uint32_t window_tokens; /* what its document takes a window for that nobody knows; 0: nothing */
+    bool takes_tools;       /* it works on single calls or results, so tools can have rules */
+    uint32_t tool_params;   /* bit i: params[i] may differ by tool */
 };
 
 /* What a stage is told of one tool: to leave it alone, or other values of some parameters. The name
@@ -78,6 +79,10 @@ const struct wr_policy *wr_policy_at(uint32_t index);
 uint32_t wr_stage_def_count(void);
 const struct wr_stage_def *wr_stage_def_at(uint32_t index);
 const struct wr_stage_def *wr_stage_def_find(weir_span name); /* NULL: there is none */
+
+/* The window to assume of a model that nobody knows: what the document of a stage says, else
+ * WR_FALLBACK_TOKENS. */
+uint32_t wr_policy_unknown_window(const struct wr_policy *policy);
 
 /* The rule for a tool, or NULL. One for the whole name goes before one for its last part. */
 const struct wr_tool_rule *wr_stage_rule(const struct wr_stage *stage, weir_span tool);

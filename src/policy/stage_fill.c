@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "models/window.h"
 #include "policy/budget.h"
 
 enum { DEPTH_BP = 8000 };
@@ -157,4 +158,5 @@ const struct wr_stage_def wr_stage_fill = {
     .params = {{"history_tokens", 20000, 0, 100000000, NULL,
                 "the budget; 0: all the room there is"}},
     .params_count = 1,
+    .window_tokens = WR_FALLBACK_LAYERS_TOKENS,
 };
