@@ -38,8 +38,11 @@ struct weir_project_options {
     uint32_t window_tokens;     /* 0: the session's, else what is known of the model */
     struct weir_store *store;   /* NULL: nothing that needs a way back is taken out */
     weir_span tenant;           /* empty: "local" */
-    weir_span session; /* whom the originals belong to; empty: named after the first turn */
-    int64_t now_ms;    /* when the request came; 0: not known, and no cache is taken for expired */
+    /* Whom originals and marks belong to: what one session decides changes nothing for another. One
+     * that begins with the turns of another goes on in its forms. Empty: named after the first
+     * turn, so that all conversations without a name that begin alike are one session. */
+    weir_span session;
+    int64_t now_ms; /* when the request came; 0: not known, and no cache is taken for expired */
     /* Turns that no known request held were sent by somebody else as they are: leave them so. */
     bool attaches;
     uint32_t overflow_tokens; /* the provider refused this request: it takes no more than this */

@@ -55,7 +55,8 @@ typedef struct weir_hash {
     X(ATTACHED, "attached")     \
     X(WINDOW, "window")         \
     X(SENT, "sent")             \
-    X(ANSWER, "answer")
+    X(ANSWER, "answer")         \
+    X(SESSION, "session")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,

@@ -274,12 +274,16 @@ static bool is_cold(const struct wr_job *job)
     return now_ms && now_ms > last->at_ms && now_ms - last->at_ms > ttl;
 }
 
-/* Turns that nobody here has seen were sent as they are by somebody else. */
+/* Turns that nobody here has seen were sent as they are by somebody else. Where a session begins
+ * with such turns, that another one began with the same words says nothing of how they were sent.
+ */
 static weir_status attach(struct wr_job *job)
 {
     struct wr_marks *marks = &job->marks;
     uint32_t newest = marks->trail.turns_count - 1;
 
+    if (job->options->attaches && (!marks->last.is_known || marks->last.turn + 1 < newest))
+        wr_marks_drop_copies(marks);
     if (!job->options->attaches || !newest || marks->last.is_known || marks->list_count)
         return WEIR_OK;
     for (uint32_t i = 0; i < newest; i++)
@@ -379,6 +383,7 @@ static weir_status read_marks(struct wr_job *job)
     struct wr_marks_input input = {.trail = &job->trail,
                                    .store = job->options->store,
                                    .tenant = job->tenant,
+                                   .session = job->session,
                                    .policy = job->input.policy,
                                    .window_tokens = job->input.window_tokens,
                                    .held = job->held};

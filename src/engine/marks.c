@@ -1,3 +1,14 @@
+/* What is read, and when:
+ *
+ *   the fold of the last request is remembered   read_new: the marks of the newest turns
+ *   it is not, or another node went on from it   read_all: the marks of all turns
+ *   the session has sent none of these turns     copy_kin: who sent them last, and its marks
+ *
+ * Each line is one lookup in the store (the last one two), and a session comes to the last line
+ * once: its first commit holds the copies.
+ *
+ * The session is hashed into the key, where a column of its own would have changed the interface
+ * that hosts implement and every store there is. */
 #include "engine/marks.h"
 
 #include <stdio.h>
@@ -9,7 +20,7 @@
 
 #define LATE "late "
 
-enum { SENT_BYTES_MAX = 160, LATE_BYTES_MAX = 24, LIST_FIRST_COUNT = 16 };
+enum { SENT_BYTES_MAX = 160, SESSION_BYTES_MAX = 40, LATE_BYTES_MAX = 24, LIST_FIRST_COUNT = 16 };
 
 struct held_mark {
     uint64_t tenant; /* hash */
@@ -40,14 +51,29 @@ static void put_number(unsigned char *out, uint64_t number)
         out[i] = (unsigned char)(number >> 8 * i);
 }
 
-/* What was decided under a policy and a window; `sent` holds under any. */
-static weir_hash key_of(const struct wr_marks *marks, uint32_t turn, bool is_sent)
+static const wr_hash128 nobody = {0, 0}; /* whose keys are the turns alone */
+
+static bool is_same_hash(wr_hash128 a, wr_hash128 b)
+{
+    return a.low == b.low && a.high == b.high;
+}
+
+/* `sent` and `session` hold under any policy and window. */
+static weir_hash key_of_any(const struct wr_marks *marks, wr_hash128 whose, uint32_t turn)
 {
     weir_hash key = {{0}};
-    put_number(key.bytes, marks->trail.turns[turn].low);
-    put_number(key.bytes + 8, marks->trail.turns[turn].high);
-    if (is_sent)
-        return key;
+    wr_hash128 chain = marks->trail.turns[turn];
+    if (!is_same_hash(whose, nobody))
+        chain = wr_hash128_add(chain, whose);
+    put_number(key.bytes, chain.low);
+    put_number(key.bytes + 8, chain.high);
+    return key;
+}
+
+/* What was decided under a policy and a window. */
+static weir_hash key_of(const struct wr_marks *marks, wr_hash128 whose, uint32_t turn)
+{
+    weir_hash key = key_of_any(marks, whose, turn);
     put_number(key.bytes + 16, marks->policy);
     put_number(key.bytes + 24, marks->window_tokens);
     return key;
@@ -90,6 +116,17 @@ static bool read_sent(weir_span value, struct wr_sent *sent)
     return ok;
 }
 
+static void write_session(char out[SESSION_BYTES_MAX], wr_hash128 session)
+{
+    (void)snprintf(out, SESSION_BYTES_MAX, "%016llx %016llx ", (unsigned long long)session.low,
+                   (unsigned long long)session.high);
+}
+
+static bool read_session(weir_span value, wr_hash128 *session)
+{
+    return take_hex(&value, &session->low) && take_hex(&value, &session->high);
+}
+
 /* ---- the list ---- */
 
 static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
@@ -116,7 +153,7 @@ static bool is_replaced(weir_mark_kind kind)
 weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                          weir_span value)
 {
-    struct weir_mark mark = {.key = key_of(marks, turn, false),
+    struct weir_mark mark = {.key = key_of(marks, marks->session, turn),
                              .kind = kind,
                              .value = value,
                              .replaces = is_replaced(kind)};
@@ -134,15 +171,23 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 
                              .policy = marks->policy,
                              .window_tokens = marks->window_tokens,
                              .forms = forms};
+    uint32_t turn = sent->turn;
     char *text = wr_arena_alloc(marks->arena, SENT_BYTES_MAX);
-    if (!text)
+    char *session = wr_arena_alloc(marks->arena, SESSION_BYTES_MAX);
+    if (!text || !session)
         return wr_arena_status(marks->arena);
     write_sent(text, sent);
-    struct weir_mark mark = {.key = key_of(marks, marks->trail.turns_count - 1, true),
-                             .kind = WEIR_MARK_SENT,
-                             .value = wr_span_of(text),
-                             .replaces = true};
-    return add(marks, &mark);
+    write_session(session, marks->session);
+    struct weir_mark was_sent = {.key = key_of_any(marks, marks->session, turn),
+                                 .kind = WEIR_MARK_SENT,
+                                 .value = wr_span_of(text),
+                                 .replaces = true};
+    struct weir_mark by_whom = {.key = key_of_any(marks, nobody, turn),
+                                .kind = WEIR_MARK_SESSION,
+                                .value = wr_span_of(session),
+                                .replaces = true};
+    weir_status status = add(marks, &was_sent);
+    return status ? status : add(marks, &by_whom);
 }
 
 /* ---- reading ---- */
@@ -153,10 +198,14 @@ struct reading {
     uint32_t sent_from; /* keys from here on are those of `sent`, newest turn first */
 };
 
-static weir_status copy(struct wr_marks *marks, const struct weir_mark *found)
+/* Lists what was found, as a mark of this session. */
+static weir_status list_found(struct wr_marks *marks, uint32_t turn, const struct weir_mark *found)
 {
     struct weir_mark mark = *found;
-    mark.replaces = is_replaced(mark.kind);
+    bool is_sent = mark.kind == WEIR_MARK_SENT;
+    mark.replaces = is_sent || is_replaced(mark.kind);
+    mark.key =
+        is_sent ? key_of_any(marks, marks->session, turn) : key_of(marks, marks->session, turn);
     mark.value = wr_arena_copy(marks->arena, found->value);
     return mark.value.ptr ? add(marks, &mark) : wr_arena_status(marks->arena);
 }
@@ -180,7 +229,7 @@ weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t fr
     (void)snprintf(value, LATE_BYTES_MAX, LATE "%u", (unsigned)from);
     marks->turns[turn].is_late = true;
     marks->turns[turn].late_from = from;
-    struct weir_mark mark = {.key = key_of(marks, turn, false),
+    struct weir_mark mark = {.key = key_of(marks, marks->session, turn),
                              .kind = WEIR_MARK_KEPT_WHOLE,
                              .value = wr_span_of(value),
                              .replaces = true};
@@ -228,13 +277,14 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
         read_answer(&marks->turns[turn], mark->value);
         break;
     case WEIR_MARK_SENT:
+    case WEIR_MARK_SESSION:
     case WEIR_MARK_KINDS_COUNT:
         return WEIR_OK;
     }
-    return copy(marks, mark);
+    return list_found(marks, turn, mark);
 }
 
-static weir_status found(void *user, size_t key_index, const struct weir_mark *mark)
+static weir_status take_own(void *user, size_t key_index, const struct weir_mark *mark)
 {
     struct reading *reading = user;
     struct wr_marks *marks = reading->marks;
@@ -268,13 +318,13 @@ static weir_status read_from(struct wr_marks *marks, const struct wr_marks_input
     if (!keys)
         return wr_arena_status(marks->arena);
     for (uint32_t i = 0; i < count; i++) {
-        keys[i] = key_of(marks, first + i, false);
+        keys[i] = key_of(marks, marks->session, first + i);
         if (is_held(input->held, tenant, &keys[i]))
             marks->turns[first + i].is_whole = true;
     }
     for (uint32_t i = 0; i < sent; i++)
-        keys[count + i] = key_of(marks, turns - 1 - i, true);
-    return weir_store_marks(input->store, input->tenant, keys, (size_t)count + sent, found,
+        keys[count + i] = key_of_any(marks, marks->session, turns - 1 - i);
+    return weir_store_marks(input->store, input->tenant, keys, (size_t)count + sent, take_own,
                             &reading, NULL);
 }
 
@@ -282,8 +332,7 @@ static bool is_same_sent(const struct wr_sent *a, const struct wr_sent *b)
 {
     return a->is_known && b->is_known && a->turn == b->turn && a->at_ms == b->at_ms &&
            a->model == b->model && a->head == b->head && a->policy == b->policy &&
-           a->window_tokens == b->window_tokens && a->forms.low == b->forms.low &&
-           a->forms.high == b->forms.high;
+           a->window_tokens == b->window_tokens && is_same_hash(a->forms, b->forms);
 }
 
 /* Where the last request that was sent is still the one that is remembered, nobody has written a
@@ -313,11 +362,116 @@ static weir_status read_all(struct wr_marks *marks, const struct wr_marks_input 
                      turns < WR_MARKS_LOOK_BACK_TURNS ? turns : WR_MARKS_LOOK_BACK_TURNS);
 }
 
+/* ---- the marks of another session ---- */
+
+struct kin {
+    struct wr_marks *marks;
+    uint32_t turns; /* so many keys are those of all sessions, newest turn first; then our own */
+    bool is_found;
+    uint32_t turn; /* the newest that it has sent */
+    wr_hash128 session;
+    bool is_own; /* we have sent one of these turns ourselves */
+};
+
+static weir_status take_kin(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    struct kin *kin = user;
+    uint32_t turn = kin->turns - 1 - (uint32_t)key_index;
+    wr_hash128 session = nobody;
+
+    if (key_index >= kin->turns) {
+        kin->is_own = true;
+        return WEIR_OK;
+    }
+    bool is_session = mark->kind == WEIR_MARK_SESSION && read_session(mark->value, &session);
+    if (!is_session && mark->kind != WEIR_MARK_SENT)
+        return WEIR_OK;
+    /* Of one turn `session` comes after what a store of before had there, and is newer. */
+    if (kin->is_found && (turn != kin->turn || !is_session))
+        return WEIR_OK;
+    kin->is_found = true;
+    kin->turn = turn;
+    kin->session = session;
+    return WEIR_OK;
+}
+
+/* Who sent the longest beginning of this conversation last. */
+static weir_status find_kin(struct wr_marks *marks, const struct wr_marks_input *input,
+                            struct kin *kin)
+{
+    uint32_t turns = marks->trail.turns_count;
+    weir_hash *keys = WR_ARENA_ARRAY(marks->arena, weir_hash, 2 * (size_t)turns);
+
+    *kin = (struct kin){.marks = marks, .turns = turns};
+    if (!keys)
+        return wr_arena_status(marks->arena);
+    for (uint32_t i = 0; i < turns; i++) {
+        keys[i] = key_of_any(marks, nobody, turns - 1 - i);
+        keys[turns + i] = key_of_any(marks, marks->session, i);
+    }
+    weir_status status =
+        weir_store_marks(input->store, input->tenant, keys, 2 * (size_t)turns, take_kin, kin, NULL);
+    kin->is_found = kin->is_found && !kin->is_own && !is_same_hash(kin->session, marks->session);
+    return status;
+}
+
+/* Keys of a turn stand in pairs: what was decided, and that it was sent. */
+static weir_status take_copy(void *user, size_t key_index, const struct weir_mark *mark)
+{
+    struct kin *kin = user;
+    struct wr_marks *marks = kin->marks;
+    uint32_t turn = (uint32_t)(key_index / 2);
+
+    if (key_index % 2 == 0)
+        return take_mark(marks, turn, mark);
+    if (mark->kind != WEIR_MARK_SENT)
+        return WEIR_OK;
+    struct wr_sent sent = {.turn = turn};
+    sent.is_known = read_sent(mark->value, &sent);
+    if (!sent.is_known)
+        return WEIR_OK;
+    if (marks->trail.turns_count - turn <= WR_MARKS_LOOK_BACK_TURNS)
+        marks->last = sent;
+    /* That of the newest turn is written with this request. */
+    return turn + 1 < marks->trail.turns_count ? list_found(marks, turn, mark) : WEIR_OK;
+}
+
+static weir_status copy_kin(struct wr_marks *marks, const struct wr_marks_input *input)
+{
+    struct kin kin;
+    weir_status status = find_kin(marks, input, &kin);
+
+    if (status || !kin.is_found)
+        return status;
+    size_t count = 2 * ((size_t)kin.turn + 1);
+    weir_hash *keys = WR_ARENA_ARRAY(marks->arena, weir_hash, count);
+    if (!keys)
+        return wr_arena_status(marks->arena);
+    for (uint32_t i = 0; i <= kin.turn; i++) {
+        keys[2 * (size_t)i] = key_of(marks, kin.session, i);
+        keys[2 * (size_t)i + 1] = key_of_any(marks, kin.session, i);
+    }
+    marks->is_copied = true;
+    return weir_store_marks(input->store, input->tenant, keys, count, take_copy, &kin, NULL);
+}
+
+void wr_marks_drop_copies(struct wr_marks *marks)
+{
+    if (!marks->is_copied)
+        return;
+    marks->is_copied = false;
+    marks->last = (struct wr_sent){0};
+    marks->list_count = 0;
+    /* Nothing was copied of the newest: it was not sent. It may be held whole. */
+    memset(marks->turns, 0, (marks->trail.turns_count - 1) * sizeof(*marks->turns));
+}
+
 weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
                           const struct wr_marks_input *input)
 {
     *marks = (struct wr_marks){.arena = arena,
                                .trail = *input->trail,
+                               .session = wr_hash128_of(input->session),
                                .policy = wr_policy_hash(input->policy),
                                .window_tokens = input->window_tokens};
     marks->turns = WR_ARENA_ARRAY(arena, struct wr_fold_turn, marks->trail.turns_count);
@@ -326,14 +480,19 @@ weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
     if (!marks->trail.turns_count || !input->store)
         return WEIR_OK;
     weir_status status = read_new(marks, input);
-    return status || marks->is_remembered ? status : read_all(marks, input);
+    if (!status && !marks->is_remembered)
+        status = read_all(marks, input);
+    if (status || marks->last.is_known || marks->list_count)
+        return status;
+    return copy_kin(marks, input);
 }
 
 /* ---- what the store would not take ---- */
 
 void wr_marks_hold(struct wr_marks_held *held, weir_span tenant, const struct wr_marks *marks)
 {
-    struct held_mark mark = {wr_hash64(tenant), key_of(marks, marks->trail.turns_count - 1, false)};
+    struct held_mark mark = {wr_hash64(tenant),
+                             key_of(marks, marks->session, marks->trail.turns_count - 1)};
 
     if (is_held(held, mark.tenant, &mark.key))
         return;

@@ -1,10 +1,17 @@
 /* marks.h -- what a session's earlier requests decided, read before a fold and written after it.
  *
- * 1. A mark is found by the hashes of the turns before it (engine/trail.h), the policy and the
- *    window: never by a number, so forks, rewinds and shared session names do not mix.
+ * 1. A mark is found by the session, the hashes of the turns before it (engine/trail.h), the policy
+ *    and the window: never by a number, so rewinds and shared session names do not mix, and what
+ *    one session decides is nothing to another that has the same turns.
  * 2. The mark `sent` of a request says when it left, under what, and a hash of what was sent. The
  *    next request compares itself with it: a step is declared exactly where they differ.
- * 3. Marks that could not be written are held in memory until the store takes them.
+ * 3. The mark `session` is the only one that all sessions of a tenant share: it names the session
+ *    that sent these turns last. The first request that a session sends of a conversation copies
+ *    the marks of the session so named with the longest equal chain, once, so that a fork keeps its
+ *    forms. The copies are committed with it; later marks of that session are not seen.
+ * 4. Stores of before marks were keyed by session have marks that are keyed by the turns alone and
+ *    no `session`. They are read as those of one session without a name, and copied alike.
+ * 5. Marks that could not be written are held in memory until the store takes them.
  */
 #ifndef WR_ENGINE_MARKS_H
 #define WR_ENGINE_MARKS_H
@@ -31,7 +38,7 @@ void wr_marks_held_free(struct wr_marks_held *held); /* NULL is fine */
 struct wr_marks_input {
     const struct wr_trail *trail;
     struct weir_store *store;
-    weir_span tenant;
+    weir_span tenant, session;
     const struct wr_policy *policy;
     uint64_t window_tokens;
     const struct wr_marks_held *held;
@@ -45,10 +52,12 @@ struct wr_marks_input {
 struct wr_marks {
     struct wr_arena *arena;
     struct wr_trail trail;
-    uint64_t policy; /* hash */
+    wr_hash128 session; /* of its name */
+    uint64_t policy;    /* hash */
     uint64_t window_tokens;
     struct wr_fold_turn *turns; /* for the fold */
     bool is_remembered;         /* the first of them are those that were known */
+    bool is_copied;             /* this is the session's first request: all is another session's */
     struct wr_sent last;        /* the newest request that this one extends or repeats */
     struct weir_mark *list;     /* what the projection rests on: to be committed with it */
     uint32_t list_count, list_cap;
@@ -62,6 +71,9 @@ WEIR_MUST_USE weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena 
 WEIR_MUST_USE weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t turn, bool is_named,
                                               uint64_t tokens);
 
+/* Forgets what was copied of another session: the turns were not sent as that one sent them. */
+void wr_marks_drop_copies(struct wr_marks *marks);
+
 /* Adds a mark at a turn. `value` is borrowed. */
 WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                                        weir_span value);
@@ -69,7 +81,7 @@ WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind ki
 /* Adds that time was up at a turn: its segments from `from` on, counted within it, stay whole. */
 WEIR_MUST_USE weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t from);
 
-/* Adds that this request was sent, as `forms`; `*sent` is what is written of it. */
+/* Adds that this request was sent, as `forms`, and by whom; `*sent` is what is written of it. */
 WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
                                             struct wr_sent *sent);
 

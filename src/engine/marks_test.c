@@ -1,4 +1,5 @@
-/* Marks written to a store and found again by the turns before them, the policy and the window. */
+/* Marks written to a store and found again by the session, the turns before them, the policy and
+ * the window. */
 #include "engine/marks.h"
 
 #include <setjmp.h>
@@ -45,7 +46,7 @@ struct asked {
     uint32_t turns, forks_at; /* 0: no fork */
     const struct wr_policy *policy;
     uint64_t window_tokens, model, head;
-    weir_span tenant;
+    weir_span tenant, session; /* empty: "local", "s" */
 };
 
 static struct wr_marks read_marks(struct world *w, const struct asked *asked)
@@ -65,6 +66,7 @@ static struct wr_marks read_marks(struct world *w, const struct asked *asked)
     struct wr_marks_input input = {.trail = &trail,
                                    .store = w->store,
                                    .tenant = asked->tenant.len ? asked->tenant : TENANT,
+                                   .session = asked->session.len ? asked->session : WR_LIT("s"),
                                    .policy = asked->policy ? asked->policy : policy,
                                    .window_tokens = asked->window_tokens,
                                    .held = w->held};
@@ -261,6 +263,151 @@ static void what_cannot_be_read_was_not_sent(void **state)
     }
 }
 
+/* ---- sessions ---- */
+
+/* A session sends its turns one after the other, and decides something at turns 1 and 4. */
+static void send_turns(struct world *w, weir_span session, uint32_t turns)
+{
+    for (uint32_t n = 1; n <= turns; n++) {
+        struct asked asked = {.turns = n, .session = session};
+        struct wr_marks marks = read_marks(w, &asked);
+        if (n == 2 || n == 5)
+            assert_int_equal(wr_marks_add(&marks, WEIR_MARK_STEP, n - 1, WR_LIT("cold")), WEIR_OK);
+        assert_int_equal(add_sent(&marks, NOW_MS + n, (wr_hash128){n, session.len}), WEIR_OK);
+        commit(w, &marks);
+    }
+}
+
+static void a_session_that_begins_copies_once(void **state)
+{
+    const struct {
+        const char *behaviour;
+        struct asked asked;
+        uint32_t steps, last; /* marks found; turns that were sent of it, 0: none */
+    } cases[] = {
+        {"the same turns", {.turns = 6}, 2, 6},
+        {"one more", {.turns = 7}, 2, 6},
+        {"a fork behind both", {.turns = 7, .forks_at = 5}, 2, 5},
+        {"a fork between them", {.turns = 7, .forks_at = 4}, 1, 4},
+        {"a fork before them", {.turns = 7, .forks_at = 1}, 0, 1},
+        {"another beginning", {.turns = 7, .forks_at = 0, .tenant = WR_LIT("other")}, 0, 0},
+        {"another window: what was sent is known all the same",
+         {.turns = 6, .window_tokens = 9},
+         0,
+         6},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *w = open_world();
+        struct asked asked = cases[i].asked;
+        send_turns(w, WR_LIT("first"), 6);
+        asked.session = WR_LIT("second");
+        struct wr_marks marks = read_marks(w, &asked);
+        uint32_t steps = 0;
+        for (uint32_t turn = 0; turn < asked.turns; turn++)
+            steps += marks.turns[turn].is_cold;
+        if (steps != cases[i].steps || marks.last.is_known != (cases[i].last > 0) ||
+            marks.is_copied != (cases[i].last > 0))
+            fail_msg("%s: %u steps", cases[i].behaviour, steps);
+        if (marks.last.is_known &&
+            (marks.last.turn + 1 != cases[i].last || marks.last.forms.low != cases[i].last))
+            fail_msg("%s: %u turns were sent", cases[i].behaviour, marks.last.turn + 1);
+        if (!asked.tenant.len) {
+            assert_int_equal(add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+            commit(w, &marks);
+            asked.turns++;
+            struct wr_marks again = read_marks(w, &asked);
+            assert_false(again.is_copied);
+            assert_int_equal(again.last.turn + 2, asked.turns);
+            assert_int_equal(again.list_count, cases[i].steps);
+        }
+        close_world(w);
+    }
+}
+
+static void the_newest_session_with_the_longest_chain_is_copied(void **state)
+{
+    struct world *w = open_world();
+    struct asked asked = {.turns = 4, .session = WR_LIT("new")};
+    (void)state;
+    send_turns(w, WR_LIT("long one"), 4);
+    send_turns(w, WR_LIT("newer"), 3);
+    assert_int_equal(read_marks(w, &asked).last.forms.high, sizeof("long one") - 1);
+    send_turns(w, WR_LIT("newest one of all"), 4);
+    assert_int_equal(read_marks(w, &asked).last.forms.high, sizeof("newest one of all") - 1);
+    asked.turns = 3;
+    assert_int_equal(read_marks(w, &asked).last.forms.high, sizeof("newest one of all") - 1);
+    close_world(w);
+}
+
+/* A rewind to turns that were copied finds them as its own; nothing is copied a second time. */
+static void what_was_copied_is_kept_for_rewinds(void **state)
+{
+    struct world *w = open_world();
+    struct asked asked = {.turns = 6, .session = WR_LIT("second")};
+    (void)state;
+    send_turns(w, WR_LIT("first"), 5);
+    struct wr_marks marks = read_marks(w, &asked);
+    assert_int_equal(add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+    commit(w, &marks);
+    send_turns(w, WR_LIT("third"), 6);
+    asked = (struct asked){.turns = 4, .forks_at = 3, .session = WR_LIT("second")};
+    marks = read_marks(w, &asked);
+    assert_false(marks.is_copied);
+    assert_true(marks.turns[1].is_cold);
+    assert_int_equal(marks.last.turn, 2);
+    assert_int_equal(marks.last.forms.high, sizeof("first") - 1);
+    close_world(w);
+}
+
+static void copies_can_be_dropped(void **state)
+{
+    struct world *w = open_world();
+    struct asked asked = {.turns = 9, .session = WR_LIT("second")};
+    (void)state;
+    send_turns(w, WR_LIT("first"), 5);
+    struct wr_marks marks = read_marks(w, &asked);
+    assert_true(marks.is_copied && marks.list_count);
+    wr_marks_drop_copies(&marks);
+    assert_false(marks.is_copied || marks.list_count || marks.last.is_known);
+    assert_false(marks.turns[1].is_cold || marks.turns[4].is_cold);
+    close_world(w);
+}
+
+/* Marks as they were written before sessions were in their keys: by the turns alone. */
+static void marks_of_older_stores_are_those_of_a_session_without_a_name(void **state)
+{
+    static const char sent[] =
+        "0000000000000005 0000000000000001 0000000000000002 0000000000000003 "
+        "0000000000000004 000000000000002a 000000000000002b ";
+    struct world *w = open_world();
+    struct weir_mark marks[2] = {{.kind = WEIR_MARK_STEP, .value = WR_LIT("cold")},
+                                 {.kind = WEIR_MARK_SENT, .value = wr_span_of(sent)}};
+    uint64_t step[] = {w->hashes[1].low, w->hashes[1].high, wr_policy_hash(policy), 0};
+    uint64_t last[] = {w->hashes[2].low, w->hashes[2].high, 0, 0};
+    (void)state;
+    for (int i = 0; i < WEIR_HASH_BYTES; i++) {
+        marks[0].key.bytes[i] = (unsigned char)(step[i / 8] >> 8 * (i % 8));
+        marks[1].key.bytes[i] = (unsigned char)(last[i / 8] >> 8 * (i % 8));
+    }
+    struct weir_batch batch = {
+        .tenant = TENANT, .session = WR_LIT("s"), .marks = marks, .marks_count = 2};
+    assert_int_equal(weir_store_commit(w->store, &batch, NULL), WEIR_OK);
+
+    struct wr_marks found = read_turns(w, 4);
+    assert_true(found.is_copied);
+    assert_true(found.turns[1].is_cold);
+    assert_int_equal(found.last.turn, 2);
+    assert_int_equal(found.last.forms.low, 0x2a);
+    assert_int_equal(add_sent(&found, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
+    commit(w, &found);
+    struct wr_marks next = read_turns(w, 5);
+    assert_false(next.is_copied);
+    assert_true(next.turns[1].is_cold);
+    assert_int_equal(next.last.turn, 3);
+    close_world(w);
+}
+
 /* ---- what waits for the store ---- */
 
 static void what_is_held_is_whole_until_it_is_written_and_after(void **state)
@@ -335,6 +482,11 @@ int main(void)
         cmocka_unit_test(sending_it_again_is_the_last_time),
         cmocka_unit_test(the_last_request_is_sought_so_far_back),
         cmocka_unit_test(what_cannot_be_read_was_not_sent),
+        cmocka_unit_test(a_session_that_begins_copies_once),
+        cmocka_unit_test(the_newest_session_with_the_longest_chain_is_copied),
+        cmocka_unit_test(what_was_copied_is_kept_for_rewinds),
+        cmocka_unit_test(copies_can_be_dropped),
+        cmocka_unit_test(marks_of_older_stores_are_those_of_a_session_without_a_name),
         cmocka_unit_test(what_is_held_is_whole_until_it_is_written_and_after),
         cmocka_unit_test(others_keep_what_is_held_for_them),
         cmocka_unit_test(the_oldest_is_forgotten_where_too_many_wait),
