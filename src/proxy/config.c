@@ -419,14 +419,34 @@ static weir_status read_store(struct reading *r, yaml_node_t *value)
     return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_store_member, r);
 }
 
-static weir_status on_token(struct reading *r, yaml_node_t *node)
+static weir_status read_token(struct reading *r, yaml_node_t *node, const char **token)
 {
     enum { TOKEN_BYTES_MIN = 16 };
     weir_span text = wr_yaml_text(node);
     if (text.len < TOKEN_BYTES_MIN || memchr(text.ptr, '/', text.len))
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "a token has at least %d characters and no '/'", TOKEN_BYTES_MIN);
-    return read_text(r, node, &r->config->tokens[r->config->tokens_count++]);
+    return read_text(r, node, token);
+}
+
+static weir_status on_token(struct reading *r, yaml_node_t *node)
+{
+    return read_token(r, node, &r->config->tokens[r->config->tokens_count++]);
+}
+
+/* A '*' that stands for all pages of the web would allow what this list is there to refuse. */
+static weir_status on_origin(struct reading *r, yaml_node_t *node)
+{
+    weir_span text = wr_yaml_text(node);
+    size_t name_at = wr_span_find(text, WR_LIT("://"), 0);
+    const char *star = text.len ? memchr(text.ptr, '*', text.len) : NULL;
+    bool is_web = wr_span_starts(text, WR_LIT("http:")) || wr_span_starts(text, WR_LIT("https:"));
+
+    if (name_at == SIZE_MAX || !name_at || name_at + strlen("://") == text.len ||
+        (star && (is_web || star != text.ptr + text.len - 1)))
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
+                            "an origin is SCHEME://HOST[:PORT]; `*` may end one that is not http");
+    return read_text(r, node, &r->config->origins[r->config->origins_count++]);
 }
 
 static weir_status read_listen(struct reading *r, yaml_node_t *value)
@@ -472,6 +492,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_RULES_MAX, on_rule);
     if (wr_span_is(name, "tokens"))
         return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
+    if (wr_span_is(name, "allow_origins"))
+        return read_list(r, value, WR_PROXY_ORIGINS_MAX, on_origin);
     if (wr_span_is(name, "limits"))
         return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_limit, r);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
@@ -485,7 +507,7 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
 
     if (status)
         return status;
-    config->rules_count = config->tokens_count = 0;
+    config->rules_count = config->tokens_count = config->origins_count = 0;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)
         status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);

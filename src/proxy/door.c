@@ -6,45 +6,78 @@
 #include "base/ascii.h"
 #include "base/hash.h"
 #include "base/span.h"
+#include "net/host.h"
 
-/* Without its port. */
-static weir_span host_of(weir_span host)
+static bool is_loopback_address(weir_span address)
 {
-    if (host.len && host.ptr[0] == '[') {
-        const char *end = memchr(host.ptr, ']', host.len);
-        return end ? wr_span_cut(host, 0, (size_t)(end - host.ptr) + 1) : host;
-    }
-    const char *colon = host.len ? memchr(host.ptr, ':', host.len) : NULL;
-    return colon ? wr_span_cut(host, 0, (size_t)(colon - host.ptr)) : host;
-}
-
-static bool is_loopback_name(weir_span host)
-{
-    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (strlen(names[i]) == host.len && !strncasecmp(names[i], host.ptr, host.len))
-            return true;
-    /* All of 127/8 is loopback. */
-    bool is_number = wr_span_starts(host, WR_LIT("127."));
-    for (size_t i = 0; i < host.len; i++)
-        is_number = is_number && (wr_ascii_digit(host.ptr[i]) || host.ptr[i] == '.');
-    return is_number;
+    struct wr_host host;
+    return wr_host_parse(address, &host) && wr_host_is_loopback(host.name);
 }
 
 bool wr_door_is_loopback(const char *listen)
 {
-    return is_loopback_name(host_of(wr_span_of(listen)));
+    return is_loopback_address(wr_span_of(listen));
+}
+
+/* ---- pages of browsers ---- */
+
+static bool is_allowed_origin(const struct wr_config *config, weir_span origin)
+{
+    for (size_t i = 0; i < config->origins_count; i++) {
+        weir_span allowed = wr_span_of(config->origins[i]);
+        bool is_front = wr_span_ends(allowed, WR_LIT("*"));
+        size_t bytes = allowed.len - is_front;
+        if ((is_front ? origin.len >= bytes : origin.len == bytes) &&
+            !strncasecmp(origin.ptr, allowed.ptr, bytes))
+            return true;
+    }
+    return false;
+}
+
+/* On loopback a page of this machine, elsewhere one of the very host that it asks. */
+static bool is_own_origin(const struct wr_config *config, weir_span origin, weir_span host)
+{
+    struct wr_host from;
+    size_t name_at = wr_span_find(origin, WR_LIT("://"), 0);
+
+    bool is_web =
+        wr_span_starts(origin, WR_LIT("http://")) || wr_span_starts(origin, WR_LIT("https://"));
+
+    if (!is_web || !wr_host_of_url(origin, &from))
+        return false;
+    if (wr_door_is_loopback(config->listen))
+        return wr_host_is_loopback(from.name);
+    weir_span name = wr_span_cut(origin, name_at + strlen("://"), origin.len);
+    return name.len == host.len && !strncasecmp(name.ptr, host.ptr, name.len);
+}
+
+/* A browser says whose page asks. Where it says no origin it may still say that the page is another
+ * site's; to read one of our pages by following a link does nothing, and is let in. */
+static bool is_foreign_page(const struct wr_config *config, const struct wr_head *head)
+{
+    weir_span origin = wr_head_find(head, "origin");
+    bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
+
+    if (origin.ptr)
+        return !is_own_origin(config, origin, wr_head_find(head, "host")) &&
+               !is_allowed_origin(config, origin);
+    return !is_read && wr_span_is(wr_head_find(head, "sec-fetch-site"), "cross-site");
+}
+
+/* ---- tokens ---- */
+
+static bool is_same_token(const char *known, weir_span token)
+{
+    return known && strlen(known) == token.len && !CRYPTO_memcmp(known, token.ptr, token.len);
 }
 
 /* Every token is compared, and each in the same time whatever it holds. */
 static bool is_token(const struct wr_config *config, weir_span token)
 {
     bool is_known = false;
-    for (size_t i = 0; i < config->tokens_count; i++) {
-        weir_span known = wr_span_of(config->tokens[i]);
-        if (known.len == token.len && !CRYPTO_memcmp(known.ptr, token.ptr, known.len))
+    for (size_t i = 0; i < config->tokens_count; i++)
+        if (is_same_token(config->tokens[i], token))
             is_known = true;
-    }
     return is_known;
 }
 
@@ -120,12 +153,16 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     weir_span in_path = take_token(&entry.target);
 
     take_run(&entry);
-    if (is_loopback && !is_loopback_name(host_of(wr_head_find(head, "host"))))
-        return refuse(entry, 421, "this address is for this machine only: the Host is another's");
-    if (is_loopback && !config->tokens_count)
-        return wrong ? refuse(entry, 400, wrong) : entry;
     if (!token.len)
         token = in_path;
+    if (is_loopback && !is_loopback_address(wr_head_find(head, "host")))
+        return refuse(entry, 421, "this address is for this machine only: the Host is another's");
+    if (is_foreign_page(config, head))
+        return refuse(entry, 403,
+                      "a page of another origin may not ask; if it is yours, name its Origin in "
+                      "`allow_origins` of weir.yaml");
+    if (is_loopback && !config->tokens_count)
+        return wrong ? refuse(entry, 400, wrong) : entry;
     if (!is_token(config, token))
         return refuse(entry, 401, "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
     if (wr_door_tenant(token, entry.tenant))

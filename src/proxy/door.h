@@ -1,8 +1,10 @@
-/* door.h -- who may come in: the Host of a request on loopback, the access token elsewhere.
+/* door.h -- who may come in: by the Host on loopback, by the page's origin, by the access token.
  *
  * A page in a browser can be made to send requests to loopback under a name of its owner's (DNS
- * rebinding): there the Host must be a name of loopback. On any other bind, and wherever tokens are
- * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
+ * rebinding): there the Host must be a name of loopback. It can also ask loopback by its own name,
+ * across sites: a request with an Origin that is neither ours nor in `allow_origins` is refused
+ * (403), whatever it asks. On any other bind, and wherever tokens are configured, a request brings
+ * one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it.
  *
  * Whoever may come in and asks for a mode or a policy that is not to be had is told so (400).

@@ -44,6 +44,11 @@ static void only_who_may_comes_in(void **state)
         {"a name that begins like loopback", "127.0.0.1:1", 0, "127.0.0.1.evil.example", NULL, "/",
          421},
         {"no name", "127.0.0.1:1", 0, NULL, NULL, "/", 421},
+        {"a name behind an address", "127.0.0.1:1", 0, "[::1].evil.example", NULL, "/", 421},
+        {"a name behind a port", "127.0.0.1:1", 0, "127.0.0.1:1:evil", NULL, "/", 421},
+        {"a port that is none", "127.0.0.1:1", 0, "127.0.0.1:evil", NULL, "/", 421},
+        {"a user in front", "127.0.0.1:1", 0, "evil@127.0.0.1", NULL, "/", 421},
+        {"a number that is no address", "127.0.0.1:1", 0, "127.0.0.1.1", NULL, "/", 421},
         {"a token that is needed", "0.0.0.0:1", 2, "any", NULL, "/", 401},
         {"a token that is wrong", "0.0.0.0:1", 2, "any", "token-of-the-thirdx", "/", 401},
         {"more than a token", "0.0.0.0:1", 2, "any", "token-of-the-firstx", "/", 401},
@@ -60,6 +65,76 @@ static void only_who_may_comes_in(void **state)
             enter(cases[i].listen, cases[i].tokens, cases[i].host, cases[i].token, cases[i].target);
         if (entry.status != cases[i].status)
             fail_msg("%s: %d", cases[i].behaviour, entry.status);
+    }
+}
+
+static void pages_of_others_may_not_ask(void **state)
+{
+    static const struct {
+        const char *behaviour, *listen, *method, *origin, *site, *host;
+        int status;
+    } cases[] = {
+        {"no browser", "127.0.0.1:1", "POST", NULL, NULL, "localhost:1", 0},
+        {"a page of this machine", "127.0.0.1:1", "POST", "http://localhost:3000", "same-site",
+         "localhost:1", 0},
+        {"by number", "127.0.0.1:1", "POST", "https://127.0.0.1", NULL, "localhost:1", 0},
+        {"of IPv6", "[::1]:1", "POST", "http://[::1]:8080", NULL, "[::1]:1", 0},
+        {"by another name of it", "127.0.0.1:1", "POST", "http://localhost:3000", "cross-site",
+         "127.0.0.1:1", 0},
+        {"another page", "127.0.0.1:1", "POST", "https://evil.example", NULL, "localhost:1", 403},
+        {"whatever its method", "127.0.0.1:1", "OPTIONS", "https://evil.example", NULL,
+         "localhost:1", 403},
+        {"reading too", "127.0.0.1:1", "GET", "https://evil.example", NULL, "localhost:1", 403},
+        {"another site, no origin", "127.0.0.1:1", "POST", NULL, "cross-site", "localhost:1", 403},
+        {"a link that was followed", "127.0.0.1:1", "GET", NULL, "cross-site", "localhost:1", 0},
+        {"an address that was typed", "127.0.0.1:1", "GET", NULL, "none", "localhost:1", 0},
+        {"a name that begins alike", "127.0.0.1:1", "POST", "http://localhost.evil.example", NULL,
+         "localhost:1", 403},
+        {"a name that ends alike", "127.0.0.1:1", "POST", "http://evil-localhost", NULL,
+         "localhost:1", 403},
+        {"a name behind an address", "127.0.0.1:1", "POST", "http://[::1].evil.example", NULL,
+         "localhost:1", 403},
+        {"a page without an origin", "127.0.0.1:1", "POST", "null", NULL, "localhost:1", 403},
+        {"an empty one", "127.0.0.1:1", "POST", "", NULL, "localhost:1", 403},
+        {"an editor's", "127.0.0.1:1", "POST", "vscode-webview://0a1b", "cross-site", "localhost:1",
+         0},
+        {"another editor's", "127.0.0.1:1", "POST", "other-webview://0a1b", NULL, "localhost:1",
+         403},
+        {"one that is named", "127.0.0.1:1", "POST", "https://App.example", NULL, "localhost:1", 0},
+        {"more than is named", "127.0.0.1:1", "POST", "https://app.example.evil", NULL,
+         "localhost:1", 403},
+        {"elsewhere: its own", "0.0.0.0:1", "POST", "https://weir.example:1", NULL,
+         "Weir.example:1", 0},
+        {"elsewhere: another port", "0.0.0.0:1", "POST", "https://weir.example:2", NULL,
+         "weir.example:1", 403},
+        {"elsewhere: this machine's", "0.0.0.0:1", "POST", "http://localhost", NULL,
+         "weir.example:1", 403},
+        {"elsewhere: one that is named", "0.0.0.0:1", "POST", "https://app.example", NULL,
+         "weir.example:1", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.method = wr_span_of(cases[i].method), .target = WR_LIT("/v1/x")};
+        const struct {
+            const char *name, *value;
+        } headers[] = {{"Host", cases[i].host},
+                       {"Origin", cases[i].origin},
+                       {"Sec-Fetch-Site", cases[i].site},
+                       {"x-weir-token", first}};
+        config->listen = cases[i].listen;
+        if (!wr_door_is_loopback(cases[i].listen))
+            config->tokens[config->tokens_count++] = first;
+        config->origins[config->origins_count++] = "vscode-webview://*";
+        config->origins[config->origins_count++] = "https://app.example";
+        for (size_t n = 0; n < sizeof(headers) / sizeof(headers[0]); n++)
+            if (headers[n].value)
+                head.headers[head.headers_count++] =
+                    (struct wr_header){wr_span_of(headers[n].name), wr_span_of(headers[n].value)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status)
+            fail_msg("%s: %d", cases[i].behaviour, entry.status);
+        wr_config_free(config);
     }
 }
 
@@ -102,8 +177,8 @@ static void a_run_is_told_by_its_path(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(only_who_may_comes_in),
-                                       cmocka_unit_test(a_token_is_a_tenant),
-                                       cmocka_unit_test(a_run_is_told_by_its_path)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_who_may_comes_in), cmocka_unit_test(pages_of_others_may_not_ask),
+        cmocka_unit_test(a_token_is_a_tenant), cmocka_unit_test(a_run_is_told_by_its_path)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,11 +10,8 @@
 #include "proxy/page_call.h"
 #include "proxy/pages.h"
 
-enum { ORIGIN_BYTES_MAX = 300 };
-
 struct wr_mcp_page {
     struct wr_page_desk desk;
-    const struct wr_config *config;
     struct wr_service *service;
     struct wr_mcp *server; /* owned; used under the desk's lock */
 };
@@ -35,8 +32,7 @@ struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *con
     struct wr_mcp_page *page = calloc(1, sizeof(*page));
     if (!page)
         return NULL;
-    *page = (struct wr_mcp_page){.config = config,
-                                 .service = service,
+    *page = (struct wr_mcp_page){.service = service,
                                  .desk = {.calls_max = WR_MCP_CALLS_MAX,
                                           .body_bytes_max = WR_MCP_BODY_BYTES_MAX,
                                           .answer_bytes_max = WR_MCP_ANSWER_BYTES_MAX + 64,
@@ -65,23 +61,7 @@ bool wr_mcp_page_is(weir_span target)
     return wr_span_is(target, "/mcp") || wr_span_starts(target, WR_LIT("/mcp?"));
 }
 
-/* ---- who may ask, and how ---- */
-
-bool wr_mcp_page_knows_origin(const char *listen, weir_span origin, weir_span host)
-{
-    char address[ORIGIN_BYTES_MAX];
-    size_t from = wr_span_find(origin, WR_LIT("://"), 0);
-
-    if (!origin.ptr)
-        return true;
-    if (from == SIZE_MAX || origin.len >= sizeof(address))
-        return false;
-    weir_span name = wr_span_cut(origin, from + 3, origin.len);
-    if (!wr_door_is_loopback(listen))
-        return name.len == host.len && !strncasecmp(name.ptr, host.ptr, name.len);
-    (void)snprintf(address, sizeof(address), "%.*s", (int)name.len, name.ptr);
-    return wr_door_is_loopback(address);
-}
+/* ---- how to ask ---- */
 
 /* The words of a list of types, their parameters aside. */
 static bool accepts(weir_span value, const char *type, const char *range)
@@ -107,14 +87,11 @@ struct refusal {
     const char *why; /* NULL: it may go on */
 };
 
-static struct refusal judge(const struct wr_mcp_page *page, const struct wr_head *head)
+static struct refusal judge(const struct wr_head *head)
 {
     weir_span accept = wr_head_find(head, "accept");
     weir_span coding = wr_head_find(head, "content-encoding");
 
-    if (!wr_mcp_page_knows_origin(page->config->listen, wr_head_find(head, "origin"),
-                                  wr_head_find(head, "host")))
-        return (struct refusal){403, "pages of another origin may not ask"};
     if (!wr_span_is(head->method, "POST"))
         return (struct refusal){405, "MCP is spoken with POST; there is no stream to GET"};
     if (!accepts(wr_head_find(head, "content-type"), "application/json", "application/json"))
@@ -193,7 +170,7 @@ static void over(struct wr_page_call *call)
 void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const struct wr_head *head,
                         const struct wr_entry *entry)
 {
-    struct refusal refusal = judge(page, head);
+    struct refusal refusal = judge(head);
     weir_span accept = wr_head_find(head, "accept");
 
     if (refusal.why) {

@@ -12,7 +12,7 @@
 struct wr_mcp_page;
 struct wr_service;
 
-/* `config` is borrowed: its store, and where it listens; so is `service`: its log and metrics.
+/* `config` is borrowed: its store; so is `service`: its log and metrics.
  * NULL: out of memory. */
 struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config,
                                     struct wr_service *service);
@@ -25,9 +25,5 @@ bool wr_mcp_page_is(weir_span target);
 /* Takes the request over, or answers it at once: as the handler's `begin`. `entry` was let in. */
 void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const struct wr_head *head,
                         const struct wr_entry *entry);
-
-/* Whether a page of this origin may ask: one of this machine where the server is on loopback, else
- * one of the very host it asks. Anything but a browser sends none. */
-bool wr_mcp_page_knows_origin(const char *listen, weir_span origin, weir_span host);
 
 #endif

@@ -5,7 +5,6 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "proxy/mcp_page.h"
 #include "proxy/pages.h"
 #include "proxy/sidecar.h"
 #include "weir/session.h"
@@ -83,11 +82,6 @@ bool wr_sidecar_page_is(weir_span target)
 void *wr_sidecar_page_begin(struct wr_sidecar_page *page, struct wr_conn *conn,
                             const struct wr_head *head, const struct wr_entry *entry)
 {
-    if (!wr_mcp_page_knows_origin(page->config->listen, wr_head_find(head, "origin"),
-                                  wr_head_find(head, "host"))) {
-        wr_page_error(conn, WR_API_NONE, 403, "pages of another origin may not ask");
-        return NULL;
-    }
     if (!page->config->store_dir) {
         wr_page_error(conn, WR_API_NONE, 503, "there is no store to keep sessions in");
         return NULL;

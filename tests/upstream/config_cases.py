@@ -153,6 +153,25 @@ def strange_credentials_are_seen_by_nobody(folder, upstream):
     weir.stop()
 
 
+def pages_of_others_may_not_ask(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, '--upstream', base, config='listen: 127.0.0.1:0\n'
+                'allow_origins: ["vscode-webview://*", "https://app.example"]\n')
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    before = upstream.stats()['requests']
+    for path in ('/v1/chat/completions', '/v1/files', '/mcp', '/weir/v1/sessions'):
+        for headers in ({'Origin': 'https://evil.example'}, {'Origin': 'null'},
+                        {'Sec-Fetch-Site': 'cross-site'}):
+            status, answer, _ = weir.post(path, body, headers)
+            ok(f'{path} with {headers} is refused, and told how',
+               (status, b'`allow_origins` of weir.yaml' in answer), (403, True))
+    ok('and nothing of it was sent on', upstream.stats()['requests'], before)
+    for headers in ({'Origin': 'http://localhost:3000'}, {'Origin': 'https://app.example'},
+                    {'Origin': 'vscode-webview://1f', 'Sec-Fetch-Site': 'cross-site'}):
+        ok(f'{headers} may ask', weir.post('/v1/chat/completions', body, headers)[0], 200)
+    weir.stop()
+
+
 def no_answer_is_no_usage(folder):
     with deaf_port() as deaf:
         port = deaf.getsockname()[1]

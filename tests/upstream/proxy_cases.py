@@ -207,6 +207,9 @@ def smuggling_is_refused(weir, upstream):
 
 def strangers_are_refused(weir, upstream):
     ok('a foreign Host is refused', weir.get('/v1/models', {'Host': 'evil.example'})[0], 421)
+    for host in ('[::1].evil.example', f'127.0.0.1:{weir.port}:evil', '127.0.0.1.evil.example',
+                 'localhost:evil', 'evil@127.0.0.1'):
+        ok(f'the Host {host} is foreign', weir.get('/v1/models', {'Host': host})[0], 421)
     ok('localhost is a name of ours', weir.get('/v1/models', {'Host': 'localhost:9'})[0], 200)
     answer = weir.raw(b'GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\n'
                       b'Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: '
@@ -467,6 +470,7 @@ def main():
                      limit.killed_under_load, config.reload_is_told,
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
                      config.strange_credentials_are_seen_by_nobody,
+                     config.pages_of_others_may_not_ask,
                      config.old_sessions_leave, config.unset_clocks_cost_nothing):
             if wanted(case):
                 case(folder, upstream)
