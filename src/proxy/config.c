@@ -200,6 +200,7 @@ struct reading {
     struct wr_yaml yaml;
     void *at; /* the upstream or rule that is being read */
     const yaml_node_t *upstream_nodes[WR_PROXY_RULES_MAX]; /* where the rules name them */
+    const yaml_node_t *metrics_token_node;
     size_t tools_bytes;
 };
 
@@ -434,6 +435,18 @@ static weir_status on_token(struct reading *r, yaml_node_t *node)
     return read_token(r, node, &r->config->tokens[r->config->tokens_count++]);
 }
 
+/* One that opens the metrics and a tenant's door too would make the tenant an operator. */
+static weir_status check_metrics_token(struct reading *r)
+{
+    const struct wr_config *c = r->config;
+
+    for (size_t i = 0; i < c->tokens_count; i++)
+        if (c->metrics_token && !strcmp(c->metrics_token, c->tokens[i]))
+            return wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
+                                "metrics_token is none of the `tokens`: those are users'");
+    return WEIR_OK;
+}
+
 /* A '*' that stands for all pages of the web would allow what this list is there to refuse. */
 static weir_status on_origin(struct reading *r, yaml_node_t *node)
 {
@@ -492,6 +505,10 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_RULES_MAX, on_rule);
     if (wr_span_is(name, "tokens"))
         return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
+    if (wr_span_is(name, "metrics_token")) {
+        r->metrics_token_node = value;
+        return read_token(r, value, &c->metrics_token);
+    }
     if (wr_span_is(name, "allow_origins"))
         return read_list(r, value, WR_PROXY_ORIGINS_MAX, on_origin);
     if (wr_span_is(name, "limits"))
@@ -508,11 +525,14 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     if (status)
         return status;
     config->rules_count = config->tokens_count = config->origins_count = 0;
+    config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)
         status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);
     if (!status)
         status = check_rule_upstreams(&r);
+    if (!status)
+        status = check_metrics_token(&r);
     wr_yaml_close(&r.yaml);
     return status;
 }

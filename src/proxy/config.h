@@ -78,6 +78,7 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
+    const char *metrics_token; /* opens /metrics; NULL: where there are tokens, nobody's does */
     const char *origins[WR_PROXY_ORIGINS_MAX]; /* pages that may ask; may end in '*' */
     size_t origins_count;
     const struct wr_policies *policies; /* NULL: not known */

@@ -63,6 +63,9 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"tokens: [short]\n", "at least 16"},
         {"tokens: [0123456789/abcdef]\n", "no '/'"},
         {"tokens: x\n", "a list is wanted"},
+        {"metrics_token: short\n", "line 1, column 16: a token has at least 16"},
+        {"metrics_token: 0123456789abcdef\ntokens: [0123456789abcdef]\n",
+         "line 1, column 16: metrics_token is none of the `tokens`"},
         {"allow_origins: ['*']\n", "line 1, column 17: an origin is SCHEME://HOST"},
         {"allow_origins: ['https://*']\n", "an origin is"},
         {"allow_origins: ['https://*.example']\n", "an origin is"},
@@ -152,20 +155,23 @@ static void a_store_has_a_folder_and_limits(void **state)
     wr_config_free(c);
 }
 
-static void origins_are_read(void **state)
+static void origins_and_the_operators_token_are_read(void **state)
 {
     struct wr_config *c = wr_config_new();
     (void)state;
     assert_non_null(c);
     assert_int_equal(wr_config_read(c,
                                     WR_LIT("allow_origins: ['vscode-webview://*', "
-                                           "'https://app.example:8443']\n"),
+                                           "'https://app.example:8443']\n"
+                                           "metrics_token: 0123456789abcdef\n"),
                                     NULL),
                      WEIR_OK);
     assert_int_equal(c->origins_count, 2);
     assert_string_equal(c->origins[0], "vscode-webview://*");
+    assert_string_equal(c->metrics_token, "0123456789abcdef");
     assert_int_equal(wr_config_read(c, WR_LIT("mode: off\n"), NULL), WEIR_OK);
     assert_int_equal(c->origins_count, 0);
+    assert_null(c->metrics_token);
     wr_config_free(c);
 }
 
@@ -275,7 +281,7 @@ int main(void)
                                        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
                                        cmocka_unit_test(the_example_of_the_docs_is_right),
                                        cmocka_unit_test(learning_is_on_unless_told),
-                                       cmocka_unit_test(origins_are_read),
+                                       cmocka_unit_test(origins_and_the_operators_token_are_read),
                                        cmocka_unit_test(policies_must_be_there),
                                        cmocka_unit_test(a_store_has_a_folder_and_limits),
                                        cmocka_unit_test(upstreams_are_set_by_name),

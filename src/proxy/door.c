@@ -144,6 +144,31 @@ static struct wr_entry refuse(struct wr_entry entry, int status, const char *why
     return entry;
 }
 
+static bool is_metrics(weir_span target)
+{
+    return wr_span_is(target, "/metrics") || wr_span_starts(target, WR_LIT("/metrics?"));
+}
+
+/* Figures of all tenants are the operator's: where there are tokens no user's opens them. What
+ * scrapes them can often send no header but Authorization. */
+static struct wr_entry enter_metrics(struct wr_entry entry, const struct wr_config *config,
+                                     const struct wr_head *head, weir_span token)
+{
+    static const char scheme[] = "Bearer ";
+    weir_span bearer = wr_head_find(head, "authorization");
+    size_t bytes = strlen(scheme);
+
+    if (!token.len && bearer.len > bytes && !strncasecmp(bearer.ptr, scheme, bytes))
+        token = wr_span_trim(wr_span_cut(bearer, bytes, bearer.len));
+    if (!config->metrics_token)
+        return refuse(entry, 403,
+                      "metrics are the operator's: name a `metrics_token` in weir.yaml");
+    if (!is_same_token(config->metrics_token, token))
+        return refuse(entry, 401,
+                      "the `metrics_token` of weir.yaml is needed: as x-weir-token or Bearer");
+    return entry;
+}
+
 struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_head *head)
 {
     struct wr_entry entry = {.tenant = "local", .target = head->target};
@@ -161,6 +186,8 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
         return refuse(entry, 403,
                       "a page of another origin may not ask; if it is yours, name its Origin in "
                       "`allow_origins` of weir.yaml");
+    if (is_metrics(entry.target) && (config->tokens_count || config->metrics_token))
+        return enter_metrics(entry, config, head, token);
     if (is_loopback && !config->tokens_count)
         return wrong ? refuse(entry, 400, wrong) : entry;
     if (!is_token(config, token))

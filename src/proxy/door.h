@@ -7,6 +7,9 @@
  * one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it.
  *
+ * Where there are tokens, /metrics is the operator's: `metrics_token` opens it and nothing else,
+ * and no tenant's token does.
+ *
  * Whoever may come in and asks for a mode or a policy that is not to be had is told so (400).
  *
  * `weir run` puts /r/RUN/ behind that, so that the requests of one run can be told from others'.

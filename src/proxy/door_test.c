@@ -138,6 +138,48 @@ static void pages_of_others_may_not_ask(void **state)
     }
 }
 
+static void metrics_are_the_operators(void **state)
+{
+    static const char operators[] = "token-of-the-operator";
+    static const struct {
+        const char *behaviour;
+        size_t tokens;
+        bool has_own;
+        const char *header, *value, *target;
+        int status;
+    } cases[] = {
+        {"without tokens they are open", 0, false, NULL, NULL, "/metrics", 0},
+        {"a token of their own closes them", 0, true, NULL, NULL, "/metrics", 401},
+        {"a user's token does not open them", 2, true, "x-weir-token", first, "/metrics", 401},
+        {"nor in the path", 2, true, NULL, NULL, "/k/token-of-the-first/metrics", 401},
+        {"nor as a Bearer", 2, true, "Authorization", "Bearer token-of-the-first", "/metrics?x=1",
+         401},
+        {"nor where they have none", 2, false, "x-weir-token", first, "/metrics", 403},
+        {"the operator's does", 2, true, "x-weir-token", operators, "/metrics", 0},
+        {"in the path", 2, true, NULL, NULL, "/k/token-of-the-operator/metrics", 0},
+        {"as a Bearer", 2, true, "Authorization", "bearer token-of-the-operator", "/metrics", 0},
+        {"which opens nothing else", 2, true, "x-weir-token", operators, "/v1/models", 401},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.method = WR_LIT("GET"), .target = wr_span_of(cases[i].target)};
+        config->tokens[0] = first;
+        config->tokens[1] = second;
+        config->tokens_count = cases[i].tokens;
+        config->metrics_token = cases[i].has_own ? operators : NULL;
+        head.headers[head.headers_count++] =
+            (struct wr_header){WR_LIT("Host"), WR_LIT("localhost")};
+        if (cases[i].header)
+            head.headers[head.headers_count++] =
+                (struct wr_header){wr_span_of(cases[i].header), wr_span_of(cases[i].value)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status)
+            fail_msg("%s: %d", cases[i].behaviour, entry.status);
+        wr_config_free(config);
+    }
+}
+
 static void a_token_is_a_tenant(void **state)
 {
     (void)state;
@@ -179,6 +221,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_who_may_comes_in), cmocka_unit_test(pages_of_others_may_not_ask),
-        cmocka_unit_test(a_token_is_a_tenant), cmocka_unit_test(a_run_is_told_by_its_path)};
+        cmocka_unit_test(metrics_are_the_operators), cmocka_unit_test(a_token_is_a_tenant),
+        cmocka_unit_test(a_run_is_told_by_its_path)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -431,6 +431,18 @@ upstreams:
     status, body, _ = weir.get('/k/token-of-the-first-one/v1/models')
     ok('and a part of the path', (status, json.loads(body)['path']), (200, '/v1/models'))
     lines = weir.log(2)
+    ok("nobody's token opens the metrics", [weir.get(path, headers)[0] for path, headers in (
+        ('/metrics', {}), ('/metrics', {'x-weir-token': 'token-of-the-second'}),
+        ('/k/token-of-the-first-one/metrics', {}))], [403] * 3)
+    weir.stop()
+    weir = Weir(folder, config=text + 'metrics_token: token-of-the-operator\n')
+    operator, user = 'token-of-the-operator', 'token-of-the-second'
+    ok("the operator's does, and nothing else", [weir.get(path, headers)[0] for path, headers in (
+        ('/metrics', {'Authorization': f'Bearer {operator}'}),
+        ('/metrics', {'x-weir-token': operator}), (f'/k/{operator}/metrics', {}),
+        ('/metrics', {'x-weir-token': user}), ('/metrics', {}),
+        ('/v1/models', {'x-weir-token': operator}), ('/weir/v1/health', {'x-weir-token': user}))],
+       [200, 200, 200, 401, 401, 401, 200])
     ok('each is a tenant', lines[0]['tenant'] != lines[1]['tenant'])
     ok('whose token is in no log', 'token-of-the' in json.dumps(lines), False)
     weir.stop()
