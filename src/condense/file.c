@@ -252,9 +252,14 @@ weir_status wr_condense_file(struct wr_condensed *out, struct wr_arena *arena,
     struct file file = {.bytes_budget = input->bytes_budget,
                         .numbered = wr_numbered_detect(input->text)};
     file.path = input->path.len ? input->path : path_in_command(input->command);
+    /* No line may take all of the budget: of a file that is one long line something must be seen.
+     */
+    size_t line_bytes_max = input->bytes_budget / 2;
+    if (line_bytes_max > WR_KEEP_LINE_BYTES_MAX)
+        line_bytes_max = WR_KEEP_LINE_BYTES_MAX;
     weir_status status = wr_keep_init(&file.keep, arena, input);
     if (!status)
-        status = wr_keep_shorten(&file.keep, WR_KEEP_LINE_BYTES_MAX, WR_LIT(""));
+        status = wr_keep_shorten(&file.keep, line_bytes_max, WR_LIT(""));
     if (!status)
         status = wr_keep_signals(&file.keep, input->kind, 0);
     if (!status)

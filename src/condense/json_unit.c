@@ -87,13 +87,18 @@ weir_status wr_units_read(struct wr_units *units, struct wr_arena *arena, weir_s
     return write(units, arena, splitter, line);
 }
 
-/* Where the record behind the "}," at `at` begins, or 0. */
+/* Where the record behind the "}" at `at` begins, or 0: behind a comma, or at once where records
+ * are strung together without one. */
 static size_t next_record(weir_span line, size_t at)
 {
-    size_t start = at + 2;
+    size_t start = at + 1;
+    bool has_comma = start < line.len && line.ptr[start] == ',';
+    start += has_comma;
     while (start < line.len && line.ptr[start] == ' ')
         start++;
-    return start < line.len && (line.ptr[start] == '{' || line.ptr[start] == '"') ? start : 0;
+    if (start == line.len)
+        return 0;
+    return line.ptr[start] == '{' || (has_comma && line.ptr[start] == '"') ? start : 0;
 }
 
 weir_status wr_units_split(struct wr_units *units, struct wr_arena *arena, weir_span line)
@@ -103,7 +108,7 @@ weir_status wr_units_split(struct wr_units *units, struct wr_arena *arena, weir_
     if (!splitter.units)
         return wr_arena_status(arena);
     add(&splitter, 0, 0);
-    for (size_t at = 0; (at = wr_span_find(line, WR_LIT("},"), at)) != SIZE_MAX; at++) {
+    for (size_t at = 0; (at = wr_span_find(line, WR_LIT("}"), at)) != SIZE_MAX; at++) {
         size_t start = next_record(line, at);
         if (start >= splitter.units[splitter.count - 1].start + WR_UNIT_BYTES_MAX / 2)
             add(&splitter, (uint32_t)start, 0);

@@ -19,6 +19,7 @@ const char *wr_output_kind_text(enum wr_output_kind kind)
 
 /* -- a look at the text ------------------------------------------------------------------------ */
 
+enum { JSON_LINE_BYTES_MIN = 1000 }; /* of each line, on average */
 enum { LINES_MAX = 64, BLOB_LINE_BYTES_MIN = 200, CUT_JSON_BYTES = 512, CUT_JSON_KEYS_MIN = 3 };
 
 /* Behind the header some tools put before the output of a command. */
@@ -171,8 +172,19 @@ static enum wr_output_kind kind_of_diff(weir_span command)
     return kind == WR_OUTPUT_FILE || kind == WR_OUTPUT_LIST ? kind : WR_OUTPUT_DIFF;
 }
 
+/* Records on lines so long that there are none to choose from: whatever gave them, and whatever
+ * the file is called, they are chosen as JSON. */
+static bool is_json_on_long_lines(weir_span text)
+{
+    weir_span body = without_header(text);
+    return body.len >= JSON_LINE_BYTES_MIN && (is_json(body) || is_cut_json(body)) &&
+           body.len / JSON_LINE_BYTES_MIN >= wr_span_lines(body);
+}
+
 enum wr_output_kind wr_output_kind(const struct wr_output_hint *hint, weir_span text)
 {
+    if (hint->origin != WR_ORIGIN_CHANGE && is_json_on_long_lines(text))
+        return WR_OUTPUT_JSON;
     switch (hint->origin) {
     case WR_ORIGIN_READ:
         return kind_of_read(hint->path, text);

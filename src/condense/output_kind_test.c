@@ -7,6 +7,13 @@
 #include "condense/letters.h"
 #include "condense/output_command.h"
 
+#define RECORD     "{\"id\":1,\"name\":\"a\"},"
+#define RECORDS_10 RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD
+#define RECORDS_70 RECORDS_10 RECORDS_10 RECORDS_10 RECORDS_10 RECORDS_10 RECORDS_10 RECORDS_10
+#define LONG_JSON  "[" RECORDS_70 "{\"id\":2}]"
+#define LINES_10   "1,\n2,\n3,\n4,\n5,\n6,\n7,\n8,\n9,\n10,\n"
+#define LINES_80   LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10 LINES_10
+
 static void a_command_tells(void **state)
 {
     static const struct {
@@ -110,6 +117,22 @@ static void the_tool_comes_first(void **state)
         {"a read is a file",
          {WR_ORIGIN_READ, {"", 0}, {"a.json", 6}},
          "{\"error\":1}",
+         WR_OUTPUT_FILE},
+        {"a read of JSON on one long line is JSON",
+         {WR_ORIGIN_READ, {"", 0}, {"a.json", 6}},
+         LONG_JSON "\n",
+         WR_OUTPUT_JSON},
+        {"also of one that was cut off",
+         {WR_ORIGIN_READ, {"", 0}, {"a.jsonl", 7}},
+         "[" RECORDS_70 "{\"id\":1",
+         WR_OUTPUT_JSON},
+        {"on lines of ordinary length it is a file",
+         {WR_ORIGIN_READ, {"", 0}, {"a.json", 6}},
+         "[\n" LINES_80 "1\n]\n",
+         WR_OUTPUT_FILE},
+        {"what is said of a change is never JSON",
+         {WR_ORIGIN_CHANGE, {"", 0}, {"a.json", 6}},
+         LONG_JSON,
          WR_OUTPUT_FILE},
         {"a read of a log is a log", {WR_ORIGIN_READ, {"", 0}, {"a.log", 5}}, "x", WR_OUTPUT_LOG},
         {"a read of a table is one", {WR_ORIGIN_READ, {"", 0}, {"a.csv", 5}}, "x", WR_OUTPUT_LOG},

@@ -121,6 +121,8 @@ static weir_status keep_links(struct prose *prose)
     size_t share = prose->bytes_budget / 100 * LINKS_PERCENT, gaps = 2 * WR_KEEP_GAP_BYTES;
     size_t bytes_max = share > gaps ? share - gaps : 0;
     weir_status status = WEIR_OK;
+    if (bytes_max < WR_KEEP_CUT_BYTES_MIN)
+        return status; /* no link fits */
     wr_keep_spend_until(keep, prose->bytes_budget, LINKS_PERCENT);
     for (uint32_t line = 0; line < keep->lines_count && !status; line++) {
         weir_span text = wr_keep_line(keep, line);
