@@ -8,6 +8,9 @@
 #include "json/write.h"
 #include "policy/output.h"
 
+enum { TOKEN_BYTES = 4 };
+enum { WHOLE_TOKENS = 500 }; /* an output of so many is not condensed unless a budget says so */
+
 static const char help[] =
     "usage: weir condense [--tool T] [--command C] [--path P] [--query Q] [--budget N] [--json] "
     "FILE|-\n"
@@ -20,8 +23,9 @@ static const char help[] =
     "it is\n"
     "  --command C   the command line that printed it\n"
     "  --path P      the file that was read; --query Q what was sought\n"
-    "  --budget N    tokens of four bytes the result should have at most (default: a quarter of "
-    "the input)\n"
+    "  --budget N    tokens of four bytes the result has at most, within a tenth; only signals may "
+    "take\n"
+    "                more (default: a quarter of the input, and at least 500)\n"
     "  --json        "
     "{\"kind\",\"bytes_before\",\"bytes_after\",\"lines\",\"kept\":[[first,last],...],\"text\"}\n"
     "\n"
@@ -105,14 +109,23 @@ static void write_json(struct wr_buf *out, const struct wr_condensed *c, enum wr
     wr_json_write_newline(&w);
 }
 
+/* A short output says more than what could stand for it, so by default it stays as it is. */
+static size_t budget_bytes(weir_span text, uint64_t budget_tokens)
+{
+    size_t whole_bytes = (size_t)WHOLE_TOKENS * TOKEN_BYTES, quarter_bytes = text.len / 4;
+
+    if (budget_tokens)
+        return budget_tokens * TOKEN_BYTES;
+    return quarter_bytes > whole_bytes ? quarter_bytes : whole_bytes;
+}
+
 static int condense(const struct condense_options *o, weir_span text, uint64_t budget_tokens)
 {
     struct wr_condense_input input = {.text = text,
                                       .command = span_or_empty(o->command),
                                       .path = span_or_empty(o->path),
                                       .query = span_or_empty(o->query),
-                                      .bytes_budget =
-                                          budget_tokens ? budget_tokens * 4 : text.len / 4};
+                                      .bytes_budget = budget_bytes(text, budget_tokens)};
     struct wr_condensed condensed;
     struct wr_arena arena;
     struct wr_buf json;
@@ -122,7 +135,7 @@ static int condense(const struct condense_options *o, weir_span text, uint64_t b
     wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
     weir_status status = find_kind(o, text, &arena, &input.kind);
     if (!status)
-        status = wr_condense(&condensed, &arena, &input);
+        status = wr_condense_within(&condensed, &arena, &input);
     if (!status && o->as_json) {
         write_json(&json, &condensed, input.kind, text);
         status = json.status == WEIR_INVALID ? WEIR_OK : json.status;

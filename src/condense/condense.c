@@ -152,3 +152,30 @@ weir_status wr_condense(struct wr_condensed *out, struct wr_arena *arena,
     inner.cleaned = &cleaned;
     return condense_cleaned(out, arena, &inner);
 }
+
+/* ---- a budget that is a promise ---- */
+
+enum { TRIES_MAX = 4 };
+
+static bool is_within(const struct wr_condensed *condensed, size_t bytes_budget)
+{
+    return condensed->is_same || condensed->text.len <= bytes_budget + bytes_budget / 10;
+}
+
+weir_status wr_condense_within(struct wr_condensed *out, struct wr_arena *arena,
+                               const struct wr_condense_input *input)
+{
+    struct wr_condense_input less = *input;
+    weir_status status = wr_condense(out, arena, input);
+
+    for (int i = 0; !status && i < TRIES_MAX && !is_within(out, input->bytes_budget); i++) {
+        struct wr_condensed shorter;
+        /* As much less as the last try was too long; the last try has room for signals alone. */
+        less.bytes_budget =
+            i + 1 < TRIES_MAX ? less.bytes_budget * input->bytes_budget / out->text.len : 0;
+        status = wr_condense(&shorter, arena, &less);
+        if (!status && shorter.text.len < out->text.len)
+            *out = shorter;
+    }
+    return status;
+}

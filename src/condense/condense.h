@@ -62,4 +62,10 @@ struct wr_condensed {
 WEIR_MUST_USE weir_status wr_condense(struct wr_condensed *out, struct wr_arena *arena,
                                       const struct wr_condense_input *input);
 
+/* The same, for callers whose budget is a promise: at most a tenth over it, unless signals alone
+ * take more. A condenser counts what lines cost before it has written them, so one that comes out
+ * too long is asked again with less. */
+WEIR_MUST_USE weir_status wr_condense_within(struct wr_condensed *out, struct wr_arena *arena,
+                                             const struct wr_condense_input *input);
+
 #endif
