@@ -94,6 +94,7 @@ enum { WR_REHYDRATE_MAX_TOKENS };
 /* How what steps leave in a prompt begins; a prompt that has it came in again (fold_run.c). */
 #define WR_STUB_FRONT      "[older result"
 #define WR_ANSWER_FRONT    "[older answer"
+#define WR_WORDS_FRONT     "[older message of the user"
 #define WR_LOOP_FRONT      "[COMPLETED AGENT LOOP SUMMARY]"
 #define WR_SUMMARY_FRONT   "[CONVERSATION SUMMARY]"
 #define WR_TRUNCATED_FRONT "[conversation truncated"

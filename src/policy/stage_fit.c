@@ -1,11 +1,16 @@
 /* fit: the very last resort, where the prompt would be refused for its size after all that the
  * stages before have taken. The model's own older answers become stubs, then files of instructions
  * that were read earlier, the oldest first; then the results that have just come are shortened
- * evenly, as far as it takes: condensed, and where that is not enough cut to head and tail.
+ * evenly, as far as it takes: condensed, and where that is not enough cut to head and tail; then
+ * whatever older result is left becomes a stub.
+ *
+ * Where all that would not do, new failures, files that are read again and results that came with
+ * a marker are shortened like the others; and after them the user's messages of earlier loops
+ * become stubs (law L5). The running loop's words of the user and the request's own instructions
+ * stay: where they alone are more than the window holds, nothing lawful is left to take.
  *
  * What has just come was not sent yet, so shortening it is no step and lawful beside signed
- * thinking too. The user's words, the request's own instructions, failures and files read again
- * stay: where they are more than the window holds, nothing lawful is left to take. */
+ * thinking too. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -106,16 +111,18 @@ static bool is_read_instructions(const struct wr_fold *fold, const struct wr_sta
            !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
 
-static weir_status stub_read(struct wr_fold *fold, uint32_t segment)
+static weir_status stub_result(struct wr_fold *fold, uint32_t segment, const char *front)
 {
     struct wr_fold_form form = {
         .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = WR_STEP_WINDOW};
-    const struct wr_tool_handles *h = fold->transcript->segments[segment].handles;
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_tool_handles *h = s->handles;
     struct wr_buf buf;
 
+    weir_span name = h && h->path.len ? h->path : h && h->command.len ? h->command : s->tool;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&buf, WR_STUB_FRONT ", instructions: ");
-    wr_text_one_line_max(&buf, h->path.len ? h->path : h->command, NAME_CHARS_MAX);
+    wr_buf_text(&buf, front);
+    wr_text_one_line_max(&buf, name, NAME_CHARS_MAX);
     wr_buf_text(&buf, "]");
     weir_status status = wr_stage_keep(fold, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
@@ -126,7 +133,87 @@ static weir_status stub_instructions(struct wr_fold *fold, const struct wr_stage
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
         if (is_read_instructions(fold, stage, i))
-            status = stub_read(fold, i);
+            status = stub_result(fold, i, WR_STUB_FRONT ", instructions: ");
+    return status;
+}
+
+/* ---- results that nobody else may take ---- */
+
+/* Whatever it says, and however it came. */
+static bool is_any_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
+{
+    const struct wr_segment *s = &fold->transcript->segments[i];
+    const struct wr_fold_segment *now = &fold->segments[i];
+
+    return s->kind == WEIR_KIND_TOOL_RESULT && s->parts_count && !s->is_opaque &&
+           (now->form == WR_FORM_EXACT || now->form == WR_FORM_CONDENSED) && !now->is_pinned &&
+           !fold->transcript->is_delta && !wr_stage_exempts(stage, s->tool) &&
+           wr_fold_may_change(fold, s->tool);
+}
+
+static bool is_old_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
+{
+    return wr_fold_is_sent(fold, i) && wr_fold_gain(fold, i) && is_any_result(fold, stage, i);
+}
+
+static uint64_t results_gain(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t gain = 0;
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        gain += is_old_result(fold, stage, i) ? wr_fold_gain(fold, i) : 0;
+    return gain;
+}
+
+static weir_status stub_results(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    weir_status status = WEIR_OK;
+    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
+        if (is_old_result(fold, stage, i))
+            status = stub_result(fold, i, WR_STUB_FRONT ": ");
+    return status;
+}
+
+/* ---- the user's messages of earlier loops ---- */
+
+/* Agents send instructions and the state of the machine as the user's, in tags. */
+static bool is_of_agent(weir_span text)
+{
+    return wr_span_starts(text, WR_LIT("<")) || wr_span_starts(text, WR_LIT("# AGENTS.md"));
+}
+
+static bool is_old_words(struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
+
+    return s->kind == WEIR_KIND_TEXT && s->role == WEIR_ROLE_USER && s->parts_count &&
+           !s->is_opaque && s->loop != loop && s->loop != WR_SEGMENT_NONE &&
+           now->form == WR_FORM_EXACT && !now->is_pinned && wr_fold_is_sent(fold, segment) &&
+           wr_fold_gain(fold, segment) && !is_of_agent(wr_fold_text(fold, segment));
+}
+
+static uint64_t words_gain(struct wr_fold *fold)
+{
+    uint64_t gain = 0;
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        gain += is_old_words(fold, i) ? wr_fold_gain(fold, i) : 0;
+    return gain;
+}
+
+static weir_status stub_words(struct wr_fold *fold)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CLEARED,
+                                .text = WR_LIT(WR_WORDS_FRONT "]"),
+                                .refers_to = WR_SEGMENT_NONE,
+                                .reason = WR_STEP_WINDOW};
+    weir_status status = WEIR_OK;
+
+    if (!is_over(fold, FULL_BP) || fold->total_tokens - words_gain(fold) > wr_fold_room(fold))
+        return WEIR_OK;
+    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
+        if (is_old_words(fold, i))
+            status = wr_fold_give(fold, i, &form);
     return status;
 }
 
@@ -137,21 +224,26 @@ struct news {
     uint32_t count;
 };
 
-static bool is_new_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
+/* Recalled text is whole when it comes (law L2), whatever it takes. */
+static bool is_new_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i,
+                          bool is_any)
 {
+    const struct wr_tool_handles *h = fold->transcript->segments[i].handles;
     if (fold->segments[i].tokens <= WR_CONDENSE_TOKENS_MIN)
         return false;
+    if (is_any)
+        return is_any_result(fold, stage, i) && !(h && h->kind == WR_EFFECT_RECALL);
     if (fold->segments[i].form == WR_FORM_CONDENSED)
         return !fold->segments[i].is_pinned &&
                !wr_stage_exempts(stage, fold->transcript->segments[i].tool);
     return wr_fold_is_open(fold, stage, i);
 }
 
-static struct news collect(struct wr_fold *fold, const struct wr_stage *stage)
+static struct news collect(struct wr_fold *fold, const struct wr_stage *stage, bool is_any)
 {
     struct news news = {wr_stage_list(fold), 0};
     for (uint32_t i = fold->turn_first; i < fold->arrived; i++)
-        if (!wr_fold_is_sent(fold, i) && is_new_result(fold, stage, i))
+        if (!wr_fold_is_sent(fold, i) && is_new_result(fold, stage, i, is_any))
             news.list[news.count++] = i;
     return news;
 }
@@ -186,9 +278,9 @@ static uint64_t find_level(const struct wr_fold *fold, const struct news *news)
 }
 
 /* Where not even that would do, nothing is shortened in vain. */
-static bool can_fit(const struct wr_fold *fold, const struct news *news)
+static bool can_fit(const struct wr_fold *fold, const struct news *news, uint64_t later_tokens)
 {
-    uint64_t freed = freed_at(fold, news, WR_CONDENSE_TOKENS_MIN);
+    uint64_t freed = freed_at(fold, news, WR_CONDENSE_TOKENS_MIN) + later_tokens;
     return news->count && fold->total_tokens - freed <= wr_fold_room(fold);
 }
 
@@ -229,16 +321,17 @@ static weir_status shorten(struct wr_fold *fold, const struct news *news, uint64
 }
 
 /* A condenser keeps every signal and so may stay above what was asked: then the others give more,
- * and in the end all as much as they can. */
-static weir_status shorten_news(struct wr_fold *fold, const struct wr_stage *stage)
+ * and in the end all as much as they can. `later_tokens` is what can be freed after it. */
+static weir_status shorten_news(struct wr_fold *fold, const struct wr_stage *stage, bool is_any,
+                                uint64_t later_tokens)
 {
     static const struct {
         bool by_cut, is_least;
     } rounds[] = {{false, false}, {false, false}, {false, true}, {true, false}, {true, true}};
-    struct news news = collect(fold, stage);
+    struct news news = collect(fold, stage, is_any);
     weir_status status = WEIR_OK;
 
-    if (!can_fit(fold, &news))
+    if (!can_fit(fold, &news, later_tokens))
         return WEIR_OK;
     for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]) && !status; i++) {
         if (!is_over(fold, FULL_BP))
@@ -261,8 +354,14 @@ static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
     if (!status && may_step)
         status = stub_instructions(fold, stage);
     if (!status && is_over(fold, FULL_BP))
-        status = shorten_news(fold, stage);
-    return status || !may_step ? status : stub_newest(fold);
+        status = shorten_news(fold, stage, false, may_step ? results_gain(fold, stage) : 0);
+    if (!status && may_step)
+        status = stub_results(fold, stage);
+    if (!status && may_step)
+        status = stub_newest(fold);
+    if (!status && is_over(fold, FULL_BP))
+        status = shorten_news(fold, stage, true, may_step ? words_gain(fold) : 0);
+    return status || !may_step ? status : stub_words(fold);
 }
 
 const struct wr_stage_def wr_stage_fit = {

@@ -17,8 +17,9 @@ enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
 
 /* ---- sessions ---- */
 
-/* u user, a answer, r a result with its call, two R in one output, f a result that failed, i a file
- * of instructions, t thinking before the next call; the number behind it are its rows. */
+/* u user, U what an agent says as the user, a answer, r a result with its call, two R in one
+ * output, f a result that failed, m one that came with a marker, i a file of instructions, t
+ * thinking before the next call; the number behind it are its rows. */
 static void write_rows(struct wr_buf *out, uint32_t id, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
@@ -39,12 +40,14 @@ static void write_result(struct wr_buf *out, uint32_t id, char what, uint32_t ro
     wr_buf_printf(out, ",{\"role\":\"tool\",\"tool_call_id\":\"c%u\",\"content\":\"%s", id,
                   what == 'f' ? "Exit code 1\\n" : "");
     write_rows(out, id, rows);
+    wr_buf_text(out, what == 'm' ? "[weir wr_0123456789abcdef0123: ~9 tokens left out]" : "");
     wr_buf_text(out, "\"}");
 }
 
-static void write_said(struct wr_buf *out, const char *role, uint32_t id, uint32_t rows)
+static void write_said(struct wr_buf *out, char who, uint32_t id, uint32_t rows)
 {
-    wr_buf_printf(out, "%s{\"role\":\"%s\",\"content\":\"%u ", id ? "," : "", role, id);
+    wr_buf_printf(out, "%s{\"role\":\"%s\",\"content\":\"%s%u ", id ? "," : "",
+                  who == 'a' ? "assistant" : "user", who == 'U' ? "<context>" : "", id);
     write_rows(out, id, rows);
     wr_buf_text(out, "\"}");
 }
@@ -71,8 +74,8 @@ static void write_session(struct wr_buf *out, const char *talk)
         char *end, what = *c;
         uint32_t rows = (uint32_t)strtoul(c + 1, &end, 10);
         c = end - 1;
-        if (what == 'u' || what == 'a') {
-            write_said(out, what == 'u' ? "user" : "assistant", id, rows);
+        if (what == 'u' || what == 'U' || what == 'a') {
+            write_said(out, what, id, rows);
         } else if (what == 't') {
             thinking = "\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"hm\","
                        "\"signature\":\"s\"}],";
@@ -129,9 +132,16 @@ static const struct {
     {"and goes last", FIT, "u10a1500u10r40", ".s..", true, true},
     {"then instructions that were read", FIT, "u10a300i400r20r500", "..s..", true, true},
     {"then what is new", FIT, "u10a300i400r20r1500", "..s.c", true, true},
-    {"what the user said stays, and nothing is shortened in vain", FIT, "u900a50u300r50", "....",
+    {"then older results that nobody has taken", FIT, "u10r600a10u500", ".s..", true, true},
+    {"a failure stays as it comes", FIT, "u10f500", "..", true, false},
+    {"but not where it would be refused", FIT, "u10f1500", ".c", true, false},
+    {"what came with a marker stays", FIT, "u10m500", "..", true, false},
+    {"but not where it would be refused", FIT, "u10m1500", ".c", true, false},
+    {"nor when it is older", FIT, "u10m600a10u500", ".s..", true, true},
+    {"older messages of the user go last", FIT, "u600a10u500", "s..", true, true},
+    {"but what the agent says as the user stays", FIT, "U600a10u500", "...", false, false},
+    {"and the newest one stays, and nothing is shortened in vain", FIT, "u10a50u1200r50", "....",
      false, false},
-    {"a failure stays as it comes", FIT, "u10f1500", "..", false, false},
     {"signed thinking bars steps, not what is new", FIT, "u10a300u10a300u10a10u10tr900", ".......c",
      true, false},
     {"the stages before have taken the rest", AUTO, "u10r400r400u10a10u10r2000", ".--...c", true,
