@@ -56,7 +56,8 @@ typedef struct weir_hash {
     X(WINDOW, "window")         \
     X(SENT, "sent")             \
     X(ANSWER, "answer")         \
-    X(SESSION, "session")
+    X(SESSION, "session")       \
+    X(LOOK_ALIKE, "look-alike")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,

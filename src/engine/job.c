@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/own_markers.h"
 #include "engine/report.h"
 #include "models/cost.h"
 #include "models/window.h"
@@ -444,11 +445,35 @@ static void start_clock(struct wr_job *job)
                                                         .all_us_max = all_ms * 1000};
 }
 
+/* Without a store nothing is taken out, and nobody asks. */
+static weir_status find_own_markers(struct wr_job *job)
+{
+    struct wr_arena *arena = &job->request->arena;
+    struct wr_own_markers own = {.transcript = &job->request->transcript,
+                                 .store = job->options->store,
+                                 .tenant = job->tenant,
+                                 .marks = job->has_marks ? &job->marks : NULL};
+    if (!own.store || !job->input.policy->stages_count)
+        return WEIR_OK;
+    if (job->input.from && !wr_fold_state_fits(job->input.from, &job->input))
+        job->input.from = NULL;
+    if (job->input.from)
+        own.first_segment = wr_fold_state_segments(job->input.from);
+    bool *is_marked = WR_ARENA_ARRAY(arena, bool, own.transcript->segments_count);
+    if (!is_marked)
+        return wr_arena_status(arena);
+    job->input.is_marked = is_marked;
+    return wr_own_markers_find(&own, arena, is_marked);
+}
+
 static weir_status run(struct wr_job *job, struct weir_err *err)
 {
     struct wr_buf *body = wr_request_output(job->request);
     if (!body)
         return wr_arena_status(&job->request->arena);
+    weir_status status = find_own_markers(job);
+    if (status)
+        return status;
     return wr_run_policy(&job->run, &job->request->arena, &job->input, body, err);
 }
 

@@ -147,7 +147,7 @@ static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
 /* Two processes may be told of one turn at once: what was said last holds. */
 static bool is_replaced(weir_mark_kind kind)
 {
-    return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER;
+    return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER || kind == WEIR_MARK_LOOK_ALIKE;
 }
 
 weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
@@ -188,6 +188,37 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 
                                 .replaces = true};
     weir_status status = add(marks, &was_sent);
     return status ? status : add(marks, &by_whom);
+}
+
+/* ---- look-alikes ---- */
+
+static bool is_same_key(const weir_hash *a, const weir_hash *b)
+{
+    return !memcmp(a, b, sizeof(*a));
+}
+
+weir_span wr_marks_look_alikes(const struct wr_marks *marks, uint32_t turn)
+{
+    weir_hash key = key_of(marks, marks->session, turn);
+    for (uint32_t i = 0; i < marks->list_count; i++)
+        if (marks->list[i].kind == WEIR_MARK_LOOK_ALIKE && is_same_key(&marks->list[i].key, &key))
+            return marks->list[i].value;
+    return (weir_span){"", 0};
+}
+
+weir_status wr_marks_set_look_alikes(struct wr_marks *marks, uint32_t turn, weir_span handles)
+{
+    struct weir_mark mark = {.key = key_of(marks, marks->session, turn),
+                             .kind = WEIR_MARK_LOOK_ALIKE,
+                             .value = handles,
+                             .replaces = true};
+    for (uint32_t i = 0; i < marks->list_count; i++) {
+        if (marks->list[i].kind != mark.kind || !is_same_key(&marks->list[i].key, &mark.key))
+            continue;
+        marks->list[i] = mark;
+        return WEIR_OK;
+    }
+    return add(marks, &mark);
 }
 
 /* ---- reading ---- */
@@ -275,6 +306,8 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
         break;
     case WEIR_MARK_ANSWER:
         read_answer(&marks->turns[turn], mark->value);
+        break;
+    case WEIR_MARK_LOOK_ALIKE:
         break;
     case WEIR_MARK_SENT:
     case WEIR_MARK_SESSION:

@@ -81,6 +81,12 @@ WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind ki
 /* Adds that time was up at a turn: its segments from `from` on, counted within it, stay whole. */
 WEIR_MUST_USE weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t from);
 
+/* Handles, with a blank behind each, that stood in what looked like markers at a turn and that the
+ * store did not know: they are text for good, even if the store learns them later. */
+weir_span wr_marks_look_alikes(const struct wr_marks *marks, uint32_t turn);
+WEIR_MUST_USE weir_status wr_marks_set_look_alikes(struct wr_marks *marks, uint32_t turn,
+                                                   weir_span handles);
+
 /* Adds that this request was sent, as `forms`, and by whom; `*sent` is what is written of it. */
 WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
                                             struct wr_sent *sent);

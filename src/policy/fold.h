@@ -6,7 +6,7 @@
  * a reason, at one turn. Everything a request repeats from the one before has the same bytes unless
  *    a step was declared for it (law L3).
  * 3. A form that does not save WR_FOLD_GAIN_TOKENS_MIN is not taken; one without a way back is not
- * taken (law L2). A text that holds a marker is left as it is.
+ * taken (law L2). A text that came with a marker of ours is left as it is.
  * 4. Where signed thinking binds the prefix a step is taken only when the newest input is the
  * user's own, and the thinking before it goes with it, from the start (law L4).
  * 5. A fold may go on from the state of an earlier one over the same turns (fold_state.h). It then
@@ -98,8 +98,10 @@ struct wr_fold_input {
     bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
     wr_count_fn *count;
     void *user;
-    const char *tools;   /* whose results may change, as weir_project_options says; NULL: all */
-    bool places_markers; /* the request may get one more cache marker (engine/cache_marker.h) */
+    const bool *is_marked; /* of each segment that the fold does not go on from: whether it came
+                            * with a marker of ours; NULL: whatever looks like one is one */
+    const char *tools;     /* whose results may change, as weir_project_options says; NULL: all */
+    bool places_markers;   /* the request may get one more cache marker (engine/cache_marker.h) */
     struct wr_fold_deadline deadline;
     const struct wr_fold_state *from; /* goes on from here where it fits; NULL: from the start */
 };
@@ -225,6 +227,12 @@ const char *wr_step_reason_text(enum wr_step_reason reason);
 /* Folds the whole transcript. Everything is in `arena`. */
 WEIR_MUST_USE weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
                                       const struct wr_fold_input *input);
+
+/* Whether a segment holds a marker that `is_ours` (NULL: any is). At most one is asked about of
+ * each text: the last. */
+typedef bool wr_marker_fn(void *user, weir_handle handle);
+bool wr_segment_holds_marker(const struct wr_transcript *t, uint32_t segment, wr_marker_fn *is_ours,
+                             void *user);
 
 /* What came of each turn that was new and for which time ran out: false for all others. */
 bool wr_fold_late_turn(const struct wr_fold *fold, uint32_t turn, uint32_t *from);

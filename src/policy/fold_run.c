@@ -102,19 +102,30 @@ static weir_status find_group_ends(struct wr_fold *fold)
     return WEIR_OK;
 }
 
-/* Looked for in the text as it stands in the body: a marker has no character that JSON escapes
- * before its handle ends. */
-static bool holds_marker(const struct wr_fold *fold, uint32_t segment)
+static bool holds_ours(weir_span raw, wr_marker_fn *is_ours, void *user)
 {
-    const struct wr_segment *s = &fold->transcript->segments[segment];
-    const struct wr_json *doc = fold->transcript->doc;
+    weir_handle handle;
+    return wr_marker_last(raw, &handle) && (!is_ours || is_ours(user, handle));
+}
+
+bool wr_segment_holds_marker(const struct wr_transcript *t, uint32_t segment, wr_marker_fn *is_ours,
+                             void *user)
+{
+    const struct wr_segment *s = &t->segments[segment];
     for (uint32_t i = 0; i < s->parts_count; i++)
-        if (wr_span_find(wr_json_inner(doc, s->parts[i]), WR_LIT("[weir wr_"), 0) != SIZE_MAX)
+        if (holds_ours(wr_json_inner(t->doc, s->parts[i]), is_ours, user))
             return true;
     /* A call's arguments, and a notice among the messages, which is nobody's text to edit. */
     bool has_whole = s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_SYSTEM;
     return has_whole && s->payload != WR_JSON_NONE &&
-           wr_span_find(wr_json_raw(doc, s->payload), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
+           holds_ours(wr_json_raw(t->doc, s->payload), is_ours, user);
+}
+
+static bool came_marked(const struct wr_fold *fold, uint32_t segment)
+{
+    if (fold->input->is_marked)
+        return fold->input->is_marked[segment];
+    return wr_segment_holds_marker(fold->transcript, segment, NULL, NULL);
 }
 
 /* A prompt may be a projection that comes in again: what was weighed then stays. */
@@ -125,7 +136,8 @@ static void note_trace(struct wr_fold *fold, uint32_t segment)
     weir_span text = wr_fold_text(fold, segment);
 
     fold->came_stepped |= wr_span_starts(text, WR_LIT(WR_STUB_FRONT)) ||
-                          wr_span_starts(text, WR_LIT(WR_ANSWER_FRONT));
+                          wr_span_starts(text, WR_LIT(WR_ANSWER_FRONT)) ||
+                          wr_span_starts(text, WR_LIT(WR_WORDS_FRONT));
     for (size_t i = 0; i < sizeof(notices) / sizeof(notices[0]); i++)
         if (wr_span_starts(text, wr_span_of(notices[i])))
             fold->notice = segment;
@@ -212,7 +224,7 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     now->refers_to = WR_SEGMENT_NONE;
     now->tokens = fold->input->tokens[segment];
     now->has_arrived = true;
-    now->is_marked = holds_marker(fold, segment);
+    now->is_marked = came_marked(fold, segment);
     if (now->is_marked)
         note_trace(fold, segment);
     now->same = WR_SEGMENT_NONE;

@@ -174,6 +174,11 @@ const struct wr_fold_turn *wr_fold_state_turns(const struct wr_fold_state *state
     return state->turns;
 }
 
+uint32_t wr_fold_state_segments(const struct wr_fold_state *state)
+{
+    return state->fold.arrived;
+}
+
 /* ---- going on ---- */
 
 weir_status wr_fold_state_restore(const struct wr_fold_state *state, struct wr_fold *fold)

@@ -25,6 +25,9 @@ bool wr_fold_state_fits(const struct wr_fold_state *state, const struct wr_fold_
 /* What was decided about the turns it covers, as of struct wr_fold_input. */
 const struct wr_fold_turn *wr_fold_state_turns(const struct wr_fold_state *state, uint32_t *count);
 
+/* How many segments it covers. */
+uint32_t wr_fold_state_segments(const struct wr_fold_state *state);
+
 /* Sets a fold that has just begun to where the state's stood. Texts stay the state's own, which
  * must live as long. */
 WEIR_MUST_USE weir_status wr_fold_state_restore(const struct wr_fold_state *state,

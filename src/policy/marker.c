@@ -69,6 +69,23 @@ static bool line_is_marker(weir_span line)
     return line.ptr[end] == ':' && line.ptr[end + 1] == ' ';
 }
 
+/* No character of a marker up to its colon is one that JSON escapes. */
+bool wr_marker_last(weir_span raw, weir_handle *handle)
+{
+    const size_t front = strlen("[weir ");
+    bool found = false;
+    for (size_t at = 0; (at = wr_span_find(raw, wr_span_of(opening), at)) != SIZE_MAX; at++) {
+        size_t end = at + front + WEIR_HANDLE_TEXT_BYTES;
+        weir_handle named;
+        if (end >= raw.len || raw.ptr[end] != ':' ||
+            !weir_handle_parse(wr_span_cut(raw, at + front, end), &named))
+            continue;
+        *handle = named;
+        found = true;
+    }
+    return found;
+}
+
 bool wr_marker_find(weir_span text, struct wr_handle *handle)
 {
     size_t at = 0;

@@ -7,7 +7,8 @@
  * 2. The handle names the original by its content, so the same original has the same line
  * everywhere.
  * 3. No counter, clock or path of this machine is in it (law L3).
- * 4. A text that holds a well-formed marker is left as it is, whoever wrote it.
+ * 4. A text that came with a marker is left as it is. Whose markers count is for the fold's caller
+ *    to say: a line that only looks like one is text (law L2).
  */
 #ifndef WR_POLICY_MARKER_H
 #define WR_POLICY_MARKER_H
@@ -51,5 +52,9 @@ void wr_marker_write(struct wr_buf *out, const struct wr_marker *marker);
 
 /* Whether a line of `text` is a well-formed marker; its handle in `*handle` (may be NULL). */
 bool wr_marker_find(weir_span text, struct wr_handle *handle);
+
+/* The handle of the last marker in a text that may stand escaped in its body. A form of ours ends
+ * with its marker, so an earlier one is something that the text quotes. */
+bool wr_marker_last(weir_span raw, weir_handle *handle);
 
 #endif
