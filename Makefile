@@ -58,6 +58,7 @@ TEST_SRC := $(sort $(wildcard src/*/*_test.c tests/*_test.c))
 LONG_SRC := $(sort $(wildcard tests/*_long.c))
 TEST_HELP_SRC := $(filter-out $(TEST_SRC) $(LONG_SRC),$(sort $(wildcard tests/*.c)))
 TORTURE_SRC := $(sort $(wildcard tests/torture/*.c))
+CHAOS_SRC := $(sort $(wildcard tests/chaos/*.c))
 FUZZ_HELP_SRC := $(filter-out fuzz/fuzz_%,$(sort $(wildcard fuzz/*.c)))
 # simdjson is a yardstick, not a need: without it what compares with it is left out.
 HAVE_SIMDJSON := $(wildcard /usr/include/simdjson.h /usr/local/include/simdjson.h)
@@ -70,7 +71,8 @@ programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
 LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTTP_DIR)/*.c))
 ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
             $(TEST_HELP_SRC) \
-            $(TORTURE_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) bench/simdjson_peer.cpp)
+            $(TORTURE_SRC) $(CHAOS_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+            bench/simdjson_peer.cpp)
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1) $(patsubst $(BUILD)/%,%,$@)')
@@ -80,8 +82,8 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
-.PHONY: run demo test test-long test-sessions test-clients test-mcp oracle-tokens check-style
-.PHONY: fuzz bench bench-peer odds install format clean help
+.PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
+.PHONY: chaos-fixed chaos-hour fuzz bench bench-peer odds install format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -119,6 +121,20 @@ test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, download
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/mcp.py $(BUILD)/clients-mcp
+
+SEED ?= 1
+RUNS ?= 20
+FAMILIES ?= green
+CHAOS = WEIR=$(BUILD)/weir BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 python3 tests/chaos/chaos.py
+
+chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green (docs/chaos.md)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/chaos/faults.so
+	@$(CHAOS) --seed $(SEED) --runs $(RUNS) --families $(FAMILIES)
+
+# About a minute on two idle cores; the number of runs is fixed, not the time.
+chaos-fixed chaos-hour: all $(BUILD)/tests/chaos/faults.so
+	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3600,--seed 1 --runs 16)
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build
@@ -289,6 +305,11 @@ $(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/libweir.
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
 	    $(shell pkg-config --libs cmocka) -o $@
+
+# What makes system calls of the program fail, as a library to be loaded in front of the others.
+$(BUILD)/tests/chaos/faults.so: $(call objects,$(CHAOS_SRC))
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ -lpthread -o $@
 
 $(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/libserve.a \
                                  $(BUILD)/libweir.a
