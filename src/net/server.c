@@ -1,3 +1,18 @@
+/* Connections of clients: what libuv tells of each, turned into requests and answers.
+ *
+ *   OPEN ──the last answer is written: wr_conn_end(), wr_conn_abort()──▶ LAST
+ *     │                                                                   │ all of it is gone:
+ *     │                                                                   ▼ shut_down()
+ *     │ lose(), on_turn()                                             LINGERING
+ *     ▼                                                                   │
+ *   CLOSED ◀──the client closes its side, or takes too long──────────────┘
+ *
+ * While it is OPEN requests follow each other, each with one answer (enum answer_state). What is
+ * written waits in conn->out (net/outflow.h) until the turn of the loop ends; on_turn() is the one
+ * place where a connection goes on to its next request, because it is outside of every call of the
+ * reader and of the handler. The rest of a request (requests sent ahead, the body of a paused
+ * upload) waits in the client's system or in conn->ahead.
+ */
 #include "net/server.h"
 
 #include <stdlib.h>
@@ -6,6 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "net/outflow.h"
 #include "net/reason.h"
 #include "net/request_reader.h"
 
@@ -13,10 +29,7 @@ enum {
     READ_BYTES = 64 * 1024,
     TICK_MS = 1000,
     BACKLOG = 1024,
-    LINGER_MS = 2000,                 /* for a client to close its side behind the last answer */
-    OUT_BYTES_KEPT = 4 * 1024,        /* of an empty buffer that waits for the next write */
-    OUT_BYTES_MAX = 64 * 1024 * 1024, /* what one answer of our own may take */
-    FLUSH_BYTES = 32 * 1024,          /* not worth waiting for more */
+    LINGER_MS = 2000, /* for a client to close its side behind the last answer */
 };
 
 const struct wr_server_limits wr_server_limits_default = {
@@ -42,6 +55,27 @@ struct wr_server {
     char read_bytes[READ_BYTES]; /* shared: what is read is used up before the next read */
 };
 
+enum conn_state {
+    CONN_OPEN,
+    CONN_LAST,      /* its last answer is on its way out; nothing more is read */
+    CONN_LINGERING, /* our side is closed; what the client still sends is thrown away */
+    CONN_CLOSED,    /* by us; the loop frees it */
+};
+
+enum answer_state {
+    ANSWER_NONE,
+    ANSWER_BEGUN,
+    ANSWER_ENDED,
+    ANSWER_CUT, /* it has no end; the client is to see that */
+};
+
+enum body_framing {
+    BODY_COUNTED,  /* its length was said */
+    BODY_CHUNKED,  /* its end is marked */
+    BODY_TO_CLOSE, /* it ends with the connection */
+    BODY_NONE,     /* there is none, whatever is written */
+};
+
 struct wr_conn {
     uv_tcp_t tcp;
     struct wr_server *server;
@@ -50,18 +84,18 @@ struct wr_conn {
     struct wr_request_reader *reader;
     void *exchange;                          /* NULL between requests */
     const struct wr_server_handler *handler; /* of that exchange */
-    struct wr_buf out;                       /* what this turn writes */
-    struct wr_buf ahead;                     /* read but not parsed: a request sent ahead */
+    enum conn_state state;
+    struct wr_outflow out;
+    struct wr_buf ahead; /* read but not parsed: a request sent ahead */
     uint64_t deadline_ms;
-    uint64_t handed_bytes;     /* to libuv, since it was opened */
-    uint64_t taken_bytes_last; /* by the client at the last tick, to see whether it takes any */
+    uint64_t gone_bytes_last; /* at the last tick, to see whether the client takes any */
     uv_shutdown_t shutdown;
-    bool is_dirty, is_reading, is_closing, is_lingering, closes_when_written;
-    bool is_broken; /* a write failed: the handler hears of it when the turn ends */
+    bool is_dirty, is_reading;
     /* Of the request at hand. */
     bool is_head_request, is_http10, keeps_connection, is_body_read, is_paused;
     /* Of its answer. */
-    bool has_begun, has_ended, is_chunked, has_no_body, waits_for_room;
+    enum answer_state answer;
+    enum body_framing framing;
 };
 
 struct write_req {
@@ -88,7 +122,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct wr_conn *conn = handle->data;
     wr_request_reader_free(conn->reader);
-    wr_buf_release(&conn->out);
+    wr_outflow_release(&conn->out);
     wr_buf_release(&conn->ahead);
     free(conn);
 }
@@ -115,21 +149,35 @@ static void unlink_dirty(struct wr_conn *conn)
     conn->is_dirty = false;
 }
 
-static void close_conn(struct wr_conn *conn)
+/* False: it was closed before. */
+static bool forget_conn(struct wr_conn *conn)
 {
-    if (conn->is_closing)
-        return;
-    conn->is_closing = true;
+    if (conn->state == CONN_CLOSED)
+        return false;
+    conn->state = CONN_CLOSED;
     if (conn->is_dirty)
         unlink_dirty(conn);
     unlink_conn(conn);
-    uv_close((uv_handle_t *)&conn->tcp, on_closed);
+    return true;
+}
+
+static void close_conn(struct wr_conn *conn)
+{
+    if (forget_conn(conn))
+        uv_close((uv_handle_t *)&conn->tcp, on_closed);
+}
+
+/* The client hears of it as an error, not as an end. */
+static void reset_conn(struct wr_conn *conn)
+{
+    if (forget_conn(conn) && uv_tcp_close_reset(&conn->tcp, on_closed) < 0)
+        uv_close((uv_handle_t *)&conn->tcp, on_closed);
 }
 
 /* The client is gone or is to go: the handler hears of it unless its answer has ended. */
 static void lose(struct wr_conn *conn)
 {
-    if (conn->is_closing)
+    if (conn->state == CONN_CLOSED)
         return;
     void *exchange = conn->exchange;
     conn->exchange = NULL;
@@ -155,7 +203,7 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf);
 
 static void start_reading(struct wr_conn *conn)
 {
-    if (!conn->is_reading && !conn->is_closing)
+    if (!conn->is_reading && conn->state != CONN_CLOSED)
         conn->is_reading = !uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
 }
 
@@ -169,7 +217,7 @@ static void stop_reading(struct wr_conn *conn)
 void wr_conn_pause(struct wr_conn *conn)
 {
     conn->is_paused = true;
-    if (!conn->is_closing)
+    if (conn->state != CONN_CLOSED)
         stop_reading(conn);
 }
 
@@ -184,9 +232,9 @@ void wr_conn_resume(struct wr_conn *conn)
 
 /* ---- writing ---- */
 
-size_t wr_conn_queued_bytes(const struct wr_conn *conn)
+bool wr_conn_has_room(struct wr_conn *conn)
 {
-    return conn->out.len + uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
+    return wr_outflow_has_room(&conn->out);
 }
 
 static void on_shutdown(uv_shutdown_t *req, int status)
@@ -196,17 +244,40 @@ static void on_shutdown(uv_shutdown_t *req, int status)
 }
 
 /* Bytes of the client that nobody read would turn a close into a reset, and the answer could be
- * lost with it: our side is closed, and what still comes is thrown away for a while. */
+ * lost with it: our side is closed, and what still comes is thrown away for a while. An answer that
+ * was cut and whose end is that of the connection needs that reset: a quiet end would look as if it
+ * were whole. */
 static void shut_down(struct wr_conn *conn)
 {
-    if (conn->is_lingering || conn->is_closing)
+    if (conn->answer == ANSWER_CUT && conn->framing == BODY_TO_CLOSE) {
+        reset_conn(conn);
         return;
-    conn->is_lingering = true;
+    }
+    conn->state = CONN_LINGERING;
     give_time(conn, LINGER_MS);
     if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, on_shutdown) < 0)
         close_conn(conn);
     else
         start_reading(conn);
+}
+
+/* Behind everything that makes the queue shorter. Outside of every call of the handler. */
+static void settle_out(struct wr_conn *conn)
+{
+    switch (wr_outflow_settle(&conn->out)) {
+    case WR_OUTFLOW_HAS_ROOM:
+        if (conn->exchange)
+            conn->handler->room(conn->exchange);
+        break;
+    case WR_OUTFLOW_IS_GONE:
+        shut_down(conn);
+        break;
+    case WR_OUTFLOW_IS_BROKEN:
+        lose(conn);
+        break;
+    case WR_OUTFLOW_NO_NEWS:
+        break;
+    }
 }
 
 static void on_written(uv_write_t *req, int status)
@@ -216,85 +287,58 @@ static void on_written(uv_write_t *req, int status)
 
     wr_buf_release(&write->bytes);
     free(write);
-    if (conn->is_closing)
+    if (conn->state == CONN_CLOSED)
         return;
-    if (status < 0) {
-        lose(conn);
-        return;
-    }
-    size_t queued_bytes = wr_conn_queued_bytes(conn);
-    if (!queued_bytes && conn->closes_when_written) {
-        shut_down(conn);
-        return;
-    }
-    if (conn->waits_for_room && queued_bytes <= WR_NET_QUEUED_BYTES_LOW && conn->exchange) {
-        conn->waits_for_room = false;
-        conn->handler->room(conn->exchange);
-    }
+    if (status < 0)
+        wr_outflow_fail(&conn->out);
+    settle_out(conn);
 }
 
-/* What the socket does not take at once is copied and waits. */
-static bool write_later(struct wr_conn *conn, size_t from)
+static ssize_t write_now(void *user, weir_span bytes)
 {
+    struct wr_conn *conn = user;
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)bytes.ptr, (unsigned)bytes.len);
+    int sent = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
+    return sent == UV_EAGAIN ? 0 : sent < 0 ? -1 : sent;
+}
+
+static bool write_later(void *user, struct wr_buf *bytes, size_t from)
+{
+    struct wr_conn *conn = user;
     struct write_req *write = calloc(1, sizeof(*write));
     if (!write)
         return false;
-    write->bytes = conn->out;
+    write->bytes = *bytes;
     write->req.data = conn;
-    wr_buf_init(&conn->out, OUT_BYTES_MAX);
-    uv_buf_t buf = uv_buf_init(write->bytes.bytes + from, (unsigned)(write->bytes.len - from));
+    uv_buf_t buf = uv_buf_init(bytes->bytes + from, (unsigned)(bytes->len - from));
     if (!uv_write(&write->req, (uv_stream_t *)&conn->tcp, &buf, 1, on_written))
         return true;
-    wr_buf_release(&write->bytes);
     free(write);
     return false;
 }
 
-static void empty_out(struct wr_conn *conn)
+static size_t waiting_bytes(void *user)
 {
-    if (conn->out.cap <= OUT_BYTES_KEPT) {
-        wr_buf_reset(&conn->out);
-        return;
-    }
-    wr_buf_release(&conn->out);
-    wr_buf_init(&conn->out, OUT_BYTES_MAX);
+    const struct wr_conn *conn = user;
+    return uv_stream_get_write_queue_size((const uv_stream_t *)&conn->tcp);
 }
 
-/* Called from inside the handler's own calls too, so a failure is only noted. */
-static void flush(struct wr_conn *conn)
-{
-    if (conn->is_closing || conn->is_broken || !conn->out.len)
-        return;
-    if (wr_buf_status(&conn->out)) {
-        conn->is_broken = true;
-        return;
-    }
-    conn->handed_bytes += conn->out.len;
-    uv_buf_t buf = uv_buf_init(conn->out.bytes, (unsigned)conn->out.len);
-    int sent = uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
-    if (sent == (int)conn->out.len)
-        empty_out(conn);
-    else if (sent < 0 && sent != UV_EAGAIN)
-        conn->is_broken = true;
-    else
-        conn->is_broken = !write_later(conn, sent > 0 ? (size_t)sent : 0);
-}
+static const struct wr_outflow_writer tcp_writer = {write_now, write_later, waiting_bytes};
 
+/* Called from inside the handler's own calls too: what comes of it is looked at when the turn ends.
+ */
 static void mark_dirty(struct wr_conn *conn)
 {
-    if (conn->is_closing)
+    if (conn->state == CONN_CLOSED)
         return;
-    if (conn->out.len >= FLUSH_BYTES)
-        flush(conn);
-    if (conn->is_dirty || conn->is_closing)
+    wr_outflow_added(&conn->out);
+    if (conn->is_dirty)
         return;
     conn->is_dirty = true;
     conn->next_dirty = conn->server->dirty;
     conn->server->dirty = conn;
 }
 
-/* Outside of every call of the reader and of the handler: the place to go on to the next request.
- */
 static void on_turn(uv_prepare_t *turn)
 {
     struct wr_server *server = turn->data;
@@ -302,13 +346,10 @@ static void on_turn(uv_prepare_t *turn)
         struct wr_conn *conn = server->dirty;
         server->dirty = conn->next_dirty;
         conn->is_dirty = false;
-        flush(conn);
-        if (conn->is_broken)
-            lose(conn);
-        if (!conn->is_closing && conn->has_ended && !conn->closes_when_written)
+        wr_outflow_hand_on(&conn->out);
+        settle_out(conn);
+        if (conn->state == CONN_OPEN && conn->answer == ANSWER_ENDED)
             next_request(conn);
-        else if (!conn->is_closing && conn->closes_when_written && !wr_conn_queued_bytes(conn))
-            shut_down(conn);
     }
 }
 
@@ -316,84 +357,104 @@ static void on_turn(uv_prepare_t *turn)
 
 bool wr_conn_has_begun(const struct wr_conn *conn)
 {
-    return conn->has_begun;
+    return conn->answer != ANSWER_NONE;
 }
 
-static void write_headers(struct wr_conn *conn, const struct wr_answer *answer)
+static void write_headers(struct wr_buf *out, const struct wr_answer *answer)
 {
     for (size_t i = 0; i < answer->headers_count; i++) {
-        wr_buf_append(&conn->out, answer->headers[i].name);
-        wr_buf_text(&conn->out, ": ");
-        wr_buf_append(&conn->out, answer->headers[i].value);
-        wr_buf_text(&conn->out, "\r\n");
+        wr_buf_append(out, answer->headers[i].name);
+        wr_buf_text(out, ": ");
+        wr_buf_append(out, answer->headers[i].value);
+        wr_buf_text(out, "\r\n");
     }
 }
 
 /* A body whose end cannot be said in advance is chunked; a client of HTTP/1.0 sees it end with the
  * connection. */
+static enum body_framing framing_of(const struct wr_conn *conn, const struct wr_answer *answer)
+{
+    if (answer->has_no_body || conn->is_head_request)
+        return BODY_NONE;
+    if (answer->content_bytes >= 0)
+        return BODY_COUNTED;
+    return conn->is_http10 ? BODY_TO_CLOSE : BODY_CHUNKED;
+}
+
 static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
 {
-    bool is_open = answer->content_bytes < 0 && !conn->has_no_body;
-    conn->is_chunked = is_open && !conn->is_http10;
-    if ((is_open && conn->is_http10) || conn->server->is_draining || !conn->is_body_read)
+    struct wr_buf *out = wr_outflow_buf(&conn->out);
+
+    conn->framing = framing_of(conn, answer);
+    if (conn->framing == BODY_TO_CLOSE || conn->server->is_draining || !conn->is_body_read)
         conn->keeps_connection = false;
     if (answer->content_bytes >= 0)
-        wr_buf_printf(&conn->out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
-    if (conn->is_chunked)
-        wr_buf_text(&conn->out, "Transfer-Encoding: chunked\r\n");
+        wr_buf_printf(out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
+    if (conn->framing == BODY_CHUNKED)
+        wr_buf_text(out, "Transfer-Encoding: chunked\r\n");
     if (!conn->keeps_connection)
-        wr_buf_text(&conn->out, "Connection: close\r\n");
+        wr_buf_text(out, "Connection: close\r\n");
     else if (conn->is_http10)
-        wr_buf_text(&conn->out, "Connection: keep-alive\r\n");
+        wr_buf_text(out, "Connection: keep-alive\r\n");
 }
 
 void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer)
 {
     weir_span reason = answer->reason.len ? answer->reason : wr_span_of(wr_reason(answer->status));
+    struct wr_buf *out = wr_outflow_buf(&conn->out);
 
-    if (conn->is_closing || conn->has_begun)
+    if (conn->state != CONN_OPEN || conn->answer != ANSWER_NONE)
         return;
-    conn->has_begun = true;
-    conn->has_no_body = answer->has_no_body || conn->is_head_request;
-    wr_buf_printf(&conn->out, "HTTP/1.1 %d %.*s\r\n", answer->status, (int)reason.len, reason.ptr);
-    write_headers(conn, answer);
+    conn->answer = ANSWER_BEGUN;
+    wr_buf_printf(out, "HTTP/1.1 %d %.*s\r\n", answer->status, (int)reason.len, reason.ptr);
+    write_headers(out, answer);
     write_framing(conn, answer);
-    wr_buf_text(&conn->out, "\r\n");
+    wr_buf_text(out, "\r\n");
     mark_dirty(conn);
 }
 
 void wr_conn_write(struct wr_conn *conn, weir_span bytes)
 {
-    if (conn->is_closing || conn->has_no_body || !bytes.len)
+    struct wr_buf *out = wr_outflow_buf(&conn->out);
+
+    if (conn->state != CONN_OPEN || conn->framing == BODY_NONE || !bytes.len)
         return;
-    if (conn->is_chunked)
-        wr_buf_printf(&conn->out, "%zx\r\n", bytes.len);
-    wr_buf_append(&conn->out, bytes);
-    if (conn->is_chunked)
-        wr_buf_text(&conn->out, "\r\n");
-    if (wr_conn_queued_bytes(conn) > WR_NET_QUEUED_BYTES_MAX)
-        conn->waits_for_room = true;
+    if (conn->framing == BODY_CHUNKED)
+        wr_buf_printf(out, "%zx\r\n", bytes.len);
+    wr_buf_append(out, bytes);
+    if (conn->framing == BODY_CHUNKED)
+        wr_buf_text(out, "\r\n");
     mark_dirty(conn);
+}
+
+/* Nothing is read or written behind what is on its way. */
+static void make_last(struct wr_conn *conn)
+{
+    conn->state = CONN_LAST;
+    wr_outflow_end(&conn->out);
 }
 
 void wr_conn_end(struct wr_conn *conn)
 {
-    if (conn->is_closing || conn->has_ended)
+    if (conn->state != CONN_OPEN || conn->answer == ANSWER_ENDED)
         return;
-    if (conn->is_chunked && !conn->has_no_body)
-        wr_buf_text(&conn->out, "0\r\n\r\n");
-    conn->has_ended = true;
+    if (conn->framing == BODY_CHUNKED)
+        wr_buf_text(wr_outflow_buf(&conn->out), "0\r\n\r\n");
+    conn->answer = ANSWER_ENDED;
     conn->exchange = NULL;
     if (!conn->keeps_connection || !conn->is_body_read || conn->server->is_draining)
-        conn->closes_when_written = true;
+        make_last(conn);
     mark_dirty(conn); /* the next request is looked at when the turn ends */
 }
 
 void wr_conn_abort(struct wr_conn *conn)
 {
+    if (conn->state != CONN_OPEN)
+        return;
     conn->exchange = NULL;
-    flush(conn);
-    close_conn(conn);
+    conn->answer = ANSWER_CUT;
+    make_last(conn);
+    mark_dirty(conn);
 }
 
 void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body)
@@ -423,11 +484,11 @@ static void on_head(void *user, const struct wr_head *head)
     give_time(conn, conn->server->limits.body_idle_ms_max);
     conn->handler = conn->server->handler;
     void *exchange = conn->server->handler->begin(conn->server->user, conn, head);
-    if (conn->has_ended || conn->is_closing)
+    if (conn->state == CONN_CLOSED || conn->answer == ANSWER_ENDED || conn->answer == ANSWER_CUT)
         return;
     conn->exchange = exchange;
-    if (head->expects_continue && !conn->is_body_read && !conn->has_begun) {
-        wr_buf_text(&conn->out, "HTTP/1.1 100 Continue\r\n\r\n");
+    if (head->expects_continue && !conn->is_body_read && conn->answer == ANSWER_NONE) {
+        wr_buf_text(wr_outflow_buf(&conn->out), "HTTP/1.1 100 Continue\r\n\r\n");
         mark_dirty(conn);
     }
 }
@@ -456,7 +517,7 @@ static void refuse(struct wr_conn *conn)
     char body[256];
 
     conn->server->handler->refused(conn->server->user, status ? status : 500);
-    if (conn->has_begun || !status) {
+    if (conn->answer != ANSWER_NONE || !status) {
         lose(conn);
         return;
     }
@@ -490,7 +551,7 @@ static void feed(struct wr_conn *conn, weir_span bytes)
     else if (wr_request_reader_has_head(conn->reader))
         give_time(conn, conn->server->limits.body_idle_ms_max);
     weir_status status = wr_request_reader_feed(conn->reader, bytes, &used_bytes);
-    if (conn->is_closing)
+    if (conn->state != CONN_OPEN)
         return;
     if (status)
         refuse(conn);
@@ -504,7 +565,7 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
 
     if (bytes < 0)
         lose(conn);
-    else if (bytes && !conn->is_lingering && !conn->closes_when_written)
+    else if (bytes && conn->state == CONN_OPEN)
         feed(conn, (weir_span){buf->base, (size_t)bytes});
 }
 
@@ -513,8 +574,9 @@ static void next_request(struct wr_conn *conn)
     struct wr_buf ahead = conn->ahead;
 
     wr_request_reader_next(conn->reader);
-    conn->has_begun = conn->has_ended = conn->is_body_read = conn->waits_for_room = false;
-    conn->is_paused = conn->is_chunked = conn->has_no_body = false;
+    conn->is_body_read = conn->is_paused = false;
+    conn->answer = ANSWER_NONE;
+    conn->framing = BODY_COUNTED;
     give_time(conn, conn->server->limits.keep_ms_max);
     wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
     if (conn->server->is_draining && !ahead.len)
@@ -530,21 +592,28 @@ static void next_request(struct wr_conn *conn)
 
 static bool is_stalled(struct wr_conn *conn)
 {
-    uint64_t taken_bytes =
-        conn->handed_bytes - uv_stream_get_write_queue_size((uv_stream_t *)&conn->tcp);
-    bool takes_some = !wr_conn_queued_bytes(conn) || taken_bytes > conn->taken_bytes_last;
+    uint64_t gone_bytes = wr_outflow_gone_bytes(&conn->out);
+    bool takes_some = !wr_outflow_queued_bytes(&conn->out) || gone_bytes > conn->gone_bytes_last;
 
-    conn->taken_bytes_last = taken_bytes;
+    conn->gone_bytes_last = gone_bytes;
     if (takes_some)
         give_time(conn, conn->server->limits.write_idle_ms_max);
     return now_ms(conn) > conn->deadline_ms;
 }
 
+/* Its answer is under way: what counts is whether the client takes it. */
+static bool is_answering(const struct wr_conn *conn)
+{
+    if (conn->exchange)
+        return conn->is_body_read || conn->is_paused;
+    return conn->state == CONN_LAST ||
+           (conn->state == CONN_OPEN && wr_request_reader_is_idle(conn->reader) &&
+            wr_outflow_queued_bytes(&conn->out));
+}
+
 static void check_time(struct wr_conn *conn)
 {
-    bool is_answering = conn->exchange && (conn->is_body_read || conn->is_paused);
-
-    if (is_answering ? is_stalled(conn) : now_ms(conn) > conn->deadline_ms)
+    if (is_answering(conn) ? is_stalled(conn) : now_ms(conn) > conn->deadline_ms)
         lose(conn);
 }
 
@@ -592,7 +661,7 @@ static void on_connection(uv_stream_t *listener, int status)
     }
     conn->tcp.data = conn;
     conn->server = server;
-    wr_buf_init(&conn->out, OUT_BYTES_MAX);
+    wr_outflow_init(&conn->out, &wr_outflow_marks_default, &tcp_writer, conn);
     wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
     conn->next = server->conns;
     if (server->conns)
@@ -654,7 +723,7 @@ void wr_server_drain(struct wr_server *server)
     close_handle((uv_handle_t *)&server->listener);
     for (struct wr_conn *conn = server->conns; conn; conn = next) {
         next = conn->next;
-        if (wr_request_reader_is_idle(conn->reader) && !wr_conn_queued_bytes(conn))
+        if (wr_request_reader_is_idle(conn->reader) && !wr_outflow_queued_bytes(&conn->out))
             close_conn(conn);
     }
 }

@@ -26,7 +26,7 @@ struct wr_server_handler {
     void *(*begin)(void *user, struct wr_conn *conn, const struct wr_head *head);
     void (*body)(void *exchange, weir_span bytes);
     void (*body_end)(void *exchange);
-    void (*room)(void *exchange); /* what was queued has gone: there is room to write again */
+    void (*room)(void *exchange); /* wr_conn_has_room() said no: now there is room again */
     void (*gone)(void *exchange); /* the client left, or was too slow */
     /* A message that was refused before it became an exchange. */
     void (*refused)(void *user, int status);
@@ -83,14 +83,15 @@ void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer);
 void wr_conn_write(struct wr_conn *conn, weir_span bytes);
 void wr_conn_end(struct wr_conn *conn);
 
-/* The answer cannot be finished: the connection is cut, so that the client sees it. No `gone`. */
+/* The answer cannot be finished: what came of it goes out, then the connection is cut, so that the
+ * client sees it. No `gone`. */
 void wr_conn_abort(struct wr_conn *conn);
 
 /* All of a small answer. */
 void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body);
 
-/* Bytes that the client has not taken yet. */
-size_t wr_conn_queued_bytes(const struct wr_conn *conn);
+/* Whether the client takes what is written: false, and the handler's `room` tells when to go on. */
+bool wr_conn_has_room(struct wr_conn *conn);
 
 /* Reads no more of the body until resumed. */
 void wr_conn_pause(struct wr_conn *conn);

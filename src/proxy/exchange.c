@@ -262,7 +262,7 @@ static bool on_answer_data(void *user, weir_span bytes)
             return true;
         show_refusal(ex); /* it is too long to be one */
     }
-    if (wr_conn_queued_bytes(ex->conn) > WR_NET_QUEUED_BYTES_MAX)
+    if (!wr_conn_has_room(ex->conn))
         return false;
     ex->answer_bytes += bytes.len;
     wr_conn_write(ex->conn, bytes);

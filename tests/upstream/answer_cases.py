@@ -1,0 +1,244 @@
+"""Answers on their way to the client: large ones to fast, slow and bursty readers while the machine
+is busy, odd ones, and ones that break off."""
+import os
+import random
+import signal
+import socket
+import sys
+import threading
+import time
+import zlib
+
+from harness import Checks, Folder, Weir
+
+CHECK = Checks()
+ok = CHECK.ok
+LARGE_BYTES = 16 << 20
+LARGE_COUNT = 500 if os.environ.get('WEIR_LONG') else 60
+READERS = 4  # at a time
+
+
+# ---- an upstream that says what it is told, byte for byte ----
+
+def read_head(stream):
+    head = b''
+    while not head.endswith(b'\r\n\r\n'):
+        line = stream.readline()
+        if not line:
+            return b''
+        head += line
+    return head
+
+
+def read_request(stream):
+    head = read_head(stream)
+    length = int(head.lower().partition(b'content-length: ')[2].partition(b'\r\n')[0] or 0)
+    stream.read(length)
+    return head
+
+
+class Raw:
+    """Calls answer(sock, head) for each request; it says False when the connection is to end."""
+
+    def __init__(self, answer):
+        self.listener = socket.create_server(('127.0.0.1', 0))
+        self.port = self.listener.getsockname()[1]
+        self.answer = answer
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                sock, _ = self.listener.accept()
+            except OSError:  # it was closed
+                return
+            threading.Thread(target=self.serve, args=(sock,), daemon=True).start()
+
+    def serve(self, sock):
+        with sock, sock.makefile('rb') as stream:
+            try:
+                while head := read_request(stream):
+                    if self.answer(sock, head) is False:
+                        sock.shutdown(socket.SHUT_RDWR)
+                        return
+            except OSError:
+                pass
+
+    def stop(self):
+        self.listener.close()
+
+
+# ---- large answers ----
+
+def send_large(sock, head):
+    """All of the answer, with a length or in chunks of odd sizes, as the path says."""
+    if b' /counted' in head:
+        sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % LARGE_BYTES)
+        sock.sendall(LARGE)
+        return
+    sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n'
+                 b'Transfer-Encoding: chunked\r\n\r\n')
+    at, odd = 0, random.Random(7)
+    while at < LARGE_BYTES:
+        piece = memoryview(LARGE)[at:at + odd.randrange(1, 200000)]
+        sock.sendall(b'%x\r\n' % len(piece) + piece + b'\r\n')
+        at += len(piece)
+    sock.sendall(b'0\r\n\r\n')
+
+
+def make_large():
+    """Bytes in which no place looks like another, as lines of a stream of events."""
+    words = random.Random(5).randbytes(1 << 16).hex()
+    lines = (f'data: {i} {words[i % 60000:i % 60000 + 900]}\n\n' for i in range(LARGE_BYTES // 900))
+    return ''.join(lines).encode()[:LARGE_BYTES]
+
+
+LARGE = make_large()
+
+
+def take(sock, read, rest=b''):
+    """Counts and sums what comes until the end of a body; `read` is how this client reads."""
+    got, summed = len(rest), zlib.crc32(rest)
+    while got < LARGE_BYTES and (piece := read(sock)):
+        got += len(piece)
+        summed = zlib.crc32(piece, summed)
+    return got, summed
+
+
+def read_fast(sock):
+    return sock.recv(1 << 17)
+
+
+def read_slowly(sock):
+    time.sleep(0.001)
+    return sock.recv(48 * 1024)
+
+
+class Bursts:
+    """Nothing for a while, then all that there is, and again: queues run empty and full."""
+
+    def __init__(self, number):
+        self.random = random.Random(number)
+        self.left = 0
+
+    def __call__(self, sock):
+        if self.left <= 0:
+            time.sleep(self.random.choice((0.001, 0.005, 0.02)))
+            self.left = self.random.randrange(1, 900000)
+        piece = sock.recv(min(self.left, 1 << 17))
+        self.left -= len(piece)
+        return piece
+
+
+class Halts:
+    """Halts a process for moments, as a machine does that is busy elsewhere: what happens to its
+    sockets meanwhile, it then sees all at once."""
+
+    def __init__(self, pid):
+        self.pid, self.is_over = pid, threading.Event()
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def run(self):
+        odd = random.Random(3)
+        while not self.is_over.wait(odd.choice((0.0005, 0.001, 0.005))):
+            os.kill(self.pid, signal.SIGSTOP)
+            time.sleep(odd.choice((0.0005, 0.001, 0.005)))
+            os.kill(self.pid, signal.SIGCONT)
+
+    def stop(self):
+        self.is_over.set()
+        self.thread.join()
+
+
+class Chunks:
+    """The body of a chunked answer, out of what `read` gives."""
+
+    def __init__(self, read, rest):
+        self.read, self.rest, self.left = read, rest, 0
+
+    def __call__(self, sock):
+        while True:
+            if self.left and self.rest:
+                piece, self.rest = self.rest[:self.left], self.rest[self.left:]
+                self.left -= len(piece)
+                return piece
+            line, end, after = self.rest.lstrip(b'\r\n').partition(b'\r\n')
+            if end:
+                self.left, self.rest = int(line, 16), after
+                if not self.left:
+                    return b''
+            else:
+                more = self.read(sock)
+                if not more:
+                    return b''
+                self.rest += more
+
+
+def fetch_large(weir, number):
+    """One answer by one of the ways to read; what went wrong with it, or None."""
+    path = ('/chunked', '/counted', '/chunked', '/chunked', '/v1/chat/completions')[number % 5]
+    read = (read_fast, read_fast, read_fast, Bursts(number), read_fast, read_slowly)[number % 6]
+    room_bytes = (1 << 20, 65536, 0)[number % 7 % 3]  # of the client's system; 0: what it likes
+    body = b'{"model":"gpt-5","stream":true,"messages":[{"role":"user","content":"hi"}]}'
+    request = b'POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n\r\n' % (
+        path.encode(), len(body)) + body
+    with weir.connect() as sock:
+        if room_bytes:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room_bytes)
+        sock.sendall(request)
+        data = b''
+        try:
+            while b'\r\n\r\n' not in data:
+                data += sock.recv(65536)
+            head, _, rest = data.partition(b'\r\n\r\n')
+            if b'chunked' in head:
+                got = take(sock, Chunks(read, rest))
+            else:
+                got = take(sock, read, rest)
+        except TimeoutError:
+            return f'answer {number} ({path}) stands still'
+    return None if got == (LARGE_BYTES, LARGE_SUM) else f'answer {number} ({path}): {got[0]} bytes'
+
+
+LARGE_SUM = zlib.crc32(LARGE)
+
+
+def large_answers_all_end(folder):
+    """None stands still: a read waits PATIENCE_SECONDS for a byte, which none needs that moves."""
+    upstream = Raw(send_large)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered')
+    numbers, lock, wrong = iter(range(LARGE_COUNT)), threading.Lock(), []
+
+    def work():
+        while True:
+            with lock:
+                number = next(numbers, None)
+            if number is None or len(wrong) > 3:
+                return
+            if problem := fetch_large(weir, number):
+                wrong.append(problem)
+    halts = Halts(weir.worker())
+    began = time.monotonic()
+    threads = [threading.Thread(target=work) for _ in range(READERS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    halts.stop()
+    print(f'note: {LARGE_COUNT} answers of 16 MB took {time.monotonic() - began:.1f} s')
+    ok('every large answer comes whole', wrong, [])
+    ok('and none is open', weir.metric('weir_exchanges'), 0.0)
+    weir.stop()
+    upstream.stop()
+
+
+def main():
+    with Folder() as folder:
+        for case in (large_answers_all_end,):
+            if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
+                case(folder)
+    return CHECK.end()
+
+
+sys.exit(main())
