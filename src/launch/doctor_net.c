@@ -102,7 +102,8 @@ static bool ask(struct wr_doctor *doctor, const struct wr_upstream *upstream)
 {
     struct wr_http_answer answer;
 
-    wr_http_get(upstream->base_url, doctor->config->ca_file, WR_LAUNCH_UPSTREAM_MS_MAX, &answer);
+    wr_http_get(upstream->base_url, upstream->proxy, doctor->config->ca_file,
+                WR_LAUNCH_UPSTREAM_MS_MAX, &answer);
     if (answer.status) {
         wr_doctor_add(doctor, WR_FINDING_OK, "upstream", "",
                       "%s %s: connected in %u ms, answers %d without a key", upstream->name,

@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include "base/span.h"
+#include "net/fetch.h"
 
 struct reading {
     struct wr_buf *body;
@@ -79,11 +80,16 @@ void wr_http_get_local(const char *url, uint32_t ms_max, struct wr_buf *body,
     get(curl, url, ms_max, body, answer);
 }
 
-void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max,
+void wr_http_get(const char *url, const char *proxy, const char *ca_file, uint32_t ms_max,
                  struct wr_http_answer *answer)
 {
     CURL *curl = curl_easy_init();
+    const char *chosen = wr_fetch_proxy(proxy, url);
 
+    if (curl && chosen) {
+        (void)curl_easy_setopt(curl, CURLOPT_PROXY, chosen);
+        (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
+    }
     if (curl && ca_file)
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
     get(curl, url, ms_max, NULL, answer);

@@ -19,8 +19,8 @@ struct wr_http_answer {
 void wr_http_get_local(const char *url, uint32_t ms_max, struct wr_buf *body,
                        struct wr_http_answer *answer);
 
-/* An upstream, as net/fetch.h asks it: by the proxy that the environment names. */
-void wr_http_get(const char *url, const char *ca_file, uint32_t ms_max,
+/* An upstream, as net/fetch.h asks it; `proxy` is what was told of it there. */
+void wr_http_get(const char *url, const char *proxy, const char *ca_file, uint32_t ms_max,
                  struct wr_http_answer *answer);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "net/answer_head.h"
+#include "net/host.h"
 
 enum {
     RECEIVE_BYTES = 16 * 1024,
@@ -455,12 +456,33 @@ static void set_body(struct wr_fetch *fetch, const struct wr_fetch_request *requ
         SET(CURLOPT_NOBODY, 1L);
 }
 
+const char *wr_fetch_proxy(const char *told, const char *url)
+{
+    struct wr_host host;
+
+    if (told)
+        return told;
+    return wr_host_of_url(wr_span_of(url), &host) && wr_host_is_private(host.name) ? "" : NULL;
+}
+
+/* libcurl reads the environment where it is told nothing. */
+static void set_proxy(struct wr_fetch *fetch, const struct wr_fetch_request *request)
+{
+    const char *proxy = wr_fetch_proxy(request->proxy, request->url);
+
+    if (!proxy)
+        return;
+    SET(CURLOPT_PROXY, proxy);
+    SET(CURLOPT_NOPROXY, ""); /* what was told also holds against NO_PROXY */
+}
+
 static void set_options(struct wr_fetch *fetch, const struct wr_fetch_request *request,
                         const char *method)
 {
     struct wr_fetcher *fetcher = fetch->fetcher;
 
     SET(CURLOPT_URL, request->url);
+    set_proxy(fetch, request);
     SET(CURLOPT_PATH_AS_IS, 1L);
     SET(CURLOPT_PROTOCOLS_STR, "http,https");
     SET(CURLOPT_NOSIGNAL, 1L);

@@ -51,8 +51,15 @@ struct wr_fetch_request {
     weir_span body;        /* borrowed until the end; where it is not streamed */
     int64_t content_bytes; /* of a streamed body; -1: not known */
     bool http2;            /* where the upstream speaks it */
+    const char *proxy;     /* to ask by; "": none; NULL: nothing is said (wr_fetch_proxy) */
     bool is_fresh;         /* on a connection of its own */
 };
+
+/* The proxy for `url`, where `told` is what was said about it (as above): what was told; where
+ * nothing was, none for a host on this machine or in a private network, and NULL, the
+ * environment's, for all others. A proxy of the environment is there for the world outside: what is
+ * asked of a model near by is not for it to see. */
+const char *wr_fetch_proxy(const char *told, const char *url);
 
 WEIR_MUST_USE weir_status wr_fetcher_new(struct wr_fetcher **fetcher, uv_loop_t *loop,
                                          const struct wr_fetcher_options *options,

@@ -252,6 +252,41 @@ static weir_status read_switch(struct reading *r, yaml_node_t *node, bool *value
     return wr_yaml_fail(&r->yaml, node, WEIR_INVALID, "on or off is wanted here");
 }
 
+/* Its address may hold a name and a password. */
+static bool is_proxy(weir_span url)
+{
+    static const char *const schemes[] = {"http",    "https",  "socks4",
+                                          "socks4a", "socks5", "socks5h"};
+    size_t scheme_bytes = wr_span_find(url, WR_LIT("://"), 0);
+    struct wr_host host;
+
+    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+        if (scheme_bytes != strlen(schemes[i]) || !wr_span_starts(url, wr_span_of(schemes[i])))
+            continue;
+        weir_span rest = wr_span_cut(url, scheme_bytes + strlen("://"), url.len);
+        const char *user_end = rest.len ? memrchr(rest.ptr, '@', rest.len) : NULL;
+        if (user_end)
+            rest = wr_span_cut(rest, (size_t)(user_end - rest.ptr) + 1, rest.len);
+        if (rest.len && rest.ptr[rest.len - 1] == '/')
+            rest.len--;
+        return wr_host_parse(rest, &host);
+    }
+    return false;
+}
+
+static weir_status read_proxy(struct reading *r, yaml_node_t *value, const char **proxy)
+{
+    weir_span text = wr_yaml_text(value);
+
+    *proxy = "";
+    if (wr_span_is(text, "none"))
+        return WEIR_OK;
+    if (is_proxy(text))
+        return read_text(r, value, proxy);
+    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID,
+                        "a proxy is http://HOST[:PORT], https://... or socks5h://..., or none");
+}
+
 static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -267,6 +302,8 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
     }
     if (wr_span_is(name, "http2"))
         return read_bool(r, value, &upstream->http2);
+    if (wr_span_is(name, "proxy"))
+        return read_proxy(r, value, &upstream->proxy);
     if (wr_span_is(name, "api"))
         return WEIR_OK; /* the path says it */
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "an upstream has no '%.*s'", (int)name.len,

@@ -34,6 +34,7 @@ struct wr_upstream {
     const char *base_url; /* no '/' at its end */
     const char *path;     /* of base_url: "" or begins with '/' */
     bool http2;
+    const char *proxy; /* to ask it by; "": none; NULL: as its host and the environment say */
 };
 
 /* Where something stands in weir.yaml. */

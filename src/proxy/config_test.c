@@ -59,6 +59,11 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"upstreams:\n  x: {base_url: file:///etc}\n", "line 2, column 17: base_url is"},
         {"upstreams:\n  x: {base_url: \"http://u:p@h\"}\n", "base_url is"},
         {"upstreams:\n  x: {api: chat}\n", "an upstream has a base_url"},
+        {"upstreams:\n  x: {base_url: http://h, proxy: ''}\n", "line 2, column 34: a proxy is"},
+        {"upstreams:\n  x: {base_url: http://h, proxy: h:1}\n", "a proxy is http://HOST"},
+        {"upstreams:\n  x: {base_url: http://h, proxy: ftp://h:1}\n", "a proxy is"},
+        {"upstreams:\n  x: {base_url: http://h, proxy: http://h:99999}\n", "a proxy is"},
+        {"upstreams:\n  x: {base_url: http://h, proxy: http://h/x}\n", "a proxy is"},
         {"upstreams:\n  x: {url: http://a}\n", "an upstream has no 'url'"},
         {"tokens: [short]\n", "at least 16"},
         {"tokens: [0123456789/abcdef]\n", "no '/'"},
@@ -152,6 +157,26 @@ static void a_store_has_a_folder_and_limits(void **state)
     assert_non_null(strstr(err.text, "line 1, column 20: a number"));
     assert_int_equal(wr_config_read(c, WR_LIT("store: {days: 7}\n"), &err), WEIR_INVALID);
     assert_non_null(strstr(err.text, "dir, keep_days and max_bytes"));
+    wr_config_free(c);
+}
+
+static void an_upstream_may_have_a_proxy(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(wr_config_read(c,
+                                    WR_LIT("upstreams:\n"
+                                           "  a: {base_url: http://h, proxy: http://u:p@x:1}\n"
+                                           "  b: {base_url: http://h, proxy: none}\n"
+                                           "  c: {base_url: http://h, proxy: 'socks5h://[::1]:1'}\n"
+                                           "  d: {base_url: http://h}\n"),
+                                    NULL),
+                     WEIR_OK);
+    assert_string_equal(wr_config_find(c, WR_LIT("a"))->proxy, "http://u:p@x:1");
+    assert_string_equal(wr_config_find(c, WR_LIT("b"))->proxy, "");
+    assert_string_equal(wr_config_find(c, WR_LIT("c"))->proxy, "socks5h://[::1]:1");
+    assert_null(wr_config_find(c, WR_LIT("d"))->proxy);
     wr_config_free(c);
 }
 
@@ -281,6 +306,7 @@ int main(void)
                                        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
                                        cmocka_unit_test(the_example_of_the_docs_is_right),
                                        cmocka_unit_test(learning_is_on_unless_told),
+                                       cmocka_unit_test(an_upstream_may_have_a_proxy),
                                        cmocka_unit_test(origins_and_the_operators_token_are_read),
                                        cmocka_unit_test(policies_must_be_there),
                                        cmocka_unit_test(a_store_has_a_folder_and_limits),

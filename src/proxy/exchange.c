@@ -463,6 +463,7 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body)
         .body = body,
         .content_bytes = ex->head->content_bytes,
         .http2 = ex->route.upstream->http2,
+        .proxy = ex->route.upstream->proxy,
         .is_fresh = ex->is_fresh || (ex->is_streamed && !ex->is_replayed),
     };
 

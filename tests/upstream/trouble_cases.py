@@ -149,8 +149,8 @@ def tls_is_verified(folder):
     certificate, key = os.path.join(folder, 'cert.pem'), os.path.join(folder, 'key.pem')
     made = subprocess.run(['openssl', 'req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2',
                            '-keyout', key, '-out', certificate, '-subj', '/CN=localhost',
-                           '-addext', 'subjectAltName=DNS:localhost'], capture_output=True,
-                          check=False)
+                           '-addext', 'subjectAltName=DNS:localhost,DNS:far.example'],
+                          capture_output=True, check=False)
     if made.returncode:
         print('note: openssl makes no certificate here; TLS was not tried')
         return
@@ -175,15 +175,66 @@ def tls_is_verified(folder):
     url = f'https://localhost:{server.server_address[1]}'
     proxied = []
     proxy_port = connect_proxy(proxied)
-    for sentence, env, wanted_status in (
-            ('a certificate nobody vouches for is refused', {}, 502),
-            ('one that SSL_CERT_FILE vouches for is not', {'SSL_CERT_FILE': certificate}, 200),
-            ('HTTPS_PROXY is asked', {'SSL_CERT_FILE': certificate, 'NO_PROXY': '', 'no_proxy': '',
-                                      'HTTPS_PROXY': f'http://127.0.0.1:{proxy_port}'}, 200)):
-        weir = Weir(folder, '--upstream', url, '--policy', 'tiered', env=env)
+    trusted = {'SSL_CERT_FILE': certificate}
+    proxy = {'NO_PROXY': '', 'no_proxy': '', 'HTTPS_PROXY': f'http://127.0.0.1:{proxy_port}'}
+    far = url.replace('localhost', 'far.example')  # who is asked by the proxy, and by it alone
+    for sentence, asked, env, wanted_status in (
+            ('a certificate nobody vouches for is refused', url, {}, 502),
+            ('one that SSL_CERT_FILE vouches for is not', url, trusted, 200),
+            ('who is near is not asked by HTTPS_PROXY', url, {**trusted, **proxy}, 200),
+            ('HTTPS_PROXY is asked', far, {**trusted, **proxy}, 200)):
+        weir = Weir(folder, '--upstream', asked, '--policy', 'tiered', env=env)
         ok(sentence, weir.get('/x')[0], wanted_status)
         weir.stop()
-    ok('for that host', proxied, [f'localhost:{server.server_address[1]}'])
+    ok('for that host', proxied, [f'far.example:{server.server_address[1]}'])
+    server.shutdown()
+
+
+def near_upstreams_are_asked_directly(folder, upstream):
+    """A proxy of the environment sees nothing of what a model near by is asked."""
+    seen = []
+
+    class Proxy(http.server.BaseHTTPRequestHandler):
+        protocol_version = 'HTTP/1.1'
+
+        def log_message(self, *args):
+            pass
+
+        def do_POST(self):
+            seen.append(self.path)
+            self.rfile.read(int(self.headers['Content-Length']))
+            self.send_response(200)
+            self.send_header('Content-Length', '2')
+            self.end_headers()
+            self.wfile.write(b'{}')
+
+    server = http.server.ThreadingHTTPServer(('127.0.0.1', 0), Proxy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    proxy = f'http://127.0.0.1:{server.server_address[1]}'
+    env = {'no_proxy': '', 'NO_PROXY': '', 'http_proxy': proxy, 'ALL_PROXY': proxy,
+           'all_proxy': proxy}
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, env=env, config=f'''listen: 127.0.0.1:0
+upstreams:
+  near: {{base_url: "{base}"}}
+  named: {{base_url: "{base.replace('127.0.0.1', 'localhost')}"}}
+  told: {{base_url: "{base}", proxy: "{proxy}"}}
+  far: {{base_url: "http://far.example/v1"}}
+''')
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    before = upstream.stats()['requests']
+    for name in ('near', 'named'):
+        ok(f'{name} is asked', weir.post(f'/p/{name}/chat/completions', body)[0], 200)
+    ok('itself, and not by a proxy', (upstream.stats()['requests'] - before, seen), (2, []))
+    weir.post('/p/told/chat/completions', body)
+    ok('but where it is told to', seen, [f'{base}/chat/completions'])
+    weir.post('/p/far/chat/completions', body)
+    ok('who is far is asked by it', seen[1:], ['http://far.example/v1/chat/completions'])
+    weir.stop()
+    weir = Weir(folder, '--upstream', base, env=env)
+    ok('the one upstream behind all is asked directly too',
+       (weir.post('/v1/chat/completions', body)[0], len(seen)), (200, 2))
+    weir.stop()
     server.shutdown()
 
 

@@ -1,0 +1,35 @@
+#include "net/fetch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static void who_is_near_is_asked_without_a_proxy(void **state)
+{
+    static const struct {
+        const char *behaviour, *told, *url, *proxy; /* NULL: the environment's */
+    } cases[] = {
+        {"this machine", NULL, "http://127.0.0.1:11434/v1/x", ""},
+        {"by name", NULL, "http://localhost/v1", ""},
+        {"of IPv6", NULL, "http://[::1]:8080/v1", ""},
+        {"a private network", NULL, "https://192.168.1.7/v1?x=1", ""},
+        {"the world outside", NULL, "https://api.openai.com/v1", NULL},
+        {"a name that begins alike", NULL, "http://127.0.0.1.evil.example/", NULL},
+        {"a user that looks alike", NULL, "http://127.0.0.1@evil.example/", NULL},
+        {"what was told holds", "http://p:1", "http://127.0.0.1/", "http://p:1"},
+        {"and that there is none", "", "https://api.openai.com/v1", ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *proxy = wr_fetch_proxy(cases[i].told, cases[i].url);
+        if (!proxy != !cases[i].proxy || (proxy && strcmp(proxy, cases[i].proxy) != 0))
+            fail_msg("%s: %s", cases[i].behaviour, proxy ? proxy : "the environment's");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_near_is_asked_without_a_proxy)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
