@@ -128,9 +128,57 @@ static void write_step(struct wr_json_writer *w, const struct wr_run *run)
     wr_json_write_object_end(w);
 }
 
-static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
+/* What was done, in the words of the budget's modes. A text of which nothing is left but a marker
+ * is a reference to its original. */
+static enum wr_budget_mode mode_of(const struct wr_run *run)
+{
+    uint32_t refs_count = 0, shortened_count = run->plan.inserts_count;
+
+    for (uint32_t i = 0; i < run->plan.changes_count; i++) {
+        const struct wr_change *change = &run->plan.changes[i];
+        if (change->is_rolled_back)
+            continue;
+        switch (change->form) {
+        case WR_FORM_EXACT:
+        case WR_FORM_EDITED:
+            break;
+        case WR_FORM_REFERENCE:
+        case WR_FORM_MASKED:
+        case WR_FORM_CLEARED:
+        case WR_FORM_DROPPED:
+            refs_count++;
+            break;
+        case WR_FORM_CAPPED:
+        case WR_FORM_CONDENSED:
+        case WR_FORM_FOLDED:
+        case WR_FORM_EVICTED:
+        case WR_FORM_SUMMARISED:
+        case WR_FORM_PRUNED:
+            shortened_count++;
+            break;
+        }
+    }
+    if (shortened_count)
+        return WR_MODE_ARTIFACT_CONDENSED;
+    if (refs_count)
+        return WR_MODE_MINIMAL_REFS_ONLY;
+    return run->projection.body.ptr == run->fold.transcript->doc->text.ptr
+               ? WR_MODE_EXACT_PASS_THROUGH
+               : WR_MODE_LARGE_LOSSLESS;
+}
+
+/* The room that the prompt had as it came. */
+static unsigned reasons_of(const struct wr_run *run, const struct wr_pressure_input *sent)
 {
     struct wr_budget_state nothing = {0};
+    struct wr_pressure_input came = *sent;
+    came.used_tokens = run->tokens_before;
+    struct wr_pressure p = wr_pressure(&came);
+    return wr_budget_plan(&p, &nothing).reasons;
+}
+
+static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
+{
     struct wr_pressure_input input = {.window_known = run->fold.window_tokens > 0,
                                       .window_tokens = run->fold.window_tokens,
                                       .reserve_tokens = run->fold.reserve_tokens,
@@ -146,12 +194,12 @@ static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
     write_number(w, "available_tokens", p.available_tokens);
     write_number(w, "absolute_safety_floor_tokens", p.floor_tokens);
     write_word(w, "estimator_confidence", wr_confidence_text(p.confidence));
-    struct wr_budget_plan plan = wr_budget_plan(&p, &nothing);
-    write_word(w, "budget_mode", wr_budget_mode_text(plan.mode));
+    unsigned reasons = reasons_of(run, &input);
+    write_word(w, "budget_mode", wr_budget_mode_text(mode_of(run)));
     wr_json_write_key(w, "policy_reasons");
     wr_json_write_array(w);
     for (unsigned bit = 1; bit <= WR_REASON_CRITICAL_BUDGET; bit <<= 1)
-        if (plan.reasons & bit)
+        if (reasons & bit)
             wr_json_write_text(w, wr_span_of(wr_budget_reason_text((enum wr_budget_reason)bit)));
     wr_json_write_array_end(w);
 }

@@ -218,6 +218,27 @@ static uint64_t tokens_before(const struct wr_fold_input *input)
     return tokens;
 }
 
+/* What was taken back leaves as it came (law L8). A drop that was taken back has all of its group
+ * back, and their framing. */
+static uint64_t tokens_sent(const struct wr_run *run)
+{
+    const struct wr_fold *fold = &run->fold;
+    uint64_t tokens = fold->total_tokens;
+
+    if (run->projection.is_fallback)
+        return run->tokens_before;
+    for (uint32_t i = 0; i < run->plan.changes_count; i++) {
+        const struct wr_change *change = &run->plan.changes[i];
+        uint32_t segment = change->segment;
+        if (!change->is_rolled_back)
+            continue;
+        tokens = tokens - fold->segments[segment].tokens + fold->input->tokens[segment];
+        if (change->form == WR_FORM_DROPPED)
+            tokens += wr_fold_overhead(fold, segment);
+    }
+    return tokens;
+}
+
 void wr_run_fall_back(struct wr_run *run, const char *reason)
 {
     for (uint32_t i = 0; i < run->plan.changes_count; i++) {
@@ -260,7 +281,7 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
         status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
     if (status)
         return status;
-    run->tokens_after = run->projection.is_fallback ? run->tokens_before : run->fold.total_tokens;
+    run->tokens_after = tokens_sent(run);
     status = list_artifacts(run, arena);
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }

@@ -34,7 +34,7 @@ struct wr_run {
     uint32_t artifacts_count;             /* not those that the session's store has already */
     uint32_t originals_count;             /* all that the result rests on */
     const char *window_source;            /* for the report; a constant */
-    uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as folded */
+    uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as sent */
 };
 
 /* Everything is in `arena`, the result's bytes in `out` or in the request itself. Fails for lack of

@@ -1,8 +1,11 @@
 /* Steps over signed thinking that a gateway hands on in a field beside the content, as
- * `thinking_blocks` or `reasoning_details`: the thinking leaves, call and result stay a pair. */
+ * `thinking_blocks` or `reasoning_details`: the thinking leaves, call and result stay a pair. And
+ * what a run says of itself: the tokens that leave, and what was done. */
 #include "engine/run.h"
 
+#include "engine/report.h"
 #include "engine/test_run.h"
+#include "policy/stage.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 4000 };
 
@@ -89,9 +92,80 @@ static void thinking_leaves_its_field_and_the_call_stays(void **state)
     }
 }
 
+/* ---- what a run says of itself ---- */
+
+static weir_span report_of(const struct wr_run *run, struct wr_buf *out)
+{
+    wr_buf_init(out, BODY_BYTES_MAX);
+    wr_run_report(run, NULL, out);
+    assert_int_equal(wr_buf_status(out), WEIR_OK);
+    return wr_buf_view(out);
+}
+
+static void the_report_names_what_was_done(void **state)
+{
+    static const struct {
+        const char *yaml, *mode;
+    } rows[] = {
+        {"policies: {p: {stages: []}}", "exact_pass_through"},
+        {CLEAR, "minimal_refs_only"},
+        {"policies: {p: {stages: [{stage: cap, max_tokens: 200}]}}", "artifact_condensed"},
+        {"policies: {p: {stages: [{stage: fold_loops}]}}", "artifact_condensed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wr_buf body, report;
+        struct test_run r;
+        char mode[64];
+        write_body(&body, "null", "");
+        test_run_open(&r, wr_buf_view(&body), rows[i].yaml, WINDOW_TOKENS);
+        (void)snprintf(mode, sizeof(mode), "\"budget_mode\":\"%s\"", rows[i].mode);
+        if (wr_span_find(report_of(&r.run, &report), wr_span_of(mode), 0) == SIZE_MAX)
+            fail_msg("%s: not %s", rows[i].yaml, mode);
+        test_run_close(&r);
+        wr_buf_release(&report);
+        wr_buf_release(&body);
+    }
+}
+
+/* A stage that makes up an error: validation takes its forms back (law L5). */
+static weir_status invent(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    struct wr_fold_form form = {.form = WR_FORM_CONDENSED,
+                                .text = WR_LIT("src/a.c:1:1: error: not so"),
+                                .refers_to = WR_SEGMENT_NONE};
+    return wr_fold_is_open(fold, stage, segment) ? wr_fold_give(fold, segment, &form) : WEIR_OK;
+}
+
+static void what_was_taken_back_counts_as_it_leaves(void **state)
+{
+    static const struct wr_stage_def inventing = {.name = "invent", .arrive = invent};
+    static const struct wr_policy policy = {
+        .name = "p", .stages = {{.def = &inventing}}, .stages_count = 1};
+    struct wr_run run;
+    struct wr_buf body, out;
+    struct test_run r;
+    (void)state;
+
+    write_body(&body, "null", "");
+    test_run_open(&r, wr_buf_view(&body), "policies: {p: {stages: []}}", WINDOW_TOKENS);
+    r.input.policy = &policy;
+    wr_buf_init(&out, BODY_BYTES_MAX);
+    assert_int_equal(wr_run_policy(&run, &r.test.arena, &r.input, &out, NULL), WEIR_OK);
+    assert_int_equal(run.projection.rolled_back_count, 4);
+    assert_false(run.projection.is_fallback);
+    assert_true(run.fold.total_tokens < run.tokens_before);
+    assert_int_equal(run.tokens_after, run.tokens_before);
+    wr_buf_release(&out);
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_report_names_what_was_done),
+        cmocka_unit_test(what_was_taken_back_counts_as_it_leaves),
         cmocka_unit_test(thinking_leaves_its_field_and_the_call_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

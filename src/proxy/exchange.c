@@ -521,6 +521,7 @@ static void leave_unchanged(struct wr_task *job, bool is_late)
         job->held_back = WR_DEADLINE_HARD;
     else if (job->is_changed)
         job->held_back = "nobody waited for the projection";
+    job->is_unsent = job->is_changed;
     job->is_changed = job->is_step = false;
     job->step_reason = NULL;
     job->tokens_after = job->tokens_before;

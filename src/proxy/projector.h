@@ -51,6 +51,7 @@ struct wr_task {
     bool is_read; /* false: `why` says why not, and the body goes as it came */
     const char *why;
     bool is_changed;      /* `out` is to be sent instead */
+    bool is_unsent;       /* it was, and came too late: `facts` are of nothing that was sent */
     struct wr_buf out;    /* identity coded; released by wr_task_release() */
     struct wr_buf facts;  /* members of a JSON object, each with ',' before it: sizes and counts */
     struct wr_buf report; /* the engine's, of what was changed; empty: nothing was */

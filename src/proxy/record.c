@@ -151,7 +151,7 @@ void wr_record_write(const struct wr_record *r, struct wr_buf *out)
     if (r->job)
         wr_watch_write(&r->job->note, &w);
     wr_json_write_object_end(&w);
-    if (r->job && r->job->facts.len && !wr_buf_status(out)) {
+    if (r->job && r->job->facts.len && !r->job->is_unsent && !wr_buf_status(out)) {
         out->len--; /* the brace: the engine's figures go before it */
         wr_buf_append(out, wr_buf_view(&r->job->facts));
         wr_buf_byte(out, '}');

@@ -316,6 +316,10 @@ limits: {{project_ms: 100}}
     ok('late, a request leaves as it came', (results, upstream.last_body() == raw, line['changed']),
        ([200], True, False))
     ok('the log says that it was late', line['held_back'], 'deadline_hard')
+    ok('and nothing of what was not sent counts',
+       (line['estimated_tokens_after'] == line['estimated_tokens_before'],
+        [key for key in line if key.startswith(('tool_outputs', 'budget_', 'artifacts_'))]),
+       (True, []))
     ok('and so do the metrics', weir.metric('weir_deadline_hard_total') >= 1)
     weir.stop()
 
