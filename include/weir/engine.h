@@ -29,8 +29,16 @@ struct weir_known_call {
     weir_span arguments; /* as the answer had them */
 };
 
+typedef enum weir_pinning {
+    WEIR_PIN_FIRST,  /* the session's first request says what it keeps */
+    WEIR_PIN_POLICY, /* somebody has said `policy` now: the session keeps it from here on */
+    WEIR_PIN_NOTHING /* `policy` is for this request alone */
+} weir_pinning;
+
 /* A session keeps the policy and the window of its first request (its pin); the model's name and
- * the first turn tell its side calls apart. */
+ * the first turn tell its side calls apart. A `policy` that is another than that of the last
+ * request is a step. Where the model binds its signed thinking to what stands before it, that step
+ * waits for the user's next message: until then the last policy stays in force. */
 struct weir_project_options {
     const char *policy;         /* a preset's name, or a loaded one's; NULL: the session's */
     const char *policy_default; /* of a session that has none yet; NULL: "exact" */
@@ -60,6 +68,10 @@ struct weir_project_options {
      * says it); 0: the default. What was sent before keeps its form whatever it takes, up to
      * deadline_hard_ms (0: the default): past that weir_engine_project() gives WEIR_LIMIT. */
     uint32_t deadline_ms, deadline_hard_ms;
+    weir_pinning pinning;
+    /* Since the last request that was projected the session was sent as it came: with `attaches`
+     * all turns but the newest stay so. */
+    bool was_whole;
 };
 
 struct weir_projected {
@@ -71,6 +83,7 @@ struct weir_projected {
     const char *step_reason; /* a constant; NULL: no step */
     uint64_t tokens_before, tokens_after;
     const char *held_back; /* why a change was not made, a constant sentence; NULL: none was */
+    bool is_pending;       /* options.policy waits for the user's next message */
 };
 
 WEIR_API WEIR_MUST_USE weir_status weir_engine_new(struct weir_engine **engine,

@@ -5,13 +5,14 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/job_policy.h"
 #include "engine/own_markers.h"
 #include "engine/report.h"
 #include "models/cost.h"
 #include "models/window.h"
 
 enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
-enum { SESSION_HEX_BYTES = 32, PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
+enum { SESSION_HEX_BYTES = 32, NUMBER_BYTES_MAX = 24 };
 
 /* ---- who and what ---- */
 
@@ -62,87 +63,6 @@ static weir_status learn_calls(struct wr_job *job)
                 status = wr_transcript_know_call(t, i, o->calls[k].name, o->calls[k].arguments);
     }
     return status;
-}
-
-/* ---- the pin ---- */
-
-static struct weir_pin pin_of(const struct wr_job *job)
-{
-    const struct weir_project_options *o = job->options;
-    struct weir_pin pin = {.model =
-                               o->model ? wr_span_of(o->model) : job->request->transcript.model};
-    if (!pin.model.len)
-        pin.model = WR_LIT("unknown");
-    if (pin.model.len > WR_STORE_NAME_BYTES_MAX)
-        pin.model.len = WR_STORE_NAME_BYTES_MAX;
-    if (job->trail.turns_count)
-        memcpy(pin.first_turn.bytes, &job->trail.turns[0], sizeof(job->trail.turns[0]));
-    return pin;
-}
-
-/* "auto", or "auto -Read": the policy's name, and what is said of tools. */
-static bool read_pinned_names(struct wr_job *job, weir_span names)
-{
-    size_t space = wr_span_find(names, WR_LIT(" "), 0);
-    weir_span policy = wr_span_cut(names, 0, space < names.len ? space : names.len);
-    weir_span tools = wr_span_cut(names, policy.len + (policy.len < names.len), names.len);
-
-    if (policy.len > WR_POLICY_NAME_BYTES_MAX || tools.len > WR_TOOLS_BYTES_MAX)
-        return false;
-    (void)snprintf(job->pinned_policy, sizeof(job->pinned_policy), "%.*s", (int)policy.len,
-                   policy.ptr);
-    (void)snprintf(job->pinned_tools, sizeof(job->pinned_tools), "%.*s", (int)tools.len, tools.ptr);
-    return true;
-}
-
-/* The window before those: "200000 auto". */
-static void read_pin(struct wr_job *job)
-{
-    struct weir_pin pin = pin_of(job);
-    uint64_t window;
-
-    if (!job->options->store || job->request->transcript.is_delta || !job->trail.turns_count ||
-        weir_store_pin(job->options->store, job->tenant, job->session, &pin, NULL))
-        return;
-    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
-    if (space == SIZE_MAX || !wr_span_u64(wr_span_cut(pin.value, 0, space), &window) ||
-        window > UINT32_MAX ||
-        !read_pinned_names(job, wr_span_cut(pin.value, space + 1, pin.value.len)))
-        return;
-    job->pinned_window_tokens = (uint32_t)window;
-    job->has_pin = true;
-}
-
-static weir_status write_pin(const struct wr_job *job, struct weir_pin *pin)
-{
-    struct wr_arena *arena = &job->request->arena;
-    char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
-    if (!value)
-        return wr_arena_status(arena);
-    *pin = pin_of(job);
-    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s%s%.*s",
-                   (unsigned long long)job->input.window_tokens, (int)WR_POLICY_NAME_BYTES_MAX,
-                   job->input.policy->name, job->input.tools[0] ? " " : "", (int)WR_TOOLS_BYTES_MAX,
-                   job->input.tools);
-    pin->value = wr_span_of(value);
-    return WEIR_OK;
-}
-
-static weir_status find_policy(struct wr_job *job, struct weir_err *err)
-{
-    const struct weir_project_options *o = job->options;
-    const char *name = o->policy;
-
-    job->input.tools = job->has_pin ? job->pinned_tools : o->tools ? o->tools : "";
-    if (!name && job->has_pin && wr_policies_find(job->policies, wr_span_of(job->pinned_policy)))
-        name = job->pinned_policy;
-    if (!name)
-        name = o->policy_default ? o->policy_default : "exact";
-    job->input.policy = wr_policies_find(job->policies, wr_span_of(name));
-    if (job->input.policy)
-        return WEIR_OK;
-    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
-                   name);
 }
 
 /* ---- measures ---- */
@@ -285,7 +205,14 @@ static weir_status attach(struct wr_job *job)
 
     if (job->options->attaches && (!marks->last.is_known || marks->last.turn + 1 < newest))
         wr_marks_drop_copies(marks);
-    if (!job->options->attaches || !newest || marks->last.is_known || marks->list_count)
+    job->is_back = job->options->was_whole && !job->is_pending && marks->last.is_known;
+    if (job->is_back) {
+        marks->last.is_known = false;
+        job->folded = NULL;
+    } else if (marks->list_count) {
+        return WEIR_OK;
+    }
+    if (!job->options->attaches || !newest || marks->last.is_known)
         return WEIR_OK;
     for (uint32_t i = 0; i < newest; i++)
         marks->turns[i].is_whole = true;
@@ -301,10 +228,10 @@ static weir_status narrow(struct wr_job *job)
 
     if (!job->options->overflow_tokens)
         return WEIR_OK;
-    value = wr_arena_alloc(marks->arena, PIN_BYTES_MAX);
+    value = wr_arena_alloc(marks->arena, NUMBER_BYTES_MAX);
     if (!value)
         return wr_arena_status(marks->arena);
-    (void)snprintf(value, PIN_BYTES_MAX, "%u", job->options->overflow_tokens);
+    (void)snprintf(value, NUMBER_BYTES_MAX, "%u", job->options->overflow_tokens);
     marks->turns[newest].window_tokens = job->options->overflow_tokens;
     return wr_marks_add(marks, WEIR_MARK_WINDOW, newest, wr_span_of(value));
 }
@@ -345,8 +272,9 @@ static bool is_unchanged(const struct wr_job *job)
     const struct wr_fold_turn *now = &job->marks.turns[count - 1];
     known += count - 1;
     return now->is_whole == known->is_whole && now->is_late == known->is_late &&
-           now->is_cold == known->is_cold && now->window_tokens == known->window_tokens &&
-           now->answer == known->answer && now->answer_tokens == known->answer_tokens;
+           now->is_cold == known->is_cold && now->is_switched == known->is_switched &&
+           now->window_tokens == known->window_tokens && now->answer == known->answer &&
+           now->answer_tokens == known->answer_tokens;
 }
 
 /* Whether the store would bring back all of these. */
@@ -379,7 +307,8 @@ static const struct wr_folded *find_fold(struct wr_job *job)
     return NULL;
 }
 
-static weir_status read_marks(struct wr_job *job)
+/* Reads what was decided under the policy at hand. */
+static weir_status find_marks(struct wr_job *job)
 {
     struct wr_marks_input input = {.trail = &job->trail,
                                    .store = job->options->store,
@@ -389,20 +318,49 @@ static weir_status read_marks(struct wr_job *job)
                                    .window_tokens = job->input.window_tokens,
                                    .held = job->held};
 
-    job->has_marks =
-        job->options->store && job->trail.turns_count && !job->request->transcript.is_delta;
-    if (!job->has_marks)
-        return WEIR_OK;
-    job->input.reserve_tokens = job->input.window_tokens / WR_RESERVE_SHARE;
-    job->input.is_reserve_named = false; /* until a mark says so */
     const struct wr_folded *folded = find_fold(job);
     if (folded) {
         input.known_turns = wr_fold_state_turns(folded->state, &input.known_turns_count);
         input.known_sent = &folded->sent;
     }
     weir_status status = wr_marks_read(&job->marks, &job->request->arena, &input);
-    if (job->marks.is_remembered)
-        job->folded = folded;
+    job->folded = job->marks.is_remembered ? folded : NULL;
+    return status;
+}
+
+/* Where another policy was in force before, thinking that was signed over what it sent may have to
+ * go, or the policy to wait. */
+static weir_status change_policy(struct wr_job *job)
+{
+    uint32_t newest = job->trail.turns_count - 1;
+    const struct wr_policy *last = NULL;
+
+    switch (wr_job_change_of_policy(job, &last)) {
+    case WR_CHANGE_FREE:
+        break;
+    case WR_CHANGE_UNSIGNS:
+        job->marks.turns[newest].is_switched = true;
+        return wr_marks_add(&job->marks, WEIR_MARK_STEP, newest, WR_LIT(WR_STEP_POLICY_WORD));
+    case WR_CHANGE_WAITS:
+        job->is_pending = true;
+        job->input.policy = last;
+        job->input.places_markers = is_weighing(last);
+        return find_marks(job);
+    }
+    return WEIR_OK;
+}
+
+static weir_status read_marks(struct wr_job *job)
+{
+    job->has_marks =
+        job->options->store && job->trail.turns_count && !job->request->transcript.is_delta;
+    if (!job->has_marks)
+        return WEIR_OK;
+    job->input.reserve_tokens = job->input.window_tokens / WR_RESERVE_SHARE;
+    job->input.is_reserve_named = false; /* until a mark says so */
+    weir_status status = find_marks(job);
+    if (!status)
+        status = change_policy(job);
     if (!status)
         status = attach(job);
     if (!status)
@@ -412,7 +370,7 @@ static weir_status read_marks(struct wr_job *job)
     if (status)
         return status;
     struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];
-    now->is_cold = now->is_cold || is_cold(job);
+    now->is_cold = !now->is_switched && (now->is_cold || is_cold(job));
     job->input.turns = job->marks.turns;
     if (job->marks.last.is_known)
         job->input.deadline.known_turns = job->marks.last.turn + 1;
@@ -524,7 +482,7 @@ static weir_status list_marks(struct wr_job *job)
     weir_status status = WEIR_OK;
 
     if (wr_fold_took_cold(&job->run.fold))
-        status = wr_marks_add(marks, WEIR_MARK_STEP, newest, WR_LIT("cold"));
+        status = wr_marks_add(marks, WEIR_MARK_STEP, newest, WR_LIT(WR_STEP_COLD_WORD));
     else
         marks->turns[newest].is_cold = false; /* nothing came of it */
     for (uint32_t i = 0; i <= newest && !status; i++) {
@@ -532,8 +490,12 @@ static weir_status list_marks(struct wr_job *job)
         if (wr_fold_late_turn(&job->run.fold, i, &from) && !marks->turns[i].is_whole)
             status = wr_marks_add_late(marks, i, from);
     }
+    /* What is remembered of the request before stands for other forms than it was sent in last. */
+    if (!status && job->is_back)
+        status = wr_marks_add_sent(marks, newest - 1, job->options->now_ms, (wr_hash128){0, 0},
+                                   &job->sent);
     if (!status)
-        status = wr_marks_add_sent(marks, job->options->now_ms, forms, &job->sent);
+        status = wr_marks_add_sent(marks, newest, job->options->now_ms, forms, &job->sent);
     return status ? status : wr_marks_add_held(marks, job->held, job->tenant);
 }
 
@@ -559,11 +521,11 @@ static weir_status fill_batch(struct wr_job *job, struct weir_batch *batch, stru
     weir_status status = list_marks(job);
     batch->marks = job->marks.list;
     batch->marks_count = job->marks.list_count;
-    if (status || job->has_pin)
+    if (status || !wr_job_is_to_pin(job))
         return status;
     batch->pins = pin;
     batch->pins_count = 1;
-    return write_pin(job, pin);
+    return wr_job_write_pin(job, pin);
 }
 
 static weir_status commit_batch(struct wr_job *job, struct weir_batch *batch)
@@ -692,6 +654,7 @@ static void answer(const struct wr_job *job, struct weir_projected *p)
     p->held_back = r->projection.first.found ? r->projection.first.what
                    : r->fold.is_late         ? TOO_LATE
                                              : NULL;
+    p->is_pending = job->is_pending;
     p->is_changed = p->body.ptr != job->request->doc.text.ptr;
 }
 
@@ -718,8 +681,8 @@ weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, str
     status = learn_calls(job);
     if (status)
         return status;
-    read_pin(job);
-    status = find_policy(job, err);
+    wr_job_read_pin(job);
+    status = wr_job_find_policy(job, err);
     if (!status)
         status = measure(job, err);
     if (!status)

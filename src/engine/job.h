@@ -37,6 +37,8 @@ struct wr_job {
     uint32_t originals_count;
     bool has_marks; /* it has a store, a policy that does something, and its whole history */
     bool has_pin;
+    bool is_back;    /* it was sent as it came since the last time it was projected */
+    bool is_pending; /* the policy that was asked for waits; input.policy is the last one */
     uint32_t pinned_window_tokens;
     const char *window_source;
     struct wr_reserve reserve; /* what this request's answer may take */

@@ -110,13 +110,13 @@ static void a_fork_keeps_the_forms_of_what_it_has_in_common(void **state)
     }
 }
 
-/* claude-opus-5 binds its thinking to what stands before it: a fork that came whole would be
+/* claude-opus-5-5 binds its thinking to what stands before it: a fork that came whole would be
  * refused. */
 static void a_fork_keeps_its_forms_where_thinking_is_bound(void **state)
 {
     struct world *w = open_world(state);
     struct test_talk talk = claude;
-    talk.model = "claude-opus-5";
+    talk.model = "claude-opus-5-5";
     talk.thinks_at = 3;
     struct answer *a = NULL;
     for (uint32_t n = 1; n <= 4; n++)

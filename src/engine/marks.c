@@ -160,18 +160,17 @@ weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t t
     return add(marks, &mark);
 }
 
-weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
-                              struct wr_sent *sent)
+weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_ms,
+                              wr_hash128 forms, struct wr_sent *sent)
 {
     *sent = (struct wr_sent){.is_known = true,
-                             .turn = marks->trail.turns_count - 1,
+                             .turn = turn,
                              .at_ms = at_ms,
                              .model = marks->trail.model,
                              .head = marks->trail.head,
                              .policy = marks->policy,
                              .window_tokens = marks->window_tokens,
                              .forms = forms};
-    uint32_t turn = sent->turn;
     char *text = wr_arena_alloc(marks->arena, SENT_BYTES_MAX);
     char *session = wr_arena_alloc(marks->arena, SESSION_BYTES_MAX);
     if (!text || !session)
@@ -291,7 +290,8 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
     uint64_t number;
     switch (mark->kind) {
     case WEIR_MARK_STEP:
-        marks->turns[turn].is_cold = true;
+        marks->turns[turn].is_switched = wr_span_is(mark->value, WR_STEP_POLICY_WORD);
+        marks->turns[turn].is_cold = !marks->turns[turn].is_switched;
         break;
     case WEIR_MARK_KEPT_WHOLE:
         read_kept(&marks->turns[turn], mark->value);

@@ -74,6 +74,10 @@ WEIR_MUST_USE weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t t
 /* Forgets what was copied of another session: the turns were not sent as that one sent them. */
 void wr_marks_drop_copies(struct wr_marks *marks);
 
+/* What a mark `step` says: the cache had expired, or another policy was in force before. */
+#define WR_STEP_COLD_WORD   "cold"
+#define WR_STEP_POLICY_WORD "policy"
+
 /* Adds a mark at a turn. `value` is borrowed. */
 WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
                                        weir_span value);
@@ -87,9 +91,10 @@ weir_span wr_marks_look_alikes(const struct wr_marks *marks, uint32_t turn);
 WEIR_MUST_USE weir_status wr_marks_set_look_alikes(struct wr_marks *marks, uint32_t turn,
                                                    weir_span handles);
 
-/* Adds that this request was sent, as `forms`, and by whom; `*sent` is what is written of it. */
-WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms,
-                                            struct wr_sent *sent);
+/* Adds that the request of a turn was sent, as `forms`, and by whom; `*sent` is what is written of
+ * it. */
+WEIR_MUST_USE weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_ms,
+                                            wr_hash128 forms, struct wr_sent *sent);
 
 /* The newest turn was sent whole, and nobody could write that down yet. */
 void wr_marks_hold(struct wr_marks_held *held, weir_span tenant, const struct wr_marks *marks);

@@ -175,7 +175,7 @@ static void a_window_may_be_said_again_and_a_broken_one_is_none(void **state)
 static weir_status add_sent(struct wr_marks *marks, int64_t at_ms, wr_hash128 forms)
 {
     struct wr_sent sent;
-    return wr_marks_add_sent(marks, at_ms, forms, &sent);
+    return wr_marks_add_sent(marks, marks->trail.turns_count - 1, at_ms, forms, &sent);
 }
 
 static void the_newest_request_that_is_extended_is_the_last(void **state)

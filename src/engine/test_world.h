@@ -28,7 +28,7 @@ static const char policies[] =
 struct answer {
     struct wr_buf input, body;
     weir_dialect dialect;
-    bool is_changed, is_step;
+    bool is_changed, is_step, is_pending;
     char reason[WORD_BYTES], held[WORD_BYTES], policy[WORD_BYTES];
     uint64_t tokens_after, window_tokens, room_tokens;
 };
@@ -120,6 +120,7 @@ static inline void keep_answer(struct answer *a, const struct weir_projected *p)
     wr_buf_append(&a->body, p->body);
     a->is_changed = p->is_changed;
     a->is_step = p->is_step;
+    a->is_pending = p->is_pending;
     a->tokens_after = p->tokens_after;
     (void)snprintf(a->reason, WORD_BYTES, "%s", p->step_reason ? p->step_reason : "");
     (void)snprintf(a->held, WORD_BYTES, "%s", p->held_back ? p->held_back : "");

@@ -58,6 +58,8 @@ struct wr_fold_turn {
                              * and no step was begun unless the window was full */
     uint32_t late_from;     /* counted within the turn */
     bool is_cold;           /* the cache had expired: a step costs nothing */
+    bool is_switched;       /* another policy sent what stands before: thinking that was signed over
+                             * it goes */
     uint64_t window_tokens; /* from here on; 0: as before */
     enum wr_answer_room answer;
     uint64_t answer_tokens; /* of WR_ANSWER_NAMED */

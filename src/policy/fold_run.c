@@ -257,6 +257,8 @@ static weir_status at_request(struct wr_fold *fold)
     bool may_step = wr_fold_may_step(fold);
     weir_status status = look_at_clock(fold, fold->arrived);
 
+    if (turn_now(fold)->is_switched)
+        wr_fold_drop_thinking(fold);
     if (status || skips_request(fold))
         return status;
     for (uint32_t i = 0; i < policy->stages_count && !status; i++) {

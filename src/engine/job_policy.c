@@ -1,0 +1,153 @@
+/* The policy of a request.
+ *
+ * A session keeps the policy of its first request: the pin, in the store. Whoever names a policy
+ * with a request beats it, for that request or from then on (weir_pinning).
+ *
+ * A change of the policy changes what was sent before. That is a step like any other, but for
+ * models that bind their signed thinking to what stands before it: there the provider refuses the
+ * old thinking over the new text. Where the user speaks, the thinking goes, which a mark repeats
+ * ever after. Inside an open loop it may not go, so there the change waits. */
+#include "engine/job_policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
+
+/* ---- the pin ---- */
+
+static struct weir_pin pin_of(const struct wr_job *job)
+{
+    const struct weir_project_options *o = job->options;
+    struct weir_pin pin = {.model =
+                               o->model ? wr_span_of(o->model) : job->request->transcript.model};
+    if (!pin.model.len)
+        pin.model = WR_LIT("unknown");
+    if (pin.model.len > WR_STORE_NAME_BYTES_MAX)
+        pin.model.len = WR_STORE_NAME_BYTES_MAX;
+    if (job->trail.turns_count)
+        memcpy(pin.first_turn.bytes, &job->trail.turns[0], sizeof(job->trail.turns[0]));
+    return pin;
+}
+
+/* "auto", or "auto -Read": the policy's name, and what is said of tools. */
+static bool read_pinned_names(struct wr_job *job, weir_span names)
+{
+    size_t space = wr_span_find(names, WR_LIT(" "), 0);
+    weir_span policy = wr_span_cut(names, 0, space < names.len ? space : names.len);
+    weir_span tools = wr_span_cut(names, policy.len + (policy.len < names.len), names.len);
+
+    if (policy.len > WR_POLICY_NAME_BYTES_MAX || tools.len > WR_TOOLS_BYTES_MAX)
+        return false;
+    (void)snprintf(job->pinned_policy, sizeof(job->pinned_policy), "%.*s", (int)policy.len,
+                   policy.ptr);
+    (void)snprintf(job->pinned_tools, sizeof(job->pinned_tools), "%.*s", (int)tools.len, tools.ptr);
+    return true;
+}
+
+/* The window before those: "200000 auto". */
+void wr_job_read_pin(struct wr_job *job)
+{
+    struct weir_pin pin = pin_of(job);
+    uint64_t window;
+
+    if (!job->options->store || job->request->transcript.is_delta || !job->trail.turns_count ||
+        weir_store_pin(job->options->store, job->tenant, job->session, &pin, NULL))
+        return;
+    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
+    if (space == SIZE_MAX || !wr_span_u64(wr_span_cut(pin.value, 0, space), &window) ||
+        window > UINT32_MAX ||
+        !read_pinned_names(job, wr_span_cut(pin.value, space + 1, pin.value.len)))
+        return;
+    job->pinned_window_tokens = (uint32_t)window;
+    job->has_pin = true;
+}
+
+weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &job->request->arena;
+    char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(arena);
+    *pin = pin_of(job);
+    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s%s%.*s",
+                   (unsigned long long)job->input.window_tokens, (int)WR_POLICY_NAME_BYTES_MAX,
+                   job->input.policy->name, job->input.tools[0] ? " " : "", (int)WR_TOOLS_BYTES_MAX,
+                   job->input.tools);
+    pin->value = wr_span_of(value);
+    pin->replaces = job->has_pin;
+    return WEIR_OK;
+}
+
+bool wr_job_is_to_pin(const struct wr_job *job)
+{
+    weir_pinning pinning = job->options->pinning;
+
+    if (!job->has_pin)
+        return pinning != WEIR_PIN_NOTHING;
+    return pinning == WEIR_PIN_POLICY && !job->is_pending &&
+           strcmp(job->pinned_policy, job->input.policy->name) != 0;
+}
+
+weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)
+{
+    const struct weir_project_options *o = job->options;
+    const char *name = o->policy;
+
+    job->input.tools = job->has_pin ? job->pinned_tools : o->tools ? o->tools : "";
+    if (!name && job->has_pin && wr_policies_find(job->policies, wr_span_of(job->pinned_policy)))
+        name = job->pinned_policy;
+    if (!name)
+        name = o->policy_default ? o->policy_default : "exact";
+    job->input.policy = wr_policies_find(job->policies, wr_span_of(name));
+    if (job->input.policy)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
+                   name);
+}
+
+/* ---- another policy than the last request's ---- */
+
+static bool holds_signed_thinking(const struct wr_job *job)
+{
+    const struct wr_transcript *t = &job->request->transcript;
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].is_signed)
+            return true;
+    return false;
+}
+
+/* Whether the newest turn is the user's own: it brings no result. */
+static bool is_users_turn(const struct wr_job *job)
+{
+    const struct wr_transcript *t = &job->request->transcript;
+    uint32_t newest = job->trail.turns_count - 1;
+    for (uint32_t i = t->segments_count; i-- > 0 && t->segments[i].turn == newest;)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+            return false;
+    return true;
+}
+
+static const struct wr_policy *policy_by_hash(const struct wr_policies *policies, uint64_t hash)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        if (wr_policy_hash(wr_policies_at(policies, i)) == hash)
+            return wr_policies_at(policies, i);
+    return NULL;
+}
+
+enum wr_policy_change wr_job_change_of_policy(const struct wr_job *job,
+                                              const struct wr_policy **last)
+{
+    const struct wr_sent *sent = &job->marks.last;
+
+    if (!sent->is_known || sent->policy == job->marks.policy || !job->input.binds_thinking ||
+        !holds_signed_thinking(job))
+        return WR_CHANGE_FREE;
+    *last = is_users_turn(job) ? NULL : policy_by_hash(job->policies, sent->policy);
+    return *last ? WR_CHANGE_WAITS : WR_CHANGE_UNSIGNS;
+}

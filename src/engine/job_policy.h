@@ -1,0 +1,26 @@
+/* job_policy.h -- which policy a request is projected under: the session's, or the one said now. */
+#ifndef WR_ENGINE_JOB_POLICY_H
+#define WR_ENGINE_JOB_POLICY_H
+
+#include "engine/job.h"
+
+/* What the session keeps, if anything: fills in the job's pinned_* and has_pin. */
+void wr_job_read_pin(struct wr_job *job);
+
+/* WEIR_NOTFOUND: there is no such policy. */
+WEIR_MUST_USE weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err);
+
+/* Whether this request says what the session keeps from now on; and that, as a pin. */
+bool wr_job_is_to_pin(const struct wr_job *job);
+WEIR_MUST_USE weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin);
+
+/* What it takes to go on under another policy than the last request's. */
+enum wr_policy_change {
+    WR_CHANGE_FREE,    /* nothing: it is the same, or no thinking is bound to what was sent */
+    WR_CHANGE_UNSIGNS, /* the signed thinking before this turn goes */
+    WR_CHANGE_WAITS,   /* the user's next message: `*last` stays in force until then */
+};
+enum wr_policy_change wr_job_change_of_policy(const struct wr_job *job,
+                                              const struct wr_policy **last);
+
+#endif
