@@ -1,8 +1,10 @@
 #include "quality/observe.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "condense/output_command.h"
+#include "condense/signal.h"
 #include "policy/marker.h"
 #include "quality/correction.h"
 
@@ -197,23 +199,81 @@ static bool is_test_or_build(weir_span command)
     return false;
 }
 
-static bool has_failed(const struct wr_segment *result)
+/* A number above 0 before "fail" or behind "failures:". */
+static bool counts_failures(weir_span totals)
 {
-    const struct wr_tool_handles *h = result->handles;
-    return result->is_error || h->is_error || (h->has_exit_code && h->exit_code);
+    for (size_t at = 0; at < totals.len; at++) {
+        size_t end = at;
+        while (end < totals.len && wr_ascii_digit(totals.ptr[end]))
+            end++;
+        if (end == at || totals.ptr[at] == '0')
+            continue;
+        weir_span before = wr_span_cut(totals, 0, at), after = wr_span_cut(totals, end, totals.len);
+        if (wr_span_starts(after, WR_LIT(" fail")) || wr_span_ends(before, WR_LIT("ailures: ")) ||
+            wr_span_ends(before, WR_LIT("ailed: ")))
+            return true;
+        at = end;
+    }
+    return false;
 }
 
-/* Nothing of it says that it failed, and it says that it ended well or is a result that is whole.
- */
-static bool has_passed(const struct wr_segment *result)
+static bool is_failure(const struct wr_signal *signal, bool is_test)
+{
+    switch (signal->kind) {
+    case WR_SIGNAL_FAILED_TEST:
+        return true;
+    case WR_SIGNAL_EXIT:
+        return !wr_span_is(signal->text, "0");
+    case WR_SIGNAL_TOTALS:
+        return counts_failures(signal->text);
+    case WR_SIGNAL_CRITICAL:
+    case WR_SIGNAL_ERROR:
+        return !is_test; /* what is tested may complain, and the test pass */
+    default:
+        return false;
+    }
+}
+
+/* Behind a pipe (`make test | tail`) the shell's exit code is that of `tail`, and many hosts give
+ * none at all: then what was printed tells. */
+static bool text_tells_failure(const struct wr_transcript *t, const struct wr_segment *result)
+{
+    bool is_test = wr_output_kind_of_command(result->handles->command) == WR_OUTPUT_TEST;
+    weir_span text = wr_segment_text(t, result, t->arena);
+    struct wr_signal_set set;
+
+    if (!text.ptr || text.len > WR_CONDENSE_BYTES_MAX ||
+        wr_signal_scan(&set, t->arena, text, is_test ? WR_OUTPUT_TEST : WR_OUTPUT_PROCESS))
+        return false;
+    for (uint32_t i = 0; i < set.count; i++)
+        if (is_failure(&set.signals[i], is_test))
+            return true;
+    return false;
+}
+
+static bool has_failed(const struct wr_transcript *t, const struct wr_segment *result)
 {
     const struct wr_tool_handles *h = result->handles;
-    return !has_failed(result) && !h->is_running;
+    return result->is_error || h->is_error || (h->has_exit_code && h->exit_code) ||
+           text_tells_failure(t, result);
+}
+
+/* What is run, without where its output goes: `make test` of "make test 2>&1 | tail -5". */
+static weir_span command_run(weir_span command)
+{
+    size_t end = wr_span_find(command, WR_LIT("|"), 0);
+    weir_span run = wr_span_trim(wr_span_cut(command, 0, end == SIZE_MAX ? command.len : end));
+
+    if (wr_span_starts(wr_span_cut(command, run.len, command.len), WR_LIT("||")))
+        return command;
+    if (wr_span_ends(run, WR_LIT("2>&1")))
+        run = wr_span_trim(wr_span_cut(run, 0, run.len - 4));
+    return run;
 }
 
 static bool passed_before(const struct wr_transcript *t, uint32_t result)
 {
-    weir_span command = t->segments[result].handles->command;
+    weir_span run = command_run(t->segments[result].handles->command);
     uint32_t left = WR_QUALITY_LOOK_BACK_CALLS;
 
     for (uint32_t i = result; i-- > 0 && left;) {
@@ -221,8 +281,8 @@ static bool passed_before(const struct wr_transcript *t, uint32_t result)
         if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
             continue;
         left--;
-        if (wr_span_eq(s->handles->command, command))
-            return has_passed(s);
+        if (wr_span_eq(command_run(s->handles->command), run))
+            return !s->handles->is_running && !has_failed(t, s);
     }
     return false;
 }
@@ -230,8 +290,8 @@ static bool passed_before(const struct wr_transcript *t, uint32_t result)
 static bool begins_to_fail(const struct wr_transcript *t, uint32_t result)
 {
     const struct wr_segment *s = &t->segments[result];
-    return s->handles && s->handles->command.len && has_failed(s) &&
-           is_test_or_build(s->handles->command) && passed_before(t, result);
+    return s->handles && s->handles->command.len && is_test_or_build(s->handles->command) &&
+           has_failed(t, s) && passed_before(t, result);
 }
 
 /* Between the pass and now the model worked from a prompt that was not the host's own. */

@@ -26,8 +26,12 @@
 #define EDIT(id, path) \
     CALL(id, "Edit", "{'file_path':'" path "','old_string':'a','new_string':'b'}")
 #define WRITE(id, text) CALL(id, "Write", "{'file_path':'/p/w','content':'" text "'}")
-#define RECALL(id)      CALL(id, "weir_recall", "{'handle':'wr_00'}")
-#define MARKER          "[weir wr_0123456789abcdef0123: 9 lines left out]"
+#define TWICE(command, first, second)                                               \
+    SAY("go")                                                                       \
+    "," BASH("1", command) "," RESULT("1", first) "," EDIT("2", "/p/a") "," RESULT( \
+        "2", "done") "," BASH("3", command) "," RESULT("3", second)
+#define RECALL(id) CALL(id, "weir_recall", "{'handle':'wr_00'}")
+#define MARKER     "[weir wr_0123456789abcdef0123: 9 lines left out]"
 
 static const struct row {
     const char *behaviour, *messages;
@@ -122,6 +126,25 @@ static const struct row {
                                                   "cd p && make -j2") "," FAILED("3",
                                                                                  "Exit code 2"),
      "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"a test whose host gives no exit code",
+     TWICE("make test", "12 passed", "FAILED tests/test_a.py::test_b\\n1 failed, 11 passed"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"behind a pipe the last line tells",
+     TWICE("pytest -q 2>&1 | tail -1", "12 passed in 0.1s", "1 failed, 11 passed in 0.2s"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"so does make itself", TWICE("make test", "ok", "make: *** [Makefile:3: test] Error 1"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"and a compiler",
+     TWICE("make -j2 | tail -3", "cc a.c", "a.c:3:1: error: expected declaration"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"the same command with another pipe is the same command",
+     SAY("go") "," BASH("1", "make test") "," RESULT("1", "ok") "," EDIT("2", "/p/a") "," RESULT(
+         "2", "done") "," BASH("3", "make test 2>&1 | tail -5") "," FAILED("3", "Exit code 2"),
+     "test_or_build_failed_after_rewrite=1", 1u << 2},
+    {"a test that passes may speak of errors",
+     TWICE("make test", "12 passed", "error: wrong input\\n12 passed, 0 failed"), "", 1u << 2},
+    {"what has failed before, by its text alone",
+     TWICE("make test", "2 failed, 10 passed", "1 failed, 11 passed"), "", 1u << 2},
 };
 
 static void write_quality(struct wr_buf *out, const struct wr_quality *q)
