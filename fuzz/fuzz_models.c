@@ -60,7 +60,7 @@ static void check_overflow(weir_span text)
     if (!wr_overflow_read(text, &overflow))
         return;
     MUST(overflow.provider);
-    MUST(wr_overflow_cap(&overflow, 200000, 150000) <= 200000);
+    MUST(wr_overflow_cap(&overflow, &(struct wr_overflow_sent){200000, 150000, 8000}) <= 200000);
 }
 
 static void check_image(weir_span text)

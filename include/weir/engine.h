@@ -82,8 +82,9 @@ struct weir_projected {
     bool is_known;           /* an earlier request of this conversation was projected */
     const char *step_reason; /* a constant; NULL: no step */
     uint64_t tokens_before, tokens_after;
-    const char *held_back; /* why a change was not made, a constant sentence; NULL: none was */
-    bool is_pending;       /* options.policy waits for the user's next message */
+    const char *held_back;  /* why a change was not made, a constant sentence; NULL: none was */
+    bool is_pending;        /* options.policy waits for the user's next message */
+    uint32_t answer_tokens; /* of the window, that the answer may take; 0: the request names none */
 };
 
 WEIR_API WEIR_MUST_USE weir_status weir_engine_new(struct weir_engine **engine,

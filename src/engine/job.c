@@ -648,6 +648,7 @@ static void answer(const struct wr_job *job, struct weir_projected *p)
     p->body = r->projection.body;
     p->tokens_before = r->tokens_before;
     p->tokens_after = r->tokens_after;
+    p->answer_tokens = job->reserve.is_named ? job->reserve.tokens : 0;
     p->is_step = r->step.is_taken;
     p->is_known = job->has_marks && job->marks.last.is_known;
     p->step_reason = r->step.is_taken ? wr_run_step_text(&r->step) : NULL;

@@ -1,5 +1,7 @@
 #include "models/overflow.h"
 
+#include <string.h>
+
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -73,6 +75,11 @@ static void read_numbers(weir_span text, size_t at, const struct wording *wordin
     overflow->used_tokens = number_after(text, at, wording->used_after);
     if (!overflow->used_tokens)
         overflow->used_tokens = number_after(text, at, wording->used_after_else);
+    /* "requested 9000 tokens (5000 in the messages, 4000 in the completion)" */
+    size_t parts = wr_span_find(text, WR_LIT(" in the messages"), at);
+    size_t opened = parts == SIZE_MAX ? SIZE_MAX : wr_span_find(text, WR_LIT("tokens ("), at);
+    if (opened < parts)
+        overflow->used_tokens = number_behind(text, opened + strlen("tokens ("));
     /* llama.cpp names the request before the sign, and repeats both numbers as fields. */
     if (wr_span_is(wr_span_of(overflow->provider), "llama.cpp")) {
         if (!overflow->used_tokens)
@@ -118,15 +125,35 @@ bool wr_overflow_read(weir_span text, struct wr_overflow *overflow)
     return false;
 }
 
-uint32_t wr_overflow_cap(const struct wr_overflow *overflow, uint32_t window_tokens,
-                         uint32_t sent_tokens)
+bool wr_counts_agree(uint64_t ours_tokens, uint64_t theirs_tokens)
 {
-    uint32_t cap = overflow->window_tokens;
-    if (!cap) {
-        uint32_t smaller = window_tokens;
-        if (!smaller || (sent_tokens && sent_tokens < smaller))
-            smaller = sent_tokens;
-        cap = (uint32_t)((uint64_t)smaller * 9 / 10);
+    return ours_tokens && theirs_tokens && theirs_tokens <= ours_tokens * 2 &&
+           ours_tokens <= theirs_tokens * 2;
+}
+
+/* The window that was said, in tokens as we count them: what is left for a prompt, scaled. */
+static uint32_t cap_as_counted(const struct wr_overflow *overflow,
+                               const struct wr_overflow_sent *sent)
+{
+    uint64_t window = overflow->window_tokens, answer = sent->answer_tokens;
+
+    if (!wr_counts_agree(sent->prompt_tokens, overflow->used_tokens) || answer >= window)
+        return overflow->window_tokens;
+    uint64_t cap = answer + (window - answer) * sent->prompt_tokens / overflow->used_tokens;
+    return cap < UINT32_MAX ? (uint32_t)cap : UINT32_MAX;
+}
+
+uint32_t wr_overflow_cap(const struct wr_overflow *overflow, const struct wr_overflow_sent *sent)
+{
+    uint32_t window = sent->window_tokens;
+    uint64_t smaller = window, prompt = sent->prompt_tokens;
+
+    if (overflow->window_tokens) {
+        smaller = cap_as_counted(overflow, sent);
+    } else if (prompt && (!window || prompt + sent->answer_tokens < window)) {
+        smaller = prompt * 9 / 10 + sent->answer_tokens;
+    } else {
+        smaller = smaller * 9 / 10;
     }
-    return window_tokens && window_tokens < cap ? window_tokens : cap;
+    return (uint32_t)(window && window < smaller ? window : smaller);
 }

@@ -14,16 +14,27 @@
 struct wr_overflow {
     const char *provider;   /* whose wording it is; static text */
     uint32_t window_tokens; /* 0: the text does not say */
-    uint32_t used_tokens;   /* 0: the text does not say */
+    uint32_t used_tokens;   /* by the prompt; 0: the text does not say */
 };
 
 /* False: the text is not about the window (a rate limit, an output cap, anything else). */
 bool wr_overflow_read(weir_span text, struct wr_overflow *overflow);
 
-/* The window to believe from now on: what the text said, else nine tenths of the smaller of the
- * window believed and the request that was refused; 0 for either: not known. Never above
- * `window_tokens`. 0 when nothing at all is known. */
-uint32_t wr_overflow_cap(const struct wr_overflow *overflow, uint32_t window_tokens,
-                         uint32_t sent_tokens);
+/* The request that was refused, as we counted it. 0 for any: not known. */
+struct wr_overflow_sent {
+    uint32_t window_tokens; /* that was believed */
+    uint32_t prompt_tokens;
+    uint32_t answer_tokens; /* that the request let its answer take */
+};
+
+/* The window to believe from now on, for a prompt counted as we count it: what the text said, and
+ * where it also says how long the prompt was by the provider's count, as much smaller or larger as
+ * ours is. A count outside half to double of ours is of something else, and is not used. Without
+ * a number: nine tenths of the window believed or of the prompt that was refused, whichever is
+ * less. Never above `window_tokens`. 0 when nothing at all is known. */
+uint32_t wr_overflow_cap(const struct wr_overflow *overflow, const struct wr_overflow_sent *sent);
+
+/* Whether a provider's count and ours can be of the same prompt. */
+bool wr_counts_agree(uint64_t ours_tokens, uint64_t theirs_tokens);
 
 #endif

@@ -33,7 +33,7 @@ static const struct {
      "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 "
      "in "
      "the messages, 1100 in the completion).",
-     "openai", 8192, 9100},
+     "openai", 8192, 8000},
     {"a router",
      "This endpoint's maximum context length is 128,000 tokens. However, you requested "
      "about 140,000 tokens",
@@ -58,6 +58,10 @@ static const struct {
      "llama.cpp", 0, 0},
     {"llama.cpp", "request (9000 tokens) exceeds the available context size (8192 tokens)",
      "llama.cpp", 8192, 9000},
+    {"of a sum the prompt's part",
+     "This model's maximum context length is 16000 tokens. However, you requested 19059 tokens "
+     "(11059 in the messages, 8000 in the completion). Please reduce the length.",
+     "openai", 16000, 11059},
     {"llama.cpp's fields",
      "{\"error\":{\"message\":\"the request exceeds the available context size, try increasing "
      "it\","
@@ -91,22 +95,32 @@ static void texts(void **state)
 
 static const struct {
     const char *behaviour;
-    uint32_t said, window, sent, cap;
+    uint32_t said, used;
+    struct wr_overflow_sent sent;
+    uint32_t cap;
 } caps[] = {
-    {"what the text says", 128000, 200000, 150000, 128000},
-    {"never more than was believed", 300000, 200000, 150000, 200000},
-    {"no number: nine tenths of what was refused", 0, 200000, 150000, 135000},
-    {"no number, a request larger than the window", 0, 200000, 250000, 180000},
-    {"no window known", 0, 0, 100000, 90000},
-    {"nothing known", 0, 0, 0, 0},
+    {"what the text says", 128000, 0, {200000, 150000, 0}, 128000},
+    {"never more than was believed", 300000, 0, {200000, 150000, 0}, 200000},
+    {"no number: nine tenths of what was refused", 0, 0, {200000, 150000, 0}, 135000},
+    {"the answer is no part of that", 0, 0, {200000, 150000, 8000}, 143000},
+    {"no number, a request larger than the window", 0, 0, {200000, 250000, 0}, 180000},
+    {"no window known", 0, 0, {0, 100000, 0}, 90000},
+    {"nothing known", 0, 0, {0, 0, 0}, 0},
+    {"we count low: the window is smaller for us", 16000, 20000, {0, 15000, 0}, 12000},
+    {"we count high: it is larger", 16000, 24130, {0, 45000, 0}, 29838},
+    {"but not than was believed", 16000, 24130, {16000, 45000, 0}, 16000},
+    {"the answer is counted by the provider alone", 16000, 10000, {0, 8000, 8000}, 14400},
+    {"a count of something else says nothing", 16000, 50000, {0, 15000, 0}, 16000},
+    {"nor does one far below ours", 16000, 17000, {0, 45000, 0}, 16000},
 };
 
 static void capping(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
-        struct wr_overflow overflow = {.provider = "x", .window_tokens = caps[i].said};
-        uint32_t cap = wr_overflow_cap(&overflow, caps[i].window, caps[i].sent);
+        struct wr_overflow overflow = {
+            .provider = "x", .window_tokens = caps[i].said, .used_tokens = caps[i].used};
+        uint32_t cap = wr_overflow_cap(&overflow, &caps[i].sent);
         if (cap != caps[i].cap)
             fail_msg("%s: %u", caps[i].behaviour, cap);
     }

@@ -311,14 +311,22 @@ static void try_again(struct wr_exchange *ex)
         finish_refusal(ex);
 }
 
+/* What is sent: what came, or what was made of it. */
+static weir_span body_of(const struct wr_exchange *ex, bool is_changed)
+{
+    return wr_buf_view(is_changed ? &ex->job.out : &ex->body);
+}
+
 static struct wr_remedy find_remedy(const struct wr_exchange *ex)
 {
     bool is_known = ex->is_job_ready && ex->job.is_read;
     struct wr_refused refused = {
+        .body = body_of(ex, ex->is_sent_changed),
         .was_changed = ex->is_sent_changed,
         .may_project = !(is_known && ex->job.decision.bound == WR_BOUND_RAW),
         .was_projected = is_known && ex->job.decision.action == WR_ACTION_PROJECT,
         .tokens_sent = is_known ? ex->job.tokens_after : 0,
+        .answer_tokens = is_known ? ex->job.answer_tokens : 0,
     };
     return wr_refusal_judge(&ex->refusal, &refused);
 }
@@ -341,10 +349,9 @@ static bool retry(struct wr_exchange *ex)
 /* The second try is projected: what is not another form of what was refused is not sent. */
 static void send_again(struct wr_exchange *ex)
 {
-    bool has_other = ex->remedy.bind == WR_BOUND_PROJECTED ? ex->job.is_changed
-                     : ex->remedy.bind == WR_BOUND_RAW     ? !ex->job.is_changed
-                                                           : true;
-    if (!has_other) {
+    bool is_changed = ex->is_job_ready && ex->job.is_changed;
+
+    if (!wr_remedy_fits(&ex->remedy, body_of(ex, is_changed), is_changed)) {
         ex->retries_count--;
         ex->retry_reason = NULL;
         finish_refusal(ex);
@@ -503,13 +510,8 @@ static void send_raw(struct wr_exchange *ex)
 
 static void send_body(struct wr_exchange *ex)
 {
-    bool is_whole = !ex->is_job_ready || !ex->job.is_changed;
-    if (is_whole) {
-        send_raw(ex);
-        return;
-    }
-    ex->is_sent_changed = true;
-    (void)start_fetch(ex, wr_buf_view(&ex->job.out));
+    ex->is_sent_changed = ex->is_job_ready && ex->job.is_changed;
+    (void)start_fetch(ex, body_of(ex, ex->is_sent_changed));
 }
 
 /* Nothing of what it made was sent, and so nothing of it counts (law L8). */

@@ -94,6 +94,7 @@ static void take_result(struct wr_task *job, struct weir_request *request,
     job->is_read = true;
     job->tokens_before = projected->tokens_before;
     job->tokens_after = projected->tokens_after;
+    job->answer_tokens = projected->answer_tokens;
     job->is_step = projected->is_step;
     job->step_reason = projected->step_reason;
     job->held_back = projected->held_back;

@@ -60,6 +60,7 @@ struct wr_task {
     bool is_step;
     const char *step_reason, *held_back;
     uint64_t tokens_before, tokens_after;
+    uint32_t answer_tokens; /* that the request lets its answer take; 0: it does not say */
     uint64_t decoded_bytes;
     uint64_t took_us;
     char model[64];

@@ -72,8 +72,11 @@ static struct wr_remedy judge_text(weir_span text, const struct wr_refused *refu
             remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_PROJECTED};
     } else if (refused->was_projected && wr_overflow_read(text, &overflow)) {
         uint64_t tokens = refused->tokens_sent;
-        uint32_t sent = tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX;
-        remedy.overflow_tokens = wr_overflow_cap(&overflow, 0, sent);
+        struct wr_overflow_sent sent = {.prompt_tokens =
+                                            tokens < UINT32_MAX ? (uint32_t)tokens : UINT32_MAX,
+                                        .answer_tokens = refused->answer_tokens};
+        remedy.overflow_tokens = wr_overflow_cap(&overflow, &sent);
+        remedy.counted_tokens = overflow.used_tokens;
         remedy.reason = remedy.overflow_tokens ? "context_overflow" : NULL;
     }
     return remedy;
@@ -93,7 +96,20 @@ struct wr_remedy wr_refusal_judge(const struct wr_refusal *refusal,
         remedy = judge_text(wr_buf_view(&text), refused);
     wr_decoder_free(decoder);
     wr_buf_release(&text);
+    if (remedy.reason)
+        remedy.refused = wr_hash128_seeded(refused->body, (wr_hash128){0, 0});
     return remedy;
+}
+
+bool wr_remedy_fits(const struct wr_remedy *remedy, weir_span body, bool is_changed)
+{
+    wr_hash128 hash = wr_hash128_seeded(body, (wr_hash128){0, 0});
+
+    if (hash.low == remedy->refused.low && hash.high == remedy->refused.high)
+        return false;
+    return remedy->bind == WR_BOUND_PROJECTED ? is_changed
+           : remedy->bind == WR_BOUND_RAW     ? !is_changed
+                                              : true;
 }
 
 void wr_refusal_release(struct wr_refusal *refusal)

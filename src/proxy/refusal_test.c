@@ -11,7 +11,8 @@ static struct wr_remedy judge(const char *text, bool was_changed, bool may_proje
 {
     struct wr_refusal refusal;
     struct wr_head head = {.status = 400, .headers_count = 1};
-    struct wr_refused refused = {.was_changed = was_changed,
+    struct wr_refused refused = {.body = WR_LIT("the body"),
+                                 .was_changed = was_changed,
                                  .may_project = may_project,
                                  .was_projected = true,
                                  .tokens_sent = 5000};
@@ -35,6 +36,8 @@ static void refusals_with_a_remedy_are_known(void **state)
     struct wr_remedy remedy = judge(bound, true, true);
     assert_string_equal(remedy.reason, "thinking_bound");
     assert_int_equal(remedy.bind, WR_BOUND_RAW);
+    assert_true(wr_remedy_fits(&remedy, WR_LIT("another body"), false));
+    assert_false(wr_remedy_fits(&remedy, WR_LIT("another body"), true));
     remedy = judge(bound, false, true);
     assert_string_equal(remedy.reason, "thinking_bound");
     assert_int_equal(remedy.bind, WR_BOUND_PROJECTED);
@@ -43,6 +46,8 @@ static void refusals_with_a_remedy_are_known(void **state)
                    false, true);
     assert_string_equal(remedy.reason, "context_overflow");
     assert_int_equal(remedy.overflow_tokens, 4000);
+    assert_true(wr_remedy_fits(&remedy, WR_LIT("another body"), true));
+    assert_false(wr_remedy_fits(&remedy, WR_LIT("the body"), false));
     assert_null(judge("{\"error\":{\"message\":\"no such tool\"}}", true, true).reason);
     assert_null(judge("", true, true).reason);
 }

@@ -67,9 +67,10 @@ static bool ends_loop(weir_span finish)
 
 void wr_quality_answer(const struct wr_answer_seen *seen, struct wr_quality *quality)
 {
-    quality->upstream_context_errors += seen->error == WR_ANSWER_ERROR_CONTEXT;
-    quality->upstream_context_errors += seen->is_overflow_retried;
-    quality->upstream_context_errors += wr_span_is(seen->finish, "model_context_window_exceeded");
+    /* A request that did not fit is one, in whichever ways it was told so. */
+    quality->upstream_context_errors += seen->error == WR_ANSWER_ERROR_CONTEXT ||
+                                        seen->is_overflow_retried ||
+                                        wr_span_is(seen->finish, "model_context_window_exceeded");
     quality->previous_response_not_found += seen->error == WR_ANSWER_ERROR_PREVIOUS;
     quality->invalid_tool_call_continuation += seen->error == WR_ANSWER_ERROR_CONTINUATION;
     if (seen->error != WR_ANSWER_ERROR_NONE || seen->calls_count || !ends_loop(seen->finish))

@@ -103,6 +103,11 @@ static void a_prompt_too_long_is_counted_however_it_shows(void **state)
     wr_quality_answer(&(struct wr_answer_seen){.finish = WR_LIT("model_context_window_exceeded")},
                       &q);
     assert_int_equal(q.upstream_context_errors, 2);
+    /* The second try was too long as well: it is still one request that did not fit. */
+    wr_quality_answer(
+        &(struct wr_answer_seen){.error = WR_ANSWER_ERROR_CONTEXT, .is_overflow_retried = true},
+        &q);
+    assert_int_equal(q.upstream_context_errors, 3);
 }
 
 int main(void)

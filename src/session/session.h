@@ -47,6 +47,7 @@ struct weir_session {
     struct wr_buf body;               /* of the last request */
     struct weir_request *request;
     uint64_t sent_tokens, sent_binds_after, sent_cut_seq; /* of the last request */
+    uint32_t sent_answer_tokens; /* that it let its answer take; 0: it did not say */
     uint32_t refusals_count;
     uint32_t overflow_tokens; /* for the next projection; 0: none */
     uint64_t turns_unsaved;   /* since state.yaml was written */

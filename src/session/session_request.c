@@ -444,6 +444,7 @@ weir_status weir_session_request(struct weir_session *session, const struct weir
     if (want->is_preview)
         return WEIR_OK;
     session->sent_tokens = projected.tokens_after;
+    session->sent_answer_tokens = projected.answer_tokens;
     session->sent_binds_after = session->thread.binds_after;
     session->sent_cut_seq = session->thread.cut_seq;
     session->overflow_tokens = 0;
@@ -461,9 +462,17 @@ bool weir_session_refused(struct weir_session *session, weir_span body, int64_t 
     if (!wr_overflow_read(body, &overflow))
         return false;
     session->refusals_count++;
-    uint32_t sent = session->sent_tokens > UINT32_MAX ? 0 : (uint32_t)session->sent_tokens;
-    uint32_t cap = wr_overflow_cap(&overflow, (uint32_t)wr_live_window(session), sent);
+    struct wr_overflow_sent sent = {
+        .window_tokens = (uint32_t)wr_live_window(session),
+        .prompt_tokens = session->sent_tokens > UINT32_MAX ? 0 : (uint32_t)session->sent_tokens,
+        .answer_tokens = session->sent_answer_tokens};
+    uint32_t cap = wr_overflow_cap(&overflow, &sent);
     session->overflow_tokens = cap;
+    /* What is written down is the provider's window; how far our count is off is no part of it. */
+    if (overflow.window_tokens) {
+        sent.prompt_tokens = 0;
+        cap = wr_overflow_cap(&overflow, &sent);
+    }
     event.number = cap;
     /* Where it cannot be written, the window is as before, and the next refusal says it again. */
     if (cap && cap < wr_live_window(session) && wr_live_record(session, &event, now_ms, NULL))

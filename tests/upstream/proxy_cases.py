@@ -297,6 +297,13 @@ def remedies(folder, upstream):
         'x-weir-session': 'r2', 'x-test-window': '100'})
     ok('what cannot be mended comes as it is', (status, b'maximum context length' in body),
        (400, True))
+    seen = upstream.stats()['refused']
+    status, body, _ = weir.post('/v1/chat/completions', session, {
+        'x-weir-session': 'r4', 'x-weir-policy': 'exact', 'x-test-window': '20000'})
+    line = weir.log(3)[-1]
+    ok('what was refused is not sent again as it was',
+       (status, line['retries'], line.get('retry_reason'), upstream.stats()['refused'] - seen),
+       (400, 0, None, 1))
     status, body, _ = weir.post('/v1/chat/completions', session, {
         'x-weir-session': 'r3', 'x-weir-mode': 'exact', 'x-test-window': '20000'})
     ok('a request that is to be exact is never tried again', status, 400)
