@@ -21,6 +21,10 @@ enum {
     WR_TEXT_MEMO_BYTES_MAX = 64 * 1024 * 1024, /* and one of texts that were made */
     WR_SEGMENTS_MAX = 1024 * 1024,             /* payloads of one request */
 
+    /* base */
+    WR_YAML_DEPTH_MAX = 64,          /* lists and pairs of a YAML text inside one another */
+    WR_YAML_EVENTS_MAX = 256 * 1024, /* values, and beginnings and ends of lists and pairs, in it */
+
     /* condense */
     WR_SIGNALS_MAX = 1024 * 1024,   /* distinct signals of one text */
     WR_SIGNAL_TEXT_BYTES_MAX = 256, /* of a signal; longer ones are compared by their front */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/span.h"
 
 static const char bom[] = "\xEF\xBB\xBF";
@@ -60,19 +61,71 @@ static weir_status check_end(yaml_parser_t *parser, struct wr_yaml *yaml)
     return status;
 }
 
+static weir_status open_parser(yaml_parser_t *parser, weir_span text, struct weir_err *err)
+{
+    if (!yaml_parser_initialize(parser))
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory to read YAML");
+    yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING);
+    weir_span rest =
+        wr_span_starts(text, wr_span_of(bom)) ? wr_span_cut(text, strlen(bom), text.len) : text;
+    yaml_parser_set_input_string(parser, (const unsigned char *)(rest.ptr ? rest.ptr : ""),
+                                 rest.len);
+    return WEIR_OK;
+}
+
+static weir_status over_limit(weir_span text, const yaml_event_t *event, const char *what,
+                              struct weir_err *err)
+{
+    return wr_fail(err, WEIR_LIMIT, byte_at(text, event->start_mark.index),
+                   "line %zu, column %zu: %s", event->start_mark.line + 1,
+                   event->start_mark.column + 1, what);
+}
+
+static int depth_change(yaml_event_type_t type)
+{
+    bool begins = type == YAML_SEQUENCE_START_EVENT || type == YAML_MAPPING_START_EVENT;
+    bool ends = type == YAML_SEQUENCE_END_EVENT || type == YAML_MAPPING_END_EVENT;
+    return begins - ends;
+}
+
+/* libyaml looks through all open brackets at each token: deep nesting takes the square of its
+ * depth. So a text is gone through once before it is loaded, up to the first thing that is too
+ * much. */
+static weir_status check_limits(weir_span text, struct weir_err *err)
+{
+    yaml_parser_t parser;
+    weir_status status = open_parser(&parser, text, err);
+    if (status)
+        return status;
+    bool is_over = false;
+    for (int depth = 0, count = 0; !status && !is_over; count++) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            status = parse_failed(&parser, text, err);
+            break;
+        }
+        depth += depth_change(event.type);
+        is_over = event.type == YAML_STREAM_END_EVENT;
+        if (depth > WR_YAML_DEPTH_MAX)
+            status = over_limit(text, &event, "this is nested too deep", err);
+        else if (count >= WR_YAML_EVENTS_MAX)
+            status = over_limit(text, &event, "there is too much in this document", err);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return status;
+}
+
 weir_status wr_yaml_open(struct wr_yaml *yaml, weir_span text, struct weir_err *err)
 {
     yaml_parser_t parser;
 
     *yaml = (struct wr_yaml){.text = text, .err = err};
-    if (!yaml_parser_initialize(&parser))
-        return wr_fail(err, WEIR_NOMEM, 0, "no memory to read YAML");
-    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
-    weir_span rest =
-        wr_span_starts(text, wr_span_of(bom)) ? wr_span_cut(text, strlen(bom), text.len) : text;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)(rest.ptr ? rest.ptr : ""),
-                                 rest.len);
-    weir_status status = WEIR_OK;
+    weir_status status = check_limits(text, err);
+    if (!status)
+        status = open_parser(&parser, text, err);
+    if (status)
+        return status;
     if (!yaml_parser_load(&parser, &yaml->doc)) {
         status = parse_failed(&parser, text, err);
     } else if (wr_yaml_root(yaml)) {

@@ -3,7 +3,8 @@
  * 1. One document of UTF-8 text. Nodes belong to it and die with wr_yaml_close().
  * 2. What is wrong is said in the struct weir_err given at the start: "line 3, column 14: ...",
  * with the byte in at_byte. Only lack of memory has no place.
- * 3. An alias is the node it names, so a document may be a graph: walk it to a fixed depth only.
+ * 3. It is at most WR_YAML_DEPTH_MAX deep and has at most WR_YAML_EVENTS_MAX events (WEIR_LIMIT).
+ * 4. An alias is the node it names, so a document may be a graph: walk it to a fixed depth only.
  */
 #ifndef WR_BASE_YAML_H
 #define WR_BASE_YAML_H

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
+#include "base/limits.h"
 #include "base/span.h"
 
 static weir_status skip_member(void *user, yaml_node_t *key, yaml_node_t *value)
@@ -64,6 +66,43 @@ static void documents_are_read_and_failures_have_their_place(void **state)
     }
 }
 
+/* Nothing here is timed; without the limit the deep ones take minutes. */
+static void too_much_is_refused_where_it_begins(void **state)
+{
+    static const struct {
+        const char *behaviour, *piece;
+        uint32_t count;
+        weir_status expected;
+        const char *said;
+    } rows[] = {
+        {"as deep as may be", "[", WR_YAML_DEPTH_MAX, WEIR_SYNTAX, "line 2, column 1: "},
+        {"one deeper", "[", WR_YAML_DEPTH_MAX + 1, WEIR_LIMIT, "line 1, column 65: this is nested"},
+        {"as deep as a file is long", "[", 1000000, WEIR_LIMIT,
+         "line 1, column 65: this is nested"},
+        {"pairs", "{a: ", 100000, WEIR_LIMIT, "line 1, column 257: this is nested"},
+        {"lists by lines", "- ", 100000, WEIR_LIMIT, "line 1, column 129: this is nested"},
+        {"many of them", "- a\n", WR_YAML_EVENTS_MAX, WEIR_LIMIT,
+         "line 262142, column 3: there is"},
+        {"not so many", "- a\n", WR_YAML_EVENTS_MAX / 2, WEIR_OK, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weir_err err = {0};
+        struct wr_yaml yaml;
+        struct wr_buf text;
+        wr_buf_init(&text, 1 << 24);
+        for (uint32_t n = 0; n < rows[i].count; n++)
+            wr_buf_text(&text, rows[i].piece);
+        weir_status status = wr_yaml_open(&yaml, wr_buf_view(&text), &err);
+        if (!status)
+            wr_yaml_close(&yaml);
+        if (status != rows[i].expected ||
+            !wr_span_starts(wr_span_of(err.text), wr_span_of(rows[i].said)))
+            fail_msg("%s: status %d, %s", rows[i].behaviour, (int)status, err.text);
+        wr_buf_release(&text);
+    }
+}
+
 static void members_are_found_by_name(void **state)
 {
     struct wr_yaml yaml;
@@ -81,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(documents_are_read_and_failures_have_their_place),
+        cmocka_unit_test(too_much_is_refused_where_it_begins),
         cmocka_unit_test(members_are_found_by_name)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
