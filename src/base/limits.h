@@ -231,6 +231,7 @@ enum {
     WR_PROXY_DEADLINE_MS = 25,         /* for what is new in a request; past it that stays whole */
     WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
     WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
+    WR_PROXY_LISTEN_MS_MAX = 2 * 1000, /* for a port to be free: one killed leaves it a moment */
     WR_PROXY_LOG_BYTES_MAX = 16 * 1024 * 1024, /* of the log before it is rotated */
     WR_PROXY_LOG_FILES_MAX = 5,                /* rotated logs that are kept */
     WR_PROXY_LEDGER_ROWS_MAX = 4096,           /* rows that wait for the store; one more is lost */

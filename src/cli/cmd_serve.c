@@ -260,6 +260,21 @@ static int bind_first(const struct addrinfo *list)
     return fd;
 }
 
+/* The workers of a server that was killed hear of it and let go of the port, a moment later: who
+ * starts the next one at once is not told that it is in use. */
+static int bind_in_time(const struct addrinfo *list)
+{
+    enum { PAUSE_MS = 20 };
+    struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
+    int fd = bind_first(list);
+
+    for (int ms = 0; fd < 0 && errno == EADDRINUSE && ms < WR_PROXY_LISTEN_MS_MAX; ms += PAUSE_MS) {
+        (void)nanosleep(&pause, NULL);
+        fd = bind_first(list);
+    }
+    return fd;
+}
+
 static bool open_listener(struct serve *s)
 {
     char name[256], port[8];
@@ -279,7 +294,7 @@ static bool open_listener(struct serve *s)
         wr_cli_fail("serve", "--listen: no address is called '%s'", address);
         return false;
     }
-    s->listener = bind_first(list);
+    s->listener = bind_in_time(list);
     freeaddrinfo(list);
     if (s->listener < 0)
         wr_cli_fail("serve", "cannot listen on %s: %s%s", address, strerror(errno),

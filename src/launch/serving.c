@@ -4,12 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/parent.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "launch/http.h"
@@ -169,8 +169,7 @@ _Noreturn static void become_server(const struct wr_serving_wishes *wishes, cons
     sigset_t none;
 
     (void)setsid();
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent)
+    if (!wr_parent_watch(parent, SIGTERM))
         _exit(0);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);

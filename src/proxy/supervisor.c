@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/parent.h"
 
 enum {
     WORKERS_MAX = WR_METRICS_WORKERS_MAX,
@@ -40,8 +41,8 @@ static bool start(struct supervisor *s, size_t i)
     if (pid < 0)
         return false;
     if (!pid) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent)
+        /* Without a supervisor it lets go of the port at once and finishes what is open. */
+        if (!wr_parent_watch(parent, SIGTERM))
             _exit(0);
         (void)sigprocmask(SIG_SETMASK, &s->before, NULL);
         int status = s->options->run(s->options->user, (uint32_t)i);

@@ -2,7 +2,8 @@
  *
  * The socket is the supervisor's, so a client that connects while a worker is dead waits a moment
  * and is served by the next one. The supervisor itself does nothing that could fail: it reads no
- * request.
+ * request. It may be killed all the same: its workers then stop listening, finish what is open and
+ * end, as if they had been told to.
  */
 #ifndef WR_PROXY_SUPERVISOR_H
 #define WR_PROXY_SUPERVISOR_H

@@ -479,6 +479,7 @@ def main():
                      trouble.crashing_body_is_left_alone, modes, canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,
+                     trouble.killed_supervisor_leaves_its_port,
                      trouble.near_upstreams_are_asked_directly,
                      form.deltas_know_their_calls,
                      form.conversations_know_their_calls, form.workers_know_each_others_calls,

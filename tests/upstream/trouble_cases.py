@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from harness import PATIENCE_SECONDS, Weir, deaf_port, wait_for
+from harness import PATIENCE_SECONDS, Weir, deaf_port, free_port, wait_for
 from sessions import ANTHROPIC, chat_session, ok, play, serve
 
 
@@ -330,6 +330,43 @@ def worker_dies(folder, upstream):
     ok('it ends when told', weir.stop(), 0)
 
 
+def is_running(pid):
+    try:
+        with open(f'/proc/{pid}/stat', encoding='ascii') as file:
+            return file.read().rpartition(')')[2].split()[0] != 'Z'
+    except OSError:
+        return False
+
+
+def killed_supervisor_leaves_its_port(folder, upstream):
+    """Whoever starts the next server at once has the port; what was open is finished."""
+    base, port = f'http://127.0.0.1:{upstream.port}/v1', free_port()
+    arguments = ('--upstream', base, '--listen', f'127.0.0.1:{port}')
+    weir, answers, next_ones = Weir(folder, *arguments), [], []
+    thread = threading.Thread(target=lambda: answers.append(weir.post(
+        '/v1/chat/completions', {'model': 'gpt-5', 'stream': True, 'messages': [
+            {'role': 'user', 'content': 'hi'}]}, {'x-test-event-ms': '150'})))
+    before = upstream.stats()['requests']
+    thread.start()
+    wait_for(lambda: upstream.stats()['requests'] > before)
+    worker = weir.worker()
+    os.kill(worker, signal.SIGSTOP)  # so that it cannot let go of the port before it is asked for
+    weir.process.kill()
+    weir.process.wait()
+    starting = threading.Thread(target=lambda: next_ones.append(Weir(folder, *arguments)))
+    starting.start()
+    time.sleep(0.3)
+    os.kill(worker, signal.SIGCONT)
+    starting.join()
+    thread.join()
+    ok('the next server has the port', [n.get('/weir/v1/health')[0] for n in next_ones], [200])
+    ok('what was open is finished', b'[DONE]' in answers[0][1])
+    ok('and the old worker ends', bool(wait_for(lambda: not is_running(worker))))
+    for server in next_ones:
+        server.stop()
+    weir.stop()
+
+
 def clients_leave_before_their_turn(folder, upstream):
     """What is left of a client that has gone is only what its request still needs."""
     weir = serve(folder, upstream)
@@ -374,7 +411,10 @@ def wrong_calls(folder):
     far = os.path.join(folder, 'far.yaml')
     with open(far, 'w', encoding='ascii') as file:
         file.write('mode: active\nlisten: 127.0.0.1:99999\n')
+    taken = socket.create_server(('127.0.0.1', 0))
     for sentence, arguments, words in (
+            ('a port that another has', ['--listen', f'127.0.0.1:{taken.getsockname()[1]}'],
+             'Address already in use; `--listen 127.0.0.1:0` takes'),
             ('a mode that is none', ['--mode', 'wild'], 'a mode is off, meter'),
             ('a policy that is none', ['--policy', 'nope'], "no policy is called 'nope'"),
             ('an upstream that is no address', ['--upstream', 'ftp://x'], 'an upstream is http'),
@@ -392,3 +432,4 @@ def wrong_calls(folder):
                                 timeout=PATIENCE_SECONDS, capture_output=True, check=False)
         ok(f'{sentence} is refused', (result.returncode, words in result.stderr,
                                       result.stdout), (2, True, ''))
+    taken.close()
