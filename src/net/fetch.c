@@ -121,6 +121,14 @@ static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode cod
     return was_on_kept ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
 }
 
+/* libcurl's own words, but where they name a file of this machine: whoever asks is told of it. */
+static const char *reason_of(const struct wr_fetch *fetch, CURLcode code)
+{
+    bool names_file = code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM ||
+                      code == CURLE_SSL_CRL_BADFILE;
+    return fetch->error[0] && !names_file ? fetch->error : curl_easy_strerror(code);
+}
+
 static void finish(struct wr_fetch *fetch, CURLcode code)
 {
     char why[CURL_ERROR_SIZE];
@@ -128,8 +136,7 @@ static void finish(struct wr_fetch *fetch, CURLcode code)
     void *user = fetch->user;
     enum wr_fetch_result result = result_of(fetch, code);
 
-    (void)snprintf(why, sizeof(why), "%s",
-                   fetch->error[0] ? fetch->error : curl_easy_strerror(code));
+    (void)snprintf(why, sizeof(why), "%s", reason_of(fetch, code));
     unlink_fetch(fetch);
     free_fetch(fetch);
     events->end(user, result, why);

@@ -56,8 +56,33 @@ static int say_error(struct call *c, int status, const char *text)
     return status;
 }
 
-static int say_failure(struct call *c, weir_status status, const char *text)
+/* Where the store is on this machine's disk is nothing for a client: what stands before the
+ * tenant's sessions is left out of `text`, also where the text was cut within it. */
+static void hide_folder(const struct call *c, char *text)
 {
+    size_t folder_bytes = strlen(c->sidecar->dir), to = 0;
+
+    for (size_t from = 0; text[from];) {
+        size_t same = 0;
+        while (text[from + same] && text[from + same] == c->sidecar->dir[same])
+            same++;
+        bool is_cut = same > 1 && !text[from + same];
+        if (folder_bytes && (same == folder_bytes || is_cut)) {
+            from += same;
+            from += text[from] == '/';
+        } else {
+            text[to++] = text[from++];
+        }
+    }
+    text[to] = '\0';
+}
+
+static int say_failure(struct call *c, weir_status status, const char *said)
+{
+    char text[WEIR_ERR_TEXT_BYTES + 96];
+
+    (void)snprintf(text, sizeof(text), "%s", said);
+    hide_folder(c, text);
     switch (status) {
     case WEIR_NOTFOUND:
         return say_error(c, 404, text);

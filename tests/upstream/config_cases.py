@@ -192,6 +192,19 @@ def no_answer_is_no_usage(folder):
            (False, True))
 
 
+def errors_name_no_path(folder, upstream):
+    """Certificates that are none are told to whoever asks, and not where they are."""
+    path = os.path.join(folder, 'no-certificates.pem')
+    with open(path, 'w', encoding='ascii') as file:
+        file.write('nothing\n')
+    weir = Weir(folder, '--upstream', f'https://127.0.0.1:{upstream.port}/v1',
+                config=f'listen: 127.0.0.1:0\nca_file: {path}\n')
+    status, answer, _ = weir.get('/v1/models')
+    ok('certificates that are none are told, without their path',
+       (status, folder in answer.decode(), b'CA cert' in answer), (502, False, True))
+    weir.stop()
+
+
 def old_sessions_leave(folder, upstream):
     """What nobody has used for `keep_days` leaves when a server starts; what is in use stays."""
     weir = serve(folder, upstream)

@@ -491,7 +491,7 @@ def main():
                      limit.killed_under_load, config.reload_is_told,
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
                      config.strange_credentials_are_seen_by_nobody,
-                     config.pages_of_others_may_not_ask,
+                     config.pages_of_others_may_not_ask, config.errors_name_no_path,
                      config.old_sessions_leave, config.unset_clocks_cost_nothing):
             if wanted(case):
                 case(folder, upstream)

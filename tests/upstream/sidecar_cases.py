@@ -117,6 +117,22 @@ def partly_wrong(weir, known):
        (status, '1 before it were appended' in said['error']['message']), (400, True))
 
 
+def no_path_is_told(folder, upstream):
+    """What fails on the disk is told without where on the disk that is."""
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}')
+    post(weir, '', {'id': 'blocked', 'model': 'gpt-5'})
+    journal = os.path.join(weir.store, 'sessions', 'blocked', 'events.jsonl')
+    os.rename(journal, journal + '.away')
+    os.mkdir(journal)
+    answers = [post(weir, '/blocked/render', {'dialect': 'chat'}),
+               post(weir, '/nobody/render', {'dialect': 'chat'})]
+    for status, said in answers:
+        message = said['error']['message']
+        ok('what fails is told without a path', (status >= 400, folder in message, bool(message)),
+           (True, False, True))
+    weir.stop()
+
+
 def tenants(folder, upstream):
     config = (f'listen: 127.0.0.1:0\ntokens: [{ALPHA}, {BETA}]\nupstreams:\n'
               f'  openai: {{base_url: "http://127.0.0.1:{upstream.port}/v1"}}\n')
@@ -145,6 +161,7 @@ def main():
            sorted(known))
         ok('nothing was refused by the provider', upstream.stats()['refused'], 0)
         weir.stop()
+        no_path_is_told(folder, upstream)
         tenants(folder, upstream)
         upstream.stop()
     return CHECK.end()
