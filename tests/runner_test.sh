@@ -1,0 +1,47 @@
+#!/bin/sh
+# tests/run: a build that fails ends the run, and is all it says.
+set -u
+passed=0
+failed=0
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+ok()
+{
+    if [ "$2" = "$3" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
+    fi
+}
+
+# run_with MAKE STAGE...: the runner with another make, in a folder of its own
+run_with()
+{
+    make=$1
+    shift
+    MAKE=$make BUILD=$dir/build JOBS=1 tests/run "$@" >"$dir/out" 2>&1
+}
+
+printf '#!/bin/sh\necho "x.c:1: error: no"\nexit 2\n' >"$dir/broken"
+printf '#!/bin/sh\nexec sleep 60\n' >"$dir/slow"
+chmod +x "$dir/broken" "$dir/slow"
+
+for stages in unit tests 'build unit' torture fuzz; do
+    run_with "$dir/broken" $stages
+    ok "$stages: a failed build fails the run" "$?" 1
+    ok "$stages: it is the only failure" "$(grep -c '^FAIL' "$dir/out")" 1
+    ok "$stages: what the compiler said is there" "$(grep -c 'error: no' "$dir/out")" 1
+    ok "$stages: the sum" "$(tail -n1 "$dir/out")" '0 passed, 1 failed'
+done
+
+BUILD_SECONDS_MAX=1
+export BUILD_SECONDS_MAX
+run_with "$dir/slow" unit
+ok 'a build that is stopped fails the run' "$?" 1
+ok 'and says so in one line' "$(grep -c '^FAIL.*stopped after 1 s' "$dir/out")" 1
+ok 'the sum of that' "$(tail -n1 "$dir/out")" '0 passed, 1 failed'
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
