@@ -41,10 +41,24 @@ LLHTTP_DIR := $(wildcard /usr/share/llhttp)
 LLHTTP_CFLAGS = $(if $(LLHTTP_DIR),-isystem /usr/share/include/llhttp -DLLHTTP_STRICT_MODE=1)
 LLHTTP_LIBS = $(if $(LLHTTP_DIR),,-lllhttp)
 
+# What makes a fault in memory a crash and not a way in. A build with sanitizers has finer checks of
+# its own, which _FORTIFY_SOURCE would hide; without optimisation that one is not to be had. A
+# compiler that lacks an option goes without it, and `make check-hardening` says so.
+takes = $(shell $(CC) -Werror $(1) -x c -S -o /dev/null /dev/null 2>/dev/null && echo '$(1)')
+HARDEN_ALL = -fstack-protector-strong $(call takes,-fstack-clash-protection) \
+             $(or $(call takes,-fcf-protection=full),$(call takes,-mbranch-protection=standard)) \
+             $(if $(filter -O1 -O2 -O3 -Os,$(CFLAGS)),-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)
+HARDEN_LD_ALL := -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack
+IS_SANITIZED = $(findstring -fsanitize,$(CFLAGS))
+HARDEN = $(if $(IS_SANITIZED),,$(call once,HARDEN,$(HARDEN_ALL)))
+HARDEN_LD = $(if $(IS_SANITIZED),,$(HARDEN_LD_ALL))
+PIE = $(if $(IS_SANITIZED),,-pie)
+LINK_FLAGS = $(CFLAGS) $(PIE) $(HARDEN_LD) $(LDFLAGS)
+
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 C_WARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 COMMON = $(WERROR) -Iinclude -Isrc -I. -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(SERVE_CFLAGS) \
-         $(LLHTTP_CFLAGS) $(CFLAGS)
+         $(LLHTTP_CFLAGS) $(HARDEN) $(CFLAGS)
 C_FLAGS = -std=c11 $(C_WARN) -include src/base/banned.h -DWEIR_VERSION='"$(VERSION)"' $(COMMON)
 CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
@@ -83,7 +97,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 ## -- what people type ---------------------------------------------------------------------------
 
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
-.PHONY: chaos-fixed chaos-hour fuzz bench bench-peer odds install format clean help
+.PHONY: check-hardening chaos-fixed chaos-hour fuzz bench bench-peer odds install format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -145,6 +159,9 @@ check-style: ## include edges, shape of the code, formatting
 	@$(BOOTSTRAP) test
 	@$(RUN_TESTS) style
 
+check-hardening: all ## what protects the program and the library against faults of memory is there
+	@tools/check-hardening $(BUILD)/weir $(BUILD)/libweir.so
+
 fuzz: ## run the fuzzers: FUZZ_SECONDS=60 each, or only FUZZER=name
 	@$(BOOTSTRAP) test
 	@FUZZ_SECONDS=60 $(RUN_TESTS) fuzz
@@ -200,7 +217,7 @@ clean: ## remove what was built
 	rm -rf $(BUILD)
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ## -- what the test runner asks for --------------------------------------------------------------
 
@@ -241,7 +258,8 @@ $(BUILD)/flags: FORCE
 	@pkg-config --exists $(PKGS) $(SERVE_PKGS) || \
 	    { echo 'weir needs $(PKGS) $(SERVE_PKGS): run tools/bootstrap build' >&2; exit 1; }
 	@mkdir -p $(@D)
-	@echo '$(CC) $(C_FLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(C_FLAGS) $(LDFLAGS)' > $@
+	@echo '$(CC) $(C_FLAGS) $(HARDEN_LD) $(LDFLAGS)' | cmp -s - $@ || \
+	    echo '$(CC) $(C_FLAGS) $(HARDEN_LD) $(LDFLAGS)' > $@
 .PHONY: FORCE
 FORCE:
 
@@ -272,7 +290,8 @@ $(BUILD)/libweir.a: $(call objects,$(LIB_SRC))
 $(BUILD)/llhttp/%.o: $(LLHTTP_DIR)/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call say,cc)
-	$(Q)$(CC) -std=gnu11 -w -fPIC -fvisibility=hidden $(LLHTTP_CFLAGS) $(CFLAGS) -c $< -o $@
+	$(Q)$(CC) -std=gnu11 -w -fPIC -fvisibility=hidden $(LLHTTP_CFLAGS) $(HARDEN) $(CFLAGS) \
+	    -c $< -o $@
 
 # The proxy: what the program has beyond the library.
 $(BUILD)/libserve.a: $(call objects,$(SERVE_SRC)) $(LLHTTP_OBJ)
@@ -284,18 +303,18 @@ $(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c
 
 $(BUILD)/libweir.so: $(call objects,$(LIB_SRC)) src/libweir.map
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) -Wl,-z,defs \
-	    -Wl,--version-script=src/libweir.map $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) \
+	    -Wl,-z,defs -Wl,--version-script=src/libweir.map $(filter %.o,$^) $(LIBS) -o $@
 	@ln -sf libweir.so $@.$(SOVERSION)
 
 $(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libserve.a $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) -o $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
 $(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a \
                                              $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
 
 # Every way the library asks for memory, so that the harness can refuse.
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
@@ -303,7 +322,7 @@ WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
 comma := ,
 $(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
+	$(Q)$(CC) $(LINK_FLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
 	    $(shell pkg-config --libs cmocka) -o $@
 
 # What makes system calls of the program fail, as a library to be loaded in front of the others.
@@ -320,14 +339,14 @@ $(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/l
 $(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libserve.a \
                                                                     $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(PROGRAM_LIBS) -o $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
 $(BUILD)/tests/oracle_tokens/encode: %: %.o $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(LIBS) -o $@
 
 $(call programs,$(SIMDJSON_BENCHES)): %: %.o $(BUILD)/bench/simdjson_peer.o $(BUILD)/libweir.a
 	$(call say,ld)
-	$(Q)$(CXX_OF_CC) $(CFLAGS) $(LDFLAGS) $^ -lsimdjson $(LIBS) -o $@
+	$(Q)$(CXX_OF_CC) $(LINK_FLAGS) $^ -lsimdjson $(LIBS) -o $@
 
 -include $(ALL_OBJ:.o=.d)

@@ -12,6 +12,11 @@
 #include <string.h>
 #include <time.h>
 
+/* Where libc checks lengths and the compiler is clang, these are macros, and a macro cannot be
+ * poisoned. */
+#undef sprintf
+#undef vsprintf
+
 #pragma GCC poison strcpy strcat sprintf vsprintf strtok atoi atol atof gets gmtime localtime \
     ctime asctime
 
