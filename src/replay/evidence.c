@@ -48,12 +48,8 @@ bool wr_evidence_handle(const struct wr_evidence *evidence, uint32_t number, wei
 
 /* ---- the strings in a JSON value ---- */
 
-typedef weir_status string_fn(void *user, weir_span key, weir_span text);
-
-/* Calls `on_string` for every string value of `json`, unescaped, with the key it stands under. What
- * is no JSON, or is none with strings in it, is one string itself. */
-static weir_status each_string(weir_span json, struct wr_arena *arena, string_fn *on_string,
-                               void *user)
+weir_status wr_evidence_each_string(weir_span json, struct wr_arena *arena,
+                                    wr_evidence_string_fn *on_string, void *user)
 {
     struct wr_json doc;
     weir_span key = {0};
@@ -155,12 +151,6 @@ static bool is_readable(const struct wr_segment *segment)
            segment->kind != WEIR_KIND_OTHER;
 }
 
-static bool looks_like_json(weir_span text)
-{
-    text = wr_span_trim(text);
-    return text.len && (text.ptr[0] == '{' || text.ptr[0] == '[');
-}
-
 static weir_status note_content(struct wr_evidence *e, const struct wr_transcript *t,
                                 const struct wr_segment *segment, uint32_t number)
 {
@@ -170,10 +160,10 @@ static weir_status note_content(struct wr_evidence *e, const struct wr_transcrip
     if (!text.ptr)
         return wr_arena_status(&e->scratch);
     if (segment->kind == WEIR_KIND_TOOL_CALL)
-        return each_string(text, &e->scratch, note_inner_string, &n);
+        return wr_evidence_each_string(text, &e->scratch, note_inner_string, &n);
     weir_status status = note_text(&n, text);
-    if (!status && n.is_result && looks_like_json(text))
-        status = each_string(text, &e->scratch, note_inner_string, &n);
+    if (!status && n.is_result && wr_evidence_is_json(text))
+        status = wr_evidence_each_string(text, &e->scratch, note_inner_string, &n);
     if (!status && n.is_result)
         status = weir_handle_of(text, &e->sources[number].handle);
     return status;
@@ -427,7 +417,7 @@ static weir_status take_calls(struct finding *f, const struct wr_json *answer)
         weir_span text = wr_json_text(answer, f->arena, arguments);
         if (!text.ptr)
             return wr_arena_status(f->arena);
-        status = each_string(text, f->arena, take_argument, f);
+        status = wr_evidence_each_string(text, f->arena, take_argument, f);
     }
     return status;
 }

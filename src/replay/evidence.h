@@ -158,7 +158,21 @@ void wr_evidence_count(struct wr_evidence_tally *tally, const struct wr_evidence
 uint32_t wr_evidence_recalls(const struct wr_evidence_items *found,
                              const struct wr_evidence_judged *judged, weir_handle *handles);
 
+/* Whether a text holds a string, as it stands or as JSON spells it: a result may be JSON, and what
+ * a handle leads to may hold such a result as a string of its own. `scratch` is not reset. */
+bool wr_evidence_holds(weir_span text, weir_span string, struct wr_arena *scratch);
+
 /* ---- for floor.c and evidence_judge.c ---- */
+
+/* Whether a text may be JSON with strings in it. */
+bool wr_evidence_is_json(weir_span text);
+
+typedef weir_status wr_evidence_string_fn(void *user, weir_span key, weir_span text);
+
+/* Calls `on_string` for every string value of `json`, unescaped, with the key it stands under. What
+ * is no JSON, or is none with strings in it, is one string itself. */
+WEIR_MUST_USE weir_status wr_evidence_each_string(weir_span json, struct wr_arena *arena,
+                                                  wr_evidence_string_fn *on_string, void *user);
 
 /* The handle of a result's own text; false where the number is no result's. */
 bool wr_evidence_handle(const struct wr_evidence *evidence, uint32_t number, weir_handle *handle);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/limits.h"
 #include "base/span.h"
 #include "replay/cache.h"
 
@@ -90,19 +91,92 @@ weir_status wr_evidence_view_whole(struct wr_evidence_view *view, struct wr_aren
     return WEIR_OK;
 }
 
+/* ---- strings in texts ---- */
+
+enum { JSON_DEPTH_MAX = 2 }; /* JSON in a string of JSON */
+
+struct seeking {
+    weir_span string;
+    struct wr_arena *scratch;
+    bool is_found;
+};
+
+bool wr_evidence_is_json(weir_span text)
+{
+    text = wr_span_trim(text);
+    return text.len && (text.ptr[0] == '{' || text.ptr[0] == '[');
+}
+
+/* Whether JSON may spell it otherwise: letters, digits and most signs stand for themselves. */
+static bool is_spelt_otherwise(weir_span string)
+{
+    for (size_t i = 0; i < string.len; i++) {
+        unsigned char c = (unsigned char)string.ptr[i];
+        if (c < ' ' || c >= 0x7f || c == '"' || c == '\\' || c == '/')
+            return true;
+    }
+    return false;
+}
+
+static weir_status seek_inner(void *user, weir_span key, weir_span text)
+{
+    struct seeking *s = user;
+    (void)key;
+    s->is_found = s->is_found || wr_span_find(text, s->string, 0) != SIZE_MAX;
+    return WEIR_OK;
+}
+
+static weir_status seek(void *user, weir_span key, weir_span text)
+{
+    struct seeking *s = user;
+    weir_status status = seek_inner(user, key, text);
+    if (!status && !s->is_found && wr_evidence_is_json(text))
+        status = wr_evidence_each_string(text, s->scratch, seek_inner, user);
+    return status;
+}
+
+/* As JSON is mostly spelt; this also finds it in what is only a piece of JSON. */
+static bool holds_escaped(weir_span text, weir_span string, struct wr_arena *scratch)
+{
+    bool is_found = false;
+    for (int depth = 0; depth < JSON_DEPTH_MAX && !is_found; depth++) {
+        struct wr_buf spelt;
+        wr_buf_init(&spelt, WR_ARENA_BYTES_MAX);
+        wr_json_escape(&spelt, string);
+        is_found = !spelt.status && wr_span_find(text, wr_buf_view(&spelt), 0) != SIZE_MAX;
+        string = wr_arena_copy(scratch, wr_buf_view(&spelt));
+        wr_buf_release(&spelt);
+        if (!string.ptr)
+            return false;
+    }
+    return is_found;
+}
+
+bool wr_evidence_holds(weir_span text, weir_span string, struct wr_arena *scratch)
+{
+    struct seeking s = {.string = string, .scratch = scratch};
+    if (!text.ptr)
+        return false;
+    if (wr_span_find(text, string, 0) != SIZE_MAX)
+        return true;
+    if (!is_spelt_otherwise(string))
+        return false;
+    if (holds_escaped(text, string, scratch))
+        return true;
+    /* Without memory it is not found, as if it were spelt in a way that nobody knows. */
+    return wr_evidence_is_json(text) && !wr_evidence_each_string(text, scratch, seek, &s) &&
+           s.is_found;
+}
+
 /* ---- verdicts ---- */
 
 struct judging {
+    struct wr_arena scratch; /* of one string */
     const struct wr_evidence *evidence;
     const struct wr_evidence_at *at;
     const struct wr_evidence_view *view;
     const struct wr_evidence_ways *ways;
 };
-
-static bool holds(weir_span text, weir_span string)
-{
-    return text.ptr && wr_span_find(text, string, 0) != SIZE_MAX;
-}
 
 /* What the projection shows of segment `number`; NULL where it is not of this request. */
 static const struct wr_shown *shown_of(const struct judging *j, uint32_t number)
@@ -123,25 +197,25 @@ static uint32_t of_this_request(const struct judging *j, uint32_t posting)
     return posting;
 }
 
-static bool is_supported(const struct judging *j, weir_span string, uint32_t newest)
+static bool is_supported(struct judging *j, weir_span string, uint32_t newest)
 {
     const struct wr_evidence_posting *postings = j->evidence->index.postings;
     for (uint32_t at = of_this_request(j, newest); at != WR_EVIDENCE_NONE;
          at = of_this_request(j, postings[at].older)) {
         const struct wr_shown *shown = shown_of(j, postings[at].segment);
-        if (shown->is_whole || holds(shown->text, string))
+        if (shown->is_whole || wr_evidence_holds(shown->text, string, &j->scratch))
             return true;
     }
     for (uint32_t i = 0; i < j->view->inserts_count; i++)
-        if (holds(j->view->inserts[i], string))
+        if (wr_evidence_holds(j->view->inserts[i], string, &j->scratch))
             return true;
     return false;
 }
 
 /* Whether a handle in `text` leads to an original that holds the string. `own` is the original of
  * the segment that the text stands for: NULL, none. */
-static bool leads_back(const struct judging *j, weir_span text, weir_span string,
-                       const weir_handle *own, weir_handle *handle)
+static bool leads_back(struct judging *j, weir_span text, weir_span string, const weir_handle *own,
+                       weir_handle *handle)
 {
     weir_span original;
     if (!text.ptr)
@@ -151,14 +225,13 @@ static bool leads_back(const struct judging *j, weir_span text, weir_span string
         if (own && !memcmp(own->bytes, handle->bytes, sizeof(own->bytes)))
             return true;
         if (j->ways && j->ways->original && j->ways->original(j->ways->user, *handle, &original) &&
-            holds(original, string))
+            wr_evidence_holds(original, string, &j->scratch))
             return true;
     }
     return false;
 }
 
-static bool is_recallable(const struct judging *j, weir_span string, uint32_t newest,
-                          weir_handle *handle)
+static bool is_recallable(struct judging *j, weir_span string, uint32_t newest, weir_handle *handle)
 {
     const struct wr_evidence_posting *postings = j->evidence->index.postings;
     for (uint32_t at = of_this_request(j, newest); at != WR_EVIDENCE_NONE;
@@ -180,8 +253,10 @@ void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evide
                        const struct wr_evidence_ways *ways, struct wr_evidence_judged *judged)
 {
     struct judging j = {.evidence = evidence, .at = at, .view = view, .ways = ways};
+    wr_arena_init(&j.scratch, WR_ARENA_BYTES_MAX);
     for (uint32_t i = 0; i < found->count; i++) {
         weir_span string = found->items[i].text;
+        wr_arena_reset(&j.scratch);
         const struct wr_evidence_string *known = wr_evidence_index_find(&evidence->index, string);
         uint32_t newest = known ? known->posting : WR_EVIDENCE_NONE;
         judged[i] = (struct wr_evidence_judged){.verdict = WR_EVIDENCE_LOST};
@@ -190,6 +265,7 @@ void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evide
         else if (is_recallable(&j, string, newest, &judged[i].handle))
             judged[i].verdict = WR_EVIDENCE_RECALLABLE;
     }
+    wr_arena_release(&j.scratch);
 }
 
 void wr_evidence_count(struct wr_evidence_tally *tally, const struct wr_evidence_items *found,

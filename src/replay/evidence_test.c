@@ -153,6 +153,75 @@ static const struct {
      "supported"},
 };
 
+/* A line that JSON spells otherwise, in a result that is JSON, and in what stands for it. */
+static const struct {
+    const char *behaviour, *shown, *behind, *expected;
+} json_cases[] = {
+    {"JSON in the prompt", "{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}", "", "supported"},
+    {"a piece of it in the prompt", "...\\\"print(\\\\\\\"one two\\\\\\\")\\\", cut]", "",
+     "supported"},
+    {"a handle that leads to JSON", "[weir " WIDE ": left out]",
+     "[{\"out\":\"print(\\\"one two\\\")\"}]", "recallable"},
+    {"a handle that leads to messages with JSON in them", "[weir " WIDE ": left out]",
+     "[{\"content\":\"{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}\"}]", "recallable"},
+    {"JSON that spells a letter by its number", "[weir " WIDE ": left out]",
+     "{\"out\":\"\\u0070rint(\\u0022one two\\u0022)\"}", "recallable"},
+    {"JSON without it", "[weir " WIDE ": left out]", "{\"out\":\"print('one two')\"}", "lost"},
+};
+
+static bool give_text(void *user, weir_handle handle, weir_span *text)
+{
+    (void)handle;
+    *text = wr_span_of(user);
+    return true;
+}
+
+static void json_is_read_before_and_behind_a_handle(void **state)
+{
+    static const char answer_text[] = C("3", KEY("old", "print(\\\\\\\"one two\\\\\\\")"));
+    int failed = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof(json_cases) / sizeof(json_cases[0]); i++) {
+        struct wr_evidence_ways ways = {give_text, (void *)(uintptr_t)json_cases[i].behind};
+        struct wr_evidence evidence;
+        struct wr_evidence_items found;
+        struct wr_evidence_judged judged[4];
+        struct wr_evidence_view view;
+        struct wr_evidence_at at;
+        struct wr_transcript original, projected;
+        struct wr_arena arena;
+        struct wr_json answer;
+        char body[1024];
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(
+            read_request(&original, &arena,
+                         BEFORE R("1", "{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}")
+                             AFTER),
+            WEIR_OK);
+        (void)snprintf(body, sizeof(body), "%s%s%s%s", BEFORE,
+                       "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"",
+                       json_cases[i].shown, "\"}" AFTER);
+        assert_int_equal(read_request(&projected, &arena, body), WEIR_OK);
+        assert_int_equal(wr_json_parse(&answer, &arena, wr_span_of(answer_text), NULL, NULL),
+                         WEIR_OK);
+        assert_int_equal(wr_evidence_init(&evidence, &arena), WEIR_OK);
+        assert_int_equal(wr_evidence_note(&evidence, &original, &at), WEIR_OK);
+        assert_int_equal(wr_evidence_find(&evidence, &at, &answer, &arena, &found), WEIR_OK);
+        assert_int_equal(found.count, 1);
+        assert_int_equal(found.items[0].kind, WR_EVIDENCE_LINE);
+        assert_int_equal(wr_evidence_view_read(&view, &arena, &original, &projected), WEIR_OK);
+        wr_evidence_judge(&evidence, &at, &found, &view, &ways, judged);
+        const char *verdict = wr_evidence_verdict_text(judged[0].verdict);
+        if (!wr_span_is(wr_span_of(verdict), json_cases[i].expected)) {
+            printf("FAILED: %s: %s\n", json_cases[i].behaviour, verdict);
+            failed++;
+        }
+        wr_evidence_release(&evidence);
+        wr_arena_release(&arena);
+    }
+    assert_int_equal(failed, 0);
+}
+
 static bool give_original(void *user, weir_handle handle, weir_span *text)
 {
     (void)user;
@@ -270,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_use_what_the_rules_say),
         cmocka_unit_test(what_a_prompt_lacks_is_recallable_or_lost),
+        cmocka_unit_test(json_is_read_before_and_behind_a_handle),
         cmocka_unit_test(a_compaction_begins_anew),
         cmocka_unit_test(recalls_are_counted_once),
     };

@@ -22,13 +22,14 @@ bool wr_lane_original(void *user, weir_handle handle, weir_span *text)
     return text->ptr != NULL;
 }
 
-static bool is_on_line(const struct wr_lane_wants *wants, weir_handle handle, weir_span line)
+static bool is_on_line(const struct wr_lane_wants *wants, weir_handle handle, weir_span line,
+                       struct wr_arena *scratch)
 {
     for (uint32_t i = 0; i < wants->found->count; i++) {
         const struct wr_evidence_item *item = &wants->found->items[i];
         if (!item->is_repeated && wants->judged[i].verdict == WR_EVIDENCE_RECALLABLE &&
             !memcmp(&wants->judged[i].handle, &handle, sizeof(handle)) &&
-            wr_span_find(line, item->text, 0) != SIZE_MAX)
+            wr_evidence_holds(line, item->text, scratch))
             return true;
     }
     return false;
@@ -40,15 +41,19 @@ static weir_status write_lines(struct wr_buf *out, struct wr_arena *arena,
 {
     bool *is_wanted = WR_ARENA_ARRAY(arena, bool, (uint32_t)wr_span_lines(text) + LINES_BEHIND + 1);
     weir_span rest = text, line;
+    struct wr_arena scratch;
 
     if (!is_wanted)
         return wr_arena_status(arena);
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
     for (uint32_t n = 0; wr_span_line(&rest, &line); n++) {
-        if (!is_on_line(wants, handle, line))
+        wr_arena_reset(&scratch);
+        if (!is_on_line(wants, handle, line, &scratch))
             continue;
         for (uint32_t k = n > LINES_BEFORE ? n - LINES_BEFORE : 0; k < n + LINES_BEHIND; k++)
             is_wanted[k] = true;
     }
+    wr_arena_release(&scratch);
     rest = text;
     for (uint32_t n = 0; wr_span_line(&rest, &line) && out->len < BYTES_MAX; n++) {
         if (!is_wanted[n])
