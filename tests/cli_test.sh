@@ -203,6 +203,22 @@ refuses "bytes that are not UTF-8" "not UTF-8" "$WEIR" project
 head -c 200000 /dev/zero | tr '\0' '[' >"$dir/in"
 refuses "nesting without end" "nested deeper" "$WEIR" project
 
+# -- what a summary stands for
+"$WEIR" project --policy guarded-mid --store "$dir/folded" --report "$dir/report.json" \
+    <"$request" >"$dir/out"
+"$WEIR" why "$dir/report.json" >"$dir/why"
+ok "why prints the summaries that were put in" \
+    "$(grep -c "^put in before .*a summary of" "$dir/why")" \
+    "$(grep -o 'COMPLETED AGENT LOOP SUMMARY' "$dir/out" | wc -l | tr -d ' ')"
+ok "and says of nothing in them that it was dropped" "$(grep -c ' dropped ' "$dir/why")" 0
+handle=$(sed -n 's/^#5 .* in summary .*\(wr_[0-9a-f]*\).*/\1/p' "$dir/why")
+ok "a line names the summary it is in" \
+    "$(grep -c "^put in before .*weir recall $handle\`" "$dir/why")" 1
+ok "whose handle brings it back" \
+    "$("$WEIR" recall "$handle" --store "$dir/folded" | grep -c 'make test' | grep -vc '^0$')" 1
+ok "why of one segment shows the summary too" \
+    "$("$WEIR" why "$dir/report.json" 5 | grep -c "^put in before .*$handle")" 1
+
 # -- count
 printf 'hello world' >"$dir/in"
 ok "count prints the number first" "$("$WEIR" count <"$dir/in" | cut -d' ' -f1)" 2

@@ -22,11 +22,11 @@ static const char help[] =
     "example: weir project --policy tiered --report r.json < request.json > out.json\n"
     "         weir why r.json\n";
 
-enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, VALUE, FIELDS_COUNT };
+enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, VALUE, IN, FIELDS_COUNT };
 
 static const char *const field_names[FIELDS_COUNT] = {
     "i",      "form",        "class", "kind", "handle", "tokens_before", "tokens_after",
-    "reason", "rolled_back", "value",
+    "reason", "rolled_back", "value", "in",
 };
 
 static weir_span text_of(const struct wr_json *doc, wr_json_id id)
@@ -52,17 +52,20 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
     (void)wr_json_pick(doc, value, names, 6, v);
     int64_t ever = number_of(doc, v[2]), next = number_of(doc, v[3]);
     if (number_of(doc, v[0]))
-        printf("       saves %s tokens of plain input over %lld more turns; a recall is needed in "
-               "%lld.%02lld %% of cases, which costs %s on average (%lld.%02lld %% at once)\n",
-               wr_cli_number((uint64_t)number_of(doc, v[0])), (long long)number_of(doc, v[4]),
-               (long long)ever / 100, (long long)ever % 100,
-               wr_cli_number((uint64_t)number_of(doc, v[1])), (long long)next / 100,
-               (long long)next % 100);
+        printf(
+            "       saves %s tokens of plain input over %lld more turns; it is asked for again "
+            "in %lld.%02lld %% of cases, and %s tokens are set aside for that (%lld.%02lld %% at "
+            "once)\n",
+            wr_cli_number((uint64_t)number_of(doc, v[0])), (long long)number_of(doc, v[4]),
+            (long long)ever / 100, (long long)ever % 100,
+            wr_cli_number((uint64_t)number_of(doc, v[1])), (long long)next / 100,
+            (long long)next % 100);
     if (number_of(doc, v[5]))
         printf("       utility %lld points: the least useful give way first\n",
                (long long)number_of(doc, v[5]));
 }
 
+/* What a summary holds was not dropped: the line says where it is. */
 static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
 {
     weir_span form = text_of(doc, f[FORM]), kind = text_of(doc, f[KIND]),
@@ -70,6 +73,10 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
     weir_span reason = text_of(doc, f[REASON]), class_ = text_of(doc, f[CLASS]);
     bool is_back = wr_json_is(doc, f[ROLLED_BACK], WR_JSON_TRUE);
 
+    if (wr_json_is(doc, f[IN], WR_JSON_STRING)) {
+        form = WR_LIT("in summary");
+        handle = text_of(doc, f[IN]);
+    }
     printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s\n",
            (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len, class_.ptr,
            is_back ? "not " : "", (int)form.len, form.ptr,
@@ -77,6 +84,48 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
            wr_cli_number((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
            is_back ? "because " : "by ", (int)reason.len, reason.ptr);
     print_value(doc, f[VALUE]);
+}
+
+/* ---- what was put in ---- */
+
+/* A message of our own: a summary of segments that left, or an original that came back. */
+static void print_insert(const struct wr_json *doc, wr_json_id insert)
+{
+    static const char *const names[] = {"before", "role",     "stage",        "handle",
+                                        "tokens", "segments", "tokens_before"};
+    wr_json_id v[7];
+
+    (void)wr_json_pick(doc, insert, names, 7, v);
+    weir_span role = text_of(doc, v[1]), stage = text_of(doc, v[2]), handle = text_of(doc, v[3]);
+    int64_t segments = number_of(doc, v[5]);
+    printf("put in before #%lld, as a message of role %.*s, by %.*s: ",
+           (long long)number_of(doc, v[0]), (int)role.len, role.ptr, (int)stage.len, stage.ptr);
+    if (segments)
+        printf("a summary of %lld segments, %s → %s tokens; `weir recall %.*s` shows them whole\n",
+               (long long)segments, wr_cli_number((uint64_t)number_of(doc, v[6])),
+               wr_cli_number((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr);
+    else
+        printf("the original of %.*s, %s tokens\n", (int)handle.len, handle.ptr,
+               wr_cli_number((uint64_t)number_of(doc, v[4])));
+}
+
+/* All of them, or the one whose handle is `handle`. True: there was one. */
+static bool print_inserts(const struct wr_json *doc, const weir_span *handle)
+{
+    wr_json_id inserts = wr_json_find(doc, 0, "inserts");
+    bool found = false;
+
+    if (!wr_json_is(doc, inserts, WR_JSON_ARRAY))
+        return false;
+    for (wr_json_id i = wr_json_first(doc, inserts); i != WR_JSON_NONE;
+         i = wr_json_next(doc, inserts, i)) {
+        weir_span name = text_of(doc, wr_json_find(doc, i, "handle"));
+        if (handle && !wr_span_eq(name, *handle))
+            continue;
+        print_insert(doc, i);
+        found = true;
+    }
+    return found;
 }
 
 static void print_head(const struct wr_json *doc)
@@ -120,8 +169,10 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
     if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
         return wr_cli_fail(
             "why", "%s: no `edits` in it; give a file that `weir project --report` wrote", path);
-    if (!has_segment)
+    if (!has_segment) {
         print_head(doc);
+        found = print_inserts(doc, NULL);
+    }
     for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
          e = wr_json_next(doc, edits, e)) {
         wr_json_id fields[FIELDS_COUNT];
@@ -129,6 +180,10 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
         if (has_segment && (uint64_t)number_of(doc, fields[I]) != segment)
             continue;
         print_edit(doc, fields);
+        if (has_segment && wr_json_is(doc, fields[IN], WR_JSON_STRING)) {
+            weir_span handle = text_of(doc, fields[IN]);
+            (void)print_inserts(doc, &handle);
+        }
         found = true;
     }
     if (!found && has_segment)

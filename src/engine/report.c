@@ -25,6 +25,50 @@ static void write_word(struct wr_json_writer *w, const char *key, const char *wo
         wr_json_write_null(w);
 }
 
+/* ---- what stands for what ---- */
+
+/* The inserts that are in the prompt, and what each stands for. */
+struct standing {
+    uint32_t *live;     /* by chain (policy/fold.h): the insert that is there now */
+    uint32_t *segments; /* by insert: how many it stands for */
+};
+
+/* The insert that stands for a segment that was taken out; WR_INSERT_NONE: none does. */
+static uint32_t insert_of(const struct wr_run *run, const struct standing *standing,
+                          uint32_t segment)
+{
+    const struct wr_fold_segment *now = &run->fold.segments[segment];
+    if (!standing->live || now->form != WR_FORM_DROPPED || !now->is_offloaded)
+        return WR_INSERT_NONE;
+    return standing->live[run->fold.inserts[now->insert].chain];
+}
+
+/* Without memory for it, or where none was sent, nothing stands for anything. */
+static struct standing find_standing(const struct wr_run *run)
+{
+    const struct wr_fold *fold = &run->fold;
+    struct standing standing = {NULL, NULL};
+
+    if (!fold->inserts_count || !run->plan.inserts_count)
+        return standing;
+    uint32_t *live = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
+    standing.segments = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
+    if (!live || !standing.segments)
+        return (struct standing){NULL, NULL};
+    for (uint32_t i = 0; i < fold->inserts_count; i++)
+        live[i] = WR_INSERT_NONE;
+    for (uint32_t i = 0; i < fold->inserts_count; i++)
+        if (!fold->inserts[i].is_gone)
+            live[fold->inserts[i].chain] = i;
+    standing.live = live;
+    for (uint32_t i = 0; i < run->plan.changes_count; i++) {
+        uint32_t insert = insert_of(run, &standing, run->plan.changes[i].segment);
+        if (insert != WR_INSERT_NONE)
+            standing.segments[insert]++;
+    }
+    return standing;
+}
+
 /* ---- edits ---- */
 
 /* A long session has thousands of edits: they are put together from constants, without a look at
@@ -71,7 +115,7 @@ static void add_value(struct wr_buf *out, const struct wr_fold_value *value)
 }
 
 static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const struct wr_run *run,
-                       const struct wr_change *change)
+                       const struct standing *standing, const struct wr_change *change)
 {
     const struct wr_segment *s = &run->fold.transcript->segments[change->segment];
     const struct wr_fold_segment *now = &run->fold.segments[change->segment];
@@ -83,6 +127,11 @@ static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const stru
     add_word(edit, WR_LIT(",\"class\":"), weir_class_name(s->class_));
     add_word(edit, WR_LIT(",\"kind\":"), weir_kind_name(s->kind));
     add_word(edit, WR_LIT(",\"handle\":"), now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
+    if (change->form == WR_FORM_DROPPED) {
+        uint32_t insert = insert_of(run, standing, change->segment);
+        add_word(edit, WR_LIT(",\"in\":"),
+                 insert == WR_INSERT_NONE ? NULL : run->fold.inserts[insert].handle.text);
+    }
     add_number(edit, WR_LIT(",\"tokens_before\":"), before);
     add_number(edit, WR_LIT(",\"tokens_after\":"), change->is_rolled_back ? before : now->tokens);
     add_word(edit, WR_LIT(",\"reason\":"), change->is_rolled_back ? change->reason : now->reason);
@@ -95,7 +144,8 @@ static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const stru
     wr_json_write_raw(w, wr_buf_view(edit));
 }
 
-static void write_edits(struct wr_json_writer *w, const struct wr_run *run)
+static void write_edits(struct wr_json_writer *w, const struct wr_run *run,
+                        const struct standing *standing)
 {
     struct wr_buf edit;
 
@@ -103,7 +153,7 @@ static void write_edits(struct wr_json_writer *w, const struct wr_run *run)
     wr_json_write_key(w, "edits");
     wr_json_write_array(w);
     for (uint32_t i = 0; i < run->plan.changes_count; i++)
-        write_edit(w, &edit, run, &run->plan.changes[i]);
+        write_edit(w, &edit, run, standing, &run->plan.changes[i]);
     wr_json_write_array_end(w);
     if (wr_buf_status(&edit) && !w->out->status)
         w->out->status = edit.status;
@@ -204,7 +254,8 @@ static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
     wr_json_write_array_end(w);
 }
 
-static void write_inserts(struct wr_json_writer *w, const struct wr_run *run)
+static void write_inserts(struct wr_json_writer *w, const struct wr_run *run,
+                          const struct standing *standing)
 {
     wr_json_write_key(w, "inserts");
     wr_json_write_array(w);
@@ -218,6 +269,8 @@ static void write_inserts(struct wr_json_writer *w, const struct wr_run *run)
         write_word(w, "stage", insert->stage);
         write_word(w, "handle", insert->handle.text);
         write_number(w, "tokens", insert->tokens);
+        write_number(w, "tokens_before", insert->original_tokens);
+        write_number(w, "segments", standing->segments ? standing->segments[i] : 0);
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
@@ -349,6 +402,7 @@ static void write_sizes(struct wr_json_writer *w, const struct wr_run *run)
 
 void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_buf *out)
 {
+    struct standing standing = find_standing(run);
     struct wr_json_writer w;
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
@@ -362,8 +416,8 @@ void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_bu
     write_counters(&w, run);
     write_word(&w, "held_back", held_back);
     write_word(&w, "over_window", wr_over_window(run));
-    write_inserts(&w, run);
-    write_edits(&w, run);
+    write_inserts(&w, run, &standing);
+    write_edits(&w, run, &standing);
     wr_json_write_object_end(&w);
     wr_json_write_newline(&w);
 }
