@@ -9,9 +9,20 @@
 /* The formats. The first that claims a log has it, so those that take almost any list of messages
  * come last. */
 static const struct wr_import_format *const formats[] = {
-    &wr_import_claude,   &wr_import_codex,    &wr_import_copilot,   &wr_import_gemini,
-    &wr_import_pi,       &wr_import_opencode, &wr_import_openhands, &wr_import_swe_agent,
-    &wr_import_mini_swe, &wr_import_tau,      &wr_import_langchain, &wr_import_chat,
+    &wr_import_claude,
+    &wr_import_codex,
+    &wr_import_copilot,
+    &wr_import_gemini,
+    &wr_import_gemini_stream,
+    &wr_import_pi,
+    &wr_import_opencode,
+    &wr_import_openhands,
+    &wr_import_swe_agent,
+    &wr_import_mini_swe,
+    &wr_import_openhands_messages,
+    &wr_import_tau,
+    &wr_import_langchain,
+    &wr_import_chat,
 };
 enum { FORMATS = sizeof(formats) / sizeof(formats[0]) };
 

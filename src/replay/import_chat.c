@@ -1,7 +1,8 @@
 /* Plain lists of messages: one a line, a JSON array, or a request body with `messages`.
  *
  * Messages are those of Chat Completions; content may also be Anthropic's blocks (tool_use,
- * tool_result). Times are taken from timestamp, created_at or created where a message has them.
+ * tool_result). Outputs in a row that have the same id are one, written a block at a time. Times
+ * are taken from timestamp, created_at or created where a message has them.
  */
 #include "replay/import_reader.h"
 
@@ -66,12 +67,24 @@ static void read_block(struct wr_importer *in, struct wr_draft *d, uint32_t outp
         wr_import_note(in, WR_IMPORT_BLOCK_UNKNOWN);
 }
 
+/* The draft's message of an output, which an earlier message of the same id may have begun. */
+static uint32_t output_message(struct wr_importer *in, struct wr_draft *d, wr_node message,
+                               int64_t time_ms)
+{
+    weir_span id = wr_node_text(in, wr_node_get(message, "id"));
+    uint32_t last = wr_draft_last_answer(d);
+    bool goes_on = id.len && last != WR_DRAFT_NONE && wr_span_eq(id, d->output_id);
+    d->output_id = id;
+    return goes_on ? last : wr_draft_answer(d, WR_LIT(""), time_ms);
+}
+
 static void read_output(struct wr_importer *in, struct wr_draft *d, wr_node message,
                         int64_t time_ms)
 {
     wr_node content = wr_node_get(message, "content");
     wr_node legacy = wr_node_get(message, "function_call");
-    uint32_t output = wr_draft_answer(d, wr_node_inner(content), time_ms);
+    uint32_t output = output_message(in, d, message, time_ms);
+    wr_draft_append(d, output, wr_node_inner(content));
     wr_draft_model(d, wr_node_text(in, wr_node_get(message, "model")));
     WR_NODE_EACH(block, content)
     read_block(in, d, output, block);

@@ -24,6 +24,7 @@ struct claude {
     struct wr_names uuids; /* of entries; the draft's newest message then */
     struct preserved segment;
     struct wr_names outputs;     /* ids of model outputs; the draft's message of each */
+    uint32_t newest_output;      /* that no user entry has come behind yet, or NONE */
     bool is_side, is_side_known; /* a file of its own holds a side chain alone */
 };
 
@@ -63,11 +64,14 @@ static bool note_entry(struct claude *c, weir_span uuid, uint32_t *number)
     return is_new || *number == WR_NAMES_NONE;
 }
 
-/* The draft's message of a model output, which other entries may have begun. */
+/* The draft's message of a model output, which other entries may have begun. Where ids are redacted
+ * all alike, an output goes on until a user entry comes. */
 static uint32_t output_message(struct claude *c, weir_span id, int64_t time_ms)
 {
-    bool is_new;
-    if (!id.len)
+    bool is_new, is_redacted = wr_span_find(id, WR_LIT("REDACTED"), 0) != SIZE_MAX;
+    if (is_redacted && c->newest_output != WR_DRAFT_NONE)
+        return c->newest_output;
+    if (!id.len || is_redacted)
         return wr_draft_answer(&c->draft, WR_LIT(""), time_ms);
     uint32_t item = wr_names_add(&c->outputs, &c->in->scratch, id, &is_new);
     if (item == WR_NAMES_NONE) {
@@ -104,6 +108,7 @@ static void read_output(struct claude *c, wr_node entry, int64_t time_ms)
     }
     wr_draft_model(&c->draft, wr_node_text(c->in, wr_node_get(message, "model")));
     uint32_t output = output_message(c, wr_node_text(c->in, wr_node_get(message, "id")), time_ms);
+    c->newest_output = output;
     wr_draft_append(&c->draft, output, wr_node_inner(content));
     WR_NODE_EACH(block, content)
     read_block(c, output, block);
@@ -112,6 +117,7 @@ static void read_output(struct claude *c, wr_node entry, int64_t time_ms)
 static void read_user(struct claude *c, wr_node entry, int64_t time_ms)
 {
     wr_node content = wr_node_get(wr_node_get(entry, "message"), "content");
+    c->newest_output = WR_DRAFT_NONE;
     WR_NODE_EACH(block, content)
     {
         if (wr_node_text_is(wr_node_get(block, "type"), "tool_result"))
@@ -213,7 +219,7 @@ static void read_entry(struct claude *c, wr_node entry)
 
 static weir_status read_log(struct wr_importer *in)
 {
-    struct claude c = {.in = in};
+    struct claude c = {.in = in, .newest_output = WR_DRAFT_NONE};
     wr_node entry;
     wr_import_begin_draft(in, &c.draft);
     c.draft.missing = "[Tool result missing due to internal error]";

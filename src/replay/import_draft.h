@@ -76,6 +76,7 @@ struct wr_draft {
     uint32_t compactions_count, compactions_cap, kept_count, kept_cap, models_count, models_cap;
     uint32_t oldest_open;     /* before it all calls are answered */
     uint32_t newest_call;     /* the first call of the newest output that has calls */
+    weir_span output_id;      /* of the newest model output, where its format has one */
     uint32_t made_ids;        /* the number in the newest id that was made here */
     bool is_hiding;           /* new messages are only part of what a compaction left */
     struct wr_names log_ids;  /* ids of calls as the log has them */

@@ -553,25 +553,11 @@ static void logs_become_requests(void **state)
         check_case(&cases[i]);
 }
 
-/* Every amount of memory that is too little is refused as that, and leaks nothing. */
 static void too_little_memory_is_a_status(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        weir_status status = WEIR_LIMIT;
-        for (size_t bytes = 64; status; bytes += bytes / 2) {
-            struct wr_arena arena, own;
-            struct wr_import import;
-            wr_arena_init(&own, WR_ARENA_BYTES_MAX);
-            wr_arena_init(&arena, bytes);
-            status = wr_import_read(&import, &arena, quoted(&own, cases[i].log), NULL);
-            if (status && status != WEIR_LIMIT)
-                fail_msg("%s\n%s with %zu bytes", cases[i].behaviour, weir_status_text(status),
-                         bytes);
-            wr_arena_release(&arena);
-            wr_arena_release(&own);
-        }
-    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_memory(&cases[i]);
 }
 
 static void evaluation_output_gives_a_session_a_line(void **state)

@@ -107,6 +107,33 @@ static const struct import_case cases[] = {
      "assistant: b\n"
      "user: more",
      WR_IMPORT_ENTRY_OTHER},
+    {"claude: ids of outputs that are redacted alike do not make one output of all", "claude-code",
+     "{'type':'user','uuid':'a','message':{'role':'user','content':'go'}}\n"
+     "{'type':'assistant','uuid':'b','message':{'id':'REDACTED','content':[{'type':'text','text':'"
+     "one'}]}}\n"
+     "{'type':'assistant','uuid':'c','message':{'id':'REDACTED','content':[{'type':'tool_use','id'"
+     ":'t','name':'A','input':{}}]}}\n"
+     "{'type':'user','uuid':'d','message':{'content':[{'type':'tool_result','tool_use_id':'t','co"
+     "ntent':'r'}]}}\n"
+     "{'type':'assistant','uuid':'e','message':{'id':'REDACTED','content':[{'type':'text','text':'"
+     "two'}]}}\n",
+     2, 1,
+     "user: go\n"
+     "assistant: one [t A {}]\n"
+     "t A: r",
+     WR_IMPORT_NOTES},
+    {"chat: blocks of one output on lines of their own are one request", "chat",
+     "{'role':'user','content':'go'}\n"
+     "{'role':'assistant','id':'m1','content':[{'type':'text','text':'one'}]}\n"
+     "{'role':'assistant','id':'m1','content':[{'type':'tool_use','id':'t','name':'A','input':{}}"
+     "]}\n"
+     "{'role':'user','content':[{'type':'tool_result','tool_use_id':'t','content':'r'}]}\n"
+     "{'role':'assistant','id':'m2','content':[{'type':'text','text':'two'}]}\n",
+     2, 1,
+     "user: go\n"
+     "assistant: one [t A {}]\n"
+     "t A: r",
+     WR_IMPORT_NOTES},
     {"opencode: what the host says of the user's subtask is no answer of a model", "opencode",
      "{'info':{},'messages':[{'info':{'role':'user'},'parts':[{'type':'subtask'}]},{'info':{'role"
      "':'assistant'},'parts':[{'type':'tool','callID':'t','tool':'task','state':{'input':{},'outp"
@@ -127,8 +154,18 @@ static void results_find_their_calls(void **state)
         check_case(&cases[i]);
 }
 
+static void too_little_memory_is_a_status(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_memory(&cases[i]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(results_find_their_calls)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_find_their_calls),
+        cmocka_unit_test(too_little_memory_is_a_status),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,7 +157,8 @@ static inline void wr_import_note(struct wr_importer *importer, enum wr_import_n
 /* ---- the formats ---- */
 
 extern const struct wr_import_format wr_import_claude, wr_import_codex, wr_import_copilot,
-    wr_import_pi, wr_import_gemini, wr_import_opencode, wr_import_mini_swe, wr_import_swe_agent,
-    wr_import_openhands, wr_import_tau, wr_import_langchain, wr_import_chat;
+    wr_import_pi, wr_import_gemini, wr_import_gemini_stream, wr_import_opencode, wr_import_mini_swe,
+    wr_import_swe_agent, wr_import_openhands, wr_import_openhands_messages, wr_import_tau,
+    wr_import_langchain, wr_import_chat;
 
 #endif

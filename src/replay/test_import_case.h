@@ -102,4 +102,21 @@ static inline void check_case(const struct import_case *c)
     wr_arena_release(&arena);
 }
 
+/* Every amount of memory that is too little is refused as that, and leaks nothing. */
+static inline void check_memory(const struct import_case *c)
+{
+    weir_status status = WEIR_LIMIT;
+    for (size_t bytes = 64; status; bytes += bytes / 2) {
+        struct wr_arena arena, own;
+        struct wr_import import;
+        wr_arena_init(&own, WR_ARENA_BYTES_MAX);
+        wr_arena_init(&arena, bytes);
+        status = wr_import_read(&import, &arena, quoted(&own, c->log), NULL);
+        if (status && status != WEIR_LIMIT)
+            fail_msg("%s\n%s with %zu bytes", c->behaviour, weir_status_text(status), bytes);
+        wr_arena_release(&arena);
+        wr_arena_release(&own);
+    }
+}
+
 #endif
