@@ -663,6 +663,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     struct wr_route route = wr_route_find(service->config, head, entry.target);
     if (!ex || !route.upstream) {
         free(ex);
+        atomic_fetch_add(&service->metrics->requests_refused, 1);
         wr_page_not_begun(conn, service->config, &route);
         return NULL;
     }

@@ -138,6 +138,7 @@ def strange_credentials_are_seen_by_nobody(folder, upstream):
     ok('nor is what is streamed', weir.raw(long)[9:12], b'404')
     after = upstream.stats()
     ok('and nothing of it was sent', after['requests'], before['requests'])
+    ok('which is counted', weir.metric('weir_requests_refused_total'), 7.0)
     ok('the one upstream that a path names takes them',
        weir.post('/p/mine/chat/completions', body, {'api-key': 'k'})[0], 200)
     ok('as it came', upstream.last_headers().get('api-key'), 'k')
