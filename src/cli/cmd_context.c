@@ -156,17 +156,30 @@ static void put_money(struct page *p)
 
 static void put_threshold(struct page *p, const struct wr_threshold *t)
 {
-    uint64_t used = wr_context_used(p->c);
+    uint64_t used = wr_context_used(p->c), at = t->when.at_tokens;
 
-    if (t->when) {
-        wr_buf_printf(&p->out, "  %-24s %s: %s\n", t->when, t->stage, t->what);
+    wr_buf_printf(&p->out, "  %s: %s\n    ", t->stage, t->what);
+    if (t->when.words)
+        wr_buf_printf(&p->out, "%s%s", t->when.words, at ? "; at the latest " : "");
+    if (at)
+        wr_buf_printf(&p->out, "at %s tokens (", wr_cli_number(at));
+    if (at && used >= at)
+        wr_buf_text(&p->out, "reached)");
+    else if (at)
+        wr_buf_printf(&p->out, "%s to go)", wr_cli_number(at - used));
+    wr_buf_byte(&p->out, '\n');
+}
+
+static void put_last_step(struct page *p)
+{
+    const struct wr_context_step *step = &p->c->last_step;
+
+    if (!step->time_ms)
         return;
-    }
-    wr_buf_printf(&p->out, "  at %-21s %s: %s (", wr_cli_number(t->at_tokens), t->stage, t->what);
-    if (used >= t->at_tokens)
-        wr_buf_text(&p->out, "reached)\n");
-    else
-        wr_buf_printf(&p->out, "%s to go)\n", wr_cli_number(t->at_tokens - used));
+    wr_buf_printf(&p->out, "last step  %s -> %s tokens (%s), ", wr_cli_number(step->tokens_before),
+                  wr_cli_number(step->tokens_after), step->reason[0] ? step->reason : "no reason");
+    wr_cli_put_ago(&p->out, step->time_ms);
+    wr_buf_text(&p->out, " ago\n");
 }
 
 static void put_policy(struct page *p)
@@ -195,6 +208,7 @@ static int print(const struct wr_context *context)
     put_categories(&p);
     put_sizes(&p);
     put_money(&p);
+    put_last_step(&p);
     put_policy(&p);
     if (wr_buf_status(&p.out))
         code = wr_cli_fail("context", "%s", weir_status_text(wr_buf_status(&p.out)));

@@ -1,5 +1,7 @@
 #include "ledger/context.h"
 
+#include <stdio.h>
+
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -42,6 +44,20 @@ static struct prompt *prompt_of(struct reading *r, uint64_t key)
     return &r->prompts[r->prompts_count++];
 }
 
+static void keep_step(struct wr_context_step *step, const struct wr_json *doc,
+                      const struct wr_line *line, int64_t time_ms)
+{
+    wr_json_id reason = wr_json_find(doc, 0, "step_reason");
+    weir_span word =
+        wr_json_is(doc, reason, WR_JSON_STRING) ? wr_json_inner(doc, reason) : WR_LIT("");
+
+    step->time_ms = time_ms;
+    step->tokens_before = (uint64_t)line->estimated_tokens_before;
+    step->tokens_after =
+        line->estimated_tokens_after > 0 ? (uint64_t)line->estimated_tokens_after : 0;
+    (void)snprintf(step->reason, sizeof(step->reason), "%.*s", (int)word.len, word.ptr);
+}
+
 static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
     struct reading *r = user;
@@ -60,6 +76,8 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
     wr_line_read(&doc, &line);
     if (line.estimated_tokens_before <= 0)
         return WEIR_OK;
+    if (line.step && line.changed)
+        keep_step(&r->context->last_step, &doc, &line, row->time_ms);
     struct prompt *prompt = prompt_of(r, wr_hash64(row->model) ^ wr_hash64(line.path) * 3);
     if (prompt)
         *prompt = (struct prompt){prompt->key, row->id, line.estimated_tokens_before};
@@ -77,66 +95,18 @@ static const struct prompt *largest(const struct reading *r)
 
 /* ---- when the policy does what ---- */
 
-static bool param_of(const struct wr_stage *stage, const char *name, int64_t *value)
-{
-    for (uint32_t i = 0; i < stage->def->params_count; i++)
-        if (!strcmp(stage->def->params[i].name, name)) {
-            *value = stage->params[i];
-            return true;
-        }
-    return false;
-}
-
-/* Stages that are not bound to a size of the prompt. */
-static const char *when_of(const struct wr_stage_def *def)
-{
-    static const struct {
-        const char *stage, *when;
-    } rows[] = {{"fold_loops", "when a loop is completed"},
-                {"select", "as the room shrinks"},
-                {"mask", "when enough results lie between"},
-                {"rehydrate", "when a message names a handle"}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (!strcmp(def->name, rows[i].stage))
-            return rows[i].when;
-    return def->arrive ? "on arrival" : "at every request";
-}
-
-/* `deepen` and `drop_groups` go by the room for the prompt, the others by the whole window. */
-static void set_threshold(const struct wr_context *c, const struct wr_stage *stage,
-                          struct wr_threshold *t)
-{
-    bool goes_by_room = !strcmp(stage->def->name, "deepen");
-    int64_t value;
-
-    *t = (struct wr_threshold){.stage = stage->def->name, .what = stage->def->what};
-    if (!strcmp(stage->def->name, "summarise_active")) {
-        t->at_tokens = wr_guarded_mid_trigger(c->window_tokens);
-    } else if (param_of(stage, "at_bp", &value) && c->window_tokens) {
-        t->at_bp = (uint32_t)value;
-        t->at_tokens =
-            wr_share_tokens(goes_by_room ? c->usable_tokens : c->window_tokens, t->at_bp);
-    } else if (param_of(stage, "trigger_tokens", &value)) {
-        t->at_tokens = (uint64_t)value;
-    } else if (param_of(stage, "margin_bp", &value) && c->window_tokens) {
-        t->at_bp = (uint32_t)(10000 - value);
-        t->at_tokens = wr_share_tokens(c->usable_tokens, t->at_bp);
-    } else if (param_of(stage, "history_tokens", &value)) {
-        t->at_tokens = value ? (uint64_t)value : c->usable_tokens;
-    } else {
-        t->when = when_of(stage->def);
-    }
-    if (!t->at_tokens && !t->when)
-        t->when = "when the window is full";
-}
-
 static void find_thresholds(struct wr_context *c)
 {
     const struct wr_policy *policy = wr_policy_find(c->policy);
 
+    struct wr_stage_room room = {c->window_tokens, c->usable_tokens};
+
     c->is_policy_known = policy != NULL;
-    for (uint32_t i = 0; policy && i < policy->stages_count; i++)
-        set_threshold(c, &policy->stages[i], &c->thresholds[c->thresholds_count++]);
+    for (uint32_t i = 0; policy && i < policy->stages_count; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        c->thresholds[c->thresholds_count++] =
+            (struct wr_threshold){stage->def->name, stage->def->what, wr_stage_when(stage, &room)};
+    }
 }
 
 /* ---- the row that is shown ---- */
@@ -378,15 +348,31 @@ static void put_thresholds(struct wr_json_writer *w, const struct wr_context *c)
         wr_json_write_object(w);
         put_text(w, "stage", wr_span_of(t->stage));
         put_text(w, "what", wr_span_of(t->what));
-        if (t->when)
-            put_text(w, "when", wr_span_of(t->when));
-        else
-            put_number(w, "at_tokens", t->at_tokens);
-        if (t->at_bp)
-            put_number(w, "at_basis_points", t->at_bp);
+        if (t->when.words)
+            put_text(w, "when", wr_span_of(t->when.words));
+        if (t->when.at_tokens)
+            put_number(w, "at_tokens", t->when.at_tokens);
+        if (t->when.share_bp)
+            put_number(w, "at_basis_points", t->when.share_bp);
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
+}
+
+static void put_last_step(struct wr_json_writer *w, const struct wr_context *c)
+{
+    wr_json_write_key(w, "last_step");
+    if (!c->last_step.time_ms) {
+        wr_json_write_null(w);
+        return;
+    }
+    wr_json_write_object(w);
+    put_text(w, "reason", wr_span_of(c->last_step.reason));
+    wr_json_write_key(w, "time_ms");
+    wr_json_write_i64(w, c->last_step.time_ms);
+    put_number(w, "tokens_before", c->last_step.tokens_before);
+    put_number(w, "tokens_after", c->last_step.tokens_after);
+    wr_json_write_object_end(w);
 }
 
 static void put_context(struct wr_json_writer *w, const struct wr_context *c)
@@ -410,6 +396,7 @@ static void put_context(struct wr_json_writer *w, const struct wr_context *c)
     wr_json_write_bool(w, c->is_delta);
     put_categories(w, c);
     put_thresholds(w, c);
+    put_last_step(w, c);
     wr_json_write_key(w, "sums");
     wr_json_write_object(w);
     wr_tally_write_json(&c->tally, w);

@@ -15,9 +15,14 @@
 /* A stage of the policy, and when it does something. */
 struct wr_threshold {
     const char *stage, *what;
-    const char *when;   /* where that is no number of tokens: "on arrival", ... */
-    uint64_t at_tokens; /* of the prompt; 0: `when` says it */
-    uint32_t at_bp;     /* the same as a share of the window; 0: it is no share */
+    struct wr_stage_when when; /* as the stage itself says */
+};
+
+/* The last time that what had been sent before was written anew. */
+struct wr_context_step {
+    int64_t time_ms; /* 0: never */
+    char reason[24];
+    uint64_t tokens_before, tokens_after; /* of that prompt */
 };
 
 struct wr_context {
@@ -34,6 +39,7 @@ struct wr_context {
     uint64_t tokens[WR_CATEGORIES_COUNT]; /* of what was sent */
     struct wr_threshold thresholds[WR_POLICY_STAGES_MAX];
     uint32_t thresholds_count;
+    struct wr_context_step last_step;
     bool is_delta;        /* the provider holds the history: kinds are of what was new */
     bool is_policy_known; /* false: it is none of the presets; there are no thresholds */
     struct wr_tally tally;

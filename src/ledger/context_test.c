@@ -231,8 +231,10 @@ static const struct {
     {"tiered", "evict", 0, "on arrival"},
     {"tiered", "clear", 60000, NULL},
     {"tiered", "summary", 85000, NULL},
-    {"auto", "deepen", 76500, NULL}, /* of the room for the prompt */
+    /* At the latest at a share of the room for the prompt; mostly long before that. */
+    {"auto", "deepen", 76500, "as soon as it pays, or when the cache has expired"},
     {"auto", "drop_groups", 90000, NULL},
+    {"auto", "fit", 90000, NULL},
     {"auto", "weigh", 0, "on arrival"},
     {"layers", "fill", 20000, NULL},
     {"layers", "mask", 0, "when enough results lie between"},
@@ -259,13 +261,34 @@ static void thresholds_are_where_the_policy_acts(void **state)
             if (strcmp(t->stage, thresholds[i].stage))
                 continue;
             found = true;
-            assert_int_equal(t->at_tokens, thresholds[i].at_tokens);
+            assert_int_equal(t->when.at_tokens, thresholds[i].at_tokens);
             if (thresholds[i].when)
-                assert_string_equal(t->when, thresholds[i].when);
+                assert_string_equal(t->when.words, thresholds[i].when);
+            else
+                assert_null(t->when.words);
         }
         if (!found)
             fail_msg("%s has no %s", thresholds[i].policy, thresholds[i].stage);
     }
+}
+
+static void the_last_step_is_told(void **state)
+{
+    struct fixture *f = *state;
+    add(f, "s", "gpt-5", 100, ",\"estimated_tokens_before\":9000,\"changed\":false");
+    assert_int_equal(read_context(f, "s"), WEIR_OK);
+    assert_int_equal(f->context.last_step.time_ms, 0);
+    add(f, "s", "gpt-5", 200,
+        ",\"estimated_tokens_before\":9000,\"estimated_tokens_after\":900,\"changed\":true,"
+        "\"step\":true,\"step_reason\":\"pays\"");
+    add(f, "s", "gpt-5", 300,
+        ",\"estimated_tokens_before\":9100,\"estimated_tokens_after\":990,\"changed\":true,"
+        "\"step\":false");
+    assert_int_equal(read_context(f, "s"), WEIR_OK);
+    assert_int_equal(f->context.last_step.time_ms, 200);
+    assert_string_equal(f->context.last_step.reason, "pays");
+    assert_int_equal(f->context.last_step.tokens_before, 9000);
+    assert_int_equal(f->context.last_step.tokens_after, 900);
 }
 
 static void it_can_be_had_as_json(void **state)
@@ -298,11 +321,18 @@ static void it_can_be_had_as_json(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_session_is_found_by_what_somebody_writes), TEST(an_empty_ledger_has_none),
-        TEST(the_figures_are_those_of_the_line),          TEST(the_parts_add_up_to_the_window),
-        TEST(a_helper_that_came_last_is_not_shown),       TEST(what_was_not_read_cannot_be_shown),
-        TEST(without_usage_the_estimate_stands),          TEST(a_shadow_is_not_taken_for_the_thing),
-        TEST(thresholds_are_where_the_policy_acts),       TEST(it_can_be_had_as_json),
+        TEST(a_session_is_found_by_what_somebody_writes),
+        TEST(an_empty_ledger_has_none),
+        TEST(the_figures_are_those_of_the_line),
+        TEST(the_parts_add_up_to_the_window),
+        TEST(a_helper_that_came_last_is_not_shown),
+        TEST(what_was_not_read_cannot_be_shown),
+        TEST(without_usage_the_estimate_stands),
+        TEST(a_shadow_is_not_taken_for_the_thing),
+        TEST(thresholds_are_where_the_policy_acts),
+        TEST(it_can_be_had_as_json),
+        TEST(the_last_step_is_told),
+        TEST(it_can_be_had_as_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

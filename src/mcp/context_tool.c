@@ -28,11 +28,15 @@ static void put_shares(struct wr_buf *out, const struct wr_context *c)
 
 static void put_threshold(struct wr_buf *out, const struct wr_threshold *t, uint64_t used)
 {
-    if (t->when)
-        wr_buf_printf(out, "  %s: %s, %s\n", t->stage, t->what, t->when);
-    else
-        wr_buf_printf(out, "  %s: %s, at %llu tokens%s\n", t->stage, t->what,
-                      (unsigned long long)t->at_tokens, used >= t->at_tokens ? " (reached)" : "");
+    uint64_t at = t->when.at_tokens;
+
+    wr_buf_printf(out, "  %s: %s, ", t->stage, t->what);
+    if (t->when.words)
+        wr_buf_printf(out, "%s%s", t->when.words, at ? "; at the latest " : "");
+    if (at)
+        wr_buf_printf(out, "at %llu tokens%s", (unsigned long long)at,
+                      used >= at ? " (reached)" : "");
+    wr_buf_byte(out, '\n');
 }
 
 static void put_context(struct wr_buf *out, const struct wr_context *c)

@@ -25,6 +25,17 @@ typedef weir_status wr_stage_arrive_fn(struct wr_fold *fold, const struct wr_sta
  * request), then with what is older (`request`, where a step may be taken). */
 typedef weir_status wr_stage_request_fn(struct wr_fold *fold, const struct wr_stage *stage);
 
+/* The prompt's room, for whoever foretells what a stage will do. 0: not known. */
+struct wr_stage_room {
+    uint64_t window_tokens; /* all of it */
+    uint64_t usable_tokens; /* less what the answer may take */
+};
+
+/* The size of the prompt at which a stage acts; 0: it is not bound to one, or the window is not
+ * known. `share_bp` gets it as a share, in basis points, where it is one. */
+typedef uint64_t wr_stage_at_fn(const struct wr_stage *stage, const struct wr_stage_room *room,
+                                uint32_t *share_bp);
+
 struct wr_param_def {
     const char *name;
     int64_t value; /* the default */
@@ -40,6 +51,8 @@ struct wr_stage_def {
     wr_stage_arrive_fn *arrive;   /* NULL: nothing */
     wr_stage_request_fn *turn;    /* NULL: nothing */
     wr_stage_request_fn *request; /* NULL: nothing */
+    const char *acts;        /* when it acts, beside a size: "on arrival"; NULL: by size alone */
+    wr_stage_at_fn *acts_at; /* NULL: at any size */
     struct wr_param_def params[WR_STAGE_PARAMS_MAX];
     uint32_t params_count;
     uint32_t window_tokens; /* what its document takes a window for that nobody knows; 0: nothing */
@@ -63,6 +76,15 @@ struct wr_stage {
     const struct wr_tool_rule *tools; /* borrowed */
     uint32_t tools_count;
 };
+
+/* When a stage acts: at a size, at what `words` say, or at either. */
+struct wr_stage_when {
+    const char *words;  /* NULL: at a size alone */
+    uint64_t at_tokens; /* 0: at no size */
+    uint32_t share_bp;  /* the same as a share of the room or window; 0: it is none */
+};
+
+struct wr_stage_when wr_stage_when(const struct wr_stage *stage, const struct wr_stage_room *room);
 
 struct wr_policy {
     const char *name;

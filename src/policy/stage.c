@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "policy/budget.h"
 #include "policy/output.h"
 
 /* Forms only go one way, so what is dropped leaves the list. */
@@ -115,4 +116,26 @@ void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
     r->supersedes = wr_fold_own_insert(fold);
     if (r->supersedes != WR_INSERT_NONE && fold->inserts[r->supersedes].before < r->before)
         r->before = fold->inserts[r->supersedes].before;
+}
+
+/* ---- when a stage acts ---- */
+
+uint64_t wr_stage_at_share(const struct wr_stage *stage, const struct wr_stage_room *room,
+                           uint32_t *share_bp)
+{
+    if (!room->window_tokens)
+        return (uint64_t)stage->params[1];
+    *share_bp = (uint32_t)stage->params[0];
+    return wr_share_tokens(room->window_tokens, *share_bp);
+}
+
+struct wr_stage_when wr_stage_when(const struct wr_stage *stage, const struct wr_stage_room *room)
+{
+    struct wr_stage_when when = {.words = stage->def->acts};
+
+    if (stage->def->acts_at)
+        when.at_tokens = stage->def->acts_at(stage, room, &when.share_bp);
+    if (!when.at_tokens && !when.words)
+        when.words = "when the window is full";
+    return when;
 }

@@ -27,6 +27,11 @@ extern const struct wr_stage_def wr_stage_prune_arguments;
 extern const struct wr_stage_def wr_stage_rehydrate;
 extern const struct wr_stage_def wr_stage_fit;
 
+/* For stages whose first two parameters are a share of the window, in basis points, and a size for
+ * where the window is not known. */
+uint64_t wr_stage_at_share(const struct wr_stage *stage, const struct wr_stage_room *room,
+                           uint32_t *share_bp);
+
 /* ---- cap ---- */
 
 enum wr_cap_keep { WR_CAP_HEAD, WR_CAP_TAIL, WR_CAP_BOTH };

@@ -93,6 +93,7 @@ const struct wr_stage_def wr_stage_cap = {
     .name = "cap",
     .what = "a result over max_tokens keeps its head, tail or both",
     .arrive = cap_arrive,
+    .acts = "on arrival",
     .params = {{"max_tokens", 8000, 1, 1000000, NULL, "tokens of four bytes that stay"},
                {"keep", WR_CAP_HEAD, 0, 2, keep_words, "which end stays"}},
     .params_count = 2,

@@ -170,6 +170,7 @@ const struct wr_stage_def wr_stage_condense = {
     .name = "condense",
     .what = "a large result becomes the lines of it that matter, as it arrives",
     .arrive = condense_arrive,
+    .acts = "on arrival",
     .params = {{"run_over", 1000, WR_CONDENSE_TOKENS_MIN, 10000000, NULL,
                 "what commands print, above this"},
                {"run_to", 500, 50, 10000000, NULL, "is condensed to about this"},

@@ -5,6 +5,7 @@
  * (`pays`). Then completed loops fold into one summary each, and older results become stubs:
  * outdated reads and polls first, then all for which the saving exceeds the expected cost of a
  * recall. Between two steps that no expired cache allows lie `quiet_turns` at least. */
+#include "policy/budget.h"
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -469,11 +470,20 @@ static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *s
     return take_step(fold, stage, &items, start, reason);
 }
 
+static uint64_t deepen_at(const struct wr_stage *stage, const struct wr_stage_room *room,
+                          uint32_t *share_bp)
+{
+    *share_bp = (uint32_t)stage->params[WR_DEEPEN_AT_BP];
+    return wr_share_tokens(room->usable_tokens, *share_bp);
+}
+
 const struct wr_stage_def wr_stage_deepen = {
     .name = "deepen",
     .what =
         "older results become stubs and completed loops fold, in one deep step when it is cheap",
     .request = deepen_request,
+    .acts = "as soon as it pays, or when the cache has expired",
+    .acts_at = deepen_at,
     .params = {{"keep_turns", 2, 0, 100000, NULL, "the newest turns stay"},
                {"over", 200, 50, 10000000, NULL, "shorter results stay"},
                {"gain_bp", 1000, 0, 10000, NULL,

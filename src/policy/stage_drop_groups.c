@@ -94,10 +94,18 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 
+static uint64_t drop_groups_at(const struct wr_stage *stage, const struct wr_stage_room *room,
+                               uint32_t *share_bp)
+{
+    *share_bp = (uint32_t)(10000 - stage->params[0]);
+    return wr_share_tokens(room->usable_tokens, *share_bp);
+}
+
 const struct wr_stage_def wr_stage_drop_groups = {
     .name = "drop_groups",
     .what = "when the prompt still does not fit, the oldest groups leave",
     .request = drop_request,
+    .acts_at = drop_groups_at,
     .params = {{"margin_bp", 1000, 0, 9000, NULL,
                 "share of the window kept free, in basis points"}},
     .params_count = 1,

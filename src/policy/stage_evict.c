@@ -78,6 +78,7 @@ const struct wr_stage_def wr_stage_evict = {
     .name = "evict",
     .what = "a very large result goes to the store; its first and last lines stay",
     .arrive = evict_arrive,
+    .acts = "on arrival",
     .params = {{"over_tokens", 20000, 1, 10000000, NULL, "results above this leave"},
                {"head_lines", 5, 0, 10000, NULL, "lines at the start that stay"},
                {"tail_lines", 5, 0, 10000, NULL, "lines at the end that stay"},

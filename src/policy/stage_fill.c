@@ -151,10 +151,18 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 
+static uint64_t fill_at(const struct wr_stage *stage, const struct wr_stage_room *room,
+                        uint32_t *share_bp)
+{
+    (void)share_bp;
+    return stage->params[0] ? (uint64_t)stage->params[0] : room->usable_tokens;
+}
+
 const struct wr_stage_def wr_stage_fill = {
     .name = "fill",
     .what = "history is filled into its budget from the newest message back",
     .request = fill_request,
+    .acts_at = fill_at,
     .params = {{"history_tokens", 20000, 0, 100000000, NULL,
                 "the budget; 0: all the room there is"}},
     .params_count = 1,

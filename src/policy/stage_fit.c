@@ -364,10 +364,19 @@ static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
     return status || !may_step ? status : stub_words(fold);
 }
 
+static uint64_t fit_at(const struct wr_stage *stage, const struct wr_stage_room *room,
+                       uint32_t *share_bp)
+{
+    (void)stage;
+    *share_bp = FULL_BP;
+    return room->usable_tokens;
+}
+
 const struct wr_stage_def wr_stage_fit = {
     .name = "fit",
     .what = "where the prompt would be refused, older answers and then new results are shortened",
     .turn = fit_turn,
+    .acts_at = fit_at,
     .params_count = 0,
     .takes_tools = true,
 };

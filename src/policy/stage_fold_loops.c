@@ -127,6 +127,7 @@ const struct wr_stage_def wr_stage_fold_loops = {
     .name = "fold_loops",
     .what = "a completed loop becomes the user's messages and one summary",
     .request = fold_request,
+    .acts = "when a loop is completed",
     .params = {{"evidence_tokens", 2000, 0, 10000000, NULL, "lines read that stay exact, a loop"},
                {"preview_tokens", 220, 0, 1000000, NULL, "of any other result"}},
     .params_count = 2,

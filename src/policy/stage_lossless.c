@@ -39,6 +39,7 @@ const struct wr_stage_def wr_stage_lossless = {
     .name = "lossless",
     .what = "frames drawn over, trailing and repeated blanks leave printed output as it arrives",
     .arrive = lossless_arrive,
+    .acts = "on arrival",
     .params = {{"over", 300, WR_CONDENSE_TOKENS_MIN, 10000000, NULL, "shorter results stay"}},
     .params_count = 1,
     .takes_tools = true,

@@ -76,6 +76,7 @@ const struct wr_stage_def wr_stage_mask = {
     .name = "mask",
     .what = "results between the first and the last few become a placeholder",
     .request = mask_request,
+    .acts = "when enough results lie between",
     .params = {{"keep_first", 2, 0, 100000, NULL, "results at the start that stay"},
                {"keep_last", 5, 0, 100000, NULL, "results at the end that stay"},
                {"batch", 10, 1, 100000, NULL,

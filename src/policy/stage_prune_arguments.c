@@ -213,6 +213,7 @@ const struct wr_stage_def wr_stage_prune_arguments = {
     .name = "prune_arguments",
     .what = "past a share of the window, long strings in old write and edit calls become a marker",
     .request = prune_request,
+    .acts_at = wr_stage_at_share,
     .params = {{"at_bp", 6000, 1, 10000, NULL, "share of the window, in basis points"},
                {"trigger_tokens", 60000, 1, 1000000000, NULL, "where the window is not known"},
                {"older_turns", 4, 1, 100000, NULL, "only calls older than this many turns"},

@@ -48,6 +48,7 @@ const struct wr_stage_def wr_stage_reference = {
     .name = "reference",
     .what = "a result whose text stands earlier becomes a pointer to it",
     .arrive = reference_arrive,
+    .acts = "on arrival",
     .params = {{"min_tokens", 64, 1, 1000000, NULL, "shorter results stay"}},
     .params_count = 1,
     .takes_tools = true,

@@ -124,6 +124,7 @@ const struct wr_stage_def wr_stage_rehydrate = {
     .name = "rehydrate",
     .what = "a message that names a handle brings its original back, right behind it",
     .arrive = rehydrate_arrive,
+    .acts = "when a message names a handle",
     .params = {{"max_tokens", 8000, 128, 1000000, NULL, "what comes back in one turn, all of it"}},
     .params_count = 1,
 };

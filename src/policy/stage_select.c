@@ -301,6 +301,7 @@ const struct wr_stage_def wr_stage_select = {
     .what = "as the room shrinks, new results that are worth little for it are condensed",
     .turn = select_turn,
     .request = select_request,
+    .acts = "as the room shrinks",
     .params = {{"gain_tokens", 128, 1, 1000000, NULL, "a saving below this is not made"},
                {"gain_bp", 300, 0, 10000, NULL, "nor one below this share of the result"},
                {"older_to", 300, WR_CONDENSE_TOKENS_MIN, 10000000, NULL,

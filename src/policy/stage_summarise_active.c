@@ -62,10 +62,19 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
                                                      : summarise(fold, &options, list, count);
 }
 
+static uint64_t summarise_active_at(const struct wr_stage *stage, const struct wr_stage_room *room,
+                                    uint32_t *share_bp)
+{
+    (void)stage;
+    (void)share_bp;
+    return wr_guarded_mid_trigger(room->window_tokens);
+}
+
 const struct wr_stage_def wr_stage_summarise_active = {
     .name = "summarise_active",
     .what = "under pressure the running loop's results become summaries",
     .request = active_request,
+    .acts_at = summarise_active_at,
     .params = {{"evidence_tokens", 18000, 0, 10000000, NULL, "lines read that stay exact"},
                {"preview_tokens", 220, 0, 1000000, NULL, "of any other result"}},
     .params_count = 2,

@@ -69,6 +69,7 @@ const struct wr_stage_def wr_stage_weigh = {
     .name = "weigh",
     .what = "a result is condensed as it arrives where that is worth more than it may cost",
     .arrive = weigh_arrive,
+    .acts = "on arrival",
     .params = {{"over", 300, WR_CONDENSE_TOKENS_MIN, 10000000, NULL, "shorter results stay"},
                {"first_sight_bp", 10000, 0, 10000, NULL,
                 "highest odds that the next action misses something, in basis points"},
