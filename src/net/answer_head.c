@@ -28,14 +28,34 @@ static bool read_header(weir_span line, struct wr_head *head)
     return true;
 }
 
+/* What says how the body ends must be as the one who reads it takes it, which is libcurl: chunks
+ * come before any length (RFC 9112, 6.3), and of two lengths it takes the last. */
+static bool read_framing(struct wr_head *head)
+{
+    uint64_t bytes, last_bytes = 0;
+    size_t lengths_count = 0;
+
+    head->content_bytes = -1;
+    for (size_t i = 0; i < head->headers_count; i++) {
+        if (!wr_header_is(&head->headers[i], "content-length"))
+            continue;
+        if (!wr_span_u64(head->headers[i].value, &bytes) || bytes > INT64_MAX ||
+            (lengths_count++ && bytes != last_bytes))
+            return false;
+        last_bytes = bytes;
+    }
+    head->is_chunked = wr_head_count(head, "transfer-encoding") > 0;
+    if (lengths_count && !head->is_chunked)
+        head->content_bytes = (int64_t)last_bytes;
+    return true;
+}
+
 bool wr_answer_head_read(weir_span lines, struct wr_head *head)
 {
     weir_span rest = lines, line;
-    uint64_t bytes;
 
     head->headers_count = 0;
-    head->content_bytes = -1;
-    head->is_chunked = head->is_upgrade = head->expects_continue = false;
+    head->is_upgrade = head->expects_continue = false;
     head->keeps_connection = true;
     head->method = (weir_span){NULL, 0};
     if (!wr_span_line(&rest, &line) || !read_status_line(wr_span_trim(line), head))
@@ -45,8 +65,5 @@ bool wr_answer_head_read(weir_span lines, struct wr_head *head)
         if (line.len && !read_header(line, head))
             return false;
     }
-    weir_span length = wr_head_find(head, "content-length");
-    if (length.ptr && wr_span_u64(length, &bytes) && bytes <= INT64_MAX)
-        head->content_bytes = (int64_t)bytes;
-    return true;
+    return read_framing(head);
 }

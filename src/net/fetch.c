@@ -1,6 +1,7 @@
 #include "net/fetch.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -51,6 +52,8 @@ struct wr_fetch {
     void *user;
     struct wr_buf head; /* lines of the answer's head */
     bool has_head, is_cancelled, is_paused, is_body_paused;
+    bool found_no_fd;  /* the process may open no more sockets */
+    const char *unfit; /* why the answer that came cannot be passed on; NULL: it can */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -113,6 +116,10 @@ static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode cod
         return WR_FETCH_DONE;
     if (fetch->has_head)
         return WR_FETCH_BROKEN;
+    if (fetch->unfit)
+        return WR_FETCH_UNFIT;
+    if (fetch->found_no_fd)
+        return WR_FETCH_NO_FD;
     if (code == CURLE_OPERATION_TIMEDOUT)
         return WR_FETCH_TIMEOUT;
     /* libcurl itself tries a fresh connection when a kept one has died, and gives up where it would
@@ -126,6 +133,11 @@ static const char *reason_of(const struct wr_fetch *fetch, CURLcode code)
 {
     bool names_file = code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM ||
                       code == CURLE_SSL_CRL_BADFILE;
+
+    if (fetch->unfit)
+        return fetch->unfit;
+    if (fetch->found_no_fd)
+        return "too many files and sockets are open";
     return fetch->error[0] && !names_file ? fetch->error : curl_easy_strerror(code);
 }
 
@@ -290,11 +302,12 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *user, void *s
 
 static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_sockaddr *address)
 {
-    struct wr_fetcher *fetcher = user;
+    struct wr_fetch *fetch = user;
     (void)purpose;
     int fd = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
                     address->protocol);
-    struct watch *watch = fd < 0 ? NULL : open_watch(fetcher, fd);
+    fetch->found_no_fd = fd < 0 && (errno == EMFILE || errno == ENFILE);
+    struct watch *watch = fd < 0 ? NULL : open_watch(fetch->fetcher, fd);
     if (watch)
         watch->is_kept = true;
     return fd < 0 ? CURL_SOCKET_BAD : fd;
@@ -307,6 +320,13 @@ static int on_close(void *user, curl_socket_t fd)
 }
 
 /* ---- what comes back ---- */
+
+/* libcurl ends the fetch when nothing of a piece was taken. */
+static size_t refuse_answer(struct wr_fetch *fetch, const char *why)
+{
+    fetch->unfit = why;
+    return 0;
+}
 
 static size_t on_header(char *bytes, size_t size, size_t count, void *user)
 {
@@ -322,11 +342,15 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         wr_buf_reset(&fetch->head);
     wr_buf_append(&fetch->head, line);
     if (wr_buf_status(&fetch->head))
-        return 0;
+        return refuse_answer(fetch, "the head of its answer is too long");
     if (wr_span_trim(line).len)
         return line.len;
     if (!wr_answer_head_read(wr_buf_view(&fetch->head), &head))
-        return 0;
+        return refuse_answer(fetch, "the head of its answer is not well formed");
+    /* Behind a 101 everything is of another protocol. Nobody asked for one: requests for an upgrade
+     * are declined before they come here. */
+    if (head.status == 101)
+        return refuse_answer(fetch, "it answered 101 Switching Protocols, which nobody asked for");
     if (head.status / 100 == 1)
         return line.len;
     fetch->has_head = true;
@@ -340,6 +364,8 @@ static size_t on_data(char *bytes, size_t size, size_t count, void *user)
     struct wr_fetch *fetch = user;
     if (fetch->is_cancelled)
         return 0;
+    if (!fetch->has_head)
+        return refuse_answer(fetch, "its answer has no head");
     fetch->is_paused = !fetch->events->data(fetch->user, (weir_span){bytes, size * count});
     if (fetch->is_cancelled)
         return 0;
@@ -512,7 +538,7 @@ static void set_options(struct wr_fetch *fetch, const struct wr_fetch_request *r
     SET(CURLOPT_WRITEFUNCTION, on_data);
     SET(CURLOPT_WRITEDATA, fetch);
     SET(CURLOPT_OPENSOCKETFUNCTION, on_open);
-    SET(CURLOPT_OPENSOCKETDATA, fetcher);
+    SET(CURLOPT_OPENSOCKETDATA, fetch);
     SET(CURLOPT_CLOSESOCKETFUNCTION, on_close);
     SET(CURLOPT_CLOSESOCKETDATA, fetcher);
     SET(CURLOPT_PRIVATE, fetch);

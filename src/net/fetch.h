@@ -30,6 +30,8 @@ enum wr_fetch_result {
     WR_FETCH_UNREACHABLE, /* no answer has begun */
     WR_FETCH_TIMEOUT,     /* the same, because of time */
     WR_FETCH_STALE,       /* the same, on a connection that was kept: a fresh one may do better */
+    WR_FETCH_UNFIT,       /* an answer came that cannot be passed on; nothing of it was told */
+    WR_FETCH_NO_FD,       /* no socket can be opened: the process has too many */
     WR_FETCH_BROKEN,      /* an answer began and did not end */
 };
 

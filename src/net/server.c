@@ -32,6 +32,8 @@ enum {
     LINGER_MS = 2000, /* for a client to close its side behind the last answer */
 };
 
+#define RETRY_AFTER_S "1" /* what we have no room for now, we may have soon */
+
 const struct wr_server_limits wr_server_limits_default = {
     .connections_max = WR_NET_CONNECTIONS_MAX,
     .head_ms_max = WR_NET_HEAD_MS_MAX,
@@ -374,7 +376,7 @@ static void write_headers(struct wr_buf *out, const struct wr_answer *answer)
  * connection. */
 static enum body_framing framing_of(const struct wr_conn *conn, const struct wr_answer *answer)
 {
-    if (answer->has_no_body || conn->is_head_request)
+    if (answer->status == 204 || answer->status == 304 || conn->is_head_request)
         return BODY_NONE;
     if (answer->content_bytes >= 0)
         return BODY_COUNTED;
@@ -388,7 +390,9 @@ static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
     conn->framing = framing_of(conn, answer);
     if (conn->framing == BODY_TO_CLOSE || conn->server->is_draining || !conn->is_body_read)
         conn->keeps_connection = false;
-    if (answer->content_bytes >= 0)
+    /* A 304 or the answer to a HEAD may say the length of what it stands for; a 204 stands for
+     * nothing (RFC 9110, 8.6). */
+    if (answer->content_bytes >= 0 && answer->status != 204)
         wr_buf_printf(out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
     if (conn->framing == BODY_CHUNKED)
         wr_buf_text(out, "Transfer-Encoding: chunked\r\n");
@@ -459,9 +463,12 @@ void wr_conn_abort(struct wr_conn *conn)
 
 void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body)
 {
-    struct wr_header type = {WR_LIT("Content-Type"), wr_span_of(content_type)};
-    struct wr_answer answer = {
-        .status = status, .headers = &type, .headers_count = 1, .content_bytes = (int64_t)body.len};
+    struct wr_header headers[] = {{WR_LIT("Content-Type"), wr_span_of(content_type)},
+                                  {WR_LIT("Retry-After"), WR_LIT(RETRY_AFTER_S)}};
+    struct wr_answer answer = {.status = status,
+                               .headers = headers,
+                               .headers_count = status == 503 ? 2 : 1,
+                               .content_bytes = (int64_t)body.len};
     wr_conn_begin(conn, &answer);
     wr_conn_write(conn, body);
     wr_conn_end(conn);

@@ -69,8 +69,8 @@ struct wr_answer {
     weir_span reason; /* empty: the usual one */
     const struct wr_header *headers;
     size_t headers_count;
-    int64_t content_bytes; /* -1: not known, the body is chunked or ends with the connection */
-    bool has_no_body;      /* as of HEAD, 204, 304: whatever the length says */
+    int64_t content_bytes; /* -1: not known, the body is chunked or ends with the connection.
+                            * What is written as the body of a HEAD, 204 or 304 goes nowhere. */
 };
 
 /* Within `begin`: the other calls of this exchange go to `handler`, with what `begin` returns. */

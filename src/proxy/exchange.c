@@ -196,8 +196,7 @@ static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
     struct wr_answer answer = {.status = head->status,
                                .reason = head->target,
                                .headers = headers,
-                               .content_bytes = head->content_bytes,
-                               .has_no_body = head->status == 204 || head->status == 304};
+                               .content_bytes = head->content_bytes};
 
     for (size_t i = 0; i < head->headers_count; i++)
         if (is_forwarded_answer(head, &head->headers[i]))
@@ -399,11 +398,7 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
     if (result == WR_FETCH_STALE && try_fresh(ex))
         return;
     (void)snprintf(text, sizeof(text), "%s (%s): %s", upstream->name, upstream->base_url, why);
-    if (result == WR_FETCH_TIMEOUT)
-        fail(ex, 504, "upstream_timeout", text);
-    else
-        fail(ex, 502, result == WR_FETCH_BROKEN ? "upstream_broke_off" : "upstream_unreachable",
-             text);
+    fail(ex, wr_page_failure(result).status, wr_page_failure(result).end, text);
 }
 
 /* An upstream that is slower than the client never takes all that is there: what it has taken is
@@ -647,7 +642,6 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
 {
     struct wr_service *service = user;
     struct wr_entry entry = wr_door_enter(service->config, head);
-
     bool is_barred = entry.status || head->is_upgrade;
 
     if (!is_barred && wr_sidecar_page_is(entry.target))

@@ -71,6 +71,19 @@ static void explain_credential(struct wr_buf *why, const struct wr_credential *c
                   c->shown, c->provider, c->provider, c->base_url, c->provider);
 }
 
+struct wr_page_failure wr_page_failure(enum wr_fetch_result result)
+{
+    static const struct wr_page_failure failures[] = {
+        [WR_FETCH_UNREACHABLE] = {502, "upstream_unreachable"},
+        [WR_FETCH_TIMEOUT] = {504, "upstream_timeout"},
+        [WR_FETCH_STALE] = {502, "upstream_unreachable"},
+        [WR_FETCH_UNFIT] = {502, "upstream_unfit"},
+        [WR_FETCH_NO_FD] = {503, "no_descriptor"},
+        [WR_FETCH_BROKEN] = {502, "upstream_broke_off"},
+    };
+    return failures[result];
+}
+
 void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
                        const struct wr_route *route)
 {

@@ -19,4 +19,12 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
 /* An error as a client of that API expects it. */
 void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why);
 
+/* What a client is told where no answer of its upstream has begun, and what the log calls it. */
+struct wr_page_failure {
+    int status;
+    const char *end;
+};
+
+struct wr_page_failure wr_page_failure(enum wr_fetch_result result);
+
 #endif

@@ -9,7 +9,7 @@ import threading
 import time
 import zlib
 
-from harness import Checks, Folder, Weir
+from harness import PATIENCE_SECONDS, Checks, Folder, Weir, wait_for
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -233,9 +233,179 @@ def large_answers_all_end(folder):
     upstream.stop()
 
 
+# ---- odd answers ----
+
+OK = b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+ODD = {
+    b'/fine': OK,
+    b'/switched': b'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n'
+                  b'Connection: Upgrade\r\n\r\n' + b'frames of another protocol',
+    b'/hinted': b'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n' + OK,
+    b'/empty': b'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n',
+    b'/unchanged': b'HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\nETag: "a"\r\n\r\n',
+    b'/said-twice': b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\nok',
+    b'/said-otherwise': b'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok!',
+    b'/both': b'HTTP/1.1 200 OK\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n'
+              b'2\r\nok\r\n0\r\n\r\n',
+    b'/too-long': OK + b' and more',
+    b'/head': b'HTTP/1.1 200 OK\r\nContent-Length: 1234\r\n\r\n',
+    b'/head-open': b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n',
+    b'/no-head': b'this is no answer at all\r\n\r\n',
+    b'/huge-head': b'HTTP/1.1 200 OK\r\nX: ' + b'x' * 70000 + b'\r\nContent-Length: 0\r\n\r\n',
+}
+# What breaks off: the connection ends behind it.
+BROKEN = {
+    b'/short': b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nshort',
+    b'/unended': b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nshort\r\n',
+    b'/mid-chunk': b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n99\r\nshort',
+}
+
+
+def send_odd(sock, head):
+    path = head.split(b' ')[1]
+    sock.sendall({**ODD, **BROKEN}[path])
+    return path not in BROKEN
+
+
+def read_answer(stream, has_body=True):
+    """Status, headers, body of one answer; the body None where it breaks off; status 0 for what is
+    no answer, or does not come."""
+    try:
+        return parse_answer(stream, has_body)
+    except (OSError, ValueError):
+        return 0, {}, None
+
+
+def parse_answer(stream, has_body):
+    head = read_head(stream).decode('latin-1').split('\r\n')
+    status = int(head[0].split(' ')[1]) if head[0].startswith('HTTP/1.1 ') else 0
+    headers = {name.lower(): value
+               for name, _, value in (line.partition(': ') for line in head[1:])}
+    if not has_body:
+        return status, headers, b''
+    if 'content-length' in headers:
+        length = int(headers['content-length'])
+        body = stream.read(length)
+        return status, headers, body if len(body) == length else None
+    if 'transfer-encoding' not in headers:
+        return status, headers, b''
+    body = b''
+    while line := stream.readline():
+        length = int(line, 16)
+        piece = stream.read(length)
+        body += piece
+        if stream.readline() != b'\r\n' or len(piece) < length:
+            return status, headers, None
+        if not length:
+            return status, headers, body
+    return status, headers, None
+
+
+def odd_answers_are_well_formed(folder):
+    """Each, and behind it another request on the same connection."""
+    upstream = Raw(send_odd)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered')
+    for path, method, status, length, body in (
+            ('/switched', 'GET', 502, None, None), ('/hinted', 'GET', 200, '2', b'ok'),
+            ('/empty', 'GET', 204, None, b''), ('/unchanged', 'GET', 304, '5', b''),
+            ('/said-twice', 'GET', 200, '2', b'ok'), ('/said-otherwise', 'GET', 502, None, None),
+            ('/both', 'GET', 200, None, b'ok'), ('/too-long', 'GET', 200, '2', b'ok'),
+            ('/head', 'HEAD', 200, '1234', b''), ('/head-open', 'HEAD', 200, None, b''),
+            ('/empty', 'HEAD', 204, None, b''),
+            ('/no-head', 'GET', 502, None, None), ('/huge-head', 'GET', 502, None, None)):
+        with weir.connect() as sock, sock.makefile('rb') as stream:
+            for at, then in ((path, method), ('/fine', 'GET')):
+                sock.sendall(f'{then} {at} HTTP/1.1\r\nHost: localhost\r\n\r\n'.encode())
+            got, headers, data = read_answer(
+                stream, method != 'HEAD' and status not in (204, 304))
+            if status == 502:
+                ok(f'{method} {path} is a 502 that says why',
+                   (got, b'"message":"weir: ' in (data or b'')), (502, True))
+            else:
+                ok(f'{method} {path} is well formed',
+                   (got, headers.get('content-length'), data), (status, length, body))
+            ok(f'what follows {method} {path} is too', read_answer(stream)[::2], (200, b'ok'))
+    ok('the log knows what an unfit answer is', [line['end'] for line in weir.log(2)[:2]],
+       ['upstream_unfit', 'done'])
+    weir.stop()
+    upstream.stop()
+
+
+def broken_answers_are_seen_to_be(folder):
+    upstream = Raw(send_odd)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered')
+    for path in BROKEN:
+        with weir.connect() as sock, sock.makefile('rb') as stream:
+            sock.sendall(b'GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n' % path)
+            ok(f'{path.decode()} has no end', read_answer(stream)[::2], (200, None))
+        is_reset, data = False, b''
+        with weir.connect() as sock:
+            sock.sendall(b'GET %s HTTP/1.0\r\nHost: localhost\r\n\r\n' % path)
+            try:
+                while piece := sock.recv(65536):
+                    data += piece
+            except ConnectionResetError:
+                is_reset = True
+        ok(f'{path.decode()} is not whole for a client of HTTP/1.0',
+           is_reset or b'Content-Length: 99' in data)
+        ok('others go on', weir.get('/fine')[:2], (200, b'ok'))
+    weir.stop()
+    upstream.stop()
+
+
+# ---- clients that do not read ----
+
+def leaving_while_paused_lets_the_upstream_go(folder):
+    gone = threading.Event()
+
+    def flood(sock, _):
+        try:
+            sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 999999999\r\n\r\n')
+            while True:
+                sock.sendall(b'x' * 65536)
+                sent.append(65536)
+        except OSError:
+            gone.set()
+        return False
+    sent = []
+    upstream = Raw(flood)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered')
+
+    def stands():
+        before = len(sent)
+        time.sleep(0.5)
+        return before and len(sent) == before
+    with weir.connect() as sock:
+        sock.sendall(b'GET /flood HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        wait_for(stands)
+    ok('a client that leaves while its upstream waits frees it', gone.wait(PATIENCE_SECONDS))
+    ok('and nothing is open', wait_for(lambda: weir.metric('weir_exchanges') == 0.0))
+    weir.stop()
+    upstream.stop()
+
+
+def answers_to_requests_sent_ahead(folder):
+    """The bytes of one answer still wait when the next begins. The client reads late, in pieces."""
+    upstream = Raw(lambda sock, _: sock.sendall(
+        b'HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n' % len(part) + part))
+    part = LARGE[:3 << 20]
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered')
+    request = b'GET /part HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    with weir.connect() as sock, sock.makefile('rb', 4096) as stream:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        sock.sendall(request * 8)
+        time.sleep(0.3)  # for queues to fill; nothing depends on it
+        for _ in range(8):
+            ok('each comes whole', read_answer(stream)[2] == part)
+    weir.stop()
+    upstream.stop()
+
+
 def main():
     with Folder() as folder:
-        for case in (large_answers_all_end,):
+        for case in (odd_answers_are_well_formed, broken_answers_are_seen_to_be,
+                     leaving_while_paused_lets_the_upstream_go, answers_to_requests_sent_ahead,
+                     large_answers_all_end):
             if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
                 case(folder)
     return CHECK.end()
