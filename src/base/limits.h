@@ -189,6 +189,7 @@ enum {
     /* net */
     WR_NET_HEAD_BYTES_MAX = 64 * 1024, /* of a request or an answer: first line and headers */
     WR_NET_HEADERS_MAX = 200,          /* headers of one message */
+    WR_NET_CHUNK_EXTRA_BYTES_MAX = 16 * 1024, /* of a body: chunk extensions and trailers, all */
     WR_NET_BODY_BYTES_MAX = 32 * 1024 * 1024, /* a longer body is streamed through unread */
     WR_NET_QUEUED_BYTES_MAX = 64 * 1024,   /* bytes waiting for a slow reader: the writer pauses */
     WR_NET_QUEUED_BYTES_LOW = 16 * 1024,   /* and goes on below this */

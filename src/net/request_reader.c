@@ -11,7 +11,10 @@
  */
 enum state { STATE_START, STATE_HEAD, STATE_BODY, STATE_ENDED, STATE_FAILED };
 
-enum { EMPTY_LINES_BYTES_MAX = 16 };
+enum {
+    EMPTY_LINES_BYTES_MAX = 16,
+    CHUNK_BYTES = 20, /* around the data of one chunk: its length in hex digits, two line ends */
+};
 
 struct wr_request_reader {
     llhttp_t parser;
@@ -21,6 +24,7 @@ struct wr_request_reader {
     struct wr_buf bytes; /* of the head */
     struct wr_head head;
     size_t skipped_bytes; /* of empty lines before the first */
+    int64_t extra_bytes;  /* of a chunked body: what is neither data nor needed around it */
     bool has_value;       /* the last header that was begun has its value */
     bool has_first_line;  /* of the head */
     int refusal;
@@ -167,7 +171,15 @@ static int on_headers_complete(llhttp_t *parser)
 static int on_body(llhttp_t *parser, const char *at, size_t bytes)
 {
     struct wr_request_reader *r = parser->data;
+    r->extra_bytes -= (int64_t)bytes;
     r->events->body(r->user, (weir_span){at, bytes});
+    return 0;
+}
+
+static int on_chunk_complete(llhttp_t *parser)
+{
+    struct wr_request_reader *r = parser->data;
+    r->extra_bytes -= CHUNK_BYTES;
     return 0;
 }
 
@@ -187,6 +199,7 @@ static const llhttp_settings_t settings = {
     .on_header_value_complete = on_value_complete,
     .on_headers_complete = on_headers_complete,
     .on_body = on_body,
+    .on_chunk_complete = on_chunk_complete,
     .on_message_complete = on_message_complete,
 };
 
@@ -235,6 +248,22 @@ static weir_status execute(struct wr_request_reader *r, weir_span bytes, size_t 
         return WEIR_OK;
     }
     return refuse(r, 400, "the request is not well formed");
+}
+
+/* llhttp reads extensions, trailers and zeros before a chunk's length for as long as they come, and
+ * tells of some of those bytes only. So what it is fed is counted, less the data. It is fed no more
+ * at a time than may still be extra: so the cap is met at the end of a piece, if at all, and at the
+ * same byte however the stream was cut. */
+static weir_status feed_chunks(struct wr_request_reader *r, weir_span bytes, size_t *used_bytes)
+{
+    size_t room = (size_t)(WR_NET_CHUNK_EXTRA_BYTES_MAX - r->extra_bytes);
+    weir_status status =
+        execute(r, wr_span_cut(bytes, 0, bytes.len < room ? bytes.len : room), used_bytes);
+
+    r->extra_bytes += (int64_t)*used_bytes;
+    if (!status && r->state == STATE_BODY && r->extra_bytes >= WR_NET_CHUNK_EXTRA_BYTES_MAX)
+        status = refuse(r, 431, "the chunk extensions and trailers of the body are too long");
+    return status;
 }
 
 /* How much of `bytes` belongs to the head; *ends: it is complete with them. */
@@ -322,6 +351,7 @@ void wr_request_reader_next(struct wr_request_reader *r)
     r->head.method = r->head.target = (weir_span){NULL, 0};
     r->has_value = r->has_first_line = false;
     r->skipped_bytes = 0;
+    r->extra_bytes = 0;
     r->state = STATE_START;
     llhttp_init(&r->parser, HTTP_REQUEST, &settings);
     r->parser.data = r;
@@ -339,6 +369,8 @@ weir_status wr_request_reader_feed(struct wr_request_reader *r, weir_span bytes,
             status = skip_empty_lines(r, rest, &used);
         else if (r->state == STATE_HEAD)
             status = feed_head(r, rest, &used);
+        else if (r->state == STATE_BODY && r->head.is_chunked)
+            status = feed_chunks(r, rest, &used);
         else if (r->state == STATE_BODY)
             status = execute(r, rest, &used);
         else

@@ -5,6 +5,7 @@
  *    header, Content-Length beside Transfer-Encoding or given twice, any transfer coding but
  *    `chunked`, control bytes, no or more than one Host, a target that is no path.
  * 3. One message at a time: feeding stops behind the end of each.
+ * 4. What has no use here has a cap too: a head, and what a chunked body says beside its data.
  *
  * The head is collected whole and looked at before llhttp, in its strict mode, reads it; the body
  * goes through llhttp as it comes.

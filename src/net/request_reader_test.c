@@ -183,6 +183,68 @@ static void heads_have_a_cap(void **state)
     }
 }
 
+/* A body of `chunks_count` chunks with `bytes` more than they need, in one of three places. */
+static void write_extra(struct wr_buf *input, char place, size_t bytes, size_t chunks_count)
+{
+    wr_buf_text(input, "POST / HTTP/1.1\r\n" HOST "Transfer-Encoding: chunked\r\n\r\n");
+    for (size_t i = 0; i < chunks_count; i++) {
+        size_t extra = place == 't' ? 0 : bytes / chunks_count;
+        for (size_t n = 0; place == '0' && n < extra; n++)
+            wr_buf_byte(input, '0');
+        wr_buf_text(input, place == 'e' && extra ? "1;" : "1");
+        for (size_t n = 1; place == 'e' && n < extra; n++)
+            wr_buf_byte(input, 'x');
+        wr_buf_text(input, "\r\na\r\n");
+    }
+    wr_buf_text(input, place == 't' ? "0\r\nX:" : "0\r\n");
+    for (size_t n = 0; place == 't' && n < bytes; n++)
+        wr_buf_byte(input, n % 100 ? ' ' : 'y');
+    wr_buf_text(input, place == 't' ? "\r\n\r\n" : "\r\n");
+}
+
+/* Whatever is beside the data has a cap, and every cut meets it at the same byte. */
+static void what_chunks_say_beside_data_has_a_cap(void **state)
+{
+    static const size_t counts[] = {1, 4};
+    (void)state;
+    for (const char *place = "e0t"; *place; place++)
+        for (size_t i = 0; i < 2; i++) {
+            size_t refused_from[3] = {0};
+            static const size_t pieces[] = {1, 17, 100000};
+            for (size_t p = 0; p < 3; p++)
+                for (size_t bytes = WR_NET_CHUNK_EXTRA_BYTES_MAX - 64;
+                     bytes < WR_NET_CHUNK_EXTRA_BYTES_MAX + 256; bytes += 4) {
+                    struct wr_buf input, out;
+                    wr_buf_init(&input, 200 * 1024);
+                    wr_buf_init(&out, 4096);
+                    write_extra(&input, *place, bytes, counts[i]);
+                    feed_in_pieces(wr_buf_view(&input), pieces[p], &out);
+                    bool is_refused = wr_span_find(wr_buf_view(&out), WR_LIT("431"), 0) != SIZE_MAX;
+                    if (is_refused && !refused_from[p])
+                        refused_from[p] = bytes;
+                    assert_int_equal(is_refused, refused_from[p] != 0);
+                    wr_buf_release(&input);
+                    wr_buf_release(&out);
+                }
+            assert_true(refused_from[0] > 0);
+            assert_int_equal(refused_from[0], refused_from[1]);
+            assert_int_equal(refused_from[0], refused_from[2]);
+        }
+}
+
+static void many_small_chunks_are_fine(void **state)
+{
+    struct wr_buf input, out;
+    (void)state;
+    wr_buf_init(&input, 1024 * 1024);
+    wr_buf_init(&out, 1024 * 1024);
+    write_extra(&input, 'e', 0, 100000);
+    feed_in_pieces(wr_buf_view(&input), 1000, &out);
+    assert_int_equal(out.len, strlen("POST / chunked:;") + 100000);
+    wr_buf_release(&input);
+    wr_buf_release(&out);
+}
+
 static void a_nul_is_refused(void **state)
 {
     static const char input[] = "GET / HTTP/1.1\r\n" HOST "X: a\0b\r\n\r\n";
@@ -196,8 +258,9 @@ static void a_nul_is_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_cut_gives_the_same_requests),
-                                       cmocka_unit_test(heads_have_a_cap),
-                                       cmocka_unit_test(a_nul_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_cut_gives_the_same_requests), cmocka_unit_test(heads_have_a_cap),
+        cmocka_unit_test(what_chunks_say_beside_data_has_a_cap),
+        cmocka_unit_test(many_small_chunks_are_fine), cmocka_unit_test(a_nul_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,6 +67,21 @@ def stalled_clients_are_cut(folder, upstream):
     weir.stop()
 
 
+def endless_framing_is_refused(folder, upstream):
+    """Chunk extensions, trailers and zeros that do not end: they are not read for ever."""
+    weir = limited(folder, upstream, '{body_idle_ms: 60000}')
+    head = b'POST /v1/files HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n'
+    for what, data, more in (('extensions', b'1;', b'x'), ('values of them', b'1;a="', b'x'),
+                             ('trailers', b'1\r\na\r\n0\r\n', b'X-Some: y\r\n'),
+                             ('blanks in one', b'0\r\nX:', b' '), ('zeros', b'', b'0'),
+                             ('chunks of extensions', b'', b'1;' + b'x' * 999 + b'\r\na\r\n')):
+        answer = weir.raw([head, data, *[more * (65536 // len(more))] * 30], pause_seconds=0)
+        ok(f'{what} without end are refused', answer[:12], b'HTTP/1.1 431')
+        ok('and the connection is closed', b'Connection: close' in answer)
+    ok('none is open', wait_for(lambda: weir.metric('weir_exchanges') == 0))
+    weir.stop()
+
+
 def slow_clients_are_not(folder, upstream):
     """A body that takes longer than the pause that is allowed within it. The pauses of a machine
     that is busy elsewhere can be as long: then it is tried again."""

@@ -486,6 +486,7 @@ def main():
                      form.bound_to_what_came, form.bound_to_what_was_sent, form.late_and_bound,
                      form.tools_are_left_alone, limit.connections_have_a_cap,
                      limit.stalled_clients_are_cut, limit.slow_clients_are_not,
+                     limit.endless_framing_is_refused,
                      limit.unread_answers_are_cut,
                      limit.coded_bodies, limit.open_requests_of_the_dead_are_not_counted,
                      limit.killed_under_load, config.reload_is_told,
