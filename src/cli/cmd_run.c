@@ -31,6 +31,8 @@ static const char help[] =
     "\n"
     "  --policy P      what is taken out (`weir policies`); auto unless told\n"
     "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
+    "                  Both hold for sessions that go on in this run, too; untold, those keep "
+    "theirs.\n"
     "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
     "  --config FILE   weir.yaml for a server of this run's own (docs/proxy.md)\n"
     "  --receipt FILE  the receipt as JSON too (docs/run.md)\n"
@@ -275,9 +277,13 @@ static void say_start(const struct run *r)
 
     if (r->options->is_quiet)
         return;
-    fprintf(stderr, "weir run: %s through http://%s:%u (%s), mode %s, policy %s\n", r->argv[0],
+    const char *keeps = facts->is_mode_said && facts->is_policy_said ? ""
+                        : facts->is_mode_said   ? " (a session that goes on keeps its policy)"
+                        : facts->is_policy_said ? " (a session that goes on keeps its mode)"
+                                                : " (a session that goes on keeps its own)";
+    fprintf(stderr, "weir run: %s through http://%s:%u (%s), mode %s, policy %s%s\n", r->argv[0],
             facts->host, facts->port, r->was_started ? "started" : "running", facts->mode,
-            facts->policy);
+            facts->policy, keeps);
     if (!wr_agent_is_known(r->agent))
         fprintf(stderr, "weir run: this program is not known; only OPENAI_BASE_URL, "
                         "ANTHROPIC_BASE_URL and the like are set\n");

@@ -105,6 +105,8 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
         return false;
     if (o->policy && wr_config_set_text(config, &config->policy, o->policy, err))
         return false;
+    config->is_mode_said = o->mode != NULL;
+    config->is_policy_said = o->policy != NULL;
     return !o->store || !wr_config_set_text(config, &config->store_dir, o->store, err);
 }
 

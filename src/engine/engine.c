@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
-#include "engine/job.h"
+#include "engine/job_policy.h"
 
 struct weir_engine {
     struct wr_models *models;
@@ -70,6 +70,12 @@ weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
         wr_text_memo_begin(engine->texts);
     }
     return wr_request_new(body, options, engine->memo, &engine->memo_users_count, request, err);
+}
+
+bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request)
+{
+    return wr_holds_signed_thinking(&request->transcript) &&
+           wr_models_lookup(engine->models, request->transcript.model).model->preserved_thinking;
 }
 
 weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml,

@@ -205,14 +205,16 @@ static weir_status attach(struct wr_job *job)
 
     if (job->options->attaches && (!marks->last.is_known || marks->last.turn + 1 < newest))
         wr_marks_drop_copies(marks);
-    job->is_back = job->options->was_whole && !job->is_pending && marks->last.is_known;
+    job->is_back = job->options->attaches && job->options->was_whole && !job->is_pending &&
+                   marks->last.is_known && newest;
     if (job->is_back) {
-        marks->last.is_known = false;
+        /* Nothing differs from what was sent last, but for thinking that goes. */
+        marks->last.is_known = marks->turns[newest].is_switched;
         job->folded = NULL;
     } else if (marks->list_count) {
         return WEIR_OK;
     }
-    if (!job->options->attaches || !newest || marks->last.is_known)
+    if (!job->options->attaches || !newest || (marks->last.is_known && !job->is_back))
         return WEIR_OK;
     for (uint32_t i = 0; i < newest; i++)
         marks->turns[i].is_whole = true;

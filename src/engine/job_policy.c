@@ -112,9 +112,8 @@ weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)
 
 /* ---- another policy than the last request's ---- */
 
-static bool holds_signed_thinking(const struct wr_job *job)
+bool wr_holds_signed_thinking(const struct wr_transcript *t)
 {
-    const struct wr_transcript *t = &job->request->transcript;
     for (uint32_t i = 0; i < t->segments_count; i++)
         if (t->segments[i].is_signed)
             return true;
@@ -146,7 +145,7 @@ enum wr_policy_change wr_job_change_of_policy(const struct wr_job *job,
     const struct wr_sent *sent = &job->marks.last;
 
     if (!sent->is_known || sent->policy == job->marks.policy || !job->input.binds_thinking ||
-        !holds_signed_thinking(job))
+        !wr_holds_signed_thinking(&job->request->transcript))
         return WR_CHANGE_FREE;
     *last = is_users_turn(job) ? NULL : policy_by_hash(job->policies, sent->policy);
     return *last ? WR_CHANGE_WAITS : WR_CHANGE_UNSIGNS;

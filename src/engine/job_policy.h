@@ -14,6 +14,8 @@ WEIR_MUST_USE weir_status wr_job_find_policy(struct wr_job *job, struct weir_err
 bool wr_job_is_to_pin(const struct wr_job *job);
 WEIR_MUST_USE weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin);
 
+bool wr_holds_signed_thinking(const struct wr_transcript *transcript);
+
 /* What it takes to go on under another policy than the last request's. */
 enum wr_policy_change {
     WR_CHANGE_FREE,    /* nothing: it is the same, or no thinking is bound to what was sent */

@@ -36,4 +36,7 @@ struct wr_buf *wr_request_output(struct weir_request *request);
  * caller's. False: the request has no such, and nothing was moved. */
 bool wr_request_take_output(struct weir_request *request, weir_span body, struct wr_buf *out);
 
+/* Whether it holds signed thinking, and its model binds that to what stands before. */
+bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request);
+
 #endif

@@ -49,6 +49,7 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
                    serving->facts.port);
     wr_buf_init(&body, HEALTH_BYTES_MAX);
     wr_http_get_local(url, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
+    serving->facts.is_mode_said = serving->facts.is_policy_said = true; /* if it does not say */
     /* One that wants a token for this too is there nevertheless. */
     bool ok = answer.status == 200 || (answer.status == 401 && serving->facts.needs_token);
     weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
@@ -58,6 +59,10 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
     if (!text.ptr || wr_json_parse(&doc, arena, text, NULL, NULL) ||
         !wr_json_text_is(&doc, wr_json_find(&doc, 0, "status"), "ok"))
         return false;
+    serving->facts.is_mode_said =
+        wr_json_is(&doc, wr_json_find(&doc, 0, "mode_said"), WR_JSON_TRUE);
+    serving->facts.is_policy_said =
+        wr_json_is(&doc, wr_json_find(&doc, 0, "policy_said"), WR_JSON_TRUE);
     const char **fields[] = {&serving->facts.mode, &serving->facts.policy};
     static const char *const names[] = {"mode", "policy"};
     for (size_t i = 0; i < 2; i++) {
@@ -102,6 +107,11 @@ static const char *what_is_wrong(const struct wr_server_facts *facts,
         return "the share of sessions it changes is not known"; /* "canary 10%" */
     if (wishes->policy && strcmp(facts->policy, wishes->policy))
         return "its policy is another";
+    /* What is typed for this run holds for sessions that go on in it. */
+    if (wishes->mode && !facts->is_mode_said)
+        return "sessions keep the mode they have there";
+    if (wishes->policy && !facts->is_policy_said)
+        return "sessions keep the policy they have there";
     if (!has_upstream(facts, wishes->upstream))
         return "it does not have the upstream";
     for (size_t i = 0; i < wishes->own_count; i++)

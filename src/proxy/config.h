@@ -60,17 +60,18 @@ struct wr_config {
     uint32_t percent;
     const char *policy;
     struct wr_place policy_at;
-    const char *policies_file; /* NULL: none */
-    const char *store_dir;     /* NULL: none; nothing that needs a way back is then taken out */
-    uint32_t keep_days;        /* sessions that nobody used for longer leave it; 0: none does */
-    uint64_t store_bytes_max;  /* above it the least recently used leave; 0: no cap */
-    const char *log_path;      /* NULL: no log */
-    const char *ca_file;       /* NULL: the system's */
-    uint32_t workers;          /* processes */
-    uint32_t threads;          /* that project, in each */
-    uint32_t project_ms_max;   /* for a projection */
-    uint32_t new_ms_max;       /* of work, for what is new in a request; past it that stays whole */
-    bool learns;               /* from sessions that go badly: docs/quality.md */
+    bool is_mode_said, is_policy_said; /* on the command line, now: they beat what sessions keep */
+    const char *policies_file;         /* NULL: none */
+    const char *store_dir;    /* NULL: none; nothing that needs a way back is then taken out */
+    uint32_t keep_days;       /* sessions that nobody used for longer leave it; 0: none does */
+    uint64_t store_bytes_max; /* above it the least recently used leave; 0: no cap */
+    const char *log_path;     /* NULL: no log */
+    const char *ca_file;      /* NULL: the system's */
+    uint32_t workers;         /* processes */
+    uint32_t threads;         /* that project, in each */
+    uint32_t project_ms_max;  /* for a projection */
+    uint32_t new_ms_max;      /* of work, for what is new in a request; past it that stays whole */
+    bool learns;              /* from sessions that go badly: docs/quality.md */
     struct wr_server_limits limits;
     struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
     size_t upstreams_count;

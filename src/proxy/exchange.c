@@ -597,6 +597,7 @@ static bool start_job(struct wr_exchange *ex)
         .path = ex->route.path,
         .upstream = ex->route.upstream->name,
         .tenant = wr_span_of(ex->entry.tenant),
+        .run = wr_span_of(ex->entry.run),
         .mode = wr_span_of(ex->mode),
         .policy = wr_span_of(ex->policy),
         .overflow_tokens = ex->remedy.overflow_tokens,

@@ -86,10 +86,14 @@ static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, wr_hash1
 
 enum { MODEL, KEY, METADATA, SYSTEM, INSTRUCTIONS, MESSAGES, INPUT, FIELDS_COUNT };
 
-static void name_by_hash(const struct wr_json *doc, const wr_json_id *fields, weir_span model,
+static void name_by_hash(const struct wr_json *doc, const wr_json_id *fields, weir_span run,
                          struct wr_session_name *name)
 {
+    weir_span model = {"", 0};
     char text[40];
+
+    if (wr_json_is(doc, fields[MODEL], WR_JSON_STRING))
+        model = wr_json_inner(doc, fields[MODEL]);
     wr_hash128 hash = wr_hash128_of(model);
 
     hash = hash_content(doc, fields[SYSTEM], hash);
@@ -98,7 +102,7 @@ static void name_by_hash(const struct wr_json *doc, const wr_json_id *fields, we
     hash = hash_list(doc, fields[INPUT], hash);
     int bytes = snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)hash.high,
                          (unsigned long long)hash.low);
-    set_name(name, "hash", (weir_span){text, (size_t)bytes}, (weir_span){"", 0});
+    set_name(name, "hash", (weir_span){text, (size_t)bytes}, run);
 }
 
 /* Claude Code writes "user_X_account_Y_session_UUID", or JSON with a session_id in it. */
@@ -126,16 +130,13 @@ static bool name_by_user(const struct wr_json *doc, wr_json_id metadata, struct 
 }
 
 void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, weir_span before,
-                           struct wr_session_name *name)
+                           weir_span run, struct wr_session_name *name)
 {
     static const char *const names[FIELDS_COUNT] = {
         "model", "prompt_cache_key", "metadata", "system", "instructions", "messages", "input"};
     wr_json_id fields[FIELDS_COUNT];
-    weir_span model = {"", 0};
 
     (void)wr_json_pick(body, 0, names, FIELDS_COUNT, fields);
-    if (wr_json_is(body, fields[MODEL], WR_JSON_STRING))
-        model = wr_json_inner(body, fields[MODEL]);
     if (wr_json_is(body, fields[KEY], WR_JSON_STRING) && wr_json_inner(body, fields[KEY]).len)
         set_name(name, "key", wr_json_inner(body, fields[KEY]), (weir_span){"", 0});
     else if (name_by_user(body, fields[METADATA], arena, name))
@@ -144,5 +145,5 @@ void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, w
         name->len =
             (size_t)snprintf(name->text, sizeof(name->text), "%.*s", (int)before.len, before.ptr);
     else
-        name_by_hash(body, fields, model, name);
+        name_by_hash(body, fields, run, name);
 }

@@ -7,7 +7,7 @@
 
 #include "base/span.h"
 
-static struct wr_session_name goes_on(const char *body, const char *before)
+static struct wr_session_name in_run(const char *body, const char *before, const char *run)
 {
     struct wr_session_name name = {.len = 0};
     struct wr_arena arena;
@@ -15,9 +15,14 @@ static struct wr_session_name goes_on(const char *body, const char *before)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_json_parse(&doc, &arena, wr_span_of(body), NULL, NULL), WEIR_OK);
-    wr_identity_from_body(&doc, &arena, wr_span_of(before), &name);
+    wr_identity_from_body(&doc, &arena, wr_span_of(before), wr_span_of(run), &name);
     wr_arena_release(&arena);
     return name;
+}
+
+static struct wr_session_name goes_on(const char *body, const char *before)
+{
+    return in_run(body, before, "");
 }
 
 static struct wr_session_name from_body(const char *body)
@@ -93,6 +98,25 @@ static void later_turns_have_the_same_name(void **state)
     assert_true(wr_span_eq(wr_session_span(&first), wr_session_span(&second)));
 }
 
+/* What has no name of its own is another session in another run; what has one is the same. */
+static void a_run_is_a_world_of_its_own(void **state)
+{
+    static const char body[] = "{\"model\":\"m\",\"input\":\"a\"}";
+    static const char named[] = "{\"prompt_cache_key\":\"k\",\"input\":\"a\"}";
+    (void)state;
+    struct wr_session_name none = from_body(body), one = in_run(body, "", "00c0ffee00c0ffee");
+    struct wr_session_name other = in_run(body, "", "00c0ffee00c0ffef");
+    assert_false(wr_span_eq(wr_session_span(&none), wr_session_span(&one)));
+    assert_false(wr_span_eq(wr_session_span(&one), wr_session_span(&other)));
+    assert_true(wr_span_starts(wr_session_span(&one), wr_session_span(&none)));
+    other = in_run(body, "", "00c0ffee00c0ffee");
+    assert_true(wr_span_eq(wr_session_span(&one), wr_session_span(&other)));
+    one = in_run(named, "", "00c0ffee00c0ffee");
+    assert_name(&one, "key:k");
+    one = in_run(body, "hash:1/other", "00c0ffee00c0ffee");
+    assert_name(&one, "hash:1/other");
+}
+
 static void a_long_name_is_hashed(void **state)
 {
     char value[2000];
@@ -110,6 +134,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(headers_name_a_session), cmocka_unit_test(a_body_names_a_session),
-        cmocka_unit_test(later_turns_have_the_same_name), cmocka_unit_test(a_long_name_is_hashed)};
+        cmocka_unit_test(later_turns_have_the_same_name),
+        cmocka_unit_test(a_run_is_a_world_of_its_own), cmocka_unit_test(a_long_name_is_hashed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

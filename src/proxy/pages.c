@@ -121,6 +121,10 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
     put(&w, "version", weir_version());
     put(&w, "mode", wr_mode_name(service->config->mode));
     put(&w, "policy", service->config->policy);
+    wr_json_write_key(&w, "mode_said");
+    wr_json_write_bool(&w, service->config->is_mode_said);
+    wr_json_write_key(&w, "policy_said");
+    wr_json_write_bool(&w, service->config->is_policy_said);
     wr_json_write_key(&w, "uptime_s");
     wr_json_write_i64(&w, (int64_t)now.tv_sec - service->started_ms / 1000);
     wr_json_write_key(&w, "requests");

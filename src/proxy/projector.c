@@ -70,7 +70,9 @@ static bool decode(const struct wr_task *job, struct wr_buf *decoded)
 
 static struct weir_store *store_for(struct worker *w, const struct wr_task *job)
 {
-    if (job->decision.action == WR_ACTION_PROJECT)
+    /* The last time of a session that was projected so far: the engine compares, and says whether
+     * that is a step. */
+    if (job->decision.action == WR_ACTION_PROJECT || job->decision.turn == WR_MODE_TURNS_WHOLE)
         return w->store;
     if (job->decision.action != WR_ACTION_SHADOW)
         return NULL;
@@ -96,6 +98,7 @@ static void take_result(struct wr_task *job, struct weir_request *request,
     job->tokens_after = projected->tokens_after;
     job->answer_tokens = projected->answer_tokens;
     job->is_step = projected->is_step;
+    job->is_pending = projected->is_pending;
     job->step_reason = projected->step_reason;
     job->held_back = projected->held_back;
     job->would_change = projected->is_changed;
@@ -149,8 +152,9 @@ static void bind_session(struct worker *w, const struct wr_task *job)
     keep_mode(w, job, true);
 }
 
-static void decide(struct worker *w, struct wr_task *job, weir_span model)
+static void decide(struct worker *w, struct wr_task *job, const struct weir_request *request)
 {
+    weir_span model = weir_request_model(request);
     struct wr_rollout_input input = {.config = job->config,
                                      .tenant = job->tenant,
                                      .session = wr_session_span(&job->session),
@@ -158,7 +162,9 @@ static void decide(struct worker *w, struct wr_task *job, weir_span model)
                                      .upstream = job->upstream,
                                      .mode = job->mode,
                                      .kept = kept_mode(w, job),
-                                     .bind = job->bind};
+                                     .bind = job->bind,
+                                     .is_signed = job->config->is_mode_said &&
+                                                  wr_engine_binds(w->engine, request)};
 
     (void)snprintf(job->model, sizeof(job->model), "%.*s", (int)model.len, model.ptr);
     job->decision = wr_rollout_decide(w->projector->options.sessions, &input);
@@ -166,7 +172,7 @@ static void decide(struct worker *w, struct wr_task *job, weir_span model)
     if (job->bind == WR_BOUND_RAW)
         bind_session(w, job);
     else if (job->decision.is_due)
-        keep_mode(w, job, false);
+        keep_mode(w, job, job->decision.is_new);
 }
 
 static weir_span text_at(const struct wr_json *doc, wr_json_id object, const char *key)
@@ -208,7 +214,7 @@ static void know_session(struct worker *w, struct wr_task *job, const struct wei
         (void)wr_answer_note_find(w->projector->options.notes, &w->arena, job->tenant,
                                   id_before(&request->doc), &w->before);
     if (!job->session.len)
-        wr_identity_from_body(&request->doc, &w->arena, w->before.session, &job->session);
+        wr_identity_from_body(&request->doc, &w->arena, w->before.session, job->run, &job->session);
     job->is_continued = is_continued(request);
 }
 
@@ -285,7 +291,7 @@ static void add_facts(struct worker *w, struct wr_task *job, const struct weir_r
                       const struct weir_projected *projected, uint64_t hash_failures_count)
 {
     bool is_sent = job->decision.action == WR_ACTION_PROJECT;
-    bool is_shadow = job->decision.action == WR_ACTION_SHADOW;
+    bool is_shadow = wr_decision_is_shadow(&job->decision);
 
     wr_facts_from_report(projected->report, is_shadow ? "shadow_" : "", &job->facts);
     if (weir_request_is_delta(request))
@@ -311,17 +317,34 @@ static void tell_ready(struct worker *w, struct wr_task *job)
     (void)sched_yield();
 }
 
+/* Under which policy. What goes as it came is counted, and nothing of that is kept. What somebody
+ * says now, by a header or to this server, is the session's from now on. */
+static void choose_policy(struct worker *w, struct wr_task *job, const struct weir_request *request,
+                          char header[WR_POLICY_NAME_BYTES_MAX + 1],
+                          struct weir_project_options *options)
+{
+    const struct wr_decision *d = &job->decision;
+    bool is_whole = d->action == WR_ACTION_MEASURE || d->turn == WR_MODE_TURNS_WHOLE ||
+                    d->bound == WR_BOUND_UNSIGNED;
+
+    (void)snprintf(header, WR_POLICY_NAME_BYTES_MAX + 1, "%.*s", (int)job->policy.len,
+                   job->policy.len ? job->policy.ptr : "");
+    options->policy_default = header[0] ? header : default_policy(w, job, request);
+    if (is_whole) {
+        options->policy = "exact";
+        options->pinning = WEIR_PIN_NOTHING;
+    } else if (header[0] || d->says_policy) {
+        options->policy = options->policy_default;
+        options->pinning = WEIR_PIN_POLICY;
+    }
+}
+
 static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
 {
-    char policy[WR_POLICY_NAME_BYTES_MAX + 1];
+    char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct weir_projected projected = {0};
-    bool measures = job->decision.action == WR_ACTION_MEASURE;
 
-    (void)snprintf(policy, sizeof(policy), "%.*s", (int)job->policy.len,
-                   job->policy.len ? job->policy.ptr : "");
     struct weir_project_options options = {
-        .policy = measures ? "exact" : NULL,
-        .policy_default = policy[0] ? policy : default_policy(w, job, request),
         .store = store_for(w, job),
         .tenant = job->tenant,
         .session = wr_session_span(&job->session),
@@ -333,7 +356,9 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .tools = w->tools,
         .clock_us = own_time_us,
         .deadline_ms = job->config->new_ms_max,
+        .was_whole = job->decision.turn == WR_MODE_TURNS_PROJECTED,
     };
+    choose_policy(w, job, request, header, &options);
 
     uint64_t failures_count = failures_of(options.store), began_us = own_time_us(NULL);
     weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
@@ -364,7 +389,7 @@ static void read_request(struct worker *w, struct wr_task *job, weir_span body)
         return;
     }
     know_session(w, job, request);
-    decide(w, job, weir_request_model(request));
+    decide(w, job, request);
     if (job->decision.action == WR_ACTION_PASS)
         job->why = job->decision.reason;
     else

@@ -34,6 +34,7 @@ struct wr_task {
     const char *path;     /* of the API, such as "/v1/messages" */
     const char *upstream; /* its name */
     weir_span tenant;
+    weir_span run;            /* of `weir run`; empty: none */
     weir_span mode, policy;   /* headers; empty: none */
     uint32_t overflow_tokens; /* the provider took no more than this; 0: it has not said so */
     enum wr_bound bind;       /* the form that it asks for; PROJECTED is had only where an earlier
@@ -58,6 +59,7 @@ struct wr_task {
     bool would_change;    /* in shadow */
     bool is_continued;    /* the provider keeps the answer: a later request may go on from it */
     bool is_step;
+    bool is_pending; /* what was said waits for the user's next message */
     const char *step_reason, *held_back;
     uint64_t tokens_before, tokens_after;
     uint32_t answer_tokens; /* that the request lets its answer take; 0: it does not say */

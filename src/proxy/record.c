@@ -64,6 +64,7 @@ static void put_projected(struct wr_json_writer *w, const struct wr_task *job)
     put_bool(w, "step", job->is_step);
     put_text(w, "step_reason", job->step_reason);
     put_text(w, "held_back", job->held_back);
+    put_bool(w, "pending", job->is_pending);
 }
 
 static void put_job(struct wr_json_writer *w, const struct wr_task *job)
@@ -77,7 +78,7 @@ static void put_job(struct wr_json_writer *w, const struct wr_task *job)
     if (!job->is_read)
         return;
     put_number(w, "estimated_tokens_before", job->tokens_before);
-    if (job->decision.action == WR_ACTION_SHADOW)
+    if (wr_decision_is_shadow(&job->decision))
         put_shadow(w, job);
     else
         put_projected(w, job);

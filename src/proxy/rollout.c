@@ -17,10 +17,16 @@ struct entry {
     uint8_t requests_count; /* up to 3 */
     uint8_t bound;          /* enum wr_bound */
     uint32_t percent;
+    uint32_t said;        /* hash of the typed policy that it keeps since; 0: none was typed */
+    uint32_t shadow_said; /* the same, in shadow */
 };
 
-static const char *const bound_words[] = {
-    [WR_BOUND_NOT] = "", [WR_BOUND_RAW] = " raw", [WR_BOUND_PROJECTED] = " projected"};
+static const char *const bound_words[] = {[WR_BOUND_NOT] = "",
+                                          [WR_BOUND_RAW] = " raw",
+                                          [WR_BOUND_PROJECTED] = " projected",
+                                          [WR_BOUND_UNSIGNED] = " unsigned"};
+
+#define SAID " policy="
 
 enum { BOUND_COUNT = sizeof(bound_words) / sizeof(bound_words[0]) };
 
@@ -98,10 +104,20 @@ static const struct wr_rule *find_rule(const struct wr_rollout_input *input)
     return NULL;
 }
 
+static uint32_t hash_said(weir_span policy)
+{
+    return (uint32_t)wr_hash64(policy) | 1;
+}
+
 static void decide_action(struct wr_decision *d)
 {
     bool is_in = d->bucket < d->percent;
 
+    if (d->bound == WR_BOUND_UNSIGNED && d->mode != WR_MODE_OFF) {
+        d->action = WR_ACTION_PROJECT;
+        d->reason = "thinking_unsigned";
+        return;
+    }
     if (d->bound == WR_BOUND_PROJECTED || (d->bound == WR_BOUND_RAW && d->mode != WR_MODE_OFF)) {
         bool is_raw = d->bound == WR_BOUND_RAW;
         d->action = is_raw ? WR_ACTION_MEASURE : WR_ACTION_PROJECT;
@@ -150,6 +166,17 @@ static enum wr_bound take_bound(weir_span *kept)
     return WR_BOUND_NOT;
 }
 
+/* And the policy that was typed. */
+static uint32_t take_said(weir_span *kept)
+{
+    size_t at = wr_span_find(*kept, WR_LIT(SAID), 0);
+    if (at == SIZE_MAX)
+        return 0;
+    weir_span hex = wr_span_cut(*kept, at + sizeof(SAID) - 1, kept->len);
+    kept->len = at;
+    return hex.len == 8 ? (uint32_t)strtoul(hex.ptr, NULL, 16) : 0;
+}
+
 static void begin_session(struct entry *entry, const struct wr_rollout_input *input,
                           const struct wr_rule *rule)
 {
@@ -161,6 +188,7 @@ static void begin_session(struct entry *entry, const struct wr_rollout_input *in
     weir_span kept = input->kept;
 
     entry->bound = (uint8_t)take_bound(&kept);
+    entry->said = take_said(&kept);
     entry->requests_count = 1;
     if (kept.len && wr_mode_parse(kept, &kept_mode, &kept_percent)) {
         entry->requests_count = 3;
@@ -186,12 +214,16 @@ bool wr_sessions_has(struct wr_sessions *sessions, weir_span tenant, weir_span s
 
 void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE_BYTES])
 {
-    const char *bound = bound_words[decision->bound];
+    int bytes = snprintf(text, WR_KEPT_MODE_BYTES, "%s", wr_mode_name(decision->mode));
+
     if (decision->mode == WR_MODE_CANARY || decision->mode == WR_MODE_HOLDOUT)
-        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s %u%s", wr_mode_name(decision->mode),
-                       decision->percent, bound);
-    else
-        (void)snprintf(text, WR_KEPT_MODE_BYTES, "%s%s", wr_mode_name(decision->mode), bound);
+        bytes +=
+            snprintf(text + bytes, WR_KEPT_MODE_BYTES - (size_t)bytes, " %u", decision->percent);
+    if (decision->said)
+        bytes +=
+            snprintf(text + bytes, WR_KEPT_MODE_BYTES - (size_t)bytes, SAID "%08x", decision->said);
+    (void)snprintf(text + bytes, WR_KEPT_MODE_BYTES - (size_t)bytes, "%s",
+                   bound_words[decision->bound]);
 }
 
 /* Out of canary a tool is left alone, as in every mode that sends what came. */
@@ -219,6 +251,55 @@ void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,
     }
 }
 
+static bool is_projecting(const struct entry *entry, uint32_t bucket)
+{
+    struct wr_decision d = {.mode = (enum wr_mode)entry->mode,
+                            .percent = entry->percent,
+                            .bucket = bucket,
+                            .bound = (enum wr_bound)entry->bound};
+    decide_action(&d);
+    return d.action == WR_ACTION_PROJECT && d.bound != WR_BOUND_UNSIGNED;
+}
+
+/* What was typed for this server, and no rule says otherwise of, beats what the session keeps, the
+ * form it is bound to included: a session that is to be projected again keeps what it was sent as,
+ * and one that is to go as it comes loses the thinking that would be refused. */
+static void hear_mode(struct entry *entry, const struct wr_rollout_input *input,
+                      struct wr_decision *d)
+{
+    const struct wr_config *config = input->config;
+
+    if (!config->is_mode_said || (entry->mode == config->mode && entry->percent == config->percent))
+        return;
+    bool was_projecting = is_projecting(entry, d->bucket);
+    entry->mode = (uint8_t)config->mode;
+    entry->percent = config->percent;
+    entry->bound = WR_BOUND_NOT;
+    d->is_due = d->is_new = true;
+    if (was_projecting == is_projecting(entry, d->bucket))
+        return;
+    d->turn = was_projecting ? WR_MODE_TURNS_WHOLE : WR_MODE_TURNS_PROJECTED;
+    if (was_projecting && input->is_signed)
+        entry->bound = WR_BOUND_UNSIGNED;
+}
+
+/* Once said it is the session's own, as its pin has it: what is learnt may change it then. */
+static void hear_policy(struct entry *entry, const struct wr_rollout_input *input, bool is_known,
+                        struct wr_decision *d)
+{
+    uint32_t said = hash_said(wr_span_of(input->config->policy));
+    bool is_shadow = d->action == WR_ACTION_SHADOW;
+    uint32_t *heard = is_shadow ? &entry->shadow_said : &entry->said;
+    bool is_heard = d->action == WR_ACTION_PROJECT && d->bound != WR_BOUND_UNSIGNED;
+
+    if ((!is_shadow && !is_heard) || *heard == said)
+        return;
+    *heard = said;
+    d->says_policy = true;
+    if (is_known && !is_shadow)
+        d->is_due = d->is_new = true;
+}
+
 struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
                                      const struct wr_rollout_input *input)
 {
@@ -233,13 +314,18 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
         begin_session(entry, input, rule);
     else if (entry->requests_count < 3)
         d.is_due = ++entry->requests_count == 2;
+    if (!rule)
+        hear_mode(entry, input, &d);
     d.mode = (enum wr_mode)entry->mode;
     d.percent = entry->percent;
     d.bound = input->bind ? input->bind : (enum wr_bound)entry->bound;
+    decide_action(&d);
+    if (input->config->is_policy_said && !(rule && rule->policy))
+        hear_policy(entry, input, !is_new || input->kept.len, &d);
+    d.said = entry->said;
     (void)pthread_mutex_unlock(&sessions->lock);
 
     d.policy = rule && rule->policy ? rule->policy : input->config->policy;
-    decide_action(&d);
     if (wr_span_is(input->mode, "exact")) {
         d.is_exact = true;
         d.reason = is_new ? "exact" : "exact_mid_session";

@@ -1,12 +1,16 @@
 /* rollout.h -- what is done with a request: nothing, measured, decided for the log, or rewritten.
  *
- * 1. A session keeps the mode of its first request, whatever the configuration says later. Once it
- *    has gone on to a second one its mode is due to be kept in the store, for other processes.
+ * 1. A session keeps the mode of its first request, whatever weir.yaml says later. Once it has gone
+ *    on to a second one its mode is due to be kept in the store, for other processes. What was
+ * typed for this server (--mode, --policy) beats that, once, and is kept from then on.
  * 2. Canary and holdout are decided by a hash of tenant and session, so a conversation never flaps,
  *    and another process decides the same.
  * 3. `x-weir-mode: exact` wins for its request and changes nothing for the session.
  * 4. Signed thinking may bind a session to one form, as it comes or projected; the provider says
  *    so by refusing the other. That form then wins over the session's mode.
+ * 5. A session that was projected, holds such thinking and is to go as it comes from now on is
+ * still projected, with a policy that changes nothing: the engine knows when the change may be
+ * made, and which thinking goes with it.
  */
 #ifndef WR_PROXY_ROLLOUT_H
 #define WR_PROXY_ROLLOUT_H
@@ -14,7 +18,19 @@
 #include "proxy/config.h"
 
 /* The form that a session is bound to. */
-enum wr_bound { WR_BOUND_NOT, WR_BOUND_RAW, WR_BOUND_PROJECTED };
+enum wr_bound {
+    WR_BOUND_NOT,
+    WR_BOUND_RAW,
+    WR_BOUND_PROJECTED,
+    WR_BOUND_UNSIGNED /* as it comes, but for thinking that was signed over a projection */
+};
+
+/* What a mode that was said now has changed for the session. */
+enum wr_turn_of_mode {
+    WR_MODE_STAYS,
+    WR_MODE_TURNS_WHOLE,    /* it was projected and is not from now on */
+    WR_MODE_TURNS_PROJECTED /* the other way round */
+};
 
 /* What to do with one request. */
 enum wr_action {
@@ -34,6 +50,10 @@ struct wr_decision {
     enum wr_bound bound;
     bool is_exact; /* the request asked for it */
     bool is_due;   /* to be kept: wr_decision_mode() says what */
+    bool is_new;   /* and in place of what was kept */
+    enum wr_turn_of_mode turn;
+    bool says_policy; /* `policy` is the session's from now on, whatever it kept */
+    uint32_t said;    /* a hash of the policy that was typed and that it keeps; 0: none was */
 };
 
 struct wr_rollout_input {
@@ -43,6 +63,7 @@ struct wr_rollout_input {
     weir_span mode;       /* the header x-weir-mode; empty: none */
     weir_span kept;       /* what was kept of the session's mode; empty: nothing */
     enum wr_bound bind;   /* what the provider has said of this very request */
+    bool is_signed;       /* it holds thinking that the model binds to what stands before */
 };
 
 struct wr_sessions; /* the modes of sessions, for any thread */
@@ -57,13 +78,21 @@ bool wr_sessions_has(struct wr_sessions *sessions, weir_span tenant, weir_span s
 struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
                                      const struct wr_rollout_input *input);
 
+/* Whether figures are of what would have been sent. On the request with which a session leaves its
+ * projection they are of what was. */
+static inline bool wr_decision_is_shadow(const struct wr_decision *decision)
+{
+    return decision->action == WR_ACTION_SHADOW && decision->turn != WR_MODE_TURNS_WHOLE;
+}
+
 /* What the rules say of tools, for this session: weir_project_options.tools. */
 void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,
                       char text[WR_TOOLS_BYTES_MAX + 1]);
 
-enum { WR_KEPT_MODE_BYTES = 32 };
+enum { WR_KEPT_MODE_BYTES = 64 };
 
-/* The mode of a decision's session as it is kept, and the form it is bound to: "canary 10 raw". */
+/* The mode of a decision's session as it is kept, a hash of the policy that was typed, and the form
+ * it is bound to: "canary 10 policy=1a2b3c4d raw". */
 void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE_BYTES]);
 
 /* From now on this session is sent in this form: its provider takes no other. */

@@ -69,6 +69,95 @@ static void a_session_keeps_its_mode(void **state)
     wr_config_free(shadow);
 }
 
+/* From one process to the next: what was kept, what is typed, and what becomes of the session. */
+static void what_is_typed_beats_what_is_kept(void **state)
+{
+    static const struct {
+        const char *kept, *mode; /* configured */
+        bool is_said, is_signed;
+        enum wr_action action;
+        enum wr_turn_of_mode turn;
+        const char *keeps; /* "": nothing new */
+    } cases[] = {
+        {"active", "shadow", false, false, WR_ACTION_PROJECT, WR_MODE_STAYS, ""},
+        {"active", "active", true, false, WR_ACTION_PROJECT, WR_MODE_STAYS, ""},
+        {"active", "shadow", true, false, WR_ACTION_SHADOW, WR_MODE_TURNS_WHOLE, "shadow"},
+        {"active", "meter", true, false, WR_ACTION_MEASURE, WR_MODE_TURNS_WHOLE, "meter"},
+        {"active", "meter", true, true, WR_ACTION_PROJECT, WR_MODE_TURNS_WHOLE, "meter unsigned"},
+        {"meter unsigned", "meter", true, true, WR_ACTION_PROJECT, WR_MODE_STAYS, ""},
+        {"meter unsigned", "active", true, true, WR_ACTION_PROJECT, WR_MODE_TURNS_PROJECTED,
+         "active"},
+        {"shadow", "meter", true, true, WR_ACTION_MEASURE, WR_MODE_STAYS, "meter"},
+        {"shadow", "active", true, false, WR_ACTION_PROJECT, WR_MODE_TURNS_PROJECTED, "active"},
+        {"shadow", "active", false, false, WR_ACTION_SHADOW, WR_MODE_STAYS, ""},
+        {"active raw", "active", true, false, WR_ACTION_MEASURE, WR_MODE_STAYS, ""},
+        {"active raw", "shadow", true, false, WR_ACTION_SHADOW, WR_MODE_STAYS, "shadow"},
+        {"shadow projected", "shadow", true, true, WR_ACTION_PROJECT, WR_MODE_STAYS, ""},
+        {"shadow projected", "meter", true, true, WR_ACTION_PROJECT, WR_MODE_TURNS_WHOLE,
+         "meter unsigned"},
+        {"canary 10", "canary 100", true, false, WR_ACTION_PROJECT, WR_MODE_TURNS_PROJECTED,
+         "canary 100"},
+        {"", "shadow", true, true, WR_ACTION_SHADOW, WR_MODE_STAYS, ""},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_sessions *sessions = wr_sessions_new();
+        struct wr_rollout_input input = {.config = config,
+                                         .tenant = WR_LIT("local"),
+                                         .session = WR_LIT("s"),
+                                         .upstream = "openai",
+                                         .kept = wr_span_of(cases[i].kept),
+                                         .is_signed = cases[i].is_signed};
+        char keeps[WR_KEPT_MODE_BYTES] = "";
+        assert_int_equal(wr_config_set_mode(config, cases[i].mode, NULL), WEIR_OK);
+        config->is_mode_said = cases[i].is_said;
+        struct wr_decision d = wr_rollout_decide(sessions, &input);
+        if (d.is_due)
+            wr_decision_mode(&d, keeps);
+        if (d.action != cases[i].action || d.turn != cases[i].turn || d.is_due != d.is_new ||
+            strcmp(keeps, cases[i].keeps))
+            fail_msg("%s, then %s: %s, keeps '%s'", cases[i].kept, cases[i].mode, d.reason, keeps);
+        struct wr_decision next = wr_rollout_decide(sessions, &input);
+        assert_int_equal(next.action, d.action);
+        assert_int_equal(next.turn, WR_MODE_STAYS); /* once */
+        assert_false(next.is_new);
+        wr_sessions_free(sessions);
+        wr_config_free(config);
+    }
+}
+
+static void a_policy_is_heard_once(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new(), *other = wr_sessions_new();
+    struct wr_rollout_input input = {
+        .config = config, .tenant = WR_LIT("local"), .session = WR_LIT("s"), .upstream = "openai"};
+    char kept[WR_KEPT_MODE_BYTES];
+    (void)state;
+    assert_false(wr_rollout_decide(sessions, &input).says_policy);
+    config->is_policy_said = true;
+    struct wr_decision d = wr_rollout_decide(sessions, &input);
+    assert_true(d.says_policy && d.is_due && d.is_new);
+    wr_decision_mode(&d, kept);
+    assert_false(wr_rollout_decide(sessions, &input).says_policy);
+    config->policy = "smart";
+    assert_true(wr_rollout_decide(sessions, &input).says_policy);
+    config->policy = "auto";
+
+    input.kept = wr_span_of(kept); /* another process, told the same */
+    assert_false(wr_rollout_decide(other, &input).says_policy);
+    assert_int_equal(wr_config_set_mode(config, "meter", NULL), WEIR_OK);
+    config->is_mode_said = true; /* what only counts tokens leaves the session's policy alone */
+    config->policy = "smart";
+    assert_false(wr_rollout_decide(other, &input).says_policy);
+    assert_int_equal(wr_config_set_mode(config, "active", NULL), WEIR_OK);
+    assert_true(wr_rollout_decide(other, &input).says_policy);
+    wr_sessions_free(sessions);
+    wr_sessions_free(other);
+    wr_config_free(config);
+}
+
 static void a_kept_mode_is_taken_up(void **state)
 {
     struct wr_config *shadow = wr_config_new(), *canary = wr_config_new();
@@ -212,6 +301,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_mode_has_its_action),
                                        cmocka_unit_test(a_session_keeps_its_mode),
+                                       cmocka_unit_test(what_is_typed_beats_what_is_kept),
+                                       cmocka_unit_test(a_policy_is_heard_once),
                                        cmocka_unit_test(a_kept_mode_is_taken_up),
                                        cmocka_unit_test(canary_is_a_share_of_sessions),
                                        cmocka_unit_test(rules_go_first),

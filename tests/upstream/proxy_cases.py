@@ -260,9 +260,9 @@ def projects_sessions(folder, upstream):
     again.post('/v1/chat/completions', raw, weir_session)
     ok('after a restart the bytes are the same', upstream.last_body() == first)
     again.stop()
-    again = serve(folder, upstream, '--mode', 'shadow', store=first_store)
+    again = serve(folder, upstream, store=first_store, env={'WEIR_SHADOW': '1'})
     again.post('/v1/chat/completions', raw, weir_session)
-    ok('and under another mode too', upstream.last_body() == first)
+    ok('and under another mode that nobody typed', upstream.last_body() == first)
     again.stop()
 
 
@@ -355,6 +355,119 @@ def modes(folder, upstream):
         if mode == 'canary 0%':
             ok('canary says why', line['rollout_reason'], 'rollout_canary_out')
         weir.stop()
+
+
+def play_in(folder, upstream, store, *words):
+    """A conversation that begins with the same words each time and has no name of its own: how
+    many requests of it were changed on their way."""
+    weir = serve(folder, upstream, *words, store=store)
+    session, changed = chat_session(8), 0
+    for count in range(2, len(session['messages']) + 1, 2):
+        raw = json.dumps({**session, 'messages': session['messages'][:count]}).encode()
+        status = weir.post('/v1/chat/completions', raw)[0]
+        changed += status != 200 or upstream.last_body() != raw
+    lines = weir.log(weir.lines_before + 9)
+    weir.stop()
+    return changed, lines
+
+
+def what_is_typed_wins(folder, upstream):
+    store = os.path.join(folder, 'typed-store')
+    os.makedirs(store)
+    for words, changes in ((['active'], 8), (['shadow'], 0), (['meter'], 0),
+                           (['active', '--policy', 'exact'], 0),
+                           (['active', '--policy', 'short'], 8), (['holdout 100%'], 0),
+                           (['active'], 8)):
+        ok(f'--mode {" ".join(words)}: so many of 9 requests are changed',
+           play_in(folder, upstream, store, '--mode', *words)[0], changes)
+    play_in(folder, upstream, store, '--mode', 'shadow')
+    changed, lines = play_in(folder, upstream, store)
+    ok('what nobody types leaves a session its mode', (changed, lines[-1]['rollout_reason']),
+       (0, 'rollout_shadow'))
+
+
+def turns(session, count):
+    return json.dumps({**session, 'messages': session['messages'][:2 * count + 2]}).encode()
+
+
+def modes_turn_in_the_middle(folder, upstream):
+    session, headers = chat_session(9), {'x-weir-session': 'turns'}
+    weir = serve(folder, upstream)
+    for count in range(4):
+        weir.post('/v1/chat/completions', turns(session, count), headers)
+    store, before = weir.store, upstream.last_body()
+    ok('it is projected', before != turns(session, 3))
+    weir.stop()
+    weir = serve(folder, upstream, '--mode', 'shadow', store=store)
+    for count in (4, 5):
+        weir.post('/v1/chat/completions', turns(session, count), headers)
+        ok('shadow that is typed in the middle sends what came',
+           upstream.last_body() == turns(session, count))
+    lines = weir.log(6)
+    ok('the change is a step, and declared once',
+       [(line.get('step'), line.get('step_reason'), line.get('shadow_step')) for line in lines[4:]],
+       [(True, 'policy', None), (None, None, False)])
+    weir.stop()
+    weir = serve(folder, upstream, '--mode', 'active', store=store)
+    weir.post('/v1/chat/completions', turns(session, 6), headers)
+    came, sent = json.loads(turns(session, 6)), json.loads(upstream.last_body())
+    ok('active again: what was sent stays, what is new is projected',
+       [sent['messages'][:-1] == came['messages'][:-1],
+        sent['messages'][-1] == came['messages'][-1]], [True, False])
+    ok('which is no step', weir.log(7)[-1]['step'], False)
+    weir.post('/v1/chat/completions', turns(session, 7), headers)
+    after = json.loads(upstream.last_body())
+    ok('and the next one extends it', after['messages'][:len(sent['messages'])] == sent['messages'])
+    weir.post('/v1/chat/completions', turns(session, 8), {**headers, 'x-weir-policy': 'exact'})
+    ok('a policy in a header beats the session', upstream.last_body() == turns(session, 8))
+    weir.post('/v1/chat/completions', turns(session, 9), headers)
+    ok('and stays', upstream.last_body() == turns(session, 9))
+    ok('one step more', [line['step'] for line in weir.log(10)[7:]], [False, True, False])
+    weir.stop()
+
+
+def thinking_waits_for_the_user(folder, upstream):
+    """A mode that is typed inside an open loop over which thinking was signed."""
+    headers = {**ANTHROPIC, 'x-claude-code-session-id': 'waits'}
+    body = {'model': 'claude-opus-5-5', 'max_tokens': 99, 'tools': [TOOL, RECALL],
+            'messages': [{'role': 'user', 'content': '[turns 4]'}]}
+
+    def ask(weir):
+        status, answer, _ = weir.post('/v1/messages', body, headers)
+        return status, json.loads(answer).get('content')
+
+    def result(blocks, n):
+        body['messages'] += [{'role': 'assistant', 'content': blocks}, {'role': 'user', 'content': [
+            {'type': 'tool_result', 'tool_use_id': blocks[-1]['id'], 'content': file_text(n)}]}]
+
+    weir = serve(folder, upstream)
+    for n in range(3):
+        result(ask(weir)[1], n)
+    store = weir.store
+    weir.stop()
+    weir = serve(folder, upstream, '--mode', 'meter', store=store)
+    status, blocks = ask(weir)
+    line = weir.log(4)[-1]
+    ok('inside the loop it goes on as it was', (status, line['changed'], line['step']),
+       (200, True, False))
+    ok('and says that it waits', line['pending'])
+    result(blocks, 3)
+    blocks = ask(weir)[1]
+    body['messages'] += [{'role': 'assistant', 'content': blocks},
+                         {'role': 'user', 'content': '[turns 2]'}]
+    status, blocks = ask(weir)
+    sent = json.loads(upstream.last_body())['messages']
+    line = weir.log(6)[-1]
+    ok('with the user it changes', (status, line['step'], line['pending']), (200, True, False))
+    ok('what was signed before has gone, and all else is as it came',
+       sent == [{**m, 'content': [b for b in m['content'] if b['type'] != 'thinking']}
+                if m['role'] == 'assistant' else m for m in body['messages']])
+    body['messages'] += [{'role': 'assistant', 'content': blocks},
+                         {'role': 'user', 'content': 'Thank you.'}]
+    status, blocks = ask(weir)
+    after = json.loads(upstream.last_body())['messages']
+    ok('and it goes on so', (status, after[:len(sent)] == sent), (200, True))
+    weir.stop()
 
 
 def canary_is_by_session(folder, upstream):
@@ -476,7 +589,8 @@ def main():
             case(weir, upstream)
         ok('it ends when told', weir.stop(), 0)
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
-                     trouble.crashing_body_is_left_alone, modes, canary_is_by_session,
+                     trouble.crashing_body_is_left_alone, modes, what_is_typed_wins,
+                     modes_turn_in_the_middle, thinking_waits_for_the_user, canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,
                      trouble.killed_supervisor_leaves_its_port,

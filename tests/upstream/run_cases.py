@@ -18,6 +18,7 @@ import time
 from doctor_cases import doctor_cases, examine
 from harness import (PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, command_lines,
                      free_port, wait_for)
+from sessions import chat_session, write_policies
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -194,6 +195,43 @@ def setting_cases(world):
     ok('a mode is handed on', 'mode shadow' in result.stderr)
     ok('and the receipt says it', 'in shadow: all were sent as they came' in result.stderr)
     ok('shadow is counted', result.receipt['shadow'], 4)
+
+
+def said_cases(world):
+    """The same first words in one run after the other: each run does what was typed for it."""
+    session, store = chat_session(8), world.store()
+    whole, talk = json.dumps(session).encode(), os.path.join(world.folder, 'talk.json')
+    write(whole.decode(), talk)
+    config = os.path.join(world.folder, 'said.yaml')
+    write(f'policies: {write_policies(world.folder)}\npolicy: short\n', config)
+    names = set()
+    for words, changes, said in (
+            (['--mode', 'active'], 8, 'mode active, policy short (a session that goes on keeps its '
+             'policy)'),
+            (['--mode', 'shadow'], 0, 'mode shadow, policy short'),
+            (['--mode', 'meter'], 0, 'mode meter, policy short'),
+            (['--policy', 'exact'], 0, 'mode active, policy exact (a session that goes on keeps '
+             'its mode)'),
+            (['--mode', 'active', '--policy', 'short'], 8, 'mode active, policy short\n'),
+            ([], 8, 'mode active, policy short (a session that goes on keeps its own)\n')):
+        result = world.run('--config', config, *words, '--', 'other', do='talk ' + talk,
+                           store=store)
+        name = ' '.join(words) or 'nothing typed'
+        ok(f'{name}: the agent is answered', world.found()['statuses'], [200] * 9)
+        ok(f'{name}: so many are changed', result.receipt['changed'], changes)
+        ok(f'{name}: what the model was sent', world.upstream.last_body() != whole, changes > 0)
+        ok(f'{name}: the first line says it', said in result.stderr)
+        names |= {line['session'] for line in log_of(store, result.receipt['run'])}
+    ok('each run is a session of its own', len(names), 6)
+    weir = Weir(world.folder, '--upstream', world.url + '/v1', store=store)
+    result = world.run('--mode', 'active', 'other', store=store, OPENAI_BASE_URL='',
+                       ANTHROPIC_BASE_URL='', GOOGLE_GEMINI_BASE_URL='')
+    ok('a server for which nobody typed the mode is not what a typed mode wants',
+       'sessions keep the mode they have there' in result.stderr)
+    result = world.run('other', store=store, OPENAI_BASE_URL='', ANTHROPIC_BASE_URL='',
+                       GOOGLE_GEMINI_BASE_URL='')
+    ok('who types nothing takes it', '(running)' in result.stderr)
+    weir.stop()
 
 
 def log_cases(world):
@@ -587,7 +625,7 @@ def completion_cases(world):
         ok('fish completes', result.stdout.split('\t')[0], 'tiered')
 
 
-CASES = {'agents': agent_cases, 'settings': setting_cases, 'log': log_cases,
+CASES = {'agents': agent_cases, 'settings': setting_cases, 'said': said_cases, 'log': log_cases,
          'status': status_cases, 'words': word_cases, 'litter': litter_cases,
          'signals': signal_cases, 'terminal': terminal_cases, 'servers': server_cases,
          'stale': stale_cases, 'tokens': token_cases, 'script': script_cases,

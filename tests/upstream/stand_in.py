@@ -3,8 +3,9 @@
 down what it found, and talks to the model there.
 
 Its name chooses the agent. In the environment: STAND_IN_OUT, the file for what it found (JSON);
-STAND_IN_DO, what to do: `requests N`, `exit N`, `kill N`, `signals` (writes each that comes to
-stdout, ends with status 7 at SIGTERM).
+STAND_IN_DO, what to do: `requests N`, `talk FILE` (a request of Chat Completions, sent a turn at a
+time), `exit N`, `kill N`, `signals` (writes each that comes to stdout, ends with status 7 at
+SIGTERM).
 """
 import json
 import os
@@ -92,6 +93,19 @@ def ask(address, number):
         return error.code
 
 
+def talk(address, path):
+    """A conversation as an agent has it; the statuses of its requests."""
+    session, statuses = json.loads(read(path)), []
+    for count in range(2, len(session['messages']) + 1, 2):
+        body = json.dumps({**session, 'messages': session['messages'][:count]}).encode()
+        request = urllib.request.Request(address + '/chat/completions', body,
+                                         {'Content-Type': 'application/json'})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            answer.read()
+            statuses.append(answer.status)
+    return statuses
+
+
 def show_signals():
     """One line a signal, so that who reads can wait for it."""
     def seen(number, _frame):
@@ -116,6 +130,8 @@ def main():
         for name, address in addresses.items():
             if address and name in ENV.get('STAND_IN_ASK', 'openai anthropic mine').split():
                 found['statuses'] += [ask(address, n) for n in range(int(number))]
+    if what == 'talk':
+        found['statuses'] = talk(addresses['openai'], number)
     with open(ENV['STAND_IN_OUT'] + '.part', 'w', encoding='utf-8') as file:
         json.dump(found, file)
     os.rename(ENV['STAND_IN_OUT'] + '.part', ENV['STAND_IN_OUT'])
