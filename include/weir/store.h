@@ -46,7 +46,8 @@ typedef struct weir_hash {
     X(NEWER, "the store was made by a newer Weir")     /* WEIR_INVALID */  \
     X(FOREIGN, "the file is not a store of Weir's")    /* WEIR_INVALID */  \
     X(COLLISION, "another text has this handle")       /* WEIR_INVALID */  \
-    X(CONFLICT, "the mark or pin has another value")   /* WEIR_INVALID */
+    X(CONFLICT, "the mark or pin has another value")   /* WEIR_INVALID */  \
+    X(REPLACED, "another store has taken its place")   /* WEIR_IO */
 
 /* The numbers are kept in stores: a kind may be added at the end, never moved. */
 #define WEIR_MARK_KIND_MAP(X)   \
@@ -207,6 +208,10 @@ struct weir_store {
     /* Originals that were not what their hash says, and met by a commit, which writes them anew, or
      * by a get. */
     uint64_t hash_failures_count;
+    /* How often another store was found where this one was, which was removed, moved, or put back
+     * from a copy: it is the one in use from then on, and what was committed before may not be in
+     * it. */
+    uint64_t replaced_count;
 };
 
 struct weir_store_options {
@@ -230,7 +235,8 @@ WEIR_API void weir_store_close(struct weir_store *store); /* NULL is fine */
 
 /* Keeps the batch, and fills in hash and collides of its artifacts. A text that was stored before
  * and is damaged is written anew. WEIR_INVALID with a collision or a conflict: nothing was kept;
- * take the artifact out, or look the mark up, and commit again. */
+ * take the artifact out, or look the mark up, and commit again. WEIR_TROUBLE_REPLACED: nothing was
+ * kept, nor is what the batch takes to be there from earlier; commit it all to the new one. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_commit(struct weir_store *store,
                                                      struct weir_batch *batch,
                                                      struct weir_err *err);

@@ -166,6 +166,8 @@ weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct wr_ledger_row 
         status = check(&rows[i], err);
     for (size_t i = 0; i < notes_count && !status; i++)
         status = check_note(&notes[i], err);
+    if (!status)
+        status = wr_sqlite_follow_to_write(sqlite, err);
     if (status)
         return status;
     wr_db_begin(db);
@@ -197,6 +199,9 @@ weir_status wr_ledger_note(struct wr_ledger *ledger, weir_span tenant,
     bool is_found = false;
 
     *data = (weir_span){"", 0};
+    weir_status status = wr_sqlite_follow(sqlite, err);
+    if (status)
+        return status;
     wr_db_start(db);
     wr_sqlite_reset_text(sqlite);
     sqlite3_stmt *read = wr_db_use(db, WR_SQL_NOTE_READ,
@@ -264,8 +269,10 @@ weir_status wr_ledger_each(struct wr_ledger *ledger, const struct wr_ledger_filt
                            wr_ledger_row_fn *row, void *user, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = WEIR_OK;
+    weir_status status = wr_sqlite_follow(sqlite_of(ledger), err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     sqlite3_stmt *rows = wr_db_make(db, rows_sql(filter));
     bind_filter(db, rows, filter);
@@ -298,8 +305,10 @@ weir_status wr_ledger_sessions(struct wr_ledger *ledger, const struct wr_ledger_
                                wr_ledger_session_fn *session, void *user, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = WEIR_OK;
+    weir_status status = wr_sqlite_follow(sqlite_of(ledger), err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     sqlite3_stmt *rows = wr_db_make(db, sessions_sql);
     bind_filter(db, rows, filter);
@@ -325,8 +334,11 @@ weir_status wr_ledger_report(struct wr_ledger *ledger, weir_span tenant, weir_sp
 {
     struct wr_sqlite *sqlite = sqlite_of(ledger);
     struct wr_db *db = &sqlite->db;
-    weir_status status = WEIR_NOTFOUND;
+    weir_status status = wr_sqlite_follow(sqlite, err);
 
+    if (status)
+        return status;
+    status = WEIR_NOTFOUND;
     wr_db_start(db);
     wr_arena_reset(&sqlite->arena);
     wr_sqlite_reset_text(sqlite);
@@ -364,6 +376,9 @@ weir_status wr_ledger_add_sample(struct wr_ledger *ledger, const struct wr_ledge
     if (!sample->tenant.len || !sample->bucket.len || !is_name(sample->bucket) ||
         !is_name(sample->tenant) || !is_name(sample->session))
         return wr_fail(err, WEIR_INVALID, 0, "a sample needs the names of a bucket and a tenant");
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    if (status)
+        return status;
     wr_db_begin(db);
     int64_t session_id = need_session(sqlite, sample->tenant, sample->session, sample->time_ms);
     sqlite3_stmt *add =
@@ -384,8 +399,10 @@ weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant, uint32
                               wr_ledger_bucket_fn *bucket, void *user, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
-    weir_status status = WEIR_OK;
+    weir_status status = wr_sqlite_follow(sqlite_of(ledger), err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     sqlite3_stmt *rows =
         wr_db_make(db, "SELECT bucket, count(*), sum(is_bad) FROM (SELECT bucket, is_bad,"
@@ -408,7 +425,10 @@ weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span tenant, uint32
 weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket, struct weir_err *err)
 {
     struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
 
+    if (status)
+        return status;
     wr_db_begin(db);
     sqlite3_stmt *forget = wr_db_make(db, "DELETE FROM sample WHERE ?1 = '' OR bucket = ?1");
     wr_db_bind_text(db, forget, 1, bucket);

@@ -94,8 +94,9 @@ static void distrust(struct wr_db *db)
 }
 
 static weir_status open_name(struct wr_sqlite *sqlite, const char *name, int flags,
-                             const struct wr_sqlite_options *options, struct weir_err *err)
+                             struct weir_err *err)
 {
+    const struct wr_sqlite_options *options = &sqlite->options;
     const struct wr_schema *schema = options->schema ? options->schema : &wr_schema_current;
     weir_trouble *trouble = &sqlite->store.trouble;
     uint32_t busy_ms_max = options->common.busy_ms_max;
@@ -127,8 +128,7 @@ static void write_fixed_name(const char *path, struct wr_buf *name)
 
 /* SQLite reads a file with a log only where it may write beside it. When there is no log, because
  * the last writer closed it, the file is all there is, and can be read as it lies there. */
-static weir_status open_to_read(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
-                                struct weir_err *err)
+static weir_status open_to_read(struct wr_sqlite *sqlite, struct weir_err *err)
 {
     struct weir_err first = err ? *err : (struct weir_err){.at_byte = 0};
     struct wr_buf name;
@@ -138,9 +138,9 @@ static weir_status open_to_read(struct wr_sqlite *sqlite, const struct wr_sqlite
     weir_status status = wr_buf_status(&name);
     wr_db_close(&sqlite->db);
     if (!status)
-        status =
-            open_name(sqlite, name.bytes, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, options, err);
+        status = open_name(sqlite, name.bytes, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, err);
     wr_buf_release(&name);
+    sqlite->is_fixed = !status;
     if (!status)
         return WEIR_OK;
     if (err)
@@ -157,24 +157,26 @@ static bool has_log(const char *path)
     return len < 0 || (size_t)len >= sizeof(name) || !stat(name, &found);
 }
 
-static weir_status open_database(struct wr_sqlite *sqlite, const struct wr_sqlite_options *options,
-                                 struct weir_err *err)
+weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err)
 {
     weir_trouble *trouble = &sqlite->store.trouble;
-    weir_status status = options->common.must_exist ? find_file(sqlite->path, trouble, err)
-                                                    : make_file(sqlite->path, trouble, err);
+    weir_status status = sqlite->options.common.must_exist ? find_file(sqlite->path, trouble, err)
+                                                           : make_file(sqlite->path, trouble, err);
     if (status)
         return status;
-    status = open_name(sqlite, sqlite->path, SQLITE_OPEN_READWRITE, options, err);
+    sqlite->is_fixed = false;
+    status = open_name(sqlite, sqlite->path, SQLITE_OPEN_READWRITE, err);
     if (status && *trouble == WEIR_TROUBLE_DENIED && !has_log(sqlite->path))
-        status = open_to_read(sqlite, options, err);
+        status = open_to_read(sqlite, err);
+    if (!status)
+        wr_sqlite_know_files(sqlite);
     return status;
 }
 
 static void close_store(struct weir_store *store)
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
-    wr_db_close(&sqlite->db);
+    wr_sqlite_close_files(sqlite);
     wr_packer_release(&sqlite->packer);
     wr_buf_release(&sqlite->text);
     wr_buf_release(&sqlite->packed);
@@ -198,13 +200,15 @@ static const struct weir_store_ops ops = {
     .has = wr_sqlite_has,
 };
 
-static struct wr_sqlite *new_store(const char *dir)
+static struct wr_sqlite *new_store(const char *dir, const struct wr_sqlite_options *options)
 {
     struct wr_sqlite *sqlite = calloc(1, sizeof(*sqlite));
     size_t dir_bytes = strlen(dir);
     if (!sqlite)
         return NULL;
     sqlite->store.ops = &ops;
+    if (options)
+        sqlite->options = *options;
     wr_buf_init(&sqlite->text, WR_STORE_ARTIFACT_BYTES_MAX);
     wr_buf_init(&sqlite->packed, PACKED_BYTES_MAX);
     wr_arena_init(&sqlite->arena, WR_ARENA_BYTES_MAX);
@@ -221,16 +225,15 @@ static struct wr_sqlite *new_store(const char *dir)
 weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *options,
                            struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
 {
-    static const struct wr_sqlite_options defaults = {.vfs = NULL};
     *store = NULL;
     *trouble = WEIR_TROUBLE_NONE;
     if (!*dir)
         return wr_fail(err, WEIR_INVALID, 0, "the store's directory has no name");
 
-    struct wr_sqlite *sqlite = new_store(dir);
+    struct wr_sqlite *sqlite = new_store(dir, options);
     if (!sqlite)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");
-    weir_status status = open_database(sqlite, options ? options : &defaults, err);
+    weir_status status = wr_sqlite_open_files(sqlite, err);
     *trouble = sqlite->store.trouble;
     if (status)
         close_store(&sqlite->store);

@@ -1,6 +1,7 @@
 /* sqlite.h -- the store in one SQLite file: its parts share this struct.
  *
  *   sqlite.c         opening and closing
+ *   sqlite_place.c   is what is open what is at the path
  *   sqlite_find.c    is an artifact there, and whole
  *   sqlite_commit.c  one request's batch, in one transaction
  *   sqlite_read.c    artifacts, marks and pins; statistics; verification
@@ -9,6 +10,8 @@
  */
 #ifndef WR_STORE_SQLITE_H
 #define WR_STORE_SQLITE_H
+
+#include <sys/types.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -24,6 +27,28 @@ struct wr_seen {
     weir_hash hash;
 };
 
+/* The files of a store. */
+enum wr_sqlite_file {
+    WR_SQLITE_DATABASE,
+    WR_SQLITE_LOG,
+    WR_SQLITE_INDEX, /* of the log */
+    WR_SQLITE_FILES_COUNT
+};
+
+struct wr_sqlite_place {
+    bool is_known;
+    dev_t device;
+    ino_t inode;
+};
+
+/* What only tests change but `common`. What it points at lives as long as the store. */
+struct wr_sqlite_options {
+    struct weir_store_options common;
+    const char *vfs;                /* NULL: the system's */
+    const struct wr_schema *schema; /* NULL: wr_schema_current */
+    uint32_t checkpoint_pages;      /* 0: SQLite's default */
+};
+
 struct wr_sqlite {
     struct weir_store store; /* first: a weir_store of ours is one of these */
     struct wr_db db;
@@ -32,7 +57,10 @@ struct wr_sqlite {
     struct wr_buf packed;  /* the artifacts of a commit */
     struct wr_arena arena; /* a commit's notes on them */
     bool is_full;          /* synchronous=FULL is set */
+    bool is_fixed;         /* it is read as it lies there, without a log */
     char *path;            /* owned: of the database file */
+    struct wr_sqlite_options options;
+    struct wr_sqlite_place places[WR_SQLITE_FILES_COUNT]; /* of the files that are open */
 
     /* Artifacts that this store has found whole, by their number: a batch names all that its
      * projection rests on, and need not read it all again. Where two share a place one is
@@ -45,14 +73,6 @@ struct wr_sqlite {
     int64_t losses_count;
 };
 
-/* What only tests change. */
-struct wr_sqlite_options {
-    struct weir_store_options common;
-    const char *vfs;                /* NULL: the system's */
-    const struct wr_schema *schema; /* NULL: wr_schema_current */
-    uint32_t checkpoint_pages;      /* 0: SQLite's default */
-};
-
 WEIR_MUST_USE weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *options,
                                          struct weir_store **store, weir_trouble *trouble,
                                          struct weir_err *err);
@@ -61,6 +81,28 @@ static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
 {
     return (struct wr_sqlite *)store;
 }
+
+/* Opens the files at the path, which the options say how to. For a store that is closed. */
+WEIR_MUST_USE weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err);
+
+/* Closes them. SQLite would write its log into the database and remove it by its name: not where
+ * that is another's by now. */
+void wr_sqlite_close_files(struct wr_sqlite *sqlite);
+
+/* Notes which files are at the path: those that were just opened. */
+void wr_sqlite_know_files(struct wr_sqlite *sqlite);
+
+/* Every operation begins with it: sees that what is open is what is at the path, and opens that
+ * where it is not. store->replaced_count tells whether it is another database. */
+WEIR_MUST_USE weir_status wr_sqlite_follow(struct wr_sqlite *sqlite, struct weir_err *err);
+WEIR_MUST_USE weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err *err);
+
+/* A number for the database file of a store that weir_store_open() gave: another file, another
+ * number. */
+uint64_t wr_sqlite_place_id(const struct weir_store *store);
+
+/* Whether something could be kept now: writes, and changes nothing. */
+WEIR_MUST_USE weir_status wr_sqlite_probe(struct weir_store *store, struct weir_err *err);
 
 /* The tenant's or session's number; 0 where it is not known. */
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);

@@ -300,10 +300,9 @@ static void reset_packed(struct wr_sqlite *sqlite)
     wr_buf_init(&sqlite->packed, bytes_max);
 }
 
-weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
-                             struct weir_err *err)
+static weir_status commit_here(struct wr_sqlite *sqlite, struct weir_batch *batch,
+                               struct weir_err *err)
 {
-    struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct work work = {.sqlite = sqlite, .batch = batch, .err = err};
 
     wr_arena_reset(&sqlite->arena);
@@ -317,5 +316,45 @@ weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
         pack_all(&work);
     if (!work.status && !sqlite->db.code)
         write_all(&work);
-    return work.status ? work.status : wr_db_status(&sqlite->db, &store->trouble, err);
+    return work.status ? work.status : wr_db_status(&sqlite->db, &sqlite->store.trouble, err);
+}
+
+static weir_status say_replaced(struct weir_store *store, struct weir_err *err)
+{
+    store->trouble = WEIR_TROUBLE_REPLACED;
+    return wr_fail(err, WEIR_IO, 0, "%s", weir_trouble_text(store->trouble));
+}
+
+/* Law L2: what was committed is in the store at the path. So it is looked at before, for what the
+ * batch takes to be there, and behind, for what it brought. */
+weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
+                             struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    uint64_t replaced_count = store->replaced_count;
+
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    if (!status && store->replaced_count != replaced_count)
+        return say_replaced(store, err);
+    if (!status)
+        status = commit_here(sqlite, batch, err);
+    if (!status)
+        status = wr_sqlite_follow(sqlite, err);
+    if (!status && store->replaced_count != replaced_count)
+        return say_replaced(store, err);
+    return status;
+}
+
+weir_status wr_sqlite_probe(struct weir_store *store, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    if (status)
+        return status;
+    wr_db_begin(db);
+    wr_db_exec(db, "UPDATE artifact_loss SET count = count");
+    wr_db_end(db);
+    return wr_db_status(db, &store->trouble, err);
 }

@@ -161,7 +161,10 @@ weir_status wr_sqlite_has(struct weir_store *store, weir_span tenant, const weir
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
+    weir_status status = wr_sqlite_follow(sqlite, err);
 
+    if (status)
+        return status;
     /* One transaction that only reads: it sees one moment, and no writer can block it. */
     wr_db_begin_read(db);
     int64_t tenant_id = wr_sqlite_tenant(sqlite, tenant);

@@ -86,7 +86,10 @@ weir_status wr_sqlite_touch(struct weir_store *store, weir_span tenant, weir_spa
                             int64_t used_ms, struct weir_err *err)
 {
     struct wr_db *db = &wr_sqlite_of(store)->db;
+    weir_status status = wr_sqlite_follow_to_write(wr_sqlite_of(store), err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     sqlite3_stmt *touch =
         wr_db_make(db, "UPDATE session SET used_ms = ?3 WHERE used_ms < ?3 AND name = ?2"
@@ -199,7 +202,10 @@ weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options 
         .db = db, .remembers = true, .now_ms = options->now_ms, .report = report};
     int64_t live_ms = time_before(options->now_ms, options->live_ms);
     int64_t old_ms = time_before(options->now_ms, options->retention_ms);
+    weir_status status = wr_sqlite_follow_to_write(wr_sqlite_of(store), err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     bring_back_from_the_future(db, options->now_ms);
     if (options->retention_ms && !db->code) {
@@ -210,7 +216,7 @@ weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options 
     if (options->stored_bytes_max && !db->code)
         collect_by_cap(&removal, options->stored_bytes_max, live_ms);
     forget_oldest_expired(db);
-    weir_status status = wr_db_status(db, &store->trouble, err);
+    status = wr_db_status(db, &store->trouble, err);
     if (!status)
         shrink_file(db);
     return status;
@@ -270,7 +276,10 @@ weir_status wr_sqlite_purge(struct weir_store *store, weir_span tenant, weir_spa
     struct wr_db *db = &sqlite->db;
     struct removal removal = {.db = db, .report = report};
     bool found = true;
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     wr_db_exec(db, "PRAGMA secure_delete = ON"); /* zeroes what is deleted */
     if (!db->code)
@@ -280,7 +289,7 @@ weir_status wr_sqlite_purge(struct weir_store *store, weir_span tenant, weir_spa
     else
         purge_all(&removal);
     wr_db_end(db);
-    weir_status status = wr_db_status(db, &store->trouble, err);
+    status = wr_db_status(db, &store->trouble, err);
     if (status)
         *report = (struct weir_gc_report){0};
     wr_db_start(db);

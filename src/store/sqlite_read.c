@@ -82,10 +82,13 @@ weir_status wr_sqlite_get(struct weir_store *store, const struct weir_lookup *lo
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
+    weir_status status = wr_sqlite_follow(sqlite, err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     int64_t tenant_id = wr_sqlite_tenant(sqlite, lookup->tenant);
-    weir_status status = read_artifact(sqlite, tenant_id, lookup, artifact);
+    status = read_artifact(sqlite, tenant_id, lookup, artifact);
     if (status == WEIR_NOTFOUND)
         *miss = why_missing(db, tenant_id, lookup);
     if (status == WEIR_SYNTAX || (db->code & 0xFF) == SQLITE_CORRUPT) {
@@ -160,8 +163,10 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
 {
     struct mark_search search = {keys, found, user};
     struct wr_db *db = &wr_sqlite_of(store)->db;
-    weir_status status = WEIR_OK;
+    weir_status status = wr_sqlite_follow(wr_sqlite_of(store), err);
 
+    if (status)
+        return status;
     /* One transaction, so that all keys are answered from one moment and locks are taken once. */
     wr_db_begin_read(db);
     int64_t tenant_id = wr_sqlite_tenant(wr_sqlite_of(store), tenant);
@@ -183,6 +188,9 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
     struct wr_db *db = &sqlite->db;
     bool found = false;
 
+    weir_status status = wr_sqlite_follow(sqlite, err);
+    if (status)
+        return status;
     wr_db_start(db);
     sqlite3_stmt *read = wr_db_use(db, WR_SQL_PIN_READ,
                                    "SELECT p.value FROM pin p JOIN session s ON s.id = p.session_id"
@@ -203,7 +211,7 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
         return wr_db_status(db, &store->trouble, err);
     if (!found)
         return wr_fail(err, WEIR_NOTFOUND, 0, "no such pin");
-    weir_status status = wr_buf_status(&sqlite->text);
+    status = wr_buf_status(&sqlite->text);
     return status ? wr_fail(err, status, 0, "cannot read the pin") : WEIR_OK;
 }
 
@@ -230,7 +238,10 @@ weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *s
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
+    weir_status status = wr_sqlite_follow(sqlite, err);
 
+    if (status)
+        return status;
     wr_db_begin_read(db);
     stats->tenants_count = count(db, "SELECT count(*) FROM tenant");
     stats->sessions_count = count(db, "SELECT count(*) FROM session");
@@ -313,8 +324,10 @@ weir_status wr_sqlite_verify(struct weir_store *store, weir_corrupt_fn *corrupt,
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
-    weir_status status = WEIR_OK;
+    weir_status status = wr_sqlite_follow(sqlite, err);
 
+    if (status)
+        return status;
     wr_db_start(db);
     verify_file(db, report);
     sqlite3_stmt *rows = wr_db_make(db, "SELECT t.name, a.handle, a.hash, a.text_bytes, a.codec,"
