@@ -86,6 +86,7 @@ static bool copy(struct wr_folded *folded, const struct wr_fold_commit *commit,
 
     folded->sent = *commit->sent;
     folded->originals_count = commit->originals_count;
+    folded->replaced_count = commit->replaced_count;
     folded->originals = malloc(bytes ? bytes : 1);
     if (!folded->originals)
         return false;

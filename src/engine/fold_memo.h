@@ -21,6 +21,7 @@ struct wr_folded {
     struct wr_fold_state *state; /* owned by the memo */
     weir_hash *originals;        /* that the session has in the store; owned by the memo */
     uint32_t originals_count;
+    uint64_t replaced_count; /* of the store, when it was committed there */
 };
 
 WEIR_MUST_USE weir_status wr_fold_memo_new(struct wr_fold_memo **memo);
@@ -37,6 +38,7 @@ struct wr_fold_commit {
     const struct wr_sent *sent;
     const weir_hash *originals;
     uint32_t originals_count;
+    uint64_t replaced_count;
 };
 void wr_fold_memo_put(struct wr_fold_memo *memo, wr_hash128 key,
                       const struct wr_fold_commit *commit, const struct wr_fold *fold);

@@ -12,7 +12,7 @@
 #include "models/window.h"
 
 enum { TTL_MS = 300000, TTL_LONG_MS = 3600000 }; /* of a marker that says nothing, and "1h" */
-enum { SESSION_HEX_BYTES = 32, NUMBER_BYTES_MAX = 24 };
+enum { TRIES_MAX = 3, SESSION_HEX_BYTES = 32 };
 
 /* ---- who and what ---- */
 
@@ -225,17 +225,9 @@ static weir_status attach(struct wr_job *job)
 static weir_status narrow(struct wr_job *job)
 {
     struct wr_marks *marks = &job->marks;
-    uint32_t newest = marks->trail.turns_count - 1;
-    char *value;
+    uint32_t tokens = job->options->overflow_tokens;
 
-    if (!job->options->overflow_tokens)
-        return WEIR_OK;
-    value = wr_arena_alloc(marks->arena, NUMBER_BYTES_MAX);
-    if (!value)
-        return wr_arena_status(marks->arena);
-    (void)snprintf(value, NUMBER_BYTES_MAX, "%u", job->options->overflow_tokens);
-    marks->turns[newest].window_tokens = job->options->overflow_tokens;
-    return wr_marks_add(marks, WEIR_MARK_WINDOW, newest, wr_span_of(value));
+    return tokens ? wr_marks_add_window(marks, marks->trail.turns_count - 1, tokens) : WEIR_OK;
 }
 
 /* What the marks say of the answers to come by now. */
@@ -324,6 +316,7 @@ static weir_status find_marks(struct wr_job *job)
     if (folded) {
         input.known_turns = wr_fold_state_turns(folded->state, &input.known_turns_count);
         input.known_sent = &folded->sent;
+        input.is_replaced = folded->replaced_count != job->replaced_count;
     }
     weir_status status = wr_marks_read(&job->marks, &job->request->arena, &input);
     job->folded = job->marks.is_remembered ? folded : NULL;
@@ -563,6 +556,7 @@ static weir_status keep_new_whole(struct wr_job *job, struct weir_err *err)
     const char *trouble = weir_trouble_text(job->options->store->trouble);
     struct wr_fold_turn *now;
 
+    job->store_trouble = job->options->store->trouble;
     if (!job->has_marks) {
         wr_run_fall_back(&job->run, trouble);
         return WEIR_OK;
@@ -606,6 +600,12 @@ static weir_status list_originals(struct wr_job *job, const struct weir_batch *b
     return WEIR_OK;
 }
 
+/* Another store was found in the place of the one that the marks were read from. */
+static bool is_replaced(const struct wr_job *job)
+{
+    return job->options->store && job->options->store->replaced_count != job->replaced_count;
+}
+
 /* Law L2: everything taken out is in the store, or nothing is taken out. */
 static weir_status commit(struct wr_job *job, struct weir_err *err)
 {
@@ -617,8 +617,10 @@ static weir_status commit(struct wr_job *job, struct weir_err *err)
     weir_status status = fill_batch(job, &batch, &pin);
     if (status)
         return status;
+    if (is_replaced(job) && !job->is_last_try)
+        return WEIR_OK; /* it is begun anew */
     if (commit_batch(job, &batch))
-        return keep_new_whole(job, err);
+        return is_replaced(job) && !job->is_last_try ? WEIR_OK : keep_new_whole(job, err);
     if (!job->has_marks)
         return WEIR_OK;
     wr_marks_release_held(job->held, job->tenant);
@@ -659,6 +661,7 @@ static void answer(const struct wr_job *job, struct weir_projected *p)
                                              : NULL;
     p->is_pending = job->is_pending;
     p->is_changed = p->body.ptr != job->request->doc.text.ptr;
+    p->store_trouble = job->store_trouble;
 }
 
 /* A fold that ends with the model's own words would not end there in the next request; one that was
@@ -671,21 +674,16 @@ static void remember(struct wr_job *job)
         t->segments[t->segments_count - 1].from_model)
         return;
     wr_hash128 key = wr_fold_memo_key(job->fold_seed, &job->trail, job->trail.turns_count - 1);
-    struct wr_fold_commit committed = {&job->sent, job->originals, job->originals_count};
+    struct wr_fold_commit committed = {&job->sent, job->originals, job->originals_count,
+                                       job->replaced_count};
     wr_fold_memo_put(job->folds, key, &committed, &job->run.fold);
 }
 
-weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, struct weir_err *err)
+static weir_status project_once(struct wr_job *job, struct weir_err *err)
 {
-    start_clock(job);
-    weir_status status = identify(job);
-    if (status)
-        return status;
-    status = learn_calls(job);
-    if (status)
-        return status;
     wr_job_read_pin(job);
-    status = wr_job_find_policy(job, err);
+    job->replaced_count = job->options->store ? job->options->store->replaced_count : 0;
+    weir_status status = wr_job_find_policy(job, err);
     if (!status)
         status = measure(job, err);
     if (!status)
@@ -695,7 +693,31 @@ weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, str
     if (status)
         return status;
     find_step(job);
-    status = commit(job, err);
+    return commit(job, err);
+}
+
+/* A store that is replaced meanwhile knows nothing of what was read from the old one. */
+static weir_status project(struct wr_job *job, struct weir_err *err)
+{
+    const struct wr_job begun = *job;
+    weir_status status = project_once(job, err);
+
+    for (int tries = 1; tries < TRIES_MAX && !status && is_replaced(job); tries++) {
+        *job = begun;
+        job->is_last_try = tries + 1 == TRIES_MAX;
+        status = project_once(job, err);
+    }
+    return status;
+}
+
+weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, struct weir_err *err)
+{
+    start_clock(job);
+    weir_status status = identify(job);
+    if (!status)
+        status = learn_calls(job);
+    if (!status)
+        status = project(job, err);
     if (status)
         return status;
     answer(job, projected);

@@ -39,6 +39,9 @@ struct wr_job {
     bool has_pin;
     bool is_back;    /* it was sent as it came since the last time it was projected */
     bool is_pending; /* the policy that was asked for waits; input.policy is the last one */
+    weir_trouble store_trouble; /* of the commit */
+    bool is_last_try;           /* whatever becomes of the store */
+    uint64_t replaced_count;    /* of the store that the marks are read from */
     uint32_t pinned_window_tokens;
     const char *window_source;
     struct wr_reserve reserve; /* what this request's answer may take */

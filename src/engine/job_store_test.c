@@ -415,6 +415,76 @@ static void an_original_that_was_lost_is_put_back_before_the_next_request_leaves
     close_world(w);
 }
 
+/* ---- a store that is taken away ---- */
+
+struct thief {
+    struct world *world;
+    int calls_left; /* until its files are removed */
+};
+
+static void steal(void *user)
+{
+    static const char *const names[] = {"store.db", "store.db-wal", "store.db-shm"};
+    struct thief *thief = user;
+
+    if (thief->calls_left-- != 0)
+        return;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char path[2 * WR_TEST_PATH_BYTES];
+        (void)snprintf(path, sizeof(path), "%s/%s", thief->world->dir.path, names[i]);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
+/* A session with a step behind it and an overflow, whose store is removed before the nth call of
+ * its next request. False: it has not so many. */
+static bool check_theft(struct world *w, const char *policy, int call)
+{
+    struct thief thief = {w, call};
+    struct weir_project_options narrow = at(policy, NOON_MS + DAY_MS);
+    struct test_talk talk = with_results(&claude, 5);
+
+    (void)ask(w, &talk, at(policy, NOON_MS));
+    narrow.overflow_tokens = 100000;
+    talk.results = 6;
+    struct answer *six = ask(w, &talk, narrow);
+    w->store.before_call = steal;
+    w->store.user = &thief;
+    talk.results = 7;
+    struct answer *seven = ask(w, &talk, at(policy, NOON_MS + DAY_MS + SECOND_MS));
+    w->store.before_call = NULL;
+    bool is_stolen = thief.calls_left < 0;
+    assert_true(extends(six, seven));
+    assert_false(seven->is_step);
+    assert_false(seven->held[0]);
+    assert_int_equal(w->store.store.replaced_count, is_stolen);
+    talk.results = 8;
+    struct answer *eight = ask(w, &talk, at(policy, NOON_MS + DAY_MS + 2 * SECOND_MS));
+    assert_true(extends(seven, eight));
+    restart(w); /* what is known is now the new store's */
+    talk.results = 9;
+    struct answer *nine = ask(w, &talk, at(policy, NOON_MS + DAY_MS + 3 * SECOND_MS));
+    assert_true(extends(eight, nine));
+    assert_true(nine->is_changed);
+    assert_false(nine->is_step);
+    return is_stolen;
+}
+
+static void a_stolen_store_is_filled_again_and_forms_stay(void **state)
+{
+    static const char *const names[] = {"cut", "cold"};
+
+    for (size_t i = 0; i < 2; i++) {
+        bool is_stolen = true;
+        for (int call = 0; is_stolen; call++) {
+            struct world *w = open_world(state);
+            is_stolen = w->is_on_disk && check_theft(w, names[i], call);
+            assert_true(call > 3 || is_stolen || !w->is_on_disk);
+            close_world(w);
+        }
+    }
+}
+
 static void a_first_request_that_cannot_be_written_leaves_as_it_came(void **state)
 {
     struct world *w = open_world(state);
@@ -468,6 +538,7 @@ int main(void)
         BOTH(a_step_that_cannot_be_written_is_not_taken),
         BOTH(without_the_originals_nothing_is_taken_out_and_that_is_a_step),
         BOTH(an_original_that_was_lost_is_put_back_before_the_next_request_leaves),
+        BOTH(a_stolen_store_is_filled_again_and_forms_stay),
         BOTH(a_first_request_that_cannot_be_written_leaves_as_it_came),
         BOTH(marks_that_cannot_be_read_leave_the_request_as_it_came),
     };

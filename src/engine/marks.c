@@ -2,6 +2,7 @@
  *
  *   the fold of the last request is remembered   read_new: the marks of the newest turns
  *   it is not, or another node went on from it   read_all: the marks of all turns
+ *   the store that it was committed to is gone   restore: what is remembered, for the new store
  *   the session has sent none of these turns     copy_kin: who sent them last, and its marks
  *
  * Each line is one lookup in the store (the last one two), and a session comes to the last line
@@ -20,7 +21,13 @@
 
 #define LATE "late "
 
-enum { SENT_BYTES_MAX = 160, SESSION_BYTES_MAX = 40, LATE_BYTES_MAX = 24, LIST_FIRST_COUNT = 16 };
+enum {
+    SENT_BYTES_MAX = 160,
+    SESSION_BYTES_MAX = 40,
+    LATE_BYTES_MAX = 24,
+    WINDOW_BYTES_MAX = 24,
+    LIST_FIRST_COUNT = 16
+};
 
 struct held_mark {
     uint64_t tenant; /* hash */
@@ -160,17 +167,9 @@ weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t t
     return add(marks, &mark);
 }
 
-weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_ms,
-                              wr_hash128 forms, struct wr_sent *sent)
+static weir_status add_sent(struct wr_marks *marks, const struct wr_sent *sent)
 {
-    *sent = (struct wr_sent){.is_known = true,
-                             .turn = turn,
-                             .at_ms = at_ms,
-                             .model = marks->trail.model,
-                             .head = marks->trail.head,
-                             .policy = marks->policy,
-                             .window_tokens = marks->window_tokens,
-                             .forms = forms};
+    uint32_t turn = sent->turn;
     char *text = wr_arena_alloc(marks->arena, SENT_BYTES_MAX);
     char *session = wr_arena_alloc(marks->arena, SESSION_BYTES_MAX);
     if (!text || !session)
@@ -187,6 +186,20 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_
                                 .replaces = true};
     weir_status status = add(marks, &was_sent);
     return status ? status : add(marks, &by_whom);
+}
+
+weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_ms,
+                              wr_hash128 forms, struct wr_sent *sent)
+{
+    *sent = (struct wr_sent){.is_known = true,
+                             .turn = turn,
+                             .at_ms = at_ms,
+                             .model = marks->trail.model,
+                             .head = marks->trail.head,
+                             .policy = marks->policy,
+                             .window_tokens = marks->window_tokens,
+                             .forms = forms};
+    return add_sent(marks, sent);
 }
 
 /* ---- look-alikes ---- */
@@ -283,6 +296,16 @@ weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t turn, bool is_n
         (void)snprintf(value, LATE_BYTES_MAX, "%llu", (unsigned long long)tokens);
     read_answer(&marks->turns[turn], wr_span_of(value));
     return wr_marks_add(marks, WEIR_MARK_ANSWER, turn, wr_span_of(value));
+}
+
+weir_status wr_marks_add_window(struct wr_marks *marks, uint32_t turn, uint64_t window_tokens)
+{
+    char *value = wr_arena_alloc(marks->arena, WINDOW_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(marks->arena);
+    (void)snprintf(value, WINDOW_BYTES_MAX, "%llu", (unsigned long long)window_tokens);
+    marks->turns[turn].window_tokens = window_tokens;
+    return wr_marks_add(marks, WEIR_MARK_WINDOW, turn, wr_span_of(value));
 }
 
 static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct weir_mark *mark)
@@ -393,6 +416,53 @@ static weir_status read_all(struct wr_marks *marks, const struct wr_marks_input 
     memset(marks->turns, 0, turns * sizeof(*marks->turns));
     return read_from(marks, input, 0,
                      turns < WR_MARKS_LOOK_BACK_TURNS ? turns : WR_MARKS_LOOK_BACK_TURNS);
+}
+
+/* ---- what was lost with its store ---- */
+
+static weir_status add_again(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
+                             weir_span value)
+{
+    weir_status status = wr_marks_add(marks, kind, turn, value);
+    if (!status) /* whatever an older copy of the store may hold */
+        marks->list[marks->list_count - 1].replaces = true;
+    return status;
+}
+
+static weir_status add_turn_again(struct wr_marks *marks, uint32_t at)
+{
+    const struct wr_fold_turn turn = marks->turns[at];
+    weir_status status = WEIR_OK;
+
+    if (turn.is_cold || turn.is_switched)
+        status = add_again(marks, WEIR_MARK_STEP, at,
+                           turn.is_switched ? WR_LIT(WR_STEP_POLICY_WORD) : WR_LIT("cold"));
+    if (!status && turn.is_whole)
+        status = add_again(marks, WEIR_MARK_KEPT_WHOLE, at, (weir_span){"", 0});
+    else if (!status && turn.is_late)
+        status = wr_marks_add_late(marks, at, turn.late_from);
+    if (!status && turn.window_tokens)
+        status = wr_marks_add_window(marks, at, turn.window_tokens);
+    if (!status && turn.answer != WR_ANSWER_AS_BEFORE)
+        status = wr_marks_add_answer(marks, at, turn.answer == WR_ANSWER_NAMED, turn.answer_tokens);
+    return status;
+}
+
+/* The store may have come from a copy and know the session's first turns. */
+static weir_status restore(struct wr_marks *marks, const struct wr_marks_input *input)
+{
+    const struct wr_sent *sent = input->known_sent;
+    uint32_t known = input->known_turns_count;
+    weir_status status = WEIR_OK;
+
+    if (!input->is_replaced || !input->known_turns || known > marks->trail.turns_count ||
+        (marks->last.is_known && marks->last.turn >= sent->turn))
+        return WEIR_OK;
+    memcpy(marks->turns, input->known_turns, known * sizeof(*marks->turns));
+    marks->last = *sent;
+    for (uint32_t i = 0; i < known && !status; i++)
+        status = add_turn_again(marks, i);
+    return status ? status : add_sent(marks, sent);
 }
 
 /* ---- the marks of another session ---- */
@@ -515,6 +585,8 @@ weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
     weir_status status = read_new(marks, input);
     if (!status && !marks->is_remembered)
         status = read_all(marks, input);
+    if (!status && !marks->is_remembered)
+        status = restore(marks, input);
     if (status || marks->last.is_known || marks->list_count)
         return status;
     return copy_kin(marks, input);

@@ -12,6 +12,8 @@
  * 4. Stores of before marks were keyed by session have marks that are keyed by the turns alone and
  *    no `session`. They are read as those of one session without a name, and copied alike.
  * 5. Marks that could not be written are held in memory until the store takes them.
+ * 6. Marks that were lost with their store, and are still remembered, are written into the one that
+ *    has taken its place: what was sent keeps its form (law L6).
  */
 #ifndef WR_ENGINE_MARKS_H
 #define WR_ENGINE_MARKS_H
@@ -47,6 +49,7 @@ struct wr_marks_input {
     const struct wr_fold_turn *known_turns; /* NULL: nothing */
     uint32_t known_turns_count;
     const struct wr_sent *known_sent;
+    bool is_replaced; /* another store has taken the place of the one in which that was committed */
 };
 
 struct wr_marks {
@@ -84,6 +87,10 @@ WEIR_MUST_USE weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind ki
 
 /* Adds that time was up at a turn: its segments from `from` on, counted within it, stay whole. */
 WEIR_MUST_USE weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t turn, uint32_t from);
+
+/* Adds that from a turn on the provider takes no more than this. */
+WEIR_MUST_USE weir_status wr_marks_add_window(struct wr_marks *marks, uint32_t turn,
+                                              uint64_t window_tokens);
 
 /* Handles, with a blank behind each, that stood in what looked like markers at a turn and that the
  * store did not know: they are text for good, even if the store learns them later. */

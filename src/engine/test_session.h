@@ -171,8 +171,24 @@ struct test_store {
     bool fails_commit, fails_has, fails_marks;
     bool hides_pins; /* as if another process wrote them only after they were looked for */
     uint32_t commits;
+    /* Told before every call of what is below, which may be lost by then. */
+    void (*before_call)(void *user);
+    void *user;
     uint32_t marks[WEIR_MARK_KINDS_COUNT], pins; /* of the last commit that was tried */
 };
+
+static inline struct weir_store *test_store_inner(struct test_store *s)
+{
+    if (s->before_call)
+        s->before_call(s->user);
+    return s->inner;
+}
+
+static inline weir_status test_store_told(struct test_store *s, weir_status status)
+{
+    s->store.replaced_count = s->inner->replaced_count;
+    return status;
+}
 
 static inline weir_status test_store_commit(struct weir_store *store, struct weir_batch *batch,
                                             struct weir_err *err)
@@ -187,9 +203,9 @@ static inline weir_status test_store_commit(struct weir_store *store, struct wei
     store->trouble = WEIR_TROUBLE_FULL;
     if (s->fails_commit)
         return WEIR_LIMIT;
-    weir_status status = weir_store_commit(s->inner, batch, err);
+    weir_status status = weir_store_commit(test_store_inner(s), batch, err);
     store->trouble = s->inner->trouble;
-    return status;
+    return test_store_told(s, status);
 }
 
 static inline weir_status test_store_get(struct weir_store *store, const struct weir_lookup *lookup,
@@ -207,7 +223,8 @@ static inline weir_status test_store_marks(struct weir_store *store, weir_span t
     store->trouble = WEIR_TROUBLE_SYSTEM;
     if (s->fails_marks)
         return WEIR_IO;
-    return weir_store_marks(s->inner, tenant, keys, keys_count, found, user, err);
+    return test_store_told(
+        s, weir_store_marks(test_store_inner(s), tenant, keys, keys_count, found, user, err));
 }
 
 static inline weir_status test_store_pin(struct weir_store *store, weir_span tenant,
@@ -215,7 +232,9 @@ static inline weir_status test_store_pin(struct weir_store *store, weir_span ten
                                          struct weir_err *err)
 {
     struct test_store *s = (struct test_store *)store;
-    return s->hides_pins ? WEIR_NOTFOUND : weir_store_pin(s->inner, tenant, session, pin, err);
+    if (s->hides_pins)
+        return WEIR_NOTFOUND;
+    return test_store_told(s, weir_store_pin(test_store_inner(s), tenant, session, pin, err));
 }
 
 static inline weir_status test_store_has(struct weir_store *store, weir_span tenant,
@@ -226,7 +245,8 @@ static inline weir_status test_store_has(struct weir_store *store, weir_span ten
     store->trouble = WEIR_TROUBLE_SYSTEM;
     if (s->fails_has)
         return WEIR_IO;
-    return weir_store_has(s->inner, tenant, hashes, hashes_count, is_there, err);
+    return test_store_told(
+        s, weir_store_has(test_store_inner(s), tenant, hashes, hashes_count, is_there, err));
 }
 
 static inline void test_store_close(struct weir_store *store)
