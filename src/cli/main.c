@@ -1,4 +1,5 @@
 /* weir -- the command line. */
+#include <signal.h>
 #include <string.h>
 
 #include "cli/cmd.h"
@@ -48,8 +49,25 @@ static void print_help(FILE *to)
           to);
 }
 
+static void go_on(int number)
+{
+    (void)number;
+}
+
+/* A file that may grow no further (`ulimit -f`) is a full disk, which every command knows how to
+ * meet, and no reason to die of SIGXFSZ. A function that does nothing, unlike SIG_IGN, is not
+ * handed down to the programs that we start. */
+static void survive_full_files(void)
+{
+    struct sigaction now;
+
+    if (!sigaction(SIGXFSZ, NULL, &now) && now.sa_handler == SIG_DFL)
+        (void)signal(SIGXFSZ, go_on);
+}
+
 int main(int argc, char **argv)
 {
+    survive_full_files();
     if (argc < 2) {
         fputs("weir: name a command; `weir --help` lists them\n", stderr);
         return WR_EXIT_USAGE;

@@ -90,7 +90,11 @@ static void restart(struct supervisor *s, size_t i)
 
 static void on_death(struct supervisor *s, size_t i, int status)
 {
+    struct wr_metrics *metrics = s->options->metrics;
     int suspects = wr_crash_blame(s->options->crashes, s->pids[i]);
+    /* Those that it had accepted and not answered: they are cut off. Being read is only the first
+     * part of that. */
+    long long open = atomic_exchange(&metrics->exchanges[i], 0);
 
     s->pids[i] = 0;
     if (s->is_stopping)
@@ -101,12 +105,13 @@ static void on_death(struct supervisor *s, size_t i, int status)
         tell_all(s, SIGTERM);
         return;
     }
-    fprintf(stderr, "weir serve: a worker %s %d, %d request%s in its hands; restarted\n",
+    fprintf(stderr,
+            "weir serve: a worker %s %d, %lld request%s in its hands, %d of them being read;"
+            " restarted\n",
             WIFSIGNALED(status) ? "died of signal" : "ended with status",
-            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), suspects,
-            suspects == 1 ? "" : "s");
-    atomic_fetch_add(&s->options->metrics->worker_restarts, 1);
-    atomic_store(&s->options->metrics->exchanges[i], 0);
+            WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), open,
+            open == 1 ? "" : "s", suspects);
+    atomic_fetch_add(&metrics->worker_restarts, 1);
     restart(s, i);
 }
 
