@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "net/answer_head.h"
+#include "net/fd_room.h"
 #include "net/host.h"
 
 enum {
@@ -621,7 +622,7 @@ weir_status wr_fetcher_new(struct wr_fetcher **result, uv_loop_t *loop,
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION, on_timer);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_MAXCONNECTS,
-                            (long)WR_NET_UPSTREAM_CONNECTIONS_MAX);
+                            (long)wr_fd_room_exchanges(WR_NET_UPSTREAM_CONNECTIONS_MAX));
     return WEIR_OK;
 }
 

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "net/fd_room.h"
 #include "net/outflow.h"
 #include "net/reason.h"
 #include "net/request_reader.h"
@@ -54,6 +55,7 @@ struct wr_server {
     struct wr_conn *dirty; /* those with something to write in this turn */
     size_t conns_count;
     bool is_draining;
+    bool is_accept_due; /* libuv holds a connection that has no room yet, and accepts no other */
     char read_bytes[READ_BYTES]; /* shared: what is read is used up before the next read */
 };
 
@@ -341,9 +343,13 @@ static void mark_dirty(struct wr_conn *conn)
     conn->server->dirty = conn;
 }
 
+static void accept_if_room(struct wr_server *server);
+
 static void on_turn(uv_prepare_t *turn)
 {
     struct wr_server *server = turn->data;
+    if (server->is_accept_due)
+        accept_if_room(server);
     while (server->dirty) {
         struct wr_conn *conn = server->dirty;
         server->dirty = conn->next_dirty;
@@ -636,36 +642,42 @@ static void on_tick(uv_timer_t *tick)
 
 /* ---- accepting ---- */
 
-static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n"
-                           "Connection: close\r\n\r\n";
+static const char busy[] = "{\"error\":{\"type\":\"weir_busy\",\"message\":"
+                           "\"weir: too many connections are open; try again soon\"}}\n";
+
+/* It is told so before it has asked anything. What it asks is read and thrown away: else closing
+ * would be a reset, and that could overtake the answer. */
+static void turn_away(struct wr_conn *conn)
+{
+    conn->server->handler->refused(conn->server->user, 503);
+    wr_buf_printf(wr_outflow_buf(&conn->out),
+                  "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
+                  "Retry-After: " RETRY_AFTER_S "\r\nContent-Length: %zu\r\n"
+                  "Connection: close\r\n\r\n%s",
+                  sizeof(busy) - 1, busy);
+    conn->answer = ANSWER_ENDED;
+    give_time(conn, conn->server->limits.head_ms_max);
+    make_last(conn);
+    mark_dirty(conn);
+}
 
 static bool take_conn(struct wr_server *server, struct wr_conn *conn)
 {
+    (void)uv_tcp_nodelay(&conn->tcp, 1);
     if (server->conns_count > server->limits.connections_max) {
-        uv_buf_t buf = uv_buf_init((char *)(uintptr_t)busy, sizeof(busy) - 1);
-        (void)uv_try_write((uv_stream_t *)&conn->tcp, &buf, 1);
-        return false;
+        turn_away(conn);
+        return true;
     }
     conn->reader = wr_request_reader_new(&request_events, conn);
     if (!conn->reader)
         return false;
-    (void)uv_tcp_nodelay(&conn->tcp, 1);
     give_time(conn, server->limits.keep_ms_max);
     start_reading(conn);
     return conn->is_reading;
 }
 
-static void on_connection(uv_stream_t *listener, int status)
+static void accept_conn(struct wr_server *server, struct wr_conn *conn)
 {
-    struct wr_server *server = listener->data;
-    struct wr_conn *conn = status < 0 ? NULL : calloc(1, sizeof(*conn));
-
-    if (!conn)
-        return;
-    if (uv_tcp_init(server->loop, &conn->tcp) < 0) {
-        free(conn);
-        return;
-    }
     conn->tcp.data = conn;
     conn->server = server;
     wr_outflow_init(&conn->out, &wr_outflow_marks_default, &tcp_writer, conn);
@@ -675,8 +687,34 @@ static void on_connection(uv_stream_t *listener, int status)
         server->conns->prev = conn;
     server->conns = conn;
     server->conns_count++;
-    if (uv_accept(listener, (uv_stream_t *)&conn->tcp) < 0 || !take_conn(server, conn))
+    if (uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&conn->tcp) < 0 ||
+        !take_conn(server, conn))
         close_conn(conn);
+}
+
+/* A connection that is not taken from libuv keeps it from accepting the next: those wait in the
+ * system's queue, where they need no descriptor. Without one libuv would accept them and close them
+ * unanswered. */
+static void accept_if_room(struct wr_server *server)
+{
+    bool has_room = server->conns_count < server->limits.connections_max + WR_NET_REFUSED_MAX;
+    struct wr_conn *conn = has_room && !server->is_draining ? calloc(1, sizeof(*conn)) : NULL;
+
+    server->is_accept_due = !conn;
+    if (!conn)
+        return;
+    if (uv_tcp_init(server->loop, &conn->tcp) < 0) {
+        free(conn);
+        server->is_accept_due = true;
+        return;
+    }
+    accept_conn(server, conn);
+}
+
+static void on_connection(uv_stream_t *listener, int status)
+{
+    if (status >= 0)
+        accept_if_room(listener->data);
 }
 
 /* ---- life ---- */
@@ -691,6 +729,7 @@ weir_status wr_server_new(struct wr_server **server, uv_loop_t *loop,
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     s->loop = loop;
     s->limits = options->limits;
+    s->limits.connections_max = wr_fd_room_exchanges(s->limits.connections_max);
     s->handler = handler;
     s->user = user;
     s->listener.data = s->tick.data = s->turn.data = s;
@@ -730,7 +769,8 @@ void wr_server_drain(struct wr_server *server)
     close_handle((uv_handle_t *)&server->listener);
     for (struct wr_conn *conn = server->conns; conn; conn = next) {
         next = conn->next;
-        if (wr_request_reader_is_idle(conn->reader) && !wr_outflow_queued_bytes(&conn->out))
+        if (conn->state == CONN_OPEN && wr_request_reader_is_idle(conn->reader) &&
+            !wr_outflow_queued_bytes(&conn->out))
             close_conn(conn);
     }
 }

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import zlib
+from contextlib import suppress
 
 from harness import PATIENCE_SECONDS, Checks, Folder, Weir, wait_for
 
@@ -401,10 +402,51 @@ def answers_to_requests_sent_ahead(folder):
     upstream.stop()
 
 
+# ---- no more descriptors ----
+
+def each_is_answered_where_files_run_out(folder):
+    """More clients at once than there are descriptors, each of which makes the proxy open another:
+    all have an answer, and those that are refused hear when to come again."""
+    is_open = threading.Event()
+
+    def wait_and_answer(sock, head):
+        if b' /held' in head:
+            is_open.wait(PATIENCE_SECONDS)
+        sock.sendall(OK)
+    upstream = Raw(wait_and_answer)
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}', '--policy', 'tiered',
+                files_max=64)
+    clients = [weir.connect() for _ in range(80)]
+    answers = []
+
+    def ask(sock):
+        with sock, sock.makefile('rb') as stream:
+            with suppress(ConnectionError):  # it may have been turned away already
+                sock.sendall(b'GET /held HTTP/1.1\r\nHost: localhost\r\n\r\n')
+            answers.append(read_answer(stream))
+        if len(answers) > 50:  # those that are served wait for these to be turned away
+            is_open.set()
+    threads = [threading.Thread(target=ask, args=(sock,)) for sock in clients]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ok('each is answered', {status for status, _, _ in answers} <= {200, 503}, True)
+    ok('whole', [body for _, _, body in answers if not body], [])
+    ok('some are served', sum(status == 200 for status, _, _ in answers) > 0)
+    ok('the others hear when to come again',
+       {headers.get('retry-after') for status, headers, _ in answers if status == 503}, {'1'})
+    ok('then there is room again', bool(wait_for(lambda: weir.get('/fine')[0] == 200)))
+    ok('and the worker is the same', weir.metric('weir_worker_restarts_total'), 0.0)
+    weir.stop()
+    upstream.stop()
+
+
 def main():
     with Folder() as folder:
         for case in (odd_answers_are_well_formed, broken_answers_are_seen_to_be,
                      leaving_while_paused_lets_the_upstream_go, answers_to_requests_sent_ahead,
+                     each_is_answered_where_files_run_out,
                      large_answers_all_end):
             if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
                 case(folder)

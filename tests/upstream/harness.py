@@ -177,13 +177,15 @@ PATIENT = 'limits: {project_ms: %d, new_ms: %d}\n' % ((PATIENCE_SECONDS * 1000,)
 class Weir:
     """`weir serve` on a free port, with a store of its own."""
 
-    def __init__(self, folder, *arguments, config=None, env=None, store=None):
+    def __init__(self, folder, *arguments, config=None, env=None, store=None, files_max=0):
         self.folder = folder
         self.store = store or tempfile.mkdtemp(dir=folder)
         command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', self.store]
         self.config_path = os.path.join(self.store, 'weir.yaml')
         self.write_config(config or 'listen: 127.0.0.1:0\n')
         command += ['--config', self.config_path]
+        if files_max:  # that it may have open at once
+            command = ['sh', '-c', f'ulimit -n {files_max}; exec "$@"', 'sh', *command]
         self.lines_before = self.request_lines()
         self.errors = open(os.path.join(self.store, 'stderr'), 'w+', encoding='utf-8')
         self.process = subprocess.Popen(command + list(arguments), stdout=subprocess.PIPE,
