@@ -14,6 +14,7 @@
 #include "json/json.h"
 #include "net/fetch.h"
 #include "net/server.h"
+#include "replay/session.h"
 
 enum { WHY_BYTES_MAX = 400, ANSWER_SHOWN_BYTES = 160, SESSION_BYTES_MAX = 48 };
 
@@ -29,18 +30,22 @@ struct wr_rival_port {
     int listener;
     struct wr_server *server;
     struct wr_fetcher *fetcher;
-    struct wr_buf url;
+    struct wr_buf url; /* of the request at hand */
+    struct wr_arena arena;
+    struct wr_json side; /* the answer to what the proxy asks on its own account */
     uint32_t sessions_count;
     char session[SESSION_BYTES_MAX];
     char why[WHY_BYTES_MAX];
     /* Of the request at hand. */
-    weir_span answer;
+    const struct wr_json *answer;
+    weir_dialect dialect;
     bool has_tools;
     struct wr_fetch *fetch; /* NULL: it has ended */
     int status;
     struct wr_buf answered; /* what the proxy answered */
     struct wr_buf bodies[WR_RIVAL_BODIES_MAX];
     weir_span spans[WR_RIVAL_BODIES_MAX];
+    weir_dialect dialects[WR_RIVAL_BODIES_MAX];
     bool is_own[WR_RIVAL_BODIES_MAX];
     uint32_t bodies_count;
 };
@@ -51,8 +56,26 @@ struct arriving {
     struct wr_rival_port *port;
     struct wr_conn *conn;
     struct wr_buf body;
+    weir_dialect dialect;
     bool is_post, is_packed;
 };
+
+static const char *const paths[] = {
+    [WEIR_DIALECT_CHAT] = "chat/completions",
+    [WEIR_DIALECT_RESPONSES] = "responses",
+    [WEIR_DIALECT_MESSAGES] = "messages",
+};
+
+/* The API that a target is of: a proxy may have turned one into another. */
+static weir_dialect dialect_of(weir_span target)
+{
+    size_t query = wr_span_find(target, WR_LIT("?"), 0);
+    weir_span path = query == SIZE_MAX ? target : wr_span_cut(target, 0, query);
+    for (int d = WEIR_DIALECT_RESPONSES; d <= WEIR_DIALECT_MESSAGES; d++)
+        if (wr_span_ends(path, wr_span_of(paths[d])))
+            return (weir_dialect)d;
+    return WEIR_DIALECT_CHAT;
+}
 
 static void *begin(void *user, struct wr_conn *conn, const struct wr_head *head)
 {
@@ -64,6 +87,7 @@ static void *begin(void *user, struct wr_conn *conn, const struct wr_head *head)
     }
     *a = (struct arriving){.port = user,
                            .conn = conn,
+                           .dialect = dialect_of(head->target),
                            .is_post = wr_span_is(head->method, "POST"),
                            .is_packed = packed.len && !wr_span_is(packed, "identity")};
     wr_buf_init(&a->body, WR_OUTPUT_BYTES_MAX);
@@ -96,16 +120,12 @@ static bool offers_tools(weir_span body)
     return ok;
 }
 
-/* A completion whose only choice is the message. */
-static void reply(struct wr_conn *conn, weir_span message)
+/* A whole answer that says what the message does. */
+static void reply(struct wr_conn *conn, weir_dialect dialect, const struct wr_json *message)
 {
-    bool has_calls = wr_span_find(message, WR_LIT("\"tool_calls\""), 0) != SIZE_MAX;
     struct wr_buf out;
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&out, "{\"id\":\"chatcmpl-meter\",\"object\":\"chat.completion\",\"created\":0,"
-                      "\"model\":\"meter\",\"choices\":[{\"index\":0,\"message\":");
-    wr_buf_append(&out, message);
-    wr_buf_printf(&out, ",\"finish_reason\":\"%s\"}]}", has_calls ? "tool_calls" : "stop");
+    wr_session_write_answer(message, dialect, &out);
     if (out.status)
         wr_conn_abort(conn);
     else
@@ -123,6 +143,7 @@ static bool keep_body(struct wr_rival_port *p, struct arriving *a)
     p->bodies[i] = a->body;
     a->body = (struct wr_buf){0};
     p->spans[i] = wr_buf_view(&p->bodies[i]);
+    p->dialects[i] = a->dialect;
     p->is_own[i] = !p->has_tools || offers_tools(p->spans[i]);
     return true;
 }
@@ -139,7 +160,7 @@ static void body_end(void *exchange)
     else if (!keep_body(p, a))
         wr_conn_reply(a->conn, 415, "text/plain", WR_LIT("one plain JSON body at a time\n"));
     else
-        reply(a->conn, p->is_own[p->bodies_count - 1] ? p->answer : p->rival.side_answer);
+        reply(a->conn, a->dialect, p->is_own[p->bodies_count - 1] ? p->answer : &p->side);
     free_arriving(a);
 }
 
@@ -199,6 +220,8 @@ static size_t list_headers(const struct wr_rival_port *p, struct wr_header *head
     headers[count++] = (struct wr_header){WR_LIT("content-type"), WR_LIT("application/json")};
     headers[count++] = (struct wr_header){WR_LIT("session-id"), wr_span_of(p->session)};
     headers[count++] = (struct wr_header){WR_LIT("x-session-id"), wr_span_of(p->session)};
+    if (p->dialect == WEIR_DIALECT_MESSAGES)
+        headers[count++] = (struct wr_header){WR_LIT("anthropic-version"), WR_LIT("2023-06-01")};
     for (size_t i = 0; i < p->options->headers->count; i++) {
         weir_span line = wr_span_of(p->options->headers->items[i]);
         size_t colon = wr_span_find(line, WR_LIT(":"), 0);
@@ -211,7 +234,12 @@ static size_t list_headers(const struct wr_rival_port *p, struct wr_header *head
 /* Posts the body and waits until the proxy has answered; what it sends on meanwhile is kept. */
 static bool post(struct wr_rival_port *p, weir_span body)
 {
-    struct wr_header headers[WR_OPT_LIST_MAX + 3];
+    struct wr_header headers[WR_OPT_LIST_MAX + 4];
+    const char *base = p->options->url;
+    wr_buf_reset(&p->url);
+    wr_buf_printf(&p->url, "%s%s%s", base, base[strlen(base) - 1] == '/' ? "" : "/",
+                  paths[p->dialect]);
+    wr_buf_byte(&p->url, '\0');
     struct wr_fetch_request request = {.url = p->url.bytes,
                                        .method = WR_LIT("POST"),
                                        .headers = headers,
@@ -257,11 +285,13 @@ static weir_status send_request(void *user, const struct wr_rival_request *reque
     p->status = 0;
     p->bodies_count = 0;
     p->answer = request->answer;
+    p->dialect = request->dialect;
     p->has_tools = offers_tools(request->body);
     wr_buf_reset(&p->answered);
     if (!post(p, request->body) || !is_answered(p))
         return WEIR_IO;
-    *arrived = (struct wr_rival_arrived){.bodies = p->spans, .count = p->bodies_count};
+    *arrived = (struct wr_rival_arrived){
+        .bodies = p->spans, .dialects = p->dialects, .count = p->bodies_count};
     arrived->own = p->bodies_count - 1;
     for (uint32_t i = 0; i < p->bodies_count; i++)
         if (p->is_own[i])
@@ -342,9 +372,8 @@ bool wr_rival_port_open(struct wr_rival_port **port, const struct wr_rival_port_
     p->listener = -1;
     wr_buf_init(&p->answered, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&p->url, WR_NET_HEAD_BYTES_MAX);
-    wr_buf_printf(&p->url, "%s%schat/completions", options->url,
-                  options->url[strlen(options->url) - 1] == '/' ? "" : "/");
-    wr_buf_byte(&p->url, '\0');
+    wr_arena_init(&p->arena, WR_ARENA_BYTES_MAX);
+    bool has_side = !wr_json_parse(&p->side, &p->arena, wr_span_of(side_answer), NULL, NULL);
     p->rival = (struct wr_rival){.name = options->name,
                                  .send = send_request,
                                  .original = options->store_dir ? original : NULL,
@@ -353,7 +382,7 @@ bool wr_rival_port_open(struct wr_rival_port **port, const struct wr_rival_port_
     if (options->store_dir)
         p->store = wr_cli_store(options->command, options->store_dir, NULL);
     *port = p;
-    if ((!options->store_dir || p->store) && !p->url.status && start(p))
+    if ((!options->store_dir || p->store) && has_side && start(p))
         return true;
     wr_rival_port_close(p);
     *port = NULL;
@@ -379,6 +408,7 @@ void wr_rival_port_close(struct wr_rival_port *p)
         wr_buf_release(&p->bodies[i]);
     wr_buf_release(&p->answered);
     wr_buf_release(&p->url);
+    wr_arena_release(&p->arena);
     weir_store_close(p->store);
     free(p);
 }

@@ -13,7 +13,7 @@
 struct wr_rival_port_options {
     const char *command;               /* for what is said on stderr */
     const char *name;                  /* of the proxy's row */
-    const char *url;                   /* its base: /chat/completions is added */
+    const char *url;                   /* its base: the path of a request's API is added */
     uint16_t port;                     /* ours, which the proxy takes for its provider */
     const struct wr_opt_list *headers; /* "Name: value", sent with every request */
     const char *store_dir; /* of a Weir behind the URL, where handles lead; NULL: nowhere */

@@ -229,4 +229,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_claude = {"claude-code", claims_line, NULL, read_log};
+const struct wr_import_format wr_import_claude = {"claude-code", claims_line, NULL, read_log,
+                                                  WEIR_DIALECT_MESSAGES};

@@ -206,4 +206,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_gemini = {"gemini-cli", claims_line, claims, read_log};
+const struct wr_import_format wr_import_gemini = {"gemini-cli", claims_line, claims, read_log,
+                                                  WEIR_DIALECT_CHAT};

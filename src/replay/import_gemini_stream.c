@@ -121,4 +121,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_gemini_stream = {"gemini-cli", claims_line, NULL, read_log};
+const struct wr_import_format wr_import_gemini_stream = {"gemini-cli", claims_line, NULL, read_log,
+                                                         WEIR_DIALECT_CHAT};

@@ -209,4 +209,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_opencode = {"opencode", NULL, claims, read_log};
+const struct wr_import_format wr_import_opencode = {"opencode", NULL, claims, read_log,
+                                                    WEIR_DIALECT_CHAT};

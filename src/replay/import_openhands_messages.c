@@ -186,4 +186,4 @@ static weir_status read_log(struct wr_importer *in)
 }
 
 const struct wr_import_format wr_import_openhands_messages = {"openhands", is_record, claims,
-                                                              read_log};
+                                                              read_log, WEIR_DIALECT_CHAT};

@@ -196,6 +196,7 @@ void wr_import_end_draft(struct wr_importer *in, struct wr_draft *draft)
     weir_status status = in->status ? in->status : wr_draft_finish(draft, in->arena, &session);
     if (!status) {
         session.agent = wr_span_of(in->format->agent);
+        session.api = in->format->api;
         status = add_session(in, &session);
     }
     if (status && status != WEIR_NOTFOUND && !in->status)

@@ -21,6 +21,7 @@ struct wr_import_format {
     bool (*claims_line)(wr_node line); /* NULL: never one entry a line */
     bool (*claims)(wr_node document);  /* NULL: never one document */
     weir_status (*read)(struct wr_importer *importer);
+    weir_dialect api; /* that the agent speaks: Chat Completions unless it is known better */
 };
 
 struct wr_importer {

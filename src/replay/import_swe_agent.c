@@ -117,4 +117,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_swe_agent = {"swe-agent", NULL, claims, read_log};
+const struct wr_import_format wr_import_swe_agent = {"swe-agent", NULL, claims, read_log,
+                                                     WEIR_DIALECT_CHAT};

@@ -23,4 +23,5 @@ static weir_status read_log(struct wr_importer *in)
     return in->status;
 }
 
-const struct wr_import_format wr_import_tau = {"tau-bench", NULL, claims, read_log};
+const struct wr_import_format wr_import_tau = {"tau-bench", NULL, claims, read_log,
+                                               WEIR_DIALECT_CHAT};

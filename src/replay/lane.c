@@ -22,6 +22,7 @@ weir_status wr_lane_init(struct wr_lane *lane, const struct wr_lane_setup *setup
     lane->result.times_stride = 1;
     wr_arena_init(&lane->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&lane->body, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&lane->posted, WR_OUTPUT_BYTES_MAX);
     weir_status status = weir_store_new_memory(WR_SIMULATE_STORE_BYTES_MAX, &lane->store);
     if (!status)
         status = wr_cache_init(&lane->cache, &lane->arena, setup->model, NULL);
@@ -35,6 +36,7 @@ void wr_lane_release(struct wr_lane *lane)
 {
     weir_store_close(lane->store);
     wr_buf_release(&lane->body);
+    wr_buf_release(&lane->posted);
     wr_arena_release(&lane->arena);
     free(lane->trace.hashes);
     free(lane->trace.ends);
@@ -42,14 +44,19 @@ void wr_lane_release(struct wr_lane *lane)
 
 /* ---- the conversation ---- */
 
+static struct wr_session_request request_in(const struct wr_lane *lane, weir_dialect dialect)
+{
+    return (struct wr_session_request){.dialect = dialect,
+                                       .model = lane->setup.model_name,
+                                       .with_tools = lane->setup.without_recall
+                                                         ? WR_SESSION_TOOLS_WITHOUT_RECALL
+                                                         : WR_SESSION_TOOLS};
+}
+
 static weir_status begin_body(struct wr_lane *lane, const struct wr_session *session)
 {
     static const char list[] = "\"messages\":[";
-    struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
-                                         .model = lane->setup.model_name,
-                                         .with_tools = lane->setup.without_recall
-                                                           ? WR_SESSION_TOOLS_WITHOUT_RECALL
-                                                           : WR_SESSION_TOOLS};
+    struct wr_session_request request = request_in(lane, WEIR_DIALECT_CHAT);
     wr_buf_reset(&lane->body);
     wr_session_write(session, &request, &lane->body);
     size_t at = wr_span_find(wr_buf_view(&lane->body), wr_span_of(list), 0);
@@ -88,6 +95,7 @@ struct sent {
     struct weir_request *request;
     struct weir_projected projected;
     struct wr_rival_arrived arrived; /* of a rival */
+    weir_dialect dialect;            /* of what was sent */
     struct wr_arena arena;
     struct wr_json doc;
     struct wr_transcript transcript;
@@ -158,17 +166,50 @@ static weir_status send_to_engine(struct wr_lane *lane, int64_t now_ms, struct s
     return status;
 }
 
+/* Writes the conversation as it stands, recalls and all, as its agent would post it. */
+static weir_status write_posted(struct wr_lane *lane, const struct wr_session *session,
+                                struct wr_arena *arena)
+{
+    struct wr_session_request request = request_in(lane, session->api);
+    struct wr_session now = {.tools = session->tools, .tools_count = session->tools_count};
+    struct wr_json doc;
+
+    weir_status status = wr_json_parse(&doc, arena, wr_buf_view(&lane->body), NULL, NULL);
+    wr_json_id list = status ? WR_JSON_NONE : wr_json_find(&doc, 0, "messages");
+    uint32_t count = status ? 0 : wr_json_count(&doc, list);
+    now.messages = WR_ARENA_ARRAY(arena, struct wr_json, count);
+    if (!status && !now.messages)
+        status = wr_arena_status(arena);
+    for (wr_json_id id = status ? WR_JSON_NONE : wr_json_first(&doc, list);
+         id != WR_JSON_NONE && !status; id = wr_json_next(&doc, list, id))
+        status = wr_json_parse(&now.messages[now.messages_count++], arena, wr_json_raw(&doc, id),
+                               NULL, NULL);
+    request.messages_count = now.messages_count;
+    wr_buf_reset(&lane->posted);
+    if (!status)
+        wr_session_write_posted(&now, &request, &lane->posted);
+    return status ? status : lane->posted.status;
+}
+
 static weir_status send_to_rival(struct wr_lane *lane, const struct wr_lane_request *r,
                                  struct sent *sent)
 {
     const struct wr_rival *rival = lane->setup.rival;
-    struct wr_rival_request request = {.body = wr_buf_view(&lane->body),
-                                       .answer = wr_json_raw(r->view->answer, 0),
+    struct wr_rival_request request = {.dialect = r->session->api,
+                                       .body = wr_buf_view(&lane->body),
+                                       .answer = r->view->answer,
                                        .is_first = !lane->result.requests};
-    weir_status status = rival->send(rival->user, &request, &sent->arrived);
+    weir_status status = WEIR_OK;
+    if (request.dialect != WEIR_DIALECT_CHAT) {
+        status = write_posted(lane, r->session, &sent->arena);
+        request.body = wr_buf_view(&lane->posted);
+    }
+    if (!status)
+        status = rival->send(rival->user, &request, &sent->arrived);
     if (status)
         return status;
     sent->projected.body = sent->arrived.bodies[sent->arrived.own];
+    sent->dialect = sent->arrived.dialects[sent->arrived.own];
     sent->projected.tokens_before = r->measure->total_tokens;
     return WEIR_OK;
 }
@@ -189,7 +230,9 @@ static weir_status make_blocks(const struct wr_transcript *t, const struct wr_me
     if (!*blocks)
         return wr_arena_status(arena);
     wr_cache_blocks(t, measure->segment_tokens, measure->segment_overheads, *blocks);
-    wr_cache_mark_like_agents(*blocks, t->segments_count, WR_MARK_SHORT);
+    /* Requests of the other APIs carry none: there they are where agents would place them. */
+    if (t->dialect != WEIR_DIALECT_MESSAGES)
+        wr_cache_mark_like_agents(*blocks, t->segments_count, WR_MARK_SHORT);
     return WEIR_OK;
 }
 
@@ -205,13 +248,18 @@ static uint32_t leave_thinking_out(const struct wr_transcript *t, struct wr_cach
 
 static weir_status read_sent(struct wr_lane *lane, weir_span body, struct sent *sent)
 {
-    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_wire_options options = {.dialect = weir_dialect_name(sent->dialect),
+                                      .structure_only = true};
     weir_status status = wr_json_parse(&sent->doc, &sent->arena, body, NULL, NULL);
     if (!status)
         status = wr_wire_read(&sent->transcript, &sent->arena, &sent->doc, &options, NULL);
-    if (!status)
-        status =
-            wr_meter_measure(lane->setup.meter, &sent->transcript, &sent->arena, &sent->measure);
+    if (!status) {
+        /* Framing is counted as in every other lane, whose requests are Chat's: an API has its own,
+         * and a rival is not dearer for speaking its agent's. */
+        struct wr_transcript framed = sent->transcript;
+        framed.dialect = WEIR_DIALECT_CHAT;
+        status = wr_meter_measure(lane->setup.meter, &framed, &sent->arena, &sent->measure);
+    }
     if (!status)
         status = make_blocks(&sent->transcript, &sent->measure, &sent->arena, &sent->blocks);
     if (!status)
@@ -345,7 +393,7 @@ static weir_status pay_sides(struct wr_lane *lane, const struct wr_rival_arrived
 {
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < arrived->count && !status; i++) {
-        struct sent side = {0};
+        struct sent side = {.dialect = arrived->dialects[i]};
         if (i == arrived->own)
             continue;
         wr_arena_init(&side.arena, WR_ARENA_BYTES_MAX);

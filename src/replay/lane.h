@@ -7,8 +7,10 @@
  *    the recorded messages.
  * 3. Thinking that a request holds bars steps (law L4) and is not paid for: a log does not say what
  *    it took. So a policy that takes no step costs the same with it and without.
- * 4. A rival's lane is paid for and judged by what came out of it. Its steps are the requests that
- *    changed what was sent before where the agent had not; what it asks on its own account is paid.
+ * 4. A rival's lane is posted in the API that the session's agent speaks, and paid for and judged
+ * by what came out of it: where that is the Messages API, by the cache markers it has. Its steps
+ * are the requests that changed what was sent before where the agent had not; what it asks on its
+ * own account is paid.
  */
 #ifndef WR_REPLAY_LANE_H
 #define WR_REPLAY_LANE_H
@@ -75,8 +77,9 @@ struct wr_lane {
     struct weir_store *store;
     struct wr_cache cache;
     struct wr_baseline baseline;
-    struct wr_buf body; /* the conversation so far, without its end */
-    size_t head_bytes;  /* of the body, before the first message; 0: not begun */
+    struct wr_buf body;   /* the conversation so far, without its end, as a Chat request */
+    struct wr_buf posted; /* to a rival: the same in the API of the session's agent */
+    size_t head_bytes;    /* of the body, before the first message; 0: not begun */
     uint32_t messages_count;
     bool is_extended; /* the newest request holds all of the one before */
     struct wr_lane_trace trace;

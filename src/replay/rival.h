@@ -7,19 +7,22 @@
 #ifndef WR_REPLAY_RIVAL_H
 #define WR_REPLAY_RIVAL_H
 
-#include "base/arena.h"
+#include "json/json.h"
 #include "weir/handle.h"
+#include "weir/segment.h"
 
 struct wr_rival_request {
-    weir_span body;   /* a Chat Completions request */
-    weir_span answer; /* the message that the provider answers with */
-    bool is_first;    /* of its session */
+    weir_dialect dialect; /* of the body: the API that the session's agent speaks */
+    weir_span body;
+    const struct wr_json *answer; /* what the provider answers with, as a Chat message */
+    bool is_first;                /* of its session */
 };
 
 /* Bodies that came out for one request, in their order; they live until the next request. */
 struct wr_rival_arrived {
     const weir_span *bodies;
-    uint32_t count; /* at least one */
+    const weir_dialect *dialects; /* of each */
+    uint32_t count;               /* at least one */
     uint32_t own; /* which of them is the request; the others the rival asked on its own account */
 };
 

@@ -34,6 +34,7 @@ struct wr_session {
     uint32_t requests_count;
     weir_span *tools; /* names, in the order of their first call */
     uint32_t tools_count;
+    weir_dialect api;       /* that its agent speaks */
     weir_span agent, model; /* empty: not known. The model that answered most */
     uint32_t models_count;  /* different models that answered */
     int64_t *times_ms;      /* of each message, since 1970, or WR_SESSION_NO_TIME; NULL: none */
@@ -109,6 +110,16 @@ struct wr_session_request {
 void wr_session_write(const struct wr_session *session, const struct wr_session_request *request,
                       struct wr_buf *out);
 
+/* The same as an agent posts it: Messages with max_tokens and cache markers behind the tools, the
+ * instructions and the last block, Responses not to be stored. */
+void wr_session_write_posted(const struct wr_session *session,
+                             const struct wr_session_request *request, struct wr_buf *out);
+
+/* Appends what a provider answers in this dialect, whole and without usage, to `out`: `answer` is a
+ * Chat Completions message. */
+void wr_session_write_answer(const struct wr_json *answer, weir_dialect dialect,
+                             struct wr_buf *out);
+
 /* One body after the other: asked for in order, each costs its new messages. */
 struct wr_session_body { /* private; visible only so that callers can hold one */
     const struct wr_session *session;
@@ -122,7 +133,8 @@ struct wr_session_body { /* private; visible only so that callers can hold one *
     bool is_begun;
 };
 
-/* `request` gives everything but messages_count; it and the session are borrowed until release. */
+/* `request` gives everything but messages_count; it and the session are borrowed
+ * until release. */
 void wr_session_body_init(struct wr_session_body *body, const struct wr_session *session,
                           const struct wr_session_request *request);
 

@@ -6,6 +6,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 
+enum { ANSWER_TOKENS_MAX = 32000 }; /* that Claude Code asks for */
+
 enum field { F_ROLE, F_CONTENT, F_TOOL_CALLS, F_TOOL_CALL_ID, F_COUNT };
 
 static const char *const field_names[F_COUNT] = {"role", "content", "tool_calls", "tool_call_id"};
@@ -20,6 +22,7 @@ struct bodywriter {
     struct wr_json_writer json;
     struct wr_arena scratch; /* for one call's arguments at a time */
     const char *open_role;   /* Messages: of the message that is being written */
+    bool is_posted;          /* see wr_session_write_posted() */
 };
 
 static struct message message_of(const struct wr_json *doc)
@@ -52,6 +55,21 @@ static void write_value(struct bodywriter *w, const char *key, const struct wr_j
 {
     wr_json_write_key(&w->json, key);
     wr_json_write_raw(&w->json, id == WR_JSON_NONE ? WR_LIT("\"\"") : wr_json_raw(doc, id));
+}
+
+/* The object that was written last ends a prefix that the provider is to keep. */
+static void mark_last(struct bodywriter *w)
+{
+    struct wr_buf *out = w->json.out;
+    if (out->status || !out->len || out->bytes[out->len - 1] != '}')
+        return;
+    out->len--;
+    wr_buf_text(out, ",\"cache_control\":{\"type\":\"ephemeral\"}}");
+}
+
+static bool has_markers(const struct bodywriter *w, const struct wr_session_request *request)
+{
+    return w->is_posted && request->dialect == WEIR_DIALECT_MESSAGES;
 }
 
 static void write_text_block(struct bodywriter *w, const char *type, const struct message *m)
@@ -90,6 +108,8 @@ static void write_tools(struct bodywriter *w, const struct wr_session *s,
         write_tool(w, s->tools[i], request->dialect);
     if (request->with_tools != WR_SESSION_TOOLS_WITHOUT_RECALL)
         write_tool(w, WR_LIT("weir_recall"), request->dialect);
+    if (has_markers(w, request))
+        mark_last(w);
     wr_json_write_array_end(&w->json);
 }
 
@@ -281,7 +301,8 @@ static struct list list_of(const struct wr_session *s, const struct wr_session_r
     return list;
 }
 
-static void write_system(struct bodywriter *w, const struct list *list)
+static void write_system(struct bodywriter *w, const struct wr_session_request *request,
+                         const struct list *list)
 {
     wr_json_write_key(&w->json, "system");
     wr_json_write_array(&w->json);
@@ -290,6 +311,8 @@ static void write_system(struct bodywriter *w, const struct list *list)
         if (has_text(&m))
             write_text_block(w, "text", &m);
     }
+    if (has_markers(w, request))
+        mark_last(w);
     wr_json_write_array_end(&w->json);
 }
 
@@ -298,10 +321,18 @@ static void begin_body(struct bodywriter *w, const struct wr_session *s,
 {
     wr_json_write_object(&w->json);
     write_pair(w, "model", request->model);
+    if (has_markers(w, request)) {
+        wr_json_write_key(&w->json, "max_tokens");
+        wr_json_write_i64(&w->json, ANSWER_TOKENS_MAX);
+    }
+    if (w->is_posted && request->dialect == WEIR_DIALECT_RESPONSES) {
+        wr_json_write_key(&w->json, "store");
+        wr_json_write_bool(&w->json, false);
+    }
     if (request->with_tools)
         write_tools(w, s, request);
     if (request->dialect == WEIR_DIALECT_MESSAGES)
-        write_system(w, list);
+        write_system(w, request, list);
     wr_json_write_key(&w->json, request->dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages");
     wr_json_write_array(&w->json);
 }
@@ -330,19 +361,102 @@ static void end_body(struct bodywriter *w)
     wr_json_write_object_end(&w->json);
 }
 
-void wr_session_write(const struct wr_session *session, const struct wr_session_request *request,
-                      struct wr_buf *out)
+static void write_body(const struct wr_session *session, const struct wr_session_request *request,
+                       bool is_posted, struct wr_buf *out)
 {
     struct list list = list_of(session, request);
-    struct bodywriter w = {0};
+    struct bodywriter w = {.is_posted = is_posted};
 
     wr_arena_init(&w.scratch, WR_ARENA_BYTES_MAX);
     wr_json_write_init(&w.json, out);
     begin_body(&w, session, request, &list);
     write_from(&w, &list, request->dialect, 0);
+    if (has_markers(&w, request) && w.open_role)
+        mark_last(&w);
     end_body(&w);
     wr_arena_release(&w.scratch);
 }
+
+void wr_session_write(const struct wr_session *session, const struct wr_session_request *request,
+                      struct wr_buf *out)
+{
+    write_body(session, request, false, out);
+}
+
+void wr_session_write_posted(const struct wr_session *session,
+                             const struct wr_session_request *request, struct wr_buf *out)
+{
+    write_body(session, request, true, out);
+}
+
+/* ---- answers ---- */
+
+static void write_chat_answer(struct bodywriter *w, const struct message *m, bool has_calls)
+{
+    write_pair(w, "id", "chatcmpl-meter");
+    write_pair(w, "object", "chat.completion");
+    wr_json_write_key(&w->json, "created");
+    wr_json_write_i64(&w->json, 0);
+    wr_json_write_key(&w->json, "choices");
+    wr_json_write_array(&w->json);
+    wr_json_write_object(&w->json);
+    wr_json_write_key(&w->json, "index");
+    wr_json_write_i64(&w->json, 0);
+    wr_json_write_key(&w->json, "message");
+    wr_json_write_raw(&w->json, wr_json_raw(m->doc, 0));
+    write_pair(w, "finish_reason", has_calls ? "tool_calls" : "stop");
+    wr_json_write_object_end(&w->json);
+    wr_json_write_array_end(&w->json);
+}
+
+static void write_responses_answer(struct bodywriter *w, const struct message *m)
+{
+    write_pair(w, "id", "resp_meter");
+    write_pair(w, "object", "response");
+    wr_json_write_key(&w->json, "created_at");
+    wr_json_write_i64(&w->json, 0);
+    write_pair(w, "status", "completed");
+    wr_json_write_key(&w->json, "output");
+    wr_json_write_array(&w->json);
+    write_item(w, m);
+    wr_json_write_array_end(&w->json);
+}
+
+static void write_messages_answer(struct bodywriter *w, const struct message *m, bool has_calls)
+{
+    write_pair(w, "id", "msg_meter");
+    write_pair(w, "type", "message");
+    write_pair(w, "role", "assistant");
+    wr_json_write_key(&w->json, "content");
+    wr_json_write_array(&w->json);
+    write_blocks(w, m);
+    wr_json_write_array_end(&w->json);
+    write_pair(w, "stop_reason", has_calls ? "tool_use" : "end_turn");
+    wr_json_write_key(&w->json, "stop_sequence");
+    wr_json_write_null(&w->json);
+}
+
+void wr_session_write_answer(const struct wr_json *answer, weir_dialect dialect, struct wr_buf *out)
+{
+    struct message m = message_of(answer);
+    struct bodywriter w = {0};
+    bool has_calls = wr_json_is(answer, m.fields[F_TOOL_CALLS], WR_JSON_ARRAY);
+
+    wr_arena_init(&w.scratch, WR_ARENA_BYTES_MAX);
+    wr_json_write_init(&w.json, out);
+    wr_json_write_object(&w.json);
+    if (dialect == WEIR_DIALECT_CHAT)
+        write_chat_answer(&w, &m, has_calls);
+    else if (dialect == WEIR_DIALECT_RESPONSES)
+        write_responses_answer(&w, &m);
+    else
+        write_messages_answer(&w, &m, has_calls);
+    write_pair(&w, "model", "meter");
+    wr_json_write_object_end(&w.json);
+    wr_arena_release(&w.scratch);
+}
+
+/* ---- one body after the other ---- */
 
 void wr_session_body_init(struct wr_session_body *body, const struct wr_session *session,
                           const struct wr_session_request *request)

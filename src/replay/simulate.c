@@ -182,7 +182,8 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
     if (is_rival(o, lane)) {
         setup.rival = o->rival;
         setup.policy = NULL;
-        setup.places_markers = false;
+        /* In the Messages API it has placed its own. */
+        setup.places_markers = o->places_markers && r->session->api != WEIR_DIALECT_MESSAGES;
     }
     setup.with_thinking = setup.policy && r->model->preserved_thinking && r->session->has_thinking;
     return setup;

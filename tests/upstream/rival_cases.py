@@ -46,12 +46,66 @@ def write_log(path):
             file.write(json.dumps(message) + '\n')
 
 
+def write_claude_log(path):
+    """The same as Claude Code logs it: a block a line."""
+    count = [0]
+
+    def entry(kind, message):
+        count[0] += 1
+        return {'type': kind, 'uuid': f'u{count[0]}', 'sessionId': 's', 'isSidechain': False,
+                'timestamp': f'2026-01-01T00:{count[0] // 60:02}:{count[0] % 60:02}Z',
+                'message': message}
+
+    def output(number, block):
+        return entry('assistant', {'id': f'm{number}', 'role': 'assistant',
+                                   'model': 'claude-sonnet-5-5', 'content': [block]})
+
+    lines = []
+    for loop in range(LOOPS):
+        lines.append(entry('user', {'role': 'user', 'content': f'Look at part {loop}.'}))
+        for i in range(READS):
+            name = f'{loop}_{i}'
+            lines.append(output(name, {'type': 'text', 'text': 'I read.'}))
+            lines.append(output(name, {'type': 'tool_use', 'id': f'c{name}', 'name': 'Read',
+                                       'input': {'path': f'src/part_{name}.py'}}))
+            lines.append(entry('user', {'role': 'user', 'content': [
+                {'type': 'tool_result', 'tool_use_id': f'c{name}', 'content': result(i, loop)}]}))
+        lines.append(output(f'{loop}_end', {'type': 'text', 'text': f'See `sluice_{loop}_0_75`.'}))
+    with open(path, 'w', encoding='utf-8') as file:
+        file.writelines(json.dumps(line) + '\n' for line in lines)
+
+
+def write_codex_log(path):
+    lines = [{'type': 'session_meta', 'payload': {'id': 's', 'instructions': 'Work.'}}]
+
+    def item(payload):
+        lines.append({'type': 'response_item', 'payload': payload})
+
+    for loop in range(LOOPS):
+        item({'type': 'message', 'role': 'user',
+              'content': [{'type': 'input_text', 'text': f'Look at part {loop}.'}]})
+        for i in range(READS):
+            name = f'{loop}_{i}'
+            item({'type': 'function_call', 'call_id': f'c{name}', 'name': 'shell',
+                  'arguments': json.dumps({'command': f'cat src/part_{name}.py'})})
+            item({'type': 'function_call_output', 'call_id': f'c{name}',
+                  'output': result(i, loop)})
+        item({'type': 'message', 'role': 'assistant',
+              'content': [{'type': 'output_text', 'text': f'See `sluice_{loop}_0_75`.'}]})
+    for second, line in enumerate(lines):
+        line['timestamp'] = f'2026-01-01T00:{second // 60:02}:{second % 60:02}Z'
+    with open(path, 'w', encoding='utf-8') as file:
+        file.writelines(json.dumps(line) + '\n' for line in lines)
+
+
 class Proxy:
     """A proxy that does `change` to each body, and `before` it whatever it likes."""
 
     def __init__(self, change=None, before=None, is_silent=False):
         self.upstream = free_port()
         self.heads = []
+        self.posts = []
+        self.answers = []
         proxy = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -60,14 +114,17 @@ class Proxy:
             def do_POST(self):
                 body = self.rfile.read(int(self.headers['content-length']))
                 proxy.heads.append(dict(self.headers))
+                proxy.posts.append((self.path, json.loads(body)))
                 if is_silent:
                     self.answer(200, b'{"choices":[]}')
                     return
                 if before:
-                    proxy.ask(before(json.loads(body)))
+                    proxy.ask(before(json.loads(body)), self.path)
                 if change:
                     body = json.dumps(change(json.loads(body))).encode()
-                self.answer(*proxy.ask(body))
+                status, data = proxy.ask(body, self.path)
+                proxy.answers.append(json.loads(data))
+                self.answer(status, data)
 
             def answer(self, status, data):
                 self.send_response(status)
@@ -83,10 +140,10 @@ class Proxy:
         self.url = f'http://127.0.0.1:{self.server.server_address[1]}/v1'
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def ask(self, body):
+    def ask(self, body, path):
         connection = http.client.HTTPConnection('127.0.0.1', self.upstream,
                                                 timeout=PATIENCE_SECONDS)
-        connection.request('POST', '/v1/chat/completions', body,
+        connection.request('POST', path, body,
                            {'content-type': 'application/json'})
         answer = connection.getresponse()
         data = answer.read()
@@ -131,6 +188,79 @@ def spelt_anew(log):
     ok('spelt anew: the same cost but for blanks in the tools',
        abs(lanes['spelt']['cost_usd'] / lanes['exact']['cost_usd'] - 1) < 0.002)
     ok('spelt anew: nothing lost', lanes['spelt']['evidence'], lanes['exact']['evidence'])
+
+
+def markers(value):
+    if isinstance(value, dict):
+        return ('cache_control' in value) + sum(markers(v) for v in value.values())
+    return sum(markers(v) for v in value) if isinstance(value, list) else 0
+
+
+def without_markers(value):
+    if isinstance(value, dict):
+        return {k: without_markers(v) for k, v in value.items() if k != 'cache_control'}
+    return [without_markers(v) for v in value] if isinstance(value, list) else value
+
+
+def of_claude_code(folder):
+    """A log of Claude Code is posted as Messages, with the markers that pay for its cache."""
+    log = os.path.join(folder, 'claude.jsonl')
+    write_claude_log(log)
+    proxy = Proxy()
+    lanes = measure(log, proxy.url, proxy.upstream, name='claude')
+    proxy.stop()
+    path, body = proxy.posts[-1]
+    ok('claude code: posted as Messages', {path for path, _ in proxy.posts}, {'/v1/messages'})
+    ok('claude code: markers behind the tools and the last block',
+       (markers(body['tools'][-1]), markers(body['messages'][-1]['content'][-1]), markers(body)),
+       (1, 1, 2))
+    ok('claude code: as a client of that API sends it',
+       (body['max_tokens'] > 0, proxy.heads[-1].get('anthropic-version')), (True, '2023-06-01'))
+    ok('claude code: one output is one request', len(proxy.posts), LOOPS * (READS + 1))
+    first = proxy.answers[0]
+    ok('claude code: answered in that API', ([b['type'] for b in first['content']],
+                                             first['stop_reason']),
+       (['text', 'tool_use'], 'tool_use'))
+    for field in ('requests', 'evidence', 'recalls', 'steps'):
+        ok(f'claude code: {field} as of exact', lanes['claude'][field], lanes['exact'][field])
+    ok('claude code: priced as exact is',
+       abs(lanes['claude']['cost_usd'] / lanes['exact']['cost_usd'] - 1) < 0.005)
+    proxy = Proxy(change=without_markers)
+    bare = measure(log, proxy.url, proxy.upstream, name='bare')['bare']
+    proxy.stop()
+    ok('claude code: who loses the markers pays for it',
+       (bare['cached_share'], bare['cost_usd'] > 2 * lanes['exact']['cost_usd']), (0, True))
+    proxy = Proxy(change=cut_messages)
+    lanes = measure(log, proxy.url, proxy.upstream, name='cut')
+    proxy.stop()
+    ok('claude code: what was cut is lost', lanes['cut']['evidence']['lost'], LOOPS)
+
+
+def cut_messages(body):
+    for message in body['messages']:
+        for block in message['content']:
+            if block['type'] == 'tool_result':
+                block['content'] = block['content'][:200]
+    return body
+
+
+def of_codex(folder):
+    """A log of Codex is posted as Responses."""
+    log = os.path.join(folder, 'codex.jsonl')
+    write_codex_log(log)
+    proxy = Proxy()
+    lanes = measure(log, proxy.url, proxy.upstream, name='codex')
+    proxy.stop()
+    path, body = proxy.posts[-1]
+    ok('codex: posted as Responses', {path for path, _ in proxy.posts}, {'/v1/responses'})
+    ok('codex: its items', [i['type'] for i in body['input'][-3:]],
+       ['message', 'function_call', 'function_call_output'][-3:]
+       if READS == 1 else ['function_call_output', 'function_call', 'function_call_output'])
+    ok('codex: answered in that API', proxy.answers[0]['output'][0]['type'], 'function_call')
+    for field in ('requests', 'evidence', 'recalls', 'steps'):
+        ok(f'codex: {field} as of exact', lanes['codex'][field], lanes['exact'][field])
+    ok('codex: priced as exact is',
+       abs(lanes['codex']['cost_usd'] / lanes['exact']['cost_usd'] - 1) < 0.005)
 
 
 def cut(body):
@@ -230,6 +360,8 @@ def main():
         cut_short(log)
         sliding(log)
         asking(log)
+        of_claude_code(folder)
+        of_codex(folder)
         of_weir(log, folder)
         wrong_calls(log)
     finally:
