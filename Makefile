@@ -97,7 +97,8 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 ## -- what people type ---------------------------------------------------------------------------
 
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
-.PHONY: check-hardening chaos-fixed chaos-hour fuzz bench bench-peer odds install format clean help
+.PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer odds install
+.PHONY: format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -158,6 +159,9 @@ oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (nee
 check-style: ## include edges, shape of the code, formatting
 	@$(BOOTSTRAP) test
 	@$(RUN_TESTS) style
+
+check-links: all ## which folder calls which, read from the objects (tools/layers)
+	@tools/lint --links $(BUILD)
 
 check-hardening: all ## what protects the program and the library against faults of memory is there
 	@tools/check-hardening $(BUILD)/weir $(BUILD)/libweir.so
