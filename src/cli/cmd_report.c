@@ -70,9 +70,18 @@ static void put_tokens_line(struct wr_buf *out, const struct wr_tally *t)
         wr_buf_printf(out, " (%.1f %%)", 100.0 * (double)t->sent_tokens / (double)t->raw_tokens);
     wr_buf_printf(out, "\ncache     %s read, %s written", wr_cli_number(t->cache_read_tokens),
                   wr_cli_number(t->cache_write_tokens));
+    if (t->busts[WR_BUST_WEIR]) {
+        wr_buf_printf(out, "\nrewrites  %s planned (%s tokens), cost ",
+                      wr_cli_number(t->busts[WR_BUST_WEIR]),
+                      wr_cli_number(t->bust_tokens[WR_BUST_WEIR]));
+        wr_cli_put_money(out, (int64_t)t->steps_micro_usd);
+        wr_buf_text(out, ", paid for in the sums");
+    }
     wr_buf_printf(out, "\nbusts    ");
     uint64_t any = 0;
     for (int i = 0; i < WR_BUSTS_COUNT; i++) {
+        if (i == WR_BUST_WEIR)
+            continue;
         any += t->busts[i];
         if (t->busts[i])
             wr_buf_printf(out, " %s %s (%s tokens)", wr_bust_name((enum wr_bust)i),

@@ -391,6 +391,19 @@ static void write_counters(struct wr_json_writer *w, const struct wr_run *run)
     write_number(w, "late_segments", fold->late_count);
 }
 
+/* What Weir's own tools take of the prompt: their share of the definitions. */
+static uint64_t own_tools_tokens(const struct wr_run *run)
+{
+    const struct wr_ways *ways = run->fold.input->ways;
+    const struct wr_transcript *t = run->fold.transcript;
+
+    if (!ways || !ways->own_bytes || ways->recall_at >= t->segments_count)
+        return 0;
+    weir_range range = wr_segment_range(t, &t->segments[ways->recall_at]);
+    uint64_t bytes = range.end - range.start, tokens = run->fold.input->tokens[ways->recall_at];
+    return ways->own_bytes < bytes ? tokens * ways->own_bytes / bytes : tokens;
+}
+
 static void write_sizes(struct wr_json_writer *w, const struct wr_run *run)
 {
     uint64_t before = run->fold.transcript->doc->text.len, after = run->projection.body.len;
@@ -411,6 +424,7 @@ void wr_run_report(const struct wr_run *run, const char *held_back, struct wr_bu
     write_number(&w, "tokens_after", run->tokens_after);
     write_step(&w, run);
     write_pressure(&w, run);
+    write_number(&w, "own_tools_tokens", own_tools_tokens(run));
     write_sizes(&w, run);
     write_number(&w, "steps", run->fold.steps_count);
     write_counters(&w, run);

@@ -139,26 +139,39 @@ static void print_shadow(const struct wr_tally *t, const char *prefix, struct wr
     wr_buf_text(out, "; nothing of it was saved\n");
 }
 
-static void print_money(const struct wr_tally *t, struct wr_buf *out)
+/* What was saved, or lost. Of prompts that would have been refused there is nothing to compare
+ * with: the session would have ended there, or begun anew. */
+static void print_difference(const struct wr_tally *t, struct wr_buf *out)
 {
     uint64_t real = t->micro_usd, raw = t->unchanged_micro_usd;
+    bool is_dearer = raw < real;
 
+    if (t->refused_count) {
+        wr_buf_text(out, "; ");
+        put_count(out, t->refused_count, "request fits", "requests fit");
+        wr_buf_text(out, " now and would have been refused unchanged");
+    }
+    if (t->refused_count && is_dearer)
+        return;
+    wr_buf_text(out, "; unchanged it would have been ");
+    put_money(out, raw);
+    wr_buf_text(out, is_dearer ? ": DEARER by " : ": saved ");
+    put_money(out, is_dearer ? real - raw : raw - real);
+    if (raw)
+        wr_buf_printf(out, " (%llu %%)",
+                      (unsigned long long)((is_dearer ? real - raw : raw - real) * 100 / raw));
+}
+
+static void print_money(const struct wr_tally *t, struct wr_buf *out)
+{
     if (t->unpriced_count == t->requests_count) {
         wr_buf_text(out, "what it cost is not known: no price is known of its models\n");
         return;
     }
-    put_money(out, real);
+    put_money(out, t->micro_usd);
     wr_buf_text(out, " at cache prices");
-    if (t->changed_count) {
-        wr_buf_text(out, "; unchanged it had been ");
-        put_money(out, raw);
-        wr_buf_text(out, raw >= real ? ": saved " : ": DEARER by ");
-        put_money(out, raw >= real ? raw - real : real - raw);
-        if (raw)
-            wr_buf_printf(
-                out, " (%llu %%)",
-                (unsigned long long)((raw >= real ? raw - real : real - raw) * 100 / raw));
-    }
+    if (t->changed_count || t->unchanged_micro_usd < t->micro_usd)
+        print_difference(t, out);
     if (t->estimated_count) {
         wr_buf_text(out, "; ");
         put_count(out, t->estimated_count, "request is", "requests are");
@@ -172,16 +185,28 @@ static void print_money(const struct wr_tally *t, struct wr_buf *out)
     wr_buf_byte(out, '\n');
 }
 
+/* Our own steps are planned, and paid for in the sum above; what others broke is a loss. */
 static void print_recalls_and_busts(const struct wr_tally *t, struct wr_buf *out)
 {
-    const char *before = "; cache lost: ";
+    const char *before = "; cache lost by others: ";
 
     put_count(out, t->quality.recalls, "recall", "recalls");
     wr_buf_text(out, ", ");
     put_number(out, t->quality.missing_artifact_requests);
     wr_buf_text(out, " missed");
+    if (t->busts[WR_BUST_WEIR]) {
+        wr_buf_text(out, "; ");
+        put_count(out, t->busts[WR_BUST_WEIR], "planned rewrite", "planned rewrites");
+        wr_buf_text(out, " of the cache (");
+        put_count(out, t->bust_tokens[WR_BUST_WEIR], "token", "tokens");
+        if (t->steps_micro_usd) {
+            wr_buf_text(out, ", ");
+            put_money(out, t->steps_micro_usd);
+        }
+        wr_buf_text(out, ", in the sum)");
+    }
     for (int i = 0; i < WR_BUSTS_COUNT; i++) {
-        if (!t->busts[i])
+        if (!t->busts[i] || i == WR_BUST_WEIR)
             continue;
         wr_buf_printf(out, "%s%s ", before, wr_bust_name((enum wr_bust)i));
         put_number(out, t->busts[i]);
@@ -249,6 +274,8 @@ static void write_counts(struct wr_json_writer *w, const struct wr_tally *t)
     write_number(w, "output_tokens", t->output_tokens);
     write_number(w, "micro_usd", t->micro_usd);
     write_number(w, "unchanged_micro_usd", t->unchanged_micro_usd);
+    write_number(w, "steps_micro_usd", t->steps_micro_usd);
+    write_number(w, "would_be_refused", t->refused_count);
     wr_json_write_key(w, "saved_micro_usd");
     wr_json_write_i64(w, (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd);
 }

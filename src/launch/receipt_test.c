@@ -69,7 +69,8 @@ static void only_rows_of_the_run_count(void **state)
     wr_receipt_print(&receipt, "> ", &text);
     wr_buf_byte(&text, '\0');
     assert_non_null(strstr(text.bytes, "> 2 requests, 1 changed; prompt tokens 4,000 -> 3,000\n"));
-    assert_non_null(strstr(text.bytes, "> 2 recalls, 1 missed; cache lost: host 1 (7 tokens)\n"));
+    assert_non_null(
+        strstr(text.bytes, "> 2 recalls, 1 missed; cache lost by others: host 1 (7 tokens)\n"));
     assert_non_null(strstr(text.bytes, "> 1 request passed through unread, 123 bytes both ways\n"));
     wr_buf_reset(&text);
     wr_receipt_write(&receipt, 3, &text);
@@ -91,11 +92,12 @@ static void what_it_says(void **state)
          {.run = ""},
          "no request came through Weir; if it asked a model, it did so elsewhere\n"},
         {"nothing was changed",
-         {.tally = {.requests_count = 1, .micro_usd = 12345}},
+         {.tally = {.requests_count = 1, .micro_usd = 12345, .unchanged_micro_usd = 12345}},
          "1 request. Nothing was changed: all were sent as they came\n"
          "$0.0123 at cache prices\n0 recalls, 0 missed\n"},
         {"shadow changes nothing",
-         {.tally = {.requests_count = 2, .shadow_count = 2, .micro_usd = 70}},
+         {.tally =
+              {.requests_count = 2, .shadow_count = 2, .micro_usd = 70, .unchanged_micro_usd = 70}},
          "2 requests, in shadow: all were sent as they came\n"
          "$0.000070 at cache prices\n0 recalls, 0 missed\n"},
         {"what shadow would have done is its own line, and no saving",
@@ -110,7 +112,7 @@ static void what_it_says(void **state)
          "nothing of it was saved\n"
          "$0.0987 at cache prices\n0 recalls, 0 missed\n"},
         {"money is rounded, over a dollar too",
-         {.tally = {.requests_count = 1, .micro_usd = 1999960}},
+         {.tally = {.requests_count = 1, .micro_usd = 1999960, .unchanged_micro_usd = 1999960}},
          "1 request. Nothing was changed: all were sent as they came\n"
          "$2.0000 at cache prices\n0 recalls, 0 missed\n"},
         {"no sum where no price is known",
@@ -134,9 +136,42 @@ static void what_it_says(void **state)
                     .busts = {[WR_BUST_WEIR] = 1, [WR_BUST_EXPIRED] = 2},
                     .bust_tokens = {[WR_BUST_WEIR] = 1234, [WR_BUST_EXPIRED] = 1}}},
          "3 requests, 1 without a good answer, 2 changed; prompt tokens 10 -> 9\n"
-         "$3.0000 at cache prices; unchanged it had been $2.0000: DEARER by $1.0000 (50 %); 1 "
+         "$3.0000 at cache prices; unchanged it would have been $2.0000: DEARER by $1.0000 (50 %); "
+         "1 "
          "request is estimated; 2 of models without known prices are in no sum\n"
-         "0 recalls, 0 missed; cache lost: weir 1 (1,234 tokens), expired 2 (1 token)\n"},
+         "0 recalls, 0 missed; 1 planned rewrite of the cache (1,234 tokens, in the sum); cache "
+         "lost by "
+         "others: expired 2 (1 token)\n"},
+        {"planned rewrites have their price",
+         {.tally = {.requests_count = 3,
+                    .changed_count = 2,
+                    .raw_tokens = 10,
+                    .sent_tokens = 9,
+                    .micro_usd = 1000000,
+                    .unchanged_micro_usd = 2000000,
+                    .steps_micro_usd = 20000,
+                    .busts = {[WR_BUST_WEIR] = 2},
+                    .bust_tokens = {[WR_BUST_WEIR] = 5000}}},
+         "3 requests, 2 changed; prompt tokens 10 -> 9\n"
+         "$1.0000 at cache prices; unchanged it would have been $2.0000: saved $1.0000 (50 %)\n"
+         "0 recalls, 0 missed; 2 planned rewrites of the cache (5,000 tokens, $0.0200, in the "
+         "sum)\n"},
+        {"what could not have been sent unchanged has nothing to be dearer than",
+         {.tally = {.requests_count = 3,
+                    .changed_count = 2,
+                    .raw_tokens = 10,
+                    .sent_tokens = 9,
+                    .micro_usd = 3000000,
+                    .unchanged_micro_usd = 2000000,
+                    .refused_count = 1}},
+         "3 requests, 2 changed; prompt tokens 10 -> 9\n"
+         "$3.0000 at cache prices; 1 request fits now and would have been refused unchanged\n"
+         "0 recalls, 0 missed\n"},
+        {"our own tools can make it dearer without a change",
+         {.tally = {.requests_count = 1, .micro_usd = 30000, .unchanged_micro_usd = 20000}},
+         "1 request. Nothing was changed: all were sent as they came\n"
+         "$0.0300 at cache prices; unchanged it would have been $0.0200: DEARER by $0.0100 "
+         "(50 %)\n0 recalls, 0 missed\n"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -305,6 +305,8 @@ void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *w)
     put_number(w, "output_tokens", tally->output_tokens);
     put_number(w, "micro_usd", tally->micro_usd);
     put_number(w, "unchanged_micro_usd", tally->unchanged_micro_usd);
+    put_number(w, "steps_micro_usd", tally->steps_micro_usd);
+    put_number(w, "would_be_refused", tally->refused_count);
     wr_json_write_key(w, "saved_micro_usd");
     wr_json_write_i64(w, (int64_t)tally->unchanged_micro_usd - (int64_t)tally->micro_usd);
     wr_json_write_key(w, "busts");

@@ -23,6 +23,7 @@
     X(usage_cache_write_1h_tokens)   \
     X(usage_cache_write_12h_tokens)  \
     X(model_context_window_tokens)   \
+    X(own_tools_tokens)              \
     X(cache_expected_tokens)         \
     X(cache_bust_tokens)
 

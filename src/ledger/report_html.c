@@ -152,7 +152,7 @@ static void write_series(struct wr_buf *out, const char *id, const char *title, 
 
 static const char *const causes[] = {
     [WR_BUST_HOST] = "the agent changed what it had sent",
-    [WR_BUST_WEIR] = "a step of Weir's",
+    [WR_BUST_WEIR] = "planned rewrites: they are paid for in what was saved",
     [WR_BUST_MODEL] = "another model, or other tools",
     [WR_BUST_EXPIRED] = "the pause was too long",
     [WR_BUST_PROVIDER] = "nothing had changed",
@@ -179,7 +179,7 @@ static void write_busts(struct wr_buf *out, const struct wr_tally *all)
         wr_buf_printf(out,
                       " tokens in %llu</text><rect class=\"bar %s\" x=\"0\" y=\"%d\" "
                       "width=\"%.3f%%\" height=\"%d\"/>\n",
-                      (unsigned long long)all->busts[i], i == WR_BUST_WEIR ? "dear" : "other",
+                      (unsigned long long)all->busts[i], i == WR_BUST_WEIR ? "other" : "dear",
                       top + BAR_TOP_PX, percent(all->bust_tokens[i], most), BAR_PX);
     }
     wr_buf_text(out, "</svg></figure></section>\n");
@@ -264,11 +264,13 @@ static void write_sums(struct wr_buf *out, const struct wr_report *report)
     write_tokens(out, all->sent_tokens);
     wr_buf_text(out, "</strong>tokens sent of ");
     write_tokens(out, all->raw_tokens);
+    wr_buf_printf(out, "</div><div><strong>%llu</strong>planned rewrites of the cache, cost ",
+                  (unsigned long long)all->busts[WR_BUST_WEIR]);
+    write_usd(out, (int64_t)all->steps_micro_usd);
     wr_buf_printf(out,
-                  "</div><div><strong>%llu</strong>cache busts, %llu of them Weir's</div><div>"
+                  "</div><div><strong>%llu</strong>cache busts by others</div><div>"
                   "<strong>%llu</strong>recalls, %llu brought nothing</div></div>\n",
-                  (unsigned long long)sum_busts(all->busts),
-                  (unsigned long long)all->busts[WR_BUST_WEIR],
+                  (unsigned long long)(sum_busts(all->busts) - all->busts[WR_BUST_WEIR]),
                   (unsigned long long)all->quality.recalls,
                   (unsigned long long)all->quality.missing_artifact_requests);
 }

@@ -40,6 +40,7 @@ struct row {
     bool is_estimated, is_priced;
     struct wr_usage usage, raw; /* really, and had nothing been changed */
     uint64_t sent_tokens, raw_tokens;
+    bool is_refused; /* unchanged, it would have been: it is longer than the window */
 };
 
 const char *wr_bust_name(enum wr_bust bust)
@@ -220,18 +221,27 @@ static void read_usage(struct row *row, struct lane *lane)
 
 /* ---- had nothing been changed ---- */
 
-/* What would have been in the cache of it, less what recalls brought, and no more than the window:
- * a longer prompt could not have been sent. */
-static uint64_t unchanged_prompt(const struct row *row, struct lane *lane)
+/* Weir's own tools in the provider's own tokens. */
+static uint64_t own_tools(const struct row *row)
+{
+    int64_t own = row->line.own_tools_tokens, before = row->line.estimated_tokens_before;
+    return own > 0 && before > 0 ? scaled((uint64_t)own, row->raw_tokens, (uint64_t)before) : 0;
+}
+
+/* What would have been in the cache of it, less what recalls brought and what our own tools take,
+ * and no more than the window: a longer prompt could not have been sent. */
+static uint64_t unchanged_prompt(struct row *row, struct lane *lane)
 {
     if (row->raw_tokens < lane->raw_tokens)
         lane->recalled_tokens = 0; /* the agent has begun anew */
-    uint64_t recalled = lane->recalled_tokens;
-    uint64_t prompt = row->raw_tokens > recalled ? row->raw_tokens - recalled : row->raw_tokens;
+    uint64_t ours = lane->recalled_tokens + own_tools(row);
+    uint64_t prompt = row->raw_tokens > ours ? row->raw_tokens - ours : row->raw_tokens;
     uint64_t window = row->window_tokens;
-    return window && prompt > window && prompt > row->sent_tokens
-               ? (window > row->sent_tokens ? window : row->sent_tokens)
-               : prompt;
+
+    row->is_refused = window && prompt > window && prompt > row->sent_tokens;
+    if (!row->is_refused)
+        return prompt;
+    return window > row->sent_tokens ? window : row->sent_tokens;
 }
 
 static bool is_ours(const struct row *row)
@@ -403,10 +413,33 @@ static void add_counts(struct wr_tally *tally, const struct row *row)
     }
     tally->estimated_count += row->is_estimated;
     tally->unpriced_count += !row->is_priced;
+    tally->refused_count += row->is_refused;
     if (!tally->first_ms || row->time_ms < tally->first_ms)
         tally->first_ms = row->time_ms;
     if (row->time_ms > tally->last_ms)
         tally->last_ms = row->time_ms;
+}
+
+/* What a step of ours cost: the tokens that were written anew, less what reading them costs. */
+static uint64_t step_cost(const struct row *row)
+{
+    struct wr_usage kept = row->usage;
+    int64_t lost = row->line.cache_bust_tokens;
+    uint64_t *kinds[] = {&kept.cache_write_5m_tokens, &kept.cache_write_30m_tokens,
+                         &kept.cache_write_1h_tokens, &kept.input_tokens};
+    uint64_t left = lost > 0 ? (uint64_t)lost : 0;
+
+    if (!wr_span_is(row->line.cache_bust_cause, "weir"))
+        return 0;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        uint64_t moved = at_most(*kinds[i], left);
+        *kinds[i] -= moved;
+        kept.cache_read_tokens += moved;
+        left -= moved;
+    }
+    uint64_t really = wr_cost(row->model, &row->usage).micro_usd;
+    uint64_t read = wr_cost(row->model, &kept).micro_usd;
+    return really > read ? really - read : 0;
 }
 
 static void add_money(struct wr_tally *tally, const struct row *row, uint64_t call_tokens)
@@ -417,6 +450,7 @@ static void add_money(struct wr_tally *tally, const struct row *row, uint64_t ca
     if (!row->is_priced)
         return;
     tally->micro_usd += wr_cost(row->model, &row->usage).micro_usd;
+    tally->steps_micro_usd += step_cost(row);
     tally->unchanged_micro_usd += wr_cost(row->model, &row->raw).micro_usd;
     tally->unchanged_micro_usd -=
         unspent < tally->unchanged_micro_usd ? unspent : tally->unchanged_micro_usd;

@@ -3,8 +3,9 @@
  * 1. Money is what the provider's `usage` says at the model's prices; a request without usage is
  *    estimated, and counted as such.
  * 2. Beside it stands the counterfactual: the same requests sent as they came, at the same cache
- *    rules. There a request that only brings recalls back does not exist, and the prefix that the
- *    host kept is read from the cache unless it had expired (docs/telemetry.md has the sums).
+ *    rules. There a request that only brings recalls back does not exist, nor do the definitions
+ *    of Weir's own tools, and the prefix that the host kept is read from the cache unless it had
+ *    expired (docs/telemetry.md has the sums).
  * 3. A model without prices is counted and not priced; nothing is called free.
  *
  * Rows of one session are added in order; rows of several sessions may be mixed.
@@ -41,6 +42,8 @@ struct wr_tally {
     uint64_t sent_tokens;     /* and as they were sent */
     uint64_t input_tokens, cache_read_tokens, cache_write_tokens, output_tokens; /* usage */
     uint64_t micro_usd, unchanged_micro_usd; /* real; and had nothing been changed */
+    uint64_t refused_count; /* requests that would have been refused for their length, unchanged */
+    uint64_t steps_micro_usd; /* of micro_usd: what our own steps cost by writing the cache anew */
     uint64_t busts[WR_BUSTS_COUNT], bust_tokens[WR_BUSTS_COUNT];
     struct wr_quality quality; /* sums */
     int64_t first_ms, last_ms;

@@ -162,6 +162,7 @@ static void a_step_is_charged_to_us(void **state)
     assert_int_equal(f->tally.busts[WR_BUST_WEIR], 1);
     assert_int_equal(f->tally.bust_tokens[WR_BUST_WEIR], 90000);
     assert_int_equal(f->tally.steps_count, 1);
+    assert_int_equal(f->tally.steps_micro_usd, 40000 * 115 / 10); /* written instead of read */
     /* From here on it pays 50,000 less of reads a turn. */
     add(f, (struct request){START_MS + 2000, 100000, 50000, 0, 50000, 0, 0, NULL});
     assert_money(f, 1760000 + 50000, 1350000 + 100000);
@@ -269,6 +270,24 @@ static void a_prompt_beyond_the_window_is_not_counted_as_sent(void **state)
     struct fixture *f = *state;
     add(f, (struct request){START_MS, 900000, 100000, 100000, 0, 0, 0, NULL});
     assert_money(f, 1000000, 2000000);
+    assert_int_equal(f->tally.refused_count, 1);
+    add(f, (struct request){START_MS + 1000, 100000, 90000, 0, 90000, 0, 0, NULL});
+    assert_int_equal(f->tally.refused_count, 1); /* this one would have fitted */
+}
+
+/* A tenth of each prompt is our own tools: without Weir it would not be there. */
+static void our_own_tools_are_charged_to_us(void **state)
+{
+    struct fixture *f = *state;
+    add(f, (struct request){START_MS, 10000, 10000, 0, 0, 10000, 0, ",\"own_tools_tokens\":1000"});
+    assert_money(f, 125000, 112500);
+    add(f, (struct request){START_MS + 1000, 20000, 20000, 0, 10000, 10000, 0,
+                            ",\"own_tools_tokens\":1000"});
+    assert_money(f, 125000 + 10000 + 125000, 112500 + 9000 + 125000);
+    /* In the provider's tokens, which are half of ours. */
+    add(f, (struct request){START_MS + 2000, 60000, 60000, 0, 20000, 10000, 0,
+                            ",\"own_tools_tokens\":2000"});
+    assert_money(f, 260000 + 20000 + 125000, 246500 + 19000 + 125000);
 }
 
 static void without_usage_it_is_estimated_and_counted_so(void **state)
@@ -393,6 +412,7 @@ int main(void)
         TEST(what_is_cached_without_being_asked_is_read),
         TEST(what_the_provider_holds_was_never_sent_twice),
         TEST(a_prompt_beyond_the_window_is_not_counted_as_sent),
+        TEST(our_own_tools_are_charged_to_us),
         TEST(without_usage_it_is_estimated_and_counted_so),
         TEST(output_alone_is_paid_in_both),
         TEST(what_is_not_known_is_not_free),

@@ -27,10 +27,22 @@ static weir_status add_name(struct wr_ways *ways, struct wr_arena *arena, uint32
     return WEIR_OK;
 }
 
+/* Without Weir its own tools would not be in the prompt. A deferred one is not in it either. */
+static void weigh_own(struct wr_ways *ways, const struct wr_json *doc, wr_json_id tool,
+                      uint32_t names_before)
+{
+    bool is_own = false;
+    for (uint32_t i = names_before; i < ways->tools_count; i++)
+        is_own |= wr_tool_is_own(ways->tools[i]);
+    if (is_own && !wr_json_is(doc, wr_json_find(doc, tool, "defer_loading"), WR_JSON_TRUE))
+        ways->own_bytes += wr_json_raw(doc, tool).len;
+}
+
 /* Names stand under `name` of a tool, or of its `function` or `custom`. */
 static weir_status read_tool(struct wr_ways *ways, struct wr_arena *arena, uint32_t *cap,
                              const struct wr_json *doc, weir_span space, wr_json_id tool)
 {
+    uint32_t names_before = ways->tools_count;
     weir_status status = add_name(ways, arena, cap, doc, space, wr_json_find(doc, tool, "name"));
     if (!status)
         status = add_name(ways, arena, cap, doc, space,
@@ -38,6 +50,8 @@ static weir_status read_tool(struct wr_ways *ways, struct wr_arena *arena, uint3
     if (!status)
         status = add_name(ways, arena, cap, doc, space,
                           wr_json_find(doc, wr_json_find(doc, tool, "custom"), "name"));
+    if (!status)
+        weigh_own(ways, doc, tool, names_before);
     return status;
 }
 

@@ -10,6 +10,8 @@ struct wr_ways {
     uint32_t recall_at; /* the segment that offers it */
     weir_span *tools;   /* all names */
     uint32_t tools_count;
+    size_t
+        own_bytes; /* of the definitions of Weir's own tools, in the segment that offers recall */
 };
 
 /* Reads the names of the tools the request offers. */

@@ -95,8 +95,40 @@ static void the_tools_a_request_offers_are_found(void **state)
     }
 }
 
+static void own_tools_are_weighed(void **state)
+{
+    static const struct {
+        const char *behaviour, *body;
+        size_t own_bytes;
+    } rows[] = {
+        {"a tool of the client is none of ours",
+         "{\"messages\":[],\"tools\":[{\"name\":\"Read\"}]}", 0},
+        {"both of ours",
+         "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\"},{\"name\":\"Read\"},"
+         "{\"name\":\"mcp__weir__weir_context\"}]}",
+         sizeof("{\"name\":\"weir_recall\"}{\"name\":\"mcp__weir__weir_context\"}") - 1},
+        {"one that is deferred takes no room",
+         "{\"messages\":[],\"tools\":[{\"name\":\"weir_recall\",\"defer_loading\":true}]}", 0},
+        {"inside a namespace",
+         "{\"input\":[],\"tools\":[{\"type\":\"namespace\",\"name\":\"mcp__weir\",\"tools\":["
+         "{\"type\":\"function\",\"name\":\"weir_recall\"}]}]}",
+         sizeof("{\"type\":\"function\",\"name\":\"weir_recall\"}") - 1},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct test_transcript t;
+        struct wr_ways ways;
+        test_transcript_open(&t, wr_span_of(rows[i].body));
+        assert_int_equal(wr_ways_read(&ways, &t.arena, &t.transcript), WEIR_OK);
+        if (ways.own_bytes != rows[i].own_bytes)
+            fail_msg("%s: %zu bytes", rows[i].behaviour, ways.own_bytes);
+        test_transcript_close(&t);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_tools_a_request_offers_are_found)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_tools_a_request_offers_are_found),
+                                       cmocka_unit_test(own_tools_are_weighed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

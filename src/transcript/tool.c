@@ -662,15 +662,24 @@ weir_span wr_tool_join(struct wr_arena *arena, weir_span space, weir_span name)
     return (weir_span){joined, bytes};
 }
 
-bool wr_tool_is_recall(weir_span name)
+static bool is_spelling_of(weir_span word, weir_span name)
 {
-    weir_span word = WR_LIT("weir_recall");
     if (!wr_span_ends(name, word))
         return false;
     if (name.len == word.len)
         return true;
     char before = name.ptr[name.len - word.len - 1];
     return before == '_' || before == '.' || before == '/';
+}
+
+bool wr_tool_is_recall(weir_span name)
+{
+    return is_spelling_of(WR_LIT("weir_recall"), name);
+}
+
+bool wr_tool_is_own(weir_span name)
+{
+    return wr_tool_is_recall(name) || is_spelling_of(WR_LIT("weir_context"), name);
 }
 
 const struct wr_effect *wr_tool_next_write(const struct wr_tool_handles *handles, size_t *at)

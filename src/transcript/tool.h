@@ -95,6 +95,10 @@ weir_span wr_tool_join(struct wr_arena *arena, weir_span space, weir_span name);
  * `.` or `/`. Never judged by its schema. */
 bool wr_tool_is_recall(weir_span name);
 
+/* Whether it is one of Weir's own tools: weir_recall or weir_context, spelt in any of these ways.
+ */
+bool wr_tool_is_own(weir_span name);
+
 /* The next effect, from `*at` on, that changes files; NULL when there is none. A failed call of an
  * editing tool changes none; a failed command line may have changed all it names. */
 const struct wr_effect *wr_tool_next_write(const struct wr_tool_handles *handles, size_t *at);
