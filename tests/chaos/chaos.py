@@ -45,7 +45,7 @@ class Run:
         self.changed = threading.Condition()
         self.sessions_left = len(scenario.sessions)
         self.acts_done = collections.Counter()
-        self.arrivals_before = len(stub.arrivals)
+        stub.arrivals = []
         self.proxy = Proxy(folder, library, scenario, stub.port)
         self.journal = open(os.path.join(folder, 'journal'), 'w', encoding='utf-8')
 
@@ -149,7 +149,7 @@ class Run:
         wait_for(lambda: self.exchanges() == 0 or self.proxy.is_gone(), 20)
         exchanges = self.exchanges()
         stopped = self.proxy.stop()
-        arrivals = self.stub.arrivals[self.arrivals_before:]
+        arrivals = self.stub.arrivals
         judge.judge_process(self.verdict, self.proxy, self.scenario, exchanges, stopped)
         judge.judge_stability(self.verdict, self.proxy, arrivals, self.sent)
         judge.judge_handles(self.verdict, self.proxy, arrivals, self.sent,
@@ -202,10 +202,11 @@ def play_seed(seed, options, stub, figures):
         shutil.rmtree(folder, ignore_errors=True)
     if broken:
         figures.failed += 1
-        for invariant, what in broken[:6]:
-            print(f'  FAILED: {invariant}: {what[:700]}')
+        first = {invariant: what for invariant, what in reversed(broken)}
+        for invariant, what in first.items():
+            print(f'  FAILED: {invariant}: {what[:500].strip()}')
         print(f'  logs: {folder}\n  again: make chaos SEED={seed} RUNS=1 '
-              f'FAMILIES={",".join(options.families)}', flush=True)
+              f'FAMILIES={",".join(scenario.families)}', flush=True)
 
 
 def read_options():

@@ -373,9 +373,9 @@ SEEN int ftruncate(int fd, off_t bytes)
 static enum fd_class class_of_path(const char *path)
 {
     size_t len = strlen(store_path);
-    if (!len || strncmp(path, store_path, len) != 0)
-        return FD_OTHER;
-    return strstr(path + len, "store.db") ? FD_STORE : FD_LOG;
+    if (len && strncmp(path, store_path, len) == 0)
+        return FD_STORE;
+    return strstr(path, "requests.jsonl") ? FD_LOG : FD_OTHER;
 }
 
 static int open_file(int folder, const char *path, int flags, mode_t mode)

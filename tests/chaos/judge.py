@@ -158,6 +158,11 @@ def judge_stability(verdict, proxy, arrivals, sent):
             if not found:
                 verdict.checked['changed, and the line of the log is lost'] += 1
                 continue
+            last = lines.get((name, sent[before.name].body_bytes), [])
+            if any(line.get('held_back') for line in last) and \
+                    not any(is_declared(line) for line in found):
+                verdict.checked['changed, after one that was held back'] += 1
+                continue
             changed = next((i for i, (a, b) in enumerate(zip(first, second)) if a != b), 0)
             verdict.hold('same bytes again', any(is_declared(line) for line in found),
                          f'{before.name} and {after.name} differ at message {changed}, undeclared;'

@@ -53,7 +53,7 @@ class Proxy:
         self.error_path = os.path.join(folder, 'stderr')
         self.page = Page(os.path.join(folder, 'page'))
         self.port = free_port()
-        self.kills = []  # when the driver killed something: (from, to)
+        self.kills = []  # when the driver killed something: [from, to]
         self.destroyed = 0.0  # when it last took the store away
         self.allowed_deaths = 0
         os.mkdir(self.store)
@@ -146,13 +146,11 @@ class Proxy:
     # ---- acts ----
 
     def do(self, act):
-        began = time.monotonic()
         name, _, what = act.partition('_')
         {'clock': self.do_clock, 'signal': self.do_signal, 'kill': self.do_kill,
          'usr1': self.do_kill, 'restart': self.do_restart, 'limit': self.do_limit,
          'unlink': self.do_store, 'rename': self.do_store, 'remove': self.do_store,
          'blink': self.do_store}[name](name, what)
-        return began
 
     def do_clock(self, _, what):
         self.page.move_clock(-7200 if what == 'back' else 1000)
@@ -163,7 +161,7 @@ class Proxy:
             send_signal(pid, number)
 
     def do_kill(self, name, what):
-        began = time.monotonic()
+        kill = self.begin_kill()
         if what == 'supervisor':
             workers = self.workers()
             self.is_restarting = True
@@ -179,15 +177,20 @@ class Proxy:
                 self.allowed_deaths += 1
                 send_signal(workers[0], signal.SIGUSR1 if name == 'usr1' else signal.SIGKILL)
                 wait_for(lambda: self.workers() and workers[0] not in self.workers(), 10)
-        self.kills.append((began, time.monotonic()))
+        kill[1] = time.monotonic()
+
+    def begin_kill(self):
+        """While it lasts it has no end."""
+        self.kills.append([time.monotonic(), float('inf')])
+        return self.kills[-1]
 
     def do_restart(self, *_):
         """As an operator does: what is open is finished first."""
-        began = time.monotonic()
+        kill = self.begin_kill()
         self.is_restarting = True
         self.stop()
         self.start()
-        self.kills.append((began, time.monotonic()))
+        kill[1] = time.monotonic()
 
     def do_limit(self, *_):
         """From now on no file may grow beyond what the store has by now."""

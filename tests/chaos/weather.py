@@ -26,7 +26,7 @@ FAULTS = {
 }
 # By family: acts of the driver.
 ACTS = {
-    'clock': ('clock_back', 'clock_forward'),
+    'clock': ('clock_back', 'clock_forward', 'clock_forward'),
     'signals': ('signal_hup', 'signal_chld', 'signal_xfsz', 'signal_pipe', 'signal_winch'),
     'kills': ('kill_worker', 'kill_worker', 'usr1_worker', 'kill_supervisor', 'restart'),
     'size': ('limit_size',),
@@ -40,7 +40,7 @@ class Scenario:
     def __init__(self, seed, families):
         rng = random.Random(f'scenario {seed}')
         self.seed = seed
-        chosen = set(rng.sample(FAMILIES, rng.choice((1, 1, 2, 3))))
+        chosen = set(rng.sample(FAMILIES, rng.choice((1, 2, 2, 3))))
         plan = {family: faults_of(rng, family) for family in FAULTS}
         sessions_count = rng.randint(2, 4)
         turns_count = rng.choice((4, 6, 10, 20))
@@ -97,4 +97,4 @@ def faults_of(rng, family):
 
 
 def acts_of(rng, family):
-    return rng.choices(ACTS[family], k=rng.randint(1, 3))
+    return rng.choices(ACTS[family], k=rng.randint(2, 4))
