@@ -131,8 +131,13 @@ def log_lines(proxy):
     return lines
 
 
+def is_raw(line):
+    """It went as it came, for trouble that the line names."""
+    return line.get('held_back') or line.get('not_read')
+
+
 def is_declared(line):
-    return line.get('step') or line.get('held_back') or line.get('not_read')
+    return line.get('step') or is_raw(line)
 
 
 def judge_stability(verdict, proxy, arrivals, sent):
@@ -155,16 +160,15 @@ def judge_stability(verdict, proxy, arrivals, sent):
                 verdict.checked['changed, as the driver took the marks away'] += 1
                 continue
             found = lines.get((name, request.body_bytes), [])
-            if not found:
-                verdict.checked['changed, and the line of the log is lost'] += 1
-                continue
             last = lines.get((name, sent[before.name].body_bytes), [])
-            if any(line.get('held_back') for line in last) and \
-                    not any(is_declared(line) for line in found):
-                verdict.checked['changed, after one that was held back'] += 1
+            if not found or not last:
+                verdict.checked['changed, and a line of the log is lost'] += 1
+                continue
+            if any(is_raw(line) for line in last) and not any(map(is_declared, found)):
+                verdict.checked['changed back, after one that went as it came'] += 1
                 continue
             changed = next((i for i, (a, b) in enumerate(zip(first, second)) if a != b), 0)
-            verdict.hold('same bytes again', any(is_declared(line) for line in found),
+            verdict.hold('same bytes again', any(map(is_declared, found)),
                          f'{before.name} and {after.name} differ at message {changed}, undeclared;'
                          f' {len(before.raw)} and {len(after.raw)} bytes')
 

@@ -1,5 +1,6 @@
 """Conversations as agents hold them: several sessions on the same first turns, forks, late ones."""
 import json
+import random
 
 WORDS = ('error', 'value', 'index', 'module', 'return', 'handler', 'buffer', 'socket', 'parser',
          'request', 'token', 'window', 'cache', 'branch', 'commit', 'thread', 'config', 'folder')
@@ -95,6 +96,13 @@ def make_sessions(rng, sessions_count, turns_count):
             turns = trunk[:fork] + [Turn(rng, f'fork{n}', k) for k in range(turns_count - fork)]
         made.append(Session(f'other{n}', api, words, turns, first))
     return made
+
+
+def session_after(first):
+    """One that begins when the trouble is over, with a result that is long enough to be cut."""
+    turn = Turn(random.Random('after'), 'after', 0)
+    turn.text = ''.join(f'def after_{n}(value):  # line {n}\n' for n in range(400))
+    return Session('after', first.api, 'Find the last bug.', [turn], 0)
 
 
 def originals(sessions):
