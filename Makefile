@@ -149,7 +149,7 @@ chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green (doc
 
 # About a minute on two idle cores; the number of runs is fixed, not the time.
 chaos-fixed chaos-hour: all $(BUILD)/tests/chaos/faults.so
-	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3600,--seed 1 --runs 16)
+	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3600,--seed 1 --runs 28)
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build
