@@ -97,7 +97,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 ## -- what people type ---------------------------------------------------------------------------
 
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
-.PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer odds install
+.PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer soak odds install
 .PHONY: format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
@@ -179,6 +179,13 @@ bench-peer: ## measure the proxy beside npm @portkey-ai/gateway (needs npm)
 	@$(BOOTSTRAP) bench
 	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/bench/bench_proxy
 	@tools/bench-peer $(BUILD)
+
+SOAK_SECONDS ?= 1200
+
+soak: ## let the proxy serve for SOAK_SECONDS (1200): median time, memory, open files; does it grow?
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir bench/soak.py $(SOAK_SECONDS)
 
 WEIR_TRACES ?= ../shared/traces/raw
 
