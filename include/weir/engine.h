@@ -72,6 +72,9 @@ struct weir_project_options {
     /* Since the last request that was projected the session was sent as it came: with `attaches`
      * all turns but the newest stay so. */
     bool was_whole;
+    /* The server refuses two messages of the user in a row, as many chat templates do: what is put
+     * in joins a message of the user's (docs/policies.md). Chat only. To change it is a step. */
+    bool alternates;
 };
 
 struct weir_projected {

@@ -44,6 +44,8 @@ static weir_status identify(struct wr_job *job)
     weir_status status = wr_trail_read(&job->trail, &r->arena, &r->transcript);
     if (!status && o->model)
         job->trail.model = wr_hash64(wr_span_of(o->model));
+    if (!status && o->alternates)
+        job->trail.head = wr_hash64_seeded(WR_LIT("alternates"), job->trail.head);
     return status || job->session.len ? status : name_session(job);
 }
 
@@ -149,6 +151,7 @@ static weir_status measure(struct wr_job *job, struct weir_err *err)
     input->prices = prices_of(job->match.model);
     input->ways = &job->ways;
     input->places_markers = is_weighing(input->policy);
+    input->alternates = job->options->alternates && r->transcript.dialect == WEIR_DIALECT_CHAT;
     return WEIR_OK;
 }
 
@@ -446,6 +449,7 @@ static enum wr_step_reason reason_of(const struct wr_job *job, bool *is_unexplai
         return own->reason;
     if (wr_transcript_has_late_answer(&job->request->transcript, job->trail.ends[last->turn]))
         return WR_STEP_LATE_RESULT;
+    /* Where the server wants turns to be taken is part of the head, as its tools are. */
     *is_unexplained = last->head == job->marks.trail.head;
     return WR_STEP_TOOLS;
 }

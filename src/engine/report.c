@@ -49,7 +49,7 @@ static struct standing find_standing(const struct wr_run *run)
     const struct wr_fold *fold = &run->fold;
     struct standing standing = {NULL, NULL};
 
-    if (!fold->inserts_count || !run->plan.inserts_count)
+    if (!fold->inserts_count || run->projection.is_fallback)
         return standing;
     uint32_t *live = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
     standing.segments = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
@@ -126,7 +126,8 @@ static void write_edit(struct wr_json_writer *w, struct wr_buf *edit, const stru
     add_word(edit, WR_LIT(",\"form\":"), wr_form_name(change->form));
     add_word(edit, WR_LIT(",\"class\":"), weir_class_name(s->class_));
     add_word(edit, WR_LIT(",\"kind\":"), weir_kind_name(s->kind));
-    add_word(edit, WR_LIT(",\"handle\":"), now->form == WR_FORM_DROPPED ? NULL : now->handle.text);
+    add_word(edit, WR_LIT(",\"handle\":"),
+             now->handle.text[0] && now->form != WR_FORM_DROPPED ? now->handle.text : NULL);
     if (change->form == WR_FORM_DROPPED) {
         uint32_t insert = insert_of(run, standing, change->segment);
         add_word(edit, WR_LIT(",\"in\":"),
@@ -182,7 +183,10 @@ static void write_step(struct wr_json_writer *w, const struct wr_run *run)
  * is a reference to its original. */
 static enum wr_budget_mode mode_of(const struct wr_run *run)
 {
-    uint32_t refs_count = 0, shortened_count = run->plan.inserts_count;
+    uint32_t refs_count = 0, shortened_count = 0;
+
+    for (uint32_t i = 0; i < run->fold.inserts_count && !run->projection.is_fallback; i++)
+        shortened_count += !run->fold.inserts[i].is_gone;
 
     for (uint32_t i = 0; i < run->plan.changes_count; i++) {
         const struct wr_change *change = &run->plan.changes[i];
@@ -259,7 +263,7 @@ static void write_inserts(struct wr_json_writer *w, const struct wr_run *run,
 {
     wr_json_write_key(w, "inserts");
     wr_json_write_array(w);
-    for (uint32_t i = 0; i < run->fold.inserts_count && run->plan.inserts_count; i++) {
+    for (uint32_t i = 0; i < run->fold.inserts_count && !run->projection.is_fallback; i++) {
         const struct wr_fold_insert *insert = &run->fold.inserts[i];
         if (insert->is_gone)
             continue;
@@ -350,7 +354,7 @@ static struct counters count(const struct wr_run *run)
         c.static_deltas += is_static_delta(&fold->transcript->segments[i]);
         c.repository_facts += is_repository_fact(&fold->transcript->segments[i]);
     }
-    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++)
+    for (uint32_t i = 0; i < fold->inserts_count && !run->projection.is_fallback; i++)
         c.rehydrated += fold->inserts[i].is_rehydrated && !fold->inserts[i].is_gone;
     c.rehydrated_tokens = c.rehydrated ? fold->rehydrated_tokens : 0;
     return c;

@@ -3,6 +3,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/alternate.h"
 #include "engine/cache_marker.h"
 #include "json/write.h"
 #include "policy/budget.h"
@@ -125,6 +126,11 @@ static weir_status check_drops(const struct wr_run *run, struct weir_err *err)
     return WEIR_OK;
 }
 
+static bool is_joined(const struct wr_run *run, uint32_t insert)
+{
+    return run->alternation.is_joined && run->alternation.is_joined[insert];
+}
+
 static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct weir_err *err)
 {
     weir_status status = wr_plan_init(&run->plan, arena, run->fold.transcript);
@@ -133,8 +139,10 @@ static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct 
     for (uint32_t i = 0; i < run->fold.transcript->segments_count && !status; i++)
         status = run->fold.segments[i].form == WR_FORM_PRUNED ? plan_pruned(run, i, err)
                                                               : plan_segment(run, i, err);
+    if (!status && run->fold.input->alternates)
+        status = wr_alternate_plan(&run->alternation, &run->fold, &run->plan, err);
     for (uint32_t i = 0; i < run->fold.inserts_count && !status; i++)
-        if (!run->fold.inserts[i].is_gone)
+        if (!run->fold.inserts[i].is_gone && !is_joined(run, i))
             status = plan_insert(run, &run->fold.inserts[i], arena, err);
     return status ? status : check_drops(run, err);
 }
@@ -159,7 +167,7 @@ static weir_status add_segment(struct wr_run *run, struct wr_arena *arena, uint3
     const struct wr_fold *fold = &run->fold;
     const struct wr_change *change = wr_plan_find(&run->plan, i);
 
-    if (!change || change->form == WR_FORM_DROPPED)
+    if (!change || change->form == WR_FORM_DROPPED || change->form == WR_FORM_EDITED)
         return WEIR_OK;
     run->originals_count++;
     if (fold->segments[i].is_stored)
@@ -204,7 +212,7 @@ static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
         return wr_arena_status(arena);
     for (uint32_t i = 0; i < fold->transcript->segments_count && !status; i++)
         status = add_segment(run, arena, i);
-    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count && !status; i++)
+    for (uint32_t i = 0; i < fold->inserts_count && !run->projection.is_fallback && !status; i++)
         if (!fold->inserts[i].is_gone)
             status = add_insert(run, i);
     return status;
@@ -216,6 +224,18 @@ static uint64_t tokens_before(const struct wr_fold_input *input)
     for (uint32_t i = 0; i < input->transcript->segments_count; i++)
         tokens += input->tokens[i] + (input->overheads ? input->overheads[i] : 0);
     return tokens;
+}
+
+/* What joined a message has no framing of its own; lines that stand for the model's have. */
+static uint64_t alternation_tokens(const struct wr_run *run)
+{
+    const struct wr_fold_input *input = run->fold.input;
+    const struct wr_alternation *a = &run->alternation;
+    uint64_t tokens = 0;
+    if (a->lines_count)
+        tokens = a->lines_count * (input->count(input->user, WR_LIT(WR_ALTERNATE_LINE)) +
+                                   input->message_overhead_tokens);
+    return tokens - (uint64_t)a->joined_count * input->message_overhead_tokens;
 }
 
 /* What was taken back leaves as it came (law L8). A drop that was taken back has all of its group
@@ -236,7 +256,7 @@ static uint64_t tokens_sent(const struct wr_run *run)
         if (change->form == WR_FORM_DROPPED)
             tokens += wr_fold_overhead(fold, segment);
     }
-    return tokens;
+    return tokens + alternation_tokens(run);
 }
 
 void wr_run_fall_back(struct wr_run *run, const char *reason)
@@ -255,6 +275,15 @@ void wr_run_fall_back(struct wr_run *run, const char *reason)
         (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = reason};
     run->artifacts_count = run->originals_count = 0;
     run->tokens_after = run->tokens_before;
+}
+
+/* A message that lost what had joined it has lost what stands for others (law L2). */
+static bool joins_stand(const struct wr_run *run)
+{
+    for (uint32_t i = 0; i < run->plan.changes_count; i++)
+        if (run->plan.changes[i].form == WR_FORM_EDITED && run->plan.changes[i].is_rolled_back)
+            return false;
+    return true;
 }
 
 weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
@@ -281,12 +310,14 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
         status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
     if (status)
         return status;
+    if (!run->projection.is_fallback && !joins_stand(run))
+        wr_run_fall_back(run, "a summary could not be put in");
     run->tokens_after = tokens_sent(run);
     status = list_artifacts(run, arena);
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }
 
-enum { INSERTED = 255 }; /* where a form stands otherwise */
+enum { INSERTED = 255, JOINED = 254 }; /* where a form stands otherwise */
 
 static wr_hash128 add_form(wr_hash128 hash, uint32_t place, uint32_t form, weir_span text)
 {
@@ -314,10 +345,11 @@ wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end)
                             change->form == WR_FORM_DROPPED ? (weir_span){"", 0}
                                                             : fold->segments[i].text);
     }
-    for (uint32_t i = 0; i < fold->inserts_count && run->plan.inserts_count; i++) {
+    for (uint32_t i = 0; i < fold->inserts_count && !run->projection.is_fallback; i++) {
         const struct wr_fold_insert *insert = &fold->inserts[i];
         if (!insert->is_gone && (insert->before < end || insert->turn <= turn))
-            hash = add_form(hash, insert->before - head, INSERTED, insert->text);
+            hash = add_form(hash, insert->before - head, is_joined(run, i) ? JOINED : INSERTED,
+                            insert->text);
     }
     return hash;
 }

@@ -8,6 +8,7 @@
 #define WR_ENGINE_RUN_H
 
 #include "base/hash.h"
+#include "engine/alternate.h"
 #include "engine/project.h"
 #include "policy/fold.h"
 
@@ -29,6 +30,7 @@ struct wr_run {
     struct wr_fold fold;
     struct wr_run_step step;
     struct wr_plan plan;
+    struct wr_alternation alternation;
     struct wr_projection projection;
     struct wr_artifact *artifacts;
     uint32_t artifacts_count;             /* not those that the session's store has already */

@@ -128,6 +128,15 @@ static bool came_marked(const struct wr_fold *fold, uint32_t segment)
     return wr_segment_holds_marker(fold->transcript, segment, NULL, NULL);
 }
 
+/* What was put in may stand behind the user's words, after a blank line (engine/alternate.h). */
+static bool has_joined(weir_span text, const char *front)
+{
+    for (size_t at = 0; (at = wr_span_find(text, wr_span_of(front), at)) != SIZE_MAX; at++)
+        if (at > 1 && text.ptr[at - 1] == '\n' && text.ptr[at - 2] == '\n')
+            return true;
+    return false;
+}
+
 /* A prompt may be a projection that comes in again: what was weighed then stays. */
 static void note_trace(struct wr_fold *fold, uint32_t segment)
 {
@@ -139,7 +148,7 @@ static void note_trace(struct wr_fold *fold, uint32_t segment)
                           wr_span_starts(text, WR_LIT(WR_ANSWER_FRONT)) ||
                           wr_span_starts(text, WR_LIT(WR_WORDS_FRONT));
     for (size_t i = 0; i < sizeof(notices) / sizeof(notices[0]); i++)
-        if (wr_span_starts(text, wr_span_of(notices[i])))
+        if (wr_span_starts(text, wr_span_of(notices[i])) || has_joined(text, notices[i]))
             fold->notice = segment;
     fold->came_stepped |= fold->notice == segment;
 }

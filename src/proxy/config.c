@@ -117,7 +117,7 @@ weir_status wr_config_set_listen(struct wr_config *config, const char *listen, s
 
 /* ---- upstreams ---- */
 
-static bool is_url(weir_span url, size_t *host_at)
+static bool is_url(weir_span url, size_t *host_at, struct wr_host *host)
 {
     if (wr_span_starts(url, WR_LIT("http://")))
         *host_at = strlen("http://");
@@ -128,17 +128,19 @@ static bool is_url(weir_span url, size_t *host_at)
     for (size_t i = 0; i < url.len; i++)
         if ((unsigned char)url.ptr[i] <= ' ' || strchr("?#@", url.ptr[i]))
             return false;
-    struct wr_host host;
-    return wr_host_of_url(url, &host);
+    return wr_host_of_url(url, host);
 }
 
 static weir_status set_url(struct wr_config *config, struct wr_upstream *upstream, weir_span url)
 {
+    struct wr_host host;
     size_t host_at;
     while (url.len && url.ptr[url.len - 1] == '/')
         url.len--;
-    if (!is_url(url, &host_at))
+    if (!is_url(url, &host_at, &host))
         return WEIR_INVALID;
+    if (!upstream->is_alternates_said)
+        upstream->alternates = wr_host_is_private(host.name);
     const char *slash = memchr(url.ptr + host_at, '/', url.len - host_at);
     size_t path_at = slash ? (size_t)(slash - url.ptr) : url.len;
     upstream->base_url = keep(config, url);
@@ -302,6 +304,10 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
     }
     if (wr_span_is(name, "http2"))
         return read_bool(r, value, &upstream->http2);
+    if (wr_span_is(name, "alternate")) {
+        upstream->is_alternates_said = true;
+        return read_bool(r, value, &upstream->alternates);
+    }
     if (wr_span_is(name, "proxy"))
         return read_proxy(r, value, &upstream->proxy);
     if (wr_span_is(name, "api"))

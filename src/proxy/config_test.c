@@ -38,6 +38,29 @@ static void all_of_it_is_read(void **state)
     wr_config_free(c);
 }
 
+static void templates_of_models_at_home_want_turns_to_be_taken(void **state)
+{
+    static const char yaml[] =
+        "upstreams:\n"
+        "  near: {base_url: \"http://127.0.0.1:11434/v1\"}\n"
+        "  near_not: {alternate: false, base_url: \"http://10.0.0.3/v1\"}\n"
+        "  far: {base_url: https://models.example/v1}\n"
+        "  far_too: {base_url: https://models.example/v1, alternate: true}\n";
+    static const struct {
+        const char *name;
+        bool alternates;
+    } wanted[] = {{"near", true},    {"near_not", false}, {"far", false},
+                  {"far_too", true}, {"openai", false},   {"anthropic", false}};
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(wr_config_read(c, wr_span_of(yaml), NULL), WEIR_OK);
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+        if (wr_config_find(c, wr_span_of(wanted[i].name))->alternates != wanted[i].alternates)
+            fail_msg("%s", wanted[i].name);
+    wr_config_free(c);
+}
+
 static void what_is_wrong_is_named_with_its_place(void **state)
 {
     static const struct {
@@ -302,16 +325,18 @@ static void modes_are_read(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(all_of_it_is_read),
-                                       cmocka_unit_test(what_is_wrong_is_named_with_its_place),
-                                       cmocka_unit_test(the_example_of_the_docs_is_right),
-                                       cmocka_unit_test(learning_is_on_unless_told),
-                                       cmocka_unit_test(an_upstream_may_have_a_proxy),
-                                       cmocka_unit_test(origins_and_the_operators_token_are_read),
-                                       cmocka_unit_test(policies_must_be_there),
-                                       cmocka_unit_test(a_store_has_a_folder_and_limits),
-                                       cmocka_unit_test(upstreams_are_set_by_name),
-                                       cmocka_unit_test(an_address_to_listen_on_has_a_port),
-                                       cmocka_unit_test(modes_are_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_of_it_is_read),
+        cmocka_unit_test(templates_of_models_at_home_want_turns_to_be_taken),
+        cmocka_unit_test(what_is_wrong_is_named_with_its_place),
+        cmocka_unit_test(the_example_of_the_docs_is_right),
+        cmocka_unit_test(learning_is_on_unless_told),
+        cmocka_unit_test(an_upstream_may_have_a_proxy),
+        cmocka_unit_test(origins_and_the_operators_token_are_read),
+        cmocka_unit_test(policies_must_be_there),
+        cmocka_unit_test(a_store_has_a_folder_and_limits),
+        cmocka_unit_test(upstreams_are_set_by_name),
+        cmocka_unit_test(an_address_to_listen_on_has_a_port),
+        cmocka_unit_test(modes_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -596,6 +596,7 @@ static bool start_job(struct wr_exchange *ex)
         .coding = wr_coding_of(wr_head_find(ex->head, "content-encoding")),
         .path = ex->route.path,
         .upstream = ex->route.upstream->name,
+        .alternates = ex->route.upstream->alternates,
         .tenant = wr_span_of(ex->entry.tenant),
         .run = wr_span_of(ex->entry.run),
         .mode = wr_span_of(ex->mode),

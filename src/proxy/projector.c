@@ -357,6 +357,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .clock_us = own_time_us,
         .deadline_ms = job->config->new_ms_max,
         .was_whole = job->decision.turn == WR_MODE_TURNS_PROJECTED,
+        .alternates = job->alternates,
     };
     choose_policy(w, job, request, header, &options);
 

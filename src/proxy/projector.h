@@ -33,6 +33,7 @@ struct wr_task {
     enum wr_coding coding;
     const char *path;     /* of the API, such as "/v1/messages" */
     const char *upstream; /* its name */
+    bool alternates;      /* it wants user and model to take turns */
     weir_span tenant;
     weir_span run;            /* of `weir run`; empty: none */
     weir_span mode, policy;   /* headers; empty: none */

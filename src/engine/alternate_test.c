@@ -1,0 +1,196 @@
+/* Requests to servers that want user and model to take turns: what leaves does, and the user's own
+ * words are as they came. */
+#include "engine/alternate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "engine/test_world.h"
+
+enum { LOOPS_MAX = 40, WINDOW_TOKENS = 5000 };
+
+/* A session of loops with two calls each, the last one under way. */
+static void write_talk(struct wr_buf *out, uint32_t loops, bool with_parts)
+{
+    wr_buf_init(out, TEST_BODY_BYTES_MAX);
+    wr_buf_text(out,
+                "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                "\"weir_recall\"}}],\"messages\":[{\"role\":\"system\",\"content\":\"be\"}");
+    for (uint32_t i = 0; i < loops; i++) {
+        wr_buf_printf(out, ",{\"role\":\"user\",\"content\":%squestion %u, caf\\u00e9\"%s}",
+                      with_parts ? "[{\"type\":\"text\",\"text\":\"" : "\"", i,
+                      with_parts ? "}]" : "");
+        for (uint32_t call = 0; call < 2; call++) {
+            wr_buf_printf(out,
+                          ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":"
+                          "\"c%u.%u\",\"type\":\"function\",\"function\":{\"name\":\"run\","
+                          "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c%u.%u\","
+                          "\"content\":\"",
+                          i, call, i, call);
+            for (int line = 0; line < 60; line++)
+                wr_buf_printf(out, "result %u.%u line %d: the waters are calm\\n", i, call, line);
+            wr_buf_text(out, "\"}");
+        }
+        if (i + 1 < loops)
+            wr_buf_printf(out, ",{\"role\":\"assistant\",\"content\":\"answer %u\"}", i);
+    }
+    wr_buf_text(out, "]}");
+}
+
+/* The strictest template: after the instructions, user and model in turn; calls and results do not
+ * count. */
+static bool takes_turns(weir_span body)
+{
+    struct wr_arena arena;
+    struct wr_json doc;
+    bool wants_user = true, ok = true;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(wr_json_parse(&doc, &arena, body, NULL, NULL), WEIR_OK);
+    wr_json_id list = wr_json_find(&doc, 0, "messages"), first = wr_json_first(&doc, list);
+    for (wr_json_id m = first; m != WR_JSON_NONE; m = wr_json_next(&doc, list, m)) {
+        wr_json_id role = wr_json_find(&doc, m, "role");
+        if (wr_json_text_is(&doc, role, "system")) {
+            ok &= m == first;
+            continue;
+        }
+        if (wr_json_text_is(&doc, role, "tool") ||
+            wr_json_find(&doc, m, "tool_calls") != WR_JSON_NONE)
+            continue;
+        ok &= wr_json_text_is(&doc, role, "user") == wants_user;
+        wants_user = !wants_user;
+    }
+    wr_arena_release(&arena);
+    return ok;
+}
+
+struct sent {
+    struct wr_buf body, report;
+    bool is_step, is_changed;
+    char reason[WORD_BYTES];
+};
+
+static struct sent send_talk(struct world *w, const char *policy, uint32_t loops, bool alternates,
+                             bool with_parts)
+{
+    struct weir_project_options options = {.policy = policy,
+                                           .window_tokens = WINDOW_TOKENS,
+                                           .store = &w->store.store,
+                                           .session = WR_LIT("s"),
+                                           .now_ms = NOON_MS + loops * SECOND_MS,
+                                           .alternates = alternates};
+    struct weir_projected p;
+    struct weir_request *request;
+    struct weir_err err = {0};
+    struct wr_buf body;
+    struct sent sent = {.is_step = false};
+
+    write_talk(&body, loops, with_parts);
+    if (weir_engine_request(w->engine, wr_buf_view(&body), NULL, &request, &err) ||
+        weir_engine_project(w->engine, request, &options, &p, &err))
+        fail_msg("%s", err.text);
+    if (p.held_back)
+        fail_msg("%s, %u loops: %s", policy, (unsigned)loops, p.held_back);
+    check_recall(w, p.body, options.tenant);
+    wr_buf_init(&sent.body, TEST_BODY_BYTES_MAX);
+    wr_buf_init(&sent.report, TEST_BODY_BYTES_MAX);
+    wr_buf_append(&sent.body, p.body);
+    wr_buf_append(&sent.report, p.report);
+    sent.is_step = p.is_step;
+    sent.is_changed = p.is_changed;
+    (void)snprintf(sent.reason, WORD_BYTES, "%s", p.step_reason ? p.step_reason : "");
+    weir_request_free(request);
+    wr_buf_release(&body);
+    return sent;
+}
+
+static void release(struct sent *sent)
+{
+    wr_buf_release(&sent->body);
+    wr_buf_release(&sent->report);
+}
+
+static bool has_text(const struct sent *sent, const char *text)
+{
+    return wr_span_find(wr_buf_view(&sent->body), wr_span_of(text), 0) != SIZE_MAX;
+}
+
+static void user_and_model_take_turns(void **state)
+{
+    static const char *const names[] = {"compress", "tiered", "layers",     "smart",
+                                        "auto",     "lean",   "guarded-mid"};
+    uint32_t broken = 0, changed = 0;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        for (int with_parts = 0; with_parts < 2; with_parts++) {
+            struct world *w = open_world(state);
+            for (uint32_t loops = 2; loops < LOOPS_MAX; loops += 3) {
+                struct sent sent = send_talk(w, names[i], loops, true, with_parts);
+                changed += sent.is_changed;
+                if (!takes_turns(wr_buf_view(&sent.body))) {
+                    print_error("%s, %u loops: turns are not taken\n", names[i], (unsigned)loops);
+                    broken++;
+                }
+                release(&sent);
+            }
+            close_world(w);
+        }
+    }
+    assert_true(changed > 0);
+    assert_int_equal(broken, 0);
+}
+
+static void a_summary_joins_the_users_message(void **state)
+{
+    struct world *w = open_world(state);
+    struct sent joined = send_talk(w, "compress", 30, true, false);
+    struct sent alone = send_talk(w, "compress", 30, false, false);
+    assert_true(has_text(&joined, "question 0, caf\xC3\xA9\\n\\n[CONVERSATION SUMMARY]\\n"));
+    assert_true(takes_turns(wr_buf_view(&joined.body)));
+    assert_true(has_text(&alone, "\"content\":\"[CONVERSATION SUMMARY]\\n"));
+    assert_false(takes_turns(wr_buf_view(&alone.body)));
+    assert_true(alone.is_step);
+    assert_string_equal(alone.reason, "tools");
+    release(&joined);
+    release(&alone);
+    close_world(w);
+}
+
+/* Law L3: the next request begins with the last, also by another process. */
+static void the_next_request_begins_alike(void **state)
+{
+    for (int restarts = 0; restarts < 2; restarts++) {
+        struct world *w = open_world(state);
+        struct sent last = send_talk(w, "tiered", 2, true, false);
+        uint32_t steps = 0;
+        for (uint32_t loops = 3; loops < LOOPS_MAX; loops++) {
+            if (restarts)
+                restart(w);
+            struct sent next = send_talk(w, "tiered", loops, true, false);
+            struct wr_arena arena;
+            wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+            bool is_same = fold_laws_extends(wr_buf_view(&last.body), wr_buf_view(&next.body),
+                                             WEIR_DIALECT_CHAT, &arena);
+            wr_arena_release(&arena);
+            if (is_same == next.is_step)
+                fail_msg("%u loops: %s", (unsigned)loops, is_same ? "no step" : "a step");
+            steps += next.is_step;
+            release(&last);
+            last = next;
+        }
+        assert_true(steps > 0);
+        release(&last);
+        close_world(w);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(user_and_model_take_turns),
+        cmocka_unit_test(a_summary_joins_the_users_message),
+        BOTH(the_next_request_begins_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
