@@ -230,7 +230,7 @@ def large_answers_all_end(folder):
     print(f'note: {LARGE_COUNT} answers of 16 MB took {time.monotonic() - began:.1f} s')
     ok('every large answer comes whole', wrong, [])
     ok('and none is open', weir.metric('weir_exchanges'), 0.0)
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
@@ -328,7 +328,7 @@ def odd_answers_are_well_formed(folder):
             ok(f'what follows {method} {path} is too', read_answer(stream)[::2], (200, b'ok'))
     ok('the log knows what an unfit answer is', [line['end'] for line in weir.log(2)[:2]],
        ['upstream_unfit', 'done'])
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
@@ -350,7 +350,7 @@ def broken_answers_are_seen_to_be(folder):
         ok(f'{path.decode()} is not whole for a client of HTTP/1.0',
            is_reset or b'Content-Length: 99' in data)
         ok('others go on', weir.get('/fine')[:2], (200, b'ok'))
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
@@ -381,7 +381,7 @@ def leaving_while_paused_lets_the_upstream_go(folder):
         wait_for(stands)
     ok('a client that leaves while its upstream waits frees it', gone.wait(PATIENCE_SECONDS))
     ok('and nothing is open', wait_for(lambda: weir.metric('weir_exchanges') == 0.0))
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
@@ -398,7 +398,7 @@ def answers_to_requests_sent_ahead(folder):
         time.sleep(0.3)  # for queues to fill; nothing depends on it
         for _ in range(8):
             ok('each comes whole', read_answer(stream)[2] == part)
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
@@ -438,7 +438,7 @@ def each_is_answered_where_files_run_out(folder):
        {headers.get('retry-after') for status, headers, _ in answers if status == 503}, {'1'})
     ok('then there is room again', bool(wait_for(lambda: weir.get('/fine')[0] == 200)))
     ok('and the worker is the same', weir.metric('weir_worker_restarts_total'), 0.0)
-    weir.stop()
+    ok('it ends when told', weir.stop(), 0)
     upstream.stop()
 
 
