@@ -284,6 +284,9 @@ static void say_start(const struct run *r)
     fprintf(stderr, "weir run: %s through http://%s:%u (%s), mode %s, policy %s%s\n", r->argv[0],
             facts->host, facts->port, r->was_started ? "started" : "running", facts->mode,
             facts->policy, keeps);
+    if (r->serving.store && strcmp(r->serving.store, "ok") != 0)
+        fprintf(stderr, "weir run: nothing new is shortened now: the server's store: %s\n",
+                r->serving.store);
     if (!wr_agent_is_known(r->agent))
         fprintf(stderr, "weir run: this program is not known; only OPENAI_BASE_URL, "
                         "ANTHROPIC_BASE_URL and the like are set\n");

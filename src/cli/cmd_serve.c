@@ -21,12 +21,14 @@
 #include "net/host.h"
 #include "proxy/door.h"
 #include "proxy/store_keeper.h"
+#include "proxy/store_state.h"
 #include "proxy/supervisor.h"
 #include "proxy/worker.h"
+#include "store/sqlite.h"
 
 static const char help[] =
     "usage: weir serve [--listen ADDR] [--upstream URL] [--mode M] [--policy P]\n"
-    "                  [--store DIR] [--config weir.yaml] [--unlisted]\n"
+    "                  [--store DIR] [--without-store] [--config weir.yaml] [--unlisted]\n"
     "\n"
     "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on their way\n"
     "to the provider, answers stream back as they come. Nothing but an agent's base URL changes.\n"
@@ -40,6 +42,9 @@ static const char help[] =
     "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
     "  --policy P      auto unless told; `weir policies` lists them\n"
     "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
+    "  --without-store keeps nothing, so nothing is shortened: requests are only passed on and "
+    "counted.\n"
+    "                  Else a store that cannot be written is refused\n"
     "  --config FILE   all of this and more in YAML (docs/proxy.md); SIGHUP reads it again\n"
     "  --unlisted      writes no " WR_LOCK_NAME " into the store: `weir run` does not find it\n"
     "\n"
@@ -48,7 +53,7 @@ static const char help[] =
 struct serve_options {
     const char *listen, *mode, *policy, *store, *config;
     struct wr_opt_list upstreams;
-    bool is_unlisted;
+    bool is_unlisted, is_without_store;
 };
 
 struct serve {
@@ -110,11 +115,16 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
     return !o->store || !wr_config_set_text(config, &config->store_dir, o->store, err);
 }
 
-static bool set_places(struct wr_config *config, struct weir_err *err)
+/* Without a store there is no log unless one was named: it would be in the store's folder. */
+static bool set_places(struct wr_config *config, bool is_without_store, struct weir_err *err)
 {
     struct wr_buf path;
     bool ok = true;
 
+    if (is_without_store) {
+        config->store_dir = NULL;
+        return true;
+    }
     wr_buf_init(&path, WR_NET_HEAD_BYTES_MAX);
     if (!config->store_dir) {
         ok = wr_cli_store_path("serve", &path) &&
@@ -178,8 +188,9 @@ static bool fill(struct serve *s, struct wr_config *config, struct weir_err *err
         return false;
     bool has_log = config->log_path;
     return read_environment(config, err) && read_options(config, o, err) &&
-           set_places(config, err) && check_named_files(config, has_log, err) &&
-           know_policies(s, config) && !wr_config_set_policies(config, s->known, err);
+           set_places(config, o->is_without_store, err) &&
+           check_named_files(config, has_log, err) && know_policies(s, config) &&
+           !wr_config_set_policies(config, s->known, err);
 }
 
 /* What has a place has it in the file; what has none comes from elsewhere. */
@@ -326,7 +337,10 @@ static void print_start(const struct serve *s)
            wr_mode_name(c->mode));
     if (c->mode == WR_MODE_CANARY || c->mode == WR_MODE_HOLDOUT)
         printf(" %u%%", c->percent);
-    printf(", policy %s, store %s;", c->policy, c->store_dir);
+    if (c->store_dir)
+        printf(", policy %s, store %s;", c->policy, c->store_dir);
+    else
+        printf(", policy %s, without a store: nothing is shortened;", c->policy);
     for (size_t i = 0; i < c->upstreams_count; i++)
         printf("%s %s %s", i ? "," : "", c->upstreams[i].name, c->upstreams[i].base_url);
     printf("\n");
@@ -363,7 +377,7 @@ static void take_lock(struct serve *s)
     struct weir_err err = {0};
     int64_t holder;
 
-    if (s->options->is_unlisted)
+    if (s->options->is_unlisted || !c->store_dir)
         return;
     for (size_t i = 0; i < c->upstreams_count; i++)
         facts.upstreams[i] = c->upstreams[i].name;
@@ -413,19 +427,36 @@ static int run_worker(void *user, uint32_t index)
 
     s->worker = index;
     /* One of them looks after the store for all. */
-    struct wr_store_keeper *keeper = index ? NULL : wr_store_keeper_new(s->config);
+    struct wr_store_keeper *keeper = index ? NULL : wr_store_keeper_new(s->config, s->metrics);
     hold_signals(SIG_UNBLOCK);
     weir_status status = wr_worker_run(&options, &err);
     wr_store_keeper_free(keeper);
     return status ? wr_cli_fail("serve", "%s", err.text) : WR_EXIT_OK;
 }
 
-static bool check_store(const struct wr_config *config)
+/* Who starts it means to have requests shortened: where that cannot be, this is the moment to say
+ * so. A store that is lost later costs the changes and not the requests. */
+static bool check_store(const struct serve *s)
 {
-    /* A store that cannot be opened, which is said, costs the changes and not the requests. */
-    struct weir_store *store = wr_cli_store("serve", config->store_dir, NULL);
+    const char *dir = s->config->store_dir;
+    struct weir_store *store = NULL;
+    struct weir_err err = {0};
+    weir_trouble trouble;
+
+    if (!dir)
+        return true;
+    weir_status status = weir_store_open(dir, NULL, &store, &trouble, &err);
+    if (!status) {
+        status = wr_sqlite_probe(store, &err);
+        trouble = store->trouble;
+    }
+    if (status)
+        wr_cli_fail("serve", "store %s: %s%s; --without-store serves without one", dir, err.text,
+                    wr_cli_store_advice(trouble));
+    else
+        wr_store_state_begin(s->metrics, store);
     weir_store_close(store);
-    return store;
+    return !status;
 }
 
 static int serve(const struct serve_options *o)
@@ -436,7 +467,6 @@ static int serve(const struct serve_options *o)
     s.config = load(&s);
     if (!s.config || !open_listener(&s))
         goto out;
-    (void)check_store(s.config);
     (void)signal(SIGPIPE, SIG_IGN);
     raise_files();
     s.metrics = wr_metrics_new();
@@ -446,6 +476,8 @@ static int serve(const struct serve_options *o)
         code = wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
         goto out;
     }
+    if (!check_store(&s))
+        goto out;
     hold_signals(SIG_BLOCK);
     take_lock(&s);
     print_start(&s);
@@ -469,11 +501,14 @@ int wr_cmd_serve(int argc, char **argv)
 {
     struct serve_options o = {0};
     struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {
-        {"listen", WR_OPT_TEXT, &o.listen},       {"upstream", WR_OPT_LIST, &o.upstreams},
-        {"mode", WR_OPT_TEXT, &o.mode},           {"policy", WR_OPT_TEXT, &o.policy},
-        {"store", WR_OPT_TEXT, &o.store},         {"config", WR_OPT_TEXT, &o.config},
-        {"unlisted", WR_OPT_FLAG, &o.is_unlisted}};
+    const struct wr_opt options[] = {{"listen", WR_OPT_TEXT, &o.listen},
+                                     {"upstream", WR_OPT_LIST, &o.upstreams},
+                                     {"mode", WR_OPT_TEXT, &o.mode},
+                                     {"policy", WR_OPT_TEXT, &o.policy},
+                                     {"store", WR_OPT_TEXT, &o.store},
+                                     {"config", WR_OPT_TEXT, &o.config},
+                                     {"unlisted", WR_OPT_FLAG, &o.is_unlisted},
+                                     {"without-store", WR_OPT_FLAG, &o.is_without_store}};
     bool done;
 
     if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
@@ -483,5 +518,7 @@ int wr_cmd_serve(int argc, char **argv)
         return WR_EXIT_OK;
     if (rest.count)
         return wr_cli_fail("serve", "'%s' is one word too many", rest.items[0]);
+    if (o.is_without_store && o.store)
+        return wr_cli_fail("serve", "--store and --without-store: it is one or the other");
     return serve(&o);
 }

@@ -63,9 +63,9 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
         wr_json_is(&doc, wr_json_find(&doc, 0, "mode_said"), WR_JSON_TRUE);
     serving->facts.is_policy_said =
         wr_json_is(&doc, wr_json_find(&doc, 0, "policy_said"), WR_JSON_TRUE);
-    const char **fields[] = {&serving->facts.mode, &serving->facts.policy};
-    static const char *const names[] = {"mode", "policy"};
-    for (size_t i = 0; i < 2; i++) {
+    const char **fields[] = {&serving->facts.mode, &serving->facts.policy, &serving->store};
+    static const char *const names[] = {"mode", "policy", "store"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         wr_json_id id = wr_json_find(&doc, 0, names[i]);
         weir_span value =
             wr_json_is(&doc, id, WR_JSON_STRING) ? wr_json_inner(&doc, id) : (weir_span){0};

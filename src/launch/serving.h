@@ -24,7 +24,8 @@ struct wr_serving_wishes {
 
 struct wr_serving {
     struct wr_server_facts facts;
-    pid_t child; /* 0: it was found */
+    const char *store; /* how its store is, "ok" or what is wrong; NULL: it did not say */
+    pid_t child;       /* 0: it was found */
 };
 
 /* A listed server that answers and is as wished. WEIR_NOTFOUND: there is none, and `*why_not` says

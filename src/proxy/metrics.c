@@ -4,6 +4,7 @@
 
 #include "base/span.h"
 #include "proxy/mcp_record.h"
+#include "proxy/store_state.h"
 
 static const uint64_t bucket_us[WR_METRICS_BUCKETS] = {
     100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 1000000, 10000000, 60000000};
@@ -238,6 +239,9 @@ void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
     write_mcp(out, m);
     write_head(out, "exchanges", "gauge", "requests that are open now");
     wr_buf_printf(out, "weir_exchanges %lld\n", (long long)count_open(m));
+    write_head(out, "store_ok", "gauge", "1: originals can be kept; 0: nothing new is shortened");
+    wr_buf_printf(out, "weir_store_ok %d\n",
+                  wr_store_state_has_store(m) && !wr_store_state_trouble(m));
     write_histogram(out, &m->added, "added_seconds",
                     "from the end of a request's body to its leaving, where it was read");
     write_histogram(out, &m->first_byte, "first_byte_seconds",

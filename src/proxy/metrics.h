@@ -68,6 +68,7 @@ struct wr_metrics {
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
     struct wr_histogram added, first_byte, total;
+    _Atomic uint64_t store_place, store_trouble; /* store_state.h */
 };
 
 /* NULL: there is no memory to share. Lives as long as the processes that have it. */

@@ -4,6 +4,7 @@
 
 #include "base/span.h"
 #include "json/write.h"
+#include "proxy/store_state.h"
 
 enum { PAGE_BYTES_MAX = 1024 * 1024 };
 
@@ -16,7 +17,8 @@ static weir_span path_of(weir_span target)
 bool wr_page_is_ours(weir_span target)
 {
     weir_span path = path_of(target);
-    return wr_span_is(path, "/metrics") || wr_span_starts(path, WR_LIT("/weir/v1/"));
+    return wr_span_is(path, "/metrics") || wr_span_is(path, "/healthz") ||
+           wr_span_is(path, "/readyz") || wr_span_starts(path, WR_LIT("/weir/v1/"));
 }
 
 static void put(struct wr_json_writer *w, const char *key, const char *text)
@@ -107,6 +109,15 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
     wr_buf_release(&why);
 }
 
+static const char *store_text(const struct wr_service *service)
+{
+    weir_trouble trouble = wr_store_state_trouble(service->metrics);
+
+    if (!service->config->store_dir)
+        return "none";
+    return trouble ? weir_trouble_text(trouble) : "ok";
+}
+
 static void answer_health(struct wr_service *service, struct wr_conn *conn)
 {
     struct wr_json_writer w;
@@ -121,6 +132,7 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
     put(&w, "version", weir_version());
     put(&w, "mode", wr_mode_name(service->config->mode));
     put(&w, "policy", service->config->policy);
+    put(&w, "store", store_text(service));
     wr_json_write_key(&w, "mode_said");
     wr_json_write_bool(&w, service->config->is_mode_said);
     wr_json_write_key(&w, "policy_said");
@@ -133,6 +145,28 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
     wr_buf_byte(&page, '\n');
     wr_conn_reply(conn, 200, "application/json", wr_buf_view(&page));
     wr_buf_release(&page);
+}
+
+/* Whether it lives, for whoever would start it anew. */
+static void answer_alive(struct wr_conn *conn)
+{
+    wr_conn_reply(conn, 200, "text/plain", WR_LIT("ok\n"));
+}
+
+/* Whether it does what it is there for, for whoever would send requests elsewhere. It answers them
+ * in any case. */
+static void answer_ready(const struct wr_service *service, struct wr_conn *conn)
+{
+    weir_trouble trouble = wr_store_state_trouble(service->metrics);
+    char text[256] = "ok\n";
+
+    if (service->is_draining)
+        (void)snprintf(text, sizeof(text), "draining\n");
+    else if (trouble)
+        (void)snprintf(text, sizeof(text), "store: %s; nothing new is shortened\n",
+                       weir_trouble_text(trouble));
+    wr_conn_reply(conn, service->is_draining || trouble ? 503 : 200, "text/plain",
+                  wr_span_of(text));
 }
 
 static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
@@ -163,6 +197,10 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
         wr_page_error(conn, WR_API_NONE, 405, "this path is read with GET");
     else if (wr_span_is(path, "/metrics"))
         answer_metrics(service, conn);
+    else if (wr_span_is(path, "/healthz"))
+        answer_alive(conn);
+    else if (wr_span_is(path, "/readyz"))
+        answer_ready(service, conn);
     else if (wr_span_is(path, "/weir/v1/health"))
         answer_health(service, conn);
     else

@@ -5,7 +5,7 @@
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 
-/* /weir/v1/… and /metrics. With /mcp (mcp_page.h) these are Weir's own paths. */
+/* /weir/v1/…, /metrics, /healthz and /readyz. With /mcp (mcp_page.h) these are Weir's own paths. */
 bool wr_page_is_ours(weir_span target);
 
 /* Answers a request that was not let in, asks for another protocol, or is for one of our paths. */

@@ -13,6 +13,7 @@
 #include "proxy/answer_note.h"
 #include "proxy/categories.h"
 #include "proxy/facts.h"
+#include "proxy/store_state.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, ENDS_BYTES = 16 * 1024 };
 
@@ -27,6 +28,7 @@ struct worker {
     /* Below: the thread's own. */
     struct weir_engine *engine;
     struct weir_store *store;
+    uint64_t place;                /* of the store, as wr_store_state_seen() knows it */
     struct weir_store *shadow;     /* made when it is first needed */
     struct wr_arena arena;         /* of the job at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
@@ -66,6 +68,30 @@ static bool decode(const struct wr_task *job, struct wr_buf *decoded)
     bool ok = decoder && !wr_decoder_feed(decoder, job->body) && wr_decoder_is_complete(decoder);
     wr_decoder_free(decoder);
     return ok;
+}
+
+/* A store that cannot be opened is tried again by the next request: without it nothing that needs a
+ * way back is taken out, and the requests still go (law L6). */
+static void open_store(struct worker *w)
+{
+    const struct wr_projector_options *o = &w->projector->options;
+    weir_trouble trouble;
+
+    if (w->store || !o->store_dir)
+        return;
+    if (weir_store_open(o->store_dir, NULL, &w->store, &trouble, NULL)) {
+        w->store = NULL;
+        wr_store_state_failed(o->metrics, o->store_dir, trouble);
+    }
+}
+
+/* How the store was while it was used for the job. */
+static void note_store(struct worker *w, weir_trouble trouble)
+{
+    const struct wr_projector_options *o = &w->projector->options;
+
+    wr_store_state_seen(o->metrics, o->store_dir, w->store, &w->place);
+    wr_store_state_failed(o->metrics, o->store_dir, trouble);
 }
 
 static struct weir_store *store_for(struct worker *w, const struct wr_task *job)
@@ -213,6 +239,7 @@ static void know_session(struct worker *w, struct wr_task *job, const struct wei
                          id_before(&request->doc), &w->before))
         (void)wr_answer_note_find(w->projector->options.notes, &w->arena, job->tenant,
                                   id_before(&request->doc), &w->before);
+    open_store(w);
     if (!job->session.len)
         wr_identity_from_body(&request->doc, &w->arena, w->before.session, job->run, &job->session);
     job->is_continued = is_continued(request);
@@ -325,7 +352,7 @@ static void choose_policy(struct worker *w, struct wr_task *job, const struct we
 {
     const struct wr_decision *d = &job->decision;
     bool is_whole = d->action == WR_ACTION_MEASURE || d->turn == WR_MODE_TURNS_WHOLE ||
-                    d->bound == WR_BOUND_UNSIGNED;
+                    d->bound == WR_BOUND_UNSIGNED || !options->store;
 
     (void)snprintf(header, WR_POLICY_NAME_BYTES_MAX + 1, "%.*s", (int)job->policy.len,
                    job->policy.len ? job->policy.ptr : "");
@@ -343,9 +370,10 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
 {
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct weir_projected projected = {0};
+    struct weir_store *store = store_for(w, job);
 
     struct weir_project_options options = {
-        .store = store_for(w, job),
+        .store = store,
         .tenant = job->tenant,
         .session = wr_session_span(&job->session),
         .now_ms = job->now_ms,
@@ -372,7 +400,11 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         if (job->is_changed)
             bind_session(w, job);
     }
+    if (!store && w->projector->options.store_dir && job->decision.action == WR_ACTION_PROJECT)
+        job->held_back = weir_trouble_text(WEIR_TROUBLE_DENIED);
     tell_ready(w, job);
+    if (store && store == w->store)
+        note_store(w, status ? store->trouble : projected.store_trouble);
     if (!status) {
         add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);
         watch_request(w, job, request, &projected);
@@ -595,11 +627,8 @@ static weir_status open_worker(struct wr_projector *p, struct worker *w, struct 
     weir_status status = weir_engine_new(&w->engine, err);
     if (!status)
         status = load_policies(w, p->options.policies, err);
-    /* Without a store nothing that needs a way back is taken out; the requests still go (law L6).
-     */
-    if (!status && p->options.store_dir &&
-        weir_store_open(p->options.store_dir, NULL, &w->store, NULL, NULL))
-        w->store = NULL;
+    if (!status)
+        open_store(w);
     if (!status && (pthread_mutex_init(&w->lock, NULL) || pthread_cond_init(&w->wake, NULL) ||
                     pthread_create(&w->thread, NULL, work, w)))
         status = wr_fail(err, WEIR_IO, 0, "cannot start a thread");

@@ -21,6 +21,7 @@
 /* Why a request went as it came, in its line: its projection took longer than it may. */
 #define WR_DEADLINE_HARD "deadline_hard"
 
+struct wr_metrics;
 struct wr_projector;
 struct wr_task;
 
@@ -81,6 +82,7 @@ struct wr_projector_options {
     struct wr_notes *notes;         /* may be NULL */
     struct wr_watch *watch;         /* may be NULL */
     struct wr_crash_table *crashes; /* may be NULL */
+    struct wr_metrics *metrics;     /* where it is told how the store is */
 };
 
 /* `options` is copied; what it points at outlives the projector. */

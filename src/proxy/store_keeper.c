@@ -6,9 +6,15 @@
 #include <string.h>
 #include <time.h>
 
-#include "weir/store.h"
+#include "proxy/store_state.h"
+#include "store/sqlite.h"
 
-enum { ROUND_S = 24 * 3600, END_S_MAX = 2, CLOCK_S_MIN = 1735689600 /* the year 2025 */ };
+enum {
+    ROUND_S = 24 * 3600,
+    LOOK_S = 1,
+    END_S_MAX = 2,
+    CLOCK_S_MIN = 1735689600 /* the year 2025 */
+};
 
 static const int64_t day_ms = 24LL * 3600 * 1000;
 
@@ -20,6 +26,9 @@ struct wr_store_keeper {
     char *dir;
     uint32_t keep_days;
     uint64_t max_bytes;
+    struct wr_metrics *metrics;
+    struct weir_store *store; /* the thread's; NULL: it cannot be opened */
+    uint64_t place;
 };
 
 static struct timespec now(void)
@@ -49,50 +58,77 @@ static void tell(const struct wr_store_keeper *k, const struct weir_gc_report *r
  * and for a very old one when the clock is set. */
 static void collect(struct wr_store_keeper *k)
 {
-    struct weir_store_options options = {.must_exist = true};
     struct timespec time = now();
     struct weir_gc_options gc = {.now_ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000,
                                  .retention_ms = (int64_t)k->keep_days * day_ms,
                                  .live_ms = day_ms,
                                  .stored_bytes_max = k->max_bytes};
     struct weir_gc_report report = {0};
-    struct weir_store *store = NULL;
-    weir_trouble trouble;
 
-    if (time.tv_sec < CLOCK_S_MIN || weir_store_open(k->dir, &options, &store, &trouble, NULL))
+    if ((!k->keep_days && !k->max_bytes) || !k->store || time.tv_sec < CLOCK_S_MIN)
         return;
-    if (!weir_store_gc(store, &gc, &report, NULL))
+    if (!weir_store_gc(k->store, &gc, &report, NULL))
         tell(k, &report);
-    weir_store_close(store);
+}
+
+/* A store that is well is only looked at; one in trouble is written, which is what it must be able
+ * to take. */
+static void look_after(struct wr_store_keeper *k)
+{
+    bool was_in_trouble = wr_store_state_trouble(k->metrics);
+    weir_trouble trouble = WEIR_TROUBLE_NONE;
+    weir_status status = WEIR_OK;
+
+    if (!k->store && weir_store_open(k->dir, NULL, &k->store, &trouble, NULL)) {
+        k->store = NULL;
+        wr_store_state_failed(k->metrics, k->dir, trouble);
+        return;
+    }
+    status = was_in_trouble ? wr_sqlite_probe(k->store, NULL)
+                            : wr_sqlite_follow(wr_sqlite_of(k->store), NULL);
+    if (status)
+        wr_store_state_failed(k->metrics, k->dir, k->store->trouble);
+    else if (was_in_trouble)
+        wr_store_state_well(k->metrics, k->dir);
+    wr_store_state_seen(k->metrics, k->dir, k->store, &k->place);
 }
 
 static void *work(void *user)
 {
     struct wr_store_keeper *k = user;
+    int rounds_left = 0;
     bool stops = false;
 
     while (!stops) {
-        collect(k);
-        struct timespec until = now();
-        until.tv_sec += ROUND_S;
+        look_after(k);
+        if (rounds_left-- <= 0) {
+            collect(k);
+            rounds_left = ROUND_S / LOOK_S;
+        }
+        struct timespec until = {0};
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_sec += LOOK_S;
         (void)pthread_mutex_lock(&k->lock);
-        while (!k->stops && !pthread_cond_timedwait(&k->wake, &k->lock, &until))
+        while (!k->stops && !pthread_cond_clockwait(&k->wake, &k->lock, CLOCK_MONOTONIC, &until))
             ;
         stops = k->stops;
         (void)pthread_mutex_unlock(&k->lock);
     }
+    weir_store_close(k->store);
     return NULL;
 }
 
-struct wr_store_keeper *wr_store_keeper_new(const struct wr_config *config)
+struct wr_store_keeper *wr_store_keeper_new(const struct wr_config *config,
+                                            struct wr_metrics *metrics)
 {
-    if (!config->store_dir || (!config->keep_days && !config->store_bytes_max))
+    if (!config->store_dir)
         return NULL;
     struct wr_store_keeper *k = calloc(1, sizeof(*k));
     if (!k)
         return NULL;
     k->keep_days = config->keep_days;
     k->max_bytes = config->store_bytes_max;
+    k->metrics = metrics;
     k->dir = strdup(config->store_dir);
     (void)pthread_mutex_init(&k->lock, NULL);
     (void)pthread_cond_init(&k->wake, NULL);

@@ -121,7 +121,8 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
                                              .policies = w->options->policies,
                                              .store_dir = config->store_dir,
                                              .answers = w->options->answers,
-                                             .crashes = w->options->crashes};
+                                             .crashes = w->options->crashes,
+                                             .metrics = w->options->metrics};
     struct wr_server_options server = {.listener = w->options->listener, .limits = config->limits};
 
     s->loop = &w->loop;
