@@ -98,6 +98,8 @@ static const struct signal_case compilers_rows[] = {
      "E:Undefined symbols for architecture arm64:"},
     {"make", P, "make[1]: *** [Makefile:12: all] Error 2\n",
      "E:*** [Makefile:12: all] Error 2 | X:2"},
+    {"the same ending without make's stars is no exit code", P, "[Makefile:12: all] Error 2\n",
+     "E:2"},
     {"make: no rule", P, "make: *** No rule to make target 'x'.  Stop.\n",
      "E:make: *** No rule to make target 'x'. Stop."},
     {"cmake", P, "CMake Error at CMakeLists.txt:5 (find_package):\n",

@@ -79,6 +79,7 @@ static const struct {
 } cases[] = {
     {"whole", "{'handle':'HANDLE'}", true, "one\ntwo\nthree\nfour\nfive"},
     {"under another name", "{'id':'HANDLE'}", true, "one\ntwo\nthree\nfour\nfive"},
+    {"under a third", "{'ref':'HANDLE'}", true, "one\ntwo\nthree\nfour\nfive"},
     {"as the line that names it", "{'handle':'[weir HANDLE: 5 lines left out]'}", true,
      "one\ntwo\nthree\nfour\nfive"},
     {"some lines", "{'handle':'HANDLE','lines':'2-3'}", true, "two\nthree\n"},

@@ -323,9 +323,103 @@ static void the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one(void 
     }
 }
 
+/* Nothing is changed yet. */
+static void fold_untouched(struct folded *f, struct wr_buf *body, const size_t *sizes, size_t count)
+{
+    struct session session = {NULL, sizes, count, "run", NULL};
+    wr_buf_init(body, BODY_BYTES_MAX);
+    write_session(body, &session);
+    fold_body(f, wr_buf_view(body), &mask_off_policy, 100000);
+}
+
+static uint64_t count_as_nothing(void *user, weir_span text)
+{
+    (void)user;
+    (void)text;
+    return 0;
+}
+
+/* What a result of `bytes` becomes when it is given `text_bytes` and the marker behind them. */
+static enum wr_form give_text(size_t bytes, size_t text_bytes, wr_count_fn *count,
+                              size_t *form_bytes)
+{
+    static char text[4096];
+    size_t sizes[] = {bytes, 2000};
+    struct folded f;
+    struct wr_buf body;
+
+    memset(text, 'x', sizeof(text));
+    fold_untouched(&f, &body, sizes, 2);
+    uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0);
+    struct wr_fold_form form = {.form = WR_FORM_CLEARED,
+                                .text = {text, text_bytes},
+                                .refers_to = WR_SEGMENT_NONE,
+                                .reason = WR_STEP_PRESSURE};
+    f.input.count = count;
+    assert_int_equal(wr_fold_give(&f.fold, first, &form), WEIR_OK);
+    enum wr_form given = f.fold.segments[first].form;
+    *form_bytes = f.fold.segments[first].text.len;
+    test_transcript_close(&f.test);
+    wr_buf_release(&body);
+    return given;
+}
+
+/* Four bytes are a token, 500 are in the result: 468 are the most that its form may have. */
+static void a_form_that_saves_little_is_not_taken(void **state)
+{
+    size_t bytes, marker_bytes;
+    (void)state;
+    assert_int_equal(give_text(2000, 4, test_count, &marker_bytes), WR_FORM_CLEARED);
+    marker_bytes -= 4;
+    size_t text_bytes = (500 - WR_FOLD_GAIN_TOKENS_MIN) * 4 - marker_bytes;
+    assert_int_equal(give_text(2000, text_bytes, test_count, &bytes), WR_FORM_CLEARED);
+    assert_int_equal(give_text(2000, text_bytes + 1, test_count, &bytes), WR_FORM_EXACT);
+}
+
+/* However few tokens it has: a counter may be wrong, bytes are bytes. */
+static void a_form_is_shorter_in_bytes(void **state)
+{
+    size_t bytes, marker_bytes;
+    (void)state;
+    assert_int_equal(give_text(2000, 4, count_as_nothing, &marker_bytes), WR_FORM_CLEARED);
+    marker_bytes -= 4;
+    assert_int_equal(give_text(2000, 1999 - marker_bytes, count_as_nothing, &bytes),
+                     WR_FORM_CLEARED);
+    assert_int_equal(bytes, 1999);
+    assert_int_equal(give_text(2000, 2000 - marker_bytes, count_as_nothing, &bytes), WR_FORM_EXACT);
+}
+
+/* Its text is the way back to what refers to it. */
+static void what_is_referred_to_stays(void **state)
+{
+    struct folded f;
+    struct wr_buf body;
+    (void)state;
+    fold_untouched(&f, &body, even, 3);
+    uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0),
+             second = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 1);
+    const struct wr_stage *stage = &clear_policy.stages[0];
+    struct wr_fold_form form = {.form = WR_FORM_REFERENCE,
+                                .text = WR_LIT("[as above]"),
+                                .refers_to = first,
+                                .reason = WR_STEP_PRESSURE};
+    uint32_t group = f.test.transcript.segments[first].group;
+    assert_true(wr_fold_is_plain(&f.fold, stage, first));
+    assert_true(wr_fold_group_may_leave(&f.fold, group));
+    assert_int_equal(wr_fold_give(&f.fold, second, &form), WEIR_OK);
+    assert_int_equal(f.fold.segments[second].form, WR_FORM_REFERENCE);
+    assert_false(wr_fold_is_plain(&f.fold, stage, first));
+    assert_false(wr_fold_group_may_leave(&f.fold, group));
+    test_transcript_close(&f.test);
+    wr_buf_release(&body);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_form_that_saves_little_is_not_taken),
+        cmocka_unit_test(a_form_is_shorter_in_bytes),
+        cmocka_unit_test(what_is_referred_to_stays),
         cmocka_unit_test(segments_get_the_forms_their_policy_says),
         cmocka_unit_test(a_form_ends_with_the_marker_that_brings_it_back),
         cmocka_unit_test(the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one),

@@ -440,6 +440,36 @@ static void outdated_reads_go_first(void **state)
     done(&d);
 }
 
+/* In turn 20 a recall costs 8350, of which 23 % are 1920 and a fifth of that 384. A stub of 400
+ * tokens saves 352 * 3.25 = 1144. */
+static void an_outdated_read_is_asked_for_a_fifth_as_often(void **state)
+{
+    struct deepened d;
+    (void)state;
+    for (int outdated = 0; outdated < 2; outdated++) {
+        prepare(&d);
+        d.odds.turns_left_min = 6;
+        d.turns[20].is_cold = true;
+        begin(&d.body);
+        write_call(&d.body, 1, "Read", "{\\\"file_path\\\":\\\"/w/a.c\\\"}");
+        write_result(&d.body, 1, 400);
+        write_call(&d.body, 2, "Edit",
+                   outdated ? "{\\\"file_path\\\":\\\"/w/a.c\\\"}"
+                            : "{\\\"file_path\\\":\\\"/w/b.c\\\"}");
+        wr_buf_text(&d.body, "The file has been updated.\"}");
+        for (uint32_t i = 3; i <= 20; i++)
+            write_run(&d.body, i, RESULT_TOKENS);
+        wr_buf_text(&d.body, "]}");
+        deepen(&d, POLICY(NO_PAY));
+        assert_true(is_step(&d, WR_STEP_COLD));
+        assert_int_equal(form_of(&d, 1), outdated ? WR_FORM_CLEARED : WR_FORM_EXACT);
+        uint32_t read = test_transcript_find(&d.run.test, WEIR_KIND_TOOL_RESULT, 0);
+        if (outdated)
+            assert_int_equal(fold_of(&d)->segments[read].value.ever_miss_bp, 23 * 20);
+        done(&d);
+    }
+}
+
 static void a_stub_names_the_command_and_nothing_of_the_result(void **state)
 {
     struct deepened d;
@@ -620,6 +650,7 @@ int main(void)
         cmocka_unit_test(an_expired_cache_need_not_wait),
         cmocka_unit_test(the_newest_turns_stay),
         cmocka_unit_test(outdated_reads_go_first),
+        cmocka_unit_test(an_outdated_read_is_asked_for_a_fifth_as_often),
         cmocka_unit_test(a_stub_names_the_command_and_nothing_of_the_result),
         cmocka_unit_test(a_tool_that_is_exempt_stays),
         cmocka_unit_test(what_was_condensed_may_become_a_stub),

@@ -70,6 +70,29 @@ static void a_session_keeps_its_mode(void **state)
 }
 
 /* From one process to the next: what was kept, what is typed, and what becomes of the session. */
+/* As many again as are remembered pass by, and one that is asked for between any two of them. */
+static void a_session_in_use_is_not_the_one_forgotten(void **state)
+{
+    struct wr_config *active = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new();
+    char name[32];
+    size_t forgotten = 0;
+    (void)state;
+    for (uint32_t i = 0; i < 2 * WR_PROXY_SESSIONS_MAX; i++) {
+        (void)snprintf(name, sizeof(name), "s%u", i);
+        (void)decide(sessions, active, "in use", "m", "");
+        (void)decide(sessions, active, name, "m", "");
+        assert_true(wr_sessions_has(sessions, WR_LIT("local"), WR_LIT("in use")));
+    }
+    for (uint32_t i = 0; i < WR_PROXY_SESSIONS_MAX / 2; i++) {
+        (void)snprintf(name, sizeof(name), "s%u", i);
+        forgotten += !wr_sessions_has(sessions, WR_LIT("local"), wr_span_of(name));
+    }
+    assert_true(forgotten > WR_PROXY_SESSIONS_MAX / 4); /* the oldest are */
+    wr_sessions_free(sessions);
+    wr_config_free(active);
+}
+
 static void what_is_typed_beats_what_is_kept(void **state)
 {
     static const struct {
@@ -301,6 +324,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_mode_has_its_action),
                                        cmocka_unit_test(a_session_keeps_its_mode),
+                                       cmocka_unit_test(a_session_in_use_is_not_the_one_forgotten),
                                        cmocka_unit_test(what_is_typed_beats_what_is_kept),
                                        cmocka_unit_test(a_policy_is_heard_once),
                                        cmocka_unit_test(a_kept_mode_is_taken_up),

@@ -127,6 +127,36 @@ static void a_journal_cut_at_any_byte_opens_with_every_whole_event(void **state)
     test_agent_release(&agent);
 }
 
+static wr_hash128 hash_of_journal(struct test_agent *agent)
+{
+    struct weir_session_opened opened = {0};
+    struct wr_journal_options options = {.is_read_only = true};
+    struct wr_journal journal;
+
+    TEST_OK(agent,
+            wr_journal_open(&journal, agent->dir, &options, ignore, NULL, &opened, &agent->err));
+    wr_hash128 hash = journal.hash;
+    wr_journal_close(&journal);
+    return hash;
+}
+
+/* A checkpoint names the bytes by it: what is torn off again is not among them. */
+static void a_torn_line_is_not_in_the_hash(void **state)
+{
+    struct test_agent agent;
+    struct wr_buf whole;
+    (void)state;
+    make_session(&agent);
+    wr_hash128 before = hash_of_journal(&agent);
+    read_file(&agent, "events.jsonl", &whole);
+    wr_buf_text(&whole, "{\"seq\":99,\"at_ms");
+    write_file(&agent, "events.jsonl", wr_buf_view(&whole));
+    wr_hash128 after = hash_of_journal(&agent);
+    assert_true(before.low == after.low && before.high == after.high);
+    wr_buf_release(&whole);
+    test_agent_release(&agent);
+}
+
 /* ---- damage ---- */
 
 static const struct {
@@ -353,6 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_journal_cut_at_any_byte_opens_with_every_whole_event),
+        cmocka_unit_test(a_torn_line_is_not_in_the_hash),
         cmocka_unit_test(damage_in_the_middle_is_named_and_what_stands_before_can_be_read),
         cmocka_unit_test(what_was_said_before_kill_9_is_there),
         cmocka_unit_test(no_room_is_an_error_and_nothing_is_lost),

@@ -94,6 +94,15 @@ def mended_overflow_is_counted(weir, upstream):
     line = session.ask(**{'x-weir-policy': 'tiered'})
     ok('the client was shown an answer', (session.status, line['retries']), (200, 1))
     ok('the refusal is counted', line.get(SIGN + 'upstream_context_errors'), 1)
+    # Some say it with the status of a body that is too large.
+    upstream.say(refusal(f'prompt is too long: {tokens * 6 // 5} tokens > {tokens} maximum',
+                         status=413), scripted.chat())
+    session = Session(weir, 'gpt-4.1-mini')
+    for n in range(4):
+        session.call('read_file', {'path': f'f{n}'}, file_text(n))
+    line = session.ask(**{'x-weir-policy': 'tiered'})
+    ok('a 413 is mended too', (session.status, line['retries'], line.get('retry_reason')),
+       (200, 1, 'context_overflow'))
 
 
 def completion_is_seen(weir, upstream):
