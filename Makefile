@@ -187,6 +187,13 @@ soak: ## let the proxy serve for SOAK_SECONDS (1200): median time, memory, open 
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir bench/soak.py $(SOAK_SECONDS)
 
+N ?= 200
+
+.PHONY: mutants
+mutants: ## break the code in N=200 places (SEED=1, FOLDER=engine): do the unit tests notice?
+	@$(BOOTSTRAP) test
+	@tools/mutants --count $(N) --seed $(SEED) --jobs $(JOBS) $(FOLDER:%=--folder %)
+
 WEIR_TRACES ?= ../shared/traces/raw
 
 odds: ## print the rows of data/odds.tsv, measured on the logs of WEIR_TRACES (minutes)
