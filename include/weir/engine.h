@@ -75,6 +75,10 @@ struct weir_project_options {
     /* The server refuses two messages of the user in a row, as many chat templates do: what is put
      * in joins a message of the user's (docs/policies.md). Chat only. To change it is a step. */
     bool alternates;
+    /* An answer of this session told of tokens that were read from a cache. Where a request has no
+     * cache marker of its own somebody behind us adds them: from now on such a session is a cached
+     * one (its mark `sent` says so). */
+    bool reads_cache;
 };
 
 struct weir_projected {

@@ -184,10 +184,16 @@ static int64_t ttl_ms(const struct wr_job *job)
     return longest;
 }
 
-static bool is_cold(const struct wr_job *job)
+/* What has no marker of its own is not kept, unless the provider has told that it is: then a
+ * gateway adds them, for the time that they have unless told. */
+static bool is_cold(struct wr_job *job)
 {
     const struct wr_sent *last = &job->marks.last;
     int64_t ttl = ttl_ms(job), now_ms = job->options->now_ms;
+
+    job->marks.is_cached = !ttl && (job->options->reads_cache || last->is_cached);
+    if (job->marks.is_cached)
+        ttl = TTL_MS;
 
     if (!last->is_known || ttl < 0 || (ttl && !last->at_ms))
         return false;
@@ -368,7 +374,8 @@ static weir_status read_marks(struct wr_job *job)
     if (status)
         return status;
     struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];
-    now->is_cold = !now->is_switched && (now->is_cold || is_cold(job));
+    bool is_cold_now = is_cold(job);
+    now->is_cold = !now->is_switched && (now->is_cold || is_cold_now);
     job->input.turns = job->marks.turns;
     if (job->marks.last.is_known)
         job->input.deadline.known_turns = job->marks.last.turn + 1;

@@ -133,6 +133,42 @@ static void without_a_cache_steps_still_wait_for_enough_to_gain(void **state)
     close_world(w);
 }
 
+/* A gateway behind us may add the markers: the answers tell. */
+static void a_session_that_is_told_of_its_cache_is_a_cached_one(void **state)
+{
+    for (int restarts = 0; restarts < 2; restarts++) {
+        struct world *w = open_world(state);
+        struct test_talk talk = with_results(&claude, 7);
+        struct weir_project_options told = at("cold", NOON_MS);
+        talk.ttl = NULL;
+        (void)ask(w, &talk, told);
+        told.reads_cache = true;
+        told.now_ms++;
+        talk.results = 8;
+        struct answer *before = ask(w, &talk, told);
+        assert_false(before->is_step);
+        for (talk.results = 9; talk.results <= 12; talk.results++) {
+            if (restarts)
+                restart(w); /* from here on the marks say it */
+            struct answer *now = ask(w, &talk, at("cold", NOON_MS + talk.results * SECOND_MS));
+            assert_false(now->is_step);
+            assert_true(extends(before, now));
+            before = now;
+        }
+        struct answer *late = ask(w, &talk, at("cold", NOON_MS + DAY_MS));
+        assert_true(late->is_step);
+        assert_string_equal(late->reason, "cold");
+
+        struct test_talk other = talk; /* nobody told this one */
+        other.first = "something else";
+        other.results = 7;
+        (void)ask(w, &other, at("cold", NOON_MS));
+        other.results = 8;
+        assert_true(ask(w, &other, at("cold", NOON_MS + 1))->is_step);
+        close_world(w);
+    }
+}
+
 static void the_same_request_again_gives_the_same_bytes(void **state)
 {
     static const char *const names[] = {"cut", "cold"};
@@ -399,6 +435,7 @@ int main(void)
         BOTH(a_cold_step_is_replayed_for_ever),
         BOTH(a_pause_with_little_to_gain_changes_nothing),
         BOTH(without_a_cache_steps_still_wait_for_enough_to_gain),
+        BOTH(a_session_that_is_told_of_its_cache_is_a_cached_one),
         BOTH(the_same_request_again_gives_the_same_bytes),
         BOTH(an_old_request_sent_again_takes_no_step_that_others_replay),
         BOTH(forks_and_rewinds_share_only_what_they_have_in_common),

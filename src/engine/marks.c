@@ -19,7 +19,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define LATE "late "
+#define LATE   "late "
+#define CACHED "cached"
 
 enum {
     SENT_BYTES_MAX = 160,
@@ -110,6 +111,8 @@ static void write_sent(char out[SENT_BYTES_MAX], const struct wr_sent *sent)
                                sent->forms.high};
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         (void)snprintf(out + 17 * i, 18, "%016llx ", (unsigned long long)fields[i]);
+    (void)snprintf(out + 17 * (sizeof(fields) / sizeof(fields[0])), sizeof(CACHED), "%s",
+                   sent->is_cached ? CACHED : "");
 }
 
 static bool read_sent(weir_span value, struct wr_sent *sent)
@@ -120,6 +123,7 @@ static bool read_sent(weir_span value, struct wr_sent *sent)
               take_hex(&value, &sent->window_tokens) && take_hex(&value, &sent->forms.low) &&
               take_hex(&value, &sent->forms.high);
     sent->at_ms = (int64_t)at_ms;
+    sent->is_cached = ok && wr_span_is(value, CACHED);
     return ok;
 }
 
@@ -198,7 +202,8 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_
                              .head = marks->trail.head,
                              .policy = marks->policy,
                              .window_tokens = marks->window_tokens,
-                             .forms = forms};
+                             .forms = forms,
+                             .is_cached = marks->is_cached};
     return add_sent(marks, sent);
 }
 
@@ -388,7 +393,8 @@ static bool is_same_sent(const struct wr_sent *a, const struct wr_sent *b)
 {
     return a->is_known && b->is_known && a->turn == b->turn && a->at_ms == b->at_ms &&
            a->model == b->model && a->head == b->head && a->policy == b->policy &&
-           a->window_tokens == b->window_tokens && is_same_hash(a->forms, b->forms);
+           a->window_tokens == b->window_tokens && a->is_cached == b->is_cached &&
+           is_same_hash(a->forms, b->forms);
 }
 
 /* Where the last request that was sent is still the one that is remembered, nobody has written a

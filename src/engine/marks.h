@@ -30,6 +30,7 @@ struct wr_sent {
     uint64_t model, head, policy; /* hashes */
     uint64_t window_tokens;
     wr_hash128 forms; /* of what was sent */
+    bool is_cached;   /* it had no cache marker, and the provider caches the session all the same */
 };
 
 struct wr_marks_held; /* marks that wait for the store */
@@ -60,6 +61,7 @@ struct wr_marks {
     uint64_t window_tokens;
     struct wr_fold_turn *turns; /* for the fold */
     bool is_remembered;         /* the first of them are those that were known */
+    bool is_cached;             /* of this request: as in wr_sent */
     bool is_copied;             /* this is the session's first request: all is another session's */
     struct wr_sent last;        /* the newest request that this one extends or repeats */
     struct weir_mark *list;     /* what the projection rests on: to be committed with it */

@@ -45,7 +45,7 @@ struct wr_exchange {
     bool is_sent_changed; /* what left is job.out */
     bool is_fresh;        /* it left on a connection of its own */
     bool is_late;         /* it left as it came because its projection took too long */
-    bool are_calls_kept;
+    bool is_answer_kept;
 
     struct wr_fetch *fetch; /* NULL: none runs */
     struct wr_tap tap;
@@ -215,11 +215,16 @@ static bool may_retry(const struct wr_exchange *ex, int status)
 }
 
 /* Before the client has the end of the answer, and with it a reason to ask again. */
-static void keep_calls(struct wr_exchange *ex)
+static void keep_answer(struct wr_exchange *ex)
 {
-    if (!ex->tap.is_finished || ex->are_calls_kept || !ex->is_job_ready || !ex->job.is_continued)
+    if (!ex->tap.is_finished || ex->is_answer_kept || !ex->is_job_ready)
         return;
-    ex->are_calls_kept = true;
+    ex->is_answer_kept = true;
+    if (ex->tap.usage.cache_read_tokens > 0)
+        wr_sessions_read_cache(ex->service->sessions, wr_span_of(ex->entry.tenant),
+                               wr_session_span(&ex->job.session));
+    if (!ex->job.is_continued)
+        return;
     wr_answers_keep(ex->service->answers, wr_span_of(ex->entry.tenant),
                     wr_session_span(&ex->job.session), &ex->tap.calls);
     wr_answer_note_keep(ex->service->notes, wr_span_of(ex->entry.tenant),
@@ -266,7 +271,7 @@ static bool on_answer_data(void *user, weir_span bytes)
     ex->answer_bytes += bytes.len;
     wr_conn_write(ex->conn, bytes);
     wr_tap_feed(&ex->tap, bytes);
-    keep_calls(ex);
+    keep_answer(ex);
     return true;
 }
 
@@ -275,7 +280,7 @@ static void finish_answer(struct wr_exchange *ex)
     struct wr_conn *conn = ex->conn;
 
     wr_tap_end(&ex->tap);
-    keep_calls(ex);
+    keep_answer(ex);
     ex->conn = NULL;
     if (conn)
         wr_conn_end(conn);

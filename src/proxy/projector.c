@@ -386,6 +386,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .deadline_ms = job->config->new_ms_max,
         .was_whole = job->decision.turn == WR_MODE_TURNS_PROJECTED,
         .alternates = job->alternates,
+        .reads_cache = job->decision.reads_cache,
     };
     choose_policy(w, job, request, header, &options);
 

@@ -16,6 +16,7 @@ struct entry {
     uint8_t mode;
     uint8_t requests_count; /* up to 3 */
     uint8_t bound;          /* enum wr_bound */
+    bool reads_cache;
     uint32_t percent;
     uint32_t said;        /* hash of the typed policy that it keeps since; 0: none was typed */
     uint32_t shadow_said; /* the same, in shadow */
@@ -323,6 +324,7 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
     if (input->config->is_policy_said && !(rule && rule->policy))
         hear_policy(entry, input, !is_new || input->kept.len, &d);
     d.said = entry->said;
+    d.reads_cache = entry->reads_cache;
     (void)pthread_mutex_unlock(&sessions->lock);
 
     d.policy = rule && rule->policy ? rule->policy : input->config->policy;
@@ -332,6 +334,18 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
         d.action = d.mode == WR_MODE_OFF ? WR_ACTION_PASS : WR_ACTION_MEASURE;
     }
     return d;
+}
+
+void wr_sessions_read_cache(struct wr_sessions *sessions, weir_span tenant, weir_span session)
+{
+    wr_hash128 hash = hash_session(tenant, session);
+    struct entry *set = sessions->entries[hash.high % SETS];
+
+    (void)pthread_mutex_lock(&sessions->lock);
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].session.low == hash.low && set[i].session.high == hash.high)
+            set[i].reads_cache = true;
+    (void)pthread_mutex_unlock(&sessions->lock);
 }
 
 void wr_sessions_bind(struct wr_sessions *sessions, weir_span tenant, weir_span session,

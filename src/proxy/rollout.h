@@ -52,6 +52,7 @@ struct wr_decision {
     bool is_due;   /* to be kept: wr_decision_mode() says what */
     bool is_new;   /* and in place of what was kept */
     enum wr_turn_of_mode turn;
+    bool reads_cache; /* an answer told of tokens that were read from a cache */
     bool says_policy; /* `policy` is the session's from now on, whatever it kept */
     uint32_t said;    /* a hash of the policy that was typed and that it keeps; 0: none was */
 };
@@ -94,6 +95,9 @@ enum { WR_KEPT_MODE_BYTES = 64 };
 /* The mode of a decision's session as it is kept, a hash of the policy that was typed, and the form
  * it is bound to: "canary 10 policy=1a2b3c4d raw". */
 void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE_BYTES]);
+
+/* An answer of this session told of tokens that were read from a cache. */
+void wr_sessions_read_cache(struct wr_sessions *sessions, weir_span tenant, weir_span session);
 
 /* From now on this session is sent in this form: its provider takes no other. */
 void wr_sessions_bind(struct wr_sessions *sessions, weir_span tenant, weir_span session,

@@ -470,6 +470,26 @@ def thinking_waits_for_the_user(folder, upstream):
     weir.stop()
 
 
+def steps_without_markers(folder, upstream, **more):
+    weir = serve(folder, upstream, '--policy', 'deeper')
+    body = {'model': 'claude-sonnet-4-5', 'max_tokens': 99, 'tools': [TOOL, RECALL],
+            'messages': [{'role': 'user', 'content': '[turns 8]'}]}
+    for n in range(8):
+        answer = weir.post('/v1/messages', body, {**ANTHROPIC, **more})[1]
+        blocks = json.loads(answer)['content']
+        body['messages'] += [{'role': 'assistant', 'content': blocks}, {'role': 'user', 'content': [
+            {'type': 'tool_result', 'tool_use_id': blocks[-1]['id'], 'content': file_text(n)}]}]
+    steps = sum(line['step'] for line in weir.log(8))
+    weir.stop()
+    return steps
+
+
+def caches_of_gateways_are_kept(folder, upstream):
+    ok('what has no cache marker is formed anew when that pays',
+       steps_without_markers(folder, upstream, **{'x-test-no-cache': '1'}) > 1)
+    ok('unless the answers tell of a cache', steps_without_markers(folder, upstream), 0)
+
+
 def canary_is_by_session(folder, upstream):
     weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', '--policy', 'tiered',
                 env={'WEIR_CANARY_PERCENT': '50'})
@@ -590,7 +610,9 @@ def main():
         ok('it ends when told', weir.stop(), 0)
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
                      trouble.crashing_body_is_left_alone, modes, what_is_typed_wins,
-                     modes_turn_in_the_middle, thinking_waits_for_the_user, canary_is_by_session,
+                     modes_turn_in_the_middle, thinking_waits_for_the_user,
+                     caches_of_gateways_are_kept,
+                     canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,
                      trouble.killed_supervisor_leaves_its_port,

@@ -8,7 +8,7 @@ It listens on a free port of loopback and writes the number to PORT_FILE. A conv
 other (`[in FOLDER]`: below it), and ends with words; with `[recall A-B]` it first asks weir_recall
 for these lines of what was left out first. Headers make trouble on demand: x-test-status,
 x-test-break (after how many events the connection is cut), x-test-delay-ms, x-test-events,
-x-test-encoding.
+x-test-encoding, x-test-no-cache (nothing is read from a cache).
 
 A script is a JSON list of what the model does, step by step, in each session (x-weir-session):
 {"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
@@ -499,6 +499,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if STATE.loaded_tokens and len(raw) // laws.BYTES_A_TOKEN > STATE.loaded_tokens:
             STATE.count('cut')
         turn = Turn(body, raw, session)
+        if self.headers.get('x-test-no-cache'):
+            turn.cached_tokens = 0
         if is_count:
             self.answer(200, {'input_tokens': turn.input_tokens})
         elif body.get('stream'):

@@ -45,6 +45,10 @@ POLICIES = """policies:
     what: results are cut on arrival
     stages:
       - {stage: cap, max_tokens: 300, keep: head}
+  deeper:
+    what: older results change whenever the cache has expired
+    stages:
+      - {stage: deepen, keep_turns: 1, margin_pct: 100000}
 """
 
 
