@@ -50,6 +50,14 @@ void wr_buf_reserve(struct wr_buf *buf, size_t bytes)
     (void)reserve(buf, bytes);
 }
 
+bool wr_buf_try_reserve(struct wr_buf *buf, size_t bytes)
+{
+    weir_status before = buf->status;
+    bool ok = reserve(buf, bytes);
+    buf->status = before;
+    return ok;
+}
+
 void wr_buf_append(struct wr_buf *buf, weir_span bytes)
 {
     if (!bytes.len || !reserve(buf, bytes.len))

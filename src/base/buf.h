@@ -6,6 +6,8 @@
 #ifndef WR_BASE_BUF_H
 #define WR_BASE_BUF_H
 
+#include <stdbool.h>
+
 #include "weir/span.h"
 #include "weir/status.h"
 
@@ -28,6 +30,9 @@ void wr_buf_printf(struct wr_buf *buf, const char *format, ...)
 
 /* Makes room for `bytes` more without changing the content. */
 void wr_buf_reserve(struct wr_buf *buf, size_t bytes);
+
+/* The same as a question: where there is no room for them the buffer stays as it is, and usable. */
+bool wr_buf_try_reserve(struct wr_buf *buf, size_t bytes);
 
 /* Empties the buffer, keeping its memory. Does not forgive a failure. */
 void wr_buf_reset(struct wr_buf *buf);

@@ -165,9 +165,26 @@ static void no_memory_is_a_status(void **state)
     wr_buf_release(&buf);
 }
 
+static void a_question_for_room_leaves_the_buffer_usable(void **state)
+{
+    struct wr_buf buf;
+    (void)state;
+
+    wr_buf_init(&buf, 8);
+    wr_buf_text(&buf, "abc");
+    assert_true(wr_buf_try_reserve(&buf, 5));
+    assert_false(wr_buf_try_reserve(&buf, 6));
+    assert_int_equal(wr_buf_status(&buf), WEIR_OK);
+    wr_buf_text(&buf, "defgh");
+    assert_int_equal(wr_buf_status(&buf), WEIR_OK);
+    assert_int_equal(buf.len, 8);
+    wr_buf_release(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_question_for_room_leaves_the_buffer_usable),
         cmocka_unit_test(appends_join),
         cmocka_unit_test(growing_keeps_the_content),
         cmocka_unit_test(the_cap_is_exact),

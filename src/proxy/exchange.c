@@ -16,6 +16,7 @@ enum {
     URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,
     DEADLINE_TICK_MS = 50,
     BELIEVED_BYTES_MAX = 1024 * 1024,
+    SPARE_BYTES = 128 * 1024,    /* what a socket may bring before it is heard that we wait */
     PLACE_BYTES_MIN = 64 * 1024, /* less room is not worth a read of its own */
 };
 
@@ -690,16 +691,6 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     return ex;
 }
 
-/* What is announced is made room for at once, but no more than is harmless to believe. */
-static void reserve_body(struct wr_exchange *ex)
-{
-    int64_t announced_bytes = ex->head->content_bytes;
-    if (announced_bytes > BELIEVED_BYTES_MAX)
-        announced_bytes = BELIEVED_BYTES_MAX;
-    if (announced_bytes > 0)
-        wr_buf_reserve(&ex->body, (size_t)announced_bytes);
-}
-
 /* The body itself, as far as there is room: what lies behind it belongs to the next request. */
 static char *body_place(void *user, size_t *bytes_max)
 {
@@ -718,9 +709,13 @@ static char *body_place(void *user, size_t *bytes_max)
 static void on_body(void *user, weir_span bytes)
 {
     struct wr_exchange *ex = user;
+    int64_t announced_bytes = ex->head->content_bytes;
 
-    if (!ex->request_bytes && !ex->is_streamed)
-        reserve_body(ex);
+    /* What is announced is made room for at once, but no more than is harmless to believe. */
+    if (!ex->request_bytes && !ex->is_streamed && announced_bytes > 0)
+        (void)wr_buf_try_reserve(&ex->body, announced_bytes < BELIEVED_BYTES_MAX
+                                                ? (size_t)announced_bytes
+                                                : BELIEVED_BYTES_MAX);
     ex->request_bytes += bytes.len;
     if (ex->body.bytes && bytes.ptr == ex->body.bytes + ex->body.len)
         ex->body.len += bytes.len; /* it was put there */
@@ -734,14 +729,17 @@ static void on_body(void *user, weir_span bytes)
         fail(ex, 503, "no_memory", "out of memory");
         return;
     }
-    if (!ex->is_streamed && ex->body.len > WR_NET_BODY_BYTES_MAX) {
+    /* What finds no room in memory passes unread, as what is too long does (law L6). */
+    bool is_full = !ex->is_streamed && (int64_t)ex->request_bytes != announced_bytes &&
+                   !wr_buf_try_reserve(&ex->body, SPARE_BYTES);
+    if (is_full || (!ex->is_streamed && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
         ex->is_streamed = true;
         if (!start_fetch(ex, (weir_span){"", 0}))
             return;
     }
     if (!ex->is_streamed || !ex->conn)
         return;
-    if (ex->body.len - ex->body_taken_bytes > WR_NET_QUEUED_BYTES_MAX) {
+    if (is_full || ex->body.len - ex->body_taken_bytes > WR_NET_QUEUED_BYTES_MAX) {
         ex->is_upload_paused = true;
         wr_conn_pause(ex->conn);
     }

@@ -314,7 +314,30 @@ def dead_hands_are_counted(folder, upstream):
     weir.stop()
 
 
-CASES = (store_is_taken_away, disk_is_full, no_store_no_start, without_a_store,
+def memory_is_short(folder, upstream):
+    """What finds no room in memory passes unread."""
+    if 'asan' in WEIR:
+        print('note: a sanitizer needs its memory; a lack of it was not tried')
+        return
+    weir = serve(folder, upstream)
+    talk = Talk(weir, upstream, 'short')
+    talk.go_on()
+    with open(f'/proc/{weir.worker()}/status', encoding='ascii') as file:
+        used = next(int(line.split()[1]) for line in file if line.startswith('VmSize')) * 1024
+    resource.prlimit(weir.worker(), resource.RLIMIT_AS, (used + (10 << 20), resource.RLIM_INFINITY))
+    body = json.dumps({'model': 'gpt-5', 'messages': [
+        {'role': 'user', 'content': 'x' * (24 << 20)}]}).encode()
+    answers = [weir.post('/v1/chat/completions', body, {'x-test-key': 'big'})[0] for _ in range(3)]
+    ok('a body for which there is no memory passes', answers, [200, 200, 200])
+    ok('as it came', upstream.kept('big') == body)
+    resource.prlimit(weir.worker(), resource.RLIMIT_AS,
+                     (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    ok('sessions go on', talk.go_on(), (200, True))
+    ok('on the same worker', weir.metric('weir_worker_restarts_total'), 0.0)
+    weir.stop()
+
+
+CASES = (memory_is_short, store_is_taken_away, disk_is_full, no_store_no_start, without_a_store,
          store_cannot_be_made_again, dead_hands_are_counted)
 
 
