@@ -140,12 +140,13 @@ test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, download
 SEED ?= 1
 RUNS ?= 20
 FAMILIES ?= green
+HARDER ?= 1
 CHAOS = WEIR=$(BUILD)/weir BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 python3 tests/chaos/chaos.py
 
 chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green (docs/chaos.md)
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/chaos/faults.so
-	@$(CHAOS) --seed $(SEED) --runs $(RUNS) --families $(FAMILIES)
+	@$(CHAOS) --seed $(SEED) --runs $(RUNS) --families $(FAMILIES) --harder $(HARDER)
 
 # About a minute on two idle cores; the number of runs is fixed, not the time.
 chaos-fixed chaos-hour: all $(BUILD)/tests/chaos/faults.so

@@ -37,7 +37,7 @@ KB, MB = 1024, 1024 * 1024
 
 
 class Scenario:
-    def __init__(self, seed, families):
+    def __init__(self, seed, families, harder=1):
         rng = random.Random(f'scenario {seed}')
         self.seed = seed
         chosen = set(rng.sample(FAMILIES, rng.choice((1, 2, 2, 3))))
@@ -53,8 +53,9 @@ class Scenario:
         self.policy = rng.choice(('short', 'short', 'short', 'auto'))
         self.workers = rng.choice((1, 1, 2))
         self.families = sorted(chosen & set(families))
-        self.plan = {name: odds for family in FAULTS if family in self.families
-                     for name, odds in plan[family].items()}
+        self.plan = {name: (min(odds * harder, 7000), stretch)
+                     for family in FAULTS if family in self.families
+                     for name, (odds, stretch) in plan[family].items()}
         self.acts = sorted((at, name) for at, name in acts
                            if any(name in ACTS[f] for f in ACTS if f in self.families))
 
