@@ -21,6 +21,7 @@ struct supervisor {
     pid_t pids[WORKERS_MAX]; /* 0: none */
     time_t started_s[WORKERS_MAX];
     long wait_ms[WORKERS_MAX];
+    bool is_replacement[WORKERS_MAX]; /* of one that had begun */
     sigset_t signals, before;
     bool is_stopping;
     int result;
@@ -83,6 +84,7 @@ static void restart(struct supervisor *s, size_t i)
     s->wait_ms[i] = was_healthy || !s->wait_ms[i] ? RESTART_MS_MIN : s->wait_ms[i] * 2;
     if (s->wait_ms[i] > RESTART_MS_MAX)
         s->wait_ms[i] = RESTART_MS_MAX;
+    s->is_replacement[i] = true;
     pause_ms(s->wait_ms[i]);
     while (!start(s, i))
         pause_ms(RESTART_MS_MAX);
@@ -99,7 +101,10 @@ static void on_death(struct supervisor *s, size_t i, int status)
     s->pids[i] = 0;
     if (s->is_stopping)
         return;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == WR_WORKER_CANNOT_BEGIN) {
+    /* What keeps the first from beginning is a wrong call. What keeps a later one from it, such as
+     * memory or descriptors that are short for the moment, may be over when it is tried again. */
+    bool cannot_begin = WIFEXITED(status) && WEXITSTATUS(status) == WR_WORKER_CANNOT_BEGIN;
+    if (cannot_begin && !s->is_replacement[i]) {
         s->result = WEXITSTATUS(status);
         s->is_stopping = true;
         tell_all(s, SIGTERM);

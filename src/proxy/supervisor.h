@@ -13,7 +13,8 @@
 #include "proxy/crash.h"
 #include "proxy/metrics.h"
 
-/* The exit status of a worker that said why it cannot serve: trying again would not help. */
+/* The exit status of a worker that said why it cannot serve. Of the first in its place that ends
+ * all: trying again would not help. One that replaces another is tried again. */
 enum { WR_WORKER_CANNOT_BEGIN = 2 };
 
 /* Runs in a process of its own, until it is told to stop; its result is the exit status. `index`

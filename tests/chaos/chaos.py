@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The proxy while the system fails under it: seeded runs that check what must hold all the same.
 
-    chaos.py [--seed N] [--runs M | --seconds S] [--families a,b | green | all] [--harder N] [--keep]
+    chaos.py [--seed N] [--runs M | --seconds S] [--families a,b | green | all] [--harder N]
 
 WEIR is the program, BUILD the folder of the library of faults.c, and of logs of runs that fail.
 docs/chaos.md says what is checked and how a seed is played again.

@@ -615,6 +615,7 @@ def main():
                      canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,
+                     trouble.worker_that_cannot_begin_is_tried_again,
                      trouble.killed_supervisor_leaves_its_port,
                      trouble.near_upstreams_are_asked_directly,
                      form.deltas_know_their_calls,

@@ -2,6 +2,7 @@
 import http.server
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -328,6 +329,22 @@ def worker_dies(folder, upstream):
     ok('the session goes on with the same bytes', upstream.last_body() == before)
     ok('the restart is counted', weir.metric('weir_worker_restarts_total'), 1.0)
     ok('it ends when told', weir.stop(), 0)
+
+
+def worker_that_cannot_begin_is_tried_again(folder, upstream):
+    """One that takes a dead one's place may find no descriptors; that is no reason to end."""
+    weir = serve(folder, upstream)
+    old, limit = weir.worker(), resource.RLIMIT_NOFILE
+    allowed = resource.prlimit(weir.process.pid, limit)
+    resource.prlimit(weir.process.pid, limit, (3, allowed[1]))
+    os.kill(old, signal.SIGKILL)
+    wait_for(lambda: 'ended with status' in weir.stderr() or weir.process.poll() is not None)
+    ok('a worker that cannot begin ends nobody else', weir.process.poll(), None)
+    if weir.process.poll() is None:
+        resource.prlimit(weir.process.pid, limit, allowed)
+        wait_for(lambda: weir.get('/weir/v1/health')[0] == 200)
+        ok('once it can, it serves', weir.post('/v1/chat/completions', chat_session(1))[0], 200)
+    weir.stop()
 
 
 def is_running(pid):
