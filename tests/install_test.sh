@@ -48,11 +48,15 @@ has_soname()
     readelf -d "$prefix/lib/libweir.so" | grep -F 'Library soname: [libweir.so.0]'
 }
 
-# A header must not lean on what was included before it.
+# A header must not lean on what was included before it, in C or in C++.
 header_stands_alone()
 {
-    echo "#include <weir/$1>" | gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -xc -fsyntax-only \
-        "-I$prefix/include" -
+    local source="#include <weir/$1>
+extern int not_empty;"
+    gcc -std=c11 -Wall -Wextra -Wpedantic -Werror -xc -fsyntax-only "-I$prefix/include" - \
+        <<<"$source" &&
+        clang++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -xc++ -fsyntax-only \
+            "-I$prefix/include" - <<<"$source"
 }
 
 # groff warns of what it cannot set; every command has its section.
@@ -69,6 +73,16 @@ has_good_manual()
 build_example()
 {
     gcc -std=c11 -Wall -Wextra -Werror "$1" -o "$work/example" $2
+}
+
+# $1 is the compiler, the rest what pkg-config says.
+links_with_cpp()
+{
+    local compiler=$1
+    shift
+    "$compiler" -std=c++11 -Wall -Wextra -Wpedantic -Werror tests/face/calls.cpp -o "$work/cpp" \
+        "$@" &&
+        LD_LIBRARY_PATH=$prefix/lib "$work/cpp"
 }
 
 # The arguments of an example, if it has any, are in its row of examples/arguments.
@@ -104,6 +118,14 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 check 'pkg-config knows weir' pkg-config --exists --print-errors weir
 shared=$(pkg-config --cflags --libs weir)
 static="$(pkg-config --cflags weir) $prefix/lib/libweir.a $(pkg-config --static --libs weir)"
+for compiler in clang++ g++; do
+    # g++ is not among the packages that tests need.
+    [ "$compiler" = clang++ ] || command -v "$compiler" >/dev/null || continue
+    check "a program built with $compiler links with the shared library" \
+        links_with_cpp "$compiler" $shared
+    check "a program built with $compiler links with the static library" \
+        links_with_cpp "$compiler" $static
+done
 for example in examples/*.c; do
     [ -e "$example" ] || continue
     check "$example builds with the shared library" build_example "$example" "$shared"

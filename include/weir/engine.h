@@ -20,6 +20,8 @@
 #include "weir/request.h"
 #include "weir/store.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_engine;
 
 /* A call of an answer that the request does not hold, because the provider does
@@ -121,5 +123,7 @@ WEIR_API WEIR_MUST_USE weir_status weir_engine_project(struct weir_engine *engin
                                                        const struct weir_project_options *options,
                                                        struct weir_projected *projected,
                                                        struct weir_err *err);
+
+WEIR_END_DECLS
 
 #endif

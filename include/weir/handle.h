@@ -11,6 +11,8 @@
 #include "weir/span.h"
 #include "weir/status.h"
 
+WEIR_BEGIN_DECLS
+
 enum {
     WEIR_HANDLE_BYTES = 10,      /* of the hash */
     WEIR_HANDLE_TEXT_BYTES = 23, /* as text, without a NUL */
@@ -33,5 +35,7 @@ WEIR_API bool weir_handle_parse(weir_span text, weir_handle *handle);
  * alone: with a letter, a digit or '_' directly before or after it, it is part of some other word.
  */
 WEIR_API size_t weir_handle_find(weir_span text, size_t from, weir_handle *handle);
+
+WEIR_END_DECLS
 
 #endif

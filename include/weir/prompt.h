@@ -13,6 +13,8 @@
 #include "weir/span.h"
 #include "weir/status.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_PHASE_MAP(X)       \
     X(CONSTRAINT, "constraint") \
     X(TOOLS, "tools")           \
@@ -98,5 +100,7 @@ WEIR_API void weir_text_free(weir_span text);
 WEIR_API WEIR_MUST_USE weir_status weir_note_write(const char *dir, const char *name,
                                                    weir_span description, weir_span text,
                                                    struct weir_err *err);
+
+WEIR_END_DECLS
 
 #endif

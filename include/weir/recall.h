@@ -10,6 +10,8 @@
 
 #include "weir/store.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_LINES_END UINT64_MAX
 
 /* Lines `first` to `last`, both included. */
@@ -68,5 +70,7 @@ WEIR_API WEIR_MUST_USE weir_status weir_recall(struct weir_store *store,
                                                struct weir_err *err);
 
 WEIR_API void weir_recalled_release(struct weir_recalled *recalled);
+
+WEIR_END_DECLS
 
 #endif

@@ -19,6 +19,8 @@
 
 #include "weir/segment.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_NONE UINT32_MAX
 
 struct weir_request; /* opaque */
@@ -107,5 +109,7 @@ WEIR_API WEIR_MUST_USE weir_status weir_request_drop(struct weir_request *reques
 WEIR_API WEIR_MUST_USE weir_status weir_request_write(struct weir_request *request, weir_span *body,
                                                       struct weir_write_report *report,
                                                       struct weir_err *err);
+
+WEIR_END_DECLS
 
 #endif

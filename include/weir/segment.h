@@ -13,6 +13,8 @@
 #include "weir/span.h"
 #include "weir/status.h"
 
+WEIR_BEGIN_DECLS
+
 #define WEIR_DIALECT_MAP(X)   \
     X(CHAT, "chat")           \
     X(RESPONSES, "responses") \
@@ -76,5 +78,7 @@ WEIR_API const char *weir_dialect_name(weir_dialect dialect);
 WEIR_API const char *weir_role_name(weir_role role);
 WEIR_API const char *weir_kind_name(weir_kind kind);
 WEIR_API const char *weir_class_name(weir_class class_);
+
+WEIR_END_DECLS
 
 #endif

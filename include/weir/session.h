@@ -28,6 +28,8 @@
 #include "weir/engine.h"
 #include "weir/prompt.h"
 
+WEIR_BEGIN_DECLS
+
 struct weir_session;
 
 /* ---- opening ---- */
@@ -358,5 +360,7 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_spawn(struct weir_session *paren
 WEIR_API WEIR_MUST_USE weir_status weir_session_join(struct weir_session *parent,
                                                      struct weir_session *child, int64_t now_ms,
                                                      struct weir_err *err);
+
+WEIR_END_DECLS
 
 #endif

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "weir/api.h"
+
+WEIR_BEGIN_DECLS
+
 typedef struct weir_span {
     const char *ptr;
     size_t len;
@@ -14,5 +18,7 @@ typedef struct weir_span {
 typedef struct weir_range {
     uint32_t start, end;
 } weir_range;
+
+WEIR_END_DECLS
 
 #endif

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#include "weir/api.h"
+
+WEIR_BEGIN_DECLS
+
 /* Code and text live on one line, so neither can be added without the other. */
 #define WEIR_STATUS_MAP(X)                                    \
     X(OK, "ok")                                               \
@@ -20,14 +24,6 @@ typedef enum weir_status {
 #undef WEIR_STATUS_ENUM
 } weir_status;
 
-#if defined(__GNUC__)
-#define WEIR_MUST_USE __attribute__((warn_unused_result))
-#define WEIR_API      __attribute__((visibility("default")))
-#else
-#define WEIR_MUST_USE
-#define WEIR_API
-#endif
-
 enum { WEIR_ERR_TEXT_BYTES = 256 };
 
 /* What went wrong and where. Filled on failure only; pass NULL where it is not wanted. */
@@ -38,5 +34,7 @@ struct weir_err {
 };
 
 WEIR_API const char *weir_status_text(weir_status status);
+
+WEIR_END_DECLS
 
 #endif

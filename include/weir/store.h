@@ -20,6 +20,8 @@
 #include "weir/span.h"
 #include "weir/status.h"
 
+WEIR_BEGIN_DECLS
+
 enum { WEIR_HASH_BYTES = 32 };
 
 typedef struct weir_hash {
@@ -300,5 +302,7 @@ WEIR_API weir_handle weir_hash_handle(const weir_hash *hash);
 WEIR_API const char *weir_miss_text(weir_miss miss);
 WEIR_API const char *weir_trouble_text(weir_trouble trouble);
 WEIR_API const char *weir_mark_kind_name(weir_mark_kind kind);
+
+WEIR_END_DECLS
 
 #endif

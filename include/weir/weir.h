@@ -2,6 +2,7 @@
 #ifndef WEIR_WEIR_H
 #define WEIR_WEIR_H
 
+#include "weir/api.h"
 #include "weir/engine.h"
 #include "weir/handle.h"
 #include "weir/prompt.h"
@@ -13,7 +14,11 @@
 #include "weir/status.h"
 #include "weir/store.h"
 
+WEIR_BEGIN_DECLS
+
 /* "major.minor.patch" of the library in use. */
 WEIR_API const char *weir_version(void);
+
+WEIR_END_DECLS
 
 #endif
