@@ -9,7 +9,9 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
 
-VERSION := 0.1.0
+# The version stands in the header, for programs that are compiled with it.
+VERSION := $(shell awk '/^\#define WEIR_VERSION_(MAJOR|MINOR|PATCH) / { v = v sep $$3; sep = "." } \
+                        END { print v }' include/weir/version.h)
 SOVERSION := 0
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -59,7 +61,7 @@ WARN := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 C_WARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes
 COMMON = $(WERROR) -Iinclude -Isrc -I. -fPIC -fvisibility=hidden $(PKG_CFLAGS) $(SERVE_CFLAGS) \
          $(LLHTTP_CFLAGS) $(HARDEN) $(CFLAGS)
-C_FLAGS = -std=c11 $(C_WARN) -include src/base/banned.h -DWEIR_VERSION='"$(VERSION)"' $(COMMON)
+C_FLAGS = -std=c11 $(C_WARN) -include src/base/banned.h $(COMMON)
 CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)

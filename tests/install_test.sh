@@ -85,6 +85,23 @@ links_with_cpp()
         LD_LIBRARY_PATH=$prefix/lib "$work/cpp"
 }
 
+# Header, library and pkg-config file are of one version.
+has_one_version()
+{
+    local file
+    file=$(pkg-config --modversion weir)
+    [[ $file =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "pkg-config says: $file"; return 1; }
+    [ -e "$prefix/lib/libweir.so.$file" ] || { echo "no libweir.so.$file"; return 1; }
+    printf '%s\n' '#include <stdio.h>' '#include <string.h>' '#include <weir/version.h>' \
+        '#if WEIR_VERSION_NUMBER < 1000 * WEIR_VERSION_MINOR' '#error' '#endif' \
+        'int main(void) { printf("%d.%d.%d", WEIR_VERSION_MAJOR, WEIR_VERSION_MINOR,' \
+        'WEIR_VERSION_PATCH); return strcmp(weir_version(), WEIR_VERSION_STRING); }' \
+        >"$work/version.c"
+    gcc "$work/version.c" -o "$work/version" $shared &&
+        [ "$(LD_LIBRARY_PATH=$prefix/lib "$work/version")" = "$file" ] &&
+        [ "$("$prefix/bin/weir" --version)" = "weir $file" ]
+}
+
 # The arguments of an example, if it has any, are in its row of examples/arguments.
 run_example()
 {
@@ -118,6 +135,7 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 check 'pkg-config knows weir' pkg-config --exists --print-errors weir
 shared=$(pkg-config --cflags --libs weir)
 static="$(pkg-config --cflags weir) $prefix/lib/libweir.a $(pkg-config --static --libs weir)"
+check 'header, library and pkg-config file are of one version' has_one_version
 for compiler in clang++ g++; do
     # g++ is not among the packages that tests need.
     [ "$compiler" = clang++ ] || command -v "$compiler" >/dev/null || continue

@@ -13,12 +13,6 @@
 #include "weir/span.h"
 #include "weir/status.h"
 #include "weir/store.h"
-
-WEIR_BEGIN_DECLS
-
-/* "major.minor.patch" of the library in use. */
-WEIR_API const char *weir_version(void);
-
-WEIR_END_DECLS
+#include "weir/version.h"
 
 #endif

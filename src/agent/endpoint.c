@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "weir/version.h"
 
 const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", NULL};
 
@@ -106,7 +107,8 @@ size_t wr_endpoint_headers(const struct wr_endpoint *e, const char *session, str
     wr_buf_text(text, e->key ? e->key : "");
     headers[count++] = (struct wr_header){WR_LIT("content-type"), WR_LIT("application/json")};
     headers[count++] = (struct wr_header){WR_LIT("accept"), WR_LIT("text/event-stream")};
-    headers[count++] = (struct wr_header){WR_LIT("user-agent"), WR_LIT("weir-agent/" WEIR_VERSION)};
+    headers[count++] =
+        (struct wr_header){WR_LIT("user-agent"), WR_LIT("weir-agent/" WEIR_VERSION_STRING)};
     headers[count++] = (struct wr_header){WR_LIT("x-weir-session"), wr_span_of(session)};
     if (e->dialect == WEIR_DIALECT_MESSAGES) {
         headers[count++] = (struct wr_header){WR_LIT("anthropic-version"), WR_LIT("2023-06-01")};

@@ -10,7 +10,7 @@
 
 const char *weir_version(void)
 {
-    return WEIR_VERSION;
+    return WEIR_VERSION_STRING;
 }
 
 static weir_status make_ranges(struct weir_request *r)
