@@ -325,7 +325,8 @@ $(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c
 $(BUILD)/libweir.so: $(call objects,$(LIB_SRC)) src/libweir.map
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) \
-	    -Wl,-z,defs -Wl,--version-script=src/libweir.map $(filter %.o,$^) $(LIBS) -o $@
+	    -Wl,-z,defs -Wl,--version-script=src/libweir.map -Wl,--no-undefined-version \
+	    $(filter %.o,$^) $(LIBS) -o $@
 	@ln -sf libweir.so $@.$(SOVERSION)
 
 $(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libserve.a $(BUILD)/libweir.a
