@@ -75,6 +75,7 @@ LONG_SRC := $(sort $(wildcard tests/*_long.c))
 TEST_HELP_SRC := $(filter-out $(TEST_SRC) $(LONG_SRC),$(sort $(wildcard tests/*.c)))
 TORTURE_SRC := $(sort $(wildcard tests/torture/*.c))
 CHAOS_SRC := $(sort $(wildcard tests/chaos/*.c))
+GOLDEN_SRC := tests/golden/golden.c
 FUZZ_HELP_SRC := $(filter-out fuzz/fuzz_%,$(sort $(wildcard fuzz/*.c)))
 # simdjson is a yardstick, not a need: without it what compares with it is left out.
 HAVE_SIMDJSON := $(wildcard /usr/include/simdjson.h /usr/local/include/simdjson.h)
@@ -87,7 +88,7 @@ programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
 LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTTP_DIR)/*.c))
 ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
             $(TEST_HELP_SRC) \
-            $(TORTURE_SRC) $(CHAOS_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
+            $(TORTURE_SRC) $(CHAOS_SRC) $(GOLDEN_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
             bench/simdjson_peer.cpp)
 
 Q := $(if $(V),,@)
@@ -189,6 +190,17 @@ soak: ## let the proxy serve for SOAK_SECONDS (1200): median time, memory, open 
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir bench/soak.py $(SOAK_SECONDS)
+
+.PHONY: golden golden-check
+golden: ## freeze what every preset makes of made and recorded sessions, in build/golden
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all $(call programs,$(GOLDEN_SRC))
+	@tools/golden freeze $(BUILD) $(JOBS)
+
+golden-check: ## compare with what was frozen: a refactoring changes nothing
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all $(call programs,$(GOLDEN_SRC))
+	@tools/golden check $(BUILD) $(JOBS)
 
 N ?= 200
 
@@ -337,6 +349,10 @@ $(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/li
                                              $(BUILD)/libweir.a
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
+
+$(call programs,$(GOLDEN_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a $(BUILD)/libweir.a
+	$(call say,ld)
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
 # Every way the library asks for memory, so that the harness can refuse.
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
