@@ -46,6 +46,9 @@ struct weir_project_options {
     const char *policy_default; /* of a session that has none yet; NULL: "exact" */
     const char *model;          /* NULL: the one the request names */
     uint32_t window_tokens;     /* 0: the session's, else what is known of the model */
+    uint32_t loaded_tokens;     /* what a local server has loaded the model with; 0: not known.
+                                 * Another number than the session's is a new window and a step */
+    uint32_t observed_tokens;   /* the largest prompt that the model has accepted; 0: not known */
     struct weir_store *store;   /* NULL: nothing that needs a way back is taken out */
     weir_span tenant;           /* empty: "local" */
     /* Whom originals and marks belong to: what one session decides changes nothing for another. One
@@ -114,6 +117,12 @@ WEIR_API WEIR_MUST_USE weir_status weir_engine_request(struct weir_engine *engin
  * says what, with line and column. Nothing of `yaml` is kept. */
 WEIR_API WEIR_MUST_USE weir_status weir_engine_load_policies(struct weir_engine *engine,
                                                              weir_span yaml, struct weir_err *err);
+
+/* Lays what `yaml` says under `models:` and `aliases:` (docs/models.md) over the models that the
+ * engine knows, in place of what was laid over them before; other sections are skipped. Where it is
+ * wrong nothing changes, and `err` says what, with line and column. */
+WEIR_API WEIR_MUST_USE weir_status weir_engine_load_models(struct weir_engine *engine,
+                                                           weir_span yaml, struct weir_err *err);
 
 /* WEIR_NOTFOUND: there is no such policy. WEIR_NOMEM and WEIR_LIMIT (too large, or too late) leave
  * the request as it was, to be sent as it came; the provider then reads none of it from its cache.

@@ -138,8 +138,8 @@ static void put_size_lines(struct wr_buf *out, const struct wr_model_match *matc
     const char *source = window.source == WR_WINDOW_FALLBACK ? "no source: a policy's fallback"
                                                              : wr_window_source_text(window.source);
 
-    wr_buf_printf(out, "  window       %s tokens (%s%s)\n", wr_cli_number(window.tokens), source,
-                  model->overridden ? ", with your overrides" : "");
+    wr_buf_printf(out, "  window       %s tokens (%s%s)\n", wr_cli_number(window.context_tokens),
+                  source, model->overridden ? ", with your overrides" : "");
     if (model->input_tokens_max)
         wr_buf_printf(out, "  max input    %s\n", wr_cli_number(model->input_tokens_max));
     if (model->output_tokens_max)
@@ -284,7 +284,8 @@ static void json_model(struct wr_json_writer *w, const struct wr_model_match *ma
     json_text(w, "id", model->id);
     json_text(w, "rule", wr_span_of(wr_model_rule_text(match->rule)));
     json_text(w, "provider", model->provider);
-    json_tokens(w, "window_tokens", window.tokens);
+    json_tokens(w, "window_tokens", window.context_tokens);
+    json_tokens(w, "prompt_tokens_max", window.tokens);
     json_text(w, "window_source", wr_span_of(wr_window_source_text(window.source)));
     json_tokens(w, "input_tokens_max", model->input_tokens_max);
     json_tokens(w, "output_tokens_max", model->output_tokens_max);

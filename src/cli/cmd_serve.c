@@ -228,7 +228,8 @@ static bool wants_restart(const struct wr_config *now, const struct wr_config *n
 {
     return !is_same(now->listen, next->listen) || !is_same(now->store_dir, next->store_dir) ||
            !is_same(now->log_path, next->log_path) || !is_same(now->ca_file, next->ca_file) ||
-           !is_same(now->policies_file, next->policies_file) || now->keep_days != next->keep_days ||
+           !is_same(now->policies_file, next->policies_file) ||
+           !is_same(now->models_yaml, next->models_yaml) || now->keep_days != next->keep_days ||
            now->store_bytes_max != next->store_bytes_max || now->workers != next->workers ||
            now->threads != next->threads ||
            memcmp(&now->limits, &next->limits, sizeof(now->limits)) != 0;

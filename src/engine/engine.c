@@ -91,6 +91,20 @@ weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml
     return WEIR_OK;
 }
 
+weir_status weir_engine_load_models(struct weir_engine *engine, weir_span yaml,
+                                    struct weir_err *err)
+{
+    struct wr_models_source source = {.overrides = yaml, .overrides_shared = true};
+    struct wr_models *models;
+    weir_status status = wr_models_new(&models, &source, err);
+    if (status)
+        return status;
+    wr_fold_memo_clear(engine->folds);
+    wr_models_free(engine->models);
+    engine->models = models;
+    return WEIR_OK;
+}
+
 weir_status weir_engine_project(struct weir_engine *engine, struct weir_request *request,
                                 const struct weir_project_options *options,
                                 struct weir_projected *projected, struct weir_err *err)

@@ -69,21 +69,37 @@ static weir_status learn_calls(struct wr_job *job)
 
 /* ---- measures ---- */
 
+/* The session keeps its window, but for what a server says that it has loaded: that is a fact, and
+ * another number than before is a new pin and a step. Not over signed thinking, which would be
+ * bound to what was sent under the old one. */
+static bool keeps_window(const struct wr_job *job, const struct wr_window *window)
+{
+    if (!job->has_pin || job->options->window_tokens)
+        return false;
+    return window->source != WR_WINDOW_LOADED ||
+           wr_holds_signed_thinking(&job->request->transcript);
+}
+
 static uint64_t window_tokens(struct wr_job *job)
 {
     const struct weir_project_options *o = job->options;
     bool has_name = o->model || job->request->transcript.model.len;
     struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
+                                          .loaded_tokens = o->loaded_tokens,
+                                          .observed_tokens = o->observed_tokens,
                                           .match = has_name ? &job->match : NULL,
                                           .fallback_tokens =
                                               wr_policy_unknown_window(job->input.policy)};
     struct wr_window window = wr_window_select(&evidence);
-    bool is_pinned = !o->window_tokens && job->has_pin;
-    uint32_t input_max = job->match.model->input_tokens_max;
-    if (!o->window_tokens && input_max && input_max < window.tokens)
-        window.tokens = input_max;
-    job->window_source = is_pinned ? "session" : wr_window_source_text(window.source);
-    return is_pinned ? job->pinned_window_tokens : window.tokens;
+
+    job->window_source = wr_window_source_text(window.source);
+    if (!keeps_window(job, &window)) {
+        job->is_repinned = job->has_pin && window.source == WR_WINDOW_LOADED &&
+                           window.tokens != job->pinned_window_tokens;
+        return window.tokens;
+    }
+    job->window_source = job->pinned_source;
+    return job->pinned_window_tokens;
 }
 
 static uint32_t percent(uint64_t price, uint64_t of)

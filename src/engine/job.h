@@ -43,7 +43,8 @@ struct wr_job {
     bool is_last_try;           /* whatever becomes of the store */
     uint64_t replaced_count;    /* of the store that the marks are read from */
     uint32_t pinned_window_tokens;
-    const char *window_source;
+    const char *window_source, *pinned_source; /* constants */
+    bool is_repinned;          /* a server says another window than the session had */
     struct wr_reserve reserve; /* what this request's answer may take */
     char pinned_policy[WR_POLICY_NAME_BYTES_MAX + 1];
     char pinned_tools[WR_TOOLS_BYTES_MAX + 1];

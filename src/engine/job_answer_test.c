@@ -115,12 +115,40 @@ static void a_policy_under_another_name_has_the_same_window(void **state)
     }
 }
 
+/* The registry's window holds until the server that runs the model says another. */
+static void a_loaded_window_is_a_new_pin_and_a_step(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = {
+        .dialect = WEIR_DIALECT_CHAT, .model = "some-local-model", .lines = 60};
+    struct weir_project_options unknown = at("cold", NOON_MS), loaded = unknown;
+
+    loaded.loaded_tokens = 8000;
+    talk.results = 7;
+    struct answer *first = ask(w, &talk, unknown);
+    assert_int_equal(first->window_tokens, 32000);
+    talk.results = 8;
+    struct answer *told = ask(w, &talk, loaded);
+    assert_int_equal(told->window_tokens, 8000);
+    assert_true(told->is_step);
+    assert_string_equal(told->reason, "window");
+    assert_int_equal(w->store.pins, 1);
+    restart(w);
+    talk.results = 9;
+    struct answer *kept = ask(w, &talk, unknown); /* nobody was asked yet in this process */
+    assert_int_equal(kept->window_tokens, 8000);
+    assert_false(kept->is_step);
+    assert_true(extends(told, kept));
+    close_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(a_prompt_leaves_room_for_its_answer),
         BOTH(another_answer_moves_no_step_that_was_taken),
         cmocka_unit_test(a_policy_under_another_name_has_the_same_window),
+        BOTH(a_loaded_window_is_a_new_pin_and_a_step),
         BOTH(a_mark_is_written_where_the_answer_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

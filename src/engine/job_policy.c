@@ -49,22 +49,42 @@ static bool read_pinned_names(struct wr_job *job, weir_span names)
     return true;
 }
 
-/* The window before those: "200000 auto". */
+/* "200000:registry"; older ones have the number alone. */
+static bool read_pinned_window(struct wr_job *job, weir_span text)
+{
+    size_t colon = wr_span_find(text, WR_LIT(":"), 0);
+    uint64_t window;
+
+    if (!wr_span_u64(wr_span_cut(text, 0, colon < text.len ? colon : text.len), &window) ||
+        window > UINT32_MAX)
+        return false;
+    job->pinned_window_tokens = (uint32_t)window;
+    job->pinned_source =
+        colon < text.len ? wr_window_source_find(wr_span_cut(text, colon + 1, text.len)) : NULL;
+    if (!job->pinned_source)
+        job->pinned_source = "session";
+    return true;
+}
+
+/* The window before those: "200000:registry auto". */
 void wr_job_read_pin(struct wr_job *job)
 {
     struct weir_pin pin = pin_of(job);
-    uint64_t window;
 
     if (!job->options->store || job->request->transcript.is_delta || !job->trail.turns_count ||
         weir_store_pin(job->options->store, job->tenant, job->session, &pin, NULL))
         return;
     size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
-    if (space == SIZE_MAX || !wr_span_u64(wr_span_cut(pin.value, 0, space), &window) ||
-        window > UINT32_MAX ||
+    if (space == SIZE_MAX || !read_pinned_window(job, wr_span_cut(pin.value, 0, space)) ||
         !read_pinned_names(job, wr_span_cut(pin.value, space + 1, pin.value.len)))
         return;
-    job->pinned_window_tokens = (uint32_t)window;
     job->has_pin = true;
+}
+
+/* Whether the session keeps the policy that it has. */
+static bool keeps_policy(const struct wr_job *job)
+{
+    return job->has_pin && (job->options->pinning != WEIR_PIN_POLICY || job->is_pending);
 }
 
 weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
@@ -73,11 +93,12 @@ weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
     char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
     if (!value)
         return wr_arena_status(arena);
+    const char *policy = keeps_policy(job) ? job->pinned_policy : job->input.policy->name;
     *pin = pin_of(job);
-    (void)snprintf(value, PIN_BYTES_MAX, "%llu %.*s%s%.*s",
-                   (unsigned long long)job->input.window_tokens, (int)WR_POLICY_NAME_BYTES_MAX,
-                   job->input.policy->name, job->input.tools[0] ? " " : "", (int)WR_TOOLS_BYTES_MAX,
-                   job->input.tools);
+    (void)snprintf(value, PIN_BYTES_MAX, "%llu:%s %.*s%s%.*s",
+                   (unsigned long long)job->input.window_tokens, job->window_source,
+                   (int)WR_POLICY_NAME_BYTES_MAX, policy, job->input.tools[0] ? " " : "",
+                   (int)WR_TOOLS_BYTES_MAX, job->input.tools);
     pin->value = wr_span_of(value);
     pin->replaces = job->has_pin;
     return WEIR_OK;
@@ -85,12 +106,10 @@ weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
 
 bool wr_job_is_to_pin(const struct wr_job *job)
 {
-    weir_pinning pinning = job->options->pinning;
-
     if (!job->has_pin)
-        return pinning != WEIR_PIN_NOTHING;
-    return pinning == WEIR_PIN_POLICY && !job->is_pending &&
-           strcmp(job->pinned_policy, job->input.policy->name) != 0;
+        return job->options->pinning != WEIR_PIN_NOTHING;
+    return job->is_repinned ||
+           (!keeps_policy(job) && strcmp(job->pinned_policy, job->input.policy->name) != 0);
 }
 
 weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)

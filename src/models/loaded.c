@@ -54,8 +54,8 @@ static bool find_listed(const struct wr_json *doc, struct wr_arena *arena, const
     return false;
 }
 
-static bool find_window(enum wr_server server, const struct wr_json *doc, struct wr_arena *arena,
-                        weir_span model, uint32_t *tokens)
+static bool find_window(enum wr_model_server server, const struct wr_json *doc,
+                        struct wr_arena *arena, weir_span model, uint32_t *tokens)
 {
     static const char *const ollama_names[2] = {"name", "model"};
     static const char *const vllm_names[2] = {"id", "root"};
@@ -65,6 +65,12 @@ static bool find_window(enum wr_server server, const struct wr_json *doc, struct
         return find_listed(doc, arena, "models", ollama_names, "context_length", model, tokens);
     case WR_SERVER_VLLM:
         return find_listed(doc, arena, "data", vllm_names, "max_model_len", model, tokens);
+    case WR_SERVER_LMSTUDIO:
+        return find_listed(doc, arena, "data", vllm_names, "loaded_context_length", model, tokens);
+    case WR_SERVER_TGI:
+        return positive(doc, wr_json_find(doc, 0, "max_total_tokens"), tokens);
+    case WR_SERVERS_COUNT:
+        return false;
     case WR_SERVER_LLAMACPP: {
         wr_json_id settings = wr_json_find(doc, 0, "default_generation_settings");
         return positive(doc, wr_json_find(doc, settings, "n_ctx"), tokens) ||
@@ -74,7 +80,17 @@ static bool find_window(enum wr_server server, const struct wr_json *doc, struct
     return false;
 }
 
-weir_status wr_loaded_read(enum wr_server server, weir_span body, weir_span model,
+const char *wr_server_path(enum wr_model_server server)
+{
+    static const char *const paths[WR_SERVERS_COUNT] = {[WR_SERVER_OLLAMA] = "/api/ps",
+                                                        [WR_SERVER_LLAMACPP] = "/props",
+                                                        [WR_SERVER_LMSTUDIO] = "/api/v0/models",
+                                                        [WR_SERVER_VLLM] = "/v1/models",
+                                                        [WR_SERVER_TGI] = "/info"};
+    return server < WR_SERVERS_COUNT ? paths[server] : "";
+}
+
+weir_status wr_loaded_read(enum wr_model_server server, weir_span body, weir_span model,
                            uint32_t memory_tokens_max, struct wr_loaded *loaded,
                            struct weir_err *err)
 {

@@ -20,7 +20,7 @@
 
 static const struct {
     const char *behaviour;
-    enum wr_server server;
+    enum wr_model_server server;
     const char *body, *model;
     uint32_t memory_tokens_max;
     weir_status status;
@@ -43,6 +43,17 @@ static const struct {
     {"vLLM by id, letter case aside", WR_SERVER_VLLM, VLLM, "meta-llama/llama-3.1-8b", 0, WEIR_OK,
      32768, false},
     {"vLLM that does not say", WR_SERVER_VLLM, VLLM, "lora", 0, WEIR_NOTFOUND, 0, false},
+    {"LM Studio: loaded, not the most there could be", WR_SERVER_LMSTUDIO,
+     "{\"data\":[{\"id\":\"m\",\"max_context_length\":131072,\"loaded_context_length\":4096}]}",
+     "m", 0, WEIR_OK, 4096, false},
+    {"LM Studio: not loaded", WR_SERVER_LMSTUDIO,
+     "{\"data\":[{\"id\":\"m\",\"max_context_length\":131072}]}", "m", 0, WEIR_NOTFOUND, 0, false},
+    {"TGI serves one model", WR_SERVER_TGI,
+     "{\"model_id\":\"org/zephyr\",\"max_input_tokens\":4095,\"max_total_tokens\":4096}", "tgi", 0,
+     WEIR_OK, 4096, false},
+    {"another model's window is not ours", WR_SERVER_OLLAMA,
+     "{\"models\":[{\"name\":\"qwen3-coder\",\"context_length\":4096}]}", "qwen3", 0, WEIR_NOTFOUND,
+     0, false},
     {"a negative size is no size", WR_SERVER_LLAMACPP, "{\"n_ctx\":-1}", "a", 0, WEIR_NOTFOUND, 0,
      false},
     {"an array where an object was wanted", WR_SERVER_VLLM, "[1]", "a", 0, WEIR_NOTFOUND, 0, false},

@@ -83,6 +83,7 @@ struct wr_model {
                            is known */
     bool preserved_thinking; /* signed thinking binds the prefix: facts of the provider, law L4 */
     bool overridden;         /* the user's file set something */
+    bool is_window_set;      /* the window, or the input limit, among it */
     weir_span note;          /* a doubt worth showing; may be empty */
 };
 

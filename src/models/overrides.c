@@ -222,6 +222,8 @@ static weir_status read_model(struct walk *walk, void *user, yaml_node_t *key, y
         status = listed ? WEIR_OK : wr_arena_status(&walk->models->arena);
     }
     model.overridden = true;
+    model.is_window_set =
+        find_member(walk, value, "window") || find_member(walk, value, "max_input");
     if (!status)
         *listed = model;
     return status;

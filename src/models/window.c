@@ -1,17 +1,21 @@
 #include "models/window.h"
 
+#include "base/span.h"
+
 static struct wr_window from_registry(const struct wr_window_evidence *evidence)
 {
     const struct wr_model_match *match = evidence->match;
     if (!match || !match->window_tokens)
         return (struct wr_window){0};
     /* A family's window is a guess about a name; a larger request that was accepted is a fact. */
-    if (match->rule == WR_RULE_FAMILY && evidence->observed_tokens > match->window_tokens)
+    if (match->rule == WR_RULE_FAMILY && !match->model->is_window_set &&
+        evidence->observed_tokens > match->window_tokens)
         return (struct wr_window){.tokens = evidence->observed_tokens,
                                   .source = WR_WINDOW_OBSERVED};
     return (struct wr_window){.tokens = match->window_tokens,
-                              .source = match->rule == WR_RULE_FAMILY ? WR_WINDOW_FAMILY
-                                                                      : WR_WINDOW_REGISTRY};
+                              .source = match->model->is_window_set     ? WR_WINDOW_CONFIG
+                                        : match->rule == WR_RULE_FAMILY ? WR_WINDOW_FAMILY
+                                                                        : WR_WINDOW_REGISTRY};
 }
 
 static struct wr_window from_source(const struct wr_window_evidence *evidence)
@@ -19,7 +23,8 @@ static struct wr_window from_source(const struct wr_window_evidence *evidence)
     if (evidence->configured_tokens)
         return (struct wr_window){.tokens = evidence->configured_tokens,
                                   .source = WR_WINDOW_CONFIG};
-    if (evidence->loaded_tokens)
+    bool is_set = evidence->match && evidence->match->model->is_window_set;
+    if (evidence->loaded_tokens && !is_set)
         return (struct wr_window){.tokens = evidence->loaded_tokens, .source = WR_WINDOW_LOADED};
     struct wr_window listed = from_registry(evidence);
     if (listed.tokens)
@@ -32,14 +37,36 @@ static struct wr_window from_source(const struct wr_window_evidence *evidence)
     return (struct wr_window){.tokens = fallback, .source = WR_WINDOW_FALLBACK};
 }
 
+/* The limit is the model's own: a size that a server has loaded, or that was said of this use, is
+ * not that model's context. */
+static uint32_t input_limit(const struct wr_window_evidence *evidence,
+                            const struct wr_window *window)
+{
+    bool is_models = window->source != WR_WINDOW_LOADED && !evidence->configured_tokens;
+    return evidence->match && is_models ? evidence->match->model->input_tokens_max : 0;
+}
+
 struct wr_window wr_window_select(const struct wr_window_evidence *evidence)
 {
     struct wr_window window = from_source(evidence);
+    uint32_t limit = input_limit(evidence, &window);
+
+    window.context_tokens = window.tokens;
+    if (limit && limit < window.tokens)
+        window.tokens = limit;
     if (evidence->overflow_tokens && evidence->overflow_tokens < window.tokens) {
-        window.tokens = evidence->overflow_tokens;
+        window.tokens = window.context_tokens = evidence->overflow_tokens;
         window.capped = true;
     }
     return window;
+}
+
+const char *wr_window_source_find(weir_span text)
+{
+    for (int i = WR_WINDOW_CONFIG; i <= WR_WINDOW_FALLBACK; i++)
+        if (wr_span_is(text, wr_window_source_text((enum wr_window_source)i)))
+            return wr_window_source_text((enum wr_window_source)i);
+    return NULL;
 }
 
 const char *wr_window_source_text(enum wr_window_source source)

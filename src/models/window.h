@@ -1,7 +1,10 @@
 /* window.h -- which context window to believe, and where that number came from.
  *
- * The first source that has one: the configuration; for a local upstream the loaded size; the
- * registry; what was observed; the policy's fallback. An overflow error caps whichever it was.
+ * One resolver for the proxy, the agent and sessions. The first source that has one: the
+ * configuration; for a local upstream the loaded size; the registry; its family; what was observed;
+ * the policy's fallback. An overflow error caps whichever it was. What of it a prompt may have is
+ * that, or the model's input limit where that is less; what the answer takes is
+ * wr_window_reserve().
  */
 #ifndef WR_MODELS_WINDOW_H
 #define WR_MODELS_WINDOW_H
@@ -28,9 +31,9 @@ enum wr_window_source {
     WR_WINDOW_FALLBACK,
 };
 
-struct wr_window_evidence { /* 0: there is none */
-    uint32_t configured_tokens;
-    uint32_t loaded_tokens;             /* already capped by the memory budget: wr_loaded_read() */
+struct wr_window_evidence {     /* 0: there is none */
+    uint32_t configured_tokens; /* said of this use; what was said of the model is in `match` */
+    uint32_t loaded_tokens;     /* already capped by the memory budget: wr_loaded_read() */
     const struct wr_model_match *match; /* NULL: the request names no model */
     uint32_t observed_tokens;           /* the largest request this model has accepted */
     uint32_t overflow_tokens;           /* wr_overflow_cap() of the latest refusal */
@@ -38,7 +41,8 @@ struct wr_window_evidence { /* 0: there is none */
 };
 
 struct wr_window {
-    uint32_t tokens; /* never 0 */
+    uint32_t tokens;         /* that a prompt may have, before any reserve; never 0 */
+    uint32_t context_tokens; /* of prompt and answer; the same unless an input limit is less */
     enum wr_window_source source;
     bool capped; /* an overflow error said less than the source */
 };
@@ -63,5 +67,6 @@ struct wr_reserve wr_window_reserve(const struct wr_reserve_input *input);
 
 struct wr_window wr_window_select(const struct wr_window_evidence *evidence);
 const char *wr_window_source_text(enum wr_window_source source);
+const char *wr_window_source_find(weir_span text); /* the same constant; NULL: there is none */
 
 #endif

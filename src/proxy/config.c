@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/span.h"
 #include "base/yaml.h"
+#include "models/registry.h"
 #include "net/host.h"
 
 #define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */
@@ -204,6 +205,7 @@ struct reading {
     const yaml_node_t *upstream_nodes[WR_PROXY_RULES_MAX]; /* where the rules name them */
     const yaml_node_t *metrics_token_node;
     size_t tools_bytes;
+    bool has_models;
 };
 
 static weir_status read_text(struct reading *r, yaml_node_t *value, const char **field)
@@ -532,6 +534,10 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (wr_span_is(name, texts[i].name))
             return read_text(r, value, texts[i].field);
+    if (wr_span_is(name, "models") || wr_span_is(name, "aliases")) {
+        r->has_models = true;
+        return WEIR_OK;
+    }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &c->mode, &c->percent);
     if (wr_span_is(name, "store"))
@@ -560,6 +566,20 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
                         (int)name.len, name.ptr);
 }
 
+/* What is said of models is read by their own reader, here to see that it is right. */
+static weir_status keep_models(struct wr_config *config, weir_span yaml, struct weir_err *err)
+{
+    struct wr_models_source source = {.overrides = yaml, .overrides_shared = true};
+    struct wr_models *models;
+    weir_status status = wr_models_new(&models, &source, err);
+
+    if (status)
+        return status;
+    wr_models_free(models);
+    config->models_yaml = keep(config, yaml);
+    return config->models_yaml ? WEIR_OK : no_memory(err);
+}
+
 weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir_err *err)
 {
     struct reading r = {.config = config};
@@ -577,6 +597,8 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     if (!status)
         status = check_metrics_token(&r);
     wr_yaml_close(&r.yaml);
+    if (!status && r.has_models)
+        status = keep_models(config, yaml, err);
     return status;
 }
 

@@ -65,6 +65,7 @@ struct wr_config {
     struct wr_place policy_at;
     bool is_mode_said, is_policy_said; /* on the command line, now: they beat what sessions keep */
     const char *policies_file;         /* NULL: none */
+    const char *models_yaml;  /* weir.yaml, where it says something of models; NULL: it does not */
     const char *store_dir;    /* NULL: none; nothing that needs a way back is then taken out */
     uint32_t keep_days;       /* sessions that nobody used for longer leave it; 0: none does */
     uint64_t store_bytes_max; /* above it the least recently used leave; 0: no cap */

@@ -76,6 +76,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"listen: '::1:80'\n", "IPv6 in []"},
         {"listen: []\n", "an address to listen on"},
         {"upstreams:\n  x: {base_url: \"http://h:99999\"}\n", "line 2, column 17: base_url is"},
+        {"models:\n  gpt-5: {window: many}\n", "line 2"},
+        {"models:\n  gpt-5: {windows: 1}\n", "line 2"},
         {"mode: canary\n", "a mode is"},
         {"mode: canary 101\n", "a mode is"},
         {"workers: 0\n", "a number from 1"},

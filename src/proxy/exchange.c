@@ -139,6 +139,8 @@ static void record(struct wr_exchange *ex)
     };
 
     watch_answer(ex);
+    if (r.job && ex->route.is_answer) /* what has answered is loaded by now */
+        wr_loaded_windows_ask(service->loaded, ex->route.upstream, ex->job.model);
     wr_metrics_count(service->metrics, &r);
     atomic_fetch_sub(service->exchanges_open, 1);
     wr_buf_reset(&service->line);
@@ -515,28 +517,13 @@ static void send_body(struct wr_exchange *ex)
     (void)start_fetch(ex, body_of(ex, ex->is_sent_changed));
 }
 
-/* Nothing of what it made was sent, and so nothing of it counts (law L8). */
-static void leave_unchanged(struct wr_task *job, bool is_late)
-{
-    if (job->decision.action != WR_ACTION_PROJECT)
-        return;
-    if (is_late)
-        job->held_back = WR_DEADLINE_HARD;
-    else if (job->is_changed)
-        job->held_back = "nobody waited for the projection";
-    job->is_unsent = job->is_changed;
-    job->is_changed = job->is_step = false;
-    job->step_reason = NULL;
-    job->tokens_after = job->tokens_before;
-}
-
 static void on_job_ready(void *user, struct wr_task *job)
 {
     struct wr_exchange *ex = user;
 
     ex->is_job_ready = true;
     if (ex->is_sent) { /* too late: the request left as it came, or nobody waits for it */
-        leave_unchanged(job, ex->is_late);
+        wr_task_leave_unchanged(job, ex->is_late);
         return;
     }
     unlink_waiting(ex);
@@ -603,6 +590,7 @@ static bool start_job(struct wr_exchange *ex)
         .path = ex->route.path,
         .upstream = ex->route.upstream->name,
         .alternates = ex->route.upstream->alternates,
+        .base_url = ex->route.upstream->base_url,
         .tenant = wr_span_of(ex->entry.tenant),
         .run = wr_span_of(ex->entry.run),
         .mode = wr_span_of(ex->mode),

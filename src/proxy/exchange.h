@@ -32,7 +32,8 @@ struct wr_service {
     struct wr_answers *answers;
     struct wr_mcp_page *mcp;
     struct wr_sidecar_page *sidecar;
-    struct wr_watch *watch; /* NULL: none */
+    struct wr_watch *watch;           /* NULL: none */
+    struct wr_loaded_windows *loaded; /* NULL: none */
     struct wr_metrics *metrics;
     _Atomic int64_t *exchanges_open; /* one of the metrics */
     struct wr_log *log;              /* NULL: none */

@@ -377,6 +377,8 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .tenant = job->tenant,
         .session = wr_session_span(&job->session),
         .now_ms = job->now_ms,
+        .loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, job->base_url,
+                                                weir_request_model(request)),
         .attaches = job->decision.action == WR_ACTION_PROJECT,
         .overflow_tokens = job->overflow_tokens,
         .calls = w->before.calls,
@@ -605,6 +607,20 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_task *job)
     return has_room;
 }
 
+void wr_task_leave_unchanged(struct wr_task *job, bool is_late)
+{
+    if (job->decision.action != WR_ACTION_PROJECT)
+        return;
+    if (is_late)
+        job->held_back = WR_DEADLINE_HARD;
+    else if (job->is_changed)
+        job->held_back = "nobody waited for the projection";
+    job->is_unsent = job->is_changed;
+    job->is_changed = job->is_step = false;
+    job->step_reason = NULL;
+    job->tokens_after = job->tokens_before;
+}
+
 void wr_task_release(struct wr_task *job)
 {
     wr_buf_release(&job->out);
@@ -616,7 +632,12 @@ void wr_task_release(struct wr_task *job)
 
 static weir_status load_policies(struct worker *w, weir_span yaml, struct weir_err *err)
 {
-    return yaml.len ? weir_engine_load_policies(w->engine, yaml, err) : WEIR_OK;
+    const char *models = w->projector->options.config->models_yaml;
+    weir_status status =
+        models ? weir_engine_load_models(w->engine, wr_span_of(models), err) : WEIR_OK;
+    if (!status && yaml.len)
+        status = weir_engine_load_policies(w->engine, yaml, err);
+    return status;
 }
 
 static weir_status open_worker(struct wr_projector *p, struct worker *w, struct weir_err *err)

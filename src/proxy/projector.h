@@ -14,6 +14,7 @@
 #include "proxy/answers.h"
 #include "proxy/crash.h"
 #include "proxy/identity.h"
+#include "proxy/loaded_windows.h"
 #include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
 #include "weir/weir.h"
@@ -34,6 +35,7 @@ struct wr_task {
     enum wr_coding coding;
     const char *path;     /* of the API, such as "/v1/messages" */
     const char *upstream; /* its name */
+    const char *base_url; /* of the upstream */
     bool alternates;      /* it wants user and model to take turns */
     weir_span tenant;
     weir_span run;            /* of `weir run`; empty: none */
@@ -78,11 +80,12 @@ struct wr_projector_options {
     weir_span policies;             /* YAML of the user's own; empty: none. Used while it is made */
     const char *store_dir;          /* NULL: no store */
     struct wr_sessions *sessions;
-    struct wr_answers *answers;     /* may be NULL */
-    struct wr_notes *notes;         /* may be NULL */
-    struct wr_watch *watch;         /* may be NULL */
-    struct wr_crash_table *crashes; /* may be NULL */
-    struct wr_metrics *metrics;     /* where it is told how the store is */
+    struct wr_answers *answers;       /* may be NULL */
+    struct wr_notes *notes;           /* may be NULL */
+    struct wr_watch *watch;           /* may be NULL */
+    struct wr_crash_table *crashes;   /* may be NULL */
+    struct wr_metrics *metrics;       /* where it is told how the store is */
+    struct wr_loaded_windows *loaded; /* may be NULL */
 };
 
 /* `options` is copied; what it points at outlives the projector. */
@@ -92,6 +95,9 @@ WEIR_MUST_USE weir_status wr_projector_new(struct wr_projector **projector, uv_l
 
 /* False: too many are waiting; the request goes as it came. */
 bool wr_projector_add(struct wr_projector *projector, struct wr_task *job);
+
+/* Nothing of what it made was sent, and so nothing of it counts (law L8). */
+void wr_task_leave_unchanged(struct wr_task *job, bool is_late);
 void wr_task_release(struct wr_task *job); /* what it holds, not the struct */
 
 /* Waits for the threads; jobs that are still waiting are not done. The loop must run once more

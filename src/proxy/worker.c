@@ -30,6 +30,7 @@ static void close_all(struct worker *w)
 
     wr_server_close(w->server);
     wr_projector_close(s->projector);
+    wr_loaded_windows_close(s->loaded);
     wr_fetcher_close(s->fetcher);
     uv_close((uv_handle_t *)&s->deadline, NULL);
     uv_close((uv_handle_t *)&w->term, NULL);
@@ -144,6 +145,10 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
     weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);
+    if (!status) {
+        struct wr_loaded_windows_options loaded = {&w->loop, s->fetcher};
+        s->loaded = projector.loaded = wr_loaded_windows_new(&loaded); /* else nobody is asked */
+    }
     if (!status)
         status = wr_projector_new(&s->projector, &w->loop, &projector, err);
     if (!status)
@@ -158,6 +163,7 @@ static void free_service(struct worker *w)
     wr_projector_free(s->projector);
     wr_watch_free(s->watch);
     wr_notes_free(s->notes);
+    wr_loaded_windows_free(s->loaded);
     wr_fetcher_free(s->fetcher);
     wr_sessions_free(s->sessions);
     wr_mcp_page_free(s->mcp);

@@ -9,7 +9,7 @@
 #ifndef WR_SESSION_SESSION_H
 #define WR_SESSION_SESSION_H
 
-#include "models/lookup.h"
+#include "models/window.h"
 #include "policy/meter.h"
 #include "session/journal.h"
 #include "session/settings.h"

@@ -22,11 +22,15 @@ uint64_t wr_live_window(const struct weir_session *session)
 {
     if (session->thread.window_tokens)
         return session->thread.window_tokens;
-    if (session->settings.input_tokens_max)
-        return session->settings.input_tokens_max;
-    if (session->match.window_tokens && strcmp(session->settings.policy, "layers"))
-        return session->match.window_tokens;
-    return wr_models_table_window(session->models, wr_span_of(session->model));
+    struct wr_window_evidence evidence = {
+        .configured_tokens = (uint32_t)session->settings.input_tokens_max,
+        .match = session->model[0] ? &session->match : NULL,
+        .fallback_tokens = wr_models_table_window(session->models, wr_span_of(session->model))};
+    const struct wr_policy *policy = wr_policy_find(wr_span_of(session->settings.policy));
+    /* A document that says what to take an unknown window for defines its policy by the table. */
+    if (policy && wr_policy_unknown_window(policy) != WR_FALLBACK_TOKENS)
+        evidence.match = NULL;
+    return wr_window_select(&evidence).tokens;
 }
 
 uint32_t wr_live_messages_max(const struct weir_session *session)

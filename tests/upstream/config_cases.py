@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import time
 
-from harness import FAKETIME, PATIENCE_SECONDS, Weir, deaf_port, wait_for
+from harness import FAKETIME, PATIENCE_SECONDS, Upstream, Weir, deaf_port, wait_for
 from sessions import ANTHROPIC, chat_session, ok, play, serve
 
 
@@ -258,3 +258,44 @@ def sessions_of(store):
     names = {row[0] for row in db.execute('SELECT name FROM session')}
     db.close()
     return names
+
+
+# ---- windows ----
+
+def window_of(line):
+    return line['model_context_window_tokens'], line['model_context_window_source']
+
+
+def configured_windows_hold(folder, upstream):
+    """`models:` of weir.yaml is what `weir models --config` shows, and what requests are cut to."""
+    weir = Weir(folder, config=f'''listen: 127.0.0.1:0
+policy: tiered
+upstreams:
+  openai: {{base_url: http://127.0.0.1:{upstream.port}/v1}}
+models:
+  local-model: {{window: 12000}}
+aliases:
+  mine: local-model
+''')
+    for name in ('local-model', 'mine'):
+        weir.post('/v1/chat/completions', chat_session(2, model=name), {'x-weir-session': name})
+        ok(f'{name}: the configured window', window_of(weir.log(1)[-1]), (12000, 'configuration'))
+    weir.stop()
+
+
+def loaded_windows_are_asked_for(folder, upstream):
+    """A local server has loaded less than its model could have. No request waits for the answer."""
+    local = Upstream(folder, '--loaded', '8000')
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{local.port}/v1', '--policy', 'tiered')
+    session, sent = chat_session(3, model='local-model'), [0]
+
+    def told(name):
+        weir.post('/v1/chat/completions', session, {'x-weir-session': name})
+        sent[0] += 1
+        return window_of(weir.log(sent[0])[-1]) == (8000, 'loaded')
+
+    told('first')
+    ok('a session that has begun takes it up', bool(wait_for(lambda: told('first'))))
+    ok('a session that begins has it', told('second'))
+    weir.stop()
+    local.stop()
