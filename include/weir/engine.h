@@ -48,9 +48,10 @@ struct weir_project_options {
     uint32_t window_tokens;     /* 0: the session's, else what is known of the model */
     uint32_t loaded_tokens;     /* what a local server has loaded the model with; 0: not known.
                                  * Another number than the session's is a new window and a step */
-    uint32_t observed_tokens;   /* the largest prompt that the model has accepted; 0: not known */
-    struct weir_store *store;   /* NULL: nothing that needs a way back is taken out */
-    weir_span tenant;           /* empty: "local" */
+    uint32_t factor_bp;       /* tokens that the provider counts for 10000 of ours; 0: not known */
+    uint32_t observed_tokens; /* the largest prompt that the model has accepted; 0: not known */
+    struct weir_store *store; /* NULL: nothing that needs a way back is taken out */
+    weir_span tenant;         /* empty: "local" */
     /* Whom originals and marks belong to: what one session decides changes nothing for another. One
      * that begins with the turns of another goes on in its forms. Empty: named after the first
      * turn, so that all conversations without a name that begin alike are one session. */

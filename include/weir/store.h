@@ -60,7 +60,8 @@ typedef struct weir_hash {
     X(SENT, "sent")             \
     X(ANSWER, "answer")         \
     X(SESSION, "session")       \
-    X(LOOK_ALIKE, "look-alike")
+    X(LOOK_ALIKE, "look-alike") \
+    X(COUNT, "count")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,

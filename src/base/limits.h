@@ -99,6 +99,7 @@ enum {
     WR_OVERFLOW_TEXT_BYTES_MAX = 8 * 1024,      /* of an error body, the part that is read */
     WR_IMAGE_HEADER_BYTES_MAX = 1024 * 1024,    /* how far into an image its size is sought */
     WR_CALIBRATION_MODELS_MAX = 64,             /* models calibrated at once; the oldest goes */
+    WR_LEDGER_CALIBRATIONS_MAX = 256,           /* models that a store knows the count of */
     WR_CALIBRATION_TEXT_BYTES_MAX = 256 * 1024, /* a saved calibration */
 
     /* transcript */

@@ -163,6 +163,7 @@ static weir_status measure(struct wr_job *job, struct weir_err *err)
     input->message_overhead_tokens = measured.message_overhead_tokens;
     input->window_tokens = window_tokens(job);
     set_reserve(job);
+    input->factor_bp = job->options->factor_bp;
     input->binds_thinking = job->match.model->preserved_thinking;
     input->prices = prices_of(job->match.model);
     input->ways = &job->ways;
@@ -268,17 +269,40 @@ static struct wr_fold_turn answer_in_force(const struct wr_marks *marks)
 
 /* A request that was sent already keeps what it had then: sent again, it is to be the same again.
  */
+static bool is_sent_again(const struct wr_job *job)
+{
+    const struct wr_sent *last = &job->marks.last;
+    return last->is_known && last->turn == job->marks.trail.turns_count - 1 &&
+           last->policy == job->marks.policy && last->window_tokens == job->marks.window_tokens;
+}
+
+/* What was learnt of the provider's count moves the thresholds of steps to come, and only where it
+ * makes a difference: every mark costs a row. */
+static weir_status mark_count(struct wr_job *job)
+{
+    enum { DIFFERENCE_BP = 300 };
+    struct wr_marks *marks = &job->marks;
+    uint32_t factor = job->options->factor_bp, before = 10000;
+
+    for (uint32_t i = marks->trail.turns_count; i-- > 0;)
+        if (marks->turns[i].factor_bp) {
+            before = marks->turns[i].factor_bp;
+            break;
+        }
+    uint32_t difference = factor > before ? factor - before : before - factor;
+    if (!factor || difference < DIFFERENCE_BP || is_sent_again(job))
+        return WEIR_OK;
+    return wr_marks_add_count(marks, marks->trail.turns_count - 1, factor);
+}
+
 static weir_status mark_answer(struct wr_job *job)
 {
     struct wr_marks *marks = &job->marks;
     uint32_t newest = marks->trail.turns_count - 1;
     struct wr_fold_turn now = answer_in_force(marks);
-    const struct wr_sent *last = &marks->last;
     bool was_named = now.answer == WR_ANSWER_NAMED, is_named = job->reserve.is_named;
-    bool is_again = last->is_known && last->turn == newest && last->policy == marks->policy &&
-                    last->window_tokens == marks->window_tokens;
 
-    if (is_again ||
+    if (is_sent_again(job) ||
         (is_named == was_named && (!is_named || now.answer_tokens == job->reserve.tokens)))
         return WEIR_OK;
     return wr_marks_add_answer(marks, newest, is_named, job->reserve.tokens);
@@ -293,7 +317,7 @@ static bool is_unchanged(const struct wr_job *job)
     return now->is_whole == known->is_whole && now->is_late == known->is_late &&
            now->is_cold == known->is_cold && now->is_switched == known->is_switched &&
            now->window_tokens == known->window_tokens && now->answer == known->answer &&
-           now->answer_tokens == known->answer_tokens;
+           now->answer_tokens == known->answer_tokens && now->factor_bp == known->factor_bp;
 }
 
 /* Whether the store would bring back all of these. */
@@ -378,6 +402,7 @@ static weir_status read_marks(struct wr_job *job)
         return WEIR_OK;
     job->input.reserve_tokens = job->input.window_tokens / WR_RESERVE_SHARE;
     job->input.is_reserve_named = false; /* until a mark says so */
+    job->input.factor_bp = 0;
     weir_status status = find_marks(job);
     if (!status)
         status = change_policy(job);
@@ -387,6 +412,8 @@ static weir_status read_marks(struct wr_job *job)
         status = narrow(job);
     if (!status)
         status = mark_answer(job);
+    if (!status)
+        status = mark_count(job);
     if (status)
         return status;
     struct wr_fold_turn *now = &job->marks.turns[job->trail.turns_count - 1];

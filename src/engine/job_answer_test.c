@@ -142,6 +142,37 @@ static void a_loaded_window_is_a_new_pin_and_a_step(void **state)
     close_world(w);
 }
 
+/* The provider counts half as much again as we do. */
+static void a_learnt_count_moves_steps_to_come(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = {
+        .dialect = WEIR_DIALECT_CHAT, .model = "some-local-model", .lines = 62};
+    struct weir_project_options plain = in_window("cold", WINDOW_TOKENS), learnt = plain;
+    struct weir_project_options little = plain;
+
+    learnt.factor_bp = 15000;
+    little.factor_bp = 10200;
+    talk.results = 7;
+    struct answer *before = ask(w, &talk, little);
+    assert_false(before->is_changed);
+    assert_int_equal(w->store.marks[WEIR_MARK_COUNT], 0); /* it makes no difference */
+    struct answer *again = ask(w, &talk, learnt);
+    assert_true(is_same(before, again)); /* what was sent stays as it was */
+    talk.results = 8;
+    struct answer *step = ask(w, &talk, learnt);
+    assert_int_equal(w->store.marks[WEIR_MARK_COUNT], 1);
+    assert_true(step->is_step); /* 10,400 tokens of ours are 15,600 of 16,000 */
+    assert_string_equal(step->reason, "window");
+    assert_int_equal(step->window_tokens, WINDOW_TOKENS);
+    restart(w);
+    talk.results = 9;
+    struct answer *after = ask(w, &talk, plain); /* this process has not learnt it yet */
+    assert_false(after->is_step);
+    assert_true(extends(step, after));
+    close_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +180,7 @@ int main(void)
         BOTH(another_answer_moves_no_step_that_was_taken),
         cmocka_unit_test(a_policy_under_another_name_has_the_same_window),
         BOTH(a_loaded_window_is_a_new_pin_and_a_step),
+        BOTH(a_learnt_count_moves_steps_to_come),
         BOTH(a_mark_is_written_where_the_answer_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

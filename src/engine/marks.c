@@ -158,7 +158,8 @@ static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
 /* Two processes may be told of one turn at once: what was said last holds. */
 static bool is_replaced(weir_mark_kind kind)
 {
-    return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER || kind == WEIR_MARK_LOOK_ALIKE;
+    return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER || kind == WEIR_MARK_COUNT ||
+           kind == WEIR_MARK_LOOK_ALIKE;
 }
 
 weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
@@ -313,6 +314,16 @@ weir_status wr_marks_add_window(struct wr_marks *marks, uint32_t turn, uint64_t 
     return wr_marks_add(marks, WEIR_MARK_WINDOW, turn, wr_span_of(value));
 }
 
+weir_status wr_marks_add_count(struct wr_marks *marks, uint32_t turn, uint32_t factor_bp)
+{
+    char *value = wr_arena_alloc(marks->arena, LATE_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(marks->arena);
+    (void)snprintf(value, LATE_BYTES_MAX, "%u", (unsigned)factor_bp);
+    marks->turns[turn].factor_bp = factor_bp;
+    return wr_marks_add(marks, WEIR_MARK_COUNT, turn, wr_span_of(value));
+}
+
 static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct weir_mark *mark)
 {
     uint64_t number;
@@ -331,6 +342,10 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
     case WEIR_MARK_WINDOW:
         if (wr_span_u64(mark->value, &number))
             marks->turns[turn].window_tokens = number;
+        break;
+    case WEIR_MARK_COUNT:
+        if (wr_span_u64(mark->value, &number) && number <= UINT32_MAX)
+            marks->turns[turn].factor_bp = (uint32_t)number;
         break;
     case WEIR_MARK_ANSWER:
         read_answer(&marks->turns[turn], mark->value);

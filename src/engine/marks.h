@@ -72,6 +72,10 @@ struct wr_marks {
 WEIR_MUST_USE weir_status wr_marks_read(struct wr_marks *marks, struct wr_arena *arena,
                                         const struct wr_marks_input *input);
 
+/* How the provider counts, from this turn on: as of struct wr_fold_input. */
+WEIR_MUST_USE weir_status wr_marks_add_count(struct wr_marks *marks, uint32_t turn,
+                                             uint32_t factor_bp);
+
 /* What the answers take of the window, from this turn on. */
 WEIR_MUST_USE weir_status wr_marks_add_answer(struct wr_marks *marks, uint32_t turn, bool is_named,
                                               uint64_t tokens);

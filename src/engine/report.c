@@ -231,6 +231,13 @@ static unsigned reasons_of(const struct wr_run *run, const struct wr_pressure_in
     return wr_budget_plan(&p, &nothing).reasons;
 }
 
+/* In the provider's tokens, unless an overflow error said less in ours. */
+static uint64_t said_window(const struct wr_fold *fold)
+{
+    uint64_t said = fold->input->window_tokens, narrowed = fold->narrowed_tokens;
+    return narrowed && narrowed == fold->window_tokens ? narrowed : said;
+}
+
 static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
 {
     struct wr_pressure_input input = {.window_known = run->fold.window_tokens > 0,
@@ -239,7 +246,9 @@ static void write_pressure(struct wr_json_writer *w, const struct wr_run *run)
                                       .used_tokens = run->tokens_after,
                                       .used_source = WR_COUNT_ESTIMATE};
     struct wr_pressure p = wr_pressure(&input);
-    write_number(w, "model_context_window_tokens", run->fold.window_tokens);
+    write_number(w, "model_context_window_tokens", said_window(&run->fold));
+    if (run->fold.factor_bp && run->fold.factor_bp != 10000)
+        write_number(w, "provider_count_basis_points", run->fold.factor_bp);
     write_word(w, "model_context_window_source", run->window_source);
     write_number(w, "observed_context_tokens", run->tokens_after);
     write_number(w, "pressure_basis_points", p.basis_points);

@@ -101,10 +101,20 @@ uint32_t wr_calibration_factor_bp(const struct wr_calibration *calibration, weir
         *samples = count;
     if (count < WR_CALIBRATION_SAMPLES_MIN)
         return 10000;
-    uint32_t factor_bp = median(&calibration->entries[at]);
-    if (factor_bp < WR_CALIBRATION_FACTOR_BP_MIN)
-        return WR_CALIBRATION_FACTOR_BP_MIN;
-    return factor_bp < WR_CALIBRATION_FACTOR_BP_MAX ? factor_bp : WR_CALIBRATION_FACTOR_BP_MAX;
+    return median(&calibration->entries[at]);
+}
+
+void wr_calibration_put(struct wr_calibration *calibration,
+                        const struct wr_calibration_entry *entry)
+{
+    *touch(calibration, entry_id(entry)) = *entry;
+}
+
+const struct wr_calibration_entry *wr_calibration_find(const struct wr_calibration *calibration,
+                                                       weir_span id)
+{
+    uint32_t at = find_entry(calibration, id);
+    return at < calibration->entries_count ? &calibration->entries[at] : NULL;
 }
 
 uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,

@@ -1,12 +1,10 @@
 /* calibrate.h -- learning from a provider's `usage` how far our totals are off, for each model.
  *
- * 1. What is learnt serves reports, and the pins of sessions that begin later. It is never used
- * inside a running fold: a projection must not change because a number was learnt meanwhile (law
- * L3).
+ * 1. What is learnt moves the thresholds of steps to come. A session takes it up by a mark (law
+ * L3): no form that was sent changes because a number was learnt meanwhile.
  * 2. Robust and bounded. A sample is the ratio of the provider's count to ours, in basis points.
- * Samples of small requests (under 512 tokens) and ratios outside 0.25 to 4 are dropped as
- * mistakes; the factor is the median of the last nine, within 0.5 to 2; under three samples it
- * is 1.
+ * Samples of small requests (under 512 tokens) and ratios outside half to double are dropped: such
+ * a count is of something else. The factor is the median of the last nine; under three it is 1.
  * 3. The state is explicit, has a fixed size, and can be written and read back: same samples in the
  * same order give the same bytes.
  */
@@ -22,10 +20,8 @@ enum {
     WR_CALIBRATION_SAMPLES_MAX = 9,
     WR_CALIBRATION_SAMPLES_MIN = 3,
     WR_CALIBRATION_TOKENS_MIN = 512,
-    WR_CALIBRATION_RATIO_BP_MIN = 2500, /* of a sample that is believed */
-    WR_CALIBRATION_RATIO_BP_MAX = 40000,
-    WR_CALIBRATION_FACTOR_BP_MIN = 5000,
-    WR_CALIBRATION_FACTOR_BP_MAX = 20000,
+    WR_CALIBRATION_RATIO_BP_MIN = 5000, /* of a sample that is believed */
+    WR_CALIBRATION_RATIO_BP_MAX = 20000,
 };
 
 struct wr_calibration_entry {
@@ -50,6 +46,13 @@ bool wr_calibration_add(struct wr_calibration *calibration, weir_span id, uint64
 /* Basis points; 10000 until enough is known. `samples` may be NULL. */
 uint32_t wr_calibration_factor_bp(const struct wr_calibration *calibration, weir_span id,
                                   uint32_t *samples);
+
+/* One model's samples, as another process or an earlier one had them; NULL: there are none. */
+const struct wr_calibration_entry *wr_calibration_find(const struct wr_calibration *calibration,
+                                                       weir_span id);
+void wr_calibration_put(struct wr_calibration *calibration,
+                        const struct wr_calibration_entry *entry);
+
 uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
                               uint64_t counted_tokens); /* rounded up */
 

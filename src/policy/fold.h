@@ -63,6 +63,7 @@ struct wr_fold_turn {
     uint64_t window_tokens; /* from here on; 0: as before */
     enum wr_answer_room answer;
     uint64_t answer_tokens; /* of WR_ANSWER_NAMED */
+    uint32_t factor_bp;     /* as of struct wr_fold_input, from here on; 0: as before */
 };
 
 /* When to stop (law L6). The time is the caller's: a fold has no clock. */
@@ -91,7 +92,8 @@ struct wr_fold_input {
     const uint64_t *tokens;     /* of each segment as it came */
     const struct wr_policy *policy;
     const struct wr_ways *ways;
-    uint64_t window_tokens;    /* 0: not known */
+    uint64_t window_tokens;    /* 0: not known. It and the reserve are in the provider's tokens, */
+    uint32_t factor_bp;        /* of which it counts so many for 10000 of ours; 0: 10000 */
     uint64_t reserve_tokens;   /* for the answer, until a turn says otherwise */
     bool is_reserve_named;     /* by the request, which is refused where there is less room */
     uint64_t base_tokens;      /* framing of the request itself */
@@ -208,18 +210,22 @@ struct wr_fold {
     bool came_stepped;   /* what has arrived holds what a step of an earlier projection left */
     uint32_t notice;     /* the newest that says that messages were taken out; WR_SEGMENT_NONE */
     uint32_t *group_end; /* of a group's first segment: behind its last */
-    uint64_t window_tokens, reserve_tokens; /* as this turn has them */
-    bool is_reserve_named;                  /* as of struct wr_fold_input */
-    uint32_t turn;                          /* the request being folded */
-    uint32_t turn_first;                    /* the first segment of that turn */
-    uint32_t late_turn, late_from;          /* where time was up: as of struct wr_fold_turn */
-    uint64_t late_count;                    /* new results that stay whole for lack of time */
-    bool is_late;                           /* time was up for what is new */
-    bool has_new;                           /* what is new has begun to come, */
-    uint64_t new_since_us;                  /* at this time */
-    uint32_t resumed_count;                 /* segments that came with their form; 0: none */
-    uint32_t arrived;                       /* segments before this one have arrived */
-    uint64_t total_tokens;                  /* of everything that has arrived, in its form now */
+    uint64_t window_tokens, reserve_tokens; /* as this turn has them, in tokens as we count */
+    uint64_t narrowed_tokens;               /* what overflow errors said; 0: there was none */
+    enum wr_answer_room answer;             /* as the turns said last */
+    uint64_t answer_tokens;
+    uint32_t factor_bp;
+    bool is_reserve_named;         /* as of struct wr_fold_input */
+    uint32_t turn;                 /* the request being folded */
+    uint32_t turn_first;           /* the first segment of that turn */
+    uint32_t late_turn, late_from; /* where time was up: as of struct wr_fold_turn */
+    uint64_t late_count;           /* new results that stay whole for lack of time */
+    bool is_late;                  /* time was up for what is new */
+    bool has_new;                  /* what is new has begun to come, */
+    uint64_t new_since_us;         /* at this time */
+    uint32_t resumed_count;        /* segments that came with their form; 0: none */
+    uint32_t arrived;              /* segments before this one have arrived */
+    uint64_t total_tokens;         /* of everything that has arrived, in its form now */
     uint64_t candidates_count, selected_count, selected_utility; /* of stages that choose */
     uint64_t rehydrated_tokens; /* of them, what was brought back beside its form */
     const char *stage;          /* at work now */

@@ -289,28 +289,50 @@ static bool ends_request(const struct wr_transcript *t, uint32_t segment)
     return !t->segments[segment].from_model && t->segments[segment + 1].from_model;
 }
 
-/* Where the window of this turn ends, and what of it is the answer's. An overflow error may say
- * that the window is smaller than it was believed to be; an answer that would take all of such a
- * window counts as one that was not named. */
+static uint64_t as_we_count(const struct wr_fold *fold, uint64_t tokens)
+{
+    return fold->factor_bp ? tokens * 10000 / fold->factor_bp : tokens;
+}
+
+/* Where the window ends, and what of it is the answer's, in tokens as we count them. An answer that
+ * would take all of the window, because an overflow error said that it is smaller than it was
+ * believed to be, counts as one that was not named. */
+static void measure_window(struct wr_fold *fold)
+{
+    const struct wr_fold_input *input = fold->input;
+    bool is_said = fold->answer != WR_ANSWER_AS_BEFORE;
+    bool is_named = is_said ? fold->answer == WR_ANSWER_NAMED : input->is_reserve_named;
+    uint64_t window = as_we_count(fold, input->window_tokens);
+
+    if (fold->narrowed_tokens && (!window || fold->narrowed_tokens < window))
+        window = fold->narrowed_tokens;
+    uint64_t share = window / WR_RESERVE_SHARE;
+    uint64_t reserve = as_we_count(fold, is_said ? fold->answer_tokens : input->reserve_tokens);
+    if (is_named && reserve >= window)
+        is_named = false;
+    if (fold->answer == WR_ANSWER_DEFAULT ||
+        (!is_named && fold->narrowed_tokens && reserve > share))
+        reserve = share;
+    fold->window_tokens = window;
+    fold->reserve_tokens = !is_named && reserve > window ? share : reserve;
+    fold->is_reserve_named = is_named;
+}
+
+/* What was decided about the window when this turn came. */
 static void set_window(struct wr_fold *fold)
 {
     const struct wr_fold_turn *now = turn_now(fold);
-    bool is_narrowed =
-        now->window_tokens && (!fold->window_tokens || now->window_tokens < fold->window_tokens);
 
-    if (is_narrowed)
-        fold->window_tokens = now->window_tokens;
-    if (!is_narrowed && now->answer == WR_ANSWER_AS_BEFORE)
-        return;
-    uint64_t share = fold->window_tokens / WR_RESERVE_SHARE;
+    if (now->window_tokens &&
+        (!fold->narrowed_tokens || now->window_tokens < fold->narrowed_tokens))
+        fold->narrowed_tokens = now->window_tokens;
     if (now->answer != WR_ANSWER_AS_BEFORE) {
-        fold->is_reserve_named = now->answer == WR_ANSWER_NAMED;
-        fold->reserve_tokens = fold->is_reserve_named ? now->answer_tokens : share;
+        fold->answer = now->answer;
+        fold->answer_tokens = now->answer_tokens;
     }
-    if (fold->reserve_tokens >= fold->window_tokens)
-        fold->is_reserve_named = false;
-    if (!fold->is_reserve_named && fold->reserve_tokens > share)
-        fold->reserve_tokens = share;
+    if (now->factor_bp)
+        fold->factor_bp = now->factor_bp;
+    measure_window(fold);
 }
 
 /* ---- the run ---- */
@@ -327,9 +349,8 @@ static weir_status begin(struct wr_fold *fold, struct wr_arena *arena,
                              .cold_turn = UINT32_MAX,
                              .notice = WR_SEGMENT_NONE};
     fold->total_tokens = input->base_tokens;
-    fold->window_tokens = input->window_tokens;
-    fold->reserve_tokens = input->reserve_tokens;
-    fold->is_reserve_named = input->is_reserve_named;
+    fold->factor_bp = input->factor_bp;
+    measure_window(fold);
     fold->segments = WR_ARENA_ARRAY(arena, struct wr_fold_segment, t->segments_count);
     fold->lists[0] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);
     fold->lists[1] = WR_ARENA_ARRAY(arena, uint32_t, t->segments_count);

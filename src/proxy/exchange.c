@@ -6,6 +6,7 @@
 #include "base/span.h"
 #include "proxy/agent_name.h"
 #include "proxy/answer_note.h"
+#include "proxy/counts.h"
 #include "proxy/door.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar_page.h"
@@ -141,6 +142,7 @@ static void record(struct wr_exchange *ex)
     watch_answer(ex);
     if (r.job && ex->route.is_answer) /* what has answered is loaded by now */
         wr_loaded_windows_ask(service->loaded, ex->route.upstream, ex->job.model);
+    wr_counts_take(service->counts, &r);
     wr_metrics_count(service->metrics, &r);
     atomic_fetch_sub(service->exchanges_open, 1);
     wr_buf_reset(&service->line);
@@ -342,6 +344,8 @@ static struct wr_remedy find_remedy(const struct wr_exchange *ex)
 static bool retry(struct wr_exchange *ex)
 {
     ex->remedy = find_remedy(ex);
+    (void)!wr_counts_add(ex->service->counts, ex->job.model, ex->job.tokens_after,
+                         ex->remedy.counted_tokens);
     if (!ex->remedy.reason)
         return false;
     ex->retries_count++;

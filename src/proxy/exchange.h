@@ -34,6 +34,7 @@ struct wr_service {
     struct wr_sidecar_page *sidecar;
     struct wr_watch *watch;           /* NULL: none */
     struct wr_loaded_windows *loaded; /* NULL: none */
+    struct wr_counts *counts;         /* NULL: none */
     struct wr_metrics *metrics;
     _Atomic int64_t *exchanges_open; /* one of the metrics */
     struct wr_log *log;              /* NULL: none */

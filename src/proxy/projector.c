@@ -12,6 +12,7 @@
 #include "engine/request.h"
 #include "proxy/answer_note.h"
 #include "proxy/categories.h"
+#include "proxy/counts.h"
 #include "proxy/facts.h"
 #include "proxy/store_state.h"
 
@@ -242,6 +243,7 @@ static void know_session(struct worker *w, struct wr_task *job, const struct wei
     open_store(w);
     if (!job->session.len)
         wr_identity_from_body(&request->doc, &w->arena, w->before.session, job->run, &job->session);
+    job->is_delta = weir_request_is_delta(request);
     job->is_continued = is_continued(request);
 }
 
@@ -371,12 +373,14 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct weir_projected projected = {0};
     struct weir_store *store = store_for(w, job);
-
+    struct wr_known_count count = wr_counts_find(w->projector->options.counts, job->model);
     struct weir_project_options options = {
         .store = store,
         .tenant = job->tenant,
         .session = wr_session_span(&job->session),
         .now_ms = job->now_ms,
+        .factor_bp = count.factor_bp,
+        .observed_tokens = count.accepted_tokens,
         .loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, job->base_url,
                                                 weir_request_model(request)),
         .attaches = job->decision.action == WR_ACTION_PROJECT,
@@ -408,6 +412,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
     tell_ready(w, job);
     if (store && store == w->store)
         note_store(w, status ? store->trouble : projected.store_trouble);
+    wr_counts_sync(w->projector->options.counts, job->model, job->now_ms);
     if (!status) {
         add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);
         watch_request(w, job, request, &projected);

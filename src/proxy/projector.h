@@ -25,6 +25,7 @@
 struct wr_metrics;
 struct wr_projector;
 struct wr_task;
+struct wr_counts;
 
 typedef void wr_task_done_fn(void *user, struct wr_task *job);
 
@@ -61,6 +62,7 @@ struct wr_task {
     struct wr_buf facts;  /* members of a JSON object, each with ',' before it: sizes and counts */
     struct wr_buf report; /* the engine's, of what was changed; empty: nothing was */
     bool would_change;    /* in shadow */
+    bool is_delta;        /* the provider holds a part of the prompt */
     bool is_continued;    /* the provider keeps the answer: a later request may go on from it */
     bool is_step;
     bool is_pending; /* what was said waits for the user's next message */
@@ -86,6 +88,7 @@ struct wr_projector_options {
     struct wr_crash_table *crashes;   /* may be NULL */
     struct wr_metrics *metrics;       /* where it is told how the store is */
     struct wr_loaded_windows *loaded; /* may be NULL */
+    struct wr_counts *counts;         /* may be NULL */
 };
 
 /* `options` is copied; what it points at outlives the projector. */

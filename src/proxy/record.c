@@ -2,6 +2,8 @@
 
 #include "base/span.h"
 #include "json/write.h"
+#include "models/calibrate.h"
+#include "models/overflow.h"
 #include "proxy/door.h"
 #include "proxy/ledger_writer.h"
 
@@ -121,6 +123,40 @@ static void put_tap(struct wr_json_writer *w, const struct wr_tap *tap)
         put_text(w, "cache_miss_reason", tap->miss);
 }
 
+static uint64_t known_tokens(int64_t tokens)
+{
+    return tokens > 0 ? (uint64_t)tokens : 0;
+}
+
+bool wr_record_counts(const struct wr_record *r, uint64_t *ours_tokens, uint64_t *theirs_tokens)
+{
+    const struct wr_task *job = r->job;
+
+    if (!job || !job->is_read || job->is_delta || !r->tap || !r->tap->arena || r->status != 200 ||
+        r->tap->usage.input_tokens < 0)
+        return false;
+    const struct wr_seen_usage *usage = &r->tap->usage;
+    *ours_tokens =
+        job->decision.action == WR_ACTION_PROJECT ? job->tokens_after : job->tokens_before;
+    *theirs_tokens = known_tokens(usage->input_tokens);
+    if (r->api == WR_API_MESSAGES) /* which counts the cached part beside it */
+        *theirs_tokens +=
+            known_tokens(usage->cache_read_tokens) + known_tokens(usage->cache_write_tokens);
+    return *ours_tokens && *theirs_tokens;
+}
+
+/* How the provider counted the prompt. A number far from ours is told, and not used. */
+static void put_counts(struct wr_json_writer *w, const struct wr_record *r)
+{
+    uint64_t ours, theirs;
+
+    if (!wr_record_counts(r, &ours, &theirs))
+        return;
+    put_number(w, "provider_count_ratio_bp", theirs * 10000 / ours);
+    if (ours >= WR_CALIBRATION_TOKENS_MIN)
+        put_bool(w, "provider_count_used", wr_counts_agree(ours, theirs));
+}
+
 void wr_record_write(const struct wr_record *r, struct wr_buf *out)
 {
     struct wr_json_writer w;
@@ -149,6 +185,7 @@ void wr_record_write(const struct wr_record *r, struct wr_buf *out)
         put_job(&w, r->job);
     if (r->tap && r->api != WR_API_NONE)
         put_tap(&w, r->tap);
+    put_counts(&w, r);
     if (r->job)
         wr_watch_write(&r->job->note, &w);
     wr_json_write_object_end(&w);

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "proxy/counts.h"
 #include "proxy/exchange.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar_page.h"
@@ -137,6 +138,7 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->watch = projector.watch = wr_watch_new(&watch); /* without it nothing is learnt */
     wr_arena_init(&s->events, WR_ARENA_BYTES_MAX);
     wr_buf_init(&s->line, LINE_BYTES_MAX);
+    s->counts = projector.counts = wr_counts_new(config->store_dir); /* else nothing is learnt */
     s->sessions = projector.sessions = wr_sessions_new();
     s->mcp = wr_mcp_page_new(&w->loop, config, s);
     s->sidecar = wr_sidecar_page_new(&w->loop, config);
@@ -165,6 +167,7 @@ static void free_service(struct worker *w)
     wr_notes_free(s->notes);
     wr_loaded_windows_free(s->loaded);
     wr_fetcher_free(s->fetcher);
+    wr_counts_free(s->counts);
     wr_sessions_free(s->sessions);
     wr_mcp_page_free(s->mcp);
     wr_sidecar_page_free(s->sidecar);

@@ -122,4 +122,23 @@ WEIR_MUST_USE weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span 
 WEIR_MUST_USE weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket,
                                            struct weir_err *err);
 
+/* ---- how providers count (models/calibrate.h): one row a model, of all tenants ---- */
+
+struct wr_ledger_calibration {
+    weir_span model; /* as requests name it */
+    int64_t time_ms;
+    uint64_t accepted_tokens; /* the largest prompt that was accepted */
+    weir_span data;           /* up to WR_LEDGER_NOTE_BYTES_MAX */
+};
+
+/* Of all models the newest WR_LEDGER_CALIBRATIONS_MAX stay. */
+WEIR_MUST_USE weir_status wr_ledger_calibrate(struct wr_ledger *ledger,
+                                              const struct wr_ledger_calibration *calibration,
+                                              struct weir_err *err);
+
+/* WEIR_NOTFOUND: there is none of this model. `data` lives until the next call. */
+WEIR_MUST_USE weir_status wr_ledger_calibration(struct wr_ledger *ledger, weir_span model,
+                                                struct wr_ledger_calibration *calibration,
+                                                struct weir_err *err);
+
 #endif

@@ -68,7 +68,14 @@ static const char version_5[] = "CREATE TABLE artifact_loss(count INTEGER NOT NU
                                 "CREATE TRIGGER artifact_changed AFTER UPDATE ON artifact"
                                 " BEGIN UPDATE artifact_loss SET count = count + 1; END;";
 
-static const char *const steps[] = {version_1, version_2, version_3, version_4, version_5};
+/* Of a model, not of a tenant: how its provider counts. Figures and a name, nothing that was said.
+ */
+static const char version_6[] =
+    "CREATE TABLE calibration(model TEXT PRIMARY KEY, time_ms INTEGER NOT NULL,"
+    " accepted_tokens INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;";
+
+static const char *const steps[] = {version_1, version_2, version_3,
+                                    version_4, version_5, version_6};
 
 const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
 

@@ -103,7 +103,8 @@ static void a_store_of_version_1_is_read_and_healed(void **state)
                "UPDATE artifact SET data = x'00' || substr(data, 2) WHERE id = 2;"
                "ALTER TABLE artifact DROP COLUMN checksum; DROP TABLE request; DROP TABLE report;"
                "DROP TABLE sample; DROP TABLE note; DROP TRIGGER artifact_deleted;"
-               "DROP TRIGGER artifact_changed; DROP TABLE artifact_loss; PRAGMA user_version = 1");
+               "DROP TRIGGER artifact_changed; DROP TABLE artifact_loss; DROP TABLE calibration; "
+               "PRAGMA user_version = 1");
     weir_store_close(store);
 
     assert_int_equal(open_with(dir.path, NULL, &store, &trouble), WEIR_OK);

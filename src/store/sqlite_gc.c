@@ -250,6 +250,7 @@ static void purge_all(struct removal *removal)
     int64_t tenant_id;
     while ((tenant_id = wr_db_number(removal->db, "SELECT id FROM tenant LIMIT 1")) != 0)
         purge_tenant(removal, tenant_id);
+    wr_db_exec(removal->db, "DELETE FROM calibration");
 }
 
 static bool purge_named(struct wr_sqlite *sqlite, struct removal *removal, weir_span tenant,

@@ -105,6 +105,29 @@ def mended_overflow_is_counted(weir, upstream):
        (200, 1, 'context_overflow'))
 
 
+def providers_counts_are_learnt(weir, upstream):
+    """A provider that counts half as much again is known to from the fourth request on"""
+    def ask(name, times):
+        session = Session(weir, 'gpt-4.1-nano', name=name)
+        for n in range(2):
+            session.call('read_file', {'path': f'f{n}'}, file_text(n))
+        upstream.say(scripted.chat(prompt=times * 2))
+        return session.ask()
+    first = ask('counts-0', 1)
+    tokens = first['estimated_tokens_after']
+    far = ask('counts-1', tokens * 10)
+    ok('a count far from ours is told and not used',
+       (far['provider_count_used'], far['provider_count_ratio_bp'] // 10000), (False, 20))
+    for n in range(3):
+        line = ask(f'counts-2{n}', tokens * 3 // 4)
+        ok('until it was seen three times it is not known', 'provider_count_basis_points' in line,
+           False)
+    line = ask('counts-3', tokens * 3 // 4)
+    ok('then it is', abs(line['provider_count_basis_points'] - 15000) < 100)
+    ok('and the window is what it was', line['model_context_window_tokens'],
+       first['model_context_window_tokens'])
+
+
 def completion_is_seen(weir, upstream):
     """task_completed, additional_turns_before_completion, final_total_input_tokens"""
     session = Session(weir)
@@ -602,7 +625,8 @@ def report_speaks(folder):
 
 # ---- the row of cases ----
 
-SHARED = [errors_are_counted, mended_overflow_is_counted, completion_is_seen,
+SHARED = [errors_are_counted, mended_overflow_is_counted, providers_counts_are_learnt,
+          completion_is_seen,
           repeated_calls_are_counted, rereads_are_counted, recalls_are_counted,
           corrections_are_counted, broken_tests_are_counted, placeholders_are_counted,
           hits_are_no_busts, refusals_leave_nothing, provider_busts, host_busts, model_busts,
