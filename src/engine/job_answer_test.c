@@ -173,6 +173,45 @@ static void a_learnt_count_moves_steps_to_come(void **state)
     close_world(w);
 }
 
+/* Deep and seldom, in a small window too: how many of a hundred requests may take a step. Where
+ * the words at the start take half of the window, three results fit at most. */
+static void a_small_window_is_no_reason_to_step_at_every_request(void **state)
+{
+    enum { REQUESTS = 100, WORDS_BYTES_MAX = 32 * 1024 };
+    static const struct {
+        const char *behaviour;
+        uint32_t lines, words, steps_max;
+    } rows[] = {{"short results", 8, 0, 8},
+                {"longer ones", 26, 0, 25},
+                {"very long ones", 60, 0, 24},
+                {"half of the window is taken", 26, 2500, 46},
+                {"and more of it", 8, 3500, 34}};
+    static char words[WORDS_BYTES_MAX];
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct world *w = open_world(state);
+        struct test_talk talk = {.dialect = WEIR_DIALECT_CHAT,
+                                 .model = "some-local-model",
+                                 .lines = rows[i].lines,
+                                 .first = words};
+        uint32_t steps = 0;
+        size_t len = 0;
+        for (uint32_t k = 0; k <= rows[i].words; k++)
+            len += (size_t)snprintf(words + len, sizeof(words) - len, "word ");
+        for (talk.results = 1; talk.results <= REQUESTS; talk.results++) {
+            struct answer *a = ask(w, &talk, in_window("auto", 6000));
+            steps += a->is_step;
+            assert_true(a->tokens_after <= 6000);
+            wr_buf_release(&a->input);
+            wr_buf_release(&a->body);
+            w->answers_count--;
+        }
+        if (steps > rows[i].steps_max)
+            fail_msg("%s: %u steps of %d", rows[i].behaviour, steps, REQUESTS);
+        close_world(w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,6 +220,7 @@ int main(void)
         cmocka_unit_test(a_policy_under_another_name_has_the_same_window),
         BOTH(a_loaded_window_is_a_new_pin_and_a_step),
         BOTH(a_learnt_count_moves_steps_to_come),
+        cmocka_unit_test(a_small_window_is_no_reason_to_step_at_every_request),
         BOTH(a_mark_is_written_where_the_answer_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,13 @@
 #include "base/limits.h"
 #include "policy/summary.h"
 
+enum {
+    SHALLOW_BP = 7500, /* of the room: a step that leaves more is followed by another soon */
+    WINDOW_SHARE = 3,  /* of a small window, that a summary may take at most, */
+    DEEP_SHARE = 12,   /* and in a step that was to go deeper, */
+    DEEP_TAIL = 2      /* which leaves no more than the newest exchange */
+};
+
 static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_SUMMARY_AT_BP])
@@ -65,11 +72,27 @@ static uint64_t tokens_of(const struct wr_fold *fold, const uint32_t *list, uint
     return tokens;
 }
 
+/* A stage before this one had to take a step for the window, and it is so shallow that one of the
+ * next requests would have to take another: what was sent is changed anyway, so it goes deep. */
+static bool goes_on(const struct wr_fold *fold)
+{
+    const struct wr_fold_step *step = wr_fold_step_now(fold);
+    return step && step->reason == WR_STEP_WINDOW &&
+           fold->total_tokens > wr_fold_threshold(fold, SHALLOW_BP);
+}
+
+static uint64_t tokens_max(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t max = (uint64_t)stage->params[WR_SUMMARY_MAX_TOKENS];
+    uint64_t share = fold->window_tokens / (goes_on(fold) ? DEEP_SHARE : WINDOW_SHARE);
+    return fold->window_tokens && share < max ? share : max;
+}
+
 /* The summary of everything this stage has taken out, what it takes out now included. */
 static weir_status summarise(struct wr_fold *fold, const struct wr_stage *stage, uint32_t first,
                              uint32_t end, weir_span *text)
 {
-    struct wr_summary_input input = {.tokens_max = (uint64_t)stage->params[WR_SUMMARY_MAX_TOKENS],
+    struct wr_summary_input input = {.tokens_max = tokens_max(fold, stage),
                                      .count = fold->input->count,
                                      .user = fold->input->user};
     struct wr_arena scratch; /* facts are many, and only the summary of them stays */
@@ -98,13 +121,14 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
     struct wr_fold_replacement r = {.role = WEIR_ROLE_USER, .reason = WR_STEP_PRESSURE};
     bool taken;
 
-    if (fold->total_tokens <= trigger(fold, stage))
+    if (fold->total_tokens <= trigger(fold, stage) && !goes_on(fold))
         return WEIR_OK;
     uint32_t *list = wr_stage_list(fold);
     if (!list)
         return wr_arena_status(fold->arena);
     uint32_t from = behind_head(fold, (uint32_t)stage->params[WR_SUMMARY_HEAD]);
-    uint32_t to = before_tail(fold, (uint32_t)stage->params[WR_SUMMARY_TAIL]);
+    uint32_t tail = (uint32_t)stage->params[WR_SUMMARY_TAIL];
+    uint32_t to = before_tail(fold, goes_on(fold) && tail > DEEP_TAIL ? DEEP_TAIL : tail);
     uint32_t count = collect(fold, from, to, list);
     if (!count || tokens_of(fold, list, count) < wr_fold_gain_min(fold))
         return WEIR_OK;
