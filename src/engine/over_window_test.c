@@ -8,6 +8,7 @@ enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 1000 };
 
 #define AUTO  "policies: {p: {like: auto}}"
 #define EXACT "policies: {p: {like: exact}}"
+#define CLEAR "policies: {p: {stages: [{stage: clear, at_bp: 5000, keep: 0}]}}"
 
 struct prompt {
     uint32_t system_tokens, user_tokens, result_tokens;
@@ -23,8 +24,9 @@ static const struct {
     {"a result gives way", AUTO, {100, 100, 2000, false, false, false}, NULL},
     {"the user's words", AUTO, {300, 1500, 100, false, false, false}, "user's words"},
     {"instructions", AUTO, {1500, 300, 100, false, false, false}, "instructions and tools"},
-    {"a failure that has just come", AUTO, {100, 100, 2000, true, false, false}, "just come"},
-    {"a failure beside thinking", AUTO, {100, 100, 2000, true, true, false}, "signed thinking"},
+    {"a failure that has just come", CLEAR, {100, 100, 2000, true, false, false}, "just come"},
+    {"it gives way where it would be refused", AUTO, {100, 100, 2000, true, false, false}, NULL},
+    {"a failure beside thinking", CLEAR, {100, 100, 2000, true, true, false}, "signed thinking"},
     {"no recall", AUTO, {100, 100, 2000, false, false, true}, "no way back"},
     {"nothing is ever taken", EXACT, {100, 100, 2000, false, false, false}, "policy takes nothing"},
 };
