@@ -136,6 +136,11 @@ static const struct wr_policy loops_policy = {
     .stages = {{.def = &wr_stage_fold_loops, .params = {0, 10}}},
     .stages_count = 1};
 
+static const struct wr_policy reference_policy = {
+    .name = "reference",
+    .stages = {{.def = &wr_stage_reference, .params = {50}}},
+    .stages_count = 1};
+
 #define SAYS(role, text) ",{\"role\":\"" role "\",\"content\":\"" text "\"}"
 #define DONE             SAYS("assistant", "done") SAYS("user", "next")
 #define MARKED                                                                       \
@@ -143,6 +148,13 @@ static const struct wr_policy loops_policy = {
     "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]}," \
     "{\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"[cleared]\\n"           \
     "[weir wr_0123456789abcdef0123: ~9 tokens left out]\"}"
+
+#define FIFTY "fifty characters of a text that is the same again "
+#define SAME  FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
+#define SHOWS(id, text)                                                              \
+    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" id "\","  \
+    "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]}," \
+    "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
 
 static const struct {
     const char *behaviour;
@@ -245,6 +257,16 @@ static const struct {
     {"a loop that came with a marker was left standing, and stays",
      &loops_policy,
      {NULL, even, 2, "run", MARKED DONE},
+     100000,
+     ""},
+    {"the same text again becomes a reference",
+     &reference_policy,
+     {NULL, even, 1, "run", SHOWS("x", SAME) SHOWS("y", SAME) SHOWS("z", SAME)},
+     100000,
+     "y:reference z:reference "},
+    {"a short one does not",
+     &reference_policy,
+     {NULL, even, 1, "run", SHOWS("x", FIFTY) SHOWS("y", FIFTY)},
      100000,
      ""},
     {"what fits is not dropped", &drop_policy, {NULL, even, 6, "run", NULL}, 100000, ""},

@@ -76,9 +76,34 @@ static void a_read_way_says_that_it_gives_the_file_as_it_is(void **state)
     wr_buf_release(&out);
 }
 
+static void only_a_known_range_is_named(void **state)
+{
+    static const struct {
+        int64_t start_line, end_line;
+        bool is_named;
+    } ranges[] = {{0, 0, false}, {0, 20, false}, {-20, -1, false}, {5, 4, false}, {5, 5, true}};
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        struct wr_marker marker = {.way = {.kind = WR_WAY_READ,
+                                           .tool = WR_LIT("Read"),
+                                           .path = WR_LIT("a.c"),
+                                           .start_line = ranges[i].start_line,
+                                           .end_line = ranges[i].end_line},
+                                   .what = "left out"};
+        struct wr_buf out;
+        wr_buf_init(&out, 1000);
+        wr_marker_write(&out, &marker);
+        bool is_named = wr_span_find(wr_buf_view(&out), WR_LIT("\"lines\""), 0) != SIZE_MAX;
+        if (is_named != ranges[i].is_named)
+            fail_msg("range %zu: %.*s", i, (int)out.len, out.bytes);
+        wr_buf_release(&out);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_a_known_range_is_named),
         cmocka_unit_test(a_marker_that_is_written_is_found),
         cmocka_unit_test(only_well_formed_markers_count),
         cmocka_unit_test(a_read_way_says_that_it_gives_the_file_as_it_is),

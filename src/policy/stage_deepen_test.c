@@ -440,6 +440,23 @@ static void outdated_reads_go_first(void **state)
     done(&d);
 }
 
+/* What a command printed is used again late in 21 %, else in 34 %: late is over ten turns. */
+static void the_odds_are_those_of_its_age(void **state)
+{
+    struct deepened d;
+    (void)state;
+    prepare(&d);
+    d.turns[14].is_cold = true;
+    write_runs(&d.body, 14, RESULT_TOKENS);
+    deepen(&d, POLICY(NO_PAY));
+    for (uint32_t n = 1; n <= 10; n++) {
+        uint32_t result = test_transcript_find(&d.run.test, WEIR_KIND_TOOL_RESULT, n - 1);
+        assert_int_equal(form_of(&d, n), WR_FORM_CLEARED);
+        assert_int_equal(fold_of(&d)->segments[result].value.ever_miss_bp, n < 4 ? 2100 : 3400);
+    }
+    done(&d);
+}
+
 /* In turn 20 a recall costs 8350, of which 23 % are 1920 and a fifth of that 384. A stub of 400
  * tokens saves 352 * 3.25 = 1144. */
 static void an_outdated_read_is_asked_for_a_fifth_as_often(void **state)
@@ -650,6 +667,7 @@ int main(void)
         cmocka_unit_test(an_expired_cache_need_not_wait),
         cmocka_unit_test(the_newest_turns_stay),
         cmocka_unit_test(outdated_reads_go_first),
+        cmocka_unit_test(the_odds_are_those_of_its_age),
         cmocka_unit_test(an_outdated_read_is_asked_for_a_fifth_as_often),
         cmocka_unit_test(a_stub_names_the_command_and_nothing_of_the_result),
         cmocka_unit_test(a_tool_that_is_exempt_stays),

@@ -161,11 +161,40 @@ static void the_provider_knows_what_we_could_not_see(void **state)
     assert_int_equal(wr_bust_cause_of(WR_LIT("tools_changed"), WR_BUST_WEIR), WR_BUST_WEIR);
 }
 
+/* What is kept of a request that a later process compares with: no blocks, hashes alone. */
+static const struct {
+    const char *behaviour;
+    struct wr_bust_chain now; /* the last one is all ones, at 1000000 */
+    const char *cause, *place;
+} chains[] = {
+    {"nothing differs", {1, 1, 1, 1, 1009000, 0, 0}, "provider", ""},
+    {"another model", {2, 1, 1, 1, 1009000, 0, 0}, "model", "model"},
+    {"the pause was too long", {1, 1, 2, 1, 1301000, 0, 0}, "expired", "a pause of 301 s"},
+    {"the tools have changed", {1, 2, 2, 2, 1009000, 0, 0}, "model", "tools"},
+    {"the instructions have changed", {1, 1, 2, 2, 1009000, 0, 0}, "host", "system"},
+    {"the parameters have changed", {1, 1, 1, 2, 1009000, 0, 0}, "host", "parameters"},
+};
+
+static void chains_name_the_cause_too(void **state)
+{
+    struct wr_bust_chain last = {1, 1, 1, 1, 1000000, 300000, 5000};
+    (void)state;
+    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+        struct wr_bust_check check = wr_bust_compare_chain(&last, &chains[i].now);
+        if (!check.is_known || strcmp(wr_bust_name(check.cause), chains[i].cause) != 0 ||
+            strcmp(check.place, chains[i].place) != 0)
+            fail_msg("%s: %s, '%s'", chains[i].behaviour, wr_bust_name(check.cause), check.place);
+    }
+    last.cached_tokens = 0;
+    assert_false(wr_bust_compare_chain(&last, &chains[0].now).is_known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_difference_names_the_cause),
         cmocka_unit_test(parameters_are_the_hosts),
+        cmocka_unit_test(chains_name_the_cause_too),
         cmocka_unit_test(what_was_not_read_is_lost),
         cmocka_unit_test(what_is_left_follows_the_providers_rule),
         cmocka_unit_test(the_provider_knows_what_we_could_not_see),

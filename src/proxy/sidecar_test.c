@@ -69,6 +69,11 @@ static void calls_are_dispatched(void **state)
          "{\"events\":[{\"kind\":\"user\",\"text\":\"Hi\"}]}", 200, "\"appended\":1"},
         {"the next request comes out", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}", 200,
          "\"content\":\"Be brief.\""},
+        {"but in a dialect that there is", "POST", SESSIONS "/a/render", "{\"dialect\":\"tall\"}",
+         400, "is chat, responses or messages"},
+        {"and so is an answer's body", "POST", SESSIONS "/a/events",
+         "{\"events\":[{\"kind\":\"assistant\",\"dialect\":\"tall\",\"body\":{}}]}", 400,
+         "is chat, responses or messages"},
         {"calls of an answer wait", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":\"f\","
          "\"arguments\":\"{}\"}]}]}",

@@ -148,6 +148,27 @@ static void answers_are_read_however_they_are_cut(void **state)
         }
 }
 
+/* Some providers say it once and send empty words behind it. */
+static void the_reason_of_the_end_is_kept(void **state)
+{
+    static const char stream[] =
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\n"
+        "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"\"}]}\n\n"
+        "data: [DONE]\n\n";
+    struct wr_head head = {.headers_count = 1};
+    struct wr_arena arena;
+    struct wr_tap tap;
+    (void)state;
+    head.headers[0] = (struct wr_header){WR_LIT("Content-Type"), WR_LIT("text/event-stream")};
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_tap_init(&tap, WR_API_CHAT, &head, &arena);
+    wr_tap_feed(&tap, wr_span_of(stream));
+    wr_tap_end(&tap);
+    assert_string_equal(tap.finish, "length");
+    wr_tap_release(&tap);
+    wr_arena_release(&arena);
+}
+
 static void calls_have_caps(void **state)
 {
     struct wr_calls calls;
@@ -168,6 +189,7 @@ static void calls_have_caps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(answers_are_read_however_they_are_cut),
+                                       cmocka_unit_test(the_reason_of_the_end_is_kept),
                                        cmocka_unit_test(calls_have_caps)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

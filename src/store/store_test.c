@@ -179,6 +179,18 @@ static void a_text_comes_back_by_its_handle(void **state)
     wr_buf_release(&large);
 }
 
+static void a_miss_names_the_handle_and_why(void **state)
+{
+    struct weir_store *store = store_of(state);
+    struct weir_lookup lookup = {.tenant = LOCAL};
+    struct weir_artifact found;
+    struct weir_err err = {0};
+
+    assert_int_equal(weir_handle_of(WR_LIT("abc"), &lookup.handle), WEIR_OK);
+    assert_int_equal(weir_store_get(store, &lookup, &found, NULL, &err), WEIR_NOTFOUND);
+    assert_string_equal(err.text, "wr_ba7816bf8f01cfea4141: never stored");
+}
+
 static void any_bytes_come_back(void **state)
 {
     struct weir_store *store = store_of(state);
@@ -695,6 +707,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(a_text_comes_back_by_its_handle),
+        BOTH(a_miss_names_the_handle_and_why),
         BOTH(any_bytes_come_back),
         BOTH(a_text_is_stored_once),
         BOTH(nobody_gets_what_another_tenant_stored),
