@@ -211,10 +211,12 @@ static void call_purge(struct pair *pair, struct input *input)
 {
     uint8_t who = take(input);
     struct weir_gc_report a, b;
-    weir_span tenant = who & 192 ? tenant_of(who) : WR_LIT("");
+    bool is_all = !(who & 192);
     weir_span session = who & 128 ? session_of(who) : WR_LIT("");
-    weir_status status = weir_store_purge(pair->disk, tenant, session, &a, NULL);
-    check(weir_store_purge(pair->memory, tenant, session, &b, NULL) == status);
+    weir_status status = is_all ? weir_store_purge_all(pair->disk, &a, NULL)
+                                : weir_store_purge(pair->disk, tenant_of(who), session, &a, NULL);
+    check((is_all ? weir_store_purge_all(pair->memory, &b, NULL)
+                  : weir_store_purge(pair->memory, tenant_of(who), session, &b, NULL)) == status);
     check_reports(&a, &b);
 }
 
@@ -278,7 +280,7 @@ static struct weir_store *disk_store(void)
         check(!weir_store_open(dir.path, NULL, &store, NULL, NULL));
         wr_test_dir_remove(&dir); /* the open files stay usable, and nothing is left behind */
     }
-    check(!weir_store_purge(store, WR_LIT(""), WR_LIT(""), &report, NULL));
+    check(!weir_store_purge_all(store, &report, NULL));
     return store;
 }
 

@@ -9,13 +9,13 @@
 WEIR_BEGIN_DECLS
 
 /* Code and text live on one line, so neither can be added without the other. */
-#define WEIR_STATUS_MAP(X)                                    \
-    X(OK, "ok")                                               \
-    X(NOMEM, "out of memory")                                 \
-    X(LIMIT, "a configured limit was reached")                \
-    X(SYNTAX, "input is not well formed")                     \
-    X(INVALID, "well formed, but breaks a message invariant") \
-    X(NOTFOUND, "no such thing")                              \
+#define WEIR_STATUS_MAP(X)                          \
+    X(OK, "ok")                                     \
+    X(NOMEM, "out of memory")                       \
+    X(LIMIT, "a configured limit was reached")      \
+    X(SYNTAX, "input is not well formed")           \
+    X(INVALID, "well formed, but not allowed here") \
+    X(NOTFOUND, "no such thing")                    \
     X(IO, "the operating system refused an operation")
 
 typedef enum weir_status {

@@ -22,6 +22,9 @@
 
 WEIR_BEGIN_DECLS
 
+/* Whose things are meant where a call names no tenant, of every function of libweir. */
+#define WEIR_TENANT_DEFAULT "local"
+
 enum { WEIR_HASH_BYTES = 32 };
 
 typedef struct weir_hash {
@@ -111,7 +114,7 @@ struct weir_pin {
 /* What one request leaves behind. Marks and artifacts that are there already are referred to from
  * now on by this session too: a batch names all that its projection rests on. */
 struct weir_batch {
-    weir_span tenant;  /* never a credential: a name, or the hash of a token */
+    weir_span tenant;  /* never a credential: a name, or the hash of a token; empty: "local" */
     weir_span session; /* any name without a NUL byte */
     int64_t used_ms;   /* the session is in use at this time; an earlier one changes nothing */
     weir_durability durability;
@@ -124,7 +127,7 @@ struct weir_batch {
 };
 
 struct weir_lookup {
-    weir_span tenant;
+    weir_span tenant; /* empty: "local" */
     weir_handle handle;
     /* Tells WEIR_MISS_OTHER_TENANT from WEIR_MISS_NEVER_STORED. Only for someone who may read the
      * whole store anyway: a tenant could find out by it which texts others hold. */
@@ -191,6 +194,8 @@ struct weir_store_ops {
                          int64_t used_ms, struct weir_err *err);
     weir_status (*gc)(struct weir_store *store, const struct weir_gc_options *options,
                       struct weir_gc_report *report, struct weir_err *err);
+    /* With an empty session all of the tenant, with both empty everything. No other function is
+     * called with an empty tenant. */
     weir_status (*purge)(struct weir_store *store, weir_span tenant, weir_span session,
                          struct weir_gc_report *report, struct weir_err *err);
     weir_status (*verify)(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
@@ -281,12 +286,18 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_gc(struct weir_store *store,
                                                  struct weir_gc_report *report,
                                                  struct weir_err *err);
 
-/* Takes out one session, or with an empty `session` all of a tenant, or with both empty everything,
- * without a trace: not even the handles are remembered. WEIR_NOTFOUND when there is no such one. */
+/* Takes out one session, or with an empty `session` all of a tenant (empty: "local"), without a
+ * trace: not even the handles are remembered. WEIR_NOTFOUND when there is no such one. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_purge(struct weir_store *store, weir_span tenant,
                                                     weir_span session,
                                                     struct weir_gc_report *report,
                                                     struct weir_err *err);
+
+/* The same of everything, whoever's it is. It has a name of its own so that a tenant's name that
+ * was left empty by mistake cannot mean it. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_purge_all(struct weir_store *store,
+                                                        struct weir_gc_report *report,
+                                                        struct weir_err *err);
 
 /* Reads everything and checks every hash. Damage is in the report, not in the status. `corrupt` may
  * be NULL. */

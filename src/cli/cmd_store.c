@@ -213,9 +213,9 @@ static int run_purge(struct weir_store *store, const struct store_options *o)
 {
     struct weir_gc_report report;
     struct weir_err err = {0};
-    weir_span tenant = wr_span_of(o->is_all ? "" : o->tenant);
-    weir_span session = wr_span_of(o->is_all ? "" : o->session);
-    weir_status status = weir_store_purge(store, tenant, session, &report, &err);
+    weir_status status = o->is_all ? weir_store_purge_all(store, &report, &err)
+                                   : weir_store_purge(store, wr_span_of(o->tenant),
+                                                      wr_span_of(o->session), &report, &err);
 
     if (status == WEIR_NOTFOUND)
         return wr_cli_fail("store", "tenant %s has no session '%s'", o->tenant, o->session);

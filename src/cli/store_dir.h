@@ -6,7 +6,7 @@
 #include "weir/store.h"
 
 /* The tenant of everything that comes over loopback. */
-#define WR_CLI_TENANT "local"
+#define WR_CLI_TENANT WEIR_TENANT_DEFAULT
 
 /* Opens the store in `dir`; NULL: in $XDG_DATA_HOME/weir, or ~/.local/share/weir. NULL where that
  * fails, which is said on stderr. */

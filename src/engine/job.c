@@ -37,7 +37,7 @@ static weir_status identify(struct wr_job *job)
     weir_span name = o->model ? wr_span_of(o->model) : r->transcript.model;
 
     job->match = wr_models_lookup(job->models, name);
-    job->tenant = o->tenant.len ? o->tenant : WR_LIT("local");
+    job->tenant = o->tenant.len ? o->tenant : WR_LIT(WEIR_TENANT_DEFAULT);
     job->session = o->session;
     /* What counts tokens is in it too: summaries are cut by tokens. */
     job->input.memo_seed = wr_hash64_seeded(job->match.model->id, wr_hash64(job->tenant));

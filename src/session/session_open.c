@@ -167,7 +167,7 @@ static weir_status set_names(struct weir_session *session,
     memcpy(session->name, name, strlen(name));
     if (options->tenant.len > WR_STORE_NAME_BYTES_MAX)
         return wr_fail(err, WEIR_LIMIT, 0, "a tenant's name is too long");
-    weir_span tenant = options->tenant.len ? options->tenant : WR_LIT("local");
+    weir_span tenant = options->tenant.len ? options->tenant : WR_LIT(WEIR_TENANT_DEFAULT);
     memcpy(session->tenant, tenant.ptr, tenant.len);
     return WEIR_OK;
 }

@@ -326,7 +326,7 @@ static void a_purge_leaves_no_trace(void **state)
     assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("gone"), &row, NULL), WEIR_NOTFOUND);
     assert_nowhere(&f->dir, "store.db", "needle in a");
     assert_nowhere(&f->dir, "store.db-wal", "needle in a");
-    assert_int_equal(weir_store_purge(f->store, WR_LIT(""), WR_LIT(""), &report, NULL), WEIR_OK);
+    assert_int_equal(weir_store_purge_all(f->store, &report, NULL), WEIR_OK);
     assert_int_equal(stats_of(f).rows_count, 0);
     assert_int_equal(stats_of(f).sessions_count, 0);
 }

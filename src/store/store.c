@@ -64,6 +64,12 @@ static weir_status check_name(weir_span name, const char *what, struct weir_err 
     return WEIR_OK;
 }
 
+/* A caller that knows of no tenants names none, here as in every other call. */
+static weir_span tenant_or_default(weir_span tenant)
+{
+    return tenant.len ? tenant : WR_LIT(WEIR_TENANT_DEFAULT);
+}
+
 static weir_status check_who(weir_span tenant, weir_span session, struct weir_err *err)
 {
     weir_status status = check_name(tenant, "tenant", err);
@@ -137,7 +143,9 @@ static weir_status hash_artifacts(struct weir_batch *batch, struct weir_err *err
 weir_status weir_store_commit(struct weir_store *store, struct weir_batch *batch,
                               struct weir_err *err)
 {
-    weir_status status = check_who(batch->tenant, batch->session, err);
+    struct weir_batch whose = *batch; /* its artifacts are the caller's, and filled in there */
+    whose.tenant = tenant_or_default(batch->tenant);
+    weir_status status = check_who(whose.tenant, whose.session, err);
     if (!status)
         status = check_counts(batch, err);
     if (!status)
@@ -147,7 +155,7 @@ weir_status weir_store_commit(struct weir_store *store, struct weir_batch *batch
     if (!status)
         status = hash_artifacts(batch, err);
     store->trouble = WEIR_TROUBLE_NONE;
-    return status ? status : store->ops->commit(store, batch, err);
+    return status ? status : store->ops->commit(store, &whose, err);
 }
 
 /* The text may come from a host's store, so its handle is checked too, not only its hash. */
@@ -168,12 +176,14 @@ weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *l
                            struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err)
 {
     weir_miss why = WEIR_MISS_NONE;
-    weir_status status = check_name(lookup->tenant, "tenant", err);
+    struct weir_lookup whose = *lookup;
+    whose.tenant = tenant_or_default(lookup->tenant);
+    weir_status status = check_name(whose.tenant, "tenant", err);
 
     *artifact = (struct weir_artifact){.text = {NULL, 0}};
     store->trouble = WEIR_TROUBLE_NONE;
     if (!status)
-        status = store->ops->get(store, lookup, artifact, &why, err);
+        status = store->ops->get(store, &whose, artifact, &why, err);
     if (!status)
         status = verify_artifact(artifact, lookup->handle, &why, err);
     /* A host that tells too much is kept from doing so here. */
@@ -210,6 +220,7 @@ static weir_status has_by_get(struct weir_store *store, weir_span tenant, const 
 weir_status weir_store_has(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
                            size_t hashes_count, bool *is_there, struct weir_err *err)
 {
+    tenant = tenant_or_default(tenant);
     weir_status status = check_name(tenant, "tenant", err);
 
     for (size_t i = 0; i < hashes_count; i++)
@@ -228,6 +239,7 @@ weir_status weir_store_marks(struct weir_store *store, weir_span tenant, const w
                              size_t keys_count, weir_mark_fn *found, void *user,
                              struct weir_err *err)
 {
+    tenant = tenant_or_default(tenant);
     weir_status status = check_name(tenant, "tenant", err);
     store->trouble = WEIR_TROUBLE_NONE;
     return status ? status : store->ops->marks(store, tenant, keys, keys_count, found, user, err);
@@ -236,6 +248,7 @@ weir_status weir_store_marks(struct weir_store *store, weir_span tenant, const w
 weir_status weir_store_pin(struct weir_store *store, weir_span tenant, weir_span session,
                            struct weir_pin *pin, struct weir_err *err)
 {
+    tenant = tenant_or_default(tenant);
     weir_status status = check_who(tenant, session, err);
     if (!status)
         status = check_name(pin->model, "model", err);
@@ -246,6 +259,7 @@ weir_status weir_store_pin(struct weir_store *store, weir_span tenant, weir_span
 weir_status weir_store_touch(struct weir_store *store, weir_span tenant, weir_span session,
                              int64_t used_ms, struct weir_err *err)
 {
+    tenant = tenant_or_default(tenant);
     weir_status status = check_who(tenant, session, err);
     store->trouble = WEIR_TROUBLE_NONE;
     return status ? status : store->ops->touch(store, tenant, session, used_ms, err);
@@ -264,15 +278,21 @@ weir_status weir_store_gc(struct weir_store *store, const struct weir_gc_options
 weir_status weir_store_purge(struct weir_store *store, weir_span tenant, weir_span session,
                              struct weir_gc_report *report, struct weir_err *err)
 {
-    weir_status status = WEIR_OK;
+    tenant = tenant_or_default(tenant);
+    weir_status status =
+        session.len ? check_who(tenant, session, err) : check_name(tenant, "tenant", err);
 
     *report = (struct weir_gc_report){0};
     store->trouble = WEIR_TROUBLE_NONE;
-    if (session.len)
-        status = check_who(tenant, session, err);
-    else if (tenant.len)
-        status = check_name(tenant, "tenant", err);
     return status ? status : store->ops->purge(store, tenant, session, report, err);
+}
+
+weir_status weir_store_purge_all(struct weir_store *store, struct weir_gc_report *report,
+                                 struct weir_err *err)
+{
+    *report = (struct weir_gc_report){0};
+    store->trouble = WEIR_TROUBLE_NONE;
+    return store->ops->purge(store, WR_LIT(""), WR_LIT(""), report, err);
 }
 
 weir_status weir_store_verify(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,

@@ -331,13 +331,10 @@ static void what_is_stored_is_said_of_many_at_once(void **state)
     assert_has(store, LOCAL, "yynny");
     store->ops = ops;
 
-    /* All 256 bits count, and nothing is said without a tenant. */
+    /* All 256 bits count. */
     assert_int_equal(wr_sha256(WR_LIT("one"), hash.bytes), WEIR_OK);
     hash.bytes[WEIR_HASH_BYTES - 1] ^= 1;
     assert_int_equal(weir_store_has(store, LOCAL, &hash, 1, &is_there, NULL), WEIR_OK);
-    assert_false(is_there);
-    is_there = true;
-    assert_int_equal(weir_store_has(store, WR_LIT(""), &hash, 1, &is_there, NULL), WEIR_INVALID);
     assert_false(is_there);
 }
 
@@ -630,12 +627,43 @@ static void purged_is_gone_without_a_trace(void **state)
     assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT(""), &report, NULL), WEIR_OK);
     assert_miss(store, LOCAL, "of both", WEIR_MISS_NEVER_STORED);
     assert_there(store, OTHER, "theirs");
-    assert_int_equal(weir_store_purge(store, WR_LIT(""), WR_LIT(""), &report, NULL), WEIR_OK);
+    assert_int_equal(weir_store_purge_all(store, &report, NULL), WEIR_OK);
     assert_miss(store, OTHER, "theirs", WEIR_MISS_NEVER_STORED);
     assert_int_equal(stats_of(store).tenants_count, 0);
 }
 
 /* ---- arguments ---- */
+
+static void an_empty_tenant_is_local(void **state)
+{
+    struct weir_store *store = store_of(state);
+    weir_span none = {NULL, 0};
+    weir_hash key = hash_of(7);
+    struct weir_mark mark = {key, WEIR_MARK_STEP, WR_LIT("a step"), false};
+    struct weir_pin pin = {WR_LIT("m"), hash_of(1), WR_LIT("a pin"), false};
+    struct weir_pin found = {WR_LIT("m"), hash_of(1), {NULL, 0}, false};
+    struct weir_batch batch = {
+        .session = WR_LIT("s"), .marks = &mark, .marks_count = 1, .pins = &pin, .pins_count = 1};
+    struct weir_gc_report report;
+
+    assert_int_equal(put_text(store, none, "s", "one", 1), WEIR_OK);
+    assert_int_equal(put_text(store, OTHER, "s", "theirs", 1), WEIR_OK);
+    assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+    assert_there(store, none, "one");
+    assert_there(store, LOCAL, "one");
+    assert_miss(store, OTHER, "one", WEIR_MISS_OTHER_TENANT);
+    assert_has(store, none, "ynnnn");
+    assert_marks(store, none, &key, 1, "0 step=a step;");
+    assert_marks(store, LOCAL, &key, 1, "0 step=a step;");
+    assert_int_equal(weir_store_pin(store, none, WR_LIT("s"), &found, NULL), WEIR_OK);
+    assert_true(wr_span_is(found.value, "a pin"));
+    assert_int_equal(weir_store_touch(store, none, WR_LIT("s"), 500, NULL), WEIR_OK);
+    assert_int_equal(stats_of(store).newest_used_ms, 500);
+    /* All of "local", and not all of everybody. */
+    assert_int_equal(weir_store_purge(store, none, none, &report, NULL), WEIR_OK);
+    assert_miss(store, LOCAL, "one", WEIR_MISS_NEVER_STORED);
+    assert_there(store, OTHER, "theirs");
+}
 
 static void wrong_arguments_are_refused(void **state)
 {
@@ -711,6 +739,7 @@ int main(void)
         BOTH(any_bytes_come_back),
         BOTH(a_text_is_stored_once),
         BOTH(nobody_gets_what_another_tenant_stored),
+        BOTH(an_empty_tenant_is_local),
         BOTH(another_text_with_the_same_handle_is_refused),
         BOTH(what_does_not_fit_its_hash_is_corrupt),
         BOTH(what_is_stored_is_said_of_many_at_once),
