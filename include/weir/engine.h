@@ -5,11 +5,14 @@
  * give the same bytes. What it remembers besides (of texts, counts and the last requests of
  * sessions) changes nothing but time.
  *
- *     struct weir_engine *engine;
+ *     struct weir_project_options options = {
+ *         .policy = "tiered", .store = store, .session = name};
  *     weir_engine_new(&engine, &err);
- *     struct weir_project_options options = {.policy = "tiered", .store = store, .tenant = ...,
- * .session = ...}; weir_engine_project(engine, request, &options, &projected, &err);
- *     send(projected.body);                  lives as long as the request
+ *     weir_engine_request(engine, body, NULL, &request, &err);
+ *     weir_engine_project(engine, request, &options, &projected, &err);
+ *     ...send projected.body, which lives as long as the request...
+ *     weir_request_free(request);
+ *     weir_engine_free(engine);
  *
  * Before weir_engine_project() returns, the original of everything that was taken out is in the
  * store. Where it cannot be put there, the body that came in is what comes back.
@@ -103,11 +106,14 @@ struct weir_projected {
 
 WEIR_API WEIR_MUST_USE weir_status weir_engine_new(struct weir_engine **engine,
                                                    struct weir_err *err);
-WEIR_API void weir_engine_free(struct weir_engine *engine); /* NULL is fine */
+
+/* NULL is fine. Requests of weir_engine_request() may outlive this call, to be read and freed: what
+ * they share with the engine goes with the last of them. Freeing one is a use of the engine, so not
+ * at the same time from two threads. */
+WEIR_API void weir_engine_free(struct weir_engine *engine);
 
 /* Reads a request as weir_request_new() does, and remembers what it found: the next request of a
- * session repeats all of the last one, and then costs little more than what is new in it. The
- * request must be freed before the engine. */
+ * session repeats all of the last one, and then costs little more than what is new in it. */
 WEIR_API WEIR_MUST_USE weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
                                                        const struct weir_request_options *options,
                                                        struct weir_request **request,

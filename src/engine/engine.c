@@ -15,8 +15,21 @@ struct weir_engine {
     struct wr_marks_held *held;
     struct wr_fold_memo *folds;
     struct wr_odds odds;
-    uint32_t memo_users_count; /* requests that are alive and point into the memo */
+    uint32_t users_count; /* requests that are alive and point into the memo */
+    bool is_given_up;     /* weir_engine_free() was called while there were some */
 };
+
+static void engine_release(struct weir_engine *engine)
+{
+    wr_fold_memo_free(engine->folds);
+    wr_marks_held_free(engine->held);
+    wr_text_memo_free(engine->texts);
+    wr_memo_free(engine->memo);
+    wr_policies_free(engine->policies);
+    wr_meter_free(engine->meter);
+    wr_models_free(engine->models);
+    free(engine);
+}
 
 weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
 {
@@ -40,36 +53,47 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
     if (!status)
         status = wr_odds_read(&e->odds, wr_odds_embedded(), err);
     if (status) {
-        weir_engine_free(e);
+        engine_release(e);
         return status;
     }
     *engine = e;
     return WEIR_OK;
 }
 
+/* Languages that free things in an order of their own choice use this library too, so an engine
+ * that is given up before its requests waits for them. */
 void weir_engine_free(struct weir_engine *engine)
 {
     if (!engine)
         return;
-    wr_fold_memo_free(engine->folds);
-    wr_marks_held_free(engine->held);
-    wr_text_memo_free(engine->texts);
-    wr_memo_free(engine->memo);
-    wr_policies_free(engine->policies);
-    wr_meter_free(engine->meter);
-    wr_models_free(engine->models);
-    free(engine);
+    WR_ASSERT(!engine->is_given_up);
+    engine->is_given_up = true;
+    if (!engine->users_count)
+        engine_release(engine);
+}
+
+struct wr_memo *wr_engine_enter(struct weir_engine *engine)
+{
+    WR_ASSERT(!engine->is_given_up);
+    if (!engine->users_count++) {
+        wr_memo_begin(engine->memo);
+        wr_text_memo_begin(engine->texts);
+    }
+    return engine->memo;
+}
+
+void wr_engine_leave(struct weir_engine *engine)
+{
+    WR_ASSERT(engine->users_count > 0);
+    if (!--engine->users_count && engine->is_given_up)
+        engine_release(engine);
 }
 
 weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
                                 const struct weir_request_options *options,
                                 struct weir_request **request, struct weir_err *err)
 {
-    if (!engine->memo_users_count) {
-        wr_memo_begin(engine->memo);
-        wr_text_memo_begin(engine->texts);
-    }
-    return wr_request_new(body, options, engine->memo, &engine->memo_users_count, request, err);
+    return wr_request_new(body, options, engine, request, err);
 }
 
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request)
@@ -109,6 +133,7 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                                 const struct weir_project_options *options,
                                 struct weir_projected *projected, struct weir_err *err)
 {
+    WR_ASSERT(!engine->is_given_up);
     struct wr_job job = {.request = request,
                          .options = options,
                          .models = engine->models,

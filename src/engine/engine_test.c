@@ -185,6 +185,31 @@ static void a_result_of_a_call_the_provider_holds_is_cut_where_the_call_is_known
     close_world(&w);
 }
 
+/* As a language with finalizers may do it: the engine first, then what came from it. */
+static void a_request_may_be_freed_after_its_engine(void **state)
+{
+    struct weir_request *requests[2];
+    struct weir_segment segment;
+    struct world w;
+    weir_span body, text;
+    (void)state;
+
+    open_world(&w, recall_tool, 0);
+    for (size_t i = 0; i < 2; i++)
+        assert_int_equal(
+            weir_engine_request(w.engine, wr_buf_view(&w.body), NULL, &requests[i], NULL), WEIR_OK);
+    weir_engine_free(w.engine);
+    w.engine = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(weir_request_segment(requests[i], 1, &segment), WEIR_OK);
+        assert_int_equal(weir_request_text(requests[i], 1, &text), WEIR_OK);
+        assert_int_equal(weir_request_write(requests[i], &body, NULL, NULL), WEIR_OK);
+        assert_true(wr_span_eq(body, wr_buf_view(&w.body)));
+        weir_request_free(requests[i]);
+    }
+    close_world(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_store_that_is_full_leaves_the_request_as_it_came),
         cmocka_unit_test(without_a_recall_tool_nothing_is_taken),
         cmocka_unit_test(a_result_of_a_call_the_provider_holds_is_cut_where_the_call_is_known),
+        cmocka_unit_test(a_request_may_be_freed_after_its_engine),
         cmocka_unit_test(an_unknown_policy_is_refused_and_the_body_is_still_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,17 +55,16 @@ static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_
 }
 
 weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
-                           struct wr_memo *memo, uint32_t *users_count,
-                           struct weir_request **request, struct weir_err *err)
+                           struct weir_engine *engine, struct weir_request **request,
+                           struct weir_err *err)
 {
     *request = NULL;
     struct weir_request *r = calloc(1, sizeof(*r));
     if (!r)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
-    r->users_count = users_count;
-    if (users_count)
-        ++*users_count;
+    r->engine = engine;
+    struct wr_memo *memo = engine ? wr_engine_enter(engine) : NULL;
     weir_status status = read_body(r, memo, body, options, err);
     if (status) {
         weir_request_free(r);
@@ -78,7 +77,7 @@ weir_status wr_request_new(weir_span body, const struct weir_request_options *op
 weir_status weir_request_new(weir_span body, const struct weir_request_options *options,
                              struct weir_request **request, struct weir_err *err)
 {
-    return wr_request_new(body, options, NULL, NULL, request, err);
+    return wr_request_new(body, options, NULL, request, err);
 }
 
 void weir_request_free(struct weir_request *request)
@@ -88,8 +87,8 @@ void weir_request_free(struct weir_request *request)
     for (struct wr_written *w = request->written; w; w = w->older)
         wr_buf_release(&w->body);
     wr_arena_release(&request->arena);
-    if (request->users_count)
-        --*request->users_count;
+    if (request->engine)
+        wr_engine_leave(request->engine);
     free(request);
 }
 

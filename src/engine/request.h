@@ -18,18 +18,22 @@ struct weir_request {
     struct wr_plan plan;
     weir_range *ranges; /* of all parts, segment after segment */
     uint32_t *ranges_start;
-    uint32_t
-        *users_count; /* of what the request borrows its handles from; NULL: they are its own */
+    struct weir_engine *engine; /* whose memo its handles are in; NULL: they are its own */
     struct wr_written *written; /* owned list; the items are in the arena */
 };
 
-/* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
-/* As weir_request_new(). With a memo (NULL: none) handles may be the memo's: `users_count` is
- * raised until the request is freed, and the memo may not begin anew before it is 0. */
+/* As weir_request_new(). With an engine (NULL: none) handles may be in its memo: the request is one
+ * of the engine's users from wr_engine_enter() here until weir_request_free(). */
 WEIR_MUST_USE weir_status wr_request_new(weir_span body, const struct weir_request_options *options,
-                                         struct wr_memo *memo, uint32_t *users_count,
-                                         struct weir_request **request, struct weir_err *err);
+                                         struct weir_engine *engine, struct weir_request **request,
+                                         struct weir_err *err);
 
+/* A request begins and ends to point into the engine's memo. While one does, the memo does not
+ * begin anew, and weir_engine_free() waits: the last to leave frees an engine that was given up. */
+struct wr_memo *wr_engine_enter(struct weir_engine *engine);
+void wr_engine_leave(struct weir_engine *engine);
+
+/* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
 struct wr_buf *wr_request_output(struct weir_request *request);
 
 /* Moves the buffer that holds `body`, which was written, out of the request: from now on it is the
