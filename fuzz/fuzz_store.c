@@ -129,7 +129,7 @@ static void call_commit(struct pair *pair, struct input *input)
     weir_status status = weir_store_commit(pair->disk, &batch, NULL);
     batch.artifacts = for_memory;
     check(weir_store_commit(pair->memory, &batch, NULL) == status);
-    check(pair->disk->trouble == pair->memory->trouble);
+    check(weir_store_trouble(pair->disk) == weir_store_trouble(pair->memory));
     for (size_t i = 0; i < batch.artifacts_count; i++) {
         struct weir_lookup lookup = {batch.tenant, weir_hash_handle(&for_disk[i].hash), false};
         struct weir_artifact found;

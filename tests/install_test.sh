@@ -116,6 +116,15 @@ has_one_version()
         [ "$("$prefix/bin/weir" --version)" = "weir $file" ]
 }
 
+# What a program could change by mistake it cannot see.
+keeps_its_stores_closed()
+{
+    local read='#include <weir/weir.h>
+int main(void) { struct weir_store *store = 0; return weir_store_trouble(store); }' write
+    write=${read/return weir_store_trouble(store)/store->trouble = 0}
+    gcc -xc -fsyntax-only $shared - <<<"$read" && ! gcc -xc -fsyntax-only $shared - <<<"$write"
+}
+
 # The arguments of an example, if it has any, are in its row of examples/arguments.
 run_example()
 {
@@ -151,6 +160,7 @@ check 'pkg-config knows weir' pkg-config --exists --print-errors weir
 shared=$(pkg-config --cflags --libs weir)
 static="$(pkg-config --cflags weir) $prefix/lib/libweir.a $(pkg-config --static --libs weir)"
 check 'header, library and pkg-config file are of one version' has_one_version
+check "a store's members are not for programs" keeps_its_stores_closed
 for compiler in clang++ g++; do
     # g++ is not among the packages that tests need.
     [ "$compiler" = clang++ ] || command -v "$compiler" >/dev/null || continue

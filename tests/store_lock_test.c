@@ -158,7 +158,7 @@ static void a_locked_store_says_what_it_has(void **state)
         assert_has(stores[i], true, false);
         assert_reads(stores[i]);
         assert_int_equal(put(stores[i], "two"), WEIR_IO);
-        assert_int_equal(stores[i]->trouble, WEIR_TROUBLE_LOCKED);
+        assert_int_equal(weir_store_trouble(stores[i]), WEIR_TROUBLE_LOCKED);
         assert_has(stores[i], true, false);
     }
     end_holder(holder);

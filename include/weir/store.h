@@ -1,4 +1,5 @@
-/* store.h -- what outlives a request: originals, marks and pins. A host may supply its own store.
+/* store.h -- what outlives a request: originals, marks and pins. A host may supply its own store
+ * (weir/store_host.h).
  *
  * 1. A commit is one transaction: all of its batch is kept, or nothing. When weir_store_commit()
  *    has returned WEIR_OK the batch survives kill -9; with WEIR_DURABLE_FULL, loss of power too.
@@ -177,51 +178,6 @@ struct weir_store_stats {
 
 struct weir_store;
 
-/* What a host implements. It is called through the functions below only: they check the arguments,
- * compute the hashes and verify what comes back, so an implementation only keeps. Each function
- * sets store->trouble when it fails, and fills `err` where that is not NULL. */
-struct weir_store_ops {
-    /* artifacts[].hash is filled in. On a collision: artifacts[].collides, and nothing is kept. */
-    weir_status (*commit)(struct weir_store *store, struct weir_batch *batch, struct weir_err *err);
-    /* Fills text and hash, or gives WEIR_NOTFOUND and says in `miss` why. */
-    weir_status (*get)(struct weir_store *store, const struct weir_lookup *lookup,
-                       struct weir_artifact *artifact, weir_miss *miss, struct weir_err *err);
-    weir_status (*marks)(struct weir_store *store, weir_span tenant, const weir_hash *keys,
-                         size_t keys_count, weir_mark_fn *found, void *user, struct weir_err *err);
-    weir_status (*pin)(struct weir_store *store, weir_span tenant, weir_span session,
-                       struct weir_pin *pin, struct weir_err *err);
-    weir_status (*touch)(struct weir_store *store, weir_span tenant, weir_span session,
-                         int64_t used_ms, struct weir_err *err);
-    weir_status (*gc)(struct weir_store *store, const struct weir_gc_options *options,
-                      struct weir_gc_report *report, struct weir_err *err);
-    /* With an empty session all of the tenant, with both empty everything. No other function is
-     * called with an empty tenant. */
-    weir_status (*purge)(struct weir_store *store, weir_span tenant, weir_span session,
-                         struct weir_gc_report *report, struct weir_err *err);
-    weir_status (*verify)(struct weir_store *store, weir_corrupt_fn *corrupt, void *user,
-                          struct weir_verify_report *report, struct weir_err *err);
-    weir_status (*stats)(struct weir_store *store, struct weir_store_stats *stats,
-                         struct weir_err *err);
-    void (*close)(struct weir_store *store);
-    /* Sets is_there[], which is all false, for what get() would bring back whole. May be NULL: then
-     * get() is asked for one after the other. */
-    weir_status (*has)(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
-                       size_t hashes_count, bool *is_there, struct weir_err *err);
-};
-
-/* The head of every implementation's own struct. */
-struct weir_store {
-    const struct weir_store_ops *ops;
-    weir_trouble trouble; /* of the last call that failed */
-    /* Originals that were not what their hash says, and met by a commit, which writes them anew, or
-     * by a get. */
-    uint64_t hash_failures_count;
-    /* How often another store was found where this one was, which was removed, moved, or put back
-     * from a copy: it is the one in use from then on, and what was committed before may not be in
-     * it. */
-    uint64_t replaced_count;
-};
-
 struct weir_store_options {
     bool must_exist;      /* do not make a store where there is none: WEIR_TROUBLE_MISSING */
     uint32_t busy_ms_max; /* how long to wait for another process; 0: the default */
@@ -309,6 +265,17 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_verify(struct weir_store *store,
 WEIR_API WEIR_MUST_USE weir_status weir_store_stats(struct weir_store *store,
                                                     struct weir_store_stats *stats,
                                                     struct weir_err *err);
+
+/* Why the last call on this store failed; WEIR_TROUBLE_NONE: it did not. */
+WEIR_API weir_trouble weir_store_trouble(const struct weir_store *store);
+
+/* Originals that were not what their hash says, and met by a commit, which writes them anew, or by
+ * a get. */
+WEIR_API uint64_t weir_store_hash_failures(const struct weir_store *store);
+
+/* How often another store was found where this one was, which was removed, moved, or put back from
+ * a copy: it is the one in use from then on, and what was committed before may not be in it. */
+WEIR_API uint64_t weir_store_replacements(const struct weir_store *store);
 
 WEIR_API weir_handle weir_hash_handle(const weir_hash *hash);
 WEIR_API const char *weir_miss_text(weir_miss miss);

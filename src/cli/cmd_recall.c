@@ -110,7 +110,7 @@ static int recall(const struct recall_options *o, const struct weir_lookup *look
     if (!status)
         code = print(&recalled, selection->pattern.len > 0);
     else
-        code = wr_cli_fail("recall", "%s%s", err.text, advice(miss, store->trouble));
+        code = wr_cli_fail("recall", "%s%s", err.text, advice(miss, weir_store_trouble(store)));
     if (miss != WEIR_MISS_NONE)
         code = WR_EXIT_CHECK;
     weir_recalled_release(&recalled);

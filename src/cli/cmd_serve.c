@@ -449,7 +449,7 @@ static bool check_store(const struct serve *s)
     weir_status status = weir_store_open(dir, NULL, &store, &trouble, &err);
     if (!status) {
         status = wr_sqlite_probe(store, &err);
-        trouble = store->trouble;
+        trouble = weir_store_trouble(store);
     }
     if (status)
         wr_cli_fail("serve", "store %s: %s%s; --without-store serves without one", dir, err.text,

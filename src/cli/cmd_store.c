@@ -98,7 +98,7 @@ static int output_end(struct output *out, int code)
 
 static int fail(const struct weir_store *store, const struct weir_err *err)
 {
-    return wr_cli_fail("store", "%s%s", err->text, wr_cli_store_advice(store->trouble));
+    return wr_cli_fail("store", "%s%s", err->text, wr_cli_store_advice(weir_store_trouble(store)));
 }
 
 /* ---- the commands ---- */

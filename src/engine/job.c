@@ -581,7 +581,8 @@ static weir_status commit_batch(struct wr_job *job, struct weir_batch *batch)
 {
     struct weir_store *store = job->options->store;
     weir_status status = weir_store_commit(store, batch, NULL);
-    if (status == WEIR_INVALID && store->trouble == WEIR_TROUBLE_CONFLICT && batch->pins_count) {
+    if (status == WEIR_INVALID && weir_store_trouble(store) == WEIR_TROUBLE_CONFLICT &&
+        batch->pins_count) {
         /* Another process has pinned the session meanwhile; what it said holds from now on. */
         batch->pins_count = 0;
         status = weir_store_commit(store, batch, NULL);
@@ -607,10 +608,10 @@ static bool has_originals(struct wr_job *job)
  * in the store already (law L6). */
 static weir_status keep_new_whole(struct wr_job *job, struct weir_err *err)
 {
-    const char *trouble = weir_trouble_text(job->options->store->trouble);
+    const char *trouble = weir_trouble_text(weir_store_trouble(job->options->store));
     struct wr_fold_turn *now;
 
-    job->store_trouble = job->options->store->trouble;
+    job->store_trouble = weir_store_trouble(job->options->store);
     if (!job->has_marks) {
         wr_run_fall_back(&job->run, trouble);
         return WEIR_OK;
@@ -657,7 +658,8 @@ static weir_status list_originals(struct wr_job *job, const struct weir_batch *b
 /* Another store was found in the place of the one that the marks were read from. */
 static bool is_replaced(const struct wr_job *job)
 {
-    return job->options->store && job->options->store->replaced_count != job->replaced_count;
+    return job->options->store &&
+           weir_store_replacements(job->options->store) != job->replaced_count;
 }
 
 /* Law L2: everything taken out is in the store, or nothing is taken out. */
@@ -736,7 +738,7 @@ static void remember(struct wr_job *job)
 static weir_status project_once(struct wr_job *job, struct weir_err *err)
 {
     wr_job_read_pin(job);
-    job->replaced_count = job->options->store ? job->options->store->replaced_count : 0;
+    job->replaced_count = job->options->store ? weir_store_replacements(job->options->store) : 0;
     weir_status status = wr_job_find_policy(job, err);
     if (!status)
         status = measure(job, err);

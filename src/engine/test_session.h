@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "weir/store_host.h"
 #include "weir/weir.h"
 
 enum { TEST_BODY_BYTES_MAX = 1 << 22, TEST_LINES_OF_RESULT = 180 };

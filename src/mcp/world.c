@@ -41,7 +41,7 @@ static weir_status get(struct wr_mcp_world *world, const struct weir_lookup *loo
     if (!store)
         return WEIR_IO;
     weir_status status = weir_store_get(store, lookup, &artifact, miss, err);
-    *trouble = store->trouble;
+    *trouble = weir_store_trouble(store);
     *text = artifact.text;
     return status;
 }

@@ -111,7 +111,7 @@ static struct weir_store *store_for(struct worker *w, const struct wr_task *job)
 /* A store in memory that is full is begun anew: shadow decisions are figures, not promises. */
 static void empty_shadow(struct worker *w)
 {
-    if (w->shadow && w->shadow->trouble == WEIR_TROUBLE_FULL) {
+    if (w->shadow && weir_store_trouble(w->shadow) == WEIR_TROUBLE_FULL) {
         weir_store_close(w->shadow);
         w->shadow = NULL;
     }
@@ -312,7 +312,7 @@ static const char *name_failure(weir_status status, uint64_t took_us)
 
 static uint64_t failures_of(const struct weir_store *store)
 {
-    return store ? store->hash_failures_count : 0;
+    return store ? weir_store_hash_failures(store) : 0;
 }
 
 /* What the engine does not report. */
@@ -411,7 +411,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         job->held_back = weir_trouble_text(WEIR_TROUBLE_DENIED);
     tell_ready(w, job);
     if (store && store == w->store)
-        note_store(w, status ? store->trouble : projected.store_trouble);
+        note_store(w, status ? weir_store_trouble(store) : projected.store_trouble);
     wr_counts_sync(w->projector->options.counts, job->model, job->now_ms);
     if (!status) {
         add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);

@@ -87,7 +87,7 @@ static void look_after(struct wr_store_keeper *k)
     status = was_in_trouble ? wr_sqlite_probe(k->store, NULL)
                             : wr_sqlite_follow(wr_sqlite_of(k->store), NULL);
     if (status)
-        wr_store_state_failed(k->metrics, k->dir, k->store->trouble);
+        wr_store_state_failed(k->metrics, k->dir, weir_store_trouble(k->store));
     else if (was_in_trouble)
         wr_store_state_well(k->metrics, k->dir);
     wr_store_state_seen(k->metrics, k->dir, k->store, &k->place);

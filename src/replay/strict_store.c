@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "weir/store_host.h"
 
 struct artifact {
     weir_hash hash;

@@ -49,7 +49,7 @@ void wr_ledger_close(struct wr_ledger *ledger)
 
 weir_trouble wr_ledger_trouble(const struct wr_ledger *ledger)
 {
-    return ledger->store->trouble;
+    return weir_store_trouble(ledger->store);
 }
 
 /* ---- adding ---- */

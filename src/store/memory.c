@@ -3,7 +3,7 @@
  *
  * A commit writes into the table at once and notes each change; when something is wrong the notes
  * are undone from the last to the first. */
-#include "weir/store.h"
+#include "weir/store_host.h"
 
 #include "base/err.h"
 #include "base/hash.h"

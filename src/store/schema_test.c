@@ -116,7 +116,7 @@ static void a_store_of_version_1_is_read_and_healed(void **state)
     assert_int_equal(put_text(store, WR_LIT("damaged, from before")), WEIR_OK);
     assert_there(store, WR_LIT("damaged, from before"));
     assert_int_not_equal(wr_db_number(db, "SELECT checksum FROM artifact WHERE id = 2"), 0);
-    assert_int_equal(store->hash_failures_count, 1);
+    assert_int_equal(weir_store_hash_failures(store), 1);
     assert_int_equal(wr_db_number(db, "SELECT count(*) FROM artifact"), 2);
     weir_store_close(store);
     wr_test_dir_remove(&dir);

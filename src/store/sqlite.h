@@ -18,6 +18,7 @@
 #include "store/db.h"
 #include "store/pack.h"
 #include "store/schema.h"
+#include "weir/store_host.h"
 
 enum { WR_SQLITE_CHECKED_COUNT = 4096, WR_SQLITE_SEEN_COUNT = 8192 };
 

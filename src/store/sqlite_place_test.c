@@ -237,8 +237,8 @@ static void what_is_committed_after_a_loss_is_at_the_path(void **state)
 
         weir_status status = put_text(store, BEFORE);
         EXPECT(losses[i].is_kept ? status == WEIR_OK : status == WEIR_IO);
-        EXPECT(losses[i].is_kept || store->trouble == WEIR_TROUBLE_REPLACED);
-        EXPECT(store->replaced_count == !losses[i].is_kept);
+        EXPECT(losses[i].is_kept || weir_store_trouble(store) == WEIR_TROUBLE_REPLACED);
+        EXPECT(weir_store_replacements(store) == !losses[i].is_kept);
         for (int at = BEFORE; at < BEFORE + AFTER; at++)
             EXPECT(!put_text(store, at));
         EXPECT(count_found(dir.path, BEFORE, BEFORE + AFTER) == AFTER);
@@ -292,13 +292,13 @@ static void what_comes_back_is_what_it_was(void **state)
     assert_int_equal(weir_store_open(dir.path, &options, &reader, NULL, NULL), WEIR_OK);
     move_directory(dir.path);
     assert_false(has_text(reader, 0));
-    assert_int_equal(reader->trouble, WEIR_TROUBLE_MISSING);
+    assert_int_equal(weir_store_trouble(reader), WEIR_TROUBLE_MISSING);
     say_path(away, dir.path, ".away");
     assert_int_equal(rename(away, dir.path), 0);
     assert_true(has_text(reader, 0));
-    assert_int_equal(reader->replaced_count, 0);
+    assert_int_equal(weir_store_replacements(reader), 0);
     assert_int_equal(put_text(writer, 1), WEIR_OK);
-    assert_int_equal(writer->replaced_count, 0);
+    assert_int_equal(weir_store_replacements(writer), 0);
     weir_store_close(reader);
     weir_store_close(writer);
     assert_int_equal(count_found(dir.path, 0, 2), 2);
@@ -318,12 +318,12 @@ static void what_cannot_be_made_anew_fails(void **state)
     say_path(path, dir.path, "/store.db");
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_not_equal(put_text(store, 1), WEIR_OK);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_DENIED);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_DENIED);
     assert_int_not_equal(wr_sqlite_probe(store, NULL), WEIR_OK);
     assert_false(has_text(store, 0));
     assert_int_equal(rmdir(path), 0);
     assert_int_equal(wr_sqlite_probe(store, NULL), WEIR_OK);
-    assert_int_equal(store->replaced_count, 1);
+    assert_int_equal(weir_store_replacements(store), 1);
     assert_int_equal(put_text(store, 1), WEIR_OK);
     weir_store_close(store);
     assert_int_equal(count_found(dir.path, 0, 2), 1);

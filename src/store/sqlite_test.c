@@ -256,7 +256,7 @@ static void a_locked_store_is_waited_for_and_then_reported(void **state)
     assert_int_equal(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
 
     assert_int_equal(put_text(store, 2, WEIR_DURABLE_NORMAL), WEIR_IO);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_LOCKED);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_LOCKED);
     assert_int_equal(weir_store_touch(store, LOCAL, WR_LIT("s"), 9, NULL), WEIR_IO);
     assert_int_equal(weir_store_purge(store, LOCAL, WR_LIT("s"), &report, NULL), WEIR_IO);
     assert_int_equal(get_text(store, 1, NULL), WEIR_OK);
@@ -339,7 +339,7 @@ static weir_status put_until_it_fails(struct weir_store *store, size_t *index)
 static void assert_full_at(struct weir_store *store, size_t index)
 {
     weir_miss miss;
-    assert_int_equal(store->trouble, WEIR_TROUBLE_FULL);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_FULL);
     assert_true(index > 2);
     for (size_t i = 0; i < index; i++)
         assert_int_equal(get_text(store, i, NULL), WEIR_OK);
@@ -361,7 +361,7 @@ static void a_full_disk_keeps_what_was_stored(void **state)
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     weir_status status = put_until_it_fails(store, &index);
-    weir_trouble trouble = store->trouble;
+    weir_trouble trouble = weir_store_trouble(store);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
     assert_int_equal(status, WEIR_LIMIT);
     assert_int_equal(trouble, WEIR_TROUBLE_FULL);
@@ -397,7 +397,7 @@ static void a_store_that_may_not_be_written_is_still_read(void **state)
     assert_int_equal(put_text(store, 1, WEIR_DURABLE_NORMAL), WEIR_OK);
     wr_db_exec(&wr_sqlite_of(store)->db, "PRAGMA query_only = ON");
     assert_int_equal(put_text(store, 2, WEIR_DURABLE_NORMAL), WEIR_IO);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_DENIED);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_DENIED);
     assert_int_equal(get_text(store, 1, NULL), WEIR_OK);
     weir_store_close(store);
     wr_test_dir_remove(&dir);
@@ -628,7 +628,7 @@ static void a_healing_that_is_taken_back_is_done_again(void **state)
     assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
     wr_db_exec(&wr_sqlite_of(store)->db, "UPDATE artifact SET data = x'00'");
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_CONFLICT);
     assert_has(store, 3, false);
     batch.marks_count = 1;
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
@@ -673,7 +673,7 @@ static void what_cannot_be_healed_is_not_promised(void **state)
     assert_int_equal(weir_store_has(store, LOCAL, &artifact.hash, 1, &is_there, NULL), WEIR_OK);
     assert_false(is_there);
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_CORRUPT);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_CORRUPT);
     assert_int_equal(weir_store_get(store, &lookup, &artifact, &miss, NULL), WEIR_NOTFOUND);
     assert_int_equal(miss, WEIR_MISS_CORRUPT);
     assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);

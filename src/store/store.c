@@ -1,6 +1,6 @@
 /* What every store has in common, whoever implements it: arguments are checked on the way in,
  * hashes computed, and what comes back is verified. */
-#include "weir/store.h"
+#include "weir/store_host.h"
 
 #include "base/err.h"
 #include "base/hash.h"
@@ -48,6 +48,21 @@ const char *weir_mark_kind_name(weir_mark_kind kind)
 #undef X
     };
     return (size_t)kind < WEIR_MARK_KINDS_COUNT ? names[kind] : "unknown";
+}
+
+weir_trouble weir_store_trouble(const struct weir_store *store)
+{
+    return store->trouble;
+}
+
+uint64_t weir_store_hash_failures(const struct weir_store *store)
+{
+    return store->hash_failures_count;
+}
+
+uint64_t weir_store_replacements(const struct weir_store *store)
+{
+    return store->replaced_count;
 }
 
 /* ---- arguments ---- */

@@ -1,5 +1,5 @@
 /* What every store promises, asked of each implementation. */
-#include "weir/store.h"
+#include "weir/store_host.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -261,7 +261,7 @@ static void another_text_with_the_same_handle_is_refused(void **state)
     mark.key = hash_of(2);
     batch.artifacts_count = 2;
     assert_int_equal(store->ops->commit(store, &batch, NULL), WEIR_INVALID);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_COLLISION);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_COLLISION);
     assert_false(artifacts[0].collides);
     assert_true(artifacts[1].collides);
     assert_marks(store, LOCAL, &mark.key, 1, "");
@@ -422,7 +422,7 @@ static void a_mark_does_not_change_unless_told(void **state)
     assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
     assert_int_equal(put_mark(store, "t", 1, WEIR_MARK_STEP, "cold", false), WEIR_OK);
     assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "pays", false), WEIR_INVALID);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_CONFLICT);
     assert_marks(store, LOCAL, &key, 1, "0 step=cold;");
     assert_int_equal(put_mark(store, "s", 1, WEIR_MARK_STEP, "pays", true), WEIR_OK);
     assert_marks(store, LOCAL, &key, 1, "0 step=pays;");
@@ -470,7 +470,7 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
     batch.tenant = LOCAL;
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_INVALID);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_CONFLICT);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_CONFLICT);
     struct weir_store_stats after = stats_of(store);
     after.file_bytes = before.file_bytes;
     assert_memory_equal(&before, &after, sizeof(before));
@@ -709,7 +709,7 @@ static void a_store_in_memory_has_a_cap(void **state)
 
     assert_int_equal(weir_store_new_memory(10000, &store), WEIR_OK);
     assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_LIMIT);
-    assert_int_equal(store->trouble, WEIR_TROUBLE_FULL);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_FULL);
     assert_int_equal(stats_of(store).artifacts_count, 0);
     assert_int_equal(put_text(store, LOCAL, "s", "small", 1), WEIR_OK);
     weir_store_close(store);
