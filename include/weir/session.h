@@ -230,6 +230,8 @@ struct weir_session_want {
     bool is_preview;   /* what would be said before anything is taken out: nothing is written, no
                         * limit is checked */
     bool is_without_cache; /* no cache markers on a Messages request */
+    bool alternates; /* of a Chat request: the server wants user and model to take turns, as many
+                      * local ones do; the same in all requests of a session */
 };
 
 struct weir_session_turn {

@@ -299,7 +299,8 @@ static enum step ask(struct wr_agent *agent)
     struct weir_session_want want = {.dialect = agent->endpoint.dialect,
                                      .now_ms = wr_agent_now_ms(),
                                      .context = agent->context,
-                                     .extra = wr_span_of(extra)};
+                                     .extra = wr_span_of(extra),
+                                     .alternates = agent->endpoint.is_local};
     weir_status status = weir_session_request(agent->session, &want, &turn, &err);
     if (status) {
         tell(agent, status == WEIR_LIMIT ? "stopped" : "no request can be made", &err);

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "net/host.h"
 #include "weir/version.h"
 
 const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", NULL};
@@ -36,13 +37,11 @@ static bool find_dialect(struct wr_endpoint *e, const struct wr_endpoint_options
     return true;
 }
 
-static bool is_loopback(const char *url)
+/* Somebody's own server: it may take no key, tells its window, and may want turns to be taken. */
+static bool is_near(const char *url)
 {
-    static const char *const hosts[] = {"://127.", "://localhost", "://[::1]", "://0.0.0.0"};
-    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++)
-        if (strstr(url, hosts[i]))
-            return true;
-    return false;
+    struct wr_host host;
+    return wr_host_of_url(wr_span_of(url), &host) && wr_host_is_private(host.name);
 }
 
 /* An address without a path means its /v1. */
@@ -58,7 +57,7 @@ static bool set_base(struct wr_endpoint *e, const char *url)
     bool has_path = memchr(host + 3, '/', bytes - (size_t)(host - url) - 3);
     (void)snprintf(e->base_url, sizeof(e->base_url), "%.*s%s", (int)bytes, url,
                    has_path ? "" : "/v1");
-    e->is_local = is_loopback(url);
+    e->is_local = is_near(url);
     return true;
 }
 

@@ -10,7 +10,7 @@ struct wr_endpoint {
     weir_dialect dialect;
     char base_url[2048]; /* no '/' at its end */
     const char *key;     /* borrowed; NULL: none, as local servers want it */
-    bool is_local;       /* an address of this machine */
+    bool is_local;       /* on this machine or in a private network */
 };
 
 /* What the command line says; NULL: nothing. */

@@ -178,6 +178,14 @@ static void chat_system(struct body *b, weir_span text)
     wr_json_write_object_end(&b->w);
 }
 
+/* Words of the user that follow each other are one message. */
+static void chat_words(struct body *b, weir_span text)
+{
+    if (b->words.len)
+        wr_buf_text(&b->words, "\n\n");
+    wr_buf_append(&b->words, text);
+}
+
 static void chat_call(struct body *b, const struct weir_call *call)
 {
     wr_json_write_object(&b->w);
@@ -220,12 +228,13 @@ static void chat_say(struct body *b, const struct wr_say *say)
 {
     switch (say->kind) {
     case WR_SAY_NOTICE:
-        chat_system(b, say->text);
+        if (b->r->alternates)
+            chat_words(b, say->text);
+        else
+            chat_system(b, say->text);
         break;
     case WR_SAY_TEXT:
-        if (b->words.len)
-            wr_buf_text(&b->words, "\n\n");
-        wr_buf_append(&b->words, say->text);
+        chat_words(b, say->text);
         break;
     case WR_SAY_RESULT:
         chat_flush(b);

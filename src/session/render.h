@@ -21,6 +21,7 @@ struct wr_render {
     uint64_t binds_after;       /* signed thinking of events before this one is left out */
     weir_span extra;            /* members of the body, or empty */
     bool has_markers;           /* Messages: cache markers */
+    bool alternates;            /* Chat: a notice is part of the user's message, not instructions */
 };
 
 /* Appends the body. Failure is the buffer's. */

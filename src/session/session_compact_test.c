@@ -408,6 +408,12 @@ static void history_is_filled_newest_first_and_the_rest_is_a_notice(void **state
     assert_has(body, "reply 1\"");
     assert_has_not(body, "question 2 ");
     assert_has(body, "reply 19");
+    struct weir_session_want turns = {
+        .dialect = WEIR_DIALECT_CHAT, .now_ms = ++agent.now_ms, .alternates = true};
+    struct weir_session_turn turn;
+    TEST_OK(&agent, weir_session_request(agent.session, &turns, &turn, &agent.err));
+    assert_has(turn.body, "{\"role\":\"user\",\"content\":\"[conversation truncated ");
+    assert_has_not(turn.body, "{\"role\":\"system\",\"content\":\"[conversation");
     body = test_agent_request(&agent, WEIR_DIALECT_MESSAGES);
     assert_has(body, "\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"["
                      "conversation truncated");

@@ -300,7 +300,8 @@ static weir_status render(struct weir_session *session, const struct weir_sessio
                           .output_tokens_max = session->settings.output_tokens_max,
                           .binds_after = session->thread.binds_after,
                           .extra = want->extra,
-                          .has_markers = !want->is_without_cache};
+                          .has_markers = !want->is_without_cache,
+                          .alternates = want->alternates};
 
     weir_request_free(session->request);
     session->request = NULL;
@@ -329,6 +330,7 @@ static weir_status project(struct weir_session *session, const struct weir_sessi
                                            .tenant = wr_span_of(session->tenant),
                                            .session = wr_span_of(session->name),
                                            .now_ms = want->now_ms,
+                                           .alternates = want->alternates,
                                            .overflow_tokens = session->overflow_tokens};
     weir_status status = render(session, want, err);
     if (status)
