@@ -176,8 +176,11 @@ def window_too_small(folder):
 
 def local_server(folder):
     """It could have 128K and has loaded 8K: nothing may be longer than that."""
-    upstream, home = Upstream(folder, '--loaded', '8000'), Home(folder)
-    arguments = ['-p', 'Read them all. [turns 20]', '--json', '--session', 'l', '--model',
+    steps = [call('read_file', path=f'src/file_{n}.py') for n in range(20)]
+    upstream = Upstream(folder, '--loaded', '8000', '--script',
+                        script(folder, steps + [{'words': 'All read.'}]))
+    home = Home(folder)
+    arguments = ['-p', 'Read them all.', '--json', '--session', 'l', '--model',
                  'local-model', '--config', config(folder, 'session:\n  max_tool_iterations: 50\n')]
     code, out, err = home.run(upstream, 'chat', *arguments)
     lines = objects(out)
