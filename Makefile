@@ -84,12 +84,13 @@ SIMDJSON_BENCHES := bench/bench_json.c
 BENCH_SRC := $(filter-out $(if $(HAVE_SIMDJSON),,$(SIMDJSON_BENCHES)),$(sort $(wildcard bench/*.c)))
 
 objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
+LIB_OBJ = $(call objects,$(LIB_SRC)) $(BUILD)/src/policy/presets.o
 programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
 LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTTP_DIR)/*.c))
 ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
             $(TEST_HELP_SRC) \
             $(TORTURE_SRC) $(CHAOS_SRC) $(GOLDEN_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
-            bench/simdjson_peer.cpp)
+            bench/simdjson_peer.cpp tools/presets-table.c) $(BUILD)/src/policy/presets.o
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1) $(patsubst $(BUILD)/%,%,$@)')
@@ -309,6 +310,24 @@ $(BUILD)/%.o: %.cpp $(BUILD)/flags
 # Sources that embed data with .incbin: the compiler does not report those files as dependencies.
 $(call objects,$(shell grep -ls '\.incbin' $(LIB_SRC) /dev/null)): $(wildcard data/* data/*/*)
 
+# The presets become a constant table: a program of all that the library has but that table reads
+# data/policies.yaml as it would a user's. A sanitizer's program dies now and then where addresses
+# are more random than it expects (see tests/run).
+NO_ASLR = $(if $(IS_SANITIZED),$(shell setarch -R true 2>/dev/null && echo setarch -R))
+
+$(BUILD)/tools/presets-table: $(BUILD)/tools/presets-table.o $(call objects,$(LIB_SRC))
+	$(call say,ld)
+	$(Q)$(CC) $(LINK_FLAGS) $^ $(LIBS) -o $@
+
+$(BUILD)/src/policy/presets.c: data/policies.yaml $(BUILD)/tools/presets-table
+	$(call say,make)
+	$(Q)$(NO_ASLR) $(BUILD)/tools/presets-table $< > $@.new
+	$(Q)mv $@.new $@
+
+$(BUILD)/src/policy/presets.o: $(BUILD)/src/policy/presets.c
+	$(call say,cc)
+	$(Q)$(CC) $(C_FLAGS) -MMD -MP -c $< -o $@
+
 # Two folders may hold files of one name; `r` would let the second replace the first, `q` does not.
 define archive
 	@rm -f $@
@@ -316,7 +335,7 @@ define archive
 	$(Q)$(AR) qcs $@ $^
 endef
 
-$(BUILD)/libweir.a: $(call objects,$(LIB_SRC))
+$(BUILD)/libweir.a: $(LIB_OBJ)
 	$(archive)
 
 # Debian's llhttp is generated code that is not held to our warnings.
@@ -334,7 +353,7 @@ $(BUILD)/libserve.a: $(call objects,$(SERVE_SRC)) $(LLHTTP_OBJ)
 $(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c,$(CLI_SRC)))
 	$(archive)
 
-$(BUILD)/libweir.so: $(call objects,$(LIB_SRC)) src/libweir.map
+$(BUILD)/libweir.so: $(LIB_OBJ) src/libweir.map
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) \
 	    -Wl,-z,defs -Wl,--version-script=src/libweir.map -Wl,--no-undefined-version \

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "models/window.h"
+#include "policy/presets.h"
 #include "policy/stage.h"
 
 static const struct wr_stage_def *const stage_defs[] = {
@@ -16,112 +17,33 @@ static const struct wr_stage_def *const stage_defs[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define EXACT(name)                      \
-    {                                    \
-        .tool = (name), .is_exact = true \
-    }
 
-/* Tools that page by themselves, or whose results are short, as the document of `tiered` has them.
- */
-static const struct wr_tool_rule tiered_evict_tools[] = {
-    EXACT("ls"),        EXACT("glob"),       EXACT("grep"),  EXACT("read_file"),
-    EXACT("edit_file"), EXACT("write_file"), EXACT("delete")};
-static const struct wr_tool_rule tiered_clear_tools[] = {EXACT("record_attempt")};
-
-/* auto and its variants differ in what they risk: the price of a miss at first sight, the margin of
- * a saving over its expected cost, and the newest turns that a step leaves alone. */
-#define AUTO_STAGES(miss_tokens, margin_pct, keep_turns)                                   \
-    {                                                                                      \
-        {.def = &wr_stage_reference, .params = {64}},                                      \
-            {.def = &wr_stage_weigh, .params = {300, 10000, (margin_pct), (miss_tokens)}}, \
-            {.def = &wr_stage_deepen,                                                      \
-             .params = {(keep_turns), 200, 500, 8500, 5000, 40, 400, 1000}},               \
-            {.def = &wr_stage_summary, .params = {9200, 170000, 0, 6, 4000}},              \
-            {.def = &wr_stage_drop_groups, .params = {0}}, {.def = &wr_stage_fit},         \
-    }
-
-/* Parameters that a preset leaves out have the defaults of their stage, which are its document's.
- */
-static const struct wr_policy presets[] = {
-    {.name = "exact", .what = "nothing is changed: the bytes that leave are the bytes that came"},
-    {.name = "guarded-mid",
-     .what = "completed loops fold into one summary; under pressure the running loop's results too",
-     .stages = {{.def = &wr_stage_fold_loops, .params = {2000, 220}},
-                {.def = &wr_stage_summarise_active, .params = {18000, 220}}},
-     .stages_count = 2},
-    {.name = "compress",
-     .what = "at 80 % older results are cleared, then the middle becomes a structured summary",
-     .stages = {{.def = &wr_stage_clear, .params = {8000, 25600, 1, 4}},
-                {.def = &wr_stage_summary, .params = {8000, 25600, 2, 6, 4000}}},
-     .stages_count = 2},
-    {.name = "layers",
-     .what = "results capped on arrival, history filled newest first, the middle masked, groups "
-             "dropped last",
-     .stages = {{.def = &wr_stage_cap, .params = {8000, WR_CAP_HEAD}},
-                {.def = &wr_stage_fill, .params = {20000}},
-                {.def = &wr_stage_mask, .params = {2, 5, 10}},
-                {.def = &wr_stage_drop_groups, .params = {1000}}},
-     .stages_count = 4},
-    {.name = "tiered",
-     .what = "very large results evicted on arrival, older ones cleared at 60 %, a summary at 85 %",
-     .stages = {{.def = &wr_stage_evict,
-                 .params = {20000, 5, 5, 1000},
-                 .tools = tiered_evict_tools,
-                 .tools_count = COUNT(tiered_evict_tools)},
-                {.def = &wr_stage_clear,
-                 .params = {6000, 60000, 0, 0},
-                 .tools = tiered_clear_tools,
-                 .tools_count = COUNT(tiered_clear_tools)},
-                {.def = &wr_stage_summary, .params = {8500, 170000, 0, 6, 4000}}},
-     .stages_count = 3},
-    {.name = "smart",
-     .what = "lossless transforms, duplicates to references, older results cleared at 50 %, "
-             "candidates by utility as room shrinks",
-     .stages = {{.def = &wr_stage_lossless, .params = {300}},
-                {.def = &wr_stage_reference, .params = {64}},
-                {.def = &wr_stage_clear, .params = {5000, 25600, 1, 3}},
-                {.def = &wr_stage_select, .params = {128, 300, 300}},
-                {.def = &wr_stage_rehydrate, .params = {8000}}},
-     .stages_count = 5},
-    {.name = "auto",
-     .what = "condensed on arrival where it pays, re-formed in deep steps when the cache is cold, "
-             "the window forces it or it pays",
-     .stages = AUTO_STAGES(18000, 200, 1),
-     .stages_count = 6},
-    {.name = "lean",
-     .what = "auto that saves more and lets the model recall more often",
-     .stages = AUTO_STAGES(4000, 100, 0),
-     .stages_count = 6},
-    {.name = "careful",
-     .what = "auto that keeps nearly everything the next action may quote",
-     .stages = AUTO_STAGES(90000, 250, 3),
-     .stages_count = 6},
-};
-
-static const struct {
-    const char *alias, *name;
-} aliases[] = {{"duckagent_recoverable_decay_guarded_mid", "guarded-mid"}};
+/* ---- the presets ---- */
 
 uint32_t wr_policy_count(void)
 {
-    return COUNT(presets);
+    return wr_presets_count;
 }
 
 const struct wr_policy *wr_policy_at(uint32_t index)
 {
-    return index < wr_policy_count() ? &presets[index] : NULL;
+    return index < wr_policy_count() ? &wr_presets[index] : NULL;
+}
+
+bool wr_policy_is_called(const struct wr_policy *policy, weir_span name)
+{
+    return wr_span_is(name, policy->name) || (policy->alias && wr_span_is(name, policy->alias));
 }
 
 const struct wr_policy *wr_policy_find(weir_span name)
 {
-    for (size_t i = 0; i < COUNT(aliases); i++)
-        if (wr_span_is(name, aliases[i].alias))
-            name = wr_span_of(aliases[i].name);
-    for (uint32_t i = 0; i < wr_policy_count(); i++)
-        if (wr_span_is(name, presets[i].name))
-            return &presets[i];
+    for (uint32_t i = 0; i < wr_presets_count; i++)
+        if (wr_policy_is_called(&wr_presets[i], name))
+            return &wr_presets[i];
     return NULL;
 }
+
+/* ---- the stages ---- */
 
 uint32_t wr_stage_def_count(void)
 {

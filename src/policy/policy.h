@@ -1,8 +1,8 @@
 /* policy.h -- a policy is data: an ordered list of stages with parameters.
  *
  * A stage is code with a name (src/policy/stage_*.c); what it may be told is in its definition, so
- * that the command line, YAML and the docs speak of the same parameters. Presets are rows of a
- * table.
+ * that the command line, YAML and the docs speak of the same parameters. The presets are in
+ * data/policies.yaml.
  */
 #ifndef WR_POLICY_POLICY_H
 #define WR_POLICY_POLICY_H
@@ -88,12 +88,16 @@ struct wr_stage_when wr_stage_when(const struct wr_stage *stage, const struct wr
 
 struct wr_policy {
     const char *name;
+    const char *alias; /* another name it is found by; NULL: none */
     const char *what;
     struct wr_stage stages[WR_POLICY_STAGES_MAX];
     uint32_t stages_count;
 };
 
-/* The preset called `name` (or an alias of it), or NULL. */
+/* Whether `name` is its name or alias. */
+bool wr_policy_is_called(const struct wr_policy *policy, weir_span name);
+
+/* The preset called `name`, or NULL. */
 const struct wr_policy *wr_policy_find(weir_span name);
 uint32_t wr_policy_count(void);
 const struct wr_policy *wr_policy_at(uint32_t index);

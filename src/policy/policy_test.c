@@ -62,6 +62,31 @@ static void every_preset_has_values_that_its_stages_allow(void **state)
         }
 }
 
+/* Marks in a store hold for the very policy that they were made under: whoever changes a preset
+ * ends the marks of every session that runs it, and says so here. */
+static const struct {
+    const char *name;
+    uint64_t hash;
+} hashes[] = {
+    {"exact", 0x0000000000000000U},    {"guarded-mid", 0xb1ea83e0692fac6aU},
+    {"compress", 0x9e1f14590a28f35aU}, {"layers", 0x4c719f3f308e9dd6U},
+    {"tiered", 0xfd6a44afa63ce468U},   {"smart", 0x7665ca4d037d5ebdU},
+    {"auto", 0xd7166aeb3dd4fda5U},     {"lean", 0x3a39a5656d373769U},
+    {"careful", 0x792b3d796f9cc0f1U},
+};
+
+static void the_presets_are_those_that_stores_know(void **state)
+{
+    (void)state;
+    assert_int_equal(wr_policy_count(), sizeof(hashes) / sizeof(hashes[0]));
+    for (uint32_t i = 0; i < wr_policy_count(); i++) {
+        assert_string_equal(wr_policy_at(i)->name, hashes[i].name);
+        if (wr_policy_hash(wr_policy_at(i)) != hashes[i].hash)
+            fail_msg("%s is another policy now", hashes[i].name);
+    }
+    assert_null(wr_policy_at(wr_policy_count()));
+}
+
 static void every_default_is_one_that_its_stage_allows(void **state)
 {
     (void)state;
@@ -89,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rules_are_found_by_the_tools_name),
         cmocka_unit_test(every_preset_has_values_that_its_stages_allow),
+        cmocka_unit_test(the_presets_are_those_that_stores_know),
         cmocka_unit_test(every_default_is_one_that_its_stage_allows),
         cmocka_unit_test(an_alias_is_its_preset)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -295,16 +295,26 @@ static bool is_name(weir_span text)
     return text.len > 0;
 }
 
-static weir_status check_name(struct reader *r, const yaml_node_t *key)
+/* A name or an alias: of the right letters, and not another policy's already. */
+static weir_status check_name(struct reader *r, const yaml_node_t *node)
 {
-    weir_span name = wr_yaml_text(key);
+    weir_span name = wr_yaml_text(node);
     if (!is_name(name))
-        return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "a policy's name is letters, digits, '-', '_' and '.'");
     if (wr_policy_find(name))
-        return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "'%.*s' is a preset; give yours another name", SHOWN(name));
+    if (wr_policies_find(r->into, name))
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID, "a policy above is called '%.*s' already",
+                            SHOWN(name));
     return WEIR_OK;
+}
+
+static weir_status read_alias(struct reader *r, const yaml_node_t *node)
+{
+    weir_status status = check_name(r, node);
+    return status ? status : keep_text(r, node, WR_POLICY_NAME_BYTES_MAX, &r->policy->alias);
 }
 
 static weir_status read_member(void *user, yaml_node_t *key, yaml_node_t *value)
@@ -314,12 +324,14 @@ static weir_status read_member(void *user, yaml_node_t *key, yaml_node_t *value)
 
     if (wr_span_is(name, "what"))
         return keep_text(r, value, WR_POLICY_WHAT_BYTES_MAX, &r->policy->what);
+    if (wr_span_is(name, "alias"))
+        return read_alias(r, value);
     if (wr_span_is(name, "stages"))
         return read_stages(r, value);
     if (wr_span_is(name, "like"))
         return WEIR_OK; /* read before the others, wherever it stands */
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
-                        "'%.*s' is not known here; a policy has what, like and stages",
+                        "'%.*s' is not known here; a policy has what, alias, like and stages",
                         SHOWN(name));
 }
 
@@ -432,7 +444,7 @@ const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint3
 const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name)
 {
     for (uint32_t i = 0; i < policies->own_count; i++)
-        if (wr_span_is(name, policies->own[i].name))
+        if (wr_policy_is_called(&policies->own[i], name))
             return &policies->own[i];
     return wr_policy_find(name);
 }

@@ -81,13 +81,23 @@ static const struct {
     {"a policy that is a word", "policies: {p: exact}", WEIR_INVALID,
      "line 1, column 15: `name: value` pairs are wanted here"},
     {"a policy with something else in it", "policies: {p: {stages: [], stage: cap}}", WEIR_INVALID,
-     "line 1, column 28: 'stage' is not known here; a policy has what, like and stages"},
+     "line 1, column 28: 'stage' is not known here; a policy has what, alias, like and stages"},
     {"a policy that is there twice", "policies:\n  p: {stages: []}\n  p: {stages: []}\n",
      WEIR_INVALID, "line 3, column 3: 'p' is here twice"},
     {"a preset's name", "policies: {tiered: {stages: []}}", WEIR_INVALID,
      "line 1, column 12: 'tiered' is a preset; give yours another name"},
     {"a preset's other name", "policies: {duckagent_recoverable_decay_guarded_mid: {stages: []}}",
      WEIR_INVALID, "line 1, column 12: 'duckagent_recoverable_decay_guarded_mid' is a preset"},
+    {"an alias that is a preset", "policies: {p: {alias: auto, stages: []}}", WEIR_INVALID,
+     "line 1, column 23: 'auto' is a preset; give yours another name"},
+    {"an alias that is another's name", "policies: {a: {stages: []}, p: {alias: a, stages: []}}",
+     WEIR_INVALID, "line 1, column 40: a policy above is called 'a' already"},
+    {"a name that is another's alias", "policies: {a: {alias: p, stages: []}, p: {stages: []}}",
+     WEIR_INVALID, "line 1, column 39: a policy above is called 'p' already"},
+    {"an alias with a space in it", "policies: {p: {alias: a b, stages: []}}", WEIR_INVALID,
+     "line 1, column 23: a policy's name is letters, digits, '-', '_' and '.'"},
+    {"an alias that is a list", "policies: {p: {alias: [a], stages: []}}", WEIR_INVALID,
+     "line 1, column 23: a policy's name is letters"},
     {"a name with a space in it", "policies: {a b: {stages: []}}", WEIR_INVALID,
      "line 1, column 12: a policy's name is letters, digits, '-', '_' and '.'"},
     {"no name", "policies: {'': {stages: []}}", WEIR_INVALID, "line 1, column 12: a policy's name"},
@@ -245,6 +255,16 @@ static void presets_are_there_without_a_word_of_yaml(void **state)
     wr_policies_free(NULL);
 }
 
+static void a_policy_is_found_by_its_alias(void **state)
+{
+    (void)state;
+    struct wr_policies *policies = load("alias", WR_LIT("policies: {p: {alias: q, like: auto}}"));
+    assert_ptr_equal(wr_policies_find(policies, WR_LIT("q")),
+                     wr_policies_find(policies, WR_LIT("p")));
+    assert_null(wr_policies_find(policies, WR_LIT("r")));
+    wr_policies_free(policies);
+}
+
 /* ---- the docs ---- */
 
 /* Every ```yaml block of the page loads; together they say every stage and every parameter. */
@@ -286,6 +306,7 @@ int main(void)
                                        cmocka_unit_test(policies_are_read_as_they_say),
                                        cmocka_unit_test(what_is_written_loads_back_to_the_same),
                                        cmocka_unit_test(presets_are_there_without_a_word_of_yaml),
+                                       cmocka_unit_test(a_policy_is_found_by_its_alias),
                                        cmocka_unit_test(examples_of_the_docs_load)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
