@@ -5,8 +5,9 @@
  * give the same bytes. What it remembers besides (of texts, counts and the last requests of
  * sessions) changes nothing but time.
  *
- *     struct weir_project_options options = {
- *         .policy = "tiered", .store = store, .session = name};
+ *     struct weir_project_options options = WEIR_PROJECT_OPTIONS_INIT;
+ *     options.policy = "tiered";
+ *     options.store = store;
  *     weir_engine_new(&engine, &err);
  *     weir_engine_request(engine, body, NULL, &request, &err);
  *     weir_engine_project(engine, request, &options, &projected, &err);
@@ -45,6 +46,7 @@ typedef enum weir_pinning {
  * request is a step. Where the model binds its signed thinking to what stands before it, that step
  * waits for the user's next message: until then the last policy stays in force. */
 struct weir_project_options {
+    size_t struct_bytes;        /* sizeof, by WEIR_PROJECT_OPTIONS_INIT; see weir/api.h */
     const char *policy;         /* a preset's name, or a loaded one's; NULL: the session's */
     const char *policy_default; /* of a session that has none yet; NULL: "exact" */
     const char *model;          /* NULL: the one the request names */
@@ -89,6 +91,7 @@ struct weir_project_options {
      * one (its mark `sent` says so). */
     bool reads_cache;
 };
+#define WEIR_PROJECT_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_project_options)
 
 struct weir_projected {
     weir_span body;          /* what to send */

@@ -24,6 +24,7 @@ struct weir_lines {
 typedef uint64_t weir_tokens_fn(void *user, weir_span text);
 
 struct weir_recall_options {
+    size_t struct_bytes;            /* sizeof, by WEIR_RECALL_OPTIONS_INIT; see weir/api.h */
     const struct weir_lines *lines; /* in any order; none: all */
     size_t lines_count;
     uint64_t head_lines, tail_lines; /* instead of `lines`, one of them; 0: not wanted */
@@ -37,6 +38,7 @@ struct weir_recall_options {
     weir_tokens_fn *count_tokens; /* where there is a cap in tokens */
     void *user;
 };
+#define WEIR_RECALL_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_recall_options)
 
 struct weir_recalled {
     weir_span text;

@@ -26,9 +26,11 @@ WEIR_BEGIN_DECLS
 struct weir_request; /* opaque */
 
 struct weir_request_options {
+    size_t struct_bytes; /* sizeof, by WEIR_REQUEST_OPTIONS_INIT; see weir/api.h */
     const char *dialect; /* "chat", "responses" or "messages"; NULL: found by path, else by shape */
     const char *path;    /* of the HTTP request, such as "/v1/messages"; NULL: not known */
 };
+#define WEIR_REQUEST_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_request_options)
 
 /* How the result of a tool call can be named and found again. Empty spans and -1 mean "not known".
  */

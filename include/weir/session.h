@@ -4,7 +4,9 @@
  * that file is the truth, and a session that is opened again is what its journal says. A request is
  * made from the journal in any of the three APIs, and goes through the session's policy.
  *
- *     struct weir_session_options options = {.dir = dir, .config = yaml, .store = store};
+ *     struct weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+ *     options.dir = dir;
+ *     options.store = store;
  *     weir_session_open(&options, &session, &err);
  *     weir_session_set_prompt(session, prompt, now_ms, &err);
  *     weir_session_say(session, text, now_ms, &err);
@@ -44,6 +46,7 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_host_new(struct weir_session_hos
 WEIR_API void weir_session_host_free(struct weir_session_host *host); /* NULL is fine */
 
 struct weir_session_options {
+    size_t struct_bytes;      /* sizeof, by WEIR_SESSION_OPTIONS_INIT; see weir/api.h */
     const char *dir;          /* of the session; made (0700) where it is missing */
     const char *name;         /* the thread's; NULL: the last part of `dir` */
     weir_span config;         /* YAML (docs/session.md); empty: the defaults */
@@ -57,6 +60,7 @@ struct weir_session_options {
     bool must_exist;            /* WEIR_NOTFOUND where there is no journal */
     bool is_read_only;          /* nothing is written; also opens what stands before damage */
 };
+#define WEIR_SESSION_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_session_options)
 
 /* What opening found. */
 struct weir_session_opened {
@@ -222,6 +226,7 @@ WEIR_API void weir_session_run(struct weir_session *session, int64_t now_ms,
 /* ---- the next request ---- */
 
 struct weir_session_want {
+    size_t struct_bytes; /* sizeof, by WEIR_SESSION_WANT_INIT; see weir/api.h */
     weir_dialect dialect;
     int64_t now_ms;
     weir_span context; /* what changes from turn to turn (clock, footprint): stands at the end of
@@ -233,6 +238,7 @@ struct weir_session_want {
     bool alternates; /* of a Chat request: the server wants user and model to take turns, as many
                       * local ones do; the same in all requests of a session */
 };
+#define WEIR_SESSION_WANT_INIT WEIR_OPTIONS_INIT(struct weir_session_want)
 
 struct weir_session_turn {
     weir_span body;   /* what to send */

@@ -143,11 +143,13 @@ typedef weir_status weir_mark_fn(void *user, size_t key_index, const struct weir
 typedef void weir_corrupt_fn(void *user, weir_span tenant, weir_handle handle);
 
 struct weir_gc_options {
+    size_t struct_bytes; /* sizeof, by WEIR_GC_OPTIONS_INIT; see weir/api.h */
     int64_t now_ms;
     int64_t retention_ms;      /* sessions not used for longer go; 0: none goes for its age */
     int64_t live_ms;           /* sessions used within this time never go */
     uint64_t stored_bytes_max; /* above it, least recently used sessions go; 0: no cap */
 };
+#define WEIR_GC_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_gc_options)
 
 struct weir_gc_report {
     uint64_t sessions_count, artifacts_count, marks_count, pins_count; /* taken out */
@@ -179,9 +181,11 @@ struct weir_store_stats {
 struct weir_store;
 
 struct weir_store_options {
+    size_t struct_bytes;  /* sizeof, by WEIR_STORE_OPTIONS_INIT; see weir/api.h */
     bool must_exist;      /* do not make a store where there is none: WEIR_TROUBLE_MISSING */
     uint32_t busy_ms_max; /* how long to wait for another process; 0: the default */
 };
+#define WEIR_STORE_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_store_options)
 
 /* Opens the store in `dir`, making the directory (0700) and its files (0600) where they are
  * missing. A store of an older schema is brought up to date; of a newer one nothing is touched.

@@ -15,6 +15,7 @@ WEIR_BEGIN_DECLS
  * arguments, compute the hashes and verify what comes back, so an implementation only keeps. Each
  * function sets store->trouble when it fails, and fills `err` where that is not NULL. */
 struct weir_store_ops {
+    size_t struct_bytes; /* sizeof, as of options (weir/api.h); functions beyond it are not there */
     /* artifacts[].hash is filled in. On a collision: artifacts[].collides, and nothing is kept. */
     weir_status (*commit)(struct weir_store *store, struct weir_batch *batch, struct weir_err *err);
     /* Fills text and hash, or gives WEIR_NOTFOUND and says in `miss` why. */

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/sized.h"
 #include "engine/job_policy.h"
 
 struct weir_engine {
@@ -134,8 +135,9 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                                 struct weir_projected *projected, struct weir_err *err)
 {
     WR_ASSERT(!engine->is_given_up);
+    struct weir_project_options own;
     struct wr_job job = {.request = request,
-                         .options = options,
+                         .options = &own,
                          .models = engine->models,
                          .meter = engine->meter,
                          .policies = engine->policies,
@@ -147,7 +149,10 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
                                    .user = engine->meter}};
 
     *projected = (struct weir_projected){.body = request->doc.text};
-    weir_status status = wr_job_run(&job, projected, err);
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+    if (status)
+        return status;
+    status = wr_job_run(&job, projected, err);
     if (!status || status == WEIR_NOTFOUND)
         return status;
     *projected = (struct weir_projected){.body = request->doc.text};

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/sized.h"
 #include "base/utf8.h"
 #include "engine/project.h"
 #include "wire/wire.h"
@@ -40,10 +41,12 @@ static weir_status make_ranges(struct weir_request *r)
 static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_span body,
                              const struct weir_request_options *options, struct weir_err *err)
 {
-    struct wr_wire_options wire = {.dialect = options ? options->dialect : NULL,
-                                   .path = options ? options->path : NULL,
-                                   .memo = memo};
-    weir_status status = wr_json_parse(&r->doc, &r->arena, body, NULL, err);
+    struct weir_request_options own;
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+    if (status)
+        return status;
+    struct wr_wire_options wire = {.dialect = own.dialect, .path = own.path, .memo = memo};
+    status = wr_json_parse(&r->doc, &r->arena, body, NULL, err);
     if (!status)
         status = wr_wire_read(&r->transcript, &r->arena, &r->doc, &wire, err);
     if (status)

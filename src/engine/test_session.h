@@ -258,7 +258,8 @@ static inline void test_store_close(struct weir_store *store)
 /* Over a memory store, or over one in `dir`. */
 static inline void test_store_open(struct test_store *store, const char *dir)
 {
-    static const struct weir_store_ops ops = {.commit = test_store_commit,
+    static const struct weir_store_ops ops = {.struct_bytes = sizeof(ops),
+                                              .commit = test_store_commit,
                                               .get = test_store_get,
                                               .marks = test_store_marks,
                                               .pin = test_store_pin,

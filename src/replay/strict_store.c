@@ -120,7 +120,8 @@ static void close_store(struct weir_store *store)
 
 weir_status wr_strict_store_new(struct weir_store **store)
 {
-    static const struct weir_store_ops ops = {.commit = commit,
+    static const struct weir_store_ops ops = {.struct_bytes = sizeof(ops),
+                                              .commit = commit,
                                               .get = get,
                                               .marks = marks,
                                               .pin = pin,

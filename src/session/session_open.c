@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/sized.h"
 #include "base/span.h"
 #include "policy/policy_yaml.h"
 #include "session/disk.h"
@@ -306,8 +307,8 @@ static weir_status begin(struct weir_session *session, const struct weir_session
     return status;
 }
 
-weir_status weir_session_open(const struct weir_session_options *options,
-                              struct weir_session **session, struct weir_err *err)
+static weir_status open_session(const struct weir_session_options *options,
+                                struct weir_session **session, struct weir_err *err)
 {
     struct weir_session *s = calloc(1, sizeof(*s));
     struct wr_checkpoint checkpoint = {.counted_by = {"", 0}};
@@ -345,6 +346,16 @@ weir_status weir_session_open(const struct weir_session_options *options,
     }
     *session = s;
     return WEIR_OK;
+}
+
+weir_status weir_session_open(const struct weir_session_options *options,
+                              struct weir_session **session, struct weir_err *err)
+{
+    struct weir_session_options own;
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+
+    *session = NULL;
+    return status ? status : open_session(&own, session, err);
 }
 
 void weir_session_close(struct weir_session *session)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/sized.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "engine/job.h"
@@ -427,13 +428,12 @@ static weir_status prepare(struct weir_session *session, const struct weir_sessi
     return status ? status : begin_turn(session, want, err);
 }
 
-weir_status weir_session_request(struct weir_session *session, const struct weir_session_want *want,
-                                 struct weir_session_turn *turn, struct weir_err *err)
+static weir_status request_turn(struct weir_session *session, const struct weir_session_want *want,
+                                struct weir_session_turn *turn, struct weir_err *err)
 {
     struct weir_projected projected;
     weir_status status = WEIR_OK;
 
-    *turn = (struct weir_session_turn){0};
     if (!want->is_preview)
         status = prepare(session, want, err);
     if (!status)
@@ -454,6 +454,16 @@ weir_status weir_session_request(struct weir_session *session, const struct weir
     if (session->turns_unsaved >= SAVE_EVERY_EVENTS)
         wr_live_save(session, want->now_ms);
     return WEIR_OK;
+}
+
+weir_status weir_session_request(struct weir_session *session, const struct weir_session_want *want,
+                                 struct weir_session_turn *turn, struct weir_err *err)
+{
+    struct weir_session_want own;
+    weir_status status = WR_OPTIONS_READ(&own, want, err);
+
+    *turn = (struct weir_session_turn){0};
+    return status ? status : request_turn(session, &own, turn, err);
 }
 
 bool weir_session_refused(struct weir_session *session, weir_span body, int64_t now_ms)

@@ -700,6 +700,7 @@ static void memory_close(struct weir_store *store)
 }
 
 static const struct weir_store_ops ops = {
+    .struct_bytes = sizeof(ops),
     .commit = memory_commit,
     .get = memory_get,
     .marks = memory_marks,

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/sized.h"
 #include "base/span.h"
 #include "store/grep.h"
 
@@ -551,16 +552,18 @@ static weir_status hand_over(struct recall *recall)
 weir_status weir_recall_select(weir_span text, const struct weir_recall_options *options,
                                struct weir_recalled *recalled, struct weir_err *err)
 {
-    static const struct weir_recall_options whole = {.lines = NULL};
-    struct recall recall = {
-        .text = text, .options = options ? options : &whole, .recalled = recalled, .err = err};
+    struct weir_recall_options own;
+    struct recall recall = {.text = text, .options = &own, .recalled = recalled, .err = err};
     struct page page;
 
     *recalled = (struct weir_recalled){.lines_total = count_lines(text)};
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+    if (status)
+        return status;
     wr_arena_init(&recall.arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&recall.out, 2 * (size_t)WR_STORE_ARTIFACT_BYTES_MAX);
     wr_buf_init(&recall.next, RANGE_BYTES * (WR_RECALL_RANGES_MAX + 1));
-    weir_status status = want(&recall);
+    status = want(&recall);
     if (!status && recall.options->pattern.len)
         status = search(&recall);
     if (!status)

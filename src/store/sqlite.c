@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/sized.h"
 #include "base/span.h"
 #include "store/os_error.h"
 
@@ -187,6 +188,7 @@ static void close_store(struct weir_store *store)
 }
 
 static const struct weir_store_ops ops = {
+    .struct_bytes = sizeof(ops),
     .commit = wr_sqlite_commit,
     .get = wr_sqlite_get,
     .marks = wr_sqlite_marks,
@@ -247,8 +249,11 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
 {
     struct wr_sqlite_options all = {.vfs = NULL};
     weir_trouble ignored;
-    if (options)
-        all.common = *options;
+    weir_status status = WR_OPTIONS_READ(&all.common, options, err);
+    if (status) {
+        *store = NULL;
+        return status;
+    }
     return wr_sqlite_open(dir, &all, store, trouble ? trouble : &ignored, err);
 }
 

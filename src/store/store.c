@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/sized.h"
 #include "base/span.h"
 
 _Static_assert((int)WEIR_HASH_BYTES == (int)WR_SHA256_BYTES, "a hash is a SHA-256");
@@ -217,6 +218,14 @@ weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *l
     return status;
 }
 
+/* The only function that a host may leave out. */
+static bool has_function(const struct weir_store *store)
+{
+    size_t bytes = store->ops->struct_bytes;
+    size_t end = offsetof(struct weir_store_ops, has) + sizeof(store->ops->has);
+    return (!bytes || bytes >= end) && store->ops->has;
+}
+
 /* For a store that cannot say it at once: whatever comes back whole is there. */
 static weir_status has_by_get(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
                               size_t hashes_count, bool *is_there, struct weir_err *err)
@@ -243,8 +252,9 @@ weir_status weir_store_has(struct weir_store *store, weir_span tenant, const wei
     store->trouble = WEIR_TROUBLE_NONE;
     if (status)
         return status;
-    status = store->ops->has ? store->ops->has(store, tenant, hashes, hashes_count, is_there, err)
-                             : has_by_get(store, tenant, hashes, hashes_count, is_there, err);
+    status = has_function(store)
+                 ? store->ops->has(store, tenant, hashes, hashes_count, is_there, err)
+                 : has_by_get(store, tenant, hashes, hashes_count, is_there, err);
     for (size_t i = 0; i < hashes_count && status; i++)
         is_there[i] = false;
     return status;
@@ -283,11 +293,16 @@ weir_status weir_store_touch(struct weir_store *store, weir_span tenant, weir_sp
 weir_status weir_store_gc(struct weir_store *store, const struct weir_gc_options *options,
                           struct weir_gc_report *report, struct weir_err *err)
 {
+    struct weir_gc_options own;
+    weir_status status = WR_OPTIONS_READ(&own, options, err);
+
     *report = (struct weir_gc_report){0};
     store->trouble = WEIR_TROUBLE_NONE;
-    if (options->retention_ms < 0 || options->live_ms < 0)
+    if (status)
+        return status;
+    if (own.retention_ms < 0 || own.live_ms < 0)
         return wr_fail(err, WEIR_INVALID, 0, "a time to keep sessions cannot be negative");
-    return store->ops->gc(store, options, report, err);
+    return store->ops->gc(store, &own, report, err);
 }
 
 weir_status weir_store_purge(struct weir_store *store, weir_span tenant, weir_span session,

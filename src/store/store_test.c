@@ -487,7 +487,10 @@ static void a_batch_is_kept_whole_or_not_at_all(void **state)
 static struct weir_gc_report gc(struct weir_store *store, int64_t now_ms, int64_t retention_ms,
                                 int64_t live_ms, uint64_t stored_bytes_max)
 {
-    struct weir_gc_options options = {now_ms, retention_ms, live_ms, stored_bytes_max};
+    struct weir_gc_options options = {.now_ms = now_ms,
+                                      .retention_ms = retention_ms,
+                                      .live_ms = live_ms,
+                                      .stored_bytes_max = stored_bytes_max};
     struct weir_gc_report report;
     assert_int_equal(weir_store_gc(store, &options, &report, NULL), WEIR_OK);
     return report;

@@ -14,7 +14,7 @@ static weir_status project(weir_span body, weir_err *err)
     weir_request *request = nullptr;
     weir_store *store = nullptr;
     weir_projected projected;
-    weir_project_options options = {};
+    weir_project_options options = WEIR_PROJECT_OPTIONS_INIT;
 
     weir_status status = weir_engine_new(&engine, err);
     if (!status)
