@@ -78,10 +78,38 @@ static void every_segment_has_its_tokens_however_often_it_is_asked(void **state)
     wr_models_free(models);
 }
 
+/* Two calls with the same arguments: what is remembered of one is not the other's. */
+static void the_name_of_a_call_counts(void **state)
+{
+#define CALLS(id, name)                                                                     \
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" id "\",\"type\":" \
+    "\"function\",\"function\":{\"name\":\"" name "\",\"arguments\":\"{}\"}}]},"            \
+    "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"x\"}"
+    static const char calls[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"}," CALLS(
+        "a", "f") "," CALLS("b", "a_name_that_is_much_longer_than_the_other") "]}";
+    struct test_transcript test;
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct wr_measure measure;
+    (void)state;
+
+    assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
+    assert_int_equal(wr_meter_new(&meter), WEIR_OK);
+    test_transcript_open(&test, wr_span_of(calls));
+    use(meter, models, "gpt-5");
+    assert_int_equal(wr_meter_measure(meter, &test.transcript, &test.arena, &measure), WEIR_OK);
+    assert_true(measure.segment_tokens[test_transcript_find(&test, WEIR_KIND_TOOL_CALL, 1)] >
+                measure.segment_tokens[test_transcript_find(&test, WEIR_KIND_TOOL_CALL, 0)]);
+    test_transcript_close(&test);
+    wr_meter_free(meter);
+    wr_models_free(models);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_are_counted_as_the_model_does),
+        cmocka_unit_test(the_name_of_a_call_counts),
         cmocka_unit_test(every_segment_has_its_tokens_however_often_it_is_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

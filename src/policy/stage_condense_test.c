@@ -29,7 +29,7 @@ static void write_body(struct wr_buf *out, uint32_t lines, const char *line)
         else
             wr_buf_printf(out, LINE, i);
     }
-    wr_buf_text(out, "the last line\"}]}");
+    wr_buf_text(out, "the last line\\n\"}]}");
 }
 
 static const struct {
@@ -61,7 +61,9 @@ static void what_is_too_long_for_a_condenser_keeps_its_ends(void **state)
             fail_msg("%s: it is %s", cases[i].behaviour, wr_form_name(now->form));
         if (now->form == WR_FORM_CAPPED && wr_span_find(now->text, last, 0) == SIZE_MAX)
             fail_msg("%s: it has no tail", cases[i].behaviour);
-        assert_true(wr_span_find(now->text, WR_LIT("[weir wr_"), 0) != SIZE_MAX);
+        assert_true(wr_span_find(now->text, WR_LIT("\n[weir wr_"), 0) != SIZE_MAX);
+        if (now->form == WR_FORM_CONDENSED) /* no empty line before it */
+            assert_true(wr_span_find(now->text, WR_LIT("\n\n[weir wr_"), 0) == SIZE_MAX);
         assert_int_equal(run.run.artifacts_count, 1);
         test_run_close(&run);
         wr_buf_release(&body);

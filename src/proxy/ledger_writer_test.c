@@ -92,6 +92,27 @@ static void all_rows_are_there_at_the_end(void **state)
     assert_int_equal(report.time_ms, ROWS);
 }
 
+static void a_note_is_kept_with_all_it_has(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_note note = {.tenant = WR_LIT("local"),
+                                  .session = WR_LIT("s"),
+                                  .key = "a key",
+                                  .time_ms = 7,
+                                  .data = WR_LIT("what is remembered")};
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(f->dir.path, f->metrics);
+    weir_span data;
+
+    assert_non_null(writer);
+    wr_ledger_writer_note(writer, &note, false);
+    wr_ledger_writer_free(writer);
+    assert_int_equal(wr_ledger_note(f->ledger, WR_LIT("local"), note.key, &data, NULL), WEIR_OK);
+    assert_true(wr_span_is(data, "what is remembered"));
+    assert_int_equal(wr_ledger_note(f->ledger, WR_LIT("other"), note.key, &data, NULL),
+                     WEIR_NOTFOUND);
+    assert_int_equal(f->metrics->ledger_notes_lost, 0);
+}
+
 /* Without being told to end. */
 static void a_row_comes_by_itself(void **state)
 {
@@ -161,6 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(all_rows_are_there_at_the_end),
+        TEST(a_note_is_kept_with_all_it_has),
         TEST(a_row_comes_by_itself),
         TEST(too_many_rows_are_counted_and_lost),
         TEST(a_store_that_is_held_does_not_keep_the_end_from_coming),
