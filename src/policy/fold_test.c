@@ -436,12 +436,84 @@ static void what_is_referred_to_stays(void **state)
     wr_buf_release(&body);
 }
 
+/* Five lines from each end, as the policy says. */
+static void an_evicted_result_shows_both_ends(void **state)
+{
+    struct folded f;
+    struct wr_buf body, result;
+    (void)state;
+    wr_buf_init(&result, BODY_BYTES_MAX);
+    wr_buf_init(&body, BODY_BYTES_MAX);
+    for (int i = 1; i <= 40; i++)
+        wr_buf_printf(&result, "%sline %d of what a chatty tool printed, and it goes on like this",
+                      i > 1 ? "\\n" : "", i);
+    wr_buf_byte(&result, '\0');
+    wr_buf_printf(
+        &body,
+        "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}],"
+        "\"messages\":[{\"role\":\"user\",\"content\":\"go\"},"
+        "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\","
+        "\"type\":\"function\",\"function\":{\"name\":\"chatty\",\"arguments\":\"{}\"}}]},"
+        "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"%s\"}]}",
+        result.bytes);
+    fold_body(&f, wr_buf_view(&body), &evict_policy, 100000);
+    uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0);
+    weir_span text = f.fold.segments[first].text;
+    assert_int_equal(f.fold.segments[first].form, WR_FORM_EVICTED);
+    for (int i = 1; i <= 40; i++) {
+        char line[32];
+        (void)snprintf(line, sizeof(line), "line %d of", i);
+        bool is_shown = wr_span_find(text, wr_span_of(line), 0) != SIZE_MAX;
+        if (is_shown != (i <= 5 || i > 35))
+            fail_msg("line %d is %s:\n%.*s", i, is_shown ? "shown" : "not shown", (int)text.len,
+                     text.ptr);
+    }
+    test_transcript_close(&f.test);
+    wr_buf_release(&result);
+    wr_buf_release(&body);
+}
+
+#define THINKS                                                                              \
+    ",{\"role\":\"assistant\",\"content\":null,\"thinking_blocks\":[{\"type\":"             \
+    "\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}],\"tool_calls\":[{\"id\":\"z\"," \
+    "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]},"        \
+    "{\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"ok\"}"
+
+/* Thinking was signed over what stands before it: where that changes it goes, if the model binds
+ * the two. */
+static void a_step_takes_the_thinking_that_was_signed_over_it(void **state)
+{
+    (void)state;
+    for (int binds = 0; binds < 2; binds++) {
+        struct session session = {NULL, even, 2, "run", THINKS DONE};
+        struct folded f;
+        struct wr_buf body;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &mask_off_policy, 100000);
+        uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0),
+                 thinking = test_transcript_find(&f.test, WEIR_KIND_REASONING, 0);
+        struct wr_fold_form form = {.form = WR_FORM_CLEARED,
+                                    .text = WR_LIT("[cleared]"),
+                                    .refers_to = WR_SEGMENT_NONE,
+                                    .reason = WR_STEP_PRESSURE};
+        f.input.binds_thinking = binds;
+        assert_int_equal(wr_fold_give(&f.fold, first, &form), WEIR_OK);
+        assert_int_equal(f.fold.segments[first].form, WR_FORM_CLEARED);
+        assert_int_equal(f.fold.segments[thinking].form, binds ? WR_FORM_DROPPED : WR_FORM_EXACT);
+        test_transcript_close(&f.test);
+        wr_buf_release(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_form_that_saves_little_is_not_taken),
         cmocka_unit_test(a_form_is_shorter_in_bytes),
         cmocka_unit_test(what_is_referred_to_stays),
+        cmocka_unit_test(an_evicted_result_shows_both_ends),
+        cmocka_unit_test(a_step_takes_the_thinking_that_was_signed_over_it),
         cmocka_unit_test(segments_get_the_forms_their_policy_says),
         cmocka_unit_test(a_form_ends_with_the_marker_that_brings_it_back),
         cmocka_unit_test(the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one),

@@ -218,6 +218,7 @@ static void a_text_is_stored_once(void **state)
     assert_int_equal(stats_of(store).sessions_count, 2);
     assert_int_equal(stats_of(store).text_bytes, 4);
     assert_int_equal(stats_of(store).newest_used_ms, 3);
+    assert_int_equal(stats_of(store).oldest_used_ms, 2);
 }
 
 static void nobody_gets_what_another_tenant_stored(void **state)
