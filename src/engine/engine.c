@@ -103,6 +103,12 @@ bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request
            wr_models_lookup(engine->models, request->transcript.model).model->preserved_thinking;
 }
 
+void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies)
+{
+    wr_policies_free(engine->policies);
+    engine->policies = policies;
+}
+
 weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml,
                                       struct weir_err *err)
 {
@@ -111,8 +117,7 @@ weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml
     if (status)
         return status;
     wr_fold_memo_clear(engine->folds);
-    wr_policies_free(engine->policies);
-    engine->policies = policies;
+    wr_engine_take_policies(engine, policies);
     return WEIR_OK;
 }
 

@@ -124,7 +124,7 @@ static struct wr_fold_prices prices_of(const struct wr_model *model)
 static bool is_weighing(const struct wr_policy *policy)
 {
     for (uint32_t i = 0; i < policy->stages_count; i++)
-        if (wr_span_is(wr_span_of(policy->stages[i].def->name), "deepen"))
+        if (policy->stages[i].def->counts_cost)
             return true;
     return false;
 }

@@ -5,6 +5,8 @@
 #include "engine/plan.h"
 #include "weir/weir.h"
 
+struct wr_policies;
+
 /* A body that was written. It lives as long as its request, whatever is written after it. */
 struct wr_written {
     struct wr_written *older;
@@ -42,5 +44,8 @@ bool wr_request_take_output(struct weir_request *request, weir_span body, struct
 
 /* Whether it holds signed thinking, and its model binds that to what stands before. */
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request);
+
+/* Replaces the policies that were loaded; they are the engine's from now on. */
+void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies);
 
 #endif

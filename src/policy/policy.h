@@ -45,6 +45,14 @@ struct wr_param_def {
     const char *what;
 };
 
+/* What a stage's work is for whoever could do it elsewhere (src/session/session_policy.h). */
+enum wr_stage_work {
+    WR_WORK_OTHER,
+    WR_WORK_SHORTENS, /* older results become short */
+    WR_WORK_HISTORY,  /* history is kept within a budget */
+    WR_WORK_SUMMARY,  /* the middle becomes a summary */
+};
+
 struct wr_stage_def {
     const char *name;
     const char *what;
@@ -53,6 +61,8 @@ struct wr_stage_def {
     wr_stage_request_fn *request; /* NULL: nothing */
     const char *acts;        /* when it acts, beside a size: "on arrival"; NULL: by size alone */
     wr_stage_at_fn *acts_at; /* NULL: at any size */
+    enum wr_stage_work work;
+    bool counts_cost; /* it counts what its steps cost, so what stands before one is to be read */
     struct wr_param_def params[WR_STAGE_PARAMS_MAX];
     uint32_t params_count;
     uint32_t window_tokens; /* what its document takes a window for that nobody knows; 0: nothing */

@@ -15,7 +15,7 @@ enum { LIST_BYTES = 200, SHOWN_BYTES = 40, MEMBERS_MAX = 64 };
 struct wr_policies {
     struct wr_arena arena;
     struct wr_policy *own;
-    uint32_t own_count;
+    uint32_t own_count, own_max;
 };
 
 /* What is being read; the parts further down are set as it gets there. */
@@ -392,6 +392,7 @@ static weir_status read_all(struct wr_policies *policies, weir_span text, struct
     policies->own = WR_ARENA_ARRAY(&policies->arena, struct wr_policy, WR_POLICIES_MAX);
     if (!policies->own)
         return wr_fail(err, wr_arena_status(&policies->arena), 0, "no memory for the policies");
+    policies->own_max = WR_POLICIES_MAX;
     weir_status status = wr_yaml_open(&r.yaml, text, err);
     if (status)
         return status;
@@ -428,6 +429,39 @@ void wr_policies_free(struct wr_policies *policies)
     free(policies);
 }
 
+static bool make_room(struct wr_policies *p)
+{
+    uint32_t max = p->own_max ? 2 * p->own_max : WR_POLICIES_MAX / 4;
+    if (p->own_count < p->own_max)
+        return true;
+    struct wr_policy *own = wr_arena_grow(&p->arena, p->own, p->own_count * sizeof(*own),
+                                          wr_arena_array_bytes(max, sizeof(*own)));
+    if (!own)
+        return false;
+    p->own = own;
+    p->own_max = max;
+    return true;
+}
+
+static const char *copy_text(struct wr_policies *p, const char *text)
+{
+    return wr_arena_copy(&p->arena, (weir_span){text, strlen(text) + 1}).ptr;
+}
+
+weir_status wr_policies_add(struct wr_policies *policies, const struct wr_policy *policy)
+{
+    const char *name = copy_text(policies, policy->name), *what = copy_text(policies, policy->what);
+
+    if (!name || !what || !make_room(policies))
+        return wr_arena_status(&policies->arena);
+    struct wr_policy *added = &policies->own[policies->own_count++];
+    *added = *policy;
+    added->name = name;
+    added->what = what;
+    added->alias = NULL;
+    return WEIR_OK;
+}
+
 uint32_t wr_policies_count(const struct wr_policies *policies)
 {
     return wr_policy_count() + policies->own_count;
@@ -443,7 +477,7 @@ const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint3
 
 const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name)
 {
-    for (uint32_t i = 0; i < policies->own_count; i++)
+    for (uint32_t i = policies->own_count; i-- > 0;)
         if (wr_policy_is_called(&policies->own[i], name))
             return &policies->own[i];
     return wr_policy_find(name);

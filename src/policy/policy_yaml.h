@@ -26,6 +26,11 @@ WEIR_MUST_USE weir_status wr_policies_new(struct wr_policies **policies, weir_sp
                                           struct weir_err *err);
 void wr_policies_free(struct wr_policies *policies); /* NULL is fine */
 
+/* Adds a copy; what its stages' rules for tools point at must live as long. It goes before another
+ * of its name. */
+WEIR_MUST_USE weir_status wr_policies_add(struct wr_policies *policies,
+                                          const struct wr_policy *policy);
+
 /* The presets come first. */
 uint32_t wr_policies_count(const struct wr_policies *policies);
 const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint32_t index);

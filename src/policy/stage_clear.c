@@ -67,6 +67,7 @@ const struct wr_stage_def wr_stage_clear = {
     .what = "past a share of the window, older results become [cleared]",
     .request = clear_request,
     .acts_at = wr_stage_at_share,
+    .work = WR_WORK_SHORTENS,
     .params = {{"at_bp", 6000, 1, 10000, NULL, "share of the window, in basis points"},
                {"trigger_tokens", 60000, 1, 1000000000, NULL, "where the window is not known"},
                {"keep", 0, 0, 100000, NULL, "most recent results that stay; 0: by the window"},

@@ -484,6 +484,8 @@ const struct wr_stage_def wr_stage_deepen = {
     .request = deepen_request,
     .acts = "as soon as it pays, or when the cache has expired",
     .acts_at = deepen_at,
+    .work = WR_WORK_SHORTENS,
+    .counts_cost = true,
     .params = {{"keep_turns", 2, 0, 100000, NULL, "the newest turns stay"},
                {"over", 200, 50, 10000000, NULL, "shorter results stay"},
                {"gain_bp", 1000, 0, 10000, NULL,

@@ -163,6 +163,7 @@ const struct wr_stage_def wr_stage_fill = {
     .what = "history is filled into its budget from the newest message back",
     .request = fill_request,
     .acts_at = fill_at,
+    .work = WR_WORK_HISTORY,
     .params = {{"history_tokens", 20000, 0, 100000000, NULL,
                 "the budget; 0: all the room there is"}},
     .params_count = 1,

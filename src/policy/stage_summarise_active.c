@@ -75,6 +75,7 @@ const struct wr_stage_def wr_stage_summarise_active = {
     .what = "under pressure the running loop's results become summaries",
     .request = active_request,
     .acts_at = summarise_active_at,
+    .work = WR_WORK_SHORTENS,
     .params = {{"evidence_tokens", 18000, 0, 10000000, NULL, "lines read that stay exact"},
                {"preview_tokens", 220, 0, 1000000, NULL, "of any other result"}},
     .params_count = 2,

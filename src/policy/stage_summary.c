@@ -142,6 +142,7 @@ const struct wr_stage_def wr_stage_summary = {
     .what = "past a share of the window the middle becomes a structured summary",
     .request = summary_request,
     .acts_at = wr_stage_at_share,
+    .work = WR_WORK_SUMMARY,
     .params = {{"at_bp", 8500, 1, 10000, NULL, "share of the window, in basis points"},
                {"trigger_tokens", 170000, 1, 1000000000, NULL, "where the window is not known"},
                {"head", 2, 0, 100000, NULL, "messages at the start that stay"},

@@ -12,6 +12,7 @@
 #include "models/window.h"
 #include "policy/meter.h"
 #include "session/journal.h"
+#include "session/session_policy.h"
 #include "session/settings.h"
 #include "session/state.h"
 #include "session/thread.h"
@@ -23,6 +24,7 @@ struct weir_session {
     char dir[WR_SESSION_PATH_BYTES_MAX];
     char name[WR_SESSION_NAME_BYTES_MAX + 1];
     struct wr_settings settings;
+    struct wr_session_policy policy; /* what it makes of settings.policy */
     struct wr_journal journal;
     bool has_journal;
     struct weir_session_opened opened;

@@ -305,9 +305,9 @@ static struct wr_cut_budget budget_of(const struct weir_session *session, bool h
                                     .system_tokens = session->thread.prompt_tokens,
                                     .tool_tokens = session->tools_tokens,
                                     .output_tokens_max = session->settings.output_tokens_max,
-                                    .history_tokens_max = session->settings.history_tokens_max};
+                                    .history_tokens_max = session->policy.history_tokens};
     struct wr_cut_budget budget = {.messages_max = wr_live_messages_max(session),
-                                   .drops_words = !strcmp(session->settings.policy, "layers")};
+                                   .drops_words = session->policy.fills_history};
     uint64_t tokens = has_budget ? wr_render_budget(&input) : 0;
     budget.history_tokens_max = has_budget && !tokens ? 1 : tokens;
     return budget;

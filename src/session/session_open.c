@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/sized.h"
 #include "base/span.h"
+#include "engine/request.h"
 #include "policy/policy_yaml.h"
 #include "session/disk.h"
 
@@ -27,9 +28,7 @@ uint64_t wr_live_window(const struct weir_session *session)
         .configured_tokens = (uint32_t)session->settings.input_tokens_max,
         .match = session->model[0] ? &session->match : NULL,
         .fallback_tokens = wr_models_table_window(session->models, wr_span_of(session->model))};
-    const struct wr_policy *policy = wr_policy_find(wr_span_of(session->settings.policy));
-    /* A document that says what to take an unknown window for defines its policy by the table. */
-    if (policy && wr_policy_unknown_window(policy) != WR_FALLBACK_TOKENS)
+    if (session->policy.has_window_table)
         evidence.match = NULL;
     return wr_window_select(&evidence).tokens;
 }
@@ -173,21 +172,6 @@ static weir_status set_names(struct weir_session *session,
     return WEIR_OK;
 }
 
-static weir_status check_policy(const struct weir_session *session, weir_span yaml,
-                                struct weir_err *err)
-{
-    struct wr_policies *policies;
-    weir_status status = wr_policies_new(&policies, yaml, err);
-    if (status)
-        return status;
-    bool is_there = wr_policies_find(policies, wr_span_of(wr_settings_policy(&session->settings)));
-    wr_policies_free(policies);
-    if (is_there)
-        return WEIR_OK;
-    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
-                   session->settings.policy);
-}
-
 struct weir_session_host {
     struct wr_models *models;
     struct wr_meter *meter;
@@ -225,20 +209,15 @@ void weir_session_host_free(struct weir_session_host *host)
 
 static weir_status load_policies(struct weir_session *session, weir_span own, struct weir_err *err)
 {
-    struct wr_buf yaml;
-
-    wr_buf_init(&yaml, WR_POLICIES_BYTES_MAX);
-    bool is_ours = strcmp(wr_settings_policy(&session->settings), session->settings.policy) != 0;
-    if (is_ours)
-        wr_settings_policies(&session->settings, &yaml);
+    struct wr_policies *policies;
+    weir_status status = wr_policies_new(&policies, own, err);
+    if (status)
+        return status;
+    status = wr_session_policies(policies, &session->settings, &session->policy, err);
+    if (status)
+        wr_policies_free(policies);
     else
-        wr_buf_append(&yaml, own);
-    weir_status status = wr_buf_status(&yaml);
-    if (!status)
-        status = weir_engine_load_policies(session->engine, wr_buf_view(&yaml), err);
-    if (!status)
-        status = check_policy(session, wr_buf_view(&yaml), err);
-    wr_buf_release(&yaml);
+        wr_engine_take_policies(session->engine, policies);
     return status;
 }
 

@@ -17,7 +17,6 @@
 #include "session/render.h"
 
 enum {
-    TIERED_SUMMARY_BP = 8500,
     OTHER_SUMMARY_BP = 9500, /* the policy's own stages go first */
     ALL_BP = 10000,
     SAVE_EVERY_EVENTS = 64,
@@ -25,11 +24,6 @@ enum {
     YELLOW_PERCENT = 70,
     RED_PERCENT = 90,
 };
-
-static bool has_policy(const struct weir_session *session, const char *name)
-{
-    return !strcmp(session->settings.policy, name);
-}
 
 /* ---- tools ---- */
 
@@ -109,7 +103,7 @@ struct wr_compress_input wr_live_measure(const struct weir_session *session)
     struct wr_compress_input input = {.system_tokens = t->prompt_tokens + session->tools_tokens,
                                       .content_tokens = t->summary_tokens,
                                       .window_tokens = wr_live_window(session),
-                                      .threshold_bp = (uint32_t)session->settings.threshold_bp};
+                                      .threshold_bp = session->policy.threshold_bp};
     for (uint32_t i = 0; i < t->messages_count; i++) {
         input.content_tokens += t->messages[i].tokens;
         input.argument_tokens += t->messages[i].call_tokens;
@@ -156,39 +150,22 @@ void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_
 
 static uint64_t summary_trigger(const struct weir_session *session);
 
-/* Above this older tool results become short; 0: at no size of the prompt. */
-static uint64_t clear_trigger(const struct weir_session *session)
-{
-    const struct wr_policy *policy = wr_policy_find(wr_span_of(session->settings.policy));
-    uint64_t window = wr_live_window(session);
-
-    if (has_policy(session, "compress"))
-        return wr_share_tokens(window, (uint32_t)session->settings.threshold_bp);
-    if (has_policy(session, "tiered"))
-        return wr_tiered_clear_trigger(window);
-    for (uint32_t i = 0; policy && i < policy->stages_count; i++)
-        if (!strcmp(policy->stages[i].def->name, "deepen"))
-            return wr_share_tokens(window - window / WR_RESERVE_SHARE,
-                                   (uint32_t)policy->stages[i].params[WR_DEEPEN_AT_BP]);
-    return 0;
-}
-
 void weir_session_context(struct weir_session *session, struct weir_session_context *context)
 {
     const struct wr_thread *t = &session->thread;
     uint64_t window = wr_live_window(session), summarise_at = summary_trigger(session);
 
-    *context = (struct weir_session_context){.system_tokens = t->prompt_tokens,
-                                             .tools_tokens = session->tools_tokens,
-                                             .summary_tokens = t->summary_tokens,
-                                             .window_tokens = window,
-                                             .clear_at_tokens = clear_trigger(session),
-                                             .summarise_at_tokens =
-                                                 summarise_at == UINT64_MAX ? 0 : summarise_at,
-                                             .last_input_tokens = t->last_input_tokens,
-                                             .messages_count = wr_thread_count(t),
-                                             .messages_max = wr_live_messages_max(session),
-                                             .messages_omitted = t->omitted_count};
+    *context = (struct weir_session_context){
+        .system_tokens = t->prompt_tokens,
+        .tools_tokens = session->tools_tokens,
+        .summary_tokens = t->summary_tokens,
+        .window_tokens = window,
+        .clear_at_tokens = wr_session_policy_clear_at(&session->policy, window),
+        .summarise_at_tokens = summarise_at == UINT64_MAX ? 0 : summarise_at,
+        .last_input_tokens = t->last_input_tokens,
+        .messages_count = wr_thread_count(t),
+        .messages_max = wr_live_messages_max(session),
+        .messages_omitted = t->omitted_count};
     for (uint32_t i = 0; i < t->messages_count; i++) {
         const struct wr_message *m = &t->messages[i];
         context->words_carried += m->is_head;
@@ -324,7 +301,7 @@ static weir_status render(struct weir_session *session, const struct weir_sessio
 static weir_status project(struct weir_session *session, const struct weir_session_want *want,
                            struct weir_projected *projected, struct weir_err *err)
 {
-    struct weir_project_options options = {.policy = wr_settings_policy(&session->settings),
+    struct weir_project_options options = {.policy = session->policy.name,
                                            .model = session->model,
                                            .window_tokens = (uint32_t)wr_live_window(session),
                                            .store = want->is_preview ? NULL : session->store,
@@ -346,18 +323,18 @@ static weir_status project(struct weir_session *session, const struct weir_sessi
 /* Above this the older turns are summarised; UINT64_MAX: never. */
 static uint64_t summary_trigger(const struct weir_session *session)
 {
-    uint64_t bp = session->settings.summary_at_bp;
+    const struct wr_session_policy *policy = &session->policy;
+    struct wr_stage_room room = {.window_tokens = wr_live_window(session)};
+    uint32_t bp = (uint32_t)session->settings.summary_at_bp;
     bool is_refused = session->refusals_count > 0;
 
-    if (!bp && has_policy(session, "tiered"))
-        bp = TIERED_SUMMARY_BP;
-    else if (!bp && has_policy(session, "compress"))
-        bp = session->settings.threshold_bp;
-    else if (!bp && (has_policy(session, "layers") || has_policy(session, "exact")))
+    if (!bp && policy->has_summary)
+        return wr_stage_when(&policy->summary, &room).at_tokens;
+    if (!bp && (policy->fills_history || policy->is_idle)) /* it is small enough, or stays */
         bp = is_refused ? ALL_BP : 0;
     else if (!bp)
         bp = OTHER_SUMMARY_BP;
-    return bp ? wr_share_tokens(wr_live_window(session), (uint32_t)bp) : UINT64_MAX;
+    return bp ? wr_share_tokens(room.window_tokens, bp) : UINT64_MAX;
 }
 
 static void trace_request(struct weir_session *session, const struct weir_session_want *want,
@@ -421,7 +398,7 @@ static weir_status prepare(struct weir_session *session, const struct weir_sessi
     if (!status)
         status = check_limits(session, want->now_ms, err);
     if (!status && wr_thread_has_words(&session->thread))
-        status = wr_live_trim(session, has_policy(session, "layers"), want->now_ms, err);
+        status = wr_live_trim(session, session->policy.fills_history, want->now_ms, err);
     if (!status && (session->tools_count || session->thread.tools_place.seq))
         status = wr_live_set_front(session, WR_EVENT_TOOLS, (weir_span){"", 0},
                                    session->tools_pieces, want->now_ms, err);

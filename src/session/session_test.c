@@ -500,6 +500,8 @@ static void thresholds_are_those_of_the_policy(void **state)
         {"auto", 80750, 95000}, /* 85 % of what the answer leaves; then nearly all of the window */
         {"tiered", 60000, 85000},
         {"compress", 80000, 80000},
+        {"smart", 50000, 95000},
+        {"guarded-mid", 80000, 95000},
         {"layers", 0, 0},
         {"exact", 0, 0},
         {"auto\n  summary: {at: 0.7}", 80750, 70000},

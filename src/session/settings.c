@@ -192,12 +192,12 @@ static weir_status read_top(void *user, yaml_node_t *key, yaml_node_t *value)
 static struct wr_settings defaults(void)
 {
     return (struct wr_settings){.tool_iterations_max = WR_TOOL_ITERATIONS,
-                                .threshold_bp = WR_COMPRESS_THRESHOLD_BP,
-                                .history_tokens_max = WR_LAYERS_HISTORY_TOKENS,
-                                .result_tokens_max = 8000,
-                                .truncation = WR_CAP_HEAD,
-                                .keep_first = 2,
-                                .keep_last = 5,
+                                .threshold_bp = WR_SETTING_UNSAID,
+                                .history_tokens_max = WR_SETTING_UNSAID,
+                                .result_tokens_max = WR_SETTING_UNSAID,
+                                .truncation = WR_SETTING_UNSAID,
+                                .keep_first = WR_SETTING_UNSAID,
+                                .keep_last = WR_SETTING_UNSAID,
                                 .limits = wr_run_limits_default(),
                                 .summary_tokens_max = SUMMARY_TOKENS,
                                 .summary_timeout_ms = SUMMARY_TIMEOUT_MS,
@@ -226,37 +226,4 @@ weir_status wr_settings_read(struct wr_settings *settings, weir_span yaml, struc
                        read.has_context ? "layers" : "auto");
     *settings = read;
     return WEIR_OK;
-}
-
-void wr_settings_policies(const struct wr_settings *s, struct wr_buf *out)
-{
-    wr_buf_printf(out,
-                  "policies:\n"
-                  "  session-layers:\n"
-                  "    stages:\n"
-                  "      - {stage: cap, max_tokens: %llu, keep: %s}\n",
-                  (unsigned long long)s->result_tokens_max, truncations[s->truncation]);
-    if (s->keep_first || s->keep_last)
-        wr_buf_printf(out, "      - {stage: mask, keep_first: %llu, keep_last: %llu}\n",
-                      (unsigned long long)s->keep_first, (unsigned long long)s->keep_last);
-    wr_buf_text(out, "      - {stage: drop_groups, margin_bp: 1000}\n"
-                     "  session-tiered:\n"
-                     "    like: tiered\n"
-                     "    stages: [{stage: evict}, {stage: clear}]\n");
-    wr_buf_printf(out,
-                  "  session-compress:\n"
-                  "    like: compress\n"
-                  "    stages: [{stage: clear, at_bp: %llu}]\n",
-                  (unsigned long long)s->threshold_bp);
-}
-
-const char *wr_settings_policy(const struct wr_settings *settings)
-{
-    static const char *const own[][2] = {{"layers", "session-layers"},
-                                         {"tiered", "session-tiered"},
-                                         {"compress", "session-compress"}};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-        if (!strcmp(settings->policy, own[i][0]))
-            return own[i][1];
-    return settings->policy;
 }

@@ -12,9 +12,16 @@
 #ifndef WR_SESSION_SETTINGS_H
 #define WR_SESSION_SETTINGS_H
 
-#include "base/buf.h"
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "base/limits.h"
 #include "policy/run_limits.h"
+#include "weir/span.h"
+#include "weir/status.h"
+
+/* A number that was left out: the policy's own holds. */
+#define WR_SETTING_UNSAID UINT64_MAX
 
 struct wr_settings {
     /* model */
@@ -25,8 +32,8 @@ struct wr_settings {
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];
     bool continues; /* on_disconnect: continue */
     uint64_t tool_iterations_max;
-    uint64_t threshold_bp; /* compression_threshold */
-    /* session.context */
+    uint64_t threshold_bp; /* compression_threshold, or WR_SETTING_UNSAID */
+    /* session.context: each may be WR_SETTING_UNSAID */
     bool has_context;
     uint64_t history_tokens_max;
     uint64_t result_tokens_max;
@@ -43,12 +50,5 @@ struct wr_settings {
 
 WEIR_MUST_USE weir_status wr_settings_read(struct wr_settings *settings, weir_span yaml,
                                            struct weir_err *err);
-
-/* The policies (YAML) that stand for `layers`, `tiered` and `compress` in a session: what the
- * session does itself (history, summaries) is not in them. */
-void wr_settings_policies(const struct wr_settings *settings, struct wr_buf *out);
-
-/* The name under which the session's policy goes to the engine. */
-const char *wr_settings_policy(const struct wr_settings *settings);
 
 #endif

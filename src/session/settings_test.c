@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "policy/policy_yaml.h"
 #include "policy/stage.h"
 #include "session/settings.h"
 
@@ -19,17 +18,16 @@ static void everything_may_be_left_out(void **state)
     assert_string_equal(s.policy, "auto");
     assert_int_equal(s.tool_iterations_max, 25);
     assert_false(s.continues);
-    assert_int_equal(s.history_tokens_max, 20000);
-    assert_int_equal(s.result_tokens_max, 8000);
-    assert_int_equal(s.truncation, WR_CAP_HEAD);
-    assert_int_equal(s.keep_first, 2);
-    assert_int_equal(s.keep_last, 5);
+    assert_true(s.history_tokens_max == WR_SETTING_UNSAID); /* the policy's own */
+    assert_true(s.result_tokens_max == WR_SETTING_UNSAID);
+    assert_true(s.truncation == WR_SETTING_UNSAID);
+    assert_true(s.keep_first == WR_SETTING_UNSAID && s.keep_last == WR_SETTING_UNSAID);
     assert_int_equal(s.limits.turns_max, 200);
     assert_int_equal(s.limits.tokens_max, 1000000);
     assert_int_equal(s.limits.tool_calls_max, 200);
     assert_int_equal(s.limits.cost_micro_usd_max, 2000000);
     assert_int_equal(s.limits.elapsed_ms_max, 30 * 60 * 1000);
-    assert_int_equal(s.threshold_bp, 8000);
+    assert_true(s.threshold_bp == WR_SETTING_UNSAID);
 }
 
 static void everything_may_be_said(void **state)
@@ -109,60 +107,12 @@ static void what_is_wrong_is_said_with_line_and_column(void **state)
     }
 }
 
-static const struct wr_policy *policy_of(const char *yaml, const char *name,
-                                         struct wr_policies **policies)
-{
-    struct wr_settings s;
-    struct wr_buf text;
-    struct weir_err err = {0};
-    assert_int_equal(wr_settings_read(&s, wr_span_of(yaml), NULL), WEIR_OK);
-    wr_buf_init(&text, 1 << 16);
-    wr_settings_policies(&s, &text);
-    if (wr_policies_new(policies, wr_buf_view(&text), &err))
-        fail_msg("%s", err.text);
-    wr_buf_release(&text);
-    return wr_policies_find(*policies, wr_span_of(name));
-}
-
-static void the_context_becomes_the_stages_of_layers(void **state)
-{
-    struct wr_policies *policies;
-    (void)state;
-    const struct wr_policy *p =
-        policy_of("session: {context: {max_tool_result_tokens: 123, tool_result_truncation: tail, "
-                  "tool_result_keep_first: 3, tool_result_keep_last: 4}}",
-                  "session-layers", &policies);
-    assert_non_null(p);
-    assert_int_equal(p->stages_count, 3);
-    assert_string_equal(p->stages[0].def->name, "cap");
-    assert_int_equal(p->stages[0].params[WR_CAP_MAX_TOKENS], 123);
-    assert_int_equal(p->stages[0].params[WR_CAP_KEEP], WR_CAP_TAIL);
-    assert_string_equal(p->stages[1].def->name, "mask");
-    assert_int_equal(p->stages[1].params[WR_MASK_KEEP_FIRST], 3);
-    assert_int_equal(p->stages[1].params[WR_MASK_KEEP_LAST], 4);
-    wr_policies_free(policies);
-    p = policy_of("session: {context: {tool_result_keep_first: 0, tool_result_keep_last: 0}}",
-                  "session-layers", &policies);
-    assert_int_equal(p->stages_count, 2); /* both zero: no masking */
-    wr_policies_free(policies);
-    p = policy_of("session: {policy: tiered}", "session-tiered", &policies);
-    assert_int_equal(p->stages_count, 2);
-    assert_true(wr_stage_exempts(&p->stages[0], WR_LIT("read_file")));
-    assert_true(wr_stage_exempts(&p->stages[1], WR_LIT("record_attempt")));
-    wr_policies_free(policies);
-    p = policy_of("session: {compression_threshold: 0.7}", "session-compress", &policies);
-    assert_int_equal(p->stages[0].params[WR_CLEAR_AT_BP], 7000);
-    assert_int_equal(p->stages[0].params[WR_CLEAR_OLDER_TURNS], 4);
-    wr_policies_free(policies);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_may_be_left_out),
         cmocka_unit_test(everything_may_be_said),
         cmocka_unit_test(what_is_wrong_is_said_with_line_and_column),
-        cmocka_unit_test(the_context_becomes_the_stages_of_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
