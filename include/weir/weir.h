@@ -3,8 +3,10 @@
 #define WEIR_WEIR_H
 
 #include "weir/api.h"
+#include "weir/condense.h"
 #include "weir/engine.h"
 #include "weir/handle.h"
+#include "weir/models.h"
 #include "weir/prompt.h"
 #include "weir/recall.h"
 #include "weir/request.h"
@@ -13,6 +15,7 @@
 #include "weir/span.h"
 #include "weir/status.h"
 #include "weir/store.h"
+#include "weir/tokens.h"
 #include "weir/version.h"
 
 #endif

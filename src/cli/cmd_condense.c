@@ -4,12 +4,10 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/condense.h"
 #include "json/write.h"
-#include "policy/output.h"
+#include "weir/condense.h"
 
 enum { TOKEN_BYTES = 4 };
-enum { WHOLE_TOKENS = 500 }; /* an output of so many is not condensed unless a budget says so */
 
 static const char help[] =
     "usage: weir condense [--tool T] [--command C] [--path P] [--query Q] [--budget N] [--json] "
@@ -41,65 +39,25 @@ static weir_span span_or_empty(const char *text)
     return text ? wr_span_of(text) : (weir_span){"", 0};
 }
 
-/* The call as an agent would have made it, as far as the options tell. */
-static weir_status find_kind(const struct condense_options *o, weir_span text,
-                             struct wr_arena *arena, enum wr_output_kind *kind)
-{
-    struct wr_output_hint hint = {.command = span_or_empty(o->command),
-                                  .path = span_or_empty(o->path)};
-    struct wr_tool_handles handles;
-    struct wr_json_writer w;
-    struct wr_buf arguments;
-
-    wr_buf_init(&arguments, WR_JSON_BODY_BYTES_MAX);
-    wr_json_write_init(&w, &arguments);
-    wr_json_write_object(&w);
-    if (o->command) {
-        wr_json_write_key(&w, "command");
-        wr_json_write_text(&w, hint.command);
-    }
-    if (o->path) {
-        wr_json_write_key(&w, "file_path");
-        wr_json_write_text(&w, hint.path);
-    }
-    wr_json_write_object_end(&w);
-    weir_span tool = span_or_empty(o->tool      ? o->tool
-                                   : o->command ? "Bash"
-                                   : o->path    ? "Read"
-                                                : NULL);
-    weir_status status = wr_buf_status(&arguments);
-    if (!status)
-        status = wr_tool_call(&handles, arena, tool, wr_buf_view(&arguments), (weir_span){"", 0});
-    if (!status) {
-        hint.origin = wr_output_origin_of(handles.kind);
-        if (!hint.path.len)
-            hint.path = handles.path;
-        *kind = wr_output_kind(&hint, text);
-    }
-    wr_buf_release(&arguments);
-    return status;
-}
-
-static void write_json(struct wr_buf *out, const struct wr_condensed *c, enum wr_output_kind kind,
-                       weir_span text)
+static void write_json(struct wr_buf *out, const struct weir_condensed *c, weir_span text)
 {
     struct wr_json_writer w;
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
     wr_json_write_key(&w, "kind");
-    wr_json_write_text(&w, wr_span_of(wr_output_kind_text(kind)));
+    wr_json_write_text(&w, wr_span_of(c->kind));
     wr_json_write_key(&w, "bytes_before");
     wr_json_write_i64(&w, (int64_t)text.len);
     wr_json_write_key(&w, "bytes_after");
     wr_json_write_i64(&w, (int64_t)c->text.len);
     wr_json_write_key(&w, "lines");
-    wr_json_write_i64(&w, c->lines_total);
+    wr_json_write_i64(&w, (int64_t)c->lines_total);
     wr_json_write_key(&w, "kept");
     wr_json_write_array(&w);
-    for (uint32_t i = 0; i < c->kept_count; i++) {
+    for (size_t i = 0; i < c->lines_count; i++) {
         wr_json_write_array(&w);
-        wr_json_write_i64(&w, (int64_t)c->kept[i].first + 1);
-        wr_json_write_i64(&w, c->kept[i].end);
+        wr_json_write_i64(&w, (int64_t)c->lines[i].first);
+        wr_json_write_i64(&w, (int64_t)c->lines[i].last);
         wr_json_write_array_end(&w);
     }
     wr_json_write_array_end(&w);
@@ -109,35 +67,22 @@ static void write_json(struct wr_buf *out, const struct wr_condensed *c, enum wr
     wr_json_write_newline(&w);
 }
 
-/* A short output says more than what could stand for it, so by default it stays as it is. */
-static size_t budget_bytes(weir_span text, uint64_t budget_tokens)
-{
-    size_t whole_bytes = (size_t)WHOLE_TOKENS * TOKEN_BYTES, quarter_bytes = text.len / 4;
-
-    if (budget_tokens)
-        return budget_tokens * TOKEN_BYTES;
-    return quarter_bytes > whole_bytes ? quarter_bytes : whole_bytes;
-}
-
 static int condense(const struct condense_options *o, weir_span text, uint64_t budget_tokens)
 {
-    struct wr_condense_input input = {.text = text,
-                                      .command = span_or_empty(o->command),
-                                      .path = span_or_empty(o->path),
-                                      .query = span_or_empty(o->query),
-                                      .bytes_budget = budget_bytes(text, budget_tokens)};
-    struct wr_condensed condensed;
-    struct wr_arena arena;
+    struct weir_condense_options options = WEIR_CONDENSE_OPTIONS_INIT;
+    struct weir_condensed condensed;
     struct wr_buf json;
     int code = WR_EXIT_USAGE;
 
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    options.tool = span_or_empty(o->tool);
+    options.command = span_or_empty(o->command);
+    options.path = span_or_empty(o->path);
+    options.query = span_or_empty(o->query);
+    options.budget_bytes = budget_tokens * TOKEN_BYTES;
     wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
-    weir_status status = find_kind(o, text, &arena, &input.kind);
-    if (!status)
-        status = wr_condense_within(&condensed, &arena, &input);
+    weir_status status = weir_condense(text, &options, &condensed, NULL);
     if (!status && o->as_json) {
-        write_json(&json, &condensed, input.kind, text);
+        write_json(&json, &condensed, text);
         status = json.status == WEIR_INVALID ? WEIR_OK : json.status;
     }
     if (status)
@@ -145,7 +90,7 @@ static int condense(const struct condense_options *o, weir_span text, uint64_t b
     else if (wr_cli_write("condense", o->as_json ? wr_buf_view(&json) : condensed.text))
         code = WR_EXIT_OK;
     wr_buf_release(&json);
-    wr_arena_release(&arena);
+    weir_condensed_release(&condensed);
     return code;
 }
 
