@@ -3,6 +3,7 @@
 #define WEIR_WEIR_H
 
 #include "weir/api.h"
+#include "weir/call.h"
 #include "weir/condense.h"
 #include "weir/engine.h"
 #include "weir/handle.h"

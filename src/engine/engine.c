@@ -97,6 +97,17 @@ weir_status weir_engine_request(struct weir_engine *engine, weir_span body,
     return wr_request_new(body, options, engine, request, err);
 }
 
+struct wr_meter *wr_engine_meter(struct weir_engine *engine)
+{
+    WR_ASSERT(!engine->is_given_up);
+    return engine->meter;
+}
+
+const struct wr_models *wr_engine_models(const struct weir_engine *engine)
+{
+    return engine->models;
+}
+
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request)
 {
     return wr_holds_signed_thinking(&request->transcript) &&

@@ -42,6 +42,11 @@ struct wr_buf *wr_request_output(struct weir_request *request);
  * caller's. False: the request has no such, and nothing was moved. */
 bool wr_request_take_output(struct weir_request *request, weir_span body, struct wr_buf *out);
 
+/* What an engine counts with and what it knows of models; both live as long as the engine, the
+ * models until weir_engine_load_models(). Whoever uses the meter says first how it is to count. */
+struct wr_meter *wr_engine_meter(struct weir_engine *engine);
+const struct wr_models *wr_engine_models(const struct weir_engine *engine);
+
 /* Whether it holds signed thinking, and its model binds that to what stands before. */
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request);
 
