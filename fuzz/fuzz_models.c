@@ -116,7 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
         break;
     case 's':
         for (int server = WR_SERVER_OLLAMA; server <= WR_SERVER_VLLM; server++)
-            if (!wr_loaded_read((enum wr_server)server, text, WR_LIT("m"), 4096, &loaded, NULL))
+            if (!wr_loaded_read((enum wr_model_server)server, text, WR_LIT("m"), 4096, &loaded,
+                                NULL))
                 MUST(loaded.window_tokens > 0 && loaded.window_tokens <= 4096);
         break;
     default:
