@@ -160,7 +160,7 @@ static weir_status condense_arrive(struct wr_fold *fold, const struct wr_stage *
     enum wr_output_kind kind = wr_output_kind_of(s, text);
     bool is_often = is_quoted_often(kind);
     uint64_t over = param(stage, s->tool, is_often ? WR_CONDENSE_READ_OVER : WR_CONDENSE_RUN_OVER);
-    uint64_t to = (uint64_t)stage->params[is_often ? WR_CONDENSE_READ_TO : WR_CONDENSE_RUN_TO];
+    uint64_t to = param(stage, s->tool, is_often ? WR_CONDENSE_READ_TO : WR_CONDENSE_RUN_TO);
     if (fold->input->tokens[segment] <= over)
         return WEIR_OK;
     return wr_stage_condense_to(fold, segment, kind, to);
@@ -178,4 +178,7 @@ const struct wr_stage_def wr_stage_condense = {
                 "reads, searches and diffs, above this"},
                {"read_to", 2000, 50, 10000000, NULL, "are condensed to about this"}},
     .params_count = 4,
+    .takes_tools = true,
+    .tool_params = 1U << WR_CONDENSE_RUN_OVER | 1U << WR_CONDENSE_RUN_TO |
+                   1U << WR_CONDENSE_READ_OVER | 1U << WR_CONDENSE_READ_TO,
 };

@@ -86,11 +86,50 @@ static void a_text_is_too_long_by_bytes_or_lines(void **state)
     assert_false(wr_stage_is_too_long((weir_span){"", 0}));
 }
 
+/* Of 200 lines, about 2,000 tokens, the tool `Bash` printed. */
+static const struct {
+    const char *behaviour, *stage;
+    enum wr_form form;
+    bool is_short; /* at most a tenth is left */
+} by_tool[] = {
+    {"no rule", "{stage: condense, run_to: 1000}", WR_FORM_CONDENSED, false},
+    {"a tool may be left alone", "{stage: condense, tools: {Bash: exact}}", WR_FORM_EXACT, false},
+    {"another's rule is none", "{stage: condense, run_to: 1000, tools: {Read: exact}}",
+     WR_FORM_CONDENSED, false},
+    {"a tool has a size of its own", "{stage: condense, tools: {Bash: {run_over: 100000}}}",
+     WR_FORM_EXACT, false},
+    {"and a size to come down to", "{stage: condense, run_to: 1000, tools: {Bash: {run_to: 100}}}",
+     WR_FORM_CONDENSED, true},
+};
+
+static void rules_for_tools_hold(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(by_tool) / sizeof(by_tool[0]); i++) {
+        char yaml[256];
+        struct test_run run;
+        struct wr_buf body;
+        wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+        write_body(&body, 200, NULL);
+        (void)snprintf(yaml, sizeof(yaml), "policies: {p: {stages: [%s]}}", by_tool[i].stage);
+        test_run_open(&run, wr_buf_view(&body), yaml, 0);
+        uint32_t result = test_transcript_find(&run.test, WEIR_KIND_TOOL_RESULT, 0);
+        const struct wr_fold_segment *now = &run.run.fold.segments[result];
+        bool is_short = now->text.ptr && now->text.len < body.len / 10;
+        if (now->form != by_tool[i].form || is_short != by_tool[i].is_short)
+            fail_msg("%s: it is %s, %zu of %zu bytes", by_tool[i].behaviour,
+                     wr_form_name(now->form), now->text.len, body.len);
+        test_run_close(&run);
+        wr_buf_release(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_too_long_for_a_condenser_keeps_its_ends),
         cmocka_unit_test(a_text_is_too_long_by_bytes_or_lines),
+        cmocka_unit_test(rules_for_tools_hold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
