@@ -90,7 +90,8 @@ LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTT
 ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
             $(TEST_HELP_SRC) \
             $(TORTURE_SRC) $(CHAOS_SRC) $(GOLDEN_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
-            bench/simdjson_peer.cpp tools/presets-table.c) $(BUILD)/src/policy/presets.o
+            bench/simdjson_peer.cpp tools/presets-table.c tools/policies-page.c) \
+          $(BUILD)/src/policy/presets.o
 
 Q := $(if $(V),,@)
 say = $(if $(V),,@echo '  $(1) $(patsubst $(BUILD)/%,%,$@)')
@@ -217,7 +218,8 @@ odds: ## print the rows of data/odds.tsv, measured on the logs of WEIR_TRACES (m
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	@tools/fit-odds $(BUILD)/weir $(WEIR_TRACES)
 
-format: docs/limits.md ## bring sources into the project's format, and generated pages up to date
+format: docs/limits.md $(BUILD)/tools/policies-page ## format the sources, write generated pages
+	$(BUILD)/tools/policies-page docs/policies.md
 	clang-format -i $(shell tools/lint --list | grep -E '\.(c|h|cpp)$$')
 
 docs/limits.md: src/base/limits.h tools/limits-page
@@ -270,7 +272,7 @@ benches: $(call programs,$(BENCH_SRC))
 
 .PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-long build-fuzz build-clang-fuzz
 build-gcc:
-	$(MAKE) BUILD=$(BUILD) CC=gcc all
+	$(MAKE) BUILD=$(BUILD) CC=gcc all $(BUILD)/tools/policies-page
 build-clang:
 	$(MAKE) BUILD=$(BUILD)/clang CC=clang all
 build-asan-gcc:
@@ -398,7 +400,7 @@ $(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
-$(BUILD)/tests/oracle_tokens/encode: %: %.o $(BUILD)/libweir.a
+$(BUILD)/tools/policies-page $(BUILD)/tests/oracle_tokens/encode: %: %.o $(BUILD)/libweir.a
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(LIBS) -o $@
 
