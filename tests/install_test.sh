@@ -125,12 +125,18 @@ int main(void) { struct weir_store *store = 0; return weir_store_trouble(store);
     gcc -xc -fsyntax-only $shared - <<<"$read" && ! gcc -xc -fsyntax-only $shared - <<<"$write"
 }
 
-# The arguments of an example, if it has any, are in its row of examples/arguments.
+# The arguments of an example, if it has any, are in its row of examples/arguments; what it has to
+# say is in tests/face/says.
 run_example()
 {
-    local arguments
-    arguments=$(sed -n "s/^$(basename "$1" .c): *//p" examples/arguments 2>/dev/null)
-    LD_LIBRARY_PATH=$prefix/lib "$work/example" $arguments </dev/null
+    local name arguments wanted
+    name=$(basename "${1%.*}")
+    arguments=$(sed -n "s|@DIR@|$(mktemp -d -p "$work")|; s|^$name: *||p" examples/arguments)
+    wanted=$(sed -n "s|^$name: *||p" tests/face/says)
+    [ -n "$wanted" ] || { echo "$name has no row in tests/face/says"; return 1; }
+    LD_LIBRARY_PATH=$prefix/lib "${@:2}" $arguments </dev/null >"$work/said" 2>&1 ||
+        { cat "$work/said"; return 1; }
+    grep -E "$wanted" "$work/said" || { cat "$work/said"; return 1; }
 }
 
 # The make that runs us must not pass its flags on.
@@ -172,9 +178,10 @@ done
 for example in examples/*.c; do
     [ -e "$example" ] || continue
     check "$example builds with the shared library" build_example "$example" "$shared"
-    check "$example runs" run_example "$example"
+    check "$example runs" run_example "$example" "$work/example"
     check "$example builds with the static library" build_example "$example" "$static"
-    check "$example runs, static" run_example "$example"
+    check "$example runs, static" run_example "$example" "$work/example"
 done
+check 'examples/call.py calls it by ctypes' run_example examples/call.py python3 examples/call.py
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
