@@ -1,19 +1,12 @@
 #include "agent/agent.h"
 
 #include <stdio.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "session/answer.h"
-
-int64_t wr_agent_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 static void tell(const struct wr_agent *agent, const char *what, const struct weir_err *err)
 {
@@ -39,7 +32,7 @@ static bool take_steering(struct wr_agent *agent)
 
     wr_buf_init(&line, WR_AGENT_FILE_BYTES_MAX);
     while (agent->view->steering(agent->view->user, &line)) {
-        if (weir_session_steer(agent->session, wr_buf_view(&line), wr_agent_now_ms(), &err))
+        if (weir_session_steer(agent->session, wr_buf_view(&line), wr_clock_ms(), &err))
             tell(agent, "what you typed was not taken", &err);
         else
             has_some = true;
@@ -69,7 +62,7 @@ static bool give_result(struct wr_agent *agent, const struct weir_call *call, we
 {
     struct weir_err err = {0};
     agent->view->result(agent->view->user, call, text, is_error);
-    if (!weir_session_result(agent->session, call->id, text, is_error, wr_agent_now_ms(), &err))
+    if (!weir_session_result(agent->session, call->id, text, is_error, wr_clock_ms(), &err))
         return true;
     tell(agent, "the result could not be written to the journal", &err);
     return false;
@@ -129,7 +122,7 @@ static enum step do_calls(struct wr_agent *agent)
         return STEP_ANSWERED;
     weir_span why = is_fine ? WR_LIT("the user interrupted")
                             : WR_LIT("the result of this call could not be kept");
-    if (weir_session_abort(agent->session, why, wr_agent_now_ms(), &err))
+    if (weir_session_abort(agent->session, why, wr_clock_ms(), &err))
         tell(agent, "the journal could not be written", &err);
     return is_fine ? STEP_INTERRUPTED : STEP_FAILED;
 }
@@ -229,12 +222,12 @@ static enum step take_answer(struct wr_agent *agent, const struct wr_asked_resul
     case WR_ASKED_DONE:
         note_answer(agent, r);
         if (!weir_session_answer_body(agent->session, agent->endpoint.dialect,
-                                      wr_buf_view(&r->body), wr_agent_now_ms(), &err))
+                                      wr_buf_view(&r->body), wr_clock_ms(), &err))
             return STEP_ANSWERED;
         tell_no_answer(agent, r, &err);
         return STEP_FAILED;
     case WR_ASKED_REFUSED:
-        if (weir_session_refused(agent->session, wr_buf_view(&r->body), wr_agent_now_ms())) {
+        if (weir_session_refused(agent->session, wr_buf_view(&r->body), wr_clock_ms())) {
             agent->view->notice(agent->view->user,
                                 "the prompt was too long for the provider; compacting");
             return STEP_AGAIN;
@@ -297,7 +290,7 @@ static enum step ask(struct wr_agent *agent)
 
     put_extra(agent, extra, sizeof(extra));
     struct weir_session_want want = {.dialect = agent->endpoint.dialect,
-                                     .now_ms = wr_agent_now_ms(),
+                                     .now_ms = wr_clock_ms(),
                                      .context = agent->context,
                                      .extra = wr_span_of(extra),
                                      .alternates = agent->endpoint.is_local};
@@ -364,11 +357,11 @@ enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text)
 {
     struct weir_err err = {0};
 
-    if (text.len && weir_session_say(agent->session, text, wr_agent_now_ms(), &err)) {
+    if (text.len && weir_session_say(agent->session, text, wr_clock_ms(), &err)) {
         tell(agent, "your words could not be written to the journal", &err);
         return WR_WORKED_FAILED;
     }
-    if (text.len && weir_session_start_run(agent->session, wr_agent_now_ms(), &err))
+    if (text.len && weir_session_start_run(agent->session, wr_clock_ms(), &err))
         tell(agent, "the run's limits go on from the last one", &err);
     enum wr_worked worked = loop(agent);
     (void)take_steering(agent); /* what was typed before an interruption is kept */
@@ -424,7 +417,7 @@ static bool join_helper(struct wr_agent *agent, const struct weir_call *call,
     weir_span shown = words.len ? words : WR_LIT("[the helper ended without an answer]");
 
     agent->view->result(agent->view->user, call, shown, !words.len);
-    if (!weir_session_join(agent->session, child, wr_agent_now_ms(), &err))
+    if (!weir_session_join(agent->session, child, wr_clock_ms(), &err))
         return true;
     tell(agent, "the helper's conclusion was lost", &err);
     return false;
@@ -447,7 +440,7 @@ static bool work_on_helper(struct wr_agent *agent, const struct weir_call *call)
     if (!kind) {
         is_given = give_result(agent, call,
                                WR_LIT("Error: spawn_agent wants a task and a known kind."), true);
-    } else if (weir_session_spawn(agent->session, kind, call->id, task, wr_agent_now_ms(), &child,
+    } else if (weir_session_spawn(agent->session, kind, call->id, task, wr_clock_ms(), &child,
                                   &err)) {
         (void)snprintf(why, sizeof(why), "Error: the helper could not be started: %s", err.text);
         is_given = give_result(agent, call, wr_span_of(why), true);

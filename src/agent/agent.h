@@ -53,6 +53,4 @@ enum wr_worked {
  * journal has. */
 enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text);
 
-int64_t wr_agent_now_ms(void);
-
 #endif

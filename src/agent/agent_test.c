@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "session/test_agent.h"
 
 /* Somebody who watches and counts, answers questions with `consent`, and has had enough after so
@@ -87,7 +88,7 @@ static int set_up(void **state)
     struct bench *b = calloc(1, sizeof(*b));
     assert_non_null(b);
     test_agent_init(&b->session);
-    b->session.now_ms = wr_agent_now_ms();
+    b->session.now_ms = wr_clock_ms();
     test_agent_open(&b->session, "model: {name: gpt-4o-mini}\n");
     wr_buf_init(&b->watcher.last, 100000);
     b->view = (struct wr_view){.user = &b->watcher,

@@ -10,6 +10,7 @@
 
 #include "agent/context_page.h"
 #include "agent/paste.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -24,7 +25,7 @@ static void put_status(struct wr_chat *chat)
 
     wr_buf_init(&line, 4096);
     wr_context_word(agent->session, s->has_colours, &line);
-    weir_session_run(agent->session, wr_agent_now_ms(), &run);
+    weir_session_run(agent->session, wr_clock_ms(), &run);
     wr_buf_text(&line, " · ");
     wr_context_cost(&run, &line);
     if (agent->input_tokens)

@@ -5,6 +5,7 @@
 
 #include "agent/chat.h"
 #include "agent/context_page.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -46,7 +47,7 @@ static enum wr_chat_next do_help(struct wr_chat *chat, weir_span rest, struct wr
 static enum wr_chat_next do_context(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     (void)rest;
-    wr_context_page(chat->agent->session, chat->prompt, wr_agent_now_ms(), out);
+    wr_context_page(chat->agent->session, chat->prompt, wr_clock_ms(), out);
     return WR_CHAT_DONE;
 }
 
@@ -56,7 +57,7 @@ static enum wr_chat_next do_compact(struct wr_chat *chat, weir_span rest, struct
     struct weir_err err = {0};
 
     (void)rest;
-    if (weir_session_compact(chat->agent->session, "asked", wr_agent_now_ms(), &done, &err))
+    if (weir_session_compact(chat->agent->session, "asked", wr_clock_ms(), &done, &err))
         wr_buf_printf(out, "not compacted: %s\n", err.text);
     else if (!done.is_taken)
         wr_buf_text(out, "nothing would be gained\n");
@@ -81,7 +82,7 @@ static enum wr_chat_next do_model(struct wr_chat *chat, weir_span rest, struct w
         (void)snprintf(name, sizeof(name), "%.*s", (int)rest.len, rest.ptr);
         /* A local server may have loaded it with less than is known of it. */
         uint32_t window = chat->ask_window ? chat->ask_window(chat->ask_user, name) : 0;
-        if (weir_session_switch_model(chat->agent->session, name, window, wr_agent_now_ms(), &err))
+        if (weir_session_switch_model(chat->agent->session, name, window, wr_clock_ms(), &err))
             wr_buf_printf(out, "not switched: %s\n", err.text);
     }
     struct weir_session_context context;
@@ -171,7 +172,7 @@ static enum wr_chat_next do_steer(struct wr_chat *chat, weir_span rest, struct w
 
     if (!rest.len)
         return WR_CHAT_WORK;
-    if (!weir_session_steer(chat->agent->session, rest, wr_agent_now_ms(), &err))
+    if (!weir_session_steer(chat->agent->session, rest, wr_clock_ms(), &err))
         return WR_CHAT_WORK;
     wr_buf_printf(out, "not taken: %s\n", err.text);
     return WR_CHAT_DONE;
@@ -197,7 +198,7 @@ static enum wr_chat_next do_undo(struct wr_chat *chat, weir_span rest, struct wr
     else if (undone == WR_UNDO_REFUSED)
         wr_buf_text(out, "nothing was put back; /undo force does it all the same, and what was "
                          "changed since is lost\n");
-    else if (weir_session_steer(chat->agent->session, all, wr_agent_now_ms(), &err))
+    else if (weir_session_steer(chat->agent->session, all, wr_clock_ms(), &err))
         wr_buf_printf(out, "the model could not be told: %s\n", err.text);
     wr_buf_release(&told);
     return WR_CHAT_DONE;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/plain_text.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/write.h"
@@ -203,7 +204,7 @@ void wr_headless_end(struct wr_headless *h, struct wr_agent *agent, enum wr_work
     flush_text(h);
     if (!h->is_json)
         return;
-    weir_session_run(agent->session, wr_agent_now_ms(), &run);
+    weir_session_run(agent->session, wr_clock_ms(), &run);
     struct wr_json_writer w = begin(h, "end");
     put(&w, "outcome", wr_span_of(words[worked]));
     put(&w, "session", wr_span_of(agent->name));

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "session/test_agent.h"
 
@@ -104,7 +105,7 @@ static void the_end_counts_what_helpers_used(void **state)
         struct bench b;
         char wanted[300];
         test_agent_init(&session);
-        session.now_ms = wr_agent_now_ms(); /* the end asks how long the run took */
+        session.now_ms = wr_clock_ms(); /* the end asks how long the run took */
         test_agent_open(&session, yaml);
         TEST_OK(&session,
                 weir_session_add_spent(session.session, &spent, session.now_ms, &session.err));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/endpoint.h"
+#include "base/clock.h"
 #include "base/limits.h"
 
 enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
@@ -167,13 +168,6 @@ bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_stat
     return true;
 }
 
-static uint64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
-
 static void nap(uint64_t *ms)
 {
     struct timespec time = {.tv_nsec = (long)*ms * 1000000};
@@ -185,12 +179,13 @@ static void nap(uint64_t *ms)
 static void wait_for(struct wr_processes *p, struct process *one, uint64_t ms,
                      const uint64_t *cursor, bool can_be_interrupted)
 {
-    uint64_t until = now_ms() + ms, nap_ms = NAP_MS_MIN;
+    uint64_t until = wr_clock_steady_us() / 1000 + ms, nap_ms = NAP_MS_MIN;
 
     for (;;) {
         look(one);
         if (one->status.state != WR_PROCESS_RUNNING ||
-            (cursor && one->status.output_bytes > *cursor) || now_ms() >= until ||
+            (cursor && one->status.output_bytes > *cursor) ||
+            wr_clock_steady_us() / 1000 >= until ||
             (can_be_interrupted && p->interrupt && p->interrupt(p->user)))
             return;
         nap(&nap_ms);

@@ -12,6 +12,7 @@
 #include "agent/headless.h"
 #include "agent/local_window.h"
 #include "agent/summary_call.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/cmd.h"
@@ -200,7 +201,7 @@ static weir_status set_window(struct program *p, struct weir_err *err)
     weir_session_context(p->session, &context);
     if (!window || window == context.window_tokens)
         return WEIR_OK;
-    return weir_session_switch_model(p->session, model, window, wr_agent_now_ms(), err);
+    return weir_session_switch_model(p->session, model, window, wr_clock_ms(), err);
 }
 
 /* What has a place has it in the configuration. */
@@ -223,7 +224,7 @@ static bool open_session(struct program *p)
                                            .model = p->model,
                                            .store = p->store,
                                            .tenant = WR_LIT(WR_CLI_TENANT),
-                                           .now_ms = wr_agent_now_ms()};
+                                           .now_ms = wr_clock_ms()};
     weir_status status = weir_session_open(&options, &p->session, &err);
     if (!status)
         status = set_window(p, &err);
@@ -240,7 +241,7 @@ static bool open_session(struct program *p)
 static weir_status add_sections(struct program *p, struct weir_err *err)
 {
     const char *dir = p->options->dir ? p->options->dir : p->root;
-    weir_status status = wr_agent_prompt_add(p->prompt, p->root, dir, wr_agent_now_ms(), err);
+    weir_status status = wr_agent_prompt_add(p->prompt, p->root, dir, wr_clock_ms(), err);
     return status ? status : weir_prompt_build(p->prompt, weir_session_model(p->session), 0, err);
 }
 
@@ -253,7 +254,7 @@ static bool build_prompt(struct program *p)
     if (!status)
         status = add_sections(p, &err);
     if (!status)
-        status = weir_session_use_prompt(p->session, p->prompt, wr_agent_now_ms(), &err);
+        status = weir_session_use_prompt(p->session, p->prompt, wr_clock_ms(), &err);
     for (size_t i = 0; !status && (trouble = weir_prompt_trouble(p->prompt, i)); i++)
         (void)fprintf(stderr, "weir agent: %s\n", trouble);
     if (status)

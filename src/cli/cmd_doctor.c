@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
 #include "json/write.h"
@@ -121,7 +122,7 @@ static int examine(const struct doctor_options *o, struct wr_config *config)
     doctor.config = config;
     doctor.asks_all_upstreams = !o->config && !o->upstream;
     doctor.is_offline = o->is_offline;
-    doctor.now_s = wr_cli_now_ms() / 1000;
+    doctor.now_s = wr_clock_ms() / 1000;
     if (!doctor.store && wr_cli_store_path("doctor", &path))
         doctor.store = path.bytes;
     if (!doctor.store)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "base/limits.h"
 #include "cli/store_dir.h"
@@ -153,7 +154,7 @@ static int write_by_policy(struct weir_engine *engine, struct weir_request *requ
                                            .model = o->model,
                                            .window_tokens = window_tokens,
                                            .store = store,
-                                           .now_ms = wr_cli_now_ms()};
+                                           .now_ms = wr_clock_ms()};
     struct weir_projected projected;
     struct weir_err err = {0};
 

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "agent/agent_prompt.h"
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
@@ -138,7 +139,7 @@ static weir_status make(struct weir_prompt *prompt, const struct prompt_options 
 {
     char root[4096];
     weir_status status =
-        wr_agent_prompt_add(prompt, getcwd(root, sizeof(root)), o->dir, wr_cli_now_ms(), err);
+        wr_agent_prompt_add(prompt, getcwd(root, sizeof(root)), o->dir, wr_clock_ms(), err);
     if (!status)
         status = wr_agent_prompt_add_tools(prompt, err);
     return status ? status : weir_prompt_build(prompt, o->model, tokens_max, err);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
@@ -367,7 +368,7 @@ static int run(struct run *r)
     int result = WR_EXIT_USAGE;
 
     wr_child_prepare();
-    r->started_ms = wr_cli_now_ms();
+    r->started_ms = wr_clock_ms();
     wr_own_read(&r->own, &r->arena, r->agent, environ, r->folder);
     bool ok = make_dir(r) && get_server(r) && set_root(r) && make_plan(r);
     if (ok && !(result = pending_end())) {

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -367,7 +368,7 @@ static void take_lock(struct serve *s)
     const struct wr_config *c = s->config;
     char host[256];
     struct wr_server_facts facts = {.pid = getpid(),
-                                    .started_ms = wr_cli_now_ms(),
+                                    .started_ms = wr_clock_ms(),
                                     .host = host_to_ask(c, host),
                                     .port = port_of(s->listener),
                                     .mode = wr_mode_name(c->mode),

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
 #include "json/write.h"
@@ -76,7 +77,7 @@ static void put_time(struct output *out, const char *key, const char *label, int
         wr_json_write_i64(&out->json, time_ms);
         return;
     }
-    int64_t ago_ms = wr_cli_now_ms() - time_ms;
+    int64_t ago_ms = wr_clock_ms() - time_ms;
     wr_buf_printf(&out->text, "%-18s %s hours ago\n", label,
                   wr_cli_number(ago_ms > 0 ? (uint64_t)(ago_ms / hour_ms) : 0));
 }
@@ -199,7 +200,7 @@ static int run_gc(struct weir_store *store, const struct store_options *o)
         !read_number("megabytes", o->megabytes, &megabytes))
         return WR_EXIT_USAGE;
     struct weir_gc_options options = {
-        .now_ms = wr_cli_now_ms(),
+        .now_ms = wr_clock_ms(),
         .retention_ms = days * 24 * hour_ms,
         .live_ms = live_hours * hour_ms,
         .stored_bytes_max = (uint64_t)megabytes * 1000 * 1000,

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "cli/store_dir.h"
 
@@ -54,7 +55,7 @@ void wr_cli_put_money(struct wr_buf *out, int64_t micro_usd)
 
 void wr_cli_put_ago(struct wr_buf *out, int64_t time_ms)
 {
-    int64_t seconds = (wr_cli_now_ms() - time_ms) / SECOND_MS;
+    int64_t seconds = (wr_clock_ms() - time_ms) / SECOND_MS;
     if (seconds < 0)
         seconds = 0;
     if (seconds < 120)
@@ -82,7 +83,7 @@ bool wr_cli_since(const char *command, const char *text, int64_t *since_ms)
         if (word.ptr[word.len - 1] != units[i].unit || !wr_span_u64(digits, &number) ||
             number > NUMBER_MAX)
             continue;
-        *since_ms = wr_cli_now_ms() - (int64_t)number * units[i].seconds * SECOND_MS;
+        *since_ms = wr_clock_ms() - (int64_t)number * units[i].seconds * SECOND_MS;
         return true;
     }
     if (wr_span_u64(word, &number) && number <= 4ULL * NUMBER_MAX) {

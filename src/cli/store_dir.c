@@ -1,7 +1,6 @@
 #include "cli/store_dir.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 enum { PATH_BYTES_MAX = 4096 };
 
@@ -67,11 +66,4 @@ struct weir_store *wr_cli_store(const char *command, const char *dir,
 out:
     wr_buf_release(&path);
     return store;
-}
-
-int64_t wr_cli_now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }

@@ -19,7 +19,4 @@ const char *wr_cli_store_advice(weir_trouble trouble);
 /* Where the store is unless told, with a NUL. False: nowhere, which is said on stderr. */
 bool wr_cli_store_path(const char *command, struct wr_buf *path);
 
-/* Milliseconds since 1970. */
-int64_t wr_cli_now_ms(void);
-
 #endif

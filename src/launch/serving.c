@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/parent.h"
 #include "base/span.h"
@@ -22,11 +23,9 @@ enum {
     WAIT_MS = 20,
 };
 
-static int64_t now_ms(void)
+static int64_t steady_ms(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)(wr_clock_steady_us() / 1000);
 }
 
 static void pause_ms(long ms)
@@ -192,10 +191,10 @@ _Noreturn static void become_server(const struct wr_serving_wishes *wishes, cons
 /* The first line says where it listens. False: there was none in time. */
 static bool read_line(int fd, char line[LINE_BYTES_MAX])
 {
-    int64_t until = now_ms() + WR_LAUNCH_START_MS_MAX;
+    int64_t until = steady_ms() + WR_LAUNCH_START_MS_MAX;
     size_t bytes = 0;
 
-    for (int64_t left_ms; bytes + 1 < LINE_BYTES_MAX && (left_ms = until - now_ms()) > 0;) {
+    for (int64_t left_ms; bytes + 1 < LINE_BYTES_MAX && (left_ms = until - steady_ms()) > 0;) {
         struct pollfd ready = {.fd = fd, .events = POLLIN};
         if (poll(&ready, 1, (int)left_ms) <= 0)
             continue;
@@ -234,12 +233,12 @@ static bool is_alive(pid_t pid)
 
 static bool wait_until_well(struct wr_serving *serving, struct wr_arena *arena, int out)
 {
-    int64_t until = now_ms() + WR_LAUNCH_START_MS_MAX;
+    int64_t until = steady_ms() + WR_LAUNCH_START_MS_MAX;
     char *line = wr_arena_alloc(arena, LINE_BYTES_MAX);
 
     if (!line || !read_line(out, line) || !read_address(line, &serving->facts))
         return false;
-    while (now_ms() < until && is_alive(serving->child)) {
+    while (steady_ms() < until && is_alive(serving->child)) {
         if (ask_health(serving, arena))
             return true;
         pause_ms(WAIT_MS);

@@ -1,8 +1,8 @@
 #include "proxy/exchange.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/span.h"
 #include "proxy/agent_name.h"
 #include "proxy/answer_note.h"
@@ -68,13 +68,6 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body);
 static uint64_t now_us(void)
 {
     return uv_hrtime() / 1000;
-}
-
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 /* ---- the end ---- */
@@ -602,7 +595,7 @@ static bool start_job(struct wr_exchange *ex)
         .overflow_tokens = ex->remedy.overflow_tokens,
         .bind = ex->remedy.bind,
         .is_watched = ex->route.is_answer,
-        .now_ms = now_ms(),
+        .now_ms = wr_clock_ms(),
         .ready = on_job_ready,
         .done = on_job_done,
         .user = ex,
@@ -669,7 +662,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
                                .entry = entry,
                                .agent = wr_agent_name(head),
                                .started_us = now_us(),
-                               .started_ms = now_ms()};
+                               .started_ms = wr_clock_ms()};
     keep_header(ex->mode, sizeof(ex->mode), head, "x-weir-mode");
     keep_header(ex->policy, sizeof(ex->policy), head, "x-weir-policy");
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -138,10 +139,7 @@ static void wait_for_rows(struct wr_ledger_writer *w)
 
     while (!w->first && !w->stops)
         (void)pthread_cond_wait(&w->wake, &w->lock);
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += WR_PROXY_LEDGER_MS * 1000000L;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
+    until = wr_clock_steady_in_ms(WR_PROXY_LEDGER_MS);
     while (!w->stops && !w->is_urgent && w->count < WR_PROXY_LEDGER_GROUP_MAX)
         if (pthread_cond_timedwait(&w->wake, &w->lock, &until))
             break;

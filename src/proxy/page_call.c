@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "proxy/agent_name.h"
@@ -142,7 +142,6 @@ static const char *refusal_of(const struct wr_page_desk *desk, const struct wr_h
 struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_conn *conn,
                                         const struct wr_head *head, const struct wr_entry *entry)
 {
-    struct timespec now;
     int status;
     const char *why = refusal_of(desk, head, &status);
     struct wr_page_call *call = why ? NULL : calloc(1, sizeof(*call));
@@ -157,8 +156,7 @@ struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_con
     (void)snprintf(call->run, sizeof(call->run), "%s", entry->run);
     call->agent = wr_agent_name(head);
     call->started_us = uv_hrtime() / 1000;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    call->started_ms = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    call->started_ms = wr_clock_ms();
     wr_arena_init(&call->arena, 2 * (WR_NET_HEAD_BYTES_MAX + WR_ARENA_CHUNK_BYTES));
     wr_buf_init(&call->body, desk->body_bytes_max);
     wr_buf_init(&call->answer, desk->answer_bytes_max);

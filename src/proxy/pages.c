@@ -1,7 +1,6 @@
 #include "proxy/pages.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/span.h"
 #include "json/write.h"
 #include "proxy/store_state.h"
@@ -122,9 +121,7 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
 {
     struct wr_json_writer w;
     struct wr_buf page;
-    struct timespec now;
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
     wr_buf_init(&page, PAGE_BYTES_MAX);
     wr_json_write_init(&w, &page);
     wr_json_write_object(&w);
@@ -138,7 +135,7 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
     wr_json_write_key(&w, "policy_said");
     wr_json_write_bool(&w, service->config->is_policy_said);
     wr_json_write_key(&w, "uptime_s");
-    wr_json_write_i64(&w, (int64_t)now.tv_sec - service->started_ms / 1000);
+    wr_json_write_i64(&w, (wr_clock_ms() - service->started_ms) / 1000);
     wr_json_write_key(&w, "requests");
     wr_json_write_i64(&w, (int64_t)service->requests_count);
     wr_json_write_object_end(&w);

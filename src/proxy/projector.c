@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
@@ -292,10 +292,8 @@ static void watch_request(struct worker *w, struct wr_task *job, const struct we
  * leave a result whole. */
 static uint64_t own_time_us(void *user)
 {
-    struct timespec now = {0};
     (void)user;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+    return wr_clock_thread_us();
 }
 
 /* Of what the engine does not take for its size, too, it says WEIR_LIMIT. */

@@ -1,8 +1,8 @@
 #include "proxy/sidecar_page.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "proxy/pages.h"
@@ -21,13 +21,6 @@ static weir_span path_of(weir_span target)
     return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 /* On a thread. Without a store nothing is taken out of requests, and sessions work all the same. */
 static void work(struct wr_page_call *call)
 {
@@ -36,7 +29,7 @@ static void work(struct wr_page_call *call)
                                  .method = call->method,
                                  .path = path_of(call->target),
                                  .body = wr_buf_view(&call->body),
-                                 .now_ms = now_ms()};
+                                 .now_ms = wr_clock_ms()};
 
     if (!page->sidecar.store &&
         weir_store_open(page->config->store_dir, NULL, &page->sidecar.store, NULL, NULL))

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "proxy/store_state.h"
 #include "store/sqlite.h"
 
@@ -31,13 +32,6 @@ struct wr_store_keeper {
     uint64_t place;
 };
 
-static struct timespec now(void)
-{
-    struct timespec time = {0};
-    (void)clock_gettime(CLOCK_REALTIME, &time);
-    return time;
-}
-
 static void tell(const struct wr_store_keeper *k, const struct weir_gc_report *report)
 {
     if (report->sessions_count)
@@ -58,14 +52,13 @@ static void tell(const struct wr_store_keeper *k, const struct weir_gc_report *r
  * and for a very old one when the clock is set. */
 static void collect(struct wr_store_keeper *k)
 {
-    struct timespec time = now();
-    struct weir_gc_options gc = {.now_ms = (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000,
+    struct weir_gc_options gc = {.now_ms = wr_clock_ms(),
                                  .retention_ms = (int64_t)k->keep_days * day_ms,
                                  .live_ms = day_ms,
                                  .stored_bytes_max = k->max_bytes};
     struct weir_gc_report report = {0};
 
-    if ((!k->keep_days && !k->max_bytes) || !k->store || time.tv_sec < CLOCK_S_MIN)
+    if ((!k->keep_days && !k->max_bytes) || !k->store || gc.now_ms / 1000 < CLOCK_S_MIN)
         return;
     if (!weir_store_gc(k->store, &gc, &report, NULL))
         tell(k, &report);
@@ -105,9 +98,7 @@ static void *work(void *user)
             collect(k);
             rounds_left = ROUND_S / LOOK_S;
         }
-        struct timespec until = {0};
-        (void)clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += LOOK_S;
+        struct timespec until = wr_clock_steady_in_ms(LOOK_S * 1000);
         (void)pthread_mutex_lock(&k->lock);
         while (!k->stops && !pthread_cond_clockwait(&k->wake, &k->lock, CLOCK_MONOTONIC, &until))
             ;
@@ -141,7 +132,7 @@ struct wr_store_keeper *wr_store_keeper_new(const struct wr_config *config,
 
 void wr_store_keeper_free(struct wr_store_keeper *keeper)
 {
-    struct timespec until = now();
+    struct timespec until = wr_clock_steady_in_ms(END_S_MAX * 1000);
 
     if (!keeper)
         return;
@@ -149,8 +140,7 @@ void wr_store_keeper_free(struct wr_store_keeper *keeper)
     keeper->stops = true;
     (void)pthread_cond_signal(&keeper->wake);
     (void)pthread_mutex_unlock(&keeper->lock);
-    until.tv_sec += END_S_MAX;
-    if (pthread_timedjoin_np(keeper->thread, NULL, &until))
+    if (pthread_clockjoin_np(keeper->thread, NULL, CLOCK_MONOTONIC, &until))
         return; /* it still uses all of this, and ends with the process */
     (void)pthread_mutex_destroy(&keeper->lock);
     (void)pthread_cond_destroy(&keeper->wake);

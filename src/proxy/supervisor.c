@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/parent.h"
 
 enum {
@@ -27,11 +28,9 @@ struct supervisor {
     int result;
 };
 
-static time_t now_s(void)
+static time_t steady_s(void)
 {
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
+    return (time_t)(wr_clock_steady_us() / 1000000);
 }
 
 static bool start(struct supervisor *s, size_t i)
@@ -51,7 +50,7 @@ static bool start(struct supervisor *s, size_t i)
         _exit(status);
     }
     s->pids[i] = pid;
-    s->started_s[i] = now_s();
+    s->started_s[i] = steady_s();
     return true;
 }
 
@@ -79,7 +78,7 @@ static void pause_ms(long ms)
 /* One that dies at once, again and again, is given a little more time each time. */
 static void restart(struct supervisor *s, size_t i)
 {
-    bool was_healthy = now_s() - s->started_s[i] >= HEALTHY_S;
+    bool was_healthy = steady_s() - s->started_s[i] >= HEALTHY_S;
 
     s->wait_ms[i] = was_healthy || !s->wait_ms[i] ? RESTART_MS_MIN : s->wait_ms[i] * 2;
     if (s->wait_ms[i] > RESTART_MS_MAX)

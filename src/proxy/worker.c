@@ -1,8 +1,8 @@
 #include "proxy/worker.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
@@ -182,13 +182,11 @@ static void free_service(struct worker *w)
 weir_status wr_worker_run(const struct wr_worker_options *options, struct weir_err *err)
 {
     struct worker *w = calloc(1, sizeof(*w));
-    struct timespec now;
 
     if (!w)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     w->options = options;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    w->service.started_ms = (int64_t)now.tv_sec * 1000;
+    w->service.started_ms = wr_clock_ms() / 1000 * 1000;
     int result = start_handles(w);
     weir_status status =
         result ? wr_fail(err, WEIR_IO, 0, "cannot serve: %s", uv_strerror(result)) : WEIR_OK;

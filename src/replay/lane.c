@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "replay/lane_recall.h"
@@ -103,13 +103,6 @@ struct sent {
     struct wr_cache_block *blocks;
     uint32_t blocks_count;
 };
-
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 /* Keeps every n-th time, so that any number of them fits. */
 static void note_time(struct wr_lane_result *result, uint64_t us)
@@ -216,10 +209,10 @@ static weir_status send_to_rival(struct wr_lane *lane, const struct wr_lane_requ
 
 static weir_status project(struct wr_lane *lane, const struct wr_lane_request *r, struct sent *sent)
 {
-    uint64_t begun_us = now_us();
+    uint64_t begun_us = wr_clock_steady_us();
     weir_status status =
         lane->setup.rival ? send_to_rival(lane, r, sent) : send_to_engine(lane, r->now_ms, sent);
-    note_time(&lane->result, now_us() - begun_us);
+    note_time(&lane->result, wr_clock_steady_us() - begun_us);
     return status;
 }
 

@@ -1,8 +1,8 @@
 #include "replay/strict_run.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -213,14 +213,6 @@ struct exchange {
     bool is_unreadable; /* what is sent is no request; said already */
 };
 
-/* Processor time of this thread: what else the machine does is nothing of ours. */
-static uint64_t now_us(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static bool is_projected(const struct lane *l)
 {
     return !l->c->is_foreign;
@@ -236,12 +228,12 @@ static weir_status project(struct lane *l, struct exchange *x)
         .store = l->store,
         .session = c->id,
         .now_ms = l->now_ms};
-    uint64_t begun_us = now_us();
+    uint64_t begun_us = wr_clock_thread_us();
     weir_status status =
         weir_engine_request(l->runner->engine, wr_buf_view(&l->body), &reading, &x->request, NULL);
     if (!status)
         status = weir_engine_project(l->runner->engine, x->request, &options, &x->projected, NULL);
-    l->figures->times_us[l->figures->times_count++] = (uint32_t)(now_us() - begun_us);
+    l->figures->times_us[l->figures->times_count++] = (uint32_t)(wr_clock_thread_us() - begun_us);
     if (!status && x->projected.report.len)
         status = wr_json_parse(&x->report, &x->arena, x->projected.report, NULL, NULL);
     return status;
