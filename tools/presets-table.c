@@ -19,6 +19,7 @@
 
 const struct wr_policy wr_presets[1] = {{.name = ""}};
 const uint32_t wr_presets_count = 0;
+const char *const wr_presets_ladder[] = {NULL};
 
 static void print_string(const char *text)
 {
@@ -102,6 +103,12 @@ static void print_table(const struct wr_policies *policies)
     for (uint32_t p = 0; p < count; p++)
         print_policy(wr_policies_at(policies, p), p);
     printf("};\nconst uint32_t wr_presets_count = %u;\n", count);
+    puts("const char *const wr_presets_ladder[] = {");
+    for (uint32_t i = 0; wr_policies_rung(policies, i); i++) {
+        print_string(wr_policies_rung(policies, i));
+        puts(",");
+    }
+    puts("0};");
 }
 
 static bool read_file(const char *path, struct wr_buf *text)
@@ -127,7 +134,8 @@ int main(int argc, char **argv)
     struct wr_buf text;
 
     wr_buf_init(&text, WR_POLICIES_BYTES_MAX);
-    bool is_right = read_file(path, &text) && !wr_policies_new(&policies, wr_buf_view(&text), &err);
+    bool is_right =
+        read_file(path, &text) && !wr_policies_new_presets(&policies, wr_buf_view(&text), &err);
     if (is_right)
         print_table(policies);
     else

@@ -5,6 +5,7 @@
 #include "base/span.h"
 #include "cli/ledger_open.h"
 #include "json/write.h"
+#include "policy/policy.h"
 #include "quality/learning.h"
 
 static const char help[] =

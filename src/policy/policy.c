@@ -43,6 +43,17 @@ const struct wr_policy *wr_policy_find(weir_span name)
     return NULL;
 }
 
+const char *wr_policy_tighter(weir_span name)
+{
+    const char *last = NULL;
+    for (const char *const *rung = wr_presets_ladder; *rung; rung++) {
+        if (wr_span_is(name, *rung))
+            return rung[1];
+        last = *rung;
+    }
+    return last;
+}
+
 /* ---- the stages ---- */
 
 uint32_t wr_stage_def_count(void)

@@ -109,6 +109,10 @@ bool wr_policy_is_called(const struct wr_policy *policy, weir_span name);
 
 /* The preset called `name`, or NULL. */
 const struct wr_policy *wr_policy_find(weir_span name);
+/* The preset that takes out less than the policy `name`, by the ladder of data/policies.yaml; from
+ * a policy that is not on it its last. NULL: `name` is that. */
+const char *wr_policy_tighter(weir_span name);
+
 uint32_t wr_policy_count(void);
 const struct wr_policy *wr_policy_at(uint32_t index);
 

@@ -109,6 +109,16 @@ static void an_alias_is_its_preset(void **state)
     assert_null(wr_policy_find(WR_LIT("guarded")));
 }
 
+static void each_policy_but_one_has_a_tighter_one(void **state)
+{
+    (void)state;
+    assert_string_equal(wr_policy_tighter(WR_LIT("lean")), "auto");
+    assert_string_equal(wr_policy_tighter(WR_LIT("careful")), "exact");
+    assert_string_equal(wr_policy_tighter(WR_LIT("tiered")), "exact");
+    assert_string_equal(wr_policy_tighter(WR_LIT("mine")), "exact");
+    assert_null(wr_policy_tighter(WR_LIT("exact")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -116,6 +126,7 @@ int main(void)
         cmocka_unit_test(every_preset_has_values_that_its_stages_allow),
         cmocka_unit_test(the_presets_are_those_that_stores_know),
         cmocka_unit_test(every_default_is_one_that_its_stage_allows),
+        cmocka_unit_test(each_policy_but_one_has_a_tighter_one),
         cmocka_unit_test(an_alias_is_its_preset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

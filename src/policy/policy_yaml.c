@@ -16,12 +16,15 @@ struct wr_policies {
     struct wr_arena arena;
     struct wr_policy *own;
     uint32_t own_count, own_max;
+    const char *ladder[WR_POLICIES_MAX];
+    uint32_t ladder_count;
 };
 
 /* What is being read; the parts further down are set as it gets there. */
 struct reader {
     struct wr_yaml yaml;
     struct wr_policies *into;
+    bool may_have_ladder;
     struct wr_policy *policy;
     const struct wr_policy *like; /* NULL: the stages' own values */
     struct wr_stage *stage;
@@ -373,18 +376,49 @@ static weir_status read_policy(void *user, yaml_node_t *key, yaml_node_t *value)
     return status;
 }
 
+static bool is_on_ladder(const struct wr_policies *p, weir_span name)
+{
+    for (uint32_t i = 0; i < p->ladder_count; i++)
+        if (wr_span_is(name, p->ladder[i]))
+            return true;
+    return false;
+}
+
+static weir_status read_ladder(struct reader *r, const yaml_node_t *list)
+{
+    struct wr_policies *p = r->into;
+    if (list->type != YAML_SEQUENCE_NODE)
+        return wr_yaml_fail(&r->yaml, list, WEIR_INVALID, "a ladder is a list");
+    const yaml_node_item_t *top = list->data.sequence.items.top;
+    for (const yaml_node_item_t *item = list->data.sequence.items.start; item < top; item++) {
+        const yaml_node_t *node = yaml_document_get_node(&r->yaml.doc, *item);
+        weir_span name = wr_yaml_text(node);
+        const struct wr_policy *policy = wr_policies_find(p, name);
+        if (!wr_yaml_is_scalar(node) || !policy || is_on_ladder(p, name) ||
+            p->ladder_count == WR_POLICIES_MAX)
+            return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
+                                "a policy above is wanted here, each once, not '%.*s'",
+                                SHOWN(name));
+        p->ladder[p->ladder_count++] = policy->name;
+    }
+    return WEIR_OK;
+}
+
 static weir_status read_section(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reader *r = user;
+    if (r->may_have_ladder && wr_span_is(wr_yaml_text(key), "ladder"))
+        return read_ladder(r, value);
     if (!wr_span_is(wr_yaml_text(key), "policies"))
         return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
                             "`policies` is wanted here: policies: {NAME: {stages: [...]}}");
     return wr_yaml_each(&r->yaml, value, WR_POLICIES_MAX, read_policy, r);
 }
 
-static weir_status read_all(struct wr_policies *policies, weir_span text, struct weir_err *err)
+static weir_status read_all(struct wr_policies *policies, weir_span text, bool may_have_ladder,
+                            struct weir_err *err)
 {
-    struct reader r = {.into = policies};
+    struct reader r = {.into = policies, .may_have_ladder = may_have_ladder};
 
     if (text.len > WR_POLICIES_BYTES_MAX)
         return wr_fail(err, WEIR_LIMIT, 0, "line 1, column 1: policies have at most %d bytes",
@@ -405,20 +439,32 @@ static weir_status read_all(struct wr_policies *policies, weir_span text, struct
 
 /* ---- the set ---- */
 
-weir_status wr_policies_new(struct wr_policies **policies, weir_span yaml, struct weir_err *err)
+static weir_status new_policies(struct wr_policies **policies, weir_span yaml, bool may_have_ladder,
+                                struct weir_err *err)
 {
     *policies = NULL;
     struct wr_policies *p = calloc(1, sizeof(*p));
     if (!p)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the policies");
     wr_arena_init(&p->arena, WR_POLICIES_MEMORY_BYTES_MAX);
-    weir_status status = yaml.len ? read_all(p, yaml, err) : WEIR_OK;
+    weir_status status = yaml.len ? read_all(p, yaml, may_have_ladder, err) : WEIR_OK;
     if (status) {
         wr_policies_free(p);
         return status;
     }
     *policies = p;
     return WEIR_OK;
+}
+
+weir_status wr_policies_new(struct wr_policies **policies, weir_span yaml, struct weir_err *err)
+{
+    return new_policies(policies, yaml, false, err);
+}
+
+weir_status wr_policies_new_presets(struct wr_policies **policies, weir_span yaml,
+                                    struct weir_err *err)
+{
+    return new_policies(policies, yaml, true, err);
 }
 
 void wr_policies_free(struct wr_policies *policies)
@@ -473,6 +519,11 @@ const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint3
     if (index < presets)
         return wr_policy_at(index);
     return index < wr_policies_count(policies) ? &policies->own[index - presets] : NULL;
+}
+
+const char *wr_policies_rung(const struct wr_policies *policies, uint32_t index)
+{
+    return index < policies->ladder_count ? policies->ladder[index] : NULL;
 }
 
 const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name)

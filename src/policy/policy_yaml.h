@@ -24,6 +24,10 @@ struct wr_policies;
  * it is no YAML; WEIR_INVALID: it says something else than policies; WEIR_LIMIT: too much of it. */
 WEIR_MUST_USE weir_status wr_policies_new(struct wr_policies **policies, weir_span yaml,
                                           struct weir_err *err);
+/* The same for data/policies.yaml itself, which may also say `ladder: [NAME, ...]`, of policies
+ * above it. The build reads it so; who uses presets has them already (presets.h). */
+WEIR_MUST_USE weir_status wr_policies_new_presets(struct wr_policies **policies, weir_span yaml,
+                                                  struct weir_err *err);
 void wr_policies_free(struct wr_policies *policies); /* NULL is fine */
 
 /* Adds a copy; what its stages' rules for tools point at must live as long. It goes before another
@@ -34,6 +38,9 @@ WEIR_MUST_USE weir_status wr_policies_add(struct wr_policies *policies,
 /* The presets come first. */
 uint32_t wr_policies_count(const struct wr_policies *policies);
 const struct wr_policy *wr_policies_at(const struct wr_policies *policies, uint32_t index);
+
+/* A name of `ladder`; NULL behind the last. */
+const char *wr_policies_rung(const struct wr_policies *policies, uint32_t index);
 
 /* By name, or a preset's alias; NULL: there is none. */
 const struct wr_policy *wr_policies_find(const struct wr_policies *policies, weir_span name);

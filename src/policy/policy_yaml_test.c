@@ -113,6 +113,8 @@ static const struct {
      "line 1, column 34: a text of one line is wanted here"},
     {"another section", "policy: {p: {stages: []}}", WEIR_INVALID,
      "line 1, column 1: `policies` is wanted here"},
+    {"a ladder, which is the presets'", "ladder: [auto, exact]", WEIR_INVALID,
+     "line 1, column 1: `policies` is wanted here"},
     {"a list of policies", "policies: [p]", WEIR_INVALID,
      "line 1, column 11: `name: value` pairs are wanted here"},
     {"a word alone", "policies", WEIR_INVALID, "line 1, column 1: `name: value` pairs"},
@@ -265,6 +267,42 @@ static void a_policy_is_found_by_its_alias(void **state)
     wr_policies_free(policies);
 }
 
+#define TWO "policies: {a: {stages: []}, b: {alias: c, stages: []}}\nladder: "
+
+static const struct {
+    const char *behaviour, *text;
+    const char *said; /* NULL: nothing is wrong */
+} ladders[] = {
+    {"names of policies above", TWO "[b, a]", NULL},
+    {"none", TWO "[]", NULL},
+    {"a name that is none", TWO "[a, x]", "line 2, column 13: a policy above is wanted here"},
+    {"a name that stands below", "ladder: [a]\npolicies: {a: {stages: []}}",
+     "line 1, column 10: a policy above is wanted here"},
+    {"a name twice", TWO "[a, b, a]",
+     "line 2, column 16: a policy above is wanted here, each once"},
+    {"a word", TWO "a", "line 2, column 9: a ladder is a list"},
+    {"a list in it", TWO "[[a]]", "line 2, column 10: a policy above is wanted here"},
+};
+
+static void the_presets_have_a_ladder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(ladders) / sizeof(ladders[0]); i++) {
+        struct wr_policies *policies;
+        struct weir_err err = {0};
+        weir_status status = wr_policies_new_presets(&policies, wr_span_of(ladders[i].text), &err);
+        if (!status != !ladders[i].said ||
+            (status && !wr_span_starts(wr_span_of(err.text), wr_span_of(ladders[i].said))))
+            fail_msg("%s: %s", ladders[i].behaviour, err.text);
+        if (!i) {
+            assert_string_equal(wr_policies_rung(policies, 0), "b");
+            assert_string_equal(wr_policies_rung(policies, 1), "a");
+            assert_null(wr_policies_rung(policies, 2));
+        }
+        wr_policies_free(policies);
+    }
+}
+
 /* ---- the docs ---- */
 
 /* Every ```yaml block of the page loads; together they say every stage and every parameter. */
@@ -307,6 +345,7 @@ int main(void)
                                        cmocka_unit_test(what_is_written_loads_back_to_the_same),
                                        cmocka_unit_test(presets_are_there_without_a_word_of_yaml),
                                        cmocka_unit_test(a_policy_is_found_by_its_alias),
+                                       cmocka_unit_test(the_presets_have_a_ladder),
                                        cmocka_unit_test(examples_of_the_docs_load)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

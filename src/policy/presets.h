@@ -11,4 +11,7 @@
 extern const struct wr_policy wr_presets[];
 extern const uint32_t wr_presets_count;
 
+/* Names of presets, from what takes out most to what takes out nothing; NULL behind the last. */
+extern const char *const wr_presets_ladder[];
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "base/span.h"
+#include "policy/policy.h"
 
 enum { VALUE_BYTES_MAX = 96, HARD_POINTS = WR_LEARNING_BAD_POINTS };
 
@@ -84,17 +85,6 @@ bool wr_bucket_is_bad(const struct wr_bucket *bucket)
 {
     return bucket->samples_count >= WR_LEARNING_SAMPLES_MIN &&
            bucket->bad_count * 2 >= bucket->samples_count;
-}
-
-const char *wr_policy_tighter(weir_span policy)
-{
-    static const char *const ladder[] = {"lean", "auto", "careful", "exact"};
-    enum { RUNGS = sizeof(ladder) / sizeof(ladder[0]) };
-
-    for (size_t i = 0; i + 1 < RUNGS; i++)
-        if (wr_span_is(policy, ladder[i]))
-            return ladder[i + 1];
-    return wr_span_is(policy, "exact") ? NULL : "exact";
 }
 
 static const struct wr_bucket *find_bad(const struct wr_bucket *buckets, size_t count,

@@ -71,9 +71,6 @@ struct wr_learned wr_learning_choose(const struct wr_bucket *buckets, size_t buc
 /* Whether the session of this name is a trial, if it would be tightened. */
 bool wr_learning_is_trial(weir_span tenant, weir_span session);
 
-/* The next policy that takes out less; NULL behind the last, "exact". */
-const char *wr_policy_tighter(weir_span policy);
-
 uint32_t wr_quality_points(const struct wr_quality *quality);
 
 const char *wr_window_band(uint64_t window_tokens); /* "" where it is not known */
