@@ -104,16 +104,14 @@ enum { RESULTS = 8, RESULT_LINES = 200 };
 
 static void write_talk(struct wr_json_writer *w)
 {
-    char id[16], line[80];
+    char id[32];
 
     wr_json_write_raw(w, WR_LIT("{\"role\":\"user\",\"content\":\"go on\"}"));
     for (int i = 0; i < RESULTS; i++) {
         struct wr_buf text;
         wr_buf_init(&text, 1 << 20);
-        for (int n = 0; n < RESULT_LINES; n++) {
-            (void)snprintf(line, sizeof(line), "  line %d of the file, number %d\n", n, i);
-            wr_buf_text(&text, line);
-        }
+        for (int n = 0; n < RESULT_LINES; n++)
+            wr_buf_printf(&text, "  line %d of the file, number %d\n", n, i);
         (void)snprintf(id, sizeof(id), "call_%d", i);
         wr_json_write_object(w);
         wr_json_write_key(w, "role");
