@@ -8,6 +8,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/project.h"
+#include "face/call_args.h"
 #include "json/json.h"
 #include "json/splice.h"
 #include "json/write.h"
@@ -493,6 +494,32 @@ static weir_status log_is_imported(void)
     return status;
 }
 
+/* As a program asks for it, with the kept lines; and a call's members by a table. */
+static weir_status face_is_used(void)
+{
+    static const char json[] = "{\"text\":\"caf\\u00e9\",\"name\":\"n\",\"body\":{}}";
+    struct weir_condense_options options = WEIR_CONDENSE_OPTIONS_INIT;
+    struct weir_condensed condensed;
+    struct wr_arena arena;
+    weir_span text = {NULL, 0}, body = {NULL, 0};
+    const char *name = NULL;
+    const struct wr_arg args[] = {
+        {"text", WR_ARG_TEXT, &text}, {"name", WR_ARG_NAME, &name}, {"body", WR_ARG_OBJECT, &body}};
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_status status = wr_args_read(wr_span_of(json), &arena, args, 3, NULL);
+    wr_arena_release(&arena);
+    options.command = WR_LIT("make");
+    options.budget_bytes = 40;
+    if (!status)
+        status = weir_condense(wr_span_of(LOG), &options, &condensed, NULL);
+    if (!status) {
+        torture_tell(condensed.text);
+        weir_condensed_release(&condensed);
+    }
+    return status;
+}
+
 const struct torture_case torture_cases[] = {
     {"a buffer grows", buf_grows, false},
     {"a buffer that cannot grow keeps what it held", buf_keeps_its_first_bytes, false},
@@ -515,6 +542,7 @@ const struct torture_case torture_cases[] = {
     {"a chat request is used by the public interface", use_chat, false},
     {"a responses request is used by the public interface", use_responses, false},
     {"a messages request is used by the public interface", use_messages, false},
+    {"an output is condensed and a call is read", face_is_used, false},
     {"a log is imported, and its requests are written", log_is_imported, false},
     {0},
 };
