@@ -114,7 +114,7 @@ static void a_local_server_is_asked_again_for_the_window_of_another_model(void *
     struct bench *b = *state;
     struct weir_session_context context;
     assert_int_equal(command(b, "/model"), WR_CHAT_DONE);
-    expect(b, "model: gpt-5, window 400000 tokens\n");
+    expect(b, "model: gpt-5, window 272000 tokens\n");
     b->chat.ask_window = window_of;
     b->chat.ask_user = b;
     assert_int_equal(command(b, "/model qwen3"), WR_CHAT_DONE);
