@@ -168,7 +168,7 @@ static weir_status call_condense(struct call *call)
     struct weir_condense_options options = WEIR_CONDENSE_OPTIONS_INIT;
     struct weir_condensed condensed;
     weir_span text = {"", 0};
-    uint64_t budget_bytes = 0;
+    uint64_t budget_bytes = 0, replaced_count;
     const struct wr_arg args[] = {{"text", WR_ARG_TEXT, &text},
                                   {"tool", WR_ARG_TEXT, &options.tool},
                                   {"command", WR_ARG_TEXT, &options.command},
@@ -183,13 +183,16 @@ static weir_status call_condense(struct call *call)
         status = weir_condense(text, &options, &condensed, call->err);
     if (status)
         return status;
-    put_text(call, "text", condensed.text);
-    put_word(call, "kind", condensed.kind);
-    put_bool(call, "is_same", condensed.is_same);
-    put_count(call, "lines_total", condensed.lines_total);
-    put_lines(call, "lines", condensed.lines, condensed.lines_count);
+    status = wr_valid_text(&call->arena, condensed.text, &text, &replaced_count);
+    if (!status) {
+        put_text(call, "text", text);
+        put_word(call, "kind", condensed.kind);
+        put_bool(call, "is_same", condensed.is_same);
+        put_count(call, "lines_total", condensed.lines_total);
+        put_lines(call, "lines", condensed.lines, condensed.lines_count);
+    }
     weir_condensed_release(&condensed);
-    return WEIR_OK;
+    return status;
 }
 
 /* ---- models ---- */
@@ -362,7 +365,13 @@ static const char *status_name(weir_status status)
 static void write_error(struct call *call, weir_status status, const struct weir_err *err)
 {
     bool is_said = err->code == status && err->text[0];
+    weir_span text = wr_span_of(is_said ? err->text : weir_status_text(status));
+    uint64_t replaced_count;
 
+    /* A name that a message quotes may be cut within a letter. */
+    wr_arena_reset(&call->arena);
+    if (wr_valid_text(&call->arena, text, &text, &replaced_count))
+        text = wr_span_of(weir_status_text(status));
     wr_buf_release(&call->out);
     wr_buf_init(&call->out, WR_OUTPUT_BYTES_MAX);
     wr_json_write_init(&call->w, &call->out);
@@ -370,7 +379,7 @@ static void write_error(struct call *call, weir_status status, const struct weir
     wr_json_write_key(&call->w, "error");
     wr_json_write_object(&call->w);
     put_word(call, "status", status_name(status));
-    put_word(call, "text", is_said ? err->text : weir_status_text(status));
+    put_text(call, "text", text);
     put_count(call, "at_byte", is_said ? err->at_byte : 0);
     wr_json_write_object_end(&call->w);
     wr_json_write_object_end(&call->w);

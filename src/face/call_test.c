@@ -49,6 +49,9 @@ static const struct {
     {"a member that is not there", "count", "{\"txet\":\"x\"}", WEIR_INVALID,
      "{\"error\":{\"status\":\"WEIR_INVALID\",\"text\":\"there is no member 'txet' "
      "here\",\"at_byte\":1}}"},
+    {"a member's name that is cut within a letter", "count",
+     "{\"xééééééééééééééééééééééééééééééééééééééé\":1}", WEIR_INVALID,
+     "{\"error\":{\"status\":\"WEIR_INVALID\",\"text\":\"there is no member 'xé"},
     {"a member of another kind", "count", "{\"text\":7}", WEIR_INVALID,
      "{\"error\":{\"status\":\"WEIR_INVALID\",\"text\":\"'text' is to be a "
      "string\",\"at_byte\":8}}"},

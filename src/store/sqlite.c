@@ -250,11 +250,11 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
     struct wr_sqlite_options all = {.vfs = NULL};
     weir_trouble ignored;
     weir_status status = WR_OPTIONS_READ(&all.common, options, err);
-    if (status) {
-        *store = NULL;
-        return status;
-    }
-    return wr_sqlite_open(dir, &all, store, trouble ? trouble : &ignored, err);
+    if (!trouble)
+        trouble = &ignored;
+    *store = NULL;
+    *trouble = WEIR_TROUBLE_NONE;
+    return status ? status : wr_sqlite_open(dir, &all, store, trouble, err);
 }
 
 void wr_sqlite_reset_text(struct wr_sqlite *sqlite)
