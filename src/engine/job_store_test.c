@@ -485,6 +485,40 @@ static void a_stolen_store_is_filled_again_and_forms_stay(void **state)
     }
 }
 
+/* A step that was taken because the provider counts twice what we do; then the store is replaced,
+ * and a process that knows nothing but the new one goes on. */
+static void a_replaced_store_is_told_how_the_provider_counts(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = {
+        .dialect = WEIR_DIALECT_CHAT, .model = "some-local-model", .lines = 48, .results = 7};
+    struct weir_project_options plain = at("cold", NOON_MS);
+    struct thief thief = {w, 0};
+
+    plain.window_tokens = 16000;
+    struct weir_project_options learnt = plain;
+    learnt.factor_bp = 20000;
+    if (w->is_on_disk) {
+        assert_false(ask(w, &talk, plain)->is_changed);
+        talk.results = 8;
+        struct answer *step = ask(w, &talk, learnt);
+        assert_true(step->is_step); /* 8,000 tokens of ours are all of the window */
+        w->store.before_call = steal;
+        w->store.user = &thief;
+        talk.results = 9;
+        struct answer *nine = ask(w, &talk, learnt);
+        w->store.before_call = NULL;
+        assert_true(extends(step, nine));
+        assert_int_equal(w->store.store.replaced_count, 1);
+        restart(w);
+        talk.results = 10;
+        struct answer *ten = ask(w, &talk, plain);
+        assert_false(ten->is_step);
+        assert_true(extends(nine, ten));
+    }
+    close_world(w);
+}
+
 static void a_first_request_that_cannot_be_written_leaves_as_it_came(void **state)
 {
     struct world *w = open_world(state);
@@ -539,6 +573,7 @@ int main(void)
         BOTH(without_the_originals_nothing_is_taken_out_and_that_is_a_step),
         BOTH(an_original_that_was_lost_is_put_back_before_the_next_request_leaves),
         BOTH(a_stolen_store_is_filled_again_and_forms_stay),
+        BOTH(a_replaced_store_is_told_how_the_provider_counts),
         BOTH(a_first_request_that_cannot_be_written_leaves_as_it_came),
         BOTH(marks_that_cannot_be_read_leave_the_request_as_it_came),
     };

@@ -450,22 +450,48 @@ static weir_status add_again(struct wr_marks *marks, weir_mark_kind kind, uint32
     return status;
 }
 
-static weir_status add_turn_again(struct wr_marks *marks, uint32_t at)
+/* Writes what a remembered turn says under one kind of mark: what take_mark() would read. Every
+ * kind has its case, so that a new one does not compile until somebody has decided about it here.
+ */
+static weir_status add_kind_again(struct wr_marks *marks, weir_mark_kind kind, uint32_t at)
 {
     const struct wr_fold_turn turn = marks->turns[at];
+
+    switch (kind) {
+    case WEIR_MARK_STEP:
+        if (!turn.is_cold && !turn.is_switched)
+            return WEIR_OK;
+        return add_again(marks, kind, at,
+                         turn.is_switched ? WR_LIT(WR_STEP_POLICY_WORD)
+                                          : WR_LIT(WR_STEP_COLD_WORD));
+    case WEIR_MARK_KEPT_WHOLE:
+        if (turn.is_whole)
+            return add_again(marks, kind, at, (weir_span){"", 0});
+        return turn.is_late ? wr_marks_add_late(marks, at, turn.late_from) : WEIR_OK;
+    case WEIR_MARK_WINDOW:
+        return turn.window_tokens ? wr_marks_add_window(marks, at, turn.window_tokens) : WEIR_OK;
+    case WEIR_MARK_ANSWER:
+        if (turn.answer == WR_ANSWER_AS_BEFORE)
+            return WEIR_OK;
+        return wr_marks_add_answer(marks, at, turn.answer == WR_ANSWER_NAMED, turn.answer_tokens);
+    case WEIR_MARK_COUNT:
+        return turn.factor_bp ? wr_marks_add_count(marks, at, turn.factor_bp) : WEIR_OK;
+    case WEIR_MARK_ATTACHED:   /* each of its turns is whole, and is written as that */
+    case WEIR_MARK_LOOK_ALIKE: /* asked of the new store, since all is folded from the start */
+    case WEIR_MARK_SENT:       /* add_sent() */
+    case WEIR_MARK_SESSION:
+    case WEIR_MARK_KINDS_COUNT:
+        break;
+    }
+    return WEIR_OK;
+}
+
+static weir_status add_turn_again(struct wr_marks *marks, uint32_t at)
+{
     weir_status status = WEIR_OK;
 
-    if (turn.is_cold || turn.is_switched)
-        status = add_again(marks, WEIR_MARK_STEP, at,
-                           turn.is_switched ? WR_LIT(WR_STEP_POLICY_WORD) : WR_LIT("cold"));
-    if (!status && turn.is_whole)
-        status = add_again(marks, WEIR_MARK_KEPT_WHOLE, at, (weir_span){"", 0});
-    else if (!status && turn.is_late)
-        status = wr_marks_add_late(marks, at, turn.late_from);
-    if (!status && turn.window_tokens)
-        status = wr_marks_add_window(marks, at, turn.window_tokens);
-    if (!status && turn.answer != WR_ANSWER_AS_BEFORE)
-        status = wr_marks_add_answer(marks, at, turn.answer == WR_ANSWER_NAMED, turn.answer_tokens);
+    for (int kind = 0; kind < WEIR_MARK_KINDS_COUNT && !status; kind++)
+        status = add_kind_again(marks, (weir_mark_kind)kind, at);
     return status;
 }
 
