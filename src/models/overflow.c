@@ -1,7 +1,5 @@
 #include "models/overflow.h"
 
-#include <string.h>
-
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -12,33 +10,33 @@ struct wording {
     const char *sign;
     const char *window_after;
     const char *used_after;
-    const char *used_after_else;
+    bool has_parts; /* of what was requested: the prompt's, and the answer's */
 };
 
 /* Wordings with numbers come first: some bodies hold two signs, and the one that tells more is
  * wanted. */
 static const struct wording wordings[] = {
-    {"anthropic", "prompt is too long", " > ", "prompt is too long", NULL},
+    {"anthropic", "prompt is too long", " > ", "prompt is too long", false},
     {"anthropic", "input length and max_tokens exceed context limit", " > ", "exceed context limit",
-     NULL},
-    {"openai", "maximum context length is", "maximum context length is", "resulted in",
-     "requested"},
-    {"gemini", "input token count", "number of tokens allowed", "input token count", NULL},
-    {"xai", "maximum prompt length is", "maximum prompt length is", "request contains", NULL},
-    {"copilot", "prompt token count of", "exceeds the limit of", "prompt token count of", NULL},
-    {"llama.cpp", "exceeds the available context size", "available context size", "request ", NULL},
-    {"openai", "exceeds the context window of this model", NULL, NULL, NULL},
-    {"openai", "context_length_exceeded", NULL, NULL, NULL},
-    {"openai", "reduce the length of the messages", NULL, NULL, NULL},
-    {"bedrock", "input is too long for requested model", NULL, NULL, NULL},
-    {"anthropic", "model_context_window_exceeded", NULL, NULL, NULL},
+     false},
+    {"openai", "maximum context length is", "maximum context length is", "resulted in", true},
+    {"gemini", "input token count", "number of tokens allowed", "input token count", false},
+    {"xai", "maximum prompt length is", "maximum prompt length is", "request contains", false},
+    {"copilot", "prompt token count of", "exceeds the limit of", "prompt token count of", false},
+    {"llama.cpp", "exceeds the available context size", "available context size", "request ",
+     false},
+    {"openai", "exceeds the context window of this model", NULL, NULL, false},
+    {"openai", "context_length_exceeded", NULL, NULL, false},
+    {"openai", "reduce the length of the messages", NULL, NULL, false},
+    {"bedrock", "input is too long for requested model", NULL, NULL, false},
+    {"anthropic", "model_context_window_exceeded", NULL, NULL, false},
 };
 
 /* How much may stand between the words and their number: " (", ": ", " about ". */
 enum { GAP_BYTES_MAX = 8 };
 
-/* The number right behind `from`, thousands separated or not; 0 where there is none to believe. */
-static uint32_t number_behind(weir_span text, size_t from)
+/* The number right behind `from`, thousands separated or not; 0 where there is none. */
+static uint64_t read_number(weir_span text, size_t from)
 {
     uint64_t n = 0;
     size_t at = from;
@@ -56,7 +54,17 @@ static uint32_t number_behind(weir_span text, size_t from)
         if (n > WR_MODEL_TOKENS_MAX)
             return 0;
     }
-    return n >= WR_WINDOW_TOKENS_MIN ? (uint32_t)n : 0;
+    return n;
+}
+
+static uint32_t believable(uint64_t tokens)
+{
+    return tokens >= WR_WINDOW_TOKENS_MIN && tokens <= WR_MODEL_TOKENS_MAX ? (uint32_t)tokens : 0;
+}
+
+static uint32_t number_behind(weir_span text, size_t from)
+{
+    return believable(read_number(text, from));
 }
 
 static uint32_t number_after(weir_span text, size_t from, const char *words)
@@ -68,18 +76,40 @@ static uint32_t number_after(weir_span text, size_t from, const char *words)
     return at == SIZE_MAX ? 0 : number_behind(text, at + needle.len);
 }
 
+/* "tokens (5000 in the messages, 300 in the functions, 4000 in the completion)": all but the
+ * answer, whose part is named by one of two words. Where no part of the prompt is named
+ * the number stays. */
+static void read_parts(weir_span text, size_t from, uint32_t *prompt_tokens)
+{
+    const weir_span opening = WR_LIT("tokens (");
+    size_t at = wr_span_find(text, opening, from);
+    size_t end = at == SIZE_MAX ? at : wr_span_find(text, WR_LIT(")"), at);
+    uint64_t tokens = 0;
+
+    if (end == SIZE_MAX)
+        return;
+    for (at += opening.len; at < end;) {
+        size_t next = at;
+        while (next < end &&
+               !((text.ptr[next] == ',' || text.ptr[next] == ';') && text.ptr[next + 1] == ' '))
+            next++;
+        weir_span part = wr_span_cut(text, at, next);
+        if (wr_span_find(part, WR_LIT("completion"), 0) == SIZE_MAX &&
+            wr_span_find(part, WR_LIT("output"), 0) == SIZE_MAX)
+            tokens += read_number(part, 0);
+        at = next + 1;
+    }
+    if (believable(tokens))
+        *prompt_tokens = (uint32_t)tokens;
+}
+
 static void read_numbers(weir_span text, size_t at, const struct wording *wording,
                          struct wr_overflow *overflow)
 {
     overflow->window_tokens = number_after(text, at, wording->window_after);
     overflow->used_tokens = number_after(text, at, wording->used_after);
-    if (!overflow->used_tokens)
-        overflow->used_tokens = number_after(text, at, wording->used_after_else);
-    /* "requested 9000 tokens (5000 in the messages, 4000 in the completion)" */
-    size_t parts = wr_span_find(text, WR_LIT(" in the messages"), at);
-    size_t opened = parts == SIZE_MAX ? SIZE_MAX : wr_span_find(text, WR_LIT("tokens ("), at);
-    if (opened < parts)
-        overflow->used_tokens = number_behind(text, opened + strlen("tokens ("));
+    if (wording->has_parts)
+        read_parts(text, at, &overflow->used_tokens);
     /* llama.cpp names the request before the sign, and repeats both numbers as fields. */
     if (wr_span_is(wr_span_of(overflow->provider), "llama.cpp")) {
         if (!overflow->used_tokens)

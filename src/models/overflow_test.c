@@ -34,10 +34,32 @@ static const struct {
      "in "
      "the messages, 1100 in the completion).",
      "openai", 8192, 8000},
-    {"a router",
+    {"a sum without its parts is no count of the prompt",
      "This endpoint's maximum context length is 128,000 tokens. However, you requested "
      "about 140,000 tokens",
-     "openai", 128000, 140000},
+     "openai", 128000, 0},
+    {"OpenRouter, which names the parts in other words",
+     "This endpoint's maximum context length is 131072 tokens. However, you requested about 143581 "
+     "tokens (133581 of text input, 10000 in the output). Please reduce the length of either one, "
+     "or use the \"middle-out\" transform to compress your prompt automatically.",
+     "openai", 131072, 133581},
+    {"and tools beside the text",
+     "This endpoint's maximum context length is 131072 tokens. However, you requested about "
+     "143,981 "
+     "tokens (133,581 of text input, 400 of tool input, 10,000 in the output).",
+     "openai", 131072, 133981},
+    {"functions are a part of the prompt",
+     "This model's maximum context length is 8192 tokens. However, you requested 9400 tokens (8000 "
+     "in the messages, 300 in the functions, and 1100 in the completion).",
+     "openai", 8192, 8300},
+    {"an older form",
+     "This model's maximum context length is 4097 tokens, however you requested "
+     "4400 tokens (3400 in your prompt; 1000 for the completion).",
+     "openai", 4097, 3400},
+    {"parts without the prompt's",
+     "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (9100 "
+     "in the completion).",
+     "openai", 8192, 0},
     {"OpenAI Responses", "Your input exceeds the context window of this model. Please adjust",
      "openai", 0, 0},
     {"OpenAI's code alone", "{\"error\":{\"code\":\"context_length_exceeded\"}}", "openai", 0, 0},
