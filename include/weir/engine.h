@@ -102,7 +102,7 @@ struct weir_projected {
     const char *step_reason; /* a constant; NULL: no step */
     uint64_t tokens_before, tokens_after;
     const char *held_back;  /* why a change was not made, a constant sentence; NULL: none was */
-    bool is_pending;        /* options.policy waits for the user's next message */
+    bool is_pending;        /* a policy that was said waits for the user's next message */
     uint32_t answer_tokens; /* of the window, that the answer may take; 0: the request names none */
     weir_trouble store_trouble; /* why nothing could be kept; WEIR_TROUBLE_NONE: it could */
 };

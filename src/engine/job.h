@@ -37,11 +37,12 @@ struct wr_job {
     uint32_t originals_count;
     bool has_marks; /* it has a store, a policy that does something, and its whole history */
     bool has_pin;
-    bool is_back;    /* it was sent as it came since the last time it was projected */
-    bool is_pending; /* the policy that was asked for waits; input.policy is the last one */
-    weir_trouble store_trouble; /* of the commit */
-    bool is_last_try;           /* whatever becomes of the store */
-    uint64_t replaced_count;    /* of the store that the marks are read from */
+    bool is_back;                  /* it was sent as it came since the last time it was projected */
+    bool is_pending;               /* `asked` waits; input.policy is the last one */
+    const struct wr_policy *asked; /* by this request, or by the pin */
+    weir_trouble store_trouble;    /* of the commit */
+    bool is_last_try;              /* whatever becomes of the store */
+    uint64_t replaced_count;       /* of the store that the marks are read from */
     uint32_t pinned_window_tokens;
     const char *window_source, *pinned_source; /* constants */
     bool is_repinned;          /* a server says another window than the session had */

@@ -81,10 +81,12 @@ void wr_job_read_pin(struct wr_job *job)
     job->has_pin = true;
 }
 
-/* Whether the session keeps the policy that it has. */
+/* Whether the session keeps the policy that its pin names. One that is said now goes into the pin
+ * even where it has to wait: so it is still asked for when the user speaks, by whichever process.
+ */
 static bool keeps_policy(const struct wr_job *job)
 {
-    return job->has_pin && (job->options->pinning != WEIR_PIN_POLICY || job->is_pending);
+    return job->has_pin && job->options->pinning != WEIR_PIN_POLICY;
 }
 
 weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
@@ -93,7 +95,7 @@ weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
     char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
     if (!value)
         return wr_arena_status(arena);
-    const char *policy = keeps_policy(job) ? job->pinned_policy : job->input.policy->name;
+    const char *policy = keeps_policy(job) ? job->pinned_policy : job->asked->name;
     *pin = pin_of(job);
     (void)snprintf(value, PIN_BYTES_MAX, "%llu:%s %.*s%s%.*s",
                    (unsigned long long)job->input.window_tokens, job->window_source,
@@ -109,7 +111,7 @@ bool wr_job_is_to_pin(const struct wr_job *job)
     if (!job->has_pin)
         return job->options->pinning != WEIR_PIN_NOTHING;
     return job->is_repinned ||
-           (!keeps_policy(job) && strcmp(job->pinned_policy, job->input.policy->name) != 0);
+           (!keeps_policy(job) && strcmp(job->pinned_policy, job->asked->name) != 0);
 }
 
 weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)
@@ -122,8 +124,8 @@ weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)
         name = job->pinned_policy;
     if (!name)
         name = o->policy_default ? o->policy_default : "exact";
-    job->input.policy = wr_policies_find(job->policies, wr_span_of(name));
-    if (job->input.policy)
+    job->input.policy = job->asked = wr_policies_find(job->policies, wr_span_of(name));
+    if (job->asked)
         return WEIR_OK;
     return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
                    name);

@@ -139,6 +139,58 @@ static void a_change_waits_for_the_user_where_thinking_is_bound(void **state)
     }
 }
 
+/* Said once, it waits in the pin: nobody needs to say it again. */
+static void what_waits_is_not_forgotten(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = with_results(&claude, 0);
+    talk.model = "claude-opus-5-5";
+    talk.thinks_at = 2;
+    for (int n = 0; n < 4; n++)
+        (void)next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+    struct answer *before = next(w, &talk, said("exact", WEIR_PIN_POLICY));
+    assert_true(before->is_pending);
+    for (int n = 0; n < 3; n++) {
+        if (n)
+            restart(w);
+        struct answer *waits = next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        assert_true(waits->is_pending);
+        assert_string_equal(waits->policy, "cut");
+        assert_false(waits->is_step);
+        assert_true(extends(before, waits));
+        before = waits;
+    }
+    talk.last = "and now the other one";
+    struct answer *change = ask(w, &talk, said(NULL, WEIR_PIN_FIRST));
+    assert_false(change->is_pending);
+    assert_string_equal(change->policy, "exact");
+    assert_true(change->is_step);
+    assert_false(has_thinking(change));
+    close_world(w);
+}
+
+/* The policy in force is said again before the other one could begin: nothing changes. */
+static void what_waits_can_be_taken_back(void **state)
+{
+    struct world *w = open_world(state);
+    struct test_talk talk = with_results(&claude, 0);
+    talk.model = "claude-opus-5-5";
+    talk.thinks_at = 2;
+    for (int n = 0; n < 4; n++)
+        (void)next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+    struct answer *waits = next(w, &talk, said("exact", WEIR_PIN_POLICY));
+    assert_true(waits->is_pending);
+    struct answer *back = next(w, &talk, said("cut", WEIR_PIN_POLICY));
+    assert_false(back->is_pending);
+    assert_true(extends(waits, back));
+    talk.last = "go on";
+    struct answer *after = ask(w, &talk, said(NULL, WEIR_PIN_FIRST));
+    assert_string_equal(after->policy, "cut");
+    assert_false(after->is_step);
+    assert_true(extends(back, after));
+    close_world(w);
+}
+
 static void a_change_needs_no_waiting_where_nothing_is_signed(void **state)
 {
     struct world *w = open_world(state);
@@ -160,6 +212,8 @@ int main(void)
         BOTH(what_is_said_for_one_request_is_not_kept),
         BOTH(a_session_that_comes_back_stays_as_it_was_sent_last),
         BOTH(a_change_waits_for_the_user_where_thinking_is_bound),
+        BOTH(what_waits_is_not_forgotten),
+        BOTH(what_waits_can_be_taken_back),
         BOTH(a_change_needs_no_waiting_where_nothing_is_signed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

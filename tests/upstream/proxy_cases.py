@@ -426,6 +426,32 @@ def modes_turn_in_the_middle(folder, upstream):
     weir.stop()
 
 
+class ThinkingSession:
+    """A session of a model that binds its thinking to what stands before it."""
+
+    def __init__(self, words, headers):
+        self.headers, self.blocks = headers, []
+        self.body = {'model': 'claude-opus-5-5', 'max_tokens': 2000, 'tools': [TOOL, RECALL],
+                     'thinking': {'type': 'enabled', 'budget_tokens': 1024},
+                     'messages': [{'role': 'user', 'content': words}]}
+
+    def ask(self, weir, **more):
+        status, answer, _ = weir.post('/v1/messages', self.body, {**self.headers, **more})
+        self.blocks = json.loads(answer).get('content', [])
+        return status
+
+    def add(self, content):
+        self.body['messages'] += [{'role': 'assistant', 'content': self.blocks},
+                                  {'role': 'user', 'content': content}]
+
+    def add_result(self, n):
+        self.add([{'type': 'tool_result', 'tool_use_id': self.blocks[-1]['id'],
+                   'content': file_text(n)}])
+
+    def say(self, words):
+        self.add(words)
+
+
 def thinking_waits_for_the_user(folder, upstream):
     """A mode that is typed inside an open loop over which thinking was signed."""
     headers = {**ANTHROPIC, 'x-claude-code-session-id': 'waits'}
@@ -468,6 +494,48 @@ def thinking_waits_for_the_user(folder, upstream):
     after = json.loads(upstream.last_body())['messages']
     ok('and it goes on so', (status, after[:len(sent)] == sent), (200, True))
     weir.stop()
+
+
+def policies_wait_for_the_user(folder, upstream):
+    """The same of a policy, typed for the server or named by one request of the loop."""
+    for words, name in ((['--policy', 'exact'], 'typed'), ([], 'named')):
+        headers = {**ANTHROPIC, 'x-claude-code-session-id': f'policy {name}'}
+        session = ThinkingSession('[turns 6]', headers)
+        weir = serve(folder, upstream)
+        for n in range(3):
+            session.ask(weir)
+            session.add_result(n)
+        store = weir.store
+        weir.stop()
+        weir = serve(folder, upstream, *words, store=store)
+        lines = weir.lines()
+        more = {} if words else {'x-weir-policy': 'exact'}
+        statuses = [session.ask(weir, **more)]
+        session.add_result(3)
+        statuses.append(session.ask(weir))
+        weir.stop()
+        weir = serve(folder, upstream, *words, store=store)
+        session.add_result(4)
+        statuses.append(session.ask(weir))
+        ok(f'{name}: inside the loop it goes on as it was, and says that the policy waits',
+           (statuses, [(line['pending'], line['policy'], line['step'])
+                       for line in weir.log(lines + 3)[lines:]]),
+           ([200] * 3, [(True, 'short', False)] * 3))
+        session.add_result(5)
+        session.ask(weir)
+        session.say('And now?')
+        status = session.ask(weir)
+        line = weir.log(lines + 5)[-1]
+        ok(f'{name}: with the user it changes', (status, line['pending'], line['policy'],
+                                                  line['step']), (200, False, 'exact', True))
+        session.say('Thank you.')
+        status = session.ask(weir)
+        sent = json.loads(upstream.last_body())['messages']
+        line = weir.log(lines + 6)[-1]
+        ok(f'{name}: and stays so', (status, line['pending'], line['policy'], line['step'],
+                                     sent[::2] == session.body['messages'][::2]),
+           (200, False, 'exact', False, True))
+        weir.stop()
 
 
 def steps_without_markers(folder, upstream, **more):
@@ -611,7 +679,7 @@ def main():
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
                      trouble.crashing_body_is_left_alone, modes, what_is_typed_wins,
                      modes_turn_in_the_middle, thinking_waits_for_the_user,
-                     caches_of_gateways_are_kept,
+                     policies_wait_for_the_user, caches_of_gateways_are_kept,
                      canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,
