@@ -117,6 +117,14 @@ const struct wr_calibration_entry *wr_calibration_find(const struct wr_calibrati
     return at < calibration->entries_count ? &calibration->entries[at] : NULL;
 }
 
+void wr_calibration_append(struct wr_calibration_entry *entry,
+                           const struct wr_calibration_entry *newer, uint32_t count)
+{
+    uint32_t first = count < newer->ratios_count ? newer->ratios_count - count : 0;
+    for (uint32_t i = first; i < newer->ratios_count; i++)
+        push_ratio(entry, newer->ratios_bp[i]);
+}
+
 uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
                               uint64_t counted_tokens)
 {

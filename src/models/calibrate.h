@@ -53,6 +53,10 @@ const struct wr_calibration_entry *wr_calibration_find(const struct wr_calibrati
 void wr_calibration_put(struct wr_calibration *calibration,
                         const struct wr_calibration_entry *entry);
 
+/* Adds the newest `count` samples of one entry behind those of another of the same model. */
+void wr_calibration_append(struct wr_calibration_entry *entry,
+                           const struct wr_calibration_entry *newer, uint32_t count);
+
 uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
                               uint64_t counted_tokens); /* rounded up */
 

@@ -2,7 +2,11 @@
  *
  * The loop adds samples, threads that project ask for the factor and, once their request has left,
  * bring memory and store together. One lock covers all of it: what is done under it is short, but
- * for the store, which has a lock and a handle of its own. */
+ * for the store, which has a lock and a handle of its own.
+ *
+ * Several processes write one row of a model. Each adds its new samples behind those that stand
+ * there, in one transaction, and takes over the result, so that all of them hold the same list but
+ * for what came since. Writing one's own list instead loses what the others have learnt. */
 #include "proxy/counts.h"
 
 #include <pthread.h>
@@ -17,8 +21,8 @@ enum { AGAIN_MS = 60 * 1000 }; /* after which the store is read again */
 struct known {
     char model[WR_MODEL_NAME_BYTES_MAX + 1];
     uint32_t accepted_tokens;
-    int64_t read_ms; /* 0: never */
-    bool is_dirty;   /* something was learnt that the store does not have */
+    int64_t read_ms;        /* 0: never */
+    uint64_t unsaved_count; /* so many of the newest samples are not in the store */
 };
 
 struct wr_counts {
@@ -111,7 +115,7 @@ bool wr_counts_add(struct wr_counts *counts, const char *model, uint64_t ours_to
     bool is_taken =
         wr_calibration_add(&counts->calibration, wr_span_of(model), ours_tokens, theirs_tokens);
     if (is_taken)
-        need_known(counts, model)->is_dirty = true;
+        need_known(counts, model)->unsaved_count++;
     (void)pthread_mutex_unlock(&counts->lock);
     return is_taken;
 }
@@ -137,48 +141,107 @@ static bool open_ledger(struct wr_counts *counts)
     return counts->ledger || !wr_ledger_open(counts->store_dir, NULL, &counts->ledger, NULL, NULL);
 }
 
-/* What cannot be written is learnt again. */
-static void write_model(struct wr_counts *counts, const char *model, int64_t now_ms)
-{
-    struct wr_calibration *one = malloc(sizeof(*one));
-    struct wr_ledger_calibration row = {.model = wr_span_of(model), .time_ms = now_ms};
+/* A model as memory and store have it, while the two are brought together. */
+struct meeting {
+    struct wr_calibration_entry learnt; /* in memory */
+    uint64_t unsaved_count;
+    uint32_t accepted_tokens; /* the larger of the two, in the end */
+    int64_t now_ms;
+    struct wr_calibration one; /* what the store shall have, or has */
     struct wr_buf data;
+};
 
-    if (!one)
+/* What the store has goes into `one`; where it has nothing that can be read that is empty. */
+static void take_stored(struct meeting *meeting, const struct wr_ledger_calibration *stored)
+{
+    wr_calibration_init(&meeting->one);
+    if (!stored)
         return;
-    wr_calibration_init(one);
-    wr_buf_init(&data, WR_LEDGER_NOTE_BYTES_MAX);
-    (void)pthread_mutex_lock(&counts->lock);
-    const struct wr_calibration_entry *entry =
-        wr_calibration_find(&counts->calibration, wr_span_of(model));
-    if (entry)
-        wr_calibration_put(one, entry);
-    row.accepted_tokens = need_known(counts, model)->accepted_tokens;
-    (void)pthread_mutex_unlock(&counts->lock);
-    wr_calibration_write(one, &data);
-    row.data = wr_buf_view(&data);
-    if (entry && !wr_buf_status(&data))
-        (void)!wr_ledger_calibrate(counts->ledger, &row, NULL);
-    wr_buf_release(&data);
-    free(one);
+    if (wr_calibration_read(&meeting->one, stored->data, NULL) || meeting->one.entries_count != 1)
+        wr_calibration_init(&meeting->one);
+    if (stored->accepted_tokens > meeting->accepted_tokens &&
+        stored->accepted_tokens <= WR_MODEL_TOKENS_MAX)
+        meeting->accepted_tokens = (uint32_t)stored->accepted_tokens;
 }
 
-static void read_model(struct wr_counts *counts, const char *model)
+/* A sample has no time of its own: those that the store has are taken for older. A store that has
+ * none is told everything. */
+static weir_status merge_stored(void *user, const struct wr_ledger_calibration *stored,
+                                struct wr_ledger_calibration *changed)
 {
-    struct wr_calibration *one = malloc(sizeof(*one));
+    struct meeting *meeting = user;
+    uint64_t count = meeting->unsaved_count;
+
+    take_stored(meeting, stored);
+    if (meeting->one.entries_count)
+        wr_calibration_append(&meeting->one.entries[0], &meeting->learnt,
+                              count < UINT32_MAX ? (uint32_t)count : UINT32_MAX);
+    else
+        wr_calibration_put(&meeting->one, &meeting->learnt);
+    wr_calibration_write(&meeting->one, &meeting->data);
+    *changed = (struct wr_ledger_calibration){.time_ms = meeting->now_ms,
+                                              .accepted_tokens = meeting->accepted_tokens,
+                                              .data = wr_buf_view(&meeting->data)};
+    return wr_buf_status(&meeting->data);
+}
+
+/* What is in the store now holds here too, and what was learnt meanwhile behind it. */
+static void take_over(struct wr_counts *counts, const char *model, const struct meeting *meeting)
+{
+    struct known *known = need_known(counts, model);
+    const struct wr_calibration_entry *learnt =
+        wr_calibration_find(&counts->calibration, wr_span_of(model));
+
+    known->unsaved_count -= known->unsaved_count < meeting->unsaved_count ? known->unsaved_count
+                                                                          : meeting->unsaved_count;
+    if (meeting->accepted_tokens > known->accepted_tokens)
+        known->accepted_tokens = meeting->accepted_tokens;
+    if (!meeting->one.entries_count)
+        return;
+    struct wr_calibration_entry entry = meeting->one.entries[0];
+    if (learnt && known->unsaved_count)
+        wr_calibration_append(&entry, learnt,
+                              known->unsaved_count < UINT32_MAX ? (uint32_t)known->unsaved_count
+                                                                : UINT32_MAX);
+    wr_calibration_put(&counts->calibration, &entry);
+}
+
+/* Under store_lock. What cannot be written is tried again after the next request. */
+static bool meet_store(struct wr_counts *counts, const char *model, struct meeting *meeting)
+{
     struct wr_ledger_calibration row;
 
-    if (one && !wr_ledger_calibration(counts->ledger, wr_span_of(model), &row, NULL) &&
-        !wr_calibration_read(one, row.data, NULL) && one->entries_count == 1) {
-        (void)pthread_mutex_lock(&counts->lock);
-        struct known *known = need_known(counts, model);
-        wr_calibration_put(&counts->calibration, &one->entries[0]);
-        if (row.accepted_tokens > known->accepted_tokens &&
-            row.accepted_tokens <= WR_MODEL_TOKENS_MAX)
-            known->accepted_tokens = (uint32_t)row.accepted_tokens;
-        (void)pthread_mutex_unlock(&counts->lock);
-    }
-    free(one);
+    if (!open_ledger(counts))
+        return false;
+    if (meeting->unsaved_count)
+        return !wr_ledger_calibrate(counts->ledger, wr_span_of(model), merge_stored, meeting, NULL);
+    if (wr_ledger_calibration(counts->ledger, wr_span_of(model), &row, NULL))
+        return false;
+    take_stored(meeting, &row);
+    return true;
+}
+
+/* Under lock. False: memory and store have met lately, and nothing was learnt since. */
+static bool is_due(struct wr_counts *counts, const char *model, int64_t now_ms)
+{
+    const struct known *known = need_known(counts, model);
+    return known->unsaved_count || !known->read_ms || now_ms - known->read_ms > AGAIN_MS;
+}
+
+/* Under lock. */
+static void begin_meeting(struct wr_counts *counts, const char *model, struct meeting *meeting)
+{
+    struct known *known = need_known(counts, model);
+    const struct wr_calibration_entry *entry =
+        wr_calibration_find(&counts->calibration, wr_span_of(model));
+
+    if (entry)
+        meeting->learnt = *entry;
+    else /* a full table has forgotten it */
+        known->unsaved_count = 0;
+    meeting->accepted_tokens = known->accepted_tokens;
+    meeting->unsaved_count = known->unsaved_count;
+    known->read_ms = meeting->now_ms ? meeting->now_ms : 1;
 }
 
 void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms)
@@ -186,19 +249,27 @@ void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms)
     if (!counts || !counts->store_dir || !model[0])
         return;
     (void)pthread_mutex_lock(&counts->lock);
-    struct known *known = need_known(counts, model);
-    bool is_dirty = known->is_dirty;
-    bool is_due = !is_dirty && (!known->read_ms || now_ms - known->read_ms > AGAIN_MS);
-    known->is_dirty = false;
-    if (is_due)
-        known->read_ms = now_ms ? now_ms : 1;
+    bool shall_meet = is_due(counts, model, now_ms);
     (void)pthread_mutex_unlock(&counts->lock);
-    if (!is_dirty && !is_due)
+    struct meeting *meeting = shall_meet ? calloc(1, sizeof(*meeting)) : NULL;
+    if (!meeting)
         return;
+    meeting->now_ms = now_ms;
+    wr_buf_init(&meeting->data, WR_LEDGER_NOTE_BYTES_MAX);
+    /* What is not saved is looked up under the store's lock, so that two threads do not write it
+     * twice. */
     (void)pthread_mutex_lock(&counts->store_lock);
-    if (open_ledger(counts) && is_dirty)
-        write_model(counts, model, now_ms);
-    else if (counts->ledger)
-        read_model(counts, model);
+    (void)pthread_mutex_lock(&counts->lock);
+    shall_meet = is_due(counts, model, now_ms);
+    if (shall_meet)
+        begin_meeting(counts, model, meeting);
+    (void)pthread_mutex_unlock(&counts->lock);
+    if (shall_meet && meet_store(counts, model, meeting)) {
+        (void)pthread_mutex_lock(&counts->lock);
+        take_over(counts, model, meeting);
+        (void)pthread_mutex_unlock(&counts->lock);
+    }
     (void)pthread_mutex_unlock(&counts->store_lock);
+    wr_buf_release(&meeting->data);
+    free(meeting);
 }

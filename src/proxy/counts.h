@@ -3,8 +3,9 @@
  * 1. A sample is the provider's count of a prompt, in `usage` or in a refusal as too long, beside
  *    ours of the same prompt. One outside half to double of ours is in the log and nowhere else.
  * 2. What was learnt holds from the next request on: the engine takes it up by a mark (law L3).
- * 3. A process writes what it learnt when a request of that model has left, and reads then what
- *    others have written, so that nodes agree; no request waits for either.
+ * 3. When a request of a model has left, a process adds what it learnt to what the store has, and
+ *    takes over what others have added; one that has learnt nothing does so once a minute. So nodes
+ *    come to agree, and no request waits for it.
  */
 #ifndef WR_PROXY_COUNTS_H
 #define WR_PROXY_COUNTS_H
@@ -32,7 +33,7 @@ bool wr_counts_add(struct wr_counts *counts, const char *model, uint64_t ours_to
 /* Takes what an answer says of the prompt that was sent. */
 void wr_counts_take(struct wr_counts *counts, const struct wr_record *record);
 
-/* Writes what was learnt of the model since, or reads what others wrote. */
+/* Adds what was learnt of the model since to the store, and takes over what others have. */
 void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms);
 
 #endif

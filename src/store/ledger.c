@@ -440,19 +440,32 @@ weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket, struct 
 
 /* ---- how providers count ---- */
 
-weir_status wr_ledger_calibrate(struct wr_ledger *ledger,
-                                const struct wr_ledger_calibration *calibration,
-                                struct weir_err *err)
+/* Within what the caller has begun. `data` is in the store's own buffer. */
+static bool read_calibration(struct wr_sqlite *sqlite, weir_span model,
+                             struct wr_ledger_calibration *calibration)
 {
-    struct wr_db *db = &sqlite_of(ledger)->db;
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *read =
+        wr_db_use(db, WR_SQL_CALIBRATION_READ,
+                  "SELECT time_ms, accepted_tokens, data FROM calibration WHERE model = ?1");
 
-    if (!calibration->model.len || !is_name(calibration->model) ||
-        calibration->data.len > WR_LEDGER_NOTE_BYTES_MAX)
-        return wr_fail(err, WEIR_INVALID, 0, "a calibration needs the name of a model");
-    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
-    if (status)
-        return status;
-    wr_db_begin(db);
+    wr_sqlite_reset_text(sqlite);
+    wr_db_bind_text(db, read, 1, model);
+    bool is_found = wr_db_next(db, read);
+    if (is_found) {
+        wr_buf_append(&sqlite->text, wr_db_column(read, 2));
+        *calibration = (struct wr_ledger_calibration){.model = model,
+                                                      .time_ms = sqlite3_column_int64(read, 0),
+                                                      .accepted_tokens =
+                                                          (uint64_t)sqlite3_column_int64(read, 1),
+                                                      .data = wr_buf_view(&sqlite->text)};
+    }
+    wr_db_done(read);
+    return is_found;
+}
+
+static void write_calibration(struct wr_db *db, const struct wr_ledger_calibration *calibration)
+{
     sqlite3_stmt *set = wr_db_use(db, WR_SQL_CALIBRATION_SET,
                                   "INSERT OR REPLACE INTO calibration VALUES(?1, ?2, ?3, ?4)");
     wr_db_bind_text(db, set, 1, calibration->model);
@@ -466,6 +479,35 @@ weir_status wr_ledger_calibrate(struct wr_ledger *ledger,
                   " ORDER BY time_ms DESC, model LIMIT ?1)");
     wr_db_bind_number(db, trim, 1, WR_LEDGER_CALIBRATIONS_MAX);
     wr_db_run(db, trim);
+}
+
+weir_status wr_ledger_calibrate(struct wr_ledger *ledger, weir_span model,
+                                wr_ledger_calibrate_fn *change, void *user, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = sqlite_of(ledger);
+    struct wr_db *db = &sqlite->db;
+    struct wr_ledger_calibration stored, changed = {.time_ms = 0};
+
+    if (!model.len || !is_name(model))
+        return wr_fail(err, WEIR_INVALID, 0, "a calibration needs the name of a model");
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
+    if (status)
+        return status;
+    wr_db_begin(db);
+    bool is_found = read_calibration(sqlite, model, &stored);
+    status = status_of(ledger, err);
+    if (!status)
+        status = wr_buf_status(&sqlite->text);
+    if (!status)
+        status = change(user, is_found ? &stored : NULL, &changed);
+    if (!status && changed.data.len > WR_LEDGER_NOTE_BYTES_MAX)
+        status = wr_fail(err, WEIR_INVALID, 0, "a calibration is too long");
+    if (status) {
+        wr_db_end_read(db);
+        return status;
+    }
+    changed.model = model;
+    write_calibration(db, &changed);
     wr_db_end(db);
     return status_of(ledger, err);
 }
@@ -474,27 +516,12 @@ weir_status wr_ledger_calibration(struct wr_ledger *ledger, weir_span model,
                                   struct wr_ledger_calibration *calibration, struct weir_err *err)
 {
     struct wr_sqlite *sqlite = sqlite_of(ledger);
-    struct wr_db *db = &sqlite->db;
     weir_status status = wr_sqlite_follow(sqlite, err);
 
     if (status)
         return status;
-    wr_db_start(db);
-    wr_sqlite_reset_text(sqlite);
-    sqlite3_stmt *read =
-        wr_db_use(db, WR_SQL_CALIBRATION_READ,
-                  "SELECT time_ms, accepted_tokens, data FROM calibration WHERE model = ?1");
-    wr_db_bind_text(db, read, 1, model);
-    bool is_found = wr_db_next(db, read);
-    if (is_found) {
-        wr_buf_append(&sqlite->text, wr_db_column(read, 2));
-        *calibration = (struct wr_ledger_calibration){.model = model,
-                                                      .time_ms = sqlite3_column_int64(read, 0),
-                                                      .accepted_tokens =
-                                                          (uint64_t)sqlite3_column_int64(read, 1),
-                                                      .data = wr_buf_view(&sqlite->text)};
-    }
-    wr_db_done(read);
+    wr_db_start(&sqlite->db);
+    bool is_found = read_calibration(sqlite, model, calibration);
     status = status_of(ledger, err);
     if (!status)
         status = wr_buf_status(&sqlite->text);

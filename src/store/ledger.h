@@ -131,9 +131,15 @@ struct wr_ledger_calibration {
     weir_span data;           /* up to WR_LEDGER_NOTE_BYTES_MAX */
 };
 
-/* Of all models the newest WR_LEDGER_CALIBRATIONS_MAX stay. */
-WEIR_MUST_USE weir_status wr_ledger_calibrate(struct wr_ledger *ledger,
-                                              const struct wr_ledger_calibration *calibration,
+/* Told what the ledger has of a model, NULL where it has nothing; fills in all of `changed` but its
+ * model. `data` of both is borrowed: what is filled in stays until the call is over. */
+typedef weir_status wr_ledger_calibrate_fn(void *user, const struct wr_ledger_calibration *stored,
+                                           struct wr_ledger_calibration *changed);
+
+/* Reads and writes in one transaction, so that no process undoes what another wrote. Of all models
+ * the newest WR_LEDGER_CALIBRATIONS_MAX stay. */
+WEIR_MUST_USE weir_status wr_ledger_calibrate(struct wr_ledger *ledger, weir_span model,
+                                              wr_ledger_calibrate_fn *change, void *user,
                                               struct weir_err *err);
 
 /* WEIR_NOTFOUND: there is none of this model. `data` lives until the next call. */

@@ -470,24 +470,49 @@ static void notes_leave_with_age_and_with_their_session(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-static void a_calibration_is_the_models_newest(void **state)
+struct change {
+    const struct wr_ledger_calibration *to; /* NULL: it fails */
+    uint64_t seen_tokens;                   /* that were stored before */
+};
+
+static weir_status change_calibration(void *user, const struct wr_ledger_calibration *stored,
+                                      struct wr_ledger_calibration *changed)
+{
+    struct change *change = user;
+
+    change->seen_tokens = stored ? stored->accepted_tokens : 0;
+    if (!change->to)
+        return WEIR_LIMIT;
+    *changed = *change->to;
+    return WEIR_OK;
+}
+
+static void a_calibration_is_changed_as_it_stands(void **state)
 {
     struct fixture *f = *state;
-    struct wr_ledger_calibration row = {.model = WR_LIT("m"), .time_ms = 5, .accepted_tokens = 9};
+    struct wr_ledger_calibration row = {
+        .time_ms = 5, .accepted_tokens = 9, .data = WR_LIT("first")};
     struct wr_ledger_calibration found;
+    struct change change = {&row, 1};
 
     assert_int_equal(wr_ledger_calibration(f->ledger, WR_LIT("m"), &found, NULL), WEIR_NOTFOUND);
-    row.data = WR_LIT("first");
-    assert_int_equal(wr_ledger_calibrate(f->ledger, &row, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_calibrate(f->ledger, WR_LIT("m"), change_calibration, &change, NULL),
+                     WEIR_OK);
+    assert_int_equal(change.seen_tokens, 0);
     row.data = WR_LIT("second");
     row.accepted_tokens = 7;
-    assert_int_equal(wr_ledger_calibrate(f->ledger, &row, NULL), WEIR_OK);
+    assert_int_equal(wr_ledger_calibrate(f->ledger, WR_LIT("m"), change_calibration, &change, NULL),
+                     WEIR_OK);
+    assert_int_equal(change.seen_tokens, 9);
+    change.to = NULL;
+    assert_int_equal(wr_ledger_calibrate(f->ledger, WR_LIT("m"), change_calibration, &change, NULL),
+                     WEIR_LIMIT);
     assert_int_equal(wr_ledger_calibration(f->ledger, WR_LIT("m"), &found, NULL), WEIR_OK);
     assert_true(wr_span_is(found.data, "second"));
     assert_int_equal(found.accepted_tokens, 7);
     assert_int_equal(wr_ledger_calibration(f->ledger, WR_LIT("n"), &found, NULL), WEIR_NOTFOUND);
-    row.model = WR_LIT("");
-    assert_int_equal(wr_ledger_calibrate(f->ledger, &row, NULL), WEIR_INVALID);
+    assert_int_equal(wr_ledger_calibrate(f->ledger, WR_LIT(""), change_calibration, &change, NULL),
+                     WEIR_INVALID);
 }
 
 int main(void)
@@ -505,7 +530,7 @@ int main(void)
         TEST(a_purge_leaves_no_trace),
         TEST(rows_go_with_age_and_the_cap),
         TEST(verify_and_stats_know_the_rows),
-        TEST(a_calibration_is_the_models_newest),
+        TEST(a_calibration_is_changed_as_it_stands),
         TEST(the_newest_note_of_a_key_stands),
         TEST(a_session_keeps_its_newest_notes),
         TEST(rows_and_notes_are_kept_together_or_not),
