@@ -9,6 +9,7 @@
 #include "launch/http.h"
 #include "launch/own_settings.h"
 #include "launch/toml_check.h"
+#include "net/host.h"
 
 enum { PATH_BYTES_MAX = 4096, HEALTH_BYTES_MAX = 4096 };
 
@@ -53,27 +54,15 @@ static void say(struct look *look, enum wr_finding_level level, const char *advi
 
 /* ---- addresses ---- */
 
-/* A name that only begins like one of this machine is not of it. */
-static bool is_local(const char *host)
-{
-    size_t bytes = 0;
-
-    if (!strncmp(host, "127.", strlen("127.")))
-        bytes = strspn(host, "0123456789.");
-    else if (!strncmp(host, "localhost", strlen("localhost")))
-        bytes = strlen("localhost");
-    else if (!strncmp(host, "[::1]", strlen("[::1]")))
-        bytes = strlen("[::1]");
-    return bytes && (!host[bytes] || strchr(":/?#", host[bytes]));
-}
-
 /* What stands before the path, and the address at which a Weir says how it is. */
 static bool health_url(const char *url, char health[PATH_BYTES_MAX])
 {
-    const char *host = strstr(url, "://");
-    if (!host || !is_local(host + 3))
+    struct wr_host host;
+
+    if (!wr_host_of_url(wr_span_of(url), &host) || !wr_host_is_loopback(host.name))
         return false;
-    size_t bytes = (size_t)(host + 3 - url) + strcspn(host + 3, "/?#");
+    size_t host_at = (size_t)(host.name.ptr - url);
+    size_t bytes = host_at + strcspn(host.name.ptr, "/?#");
     return snprintf(health, PATH_BYTES_MAX, "%.*s/weir/v1/health", (int)bytes, url) <
            PATH_BYTES_MAX;
 }

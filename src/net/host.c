@@ -113,6 +113,11 @@ static bool ends_in(weir_span name, const char *end)
     return name.len > bytes && is_same_name(wr_span_cut(name, name.len - bytes, name.len), end);
 }
 
+static bool is_loopback_ipv4(uint32_t address)
+{
+    return address >> 24 == 127;
+}
+
 static bool is_private_ipv4(uint32_t address)
 {
     static const struct {
@@ -132,17 +137,42 @@ static uint32_t mapped_ipv4(const struct in6_addr *address)
     return (uint32_t)b[12] << 24 | (uint32_t)b[13] << 16 | (uint32_t)b[14] << 8 | b[15];
 }
 
+/* "localhost." is the same name, written to its root. */
+static weir_span without_root(weir_span name)
+{
+    return name.len && name.ptr[name.len - 1] == '.' ? wr_span_cut(name, 0, name.len - 1) : name;
+}
+
+bool wr_host_is_same(weir_span a, weir_span b)
+{
+    a = without_root(a);
+    b = without_root(b);
+    return a.len == b.len && a.len && !strncasecmp(a.ptr, b.ptr, a.len);
+}
+
+bool wr_host_is_below(weir_span name, const char *parent)
+{
+    size_t bytes = strlen(parent);
+
+    name = without_root(name);
+    return is_same_name(name, parent) ||
+           (ends_in(name, parent) && name.len > bytes + 1 && name.ptr[name.len - bytes - 1] == '.');
+}
+
 bool wr_host_is_loopback(weir_span name)
 {
     char text[NAME_BYTES_MAX + 1];
     struct in6_addr six;
     struct in_addr four;
 
-    if (is_same_name(name, "localhost"))
+    if (wr_host_is_below(name, "localhost"))
         return true;
-    if (to_text(name, text) && inet_pton(AF_INET, text, &four) == 1)
-        return ntohl(four.s_addr) >> 24 == 127;
-    return to_ipv6(name, &six) && IN6_IS_ADDR_LOOPBACK(&six);
+    if (to_text(without_root(name), text) && inet_pton(AF_INET, text, &four) == 1)
+        return is_loopback_ipv4(ntohl(four.s_addr));
+    if (!to_ipv6(name, &six))
+        return false;
+    return IN6_IS_ADDR_V4MAPPED(&six) ? is_loopback_ipv4(mapped_ipv4(&six))
+                                      : IN6_IS_ADDR_LOOPBACK(&six);
 }
 
 bool wr_host_is_private(weir_span name)
@@ -151,17 +181,15 @@ bool wr_host_is_private(weir_span name)
     struct in6_addr six;
     struct in_addr four;
 
-    if (name.len && name.ptr[name.len - 1] == '.')
-        name.len--;
-    if (is_same_name(name, "localhost") || ends_in(name, ".localhost"))
+    if (wr_host_is_loopback(name))
         return true;
     /* inet_aton() also reads what libcurl takes for an address: "127.1", "0x7f000001". */
-    if (to_text(name, text) && inet_aton(text, &four))
+    if (to_text(without_root(name), text) && inet_aton(text, &four))
         return is_private_ipv4(ntohl(four.s_addr));
     if (!to_ipv6(name, &six))
         return false;
     if (IN6_IS_ADDR_V4MAPPED(&six))
         return is_private_ipv4(mapped_ipv4(&six));
-    return IN6_IS_ADDR_LOOPBACK(&six) || IN6_IS_ADDR_UNSPECIFIED(&six) ||
-           IN6_IS_ADDR_LINKLOCAL(&six) || (six.s6_addr[0] & 0xfe) == 0xfc;
+    return IN6_IS_ADDR_UNSPECIFIED(&six) || IN6_IS_ADDR_LINKLOCAL(&six) ||
+           (six.s6_addr[0] & 0xfe) == 0xfc;
 }

@@ -24,11 +24,18 @@ bool wr_host_parse(weir_span text, struct wr_host *host);
 /* The HOST[:PORT] of "SCHEME://HOST[:PORT][/...]", read as above. */
 bool wr_host_of_url(weir_span url, struct wr_host *host);
 
-/* "localhost", 127/8 written in full, ::1. */
+/* Two names of one host, as far as letters tell: case and a dot at the end do not count. */
+bool wr_host_is_same(weir_span a, weir_span b);
+
+/* Whether it is the host `parent` or a name below it ("a.localhost" of "localhost"). */
+bool wr_host_is_below(weir_span name, const char *parent);
+
+/* "localhost" and the names below it (RFC 6761: they are never asked of the world), 127/8 written
+ * in full, also as IPv6 writes it (::ffff:127.0.0.1), ::1. */
 bool wr_host_is_loopback(weir_span name);
 
 /* On this machine or in a private network, as far as its name alone tells: loopback in any
- * spelling, names below .localhost, RFC 1918, link-local, unique local, the unspecified address. */
+ * spelling ("127.1" too), RFC 1918, link-local, unique local, the unspecified address. */
 bool wr_host_is_private(weir_span name);
 
 #endif
