@@ -5,8 +5,9 @@
  * is in credential.c and nowhere else. What has no shape of its own (a Bearer that could be
  * anybody's) goes where the path says.
  *
- * An upstream is a provider's where it has that provider's name, or an address of its hosts. One
- * that is neither was named by the user, and is asked only by that name: it takes every credential.
+ * An upstream is a provider's where its address is one of that provider's hosts; its name says
+ * nothing, for a gateway of the user's may stand in OpenAI's place. One with another host takes
+ * every credential: the user has named that host.
  */
 #ifndef WR_PROXY_CREDENTIAL_H
 #define WR_PROXY_CREDENTIAL_H
@@ -16,7 +17,7 @@
 
 struct wr_credential {
     const char *shown;    /* "the header api-key" */
-    const char *provider; /* "azure": the name of an upstream for it */
+    const char *provider; /* "azure": the name of an upstream for it, its first if it has two */
     const char *base_url; /* how the address of one looks */
 };
 
@@ -26,8 +27,8 @@ bool wr_credential_find_strange(const struct wr_head *head, weir_span target,
                                 const struct wr_upstream *upstream,
                                 struct wr_credential *credential);
 
-/* The upstream of that provider; NULL: none is configured. */
-const struct wr_upstream *wr_credential_upstream(const struct wr_credential *credential,
+/* The upstream of a provider of the table, by name, else by host; NULL: none is configured. */
+const struct wr_upstream *wr_credential_upstream(const char *provider_name,
                                                  const struct wr_config *config);
 
 #endif

@@ -14,14 +14,19 @@ static const struct {
     {"Azure's key is not OpenAI's", "api-key", "k", "/v1/chat/completions", "openai",
      "https://api.openai.com/v1", "azure"},
     {"in any case", "API-Key", "k", "/", "openai", "https://api.openai.com/v1", "azure"},
-    {"nor where the user has moved OpenAI", "api-key", "k", "/", "openai", "http://127.0.0.1:1",
-     "azure"},
+    {"a gateway in OpenAI's place may see it", "api-key", "k", "/", "openai", "http://127.0.0.1:1",
+     NULL},
+    {"one in Anthropic's place too", "Authorization", "Bearer sk-or-v1-x", "/v1/messages",
+     "anthropic", "http://127.0.0.1:1", NULL},
+    {"Anthropic itself may not", "Authorization", "Bearer sk-or-v1-x", "/v1/messages", "anthropic",
+     "https://api.anthropic.com/v1", "openrouter"},
+    {"nor OpenAI's host under another spelling", "api-key", "k", "/", "openai",
+     "https://EU.API.OpenAI.com.:443/v1", "azure"},
     {"Azure's host may see it under any name", "api-key", "k", "/", "openai",
      "https://mine.openai.azure.com/openai/v1", NULL},
-    {"a host that only ends alike may not", "api-key", "k", "/", "openai",
-     "https://notopenai.azure.com.evil.example", "azure"},
-    {"nor one without the dot", "api-key", "k", "/", "openai", "https://evilopenai.azure.com",
-     "azure"},
+    {"a host that only begins like OpenAI's is the user's", "api-key", "k", "/", "openai",
+     "https://api.openai.com.gateway.example", NULL},
+    {"so is one without the dot", "api-key", "k", "/", "openai", "https://myapi.openai.com", NULL},
     {"an upstream of that name may", "api-key", "k", "/", "azure", "https://gateway.example", NULL},
     {"one of the user's own may", "api-key", "k", "/", "mine", "https://gateway.example", NULL},
     {"but not where its host is another's", "api-key", "k", "/", "mine",
@@ -36,6 +41,18 @@ static const struct {
      "https://api.openai.com/v1", "gemini"},
     {"Google may see it", NULL, NULL, "/v1beta/models?key=AIza1", "gemini",
      "https://generativelanguage.googleapis.com", NULL},
+    {"Google's clouds take one key: its header at Vertex", "x-goog-api-key", "AIza1", "/", "vertex",
+     "https://aiplatform.googleapis.com", NULL},
+    {"its parameter", NULL, NULL, "/v1/publishers/google/models/m?key=AIza1", "vertex",
+     "https://europe-west1-aiplatform.googleapis.com", NULL},
+    {"a login of its cloud at Gemini", "Authorization", "Bearer ya29.x", "/v1beta/models", "gemini",
+     "https://generativelanguage.googleapis.com", NULL},
+    {"and at a region of Vertex", "Authorization", "Bearer ya29.x", "/", "mine",
+     "https://us-central1-aiplatform.googleapis.com", NULL},
+    {"a region of Vertex may see no other's", "Authorization", "Bearer sk-ant-x", "/", "vertex",
+     "https://us-central1-aiplatform.googleapis.com", "anthropic"},
+    {"nor OpenAI that login", "Authorization", "Bearer ya29.x", "/", "openai",
+     "https://api.openai.com/v1", "vertex"},
     {"another parameter is none", NULL, NULL, "/v1/models?monkey=1&keys=2&key=", "openai",
      "https://api.openai.com/v1", NULL},
     {"Google's key as a Bearer", "authorization", "bearer  AIza1", "/", "openai",
@@ -101,7 +118,7 @@ static void every_provider_is_told_how_to_configure_it(void **state)
                 (struct wr_header){wr_span_of(cases[i].header), wr_span_of(cases[i].value)};
         if (!wr_credential_find_strange(&head, wr_span_of(cases[i].target), &upstream, &found))
             continue;
-        const struct wr_upstream *own = wr_credential_upstream(&found, config);
+        const struct wr_upstream *own = wr_credential_upstream(found.provider, config);
         bool is_default = !strcmp(found.provider, "openai") || !strcmp(found.provider, "gemini") ||
                           !strcmp(found.provider, "anthropic");
         assert_int_equal(own != NULL, is_default);

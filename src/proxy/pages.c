@@ -63,13 +63,22 @@ void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char
     wr_buf_release(&page);
 }
 
-static void explain_credential(struct wr_buf *why, const struct wr_credential *c)
+static void explain_credential(struct wr_buf *why, const struct wr_config *config,
+                               const struct wr_credential *c)
 {
+    const struct wr_upstream *own = wr_credential_upstream(c->provider, config);
+
     wr_buf_printf(why,
                   "nothing was sent: %s is a credential for %s, and this path leads to an upstream "
-                  "of another. Name one in weir.yaml, `upstreams: {%s: {base_url: \"%s\"}}`, or "
-                  "start with --upstream %s=URL",
-                  c->shown, c->provider, c->provider, c->base_url, c->provider);
+                  "of another. ",
+                  c->shown, c->provider);
+    if (own)
+        wr_buf_printf(why, "Ask for /p/%s/ instead", own->name);
+    else
+        wr_buf_printf(why,
+                      "Name one in weir.yaml, `upstreams: {%s: {base_url: \"%s\"}}`, or start "
+                      "with --upstream %s=URL",
+                      c->provider, c->base_url, c->provider);
 }
 
 struct wr_page_failure wr_page_failure(enum wr_fetch_result result)
@@ -96,7 +105,7 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
     }
     wr_buf_init(&why, PAGE_BYTES_MAX);
     if (route->credential.provider)
-        explain_credential(&why, &route->credential);
+        explain_credential(&why, config, &route->credential);
     else
         wr_buf_text(&why, "no upstream is configured for this path");
     wr_buf_text(&why, "; /p/NAME/ goes to one of");

@@ -40,10 +40,19 @@ static bool names_upstream(weir_span target)
     return wr_span_starts(target, WR_LIT("/p/"));
 }
 
+/* Azure's own paths begin with what is the name of OpenAI's upstream too. This one is Azure's (or
+ * for a gateway that speaks like it), whatever comes with it. */
+static bool is_azure_path(weir_span target)
+{
+    return wr_span_starts(target, WR_LIT("/openai/deployments/"));
+}
+
 /* Takes "/NAME" off the front of `target`, where an upstream has that name. */
 static const struct wr_upstream *take_name(const struct wr_config *config, weir_span *target)
 {
     weir_span rest = *target;
+    if (is_azure_path(rest))
+        return NULL;
     if (names_upstream(rest))
         rest = wr_span_cut(rest, strlen("/p"), rest.len);
     const char *slash = rest.len > 1 ? memchr(rest.ptr + 1, '/', rest.len - 1) : NULL;
@@ -59,6 +68,10 @@ static const struct wr_upstream *take_name(const struct wr_config *config, weir_
 static const struct wr_upstream *by_path(const struct wr_config *config, const struct wr_head *head,
                                          weir_span target)
 {
+    const struct wr_upstream *azure = wr_credential_upstream("azure", config);
+
+    if (azure && is_azure_path(target))
+        return azure;
     if (is_below(target, WR_LIT("/backend-api")) || wr_head_find(head, "chatgpt-account-id").ptr)
         return wr_config_find(config, WR_LIT("chatgpt"));
     if (is_below(target, WR_LIT("/v1/messages")) || wr_head_find(head, "anthropic-version").ptr)
@@ -66,19 +79,20 @@ static const struct wr_upstream *by_path(const struct wr_config *config, const s
     return wr_config_find(config, WR_LIT("openai"));
 }
 
-/* The upstream of the credential takes the whole path: what looks like a name in front of it may be
- * a part of that provider's own (Azure's /openai/deployments/...). */
+/* Where the path names no upstream the credential may: its own takes the whole path. Where it names
+ * one, that one is asked or nobody; but "/openai/v1" with a key of Azure's is Azure's own path. */
 static void obey_credential(struct wr_route *route, const struct wr_config *config,
-                            const struct wr_head *head, weir_span target)
+                            const struct wr_head *head, weir_span target, bool is_named)
 {
     struct wr_credential strange;
 
     if (!wr_credential_find_strange(head, target, route->upstream, &strange))
         return;
-    const struct wr_upstream *own = wr_credential_upstream(&strange, config);
+    const struct wr_upstream *own = wr_credential_upstream(strange.provider, config);
+    bool is_azures = !strcmp(strange.provider, "azure") && is_below(target, WR_LIT("/openai"));
     route->upstream = NULL;
     route->credential = strange;
-    if (own && !names_upstream(target) &&
+    if (own && (!is_named || is_azures) &&
         !wr_credential_find_strange(head, target, own, &strange)) {
         route->upstream = own;
         route->target = target;
@@ -94,11 +108,12 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
         route.upstream = &config->upstreams[0];
     else
         route.upstream = take_name(config, &route.target);
+    bool is_named = route.upstream != NULL;
     /* A credential meant for one provider is not for another to see: no guess after /p/. */
     if (!route.upstream && !names_upstream(target))
         route.upstream = by_path(config, head, route.target);
     if (route.upstream && !config->has_one_upstream)
-        obey_credential(&route, config, head, target);
+        obey_credential(&route, config, head, target, is_named);
     /* Codex has one base URL for both logins, and only OpenAI's API has a /v1. */
     if (route.upstream && !strcmp(route.upstream->name, "chatgpt") &&
         is_below(route.target, WR_LIT("/v1")))

@@ -6,8 +6,10 @@
  * are joined with what they share (such as /v1) written once. Nothing a client sends in a header
  * can choose an upstream that the configuration does not name.
  *
- * A credential that is known for one provider's (credential.h) goes to that provider's upstream or
- * nowhere. The one upstream of --upstream URL takes every credential: the user has named its host.
+ * A credential that is known for one provider's (credential.h) goes to that provider or to a host
+ * that the user has named, else nowhere. Where the path names no upstream the credential's own is
+ * asked; one that the path names is never changed for another. The one upstream of --upstream URL
+ * takes every credential.
  */
 #ifndef WR_PROXY_ROUTE_H
 #define WR_PROXY_ROUTE_H

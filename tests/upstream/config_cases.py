@@ -113,18 +113,71 @@ def unknown_upstreams_see_nothing(folder, upstream):
     weir.stop()
 
 
+def providers_behind(upstream, *names):
+    """weir.yaml with these at their own hosts, asked by way of `upstream` as their proxy."""
+    hosts = {'openai': 'api.openai.com/v1', 'anthropic': 'api.anthropic.com/v1',
+             'gemini': 'generativelanguage.googleapis.com',
+             'vertex': 'europe-west1-aiplatform.googleapis.com'}
+    return 'listen: 127.0.0.1:0\nupstreams:\n' + ''.join(
+        f'  {name}: {{base_url: "http://{hosts[name]}", '
+        f'proxy: "http://127.0.0.1:{upstream.port}"}}\n' for name in names)
+
+
+def named_upstreams_are_asked_or_nobody(folder, upstream):
+    weir = Weir(folder, config=providers_behind(upstream, 'openai', 'anthropic', 'gemini',
+                                                'vertex'))
+    body = {'contents': []}
+    key, login = {'x-goog-api-key': 'secret'}, {'Authorization': 'Bearer ya29.secret'}
+    vertex = 'http://europe-west1-aiplatform.googleapis.com'
+    gemini = 'http://generativelanguage.googleapis.com'
+    for path, headers, url in (
+            ('/vertex/v1/publishers/google/x', key, f'{vertex}/v1/publishers/google/x'),
+            ('/p/vertex/v1/publishers/google/x', key, f'{vertex}/v1/publishers/google/x'),
+            ('/gemini/v1beta/x', login, f'{gemini}/v1beta/x'),
+            ('/p/gemini/v1beta/x', login, f'{gemini}/v1beta/x'),
+            ('/gemini/v1beta/y', key, f'{gemini}/v1beta/y'),
+            ('/v1beta/x', key, f'{gemini}/v1beta/x'),
+            ('/v1/projects/x', login, f'{vertex}/v1/projects/x')):
+        status = weir.post(path, body, headers)[0]
+        ok(f'{path} with {headers}', (status, upstream.last_path()), (200, url))
+    before = upstream.stats()['requests']
+    for path, headers, own in (('/anthropic/v1/x', key, 'gemini'),
+                               ('/p/openai/v1/x', login, 'vertex'),
+                               ('/gemini/v1beta/x', {'x-api-key': 'sk-ant-secret'}, 'anthropic')):
+        status, answer, _ = weir.post(path, body, headers)
+        ok(f'{path} with {headers} is refused, and told whom to name',
+           (status, f'Ask for /p/{own}/'.encode() in answer, b'secret' in answer),
+           (404, True, False))
+    ok('and is sent to nobody', upstream.stats()['requests'], before)
+    weir.stop()
+
+
+def gateways_take_every_key(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, '--upstream', f'openai={base}', '--upstream', f'anthropic={base}')
+    body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
+    for path, headers in (('/v1/chat/completions', {'api-key': 'k'}),
+                          ('/v1/chat/completions', {'Authorization': 'Bearer sk-or-v1-k'}),
+                          ('/openai/v1/chat/completions', {'api-key': 'k'}),
+                          ('/v1/messages/x', {**ANTHROPIC, 'Authorization': 'Bearer sk-or-k'})):
+        status = weir.post(path, body, headers)[0]
+        ok(f'{path} with {headers} goes to the gateway',
+           (status, upstream.last_path()), (200, path.replace('/openai', '')))
+    weir.stop()
+
+
 def strange_credentials_are_seen_by_nobody(folder, upstream):
     base = f'http://127.0.0.1:{upstream.port}/v1'
-    weir = Weir(folder, '--upstream', f'openai={base}', '--upstream', f'anthropic={base}',
-                '--upstream', f'mine={base}')
+    weir = Weir(folder, '--upstream', f'mine={base}',
+                config=providers_behind(upstream, 'openai', 'anthropic'))
     body = {'model': 'gpt-5', 'messages': [{'role': 'user', 'content': 'Hello.'}]}
     before = upstream.stats()
     for path, headers, provider in (
             ('/v1/chat/completions', {'api-key': 'secret'}, 'azure'),
             ('/openai/deployments/d/chat/completions?api-version=1', {'api-key': 'secret'},
              'azure'),
-            ('/p/openai/v1/responses', {'x-goog-api-key': 'secret'}, 'gemini'),
-            ('/p/openai/v1/models?key=secret', {}, 'gemini'),
+            ('/p/openai/v1/responses', {'Authorization': 'Bearer ya29.secret'}, 'vertex'),
+            ('/p/openai/v1/models?X-Amz-Signature=secret', {}, 'bedrock'),
             ('/model/m/converse', {'Authorization': 'AWS4-HMAC-SHA256 Credential=secret'},
              'bedrock'),
             ('/v1/messages', {**ANTHROPIC, 'Authorization': 'Bearer ABSKsecret'}, 'bedrock')):

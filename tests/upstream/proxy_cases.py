@@ -697,6 +697,7 @@ def main():
                      limit.killed_under_load, config.reload_is_told,
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
                      config.strange_credentials_are_seen_by_nobody,
+                     config.named_upstreams_are_asked_or_nobody, config.gateways_take_every_key,
                      config.pages_of_others_may_not_ask, config.errors_name_no_path,
                      config.configured_windows_hold, config.loaded_windows_are_asked_for,
                      config.old_sessions_leave, config.unset_clocks_cost_nothing):
