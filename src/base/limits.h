@@ -221,6 +221,7 @@ enum {
     WR_PROXY_UPSTREAMS_MAX = 32,            /* upstreams it may name */
     WR_PROXY_TOKENS_MAX = 256,              /* access tokens it may name */
     WR_PROXY_ORIGINS_MAX = 64,              /* origins of pages it may allow */
+    WR_PROXY_HOSTS_MAX = 64,                /* names of itself it may allow on loopback */
     WR_PROXY_RULES_MAX = 64,                /* rules of its rollout */
     WR_PROXY_SESSIONS_MAX = 16 * 1024,      /* sessions whose mode is remembered */
     WR_PROXY_SESSION_BYTES_MAX = 256,       /* of a session's name; a longer one is hashed */

@@ -507,6 +507,17 @@ static weir_status on_origin(struct reading *r, yaml_node_t *node)
     return read_text(r, node, &r->config->origins[r->config->origins_count++]);
 }
 
+/* No `*`: names that others give out are what the check of the Host is there to refuse. */
+static weir_status on_host(struct reading *r, yaml_node_t *node)
+{
+    struct wr_host host;
+
+    if (!wr_host_parse(wr_yaml_text(node), &host) || host.port != WR_PORT_NONE)
+        return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
+                            "a host is a name or an address, IPv6 in [], without a port");
+    return read_text(r, node, &r->config->hosts[r->config->hosts_count++]);
+}
+
 static weir_status read_listen(struct reading *r, yaml_node_t *value)
 {
     if (!is_address(wr_yaml_text(value)))
@@ -560,6 +571,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     }
     if (wr_span_is(name, "allow_origins"))
         return read_list(r, value, WR_PROXY_ORIGINS_MAX, on_origin);
+    if (wr_span_is(name, "allow_hosts"))
+        return read_list(r, value, WR_PROXY_HOSTS_MAX, on_host);
     if (wr_span_is(name, "limits"))
         return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_limit, r);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
@@ -587,7 +600,8 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
 
     if (status)
         return status;
-    config->rules_count = config->tokens_count = config->origins_count = 0;
+    config->rules_count = config->tokens_count = 0;
+    config->origins_count = config->hosts_count = 0;
     config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)

@@ -87,6 +87,8 @@ struct wr_config {
     const char *metrics_token; /* opens /metrics; NULL: where there are tokens, nobody's does */
     const char *origins[WR_PROXY_ORIGINS_MAX]; /* pages that may ask; may end in '*' */
     size_t origins_count;
+    const char *hosts[WR_PROXY_HOSTS_MAX]; /* what a Host may be beside loopback; IPv6 in [] */
+    size_t hosts_count;
     const struct wr_policies *policies; /* NULL: not known */
     const char *policy_names;           /* then NULL; "exact, smart, ..." */
     const char *no_policy;              /* then NULL; what to tell a request that names another */

@@ -103,6 +103,14 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"allow_origins: ['null']\n", "an origin is"},
         {"allow_origins: ['://x']\n", "an origin is"},
         {"allow_origins: x\n", "a list is wanted"},
+        {"allow_hosts: ['*']\n", "line 1, column 15: a host is a name or an address"},
+        {"allow_hosts: ['*.internal']\n", "a host is"},
+        {"allow_hosts: ['h:1']\n", "a host is"},
+        {"allow_hosts: ['http://h']\n", "a host is"},
+        {"allow_hosts: ['']\n", "a host is"},
+        {"allow_hosts: [a: b]\n", "a host is"},
+        {"allow_hosts: ['fd00::1']\n", "a host is"},
+        {"allow_hosts: x\n", "a list is wanted"},
         {"rollout: [{when: x}]\n", "a rule has"},
         {"rollout: [{tool: Read, mode: off, policy: auto}]\n", "a tool's rule has no policy"},
         {"rollout: [{tool: 'a b', mode: off}]\n", "its name no space"},
@@ -205,7 +213,7 @@ static void an_upstream_may_have_a_proxy(void **state)
     wr_config_free(c);
 }
 
-static void origins_and_the_operators_token_are_read(void **state)
+static void origins_hosts_and_the_operators_token_are_read(void **state)
 {
     struct wr_config *c = wr_config_new();
     (void)state;
@@ -213,14 +221,18 @@ static void origins_and_the_operators_token_are_read(void **state)
     assert_int_equal(wr_config_read(c,
                                     WR_LIT("allow_origins: ['vscode-webview://*', "
                                            "'https://app.example:8443']\n"
+                                           "allow_hosts: [host.docker.internal, '[fd00::1]']\n"
                                            "metrics_token: 0123456789abcdef\n"),
                                     NULL),
                      WEIR_OK);
     assert_int_equal(c->origins_count, 2);
     assert_string_equal(c->origins[0], "vscode-webview://*");
+    assert_int_equal(c->hosts_count, 2);
+    assert_string_equal(c->hosts[0], "host.docker.internal");
     assert_string_equal(c->metrics_token, "0123456789abcdef");
     assert_int_equal(wr_config_read(c, WR_LIT("mode: off\n"), NULL), WEIR_OK);
     assert_int_equal(c->origins_count, 0);
+    assert_int_equal(c->hosts_count, 0);
     assert_null(c->metrics_token);
     wr_config_free(c);
 }
@@ -334,7 +346,7 @@ int main(void)
         cmocka_unit_test(the_example_of_the_docs_is_right),
         cmocka_unit_test(learning_is_on_unless_told),
         cmocka_unit_test(an_upstream_may_have_a_proxy),
-        cmocka_unit_test(origins_and_the_operators_token_are_read),
+        cmocka_unit_test(origins_hosts_and_the_operators_token_are_read),
         cmocka_unit_test(policies_must_be_there),
         cmocka_unit_test(a_store_has_a_folder_and_limits),
         cmocka_unit_test(upstreams_are_set_by_name),

@@ -19,6 +19,19 @@ bool wr_door_is_loopback(const char *listen)
     return is_loopback_address(wr_span_of(listen));
 }
 
+static bool is_allowed_host(const struct wr_config *config, weir_span address)
+{
+    struct wr_host host, allowed;
+
+    if (!wr_host_parse(address, &host))
+        return false;
+    for (size_t i = 0; i < config->hosts_count; i++)
+        if (wr_host_parse(wr_span_of(config->hosts[i]), &allowed) &&
+            wr_host_is_same(host.name, allowed.name))
+            return true;
+    return false;
+}
+
 /* ---- pages of browsers ---- */
 
 static bool is_allowed_origin(const struct wr_config *config, weir_span origin)
@@ -180,8 +193,11 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     take_run(&entry);
     if (!token.len)
         token = in_path;
-    if (is_loopback && !is_loopback_address(wr_head_find(head, "host")))
-        return refuse(entry, 421, "this address is for this machine only: the Host is another's");
+    weir_span host = wr_head_find(head, "host");
+    if (is_loopback && !is_loopback_address(host) && !is_allowed_host(config, host))
+        return refuse(entry, 421,
+                      "this address is for this machine only: the Host is another's; if it is a "
+                      "name of this machine, name it in `allow_hosts` of weir.yaml");
     if (is_foreign_page(config, head))
         return refuse(entry, 403,
                       "a page of another origin may not ask; if it is yours, name its Origin in "

@@ -1,10 +1,10 @@
 /* door.h -- who may come in: by the Host on loopback, by the page's origin, by the access token.
  *
  * A page in a browser can be made to send requests to loopback under a name of its owner's (DNS
- * rebinding): there the Host must be a name of loopback. It can also ask loopback by its own name,
- * across sites: a request with an Origin that is neither ours nor in `allow_origins` is refused
- * (403), whatever it asks. On any other bind, and wherever tokens are configured, a request brings
- * one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
+ * rebinding): there the Host must be a name of loopback, or one of `allow_hosts`. It can also ask
+ * loopback by its own name, across sites: a request with an Origin that is neither ours nor in
+ * `allow_origins` is refused (403), whatever it asks. On any other bind, and wherever tokens are
+ * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it.
  *
  * Where there are tokens, /metrics is the operator's: `metrics_token` opens it and nothing else,

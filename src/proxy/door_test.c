@@ -18,6 +18,8 @@ static struct wr_entry enter(const char *listen, size_t tokens, const char *host
     config->tokens[0] = first;
     config->tokens[1] = second;
     config->tokens_count = tokens;
+    config->hosts[config->hosts_count++] = "host.docker.internal";
+    config->hosts[config->hosts_count++] = "[fd00::1]";
     if (host)
         head.headers[head.headers_count++] = (struct wr_header){WR_LIT("Host"), wr_span_of(host)};
     if (token)
@@ -40,6 +42,19 @@ static void only_who_may_comes_in(void **state)
         {"loopback by name", "127.0.0.1:1", 0, "LocalHost", NULL, "/", 0},
         {"loopback of IPv6", "[::1]:1", 0, "[::1]:1", NULL, "/", 0},
         {"another number of loopback", "127.0.0.1:1", 0, "127.1.2.3:9", NULL, "/", 0},
+        {"a name below localhost", "127.0.0.1:1", 0, "weir.localhost:1", NULL, "/", 0},
+        {"a dot behind it", "127.0.0.1:1", 0, "localhost.:1", NULL, "/", 0},
+        {"loopback of IPv4 in IPv6", "[::1]:1", 0, "[::ffff:127.0.0.1]:1", NULL, "/", 0},
+        {"another address in IPv6", "[::1]:1", 0, "[::ffff:8.8.8.8]:1", NULL, "/", 421},
+        {"a name that is allowed", "127.0.0.1:1", 0, "Host.docker.internal:1", NULL, "/", 0},
+        {"with a dot", "127.0.0.1:1", 0, "host.docker.internal.", NULL, "/", 0},
+        {"an address that is allowed", "127.0.0.1:1", 0, "[fd00::1]:1", NULL, "/", 0},
+        {"a name below it is another", "127.0.0.1:1", 0, "x.host.docker.internal", NULL, "/", 421},
+        {"so is a longer one", "127.0.0.1:1", 0, "host.docker.internal.evil", NULL, "/", 421},
+        {"allowed, with a port that is none", "127.0.0.1:1", 0, "host.docker.internal:x", NULL, "/",
+         421},
+        {"allowed, and without its token", "127.0.0.1:1", 2, "host.docker.internal", NULL, "/",
+         401},
         {"a foreign name", "127.0.0.1:1", 0, "evil.example:1", NULL, "/", 421},
         {"a name that begins like loopback", "127.0.0.1:1", 0, "127.0.0.1.evil.example", NULL, "/",
          421},
@@ -90,6 +105,10 @@ static void pages_of_others_may_not_ask(void **state)
         {"an address that was typed", "127.0.0.1:1", "GET", NULL, "none", "localhost:1", 0},
         {"a name that begins alike", "127.0.0.1:1", "POST", "http://localhost.evil.example", NULL,
          "localhost:1", 403},
+        {"a name below localhost", "127.0.0.1:1", "POST", "http://app.localhost:3000", NULL,
+         "localhost:1", 0},
+        {"a host that may be asked is no page", "127.0.0.1:1", "POST",
+         "http://host.docker.internal", NULL, "host.docker.internal", 403},
         {"a name that ends alike", "127.0.0.1:1", "POST", "http://evil-localhost", NULL,
          "localhost:1", 403},
         {"a name behind an address", "127.0.0.1:1", "POST", "http://[::1].evil.example", NULL,
@@ -127,6 +146,7 @@ static void pages_of_others_may_not_ask(void **state)
             config->tokens[config->tokens_count++] = first;
         config->origins[config->origins_count++] = "vscode-webview://*";
         config->origins[config->origins_count++] = "https://app.example";
+        config->hosts[config->hosts_count++] = "host.docker.internal";
         for (size_t n = 0; n < sizeof(headers) / sizeof(headers[0]); n++)
             if (headers[n].value)
                 head.headers[head.headers_count++] =

@@ -166,6 +166,19 @@ def gateways_take_every_key(folder, upstream):
     weir.stop()
 
 
+def hosts_that_are_named_may_ask(folder, upstream):
+    base = f'http://127.0.0.1:{upstream.port}/v1'
+    weir = Weir(folder, '--upstream', base,
+                config='listen: 127.0.0.1:0\nallow_hosts: [host.docker.internal]\n')
+    for host in ('weir.localhost', 'localhost.:1', '[::ffff:127.0.0.1]:1',
+                 'Host.Docker.Internal:1'):
+        ok(f'the Host {host} is ours', weir.get('/v1/models', {'Host': host})[0], 200)
+    status, answer = weir.get('/v1/models', {'Host': 'gateway.docker.internal'})[:2]
+    ok('another is not, and told how', (status, b'`allow_hosts` of weir.yaml' in answer),
+       (421, True))
+    weir.stop()
+
+
 def strange_credentials_are_seen_by_nobody(folder, upstream):
     base = f'http://127.0.0.1:{upstream.port}/v1'
     weir = Weir(folder, '--upstream', f'mine={base}',

@@ -698,6 +698,7 @@ def main():
                      config.headers_are_obeyed_or_refused, config.unknown_upstreams_see_nothing,
                      config.strange_credentials_are_seen_by_nobody,
                      config.named_upstreams_are_asked_or_nobody, config.gateways_take_every_key,
+                     config.hosts_that_are_named_may_ask,
                      config.pages_of_others_may_not_ask, config.errors_name_no_path,
                      config.configured_windows_hold, config.loaded_windows_are_asked_for,
                      config.old_sessions_leave, config.unset_clocks_cost_nothing):
