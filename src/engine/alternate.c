@@ -23,7 +23,11 @@ static uint32_t find_message(const struct wr_fold *fold, const struct wr_fold_in
             return i;
         else if (insert->is_rehydrated)
             return WR_SEGMENT_NONE;
-    for (uint32_t i = insert->before; i < fold->transcript->segments_count; i++)
+    /* Only what was there when it was put in: a later message would take it out of where it was
+     * sent before (law L3). */
+    const struct wr_transcript *t = fold->transcript;
+    for (uint32_t i = insert->before; i < t->segments_count && t->segments[i].turn <= insert->turn;
+         i++)
         if (can_be_joined(fold, i))
             return i;
     return WR_SEGMENT_NONE;

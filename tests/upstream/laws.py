@@ -328,6 +328,20 @@ def check_server_tools(messages):
                               'corresponding `server_tool_use` block before it')
 
 
+def check_last_loop(body):
+    """A loop that goes on with thinking has it before its newest calls."""
+    messages, last = body['messages'], max(
+        (k for k, m in enumerate(body['messages']) if m.get('role') == 'assistant'), default=-1)
+    if body.get('thinking', {}).get('type') != 'enabled' or last < 0:
+        return
+    kinds = [b.get('type') for b in blocks_of(messages[last])]
+    if 'tool_use' in kinds and kinds[0] not in ('thinking', 'redacted_thinking'):
+        raise Refusal(400, f'messages.{last}.content.0.type: Expected `thinking` or '
+                      f'`redacted_thinking`, but found `{kinds[0]}`. When `thinking` is enabled, a '
+                      'final `assistant` message must start with a thinking block (preceeding the '
+                      'lastmost set of `tool_use` and `tool_result` blocks).')
+
+
 def check_messages(body, headers, state, is_count=False):
     version = headers.get('anthropic-version')
     if not version:
@@ -352,6 +366,7 @@ def check_messages(body, headers, state, is_count=False):
             check_block(body, i, n, message, block, modern)
         check_results(i, message, messages[i - 1] if i else None)
     check_server_tools(messages)
+    check_last_loop(body)
     if messages[-1]['role'] == 'assistant':
         open_ids = [b['id'] for b in blocks_of(messages[-1]) if b.get('type') == 'tool_use']
         if open_ids:
