@@ -65,11 +65,6 @@ struct wr_exchange {
 
 static bool start_fetch(struct wr_exchange *ex, weir_span body);
 
-static uint64_t now_us(void)
-{
-    return uv_hrtime() / 1000;
-}
-
 /* ---- the end ---- */
 
 /* An id of the answer, where a later request may go on from it. */
@@ -108,7 +103,7 @@ static void watch_answer(struct wr_exchange *ex)
 static void record(struct wr_exchange *ex)
 {
     struct wr_service *service = ex->service;
-    uint64_t ended_us = now_us();
+    uint64_t ended_us = wr_clock_steady_us();
     struct wr_record r = {
         .number = ++service->requests_count,
         .started_ms = ex->started_ms,
@@ -235,7 +230,7 @@ static void on_answer_head(void *user, const struct wr_head *head)
     struct wr_exchange *ex = user;
     if (!ex->conn)
         return;
-    ex->first_byte_us = now_us();
+    ex->first_byte_us = wr_clock_steady_us();
     if (may_retry(ex, head->status) && wr_refusal_begin(&ex->refusal, head))
         return;
     begin_answer(ex, head);
@@ -481,7 +476,7 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body)
     wr_route_url(&ex->route, &url);
     request.url = url.bytes;
     ex->is_sent = true;
-    ex->sent_us = now_us();
+    ex->sent_us = wr_clock_steady_us();
     ex->sent_bytes = body.len;
     bool ok = !wr_buf_status(&url) &&
               !wr_fetch_start(&ex->fetch, ex->service->fetcher, &request, &fetch_events, ex, NULL);
@@ -547,7 +542,7 @@ static void on_job_done(void *user, struct wr_task *job)
 static void on_deadline(uv_timer_t *timer)
 {
     struct wr_service *service = timer->data;
-    uint64_t now = now_us();
+    uint64_t now = wr_clock_steady_us();
 
     for (struct wr_exchange **at = &service->waiting; *at;) {
         struct wr_exchange *ex = *at;
@@ -569,7 +564,7 @@ static void on_deadline(uv_timer_t *timer)
 static void wait_for_job(struct wr_exchange *ex)
 {
     struct wr_service *service = ex->service;
-    ex->job_started_us = now_us();
+    ex->job_started_us = wr_clock_steady_us();
     ex->next_waiting = service->waiting;
     service->waiting = ex;
     if (!uv_is_active((uv_handle_t *)&service->deadline)) {
@@ -661,7 +656,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
                                .route = route,
                                .entry = entry,
                                .agent = wr_agent_name(head),
-                               .started_us = now_us(),
+                               .started_us = wr_clock_steady_us(),
                                .started_ms = wr_clock_ms()};
     keep_header(ex->mode, sizeof(ex->mode), head, "x-weir-mode");
     keep_header(ex->policy, sizeof(ex->policy), head, "x-weir-policy");
@@ -737,7 +732,7 @@ static void on_body_end(void *user)
     struct wr_exchange *ex = user;
 
     ex->has_body_ended = true;
-    ex->body_ended_us = now_us();
+    ex->body_ended_us = wr_clock_steady_us();
     if (ex->is_streamed) {
         if (ex->fetch)
             wr_fetch_resume_body(ex->fetch);

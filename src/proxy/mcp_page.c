@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "mcp/server.h"
@@ -149,7 +150,7 @@ static void over(struct wr_page_call *call)
     const struct message *message = call->user;
     struct wr_mcp_record r = {.number = ++service->requests_count,
                               .started_ms = call->started_ms,
-                              .total_us = uv_hrtime() / 1000 - call->started_us,
+                              .total_us = wr_clock_steady_us() - call->started_us,
                               .tenant = wr_span_of(call->tenant),
                               .run = wr_span_of(call->run),
                               .agent = call->agent,

@@ -155,7 +155,7 @@ struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_con
     (void)snprintf(call->tenant, sizeof(call->tenant), "%s", entry->tenant);
     (void)snprintf(call->run, sizeof(call->run), "%s", entry->run);
     call->agent = wr_agent_name(head);
-    call->started_us = uv_hrtime() / 1000;
+    call->started_us = wr_clock_steady_us();
     call->started_ms = wr_clock_ms();
     wr_arena_init(&call->arena, 2 * (WR_NET_HEAD_BYTES_MAX + WR_ARENA_CHUNK_BYTES));
     wr_buf_init(&call->body, desk->body_bytes_max);

@@ -50,11 +50,6 @@ struct wr_projector {
 
 /* ---- one job, on a thread ---- */
 
-static uint64_t now_us(void)
-{
-    return uv_hrtime() / 1000;
-}
-
 static weir_status add_decoded(void *user, weir_span bytes)
 {
     struct wr_buf *decoded = user;
@@ -334,7 +329,7 @@ static void tell_ready(struct worker *w, struct wr_task *job)
 {
     struct wr_projector *p = w->projector;
 
-    job->took_us = now_us() - w->started_us;
+    job->took_us = wr_clock_steady_us() - w->started_us;
     (void)pthread_mutex_lock(&p->lock);
     job->next_ready = p->ready;
     p->ready = job;
@@ -463,7 +458,7 @@ static void run(struct worker *w, struct wr_task *job)
 {
     struct wr_buf decoded;
 
-    w->started_us = now_us();
+    w->started_us = wr_clock_steady_us();
     wr_buf_init(&decoded, WR_NET_DECODED_BYTES_MAX);
     if (job->coding == WR_CODING_IDENTITY)
         read_body(w, job, job->body);
@@ -473,7 +468,7 @@ static void run(struct worker *w, struct wr_task *job)
         read_body(w, job, wr_buf_view(&decoded));
     wr_buf_release(&decoded);
     if (!job->took_us)
-        job->took_us = now_us() - w->started_us;
+        job->took_us = wr_clock_steady_us() - w->started_us;
 }
 
 /* ---- threads ---- */
