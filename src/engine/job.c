@@ -550,7 +550,8 @@ static weir_status list_marks(struct wr_job *job)
 
 /* ---- the commit ---- */
 
-static weir_status fill_batch(struct wr_job *job, struct weir_batch *batch, struct weir_pin *pin)
+static weir_status fill_batch(struct wr_job *job, struct weir_batch *batch,
+                              struct weir_pin pins[WR_JOB_PINS_MAX])
 {
     struct wr_arena *arena = &job->request->arena;
     bool is_delta = job->request->transcript.is_delta;
@@ -570,11 +571,8 @@ static weir_status fill_batch(struct wr_job *job, struct weir_batch *batch, stru
     weir_status status = list_marks(job);
     batch->marks = job->marks.list;
     batch->marks_count = job->marks.list_count;
-    if (status || !wr_job_is_to_pin(job))
-        return status;
-    batch->pins = pin;
-    batch->pins_count = 1;
-    return wr_job_write_pin(job, pin);
+    batch->pins = pins;
+    return status ? status : wr_job_write_pins(job, pins, &batch->pins_count);
 }
 
 static weir_status commit_batch(struct wr_job *job, struct weir_batch *batch)
@@ -584,7 +582,7 @@ static weir_status commit_batch(struct wr_job *job, struct weir_batch *batch)
     if (status == WEIR_INVALID && weir_store_trouble(store) == WEIR_TROUBLE_CONFLICT &&
         batch->pins_count) {
         /* Another process has pinned the session meanwhile; what it said holds from now on. */
-        batch->pins_count = 0;
+        batch->pins_count--;
         status = weir_store_commit(store, batch, NULL);
     }
     return status;
@@ -666,11 +664,11 @@ static bool is_replaced(const struct wr_job *job)
 static weir_status commit(struct wr_job *job, struct weir_err *err)
 {
     struct weir_batch batch;
-    struct weir_pin pin;
+    struct weir_pin pins[WR_JOB_PINS_MAX];
 
     if (!job->options->store || (!job->run.artifacts_count && !job->has_marks))
         return WEIR_OK;
-    weir_status status = fill_batch(job, &batch, &pin);
+    weir_status status = fill_batch(job, &batch, pins);
     if (status)
         return status;
     if (is_replaced(job) && !job->is_last_try)
@@ -759,6 +757,7 @@ static weir_status project(struct wr_job *job, struct weir_err *err)
     weir_status status = project_once(job, err);
 
     for (int tries = 1; tries < TRIES_MAX && !status && is_replaced(job); tries++) {
+        wr_policies_free(job->kept_policies);
         *job = begun;
         job->is_last_try = tries + 1 == TRIES_MAX;
         status = project_once(job, err);
@@ -774,11 +773,12 @@ weir_status wr_job_run(struct wr_job *job, struct weir_projected *projected, str
         status = learn_calls(job);
     if (!status)
         status = project(job, err);
-    if (status)
-        return status;
-    answer(job, projected);
-    status = report(job, projected);
+    if (!status) {
+        answer(job, projected);
+        status = report(job, projected);
+    }
     if (!status)
         remember(job);
+    wr_policies_free(job->kept_policies);
     return status;
 }

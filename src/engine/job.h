@@ -40,9 +40,10 @@ struct wr_job {
     bool is_back;                  /* it was sent as it came since the last time it was projected */
     bool is_pending;               /* `asked` waits; input.policy is the last one */
     const struct wr_policy *asked; /* by this request, or by the pin */
-    weir_trouble store_trouble;    /* of the commit */
-    bool is_last_try;              /* whatever becomes of the store */
-    uint64_t replaced_count;       /* of the store that the marks are read from */
+    struct wr_policies *kept_policies; /* of the last policy, if it was kept with the session */
+    weir_trouble store_trouble;        /* of the commit */
+    bool is_last_try;                  /* whatever becomes of the store */
+    uint64_t replaced_count;           /* of the store that the marks are read from */
     uint32_t pinned_window_tokens;
     const char *window_source, *pinned_source; /* constants */
     bool is_repinned;          /* a server says another window than the session had */

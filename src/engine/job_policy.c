@@ -6,7 +6,12 @@
  * A change of the policy changes what was sent before. That is a step like any other, but for
  * models that bind their signed thinking to what stands before it: there the provider refuses the
  * old thinking over the new text. Where the user speaks, the thinking goes, which a mark repeats
- * ever after. Inside an open loop it may not go, so there the change waits. */
+ * ever after. Inside an open loop it may not go, so there the change waits.
+ *
+ * To wait takes the policy that sent the loop so far. An edited policies file, or a release with
+ * another preset, no longer has it: only its hash stands in the marks. So for such models each
+ * policy that a session is sent under is kept with the session, in full, as one more pin. Where
+ * that is lost too the rest of the loop goes as it came, with its thinking. */
 #include "engine/job_policy.h"
 
 #include <stdio.h>
@@ -16,7 +21,10 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-enum { PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256 };
+enum { PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256, FULL_NAME_BYTES = 32 };
+
+#define FULL_NAME "weir policy %016llx" /* no model has it */
+#define KEPT_NAME "kept"                /* in the YAML; a preset's own is taken */
 
 /* ---- the pin ---- */
 
@@ -89,7 +97,7 @@ static bool keeps_policy(const struct wr_job *job)
     return job->has_pin && job->options->pinning != WEIR_PIN_POLICY;
 }
 
-weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
+static weir_status write_pin(const struct wr_job *job, struct weir_pin *pin)
 {
     struct wr_arena *arena = &job->request->arena;
     char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
@@ -106,12 +114,84 @@ weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin)
     return WEIR_OK;
 }
 
-bool wr_job_is_to_pin(const struct wr_job *job)
+static bool is_to_pin(const struct wr_job *job)
 {
     if (!job->has_pin)
         return job->options->pinning != WEIR_PIN_NOTHING;
     return job->is_repinned ||
            (!keeps_policy(job) && strcmp(job->pinned_policy, job->asked->name) != 0);
+}
+
+/* ---- the policy in full ---- */
+
+/* Only where it may have to be in force once more, and not again where the last request had it. */
+static bool is_to_keep(const struct wr_job *job)
+{
+    const struct wr_sent *last = &job->marks.last;
+    return job->input.binds_thinking && job->input.policy->stages_count &&
+           !(last->is_known && last->policy == job->marks.policy &&
+             last->model == job->marks.trail.model);
+}
+
+/* Its name, a line's end, and its YAML; empty: that is longer than a pin may be. */
+static weir_status write_full(const struct wr_job *job, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &job->request->arena;
+    char *name = wr_arena_alloc(arena, FULL_NAME_BYTES);
+    struct wr_buf text;
+
+    if (!name)
+        return wr_arena_status(arena);
+    (void)snprintf(name, FULL_NAME_BYTES, FULL_NAME, (unsigned long long)job->marks.policy);
+    wr_buf_init(&text, WR_STORE_PIN_BYTES_MAX);
+    wr_buf_printf(&text, "%s\n", job->input.policy->name);
+    wr_policy_yaml_begin(&text);
+    wr_policy_yaml_write(&text, job->input.policy, KEPT_NAME);
+    weir_span value = wr_buf_status(&text) ? WR_LIT("") : wr_buf_view(&text);
+    *pin = (struct weir_pin){
+        .model = wr_span_of(name), .value = wr_arena_copy(arena, value), .replaces = true};
+    wr_buf_release(&text);
+    return pin->value.ptr ? WEIR_OK : wr_arena_status(arena);
+}
+
+static const struct wr_policy *find_kept(struct wr_job *job, uint64_t hash)
+{
+    struct wr_arena *arena = &job->request->arena;
+    char model[FULL_NAME_BYTES];
+    (void)snprintf(model, sizeof(model), FULL_NAME, (unsigned long long)hash);
+    struct weir_pin pin = {.model = wr_span_of(model)};
+
+    if (weir_store_pin(job->options->store, job->tenant, job->session, &pin, NULL))
+        return NULL;
+    size_t end = wr_span_find(pin.value, WR_LIT("\n"), 0);
+    if (end == SIZE_MAX ||
+        wr_policies_new(&job->kept_policies, wr_span_cut(pin.value, end + 1, pin.value.len), NULL))
+        return NULL;
+    const struct wr_policy *found = wr_policies_find(job->kept_policies, WR_LIT(KEPT_NAME));
+    struct wr_policy *kept = wr_arena_alloc(arena, sizeof(*kept));
+    char *name = wr_arena_alloc(arena, end + 1);
+    /* A stage that has learnt another parameter since is another stage. */
+    if (!found || !kept || !name || wr_policy_hash(found) != hash)
+        return NULL;
+    (void)snprintf(name, end + 1, "%.*s", (int)end, pin.value.ptr);
+    *kept = *found;
+    kept->name = name;
+    return kept;
+}
+
+weir_status wr_job_write_pins(const struct wr_job *job, struct weir_pin pins[WR_JOB_PINS_MAX],
+                              size_t *count)
+{
+    weir_status status = WEIR_OK;
+
+    *count = 0;
+    if (is_to_keep(job)) {
+        status = write_full(job, &pins[0]);
+        *count = !status && pins[0].value.len;
+    }
+    if (!status && is_to_pin(job))
+        status = write_pin(job, &pins[(*count)++]);
+    return status;
 }
 
 weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err)
@@ -160,14 +240,28 @@ static const struct wr_policy *policy_by_hash(const struct wr_policies *policies
     return NULL;
 }
 
-enum wr_policy_change wr_job_change_of_policy(const struct wr_job *job,
-                                              const struct wr_policy **last)
+static const struct wr_policy *policy_without_stages(const struct wr_policies *policies)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        if (!wr_policies_at(policies, i)->stages_count)
+            return wr_policies_at(policies, i);
+    return NULL;
+}
+
+enum wr_policy_change wr_job_change_of_policy(struct wr_job *job, const struct wr_policy **last)
 {
     const struct wr_sent *sent = &job->marks.last;
 
     if (!sent->is_known || sent->policy == job->marks.policy || !job->input.binds_thinking ||
         !wr_holds_signed_thinking(&job->request->transcript))
         return WR_CHANGE_FREE;
-    *last = is_users_turn(job) ? NULL : policy_by_hash(job->policies, sent->policy);
-    return *last ? WR_CHANGE_WAITS : WR_CHANGE_UNSIGNS;
+    if (is_users_turn(job))
+        return WR_CHANGE_UNSIGNS;
+    *last = policy_by_hash(job->policies, sent->policy);
+    if (!*last)
+        *last = find_kept(job, sent->policy);
+    if (!*last)
+        *last = policy_without_stages(job->policies);
+    WR_ASSERT(*last);
+    return WR_CHANGE_WAITS;
 }

@@ -10,9 +10,11 @@ void wr_job_read_pin(struct wr_job *job);
 /* WEIR_NOTFOUND: there is no such policy. */
 WEIR_MUST_USE weir_status wr_job_find_policy(struct wr_job *job, struct weir_err *err);
 
-/* Whether this request says what the session keeps from now on; and that, as a pin. */
-bool wr_job_is_to_pin(const struct wr_job *job);
-WEIR_MUST_USE weir_status wr_job_write_pin(const struct wr_job *job, struct weir_pin *pin);
+/* What is to be kept of this request: its policy in full, and last, if this request says so, what
+ * the session keeps from now on. */
+enum { WR_JOB_PINS_MAX = 2 };
+WEIR_MUST_USE weir_status wr_job_write_pins(const struct wr_job *job,
+                                            struct weir_pin pins[WR_JOB_PINS_MAX], size_t *count);
 
 bool wr_holds_signed_thinking(const struct wr_transcript *transcript);
 
@@ -20,9 +22,8 @@ bool wr_holds_signed_thinking(const struct wr_transcript *transcript);
 enum wr_policy_change {
     WR_CHANGE_FREE,    /* nothing: it is the same, or no thinking is bound to what was sent */
     WR_CHANGE_UNSIGNS, /* the signed thinking before this turn goes */
-    WR_CHANGE_WAITS,   /* the user's next message: `*last` stays in force until then */
+    WR_CHANGE_WAITS,   /* the user's next message: `*last` is in force until then */
 };
-enum wr_policy_change wr_job_change_of_policy(const struct wr_job *job,
-                                              const struct wr_policy **last);
+enum wr_policy_change wr_job_change_of_policy(struct wr_job *job, const struct wr_policy **last);
 
 #endif

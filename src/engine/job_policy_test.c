@@ -191,6 +191,62 @@ static void what_waits_can_be_taken_back(void **state)
     close_world(w);
 }
 
+/* Another process, whose user has edited `cut` meanwhile. */
+static void restart_edited(struct world *w)
+{
+    static const char edited[] = "policies:\n"
+                                 "  cut: {stages: [{stage: cap, max_tokens: 200, tools: {Skill: "
+                                 "exact}}]}\n";
+    restart(w);
+    weir_engine_free(w->engine);
+    assert_int_equal(weir_engine_new(&w->engine, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_load_policies(w->engine, wr_span_of(edited), NULL), WEIR_OK);
+}
+
+/* What sent the loop so far is no policy of this process any more. It was kept with the session, or
+ * it is lost with its pins; in neither case does thinking of the open loop go. */
+static void an_edited_policy_waits_for_the_user(void **state)
+{
+    for (int is_lost = 0; is_lost < 2; is_lost++) {
+        struct world *w = open_world(state);
+        struct test_talk talk = with_results(&claude, 0);
+        struct answer *before = NULL;
+        talk.model = "claude-opus-5-5";
+        talk.thinks_at = 2;
+        for (int n = 0; n < 4; n++)
+            before = next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        restart_edited(w);
+        w->store.hides_pins = is_lost;
+        struct answer *waits = next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        assert_true(waits->is_pending);
+        assert_true(has_thinking(waits));
+        assert_int_equal(waits->is_step, is_lost);
+        assert_int_equal(waits->is_changed, !is_lost);
+        assert_int_equal(extends(before, waits), !is_lost);
+        assert_string_equal(waits->reason, is_lost ? "policy" : "");
+        if (!is_lost)
+            assert_string_equal(waits->policy, "cut");
+        restart_edited(w);
+        struct answer *still = next(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        assert_true(still->is_pending);
+        assert_false(still->is_step);
+        assert_true(extends(waits, still));
+
+        talk.last = "and now the other one";
+        struct answer *change = ask(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        assert_false(change->is_pending);
+        assert_true(change->is_step);
+        assert_string_equal(change->policy, "cut");
+        assert_false(has_thinking(change));
+        assert_true(change->is_changed);
+        restart_edited(w);
+        struct answer *again = ask(w, &talk, said(NULL, WEIR_PIN_FIRST));
+        assert_true(is_same(change, again));
+        assert_false(again->is_step);
+        close_world(w);
+    }
+}
+
 static void a_change_needs_no_waiting_where_nothing_is_signed(void **state)
 {
     struct world *w = open_world(state);
@@ -214,6 +270,7 @@ int main(void)
         BOTH(a_change_waits_for_the_user_where_thinking_is_bound),
         BOTH(what_waits_is_not_forgotten),
         BOTH(what_waits_can_be_taken_back),
+        BOTH(an_edited_policy_waits_for_the_user),
         BOTH(a_change_needs_no_waiting_where_nothing_is_signed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,8 +14,8 @@ import form_cases as form
 import limit_cases as limit
 import trouble_cases as trouble
 from harness import Folder, Upstream, Weir, read_all, read_until, wait_for
-from sessions import (ANTHROPIC, CHECK, RECALL, TOOL, chat_session, file_text, ok, play, serve,
-                      write_policies)
+from sessions import (ANTHROPIC, CHECK, POLICIES, RECALL, TOOL, chat_session, file_text, ok, play,
+                      serve, write_policies)
 
 
 # ---- what passes ----
@@ -513,6 +513,7 @@ def policies_wait_for_the_user(folder, upstream):
         statuses = [session.ask(weir, **more)]
         session.add_result(3)
         statuses.append(session.ask(weir))
+        weir.log(lines + 2)
         weir.stop()
         weir = serve(folder, upstream, *words, store=store)
         session.add_result(4)
@@ -536,6 +537,37 @@ def policies_wait_for_the_user(folder, upstream):
                                      sent[::2] == session.body['messages'][::2]),
            (200, False, 'exact', False, True))
         weir.stop()
+
+
+def edited_policies_wait_for_the_user(folder, upstream):
+    """The policy that sent the loop so far is another one after a restart."""
+    session = ThinkingSession('[turns 4]', {**ANTHROPIC, 'x-claude-code-session-id': 'edited'})
+    weir = serve(folder, upstream)
+    for n in range(3):
+        session.ask(weir)
+        session.add_result(n)
+    store, refused = weir.store, upstream.stats()['refused']
+    weir.log(3)
+    weir.stop()
+    edited = POLICIES.replace('max_tokens: 300', 'max_tokens: 301')
+    weir = serve(folder, upstream, policies=edited, store=store)
+    status = session.ask(weir)
+    sent = json.loads(upstream.last_body())['messages']
+    line = weir.log(4)[-1]
+    ok('inside the loop it goes on as it was', (status, line['changed'], line['step']),
+       (200, True, False))
+    ok('and says that the policy waits', (line['pending'], line['policy']), (True, 'short'))
+    ok('no thinking of the loop has gone', [m['content'][0]['type'] for m in sent[1::2]],
+       ['thinking'] * 3)
+    session.add_result(3)
+    session.ask(weir)
+    session.say('Thank you.')
+    status = session.ask(weir)
+    line = weir.log(6)[-1]
+    ok('with the user it changes', (status, line['pending'], line['step'], line['step_reason']),
+       (200, False, True, 'policy'))
+    ok('nothing was refused on the way', upstream.stats()['refused'] - refused, 0)
+    weir.stop()
 
 
 def steps_without_markers(folder, upstream, **more):
@@ -679,7 +711,8 @@ def main():
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
                      trouble.crashing_body_is_left_alone, modes, what_is_typed_wins,
                      modes_turn_in_the_middle, thinking_waits_for_the_user,
-                     policies_wait_for_the_user, caches_of_gateways_are_kept,
+                     policies_wait_for_the_user, edited_policies_wait_for_the_user,
+                     caches_of_gateways_are_kept,
                      canary_is_by_session,
                      config_is_read, tokens_are_tenants, trouble.workers_share_a_socket,
                      trouble.worker_dies, trouble.clients_leave_before_their_turn, trouble.drains,

@@ -52,15 +52,15 @@ POLICIES = """policies:
 """
 
 
-def write_policies(folder):
+def write_policies(folder, policies=POLICIES):
     path = os.path.join(folder, 'policies.yaml')
     with open(path, 'w', encoding='ascii') as file:
-        file.write(POLICIES)
+        file.write(policies)
     return path
 
 
-def serve(folder, upstream, *arguments, **more):
-    path = write_policies(folder)
+def serve(folder, upstream, *arguments, policies=POLICIES, **more):
+    path = write_policies(folder, policies)
     config = f'listen: 127.0.0.1:0\npolicies: {path}\npolicy: short\n'
     return Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', *arguments,
                 config=config, **more)
