@@ -101,6 +101,8 @@ enum {
     WR_CALIBRATION_MODELS_MAX = 64,             /* models calibrated at once; the oldest goes */
     WR_LEDGER_CALIBRATIONS_MAX = 256,           /* models that a store knows the count of */
     WR_CALIBRATION_TEXT_BYTES_MAX = 256 * 1024, /* a saved calibration */
+    WR_NEAR_COUNT_PCT_MIN = 90,  /* of our count: below it a server near by has cut the prompt */
+    WR_NEAR_LOADED_PCT_MAX = 95, /* of its window: from there on it may have */
 
     /* transcript */
     WR_SHELL_TEXT_BYTES_MAX = 1024 * 1024, /* a longer command line is one run, unread */

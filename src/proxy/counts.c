@@ -1,4 +1,4 @@
-/* How providers count, for each model.
+/* How providers count, for each server and model.
  *
  * The loop adds samples, threads that project ask for the factor and, once their request has left,
  * bring memory and store together. One lock covers all of it: what is done under it is short, but
@@ -16,10 +16,13 @@
 #include "base/span.h"
 #include "store/ledger.h"
 
-enum { AGAIN_MS = 60 * 1000 }; /* after which the store is read again */
+enum {
+    AGAIN_MS = 60 * 1000, /* after which the store is read again */
+    KEY_BYTES_MAX = WR_MODEL_NAME_BYTES_MAX + 1,
+};
 
 struct known {
-    char model[WR_MODEL_NAME_BYTES_MAX + 1];
+    char key[KEY_BYTES_MAX];
     uint32_t accepted_tokens;
     int64_t read_ms;        /* 0: never */
     uint64_t unsaved_count; /* so many of the newest samples are not in the store */
@@ -64,18 +67,18 @@ void wr_counts_free(struct wr_counts *counts)
     free(counts);
 }
 
-static struct known *find_known(struct wr_counts *counts, const char *model)
+static struct known *find_known(struct wr_counts *counts, const char *key)
 {
     for (uint32_t i = 0; i < counts->known_count; i++)
-        if (!strcmp(counts->known[i].model, model))
+        if (!strcmp(counts->known[i].key, key))
             return &counts->known[i];
     return NULL;
 }
 
 /* A full table forgets its oldest; the store still knows it. */
-static struct known *need_known(struct wr_counts *counts, const char *model)
+static struct known *need_known(struct wr_counts *counts, const char *key)
 {
-    struct known *known = find_known(counts, model);
+    struct known *known = find_known(counts, key);
 
     if (known)
         return known;
@@ -83,21 +86,35 @@ static struct known *need_known(struct wr_counts *counts, const char *model)
                 ? &counts->known[counts->known_count++]
                 : &counts->known[counts->oldest++ % WR_CALIBRATION_MODELS_MAX];
     *known = (struct known){.read_ms = 0};
-    (void)snprintf(known->model, sizeof(known->model), "%s", model);
+    (void)snprintf(known->key, sizeof(known->key), "%s", key);
     return known;
 }
 
-struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *model)
+/* "https://api.example gpt-5": the root of the server, a space, the model. False: one of them is
+ * not known, or both are too long, and nothing is learnt. */
+static bool write_key(char key[KEY_BYTES_MAX], const char *base_url, const char *model)
+{
+    const char *authority = base_url ? strstr(base_url, "://") : NULL;
+
+    if (!authority || !model[0])
+        return false;
+    int root_bytes = (int)(authority + 3 + strcspn(authority + 3, "/") - base_url);
+    int bytes = snprintf(key, KEY_BYTES_MAX, "%.*s %s", root_bytes, base_url, model);
+    return bytes > 0 && bytes < KEY_BYTES_MAX;
+}
+
+struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *base_url,
+                                     const char *model)
 {
     struct wr_known_count count = {0};
+    char key[KEY_BYTES_MAX];
     uint32_t samples;
 
-    if (!counts)
+    if (!counts || !write_key(key, base_url, model))
         return count;
     (void)pthread_mutex_lock(&counts->lock);
-    uint32_t factor_bp =
-        wr_calibration_factor_bp(&counts->calibration, wr_span_of(model), &samples);
-    const struct known *known = find_known(counts, model);
+    uint32_t factor_bp = wr_calibration_factor_bp(&counts->calibration, wr_span_of(key), &samples);
+    const struct known *known = find_known(counts, key);
     if (samples >= WR_CALIBRATION_SAMPLES_MIN)
         count.factor_bp = factor_bp;
     if (known)
@@ -106,32 +123,48 @@ struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *model
     return count;
 }
 
-bool wr_counts_add(struct wr_counts *counts, const char *model, uint64_t ours_tokens,
-                   uint64_t theirs_tokens)
+/* `accepted_tokens`: the provider took the prompt; 0: it did not. */
+static bool add_sample(struct wr_counts *counts, const char *key, uint64_t ours_tokens,
+                       uint64_t theirs_tokens, uint64_t accepted_tokens)
 {
-    if (!counts || !model[0] || strlen(model) > WR_MODEL_NAME_BYTES_MAX || !theirs_tokens)
+    if (!theirs_tokens)
         return false;
     (void)pthread_mutex_lock(&counts->lock);
     bool is_taken =
-        wr_calibration_add(&counts->calibration, wr_span_of(model), ours_tokens, theirs_tokens);
-    if (is_taken)
-        need_known(counts, model)->unsaved_count++;
+        wr_calibration_add(&counts->calibration, wr_span_of(key), ours_tokens, theirs_tokens);
+    if (is_taken) {
+        struct known *known = need_known(counts, key);
+        known->unsaved_count++;
+        if (accepted_tokens > known->accepted_tokens && accepted_tokens <= WR_MODEL_TOKENS_MAX)
+            known->accepted_tokens = (uint32_t)accepted_tokens;
+    }
     (void)pthread_mutex_unlock(&counts->lock);
     return is_taken;
 }
 
+bool wr_counts_add(struct wr_counts *counts, const char *base_url, const char *model,
+                   uint64_t ours_tokens, uint64_t theirs_tokens)
+{
+    char key[KEY_BYTES_MAX];
+
+    return counts && write_key(key, base_url, model) &&
+           add_sample(counts, key, ours_tokens, theirs_tokens, 0);
+}
+
 void wr_counts_take(struct wr_counts *counts, const struct wr_record *record)
 {
-    uint64_t ours_tokens, theirs_tokens;
+    struct wr_prompt_count count;
+    char key[KEY_BYTES_MAX];
 
-    if (!counts || !wr_record_counts(record, &ours_tokens, &theirs_tokens) ||
-        !wr_counts_add(counts, record->job->model, ours_tokens, theirs_tokens))
-        return;
-    (void)pthread_mutex_lock(&counts->lock);
-    struct known *known = need_known(counts, record->job->model);
-    if (theirs_tokens > known->accepted_tokens && theirs_tokens <= WR_MODEL_TOKENS_MAX)
-        known->accepted_tokens = (uint32_t)theirs_tokens;
-    (void)pthread_mutex_unlock(&counts->lock);
+    if (counts && wr_record_counts(record, &count) && count.is_believed &&
+        write_key(key, record->job->base_url, record->job->model))
+        (void)!add_sample(counts, key, count.ours_tokens, count.theirs_tokens, count.theirs_tokens);
+}
+
+void wr_counts_refuse(struct wr_counts *counts, const struct wr_task *job, uint64_t theirs_tokens)
+{
+    if (job)
+        (void)!wr_counts_add(counts, job->base_url, job->model, job->tokens_after, theirs_tokens);
 }
 
 /* ---- the store ---- */
@@ -186,11 +219,11 @@ static weir_status merge_stored(void *user, const struct wr_ledger_calibration *
 }
 
 /* What is in the store now holds here too, and what was learnt meanwhile behind it. */
-static void take_over(struct wr_counts *counts, const char *model, const struct meeting *meeting)
+static void take_over(struct wr_counts *counts, const char *key, const struct meeting *meeting)
 {
-    struct known *known = need_known(counts, model);
+    struct known *known = need_known(counts, key);
     const struct wr_calibration_entry *learnt =
-        wr_calibration_find(&counts->calibration, wr_span_of(model));
+        wr_calibration_find(&counts->calibration, wr_span_of(key));
 
     known->unsaved_count -= known->unsaved_count < meeting->unsaved_count ? known->unsaved_count
                                                                           : meeting->unsaved_count;
@@ -207,33 +240,33 @@ static void take_over(struct wr_counts *counts, const char *model, const struct 
 }
 
 /* Under store_lock. What cannot be written is tried again after the next request. */
-static bool meet_store(struct wr_counts *counts, const char *model, struct meeting *meeting)
+static bool meet_store(struct wr_counts *counts, const char *key, struct meeting *meeting)
 {
     struct wr_ledger_calibration row;
 
     if (!open_ledger(counts))
         return false;
     if (meeting->unsaved_count)
-        return !wr_ledger_calibrate(counts->ledger, wr_span_of(model), merge_stored, meeting, NULL);
-    if (wr_ledger_calibration(counts->ledger, wr_span_of(model), &row, NULL))
+        return !wr_ledger_calibrate(counts->ledger, wr_span_of(key), merge_stored, meeting, NULL);
+    if (wr_ledger_calibration(counts->ledger, wr_span_of(key), &row, NULL))
         return false;
     take_stored(meeting, &row);
     return true;
 }
 
 /* Under lock. False: memory and store have met lately, and nothing was learnt since. */
-static bool is_due(struct wr_counts *counts, const char *model, int64_t now_ms)
+static bool is_due(struct wr_counts *counts, const char *key, int64_t now_ms)
 {
-    const struct known *known = need_known(counts, model);
+    const struct known *known = need_known(counts, key);
     return known->unsaved_count || !known->read_ms || now_ms - known->read_ms > AGAIN_MS;
 }
 
 /* Under lock. */
-static void begin_meeting(struct wr_counts *counts, const char *model, struct meeting *meeting)
+static void begin_meeting(struct wr_counts *counts, const char *key, struct meeting *meeting)
 {
-    struct known *known = need_known(counts, model);
+    struct known *known = need_known(counts, key);
     const struct wr_calibration_entry *entry =
-        wr_calibration_find(&counts->calibration, wr_span_of(model));
+        wr_calibration_find(&counts->calibration, wr_span_of(key));
 
     if (entry)
         meeting->learnt = *entry;
@@ -244,12 +277,15 @@ static void begin_meeting(struct wr_counts *counts, const char *model, struct me
     known->read_ms = meeting->now_ms ? meeting->now_ms : 1;
 }
 
-void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms)
+void wr_counts_sync(struct wr_counts *counts, const char *base_url, const char *model,
+                    int64_t now_ms)
 {
-    if (!counts || !counts->store_dir || !model[0])
+    char key[KEY_BYTES_MAX];
+
+    if (!counts || !counts->store_dir || !write_key(key, base_url, model))
         return;
     (void)pthread_mutex_lock(&counts->lock);
-    bool shall_meet = is_due(counts, model, now_ms);
+    bool shall_meet = is_due(counts, key, now_ms);
     (void)pthread_mutex_unlock(&counts->lock);
     struct meeting *meeting = shall_meet ? calloc(1, sizeof(*meeting)) : NULL;
     if (!meeting)
@@ -260,13 +296,13 @@ void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms)
      * twice. */
     (void)pthread_mutex_lock(&counts->store_lock);
     (void)pthread_mutex_lock(&counts->lock);
-    shall_meet = is_due(counts, model, now_ms);
+    shall_meet = is_due(counts, key, now_ms);
     if (shall_meet)
-        begin_meeting(counts, model, meeting);
+        begin_meeting(counts, key, meeting);
     (void)pthread_mutex_unlock(&counts->lock);
-    if (shall_meet && meet_store(counts, model, meeting)) {
+    if (shall_meet && meet_store(counts, key, meeting)) {
         (void)pthread_mutex_lock(&counts->lock);
-        take_over(counts, model, meeting);
+        take_over(counts, key, meeting);
         (void)pthread_mutex_unlock(&counts->lock);
     }
     (void)pthread_mutex_unlock(&counts->store_lock);

@@ -1,7 +1,11 @@
 /* counts.h -- how providers count prompts, learnt from their answers and shared through the store.
  *
+ * It is known for each server and model: one name is another model, or another tokenizer,
+ * elsewhere.
+ *
  * 1. A sample is the provider's count of a prompt, in `usage` or in a refusal as too long, beside
- *    ours of the same prompt. One outside half to double of ours is in the log and nowhere else.
+ *    ours of the same prompt. One outside half to double of ours, or of a prompt that the server
+ *    may have cut (record.h), is in the log and nowhere else.
  * 2. What was learnt holds from the next request on: the engine takes it up by a mark (law L3).
  * 3. When a request of a model has left, a process adds what it learnt to what the store has, and
  *    takes over what others have added; one that has learnt nothing does so once a minute. So nodes
@@ -23,17 +27,23 @@ struct wr_known_count {
     uint32_t accepted_tokens; /* the largest prompt that was accepted, by their count */
 };
 
-/* On any thread. */
-struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *model);
+/* `base_url` is the upstream's; its path does not matter. NULL: nothing is known or learnt. On any
+ * thread, all of these. */
+struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *base_url,
+                                     const char *model);
 
 /* False: it is no sample. */
-bool wr_counts_add(struct wr_counts *counts, const char *model, uint64_t ours_tokens,
-                   uint64_t theirs_tokens);
+bool wr_counts_add(struct wr_counts *counts, const char *base_url, const char *model,
+                   uint64_t ours_tokens, uint64_t theirs_tokens);
 
 /* Takes what an answer says of the prompt that was sent. */
 void wr_counts_take(struct wr_counts *counts, const struct wr_record *record);
 
+/* Takes the count that a refusal names; 0: none. `job` is NULL while its thread may still write. */
+void wr_counts_refuse(struct wr_counts *counts, const struct wr_task *job, uint64_t theirs_tokens);
+
 /* Adds what was learnt of the model since to the store, and takes over what others have. */
-void wr_counts_sync(struct wr_counts *counts, const char *model, int64_t now_ms);
+void wr_counts_sync(struct wr_counts *counts, const char *base_url, const char *model,
+                    int64_t now_ms);
 
 #endif

@@ -9,6 +9,9 @@
 #include "base/span.h"
 #include "store/test_dir.h"
 
+#define FAR  "https://api.example/v1"
+#define NEAR "http://127.0.0.1:11434/v1"
+
 enum { MINUTE_MS = 60 * 1000, OURS_TOKENS = 10000 };
 
 struct fixture {
@@ -44,8 +47,8 @@ static int tear_down(void **state)
 /* One request that leaves, and its answer. */
 static void learn(struct fixture *f, struct wr_counts *counts, uint64_t theirs_tokens)
 {
-    assert_true(wr_counts_add(counts, "m", OURS_TOKENS, theirs_tokens));
-    wr_counts_sync(counts, "m", ++f->now_ms);
+    assert_true(wr_counts_add(counts, FAR, "m", OURS_TOKENS, theirs_tokens));
+    wr_counts_sync(counts, FAR, "m", ++f->now_ms);
 }
 
 /* What a process finds that has just begun. */
@@ -53,8 +56,8 @@ static struct wr_known_count find_stored(struct fixture *f)
 {
     struct wr_counts *counts = wr_counts_new(f->dir.path);
     assert_non_null(counts);
-    wr_counts_sync(counts, "m", f->now_ms);
-    struct wr_known_count known = wr_counts_find(counts, "m");
+    wr_counts_sync(counts, FAR, "m", f->now_ms);
+    struct wr_known_count known = wr_counts_find(counts, FAR, "m");
     wr_counts_free(counts);
     return known;
 }
@@ -66,7 +69,7 @@ static void what_another_learnt_is_read_by_one_that_learns_too(void **state)
     for (int i = 0; i < 8; i++)
         learn(f, f->a, 15000);
     learn(f, f->b, 12000);
-    assert_int_equal(wr_counts_find(f->b, "m").factor_bp, 15000);
+    assert_int_equal(wr_counts_find(f->b, FAR, "m").factor_bp, 15000);
     assert_int_equal(find_stored(f).factor_bp, 15000);
 }
 
@@ -79,16 +82,16 @@ static void two_that_are_busy_agree_in_the_end(void **state)
         learn(f, f->b, 12000);
         learn(f, f->b, 12000);
     }
-    assert_int_equal(wr_counts_find(f->b, "m").factor_bp, 12000);
+    assert_int_equal(wr_counts_find(f->b, FAR, "m").factor_bp, 12000);
     f->now_ms += 2 * MINUTE_MS;
-    wr_counts_sync(f->a, "m", f->now_ms);
-    wr_counts_sync(f->b, "m", f->now_ms);
-    assert_int_equal(wr_counts_find(f->a, "m").factor_bp, 12000);
-    assert_int_equal(wr_counts_find(f->b, "m").factor_bp, 12000);
+    wr_counts_sync(f->a, FAR, "m", f->now_ms);
+    wr_counts_sync(f->b, FAR, "m", f->now_ms);
+    assert_int_equal(wr_counts_find(f->a, FAR, "m").factor_bp, 12000);
+    assert_int_equal(wr_counts_find(f->b, FAR, "m").factor_bp, 12000);
     /* Of the nine that are kept some are its own all the same. */
     for (int i = 0; i < 3; i++)
         learn(f, f->a, 15000);
-    assert_int_equal(wr_counts_find(f->a, "m").factor_bp, 15000);
+    assert_int_equal(wr_counts_find(f->a, FAR, "m").factor_bp, 15000);
     assert_int_equal(find_stored(f).factor_bp, 15000);
 }
 
@@ -97,24 +100,98 @@ static void what_was_learnt_before_the_store_was_read_is_kept(void **state)
     struct fixture *f = *state;
 
     for (int i = 0; i < 5; i++)
-        assert_true(wr_counts_add(f->a, "m", OURS_TOKENS, 15000));
+        assert_true(wr_counts_add(f->a, FAR, "m", OURS_TOKENS, 15000));
     for (int i = 0; i < 4; i++)
         learn(f, f->b, 12000);
-    wr_counts_sync(f->a, "m", ++f->now_ms);
-    assert_int_equal(wr_counts_find(f->a, "m").factor_bp, 15000);
+    wr_counts_sync(f->a, FAR, "m", ++f->now_ms);
+    assert_int_equal(wr_counts_find(f->a, FAR, "m").factor_bp, 15000);
     assert_int_equal(find_stored(f).factor_bp, 15000);
+}
+
+/* What the answer to a prompt of ours says of it. */
+static const struct {
+    const char *behaviour, *base_url;
+    uint32_t loaded_tokens, theirs_tokens;
+    bool is_believed;
+} answers[] = {
+    {"a provider that counts more", FAR, 0, 15000, true},
+    {"a provider that counts less", FAR, 0, 8000, true},
+    {"a count of something else", FAR, 0, 4000, false},
+    {"a server near by that counts more", NEAR, 0, 15000, true},
+    {"or a little less", NEAR, 0, 9100, true},
+    {"less than nine tenths may be what it left of the prompt", NEAR, 0, 8900, false},
+    {"so may be what fills its window", NEAR, 9600, 9500, false},
+    {"however we count", NEAR, 16000, 15900, false},
+    {"what leaves room there was not cut", NEAR, 32000, 15000, true},
+};
+
+static void a_prompt_that_was_cut_teaches_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+        struct wr_counts *counts = wr_counts_new(NULL);
+        struct wr_arena arena;
+        struct wr_tap tap = {.arena = &arena};
+        struct wr_task job = {.is_read = true,
+                              .tokens_before = OURS_TOKENS,
+                              .base_url = answers[i].base_url,
+                              .loaded_tokens = answers[i].loaded_tokens,
+                              .model = "m"};
+        struct wr_record record = {.job = &job, .tap = &tap, .status = 200, .api = WR_API_CHAT};
+
+        assert_non_null(counts);
+        tap.usage.input_tokens = answers[i].theirs_tokens;
+        for (int k = 0; k < WR_CALIBRATION_SAMPLES_MIN; k++)
+            wr_counts_take(counts, &record);
+        struct wr_known_count known = wr_counts_find(counts, answers[i].base_url, "m");
+        wr_counts_free(counts);
+        if (!known.factor_bp == answers[i].is_believed ||
+            !known.accepted_tokens == answers[i].is_believed)
+            fail_msg("%s: factor %u, accepted %u", answers[i].behaviour, known.factor_bp,
+                     known.accepted_tokens);
+    }
+}
+
+static void a_name_is_another_model_on_another_server(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 0; i < WR_CALIBRATION_SAMPLES_MIN; i++)
+        assert_true(wr_counts_add(f->a, NEAR, "m", OURS_TOKENS, 15000));
+    wr_counts_sync(f->a, NEAR, "m", ++f->now_ms);
+    assert_int_equal(wr_counts_find(f->a, NEAR, "m").factor_bp, 15000);
+    assert_int_equal(wr_counts_find(f->a, "http://127.0.0.1:11434", "m").factor_bp, 15000);
+    assert_int_equal(wr_counts_find(f->a, FAR, "m").factor_bp, 0);
+    assert_int_equal(wr_counts_find(f->a, NULL, "m").factor_bp, 0);
+    assert_int_equal(find_stored(f).factor_bp, 0);
+}
+
+static void a_refusal_is_a_sample_once_its_prompt_is_known(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_task job = {.tokens_after = OURS_TOKENS, .base_url = NEAR, .model = "m"};
+
+    for (int i = 0; i < WR_CALIBRATION_SAMPLES_MIN; i++) {
+        wr_counts_refuse(f->a, NULL, 12000);
+        wr_counts_refuse(f->a, &job, 0);
+    }
+    assert_int_equal(wr_counts_find(f->a, NEAR, "m").factor_bp, 0);
+    for (int i = 0; i < WR_CALIBRATION_SAMPLES_MIN; i++)
+        wr_counts_refuse(f->a, &job, 12000);
+    assert_int_equal(wr_counts_find(f->a, NEAR, "m").factor_bp, 12000);
+    assert_int_equal(wr_counts_find(f->a, NEAR, "m").accepted_tokens, 0);
 }
 
 static void accept_prompt(struct fixture *f, struct wr_counts *counts, uint64_t tokens)
 {
     struct wr_arena arena;
     struct wr_tap tap = {.arena = &arena};
-    struct wr_task job = {.is_read = true, .tokens_before = tokens, .model = "m"};
+    struct wr_task job = {.is_read = true, .tokens_before = tokens, .base_url = FAR, .model = "m"};
     struct wr_record record = {.job = &job, .tap = &tap, .status = 200, .api = WR_API_CHAT};
 
     tap.usage.input_tokens = (int64_t)tokens;
     wr_counts_take(counts, &record);
-    wr_counts_sync(counts, "m", ++f->now_ms);
+    wr_counts_sync(counts, FAR, "m", ++f->now_ms);
 }
 
 static void the_largest_accepted_prompt_is_not_lowered_by_another(void **state)
@@ -124,7 +201,7 @@ static void the_largest_accepted_prompt_is_not_lowered_by_another(void **state)
     accept_prompt(f, f->a, 90000);
     accept_prompt(f, f->b, 1000);
     assert_int_equal(find_stored(f).accepted_tokens, 90000);
-    assert_int_equal(wr_counts_find(f->b, "m").accepted_tokens, 90000);
+    assert_int_equal(wr_counts_find(f->b, FAR, "m").accepted_tokens, 90000);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -135,6 +212,9 @@ int main(void)
         TEST(what_another_learnt_is_read_by_one_that_learns_too),
         TEST(two_that_are_busy_agree_in_the_end),
         TEST(what_was_learnt_before_the_store_was_read_is_kept),
+        TEST(a_prompt_that_was_cut_teaches_nothing),
+        TEST(a_name_is_another_model_on_another_server),
+        TEST(a_refusal_is_a_sample_once_its_prompt_is_known),
         TEST(the_largest_accepted_prompt_is_not_lowered_by_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -332,8 +332,8 @@ static struct wr_remedy find_remedy(const struct wr_exchange *ex)
 static bool retry(struct wr_exchange *ex)
 {
     ex->remedy = find_remedy(ex);
-    (void)!wr_counts_add(ex->service->counts, ex->job.model, ex->job.tokens_after,
-                         ex->remedy.counted_tokens);
+    wr_counts_refuse(ex->service->counts, ex->is_job_ready ? &ex->job : NULL,
+                     ex->remedy.counted_tokens);
     if (!ex->remedy.reason)
         return false;
     ex->retries_count++;

@@ -366,7 +366,10 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct weir_projected projected = {0};
     struct weir_store *store = store_for(w, job);
-    struct wr_known_count count = wr_counts_find(w->projector->options.counts, job->model);
+    struct wr_known_count count =
+        wr_counts_find(w->projector->options.counts, job->base_url, job->model);
+    job->loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, job->base_url,
+                                                weir_request_model(request));
     struct weir_project_options options = {
         .store = store,
         .tenant = job->tenant,
@@ -374,8 +377,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
         .now_ms = job->now_ms,
         .factor_bp = count.factor_bp,
         .observed_tokens = count.accepted_tokens,
-        .loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, job->base_url,
-                                                weir_request_model(request)),
+        .loaded_tokens = job->loaded_tokens,
         .attaches = job->decision.action == WR_ACTION_PROJECT,
         .overflow_tokens = job->overflow_tokens,
         .calls = w->before.calls,
@@ -405,7 +407,7 @@ static void project(struct worker *w, struct wr_task *job, struct weir_request *
     tell_ready(w, job);
     if (store && store == w->store)
         note_store(w, status ? weir_store_trouble(store) : projected.store_trouble);
-    wr_counts_sync(w->projector->options.counts, job->model, job->now_ms);
+    wr_counts_sync(w->projector->options.counts, job->base_url, job->model, job->now_ms);
     if (!status) {
         add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);
         watch_request(w, job, request, &projected);

@@ -69,6 +69,7 @@ struct wr_task {
     const char *step_reason, *held_back;
     uint64_t tokens_before, tokens_after;
     uint32_t answer_tokens; /* that the request lets its answer take; 0: it does not say */
+    uint32_t loaded_tokens; /* that its server has loaded the model with; 0: not known */
     uint64_t decoded_bytes;
     uint64_t took_us;
     char model[64];

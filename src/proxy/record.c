@@ -4,6 +4,7 @@
 #include "json/write.h"
 #include "models/calibrate.h"
 #include "models/overflow.h"
+#include "net/host.h"
 #include "proxy/door.h"
 #include "proxy/ledger_writer.h"
 
@@ -128,7 +129,24 @@ static uint64_t known_tokens(int64_t tokens)
     return tokens > 0 ? (uint64_t)tokens : 0;
 }
 
-bool wr_record_counts(const struct wr_record *r, uint64_t *ours_tokens, uint64_t *theirs_tokens)
+/* Servers near by, Ollama before all, cut a prompt that is longer than what they have loaded, say
+ * nothing of it and report the rest; some report only what they had not seen before. Such a count
+ * is of less than was sent, and learnt from it would make us send more. Where their tokenizer does
+ * count a tenth below ours nothing is learnt, and we go on counting too much, which is the safe
+ * side. */
+static bool is_cut_count(const struct wr_task *job, const struct wr_prompt_count *count)
+{
+    uint64_t loaded_tokens = job->loaded_tokens, theirs_tokens = count->theirs_tokens;
+    struct wr_host host;
+
+    if (!job->base_url || !wr_host_of_url(wr_span_of(job->base_url), &host) ||
+        !wr_host_is_private(host.name))
+        return false;
+    return theirs_tokens * 100 < count->ours_tokens * WR_NEAR_COUNT_PCT_MIN ||
+           (loaded_tokens && theirs_tokens * 100 >= loaded_tokens * WR_NEAR_LOADED_PCT_MAX);
+}
+
+bool wr_record_counts(const struct wr_record *r, struct wr_prompt_count *count)
 {
     const struct wr_task *job = r->job;
 
@@ -136,25 +154,27 @@ bool wr_record_counts(const struct wr_record *r, uint64_t *ours_tokens, uint64_t
         r->tap->usage.input_tokens < 0)
         return false;
     const struct wr_seen_usage *usage = &r->tap->usage;
-    *ours_tokens =
+    count->ours_tokens =
         job->decision.action == WR_ACTION_PROJECT ? job->tokens_after : job->tokens_before;
-    *theirs_tokens = known_tokens(usage->input_tokens);
+    count->theirs_tokens = known_tokens(usage->input_tokens);
     if (r->api == WR_API_MESSAGES) /* which counts the cached part beside it */
-        *theirs_tokens +=
+        count->theirs_tokens +=
             known_tokens(usage->cache_read_tokens) + known_tokens(usage->cache_write_tokens);
-    return *ours_tokens && *theirs_tokens;
+    count->is_believed =
+        wr_counts_agree(count->ours_tokens, count->theirs_tokens) && !is_cut_count(job, count);
+    return count->ours_tokens && count->theirs_tokens;
 }
 
-/* How the provider counted the prompt. A number far from ours is told, and not used. */
+/* How the provider counted the prompt. A number that is not believed is told, and not used. */
 static void put_counts(struct wr_json_writer *w, const struct wr_record *r)
 {
-    uint64_t ours, theirs;
+    struct wr_prompt_count count;
 
-    if (!wr_record_counts(r, &ours, &theirs))
+    if (!wr_record_counts(r, &count))
         return;
-    put_number(w, "provider_count_ratio_bp", theirs * 10000 / ours);
-    if (ours >= WR_CALIBRATION_TOKENS_MIN)
-        put_bool(w, "provider_count_used", wr_counts_agree(ours, theirs));
+    put_number(w, "provider_count_ratio_bp", count.theirs_tokens * 10000 / count.ours_tokens);
+    if (count.ours_tokens >= WR_CALIBRATION_TOKENS_MIN)
+        put_bool(w, "provider_count_used", count.is_believed);
 }
 
 void wr_record_write(const struct wr_record *r, struct wr_buf *out)

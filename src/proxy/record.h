@@ -29,10 +29,14 @@ struct wr_record {
 /* Appends one line, LF included. */
 void wr_record_write(const struct wr_record *record, struct wr_buf *out);
 
-/* The prompt that was sent, by our count and by the provider's `usage`. False: they are not both
- * known, or not of the same: the provider holds a part of it. */
-bool wr_record_counts(const struct wr_record *record, uint64_t *ours_tokens,
-                      uint64_t *theirs_tokens);
+/* The prompt that was sent, by our count and by the provider's `usage`. */
+struct wr_prompt_count {
+    uint64_t ours_tokens, theirs_tokens;
+    bool is_believed; /* theirs is of the same prompt, as far as can be told */
+};
+
+/* False: they are not both known, or not of the same: the provider holds a part of it. */
+bool wr_record_counts(const struct wr_record *record, struct wr_prompt_count *count);
 
 /* Keeps that line, without its LF, as a row of its session; of the run, where it has none. */
 struct wr_ledger_writer;

@@ -122,10 +122,10 @@ WEIR_MUST_USE weir_status wr_ledger_buckets(struct wr_ledger *ledger, weir_span 
 WEIR_MUST_USE weir_status wr_ledger_forget(struct wr_ledger *ledger, weir_span bucket,
                                            struct weir_err *err);
 
-/* ---- how providers count (models/calibrate.h): one row a model, of all tenants ---- */
+/* ---- how providers count (models/calibrate.h): of all tenants ---- */
 
 struct wr_ledger_calibration {
-    weir_span model; /* as requests name it */
+    weir_span model; /* and its server: proxy/counts.h */
     int64_t time_ms;
     uint64_t accepted_tokens; /* the largest prompt that was accepted */
     weir_span data;           /* up to WR_LEDGER_NOTE_BYTES_MAX */

@@ -119,6 +119,10 @@ def providers_counts_are_learnt(weir, upstream):
     ok('a count far from ours is told and not used',
        (far['provider_count_used'], far['provider_count_ratio_bp'] // 10000), (False, 20))
     for n in range(3):
+        cut = ask(f'counts-4{n}', tokens * 7 // 20)
+        ok('nor is one below ours of a server near by, which may have cut the prompt',
+           cut['provider_count_used'], False)
+    for n in range(3):
         line = ask(f'counts-2{n}', tokens * 3 // 4)
         ok('until it was seen three times it is not known', 'provider_count_basis_points' in line,
            False)
