@@ -2,9 +2,10 @@
 # what is missing.
 #
 # Sources are found by their names: src/FOLDER/x.c is in the library (src/cli in the program),
-# x_test.c beside it is a test, fuzz/fuzz_x.c a fuzzer, bench/x.c a benchmark. One set of rules
-# builds them all; a variant (another compiler, sanitizers) is the same rules with other values for
-# BUILD, CC and CFLAGS. pkg-config is asked only inside recipes, so this file works without it.
+# lab/x.c in the laboratory, x_test.c beside it is a test, fuzz/fuzz_x.c a fuzzer, bench/x.c a
+# benchmark. One set of rules builds them all; a variant (another compiler, sanitizers) is the same
+# rules with other values for BUILD, CC and CFLAGS. pkg-config is asked only inside recipes, so this
+# file works without it.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -o pipefail -c
@@ -69,8 +70,9 @@ PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 SERVE_DIRS := net proxy mcp agent launch
 SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
 LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
+LAB_SRC := $(filter-out %_test.c,$(sort $(wildcard lab/*.c)))
 CLI_SRC := $(filter-out %_test.c,$(sort $(wildcard src/cli/*.c)))
-TEST_SRC := $(sort $(wildcard src/*/*_test.c tests/*_test.c))
+TEST_SRC := $(sort $(wildcard src/*/*_test.c lab/*_test.c tests/*_test.c))
 LONG_SRC := $(sort $(wildcard tests/*_long.c))
 TEST_HELP_SRC := $(filter-out $(TEST_SRC) $(LONG_SRC),$(sort $(wildcard tests/*.c)))
 TORTURE_SRC := $(sort $(wildcard tests/torture/*.c))
@@ -87,8 +89,8 @@ objects = $(patsubst %,$(BUILD)/%.o,$(basename $(1)))
 LIB_OBJ = $(call objects,$(LIB_SRC)) $(BUILD)/src/policy/presets.o
 programs = $(patsubst %,$(BUILD)/%,$(basename $(1)))
 LLHTTP_OBJ = $(patsubst $(LLHTTP_DIR)/%.c,$(BUILD)/llhttp/%.o,$(wildcard $(LLHTTP_DIR)/*.c))
-ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(CLI_SRC) $(TEST_SRC) $(LONG_SRC) \
-            $(TEST_HELP_SRC) \
+ALL_OBJ = $(call objects,$(LIB_SRC) $(SERVE_SRC) $(LAB_SRC) $(CLI_SRC) $(TEST_SRC) \
+            $(LONG_SRC) $(TEST_HELP_SRC) \
             $(TORTURE_SRC) $(CHAOS_SRC) $(GOLDEN_SRC) $(FUZZ_HELP_SRC) $(FUZZ_SRC) $(BENCH_SRC) \
             bench/simdjson_peer.cpp tools/presets-table.c tools/policies-page.c) \
           $(BUILD)/src/policy/presets.o
@@ -246,8 +248,8 @@ install: all $(BUILD)/weir.1 ## install into PREFIX (/usr/local), below DESTDIR 
 
 COMPLETION_DIRS := bash-completion/completions zsh/site-functions fish/vendor_completions.d
 
-$(BUILD)/weir.1: $(BUILD)/weir tools/man-page
-	tools/man-page $(BUILD)/weir > $@
+$(BUILD)/weir.1: $(BUILD)/weir
+	$(BUILD)/weir help --man > $@
 
 clean: ## remove what was built
 	rm -rf $(BUILD)
@@ -309,8 +311,9 @@ $(BUILD)/%.o: %.cpp $(BUILD)/flags
 	$(call say,c++)
 	$(Q)$(CXX_OF_CC) $(CXX_FLAGS) -MMD -MP -c $< -o $@
 
-# Sources that embed data with .incbin: the compiler does not report those files as dependencies.
-$(call objects,$(shell grep -ls '\.incbin' $(LIB_SRC) /dev/null)): $(wildcard data/* data/*/*)
+# Sources that embed files (base/embed.h): the compiler does not report those as dependencies.
+EMBEDDING_SRC := $(shell grep -lsw 'WR_EMBED' $(LIB_SRC) $(LAB_SRC) /dev/null)
+$(call objects,$(EMBEDDING_SRC)): $(wildcard data/* data/*/* web/*)
 
 # The presets become a constant table: a program of all that the library has but that table reads
 # data/policies.yaml as it would a user's. A sanitizer's program dies now and then where addresses
@@ -351,6 +354,10 @@ $(BUILD)/llhttp/%.o: $(LLHTTP_DIR)/%.c $(BUILD)/flags
 $(BUILD)/libserve.a: $(call objects,$(SERVE_SRC)) $(LLHTTP_OBJ)
 	$(archive)
 
+# The laboratory: what judges the engine. The program has it, the library and the proxy do not.
+$(BUILD)/liblab.a: $(call objects,$(LAB_SRC))
+	$(archive)
+
 # What tests may use beyond the library: helpers in tests/, and the program without its main().
 $(BUILD)/libtests.a: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c,$(CLI_SRC)))
 	$(archive)
@@ -362,16 +369,18 @@ $(BUILD)/libweir.so: $(LIB_OBJ) src/libweir.map
 	    $(filter %.o,$^) $(LIBS) -o $@
 	@ln -sf libweir.so $@.$(SOVERSION)
 
-$(BUILD)/weir: $(call objects,$(CLI_SRC)) $(BUILD)/libserve.a $(BUILD)/libweir.a
+# In the order in which one calls the next; the linker takes from each what is wanted by then.
+PROGRAM_ARCHIVES = $(addprefix $(BUILD)/,liblab.a libserve.a libweir.a)
+
+$(BUILD)/weir: $(call objects,$(CLI_SRC)) $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
-$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a \
-                                             $(BUILD)/libweir.a
+$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
 
-$(call programs,$(GOLDEN_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a $(BUILD)/libweir.a
+$(call programs,$(GOLDEN_SRC)): %: %.o $(BUILD)/libtests.a $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
@@ -379,7 +388,7 @@ $(call programs,$(GOLDEN_SRC)): %: %.o $(BUILD)/libtests.a $(BUILD)/libserve.a $
 WRAPPED := malloc calloc realloc aligned_alloc strdup strndup \
            wr_arena_alloc wr_arena_zalloc wr_arena_grow wr_arena_copy
 comma := ,
-$(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/libweir.a
+$(BUILD)/tests/torture/torture: $(call objects,$(TORTURE_SRC)) $(BUILD)/liblab.a $(BUILD)/libweir.a
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $(WRAPPED:%=-Wl$(comma)--wrap=%) $^ $(LIBS) \
 	    $(shell pkg-config --libs cmocka) -o $@
@@ -389,14 +398,12 @@ $(BUILD)/tests/chaos/faults.so: $(call objects,$(CHAOS_SRC))
 	$(call say,ld)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ -lpthread -o $@
 
-$(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(BUILD)/libserve.a \
-                                 $(BUILD)/libweir.a
+$(call programs,$(FUZZ_SRC)): %: %.o $(call objects,$(FUZZ_HELP_SRC)) $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(if $(wildcard $(@:$(BUILD)/%=%.cpp)),$(CXX_OF_CC),$(CC)) $(CFLAGS) $(LDFLAGS) \
 	    -fsanitize=fuzzer $^ $(if $(wildcard $(@:$(BUILD)/%=%.cpp)),-lsimdjson) $(PROGRAM_LIBS) -o $@
 
-$(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(BUILD)/libserve.a \
-                                                                    $(BUILD)/libweir.a
+$(call programs,$(filter-out $(SIMDJSON_BENCHES),$(BENCH_SRC))): %: %.o $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 

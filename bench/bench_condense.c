@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/span.h"
 #include "bench/clock.h"
 #include "condense/outline.h"
 #include "condense/terminal.h"
@@ -94,10 +95,10 @@ static void append_sources(struct wr_buf *out, const char *prefix)
                                         "src/json/json.c",         "src/transcript/tool_result.c",
                                         "src/store/sqlite.c",      "src/policy/fold.c",
                                         "src/condense/keep.c",     "src/tokens/pretoken.c",
-                                        "src/wire/messages.c",     "src/models/registry.c"};
+                                        "src/api/messages.c",      "src/models/registry.c"};
     while (out->len < TEXT_BYTES) {
         size_t before = out->len;
-        for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        for (size_t i = 0; i < WR_COUNT_OF(paths); i++)
             append_file(out, paths[i], prefix);
         if (out->len == before)
             return; /* not run from the project's root */
@@ -285,7 +286,7 @@ int main(void)
         {"terminal, colours", WR_OUTPUT_PROCESS, write_coloured, render},
         {"terminal, plain", WR_OUTPUT_PROCESS, write_build, render},
     };
-    for (size_t i = 0; i < sizeof(benches) / sizeof(benches[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(benches); i++)
         measure(benches[i].name, benches[i].kind, benches[i].write, benches[i].fn);
     return 0;
 }

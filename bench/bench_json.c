@@ -30,12 +30,9 @@ static void add_result(struct wr_json_writer *w, int n, weir_span text)
     char id[32];
     (void)snprintf(id, sizeof(id), "call_%d", n);
     wr_json_write_object(w);
-    wr_json_write_key(w, "role");
-    wr_json_write_text(w, (weir_span){"tool", 4});
-    wr_json_write_key(w, "tool_call_id");
-    wr_json_write_text(w, (weir_span){id, strlen(id)});
-    wr_json_write_key(w, "content");
-    wr_json_write_text(w, text);
+    wr_json_member_text(w, "role", (weir_span){"tool", 4});
+    wr_json_member_text(w, "tool_call_id", (weir_span){id, strlen(id)});
+    wr_json_member_text(w, "content", text);
     wr_json_write_object_end(w);
 }
 
@@ -57,8 +54,7 @@ static void make_body(struct wr_buf *body, int files_count, char **files)
         exit(2);
     wr_json_write_init(&w, body);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "model");
-    wr_json_write_text(&w, (weir_span){"gpt-5", 5});
+    wr_json_member_text(&w, "model", (weir_span){"gpt-5", 5});
     wr_json_write_key(&w, "messages");
     wr_json_write_array(&w);
     for (int n = 0; body->len < BODY_BYTES; n++) {

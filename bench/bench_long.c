@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/request.h"
+#include "record/record.h"
 #include "weir/weir.h"
 
 enum { WARM_TURNS = 20, LOOP_TURNS = 25, TURNS = 4000, RESULT_BYTES = 1500, WINDOW = 100000 };
@@ -75,11 +76,12 @@ static struct figures project(struct weir_engine *engine, struct weir_store *sto
     struct weir_project_options options = {
         .policy = s->policy, .store = store, .window_tokens = s->window_tokens, .now_ms = now_ms};
     struct weir_projected projected = {0};
+    struct wr_record record = {0};
     struct weir_request *request = NULL;
     double start_s = own_time_s();
     weir_status status = weir_engine_request(engine, body, NULL, &request, NULL);
     if (!status)
-        status = weir_engine_project(engine, request, &options, &projected, NULL);
+        status = wr_engine_project(engine, request, &options, &record, &projected, NULL);
     struct figures f = {.took_ms = (own_time_s() - start_s) * 1e3,
                         .arena_bytes = request ? request->arena.bytes_held : 0,
                         .tokens_after = projected.tokens_after,
@@ -154,7 +156,7 @@ int main(int argc, char **argv)
         *numbers[i - 1] = (uint32_t)strtoul(argv[i], NULL, 10);
     printf("sessions of %u turns, a result of %u bytes each, window %u tokens\n", s.turns,
            s.result_bytes, s.window_tokens);
-    for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]) && argc <= 4; i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(policies) && argc <= 4; i++) {
         s.policy = policies[i];
         ok &= bench_long(&s);
     }

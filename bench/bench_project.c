@@ -15,9 +15,10 @@
 #include "engine/run.h"
 #include "models/lookup.h"
 #include "policy/meter.h"
-#include "replay/session.h"
+#include "lab/session.h"
+#include "record/record.h"
 #include "weir/weir.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 enum { ROUNDS = 30, WINDOW_TOKENS = 200000, FILE_BYTES_MAX = 64 * 1024 * 1024 };
 
@@ -52,9 +53,9 @@ static void run_parse(void *user)
 static void run_read(void *user)
 {
     struct bench *b = user;
-    struct wr_wire_options options = {.memo = b->memo};
+    struct wr_api_options options = {.memo = b->memo};
     run_parse(b);
-    b->ok &= !wr_wire_read(&b->transcript, &b->arena, &b->doc, &options, NULL);
+    b->ok &= !wr_api_read(&b->transcript, &b->arena, &b->doc, &options, NULL);
 }
 
 static void run_measure(void *user)
@@ -83,7 +84,7 @@ static void run_project(void *user)
                                   .count = wr_meter_count,
                                   .user = b->meter};
     wr_buf_reset(&b->out);
-    b->ok &= !wr_run_policy(&run, &b->arena, &input, &b->out, NULL);
+    b->ok &= !wr_run_policy(&run, &b->arena, &input, NULL, &b->out, NULL);
 }
 
 static bool read_file(const char *path, struct wr_buf *text)
@@ -150,8 +151,8 @@ struct cost {
     size_t arena_bytes; /* all that the request asked for: nothing is given back before its end */
 };
 
-/* What a request of the session costs, in order, through the public engine, its commit to a store
- * in memory included. */
+/* What a request of the session costs, in order, through the engine as the proxy asks it (no report
+ * is written), its commit to a store in memory included. */
 static bool project_one(struct weir_engine *engine, struct weir_store *store, const char *policy,
                         weir_span body, int64_t now_ms, struct cost *cost)
 {
@@ -159,10 +160,11 @@ static bool project_one(struct weir_engine *engine, struct weir_store *store, co
     struct weir_project_options options = {
         .policy = policy, .store = store, .window_tokens = WINDOW_TOKENS, .now_ms = now_ms};
     struct weir_projected projected;
+    struct wr_record record = {0};
     struct weir_request *request = NULL;
     weir_status status = weir_engine_request(engine, body, NULL, &request, NULL);
     if (!status)
-        status = weir_engine_project(engine, request, &options, &projected, NULL);
+        status = wr_engine_project(engine, request, &options, &record, &projected, NULL);
     cost->arena_bytes = request ? request->arena.bytes_held : 0;
     weir_request_free(request);
     cost->took_ms = own_time_ms() - start_ms;
@@ -281,7 +283,7 @@ static bool bench_session(struct bench *b, const char *path)
         free(b->copy);
         static const char *const policies[] = {"exact",  "guarded-mid", "compress", "layers",
                                                "tiered", "smart",       "auto"};
-        for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++)
+        for (size_t i = 0; i < WR_COUNT_OF(policies); i++)
             bench_in_order(b, &session, policies[i]);
     }
     wr_arena_release(&arena);

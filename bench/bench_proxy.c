@@ -1,11 +1,12 @@
 /* What the proxy adds: requests a second, time to the first byte, memory of open streams.
  *
- *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--large SESSIONS [WEIR...]]
+ *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--small | --large SESSIONS] [WEIR...]
  *
  * The program is the `weir` beside this one's folder. A peer is a gateway that already runs on that
- * port and was told where its upstream is by a header; tools/bench-peer does that. `--large`
- * measures large sessions alone, that many; other builds of the program that are named behind it
- * get the same requests in the same run. */
+ * port and was told where its upstream is by a header; tools/bench-peer does that. `--small`
+ * measures small requests alone, beside mode `off`; `--large` large sessions alone, that many.
+ * Other builds of the program that are named behind either get the same requests in the same run.
+ */
 #include <stdbool.h>
 #include <sys/wait.h>
 
@@ -23,6 +24,7 @@ enum {
     STREAMS = 2000,
     STREAM_EVENTS = 25,
     STEADY_REQUESTS = 100000,
+    RATIO_ROUNDS = 5,
     BODY_BYTES_MAX = 8 * 1024 * 1024,
     SERVERS_MAX = 8,
 };
@@ -43,6 +45,7 @@ struct bench {
     pid_t upstream_pid;
     int scale;          /* divides the counts in a quick run */
     size_t large_count; /* sessions, where nothing else is measured; 0: everything is */
+    bool is_small;      /* small requests, where nothing else is measured */
 };
 
 /* ---- requests ---- */
@@ -121,27 +124,56 @@ static void stop(pid_t pid)
     waitpid(pid, NULL, 0);
 }
 
+static void remove_dir(const char *dir)
+{
+    pid_t pid = fork();
+    if (!pid) {
+        execlp("rm", "rm", "-rf", dir, (char *)NULL);
+        _exit(127);
+    }
+    waitpid(pid, NULL, 0);
+}
+
 /* Of the worker: the one child of the supervisor. */
-static long worker_rss_kb(const struct bench *b)
+static FILE *open_worker_file(const struct server *server, const char *name)
 {
     char path[64], line[256];
-    long pid = 0, kb = 0;
+    long pid = 0;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", b->servers[0].pid,
-                   b->servers[0].pid);
+    (void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", server->pid, server->pid);
     FILE *file = fopen(path, "r");
     if (file && fgets(line, sizeof(line), file))
         pid = strtol(line, NULL, 10);
     if (file)
         fclose(file);
-    (void)snprintf(path, sizeof(path), "/proc/%ld/status", pid);
-    file = fopen(path, "r");
+    (void)snprintf(path, sizeof(path), "/proc/%ld/%s", pid, name);
+    return fopen(path, "r");
+}
+
+static long worker_rss_kb(const struct server *server)
+{
+    char line[256];
+    long kb = 0;
+    FILE *file = open_worker_file(server, "status");
     while (file && fgets(line, sizeof(line), file))
         if (!strncmp(line, "VmRSS:", 6))
             kb = strtol(line + 6, NULL, 10);
     if (file)
         fclose(file);
     return kb;
+}
+
+/* Of the processor, of all its threads. */
+static double worker_time_s(const struct server *server)
+{
+    unsigned long user_ticks = 0, system_ticks = 0;
+    FILE *file = open_worker_file(server, "stat");
+    if (file && fscanf(file, "%*d %*s %*s %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+                       &user_ticks, &system_ticks) != 2)
+        user_ticks = system_ticks = 0;
+    if (file)
+        fclose(file);
+    return (double)(user_ticks + system_ticks) / (double)sysconf(_SC_CLK_TCK);
 }
 
 /* ---- measuring ---- */
@@ -213,6 +245,48 @@ static void bench_small(struct bench *b)
         printf("%-34s %-10s %.3f ms\n", "small: added at p50", b->peer_name,
                peer.p50_ms - direct.p50_ms);
     }
+    wr_buf_release(&request);
+}
+
+static int by_rate(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* What reading, deciding and keeping leaves of the rate at which requests pass unread. Both take
+ * turns, so that other work on the machine meets both, and the median of the rounds is printed. */
+static void bench_ratio(struct bench *b, const struct server *server)
+{
+    struct server off = *server;
+    double rates[RATIO_ROUNDS], off_rates[RATIO_ROUNDS], ratios[RATIO_ROUNDS];
+    size_t count = SMALL_REQUESTS / (size_t)b->scale, middle = RATIO_ROUNDS / 2;
+    struct wr_buf request;
+
+    wr_buf_init(&request, BODY_BYTES_MAX);
+    put_request(&request, small_body, sizeof(small_body) - 1, "");
+    start_weir(b, &off, "off");
+    (void)run(server->port, &request, 32, count / 4);
+    (void)run(off.port, &request, 32, count / 4);
+    double from_s = worker_time_s(server), off_from_s = worker_time_s(&off);
+    for (size_t i = 0; i < RATIO_ROUNDS; i++) {
+        rates[i] = run(server->port, &request, 32, count).per_s;
+        off_rates[i] = run(off.port, &request, 32, count).per_s;
+        ratios[i] = rates[i] / off_rates[i];
+    }
+    qsort(rates, RATIO_ROUNDS, sizeof(double), by_rate);
+    qsort(off_rates, RATIO_ROUNDS, sizeof(double), by_rate);
+    qsort(ratios, RATIO_ROUNDS, sizeof(double), by_rate);
+    double each = 1e6 / (double)(RATIO_ROUNDS * count);
+    printf("small: %s / off = %.0f %%   (%.0f and %.0f req/s, %.0f to %.0f %%; %.0f and %.0f us of "
+           "the "
+           "processor each) %s\n",
+           b->policy, 100 * ratios[middle], rates[middle], off_rates[middle], 100 * ratios[0],
+           100 * ratios[RATIO_ROUNDS - 1], (worker_time_s(server) - from_s) * each,
+           (worker_time_s(&off) - off_from_s) * each, server->weir);
+    (void)fflush(stdout);
+    stop(off.pid);
+    remove_dir(off.dir);
     wr_buf_release(&request);
 }
 
@@ -316,11 +390,11 @@ static void bench_streams(struct bench *b)
                         .request_len = request.len,
                         .requests_max = streams,
                         .checks_events = true};
-    long before_kb = worker_rss_kb(b), peak_kb = before_kb;
+    long before_kb = worker_rss_kb(&b->servers[0]), peak_kb = before_kb;
     uv_loop_init(&loop);
     load_begin(&load);
     while (uv_run(&loop, UV_RUN_ONCE) && load.done_count + load.failed_count < streams) {
-        long kb = worker_rss_kb(b);
+        long kb = worker_rss_kb(&b->servers[0]);
         if (kb > peak_kb)
             peak_kb = kb;
     }
@@ -344,23 +418,13 @@ static void bench_steady(struct bench *b)
     put_request(&request, small_body, sizeof(small_body) - 1, "");
     for (int i = 0; i < 10; i++) {
         (void)run(b->servers[0].port, &request, 32, part);
-        last_kb = worker_rss_kb(b);
+        last_kb = worker_rss_kb(&b->servers[0]);
         if (i == 1)
             first_kb = last_kb;
     }
     printf("%-34s %-10s %ld KB after %zu, %ld KB after %zu requests\n", "memory", "weir", first_kb,
            part * 2, last_kb, part * 10);
     wr_buf_release(&request);
-}
-
-static void remove_dir(const char *dir)
-{
-    pid_t pid = fork();
-    if (!pid) {
-        execlp("rm", "rm", "-rf", dir, (char *)NULL);
-        _exit(127);
-    }
-    waitpid(pid, NULL, 0);
 }
 
 static struct server *add_server(struct bench *b, const char *program)
@@ -384,8 +448,10 @@ static void read_arguments(struct bench *b, int argc, char **argv)
             b->peer_port = (int)strtol(argv[i + 1], NULL, 10);
             b->peer_name = argv[i + 2];
         }
-        if (!strcmp(argv[i], "--large") && i + 1 < argc) {
+        b->is_small |= !strcmp(argv[i], "--small");
+        if (!strcmp(argv[i], "--large") && i + 1 < argc)
             b->large_count = (size_t)strtoul(argv[++i], NULL, 10);
+        if (b->is_small || b->large_count) {
             while (i + 1 < argc && argv[i + 1][0] != '-' && b->servers_count < SERVERS_MAX)
                 (void)add_server(b, argv[++i]);
         }
@@ -400,6 +466,7 @@ static void read_arguments(struct bench *b, int argc, char **argv)
 static void bench_all(struct bench *b)
 {
     bench_small(b);
+    bench_ratio(b, &b->servers[0]);
     bench_large(b);
     bench_first_byte(b);
     bench_streams(b);
@@ -415,7 +482,10 @@ int main(int argc, char **argv)
     b.upstream_pid = upstream_start(&b.upstream_port);
     for (size_t i = 0; i < b.servers_count; i++)
         start_weir(&b, &b.servers[i], "active");
-    if (b.large_count)
+    if (b.is_small)
+        for (size_t i = 0; i < b.servers_count; i++)
+            bench_ratio(&b, &b.servers[i]);
+    else if (b.large_count)
         bench_large(&b);
     else
         bench_all(&b);

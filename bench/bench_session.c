@@ -189,7 +189,7 @@ static void clean(const char *dir)
     static const char *const names[] = {WR_JOURNAL_FILE, WR_STATE_FILE, WR_TRACE_FILE};
     char path[WR_SESSION_PATH_BYTES_MAX];
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (!wr_disk_join(path, dir, names[i], NULL))
             (void)unlink(path);
     (void)rmdir(dir);

@@ -10,7 +10,7 @@
 #include "base/span.h"
 #include "bench/clock.h"
 #include "store/pack.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 #include "weir/store.h"
 
 enum { ROWS = 8, ROW_BYTES = 2048, TRANSACTIONS = 1000, ROUNDS = 3, LARGE_BYTES = 8 << 20 };
@@ -214,7 +214,7 @@ static void bench_marks(struct job *job)
     for (uint32_t s = 0; s < SESSIONS; s++)
         for (uint32_t t = 0; t < TURNS_MAX; t++)
             keys[s][t] = turn_of(s, t);
-    for (size_t i = 0; i < sizeof(turns_of) / sizeof(turns_of[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(turns_of); i++) {
         size_t found = 0;
         double start_s = bench_now_s();
         for (uint32_t round = 0; round < ROUNDS_OF_MARKS; round++)

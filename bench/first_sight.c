@@ -15,12 +15,12 @@
 #include <stdlib.h>
 
 #include "base/limits.h"
+#include "base/span.h"
 #include "bench/first_sight_evidence.h"
 #include "condense/condense.h"
-#include "condense/exempt.h"
 #include "condense/signal.h"
 #include "policy/output.h"
-#include "replay/session.h"
+#include "lab/session.h"
 
 enum {
     FILE_BYTES_MAX = 256 << 20,
@@ -66,7 +66,7 @@ static const struct {
     {"all over 300 tokens to 25 %", budget_of_quarter},
 };
 
-enum { BUDGETS = sizeof(budgets) / sizeof(budgets[0]) };
+enum { BUDGETS = WR_COUNT_OF(budgets) };
 
 /* -- counting ---------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* Oracles: a second cache that is nothing but a list, asked in every rule's words, gives the same
  * numbers; read, written and plain tokens are the whole prompt; the cost is known. */
-#include "replay/cache.h"
+#include "models/cache.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -30,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const methods[] = {"count", "condense", "models", "recall", "project", "?"};
-    enum { METHODS = sizeof(methods) / sizeof(methods[0]), PROJECT = 4 };
+    enum { METHODS = WR_COUNT_OF(methods), PROJECT = 4 };
     static struct weir_engine *engine;
     struct weir_store *store;
     char *answer, *again;

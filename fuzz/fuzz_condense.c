@@ -1,7 +1,7 @@
 /* Oracle: condense_check.h, for any text, kind and budget. The first byte is the kind, the second
  * the share of the text that is the budget, the third how many bytes of the text are words that
  * matter. */
-#include "condense/condense_check.h"
+#include "tests/condense_check.h"
 
 #include <stdint.h>
 #include <stdio.h>

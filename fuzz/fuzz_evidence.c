@@ -1,6 +1,6 @@
 /* Oracles: an item's text stands in the answer and in the line of the result that it names; a
  * prompt that is whole supports every item, and one without its texts has lost them all. */
-#include "replay/evidence.h"
+#include "lab/evidence.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "base/span.h"
 #include "base/utf8.h"
 #include "json/write.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 enum { TEXT_BYTES_MAX = 1 << 16 };
 
@@ -75,7 +75,7 @@ static void judge_all(const struct wr_evidence *evidence, const struct wr_eviden
 
 static void run(weir_span user, weir_span result, weir_span said, struct wr_arena *arena)
 {
-    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_api_options options = {.dialect = "chat", .structure_only = true};
     struct wr_evidence evidence;
     struct wr_evidence_items found;
     struct wr_evidence_at at;
@@ -99,7 +99,7 @@ static void run(weir_span user, weir_span result, weir_span said, struct wr_aren
     write_message(&w, "assistant", said, false);
     must(!wr_json_parse(&doc, arena, wr_buf_view(&body), NULL, NULL) &&
              !wr_json_parse(&answer, arena, wr_buf_view(&reply), NULL, NULL) &&
-             !wr_wire_read(&t, arena, &doc, &options, NULL),
+             !wr_api_read(&t, arena, &doc, &options, NULL),
          "not read", user);
     must(!wr_evidence_init(&evidence, arena) && !wr_evidence_note(&evidence, &t, &at) &&
              !wr_evidence_find(&evidence, &at, &answer, arena, &found),

@@ -12,9 +12,9 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/lawful.h"
-#include "replay/import.h"
-#include "wire/wire.h"
+#include "api/lawful.h"
+#include "lab/import.h"
+#include "api/api.h"
 
 #define MUST(condition)   \
     do {                  \
@@ -33,7 +33,7 @@ static bool is_about_pairs(enum wr_rule rule)
 
 static void check_body(weir_span body, weir_dialect dialect, const char *name)
 {
-    struct wr_wire_options options = {.dialect = name};
+    struct wr_api_options options = {.dialect = name};
     struct wr_transcript transcript;
     struct wr_breaches breaches;
     struct wr_arena arena;
@@ -41,7 +41,7 @@ static void check_body(weir_span body, weir_dialect dialect, const char *name)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     MUST(!wr_json_parse(&doc, &arena, body, NULL, NULL));
-    MUST(!wr_wire_read(&transcript, &arena, &doc, &options, NULL));
+    MUST(!wr_api_read(&transcript, &arena, &doc, &options, NULL));
     MUST(transcript.dialect == dialect && transcript.segments_count);
     MUST(!wr_lawful_check(&transcript, &arena, &breaches));
     for (uint32_t i = 0; i < breaches.count; i++)
@@ -203,7 +203,7 @@ static weir_span some_part(weir_span log, struct dice *dice, struct wr_arena *ar
 static weir_span some_value(const struct wr_json *doc, struct dice *dice)
 {
     if (roll(dice, 2))
-        return wr_span_of(fragments[roll(dice, sizeof(fragments) / sizeof(fragments[0]))]);
+        return wr_span_of(fragments[roll(dice, WR_COUNT_OF(fragments))]);
     return wr_json_raw(doc, roll(dice, doc->nodes_count));
 }
 

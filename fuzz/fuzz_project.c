@@ -12,11 +12,11 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/cache_marker.h"
-#include "engine/project.h"
-#include "wire/wire.h"
+#include "engine/settle.h"
+#include "api/api.h"
+#include "api/lawful.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
-#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
 
 enum { CHANGES_MAX = 16, CHANGE_BYTES = 4, SEGMENTS_MAX = 512, IDS_MAX = 512, BYTES_MAX = 1 << 22 };
 
@@ -135,11 +135,11 @@ static void make_piece(struct maker *m, const char *piece)
         if (*piece != '$')
             wr_buf_byte(m->out, *piece);
         else if (*++piece == 'T')
-            wr_buf_text(m->out, choose(m, texts, COUNT_OF(texts)));
+            wr_buf_text(m->out, choose(m, texts, WR_COUNT_OF(texts)));
         else if (*piece == 'I')
-            wr_buf_text(m->out, choose(m, ids, COUNT_OF(ids)));
+            wr_buf_text(m->out, choose(m, ids, WR_COUNT_OF(ids)));
         else
-            wr_buf_text(m->out, choose(m, marks, COUNT_OF(marks)));
+            wr_buf_text(m->out, choose(m, marks, WR_COUNT_OF(marks)));
     }
 }
 
@@ -149,12 +149,13 @@ static const struct {
     size_t pieces_count;
 } shapes[] = {
     {"chat", "{\"model\":\"m\", \"temperature\" : 1.50,\"tools\":[{}],\"messages\" : [",
-     chat_messages, COUNT_OF(chat_messages)},
-    {"responses", " {\"instructions\":\"i\",\"input\":[", response_items, COUNT_OF(response_items)},
+     chat_messages, WR_COUNT_OF(chat_messages)},
+    {"responses", " {\"instructions\":\"i\",\"input\":[", response_items,
+     WR_COUNT_OF(response_items)},
     {"messages",
      "{\"system\":[{\"type\":\"text\",\"text\":\"s\",\"cache_control\":{\"type\":\"ephemeral\"}}],"
      "\"messages\":[",
-     messages_messages, COUNT_OF(messages_messages)},
+     messages_messages, WR_COUNT_OF(messages_messages)},
 };
 
 static void make_request(struct wr_buf *out, size_t shape, const uint8_t *bytes, size_t len)
@@ -165,7 +166,7 @@ static void make_request(struct wr_buf *out, size_t shape, const uint8_t *bytes,
     wr_buf_text(out, shapes[shape].start);
     while (m.bytes < m.bytes_end) {
         if (m.has_items)
-            wr_buf_text(out, choose(&m, commas, COUNT_OF(commas)));
+            wr_buf_text(out, choose(&m, commas, WR_COUNT_OF(commas)));
         make_piece(&m, choose(&m, shapes[shape].pieces, shapes[shape].pieces_count));
         m.has_items = true;
     }
@@ -215,7 +216,7 @@ static weir_status add_insert(struct model *m, size_t shape, const uint8_t bytes
 
     wr_buf_init(&json, BYTES_MAX);
     if (bytes[3] % 8 == 0)
-        wr_buf_text(&json, wrong[bytes[2] % COUNT_OF(wrong)]);
+        wr_buf_text(&json, wrong[bytes[2] % WR_COUNT_OF(wrong)]);
     else
         make_piece(&maker, shapes[shape].pieces[bytes[2] % shapes[shape].pieces_count]);
     weir_span copy = wr_arena_copy(&m->arena, wr_buf_view(&json));
@@ -247,7 +248,7 @@ static void add_change(struct model *m, size_t shape, const uint8_t bytes[CHANGE
     uint32_t changes = m->plan.changes_count, inserts = m->plan.inserts_count;
     struct wr_change change = {.segment = segment,
                                .form = (enum wr_form)(1 + (bytes[0] >> 3) % WR_FORM_DROPPED),
-                               .text = new_texts[bytes[2] % COUNT_OF(new_texts)],
+                               .text = new_texts[bytes[2] % WR_COUNT_OF(new_texts)],
                                .bytes_max = bytes[3] & 1 ? bytes[3] >> 4 : 0,
                                .refers_to = WR_SEGMENT_NONE};
     weir_status status;
@@ -451,8 +452,8 @@ static uint32_t count_doubled(const struct wr_json *doc)
     static const char *const names[] = {"cache_control", "prompt_cache_breakpoint"};
     uint32_t count = 0;
     for (wr_json_id id = 0; id < doc->nodes_count; id++) {
-        wr_json_id values[COUNT_OF(names)];
-        count += !wr_json_pick(doc, id, names, COUNT_OF(names), values);
+        wr_json_id values[WR_COUNT_OF(names)];
+        count += !wr_json_pick(doc, id, names, WR_COUNT_OF(names), values);
     }
     return count;
 }
@@ -511,8 +512,8 @@ static bool has_unique_keys(const struct wr_json *doc, wr_json_id object)
     static const char *const names[] = {"role",    "content",    "type",         "id",
                                         "call_id", "tool_calls", "tool_call_id", "tool_use_id",
                                         "output",  "text"};
-    wr_json_id values[COUNT_OF(names)];
-    return wr_json_pick(doc, object, names, COUNT_OF(names), values);
+    wr_json_id values[WR_COUNT_OF(names)];
+    return wr_json_pick(doc, object, names, WR_COUNT_OF(names), values);
 }
 
 static void read_chat_pairs(struct pairs *p, const struct wr_json *doc, wr_json_id message)
@@ -554,7 +555,7 @@ static void read_response_pairs(struct pairs *p, const struct wr_json *doc, wr_j
                                            {"computer_call", "computer_call_output"}};
     wr_json_id type = wr_json_find(doc, item, "type"), id = wr_json_find(doc, item, "call_id");
 
-    for (size_t i = 0; i < COUNT_OF(types); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(types); i++)
         if (wr_json_text_is(doc, type, types[i][0]) || wr_json_text_is(doc, type, types[i][1]))
             add_id(p, doc, id, wr_json_text_is(doc, type, types[i][1]));
 }
@@ -616,7 +617,7 @@ static void check_pairs(const struct model *m, const struct wr_json *after)
 
 /* ---- one plan, carried out ---- */
 
-static void check_result(struct model *m, const struct wr_projection *found)
+static void check_result(struct model *m, const struct wr_settled *found)
 {
     struct wr_json after;
     CHECK(!wr_json_parse(&after, &m->arena, found->body, NULL, NULL));
@@ -628,7 +629,7 @@ static void check_result(struct model *m, const struct wr_projection *found)
     check_pairs(m, &after);
 }
 
-static void check_report(const struct model *m, const struct wr_projection *found)
+static void check_report(const struct model *m, const struct wr_settled *found)
 {
     uint32_t rolled_back = 0;
     bool has_structure = m->plan.inserts_made_count > 0;
@@ -649,9 +650,9 @@ static void check_report(const struct model *m, const struct wr_projection *foun
 
 /* A marker that was placed is enough: the result, of which no step is known, gets no second. A text
  * that was empty and is no more may take one. */
-static void check_settled(struct model *m, const struct wr_projection *found)
+static void check_settled(struct model *m, const struct wr_settled *found)
 {
-    struct wr_wire_options wire = {.dialect = weir_dialect_name(m->transcript.dialect)};
+    struct wr_api_options reading = {.dialect = weir_dialect_name(m->transcript.dialect)};
     struct wr_transcript transcript;
     struct wr_plan plan;
     struct wr_json doc;
@@ -662,7 +663,7 @@ static void check_settled(struct model *m, const struct wr_projection *found)
     if (!m->plan.marker.is_standing || m->plan.inserts_count)
         return;
     CHECK(!wr_json_parse(&doc, &m->arena, found->body, NULL, NULL));
-    CHECK(!wr_wire_read(&transcript, &m->arena, &doc, &wire, NULL));
+    CHECK(!wr_api_read(&transcript, &m->arena, &doc, &reading, NULL));
     CHECK(!wr_plan_init(&plan, &m->arena, &transcript));
     CHECK(!wr_cache_marker_place(&plan, NULL, 0));
     CHECK(wr_plan_is_empty(&plan));
@@ -670,14 +671,14 @@ static void check_settled(struct model *m, const struct wr_projection *found)
 
 static void check_plan(struct model *m)
 {
-    struct wr_projection found, again;
+    struct wr_settled found, again;
     struct wr_buf out, second;
 
     wr_buf_init(&out, BYTES_MAX);
     wr_buf_init(&second, BYTES_MAX);
-    CHECK(!wr_project_apply(&m->plan, &m->arena, &out, &found, NULL));
+    CHECK(!wr_plan_settle(&m->plan, &m->arena, &out, &found, NULL));
     check_report(m, &found);
-    CHECK(!wr_project_apply(&m->plan, &m->arena, &second, &again, NULL));
+    CHECK(!wr_plan_settle(&m->plan, &m->arena, &second, &again, NULL));
     check_report(m, &again);
     CHECK(wr_span_eq(found.body, again.body) && found.rolled_back_count == again.rolled_back_count);
     if (found.body.ptr != m->doc.text.ptr)
@@ -702,10 +703,10 @@ static bool open_model(struct model *m, size_t shape, weir_span body)
 {
     /* A level is left for a marker that moves, and some for what is inserted. */
     const struct wr_json_options options = {.depth_max = WR_JSON_DEPTH_MAX - 8};
-    struct wr_wire_options wire = {.dialect = shapes[shape].dialect};
+    struct wr_api_options reading = {.dialect = shapes[shape].dialect};
 
     if (wr_json_parse(&m->doc, &m->arena, body, &options, NULL) ||
-        wr_wire_read(&m->transcript, &m->arena, &m->doc, &wire, NULL))
+        wr_api_read(&m->transcript, &m->arena, &m->doc, &reading, NULL))
         return false;
     if (m->transcript.segments_count > SEGMENTS_MAX)
         return false;
@@ -726,7 +727,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
     if (len < head)
         return 0;
-    size_t shape = bytes[0] % COUNT_OF(shapes);
+    size_t shape = bytes[0] % WR_COUNT_OF(shapes);
     wr_arena_init(&m.arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&made, BYTES_MAX);
     if (bytes[0] & 0x80)

@@ -14,7 +14,6 @@
 #include "json/splice.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
-#define COUNT_OF(array)  (sizeof(array) / sizeof((array)[0]))
 
 enum { EDITS_MAX = 24, EDIT_BYTES = 4, MADE_DEPTH_MAX = 12, BYTES_MAX = 1 << 20 };
 
@@ -41,7 +40,7 @@ static const char *choose(struct maker *m, const char *const *from, size_t count
 static void make_space(struct maker *m)
 {
     static const char *const spaces[] = {"", "", "", " ", "\n\t", "\r\n  "};
-    wr_buf_text(m->out, choose(m, spaces, COUNT_OF(spaces)));
+    wr_buf_text(m->out, choose(m, spaces, WR_COUNT_OF(spaces)));
 }
 
 static void make_string(struct maker *m)
@@ -56,7 +55,7 @@ static void make_string(struct maker *m)
         "\"\xE4\xB8\xAD\xF0\x9F\x98\x80\"",
         "\"a longer string, with commas, [brackets] and {braces}: more than a block\"",
     };
-    wr_buf_text(m->out, choose(m, strings, COUNT_OF(strings)));
+    wr_buf_text(m->out, choose(m, strings, WR_COUNT_OF(strings)));
 }
 
 static void make_open(struct maker *m, bool is_object)
@@ -105,7 +104,7 @@ static void make_item(struct maker *m)
     else if (what <= 5)
         make_string(m);
     else
-        wr_buf_text(m->out, choose(m, words, COUNT_OF(words)));
+        wr_buf_text(m->out, choose(m, words, WR_COUNT_OF(words)));
 }
 
 static void make_document(struct wr_buf *out, const uint8_t *bytes, size_t len)
@@ -191,11 +190,11 @@ static void add_edit(struct model *m, const uint8_t bytes[EDIT_BYTES])
 {
     wr_json_id from = (wr_json_id)(bytes[1] | bytes[2] << 8) % m->doc.nodes_count;
     struct edit edit = {.verb = bytes[0] % 3,
-                        .text = wr_span_of(fragments[bytes[3] % COUNT_OF(fragments)])};
+                        .text = wr_span_of(fragments[bytes[3] % WR_COUNT_OF(fragments)])};
 
     if (edit.verb == SET) {
         edit.node = nearest(m, from, is_string);
-        edit.text = texts[bytes[3] % COUNT_OF(texts)];
+        edit.text = texts[bytes[3] % WR_COUNT_OF(texts)];
     } else if (edit.verb == REMOVE || bytes[0] & 0x80) {
         edit.node = nearest(m, from, is_child);
         edit.container = edit.node == WR_JSON_NONE ? WR_JSON_NONE : m->parents[edit.node];
@@ -386,7 +385,6 @@ static void check_splice(struct model *m)
 
     wr_buf_init(&out, BYTES_MAX);
     collect(m, &splice);
-    CHECK(wr_splice_is_empty(&splice) == !m->edits_count);
     weir_status status = wr_splice_apply(&splice, &out, &err);
     CHECK(status == (ok ? WEIR_OK : WEIR_INVALID) && err.code == status);
     if (ok) {

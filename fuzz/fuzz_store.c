@@ -1,12 +1,14 @@
-/* Oracle: the store on disk does what the store in memory does, call by call, and what was put
- * comes back: get(put(x)) = x. The input is a program of small calls. */
+/* Oracle: the store, in a file and in memory, does what a plain model of it does
+ * (store_model.h), call by call, and what was put comes back: get(put(x)) = x. The input is a
+ * program of small calls. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "fuzz/store_model.h"
+#include "tests/test_dir.h"
 #include "weir/recall.h"
 
 enum { CALLS_MAX = 64, TEXT_BYTES_MAX = 512 };
@@ -17,7 +19,7 @@ struct input {
 };
 
 struct pair {
-    struct weir_store *disk, *memory;
+    struct weir_store *store, *model;
     struct wr_buf text; /* what the texts of a call are made in */
 };
 
@@ -79,8 +81,8 @@ static void compare_texts(struct pair *pair, weir_span tenant, weir_handle handl
         struct weir_lookup lookup = {tenant, handle, is_operator};
         struct weir_artifact a, b;
         weir_miss miss_a, miss_b;
-        weir_status status_a = weir_store_get(pair->disk, &lookup, &a, &miss_a, NULL);
-        weir_status status_b = weir_store_get(pair->memory, &lookup, &b, &miss_b, NULL);
+        weir_status status_a = weir_store_get(pair->store, &lookup, &a, &miss_a, NULL);
+        weir_status status_b = weir_store_get(pair->model, &lookup, &b, &miss_b, NULL);
         check(status_a == status_b && miss_a == miss_b && wr_span_eq(a.text, b.text));
         check(status_a == WEIR_OK || status_a == WEIR_NOTFOUND);
         check(miss_a != WEIR_MISS_CORRUPT);
@@ -91,17 +93,17 @@ static void compare_presence(struct pair *pair, weir_span tenant, const weir_has
 {
     struct weir_lookup lookup = {tenant, weir_hash_handle(hash), false};
     struct weir_artifact found;
-    bool on_disk, in_memory;
-    check(!weir_store_has(pair->disk, tenant, hash, 1, &on_disk, NULL));
-    check(!weir_store_has(pair->memory, tenant, hash, 1, &in_memory, NULL));
-    check(on_disk == in_memory);
-    check(on_disk == !weir_store_get(pair->disk, &lookup, &found, NULL, NULL));
+    bool in_store, in_model;
+    check(!weir_store_has(pair->store, tenant, hash, 1, &in_store, NULL));
+    check(!weir_store_has(pair->model, tenant, hash, 1, &in_model, NULL));
+    check(in_store == in_model);
+    check(in_store == !weir_store_get(pair->store, &lookup, &found, NULL, NULL));
 }
 
 static void call_commit(struct pair *pair, struct input *input)
 {
     char texts[2][TEXT_BYTES_MAX];
-    struct weir_artifact for_disk[2], for_memory[2];
+    struct weir_artifact for_store[2], for_model[2];
     struct weir_mark marks[2];
     struct weir_pin pins[2];
     uint8_t who = take(input), counts = take(input);
@@ -112,7 +114,7 @@ static void call_commit(struct pair *pair, struct input *input)
     batch.marks_count = counts / 4 % 3;
     batch.pins_count = counts / 16 % 3;
     for (size_t i = 0; i < batch.artifacts_count; i++)
-        for_disk[i] = for_memory[i] = (struct weir_artifact){.text = text_of(input, texts[i])};
+        for_store[i] = for_model[i] = (struct weir_artifact){.text = text_of(input, texts[i])};
     for (size_t i = 0; i < batch.marks_count; i++) {
         uint8_t kind = take(input), key = take(input);
         marks[i] = (struct weir_mark){key_of(key), (weir_mark_kind)(kind % 4), value_of(key / 8),
@@ -125,19 +127,19 @@ static void call_commit(struct pair *pair, struct input *input)
     }
     batch.marks = marks;
     batch.pins = pins;
-    batch.artifacts = for_disk;
-    weir_status status = weir_store_commit(pair->disk, &batch, NULL);
-    batch.artifacts = for_memory;
-    check(weir_store_commit(pair->memory, &batch, NULL) == status);
-    check(weir_store_trouble(pair->disk) == weir_store_trouble(pair->memory));
+    batch.artifacts = for_store;
+    weir_status status = weir_store_commit(pair->store, &batch, NULL);
+    batch.artifacts = for_model;
+    check(weir_store_commit(pair->model, &batch, NULL) == status);
+    check(weir_store_trouble(pair->store) == weir_store_trouble(pair->model));
     for (size_t i = 0; i < batch.artifacts_count; i++) {
-        struct weir_lookup lookup = {batch.tenant, weir_hash_handle(&for_disk[i].hash), false};
+        struct weir_lookup lookup = {batch.tenant, weir_hash_handle(&for_store[i].hash), false};
         struct weir_artifact found;
         compare_texts(pair, batch.tenant, lookup.handle);
-        compare_presence(pair, batch.tenant, &for_disk[i].hash);
+        compare_presence(pair, batch.tenant, &for_store[i].hash);
         if (!status)
-            check(!weir_store_get(pair->disk, &lookup, &found, NULL, NULL) &&
-                  wr_span_eq(found.text, for_disk[i].text));
+            check(!weir_store_get(pair->store, &lookup, &found, NULL, NULL) &&
+                  wr_span_eq(found.text, for_store[i].text));
     }
 }
 
@@ -164,8 +166,8 @@ static void call_marks(struct pair *pair, struct input *input)
     struct wr_buf a, b;
     wr_buf_init(&a, 4096);
     wr_buf_init(&b, 4096);
-    check(!weir_store_marks(pair->disk, tenant, keys, 3, list_mark, &a, NULL));
-    check(!weir_store_marks(pair->memory, tenant, keys, 3, list_mark, &b, NULL));
+    check(!weir_store_marks(pair->store, tenant, keys, 3, list_mark, &a, NULL));
+    check(!weir_store_marks(pair->model, tenant, keys, 3, list_mark, &b, NULL));
     check(wr_span_eq(wr_buf_view(&a), wr_buf_view(&b)));
     wr_buf_release(&a);
     wr_buf_release(&b);
@@ -176,16 +178,16 @@ static void call_pin(struct pair *pair, struct input *input)
     uint8_t who = take(input), key = take(input);
     struct weir_pin a = {.model = who & 64 ? WR_LIT("m") : WR_LIT("n"), .first_turn = key_of(key)};
     struct weir_pin b = a;
-    weir_status status = weir_store_pin(pair->disk, tenant_of(who), session_of(who), &a, NULL);
-    check(weir_store_pin(pair->memory, tenant_of(who), session_of(who), &b, NULL) == status);
+    weir_status status = weir_store_pin(pair->store, tenant_of(who), session_of(who), &a, NULL);
+    check(weir_store_pin(pair->model, tenant_of(who), session_of(who), &b, NULL) == status);
     check(wr_span_eq(a.value, b.value));
 }
 
 static void call_touch(struct pair *pair, struct input *input)
 {
     uint8_t who = take(input), used_ms = take(input);
-    check(!weir_store_touch(pair->disk, tenant_of(who), session_of(who), used_ms, NULL));
-    check(!weir_store_touch(pair->memory, tenant_of(who), session_of(who), used_ms, NULL));
+    check(!weir_store_touch(pair->store, tenant_of(who), session_of(who), used_ms, NULL));
+    check(!weir_store_touch(pair->model, tenant_of(who), session_of(who), used_ms, NULL));
 }
 
 static void check_reports(const struct weir_gc_report *a, const struct weir_gc_report *b)
@@ -195,15 +197,15 @@ static void check_reports(const struct weir_gc_report *a, const struct weir_gc_r
     check(a->is_over == b->is_over);
 }
 
-/* The stores differ in what a text takes, so the cap is one that only nothing is under. */
+/* They differ in what a text takes, so the cap is one that hardly anything is under. */
 static void call_gc(struct pair *pair, struct input *input)
 {
     struct weir_gc_options options = {.now_ms = take(input), .retention_ms = take(input)};
     struct weir_gc_report a, b;
     options.live_ms = take(input);
     options.stored_bytes_max = options.live_ms & 1;
-    check(!weir_store_gc(pair->disk, &options, &a, NULL));
-    check(!weir_store_gc(pair->memory, &options, &b, NULL));
+    check(!weir_store_gc(pair->store, &options, &a, NULL));
+    check(!weir_store_gc(pair->model, &options, &b, NULL));
     check_reports(&a, &b);
 }
 
@@ -213,10 +215,10 @@ static void call_purge(struct pair *pair, struct input *input)
     struct weir_gc_report a, b;
     bool is_all = !(who & 192);
     weir_span session = who & 128 ? session_of(who) : WR_LIT("");
-    weir_status status = is_all ? weir_store_purge_all(pair->disk, &a, NULL)
-                                : weir_store_purge(pair->disk, tenant_of(who), session, &a, NULL);
-    check((is_all ? weir_store_purge_all(pair->memory, &b, NULL)
-                  : weir_store_purge(pair->memory, tenant_of(who), session, &b, NULL)) == status);
+    weir_status status = is_all ? weir_store_purge_all(pair->store, &a, NULL)
+                                : weir_store_purge(pair->store, tenant_of(who), session, &a, NULL);
+    check((is_all ? weir_store_purge_all(pair->model, &b, NULL)
+                  : weir_store_purge(pair->model, tenant_of(who), session, &b, NULL)) == status);
     check_reports(&a, &b);
 }
 
@@ -254,13 +256,13 @@ static void check_stats(struct pair *pair)
 {
     struct weir_store_stats a, b;
     struct weir_verify_report report;
-    check(!weir_store_stats(pair->disk, &a, NULL) && !weir_store_stats(pair->memory, &b, NULL));
+    check(!weir_store_stats(pair->store, &a, NULL) && !weir_store_stats(pair->model, &b, NULL));
     check(a.tenants_count == b.tenants_count && a.sessions_count == b.sessions_count);
     check(a.artifacts_count == b.artifacts_count && a.text_bytes == b.text_bytes);
     check(a.marks_count == b.marks_count && a.pins_count == b.pins_count);
     check(a.expired_count == b.expired_count);
     check(a.oldest_used_ms == b.oldest_used_ms && a.newest_used_ms == b.newest_used_ms);
-    check(!weir_store_verify(pair->disk, NULL, NULL, &report, NULL));
+    check(!weir_store_verify(pair->store, NULL, NULL, &report, NULL));
     check(!report.corrupt_count && !report.has_damage);
     check(report.artifacts_count == a.artifacts_count && report.text_bytes == a.text_bytes);
 }
@@ -270,30 +272,44 @@ typedef void call_fn(struct pair *pair, struct input *input);
 static call_fn *const calls[] = {call_commit, call_commit, call_commit, call_get,   call_marks,
                                  call_pin,    call_touch,  call_gc,     call_purge, call_recall};
 
-/* Making the files anew for every input would be all that is measured: the store is emptied. */
-static struct weir_store *disk_store(void)
+static struct wr_test_dir dir;
+
+static void remove_dir(void)
 {
-    static struct weir_store *store;
+    wr_test_dir_remove(&dir);
+}
+
+/* Making them anew for every input would be all that is measured: they are emptied. */
+static void open_stores(struct weir_store **disk, struct weir_store **memory)
+{
     struct weir_gc_report report;
-    if (!store) {
-        struct wr_test_dir dir = wr_test_dir_fast();
-        check(!weir_store_open(dir.path, NULL, &store, NULL, NULL));
-        wr_test_dir_remove(&dir); /* the open files stay usable, and nothing is left behind */
+    if (!*disk) {
+        dir = wr_test_dir_fast();
+        (void)atexit(remove_dir);
+        check(!weir_store_open(dir.path, NULL, disk, NULL, NULL));
+        check(!weir_store_new_memory(0, memory));
     }
-    check(!weir_store_purge_all(store, &report, NULL));
-    return store;
+    check(!weir_store_purge_all(*disk, &report, NULL));
+    check(!weir_store_purge_all(*memory, &report, NULL));
+}
+
+static void run_program(struct weir_store *store, struct input input)
+{
+    struct pair pair = {.store = store, .model = model_new()};
+
+    for (int i = 0; i < CALLS_MAX && input.len; i++)
+        calls[take(&input) % WR_COUNT_OF(calls)](&pair, &input);
+    check_stats(&pair);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
+    static struct weir_store *disk, *memory;
     struct input input = {bytes, len};
-    struct pair pair = {.disk = disk_store()};
 
-    check(!weir_store_new_memory(0, &pair.memory));
-    for (int i = 0; i < CALLS_MAX && input.len; i++)
-        calls[take(&input) % (sizeof(calls) / sizeof(calls[0]))](&pair, &input);
-    check_stats(&pair);
-    weir_store_close(pair.memory);
+    open_stores(&disk, &memory);
+    run_program(disk, input);
+    run_program(memory, input);
     return 0;
 }

@@ -12,7 +12,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "replay/strict.h"
+#include "lab/strict.h"
 
 #define MUST(condition)   \
     do {                  \

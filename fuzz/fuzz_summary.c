@@ -14,7 +14,7 @@
 #include "policy/history.h"
 #include "policy/loop_summary.h"
 #include "policy/summary.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
 
@@ -112,14 +112,14 @@ static void check_blocks(const struct wr_transcript *t, struct wr_arena *arena, 
 
 static bool check_body(weir_span body, uint64_t tokens, uint32_t end)
 {
-    struct wr_wire_options options = {0};
+    struct wr_api_options options = {0};
     struct wr_transcript transcript;
     struct wr_arena arena;
     struct wr_json doc;
 
     wr_arena_init(&arena, 256 * 1024 * 1024);
     bool is_request = !wr_json_parse(&doc, &arena, body, NULL, NULL) &&
-                      !wr_wire_read(&transcript, &arena, &doc, &options, NULL);
+                      !wr_api_read(&transcript, &arena, &doc, &options, NULL);
     if (is_request) {
         if (end > transcript.segments_count)
             end = transcript.segments_count;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "record/row.h"
 
 static void check(bool holds)
 {
@@ -50,20 +51,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct wr_tallier *tallier = wr_tallier_new(models());
     struct wr_tally tally = {0}, *tallies[] = {&tally};
     struct wr_ledger_row row = {.time_ms = 1000, .tenant = WR_LIT("local"), .session = WR_LIT("s")};
+    struct wr_record record;
+    struct wr_arena arena;
 
     check(tallier != NULL);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     while (wr_span_line(&rest, &line)) {
         struct wr_tally before = tally;
         row.line = line;
         row.model = wr_span_of(names[size % 4]);
         row.time_ms += (int64_t)(line.len % 7) * 100 * 1000;
-        weir_status status = wr_tallier_add(tallier, &row, tallies, 1);
+        weir_status status = wr_row_parse(line, &arena, &record);
+        if (!status)
+            status = wr_tallier_add(tallier, &row, &record, tallies, 1);
         check(!status || status == WEIR_SYNTAX);
         check(!status || !memcmp(&before, &tally, sizeof(tally)));
         check_sums(&tally);
     }
     if (!may_change(all))
         check(tally.micro_usd == tally.unchanged_micro_usd);
+    wr_arena_release(&arena);
     wr_tallier_free(tallier);
     return 0;
 }

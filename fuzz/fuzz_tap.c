@@ -12,18 +12,19 @@ enum { TRACE_BYTES_MAX = 16 * 1024 * 1024 };
 
 static void show(const struct wr_tap *tap, struct wr_buf *out)
 {
-    wr_buf_append(out, wr_buf_view(&tap->calls.answer_id));
-#define X(name) wr_buf_printf(out, " %lld", (long long)tap->usage.name);
+    wr_buf_append(out, wr_buf_view(&tap->answer.id));
+#define X(name) wr_buf_printf(out, " %lld", (long long)tap->answer.usage.name);
     WR_USAGE_MAP(X)
 #undef X
-    wr_buf_printf(out, " %llu %d %d %s %s\n", (unsigned long long)tap->events_count,
-                  tap->is_finished, tap->has_error, tap->error, tap->model);
-    for (size_t i = 0; i < tap->calls.count; i++) {
-        const struct wr_call *call = &tap->calls.items[i];
+    wr_buf_printf(out, " %llu %d %d %s %s\n", (unsigned long long)tap->answer.events_count,
+                  tap->answer.is_finished, tap->answer.has_error, tap->answer.error,
+                  tap->answer.model);
+    for (size_t i = 0; i < tap->answer.parts_count; i++) {
+        const struct wr_part *call = &tap->answer.parts[i];
         wr_buf_printf(out, "%lld %d ", (long long)call->index, call->is_cut);
         wr_buf_append(out, wr_buf_view(&call->id));
         wr_buf_append(out, wr_buf_view(&call->name));
-        wr_buf_append(out, wr_buf_view(&call->arguments));
+        wr_buf_append(out, wr_buf_view(&call->text));
     }
 }
 
@@ -37,7 +38,7 @@ static void read_all(uint8_t kind, weir_span input, size_t piece_bytes, struct w
         (struct wr_header){WR_LIT("content-type"),
                            kind & 4 ? WR_LIT("application/json") : WR_LIT("text/event-stream")};
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_tap_init(&tap, (enum wr_api)(kind % 4), &head, &arena);
+    wr_tap_init(&tap, kind % 4 ? wr_apis[kind % 4 - 1] : NULL, &head, &arena);
     while (input.len) {
         size_t bytes = input.len < piece_bytes ? input.len : piece_bytes;
         wr_tap_feed(&tap, wr_span_cut(input, 0, bytes));

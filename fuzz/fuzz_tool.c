@@ -67,7 +67,7 @@ static void check_handles(const struct wr_tool_handles *handles)
     const weir_span spans[] = {handles->path,    handles->query,     handles->process_id,
                                handles->cursor,  handles->mode,      handles->command,
                                handles->workdir, handles->spill_path};
-    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(spans); i++)
         touch(spans[i]);
     MUST((unsigned)handles->dialect < WR_TOOL_DIALECTS &&
          (unsigned)handles->kind < WR_EFFECT_KINDS);

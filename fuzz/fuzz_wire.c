@@ -16,7 +16,7 @@
 #include "engine/request.h"
 #include "json/splice.h"
 #include "tests/control_plane.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 #define MUST(condition)   \
     do {                  \
@@ -214,7 +214,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 
     if (len > BODY_BYTES_MAX)
         return 0;
-    for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(dialects); i++)
         check_request(body, dialects[i]);
     return 0;
 }
@@ -267,7 +267,7 @@ static weir_span some_value(const struct wr_json *doc, struct dice *dice)
 {
     wr_json_id id = roll(dice, doc->nodes_count);
     if (roll(dice, 2))
-        return wr_span_of(fragments[roll(dice, sizeof(fragments) / sizeof(fragments[0]))]);
+        return wr_span_of(fragments[roll(dice, WR_COUNT_OF(fragments))]);
     return wr_json_raw(doc, id);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "replay/workload.h"
+#include "lab/workload.h"
 
 enum { ARENA_BYTES_MAX = 64 * 1024 * 1024, LOOPS_MAX = 200, CALLS_MAX = 200 };
 

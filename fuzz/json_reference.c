@@ -3,6 +3,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/span.h"
+
 struct reference {
     const unsigned char *text;
     size_t len, at;
@@ -84,7 +86,7 @@ static bool wide_char(struct reference *r)
         {0xF1, 0xF3, 0x80, 0xBF, 2}, {0xF4, 0xF4, 0x80, 0x8F, 2},
     };
     size_t start = r->at;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         bool is = take_within(r, rows[i][0], rows[i][1]) && take_within(r, rows[i][2], rows[i][3]);
         for (int tail = 0; is && tail < rows[i][4]; tail++)
             is = take_within(r, 0x80, 0xBF);

@@ -1,23 +1,9 @@
 #!/bin/sh
 # The commands as a user types them. WEIR is the program, BUILD its folder.
-set -u
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/lib.sh"
 request=examples/session.json
 export HOME="$dir/home" # where a store is made unless told
 unset XDG_DATA_HOME
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
 
 # refuses SENTENCE WORDS COMMAND...: exit 2, nothing on stdout, one line on stderr with the words
 refuses()
@@ -226,13 +212,23 @@ ok "count of a file" "$("$WEIR" count "$dir/in" | cut -d' ' -f1)" 2
 ok "count by bytes/4" "$("$WEIR" count --encoding bytes/4 "$dir/in" | cut -d' ' -f1)" 2
 ok "an estimate says so" "$("$WEIR" count --model claude-opus-5 "$dir/in" | grep -c estimate)" 1
 refuses "an unknown encoding" "o200k_base, cl100k_base" "$WEIR" count --encoding nope
-refuses "an unknown model" "no model is known as" "$WEIR" count --model xyzzy
+refuses "an unknown model" "no model or family" "$WEIR" count --model xyzzy
 refuses "two ways to count" "give one" "$WEIR" count --model gpt-5 --encoding o200k_base
 
 # -- help
-for command in inspect project diff count models recall why policies store; do
-    ok "$command --help has an example" "$("$WEIR" $command --help | grep -c '^example')" 1
+: >"$dir/in"
+for command in $("$WEIR" --complete '' | cut -f1); do
+    ok "$command --help has an example" "$("$WEIR" "$command" --help | grep -c '^example: ')" 1
+    "$WEIR" help "$command" >"$dir/help"
+    ok "weir help $command is the same" "$("$WEIR" "$command" -h | cmp - "$dir/help")" ''
 done
+ok "weir -V says the version" "$("$WEIR" -V)" "$("$WEIR" --version)"
+refuses "help on a command that is not there" "did you mean recall" "$WEIR" help recal
+refuses "a command with a slip" "did you mean serve" "$WEIR" sevre
+refuses "an option with a slip" "did you mean --dialect" "$WEIR" inspect --dilect chat
+refuses "an option cut short" "did you mean --policy" "$WEIR" project --polic auto
+refuses "a policy with a slip" "did you mean auto" "$WEIR" policies auot
+refuses "a dialect with a slip" "did you mean messages" "$WEIR" inspect --dialect mesages -
+refuses "an action with a slip" "did you mean verify" "$WEIR" store verfy
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

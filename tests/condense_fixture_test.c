@@ -18,8 +18,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
-#include "condense/condense_check.h"
+#include "tests/test_file.h"
+#include "tests/condense_check.h"
 #include "condense/volatile.h"
 #include "json/json.h"
 
@@ -69,7 +69,7 @@ static enum wr_output_kind kind_of(const struct fixture_case *c)
                  {"LogStream", WR_OUTPUT_LOG},
                  {"Plain", WR_OUTPUT_PROCESS}};
     weir_span detected = text_of(c, c->expect, "detected_kind");
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(kinds); i++)
         if (wr_span_is(detected, kinds[i].name))
             return kinds[i].kind;
     const struct wr_output_hint hint = {WR_ORIGIN_RUN, text_of(c, c->options, "command"), {"", 0}};
@@ -152,7 +152,7 @@ static void check_counts(struct fixture_case *c, const struct wr_signal_set *set
                 {"diff_hunks", WR_SIGNAL_DIFF_HUNK}, {"test_failures", WR_SIGNAL_FAILED_TEST},
                 {"exit_codes", WR_SIGNAL_EXIT},      {"stack_markers", WR_SIGNAL_CRITICAL}};
     wr_json_id counts = wr_json_find(c->doc, c->expect, "critical_signal_counts");
-    for (size_t i = 0; counts != WR_JSON_NONE && i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; counts != WR_JSON_NONE && i < WR_COUNT_OF(rows); i++) {
         int64_t count = 0;
         bool is_found = false;
         (void)wr_json_i64(c->doc, wr_json_find(c->doc, counts, rows[i].name), &count);

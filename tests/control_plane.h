@@ -10,6 +10,7 @@
 #ifndef WR_TESTS_CONTROL_PLANE_H
 #define WR_TESTS_CONTROL_PLANE_H
 
+#include "base/span.h"
 #include "json/json.h"
 #include "weir/segment.h"
 
@@ -149,7 +150,7 @@ static inline bool control_is_one_of(const struct wr_json *doc, wr_json_id text,
 }
 
 #define CONTROL_IS_ONE_OF(doc, text, names) \
-    control_is_one_of((doc), (text), (names), sizeof(names) / sizeof((names)[0]))
+    control_is_one_of((doc), (text), (names), WR_COUNT_OF(names))
 
 /* Whether any `type` the object has is one of the control plane's. */
 static inline bool control_has_type(const struct wr_json *doc, wr_json_id object)

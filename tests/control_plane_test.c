@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "tests/traces.h"
 #include "weir/weir.h"
 
@@ -208,7 +208,7 @@ static void the_walker_knows_the_control_plane(void **state)
         {"{\"messages\":[{\"type\":\"thinking\",\"content\":\"a\"}]}", 7, false, true},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_arena arena;
         struct wr_json doc;
         bool is_control[32];

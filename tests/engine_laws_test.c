@@ -132,7 +132,7 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
                                             WEIR_DIALECT_MESSAGES};
     static const uint32_t windows[] = {16000, 48000, 120000};
     bool ok = true;
-    for (size_t p = 0; p < sizeof(policies) / sizeof(policies[0]); p++) {
+    for (size_t p = 0; p < WR_COUNT_OF(policies); p++) {
         w->policy = policies[p];
         w->dialect = dialects[(index + p) % 3];
         w->window_tokens = windows[(index / 3 + p) % 3];

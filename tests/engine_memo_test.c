@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/policy.h"
-#include "replay/session.h"
+#include "lab/session.h"
 #include "tests/fold_laws.h"
 #include "tests/made_sessions.h"
 #include "weir/weir.h"

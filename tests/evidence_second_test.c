@@ -1,4 +1,4 @@
-/* The extractor of src/replay/evidence.c against three other judges: a second extractor that shares
+/* The extractor of lab/evidence.c against three other judges: a second extractor that shares
  * nothing with it, what the makers of sessions wrote down, and a sample that was read by hand. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,12 +11,12 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
-#include "replay/evidence.h"
-#include "replay/session.h"
+#include "tests/test_file.h"
+#include "lab/evidence.h"
+#include "lab/session.h"
 #include "tests/made_sessions.h"
 #include "tests/traces.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 enum {
     ITEMS_MAX = 4096,
@@ -66,7 +66,7 @@ static void first_extractor(const struct wr_session *session, uint32_t answers_m
                             struct wr_arena *arena, struct claims *claims)
 {
     struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT, .model = "gpt-5"};
-    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_api_options options = {.dialect = "chat", .structure_only = true};
     struct wr_evidence evidence;
     struct wr_buf body;
     assert_int_equal(wr_evidence_init(&evidence, arena), WEIR_OK);
@@ -82,7 +82,7 @@ static void first_extractor(const struct wr_session *session, uint32_t answers_m
         weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
         wr_buf_release(&body);
         assert_int_equal(wr_json_parse(&doc, arena, text, NULL, NULL), WEIR_OK);
-        assert_int_equal(wr_wire_read(&t, arena, &doc, &options, NULL), WEIR_OK);
+        assert_int_equal(wr_api_read(&t, arena, &doc, &options, NULL), WEIR_OK);
         assert_int_equal(wr_evidence_note(&evidence, &t, &at), WEIR_OK);
         assert_int_equal(
             wr_evidence_find(&evidence, &at, &session->messages[answer], arena, &found), WEIR_OK);

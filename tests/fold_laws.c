@@ -5,10 +5,10 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/lawful.h"
+#include "api/lawful.h"
 #include "engine/run.h"
 #include "policy/stage.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 enum { BYTES_A_TOKEN = 4, OVERHEAD_TOKENS = 12, STEADY_EVERY = 3, COLD_EVERY = 9 };
 
@@ -63,7 +63,7 @@ static weir_status mark(struct projected *p)
 static weir_status project(struct projected *p, weir_span body, const struct fold_laws_case *c,
                            bool is_marked)
 {
-    struct wr_wire_options options = {.dialect = weir_dialect_name(c->dialect)};
+    struct wr_api_options options = {.dialect = weir_dialect_name(c->dialect)};
     *p = (struct projected){.input = {.policy = c->policy,
                                       .window_tokens = c->window_tokens,
                                       .reserve_tokens = c->window_tokens / 10,
@@ -74,7 +74,7 @@ static weir_status project(struct projected *p, weir_span body, const struct fol
     wr_buf_init(&p->out, WR_OUTPUT_BYTES_MAX);
     weir_status status = wr_json_parse(&p->doc, &p->arena, body, NULL, NULL);
     if (!status)
-        status = wr_wire_read(&p->transcript, &p->arena, &p->doc, &options, NULL);
+        status = wr_api_read(&p->transcript, &p->arena, &p->doc, &options, NULL);
     if (!status)
         status = wr_ways_read(&p->ways, &p->arena, &p->transcript);
     if (!status)
@@ -87,8 +87,8 @@ static weir_status project(struct projected *p, weir_span body, const struct fol
     if (!status && is_marked)
         status = mark(p);
     if (!status)
-        status = wr_run_policy(&p->run, &p->arena, &p->input, &p->out, NULL);
-    p->body = status ? body : p->run.projection.body;
+        status = wr_run_policy(&p->run, &p->arena, &p->input, NULL, &p->out, NULL);
+    p->body = status ? body : p->run.settled.body;
     return status;
 }
 
@@ -108,8 +108,7 @@ static bool broken(const struct fold_laws_case *c, uint32_t request, const char 
 /* Marks a request as agents do: at its end. */
 static bool mark_end(struct wr_buf *body, weir_dialect dialect)
 {
-    struct wr_wire_options options = {.dialect = weir_dialect_name(dialect),
-                                      .structure_only = true};
+    struct wr_api_options options = {.dialect = weir_dialect_name(dialect), .structure_only = true};
     struct wr_transcript t;
     struct wr_splice splice;
     struct wr_arena arena;
@@ -119,7 +118,7 @@ static bool mark_end(struct wr_buf *body, weir_dialect dialect)
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&marked, WR_OUTPUT_BYTES_MAX);
     bool ok = !wr_json_parse(&doc, &arena, wr_buf_view(body), NULL, NULL) &&
-              !wr_wire_read(&t, &arena, &doc, &options, NULL);
+              !wr_api_read(&t, &arena, &doc, &options, NULL);
     wr_splice_init(&splice, &doc, &arena);
     const struct wr_segment *last =
         ok && t.segments_count ? &t.segments[t.segments_count - 1] : NULL;
@@ -256,7 +255,7 @@ static bool forms_are_sound(const struct projected *p)
         if (wr_span_find(p->body, wr_span_of(handle.text), 0) == SIZE_MAX)
             return false;
     }
-    return p->run.tokens_after - p->run.fold.rehydrated_tokens <= p->run.tokens_before;
+    return p->run.tokens_after - p->run.fold.chosen.rehydrated_tokens <= p->run.tokens_before;
 }
 
 /* (b) and (g): again, from another arena, the same bytes; and the result projects to itself. */
@@ -281,8 +280,8 @@ static void add_counts(struct fold_laws_counts *counts, const struct projected *
     for (uint32_t i = 0; i < p->run.fold.inserts_count; i++)
         counts->rehydrated += p->run.fold.inserts[i].is_rehydrated;
     counts->steps += wr_fold_step_now(&p->run.fold) != NULL;
-    counts->rolled_back += p->run.projection.rolled_back_count;
-    counts->fallbacks += p->run.projection.is_fallback;
+    counts->rolled_back += p->run.settled.rolled_back_count;
+    counts->fallbacks += p->run.settled.is_fallback;
     counts->tokens_before += p->run.tokens_before;
     counts->tokens_after += p->run.tokens_after;
     counts->markers += p->run.plan.marker.is_standing;
@@ -293,8 +292,8 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
                           weir_span body, struct fold_laws_counts *counts)
 {
     bool idempotent;
-    if (p->run.projection.first.found)
-        return broken(c, n, p->run.projection.first.what);
+    if (p->run.settled.first.found)
+        return broken(c, n, p->run.settled.first.what);
     if (!newest_is_whole(p))
         return broken(c, n, "the newest user message is not whole");
     if (!instructions_are_whole(p, counts))

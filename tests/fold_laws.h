@@ -4,7 +4,7 @@
 #define TESTS_FOLD_LAWS_H
 
 #include "policy/policy.h"
-#include "replay/session.h"
+#include "lab/session.h"
 
 struct fold_laws_case {
     const struct wr_session *session;

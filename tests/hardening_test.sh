@@ -1,20 +1,6 @@
 #!/bin/sh
 # tools/check-hardening finds each protection that is missing; sanitized builds have their own.
-set -u
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
+. "$(dirname "$0")/lib.sh"
 
 cat >"$dir/x.c" <<'EOF'
 #include <string.h>
@@ -71,5 +57,4 @@ flags=$(make -n BUILD="$dir/b" CFLAGS='-O0' "$dir/b/src/base/hash.o" 2>&1)
 ok 'nor one that is not optimised' "$(echo "$flags" | grep -c FORTIFY)" 0
 ok 'which has a stack protector' "$(echo "$flags" | grep -c -m1 stack-protector)" 1
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

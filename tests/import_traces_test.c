@@ -28,13 +28,13 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "bench/clock.h"
-#include "engine/lawful.h"
-#include "replay/import.h"
-#include "replay/import_names.h"
+#include "api/lawful.h"
+#include "lab/import.h"
+#include "lab/import_names.h"
 #include "tests/core_laws.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 static const char traces[] = "../shared/traces";
 
@@ -281,7 +281,7 @@ static void note_model(struct tally *t, weir_span model)
 /* Calls and results of a request are in order, whatever the host did to its history. */
 static bool is_paired(weir_span body, weir_dialect dialect)
 {
-    struct wr_wire_options options = {.dialect = weir_dialect_name(dialect)};
+    struct wr_api_options options = {.dialect = weir_dialect_name(dialect)};
     struct wr_transcript transcript;
     struct wr_breaches breaches = {0};
     struct wr_arena arena;
@@ -290,7 +290,7 @@ static bool is_paired(weir_span body, weir_dialect dialect)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_json_parse(&doc, &arena, body, NULL, NULL), WEIR_OK);
-    assert_int_equal(wr_wire_read(&transcript, &arena, &doc, &options, NULL), WEIR_OK);
+    assert_int_equal(wr_api_read(&transcript, &arena, &doc, &options, NULL), WEIR_OK);
     assert_int_equal(wr_lawful_check(&transcript, &arena, &breaches), WEIR_OK);
     for (uint32_t i = 0; i < breaches.count && ok; i++) {
         ok = breaches.items[i].rule > WR_RULE_RESULT_AFTER_TEXT;
@@ -407,7 +407,7 @@ static const struct tally expected[] = {
 
 static bool is_expected(const struct tally *t)
 {
-    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(expected); i++) {
         struct tally known = *t;
         known.agent = expected[i].agent;
         memcpy(known.models, expected[i].models, sizeof(known.models));

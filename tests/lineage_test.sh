@@ -1,7 +1,7 @@
 #!/bin/sh
 # docs/lineage.md and docs/failures.md: every test that they name is there. `FILE: NAME` is a
-# function of FILE.c or FILE.py, `FILE: "WORDS"` a sentence in it; FILE is somewhere below src or
-# tests.
+# function of FILE.c or FILE.py, `FILE: "WORDS"` a sentence in it; FILE is somewhere below
+# src, lab or tests.
 set -u
 if [ $# -eq 0 ]; then
     "$0" docs/lineage.md 60 && "$0" docs/failures.md 27
@@ -20,7 +20,7 @@ complain()
 # check FILE NAME
 check()
 {
-    files=$(find src tests -name "$1.c" -o -name "$1.py" -o -name "$1.sh")
+    files=$(find src lab tests -name "$1.c" -o -name "$1.py" -o -name "$1.sh")
     case $2 in
     \"*) pattern=${2#\"} pattern=${pattern%\"} ;;
     *) pattern="$2(" ;;

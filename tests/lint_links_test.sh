@@ -1,21 +1,7 @@
 #!/bin/sh
 # tools/lint --links: a call that tools/layers does not allow is found in the objects, though every
 # include is one of include/weir.
-set -u
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
+. "$(dirname "$0")/lib.sh"
 
 mkdir -p "$dir/tools" "$dir/src/low" "$dir/src/high" "$dir/src/side"
 cp tools/lint "$dir/tools/lint"
@@ -57,5 +43,4 @@ printf 'low:\nside:\nhigh: *\n' >"$dir/tools/layers"
 "$dir/tools/lint" --links build >"$dir/out" 2>&1
 ok 'an object that is missing is no pass' "$([ $? -ne 0 ] && echo failed)" failed
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -6,12 +6,12 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 void wr_listing_read(struct wr_listing_request *r, const char *body, const char *dialect,
                      const char *path)
 {
-    struct wr_wire_options options = {.dialect = dialect, .path = path};
+    struct wr_api_options options = {.dialect = dialect, .path = path};
 
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&r->body, WR_JSON_BODY_BYTES_MAX);
@@ -22,7 +22,7 @@ void wr_listing_read(struct wr_listing_request *r, const char *body, const char 
     r->err = (struct weir_err){0};
     r->status = wr_json_parse(&r->doc, &r->arena, wr_buf_view(&r->body), NULL, &r->err);
     if (!r->status)
-        r->status = wr_wire_read(&r->transcript, &r->arena, &r->doc, &options, &r->err);
+        r->status = wr_api_read(&r->transcript, &r->arena, &r->doc, &options, &r->err);
 }
 
 void wr_listing_release(struct wr_listing_request *r)
@@ -71,7 +71,7 @@ static void write_flags(struct wr_buf *out, const struct wr_segment *s)
         {s->marker != WR_JSON_NONE, " marked"},
         {s->array == WR_JSON_NONE, " fixed"},
     };
-    for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(flags); i++)
         if (flags[i].is_set)
             wr_buf_text(out, flags[i].name);
 }

@@ -54,7 +54,7 @@ static const char *const nouns[] = {"session", "branch", "index",  "record", "pa
 static const char *const library[] = {"to_string",      "json_encode", "startsWith",
                                       "getElementById", "snprintf_s",  "os_path_join"};
 
-#define ONE_OF(m, list) ((list)[pick((m), sizeof(list) / sizeof((list)[0]))])
+#define ONE_OF(m, list) ((list)[pick((m), WR_COUNT_OF(list))])
 
 static void make_names(struct maker *m)
 {
@@ -153,8 +153,7 @@ static void begin(struct wr_json_writer *w, struct maker *m, const char *role)
 {
     wr_json_write_init(w, &m->session->lines);
     wr_json_write_object(w);
-    wr_json_write_key(w, "role");
-    wr_json_write_text(w, wr_span_of(role));
+    wr_json_member_word(w, "role", role);
 }
 
 static void end(struct wr_json_writer *w, struct maker *m)
@@ -168,8 +167,7 @@ static void say(struct maker *m, const char *role, weir_span text)
 {
     struct wr_json_writer w;
     begin(&w, m, role);
-    wr_json_write_key(&w, "content");
-    wr_json_write_text(&w, text);
+    wr_json_member_text(&w, "content", text);
     end(&w, m);
 }
 
@@ -182,27 +180,21 @@ static void call(struct maker *m, const char *tool, const char *const *pairs)
     wr_json_write_init(&w, &m->argument);
     wr_json_write_object(&w);
     for (; *pairs; pairs += 2) {
-        wr_json_write_key(&w, pairs[0]);
-        wr_json_write_text(&w, wr_span_of(pairs[1]));
+        wr_json_member_word(&w, pairs[0], pairs[1]);
     }
     wr_json_write_object_end(&w);
     (void)snprintf(id, sizeof(id), "r%u", m->messages_count + 1);
     begin(&w, m, "assistant");
-    wr_json_write_key(&w, "content");
-    wr_json_write_text(&w, wr_buf_view(&m->prose));
+    wr_json_member_text(&w, "content", wr_buf_view(&m->prose));
     wr_json_write_key(&w, "tool_calls");
     wr_json_write_array(&w);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "id");
-    wr_json_write_text(&w, wr_span_of(id));
-    wr_json_write_key(&w, "type");
-    wr_json_write_text(&w, WR_LIT("function"));
+    wr_json_member_word(&w, "id", id);
+    wr_json_member_text(&w, "type", WR_LIT("function"));
     wr_json_write_key(&w, "function");
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "name");
-    wr_json_write_text(&w, wr_span_of(tool));
-    wr_json_write_key(&w, "arguments");
-    wr_json_write_text(&w, wr_buf_view(&m->argument));
+    wr_json_member_word(&w, "name", tool);
+    wr_json_member_text(&w, "arguments", wr_buf_view(&m->argument));
     wr_json_write_object_end(&w);
     wr_json_write_object_end(&w);
     wr_json_write_array_end(&w);
@@ -224,10 +216,8 @@ static void answer(struct maker *m)
     m->texts[m->messages_count] = kept;
     (void)snprintf(id, sizeof(id), "r%u", m->messages_count);
     begin(&w, m, "tool");
-    wr_json_write_key(&w, "tool_call_id");
-    wr_json_write_text(&w, wr_span_of(id));
-    wr_json_write_key(&w, "content");
-    wr_json_write_text(&w, text);
+    wr_json_member_word(&w, "tool_call_id", id);
+    wr_json_member_text(&w, "content", text);
     end(&w, m);
     wr_buf_reset(&m->result);
 }

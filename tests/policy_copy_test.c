@@ -1,8 +1,9 @@
 /* Nothing hangs on a policy's name: a copy of a preset under another name does the same, in the
  * engine and in a session, byte for byte. */
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include "base/limits.h"
+#include "base/span.h"
 #include "policy/policy_yaml.h"
 
 enum { ROUNDS = 14, BODIES_BYTES_MAX = 64 << 20 };
@@ -185,7 +186,7 @@ static void a_session_does_the_same_with_a_copy(void **state)
     test_agent_init(&agent);
     weir_store_close(agent.store);
     for (uint32_t i = 0; i < wr_policy_count(); i++)
-        for (size_t c = 0; c < sizeof(configs) / sizeof(configs[0]); c++) {
+        for (size_t c = 0; c < WR_COUNT_OF(configs); c++) {
             const struct wr_policy *preset = wr_policy_at(i);
             struct wr_buf yaml, a, b;
             write_copy(&yaml, preset);

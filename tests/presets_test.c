@@ -244,7 +244,7 @@ static const struct {
     {"shell", "{\"command\":[\"bash\",\"-lc\",\"sed -n 1,400p .cursor/rules/a.mdc\"]}"},
 };
 
-enum { INSTRUCTING_CALLS = sizeof(instructing_calls) / sizeof(instructing_calls[0]) };
+enum { INSTRUCTING_CALLS = WR_COUNT_OF(instructing_calls) };
 
 /* A loop shows instructions first, between other results, or last; one changes a file of them. */
 static void write_instructing_session(struct wr_buf *out)

@@ -2,26 +2,9 @@
 # Signs of quality, cache busts and learning, each caused by a scripted upstream or client; then
 # `weir report` over what came of it, its page shown by a real browser (Debian's chromium; without
 # it that part is skipped). WEIR is the program.
-set -u
-skipped=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/lib.sh"
 
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
-
-if ! command -v python3 >/dev/null; then
-    echo 'skipped: python3 is not installed'
-    exit 77
-fi
-export PYTHONDONTWRITEBYTECODE=1
+need_python
 WEIR_PAGE="$dir/page.html" python3 tests/upstream/quality_cases.py >"$dir/cases" 2>&1
 status=$?
 cat "$dir/cases"
@@ -78,5 +61,4 @@ console 0"
     sed 's|<body>|<body><div style="width:600px">wide</div>|' "$dir/page.html" >"$dir/wide.html"
     ok 'a page that is too wide is noticed' "$(shows wide.html 360 0 | grep -c 'wide true')" 1
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/span.h"
 #include "tests/raw_json.h"
 
 /* ---- lists ---- */
@@ -398,7 +399,7 @@ static const struct {
 static void read_writer(struct raw_list *changed, const char *dir, const char *piece)
 {
     char first[64] = "", one[4096], last[4096] = "";
-    size_t n = 1, kind = 0, kinds = sizeof(writers) / sizeof(writers[0]);
+    size_t n = 1, kind = 0, kinds = WR_COUNT_OF(writers);
     (void)word(piece, 0, first, sizeof(first));
     if (!strcmp(first, "git") && word(piece, 1, first, sizeof(first)))
         n = strcmp(first, "rm") && strcmp(first, "mv") ? 1 : 2;

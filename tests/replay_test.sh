@@ -1,23 +1,7 @@
 #!/bin/sh
 # weir replay: recorded sessions, and the strict report on the cases of tests/replay/make_cases.py
 # (and on scenarios made elsewhere, where they are there). WEIR is the program.
-set -u
-weir=${WEIR:-${BUILD:-build}/weir}
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # refuses SENTENCE WORDS ARGUMENTS...: exit 2, nothing on stdout, one line on stderr with the words
 refuses()
@@ -149,5 +133,4 @@ refuses 'a window for cases' 'not for --strict' "$dir/none.json" --strict --wind
 refuses 'a window that is no number' 'wants a number' "$dir/log.jsonl" --window big
 refuses 'an option that is unknown' 'strictly' "$dir/log.jsonl" --strictly
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

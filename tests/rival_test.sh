@@ -1,10 +1,5 @@
 #!/bin/sh
 # `weir simulate --through`: proxies of several minds under the meter, Weir's own among them, all on
 # loopback. WEIR is the program.
-set -u
-if ! command -v python3 >/dev/null; then
-    echo 'skipped: python3 is not installed'
-    exit 77
-fi
-export PYTHONDONTWRITEBYTECODE=1
-exec python3 tests/upstream/rival_cases.py
+. "$(dirname "$0")/lib.sh"
+python_cases tests/upstream/rival_cases.py

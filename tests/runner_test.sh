@@ -1,20 +1,6 @@
 #!/bin/sh
 # tests/run: a build that fails ends the run, and is all it says.
-set -u
-passed=0
-failed=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
+. "$(dirname "$0")/lib.sh"
 
 # run_with MAKE STAGE...: the runner with another make, in a folder of its own
 run_with()
@@ -43,5 +29,4 @@ ok 'a build that is stopped fails the run' "$?" 1
 ok 'and says so in one line' "$(grep -c '^FAIL.*stopped after 1 s' "$dir/out")" 1
 ok 'the sum of that' "$(tail -n1 "$dir/out")" '0 passed, 1 failed'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -1,11 +1,11 @@
 /* Sessions held to what two systems publish of themselves (../shared/fixtures, where it is there):
  * the actor's limits, the thresholds, and a recorded session that reads one file in pages. */
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include "base/limits.h"
-#include "base/test_file.h"
-#include "engine/lawful.h"
-#include "wire/wire.h"
+#include "tests/test_file.h"
+#include "api/lawful.h"
+#include "api/api.h"
 
 struct fixture {
     struct wr_buf text;
@@ -93,7 +93,7 @@ static void the_thresholds_are_the_published_ones(void **state)
 
 static void check_lawful(weir_span body, weir_dialect dialect)
 {
-    struct wr_wire_options options = {.dialect = weir_dialect_name(dialect)};
+    struct wr_api_options options = {.dialect = weir_dialect_name(dialect)};
     struct wr_breaches breaches = {0};
     struct wr_transcript t;
     struct wr_arena arena;
@@ -101,7 +101,7 @@ static void check_lawful(weir_span body, weir_dialect dialect)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_json_parse(&doc, &arena, body, NULL, NULL), WEIR_OK);
-    assert_int_equal(wr_wire_read(&t, &arena, &doc, &options, NULL), WEIR_OK);
+    assert_int_equal(wr_api_read(&t, &arena, &doc, &options, NULL), WEIR_OK);
     assert_int_equal(wr_lawful_check(&t, &arena, &breaches), WEIR_OK);
     assert_int_equal(breaches.count, 0);
     wr_arena_release(&arena);

@@ -2,14 +2,15 @@
  * request of every turn is made in all three APIs and held to the laws: lawful, user and model in
  * turns, within the window, the beginning of the next one; and the journal has every word at the
  * end. */
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include <fcntl.h>
 
 #include "base/limits.h"
-#include "engine/lawful.h"
+#include "api/lawful.h"
 #include "tests/fold_laws.h"
-#include "wire/wire.h"
+#include "api/api.h"
+#include "base/span.h"
 
 enum { TURNS = 60, TEXTS_MAX = 1024, DIALECTS = 3, WINDOW_TOKENS = 24000, CALLS_MAX = 3 };
 
@@ -100,7 +101,7 @@ static void set_tools(struct play *p)
 
 static void check_lawful(struct play *p, weir_span body, weir_dialect dialect)
 {
-    struct wr_wire_options options = {.dialect = weir_dialect_name(dialect)};
+    struct wr_api_options options = {.dialect = weir_dialect_name(dialect)};
     struct wr_breaches breaches = {0};
     struct wr_transcript t;
     struct wr_arena arena;
@@ -108,7 +109,7 @@ static void check_lawful(struct play *p, weir_span body, weir_dialect dialect)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_json_parse(&doc, &arena, body, NULL, NULL), WEIR_OK);
-    assert_int_equal(wr_wire_read(&t, &arena, &doc, &options, NULL), WEIR_OK);
+    assert_int_equal(wr_api_read(&t, &arena, &doc, &options, NULL), WEIR_OK);
     assert_int_equal(wr_lawful_check(&t, &arena, &breaches), WEIR_OK);
     if (breaches.count)
         fail_msg("%s, turn %u, %s: %s: %.*s", p->script->behaviour, p->turn,
@@ -426,7 +427,7 @@ static void play_script(const struct script *script)
 static void every_script_holds_the_laws(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(scripts) / sizeof(scripts[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(scripts); i++)
         play_script(&scripts[i]);
 }
 

@@ -1,27 +1,9 @@
 #!/bin/sh
 # The page of `weir simulate --html`, read by a parser and shown by a real browser (Debian's
 # chromium; without it that half is skipped). WEIR is the program.
-set -u
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "$(dirname "$0")/lib.sh"
 
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
-
-if ! command -v python3 >/dev/null; then
-    echo 'skipped: python3 is not installed'
-    exit 77
-fi
+need_python
 
 # -- two sessions, one of them in a file whose name is an attack on the page
 evil="$dir/a<script>alert(1)<b>&\"'x.json"
@@ -211,5 +193,4 @@ console 0"
     ok 'words on words are noticed' "$(shows crowded.html 360 0 | grep -c 'overlaps 0')" 0
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

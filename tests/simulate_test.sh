@@ -1,16 +1,10 @@
 #!/bin/bash
 # `weir simulate` as a user meets it, on two small logs made here: what it prints, where, how it
 # exits, and that what it says does not depend on how many sessions run at once.
-set -u
-cd "$(dirname "$0")/.."
-weir=${WEIR:-${BUILD:-build}/weir}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0
-failed=0
-skipped=0
+. "$(dirname "$0")/lib.sh"
+command=simulate
 
-ok()
+so()
 {
     passed=$((passed + 1))
 }
@@ -18,28 +12,8 @@ ok()
 not_so()
 {
     failed=$((failed + 1))
-    echo "not so: $1"
-    head -c 400 "$work/out" "$work/err"
-}
-
-says_one_line()
-{
-    [ ! -s "$work/out" ] && [ "$(wc -l <"$work/err")" -eq 1 ]
-}
-
-# check BEHAVIOUR EXIT STREAM PATTERN ARGUMENTS...
-check()
-{
-    local behaviour=$1 exit=$2 stream=$3 pattern=$4 got
-    shift 4
-    "$weir" simulate "$@" >"$work/out" 2>"$work/err" </dev/null
-    got=$?
-    if [ $got -eq "$exit" ] && grep -qE -- "$pattern" "$work/$stream" &&
-        { [ "$exit" -ne 2 ] || says_one_line; }; then
-        ok
-    else
-        not_so "$behaviour (exit $got)"
-    fi
+    echo "FAILED: $1"
+    head -c 400 "$dir/out" "$dir/err"
 }
 
 # result LINES: lines of a result as they stand in JSON; one in the midst names a file
@@ -85,140 +59,140 @@ claude_log()
     } | tr '_+' '"_'
 }
 
-mkdir "$work/logs" "$work/empty"
-chat_log 400 >"$work/logs/chat.jsonl"
-claude_log 400 >"$work/logs/claude.jsonl"
-echo 'no log at all' >"$work/words.jsonl"
-printf 'policies:\n  mine: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/mine.yaml"
-printf 'policies:\n  mine: {stages: [{stage: no}]}\n' >"$work/wrong.yaml"
+mkdir "$dir/logs" "$dir/empty"
+chat_log 400 >"$dir/logs/chat.jsonl"
+claude_log 400 >"$dir/logs/claude.jsonl"
+echo 'no log at all' >"$dir/words.jsonl"
+printf 'policies:\n  mine: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/mine.yaml"
+printf 'policies:\n  mine: {stages: [{stage: no}]}\n' >"$dir/wrong.yaml"
 
 check 'help has an example' 0 out '^example: weir simulate ' --help
 check 'help names every option' 0 out '--no-recall' -h
 check 'no path' 2 err 'name a log or a folder of logs'
-check 'a path that is not there' 2 err 'nowhere: there is nothing there' "$work/nowhere"
-check 'a folder without a file' 2 err 'no files to read' "$work/empty"
-"$weir" simulate "$work/words.jsonl" >"$work/out" 2>"$work/err"
-if [ $? -eq 2 ] && [ ! -s "$work/out" ] && grep -q 'words.jsonl: skipped: ' "$work/err" &&
-    grep -q 'no session was found in 1 files' "$work/err"; then
-    ok
+check 'a path that is not there' 2 err 'nowhere: there is nothing there' "$dir/nowhere"
+check 'a folder without a file' 2 err 'no files to read' "$dir/empty"
+"$weir" simulate "$dir/words.jsonl" >"$dir/out" 2>"$dir/err"
+if [ $? -eq 2 ] && [ ! -s "$dir/out" ] && grep -q 'words.jsonl: skipped: ' "$dir/err" &&
+    grep -q 'no session was found in 1 files' "$dir/err"; then
+    so
 else
     not_so 'nothing but what is no log'
 fi
 check 'an unknown policy is named' 2 err "no policy or baseline is called 'atuo'" \
-    "$work/logs" --policy auto --policy atuo
+    "$dir/logs" --policy auto --policy atuo
 check 'an unknown policy is said before a path is looked at' 2 err "'atuo'" \
-    "$work/nowhere" --policy atuo
-check 'an own policy that was not loaded' 2 err "called 'mine'" "$work/logs" --policy mine
-check 'own policies that are wrong' 2 err 'line 2' "$work/logs" --policies "$work/wrong.yaml"
-check 'own policies that are not there' 2 err 'nowhere.yaml' "$work/logs" \
-    --policies "$work/nowhere.yaml"
-check 'a window of nothing' 2 err '--window wants a number' "$work/logs" --window 0
-check 'jobs that are no number' 2 err '--jobs wants a number' "$work/logs" --jobs many
-check 'an unknown option' 2 err 'no option --frob' "$work/logs" --frob
+    "$dir/nowhere" --policy atuo
+check 'an own policy that was not loaded' 2 err "called 'mine'" "$dir/logs" --policy mine
+check 'own policies that are wrong' 2 err 'line 2' "$dir/logs" --policies "$dir/wrong.yaml"
+check 'own policies that are not there' 2 err 'nowhere.yaml' "$dir/logs" \
+    --policies "$dir/nowhere.yaml"
+check 'a window of nothing' 2 err '--window wants a number' "$dir/logs" --window 0
+check 'jobs that are no number' 2 err '--jobs wants a number' "$dir/logs" --jobs many
+check 'an unknown option' 2 err 'no option --frob' "$dir/logs" --frob
 too_many=()
 for i in $(seq 33); do
     too_many+=(--policy exact)
 done
 check 'more policies than there is room for' 2 err '33 policies are too many' \
-    "$work/logs" "${too_many[@]}"
+    "$dir/logs" "${too_many[@]}"
 
 check 'a table of a folder' 0 out '^2 sessions at the prices of claude-sonnet-5-5, window 200000' \
-    "$work/logs" --policy exact --policy auto
-check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$work/logs"
-check 'raw is all of raw' 0 out '^raw +[0-9.]+ +100\.0% ' "$work/logs" --policy raw
-check 'a log without times is said' 0 out '1 logs have no time stamps' "$work/logs" --policy exact
-check 'one file' 0 out '^1 sessions' "$work/logs/claude.jsonl" --policy exact
-check 'another model' 0 out 'prices of gpt-5, window 50000' "$work/logs" --policy exact \
+    "$dir/logs" --policy exact --policy auto
+check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$dir/logs"
+check 'raw is all of raw' 0 out '^raw +[0-9.]+ +100\.0% ' "$dir/logs" --policy raw
+check 'a log without times is said' 0 out '1 logs have no time stamps' "$dir/logs" --policy exact
+check 'one file' 0 out '^1 sessions' "$dir/logs/claude.jsonl" --policy exact
+check 'another model' 0 out 'prices of gpt-5, window 50000' "$dir/logs" --policy exact \
     --model gpt-5 --window 50000
-check 'a policy of one'"'"'s own' 0 out '^mine ' "$work/logs" --policies "$work/mine.yaml" \
+check 'a policy of one'"'"'s own' 0 out '^mine ' "$dir/logs" --policies "$dir/mine.yaml" \
     --policy mine
-check 'all policies beside one'"'"'s own file' 0 out '^exact-duplicates ' "$work/logs" \
-    --policies "$work/mine.yaml"
+check 'all policies beside one'"'"'s own file' 0 out '^exact-duplicates ' "$dir/logs" \
+    --policies "$dir/mine.yaml"
 check 'what is no log is said and passed over' 0 err 'words.jsonl: skipped: ' \
-    "$work/words.jsonl" "$work/logs" --policy exact
+    "$dir/words.jsonl" "$dir/logs" --policy exact
 
-printf 'policies:\n  raw: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/taken.yaml"
-check 'a policy called like a baseline' 2 err "a baseline is called 'raw' too" "$work/logs" \
-    --policies "$work/taken.yaml"
+printf 'policies:\n  raw: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/taken.yaml"
+check 'a policy called like a baseline' 2 err "a baseline is called 'raw' too" "$dir/logs" \
+    --policies "$dir/taken.yaml"
 
-mkdir "$work/mixed"
+mkdir "$dir/mixed"
 for i in $(seq 12); do
-    echo 'no log at all' >"$work/mixed/words$i"
+    echo 'no log at all' >"$dir/mixed/words$i"
 done
-ln -s .. "$work/mixed/up"
-cp "$work/logs/chat.jsonl" "$work/mixed"
+ln -s .. "$dir/mixed/up"
+cp "$dir/logs/chat.jsonl" "$dir/mixed"
 check 'files that are no logs are named up to a number' 0 err \
-    '^weir simulate: 8 more files were skipped; --skipped names them all' "$work/mixed" \
+    '^weir simulate: 8 more files were skipped; --skipped names them all' "$dir/mixed" \
     --policy exact
-check 'or all of them' 0 err 'words9: skipped: ' "$work/mixed" --policy exact --skipped
-check 'a link is called one' 0 err 'up: skipped: a symbolic link, not followed' "$work/mixed" \
+check 'or all of them' 0 err 'words9: skipped: ' "$dir/mixed" --policy exact --skipped
+check 'a link is called one' 0 err 'up: skipped: a symbolic link, not followed' "$dir/mixed" \
     --policy exact --skipped
 many=()
 for i in $(seq 500); do
-    many+=("$work/logs/chat.jsonl")
+    many+=("$dir/logs/chat.jsonl")
 done
 check 'as many paths as there are' 0 out '^500 sessions' "${many[@]}" --policy exact
 
 # What is wrong with a log is said, of each file on one line.
-mkdir "$work/bad"
-{ chat_log 9 && printf '{"role":"user","cont'; } >"$work/bad/torn.jsonl"
-{ chat_log 9 && echo '{"role":"wizard","content":"abra"}'; } >"$work/bad/wizard.jsonl"
+mkdir "$dir/bad"
+{ chat_log 9 && printf '{"role":"user","cont'; } >"$dir/bad/torn.jsonl"
+{ chat_log 9 && echo '{"role":"wizard","content":"abra"}'; } >"$dir/bad/wizard.jsonl"
 { chat_log 9 && echo '{"role":"tool","tool_call_id":"c9","content":"x"}'; } \
-    >"$work/bad/orphan.jsonl"
-{ claude_log 9 && chat_log 9; } >"$work/bad/mixed.jsonl"
+    >"$dir/bad/orphan.jsonl"
+{ claude_log 9 && chat_log 9; } >"$dir/bad/mixed.jsonl"
 check 'a torn last line' 0 err \
     'torn.jsonl: read, but for lines that are no JSON object: 1 .line 5' \
-    "$work/bad/torn.jsonl" --policy exact
+    "$dir/bad/torn.jsonl" --policy exact
 check 'a role that nobody knows' 0 err 'wizard.jsonl: .*messages of an unknown role: 1 .line 5' \
-    "$work/bad" --policy exact
-check 'a result without a call' 0 err 'orphan.jsonl: .*results without a call: 1' "$work/bad" \
+    "$dir/bad" --policy exact
+check 'a result without a call' 0 err 'orphan.jsonl: .*results without a call: 1' "$dir/bad" \
     --policy exact
 check 'two logs in one file' 0 err \
-    'mixed.jsonl: .*lines of another agent.s log: 4 .the first in line 5' "$work/bad" --policy exact
-"$weir" replay "$work/bad" >"$work/out" 2>"$work/err"
-if [ $? -eq 0 ] && [ "$(grep -c ': read, but for ' "$work/err")" -eq 4 ]; then
-    ok
+    'mixed.jsonl: .*lines of another agent.s log: 4 .the first in line 5' "$dir/bad" --policy exact
+"$weir" replay "$dir/bad" >"$dir/out" 2>"$dir/err"
+if [ $? -eq 0 ] && [ "$(grep -c ': read, but for ' "$dir/err")" -eq 4 ]; then
+    so
 else
     not_so 'replay says what is wrong with a log, too'
 fi
-"$weir" simulate "$work/logs" --policy exact >"$work/out" 2>"$work/err"
-if [ ! -s "$work/err" ]; then
-    ok
+"$weir" simulate "$dir/logs" --policy exact >"$dir/out" 2>"$dir/err"
+if [ ! -s "$dir/err" ]; then
+    so
 else
     not_so 'of a log that is whole nothing is said'
 fi
 for i in 1 2 3 4 5 6 7; do
-    cp "$work/bad/torn.jsonl" "$work/bad/torn$i.jsonl"
+    cp "$dir/bad/torn.jsonl" "$dir/bad/torn$i.jsonl"
 done
 check 'up to a number' 0 err '^weir simulate: 6 more files were read in part; --skipped' \
-    "$work/bad" --policy exact --jobs 1
-check 'or all' 0 err 'torn7.jsonl: read, but for ' "$work/bad" --policy exact --skipped
+    "$dir/bad" --policy exact --jobs 1
+check 'or all' 0 err 'torn7.jsonl: read, but for ' "$dir/bad" --policy exact --skipped
 {
     claude_log 9 | head -n 1
     printf '{"type":"assistant","message":"'
     head -c 68000000 /dev/zero | tr '\0' a
     echo '"}'
-} >"$work/long.jsonl"
-"$weir" simulate "$work/long.jsonl" >"$work/out" 2>"$work/err"
+} >"$dir/long.jsonl"
+"$weir" simulate "$dir/long.jsonl" >"$dir/out" 2>"$dir/err"
 if [ $? -eq 2 ] &&
-    grep -q 'long.jsonl: skipped: .*lines over the limit: 1 (line 2)' "$work/err"; then
-    ok
+    grep -q 'long.jsonl: skipped: .*lines over the limit: 1 (line 2)' "$dir/err"; then
+    so
 else
     not_so 'a line that is too long is named'
 fi
-rm "$work/long.jsonl"
+rm "$dir/long.jsonl"
 
 check 'the clairvoyant has its row, at the floor' 0 out \
     '^clairvoyant +[0-9.]+ +[0-9.]+% +[0-9.]+% +1\.00x .* 100\.00% +100\.00% +0 +0 +0 +0$' \
-    "$work/logs"
-check 'and alone' 0 out '^clairvoyant +[0-9.]+ +[0-9.]+% ' "$work/logs" --policy clairvoyant
-printf 'policies:\n  clairvoyant: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$work/seer.yaml"
-check 'nobody else is called so' 2 err "a baseline is called 'clairvoyant' too" "$work/logs" \
-    --policies "$work/seer.yaml"
+    "$dir/logs"
+check 'and alone' 0 out '^clairvoyant +[0-9.]+ +[0-9.]+% ' "$dir/logs" --policy clairvoyant
+printf 'policies:\n  clairvoyant: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/seer.yaml"
+check 'nobody else is called so' 2 err "a baseline is called 'clairvoyant' too" "$dir/logs" \
+    --policies "$dir/seer.yaml"
 check 'a policy alone is compared with raw all the same' 0 out \
-    '^auto +[0-9.]+ +[0-9.]+% +[0-9.]+% ' "$work/logs" --policy auto
-if ! grep -q '^exact' "$work/out"; then
-    ok
+    '^auto +[0-9.]+ +[0-9.]+% +[0-9.]+% ' "$dir/logs" --policy auto
+if ! grep -q '^exact' "$dir/out"; then
+    so
 else
     not_so 'which has no row then'
 fi
@@ -226,39 +200,39 @@ for option in '--policy auto' '--model gpt-5' '--window 9' '--html x' '--csv x' 
     '--no-recall' '--jobs 1' '--skipped'; do
     # shellcheck disable=SC2086
     check "a workload takes no $option" 2 err 'it takes --prices and --json alone' \
-        --workload "$work/logs/chat.jsonl" --prices "$work/mine.yaml" $option
+        --workload "$dir/logs/chat.jsonl" --prices "$dir/mine.yaml" $option
 done
 
-if "$weir" policies >"$work/out" 2>"$work/err" &&
-    grep -q '^baselines, models of what' "$work/out" &&
-    grep -qE '^  head-tail +[a-z]' "$work/out"; then
-    ok
+if "$weir" policies >"$dir/out" 2>"$dir/err" &&
+    grep -q '^baselines, models of what' "$dir/out" &&
+    grep -qE '^  head-tail +[a-z]' "$dir/out"; then
+    so
 else
     not_so 'weir policies lists the baselines, as that'
 fi
-"$weir" policies head-tail >"$work/out" 2>"$work/err"
-if [ $? -eq 2 ] && grep -q "'head-tail' is a baseline" "$work/err" && says_one_line; then
-    ok
+"$weir" policies head-tail >"$dir/out" 2>"$dir/err"
+if [ $? -eq 2 ] && grep -q "'head-tail' is a baseline" "$dir/err" && says_one_line; then
+    so
 else
     not_so 'weir policies says what a baseline is'
 fi
-echo '{"edits":[{"i":3}]}' >"$work/report.json"
-"$weir" why "$work/report.json" 4 >"$work/out" 2>"$work/err"
-if [ $? -eq 2 ] && grep -q 'nothing is said of segment 4' "$work/err" && says_one_line; then
-    ok
+echo '{"edits":[{"i":3}]}' >"$dir/report.json"
+"$weir" why "$dir/report.json" 4 >"$dir/out" 2>"$dir/err"
+if [ $? -eq 2 ] && grep -q 'nothing is said of segment 4' "$dir/err" && says_one_line; then
+    so
 else
     not_so 'weir why names a segment that no report knows'
 fi
-: >"$work/report.json"
-"$weir" why "$work/report.json" >"$work/out" 2>"$work/err"
-if [ $? -eq 2 ] && grep -q 'report.json: .*give a report' "$work/err" && says_one_line; then
-    ok
+: >"$dir/report.json"
+"$weir" why "$dir/report.json" >"$dir/out" 2>"$dir/err"
+if [ $? -eq 2 ] && grep -q 'report.json: .*give a report' "$dir/err" && says_one_line; then
+    so
 else
     not_so 'weir why says that a report is empty'
 fi
 
 if command -v python3 >/dev/null; then
-    # reads BEHAVIOUR PYTHON: what is true of the JSON in $work/out, as `j`, lanes by name as `p`
+    # reads BEHAVIOUR PYTHON: what is true of the JSON in $dir/out, as `j`, lanes by name as `p`
     reads()
     {
         if python3 -c '
@@ -266,15 +240,15 @@ import json, sys
 j = json.load(open(sys.argv[1]))
 p = {lane["policy"]: lane for lane in j["policies"]}
 if not eval("(" + sys.argv[2] + ")"):
-    sys.exit(sys.argv[2])' "$work/out" "$2" 2>>"$work/err"; then
-            ok
+    sys.exit(sys.argv[2])' "$dir/out" "$2" 2>>"$dir/err"; then
+            so
         else
             not_so "$1"
         fi
     }
-    own=(--policies "$work/mine.yaml" --policy exact --policy mine --policy head-tail)
-    check 'JSON' 0 out '^\{"sessions":2,' "$work/logs" --json "${own[@]}"
-    cp "$work/out" "$work/first"
+    own=(--policies "$dir/mine.yaml" --policy exact --policy mine --policy head-tail)
+    check 'JSON' 0 out '^\{"sessions":2,' "$dir/logs" --json "${own[@]}"
+    cp "$dir/out" "$dir/first"
     reads 'what was run' 'j["sessions"] == 2 and j["sessions_without_times"] == 1 and
         j["model"] == "claude-sonnet-5-5" and j["window_tokens"] == 200000 and j["floor_usd"] > 0'
     reads 'policies in the order they were named' '[lane["policy"] for lane in j["policies"]] ==
@@ -305,23 +279,23 @@ if not eval("(" + sys.argv[2] + ")"):
     reads 'no law is broken' 'all(lane["prefix_violations"] == 0 and
         lane["validation_failures"] == 0 for lane in j["policies"])'
 
-    check 'a policy alone' 0 out '^\{' "$work/logs" --json --policy mine \
-        --policies "$work/mine.yaml"
+    check 'a policy alone' 0 out '^\{' "$dir/logs" --json --policy mine \
+        --policies "$dir/mine.yaml"
     reads 'is compared with what was sent, which is not shown' 'list(p) == ["mine"] and
         0 < p["mine"]["cost_ratio_to_exact"] < 1 and 0 < p["mine"]["median_ratio"] < 1 and
         j["troubles"] == []'
-    check 'the clairvoyant' 0 out '^\{' "$work/logs" --json --policy clairvoyant --policy exact
+    check 'the clairvoyant' 0 out '^\{' "$dir/logs" --json --policy clairvoyant --policy exact
     reads 'is the floor, and has all at hand' 'p["clairvoyant"]["cost_usd"] == j["floor_usd"] and
         p["clairvoyant"]["floor_multiple"] == 1 and p["clairvoyant"]["requests"] == 4 and
         p["clairvoyant"]["evidence"] == {"supported": 1, "recallable": 0, "lost": 0,
         "first_sight_supported": 1} and p["clairvoyant"]["cost_ratio_to_exact"] < 1 and
         p["clairvoyant"]["prompt_tokens"] + p["clairvoyant"]["saved_prompt_tokens"] ==
         p["exact"]["prompt_tokens"]'
-    check 'troubles' 0 out '^\{' "$work/bad/torn.jsonl" "$work/words.jsonl" --json --policy exact
+    check 'troubles' 0 out '^\{' "$dir/bad/torn.jsonl" "$dir/words.jsonl" --json --policy exact
     reads 'are in the JSON' 'len(j["troubles"]) == 2 and any(t["left_out"] and t["why"] and
         t["path"].endswith("words.jsonl") for t in j["troubles"]) and any(not t["left_out"] and
         t["notes"] == {"line_broken": 1} for t in j["troubles"])'
-    python3 - "$weir" "$work/logs" "$work/words.jsonl" >"$work/out" 2>"$work/err" <<'END'
+    python3 - "$weir" "$dir/logs" "$dir/words.jsonl" >"$dir/out" 2>"$dir/err" <<'END'
 import os, pty, re, subprocess, sys
 ours, theirs = pty.openpty()
 run = subprocess.Popen([sys.argv[1], "simulate", *sys.argv[2:], "--policy", "exact"],
@@ -338,37 +312,37 @@ assert re.search(rb"\r\[#+\] 100 %, 3 of 3 files, 2 sessions\x1b\[K", shown), sh
 assert shown.endswith(b"\r\x1b[K"), shown
 assert b"\r\x1b[Kweir simulate: " in shown, shown
 END
-    if [ ! -s "$work/err" ]; then
-        ok
+    if [ ! -s "$dir/err" ]; then
+        so
     else
         not_so 'a bar on a terminal, with percent and files, and gone at the end'
     fi
-    check 'one session at a time' 0 out '^\{"sessions":2,' "$work/logs" --json --jobs 1 "${own[@]}"
+    check 'one session at a time' 0 out '^\{"sessions":2,' "$dir/logs" --json --jobs 1 "${own[@]}"
     times='s/"rewrite_ms":{[^}]*}//g'
-    if [ "$(sed "$times" "$work/first")" = "$(sed "$times" "$work/out")" ]; then
-        ok
+    if [ "$(sed "$times" "$dir/first")" = "$(sed "$times" "$dir/out")" ]; then
+        so
     else
         not_so 'the same however many run at once, but for the times of rewrites'
     fi
-    check 'a row for every result and policy' 0 out '^2 sessions' "$work/logs" \
-        --misses "$work/misses.csv" "${own[@]}"
-    if [ "$(wc -l <"$work/misses.csv")" -eq 7 ] &&
+    check 'a row for every result and policy' 0 out '^2 sessions' "$dir/logs" \
+        --misses "$dir/misses.csv" "${own[@]}"
+    if [ "$(wc -l <"$dir/misses.csv")" -eq 7 ] &&
         grep -qE '/chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,[0-9]+,[0-9]+,1,1,0,0,0' \
-            "$work/misses.csv" &&
+            "$dir/misses.csv" &&
         grep -qE '/claude.jsonl,0,claude[^,]*,exact,[a-z,]+,Bash,0,2,([0-9]+),\1,1,0,0,0,0' \
-            "$work/misses.csv" && ! grep -q valve_gate "$work/misses.csv"; then
-        ok
+            "$dir/misses.csv" && ! grep -q valve_gate "$dir/misses.csv"; then
+        so
     else
         not_so 'what each result was worth'
-        cat "$work/misses.csv"
+        cat "$dir/misses.csv"
     fi
-    check 'misses that cannot be written' 2 err 'misses.csv: cannot be written' "$work/logs" \
-        --misses "$work/nowhere/misses.csv"
-    check 'misses of several models' 2 err 'wants one model' "$work/logs" \
-        --misses "$work/misses.csv" --model gpt-5 --model gpt-5.5
+    check 'misses that cannot be written' 2 err 'misses.csv: cannot be written' "$dir/logs" \
+        --misses "$dir/nowhere/misses.csv"
+    check 'misses of several models' 2 err 'wants one model' "$dir/logs" \
+        --misses "$dir/misses.csv" --model gpt-5 --model gpt-5.5
     # Ten reads of 600 tokens, of which three missed something at 220 and one at 500; a test run.
     {
-        head -n 1 "$work/misses.csv"
+        head -n 1 "$dir/misses.csv"
         for cut in 220 500 1000 2000; do
             for i in 1 2 3 4 5 6 7 8 9 10; do
                 echo "p,0,a,cut-$cut,file,read,Read,1,$i,600,$cut,2,$((i * cut < 800)),1," \
@@ -377,17 +351,17 @@ END
             echo "p,0,a,cut-$cut,test,run,Bash,0,11,300,300,9,9,9,9,9"
             echo "p,0,a,cut-$cut,file,read,Read,40,12,1500,900,0,0,0,0,0"
         done
-    } | tr -d ' ' >"$work/cuts.csv"
-    tools/fit-odds --csv "$work/cuts.csv" 2>"$work/err" | tr '\t' ' ' >"$work/out"
-    if [ "$(grep -c . "$work/out")" -eq 45 ] &&
-        grep -qE "^file 1000 30 10 0 0 40 10 0 0 20( |$)" "$work/out" &&
-        grep -qE "^test 1000 30 10 0 0 40 10 0 0 20( |$)" "$work/out" &&
-        grep -qE "^part 2000 0 0 0 0 0 0 0 0 0( |$)" "$work/out"; then
-        ok
+    } | tr -d ' ' >"$dir/cuts.csv"
+    tools/fit-odds --csv "$dir/cuts.csv" 2>"$dir/err" | tr '\t' ' ' >"$dir/out"
+    if [ "$(grep -c . "$dir/out")" -eq 45 ] &&
+        grep -qE "^file 1000 30 10 0 0 40 10 0 0 20( |$)" "$dir/out" &&
+        grep -qE "^test 1000 30 10 0 0 40 10 0 0 20( |$)" "$dir/out" &&
+        grep -qE "^part 2000 0 0 0 0 0 0 0 0 0( |$)" "$dir/out"; then
+        so
     else
         not_so 'the odds of results that were cut'
     fi
-    check 'without recall' 0 out '^\{' "$work/logs" --json --no-recall "${own[@]}"
+    check 'without recall' 0 out '^\{' "$dir/logs" --json --no-recall "${own[@]}"
     reads 'nothing is cut and nothing recalled' 'p["mine"]["recalls"] == 0 and
         p["mine"]["saved_prompt_tokens"] == 0 and p["mine"]["evidence"]["lost"] == 0'
 else
@@ -395,5 +369,4 @@ else
     echo 'skipped: what --json says: python3 is not installed'
 fi
 
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 #include "weir/store_host.h"
 #include "weir/weir.h"
 

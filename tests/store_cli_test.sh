@@ -2,25 +2,11 @@
 # A store in trouble, as a user meets it: locked, full, damaged, foreign, not to be written. Each is
 # one clear line that says what to do, the right exit status, and nothing is lost. WEIR is the
 # program; tests/store_lock_test, built beside it, holds a store for writing.
-set -u
-passed=0
-failed=0
-skipped=0
-dir=$(mktemp -d)
+. "$(dirname "$0")/lib.sh"
 holder=
 trap 'exec 9>&-; rm -rf "$dir"' EXIT
 holds=$(dirname "$WEIR")/tests/store_lock_test
 store=$dir/store
-
-ok()
-{
-    if [ "$2" = "$3" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAILED: %s\n  expected: %s\n  got:      %s\n' "$1" "$3" "$2"
-    fi
-}
 
 skip()
 {
@@ -287,9 +273,4 @@ else
 fi
 chmod 755 "$store"
 
-if [ "$skipped" -gt 0 ]; then
-    echo "$passed passed, $failed failed, $skipped skipped"
-else
-    echo "$passed passed, $failed failed"
-fi
-[ "$failed" -eq 0 ]
+finish

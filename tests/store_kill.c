@@ -10,7 +10,7 @@
 
 #include "base/span.h"
 #include "store/sqlite.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 

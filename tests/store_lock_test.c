@@ -14,7 +14,7 @@
 
 #include "base/hash.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 

@@ -13,7 +13,7 @@
 #include "policy/summary.h"
 #include "tests/raw_facts.h"
 #include "tests/traces.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 enum { SESSIONS_MAX = 20, TOKENS_MAX = 4000 };
 #define FLOOR 0.9
@@ -34,7 +34,7 @@ struct session {
 
 static void open_session(struct session *s, const struct traces *traces, size_t index)
 {
-    struct wr_wire_options options = {0};
+    struct wr_api_options options = {0};
     struct weir_err err = {0};
 
     wr_arena_init(&s->arena, WR_ARENA_BYTES_MAX);
@@ -43,10 +43,11 @@ static void open_session(struct session *s, const struct traces *traces, size_t 
     wr_buf_init(&s->body, WR_OUTPUT_BYTES_MAX);
     wr_session_write(&s->messages, &request, &s->body);
     if (wr_json_parse(&s->doc, &s->arena, wr_buf_view(&s->body), NULL, &err) ||
-        wr_wire_read(&s->transcript, &s->arena, &s->doc, &options, &err))
+        wr_api_read(&s->transcript, &s->arena, &s->doc, &options, &err))
         fail_msg("%s: %s", traces->paths[index], err.text);
     struct wr_facts_range range = {&s->transcript, 0, s->transcript.segments_count, NULL};
-    assert_int_equal(wr_facts_read(&s->facts, &s->arena, &range), WEIR_OK);
+    s->facts = (struct wr_facts){0};
+    assert_int_equal(wr_facts_add(&s->facts, &s->arena, &range), WEIR_OK);
 }
 
 static void close_session(struct session *s)

@@ -4,7 +4,7 @@
 #define TESTS_TRACES_H
 
 #include "base/buf.h"
-#include "replay/session.h"
+#include "lab/session.h"
 
 enum { TRACES_MAX = 512 };
 

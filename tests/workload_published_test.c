@@ -11,7 +11,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "replay/workload.h"
+#include "lab/workload.h"
 
 #define PRICES "../shared/fixtures/duckagent-pricing/"
 
@@ -316,7 +316,7 @@ static const struct pattern patterns[] = {
      NEEDS(.08, .18, 0, .20, .48, .06),
      {{1, WR_NEED_EXACT, .26}, {2, WR_NEED_DETAIL, .18}, {3, WR_NEED_RAW, .08}}},
 };
-enum { LONG_PATTERNS = 4, PATTERNS = sizeof(patterns) / sizeof(patterns[0]) };
+enum { LONG_PATTERNS = 4, PATTERNS = WR_COUNT_OF(patterns) };
 
 static uint64_t at(const struct wave *wave, uint64_t n)
 {
@@ -448,7 +448,7 @@ static void published_figures_come_out(void **state)
     (void)state;
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     make_file(&file, &arena);
-    for (size_t i = 0; i < sizeof(published) / sizeof(published[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(published); i++) {
         struct wr_workload_prices prices;
         if (!read_prices(&prices, &arena, published[i].profile)) {
             wr_arena_release(&arena);

@@ -145,7 +145,7 @@ static size_t write_page(struct wr_buf *out, weir_span page)
     while ((next = wr_span_find(page, marker_front, at)) != SIZE_MAX) {
         weir_span rest = wr_span_cut(page, next + marker_front.len, page.len);
         size_t end = wr_span_find(page, marker_end, next);
-        for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]) && end != SIZE_MAX; i++) {
+        for (size_t i = 0; i < WR_COUNT_OF(tables) && end != SIZE_MAX; i++) {
             weir_span name = wr_span_of(tables[i].name);
             if (!wr_span_starts(rest, name))
                 continue;
@@ -193,8 +193,7 @@ int main(int argc, char **argv)
 
     wr_buf_init(&page, PAGE_BYTES_MAX);
     wr_buf_init(&now, PAGE_BYTES_MAX);
-    if (!read_page(path, &page) ||
-        write_page(&now, wr_buf_view(&page)) != sizeof(tables) / sizeof(tables[0]) ||
+    if (!read_page(path, &page) || write_page(&now, wr_buf_view(&page)) != WR_COUNT_OF(tables) ||
         wr_buf_status(&now))
         fprintf(stderr, "policies-page: %s: cannot be read, or has not the markers\n", path);
     else if (wr_span_eq(wr_buf_view(&page), wr_buf_view(&now)))

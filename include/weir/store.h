@@ -195,8 +195,8 @@ WEIR_API WEIR_MUST_USE weir_status weir_store_open(const char *dir,
                                                    struct weir_store **store, weir_trouble *trouble,
                                                    struct weir_err *err);
 
-/* A store that lives in memory and dies with its close. It holds `bytes_max` at most (0: the
- * default); past that commits fail with WEIR_TROUBLE_FULL. */
+/* A store that lives in memory and dies with its close. Beside its empty tables it holds
+ * `bytes_max` at most (0: the default), in pages; past that commits fail: WEIR_TROUBLE_FULL. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_new_memory(size_t bytes_max,
                                                          struct weir_store **store);
 WEIR_API void weir_store_close(struct weir_store *store); /* NULL is fine */

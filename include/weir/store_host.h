@@ -42,6 +42,11 @@ struct weir_store_ops {
      * get() is asked for one after the other. */
     weir_status (*has)(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
                        size_t hashes_count, bool *is_there, struct weir_err *err);
+    /* Whether the store is where it was, or with `writes` whether something could be kept now.
+     * Changes nothing. May be NULL: it is. */
+    weir_status (*probe)(struct weir_store *store, bool writes, struct weir_err *err);
+    /* A number for what the store is kept in: another one when that was replaced. May be NULL. */
+    uint64_t (*place)(const struct weir_store *store);
 };
 
 /* The head of every implementation's own struct. */

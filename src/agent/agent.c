@@ -1,3 +1,18 @@
+/* The loop of `weir agent`.
+ *
+ *   do_calls()   each call that waits: describe it, ask for consent, run it, give the result
+ *   steer        what was typed meanwhile becomes part of the next user message
+ *   ask_model()  one request: made by the session, sent by the client, its answer taken
+ *   again, until an answer has no calls and nobody has typed anything
+ *
+ * Each of these is in the journal before the next begins; the agent itself remembers nothing that
+ * matters. So an agent that is killed, or interrupted, goes on from the journal, and calls that
+ * wait there are done first. A call whose result the journal did not take is closed as failed and
+ * never done again: it may have changed something.
+ *
+ * A request over the window is sent all the same, since the provider may count otherwise; if it is
+ * refused for its length, the session compacts itself and asks again.
+ */
 #include "agent/agent.h"
 
 #include <stdio.h>
@@ -6,9 +21,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/json.h"
-#include "session/answer.h"
 
-static void tell(const struct wr_agent *agent, const char *what, const struct weir_err *err)
+static void tell_trouble(const struct wr_agent *agent, const char *what, const struct weir_err *err)
 {
     char text[WEIR_ERR_TEXT_BYTES + 128];
     (void)snprintf(text, sizeof(text), "%s%s%s", what, err && err->text[0] ? ": " : "",
@@ -33,7 +47,7 @@ static bool take_steering(struct wr_agent *agent)
     wr_buf_init(&line, WR_AGENT_FILE_BYTES_MAX);
     while (agent->view->steering(agent->view->user, &line)) {
         if (weir_session_steer(agent->session, wr_buf_view(&line), wr_clock_ms(), &err))
-            tell(agent, "what you typed was not taken", &err);
+            tell_trouble(agent, "what you typed was not taken", &err);
         else
             has_some = true;
         wr_buf_reset(&line);
@@ -64,7 +78,7 @@ static bool give_result(struct wr_agent *agent, const struct weir_call *call, we
     agent->view->result(agent->view->user, call, text, is_error);
     if (!weir_session_result(agent->session, call->id, text, is_error, wr_clock_ms(), &err))
         return true;
-    tell(agent, "the result could not be written to the journal", &err);
+    tell_trouble(agent, "the result could not be written to the journal", &err);
     return false;
 }
 
@@ -103,7 +117,8 @@ static bool copy_call(const struct weir_call *call, struct wr_arena *arena, stru
 
 enum step { STEP_ANSWERED, STEP_AGAIN, STEP_INTERRUPTED, STEP_LIMIT, STEP_FAILED };
 
-/* ANSWERED: all are. Else what was not done is closed as that. */
+/* STEP_ANSWERED: every call has its result. Otherwise the calls that were not done are closed with
+ * the reason. */
 static enum step do_calls(struct wr_agent *agent)
 {
     const struct weir_call *pending;
@@ -123,21 +138,11 @@ static enum step do_calls(struct wr_agent *agent)
     weir_span why = is_fine ? WR_LIT("the user interrupted")
                             : WR_LIT("the result of this call could not be kept");
     if (weir_session_abort(agent->session, why, wr_clock_ms(), &err))
-        tell(agent, "the journal could not be written", &err);
+        tell_trouble(agent, "the journal could not be written", &err);
     return is_fine ? STEP_INTERRUPTED : STEP_FAILED;
 }
 
 /* ---- one request ---- */
-
-static void put_extra(const struct wr_agent *agent, char *text, size_t text_max)
-{
-    static const char *const extras[] = {
-        [WEIR_DIALECT_CHAT] = "\"stream\":true,\"stream_options\":{\"include_usage\":true}",
-        [WEIR_DIALECT_RESPONSES] = ("\"stream\":true,\"store\":false,"
-                                    "\"include\":[\"reasoning.encrypted_content\"]"),
-        [WEIR_DIALECT_MESSAGES] = "\"stream\":true"};
-    (void)snprintf(text, text_max, "%s", extras[agent->endpoint.dialect]);
-}
 
 static void on_wait(void *user, const char *why, uint64_t seconds)
 {
@@ -164,10 +169,8 @@ static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_res
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     if (!wr_json_parse(&doc, &arena, said, NULL, NULL)) {
-        wr_json_id error = wr_json_find(&doc, 0, "error");
-        wr_json_id message = wr_json_find(&doc, error != WR_JSON_NONE ? error : 0, "message");
-        if (wr_json_is(&doc, message, WR_JSON_STRING))
-            said = wr_json_text(&doc, &arena, message);
+        weir_span message = wr_error_message(&doc, &arena);
+        said = message.len ? message : said;
     }
     (void)snprintf(text, sizeof(text), "the provider refused (%d): %.*s", r->status,
                    (int)(said.len < 400 ? said.len : 400), said.len ? said.ptr : "");
@@ -175,28 +178,19 @@ static void tell_refusal(const struct wr_agent *agent, const struct wr_asked_res
     wr_arena_release(&arena);
 }
 
-/* What an answer used; and its text, which nobody has seen where it did not come as a stream. */
+/* Adds up what an answer used. If it did not come as a stream nobody has seen its text yet, so it
+ * is shown. */
 static void note_answer(struct wr_agent *agent, const struct wr_asked_result *r)
 {
-    struct weir_answer answer = {.dialect = agent->endpoint.dialect};
-    struct weir_session_usage usage = {0};
-    struct wr_arena arena;
-    bool has_usage = false;
-
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    if (!wr_answer_read(&answer, &arena, agent->endpoint.dialect, wr_buf_view(&r->body), &usage,
-                        &has_usage, NULL) &&
-        !wr_answer_complete(&answer, &arena, NULL)) {
-        if (!r->is_stream && answer.text.len)
-            agent->view->piece(agent->view->user, WR_PIECE_TEXT, answer.text);
-        if (agent->words) {
-            wr_buf_reset(agent->words);
-            wr_buf_append(agent->words, answer.text);
-        }
+    if (!r->is_stream && r->text.len)
+        agent->view->piece(agent->view->user, WR_PIECE_TEXT, wr_buf_view(&r->text));
+    if (agent->words) {
+        wr_buf_reset(agent->words);
+        wr_buf_append(agent->words, wr_buf_view(&r->text));
     }
-    agent->input_tokens += usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;
-    agent->cache_read_tokens += usage.cache_read_tokens;
-    wr_arena_release(&arena);
+    agent->input_tokens +=
+        r->usage.input_tokens + r->usage.cache_read_tokens + r->usage.cache_write_tokens;
+    agent->cache_read_tokens += r->usage.cache_read_tokens;
 }
 
 /* Something answered that is no provider: a page of a proxy, mostly. */
@@ -210,7 +204,7 @@ static void tell_no_answer(const struct wr_agent *agent, const struct wr_asked_r
                        agent->endpoint.base_url, r->type);
         agent->view->notice(agent->view->user, text);
     } else {
-        tell(agent, "the answer could not be taken", err);
+        tell_trouble(agent, "the answer could not be taken", err);
     }
 }
 
@@ -221,7 +215,7 @@ static enum step take_answer(struct wr_agent *agent, const struct wr_asked_resul
     switch (r->asked) {
     case WR_ASKED_DONE:
         note_answer(agent, r);
-        if (!weir_session_answer_body(agent->session, agent->endpoint.dialect,
+        if (!weir_session_answer_body(agent->session, agent->endpoint.api->dialect,
                                       wr_buf_view(&r->body), wr_clock_ms(), &err))
             return STEP_ANSWERED;
         tell_no_answer(agent, r, &err);
@@ -241,9 +235,10 @@ static enum step take_answer(struct wr_agent *agent, const struct wr_asked_resul
         break;
     }
     (void)snprintf(err.text, sizeof(err.text), "%s", r->why);
-    tell(agent,
-         r->asked == WR_ASKED_BROKEN ? "the answer broke off" : "the provider cannot be reached",
-         &err);
+    tell_trouble(agent,
+                 r->asked == WR_ASKED_BROKEN ? "the answer broke off"
+                                             : "the provider cannot be reached",
+                 &err);
     return STEP_FAILED;
 }
 
@@ -281,22 +276,20 @@ static void tell_size(struct wr_agent *agent, const struct weir_session_turn *tu
     agent->view->notice(agent->view->user, text);
 }
 
-static enum step ask(struct wr_agent *agent)
+static enum step ask_model(struct wr_agent *agent)
 {
-    char extra[256];
     struct weir_session_turn turn;
     struct weir_err err = {0};
     struct wr_asked_result result;
 
-    put_extra(agent, extra, sizeof(extra));
-    struct weir_session_want want = {.dialect = agent->endpoint.dialect,
+    struct weir_session_want want = {.dialect = agent->endpoint.api->dialect,
                                      .now_ms = wr_clock_ms(),
                                      .context = agent->context,
-                                     .extra = wr_span_of(extra),
+                                     .extra = wr_span_of(agent->endpoint.api->stream_members),
                                      .alternates = agent->endpoint.is_local};
     weir_status status = weir_session_request(agent->session, &want, &turn, &err);
     if (status) {
-        tell(agent, status == WEIR_LIMIT ? "stopped" : "no request can be made", &err);
+        tell_trouble(agent, status == WEIR_LIMIT ? "stopped" : "no request can be made", &err);
         return status == WEIR_LIMIT ? STEP_LIMIT : STEP_FAILED;
     }
     agent->view->turn(agent->view->user, &turn);
@@ -311,13 +304,13 @@ static enum step ask(struct wr_agent *agent)
                           .user = agent};
     wr_client_ask(agent->client, &what, &result);
     enum step step = take_answer(agent, &result);
-    wr_buf_release(&result.body);
+    wr_asked_release(&result);
     return step;
 }
 
 /* ---- the loop ---- */
 
-static enum wr_worked end_of(enum step step)
+static enum wr_worked outcome_of(enum step step)
 {
     switch (step) {
     case STEP_INTERRUPTED:
@@ -332,22 +325,22 @@ static enum wr_worked end_of(enum step step)
     return WR_WORKED_FAILED;
 }
 
-static enum wr_worked loop(struct wr_agent *agent)
+static enum wr_worked work_until_done(struct wr_agent *agent)
 {
     const struct weir_call *pending;
 
     for (;;) {
         enum step step = do_calls(agent);
         if (step != STEP_ANSWERED)
-            return end_of(step);
+            return outcome_of(step);
         if (is_interrupted(agent))
             return WR_WORKED_INTERRUPTED;
         (void)take_steering(agent);
-        step = ask(agent);
+        step = ask_model(agent);
         if (step == STEP_AGAIN)
             continue;
         if (step != STEP_ANSWERED)
-            return end_of(step);
+            return outcome_of(step);
         if (!weir_session_pending(agent->session, &pending) && !take_steering(agent))
             return WR_WORKED_DONE;
     }
@@ -358,12 +351,12 @@ enum wr_worked wr_agent_work(struct wr_agent *agent, weir_span text)
     struct weir_err err = {0};
 
     if (text.len && weir_session_say(agent->session, text, wr_clock_ms(), &err)) {
-        tell(agent, "your words could not be written to the journal", &err);
+        tell_trouble(agent, "your words could not be written to the journal", &err);
         return WR_WORKED_FAILED;
     }
     if (text.len && weir_session_start_run(agent->session, wr_clock_ms(), &err))
-        tell(agent, "the run's limits go on from the last one", &err);
-    enum wr_worked worked = loop(agent);
+        tell_trouble(agent, "the run's limits go on from the last one", &err);
+    enum wr_worked worked = work_until_done(agent);
     (void)take_steering(agent); /* what was typed before an interruption is kept */
     return worked;
 }
@@ -384,8 +377,8 @@ static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *
     helper.context = (weir_span){"", 0};
     size_t count = wr_toolbox_tools(&helper.toolbox, tools);
     if (weir_session_set_tools(child, tools, count, &err))
-        tell(agent, "the helper has no tools", &err);
-    (void)loop(&helper);
+        tell_trouble(agent, "the helper has no tools", &err);
+    (void)work_until_done(&helper);
     agent->needs_no_consent = helper.needs_no_consent;
     agent->input_tokens = helper.input_tokens;
     agent->cache_read_tokens = helper.cache_read_tokens;
@@ -419,7 +412,7 @@ static bool join_helper(struct wr_agent *agent, const struct weir_call *call,
     agent->view->result(agent->view->user, call, shown, !words.len);
     if (!weir_session_join(agent->session, child, wr_clock_ms(), &err))
         return true;
-    tell(agent, "the helper's conclusion was lost", &err);
+    tell_trouble(agent, "the helper's conclusion was lost", &err);
     return false;
 }
 

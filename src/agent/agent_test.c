@@ -4,7 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/clock.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 /* Somebody who watches and counts, answers questions with `consent`, and has had enough after so
  * many results. */

@@ -1,3 +1,13 @@
+/* The conversation in a terminal: libedit reads a line, the line is a command or goes to the
+ * agent, and while the agent works keyboard.c has the terminal instead.
+ *
+ * The two take turns, because libedit waits for a whole line. What was typed while the agent
+ * worked and not finished is given back to the editor as the beginning of the next line.
+ *
+ * A paste comes between two marks that the terminal sends (ESC[200~ and ESC[201~). It is kept
+ * aside, and the line shows a short word for it (paste.h): a line break in a paste must not send
+ * half of it.
+ */
 #include "agent/chat.h"
 
 #include <errno.h>
@@ -39,7 +49,7 @@ static void put_status(struct wr_chat *chat)
 
 /* ---- working ---- */
 
-static void work(struct wr_chat *chat, weir_span text)
+static void let_agent_work(struct wr_chat *chat, weir_span text)
 {
     struct wr_keyboard *keyboard = chat->screen->keyboard;
 
@@ -170,7 +180,7 @@ static bool is_given_up(struct editor *editor)
 }
 
 /* The next line; NULL: the user has left. */
-static const char *read_line(struct editor *editor, int *bytes)
+static const char *read_typed_line(struct editor *editor, int *bytes)
 {
     struct wr_client *client = editor->chat->agent->client;
 
@@ -188,7 +198,7 @@ static const char *read_line(struct editor *editor, int *bytes)
     return NULL;
 }
 
-/* Half a line that was typed while the agent worked stands at the prompt. */
+/* A line that was begun while the agent worked is put at the prompt, to be gone on with. */
 static void give_back_rest(struct editor *editor)
 {
     struct wr_buf rest, shown;
@@ -222,7 +232,7 @@ static enum wr_chat_next take_line(struct editor *editor, weir_span line)
         next = WR_CHAT_DONE;
     }
     if (next == WR_CHAT_SAY || next == WR_CHAT_WORK) {
-        work(chat, next == WR_CHAT_SAY ? wr_buf_view(&whole) : (weir_span){"", 0});
+        let_agent_work(chat, next == WR_CHAT_SAY ? wr_buf_view(&whole) : (weir_span){"", 0});
         give_back_rest(editor);
     }
     wr_buf_release(&whole);
@@ -244,7 +254,7 @@ enum wr_chat_next wr_chat_run(struct wr_chat *chat)
         wr_screen_say(chat->screen, "calls of the last run wait for their results; /steer goes on");
     while (next != WR_CHAT_QUIT && next != WR_CHAT_RESUME) {
         int bytes;
-        const char *text = read_line(&editor, &bytes);
+        const char *text = read_typed_line(&editor, &bytes);
         if (!text)
             break;
         weir_span line = wr_span_trim((weir_span){text, (size_t)bytes});

@@ -1,6 +1,6 @@
 /* chat.h -- the agent in a terminal: lines the user types, and what they do.
  *
- * A line that begins with '/' is a command (wr_chat_help()); any other is said to the model.
+ * A line that begins with '/' is a command (/help lists them); any other is said to the model.
  */
 #ifndef WR_AGENT_CHAT_H
 #define WR_AGENT_CHAT_H
@@ -27,8 +27,6 @@ enum wr_chat_next {
     WR_CHAT_RESUME,
     WR_CHAT_QUIT,
 };
-
-const char *wr_chat_help(void);
 
 /* Carries out a command; what it shows goes to the screen. */
 enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line);

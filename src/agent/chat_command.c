@@ -1,3 +1,10 @@
+/* The commands of the conversation, /help and its like: a table of names and functions.
+ *
+ * A command writes its answer into a buffer, which is shown when it is done, and says what comes
+ * next: nothing, work, another session, the end. A word with '/' in front that is no command is
+ * never sent to the model. /undo also tells the model, with its next message, that files are not
+ * as it left them.
+ */
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,6 +12,7 @@
 
 #include "agent/chat.h"
 #include "agent/context_page.h"
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -26,11 +34,6 @@ static const char help[] =
     "/quit            leave; the session is kept\n"
     "While the agent works: Ctrl+C interrupts, Ctrl+O opens and closes cards, a line and Enter\n"
     "goes into the next request.\n";
-
-const char *wr_chat_help(void)
-{
-    return help;
-}
 
 /* ---- one function a command ---- */
 
@@ -230,11 +233,11 @@ enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line)
 
     if (!wr_span_starts(line, WR_LIT("/")))
         return WR_CHAT_SAY;
-    while (space < line.len && !wr_text_is_space(line.ptr[space]))
+    while (space < line.len && !wr_is_space(line.ptr[space]))
         space++;
     weir_span name = wr_span_cut(line, 1, space);
     weir_span rest = wr_span_trim(wr_span_cut(line, space, line.len));
-    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(commands); i++)
         if (wr_span_is(name, commands[i].name)) {
             wr_buf_init(&out, WR_AGENT_FILE_BYTES_MAX);
             enum wr_chat_next next = commands[i].run(chat, rest, &out);

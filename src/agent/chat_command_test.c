@@ -1,7 +1,7 @@
 #include "agent/chat.h"
 
-#include "agent/file_bytes.h"
-#include "session/test_agent.h"
+#include "base/span.h"
+#include "tests/test_agent.h"
 
 struct bench {
     struct test_agent session;
@@ -98,7 +98,7 @@ static const struct {
 static void every_command_does_its_own(void **state)
 {
     struct bench *b = *state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         enum wr_chat_next next = command(b, rows[i].line);
         if (next != rows[i].next)
             fail_msg("%s: %d", rows[i].line, next);

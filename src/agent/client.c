@@ -1,3 +1,14 @@
+/* Asking a provider, on a loop of the client's own.
+ *
+ *   start ──▶ fetch, until it ends, is interrupted, or nothing came for WR_AGENT_IDLE_S_MAX
+ *         ──▶ judge: done, refused, broken, unreachable or interrupted
+ *         ──▶ a pause and another try, where nothing was shown yet and a later try may go well
+ *
+ * The loop only runs while somebody waits. Everything that may end the wait is a watcher on it:
+ * the fetch, the timer, the keyboard, signals; that is why a pause is a timer too and no sleep.
+ *
+ * An answer that broke off is not asked for again: part of it was on the screen already.
+ */
 #include "agent/client.h"
 
 #include <signal.h>
@@ -6,13 +17,15 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "models/loaded.h"
 
 struct asking {
     struct wr_client *client;
     uv_timer_t idle; /* since the last byte */
     bool is_late, is_idle_closed;
     struct wr_fetch *fetch; /* NULL: it is over */
-    struct wr_answer_stream stream;
+    struct wr_arena arena;
+    struct wr_reply answer;
     struct wr_buf text; /* of what is no stream */
     int status;
     bool is_stream, has_begun;
@@ -44,7 +57,7 @@ static bool on_data(void *user, weir_span bytes)
     struct asking *a = user;
     (void)uv_timer_again(&a->idle);
     if (a->is_stream)
-        wr_answer_stream_feed(&a->stream, bytes);
+        wr_answer_feed(&a->answer, bytes);
     else
         wr_buf_append(&a->text, bytes);
     return true;
@@ -76,7 +89,7 @@ static void on_idle_closed(uv_handle_t *handle)
     a->is_idle_closed = true;
 }
 
-static void run(struct wr_client *client, struct asking *a)
+static void run_fetch(struct wr_client *client, struct asking *a)
 {
     const uint64_t idle_ms = (uint64_t)WR_AGENT_IDLE_S_MAX * 1000;
 
@@ -97,8 +110,8 @@ static void run(struct wr_client *client, struct asking *a)
         (void)uv_run(&client->loop, UV_RUN_ONCE);
 }
 
-static void fetch(struct wr_client *client, struct asking *a,
-                  const struct wr_fetch_request *request)
+static void fetch_once(struct wr_client *client, struct asking *a,
+                       const struct wr_fetch_request *request)
 {
     struct weir_err err = {0};
 
@@ -109,24 +122,30 @@ static void fetch(struct wr_client *client, struct asking *a,
         a->fetch = NULL;
         return;
     }
-    run(client, a);
+    run_fetch(client, a);
 }
 
-static void start(struct asking *a, const struct wr_ask *ask)
+static void begin_asking(struct asking *a, const struct wr_ask *ask)
 {
     *a = (struct asking){.status = 0};
-    wr_answer_stream_init(&a->stream, ask ? ask->endpoint->dialect : WEIR_DIALECT_CHAT,
-                          ask ? ask->on_piece : NULL, ask ? ask->user : NULL);
+    wr_arena_init(&a->arena, WR_ARENA_BYTES_MAX);
+    if (ask)
+        wr_answer_init(&a->answer, &(struct wr_answer_options){.api = ask->endpoint->api,
+                                                               .arena = &a->arena,
+                                                               .keeps_all = true,
+                                                               .on_piece = ask->on_piece,
+                                                               .user = ask->user});
     wr_buf_init(&a->text, WR_AGENT_ANSWER_BYTES_MAX);
 }
 
-static void end(struct asking *a)
+static void end_asking(struct asking *a)
 {
-    wr_answer_stream_release(&a->stream);
+    wr_answer_release(&a->answer);
+    wr_arena_release(&a->arena);
     wr_buf_release(&a->text);
 }
 
-static void post(struct wr_client *client, const struct wr_ask *ask, struct asking *a)
+static void post_body(struct wr_client *client, const struct wr_ask *ask, struct asking *a)
 {
     struct wr_header headers[WR_ENDPOINT_HEADERS_MAX];
     struct wr_buf url, text;
@@ -141,7 +160,7 @@ static void post(struct wr_client *client, const struct wr_ask *ask, struct aski
                                        .body = ask->body,
                                        .content_bytes = (int64_t)ask->body.len};
     request.headers_count = wr_endpoint_headers(ask->endpoint, ask->session, &text, headers);
-    fetch(client, a, &request);
+    fetch_once(client, a, &request);
     wr_buf_release(&url);
     wr_buf_release(&text);
 }
@@ -151,20 +170,28 @@ static void post(struct wr_client *client, const struct wr_ask *ask, struct aski
 static void take_answer(struct asking *a, struct wr_asked_result *r)
 {
     weir_span body = wr_buf_view(&a->text);
-    weir_status status = a->is_stream ? wr_answer_stream_end(&a->stream, &body) : WEIR_OK;
+    struct weir_answer said = {.text = {"", 0}};
+    weir_status status = a->is_stream ? wr_answer_end(&a->answer, &body) : WEIR_OK;
 
-    if (status && a->stream.has_error) {
+    if (!a->is_stream) /* what is no answer is for the session to refuse */
+        (void)wr_answer_whole(&a->answer, body, NULL);
+    if (status && a->answer.has_error) {
         r->asked = WR_ASKED_REFUSED;
-        body = wr_buf_view(&a->stream.error);
+        body = wr_buf_view(&a->answer.refusal);
     } else if (status) {
         r->asked = WR_ASKED_BROKEN;
         (void)snprintf(r->why, sizeof(r->why), "the answer is not whole");
         return;
     }
     wr_buf_append(&r->body, body);
+    r->has_usage = wr_seen_usage_is_known(&a->answer.usage);
+    r->usage = wr_seen_usage_split(&a->answer.usage, a->answer.api->counts_cached_apart);
+    if (!status && !wr_answer_said(&a->answer, &a->arena, &said, NULL))
+        wr_buf_append(&r->text, said.text);
 }
 
-static void judge(const struct wr_client *client, struct asking *a, struct wr_asked_result *r)
+static void judge_asking(const struct wr_client *client, struct asking *a,
+                         struct wr_asked_result *r)
 {
     r->status = a->status;
     r->is_stream = a->is_stream;
@@ -237,6 +264,12 @@ static bool wait_for_another(struct wr_client *client, const struct wr_ask *ask,
     return !client->is_interrupted;
 }
 
+void wr_asked_release(struct wr_asked_result *r)
+{
+    wr_buf_release(&r->body);
+    wr_buf_release(&r->text);
+}
+
 void wr_client_ask(struct wr_client *client, const struct wr_ask *ask, struct wr_asked_result *r)
 {
     bool again = true;
@@ -246,14 +279,15 @@ void wr_client_ask(struct wr_client *client, const struct wr_ask *ask, struct wr
         struct asking a;
         *r = (struct wr_asked_result){.status = 0};
         wr_buf_init(&r->body, WR_AGENT_ANSWER_BYTES_MAX);
-        start(&a, ask);
-        post(client, ask, &a);
-        judge(client, &a, r);
+        wr_buf_init(&r->text, WR_AGENT_ANSWER_BYTES_MAX);
+        begin_asking(&a, ask);
+        post_body(client, ask, &a);
+        judge_asking(client, &a, r);
         again = tries + 1 < WR_AGENT_TRIES_MAX && is_worth_another(r, &a) &&
                 wait_for_another(client, ask, r, &a, tries);
         if (again)
-            wr_buf_release(&r->body);
-        end(&a);
+            wr_asked_release(r);
+        end_asking(&a);
     }
     if (client->is_interrupted)
         r->asked = WR_ASKED_INTERRUPTED;
@@ -265,13 +299,37 @@ bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *bod
     struct asking a;
 
     client->is_interrupted = client->has_ended;
-    start(&a, NULL);
-    fetch(client, &a, &request);
+    begin_asking(&a, NULL);
+    fetch_once(client, &a, &request);
     bool ok = a.result == WR_FETCH_DONE && a.status == 200 && !a.is_stream;
     if (ok)
         wr_buf_append(body, wr_buf_view(&a.text));
-    end(&a);
+    end_asking(&a);
     return ok && !wr_buf_status(body);
+}
+
+uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *endpoint,
+                         const char *model)
+{
+    const char *host = strstr(endpoint->base_url, "://");
+    const char *slash = host ? strchr(host + 3, '/') : NULL;
+    int root_bytes = slash ? (int)(slash - endpoint->base_url) : (int)strlen(endpoint->base_url);
+    struct wr_loaded loaded = {0};
+
+    for (int i = 0; i < WR_SERVERS_COUNT; i++) {
+        char url[sizeof(endpoint->base_url) + 64];
+        struct wr_buf answer;
+        (void)snprintf(url, sizeof(url), "%.*s%s", root_bytes, endpoint->base_url,
+                       wr_server_path((enum wr_model_server)i));
+        wr_buf_init(&answer, WR_SERVER_BODY_BYTES_MAX);
+        bool is_told = wr_client_get(client, url, &answer) &&
+                       !wr_loaded_read((enum wr_model_server)i, wr_buf_view(&answer),
+                                       wr_span_of(model), 0, &loaded, NULL);
+        wr_buf_release(&answer);
+        if (is_told)
+            return loaded.window_tokens;
+    }
+    return 0;
 }
 
 void wr_client_interrupt(struct wr_client *client)
@@ -297,7 +355,7 @@ static void on_signal(uv_signal_t *signal, int number)
     wr_client_interrupt(client);
 }
 
-/* As nohup has it; that stays so. */
+/* nohup starts programs so, and it must stay so. */
 static bool is_ignored(int number)
 {
     struct sigaction now;

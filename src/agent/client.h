@@ -8,8 +8,8 @@
 
 #include <uv.h>
 
-#include "agent/answer_stream.h"
 #include "agent/endpoint.h"
+#include "api/answer.h"
 #include "net/fetch.h"
 
 enum wr_asked {
@@ -46,7 +46,10 @@ struct wr_asked_result {
     int status;
     bool is_stream;     /* its pieces were shown as they came */
     char type[80];      /* content-type */
-    struct wr_buf body; /* released by the caller */
+    struct wr_buf body; /* released by the caller, with the text */
+    struct wr_buf text; /* what an answer says */
+    struct weir_session_usage usage;
+    bool has_usage;
     char why[256];
 };
 
@@ -56,9 +59,17 @@ void wr_client_release(struct wr_client *client);
 
 void wr_client_ask(struct wr_client *client, const struct wr_ask *ask,
                    struct wr_asked_result *result);
+void wr_asked_release(struct wr_asked_result *result);
 
 /* A plain request with a short answer: what a server says of itself. False: no good answer. */
 bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *body);
+
+/* How large a window a local server has really loaded a model with, in tokens; 0: it does not say.
+ * What such a server says a model could have is not what it was loaded with, and it cuts a prompt
+ * over the loaded window without a word. models/loaded.h knows whom to ask and reads the answers.
+ */
+uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *endpoint,
+                         const char *model);
 
 /* Ends what is being asked; for a watcher on the loop. */
 void wr_client_interrupt(struct wr_client *client);

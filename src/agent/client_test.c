@@ -1,6 +1,6 @@
 #include "agent/client.h"
 
-#include "agent/test_server.h"
+#include "tests/test_server.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -29,7 +29,7 @@ static void on_wait(void *user, const char *why, uint64_t seconds)
 static void begin(struct bench *b, int port)
 {
     struct weir_err err = {0};
-    *b = (struct bench){.endpoint = {.dialect = WEIR_DIALECT_CHAT, .is_local = true}};
+    *b = (struct bench){.endpoint = {.api = &wr_api_chat, .is_local = true}};
     (void)snprintf(b->endpoint.base_url, sizeof(b->endpoint.base_url), "http://127.0.0.1:%d/v1",
                    port);
     wr_buf_init(&b->pieces, 100000);
@@ -101,7 +101,7 @@ static const struct {
 static void answers_are_taken_for_what_they_are(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct test_server server = test_server_start(rows[i].answers, rows[i].count);
         struct wr_asked_result result;
         struct bench b;
@@ -112,7 +112,7 @@ static void answers_are_taken_for_what_they_are(void **state)
             fail_msg("%s: asked %d, status %d, '%.*s', %s", rows[i].behaviour, result.asked,
                      result.status, (int)b.pieces.len, b.pieces.bytes, result.why);
         assert_int_equal(b.waited_s > 0, rows[i].count > 1);
-        wr_buf_release(&result.body);
+        wr_asked_release(&result);
         end(&b);
         test_server_stop(&server);
     }
@@ -138,7 +138,7 @@ static void an_interruption_ends_the_waiting(void **state)
     assert_int_equal(uv_timer_start(&timer, on_timer, 50, 0), 0);
     ask(&b, &result);
     assert_int_equal(result.asked, WR_ASKED_INTERRUPTED);
-    wr_buf_release(&result.body);
+    wr_asked_release(&result);
     end(&b);
     test_server_stop(&server);
 }

@@ -23,8 +23,8 @@ static uint64_t section_tokens(const struct weir_prompt *prompt, const char *nam
     return tokens;
 }
 
-static void divide(const struct weir_session_context *c, const struct weir_prompt *prompt,
-                   struct part parts[PARTS_COUNT])
+static void divide_window(const struct weir_session_context *c, const struct weir_prompt *prompt,
+                          struct part parts[PARTS_COUNT])
 {
     static const struct part names[PARTS_COUNT] = {
         [SYSTEM] = {"system", 'S', 0},   [TOOLS] = {"tools", 'T', 0},
@@ -105,7 +105,7 @@ void wr_context_page(struct weir_session *session, const struct weir_prompt *pro
     struct part parts[PARTS_COUNT];
 
     weir_session_context(session, &c);
-    divide(&c, prompt, parts);
+    divide_window(&c, prompt, parts);
     wr_buf_printf(out, "%llu of %llu tokens, %u%% (estimated)\n",
                   (unsigned long long)c.total_tokens, (unsigned long long)c.window_tokens,
                   (unsigned)(c.window_tokens ? c.total_tokens * 100 / c.window_tokens : 0));

@@ -1,6 +1,6 @@
 #include "agent/context_page.h"
 
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 static void begin(struct test_agent *agent)
 {

@@ -9,32 +9,33 @@
 
 const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", NULL};
 
-static bool is_claude(const char *model)
+/* The API that the model's name suggests, or the only one that there is a key for. */
+static const struct wr_api *api_told(const char *model, wr_getenv_fn *get)
 {
-    return model && strstr(model, "claude");
+    const struct wr_api *only = NULL;
+
+    for (size_t i = 0; model && i < WR_APIS_COUNT; i++)
+        if (wr_apis[i]->model_word && strstr(model, wr_apis[i]->model_word))
+            return wr_apis[i];
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        const struct wr_api *api = wr_apis[i];
+        if (!get(api->key_variable) && !get(api->url_variable))
+            continue;
+        if (only && strcmp(only->key_variable, api->key_variable))
+            return NULL;
+        only = api;
+    }
+    return only && only->model_word ? only : NULL;
 }
 
-static bool find_dialect(struct wr_endpoint *e, const struct wr_endpoint_options *o,
-                         wr_getenv_fn *get)
+static const struct wr_api *find_api(const struct wr_endpoint_options *o, wr_getenv_fn *get)
 {
-    static const char *const names[] = {[WEIR_DIALECT_CHAT] = "chat",
-                                        [WEIR_DIALECT_RESPONSES] = "responses",
-                                        [WEIR_DIALECT_MESSAGES] = "messages"};
-    bool has_openai = get("OPENAI_API_KEY") || get("OPENAI_BASE_URL");
-    bool has_anthropic = get("ANTHROPIC_API_KEY") || get("ANTHROPIC_BASE_URL");
-
-    for (size_t i = 0; o->api && i < sizeof(names) / sizeof(names[0]); i++)
-        if (!strcmp(o->api, names[i])) {
-            e->dialect = (weir_dialect)i;
-            return true;
-        }
     if (o->api)
-        return false;
-    if (!o->base_url && (is_claude(o->model) || (has_anthropic && !has_openai)))
-        e->dialect = WEIR_DIALECT_MESSAGES;
-    else
-        e->dialect = o->base_url ? WEIR_DIALECT_CHAT : WEIR_DIALECT_RESPONSES;
-    return true;
+        return wr_api_named(wr_span_of(o->api));
+    if (o->base_url)
+        return &wr_api_chat; /* every server of one's own speaks it */
+    const struct wr_api *told = api_told(o->model, get);
+    return told ? told : &wr_api_responses;
 }
 
 /* Somebody's own server: it may take no key, tells its window, and may want turns to be taken. */
@@ -65,35 +66,32 @@ weir_status wr_endpoint_find(struct wr_endpoint *e, const struct wr_endpoint_opt
                              wr_getenv_fn *get, struct weir_err *err)
 {
     *e = (struct wr_endpoint){.key = NULL};
-    if (!find_dialect(e, o, get))
+    e->api = find_api(o, get);
+    if (!e->api)
         return wr_fail(err, WEIR_INVALID, 0, "--api is chat, responses or messages, not '%s'",
                        o->api);
-    bool is_messages = e->dialect == WEIR_DIALECT_MESSAGES;
     const char *url = o->base_url;
     if (!url)
-        url = get(is_messages ? "ANTHROPIC_BASE_URL" : "OPENAI_BASE_URL");
+        url = get(e->api->url_variable);
     if (!url)
-        url = is_messages ? "https://api.anthropic.com" : "https://api.openai.com";
+        url = e->api->url;
     if (!set_base(e, url))
         return wr_fail(err, WEIR_INVALID, 0, "'%s' is no address such as http://127.0.0.1:11434",
                        url);
-    e->key = get(is_messages ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY");
+    e->key = get(e->api->key_variable);
     if (e->key && !*e->key)
         e->key = NULL;
     if (!e->key && !e->is_local)
         return wr_fail(err, WEIR_INVALID, 0,
                        "no key for %s: set %s, or give --base-url of a local server", e->base_url,
-                       is_messages ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY");
+                       e->api->key_variable);
     return WEIR_OK;
 }
 
 void wr_endpoint_url(const struct wr_endpoint *e, struct wr_buf *url)
 {
-    static const char *const paths[] = {[WEIR_DIALECT_CHAT] = "/chat/completions",
-                                        [WEIR_DIALECT_RESPONSES] = "/responses",
-                                        [WEIR_DIALECT_MESSAGES] = "/messages"};
     wr_buf_text(url, e->base_url);
-    wr_buf_text(url, paths[e->dialect]);
+    wr_buf_text(url, e->api->paths[0].end);
     wr_buf_byte(url, '\0');
 }
 
@@ -109,12 +107,12 @@ size_t wr_endpoint_headers(const struct wr_endpoint *e, const char *session, str
     headers[count++] =
         (struct wr_header){WR_LIT("user-agent"), WR_LIT("weir-agent/" WEIR_VERSION_STRING)};
     headers[count++] = (struct wr_header){WR_LIT("x-weir-session"), wr_span_of(session)};
-    if (e->dialect == WEIR_DIALECT_MESSAGES) {
-        headers[count++] = (struct wr_header){WR_LIT("anthropic-version"), WR_LIT("2023-06-01")};
-        if (e->key)
-            headers[count++] = (struct wr_header){WR_LIT("x-api-key"), wr_span_of(e->key)};
-    } else if (e->key && !wr_buf_status(text)) {
+    if (e->api->version_header)
+        headers[count++] =
+            (struct wr_header){wr_span_of(e->api->version_header), wr_span_of(e->api->version)};
+    if (e->key && e->api->key_header)
+        headers[count++] = (struct wr_header){wr_span_of(e->api->key_header), wr_span_of(e->key)};
+    else if (e->key && !wr_buf_status(text))
         headers[count++] = (struct wr_header){WR_LIT("authorization"), wr_buf_view(text)};
-    }
     return count;
 }

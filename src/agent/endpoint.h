@@ -2,12 +2,12 @@
 #ifndef WR_AGENT_ENDPOINT_H
 #define WR_AGENT_ENDPOINT_H
 
+#include "api/api.h"
 #include "base/buf.h"
 #include "net/head.h"
-#include "weir/segment.h"
 
 struct wr_endpoint {
-    weir_dialect dialect;
+    const struct wr_api *api;
     char base_url[2048]; /* no '/' at its end */
     const char *key;     /* borrowed; NULL: none, as local servers want it */
     bool is_local;       /* on this machine or in a private network */

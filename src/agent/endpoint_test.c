@@ -71,7 +71,7 @@ static void endpoints_are_found(void **state)
         {"an address that is none", {.base_url = "here"}, {NULL}, NULL, "is no address"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_endpoint endpoint;
         struct weir_err err = {0};
         struct wr_buf url;
@@ -95,8 +95,8 @@ static void keys_go_where_each_api_wants_them(void **state)
     } cases[] = {{WEIR_DIALECT_CHAT, "authorization", "Bearer k"},
                  {WEIR_DIALECT_MESSAGES, "x-api-key", "k"}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct wr_endpoint endpoint = {.dialect = cases[i].dialect, .key = "k"};
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_endpoint endpoint = {.api = wr_api_of(cases[i].dialect), .key = "k"};
         struct wr_header headers[WR_ENDPOINT_HEADERS_MAX];
         struct wr_buf text;
         bool found = false;

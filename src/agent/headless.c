@@ -1,8 +1,14 @@
+/* `weir agent` without a terminal, for scripts: text, or one JSON object a line (--json).
+ *
+ * The pieces of a text are put together and written as one event when something else happens,
+ * because a line of JSON for every few letters is of no use to a script. Nobody can be asked for
+ * consent here: without --yes every call that needs it is refused, and the model is told so.
+ */
 #include "agent/headless.h"
 
 #include <unistd.h>
 
-#include "agent/plain_text.h"
+#include "agent/screen.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -24,36 +30,17 @@ void wr_headless_release(struct wr_headless *h)
 
 /* ---- lines ---- */
 
-static struct wr_json_writer begin(struct wr_headless *h, const char *type)
+static struct wr_json_writer begin_event(struct wr_headless *h, const char *type)
 {
     struct wr_json_writer w;
     wr_buf_reset(&h->line);
     wr_json_write_init(&w, &h->line);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "type");
-    wr_json_write_text(&w, wr_span_of(type));
+    wr_json_member_word(&w, "type", type);
     return w;
 }
 
-static void put(struct wr_json_writer *w, const char *key, weir_span text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
-}
-
-static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
-static void put_bool(struct wr_json_writer *w, const char *key, bool value)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_bool(w, value);
-}
-
-static void end(struct wr_headless *h, struct wr_json_writer *w)
+static void end_event(struct wr_headless *h, struct wr_json_writer *w)
 {
     wr_json_write_object_end(w);
     wr_buf_byte(&h->line, '\n');
@@ -66,9 +53,9 @@ static void end(struct wr_headless *h, struct wr_json_writer *w)
 static void flush_text(struct wr_headless *h)
 {
     if (h->is_json && h->text.len) {
-        struct wr_json_writer w = begin(h, "text");
-        put(&w, "text", wr_buf_view(&h->text));
-        end(h, &w);
+        struct wr_json_writer w = begin_event(h, "text");
+        wr_json_member_text(&w, "text", wr_buf_view(&h->text));
+        end_event(h, &w);
         wr_buf_reset(&h->text);
     }
     if (!h->is_json && h->last != '\n') {
@@ -80,7 +67,7 @@ static void flush_text(struct wr_headless *h)
 /* ---- the view ---- */
 
 /* A line for people. */
-static void tell(const char *what, weir_span text)
+static void tell_on_stderr(const char *what, weir_span text)
 {
     (void)fputs(what, stderr);
     wr_plain_text_put(stderr, text);
@@ -111,14 +98,14 @@ static void on_call(void *user, const struct weir_call *call, weir_span line)
 
     flush_text(h);
     if (!h->is_json) {
-        tell("● ", line);
+        tell_on_stderr("● ", line);
         return;
     }
-    struct wr_json_writer w = begin(h, "call");
-    put(&w, "id", call->id);
-    put(&w, "name", call->name);
-    put(&w, "arguments", call->arguments);
-    end(h, &w);
+    struct wr_json_writer w = begin_event(h, "call");
+    wr_json_member_text(&w, "id", call->id);
+    wr_json_member_text(&w, "name", call->name);
+    wr_json_member_text(&w, "arguments", call->arguments);
+    end_event(h, &w);
 }
 
 static void on_result(void *user, const struct weir_call *call, weir_span text, bool is_error)
@@ -127,18 +114,18 @@ static void on_result(void *user, const struct weir_call *call, weir_span text, 
 
     if (!h->is_json)
         return;
-    struct wr_json_writer w = begin(h, "result");
-    put(&w, "id", call->id);
-    put_bool(&w, "is_error", is_error);
-    put(&w, "text", text);
-    end(h, &w);
+    struct wr_json_writer w = begin_event(h, "result");
+    wr_json_member_text(&w, "id", call->id);
+    wr_json_member_bool(&w, "is_error", is_error);
+    wr_json_member_text(&w, "text", text);
+    end_event(h, &w);
 }
 
 static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
 {
     (void)user;
     (void)call;
-    tell("weir agent: not allowed without --yes: ", line);
+    tell_on_stderr("weir agent: not allowed without --yes: ", line);
     return WR_CONSENT_NO;
 }
 
@@ -148,12 +135,12 @@ static void on_notice(void *user, const char *text)
 
     flush_text(h);
     if (!h->is_json) {
-        tell("weir agent: ", wr_span_of(text));
+        tell_on_stderr("weir agent: ", wr_span_of(text));
         return;
     }
-    struct wr_json_writer w = begin(h, "notice");
-    put(&w, "text", wr_span_of(text));
-    end(h, &w);
+    struct wr_json_writer w = begin_event(h, "notice");
+    wr_json_member_text(&w, "text", wr_span_of(text));
+    end_event(h, &w);
 }
 
 static void on_turn(void *user, const struct weir_session_turn *turn)
@@ -163,15 +150,15 @@ static void on_turn(void *user, const struct weir_session_turn *turn)
     flush_text(h);
     if (!h->is_json)
         return;
-    struct wr_json_writer w = begin(h, "turn");
-    put_number(&w, "tokens_before", turn->tokens_before);
-    put_number(&w, "tokens_after", turn->tokens_after);
-    put_number(&w, "window_tokens", turn->window_tokens);
-    put_bool(&w, "is_changed", turn->is_changed);
-    put_bool(&w, "is_compacted", turn->is_compacted);
+    struct wr_json_writer w = begin_event(h, "turn");
+    wr_json_member_number(&w, "tokens_before", turn->tokens_before);
+    wr_json_member_number(&w, "tokens_after", turn->tokens_after);
+    wr_json_member_number(&w, "window_tokens", turn->window_tokens);
+    wr_json_member_bool(&w, "is_changed", turn->is_changed);
+    wr_json_member_bool(&w, "is_compacted", turn->is_compacted);
     if (turn->step_reason)
-        put(&w, "step_reason", wr_span_of(turn->step_reason));
-    end(h, &w);
+        wr_json_member_text(&w, "step_reason", wr_span_of(turn->step_reason));
+    end_event(h, &w);
 }
 
 static bool on_steering(void *user, struct wr_buf *line)
@@ -205,19 +192,18 @@ void wr_headless_end(struct wr_headless *h, struct wr_agent *agent, enum wr_work
     if (!h->is_json)
         return;
     weir_session_run(agent->session, wr_clock_ms(), &run);
-    struct wr_json_writer w = begin(h, "end");
-    put(&w, "outcome", wr_span_of(words[worked]));
-    put(&w, "session", wr_span_of(agent->name));
-    put_number(&w, "turns", run.turns);
-    put_number(&w, "tokens", run.tokens);
-    put_number(&w, "tool_calls", run.tool_calls);
+    struct wr_json_writer w = begin_event(h, "end");
+    wr_json_member_text(&w, "outcome", wr_span_of(words[worked]));
+    wr_json_member_text(&w, "session", wr_span_of(agent->name));
+    wr_json_member_number(&w, "turns", run.turns);
+    wr_json_member_number(&w, "tokens", run.tokens);
+    wr_json_member_number(&w, "tool_calls", run.tool_calls);
     if (run.is_cost_known) {
-        put_number(&w, "cost_micro_usd", run.cost_micro_usd);
+        wr_json_member_number(&w, "cost_micro_usd", run.cost_micro_usd);
     } else {
-        wr_json_write_key(&w, "cost_micro_usd");
-        wr_json_write_null(&w);
+        wr_json_member_null(&w, "cost_micro_usd");
     }
     if (run.limit)
-        put(&w, "limit", wr_span_of(run.limit));
-    end(h, &w);
+        wr_json_member_text(&w, "limit", wr_span_of(run.limit));
+    end_event(h, &w);
 }

@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/span.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 struct bench {
     struct wr_headless headless;

@@ -1,3 +1,15 @@
+/* The terminal's keys while the agent works.
+ *
+ *   begin ──▶ keys come one by one and are not echoed ──▶ end: the terminal's modes as before
+ *
+ * Bytes are turned into keys by take_key(): text, Enter, Ctrl+C, Ctrl+O, Ctrl+D, or the part of a
+ * sequence such as an arrow sends. Lines that are finished wait until the agent takes them.
+ *
+ * A question is read by this file itself and not by the loop, which would take its keys for a
+ * line. It may appear in the middle of a word, so for a moment of quiet all keys still belong to
+ * the line that was being typed; a "y" of that line must not allow a command. Esc alone and the
+ * first byte of an arrow look the same: whether more follows within 50 ms tells them apart.
+ */
 #include "agent/keyboard.h"
 
 #include <errno.h>
@@ -8,6 +20,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/utf8.h"
 
 enum { SIGNAL_MS = 200 };  /* until a signal is seen while a key is waited for */
 enum { SEQUENCE_MS = 50 }; /* within which the rest of an arrow follows its ESC */
@@ -50,13 +63,13 @@ static void finish_line(struct wr_keyboard *k)
 /* Backspace takes back a whole character. */
 static void take_back(struct wr_buf *typed)
 {
-    while (typed->len && ((unsigned char)typed->bytes[typed->len - 1] & 0xC0) == 0x80)
+    while (typed->len && wr_utf8_is_tail(typed->bytes[typed->len - 1]))
         typed->len--;
     if (typed->len)
         typed->len--;
 }
 
-static void interrupt(struct wr_keyboard *k)
+static void interrupt_client(struct wr_keyboard *k)
 {
     k->is_interrupted = true;
     wr_client_interrupt(k->client);
@@ -113,7 +126,7 @@ static void on_key(struct wr_keyboard *k, char key)
     enum key_meaning meaning = take_key(k, key, &k->typed);
 
     if (meaning == KEY_INTERRUPT)
-        interrupt(k);
+        interrupt_client(k);
     else if (meaning == KEY_OPEN && k->on_open)
         k->on_open(k->user);
     else if (meaning == KEY_ENTER)
@@ -124,7 +137,7 @@ static void stop_watching(struct wr_keyboard *k)
 {
     if (!k->is_closed)
         (void)uv_poll_stop(&k->poll);
-    interrupt(k);
+    interrupt_client(k);
 }
 
 void wr_keyboard_look(struct wr_keyboard *k)
@@ -179,8 +192,9 @@ static enum wait_end wait_for_key(struct wr_keyboard *k, int wait_ms, char *key)
     return WAIT_NONE;
 }
 
-/* Keys go on with the line that was being typed until nobody has pressed one for a while. An answer
- * that comes too early is neither taken nor said to the model: it must be given again. */
+/* Until no key was pressed for a while, keys belong to the line that was being typed. An answer
+ * that comes too early is dropped, neither taken as an answer nor sent to the model: it must be
+ * given again. */
 static enum wr_answer_end wait_for_quiet(struct wr_keyboard *k, const struct wr_question *question)
 {
     enum wait_end end;
@@ -232,8 +246,9 @@ static enum wr_answer_end read_answer(struct wr_keyboard *k, const struct wr_que
     return WR_ANSWER_NONE;
 }
 
-static enum wr_answer_end ask(struct wr_keyboard *k, const struct wr_question *question,
-                              struct wr_buf *line)
+static enum wr_answer_end ask_until_answered(struct wr_keyboard *k,
+                                             const struct wr_question *question,
+                                             struct wr_buf *line)
 {
     for (;;) {
         enum wr_answer_end end = wait_for_quiet(k, question);
@@ -258,7 +273,7 @@ enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *k, const struct wr_que
 
     if (is_watched) /* the loop would take the keys for a line */
         (void)uv_poll_stop(&k->poll);
-    enum wr_answer_end end = ask(k, question, line);
+    enum wr_answer_end end = ask_until_answered(k, question, line);
     if (is_watched)
         (void)uv_poll_start(&k->poll, UV_READABLE, on_poll);
     return end;

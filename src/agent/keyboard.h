@@ -18,7 +18,7 @@
 enum { WR_KEY_CTRL_C = 3, WR_KEY_CTRL_D = 4, WR_KEY_CTRL_O = 15, WR_KEY_ESCAPE = 27 };
 
 struct wr_keyboard {
-    int terminal; /* a file of its own: watching it makes it one that does not block */
+    int terminal; /* opened anew: watching a file makes it non-blocking */
     struct wr_client *client;
     void (*on_open)(void *user);                 /* Ctrl+O */
     void (*on_line)(void *user, weir_span line); /* a line was finished */
@@ -62,9 +62,9 @@ struct wr_question {
     void *user;
 };
 
-/* Waits for an answer to a question that is on the screen; `line` gets it without blanks around it.
- * Keys from before the quiet time's end go on with the line that was being typed, which stays as it
- * is. So does a line that is no answer: it is finished as any other line, and the wait goes on. */
+/* Waits for an answer to a question that is on the screen; `line` gets it, trimmed. Keys that come
+ * before the quiet time is over still belong to the line that was being typed. A line that is no
+ * answer is taken as any other line, and the wait goes on. */
 enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *keyboard,
                                       const struct wr_question *question, struct wr_buf *line);
 

@@ -87,7 +87,7 @@ static const struct {
 static void keys_make_lines(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf line;
         struct bench b;
         begin(&b);
@@ -225,7 +225,7 @@ static void check_question(size_t i)
 static void a_question_wants_a_whole_line(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(questions); i++)
         check_question(i);
 }
 

@@ -64,7 +64,8 @@ void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *show
     }
 }
 
-/* Which paste stands at `at`; SIZE_MAX: none. `*bytes` are those of its word. */
+/* The index of the paste whose word is at `at`, or SIZE_MAX. `*bytes` is the length of that word.
+ */
 static size_t find_at(const struct wr_pastes *pastes, weir_span line, size_t at, size_t *bytes)
 {
     char name[80];

@@ -24,8 +24,8 @@ struct wr_pastes {
  * those of the mark that were seen. */
 bool wr_paste_take(struct wr_buf *text, size_t *end_bytes, weir_span character);
 
-/* Appends to `shown` what the line gets for it: a text of one line is itself. Where there are too
- * many, or it is too long, a word says so. */
+/* Appends to `shown` what the line shows for it: a text of one line is shown as it is. If there are
+ * too many pastes, or this one is too long, a word says so. */
 void wr_pastes_add(struct wr_pastes *pastes, weir_span text, struct wr_buf *shown);
 
 /* Appends the line with the texts in their places. */

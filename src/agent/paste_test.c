@@ -25,7 +25,7 @@ static const struct {
 static void what_is_pasted_is_shown_by_a_word_and_said_whole(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_pastes pastes = {.count = 0};
         struct wr_buf line, said;
         wr_buf_init(&line, 10000);
@@ -75,7 +75,7 @@ static const struct {
 static void a_paste_is_read_to_its_end(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(streams) / sizeof(streams[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(streams); i++) {
         const char *at = streams[i].typed;
         size_t end_bytes = 0;
         struct wr_buf text;

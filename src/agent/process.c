@@ -1,3 +1,15 @@
+/* Commands of the model, each in a shell and a process group of its own.
+ *
+ * A command prints into a file that has no name. With pipes somebody would have to read all the
+ * time, and a command whose pipe is full stands still; so output of any length waits, and a reader
+ * may begin anywhere in it. The file has a cap: past it the group is killed before it fills the
+ * disk.
+ *
+ * There is no SIGCHLD handler: whoever waits looks again and again, with pauses that grow from 2
+ * to 50 ms, and can be interrupted. Stopping is SIGTERM to the group, two seconds, then SIGKILL.
+ * The group may live longer than its shell, where a command was left in the background; it is
+ * ended too.
+ */
 #include "agent/process.h"
 
 #include <errno.h>
@@ -14,6 +26,7 @@
 #include "agent/endpoint.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/span.h"
 
 enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
 
@@ -54,7 +67,7 @@ void wr_processes_pass_keys(struct wr_processes *p)
     p->passes_keys = true;
 }
 
-static struct process *find(struct wr_processes *p, uint64_t id)
+static struct process *find_process(struct wr_processes *p, uint64_t id)
 {
     return id >= 1 && id <= p->count ? &p->items[id - 1] : NULL;
 }
@@ -77,14 +90,14 @@ static int open_output(void)
 }
 
 /* In the child. Signals that the agent ignores or handles are its own business. */
-static void become(const struct wr_processes *p, const char *command, int output)
+static void become_shell(const struct wr_processes *p, const char *command, int output)
 {
     struct sigaction usual = {.sa_handler = SIG_DFL};
     static const int signals[] = {SIGINT, SIGPIPE, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH};
     sigset_t none;
 
     (void)setpgid(0, 0);
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(signals); i++)
         (void)sigaction(signals[i], &usual, NULL);
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
@@ -113,7 +126,7 @@ const char *wr_process_start(struct wr_processes *p, const char *command, uint64
         return "there is no room for its output in the temporary directory";
     one->pid = fork();
     if (one->pid == 0)
-        become(p, command, one->output);
+        become_shell(p, command, one->output);
     if (one->pid < 0) {
         (void)close(one->output);
         return strerror(errno);
@@ -127,7 +140,7 @@ const char *wr_process_start(struct wr_processes *p, const char *command, uint64
 
 /* ---- looking ---- */
 
-static void reap(struct process *one)
+static void reap_shell(struct process *one)
 {
     int status;
 
@@ -146,11 +159,11 @@ static void signal_group(struct process *one, int number)
         one->has_group = false;
 }
 
-static void look(struct process *one)
+static void look_at_process(struct process *one)
 {
     struct stat info;
 
-    reap(one);
+    reap_shell(one);
     signal_group(one, 0);
     if (!fstat(one->output, &info))
         one->status.output_bytes = (uint64_t)info.st_size;
@@ -160,15 +173,15 @@ static void look(struct process *one)
 
 bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_status *status)
 {
-    struct process *one = find(p, id);
+    struct process *one = find_process(p, id);
     if (!one)
         return false;
-    look(one);
+    look_at_process(one);
     *status = one->status;
     return true;
 }
 
-static void nap(uint64_t *ms)
+static void nap_longer(uint64_t *ms)
 {
     struct timespec time = {.tv_nsec = (long)*ms * 1000000};
     (void)nanosleep(&time, NULL);
@@ -182,20 +195,20 @@ static void wait_for(struct wr_processes *p, struct process *one, uint64_t ms,
     uint64_t until = wr_clock_steady_us() / 1000 + ms, nap_ms = NAP_MS_MIN;
 
     for (;;) {
-        look(one);
+        look_at_process(one);
         if (one->status.state != WR_PROCESS_RUNNING ||
             (cursor && one->status.output_bytes > *cursor) ||
             wr_clock_steady_us() / 1000 >= until ||
             (can_be_interrupted && p->interrupt && p->interrupt(p->user)))
             return;
-        nap(&nap_ms);
+        nap_longer(&nap_ms);
     }
 }
 
 bool wr_process_wait(struct wr_processes *p, uint64_t id, uint64_t ms, const uint64_t *cursor,
                      struct wr_process_status *status)
 {
-    struct process *one = find(p, id);
+    struct process *one = find_process(p, id);
 
     if (!one)
         return false;
@@ -207,7 +220,7 @@ bool wr_process_wait(struct wr_processes *p, uint64_t id, uint64_t ms, const uin
 void wr_process_output(struct wr_processes *p, uint64_t id, uint64_t cursor, size_t bytes_max,
                        struct wr_buf *out)
 {
-    struct process *one = find(p, id);
+    struct process *one = find_process(p, id);
     char chunk[64 * 1024];
 
     while (one && bytes_max) {
@@ -223,7 +236,7 @@ void wr_process_output(struct wr_processes *p, uint64_t id, uint64_t cursor, siz
 
 uint64_t *wr_process_cursor(struct wr_processes *p, uint64_t id)
 {
-    struct process *one = find(p, id);
+    struct process *one = find_process(p, id);
     return one ? &one->cursor : NULL;
 }
 
@@ -231,11 +244,11 @@ uint64_t *wr_process_cursor(struct wr_processes *p, uint64_t id)
 
 bool wr_process_stop(struct wr_processes *p, uint64_t id, struct wr_process_status *status)
 {
-    struct process *one = find(p, id);
+    struct process *one = find_process(p, id);
 
     if (!one)
         return false;
-    look(one);
+    look_at_process(one);
     signal_group(one, SIGTERM);
     if (one->status.state == WR_PROCESS_RUNNING)
         wait_for(p, one, STOP_MS, NULL, false);
@@ -246,7 +259,7 @@ bool wr_process_stop(struct wr_processes *p, uint64_t id, struct wr_process_stat
         one->status.state = WR_PROCESS_KILLED;
         one->status.code = SIGKILL;
     }
-    look(one);
+    look_at_process(one);
     *status = one->status;
     return true;
 }
@@ -258,7 +271,7 @@ void wr_processes_free(struct wr_processes *p)
     if (!p)
         return;
     for (size_t i = 0; i < p->count; i++) {
-        look(&p->items[i]);
+        look_at_process(&p->items[i]);
         signal_group(&p->items[i], SIGTERM); /* all at once: each may take its time */
     }
     for (uint64_t id = 1; id <= p->count; id++) {

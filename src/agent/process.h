@@ -40,7 +40,8 @@ const char *wr_process_start(struct wr_processes *processes, const char *command
 /* False: there is no such process. */
 bool wr_process_look(struct wr_processes *processes, uint64_t id, struct wr_process_status *status);
 
-/* Waits until it has ended, or for `ms`; with `cursor` also until there is output behind it. */
+/* Waits until it has ended, or for `ms`; with `cursor` also until there is output past that byte.
+ */
 bool wr_process_wait(struct wr_processes *processes, uint64_t id, uint64_t ms,
                      const uint64_t *cursor, struct wr_process_status *status);
 

@@ -54,7 +54,7 @@ static void commands_end_with_a_code(void **state)
         {"nor a terminal", "[ -t 0 ] || [ -t 1 ] || echo none", WR_PROCESS_EXITED, 0, "none\n"},
         {"a command that is none", "exec /nonexistent/x 2>/dev/null", WR_PROCESS_EXITED, 127, ""},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_process_status status;
         struct wr_buf output;
         uint64_t id = start(*state, rows[i].command);

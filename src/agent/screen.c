@@ -1,9 +1,15 @@
+/* The agent's work on a terminal, as a wr_view: pieces of text as they come, calls and results as
+ * cards.
+ *
+ * Nothing is ever drawn over, but for the one line of a question: what has scrolled by stays as it
+ * was printed. So opening the cards prints the last ones once more, whole. Text of others never
+ * steers the terminal (wr_plain_text_put()).
+ */
 #include "agent/screen.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "agent/plain_text.h"
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -33,26 +39,38 @@ void wr_screen_release(struct wr_screen *s)
     }
 }
 
-static const char *colour(const struct wr_screen *s, const char *code)
+void wr_plain_text_put(FILE *out, weir_span text)
+{
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.ptr[i];
+        unsigned char next = i + 1 < text.len ? (unsigned char)text.ptr[i + 1] : 0;
+        bool is_two_bytes = c == 0xC2 && next >= 0x80 && next < 0xA0;
+        bool is_control = (c < ' ' && c != '\n' && c != '\t') || c == 127 || is_two_bytes;
+        (void)fputc(is_control ? '?' : c, out);
+        i += is_two_bytes;
+    }
+}
+
+static const char *colour_code(const struct wr_screen *s, const char *code)
 {
     return s->has_colours ? code : "";
 }
 
-static void put_text(const struct wr_screen *s, weir_span text)
+static void put_plain(const struct wr_screen *s, weir_span text)
 {
     wr_plain_text_put(s->out, text);
 }
 
 void wr_screen_text(struct wr_screen *s, weir_span text)
 {
-    put_text(s, text);
+    put_plain(s, text);
     (void)fflush(s->out);
 }
 
 void wr_screen_end_text(struct wr_screen *s)
 {
     if (s->is_in_text || s->is_in_thinking)
-        (void)fprintf(s->out, "%s\n", colour(s, NORMAL));
+        (void)fprintf(s->out, "%s\n", colour_code(s, NORMAL));
     s->is_in_text = s->is_in_thinking = false;
     (void)fflush(s->out);
 }
@@ -60,9 +78,9 @@ void wr_screen_end_text(struct wr_screen *s)
 void wr_screen_say(struct wr_screen *s, const char *text)
 {
     wr_screen_end_text(s);
-    (void)fprintf(s->out, "%s", colour(s, DIM));
-    put_text(s, wr_span_of(text));
-    (void)fprintf(s->out, "%s\n", colour(s, NORMAL));
+    (void)fprintf(s->out, "%s", colour_code(s, DIM));
+    put_plain(s, wr_span_of(text));
+    (void)fprintf(s->out, "%s\n", colour_code(s, NORMAL));
     (void)fflush(s->out);
 }
 
@@ -76,8 +94,8 @@ static void on_piece(void *user, enum wr_piece kind, weir_span text)
     if (is_thinking != s->is_in_thinking && (s->is_in_text || s->is_in_thinking))
         wr_screen_end_text(s);
     if (is_thinking && !s->is_in_thinking)
-        (void)fprintf(s->out, "%s", colour(s, DIM));
-    put_text(s, text);
+        (void)fprintf(s->out, "%s", colour_code(s, DIM));
+    put_plain(s, text);
     s->is_in_text = !is_thinking;
     s->is_in_thinking = is_thinking;
     (void)fflush(s->out);
@@ -87,8 +105,8 @@ static void on_piece(void *user, enum wr_piece kind, weir_span text)
 
 static void put_head(struct wr_screen *s, weir_span line)
 {
-    (void)fprintf(s->out, "%s●%s ", colour(s, CYAN), colour(s, NORMAL));
-    put_text(s, line);
+    (void)fprintf(s->out, "%s●%s ", colour_code(s, CYAN), colour_code(s, NORMAL));
+    put_plain(s, line);
     (void)fputc('\n', s->out);
 }
 
@@ -97,18 +115,18 @@ static void put_body(struct wr_screen *s, weir_span text, bool is_error, bool is
     uint64_t total = wr_span_lines(text), shown = 0;
     weir_span line;
 
-    (void)fprintf(s->out, "%s", colour(s, is_error ? RED : DIM));
+    (void)fprintf(s->out, "%s", colour_code(s, is_error ? RED : DIM));
     while (wr_span_line(&text, &line) && (is_open || shown < CARD_LINES)) {
         weir_span cut = is_open ? line : wr_text_head(line, CARD_COLUMNS);
         (void)fputs("  ", s->out);
-        put_text(s, cut);
+        put_plain(s, cut);
         (void)fputs(cut.len < line.len ? "…\n" : "\n", s->out);
         shown++;
     }
     if (shown < total)
         (void)fprintf(s->out, "  … %llu more lines (Ctrl+O shows them)\n",
                       (unsigned long long)(total - shown));
-    (void)fprintf(s->out, "%s", colour(s, NORMAL));
+    (void)fprintf(s->out, "%s", colour_code(s, NORMAL));
     (void)fflush(s->out);
 }
 
@@ -169,7 +187,7 @@ void wr_screen_toggle(struct wr_screen *s)
 static void put_question(struct wr_screen *s, const char *ways, weir_span answer)
 {
     (void)fprintf(s->out, "\r\x1b[K  allow this? %s", ways);
-    put_text(s, answer);
+    put_plain(s, answer);
     (void)fflush(s->out);
     s->is_in_text = true;
 }
@@ -189,7 +207,7 @@ static const struct {
 
 static bool find_consent(weir_span line, enum wr_consent *consent)
 {
-    for (size_t i = 0; i < sizeof(consents) / sizeof(consents[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(consents); i++) {
         if (line.len == strlen(consents[i].word) &&
             !strncasecmp(line.ptr, consents[i].word, line.len)) {
             *consent = consents[i].consent;

@@ -23,7 +23,7 @@ struct wr_screen {
     FILE *out;
     bool has_colours;
     bool is_open;
-    bool is_in_text;     /* the cursor is behind a piece of text */
+    bool is_in_text;     /* a piece of text was written and its line is not ended */
     bool is_in_thinking; /* or of thinking */
     struct wr_keyboard *keyboard;
     struct wr_card cards[WR_SCREEN_CARDS_MAX]; /* the last ones, a ring */
@@ -47,5 +47,10 @@ void wr_screen_text(struct wr_screen *screen, weir_span text);
 
 /* A line of its own, dim. */
 void wr_screen_say(struct wr_screen *screen, const char *text);
+
+/* Writes text of others. What a model, a command or a file says may hold escapes, and they must not
+ * steer the terminal: control characters other than tab and line break, also those of two bytes
+ * (U+0080 to U+009F), are shown as '?'. */
+void wr_plain_text_put(FILE *out, weir_span text);
 
 #endif

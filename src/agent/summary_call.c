@@ -1,11 +1,11 @@
 #include "agent/summary_call.h"
 
+#include "api/write.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "json/write.h"
-#include "session/answer.h"
+#include "base/utf8.h"
 
-/* Of a conversation that is longer, its newest part goes to the model; its facts are in the
+/* Only the newest part of a longer conversation goes to the model; the facts of the rest are in the
  * extract. */
 enum { BYTES_A_TOKEN = 4 };
 
@@ -28,53 +28,21 @@ void wr_summary_call_release(struct wr_summary_call *call)
 
 /* ---- the request ---- */
 
-static void put(struct wr_json_writer *w, const char *key, weir_span text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
-}
-
-static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
-static void put_question(struct wr_json_writer *w, weir_dialect dialect, weir_span question)
-{
-    if (dialect == WEIR_DIALECT_RESPONSES) {
-        put(w, "input", question);
-        return;
-    }
-    wr_json_write_key(w, "messages");
-    wr_json_write_array(w);
-    wr_json_write_object(w);
-    put(w, "role", WR_LIT("user"));
-    put(w, "content", question);
-    wr_json_write_object_end(w);
-    wr_json_write_array_end(w);
-}
-
 static void write_request(const struct wr_summary_call *call, weir_span question,
                           uint64_t tokens_max, struct wr_buf *out)
 {
-    static const char *const caps[] = {[WEIR_DIALECT_CHAT] = "max_completion_tokens",
-                                       [WEIR_DIALECT_RESPONSES] = "max_output_tokens",
-                                       [WEIR_DIALECT_MESSAGES] = "max_tokens"};
-    struct wr_json_writer w;
+    struct wr_body_head head = {.model = wr_span_of(call->model),
+                                .output_tokens_max = tokens_max,
+                                .is_for_provider = true,
+                                .extra = WR_LIT("\"stream\":true")};
+    struct wr_line line = {.kind = WR_LINE_WORDS, .text = question};
+    struct wr_body body;
 
-    wr_json_write_init(&w, out);
-    wr_json_write_object(&w);
-    put(&w, "model", wr_span_of(call->model));
-    put_question(&w, call->endpoint->dialect, question);
-    put_number(&w, caps[call->endpoint->dialect], tokens_max);
-    wr_json_write_key(&w, "stream");
-    wr_json_write_bool(&w, true);
-    if (call->endpoint->dialect == WEIR_DIALECT_RESPONSES) {
-        wr_json_write_key(&w, "store");
-        wr_json_write_bool(&w, false);
-    }
-    wr_json_write_object_end(&w);
+    wr_body_init(&body, call->endpoint->api, out);
+    wr_body_begin(&body, &head);
+    wr_body_line(&body, &line);
+    wr_body_end(&body);
+    wr_body_release(&body);
 }
 
 /* ---- asking, for so long ---- */
@@ -96,21 +64,6 @@ static void on_closed(uv_handle_t *handle)
     handle->data = NULL;
 }
 
-static void note_used(const struct wr_summary_call *call, weir_span body,
-                      struct weir_session_spent *spent)
-{
-    struct weir_answer answer = {.dialect = call->endpoint->dialect};
-    struct weir_session_usage usage = {0};
-    struct wr_arena arena;
-    bool has_usage = false;
-
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    if (!wr_answer_read(&answer, &arena, answer.dialect, body, &usage, &has_usage, NULL) &&
-        has_usage && spent)
-        *spent = (struct weir_session_spent){.model = call->model, .usage = usage};
-    wr_arena_release(&arena);
-}
-
 static enum wr_asked ask_within(struct wr_summary_call *call, weir_span body,
                                 const struct weir_summary_task *task)
 {
@@ -127,9 +80,9 @@ static enum wr_asked ask_within(struct wr_summary_call *call, weir_span body,
     if (task->timeout_ms > 0)
         (void)uv_timer_start(&timer, on_late, (uint64_t)task->timeout_ms, 0);
     wr_client_ask(call->client, &ask, &result);
-    if (result.asked == WR_ASKED_DONE)
-        note_used(call, wr_buf_view(&result.body), task->spent);
-    wr_buf_release(&result.body);
+    if (result.asked == WR_ASKED_DONE && result.has_usage && task->spent)
+        *task->spent = (struct weir_session_spent){.model = call->model, .usage = result.usage};
+    wr_asked_release(&result);
     uv_close((uv_handle_t *)&timer, on_closed);
     while (timer.data)
         (void)uv_run(&call->client->loop, UV_RUN_ONCE);
@@ -159,7 +112,7 @@ static void write_question(struct wr_buf *question, const struct weir_summary_ta
     wr_buf_text(question, "\n\nTHE CONVERSATION\n");
     if (history.len > WR_AGENT_SUMMARY_BYTES_MAX) {
         size_t from = history.len - WR_AGENT_SUMMARY_BYTES_MAX;
-        while (from < history.len && ((unsigned char)history.ptr[from] & 0xC0) == 0x80)
+        while (from < history.len && wr_utf8_is_tail(history.ptr[from]))
             from++;
         wr_buf_printf(question, "[... its first %zu bytes are left out: the extract has them]\n",
                       from);

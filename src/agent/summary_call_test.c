@@ -1,9 +1,9 @@
 #include "agent/summary_call.h"
 
-#include "agent/test_server.h"
+#include "tests/test_server.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 struct bench {
     struct test_agent agent;
@@ -16,7 +16,7 @@ struct bench {
 
 static void begin(struct bench *b, int port)
 {
-    *b = (struct bench){.endpoint = {.dialect = WEIR_DIALECT_CHAT}};
+    *b = (struct bench){.endpoint = {.api = &wr_api_chat}};
     test_agent_init(&b->agent);
     test_agent_open(&b->agent, "model: {name: gpt-5}\n");
     (void)snprintf(b->endpoint.base_url, sizeof(b->endpoint.base_url), "http://127.0.0.1:%d/v1",

@@ -1,3 +1,7 @@
+/* The arguments of a call. Models write them, so each of these functions says what is wrong in
+ * words that the model can act on, as the call's erroneous result. null counts as "not given" and
+ * "5" as 5, because models write both.
+ */
 #include "agent/tool_args.h"
 
 #include <limits.h>
@@ -45,8 +49,8 @@ void wr_tool_args_release(struct wr_tool_args *args)
     wr_arena_release(&args->arena);
 }
 
-/* NONE also where it is null, which models write for "not given". */
-static wr_json_id find(const struct wr_tool_args *args, const char *name)
+/* NONE also for null, which models write for "not given". */
+static wr_json_id find_arg(const struct wr_tool_args *args, const char *name)
 {
     wr_json_id id = wr_json_find(&args->doc, 0, name);
     return wr_json_is(&args->doc, id, WR_JSON_NULL) ? WR_JSON_NONE : id;
@@ -54,7 +58,7 @@ static wr_json_id find(const struct wr_tool_args *args, const char *name)
 
 bool wr_tool_args_may_text(struct wr_tool_args *args, const char *name, weir_span *text)
 {
-    wr_json_id id = find(args, name);
+    wr_json_id id = find_arg(args, name);
 
     if (id == WR_JSON_NONE)
         return true;
@@ -81,7 +85,7 @@ bool wr_tool_args_text(struct wr_tool_args *args, const char *name, weir_span *t
 /* Some models write numbers as strings. */
 bool wr_tool_args_may_number(struct wr_tool_args *args, const char *name, uint64_t *number)
 {
-    wr_json_id id = find(args, name);
+    wr_json_id id = find_arg(args, name);
     int64_t value;
 
     if (id == WR_JSON_NONE)
@@ -99,7 +103,7 @@ bool wr_tool_args_may_number(struct wr_tool_args *args, const char *name, uint64
 
 bool wr_tool_args_may_bool(struct wr_tool_args *args, const char *name, bool *value)
 {
-    wr_json_id id = find(args, name);
+    wr_json_id id = find_arg(args, name);
 
     if (id == WR_JSON_NONE)
         return true;

@@ -10,14 +10,15 @@ struct wr_tool_args {
     struct wr_tool_output *output; /* says what is wrong */
 };
 
-/* False: the arguments are no JSON object; said. Released in any case. */
+/* False: the arguments are no JSON object, and `output` says so. To be released in either case. */
 bool wr_tool_args_init(struct wr_tool_args *args, weir_span text, struct wr_tool_output *output);
 void wr_tool_args_release(struct wr_tool_args *args);
 
-/* False: it is missing or no string; said. */
+/* False: it is missing or no string, and the output says so. */
 bool wr_tool_args_text(struct wr_tool_args *args, const char *name, weir_span *text);
 
-/* Leaves `*text` where there is none. False: it is there and no string; said. */
+/* If there is no such argument `*text` stays as it is. False: there is one and it is no string, and
+ * the output says so. */
 bool wr_tool_args_may_text(struct wr_tool_args *args, const char *name, weir_span *text);
 bool wr_tool_args_may_number(struct wr_tool_args *args, const char *name, uint64_t *number);
 bool wr_tool_args_may_bool(struct wr_tool_args *args, const char *name, bool *value);
@@ -26,10 +27,11 @@ bool wr_tool_args_may_bool(struct wr_tool_args *args, const char *name, bool *va
 void wr_tool_fail(struct wr_tool_output *output, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A path below or outside the working directory, made absolute. NULL: out of memory, said. */
+/* Makes a path absolute; it may lead out of the working directory. NULL: it is no path, or out of
+ * memory; the output says so. */
 const char *wr_tool_path(struct wr_tool_args *args, const struct wr_toolbox *box, weir_span path);
 
-/* ---- the tools, one file a noun ---- */
+/* ---- the tools: tool_file.c, tool_search.c, tool_process.c; toolbox.c has the small ones ---- */
 
 typedef void wr_tool_fn(const struct wr_toolbox *box, struct wr_tool_args *args,
                         struct wr_tool_output *output);
@@ -37,9 +39,9 @@ typedef void wr_tool_fn(const struct wr_toolbox *box, struct wr_tool_args *args,
 wr_tool_fn wr_tool_read_file, wr_tool_write, wr_tool_edit;
 wr_tool_fn wr_tool_list, wr_tool_grep;
 wr_tool_fn wr_tool_process_start, wr_tool_process_read, wr_tool_process_stop;
-wr_tool_fn wr_tool_memory, wr_tool_skill, wr_tool_recall_text;
 
-/* NUL behind it, in the arena. NULL: it holds a NUL, or out of memory; said. */
+/* A copy in the arena that ends with a NUL. NULL: the text holds a NUL, or out of memory; the
+ * output says so. */
 const char *wr_tool_string(struct wr_tool_args *args, weir_span text);
 
 #endif

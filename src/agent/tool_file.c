@@ -1,3 +1,15 @@
+/* The tools read_file, write and edit, and reading and replacing files whole.
+ *
+ * Changing a file goes through these steps, each of which may end it with a result that says why:
+ *
+ *   the path leads below the working directory, after all links and .. are followed
+ *   the old content can be read (what cannot be read could not be put back)
+ *   before_change: undo.c keeps the old content
+ *   the new content is written beside the file and renamed over it
+ *
+ * Renaming means that whoever reads the file meanwhile sees it old or new, never half. Results end
+ * in a sha256, so that the model can tell whether a file is still the one that it read.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -6,13 +18,86 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/file_bytes.h"
 #include "agent/tool_args.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "base/utf8.h"
+
+/* ---- files, whole ---- */
+
+static const char *read_file_whole(int fd, struct wr_buf *into)
+{
+    char chunk[64 * 1024];
+    ssize_t bytes;
+
+    while ((bytes = read(fd, chunk, sizeof(chunk))) > 0 && !wr_buf_status(into))
+        wr_buf_append(into, (weir_span){chunk, (size_t)bytes});
+    if (bytes < 0)
+        return strerror(errno);
+    return wr_buf_status(into) ? "the file is too long to be read whole" : NULL;
+}
+
+const char *wr_file_read(const char *path, struct wr_buf *into)
+{
+    /* A pipe without a writer must not hold us up. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat info;
+    const char *why;
+
+    if (fd < 0)
+        return strerror(errno);
+    if (fstat(fd, &info))
+        why = strerror(errno);
+    else if (S_ISDIR(info.st_mode))
+        why = "is a directory";
+    else
+        why = S_ISREG(info.st_mode) ? read_file_whole(fd, into) : "is no regular file";
+    (void)close(fd);
+    return why;
+}
+
+static const char *write_file_whole(int fd, weir_span content)
+{
+    while (content.len) {
+        ssize_t bytes = write(fd, content.ptr, content.len);
+        if (bytes < 0 && errno == EINTR)
+            continue;
+        if (bytes < 0)
+            return strerror(errno);
+        content = wr_span_cut(content, (size_t)bytes, content.len);
+    }
+    return NULL;
+}
+
+const char *wr_file_replace(const char *path, weir_span content)
+{
+    char target[PATH_MAX], temporary[PATH_MAX + 16];
+    struct stat info;
+    mode_t mask = umask(0);
+    mode_t mode = 0666 & ~mask;
+
+    (void)umask(mask);
+    if (!realpath(path, target))
+        (void)snprintf(target, sizeof(target), "%s", path);
+    else if (!stat(target, &info))
+        mode = info.st_mode & 07777;
+    (void)snprintf(temporary, sizeof(temporary), "%s.weir-XXXXXX", target);
+    int fd = mkstemp(temporary);
+    if (fd < 0)
+        return strerror(errno);
+    const char *why = write_file_whole(fd, content);
+    if (!why && (fchmod(fd, mode) || fsync(fd)))
+        why = strerror(errno);
+    if (close(fd) && !why)
+        why = strerror(errno);
+    if (!why && rename(temporary, target))
+        why = strerror(errno);
+    if (why)
+        (void)unlink(temporary);
+    return why;
+}
 
 /* ---- reading ---- */
 
@@ -48,7 +133,8 @@ static uint64_t put_lines(struct wr_buf *out, weir_span content, uint64_t offset
     return given;
 }
 
-static void show(struct wr_tool_output *output, weir_span content, uint64_t offset, uint64_t limit)
+static void show_lines(struct wr_tool_output *output, weir_span content, uint64_t offset,
+                       uint64_t limit)
 {
     uint64_t total = wr_span_lines(content);
 
@@ -91,15 +177,15 @@ void wr_tool_read_file(const struct wr_toolbox *box, struct wr_tool_args *args,
         wr_tool_fail(output, "%.*s is not a text (%zu bytes)", (int)name.len, name.ptr,
                      content.len);
     else
-        show(output, wr_buf_view(&content), offset ? offset : 1,
-             limit ? limit : WR_AGENT_READ_LINES);
+        show_lines(output, wr_buf_view(&content), offset ? offset : 1,
+                   limit ? limit : WR_AGENT_READ_LINES);
     wr_buf_release(&content);
 }
 
 /* ---- changing ---- */
 
-/* What of a path is there: itself, or the nearest folder above it. False: a link leads nowhere, or
- * `..` stands behind what is not there. */
+/* Finds how much of a path exists: all of it, or the nearest folder above. False: a link leads
+ * nowhere, or `..` follows a name that does not exist. */
 static bool find_present(const char *path, char present[PATH_MAX])
 {
     struct stat info;
@@ -146,8 +232,8 @@ static bool may_change(const struct wr_toolbox *box, struct wr_tool_output *outp
     return false;
 }
 
-static bool change(const struct wr_toolbox *box, struct wr_tool_output *output, const char *path,
-                   const struct wr_buf *before, weir_span content)
+static bool change_file(const struct wr_toolbox *box, struct wr_tool_output *output,
+                        const char *path, const struct wr_buf *before, weir_span content)
 {
     if (!may_change(box, output, path))
         return false;
@@ -182,7 +268,7 @@ void wr_tool_write(const struct wr_toolbox *box, struct wr_tool_args *args,
     const char *why = existed ? wr_file_read(path, &before) : NULL;
     if (why) { /* what cannot be read could not be put back */
         wr_tool_fail(output, "%.*s: %s: nothing was changed", (int)name.len, name.ptr, why);
-    } else if (change(box, output, path, existed ? &before : NULL, content)) {
+    } else if (change_file(box, output, path, existed ? &before : NULL, content)) {
         wr_buf_printf(&output->text, "%s %.*s, %zu bytes, ", existed ? "Replaced" : "Wrote",
                       (int)name.len, name.ptr, content.len);
         put_sha256(&output->text, content);
@@ -198,7 +284,7 @@ static size_t count_places(weir_span content, weir_span old)
     return places;
 }
 
-static void replace(struct wr_buf *out, weir_span content, weir_span old, weir_span new)
+static void replace_places(struct wr_buf *out, weir_span content, weir_span old, weir_span new)
 {
     size_t from = 0, at;
     while ((at = wr_span_find(content, old, from)) != SIZE_MAX) {
@@ -214,8 +300,8 @@ struct edit {
     bool is_all;
 };
 
-static void apply(const struct wr_toolbox *box, const struct edit *edit, const char *path,
-                  const struct wr_buf *before, struct wr_tool_output *output)
+static void apply_edit(const struct wr_toolbox *box, const struct edit *edit, const char *path,
+                       const struct wr_buf *before, struct wr_tool_output *output)
 {
     weir_span content = wr_buf_view(before);
     size_t places = count_places(content, edit->old);
@@ -231,10 +317,10 @@ static void apply(const struct wr_toolbox *box, const struct edit *edit, const c
         return;
     }
     wr_buf_init(&after, WR_AGENT_FILE_BYTES_MAX);
-    replace(&after, content, edit->old, edit->new);
+    replace_places(&after, content, edit->old, edit->new);
     if (wr_buf_status(&after)) {
         wr_tool_fail(output, "the file would be longer than %d bytes", WR_AGENT_FILE_BYTES_MAX);
-    } else if (change(box, output, path, before, wr_buf_view(&after))) {
+    } else if (change_file(box, output, path, before, wr_buf_view(&after))) {
         size_t first = wr_span_find(content, edit->old, 0);
         wr_buf_printf(&output->text, "Edited %.*s: %zu place%s, the first on line %llu, ",
                       (int)edit->name.len, edit->name.ptr, places, places == 1 ? "" : "s",
@@ -267,6 +353,6 @@ void wr_tool_edit(const struct wr_toolbox *box, struct wr_tool_args *args,
     if (why)
         wr_tool_fail(output, "%.*s: %s", (int)edit.name.len, edit.name.ptr, why);
     else
-        apply(box, &edit, path, &before, output);
+        apply_edit(box, &edit, path, &before, output);
     wr_buf_release(&before);
 }

@@ -1,3 +1,10 @@
+/* The tools process_start, process_read and process_stop, on top of process.c.
+ *
+ * Output is shown as a terminal would show it in the end: progress bars and colours are gone, and
+ * of a long output only the tail is left. Each process remembers where its last reader stopped, so
+ * that "new" needs no cursor from the model. A search reads all of the output and not what is
+ * shown of it.
+ */
 #include <stdio.h>
 
 #include "agent/tool_args.h"
@@ -21,7 +28,7 @@ static void put_state(struct wr_buf *out, uint64_t id, const struct wr_process_s
     wr_buf_printf(out, "; cursor %llu]", (unsigned long long)cursor);
 }
 
-/* What a terminal would show in the end, its tail where it is long. */
+/* What a terminal would show in the end; only the tail if that is long. */
 static void put_output(struct wr_tool_output *output, weir_span bytes, struct wr_arena *arena)
 {
     struct wr_terminal_text shown;
@@ -66,9 +73,9 @@ struct reading {
     bool is_tail;
 };
 
-static void show(const struct wr_toolbox *box, struct wr_tool_args *args,
-                 const struct reading *reading, const struct wr_process_status *status,
-                 struct wr_tool_output *output)
+static void show_output(const struct wr_toolbox *box, struct wr_tool_args *args,
+                        const struct reading *reading, const struct wr_process_status *status,
+                        struct wr_tool_output *output)
 {
     uint64_t from = reading->cursor;
     struct wr_buf bytes;
@@ -121,7 +128,7 @@ void wr_tool_process_start(const struct wr_toolbox *box, struct wr_tool_args *ar
         return;
     }
     (void)wr_process_wait(box->processes, reading.id, wait_ms, NULL, &status);
-    show(box, args, &reading, &status, output);
+    show_output(box, args, &reading, &status, output);
 }
 
 static bool get_id(const struct wr_toolbox *box, struct wr_tool_args *args, uint64_t *id,
@@ -165,7 +172,7 @@ void wr_tool_process_read(const struct wr_toolbox *box, struct wr_tool_args *arg
     if (reading.is_tail)
         reading.cursor = 0;
     (void)wr_process_wait(box->processes, reading.id, wait_ms, &reading.cursor, &status);
-    show(box, args, &reading, &status, output);
+    show_output(box, args, &reading, &status, output);
 }
 
 void wr_tool_process_stop(const struct wr_toolbox *box, struct wr_tool_args *args,
@@ -178,5 +185,5 @@ void wr_tool_process_stop(const struct wr_toolbox *box, struct wr_tool_args *arg
         return;
     (void)wr_process_stop(box->processes, reading.id, &status);
     reading.cursor = *wr_process_cursor(box->processes, reading.id);
-    show(box, args, &reading, &status, output);
+    show_output(box, args, &reading, &status, output);
 }

@@ -1,3 +1,11 @@
+/* The tools list and grep.
+ *
+ * Folders are walked with a list of those that are still to be read, not by recursion, so a deep
+ * tree costs no stack; links are not followed, so a loop of links does no harm. What the walk
+ * leaves out (.git and the like), files that hold a NUL byte, and lines on which the pattern took
+ * too long are no errors: the last line of the result says how much was searched and whether there
+ * is more.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -6,10 +14,10 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agent/file_bytes.h"
 #include "agent/tool_args.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "store/grep.h"
 
 /* Folders that hold what others made: not searched unless they are asked for by name. */
@@ -17,7 +25,7 @@ static bool is_left_out(const char *name)
 {
     static const char *const names[] = {".git",         ".hg",         ".svn",
                                         "node_modules", "__pycache__", ".venv"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (!strcmp(name, names[i]))
             return true;
     return false;
@@ -31,29 +39,21 @@ struct walk {
     bool is_cut;
 };
 
-static bool push(struct walk *walk, const char *path)
+static bool push_folder(struct walk *walk, const char *path)
 {
     if (walk->folders_count == WR_AGENT_FOLDERS_MAX) {
         walk->is_cut = true;
         return false;
     }
-    if (walk->folders_count == walk->folders_max) {
-        size_t more = walk->folders_max ? walk->folders_max * 2 : 64;
-        const char **grown =
-            wr_arena_grow(walk->arena, (void *)(uintptr_t)walk->folders,
-                          walk->folders_max * sizeof(*grown), more * sizeof(*grown));
-        if (!grown) {
-            walk->is_cut = true;
-            return false;
-        }
-        walk->folders = grown;
-        walk->folders_max = more;
+    if (!WR_ARENA_ROOM(walk->arena, walk->folders, walk->folders_count, walk->folders_max, 64)) {
+        walk->is_cut = true;
+        return false;
     }
     walk->folders[walk->folders_count++] = path;
     return true;
 }
 
-static const char *join(struct wr_arena *arena, const char *folder, const char *name)
+static const char *join_path(struct wr_arena *arena, const char *folder, const char *name)
 {
     size_t bytes = strlen(folder) + strlen(name) + 2;
     char *path = wr_arena_alloc(arena, bytes);
@@ -82,15 +82,9 @@ static const char **read_folder(struct wr_arena *arena, const char *path, size_t
     while ((entry = readdir(folder)) && *count < WR_AGENT_FOLDERS_MAX) {
         if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
             continue;
-        if (*count == max) {
-            size_t more = max ? max * 2 : 32;
-            names = wr_arena_grow(arena, (void *)(uintptr_t)names, max * sizeof(*names),
-                                  more * sizeof(*names));
-            max = names ? more : 0;
-        }
         weir_span name =
             wr_arena_copy(arena, (weir_span){entry->d_name, strlen(entry->d_name) + 1});
-        if (!names || !name.ptr)
+        if (!WR_ARENA_ROOM(arena, names, *count, max, 32) || !name.ptr)
             break;
         names[(*count)++] = name.ptr;
     }
@@ -134,7 +128,7 @@ void wr_tool_list(const struct wr_toolbox *box, struct wr_tool_args *args,
         return;
     }
     for (; shown < count && output->text.len < WR_AGENT_READ_BYTES_MAX; shown++) {
-        const char *entry = join(&args->arena, path, names[shown]);
+        const char *entry = join_path(&args->arena, path, names[shown]);
         if (entry)
             put_entry(&output->text, entry, names[shown]);
     }
@@ -225,12 +219,12 @@ static void search_folder(struct search *search, struct walk *walk, const char *
 
     walk->is_cut = walk->is_cut || wr_arena_status(walk->arena);
     for (size_t i = 0; names && i < count && !search->is_full; i++) {
-        const char *path = join(walk->arena, folder, names[i]);
+        const char *path = join_path(walk->arena, folder, names[i]);
         walk->is_cut = walk->is_cut || !path;
         if (!path || lstat(path, &info))
             continue;
         if (S_ISDIR(info.st_mode) && !is_left_out(names[i]))
-            (void)push(walk, path);
+            (void)push_folder(walk, path);
         else if (S_ISREG(info.st_mode) && fits_glob(search, names[i]))
             search_file(search, path);
     }
@@ -264,7 +258,7 @@ static void search_all(struct search *search, struct wr_arena *arena, const char
     if (!S_ISDIR(info.st_mode))
         search_file(search, path);
     else
-        (void)push(&walk, path);
+        (void)push_folder(&walk, path);
     while (walk.folders_count && !search->is_full) {
         search_folder(search, &walk, walk.folders[--walk.folders_count]);
         look_for_interrupt(search);

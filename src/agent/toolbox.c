@@ -1,10 +1,105 @@
+/* The table of the tools: name, what it needs, function, description and schema; and running one.
+ *
+ * The definitions are part of every prompt, so their order and their bytes stay the same (a change
+ * would cost every session its cache): a new tool goes to the end. A tool whose needs are not met
+ * (no store, no processes) is not offered. What a tool gives back is made valid UTF-8, as requests
+ * have to be, and an empty result becomes "[nothing]".
+ */
 #include "agent/toolbox.h"
 
 #include "agent/tool_args.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "base/valid_text.h"
+
+/* ---- notes, skills, recall ---- */
+
+/* The index shows a note's first line, unless the model says something else about it. */
+static weir_span first_line(weir_span text)
+{
+    weir_span line = {"", 0};
+    while (wr_span_line(&text, &line) && !wr_span_trim(line).len)
+        ;
+    line = wr_span_trim(line);
+    while (line.len && line.ptr[0] == '#')
+        line = wr_span_trim(wr_span_cut(line, 1, line.len));
+    return line;
+}
+
+static void put_text(struct wr_tool_output *output, weir_status status, weir_span text,
+                     const struct weir_err *err)
+{
+    if (status) {
+        wr_tool_fail(output, "%s", err->text);
+        return;
+    }
+    wr_buf_append(&output->text, text);
+    weir_text_free(text);
+}
+
+static void write_note(const struct wr_toolbox *box, struct wr_tool_args *args, const char *name,
+                       struct wr_tool_output *output)
+{
+    weir_span content, about = {"", 0};
+    struct weir_err err = {0};
+
+    if (!wr_tool_args_text(args, "content", &content) ||
+        !wr_tool_args_may_text(args, "about", &about))
+        return;
+    about = first_line(about.len ? about : content);
+    if (weir_note_write(box->agent_dir, name, about.len ? about : WR_LIT("a note"), content, &err))
+        wr_tool_fail(output, "%s", err.text);
+    else
+        wr_buf_printf(&output->text, "Noted '%s'.", name);
+}
+
+static void do_memory(const struct wr_toolbox *box, struct wr_tool_args *args,
+                      struct wr_tool_output *output)
+{
+    weir_span action, name, text;
+    struct weir_err err = {0};
+
+    if (!wr_tool_args_text(args, "action", &action) || !wr_tool_args_text(args, "name", &name))
+        return;
+    const char *note = wr_tool_string(args, name);
+    if (!note)
+        return;
+    if (wr_span_is(action, "read"))
+        put_text(output, weir_note_read(box->agent_dir, note, &text, &err), text, &err);
+    else if (wr_span_is(action, "write"))
+        write_note(box, args, note, output);
+    else
+        wr_tool_fail(output, "action is read or write");
+}
+
+static void do_skill(const struct wr_toolbox *box, struct wr_tool_args *args,
+                     struct wr_tool_output *output)
+{
+    weir_span name, text;
+    struct weir_err err = {0};
+
+    if (!wr_tool_args_text(args, "name", &name))
+        return;
+    const char *skill = wr_tool_string(args, name);
+    if (skill)
+        put_text(output, weir_skill_read(box->agent_dir, skill, &text, &err), text, &err);
+}
+
+/* The same tool that agents have by MCP. */
+static void do_recall(const struct wr_toolbox *box, struct wr_tool_args *args,
+                      struct wr_tool_output *output)
+{
+    struct wr_mcp_call call = {.arena = &args->arena,
+                               .tenant = box->tenant,
+                               .doc = &args->doc,
+                               .arguments = 0,
+                               .out = &output->text};
+
+    wr_mcp_recall(box->world, &call);
+    output->is_error = call.is_error;
+}
+
+/* ---- the tools ---- */
 
 enum {
     NEEDS_CONSENT = 1, /* it changes or runs something */
@@ -68,14 +163,14 @@ static const struct tool tools[] = {
             "\"id\"")},
     {"process_stop", NEEDS_PROCESSES, wr_tool_process_stop, "id", "End a process.",
      SCHEMA(NUMBER("id", "from process_start"), "\"id\"")},
-    {"memory", NEEDS_MEMORY, wr_tool_memory, "name",
+    {"memory", NEEDS_MEMORY, do_memory, "name",
      "Notes that outlive this session: read one, or write one.",
      SCHEMA(TEXT("action", "read or write") "," TEXT("name", "the note") "," TEXT(
                 "content", "of a note to write") "," TEXT("about", "its line in the index"),
             "\"action\",\"name\"")},
-    {"skill", NEEDS_MEMORY, wr_tool_skill, "name", "Read a skill's instructions, by its name.",
+    {"skill", NEEDS_MEMORY, do_skill, "name", "Read a skill's instructions, by its name.",
      SCHEMA(TEXT("name", "the skill"), "\"name\"")},
-    {"weir_recall", NEEDS_STORE, wr_tool_recall_text, "handle",
+    {"weir_recall", NEEDS_STORE, do_recall, "handle",
      "Bring back text that was taken out of this conversation, by its handle (wr_...).",
      SCHEMA(
          TEXT("handle", "wr_ and 20 hex digits") "," TEXT("lines", "such as 1-20,90-") "," NUMBER(
@@ -89,7 +184,7 @@ static const struct tool tools[] = {
             "\"task\"")},
 };
 
-enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };
+enum { TOOLS_COUNT = WR_COUNT_OF(tools) };
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -99,7 +194,7 @@ static bool is_among(const char *name, const char *const *names)
     return false;
 }
 
-static bool is_there(const struct wr_toolbox *box, const struct tool *tool)
+static bool is_offered(const struct wr_toolbox *box, const struct tool *tool)
 {
     unsigned have = (box->agent_dir ? NEEDS_MEMORY : 0) | (box->world ? NEEDS_STORE : 0) |
                     (box->has_helpers ? NEEDS_SPAWN : 0) | (box->processes ? NEEDS_PROCESSES : 0) |
@@ -109,7 +204,7 @@ static bool is_there(const struct wr_toolbox *box, const struct tool *tool)
     return !(tool->flags & ~have) && (!box->only || is_among(tool->name, box->only));
 }
 
-static const struct tool *find(weir_span name)
+static const struct tool *find_tool(weir_span name)
 {
     for (size_t i = 0; i < TOOLS_COUNT; i++)
         if (wr_span_is(name, tools[i].name))
@@ -119,7 +214,7 @@ static const struct tool *find(weir_span name)
 
 bool wr_tool_needs_consent(weir_span name)
 {
-    const struct tool *tool = find(name);
+    const struct tool *tool = find_tool(name);
     return tool && tool->flags & NEEDS_CONSENT;
 }
 
@@ -128,7 +223,7 @@ size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool list[WR_T
     size_t count = 0;
 
     for (size_t i = 0; i < TOOLS_COUNT; i++)
-        if (is_there(box, &tools[i]))
+        if (is_offered(box, &tools[i]))
             list[count++] =
                 (struct weir_tool){wr_span_of(tools[i].name), wr_span_of(tools[i].description),
                                    wr_span_of(tools[i].schema)};
@@ -139,7 +234,7 @@ size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool list[WR_T
 
 void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *line)
 {
-    const struct tool *tool = find(call->name);
+    const struct tool *tool = find_tool(call->name);
     struct wr_tool_output ignored = {.is_error = false};
     struct wr_tool_args args;
 
@@ -163,7 +258,7 @@ void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *li
 }
 
 /* What goes into a request is UTF-8. */
-static void clean(struct wr_tool_output *output)
+static void make_valid(struct wr_tool_output *output)
 {
     struct wr_arena arena;
     weir_span valid;
@@ -183,12 +278,12 @@ static void clean(struct wr_tool_output *output)
 void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
                     struct wr_tool_output *output)
 {
-    const struct tool *tool = find(call->name);
+    const struct tool *tool = find_tool(call->name);
     struct wr_tool_args args;
 
     *output = (struct wr_tool_output){.is_error = false};
     wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);
-    if (!tool || !tool->run || !is_there(box, tool)) {
+    if (!tool || !tool->run || !is_offered(box, tool)) {
         wr_tool_fail(output, "there is no tool '%.*s'",
                      (int)(call->name.len < 80 ? call->name.len : 80), call->name.ptr);
         return;
@@ -201,7 +296,7 @@ void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text
         wr_buf_init(&output->text, WR_AGENT_FILE_BYTES_MAX);
         wr_tool_fail(output, "out of memory");
     }
-    clean(output);
+    make_valid(output);
     if (!output->text.len)
         wr_buf_text(&output->text, "[nothing]");
 }

@@ -62,4 +62,13 @@ void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *li
 void wr_toolbox_run(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
                     struct wr_tool_output *output);
 
+/* ---- files, whole: of the tools, and of what takes their changes back ---- */
+
+/* Appends a regular file's bytes. NULL: done; else why not. */
+const char *wr_file_read(const char *path, struct wr_buf *into);
+
+/* Puts `content` in its place in one move: whoever reads sees the old bytes or the new ones. What
+ * the name leads to through links is replaced, and keeps its mode. NULL: done; else why not. */
+const char *wr_file_replace(const char *path, weir_span content);
+
 #endif

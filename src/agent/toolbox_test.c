@@ -9,10 +9,9 @@
 
 #include <cmocka.h>
 
-#include "agent/file_bytes.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 struct bench {
     struct wr_test_dir dir;
@@ -69,7 +68,7 @@ static void play_all(struct bench *b, const struct exchange *list, size_t count)
         play(b, &list[i]);
 }
 
-#define PLAY(list) play_all(*state, list, sizeof(list) / sizeof((list)[0]))
+#define PLAY(list) play_all(*state, list, WR_COUNT_OF(list))
 
 static void files_are_read_written_and_edited(void **state)
 {
@@ -311,7 +310,7 @@ static void what_changes_something_needs_consent(void **state)
     } cases[] = {{"write", true},      {"edit", true},  {"process_start", true},
                  {"read_file", false}, {"grep", false}, {"process_read", false}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         assert_int_equal(wr_tool_needs_consent(wr_span_of(cases[i].tool)), cases[i].needs);
 }
 

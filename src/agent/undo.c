@@ -1,3 +1,13 @@
+/* What files held before the agent changed them, turn by turn, in memory.
+ *
+ * Entries are a list in the order of the changes; the last turn's are at its end. When their bytes
+ * are over the cap the oldest go, and if something of a turn was forgotten, taking it back says
+ * so.
+ *
+ * Before a file is put back it is compared by hash with what the agent wrote last, and with what
+ * it found before that write (the write may have failed). If it is neither, somebody else has
+ * worked on it, and nothing of the whole turn is put back unless that is asked for with `force`.
+ */
 #include "agent/undo.h"
 
 #include <errno.h>
@@ -6,7 +16,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/file_bytes.h"
 #include "base/limits.h"
 
 static void free_entry(struct wr_undo *undo, struct wr_undo_entry *entry)
@@ -29,7 +38,7 @@ void wr_undo_next_turn(struct wr_undo *undo)
     undo->turn++;
 }
 
-static void forget(struct wr_undo *undo, uint64_t turn)
+static void forget_turn(struct wr_undo *undo, uint64_t turn)
 {
     undo->forgotten_turn = turn;
     undo->has_forgotten = true;
@@ -37,14 +46,14 @@ static void forget(struct wr_undo *undo, uint64_t turn)
 
 static void forget_oldest(struct wr_undo *undo)
 {
-    forget(undo, undo->entries[0].turn);
+    forget_turn(undo, undo->entries[0].turn);
     free_entry(undo, &undo->entries[0]);
     undo->count--;
     memmove(undo->entries, undo->entries + 1, undo->count * sizeof(*undo->entries));
 }
 
 /* That of this turn for a file. */
-static struct wr_undo_entry *find_entry(struct wr_undo *undo, const char *path)
+static struct wr_undo_entry *find_undo(struct wr_undo *undo, const char *path)
 {
     for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == undo->turn;)
         if (!strcmp(undo->entries[i].path, path))
@@ -81,10 +90,10 @@ void wr_undo_keep(void *user, const struct wr_change *change)
     struct wr_undo *undo = user;
     struct wr_undo_entry entry = {.bytes = change->exists ? change->before.len : 0,
                                   .turn = undo->turn};
-    struct wr_undo_entry *known = find_entry(undo, change->path);
+    struct wr_undo_entry *known = find_undo(undo, change->path);
 
     if (wr_sha256(change->after, entry.after) || wr_sha256(change->before, entry.between)) {
-        forget(undo, undo->turn);
+        forget_turn(undo, undo->turn);
         return;
     }
     if (known) {
@@ -95,7 +104,7 @@ void wr_undo_keep(void *user, const struct wr_change *change)
     while (undo->count && undo->bytes + entry.bytes > WR_AGENT_UNDO_BYTES_MAX)
         forget_oldest(undo);
     if (!add_entry(undo, change, &entry))
-        forget(undo, undo->turn);
+        forget_turn(undo, undo->turn);
 }
 
 static void put_back(const struct wr_undo_entry *entry, struct wr_buf *told)
@@ -114,7 +123,7 @@ static void put_back(const struct wr_undo_entry *entry, struct wr_buf *told)
 }
 
 /* As the agent wrote it, or as it was before: then there is nothing to lose. */
-static bool is_ours(const struct wr_undo_entry *entry)
+static bool is_as_agent_left(const struct wr_undo_entry *entry)
 {
     unsigned char now[WR_SHA256_BYTES];
     struct wr_buf content;
@@ -140,7 +149,7 @@ static bool is_refused(const struct wr_undo *undo, struct wr_buf *told)
     bool refused = false;
 
     for (size_t i = undo->count; i-- > 0 && undo->entries[i].turn == turn;) {
-        if (is_ours(&undo->entries[i]))
+        if (is_as_agent_left(&undo->entries[i]))
             continue;
         wr_buf_printf(told, "changed since the agent wrote it: %s\n", undo->entries[i].path);
         refused = true;

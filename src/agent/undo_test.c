@@ -6,10 +6,9 @@
 
 #include <cmocka.h>
 
-#include "agent/file_bytes.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 struct bench {
     struct wr_test_dir dir;
@@ -154,7 +153,7 @@ static void later_edits_of_the_user_are_not_overwritten(void **state)
     } rows[] = {{"edited", "two, and a line of mine"}, {"emptied", ""}, {"removed", NULL}};
     (void)state;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct bench b;
         begin(&b);
         assert_null(wr_file_replace(b.path, WR_LIT("one")));

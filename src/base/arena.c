@@ -1,3 +1,17 @@
+/* An arena is a list of chunks, the newest first, and pieces are cut off the newest chunk.
+ *
+ * A piece that does not fit gets a new chunk: WR_ARENA_CHUNK_BYTES, or as much as the piece needs
+ * where that is more, or only as much as it needs where the arena's cap leaves no room for a whole
+ * chunk. A chunk that its first piece fills is put behind the newest one, so that one large piece
+ * does not waste what is left of the chunk that small pieces are being cut from.
+ *
+ * Growing the piece that was cut last moves the end of its chunk and copies nothing; that is why
+ * the JSON reader and the growing lists of base/vec.h can double their arrays cheaply. Any other
+ * piece is copied, and the old copy stays until the reset.
+ *
+ * The first failure is kept, and the arena goes on: a later, smaller piece may still fit. Whoever
+ * gets NULL asks wr_arena_status() for the reason.
+ */
 #include "base/arena.h"
 
 #include <stdalign.h>
@@ -27,8 +41,7 @@ static void *fail(struct wr_arena *arena, weir_status status)
     return NULL;
 }
 
-/* A chunk of a piece's own size is full at once, so it goes behind the newest one: the small pieces
- * that follow go on filling that. */
+/* A chunk that its first piece fills goes behind the newest one; see the top of this file. */
 static void link_chunk(struct wr_arena *arena, struct wr_arena_chunk *chunk, bool is_full)
 {
     struct wr_arena_chunk **place =

@@ -1,17 +1,118 @@
-/* ascii.h -- questions about one byte, the same in every locale. */
+/* ascii.h -- questions about one byte and about short words, the same in every locale.
+ *
+ * Bytes of 0x80 and above are in no class. Code that counts them as letters asks for them itself.
+ */
 #ifndef WR_BASE_ASCII_H
 #define WR_BASE_ASCII_H
 
 #include <stdbool.h>
 
-static inline bool wr_ascii_digit(char c)
+#include "base/span.h"
+
+/* The bits of wr_ascii_classes[]. */
+enum wr_ascii_class {
+    WR_ASCII_DIGIT = 1,
+    WR_ASCII_LOWER = 2,
+    WR_ASCII_UPPER = 4,
+    WR_ASCII_A_TO_F = 8, /* beside LOWER or UPPER */
+    WR_ASCII_UNDERSCORE = 16,
+    WR_ASCII_BLANK = 32, /* space and tab */
+    WR_ASCII_LINE = 64,  /* LF and CR */
+    WR_ASCII_FEED = 128, /* vertical tab and form feed */
+    WR_ASCII_ALPHA = WR_ASCII_LOWER | WR_ASCII_UPPER,
+};
+
+extern const unsigned char wr_ascii_classes[256];
+
+static inline bool wr_ascii_is(char c, unsigned classes)
 {
-    return c >= '0' && c <= '9';
+    return (wr_ascii_classes[(unsigned char)c] & classes) != 0;
 }
 
-static inline char wr_ascii_lower(char c)
+static inline bool wr_is_digit(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    return wr_ascii_is(c, WR_ASCII_DIGIT);
+}
+
+static inline bool wr_is_lower(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_LOWER);
+}
+
+static inline bool wr_is_upper(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_UPPER);
+}
+
+static inline bool wr_is_alpha(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_ALPHA);
+}
+
+static inline bool wr_is_alnum(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_ALPHA | WR_ASCII_DIGIT);
+}
+
+/* What identifiers are made of in most languages: letters, digits, '_'. */
+static inline bool wr_is_word(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_ALPHA | WR_ASCII_DIGIT | WR_ASCII_UNDERSCORE);
+}
+
+static inline bool wr_is_hex(char c)
+{
+    return wr_ascii_is(c, WR_ASCII_DIGIT | WR_ASCII_A_TO_F);
+}
+
+/* As Weir itself writes hashes and handles. */
+static inline bool wr_is_lower_hex(char c)
+{
+    return wr_is_hex(c) && !wr_is_upper(c);
+}
+
+static inline bool wr_is_blank(char c) /* within a line */
+{
+    return wr_ascii_is(c, WR_ASCII_BLANK);
+}
+
+static inline bool wr_is_white(char c) /* as JSON has it */
+{
+    return wr_ascii_is(c, WR_ASCII_BLANK | WR_ASCII_LINE);
+}
+
+static inline bool wr_is_space(char c) /* as C has it: the feeds too */
+{
+    return wr_ascii_is(c, WR_ASCII_BLANK | WR_ASCII_LINE | WR_ASCII_FEED);
+}
+
+static inline char wr_lower(char c)
+{
+    return wr_is_upper(c) ? (char)(c - 'A' + 'a') : c;
+}
+
+/* 0 to 15; -1 where it is no digit of a hexadecimal number. */
+static inline int wr_hex_value(char c)
+{
+    if (wr_is_digit(c))
+        return c - '0';
+    return wr_is_hex(c) ? wr_lower(c) - 'a' + 10 : -1;
+}
+
+/* Whether `text` begins with `prefix`, which is in lower case. */
+static inline bool wr_starts_folded(weir_span text, weir_span prefix)
+{
+    if (text.len < prefix.len)
+        return false;
+    for (size_t i = 0; i < prefix.len; i++)
+        if (wr_lower(text.ptr[i]) != prefix.ptr[i])
+            return false;
+    return true;
+}
+
+static inline bool wr_same_folded(weir_span text, weir_span lower)
+{
+    return text.len == lower.len && wr_starts_folded(text, lower);
 }
 
 #endif

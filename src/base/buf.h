@@ -31,7 +31,7 @@ void wr_buf_printf(struct wr_buf *buf, const char *format, ...)
 /* Makes room for `bytes` more without changing the content. */
 void wr_buf_reserve(struct wr_buf *buf, size_t bytes);
 
-/* The same as a question: where there is no room for them the buffer stays as it is, and usable. */
+/* The same, but without room for them it returns false and the buffer stays usable. */
 bool wr_buf_try_reserve(struct wr_buf *buf, size_t bytes);
 
 /* Empties the buffer, keeping its memory. Does not forgive a failure. */

@@ -15,7 +15,7 @@ int64_t wr_clock_ms(void);
 /* Microseconds since some moment; never goes back. For waits and for how long something took. */
 uint64_t wr_clock_steady_us(void);
 
-/* The same, for as long as this thread has worked: a busy machine does not count. */
+/* Microseconds that this thread has computed; waiting for a processor does not count. */
 uint64_t wr_clock_thread_us(void);
 
 /* The moment `ms` from now on the steady clock, as pthread's timed waits want it. */

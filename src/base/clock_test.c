@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/span.h"
+
 static void time_goes_on(void **state)
 {
     (void)state;
@@ -23,7 +25,7 @@ static void a_moment_ahead_is_that_far_ahead(void **state)
 {
     static const uint64_t ahead_ms[] = {0, 1, 999, 1000, 1001, 86400000};
     (void)state;
-    for (size_t i = 0; i < sizeof(ahead_ms) / sizeof(ahead_ms[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(ahead_ms); i++) {
         uint64_t before = wr_clock_steady_us();
         struct timespec then = wr_clock_steady_in_ms(ahead_ms[i]);
         uint64_t after = wr_clock_steady_us();

@@ -4,6 +4,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *weir_status_text(weir_status status)
+{
+    switch (status) {
+#define STATUS_CASE(name, text) \
+    case WEIR_##name:           \
+        return text;
+        WEIR_STATUS_MAP(STATUS_CASE)
+#undef STATUS_CASE
+    }
+    return "unknown status";
+}
+
 weir_status wr_fail(struct weir_err *err, weir_status code, size_t at_byte, const char *format, ...)
 {
     if (!err)

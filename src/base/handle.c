@@ -1,5 +1,6 @@
 #include "weir/handle.h"
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "base/span.h"
 
@@ -30,31 +31,17 @@ void weir_handle_format(weir_handle handle, char text[WEIR_HANDLE_TEXT_BYTES + 1
     *at = '\0';
 }
 
-/* Upper-case digits are not ours: what Weir writes is lower-case. */
-static int digit_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool weir_handle_parse(weir_span text, weir_handle *handle)
 {
     if (text.len != WEIR_HANDLE_TEXT_BYTES || !wr_span_starts(text, PREFIX))
         return false;
     for (size_t i = 0; i < WEIR_HANDLE_BYTES; i++) {
-        int high = digit_value(text.ptr[PREFIX.len + 2 * i]);
-        int low = digit_value(text.ptr[PREFIX.len + 2 * i + 1]);
-        if (high < 0 || low < 0)
+        char high = text.ptr[PREFIX.len + 2 * i], low = text.ptr[PREFIX.len + 2 * i + 1];
+        if (!wr_is_lower_hex(high) || !wr_is_lower_hex(low)) /* Weir writes no others */
             return false;
-        handle->bytes[i] = (unsigned char)(high << 4 | low);
+        handle->bytes[i] = (unsigned char)(wr_hex_value(high) << 4 | wr_hex_value(low));
     }
     return true;
-}
-
-static bool is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
 size_t weir_handle_find(weir_span text, size_t from, weir_handle *handle)
@@ -63,8 +50,8 @@ size_t weir_handle_find(weir_span text, size_t from, weir_handle *handle)
         size_t end = at + WEIR_HANDLE_TEXT_BYTES;
         if (end > text.len)
             return SIZE_MAX;
-        bool stands_alone =
-            (at == 0 || !is_word(text.ptr[at - 1])) && (end == text.len || !is_word(text.ptr[end]));
+        bool stands_alone = (at == 0 || !wr_is_word(text.ptr[at - 1])) &&
+                            (end == text.len || !wr_is_word(text.ptr[end]));
         if (stands_alone && weir_handle_parse(wr_span_cut(text, at, end), handle))
             return at;
     }

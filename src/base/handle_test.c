@@ -25,7 +25,7 @@ static const struct {
 static void parses(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(parse_cases) / sizeof(parse_cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(parse_cases); i++) {
         weir_handle handle;
         if (weir_handle_parse(wr_span_of(parse_cases[i].text), &handle) != parse_cases[i].is_handle)
             fail_msg("not so: %s: %s", parse_cases[i].behaviour, parse_cases[i].text);
@@ -63,7 +63,7 @@ static const struct {
 static void finds(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(find_cases) / sizeof(find_cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(find_cases); i++) {
         weir_span text = wr_span_of(find_cases[i].text);
         size_t from = 0;
         for (const int *at = find_cases[i].at;; at++) {

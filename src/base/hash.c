@@ -1,4 +1,5 @@
-/* The newer interface has no state that can be copied without asking for memory. */
+/* SHA256_CTX is deprecated, but the state of OpenSSL's newer interface cannot be copied without
+ * asking for memory, which can fail. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 
 #include "base/hash.h"

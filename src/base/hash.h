@@ -27,14 +27,14 @@ enum { WR_SHA256_BYTES = 32, WR_SHA256_HEX_BYTES = 64 };
 /* WEIR_NOMEM when the crypto library cannot get memory. */
 WEIR_MUST_USE weir_status wr_sha256(weir_span bytes, unsigned char digest[WR_SHA256_BYTES]);
 
-/* The same of a text that comes piece by piece. It may be copied: each copy goes on by itself. */
+/* The same for a text that comes piece by piece. It may be copied; the copies are independent. */
 struct wr_sha256_stream {
     uint64_t state[16]; /* private */
 };
 
 void wr_sha256_begin(struct wr_sha256_stream *stream);
 void wr_sha256_add(struct wr_sha256_stream *stream, weir_span bytes);
-/* Of all that was added so far; more may be added after it. */
+/* The digest of all that was added so far. More may be added afterwards. */
 void wr_sha256_digest(const struct wr_sha256_stream *stream, unsigned char digest[WR_SHA256_BYTES]);
 
 #endif

@@ -25,7 +25,7 @@ static uint32_t tag_of(uint64_t hash)
     return (uint32_t)(hash >> 32);
 }
 
-static uint32_t settle(const struct wr_index *index, uint32_t at, uint64_t hash)
+static uint32_t find_tag(const struct wr_index *index, uint32_t at, uint64_t hash)
 {
     while (index->items[at] != WR_INDEX_NONE && index->tags[at] != tag_of(hash))
         at = (at + 1) & index->mask;
@@ -34,12 +34,12 @@ static uint32_t settle(const struct wr_index *index, uint32_t at, uint64_t hash)
 
 uint32_t wr_index_first(const struct wr_index *index, uint64_t hash)
 {
-    return settle(index, (uint32_t)hash & index->mask, hash);
+    return find_tag(index, (uint32_t)hash & index->mask, hash);
 }
 
 uint32_t wr_index_next(const struct wr_index *index, uint32_t at, uint64_t hash)
 {
-    return settle(index, (at + 1) & index->mask, hash);
+    return find_tag(index, (at + 1) & index->mask, hash);
 }
 
 void wr_index_put(struct wr_index *index, uint32_t at, uint64_t hash, uint32_t item)

@@ -1,9 +1,13 @@
 /* index.h -- a hash index over items the caller numbers: open addressing, sized once, in an arena.
  *
- * It stores numbers, not keys: the caller hashes, and says by comparing whether a candidate is
- * meant. for (at = wr_index_first(ix, hash); (item = wr_index_item(ix, at)) != NONE; at =
- * wr_index_next(ix, at, hash)) if (same(item)) ... wr_index_put(ix, at, hash, item)   -- at the
- * free place where the loop ended, or over a found item
+ * It stores numbers, not keys: the caller hashes its key, and compares each candidate itself:
+ *
+ *     at = wr_index_first(ix, hash);
+ *     while ((item = wr_index_item(ix, at)) != WR_INDEX_NONE && !is_same(item))
+ *         at = wr_index_next(ix, at, hash);
+ *
+ * wr_index_put(ix, at, hash, item) then writes over the item that was found, or into the free place
+ * where the search ended.
  */
 #ifndef WR_BASE_INDEX_H
 #define WR_BASE_INDEX_H
@@ -14,8 +18,7 @@
 
 struct wr_index {
     uint32_t *items;
-    uint32_t
-        *tags; /* high bits of the hash: most candidates that are not meant are skipped by it */
+    uint32_t *tags; /* high bits of the hash: by them most wrong candidates are skipped */
     uint32_t mask;
 };
 

@@ -18,6 +18,8 @@ enum {
 
     /* transcript */
     WR_MEMO_BYTES_MAX = 64 * 1024 * 1024,      /* what a memo of handles holds before it forgets */
+    WR_STARTS_COUNT_MAX = 64,                  /* bodies whose beginnings an engine knows */
+    WR_STARTS_BYTES_MAX = 64 * 1024 * 1024,    /* and all that it keeps of them */
     WR_TEXT_MEMO_BYTES_MAX = 64 * 1024 * 1024, /* and one of texts that were made */
     WR_SEGMENTS_MAX = 1024 * 1024,             /* payloads of one request */
 
@@ -43,6 +45,7 @@ enum {
 
     /* policy */
     WR_METER_MEMO_COUNT = 16 * 1024,            /* texts whose counts a meter remembers */
+    WR_METER_SEEN_COUNT = 64 * 1024,            /* and segments of bodies */
     WR_METER_EXACT_BYTES_MAX = 4 * 1024 * 1024, /* tokens of a longer one are estimated */
     WR_STAGE_PARAMS_MAX = 8,                    /* parameters of one stage */
     WR_STAGE_TOOLS_MAX = 32,                    /* tools one stage has rules for */
@@ -233,8 +236,7 @@ enum {
     WR_PROXY_CALL_BYTES_MAX = 64 * 1024, /* of a call's arguments; longer ones are not kept */
     WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
     WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
-    WR_PROXY_JOBS_MAX = 256, /* requests waiting for a projection; one more is exact */
-    WR_PROXY_WEIGHTS_BYTES_MAX = 1024 * 1024, /* remembered of texts weighed for figures */
+    WR_PROXY_JOBS_MAX = 256,           /* requests waiting for a projection; one more is exact */
     WR_PROXY_DEADLINE_MS = 25,         /* for what is new in a request; past it that stays whole */
     WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
     WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
@@ -285,7 +287,7 @@ enum {
     WR_LAUNCH_RUN_DEPTH_MAX = 64,                  /* folders in one another in a run's folder */
     WR_LAUNCH_RUN_FOLDERS_MAX = 100000,            /* that are taken away with it */
 
-    /* replay */
+    /* the laboratory */
     WR_RIVAL_ANSWER_MS_MAX = 120 * 1000, /* for a proxy under test to answer one request */
     WR_RIVAL_BODIES_MAX = 64,            /* that it may send on for one request */
     WR_SIMULATE_STORE_BYTES_MAX =

@@ -10,8 +10,8 @@ struct wr_pages wr_pages_new(size_t bytes)
 {
     if (bytes > SIZE_MAX - 2 * LARGE_PAGE_BYTES)
         return (struct wr_pages){NULL, NULL};
-    /* The system gives a block of this size zeroed and untouched; what lies outside the large pages
-     * is never touched, so it costs an address and no memory. */
+    /* The system gives a block of this size zeroed and untouched. Nobody ever touches what lies
+     * outside the large pages, so it costs addresses and no memory. */
     char *held = calloc(1, bytes + 2 * LARGE_PAGE_BYTES);
     if (!held)
         return (struct wr_pages){NULL, NULL};

@@ -7,11 +7,13 @@
 
 #include "base/pages.h"
 
+#include "base/span.h"
+
 static void a_block_is_zeroed_and_all_of_it_can_be_written(void **state)
 {
     static const size_t sizes[] = {1, 4096, 2 * 1024 * 1024, 2 * 1024 * 1024 + 1, 5 * 1000 * 1000};
     (void)state;
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(sizes); i++) {
         struct wr_pages pages = wr_pages_new(sizes[i]);
         assert_non_null(pages.memory);
         assert_int_equal((uintptr_t)pages.memory % sizeof(max_align_t), 0);

@@ -3,8 +3,8 @@
  * Every public struct of options begins with `size_t struct_bytes`, the size it has in the headers
  * of the caller. The library copies it into its own, so that
  * 1. members the caller's headers lack are 0, which is the default of every option;
- * 2. members that only the caller's headers have must be 0: else the caller asks for something this
- *    library does not know, and that is WEIR_INVALID, not a wish that nobody sees;
+ * 2. members that only the caller's headers have must be 0. Otherwise the caller asks for something
+ *    that this library does not know, and gets WEIR_INVALID rather than silence;
  * 3. 0 is the size that the struct had in version 0.1.0, in every later version too. It cannot be
  *    the size of the library's headers: they may be newer than the caller's.
  *

@@ -1,5 +1,7 @@
 #include "base/span.h"
 
+#include "base/ascii.h"
+
 size_t wr_span_find(weir_span hay, weir_span needle, size_t from)
 {
     if (from > hay.len || needle.len > hay.len - from)
@@ -31,16 +33,11 @@ uint64_t wr_span_lines(weir_span text)
     return count;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 weir_span wr_span_trim(weir_span a)
 {
-    while (a.len && is_space(a.ptr[0]))
+    while (a.len && wr_is_white(a.ptr[0]))
         a = wr_span_cut(a, 1, a.len);
-    while (a.len && is_space(a.ptr[a.len - 1]))
+    while (a.len && wr_is_white(a.ptr[a.len - 1]))
         a.len--;
     return a;
 }

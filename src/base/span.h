@@ -7,6 +7,9 @@
 
 #include "weir/span.h"
 
+/* How many items a constant table has. */
+#define WR_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 #define WR_LIT(s) ((weir_span){"" s, sizeof(s) - 1})
 
 static inline weir_span wr_span_of(const char *text)
@@ -41,8 +44,19 @@ static inline weir_span wr_span_cut(weir_span a, size_t from, size_t to)
     return (weir_span){from ? a.ptr + from : a.ptr, to - from}; /* NULL + 0 is not defined */
 }
 
+/* The bytes from `from` to the end. */
+static inline weir_span wr_span_from(weir_span a, size_t from)
+{
+    return wr_span_cut(a, from, a.len);
+}
+
 /* First place of `needle` in `hay` at or after `from`; SIZE_MAX when there is none. */
 size_t wr_span_find(weir_span hay, weir_span needle, size_t from);
+
+static inline bool wr_span_has(weir_span hay, weir_span needle)
+{
+    return wr_span_find(hay, needle, 0) != SIZE_MAX;
+}
 
 /* Takes the next line off `rest`, without its '\n'. False when nothing is left. */
 bool wr_span_line(weir_span *rest, weir_span *line);

@@ -4,8 +4,6 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const weir_span nothing = {NULL, 0};
 
 static void equal_means_the_same_bytes(void **state)
@@ -37,7 +35,7 @@ static void starts_and_ends(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span text = wr_span_of(cases[i].text), part = wr_span_of(cases[i].part);
         if (wr_span_starts(text, part) != cases[i].starts ||
             wr_span_ends(text, part) != cases[i].ends)
@@ -66,7 +64,7 @@ static void find_gives_the_first_place(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         size_t place =
             wr_span_find(wr_span_of(cases[i].hay), wr_span_of(cases[i].needle), cases[i].from);
         if (place != cases[i].place)
@@ -90,7 +88,7 @@ static void lines_come_off_one_by_one(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         char got[64];
         size_t len = 0;
         weir_span rest = wr_span_of(cases[i].text), line;
@@ -150,7 +148,7 @@ static void numbers_are_all_digits_and_fit(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         uint64_t number = 0;
         bool ok = wr_span_u64(wr_span_of(cases[i].text), &number);
         if (ok != cases[i].ok || number != cases[i].number)

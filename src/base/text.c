@@ -1,21 +1,23 @@
+/* Small changes to text that somebody will read: cut by characters, put on one line, made valid.
+ *
+ * A character is a byte and the tail bytes (0x80 to 0xBF) that follow it. That is right for UTF-8,
+ * and for anything else it is at least defined: no cut ever falls inside a character, and no check
+ * of the whole text comes before.
+ *
+ * wr_valid_text() is for originals, which are bytes and may be anything, on their way into JSON.
+ * Text that is valid already, as nearly all is, is not copied.
+ */
 #include "base/text.h"
 
+#include "base/ascii.h"
+#include "base/limits.h"
 #include "base/span.h"
-
-static bool continues(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
-bool wr_text_is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
+#include "base/utf8.h"
 
 bool wr_text_is_blank(weir_span text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (!wr_text_is_space(text.ptr[i]))
+        if (!wr_is_space(text.ptr[i]))
             return false;
     return true;
 }
@@ -26,7 +28,7 @@ weir_span wr_text_head(weir_span text, uint64_t chars_max)
     if (text.len <= chars_max)
         return text;
     for (size_t i = 0; i < text.len; i++)
-        if (!continues(text.ptr[i]) && chars++ == chars_max)
+        if (!wr_utf8_is_tail(text.ptr[i]) && chars++ == chars_max)
             return wr_span_cut(text, 0, i);
     return text;
 }
@@ -39,7 +41,7 @@ weir_span wr_text_tail(weir_span text, uint64_t chars_max)
     for (size_t i = text.len; i > 0; i--) {
         if (chars == chars_max)
             return wr_span_cut(text, i, text.len);
-        chars += !continues(text.ptr[i - 1]);
+        chars += !wr_utf8_is_tail(text.ptr[i - 1]);
     }
     return text;
 }
@@ -51,11 +53,11 @@ static bool write_words(struct wr_buf *out, weir_span text, uint64_t chars_max)
     bool gap = false;
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
-        if (wr_text_is_space(c)) {
+        if (wr_is_space(c)) {
             gap = chars > 0;
             continue;
         }
-        uint64_t wanted = (uint64_t)gap + !continues(c);
+        uint64_t wanted = (uint64_t)gap + !wr_utf8_is_tail(c);
         if (wanted > chars_max - chars)
             return false;
         if (gap)
@@ -97,4 +99,65 @@ weir_status wr_text_keep(struct wr_arena *arena, struct wr_buf *buf, weir_span *
     }
     wr_buf_release(buf);
     return status;
+}
+
+weir_status wr_text_keep_line(struct wr_arena *arena, weir_span text, uint64_t chars_max,
+                              weir_span *kept)
+{
+    struct wr_buf buf;
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_text_one_line_max(&buf, text, chars_max);
+    return wr_text_keep(arena, &buf, kept);
+}
+
+const char *wr_text_grouped(uint64_t number, char text[WR_GROUPED_BYTES])
+{
+    char *at = text + WR_GROUPED_BYTES - 1;
+    int digits = 0;
+
+    *at = '\0';
+    do {
+        if (digits && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + number % 10);
+        digits++;
+    } while (number /= 10);
+    return at;
+}
+
+/* ---- text that every reader of JSON takes ---- */
+
+static const char replacement[] = "\xEF\xBF\xBD";
+
+/* A surrogate is three bytes and one character. */
+static size_t invalid_bytes(weir_span rest)
+{
+    uint32_t code;
+    size_t bytes = wr_utf8_decode(rest, true, &code);
+    return bytes ? bytes : 1;
+}
+
+weir_status wr_valid_text(struct wr_arena *arena, weir_span text, weir_span *valid,
+                          uint64_t *replaced_count)
+{
+    struct wr_buf out;
+    size_t at = wr_utf8_check(text, false);
+
+    *replaced_count = 0;
+    *valid = text;
+    if (at == text.len)
+        return WEIR_OK;
+    wr_buf_init(&out, arena->bytes_max);
+    for (size_t from = 0; from < text.len;) {
+        wr_buf_append(&out, wr_span_cut(text, from, at));
+        from = at;
+        if (at < text.len) {
+            wr_buf_text(&out, replacement);
+            ++*replaced_count;
+            from += invalid_bytes(wr_span_cut(text, at, text.len));
+        }
+        weir_span rest = wr_span_cut(text, from, text.len);
+        at = from + wr_utf8_check(rest, false);
+    }
+    return wr_text_keep(arena, &out, valid);
 }

@@ -27,7 +27,24 @@ void wr_text_indent(struct wr_buf *out, weir_span text, const char *prefix);
 /* Copies what `buf` holds into `arena` and releases the buffer. Its failure, or the arena's. */
 WEIR_MUST_USE weir_status wr_text_keep(struct wr_arena *arena, struct wr_buf *buf, weir_span *text);
 
-bool wr_text_is_space(char c);
+/* Copies `text` into `arena` as wr_text_one_line_max() would write it. */
+WEIR_MUST_USE weir_status wr_text_keep_line(struct wr_arena *arena, weir_span text,
+                                            uint64_t chars_max, weir_span *kept);
+
 bool wr_text_is_blank(weir_span text);
+
+/* "12,345,678". It is written to the end of `text`, and a pointer to its first digit is returned.
+ */
+enum { WR_GROUPED_BYTES = 27 }; /* of the largest number, with its NUL */
+const char *wr_text_grouped(uint64_t number, char text[WR_GROUPED_BYTES]);
+
+/* The same in memory of its own, good until the end of the block it stands in. */
+#define WR_GROUPED(number) wr_text_grouped((number), (char[WR_GROUPED_BYTES]){0})
+
+/* `text` itself where it is valid UTF-8, else a copy in `arena` in which U+FFFD stands for every
+ * byte that begins nothing valid, and for every lone surrogate: strict readers of JSON refuse those
+ * even as escapes. Originals are bytes; this is how they are shown. Failure: the arena's. */
+WEIR_MUST_USE weir_status wr_valid_text(struct wr_arena *arena, weir_span text, weir_span *valid,
+                                        uint64_t *replaced_count);
 
 #endif

@@ -26,7 +26,7 @@ weir_status wr_text_memo_new(struct wr_text_memo **memo, size_t bytes_max)
     if (!*memo)
         return WEIR_NOMEM;
     (*memo)->bytes_max = bytes_max;
-    /* Twice the cap: it may be passed within a request, and is looked at between them. */
+    /* Twice the cap: the cap is looked at between requests, and one request may go past it. */
     wr_arena_init(&(*memo)->arena,
                   bytes_max > WR_ARENA_BYTES_MAX / 2 ? WR_ARENA_BYTES_MAX : bytes_max * 2);
     return WEIR_OK;
@@ -56,7 +56,7 @@ static bool same_key(wr_hash128 a, wr_hash128 b)
 }
 
 /* The number of the place where the key is, or else where it goes. */
-static size_t place_of(const struct wr_text_memo *memo, wr_hash128 key)
+static size_t find_text_place(const struct wr_text_memo *memo, wr_hash128 key)
 {
     size_t at = 0;
     for (size_t i = 0; i < PROBES_MAX; i++) {
@@ -71,7 +71,7 @@ bool wr_text_memo_find(const struct wr_text_memo *memo, wr_hash128 key, weir_spa
 {
     if (!memo)
         return false;
-    const struct place *place = &memo->places[place_of(memo, key)];
+    const struct place *place = &memo->places[find_text_place(memo, key)];
     if (!place->text.ptr || !same_key(place->key, key))
         return false;
     *text = place->text;
@@ -84,5 +84,5 @@ void wr_text_memo_put(struct wr_text_memo *memo, wr_hash128 key, weir_span text)
         return;
     weir_span copy = wr_arena_copy(&memo->arena, text);
     if (copy.ptr)
-        memo->places[place_of(memo, key)] = (struct place){key, copy};
+        memo->places[find_text_place(memo, key)] = (struct place){key, copy};
 }

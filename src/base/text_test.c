@@ -6,8 +6,6 @@
 
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static void head_and_tail_count_characters(void **state)
 {
     static const struct {
@@ -27,7 +25,7 @@ static void head_and_tail_count_characters(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span text = wr_span_of(cases[i].text);
         if (!wr_span_is(wr_text_head(text, cases[i].chars_max), cases[i].head) ||
             !wr_span_is(wr_text_tail(text, cases[i].chars_max), cases[i].tail))
@@ -52,7 +50,7 @@ static void one_line(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf buf;
         wr_buf_init(&buf, 1000);
         wr_text_one_line_max(&buf, wr_span_of(cases[i].text), cases[i].chars_max);
@@ -91,9 +89,20 @@ static void keep_moves_the_text_into_the_arena(void **state)
     wr_arena_release(&arena);
 }
 
+static void numbers_are_grouped_by_thousands(void **state)
+{
+    (void)state;
+    assert_string_equal(WR_GROUPED(0), "0");
+    assert_string_equal(WR_GROUPED(999), "999");
+    assert_string_equal(WR_GROUPED(1000), "1,000");
+    assert_string_equal(WR_GROUPED(1234567), "1,234,567");
+    assert_string_equal(WR_GROUPED(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_are_grouped_by_thousands),
         cmocka_unit_test(head_and_tail_count_characters),
         cmocka_unit_test(one_line),
         cmocka_unit_test(indent_puts_the_prefix_before_every_line),

@@ -10,6 +10,12 @@
 
 #include "weir/span.h"
 
+/* A byte that goes on with a character and begins none. */
+static inline bool wr_utf8_is_tail(char c)
+{
+    return ((unsigned char)c & 0xC0) == 0x80;
+}
+
 /* Bytes of the valid sequence that begins `text`, its code point in `*code`; 0 where there is none.
  * Overlong forms, values above U+10FFFF and (unless `wtf8`) surrogates are not valid. */
 size_t wr_utf8_decode(weir_span text, bool wtf8, uint32_t *code);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/span.h"
 
 static bool is_surrogate(uint32_t code)
 {
@@ -53,7 +53,7 @@ static bool within(unsigned char byte, const unsigned char range[2])
 static size_t len_by_table(const unsigned char s[4], bool wtf8)
 {
     static const unsigned char tail[2] = {0x80, 0xBF};
-    for (size_t i = 0; i < COUNT_OF(forms); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(forms); i++) {
         if (!within(s[0], forms[i].first) || (forms[i].surrogate && !wtf8))
             continue;
         if (forms[i].len >= 2 && !within(s[1], forms[i].second))
@@ -75,8 +75,8 @@ static void validity_is_that_of_the_standard(void **state)
 
     for (unsigned first = 0; first < 256; first++)
         for (unsigned second = 0; second < 256; second++)
-            for (size_t i = 0; i < COUNT_OF(borders); i++)
-                for (size_t k = 0; k < COUNT_OF(borders); k++) {
+            for (size_t i = 0; i < WR_COUNT_OF(borders); i++)
+                for (size_t k = 0; k < WR_COUNT_OF(borders); k++) {
                     const unsigned char s[4] = {(unsigned char)first, (unsigned char)second,
                                                 borders[i], borders[k]};
                     weir_span text = {(const char *)s, 4};
@@ -118,7 +118,7 @@ static void check_names_the_first_bad_byte(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         for (size_t before = 0; before <= 20; before++) {
             for (size_t behind = 0; behind <= 20; behind++) {
                 char text[64];

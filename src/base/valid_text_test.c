@@ -1,4 +1,4 @@
-#include "base/valid_text.h"
+#include "base/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,7 +46,7 @@ static const struct {
 static void what_is_no_utf8_is_replaced(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_arena arena;
         weir_span valid;
         uint64_t replaced_count;

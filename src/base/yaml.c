@@ -1,3 +1,16 @@
+/* Reads YAML with libyaml, and adds what libyaml lacks: limits, and places in bytes.
+ *
+ * A text is read twice. The first pass (check_limits) takes events only and stops at the first
+ * thing that is too deep or too much; the second loads the document. One pass would not do: libyaml
+ * looks through all open brackets at each token, so a deeply nested text takes time in the square
+ * of its depth before anybody could refuse it.
+ *
+ * libyaml counts characters and skips a byte order mark without counting it, while our errors name
+ * the byte as well. So the mark is cut off before libyaml sees the text, and byte_at() turns its
+ * count of characters into an offset. Only errors of the encoding come as bytes already.
+ *
+ * A second document in the same text is an error: nobody would read it.
+ */
 #include "base/yaml.h"
 
 #include <stdarg.h>
@@ -9,7 +22,7 @@
 
 static const char bom[] = "\xEF\xBB\xBF";
 
-/* libyaml counts characters, and neither the mark at the beginning nor that it was there. */
+/* The byte at which the character stands that libyaml gave number `characters`. */
 static size_t byte_at(weir_span text, size_t characters)
 {
     size_t at = wr_span_starts(text, wr_span_of(bom)) ? strlen(bom) : 0;
@@ -35,8 +48,8 @@ static weir_status parse_failed(const yaml_parser_t *parser, weir_span text, str
 {
     yaml_mark_t mark = parser->problem_mark;
     size_t line, column;
-    /* Where libyaml runs out of memory it does not always say so; it always names a real problem.
-     */
+    /* libyaml does not always report that it ran out of memory. But it names every other problem,
+     * so an error without a problem is one of memory. */
     if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory to read YAML");
     if (parser->error != YAML_READER_ERROR)
@@ -47,7 +60,6 @@ static weir_status parse_failed(const yaml_parser_t *parser, weir_span text, str
                    column, parser->problem);
 }
 
-/* A second document would be read by nobody. */
 static weir_status check_end(yaml_parser_t *parser, struct wr_yaml *yaml)
 {
     yaml_document_t more;
@@ -61,7 +73,7 @@ static weir_status check_end(yaml_parser_t *parser, struct wr_yaml *yaml)
     return status;
 }
 
-static weir_status open_parser(yaml_parser_t *parser, weir_span text, struct weir_err *err)
+static weir_status open_yaml_parser(yaml_parser_t *parser, weir_span text, struct weir_err *err)
 {
     if (!yaml_parser_initialize(parser))
         return wr_fail(err, WEIR_NOMEM, 0, "no memory to read YAML");
@@ -73,8 +85,8 @@ static weir_status open_parser(yaml_parser_t *parser, weir_span text, struct wei
     return WEIR_OK;
 }
 
-static weir_status over_limit(weir_span text, const yaml_event_t *event, const char *what,
-                              struct weir_err *err)
+static weir_status fail_over_limit(weir_span text, const yaml_event_t *event, const char *what,
+                                   struct weir_err *err)
 {
     return wr_fail(err, WEIR_LIMIT, byte_at(text, event->start_mark.index),
                    "line %zu, column %zu: %s", event->start_mark.line + 1,
@@ -88,13 +100,11 @@ static int depth_change(yaml_event_type_t type)
     return begins - ends;
 }
 
-/* libyaml looks through all open brackets at each token: deep nesting takes the square of its
- * depth. So a text is gone through once before it is loaded, up to the first thing that is too
- * much. */
+/* The first pass: reads events up to the first thing that is too deep or too much. */
 static weir_status check_limits(weir_span text, struct weir_err *err)
 {
     yaml_parser_t parser;
-    weir_status status = open_parser(&parser, text, err);
+    weir_status status = open_yaml_parser(&parser, text, err);
     if (status)
         return status;
     bool is_over = false;
@@ -107,9 +117,9 @@ static weir_status check_limits(weir_span text, struct weir_err *err)
         depth += depth_change(event.type);
         is_over = event.type == YAML_STREAM_END_EVENT;
         if (depth > WR_YAML_DEPTH_MAX)
-            status = over_limit(text, &event, "this is nested too deep", err);
+            status = fail_over_limit(text, &event, "this is nested too deep", err);
         else if (count >= WR_YAML_EVENTS_MAX)
-            status = over_limit(text, &event, "there is too much in this document", err);
+            status = fail_over_limit(text, &event, "there is too much in this document", err);
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);
@@ -123,7 +133,7 @@ weir_status wr_yaml_open(struct wr_yaml *yaml, weir_span text, struct weir_err *
     *yaml = (struct wr_yaml){.text = text, .err = err};
     weir_status status = check_limits(text, err);
     if (!status)
-        status = open_parser(&parser, text, err);
+        status = open_yaml_parser(&parser, text, err);
     if (status)
         return status;
     if (!yaml_parser_load(&parser, &yaml->doc)) {

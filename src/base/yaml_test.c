@@ -46,7 +46,7 @@ static const struct {
 static void documents_are_read_and_failures_have_their_place(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct weir_err err = {0};
         struct wr_yaml yaml;
         int members = 0;
@@ -86,7 +86,7 @@ static void too_much_is_refused_where_it_begins(void **state)
         {"not so many", "- a\n", WR_YAML_EVENTS_MAX / 2, WEIR_OK, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct weir_err err = {0};
         struct wr_yaml yaml;
         struct wr_buf text;

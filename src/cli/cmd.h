@@ -10,105 +10,67 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "cli/options.h"
+#include "json/write.h"
 #include "weir/weir.h"
 
 enum { WR_EXIT_OK = 0, WR_EXIT_CHECK = 1, WR_EXIT_USAGE = 2 };
 
-/* Each gets its own name as argv[0]. */
-int wr_cmd_inspect(int argc, char **argv);
-int wr_cmd_project(int argc, char **argv);
-int wr_cmd_diff(int argc, char **argv);
-int wr_cmd_models(int argc, char **argv);
-int wr_cmd_count(int argc, char **argv);
-int wr_cmd_policies(int argc, char **argv);
-int wr_cmd_prompt(int argc, char **argv);
-int wr_cmd_why(int argc, char **argv);
-int wr_cmd_condense(int argc, char **argv);
-int wr_cmd_recall(int argc, char **argv);
-int wr_cmd_store(int argc, char **argv);
-int wr_cmd_sessions(int argc, char **argv);
-int wr_cmd_context(int argc, char **argv);
-int wr_cmd_report(int argc, char **argv);
-int wr_cmd_learn(int argc, char **argv);
-int wr_cmd_serve(int argc, char **argv);
-int wr_cmd_run(int argc, char **argv);
-int wr_cmd_doctor(int argc, char **argv);
-int wr_cmd_completion(int argc, char **argv);
-int wr_cmd_mcp(int argc, char **argv);
-int wr_cmd_agent(int argc, char **argv);
-int wr_cmd_simulate(int argc, char **argv);
-int wr_cmd_replay(int argc, char **argv);
+/* Each is in the file of its name; commands.c has them in the order of `weir --help`. */
+extern const struct wr_command wr_cmd_agent, wr_cmd_completion, wr_cmd_condense, wr_cmd_context,
+    wr_cmd_count, wr_cmd_diff, wr_cmd_doctor, wr_cmd_inspect, wr_cmd_learn, wr_cmd_mcp,
+    wr_cmd_models, wr_cmd_policies, wr_cmd_project, wr_cmd_prompt, wr_cmd_recall, wr_cmd_replay,
+    wr_cmd_report, wr_cmd_run, wr_cmd_serve, wr_cmd_sessions, wr_cmd_simulate, wr_cmd_store,
+    wr_cmd_why;
 
-/* ---- options ---- */
+extern const struct wr_command *const wr_commands[]; /* ends with NULL */
 
-enum wr_opt_kind { WR_OPT_FLAG, WR_OPT_TEXT, WR_OPT_LIST };
+/* All that main() does: argv[1] is a command. */
+int wr_cli_main(int argc, char **argv);
 
-enum { WR_OPT_LIST_MAX = 64 };
+/* ---- what goes wrong ---- */
 
-struct wr_opt_list {
-    const char *items[WR_OPT_LIST_MAX];
-    size_t count;
-};
+/* The command whose name begins each message on stderr; "": none. Borrowed. */
+void wr_cli_use_name(const char *command);
 
-struct wr_opt {
-    const char *name; /* without the dashes */
-    enum wr_opt_kind kind;
-    void *value; /* bool *, const char **, struct wr_opt_list * */
-};
+/* "weir COMMAND: ..." on stderr; returns WR_EXIT_USAGE so that a command can end with it. */
+int wr_cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Reads `--name`, `--name VALUE` and `--name=VALUE` anywhere on the line, up to `--`. What is not
- * an option goes to `rest`. `--help` prints `help` and sets `*done`. False: wrong, said on stderr.
- */
-bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t options_count,
-                  const char *help, struct wr_opt_list *rest, bool *done);
+/* What `err` says, or where it says nothing what `status` does. */
+int wr_cli_fail_status(weir_status status, const struct weir_err *err);
 
-/* What is not an option, of which there may be any number; in the place of argv. */
-struct wr_opt_words {
-    char **items;
-    size_t count;
-};
+/* What is wrong with a file or with something else: a text that begins with "line " is about the
+ * file at `path`, which may be NULL. */
+int wr_cli_fail_in(const char *path, const char *text);
 
-/* The same for commands that take more words than a list holds; argv is written to. */
-bool wr_opt_parse_words(int argc, char **argv, const struct wr_opt *options, size_t options_count,
-                        const char *help, struct wr_opt_words *words, bool *done);
-
-/* ---- completion ---- */
-
-/* Asks for candidates instead of doing the command's work (cmd_completion.c says how). */
-#define WR_COMPLETE "--complete"
-
-/* Prints a candidate where it fits what was typed. */
-void wr_complete_word(const char *word, const char *what, const char *typed);
-void wr_complete_option(const char *command, const struct wr_opt *options, size_t options_count,
-                        const char *before, const char *typed);
+/* A failure at a byte of a file: adds byte, line and column, and what to do. */
+int wr_cli_fail_at(const char *path, weir_span text, const struct weir_err *err,
+                   const char *advice);
 
 /* ---- input and output ---- */
 
 /* Reads a file, or stdin for "-", whole. False: said on stderr. */
-bool wr_cli_read(const char *command, const char *path, struct wr_buf *into);
+bool wr_cli_read(const char *path, struct wr_buf *into);
 
-/* Writes all of `bytes` to stdout. False (and said) when that fails. */
-bool wr_cli_write(const char *command, weir_span bytes);
+/* Writes all of `bytes` to stdout, or to a file. False (and said) when that fails. */
+bool wr_cli_write(weir_span bytes);
+bool wr_cli_write_file(const char *path, weir_span bytes);
 
-/* "weir COMMAND: ..." on stderr; returns WR_EXIT_USAGE so that a command can end with it. */
-int wr_cli_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Checks before long work that the file can be written afterwards, and says so if not. True: it
+ * can, or is NULL. */
+bool wr_cli_can_write(const char *path);
 
-/* The same for a failure at a byte of a file: adds byte, line and column, and what to do. */
-int wr_cli_fail_at(const char *command, const char *path, weir_span text,
-                   const struct weir_err *err, const char *advice);
+/* The end of a command: writes `out` to stdout and releases it. Returns `code`, or WR_EXIT_USAGE,
+ * with a message, if the buffer has failed or cannot be written. */
+int wr_cli_end(struct wr_buf *out, int code);
 
 /* Reads and parses a request; NULL: said on stderr. `body` must outlive it. */
-struct weir_request *wr_cli_request(const char *command, const char *path, const char *dialect,
-                                    struct wr_buf *body);
+struct weir_request *wr_cli_request(const char *path, const char *dialect, struct wr_buf *body);
 
 /* ---- looks ---- */
 
 /* Whether stdout is a terminal that shows colours (NO_COLOR is obeyed). */
 bool wr_cli_colours(void);
-
-/* A number with thousands separated, in one of a few static buffers: good until the fourth call
- * after. */
-const char *wr_cli_number(uint64_t number);
 
 /* One line of at most `width` columns that shows how `text` begins; control bytes become spaces. */
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width);

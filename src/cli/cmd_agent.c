@@ -1,4 +1,15 @@
-/* `weir agent`: a small agent on the session library, in a terminal or without one. */
+/* `weir agent`: a small agent on the session library, in a terminal or without one.
+ *
+ *   run_options()    which model, which keys, which folders; the client
+ *   run_program()    the store, and what recalls and summaries need
+ *   run_sessions()   without a terminal one session and one prompt; in a terminal a conversation,
+ *                    in which /resume may go on with another session
+ *
+ * All that a run holds is in struct program, so that every way out releases the same things. The
+ * keys of providers leave the environment before anything is started: commands of the model must
+ * not inherit them. What a local server has loaded a model with counts more than what is known of
+ * it.
+ */
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,46 +21,47 @@
 #include "agent/agent_prompt.h"
 #include "agent/chat.h"
 #include "agent/headless.h"
-#include "agent/local_window.h"
 #include "agent/summary_call.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/cmd.h"
-#include "cli/store_dir.h"
-
-static const char help[] =
-    "usage: weir agent [-p PROMPT] [--json] [--yes] [--api chat|responses|messages]\n"
-    "                  [--base-url URL] [--model M] [--session NAME] [--dir DIR]\n"
-    "                  [--config FILE] [--window N] [--store DIR] [--every SECONDS]\n"
-    "                  [--summary-model M] [--pass-keys]\n"
-    "\n"
-    "An agent with tools for files and commands, whose sessions survive anything: its journal is\n"
-    "the truth, its prompt stays inside the window, and what was taken out can be recalled.\n"
-    "\n"
-    "  -p PROMPT        work on this, print the answer and end; without it, and without a "
-    "terminal,\n"
-    "                   the prompt is standard input\n"
-    "  --json           one JSON object a line instead of text (docs/agent.md)\n"
-    "  --yes            files are changed and commands run without a question\n"
-    "  --api, --base-url, --model   whom to ask; else OPENAI_BASE_URL, OPENAI_API_KEY,\n"
-    "                   ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY say. A local server needs no key\n"
-    "  --session NAME   go on with this session, or begin it\n"
-    "  --dir DIR        AGENT.md, CONTRACT.md, skills/, MEMORY.md (docs/session.md); the working\n"
-    "                   directory unless told\n"
-    "  --config FILE    limits and context of the session, in YAML (docs/session.md)\n"
-    "  --window N       tokens of the model's window; a local server is asked\n"
-    "  --summary-model M  who writes summaries of older turns; else they are extracted\n"
-    "  --pass-keys      commands see OPENAI_API_KEY and ANTHROPIC_API_KEY; else they do not\n"
-    "  --every SECONDS  with -p: again and again, in the same session\n"
-    "\n"
-    "example: OPENAI_API_KEY=... weir agent -p 'What does this project do?'\n"
-    "         weir agent --base-url http://127.0.0.1:11434 --model qwen3\n";
+#include "cli/open.h"
 
 struct agent_options {
-    const char *prompt, *api, *base_url, *model, *session, *dir, *config, *window, *store, *every,
-        *summary_model;
+    const char *prompt, *api, *base_url, *model, *session, *dir, *config, *store, *summary_model;
+    uint64_t window_tokens, every_s; /* 0: not told */
     bool json, yes, pass_keys;
+};
+
+#define VALUES struct agent_options
+
+static const struct wr_option options[] = {
+    {"prompt", WR_TEXT("PROMPT", prompt),
+     "work on this, print the answer and end; without it, and without a terminal, the prompt is "
+     "standard input",
+     .letter = 'p'},
+    {"json", WR_FLAG(json), "one JSON object a line instead of text (docs/agent.md)"},
+    {"yes", WR_FLAG(yes), "files are changed and commands run without a question"},
+    {"api", WR_CHOICE("API", api),
+     "chat, responses or messages; else what is set of OPENAI_BASE_URL, OPENAI_API_KEY, "
+     "ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY says whom to ask",
+     .words = "chat responses messages"},
+    {"base-url", WR_TEXT("URL", base_url), "of the provider. A local server needs no key"},
+    {"model", WR_TEXT("M", model), "whom to ask", .list = wr_list_models},
+    {"session", WR_TEXT("NAME", session), "go on with this session, or begin it"},
+    {"dir", WR_DIR(dir),
+     "AGENT.md, CONTRACT.md, skills/, MEMORY.md (docs/session.md); the working directory unless "
+     "told"},
+    {"config", WR_FILE(config), "limits and context of the session, in YAML (docs/session.md)"},
+    {"window", WR_NUMBER("N", window_tokens, 1, UINT32_MAX),
+     "tokens of the model's window; a local server is asked"},
+    WR_ROW_STORE(store),
+    {"every", WR_NUMBER("SECONDS", every_s, 1, 31 * 24 * 3600),
+     "with -p: again and again, in the same session"},
+    {"summary-model", WR_TEXT("M", summary_model),
+     "who writes summaries of older turns; else they are extracted", .list = wr_list_models},
+    {"pass-keys", WR_FLAG(pass_keys),
+     "commands see OPENAI_API_KEY and ANTHROPIC_API_KEY; else they do not"},
 };
 
 /* All that one run holds. */
@@ -69,8 +81,6 @@ struct program {
     char root[4096], sessions_dir[4096], session_dir[4096 + 300], name[256];
     char *key; /* owned; the environment's is wiped */
     const char *model;
-    uint32_t window_tokens;
-    uint64_t every_s;
     bool is_headless;
 };
 
@@ -89,17 +99,6 @@ static const char *get_variable(const char *name)
 }
 
 /* ---- getting ready ---- */
-
-static bool read_number(const char *option, const char *text, uint64_t max, uint64_t *number)
-{
-    if (!text)
-        return true;
-    if (wr_span_u64(wr_span_of(text), number) && *number && *number <= max)
-        return true;
-    wr_cli_fail("agent", "--%s wants a whole number from 1 to %llu, not '%s'", option,
-                (unsigned long long)max, text);
-    return false;
-}
 
 /* The agent keeps its key to itself: commands do not inherit it, and /proc does not show it. */
 static bool hide_keys(struct program *p)
@@ -121,51 +120,34 @@ static bool hide_keys(struct program *p)
 
 static bool find_model(struct program *p)
 {
-    uint64_t window = 0;
     struct weir_err err = {0};
     struct wr_endpoint_options where = {p->options->api, p->options->base_url, p->options->model};
 
-    if (!read_number("window", p->options->window, UINT32_MAX, &window) ||
-        !read_number("every", p->options->every, 31 * 24 * 3600, &p->every_s))
-        return false;
     if (wr_endpoint_find(&p->endpoint, &where, get_variable, &err)) {
-        wr_cli_fail("agent", "%s", err.text);
+        wr_cli_fail("%s", err.text);
         return false;
     }
-    p->window_tokens = (uint32_t)window;
     p->model = p->options->model;
     if (!p->model && p->endpoint.is_local && p->options->base_url) {
-        wr_cli_fail("agent", "which model? --model NAME, as %s calls it", p->endpoint.base_url);
+        wr_cli_fail("which model? --model NAME, as %s calls it", p->endpoint.base_url);
         return false;
     }
     if (!p->model && !p->options->session)
-        p->model =
-            p->endpoint.dialect == WEIR_DIALECT_MESSAGES ? "claude-sonnet-5-5" : "gpt-5.6-terra";
+        p->model = p->endpoint.api->model;
     return true;
-}
-
-static bool is_good_name(const char *name)
-{
-    return *name && *name != '.' && !strchr(name, '/') && strlen(name) < 200;
 }
 
 static bool find_places(struct program *p)
 {
     time_t now = time(NULL);
     struct tm day;
-    bool ok = true;
+    bool ok;
 
     if (!getcwd(p->root, sizeof(p->root))) {
-        wr_cli_fail("agent", "the working directory is gone");
+        wr_cli_fail("the working directory is gone");
         return false;
     }
-    wr_buf_init(&p->store_dir, WR_NET_HEAD_BYTES_MAX);
-    if (p->options->store) {
-        wr_buf_text(&p->store_dir, p->options->store);
-        wr_buf_byte(&p->store_dir, '\0');
-    } else {
-        ok = wr_cli_store_path("agent", &p->store_dir);
-    }
+    ok = wr_cli_store_path(p->options->store, &p->store_dir);
     if (ok)
         (void)snprintf(p->sessions_dir, sizeof(p->sessions_dir), "%s/sessions", p->store_dir.bytes);
     if (p->options->session) {
@@ -176,8 +158,9 @@ static bool find_places(struct program *p)
             (void)strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &day);
         (void)snprintf(p->name, sizeof(p->name), "%s-%ld", stamp, (long)getpid());
     }
-    if (ok && !is_good_name(p->name)) {
-        wr_cli_fail("agent", "'%s' is no name for a session: no '/', no '.' in front", p->name);
+    if (ok &&
+        (!p->name[0] || p->name[0] == '.' || strchr(p->name, '/') || strlen(p->name) >= 200)) {
+        wr_cli_fail("'%s' is no name for a session: no '/', no '.' in front", p->name);
         ok = false;
     }
     return ok;
@@ -187,8 +170,8 @@ static bool find_places(struct program *p)
 static uint32_t window_of(void *user, const char *model)
 {
     struct program *p = user;
-    if (p->window_tokens)
-        return p->window_tokens;
+    if (p->options->window_tokens)
+        return (uint32_t)p->options->window_tokens;
     return p->endpoint.is_local ? wr_local_window(&p->client, &p->endpoint, model) : 0;
 }
 
@@ -204,32 +187,24 @@ static weir_status set_window(struct program *p, struct weir_err *err)
     return weir_session_switch_model(p->session, model, window, wr_clock_ms(), err);
 }
 
-/* What has a place has it in the configuration. */
-static void fail_open(const struct program *p, const char *text)
-{
-    const char *path = p->options->config;
-    bool is_placed = path && !strncmp(text, "line ", strlen("line "));
-    wr_cli_fail("agent", "%s%s%s", is_placed ? path : "", is_placed ? ": " : "", text);
-}
-
 static bool open_session(struct program *p)
 {
     struct weir_err err = {0};
 
     (void)snprintf(p->session_dir, sizeof(p->session_dir), "%s/%s", p->sessions_dir, p->name);
     (void)mkdir(p->sessions_dir, 0700);
-    struct weir_session_options options = {.dir = p->session_dir,
-                                           .name = p->name,
-                                           .config = wr_buf_view(&p->config),
-                                           .model = p->model,
-                                           .store = p->store,
-                                           .tenant = WR_LIT(WR_CLI_TENANT),
-                                           .now_ms = wr_clock_ms()};
-    weir_status status = weir_session_open(&options, &p->session, &err);
+    struct weir_session_options how = {.dir = p->session_dir,
+                                       .name = p->name,
+                                       .config = wr_buf_view(&p->config),
+                                       .model = p->model,
+                                       .store = p->store,
+                                       .tenant = WR_LIT(WR_CLI_TENANT),
+                                       .now_ms = wr_clock_ms()};
+    weir_status status = weir_session_open(&how, &p->session, &err);
     if (!status)
         status = set_window(p, &err);
     if (status)
-        fail_open(p, err.text[0] ? err.text : weir_status_text(status));
+        wr_cli_fail_in(p->options->config, err.text[0] ? err.text : weir_status_text(status));
     p->summary.live = p->session;
     if (!status && p->options->summary_model)
         weir_session_set_summary(p->session, wr_summary_call, &p->summary);
@@ -238,27 +213,23 @@ static bool open_session(struct program *p)
 
 /* ---- the prompt ---- */
 
-static weir_status add_sections(struct program *p, struct weir_err *err)
-{
-    const char *dir = p->options->dir ? p->options->dir : p->root;
-    weir_status status = wr_agent_prompt_add(p->prompt, p->root, dir, wr_clock_ms(), err);
-    return status ? status : weir_prompt_build(p->prompt, weir_session_model(p->session), 0, err);
-}
-
 static bool build_prompt(struct program *p)
 {
     struct weir_err err = {0};
     const char *trouble;
 
+    const char *dir = p->options->dir ? p->options->dir : p->root;
     weir_status status = weir_prompt_new(&p->prompt);
     if (!status)
-        status = add_sections(p, &err);
+        status = wr_agent_prompt_add(p->prompt, p->root, dir, wr_clock_ms(), &err);
+    if (!status)
+        status = weir_prompt_build(p->prompt, weir_session_model(p->session), 0, &err);
     if (!status)
         status = weir_session_use_prompt(p->session, p->prompt, wr_clock_ms(), &err);
     for (size_t i = 0; !status && (trouble = weir_prompt_trouble(p->prompt, i)); i++)
         (void)fprintf(stderr, "weir agent: %s\n", trouble);
     if (status)
-        wr_cli_fail("agent", "%s", err.text[0] ? err.text : weir_status_text(status));
+        wr_cli_fail_status(status, &err);
     return !status;
 }
 
@@ -270,7 +241,7 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
 
     p->processes = wr_processes_new(p->root, is_interrupted, p);
     if (!p->processes) {
-        wr_cli_fail("agent", "%s", weir_status_text(WEIR_NOMEM));
+        wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
         return false;
     }
     if (p->options->pass_keys)
@@ -288,7 +259,7 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
     count = wr_toolbox_tools(&agent->toolbox, tools);
     if (!weir_session_set_tools(p->session, tools, count, &err))
         return true;
-    wr_cli_fail("agent", "%s", err.text);
+    wr_cli_fail("%s", err.text);
     return false;
 }
 
@@ -322,15 +293,10 @@ static void tell_changes(struct program *p, const struct wr_view *view)
 static bool read_prompt(const struct agent_options *o, struct wr_buf *text)
 {
     if (!o->prompt)
-        return wr_cli_read("agent", "-", text);
+        return wr_cli_read("-", text);
     wr_buf_init(text, WR_AGENT_FILE_BYTES_MAX);
     wr_buf_text(text, o->prompt);
     return true;
-}
-
-static int exit_of(enum wr_worked worked)
-{
-    return worked == WR_WORKED_DONE ? WR_EXIT_OK : WR_EXIT_CHECK;
 }
 
 static int run_headless(struct program *p)
@@ -352,10 +318,11 @@ static int run_headless(struct program *p)
     do {
         worked = wr_agent_work(&agent, wr_span_trim(wr_buf_view(&text)));
         wr_headless_end(&headless, &agent, worked);
-    } while (p->every_s && worked == WR_WORKED_DONE && wr_client_sleep(&p->client, p->every_s));
+    } while (p->options->every_s && worked == WR_WORKED_DONE &&
+             wr_client_sleep(&p->client, p->options->every_s));
     wr_headless_release(&headless);
     wr_buf_release(&text);
-    return exit_of(worked);
+    return worked == WR_WORKED_DONE ? WR_EXIT_OK : WR_EXIT_CHECK;
 }
 
 /* ---- in a terminal ---- */
@@ -417,8 +384,8 @@ static void close_session(struct program *p)
     wr_undo_release(&p->undo); /* another session's changes are not this one's to take back */
 }
 
-/* Another session keeps its own model, unless one was asked for. Where it cannot be opened (said),
- * the one before goes on. */
+/* Another session keeps its own model, unless one was asked for. If it cannot be opened, which is
+ * told, the old session stays open. */
 static void run_chats(struct program *p, int *code)
 {
     char before[sizeof(p->name)] = "";
@@ -459,7 +426,7 @@ static int run_program(struct program *p)
 {
     int code = WR_EXIT_USAGE;
 
-    p->store = wr_cli_store("agent", p->store_dir.bytes, NULL);
+    p->store = wr_cli_store(p->store_dir.bytes, NULL);
     if (!p->store)
         return code;
     wr_mcp_world_init(&p->world, p->store_dir.bytes);
@@ -482,11 +449,11 @@ static bool has_dir(const struct agent_options *o)
 
     if (!o->dir || (!stat(o->dir, &status) && S_ISDIR(status.st_mode)))
         return true;
-    wr_cli_fail("agent", "--dir %s is no folder that is there", o->dir);
+    wr_cli_fail("--dir %s is no folder that is there", o->dir);
     return false;
 }
 
-static int run(const struct agent_options *o)
+static int run_options(const struct agent_options *o)
 {
     struct program p = {.options = o};
     struct weir_err err = {0};
@@ -495,9 +462,9 @@ static int run(const struct agent_options *o)
     (void)setlocale(LC_CTYPE, "");
     (void)signal(SIGPIPE, SIG_IGN);
     if (has_dir(o) && find_model(&p) && hide_keys(&p) && find_places(&p) &&
-        (!o->config || wr_cli_read("agent", o->config, &p.config))) {
+        (!o->config || wr_cli_read(o->config, &p.config))) {
         if (wr_client_init(&p.client, getenv("SSL_CERT_FILE"), &err))
-            wr_cli_fail("agent", "%s", err.text);
+            wr_cli_fail("%s", err.text);
         else
             code = run_program(&p);
         wr_client_release(&p.client);
@@ -508,39 +475,27 @@ static int run(const struct agent_options *o)
     return code;
 }
 
-int wr_cmd_agent(int argc, char **argv)
+static int run_agent(void *values, const struct wr_words *words)
 {
-    static char long_name[] = "--prompt";
-    struct agent_options o = {0};
-    struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {{"prompt", WR_OPT_TEXT, &o.prompt},
-                                     {"json", WR_OPT_FLAG, &o.json},
-                                     {"yes", WR_OPT_FLAG, &o.yes},
-                                     {"api", WR_OPT_TEXT, &o.api},
-                                     {"base-url", WR_OPT_TEXT, &o.base_url},
-                                     {"model", WR_OPT_TEXT, &o.model},
-                                     {"session", WR_OPT_TEXT, &o.session},
-                                     {"dir", WR_OPT_TEXT, &o.dir},
-                                     {"config", WR_OPT_TEXT, &o.config},
-                                     {"window", WR_OPT_TEXT, &o.window},
-                                     {"store", WR_OPT_TEXT, &o.store},
-                                     {"every", WR_OPT_TEXT, &o.every},
-                                     {"pass-keys", WR_OPT_FLAG, &o.pass_keys},
-                                     {"summary-model", WR_OPT_TEXT, &o.summary_model}};
-    bool done;
+    const struct agent_options *o = values;
 
-    for (int i = 1; i < argc; i++)
-        if (!strcmp(argv[i], "-p"))
-            argv[i] = long_name;
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count)
-        return wr_cli_fail("agent", "'%s' is one word too many; a prompt comes behind -p",
-                           rest.items[0]);
-    if (o.every && !o.prompt)
-        return wr_cli_fail("agent", "--every needs a prompt: -p PROMPT");
-    return run(&o);
+    (void)words;
+    if (o->every_s && !o->prompt)
+        return wr_cli_fail("--every needs a prompt: -p PROMPT");
+    return run_options(o);
 }
+
+const struct wr_command wr_cmd_agent = {
+    .name = "agent",
+    .purpose = "a small agent of our own, in a terminal or without one",
+    .usage = "[OPTIONS]\n-p PROMPT [OPTIONS]",
+    .about = "An agent with tools for files and commands, whose sessions survive anything: its "
+             "journal is the truth, its prompt stays inside the window, and what was taken out can "
+             "be recalled.",
+    WR_OPTIONS(options),
+    .wants = "a prompt comes behind -p",
+    .exits = "Exit 1: with -p, the work was not done.",
+    .example = "OPENAI_API_KEY=... weir agent -p 'What does this project do?'\n"
+               "weir agent --base-url http://127.0.0.1:11434 --model qwen3",
+    .run = run_agent,
+};

@@ -1,39 +1,24 @@
 /* `weir completion`: scripts for shells, and the answers they ask for.
  *
- * A script knows nothing of commands and options. It asks the program, `weir --complete WORD` for a
- * command and `weir COMMAND --complete BEFORE WORD` for the rest, and the answer is made from the
- * table that the command itself reads its options with. An answer is a candidate a line, a tab and
- * what it is; `:file` and `:dir` leave the rest to the shell.
+ * A script knows nothing of commands and options. It asks the program, `weir --complete WORDS...`
+ * with the words up to the cursor, and the answer is made from the tables that the commands
+ * themselves read their options with. An answer is a candidate a line, a tab and what it is;
+ * `:file` and `:dir` leave the rest to the shell.
+ *
+ * Scripts with every option written into them were not chosen: they would be made again at each
+ * release, and could not know the policies and models of the program that is installed.
  */
-#include "cli/cmd.h"
-
 #include <string.h>
 
 #include "base/span.h"
-#include "launch/agents.h"
-#include "policy/policy.h"
-
-static const char help[] =
-    "usage: weir completion bash|zsh|fish\n"
-    "\n"
-    "Prints a script that lets a shell complete weir's commands, options and their values.\n"
-    "\n"
-    "  bash   source <(weir completion bash)                     in ~/.bashrc\n"
-    "  zsh    source <(weir completion zsh)                      in ~/.zshrc, after compinit\n"
-    "  fish   weir completion fish | source                      in ~/.config/fish/config.fish\n"
-    "\n"
-    "example: source <(weir completion bash)\n";
+#include "cli/cmd.h"
 
 static const char bash[] =
     "_weir()\n"
     "{\n"
-    "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} found word paths\n"
+    "    local cur=${COMP_WORDS[COMP_CWORD]} found word paths\n"
     "    COMPREPLY=()\n"
-    "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-    "        found=$(\"$1\" --complete \"$cur\" 2>/dev/null)\n"
-    "    else\n"
-    "        found=$(\"$1\" \"${COMP_WORDS[1]}\" --complete \"$prev\" \"$cur\" 2>/dev/null)\n"
-    "    fi\n"
+    "    found=$(\"$1\" --complete \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
     "    while IFS=$'\\t' read -r word _; do\n"
     "        case $word in\n"
     "        :file | :dir)\n"
@@ -51,13 +36,9 @@ static const char zsh[] =
     "#compdef weir\n"
     "_weir()\n"
     "{\n"
-    "    local cur=$words[CURRENT] prev=$words[CURRENT-1] line\n"
+    "    local line\n"
     "    local -a found items\n"
-    "    if (( CURRENT == 2 )); then\n"
-    "        found=(\"${(@f)$($words[1] --complete \"$cur\" 2>/dev/null)}\")\n"
-    "    else\n"
-    "        found=(\"${(@f)$($words[1] $words[2] --complete \"$prev\" \"$cur\" 2>/dev/null)}\")\n"
-    "    fi\n"
+    "    found=(\"${(@f)$($words[1] --complete \"${(@)words[2,CURRENT]}\" 2>/dev/null)}\")\n"
     "    for line in $found; do\n"
     "        case $line in\n"
     "        :file) _files ;;\n"
@@ -73,13 +54,7 @@ static const char fish[] =
     "function __weir_complete\n"
     "    set -l words (commandline -opc)\n"
     "    set -l cur (commandline -ct)\n"
-    "    set -l found\n"
-    "    if test (count $words) -eq 1\n"
-    "        set found ($words[1] --complete \"$cur\" 2>/dev/null)\n"
-    "    else\n"
-    "        set found ($words[1] $words[2] --complete \"$words[-1]\" \"$cur\" 2>/dev/null)\n"
-    "    end\n"
-    "    for line in $found\n"
+    "    for line in ($words[1] --complete $words[2..-1] \"$cur\" 2>/dev/null)\n"
     "        switch $line\n"
     "            case :file\n"
     "                __fish_complete_path \"$cur\"\n"
@@ -96,118 +71,133 @@ static const struct {
     const char *name, *script;
 } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
 
-enum { SHELLS_COUNT = sizeof(shells) / sizeof(shells[0]) };
+enum { SHELLS_COUNT = WR_COUNT_OF(shells) };
 
-/* Words that an option takes, or a command; parted by spaces. */
-struct words {
-    const char *name, *list;
+/* ---- the answers ---- */
+
+/* What a candidate must begin with, and what is put in front of it. */
+struct candidates {
+    struct wr_buf *out;
+    const char *typed, *before;
 };
 
-static const struct words option_words[] = {
-    {"mode", "active off meter shadow canary holdout"},
-    {"dialect", "chat responses messages"},
-    {"api", "chat responses messages"},
-    {"store", ":dir"},
-    {"results", ":dir"},
-};
-
-static const struct words command_words[] = {
-    {"store", "verify gc stats purge"},
-    {"completion", "bash zsh fish"},
-    {"serve", ""},
-    {"doctor", ""},
-    {"mcp", ""},
-};
-
-void wr_complete_word(const char *word, const char *what, const char *typed)
+static void put_candidate(void *user, const char *word, const char *what)
 {
-    if (!strncmp(word, typed, strlen(typed)) || word[0] == ':')
-        printf("%s%s%s\n", word, *what ? "\t" : "", what);
+    const struct candidates *c = user;
+
+    if (strncmp(word, c->typed, strlen(c->typed)) && word[0] != ':')
+        return;
+    wr_buf_printf(c->out, "%s%s%s%s\n", word[0] == ':' ? "" : c->before, word, *what ? "\t" : "",
+                  what);
 }
 
-static void complete_list(const char *list, const char *typed)
+static void put_commands(const struct wr_command *const *commands, struct candidates *c)
+{
+    for (; *commands; commands++)
+        put_candidate(c, (*commands)->name, (*commands)->purpose);
+}
+
+static void put_options(const struct wr_command *command, struct candidates *c)
 {
     char word[64];
 
-    while (*list) {
-        size_t bytes = strcspn(list, " ");
-        (void)snprintf(word, sizeof(word), "%.*s", (int)bytes, list);
-        wr_complete_word(word, "", typed);
-        list += bytes + (list[bytes] == ' ');
+    for (size_t i = 0; i < command->options_count; i++) {
+        const struct wr_option *option = &command->options[i];
+        (void)snprintf(word, sizeof(word), "--%s", option->name);
+        if (option->kind != WR_OPTION_NOTE)
+            put_candidate(c, word, option->help);
+    }
+    put_candidate(c, "--help", "");
+}
+
+/* The option `word` if the next word is its value; NULL: it takes none, or is no option. */
+static const struct wr_option *option_with_value(const struct wr_command *command, const char *word)
+{
+    const struct wr_option *option = NULL;
+
+    if (!strncmp(word, "--", 2))
+        option = wr_option_find(command, wr_span_of(word + 2));
+    else if (word[0] == '-' && word[1] && !word[2])
+        option = wr_option_of_letter(command, word[1]);
+    return option && option->kind != WR_OPTION_FLAG ? option : NULL;
+}
+
+/* Words of another program have begun, or no word is an option any more. */
+static bool is_past_options(const struct wr_command *command, const char *const *words,
+                            size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!strcmp(words[i], "--") || (command->ends_at_word && words[i][0] != '-'))
+            return true;
+        i += option_with_value(command, words[i]) != NULL;
+    }
+    return false;
+}
+
+static void complete_command(const struct wr_command *command, const char *const *words,
+                             size_t count, struct candidates *c)
+{
+    /* bash makes three words of --name=VALUE. */
+    size_t last = count > 1 && !strcmp(words[count - 1], "=") ? count - 1 : count;
+    const char *equals = !strncmp(c->typed, "--", 2) ? strchr(c->typed, '=') : NULL;
+    const struct wr_option *option = last ? option_with_value(command, words[last - 1]) : NULL;
+    char before[64];
+
+    if (is_past_options(command, words, count)) {
+        put_candidate(c, WR_WORDS_FILE, "");
+    } else if (option) {
+        wr_words_each(option->words, option->list, put_candidate, c);
+    } else if (equals && equals - c->typed < (ptrdiff_t)sizeof(before) - 2) {
+        (void)snprintf(before, sizeof(before), "%.*s", (int)(equals + 1 - c->typed), c->typed);
+        option = wr_option_find(command, (weir_span){before + 2, (size_t)(equals - c->typed) - 2});
+        struct candidates behind = {.out = c->out, .typed = equals + 1, .before = before};
+        if (option)
+            wr_words_each(option->words, option->list, put_candidate, &behind);
+    } else if (c->typed[0] == '-') {
+        put_options(command, c);
+    } else if (command->words_max) {
+        wr_words_each(command->words, command->list, put_candidate, c);
     }
 }
 
-static void complete_policies(const char *typed)
+void wr_complete(const struct wr_command *const *commands, const char *const *words, size_t count,
+                 struct wr_buf *out)
 {
-    for (uint32_t i = 0; i < wr_policy_count(); i++)
-        wr_complete_word(wr_policy_at(i)->name, wr_policy_at(i)->what, typed);
-}
+    struct candidates c = {.out = out, .typed = count ? words[count - 1] : "", .before = ""};
 
-static const char *find_words(const struct words *table, size_t count, const char *name)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(table[i].name, name))
-            return table[i].list;
-    return ":file";
-}
-
-/* The value of the option before the cursor. */
-static void complete_value(const char *option, const char *typed)
-{
-    if (!strcmp(option, "policy"))
-        complete_policies(typed);
-    else
-        complete_list(
-            find_words(option_words, sizeof(option_words) / sizeof(option_words[0]), option),
-            typed);
-}
-
-static void complete_rest(const char *command, const char *typed)
-{
-    if (!strcmp(command, "policies"))
-        complete_policies(typed);
-    for (size_t i = 0; !strcmp(command, "run") && wr_agent_at(i); i++)
-        if (wr_agent_is_known(wr_agent_at(i)))
-            wr_complete_word(wr_agent_at(i)->name, wr_agent_at(i)->what, typed);
-    if (strcmp(command, "policies"))
-        complete_list(
-            find_words(command_words, sizeof(command_words) / sizeof(command_words[0]), command),
-            typed);
-}
-
-void wr_complete_option(const char *command, const struct wr_opt *options, size_t options_count,
-                        const char *before, const char *typed)
-{
-    char word[128];
-
-    for (size_t i = 0; i < options_count && !strncmp(before, "--", 2); i++)
-        if (!strcmp(options[i].name, before + 2) && options[i].kind != WR_OPT_FLAG) {
-            complete_value(options[i].name, typed);
-            return;
-        }
-    if (typed[0] != '-') {
-        complete_rest(command, typed);
+    if (count < 2) {
+        put_commands(commands, &c);
         return;
     }
-    for (size_t i = 0; i < options_count; i++) {
-        (void)snprintf(word, sizeof(word), "--%s", options[i].name);
-        wr_complete_word(word, "", typed);
-    }
-    wr_complete_word("--help", "", typed);
+    if (!strcmp(words[0], "help"))
+        put_commands(commands, &c);
+    for (; *commands; commands++)
+        if (!strcmp((*commands)->name, words[0]))
+            complete_command(*commands, words + 1, count - 2, &c);
 }
 
-int wr_cmd_completion(int argc, char **argv)
+static int run_completion(void *values, const struct wr_words *words)
 {
-    struct wr_opt_list rest = {.count = 0};
-    bool done;
-
-    if (!wr_opt_parse(argc, argv, NULL, 0, help, &rest, &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    for (size_t i = 0; rest.count == 1 && i < SHELLS_COUNT; i++)
-        if (!strcmp(shells[i].name, rest.items[0]))
-            return wr_cli_write("completion", wr_span_of(shells[i].script)) ? WR_EXIT_OK
-                                                                            : WR_EXIT_USAGE;
-    return wr_cli_fail("completion", "name a shell: bash, zsh or fish");
+    (void)values;
+    for (size_t i = 0; i < SHELLS_COUNT; i++)
+        if (!strcmp(shells[i].name, words->items[0]))
+            return wr_cli_write(wr_span_of(shells[i].script)) ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_fail("name a shell: bash, zsh or fish");
 }
+
+const struct wr_command wr_cmd_completion = {
+    .name = "completion",
+    .purpose = "what a shell needs to complete all this",
+    .usage = "bash|zsh|fish",
+    .about = "Prints a script that lets a shell complete weir's commands, options and their "
+             "values. Where it goes:\n"
+             "bash: source <(weir completion bash), in ~/.bashrc\n"
+             "zsh: source <(weir completion zsh), in ~/.zshrc, behind compinit\n"
+             "fish: weir completion fish | source, in ~/.config/fish/config.fish",
+    .words_min = 1,
+    .words_max = 1,
+    .wants = "name a shell: bash, zsh or fish",
+    .words = "bash zsh fish",
+    .example = "source <(weir completion bash)",
+    .run = run_completion,
+};

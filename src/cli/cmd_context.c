@@ -1,26 +1,30 @@
-/* `weir context`: what fills the window of a session, and what happens as it fills. */
+/* `weir context`: what fills the window of a session, and what happens as it fills.
+ *
+ * The page is a bar, a line for each kind of content, sizes, money, and the policy's thresholds.
+ * Each kind has a letter beside its colour, so that the bar can be read without colours.
+ * Everything shown comes from ledger/context.c, which the MCP tool weir_context uses too.
+ */
 #include "cli/cmd.h"
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/ledger_open.h"
-#include "cli/store_dir.h"
+#include "base/text.h"
+#include "cli/open.h"
 #include "ledger/context.h"
 
-static const char help[] =
-    "usage: weir context [SESSION] [--json] [--store DIR] [--tenant T] [--config FILE]\n"
-    "\n"
-    "Shows what fills the window of a session that went through `weir serve`: tokens by kind of\n"
-    "content, what the provider counted, where the session's policy does what, and what the "
-    "session\n"
-    "has cost. SESSION is its name or how that begins; without it, the most recent one.\n"
-    "\n"
-    "  --json          the same as one line of JSON\n"
-    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir)\n"
-    "  --tenant T      whose session (default: local)\n"
-    "  --config FILE   your prices (docs/models.md)\n"
-    "\n"
-    "example: weir context\n";
+struct context_options {
+    const char *store, *tenant, *config;
+    bool as_json;
+};
+
+#define VALUES struct context_options
+
+static const struct wr_option options[] = {
+    {"json", WR_FLAG(as_json), "the same as one line of JSON"},
+    WR_ROW_STORE(store),
+    WR_ROW_TENANT(tenant),
+    WR_ROW_PRICES(config),
+};
 
 enum { BAR_COLUMNS = 60 };
 
@@ -51,7 +55,7 @@ static void put_cells(struct page *p, const char *colour, char letter, uint64_t 
         wr_buf_text(&p->out, "\033[0m");
 }
 
-/* Of the window; what is smaller than a cell may have none. */
+/* Cells of the bar for a share of the window; a share smaller than a cell may get none. */
 static void put_bar(struct page *p)
 {
     const struct wr_context *c = p->c;
@@ -77,7 +81,7 @@ static void put_share(struct page *p, const char *label, uint64_t tokens, char l
 {
     uint64_t whole = p->c->window_tokens ? p->c->window_tokens : p->c->sent_tokens;
     uint64_t permille = whole ? tokens * 1000 / whole : 0;
-    wr_buf_printf(&p->out, "  %c %-13s %12s  %3llu.%llu %%\n", letter, label, wr_cli_number(tokens),
+    wr_buf_printf(&p->out, "  %c %-13s %12s  %3llu.%llu %%\n", letter, label, WR_GROUPED(tokens),
                   (unsigned long long)permille / 10, (unsigned long long)permille % 10);
 }
 
@@ -96,7 +100,7 @@ static void put_categories(struct page *p)
     if (free_tokens >= 0)
         put_share(p, "free", (uint64_t)free_tokens, '.');
     if (c->window_tokens && used > c->window_tokens)
-        wr_buf_printf(&p->out, "  over the window by %s\n", wr_cli_number(used - c->window_tokens));
+        wr_buf_printf(&p->out, "  over the window by %s\n", WR_GROUPED(used - c->window_tokens));
 }
 
 static void put_head(struct page *p)
@@ -109,7 +113,7 @@ static void put_head(struct page *p)
                    40);
     wr_buf_text(&p->out, ", ");
     wr_cli_excerpt(&p->out, c->model, 64);
-    wr_buf_printf(&p->out, ", %s requests, the latest ", wr_cli_number(c->tally.requests_count));
+    wr_buf_printf(&p->out, ", %s requests, the latest ", WR_GROUPED(c->tally.requests_count));
     wr_cli_put_ago(&p->out, c->time_ms);
     wr_buf_text(&p->out, " ago\n");
     if (c->prompts_count > 1)
@@ -124,17 +128,17 @@ static void put_sizes(struct page *p)
 
     if (c->window_tokens)
         wr_buf_printf(&p->out, "\nwindow     %s tokens, %s of them for the prompt\n",
-                      wr_cli_number(c->window_tokens), wr_cli_number(c->usable_tokens));
-    wr_buf_printf(&p->out, "estimate   %s tokens came, %s were sent\n",
-                  wr_cli_number(c->raw_tokens), wr_cli_number(c->sent_tokens));
+                      WR_GROUPED(c->window_tokens), WR_GROUPED(c->usable_tokens));
+    wr_buf_printf(&p->out, "estimate   %s tokens came, %s were sent\n", WR_GROUPED(c->raw_tokens),
+                  WR_GROUPED(c->sent_tokens));
     if (c->is_delta)
         wr_buf_text(&p->out, "           of what was new: the provider holds the rest\n");
     if (c->usage_tokens < 0)
         wr_buf_text(&p->out, "provider   has not said what it counted\n");
     else
         wr_buf_printf(&p->out, "provider   %s tokens counted, %s of them read from its cache\n",
-                      wr_cli_number((uint64_t)c->usage_tokens),
-                      wr_cli_number(c->usage_read_tokens > 0 ? (uint64_t)c->usage_read_tokens : 0));
+                      WR_GROUPED((uint64_t)c->usage_tokens),
+                      WR_GROUPED(c->usage_read_tokens > 0 ? (uint64_t)c->usage_read_tokens : 0));
 }
 
 static void put_money(struct page *p)
@@ -150,7 +154,7 @@ static void put_money(struct page *p)
     wr_buf_text(&p->out, "; unchanged it would have been ");
     wr_cli_put_money(&p->out, (int64_t)t->unchanged_micro_usd);
     if (t->estimated_count)
-        wr_buf_printf(&p->out, "; %s requests estimated", wr_cli_number(t->estimated_count));
+        wr_buf_printf(&p->out, "; %s requests estimated", WR_GROUPED(t->estimated_count));
     wr_buf_byte(&p->out, '\n');
 }
 
@@ -162,11 +166,11 @@ static void put_threshold(struct page *p, const struct wr_threshold *t)
     if (t->when.words)
         wr_buf_printf(&p->out, "%s%s", t->when.words, at ? "; at the latest " : "");
     if (at)
-        wr_buf_printf(&p->out, "at %s tokens (", wr_cli_number(at));
+        wr_buf_printf(&p->out, "at %s tokens (", WR_GROUPED(at));
     if (at && used >= at)
         wr_buf_text(&p->out, "reached)");
     else if (at)
-        wr_buf_printf(&p->out, "%s to go)", wr_cli_number(at - used));
+        wr_buf_printf(&p->out, "%s to go)", WR_GROUPED(at - used));
     wr_buf_byte(&p->out, '\n');
 }
 
@@ -176,8 +180,8 @@ static void put_last_step(struct page *p)
 
     if (!step->time_ms)
         return;
-    wr_buf_printf(&p->out, "last step  %s -> %s tokens (%s), ", wr_cli_number(step->tokens_before),
-                  wr_cli_number(step->tokens_after), step->reason[0] ? step->reason : "no reason");
+    wr_buf_printf(&p->out, "last step  %s -> %s tokens (%s), ", WR_GROUPED(step->tokens_before),
+                  WR_GROUPED(step->tokens_after), step->reason[0] ? step->reason : "no reason");
     wr_cli_put_ago(&p->out, step->time_ms);
     wr_buf_text(&p->out, " ago\n");
 }
@@ -198,10 +202,9 @@ static void put_policy(struct page *p)
         put_threshold(p, &c->thresholds[i]);
 }
 
-static int print(const struct wr_context *context)
+static int print_context(const struct wr_context *context)
 {
     struct page p = {.c = context, .has_colours = wr_cli_colours()};
-    int code = WR_EXIT_OK;
 
     wr_buf_init(&p.out, 1024 * 1024);
     put_head(&p);
@@ -210,70 +213,62 @@ static int print(const struct wr_context *context)
     put_money(&p);
     put_last_step(&p);
     put_policy(&p);
-    if (wr_buf_status(&p.out))
-        code = wr_cli_fail("context", "%s", weir_status_text(wr_buf_status(&p.out)));
-    else if (!wr_cli_write("context", wr_buf_view(&p.out)))
-        code = WR_EXIT_USAGE;
-    wr_buf_release(&p.out);
-    return code;
+    return wr_cli_end(&p.out, WR_EXIT_OK);
 }
 
-static int fail(weir_span session, const struct weir_err *err)
-{
-    return wr_cli_fail("context", "%.*s%s%s; `weir sessions` lists them", (int)session.len,
-                       session.ptr, session.len ? ": " : "", err->text);
-}
-
-static int run(struct wr_ledger *ledger, const struct wr_models *models, weir_span tenant,
-               weir_span session, bool as_json)
+static int show_context(const struct wr_books *books, const struct context_options *o,
+                        weir_span session)
 {
     struct wr_context context;
     struct weir_err err = {0};
     struct wr_arena arena;
     struct wr_buf json;
-    int code = WR_EXIT_OK;
+    int code;
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&json, 1024 * 1024);
-    if (as_json && wr_context_write_json(ledger, tenant, session, models, &json, &err)) {
-        code = fail(session, &err);
-    } else if (as_json) {
+    weir_status status = o->as_json ? wr_context_write_json(books->ledger, wr_span_of(o->tenant),
+                                                            session, books->models, &json, &err)
+                                    : wr_context_read(books->ledger, wr_span_of(o->tenant), session,
+                                                      books->models, &arena, &context, &err);
+    if (status) {
+        code = wr_cli_fail("%.*s%s%s; `weir sessions` lists them", (int)session.len, session.ptr,
+                           session.len ? ": " : "", err.text);
+    } else if (o->as_json) {
         wr_buf_byte(&json, '\n');
-        code = wr_cli_write("context", wr_buf_view(&json)) ? WR_EXIT_OK : WR_EXIT_USAGE;
-    } else if (wr_context_read(ledger, tenant, session, models, &arena, &context, &err)) {
-        code = fail(session, &err);
+        code = wr_cli_end(&json, WR_EXIT_OK);
     } else {
-        code = print(&context);
+        code = print_context(&context);
     }
     wr_buf_release(&json);
     wr_arena_release(&arena);
     return code;
 }
 
-int wr_cmd_context(int argc, char **argv)
+static int run_context(void *values, const struct wr_words *words)
 {
-    const char *store = NULL, *tenant = WR_CLI_TENANT, *config = NULL;
-    bool as_json = false, done;
-    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &store},
-                                     {"tenant", WR_OPT_TEXT, &tenant},
-                                     {"config", WR_OPT_TEXT, &config},
-                                     {"json", WR_OPT_FLAG, &as_json}};
-    struct wr_opt_list rest = {.count = 0};
+    const struct context_options *o = values;
+    struct wr_books books;
     int code = WR_EXIT_USAGE;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count > 1)
-        return wr_cli_fail("context", "one session at a time, not also '%s'", rest.items[1]);
-    struct wr_models *models = wr_cli_models("context", config);
-    struct wr_ledger *ledger = models ? wr_cli_ledger("context", store) : NULL;
-    if (ledger)
-        code = run(ledger, models, wr_span_of(tenant),
-                   rest.count ? wr_span_of(rest.items[0]) : WR_LIT(""), as_json);
-    wr_ledger_close(ledger);
-    wr_models_free(models);
+    if (wr_books_open(&books, o->store, o->config))
+        code = show_context(&books, o, words->count ? wr_span_of(words->items[0]) : WR_LIT(""));
+    wr_books_close(&books);
     return code;
 }
+
+const struct wr_command wr_cmd_context = {
+    .name = "context",
+    .purpose = "what fills a session's window, and what happens as it fills",
+    .usage = "[OPTIONS] [SESSION]",
+    .about = "Shows what fills the window of a session that went through `weir serve`: tokens by "
+             "kind of content, what the provider counted, where the session's policy does what, "
+             "and what the session has cost. SESSION is its name or how that begins; without it, "
+             "the most recent one.",
+    WR_OPTIONS(options),
+    .defaults = &(const struct context_options){.tenant = WR_CLI_TENANT},
+    .words_max = 1,
+    .wants = "one session at a time",
+    .example = "weir context",
+    .run = run_context,
+};

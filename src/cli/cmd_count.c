@@ -1,3 +1,4 @@
+/* `weir count`: tokens of files of any size, read in pieces. */
 #include "cli/cmd.h"
 
 #include <errno.h>
@@ -5,34 +6,31 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/measure.h"
+#include "cli/open.h"
 #include "tokens/bpe_load.h"
 #include "tokens/bpe_stream.h"
 
-static const char help[] =
-    "usage: weir count [--model M | --encoding E [--pattern P]] [FILE...]\n"
-    "\n"
-    "Prints the tokens of each file (of stdin without one, or for -), the number first on the "
-    "line.\n"
-    "\n"
-    "  --model M      count as this model does (see weir models); where its tokenizer is not "
-    "public the\n"
-    "                 number is an estimate, and the line says so\n"
-    "  --encoding E   o200k_base (the default), cl100k_base, fitted, bytes/4, runs; or a file of "
-    "your own:\n"
-    "                 a tokenizer.json, or a .tiktoken rank file\n"
-    "  --pattern P    how a rank file's text is cut: cl100k (the default), o200k, qwen2, gpt2, "
-    "none\n"
-    "\n"
-    "example: weir count --model gpt-5 README.md src/base/buf.c\n"
-    "         git diff | weir count\n";
+struct count_options {
+    const char *model, *encoding, *pattern;
+};
+
+#define VALUES struct count_options
+
+static const struct wr_option options[] = {
+    {"model", WR_TEXT("M", model),
+     "count as this model does (see `weir models`); where its tokenizer is not public the number "
+     "is an estimate, and the line says so",
+     .list = wr_list_models},
+    {"encoding", WR_TEXT("E", encoding),
+     "o200k_base (the default), cl100k_base, fitted, bytes/4, runs; or a file of your own: a "
+     "tokenizer.json, or a .tiktoken rank file",
+     .words = "o200k_base cl100k_base fitted bytes/4 runs " WR_WORDS_FILE},
+    {"pattern", WR_CHOICE("P", pattern),
+     "how a rank file's text is cut: cl100k (the default), o200k, qwen2, gpt2, none",
+     .words = "cl100k o200k qwen2 gpt2 none"},
+};
 
 enum { CHUNK_BYTES = 256 * 1024 };
-
-static uint64_t estimate_chunk(struct wr_meter *meter, weir_span chunk)
-{
-    return wr_meter_count(meter, chunk);
-}
 
 /* Reads a file chunk by chunk: any size goes, the count is that of the whole. */
 static bool count_stream(struct wr_meter *meter, FILE *file, const char *name, uint64_t *tokens)
@@ -50,7 +48,7 @@ static bool count_stream(struct wr_meter *meter, FILE *file, const char *name, u
         if (scratch)
             status = wr_bpe_stream_feed(&stream, (weir_span){chunk, got});
         else
-            *tokens += estimate_chunk(meter, (weir_span){chunk, got});
+            *tokens += wr_meter_count(meter, (weir_span){chunk, got});
     }
     if (!status && scratch) {
         status = wr_bpe_stream_count(&stream, &total);
@@ -59,9 +57,9 @@ static bool count_stream(struct wr_meter *meter, FILE *file, const char *name, u
     if (scratch)
         wr_bpe_stream_release(&stream);
     if (status)
-        wr_cli_fail("count", "%s: %s", name, weir_status_text(status));
+        wr_cli_fail("%s: %s", name, weir_status_text(status));
     else if (ferror(file))
-        wr_cli_fail("count", "%s: %s", name, strerror(errno));
+        wr_cli_fail("%s: %s", name, strerror(errno));
     return !status && !ferror(file);
 }
 
@@ -70,8 +68,7 @@ static bool count_file(struct wr_meter *meter, const char *path, uint64_t *token
     bool is_stdin = !strcmp(path, "-");
     FILE *file = is_stdin ? stdin : fopen(path, "rb");
     if (!file) {
-        wr_cli_fail("count", "%s: %s; name files that can be read, or - for stdin", path,
-                    strerror(errno));
+        wr_cli_fail("%s: %s; name files that can be read, or - for stdin", path, strerror(errno));
         return false;
     }
     bool ok = count_stream(meter, file, is_stdin ? "stdin" : path, tokens);
@@ -90,13 +87,9 @@ static bool use_table(struct wr_meter *meter, const char *path, const char *patt
     struct wr_bpe *table = NULL;
     weir_status status;
 
-    if (pattern_name && !wr_bpe_pattern_find(wr_span_of(pattern_name), &pattern)) {
-        wr_cli_fail("count",
-                    "no pattern is called '%s'; there are cl100k, o200k, qwen2, gpt2, none",
-                    pattern_name);
-        return false;
-    }
-    if (!wr_cli_read("count", path, &file)) {
+    if (pattern_name)
+        (void)wr_bpe_pattern_find(wr_span_of(pattern_name), &pattern);
+    if (!wr_cli_read(path, &file)) {
         wr_buf_release(&file);
         return false;
     }
@@ -104,7 +97,7 @@ static bool use_table(struct wr_meter *meter, const char *path, const char *patt
     status = is_json ? wr_bpe_load_json(&table, wr_buf_view(&file), &report, &err)
                      : wr_bpe_load_tiktoken(&table, wr_buf_view(&file), pattern, &err);
     if (status)
-        wr_cli_fail_at("count", path, wr_buf_view(&file), &err, NULL);
+        wr_cli_fail_at(path, wr_buf_view(&file), &err, NULL);
     else if (!report.exact)
         fprintf(stderr, "weir count: %s: %s\n", path, report.text);
     if (!status)
@@ -122,7 +115,7 @@ static bool use_encoding(struct wr_meter *meter, const char *name, const char *p
     if (wr_bpe_encoding_find(wr_span_of(name), &encoding)) {
         if (!wr_meter_use_encoding(meter, encoding, &err))
             return true;
-        wr_cli_fail("count", "%s", err.text);
+        wr_cli_fail("%s", err.text);
         return false;
     }
     if (wr_estimator_find(wr_span_of(name), &estimator)) {
@@ -131,18 +124,18 @@ static bool use_encoding(struct wr_meter *meter, const char *name, const char *p
     }
     if (strchr(name, '/') || strchr(name, '.'))
         return use_table(meter, name, pattern);
-    wr_cli_fail(
-        "count",
-        "no encoding is called '%s'; there are o200k_base, cl100k_base, fitted, bytes/4, runs, "
-        "or the path of a table",
-        name);
+    struct wr_near near = wr_near_to(name);
+    wr_words_each(options[1].words, NULL, wr_near_offer, &near);
+    wr_cli_fail("no encoding is called '%s'%s there are o200k_base, cl100k_base, fitted, bytes/4, "
+                "runs, or the path of a table",
+                name, near.text);
     return false;
 }
 
-static int count_all(struct wr_meter *meter, const struct wr_opt_list *files)
+static int count_all(struct wr_meter *meter, const struct wr_words *files)
 {
-    static const char *const only_stdin[] = {"-"};
-    const char *const *paths = files->count ? files->items : only_stdin;
+    static char dash[] = "-", *only_stdin[] = {dash};
+    char **paths = files->count ? files->items : only_stdin;
     size_t count = files->count ? files->count : 1;
     const char *note = wr_meter_source(meter) == WR_COUNT_EXACT ? "" : "  (";
     uint64_t total = 0;
@@ -160,28 +153,31 @@ static int count_all(struct wr_meter *meter, const struct wr_opt_list *files)
     return WR_EXIT_OK;
 }
 
-int wr_cmd_count(int argc, char **argv)
+static int run_count(void *values, const struct wr_words *files)
 {
-    const char *model = NULL, *encoding = NULL, *pattern = NULL;
-    struct wr_opt_list files = {.count = 0};
-    const struct wr_opt options[] = {{"model", WR_OPT_TEXT, &model},
-                                     {"encoding", WR_OPT_TEXT, &encoding},
-                                     {"pattern", WR_OPT_TEXT, &pattern}};
+    const struct count_options *o = values;
     struct wr_ruler ruler;
-    bool done;
-
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &files,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (model && encoding)
-        return wr_cli_fail("count", "--model and --encoding both say how to count; give one");
-    if (!wr_ruler_open(&ruler, "count", model ? wr_span_of(model) : WR_LIT(""), model != NULL))
-        return WR_EXIT_USAGE;
     int code = WR_EXIT_USAGE;
-    if (model || use_encoding(ruler.meter, encoding ? encoding : "o200k_base", pattern))
-        code = count_all(ruler.meter, &files);
+
+    if (o->model && o->encoding)
+        return wr_cli_fail("--model and --encoding both say how to count; give one");
+    if (!wr_ruler_open(&ruler, o->model ? wr_span_of(o->model) : WR_LIT(""), o->model != NULL))
+        return WR_EXIT_USAGE;
+    if (o->model || use_encoding(ruler.meter, o->encoding ? o->encoding : "o200k_base", o->pattern))
+        code = count_all(ruler.meter, files);
     wr_ruler_close(&ruler);
     return code;
 }
+
+const struct wr_command wr_cmd_count = {
+    .name = "count",
+    .purpose = "tokens of files or stdin",
+    .usage = "[--model M | --encoding E [--pattern P]] [FILE...]",
+    .about = "Prints the tokens of each file (of stdin without one, or for -), the number first on "
+             "the line.",
+    WR_OPTIONS(options),
+    .words_max = SIZE_MAX,
+    .words = WR_WORDS_FILE,
+    .example = "weir count --model gpt-5 README.md src/base/buf.c\ngit diff | weir count",
+    .run = run_count,
+};

@@ -1,24 +1,28 @@
-#include "cli/cmd.h"
-
-#include <stdlib.h>
-#include <string.h>
+/* `weir diff`: what changed between two requests, segment by segment.
+ *
+ * The two lists are walked side by side. Where they differ, the nearest equal pair ahead decides
+ * which side has something extra; if there is none nearby, the segment was edited, or dropped if
+ * its place is another. The lines that both texts of a change begin and end with are not shown.
+ */
+#include "cli/open.h"
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "json/write.h"
+#include "base/text.h"
 
-static const char help[] =
-    "usage: weir diff BEFORE AFTER [--json] [--full] [--dialect chat|responses|messages]\n"
-    "\n"
-    "Compares two requests segment by segment: what is the same, edited, dropped or new. Either "
-    "file may\n"
-    "be - for stdin.\n"
-    "\n"
-    "  --full    all lines of edited texts, not just the first of each change\n"
-    "  --json    "
-    "{\"same\",\"changes\":[{\"change\",\"before\",\"after\",\"kind\",\"bytes_before\",...}]}\n"
-    "\n"
-    "example: weir project --drop 4 < request.json | weir diff request.json -\n";
+struct diff_options {
+    const char *dialect;
+    bool as_json, shows_all;
+};
+
+#define VALUES struct diff_options
+
+static const struct wr_option options[] = {
+    {"full", WR_FLAG(shows_all), "all lines of edited texts, not just the first of each change"},
+    {"json", WR_FLAG(as_json),
+     "{\"same\",\"changes\":[{\"change\",\"before\",\"after\",\"kind\",\"bytes_before\",...}]}"},
+    WR_ROW_DIALECT(dialect),
+};
 
 enum change { SAME, EDITED, DROPPED, INSERTED };
 
@@ -60,28 +64,28 @@ static bool same_slot(const struct weir_segment *a, const struct weir_segment *b
            wr_span_eq(a->tool, b->tool);
 }
 
-static bool same(const struct diff *d, uint32_t i, uint32_t j)
+static bool is_same_at(const struct diff *d, uint32_t i, uint32_t j)
 {
     struct weir_segment a = segment_of(&d->before, i), b = segment_of(&d->after, j);
     return same_slot(&a, &b) && wr_span_eq(bytes_of(&d->before, &a), bytes_of(&d->after, &b));
 }
 
 /* What happened at (i, j): the nearest equal pair decides whether one side has something extra. */
-static enum change judge(const struct diff *d, uint32_t i, uint32_t j)
+static enum change judge_pair(const struct diff *d, uint32_t i, uint32_t j)
 {
     if (i == d->before.count)
         return INSERTED;
     if (j == d->after.count)
         return DROPPED;
-    if (same(d, i, j))
+    if (is_same_at(d, i, j))
         return SAME;
     struct weir_segment a = segment_of(&d->before, i), b = segment_of(&d->after, j);
     if (a.call_id.len && same_slot(&a, &b))
         return EDITED;
     for (uint32_t k = 1; k < LOOK_AHEAD_COUNT; k++) {
-        if (i + k < d->before.count && same(d, i + k, j))
+        if (i + k < d->before.count && is_same_at(d, i + k, j))
             return DROPPED;
-        if (j + k < d->after.count && same(d, i, j + k))
+        if (j + k < d->after.count && is_same_at(d, i, j + k))
             return INSERTED;
         if (i + k >= d->before.count && j + k >= d->after.count)
             break;
@@ -156,8 +160,8 @@ static void print_change(struct diff *d, uint32_t i, uint32_t j, enum change cha
         wr_buf_byte(&d->out, ' ');
         wr_cli_excerpt(&d->out, s.tool, 40);
     }
-    wr_buf_printf(&d->out, ", turn %u: %s → %s bytes\n", s.turn, wr_cli_number(before),
-                  wr_cli_number(after));
+    wr_buf_printf(&d->out, ", turn %u: %s → %s bytes\n", s.turn, WR_GROUPED(before),
+                  WR_GROUPED(after));
     print_texts(d, i, j, change);
 }
 
@@ -182,24 +186,21 @@ static void write_change(struct diff *d, uint32_t i, uint32_t j, enum change cha
     const struct weir_segment *s = has_before ? &a : &b;
 
     wr_json_write_object(w);
-    wr_json_write_key(w, "change");
-    wr_json_write_text(w, wr_span_of(change_names[change]));
+    wr_json_member_word(w, "change", change_names[change]);
     write_number(w, "before", has_before, i);
     write_number(w, "after", has_after, j);
-    wr_json_write_key(w, "kind");
-    wr_json_write_text(w, wr_span_of(weir_kind_name(s->kind)));
-    wr_json_write_key(w, "call_id");
-    wr_json_write_text(w, s->call_id);
+    wr_json_member_word(w, "kind", weir_kind_name(s->kind));
+    wr_json_member_text(w, "call_id", s->call_id);
     write_number(w, "bytes_before", has_before, a.span.end - a.span.start);
     write_number(w, "bytes_after", has_after, b.span.end - b.span.start);
     wr_json_write_object_end(w);
 }
 
-static void walk(struct diff *d)
+static void walk_segments(struct diff *d)
 {
     uint32_t i = 0, j = 0;
     while (i < d->before.count || j < d->after.count) {
-        enum change change = judge(d, i, j);
+        enum change change = judge_pair(d, i, j);
         d->counts[change]++;
         if (change != SAME && d->as_json)
             write_change(d, i, j, change);
@@ -210,13 +211,13 @@ static void walk(struct diff *d)
     }
 }
 
-static void write_all(struct diff *d)
+static void write_diff(struct diff *d)
 {
     if (!d->as_json) {
-        walk(d);
+        walk_segments(d);
         wr_buf_printf(&d->out, "%u same, %u edited, %u dropped, %u inserted; %s → %s bytes%s\n",
                       d->counts[SAME], d->counts[EDITED], d->counts[DROPPED], d->counts[INSERTED],
-                      wr_cli_number(d->before.body.len), wr_cli_number(d->after.body.len),
+                      WR_GROUPED(d->before.body.len), WR_GROUPED(d->after.body.len),
                       wr_span_eq(wr_buf_view(&d->before.body), wr_buf_view(&d->after.body))
                           ? "; the same bytes"
                           : "");
@@ -224,12 +225,11 @@ static void write_all(struct diff *d)
     }
     wr_json_write_init(&d->json, &d->out);
     wr_json_write_object(&d->json);
-    wr_json_write_key(&d->json, "identical");
-    wr_json_write_bool(&d->json,
-                       wr_span_eq(wr_buf_view(&d->before.body), wr_buf_view(&d->after.body)));
+    wr_json_member_bool(&d->json, "identical",
+                        wr_span_eq(wr_buf_view(&d->before.body), wr_buf_view(&d->after.body)));
     wr_json_write_key(&d->json, "changes");
     wr_json_write_array(&d->json);
-    walk(d);
+    walk_segments(d);
     wr_json_write_array_end(&d->json);
     for (int c = SAME; c <= INSERTED; c++)
         write_number(&d->json, change_names[c], true, d->counts[c]);
@@ -241,7 +241,7 @@ static void write_all(struct diff *d)
 
 static bool open_side(struct side *side, const char *path, const char *dialect)
 {
-    side->request = wr_cli_request("diff", path, dialect, &side->body);
+    side->request = wr_cli_request(path, dialect, &side->body);
     side->count = side->request ? weir_request_segments(side->request) : 0;
     return side->request != NULL;
 }
@@ -252,36 +252,35 @@ static void close_side(struct side *side)
     wr_buf_release(&side->body);
 }
 
-int wr_cmd_diff(int argc, char **argv)
+static int run_diff(void *values, const struct wr_words *files)
 {
-    struct diff d = {.colours = wr_cli_colours()};
-    struct wr_opt_list files = {.count = 0};
-    const char *dialect = NULL;
-    const struct wr_opt options[] = {{"json", WR_OPT_FLAG, &d.as_json},
-                                     {"full", WR_OPT_FLAG, &d.full},
-                                     {"dialect", WR_OPT_TEXT, &dialect}};
-    bool done;
+    const struct diff_options *o = values;
+    struct diff d = {.as_json = o->as_json, .full = o->shows_all, .colours = wr_cli_colours()};
     int code = WR_EXIT_USAGE;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &files,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (files.count != 2)
-        return wr_cli_fail("diff",
-                           "name two files, BEFORE and AFTER; `weir diff --help` has an example");
     wr_buf_init(&d.out, WR_OUTPUT_BYTES_MAX);
-    if (open_side(&d.before, files.items[0], dialect) &&
-        open_side(&d.after, files.items[1], dialect)) {
-        write_all(&d);
-        if (d.out.status)
-            wr_cli_fail("diff", "%s", weir_status_text(d.out.status));
-        else if (wr_cli_write("diff", wr_buf_view(&d.out)))
-            code = WR_EXIT_OK;
+    if (open_side(&d.before, files->items[0], o->dialect) &&
+        open_side(&d.after, files->items[1], o->dialect)) {
+        write_diff(&d);
+        code = wr_cli_end(&d.out, WR_EXIT_OK);
     }
     close_side(&d.before);
     close_side(&d.after);
     wr_buf_release(&d.out);
     return code;
 }
+
+const struct wr_command wr_cmd_diff = {
+    .name = "diff",
+    .purpose = "what changed between two requests, segment by segment",
+    .usage = "[OPTIONS] BEFORE AFTER",
+    .about = "Compares two requests segment by segment: what is the same, edited, dropped or new. "
+             "Either file may be - for stdin.",
+    WR_OPTIONS(options),
+    .words_min = 2,
+    .words_max = 2,
+    .wants = "name two files, BEFORE and AFTER",
+    .words = WR_WORDS_FILE,
+    .example = "weir project --drop 4 < request.json | weir diff request.json -",
+    .run = run_diff,
+};

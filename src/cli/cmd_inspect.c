@@ -1,26 +1,30 @@
-#include "cli/cmd.h"
-
+/* `weir inspect`: what a request consists of, as a table or as JSON.
+ *
+ * Segments are shown through their public view (weir_segment), so the command shows what a program
+ * that uses the library can know. Totals are by kind and by class. Tokens are counted as the model
+ * does that the request names, or the one of --model.
+ */
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/measure.h"
+#include "base/text.h"
+#include "cli/open.h"
 #include "engine/request.h"
-#include "json/write.h"
 
-static const char help[] =
-    "usage: weir inspect FILE|- [--json] [--dialect chat|responses|messages] [--model M]\n"
-    "\n"
-    "Shows what a request consists of: its turns and loops, and every segment with its role, kind, "
-    "class\n"
-    "(what may be done with it, and why), tokens, tool and handles; then totals by category.\n"
-    "\n"
-    "  --json        one JSON object; `span` and `parts` are byte ranges of the file\n"
-    "  --model M     count tokens as this model does, whatever the request names\n"
-    "  --dialect D   do not guess the API\n"
-    "\n"
-    "example: weir inspect request.json\n"
-    "         weir inspect --json - < request.json | jq '.totals'\n";
+struct inspect_options {
+    const char *dialect, *model;
+    bool as_json;
+};
+
+#define VALUES struct inspect_options
+
+static const struct wr_option options[] = {
+    {"json", WR_FLAG(as_json), "one JSON object; `span` and `parts` are byte ranges of the file"},
+    {"model", WR_TEXT("M", model), "count tokens as this model does, whatever the request names",
+     .list = wr_list_models},
+    WR_ROW_DIALECT(dialect),
+};
 
 struct tally {
     uint64_t segments, bytes, tokens;
@@ -40,7 +44,7 @@ struct inspection {
     struct tally all, by_kind[KINDS_COUNT], by_class[CLASSES_COUNT];
 };
 
-static void add(struct tally *tally, uint64_t bytes, uint64_t tokens)
+static void add_to_tally(struct tally *tally, uint64_t bytes, uint64_t tokens)
 {
     tally->segments++;
     tally->bytes += bytes;
@@ -59,20 +63,18 @@ static void make_totals(struct inspection *in)
         struct weir_segment s;
         view_of(in, i, &s);
         uint64_t bytes = s.span.end - s.span.start;
-        add(&in->all, bytes, in->measured->segment_tokens[i]);
-        add(&in->by_kind[s.kind], bytes, in->measured->segment_tokens[i]);
-        add(&in->by_class[s.class_], bytes, in->measured->segment_tokens[i]);
+        add_to_tally(&in->all, bytes, in->measured->segment_tokens[i]);
+        add_to_tally(&in->by_kind[s.kind], bytes, in->measured->segment_tokens[i]);
+        add_to_tally(&in->by_class[s.class_], bytes, in->measured->segment_tokens[i]);
     }
 }
 
 /* ---- JSON ---- */
 
-static void write_text(struct wr_json_writer *w, const char *key, weir_span text)
+static void write_member(struct wr_json_writer *w, const char *key, weir_span text)
 {
-    if (!text.len)
-        return;
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
+    if (text.len)
+        wr_json_member_text(w, key, text);
 }
 
 static void write_text_or_null(struct wr_json_writer *w, const char *key, weir_span text)
@@ -86,10 +88,8 @@ static void write_text_or_null(struct wr_json_writer *w, const char *key, weir_s
 
 static void write_known(struct wr_json_writer *w, const char *key, int64_t number, int64_t unknown)
 {
-    if (number == unknown)
-        return;
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, number);
+    if (number != unknown)
+        wr_json_member_i64(w, key, number);
 }
 
 static void write_index(struct wr_json_writer *w, const char *key, uint32_t index)
@@ -114,24 +114,24 @@ static void write_handles(struct wr_json_writer *w, const struct weir_handles *h
     wr_json_write_key(w, "handles");
     wr_json_write_object(w);
     if (h->effect)
-        write_text(w, "effect", wr_span_of(h->effect));
-    write_text(w, "path", h->path);
+        wr_json_member_word(w, "effect", h->effect);
+    write_member(w, "path", h->path);
     write_known(w, "start_line", h->start_line, 0);
     write_known(w, "end_line", h->end_line, 0);
     write_known(w, "offset", h->offset, -1);
     write_known(w, "limit", h->limit, -1);
     write_known(w, "next_offset", h->next_offset, -1);
     write_known(w, "total_lines", h->total_lines, -1);
-    write_text(w, "query", h->query);
-    write_text(w, "command", h->command);
-    write_text(w, "process_id", h->process_id);
-    write_text(w, "cursor", h->cursor);
-    write_text(w, "mode", h->mode);
-    write_text(w, "spill_path", h->spill_path);
+    write_member(w, "query", h->query);
+    write_member(w, "command", h->command);
+    write_member(w, "process_id", h->process_id);
+    write_member(w, "cursor", h->cursor);
+    write_member(w, "mode", h->mode);
+    write_member(w, "spill_path", h->spill_path);
     if (h->has_exit_code)
-        write_known(w, "exit_code", h->exit_code, INT64_MIN);
+        wr_json_member_i64(w, "exit_code", h->exit_code);
     if (h->truncated && strcmp(h->truncated, "none"))
-        write_text(w, "truncated", wr_span_of(h->truncated));
+        wr_json_member_word(w, "truncated", h->truncated);
     wr_json_write_object_end(w);
 }
 
@@ -142,17 +142,17 @@ static void write_segment(struct wr_json_writer *w, const struct weir_segment *s
     write_index(w, "turn", s->turn);
     write_index(w, "loop", s->loop);
     write_index(w, "group", s->group);
-    write_text(w, "role", wr_span_of(weir_role_name(s->role)));
-    write_text(w, "kind", wr_span_of(weir_kind_name(s->kind)));
-    write_text(w, "class", wr_span_of(weir_class_name(s->class_)));
-    write_text(w, "why", wr_span_of(s->why));
+    wr_json_member_word(w, "role", weir_role_name(s->role));
+    wr_json_member_word(w, "kind", weir_kind_name(s->kind));
+    wr_json_member_word(w, "class", weir_class_name(s->class_));
+    wr_json_member_word(w, "why", s->why);
     if (s->why_other != WEIR_NONE)
         write_index(w, "why_segment", s->why_other);
     write_text_or_null(w, "tool", s->tool);
     write_text_or_null(w, "call_id", s->call_id);
     write_index(w, "pair", s->pair);
-    write_known(w, "bytes", s->span.end - s->span.start, -1);
-    write_known(w, "tokens", (int64_t)tokens, -1);
+    wr_json_member_i64(w, "bytes", s->span.end - s->span.start);
+    wr_json_member_i64(w, "tokens", (int64_t)tokens);
     wr_json_write_key(w, "span");
     write_range(w, s->span);
     wr_json_write_key(w, "parts");
@@ -161,16 +161,12 @@ static void write_segment(struct wr_json_writer *w, const struct weir_segment *s
         write_range(w, s->parts[p]);
     wr_json_write_array_end(w);
     write_handles(w, &s->handles);
-    wr_json_write_key(w, "stale");
-    wr_json_write_bool(w, !strcmp(s->stale, "yes"));
+    wr_json_member_bool(w, "stale", !strcmp(s->stale, "yes"));
     if (!strcmp(s->stale, "maybe"))
-        write_text(w, "stale_doubt", WR_LIT("a later call may have changed it"));
-    if (s->is_superseded) {
-        wr_json_write_key(w, "superseded");
-        wr_json_write_bool(w, true);
-    }
-    wr_json_write_key(w, "error");
-    wr_json_write_bool(w, s->is_error);
+        write_member(w, "stale_doubt", WR_LIT("a later call may have changed it"));
+    if (s->is_superseded)
+        wr_json_member_bool(w, "superseded", true);
+    wr_json_member_bool(w, "error", s->is_error);
     wr_json_write_object_end(w);
 }
 
@@ -178,9 +174,9 @@ static void write_tally(struct wr_json_writer *w, const char *key, const struct 
 {
     wr_json_write_key(w, key);
     wr_json_write_object(w);
-    write_known(w, "segments", (int64_t)tally->segments, -1);
-    write_known(w, "bytes", (int64_t)tally->bytes, -1);
-    write_known(w, "tokens", (int64_t)tally->tokens, -1);
+    wr_json_member_i64(w, "segments", (int64_t)tally->segments);
+    wr_json_member_i64(w, "bytes", (int64_t)tally->bytes);
+    wr_json_member_i64(w, "tokens", (int64_t)tally->tokens);
     wr_json_write_object_end(w);
 }
 
@@ -188,13 +184,13 @@ static void write_totals(struct wr_json_writer *w, const struct inspection *in)
 {
     wr_json_write_key(w, "totals");
     wr_json_write_object(w);
-    write_known(w, "segments", (int64_t)in->all.segments, -1);
-    write_known(w, "bytes", (int64_t)in->all.bytes, -1);
-    write_known(w, "body_bytes", (int64_t)in->body.len, -1);
-    write_known(w, "tokens", (int64_t)in->all.tokens, -1);
-    write_known(w, "overhead_tokens", (int64_t)in->measured->overhead_tokens, -1);
-    write_text(w, "counted_by", wr_span_of(in->method));
-    write_text(w, "confidence", wr_span_of(in->confidence));
+    wr_json_member_i64(w, "segments", (int64_t)in->all.segments);
+    wr_json_member_i64(w, "bytes", (int64_t)in->all.bytes);
+    wr_json_member_i64(w, "body_bytes", (int64_t)in->body.len);
+    wr_json_member_i64(w, "tokens", (int64_t)in->all.tokens);
+    wr_json_member_i64(w, "overhead_tokens", (int64_t)in->measured->overhead_tokens);
+    wr_json_member_word(w, "counted_by", in->method);
+    wr_json_member_word(w, "confidence", in->confidence);
     wr_json_write_key(w, "by_kind");
     wr_json_write_object(w);
     for (int k = 0; k < KINDS_COUNT; k++)
@@ -210,18 +206,16 @@ static void write_totals(struct wr_json_writer *w, const struct inspection *in)
     wr_json_write_object_end(w);
 }
 
-static void write_json(struct wr_buf *out, const struct inspection *in)
+static void write_inspection(struct wr_buf *out, const struct inspection *in)
 {
     struct wr_json_writer w;
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    write_text(&w, "dialect", wr_span_of(weir_dialect_name(weir_request_dialect(in->request))));
-    wr_json_write_key(&w, "model");
-    wr_json_write_text(&w, weir_request_model(in->request));
-    wr_json_write_key(&w, "delta");
-    wr_json_write_bool(&w, weir_request_is_delta(in->request));
-    write_known(&w, "turns", weir_request_turns(in->request), -1);
-    write_known(&w, "loops", weir_request_loops(in->request), -1);
+    wr_json_member_word(&w, "dialect", weir_dialect_name(weir_request_dialect(in->request)));
+    wr_json_member_text(&w, "model", weir_request_model(in->request));
+    wr_json_member_bool(&w, "delta", weir_request_is_delta(in->request));
+    wr_json_member_i64(&w, "turns", weir_request_turns(in->request));
+    wr_json_member_i64(&w, "loops", weir_request_loops(in->request));
     wr_json_write_key(&w, "segments");
     wr_json_write_array(&w);
     for (uint32_t i = 0; i < weir_request_segments(in->request); i++) {
@@ -298,8 +292,7 @@ static void print_row(struct wr_buf *out, struct inspection *in, const struct we
         (void)snprintf(loop, sizeof(loop), "%u", s->loop);
     wr_buf_printf(out, "%s%5u %5u %4s  %-9s %-11s %-22s %9s  ", colour_of(s->class_, colours),
                   s->index, s->turn, loop, weir_role_name(s->role), weir_kind_name(s->kind),
-                  weir_class_name(s->class_),
-                  wr_cli_number(in->measured->segment_tokens[s->index]));
+                  weir_class_name(s->class_), WR_GROUPED(in->measured->segment_tokens[s->index]));
     print_what(out, in, s);
     wr_buf_text(out, colours ? "\033[0m\n" : "\n");
 }
@@ -309,9 +302,9 @@ static void print_share(struct wr_buf *out, const char *name, const struct tally
 {
     uint64_t share = tokens_all ? tally->tokens * BAR_COLUMNS / tokens_all : 0;
     wr_buf_printf(out, "  %-22s %9s tokens %5.1f %%  %6s segments  ", name,
-                  wr_cli_number(tally->tokens),
+                  WR_GROUPED(tally->tokens),
                   tokens_all ? 100.0 * (double)tally->tokens / (double)tokens_all : 0.0,
-                  wr_cli_number(tally->segments));
+                  WR_GROUPED(tally->segments));
     for (uint64_t i = 0; i < share; i++)
         wr_buf_text(out, "█");
     wr_buf_byte(out, '\n');
@@ -328,7 +321,7 @@ static void print_table(struct wr_buf *out, struct inspection *in)
         weir_request_is_delta(in->request) ? " (delta: the server holds the history)" : "",
         model.len ? (int)model.len : 1, model.len ? model.ptr : "?",
         weir_request_turns(in->request), weir_request_loops(in->request),
-        weir_request_segments(in->request), wr_cli_number(in->body.len));
+        weir_request_segments(in->request), WR_GROUPED(in->body.len));
     wr_buf_printf(out, "%5s %5s %4s  %-9s %-11s %-22s %9s  %s\n", "#", "turn", "loop", "role",
                   "kind", "class", "tokens", "what");
     for (uint32_t i = 0; i < weir_request_segments(in->request); i++) {
@@ -336,7 +329,7 @@ static void print_table(struct wr_buf *out, struct inspection *in)
         view_of(in, i, &s);
         print_row(out, in, &s, colours);
     }
-    wr_buf_printf(out, "\nby kind (%s tokens, %s, confidence %s)\n", wr_cli_number(in->all.tokens),
+    wr_buf_printf(out, "\nby kind (%s tokens, %s, confidence %s)\n", WR_GROUPED(in->all.tokens),
                   in->method, in->confidence);
     for (int k = 0; k < KINDS_COUNT; k++)
         if (in->by_kind[k].segments)
@@ -347,69 +340,59 @@ static void print_table(struct wr_buf *out, struct inspection *in)
             print_share(out, weir_class_name((weir_class)c), &in->by_class[c], in->all.tokens);
 }
 
-static int show(struct weir_request *request, weir_span body, const struct wr_ruler *ruler,
-                bool as_json)
+static int show_request(struct weir_request *request, weir_span body, struct wr_meter *meter,
+                        bool as_json)
 {
     struct wr_measure measured;
     struct wr_buf out;
-    int code = WR_EXIT_USAGE;
 
-    if (wr_meter_measure(ruler->meter, &request->transcript, &request->arena, &measured))
-        return wr_cli_fail("inspect", "%s", weir_status_text(WEIR_NOMEM));
-    enum wr_confidence confidence = wr_confidence_of(wr_meter_source(ruler->meter), true);
+    if (wr_meter_measure(meter, &request->transcript, &request->arena, &measured))
+        return wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
     struct inspection in = {.request = request,
                             .measured = &measured,
-                            .method = wr_meter_method(ruler->meter),
-                            .confidence = wr_confidence_text(confidence),
+                            .method = wr_meter_method(meter),
+                            .confidence =
+                                wr_confidence_text(wr_confidence_of(wr_meter_source(meter), true)),
                             .body = body};
     make_totals(&in);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     if (as_json)
-        write_json(&out, &in);
+        write_inspection(&out, &in);
     else
         print_table(&out, &in);
-    if (out.status)
-        wr_cli_fail("inspect", "%s", weir_status_text(out.status));
-    else if (wr_cli_write("inspect", wr_buf_view(&out)))
-        code = WR_EXIT_OK;
-    wr_buf_release(&out);
-    return code;
+    return wr_cli_end(&out, WR_EXIT_OK);
 }
 
-static int inspect(struct weir_request *request, weir_span body, const char *model, bool as_json)
+static int run_inspect(void *values, const struct wr_words *files)
 {
-    struct wr_ruler ruler;
-    weir_span name = model ? wr_span_of(model) : weir_request_model(request);
-    if (!wr_ruler_open(&ruler, "inspect", name, model != NULL))
-        return WR_EXIT_USAGE;
-    int code = show(request, body, &ruler, as_json);
-    wr_ruler_close(&ruler);
-    return code;
-}
-
-int wr_cmd_inspect(int argc, char **argv)
-{
-    bool as_json = false, done;
-    const char *dialect = NULL, *model = NULL;
-    struct wr_opt_list files = {.count = 0};
-    const struct wr_opt options[] = {{"json", WR_OPT_FLAG, &as_json},
-                                     {"dialect", WR_OPT_TEXT, &dialect},
-                                     {"model", WR_OPT_TEXT, &model}};
+    const struct inspect_options *o = values;
     struct wr_buf body = {0};
+    struct wr_ruler ruler = {0};
     int code = WR_EXIT_USAGE;
+    struct weir_request *request = wr_cli_request(files->items[0], o->dialect, &body);
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &files,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (files.count != 1)
-        return wr_cli_fail("inspect",
-                           "name one file, or - for stdin; `weir inspect --help` has an example");
-    struct weir_request *request = wr_cli_request("inspect", files.items[0], dialect, &body);
-    if (request)
-        code = inspect(request, wr_buf_view(&body), model, as_json);
+    if (request &&
+        wr_ruler_open(&ruler, o->model ? wr_span_of(o->model) : weir_request_model(request),
+                      o->model != NULL))
+        code = show_request(request, wr_buf_view(&body), ruler.meter, o->as_json);
+    wr_ruler_close(&ruler);
     weir_request_free(request);
     wr_buf_release(&body);
     return code;
 }
+
+const struct wr_command wr_cmd_inspect = {
+    .name = "inspect",
+    .purpose = "what a request consists of: turns, segments, classes, handles",
+    .usage = "[OPTIONS] FILE|-",
+    .about = "Shows what a request consists of: its turns and loops, and every segment with its "
+             "role, kind, class (what may be done with it, and why), tokens, tool and handles; "
+             "then totals by category.",
+    WR_OPTIONS(options),
+    .words_min = 1,
+    .words_max = 1,
+    .wants = "name one file, or - for stdin",
+    .words = WR_WORDS_FILE,
+    .example = "weir inspect request.json\nweir inspect --json - < request.json | jq '.totals'",
+    .run = run_inspect,
+};

@@ -9,28 +9,27 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/store_dir.h"
+#include "cli/open.h"
 #include "mcp/line_reader.h"
 #include "mcp/server.h"
 #include "proxy/door.h"
 
-static const char help[] =
-    "usage: weir mcp [--store DIR]\n"
-    "\n"
-    "An MCP server on stdin and stdout, one message a line, for an agent to start. Its tools:\n"
-    "weir_recall brings back what was left out of a request, by lines or pattern, in pages;\n"
-    "weir_context shows what fills the window. It ends with its input. It speaks the protocol\n"
-    "of 2026-07-28 and those from 2024-11-05 to 2025-11-25. `weir serve` has the same at /mcp.\n"
-    "\n"
-    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir); a server\n"
-    "                  may be writing it, and it may be made later\n"
-    "  WEIR_TOKEN      in the environment: the access token whose texts are to be read; without\n"
-    "                  it those of this machine's own sessions\n"
-    "\n"
-    "example: claude mcp add weir -- weir mcp\n"
-    "         codex mcp add weir -- weir mcp\n";
+struct mcp_options {
+    const char *store;
+};
 
-enum { CHUNK_BYTES = 64 * 1024, PATH_BYTES_MAX = 4096 };
+#define VALUES struct mcp_options
+
+static const struct wr_option options[] = {
+    {"store", WR_DIR(store),
+     "the store (unless told $XDG_DATA_HOME/weir or ~/.local/share/weir); a server may be writing "
+     "it, and it may be made later"},
+    {"WEIR_TOKEN", WR_NOTE,
+     "in the environment: the access token whose texts are to be read; without it those of this "
+     "machine's own sessions"},
+};
+
+enum { CHUNK_BYTES = 64 * 1024 };
 
 struct stream {
     struct wr_mcp *mcp;
@@ -39,7 +38,7 @@ struct stream {
     bool is_over; /* nobody reads the answers any more */
 };
 
-static bool write_all(weir_span bytes)
+static bool write_stdout(weir_span bytes)
 {
     while (bytes.len) {
         ssize_t written = write(STDOUT_FILENO, bytes.ptr, bytes.len);
@@ -62,11 +61,11 @@ static void on_line(void *user, weir_span line, bool is_too_long)
         wr_mcp_answer_too_long(&answer);
     else
         wr_mcp_answer(stream->mcp, wr_span_of(stream->tenant), &stream->peer, line, &answer);
-    if (answer.message.len && (!write_all(answer.message) || !write_all(WR_LIT("\n"))))
+    if (answer.message.len && (!write_stdout(answer.message) || !write_stdout(WR_LIT("\n"))))
         stream->is_over = true;
 }
 
-static int serve(struct stream *stream)
+static int serve_stream(struct stream *stream)
 {
     static char chunk[CHUNK_BYTES];
     struct wr_mcp_line_reader reader;
@@ -83,7 +82,7 @@ static int serve(struct stream *stream)
     int error = got < 0 ? errno : 0;
     wr_mcp_line_reader_end(&reader);
     wr_mcp_line_reader_release(&reader);
-    return error ? wr_cli_fail("mcp", "stdin: %s", strerror(error)) : WR_EXIT_OK;
+    return error ? wr_cli_fail("stdin: %s", strerror(error)) : WR_EXIT_OK;
 }
 
 static bool name_tenant(struct stream *stream)
@@ -93,39 +92,40 @@ static bool name_tenant(struct stream *stream)
     (void)snprintf(stream->tenant, sizeof(stream->tenant), "%s", WR_CLI_TENANT);
     if (!token || !*token || !wr_door_tenant(wr_span_of(token), stream->tenant))
         return true;
-    (void)wr_cli_fail("mcp", "%s", weir_status_text(WEIR_NOMEM));
+    (void)wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
     return false;
 }
 
-int wr_cmd_mcp(int argc, char **argv)
+static int run_mcp(void *values, const struct wr_words *words)
 {
-    const char *store = NULL;
-    struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &store}};
+    const struct mcp_options *o = values;
     struct stream stream = {.mcp = NULL};
     struct wr_buf path;
     int code = WR_EXIT_USAGE;
-    bool done;
 
-    if (!wr_opt_parse(argc, argv, options, 1, help, &rest, &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count)
-        return wr_cli_fail("mcp", "'%s' is one word too many; `weir mcp --help` shows how",
-                           rest.items[0]);
-    wr_buf_init(&path, PATH_BYTES_MAX);
-    if (!store && !wr_cli_store_path("mcp", &path))
-        goto out;
-    if (wr_mcp_new(&stream.mcp, store ? store : path.bytes)) {
-        (void)wr_cli_fail("mcp", "%s", weir_status_text(WEIR_NOMEM));
-        goto out;
-    }
+    (void)words;
     (void)signal(SIGPIPE, SIG_IGN);
-    if (name_tenant(&stream))
-        code = serve(&stream);
-out:
+    if (wr_cli_store_path(o->store, &path)) {
+        if (wr_mcp_new(&stream.mcp, path.bytes))
+            (void)wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
+        else if (name_tenant(&stream))
+            code = serve_stream(&stream);
+    }
     wr_mcp_free(stream.mcp);
     wr_buf_release(&path);
     return code;
 }
+
+const struct wr_command wr_cmd_mcp = {
+    .name = "mcp",
+    .purpose = "the same for agents: an MCP server on stdin and stdout",
+    .usage = "[--store DIR]",
+    .about = "An MCP server on stdin and stdout, one message a line, for an agent to start. Its "
+             "tools: weir_recall brings back what was left out of a request, by lines or pattern, "
+             "in pages; weir_context shows what fills the window. It ends with its input. It "
+             "speaks the protocol of 2026-07-28 and those from 2024-11-05 to 2025-11-25. `weir "
+             "serve` has the same at /mcp.",
+    WR_OPTIONS(options),
+    .example = "claude mcp add weir -- weir mcp\ncodex mcp add weir -- weir mcp",
+    .run = run_mcp,
+};

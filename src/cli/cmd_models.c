@@ -1,28 +1,31 @@
-/* `weir models`: the registry as a table, or all that is believed of one name and by which rule. */
-#include "cli/cmd.h"
+/* `weir models`: the registry as a table, or all that is believed of one name and by which rule.
+ *
+ * A price or a window that is not known is left out of the text and null in JSON; it is never 0,
+ * which would mean free. Prices are in USD for a million tokens, as providers publish them.
+ */
+#include "cli/open.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "json/write.h"
+#include "base/text.h"
 #include "models/cost.h"
 #include "models/lookup.h"
 #include "models/window.h"
 
-static const char help[] =
-    "usage: weir models [NAME] [--json] [--config FILE]\n"
-    "\n"
-    "Prints what Weir believes of a model and why: which rule matched the name, where the window "
-    "comes\n"
-    "from, prices, price tiers, cache rules, tokenizer. Without NAME: every model it knows.\n"
-    "\n"
-    "  --config FILE   your overrides (YAML): prices, windows, aliases, new models; see "
-    "docs/models.md\n"
-    "  --json          the same as JSON\n"
-    "\n"
-    "example: weir models us.anthropic.claude-haiku-4-5-20251001-v1:0\n";
+struct models_options {
+    const char *config;
+    bool as_json;
+};
+
+#define VALUES struct models_options
+
+static const struct wr_option options[] = {
+    {"config", WR_FILE(config),
+     "your overrides (YAML): prices, windows, aliases, new models; see docs/models.md"},
+    {"json", WR_FLAG(as_json), "the same as JSON"},
+};
 
 /* ---- text ---- */
 
@@ -79,7 +82,7 @@ static void put_price_lines(struct wr_buf *out, const struct wr_model *model)
     wr_buf_byte(out, '\n');
     for (uint32_t i = 0; i < model->tiers_count; i++) {
         wr_buf_printf(out, "  tier         above %s input tokens the whole request: ",
-                      wr_cli_number(model->tiers[i].above_tokens));
+                      WR_GROUPED(model->tiers[i].above_tokens));
         put_prices(out, &model->tiers[i].prices);
         wr_buf_byte(out, '\n');
     }
@@ -115,7 +118,7 @@ static void put_cache_line(struct wr_buf *out, const struct wr_model *model)
         put_duration(out, cache->ttl_long_s);
     }
     if (model->min_cacheable_tokens)
-        wr_buf_printf(out, "; from %s tokens", wr_cli_number(model->min_cacheable_tokens));
+        wr_buf_printf(out, "; from %s tokens", WR_GROUPED(model->min_cacheable_tokens));
     else if (cache->mode != WR_CACHE_NONE)
         wr_buf_text(out, "; least size not published");
     wr_buf_byte(out, '\n');
@@ -138,12 +141,12 @@ static void put_size_lines(struct wr_buf *out, const struct wr_model_match *matc
     const char *source = window.source == WR_WINDOW_FALLBACK ? "no source: a policy's fallback"
                                                              : wr_window_source_text(window.source);
 
-    wr_buf_printf(out, "  window       %s tokens (%s%s)\n", wr_cli_number(window.context_tokens),
+    wr_buf_printf(out, "  window       %s tokens (%s%s)\n", WR_GROUPED(window.context_tokens),
                   source, model->overridden ? ", with your overrides" : "");
     if (model->input_tokens_max)
-        wr_buf_printf(out, "  max input    %s\n", wr_cli_number(model->input_tokens_max));
+        wr_buf_printf(out, "  max input    %s\n", WR_GROUPED(model->input_tokens_max));
     if (model->output_tokens_max)
-        wr_buf_printf(out, "  max output   %s\n", wr_cli_number(model->output_tokens_max));
+        wr_buf_printf(out, "  max output   %s\n", WR_GROUPED(model->output_tokens_max));
 }
 
 static void put_model(struct wr_buf *out, const struct wr_models *models,
@@ -187,8 +190,8 @@ static void put_table(struct wr_buf *out, const struct wr_models *models)
         struct wr_prices prices = wr_prices_resolve(&m->prices);
         bool half_hour = m->prices.cache_write_30m != WR_PRICE_UNSET;
         wr_buf_printf(out, "%-24.*s %-11.*s %11s %10s  ", (int)m->id.len, m->id.ptr,
-                      (int)m->provider.len, m->provider.ptr, wr_cli_number(m->window_tokens),
-                      wr_cli_number(m->output_tokens_max));
+                      (int)m->provider.len, m->provider.ptr, WR_GROUPED(m->window_tokens),
+                      WR_GROUPED(m->output_tokens_max));
         put_cell(out, prices.input);
         put_cell(out, prices.cache_read);
         put_cell(out, half_hour ? prices.cache_write_30m : prices.cache_write_5m);
@@ -209,12 +212,6 @@ static void put_table(struct wr_buf *out, const struct wr_models *models)
 }
 
 /* ---- JSON ---- */
-
-static void json_text(struct wr_json_writer *w, const char *key, weir_span text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
-}
 
 /* null where it is not known. */
 static void json_tokens(struct wr_json_writer *w, const char *key, uint32_t tokens)
@@ -267,8 +264,8 @@ static void json_cache(struct wr_json_writer *w, const struct wr_model *model)
 {
     wr_json_write_key(w, "cache");
     wr_json_write_object(w);
-    json_text(w, "rule", model->cache->name);
-    json_text(w, "mode", wr_span_of(wr_cache_mode_text(model->cache->mode)));
+    wr_json_member_text(w, "rule", model->cache->name);
+    wr_json_member_word(w, "mode", wr_cache_mode_text(model->cache->mode));
     json_tokens(w, "ttl_s", model->cache->ttl_s);
     json_tokens(w, "ttl_long_s", model->cache->ttl_long_s);
     json_tokens(w, "min_cacheable_tokens", model->min_cacheable_tokens);
@@ -281,32 +278,29 @@ static void json_model(struct wr_json_writer *w, const struct wr_model_match *ma
     struct wr_window window = wr_window_select(&(struct wr_window_evidence){.match = match});
 
     wr_json_write_object(w);
-    json_text(w, "id", model->id);
-    json_text(w, "rule", wr_span_of(wr_model_rule_text(match->rule)));
-    json_text(w, "provider", model->provider);
+    wr_json_member_text(w, "id", model->id);
+    wr_json_member_word(w, "rule", wr_model_rule_text(match->rule));
+    wr_json_member_text(w, "provider", model->provider);
     json_tokens(w, "window_tokens", window.context_tokens);
     json_tokens(w, "prompt_tokens_max", window.tokens);
-    json_text(w, "window_source", wr_span_of(wr_window_source_text(window.source)));
+    wr_json_member_word(w, "window_source", wr_window_source_text(window.source));
     json_tokens(w, "input_tokens_max", model->input_tokens_max);
     json_tokens(w, "output_tokens_max", model->output_tokens_max);
     json_cost(w, model);
     json_cache(w, model);
-    json_text(w, "tokenizer", wr_span_of(wr_tokenizer_text(model->tokenizer)));
-    wr_json_write_key(w, "factor");
-    wr_json_write_fixed(w, model->factor_bp / 1e4, 4);
-    json_text(w, "image_rule", model->image->name);
-    wr_json_write_key(w, "preserved_thinking");
-    wr_json_write_bool(w, model->preserved_thinking);
-    wr_json_write_key(w, "overridden");
-    wr_json_write_bool(w, model->overridden);
-    json_text(w, "note", model->note.ptr ? model->note : WR_LIT(""));
+    wr_json_member_word(w, "tokenizer", wr_tokenizer_text(model->tokenizer));
+    wr_json_member_fixed(w, "factor", model->factor_bp / 1e4, 4);
+    wr_json_member_text(w, "image_rule", model->image->name);
+    wr_json_member_bool(w, "preserved_thinking", model->preserved_thinking);
+    wr_json_member_bool(w, "overridden", model->overridden);
+    wr_json_member_text(w, "note", model->note.ptr ? model->note : WR_LIT(""));
     wr_json_write_object_end(w);
 }
 
 static void json_all(struct wr_json_writer *w, const struct wr_models *models)
 {
     wr_json_write_object(w);
-    json_text(w, "generated", wr_models_generated(models));
+    wr_json_member_text(w, "generated", wr_models_generated(models));
     wr_json_write_key(w, "models");
     wr_json_write_array(w);
     for (uint32_t i = 0; i < wr_models_count(models); i++) {
@@ -320,94 +314,51 @@ static void json_all(struct wr_json_writer *w, const struct wr_models *models)
 
 /* ---- the command ---- */
 
-static int fail_unknown(const struct wr_models *models, const char *name)
+static int run_models(void *values, const struct wr_words *words)
 {
-    weir_span near[WR_SUGGESTIONS_MAX];
-    uint32_t count = wr_models_suggest(models, wr_span_of(name), near);
-    struct wr_buf line;
-
-    wr_buf_init(&line, 4 * WR_MODEL_NAME_BYTES_MAX + 256);
-    for (uint32_t i = 0; i < count; i++)
-        wr_buf_printf(&line, "%s%.*s", i ? ", " : "; did you mean ", (int)near[i].len, near[i].ptr);
-    wr_buf_printf(&line, "%s add it under `models:` with --config (see docs/models.md)",
-                  count ? "? Else" : ";");
-    wr_buf_byte(&line, '\0');
-    int code = wr_cli_fail("models", "no model or family '%s'%s", name,
-                           wr_buf_status(&line) ? "" : line.bytes);
-    wr_buf_release(&line);
-    return code;
-}
-
-static int print(const struct wr_models *models, const char *name, bool as_json)
-{
+    const struct models_options *o = values;
+    const char *name = words->count ? words->items[0] : NULL;
+    struct wr_models *models = wr_cli_models(o->config);
     struct wr_model_match match = {0};
     struct wr_json_writer writer;
     struct wr_buf out;
-
-    if (name)
-        match = wr_models_lookup(models, wr_span_of(name));
-    if (name && match.rule == WR_RULE_FALLBACK && strcmp(name, "unknown"))
-        return fail_unknown(models, name);
-    wr_buf_init(&out, 2 * (size_t)WR_MODELS_BYTES_MAX);
-    wr_json_write_init(&writer, &out);
-    if (name && as_json)
-        json_model(&writer, &match);
-    else if (name)
-        put_model(&out, models, &match);
-    else if (as_json)
-        json_all(&writer, models);
-    else
-        put_table(&out, models);
-    if (as_json)
-        wr_buf_byte(&out, '\n');
-    weir_status status = wr_buf_status(&out);
-    int code = status ? wr_cli_fail("models", "%s", weir_status_text(status))
-               : wr_cli_write("models", wr_buf_view(&out)) ? WR_EXIT_OK
-                                                           : WR_EXIT_USAGE;
-    wr_buf_release(&out);
-    return code;
-}
-
-static int run(const char *name, const char *config, bool as_json)
-{
-    struct wr_models_source source = {.overrides_shared = true};
-    struct wr_models *models = NULL;
-    struct weir_err err = {0};
-    struct wr_buf text = {0};
     int code = WR_EXIT_USAGE;
 
-    if (config && !wr_cli_read("models", config, &text))
-        goto out;
-    source.overrides = wr_buf_view(&text);
-    if (wr_models_new(&models, &source, &err)) {
-        code = wr_cli_fail("models", "%s: %s; docs/models.md shows the format",
-                           config ? config : "built-in registry", err.text);
-        goto out;
+    wr_buf_init(&out, 2 * (size_t)WR_MODELS_BYTES_MAX);
+    wr_json_write_init(&writer, &out);
+    if (models && name)
+        match = wr_models_lookup(models, wr_span_of(name));
+    if (models && name && match.rule == WR_RULE_FALLBACK && strcmp(name, "unknown")) {
+        code = wr_cli_fail_model(models, wr_span_of(name));
+    } else if (models) {
+        if (name && o->as_json)
+            json_model(&writer, &match);
+        else if (name)
+            put_model(&out, models, &match);
+        else if (o->as_json)
+            json_all(&writer, models);
+        else
+            put_table(&out, models);
+        if (o->as_json)
+            wr_buf_byte(&out, '\n');
+        code = wr_cli_end(&out, WR_EXIT_OK);
     }
-    code = print(models, name, as_json);
-out:
+    wr_buf_release(&out);
     wr_models_free(models);
-    wr_buf_release(&text);
     return code;
 }
 
-int wr_cmd_models(int argc, char **argv)
-{
-    const char *config = NULL;
-    bool as_json = false, done;
-    struct wr_opt_list rest = {0};
-    const struct wr_opt options[] = {
-        {"config", WR_OPT_TEXT, &config},
-        {"json", WR_OPT_FLAG, &as_json},
-    };
-
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count > 1)
-        return wr_cli_fail("models", "one name at a time, not %zu; `weir models` lists them all",
-                           rest.count);
-    return run(rest.count ? rest.items[0] : NULL, config, as_json);
-}
+const struct wr_command wr_cmd_models = {
+    .name = "models",
+    .purpose = "what Weir believes of a model, and why",
+    .usage = "[OPTIONS] [NAME]",
+    .about = "Prints what Weir believes of a model and why: which rule matched the name, where the "
+             "window comes from, prices, price tiers, cache rules, tokenizer. Without NAME: every "
+             "model it knows.",
+    WR_OPTIONS(options),
+    .words_max = 1,
+    .wants = "one name at a time",
+    .list = wr_list_models,
+    .example = "weir models us.anthropic.claude-haiku-4-5-20251001-v1:0",
+    .run = run_models,
+};

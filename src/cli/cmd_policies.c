@@ -1,24 +1,20 @@
-#include "cli/cmd.h"
+/* `weir policies`: the policies there are, or one with its stages, or as YAML. */
+#include "cli/open.h"
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/policy_yaml.h"
-#include "replay/baseline.h"
-
-static const char help[] =
-    "usage: weir policies [NAME] [--policies FILE] [--yaml]\n"
-    "\n"
-    "Lists the policies there are, or shows one: its stages in order, their parameters, and what\n"
-    "differs by tool. docs/policies.md says what each keeps and why, and how to write your own.\n"
-    "\n"
-    "  --policies FILE   policies of your own, in YAML\n"
-    "  --yaml            as YAML, to begin one of your own with\n"
-    "\n"
-    "example: weir policies tiered --yaml > mine.yaml && weir policies --policies mine.yaml\n";
+#include "lab/baseline.h"
 
 struct policies_options {
     const char *file;
     bool as_yaml;
+};
+
+#define VALUES struct policies_options
+
+static const struct wr_option options[] = {
+    {"policies", WR_FILE(file), "policies of your own, in YAML"},
+    {"yaml", WR_FLAG(as_yaml), "as YAML, to begin one of your own with"},
 };
 
 static void print_value(const struct wr_param_def *param, int64_t value)
@@ -88,7 +84,7 @@ static void write_policy(struct wr_buf *out, const struct wr_policy *policy)
 
 /* Without a name: all presets, or all of a file. */
 static int write_yaml(const struct wr_policies *policies, const struct policies_options *o,
-                      const struct wr_opt_list *names)
+                      const struct wr_words *names)
 {
     uint32_t first = o->file ? wr_policy_count() : 0;
     struct wr_buf out;
@@ -99,27 +95,21 @@ static int write_yaml(const struct wr_policies *policies, const struct policies_
         write_policy(&out, wr_policies_at(policies, i));
     for (size_t i = 0; i < names->count; i++)
         write_policy(&out, wr_policies_find(policies, wr_span_of(names->items[i])));
-    bool ok = out.status ? false : wr_cli_write("policies", wr_buf_view(&out));
-    if (out.status)
-        wr_cli_fail("policies", "%s", weir_status_text(out.status));
-    wr_buf_release(&out);
-    return ok ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_end(&out, WR_EXIT_OK);
 }
 
-static int show(const struct wr_policies *policies, const struct policies_options *o,
-                const struct wr_opt_list *names)
+static int show_policies(const struct wr_policies *policies, const struct policies_options *o,
+                         const struct wr_words *names)
 {
-    for (size_t i = 0; i < names->count; i++)
-        if (!wr_policies_find(policies, wr_span_of(names->items[i])) &&
-            wr_baseline_find(wr_span_of(names->items[i])))
-            return wr_cli_fail("policies",
-                               "'%s' is a baseline, a model of what others do: it has no stages; "
+    for (size_t i = 0; i < names->count; i++) {
+        weir_span name = wr_span_of(names->items[i]);
+        if (!wr_policies_find(policies, name) && wr_baseline_find(name))
+            return wr_cli_fail("'%s' is a baseline, a model of what others do: it has no stages; "
                                "`weir policies` says what it does",
                                names->items[i]);
-    for (size_t i = 0; i < names->count; i++)
-        if (!wr_policies_find(policies, wr_span_of(names->items[i])))
-            return wr_cli_fail("policies", "no policy is called '%s'; `weir policies` lists them",
-                               names->items[i]);
+        if (!wr_cli_policy(policies, names->items[i]))
+            return WR_EXIT_USAGE;
+    }
     if (o->as_yaml)
         return write_yaml(policies, o, names);
     if (!names->count)
@@ -129,34 +119,28 @@ static int show(const struct wr_policies *policies, const struct policies_option
     return WR_EXIT_OK;
 }
 
-static int run(const struct policies_options *o, const struct wr_opt_list *names)
+static int run_policies(void *values, const struct wr_words *names)
 {
-    struct wr_buf yaml = {0};
-    struct wr_policies *policies = NULL;
-    struct weir_err err = {0};
-    int code = WR_EXIT_USAGE;
+    const struct policies_options *o = values;
+    struct wr_buf yaml;
+    struct wr_policies *policies = wr_cli_policies(o->file, &yaml);
+    int code = policies ? show_policies(policies, o, names) : WR_EXIT_USAGE;
 
-    if (!o->file || wr_cli_read("policies", o->file, &yaml)) {
-        if (wr_policies_new(&policies, wr_buf_view(&yaml), &err))
-            wr_cli_fail("policies", "%s: %s", o->file ? o->file : "presets", err.text);
-        else
-            code = show(policies, o, names);
-    }
     wr_policies_free(policies);
     wr_buf_release(&yaml);
     return code;
 }
 
-int wr_cmd_policies(int argc, char **argv)
-{
-    struct policies_options o = {0};
-    struct wr_opt_list names = {.count = 0};
-    const struct wr_opt options[] = {{"policies", WR_OPT_TEXT, &o.file},
-                                     {"yaml", WR_OPT_FLAG, &o.as_yaml}};
-    bool done;
-
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &names,
-                      &done))
-        return WR_EXIT_USAGE;
-    return done ? WR_EXIT_OK : run(&o, &names);
-}
+const struct wr_command wr_cmd_policies = {
+    .name = "policies",
+    .purpose = "the policies there are, their stages and parameters",
+    .usage = "[OPTIONS] [NAME...]",
+    .about = "Lists the policies there are, or shows one: its stages in order, their parameters, "
+             "and what differs by tool. docs/policies.md says what each keeps and why, and how to "
+             "write your own.",
+    WR_OPTIONS(options),
+    .words_max = SIZE_MAX,
+    .list = wr_list_policies,
+    .example = "weir policies tiered --yaml > mine.yaml && weir policies --policies mine.yaml",
+    .run = run_policies,
+};

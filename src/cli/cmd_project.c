@@ -1,46 +1,40 @@
-#include "cli/cmd.h"
+/* `weir project`: a request on stdin, as it would be sent on, on stdout. */
+#include "cli/open.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/span.h"
 #include "base/limits.h"
-#include "cli/store_dir.h"
+#include "base/span.h"
 #include "json/json.h"
-#include "policy/policy_yaml.h"
 #include "store/result_file.h"
 
-static const char help[] =
-    "usage: weir project [--policy P] [--policies FILE] [--dialect D] [--model M] [--window N]\n"
-    "                    [--store DIR] [--report FILE] [--results DIR] [--edit I=TEXT] [--drop I]  "
-    " < request\n"
-    "\n"
-    "Reads a request on stdin and writes the one that would be sent on to stdout. Originals of "
-    "what was\n"
-    "taken out are in the store before a byte is written; `weir recall HANDLE` brings them back.\n"
-    "\n"
-    "  --policy P      exact, auto, lean, careful, smart, guarded-mid, compress, layers, tiered;\n"
-    "                  without it the one the session in --store began with, else exact\n"
-    "  --policies FILE policies of your own, in YAML, for --policy to name\n"
-    "  --model M       count and budget for this model, whatever the request names\n"
-    "  --window N      the context window in tokens, whatever is known of the model\n"
-    "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
-    "  --report FILE   what was done and why, as JSON; `weir why FILE` reads it\n"
-    "  --results DIR   evicted results also as files, DIR/large_tool_results/HANDLE\n"
-    "  --edit I=TEXT   segment I says TEXT instead (the numbers are those of weir inspect)\n"
-    "  --drop I        segment I is taken out; a call, its result and its model output leave "
-    "together\n"
-    "  --dialect D     chat, responses or messages: do not guess the API\n"
-    "\n"
-    "example: weir project --policy auto --report r.json < request.json > smaller.json && weir "
-    "why r.json\n"
-    "         weir project --edit 5='[left out: 120 lines]' < request.json > smaller.json\n";
-
 struct project_options {
-    const char *policy, *policies, *dialect, *model, *window, *store, *report, *results;
+    const char *policy, *policies, *dialect, *model, *store, *report, *results;
+    uint64_t window_tokens;
     struct wr_opt_list edits, drops;
+};
+
+#define VALUES struct project_options
+
+static const struct wr_option options[] = {
+    {"policy", WR_TEXT("P", policy),
+     "what is taken out (`weir policies` lists them); without it the one the session in --store "
+     "began with, else exact",
+     .list = wr_list_policies},
+    {"policies", WR_FILE(policies), "policies of your own, in YAML, for --policy to name"},
+    {"model", WR_TEXT("M", model), "count and budget for this model, whatever the request names",
+     .list = wr_list_models},
+    {"window", WR_NUMBER("N", window_tokens, 1, 1000000000),
+     "the context window in tokens, whatever is known of the model"},
+    WR_ROW_STORE(store),
+    {"report", WR_FILE(report), "what was done and why, as JSON; `weir why FILE` reads it"},
+    {"results", WR_DIR(results), "evicted results also as files, DIR/large_tool_results/HANDLE"},
+    {"edit", WR_LIST("I=TEXT", edits),
+     "segment I says TEXT instead (the numbers are those of weir inspect)"},
+    {"drop", WR_LIST("I", drops),
+     "segment I is taken out; a call, its result and its model output leave together"},
+    WR_ROW_DIALECT(dialect),
 };
 
 /* ---- by hand ---- */
@@ -61,10 +55,9 @@ static int add_edit(struct weir_request *request, const char *edit)
     uint32_t index;
 
     if (!equals || !read_index(edit, (size_t)(equals - edit), &index))
-        return wr_cli_fail("project", "--edit wants I=TEXT with I a segment's number, not '%s'",
-                           edit);
+        return wr_cli_fail("--edit wants I=TEXT with I a segment's number, not '%s'", edit);
     if (weir_request_edit(request, index, wr_span_of(equals + 1), &err))
-        return wr_cli_fail("project", "%s; `weir inspect` shows what can be edited", err.text);
+        return wr_cli_fail("%s; `weir inspect` shows what can be edited", err.text);
     return WR_EXIT_OK;
 }
 
@@ -74,13 +67,14 @@ static int add_drop(struct weir_request *request, const char *drop)
     uint32_t index;
 
     if (!read_index(drop, strlen(drop), &index))
-        return wr_cli_fail("project", "--drop wants a segment's number, not '%s'", drop);
+        return wr_cli_fail("--drop wants a segment's number, not '%s'", drop);
     if (weir_request_drop(request, index, &err))
-        return wr_cli_fail("project", "%s; `weir inspect` shows what can be dropped", err.text);
+        return wr_cli_fail("%s; `weir inspect` shows what can be dropped", err.text);
     return WR_EXIT_OK;
 }
 
-/* By hand, a change that does not stand is a wrong call: nothing is written. */
+/* A change that validation takes back is an error here, where somebody asked for it: nothing is
+ * written. */
 static int write_by_hand(struct weir_request *request, const struct project_options *o)
 {
     struct weir_write_report report;
@@ -95,29 +89,17 @@ static int write_by_hand(struct weir_request *request, const struct project_opti
     if (code)
         return code;
     if (weir_request_write(request, &body, &report, &err))
-        return wr_cli_fail("project", "%s", err.text);
+        return wr_cli_fail("%s", err.text);
     if (report.first_reason && report.first_segment != WEIR_NONE)
-        return wr_cli_fail("project", "segment %u cannot be changed so: %s; nothing was written",
+        return wr_cli_fail("segment %u cannot be changed so: %s; nothing was written",
                            report.first_segment, report.first_reason);
     if (report.first_reason)
-        return wr_cli_fail("project",
-                           "the provider would refuse the result: %s; nothing was written",
+        return wr_cli_fail("the provider would refuse the result: %s; nothing was written",
                            report.first_reason);
-    return wr_cli_write("project", body) ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_write(body) ? WR_EXIT_OK : WR_EXIT_USAGE;
 }
 
 /* ---- by policy ---- */
-
-static bool write_report(const char *path, weir_span report)
-{
-    FILE *file = fopen(path, "wb");
-    bool ok = file && fwrite(report.ptr, 1, report.len, file) == report.len;
-    if (file && fclose(file))
-        ok = false;
-    if (!ok)
-        wr_cli_fail("project", "%s: %s", path, strerror(errno));
-    return ok;
-}
 
 /* Evicted results as files that a local agent can read. */
 static bool write_results(const char *dir, struct weir_store *store, weir_span report)
@@ -142,151 +124,108 @@ static bool write_results(const char *dir, struct weir_store *store, weir_span r
     }
     wr_arena_release(&arena);
     if (!ok)
-        wr_cli_fail("project", "--results %s: %s", dir, err.text);
+        wr_cli_fail("--results %s: %s", dir, err.text);
     return ok;
 }
 
 static int write_by_policy(struct weir_engine *engine, struct weir_request *request,
-                           struct weir_store *store, const struct project_options *o,
-                           uint32_t window_tokens)
+                           struct weir_store *store, const struct project_options *o)
 {
-    struct weir_project_options options = {.policy = o->policy,
-                                           .model = o->model,
-                                           .window_tokens = window_tokens,
-                                           .store = store,
-                                           .now_ms = wr_clock_ms()};
+    struct weir_project_options how = {.policy = o->policy,
+                                       .model = o->model,
+                                       .window_tokens = (uint32_t)o->window_tokens,
+                                       .store = store,
+                                       .now_ms = wr_clock_ms()};
     struct weir_projected projected;
     struct weir_err err = {0};
 
-    weir_status status = weir_engine_project(engine, request, &options, &projected, &err);
+    weir_status status = weir_engine_project(engine, request, &how, &projected, &err);
     if (status == WEIR_NOMEM || status == WEIR_LIMIT) {
         /* The request is still there to be sent as it came (law L6). */
         fprintf(stderr, "weir project: nothing was changed: %s\n", err.text);
-        if (o->report && !write_report(o->report, WR_LIT("{\"step\":null,\"edits\":[]}\n")))
+        if (o->report && !wr_cli_write_file(o->report, WR_LIT("{\"step\":null,\"edits\":[]}\n")))
             return WR_EXIT_USAGE;
-        return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
+        return wr_cli_write(projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
     }
     if (status)
-        return wr_cli_fail("project", "%s", err.text);
-    if (o->report && !write_report(o->report, projected.report))
+        return wr_cli_fail("%s", err.text);
+    if (o->report && !wr_cli_write_file(o->report, projected.report))
         return WR_EXIT_USAGE;
     if (o->results && store && !write_results(o->results, store, projected.report))
         return WR_EXIT_USAGE;
     if (projected.held_back)
         fprintf(stderr, "weir project: a change was held back: %s\n", projected.held_back);
-    return wr_cli_write("project", projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_write(projected.body) ? WR_EXIT_OK : WR_EXIT_USAGE;
 }
 
 /* A wrong name is a wrong call, said before a store is made for it. */
-static bool has_policy(weir_span yaml, const char *name)
-{
-    struct wr_policies *policies;
-    struct weir_err err = {0};
-
-    if (wr_policies_new(&policies, yaml, &err)) {
-        wr_cli_fail("project", "%s", err.text);
-        return false;
-    }
-    bool is_there = wr_policies_find(policies, wr_span_of(name)) != NULL;
-    wr_policies_free(policies);
-    if (!is_there)
-        wr_cli_fail("project", "no policy is called '%.60s'; `weir policies` lists them", name);
-    return is_there;
-}
-
 static bool load_policies(struct weir_engine *engine, const struct project_options *o)
 {
-    struct wr_buf yaml = {0};
+    struct wr_buf yaml;
     struct weir_err err = {0};
-    bool ok = true;
+    struct wr_policies *policies = wr_cli_policies(o->policies, &yaml);
+    bool ok = policies && (!o->policy || wr_cli_policy(policies, o->policy));
 
-    if (o->policies)
-        ok = wr_cli_read("project", o->policies, &yaml);
     if (ok && o->policies && weir_engine_load_policies(engine, wr_buf_view(&yaml), &err)) {
-        wr_cli_fail("project", "%s: %s", o->policies, err.text);
+        wr_cli_fail("%s: %s", o->policies, err.text);
         ok = false;
     }
-    ok = ok && (!o->policy || has_policy(wr_buf_view(&yaml), o->policy));
+    wr_policies_free(policies);
     wr_buf_release(&yaml);
     return ok;
 }
 
-static bool read_window(const struct project_options *o, uint32_t *tokens)
-{
-    uint64_t number = 0;
-    if (o->window &&
-        (!wr_span_u64(wr_span_of(o->window), &number) || !number || number > 1000000000)) {
-        wr_cli_fail("project", "--window wants a number of tokens from 1 to 1000000000, not '%s'",
-                    o->window);
-        return false;
-    }
-    *tokens = (uint32_t)number;
-    return true;
-}
-
 static int project_by_policy(struct weir_request *request, const struct project_options *o)
 {
+    bool wants_store = o->policy ? strcmp(o->policy, "exact") != 0 : o->store != NULL;
+    struct weir_store *store = NULL;
     struct weir_engine *engine;
     struct weir_err err = {0};
-    uint32_t window_tokens;
+    int code = WR_EXIT_USAGE;
 
-    if (!read_window(o, &window_tokens))
-        return WR_EXIT_USAGE;
     if (weir_engine_new(&engine, &err))
-        return wr_cli_fail("project", "%s", err.text);
-    if (!load_policies(engine, o)) {
-        weir_engine_free(engine);
-        return WR_EXIT_USAGE;
+        return wr_cli_fail("%s", err.text);
+    if (load_policies(engine, o)) {
+        /* A store that cannot be opened, which is said, costs the changes and not the request (law
+         * L6). */
+        if (wants_store)
+            store = wr_cli_store(o->store, NULL);
+        code = write_by_policy(engine, request, store, o);
     }
-    /* A store that cannot be opened, which is said, costs the changes and not the request (law L6).
-     */
-    struct weir_store *store = NULL;
-    bool wants_store = o->policy ? strcmp(o->policy, "exact") != 0 : o->store != NULL;
-    if (wants_store)
-        store = wr_cli_store("project", o->store, NULL);
-    int code = write_by_policy(engine, request, store, o, window_tokens);
     weir_store_close(store);
     weir_engine_free(engine);
     return code;
 }
 
-static int run(const struct project_options *o)
+static int run_project(void *values, const struct wr_words *words)
 {
+    const struct project_options *o = values;
+    bool is_by_hand = o->edits.count || o->drops.count;
     struct wr_buf body = {0};
     int code = WR_EXIT_USAGE;
-    struct weir_request *request = wr_cli_request("project", "-", o->dialect, &body);
 
-    if (request && (o->edits.count || o->drops.count))
-        code = write_by_hand(request, o);
-    else if (request)
-        code = project_by_policy(request, o);
+    (void)words;
+    if (is_by_hand && o->policy && strcmp(o->policy, "exact"))
+        return wr_cli_fail("--edit and --drop change a request by hand; leave --policy out");
+    struct weir_request *request = wr_cli_request("-", o->dialect, &body);
+    if (request)
+        code = is_by_hand ? write_by_hand(request, o) : project_by_policy(request, o);
     weir_request_free(request);
     wr_buf_release(&body);
     return code;
 }
 
-int wr_cmd_project(int argc, char **argv)
-{
-    struct project_options o = {0};
-    struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {
-        {"policy", WR_OPT_TEXT, &o.policy},     {"dialect", WR_OPT_TEXT, &o.dialect},
-        {"model", WR_OPT_TEXT, &o.model},       {"window", WR_OPT_TEXT, &o.window},
-        {"store", WR_OPT_TEXT, &o.store},       {"report", WR_OPT_TEXT, &o.report},
-        {"edit", WR_OPT_LIST, &o.edits},        {"drop", WR_OPT_LIST, &o.drops},
-        {"policies", WR_OPT_TEXT, &o.policies}, {"results", WR_OPT_TEXT, &o.results}};
-    bool done;
-
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count)
-        return wr_cli_fail("project", "the request comes on stdin; '%s' is one word too many",
-                           rest.items[0]);
-    if ((o.edits.count || o.drops.count) && o.policy && strcmp(o.policy, "exact"))
-        return wr_cli_fail("project",
-                           "--edit and --drop change a request by hand; leave --policy out");
-    return run(&o);
-}
+const struct wr_command wr_cmd_project = {
+    .name = "project",
+    .purpose = "a request on stdin, as it would be sent on, on stdout",
+    .usage = "[OPTIONS] < request",
+    .about = "Reads a request on stdin and writes the one that would be sent on to stdout. "
+             "Originals of what was taken out are in the store before a byte is written; `weir "
+             "recall HANDLE` brings them back.",
+    WR_OPTIONS(options),
+    .wants = "the request comes on stdin",
+    .example = "weir project --policy auto --report r.json < request.json > smaller.json && weir "
+               "why r.json\n"
+               "weir project --edit 5='[left out: 120 lines]' < request.json > smaller.json",
+    .run = run_project,
+};

@@ -1,56 +1,43 @@
-#include "cli/cmd.h"
-
+/* `weir replay`: recorded sessions through the real engine, or with --strict cases.
+ *
+ * A recorded session is run under every policy that was named and compared with what was recorded
+ * (lane 0). A case says itself what must come out; cases are run and judged one by one, and the
+ * exit status says whether all held.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/log_files.h"
-#include "json/write.h"
-#include "replay/import_walk.h"
-#include "replay/simulate.h"
-#include "replay/strict.h"
-
-static const char help[] =
-    "usage: weir replay PATH... [--policy P]... [--model M] [--window N] [--json]\n"
-    "       weir replay PATH... --strict [--policy P]... [--json]\n"
-    "\n"
-    "Runs recorded sessions (agents' logs; files or folders) through the real engine and says of "
-    "each what\n"
-    "was sent instead, and whether every answer still had what it used.\n"
-    "\n"
-    "With --strict the paths are cases: requests, and what must be true of what is sent for them. "
-    "Each is\n"
-    "executed as it came, with duplicates taken out, and under the policy; the report is computed "
-    "from that.\n"
-    "Exit 1: a threshold was missed. docs/replay.md has the format of cases and every line of the "
-    "report.\n"
-    "\n"
-    "  --policy P   the policy (default auto; with --strict smart); again for more\n"
-    "  --model M    count and price as this model (default: the one the log names)\n"
-    "  --window N   the context window in tokens (default 200000; a case has its own)\n"
-    "  --strict     the report on cases\n"
-    "  --json       everything, for programs\n"
-    "  --skipped    name every file that is no log or was read in part, not only the first few\n"
-    "\n"
-    "example: weir replay ~/.claude/projects --policy auto\n";
+#include "cli/open.h"
+#include "lab/import_walk.h"
+#include "lab/simulate.h"
+#include "lab/strict.h"
 
 enum { WINDOW_TOKENS = 200000 };
 
 struct replay_options {
     struct wr_opt_list policies;
-    struct wr_opt_words paths;
-    const char *model, *window;
+    const char *model;
+    uint64_t window_tokens; /* 0: not told */
     bool is_strict, as_json, shows_skipped;
-    uint64_t window_tokens;
 };
 
-static int finish(struct wr_buf *out, int code)
-{
-    bool is_written = !out->status && wr_cli_write("replay", wr_buf_view(out));
-    wr_buf_release(out);
-    return is_written ? code : WR_EXIT_USAGE;
-}
+#define VALUES struct replay_options
+
+static const struct wr_option options[] = {
+    {"policy", WR_LIST("P", policies),
+     "the policy (default auto; with --strict smart); again for more", .list = wr_list_policies},
+    {"model", WR_TEXT("M", model), "count and price as this model (default: the one the log names)",
+     .list = wr_list_models},
+    {"window", WR_NUMBER("N", window_tokens, 1, WR_MODEL_TOKENS_MAX),
+     "the context window in tokens (default 200000; a case has its own)"},
+    {"strict", WR_FLAG(is_strict), "the report on cases"},
+    {"json", WR_FLAG(as_json), "everything, for programs"},
+    {"skipped", WR_FLAG(shows_skipped),
+     "name every file that is no log or was read in part, not only the first few"},
+};
 
 /* ---- recorded sessions ---- */
 
@@ -63,30 +50,23 @@ struct printer {
     uint32_t sessions_count;
 };
 
-static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
 static void write_lane(struct wr_json_writer *w, const char *policy, uint64_t tokens_before,
                        const struct wr_lane_result *r)
 {
     const uint64_t *e = r->evidence.all;
     wr_json_write_object(w);
-    wr_json_write_key(w, "policy");
-    wr_json_write_text(w, wr_span_of(policy));
-    write_number(w, "requests", r->requests);
-    write_number(w, "tokens_before", tokens_before);
-    write_number(w, "tokens_after", r->prompt_tokens);
-    write_number(w, "steps", r->steps);
-    write_number(w, "recalls", r->recalls);
-    write_number(w, "supported", e[WR_EVIDENCE_SUPPORTED]);
-    write_number(w, "recallable", e[WR_EVIDENCE_RECALLABLE]);
-    write_number(w, "lost", e[WR_EVIDENCE_LOST]);
-    write_number(w, "over_window", r->over_window);
-    write_number(w, "prefix_violations", r->prefix_violations);
-    write_number(w, "validation_failures", r->validation_failures);
+    wr_json_member_word(w, "policy", policy);
+    wr_json_member_i64(w, "requests", (int64_t)r->requests);
+    wr_json_member_i64(w, "tokens_before", (int64_t)tokens_before);
+    wr_json_member_i64(w, "tokens_after", (int64_t)r->prompt_tokens);
+    wr_json_member_i64(w, "steps", (int64_t)r->steps);
+    wr_json_member_i64(w, "recalls", (int64_t)r->recalls);
+    wr_json_member_i64(w, "supported", (int64_t)e[WR_EVIDENCE_SUPPORTED]);
+    wr_json_member_i64(w, "recallable", (int64_t)e[WR_EVIDENCE_RECALLABLE]);
+    wr_json_member_i64(w, "lost", (int64_t)e[WR_EVIDENCE_LOST]);
+    wr_json_member_i64(w, "over_window", (int64_t)r->over_window);
+    wr_json_member_i64(w, "prefix_violations", (int64_t)r->prefix_violations);
+    wr_json_member_i64(w, "validation_failures", (int64_t)r->validation_failures);
     wr_json_write_object_end(w);
 }
 
@@ -96,11 +76,9 @@ static void print_json(struct printer *p, const char *path, const struct wr_sess
     struct wr_json_writer *w = p->json;
     wr_json_write_newline(w);
     wr_json_write_object(w);
-    wr_json_write_key(w, "path");
-    wr_json_write_text(w, wr_span_of(path));
-    wr_json_write_key(w, "agent");
-    wr_json_write_text(w, session->agent);
-    write_number(w, "requests", session->requests_count);
+    wr_json_member_word(w, "path", path);
+    wr_json_member_text(w, "agent", session->agent);
+    wr_json_member_i64(w, "requests", (int64_t)session->requests_count);
     wr_json_write_key(w, "policies");
     wr_json_write_array(w);
     for (size_t i = 0; i < p->options->policies.count; i++)
@@ -189,22 +167,23 @@ static weir_status replay_files(struct printer *p, struct wr_simulator *simulato
     return status;
 }
 
-static int replay(struct replay_options *o, struct wr_log_files *files)
+static int replay_logs(struct replay_options *o, struct wr_log_files *files)
 {
     const char *policies[WR_OPT_LIST_MAX + 1] = {"exact"};
-    struct wr_simulate_options options = {.policies = policies,
-                                          .policies_count = (uint32_t)o->policies.count + 1,
-                                          .model = o->model,
-                                          .window_tokens = (uint32_t)o->window_tokens,
-                                          .places_markers = true};
+    struct wr_simulate_options how = {
+        .policies = policies,
+        .policies_count = (uint32_t)o->policies.count + 1,
+        .model = o->model,
+        .window_tokens = (uint32_t)(o->window_tokens ? o->window_tokens : WINDOW_TOKENS),
+        .places_markers = true};
     struct wr_simulator *simulator;
     struct weir_err err = {0};
     struct wr_json_writer json;
     struct wr_buf out;
 
     memcpy(&policies[1], o->policies.items, o->policies.count * sizeof(policies[0]));
-    if (wr_simulator_new(&simulator, &options, &err))
-        return wr_cli_fail("replay", "%s", err.text);
+    if (wr_simulator_new(&simulator, &how, &err))
+        return wr_cli_fail("%s", err.text);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_json_write_init(&json, &out);
     struct printer p = {
@@ -212,11 +191,11 @@ static int replay(struct replay_options *o, struct wr_log_files *files)
     weir_status status = replay_files(&p, simulator);
     wr_simulator_free(simulator);
     if (!status && p.sessions_count)
-        return finish(&out, WR_EXIT_OK);
+        return wr_cli_end(&out, WR_EXIT_OK);
     wr_buf_release(&out);
     if (status)
-        return wr_cli_fail("replay", "%s", weir_status_text(status));
-    return wr_cli_fail("replay", "no session was found in %zu files", files->count);
+        return wr_cli_fail("%s", weir_status_text(status));
+    return wr_cli_fail("no session was found in %zu files", files->count);
 }
 
 /* ---- cases ---- */
@@ -231,10 +210,10 @@ static int read_cases(const char *path, struct case_file *file)
 {
     struct weir_err err = {0};
     wr_arena_init(&file->arena, WR_ARENA_BYTES_MAX);
-    if (!wr_cli_read("replay", path, &file->text))
+    if (!wr_cli_read(path, &file->text))
         return WR_EXIT_USAGE;
     if (wr_cases_read(&file->cases, &file->arena, wr_buf_view(&file->text), &err))
-        return wr_cli_fail_at("replay", path, wr_buf_view(&file->text), &err,
+        return wr_cli_fail_at(path, wr_buf_view(&file->text), &err,
                               "docs/replay.md has the format of cases");
     return WR_EXIT_OK;
 }
@@ -247,19 +226,19 @@ static int run_cases(const char *policy, const struct wr_log_files *paths,
     int code = WR_EXIT_OK;
 
     if (wr_strict_runner_new(&runner, policy, &err))
-        return wr_cli_fail("replay", "%s", err.text);
+        return wr_cli_fail("%s", err.text);
     for (size_t i = 0; i < paths->count && code == WR_EXIT_OK; i++)
         if (wr_strict_report_add(report, runner, &files[i].cases, &err))
-            code = err.text[0] ? wr_cli_fail("replay", "%s: %s", paths->items[i], err.text)
-                               : wr_cli_fail("replay", "%s: it cannot be run", paths->items[i]);
+            code = err.text[0] ? wr_cli_fail("%s: %s", paths->items[i], err.text)
+                               : wr_cli_fail("%s: it cannot be run", paths->items[i]);
     wr_strict_runner_free(runner);
     if (code == WR_EXIT_OK && wr_strict_report_finish(report))
-        return wr_cli_fail("replay", "no memory");
+        return wr_cli_fail("no memory");
     return code;
 }
 
-static int judge(const struct replay_options *o, const struct wr_log_files *paths,
-                 const struct case_file *files)
+static int judge_cases(const struct replay_options *o, const struct wr_log_files *paths,
+                       const struct case_file *files)
 {
     struct wr_buf out;
     int code = WR_EXIT_OK;
@@ -284,7 +263,7 @@ static int judge(const struct replay_options *o, const struct wr_log_files *path
     if (o->as_json)
         wr_buf_text(&out, as_list ? "]\n" : "\n");
     if (code == WR_EXIT_OK)
-        return finish(&out, is_passed ? WR_EXIT_OK : WR_EXIT_CHECK);
+        return wr_cli_end(&out, is_passed ? WR_EXIT_OK : WR_EXIT_CHECK);
     wr_buf_release(&out);
     return code;
 }
@@ -292,12 +271,12 @@ static int judge(const struct replay_options *o, const struct wr_log_files *path
 static int replay_strictly(const struct replay_options *o, const struct wr_log_files *paths)
 {
     struct case_file *files = calloc(paths->count, sizeof(*files));
-    int code = files ? WR_EXIT_OK : wr_cli_fail("replay", "no memory");
+    int code = files ? WR_EXIT_OK : wr_cli_fail("no memory");
 
     for (size_t i = 0; i < paths->count && code == WR_EXIT_OK; i++)
         code = read_cases(paths->items[i], &files[i]);
     if (code == WR_EXIT_OK)
-        code = judge(o, paths, files);
+        code = judge_cases(o, paths, files);
     for (size_t i = 0; files && i < paths->count; i++) {
         wr_arena_release(&files[i].arena);
         wr_buf_release(&files[i].text);
@@ -308,45 +287,39 @@ static int replay_strictly(const struct replay_options *o, const struct wr_log_f
 
 /* ---- the command ---- */
 
-static int check_options(struct replay_options *o)
+static int run_replay(void *values, const struct wr_words *paths)
 {
-    if (!o->paths.count)
-        return wr_cli_fail("replay",
-                           "name a log, a file of cases or a folder of them; `weir replay "
-                           "--help` has an example");
-    if (o->is_strict && (o->model || o->window))
-        return wr_cli_fail("replay", "--model and --window are not for --strict: a case has its "
-                                     "own");
-    if (o->window && (!wr_span_u64(wr_span_of(o->window), &o->window_tokens) || !o->window_tokens ||
-                      o->window_tokens > WR_MODEL_TOKENS_MAX))
-        return wr_cli_fail("replay", "--window wants a number from 1 to %d, not '%s'",
-                           (int)WR_MODEL_TOKENS_MAX, o->window);
+    struct replay_options *o = values;
+    struct wr_log_files files = {.shows_all = o->shows_skipped};
+    int code = WR_EXIT_USAGE;
+
+    if (o->is_strict && (o->model || o->window_tokens))
+        return wr_cli_fail("--model and --window are not for --strict: a case has its own");
     if (!o->policies.count)
         o->policies.items[o->policies.count++] = o->is_strict ? "smart" : "auto";
-    return WR_EXIT_OK;
-}
-
-int wr_cmd_replay(int argc, char **argv)
-{
-    struct replay_options o = {.window_tokens = WINDOW_TOKENS};
-    const struct wr_opt options[] = {
-        {"policy", WR_OPT_LIST, &o.policies}, {"model", WR_OPT_TEXT, &o.model},
-        {"window", WR_OPT_TEXT, &o.window},   {"strict", WR_OPT_FLAG, &o.is_strict},
-        {"json", WR_OPT_FLAG, &o.as_json},    {"skipped", WR_OPT_FLAG, &o.shows_skipped}};
-    struct wr_log_files files = {.command = "replay"};
-    bool done;
-
-    if (!wr_opt_parse_words(argc, argv, options, sizeof(options) / sizeof(options[0]), help,
-                            &o.paths, &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    int code = check_options(&o);
-    files.shows_all = o.shows_skipped;
-    if (code == WR_EXIT_OK && !wr_log_files_list(&files, &o.paths))
-        code = WR_EXIT_USAGE;
-    if (code == WR_EXIT_OK)
-        code = o.is_strict ? replay_strictly(&o, &files) : replay(&o, &files);
+    if (wr_log_files_list(&files, paths))
+        code = o->is_strict ? replay_strictly(o, &files) : replay_logs(o, &files);
     wr_log_files_free(&files);
     return code;
 }
+
+const struct wr_command wr_cmd_replay = {
+    .name = "replay",
+    .purpose = "recorded sessions through the engine; with --strict, cases",
+    .usage = "[OPTIONS] PATH...\n--strict [--policy P]... [--json] PATH...",
+    .about = "Runs recorded sessions (agents' logs; files or folders) through the real engine and "
+             "says of each what was sent instead, and whether every answer still had what it "
+             "used.\n\n"
+             "With --strict the paths are cases: requests, and what must be true of what is sent "
+             "for them. Each is executed as it came, with duplicates taken out, and under the "
+             "policy; the report is computed from that. docs/replay.md has the format of cases and "
+             "every line of the report.",
+    WR_OPTIONS(options),
+    .words_min = 1,
+    .words_max = SIZE_MAX,
+    .wants = "name a log, a file of cases or a folder of them",
+    .words = WR_WORDS_FILE,
+    .exits = "Exit 1: a case missed a threshold.",
+    .example = "weir replay ~/.claude/projects --policy auto",
+    .run = run_replay,
+};

@@ -1,4 +1,15 @@
-/* `weir run`: an agent through Weir, with nothing of the user's changed. */
+/* `weir run`: an agent through Weir, with nothing of the user's changed.
+ *
+ *   1. the agent is found in the PATH, its own settings are read, a folder for this run is made
+ *   2. a server is found, or started for this run
+ *   3. the plan: variables, words and files that point the agent at the server (launch/plan.c)
+ *   4. the agent runs, with the terminal and with signals passed on
+ *   5. a server that was started ends, the receipt is read from the store, the folder goes
+ *
+ * Signals wait while this is prepared, so that an early Ctrl+C leaves nothing behind. The receipt
+ * comes from rows that the server writes a moment later; it is read again until it no longer
+ * changes.
+ */
 #include "cli/cmd.h"
 
 #include <errno.h>
@@ -12,37 +23,13 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/store_dir.h"
+#include "cli/open.h"
 #include "launch/child.h"
 #include "launch/own_settings.h"
 #include "launch/receipt.h"
 #include "launch/run_dir.h"
 #include "launch/serving.h"
 #include "proxy/door.h"
-
-static const char help[] =
-    "usage: weir run [--policy P] [--mode M] [--store DIR] [--config weir.yaml]\n"
-    "                [--receipt FILE] [--quiet] [--] AGENT [ARGUMENTS]\n"
-    "       weir run --list [--listen HOST:PORT]\n"
-    "\n"
-    "Runs an agent through Weir: codex, claude, opencode, gemini, pi, qwen, aider, or any program\n"
-    "that reads OPENAI_BASE_URL or ANTHROPIC_BASE_URL. Uses the server of the store if one runs,\n"
-    "and else starts one that ends with the agent. None of your settings is changed or lost. At\n"
-    "the end a receipt says on stderr what went through and what it cost.\n"
-    "\n"
-    "  --policy P      what is taken out (`weir policies`); auto unless told\n"
-    "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
-    "                  Both hold for sessions that go on in this run, too; untold, those keep "
-    "theirs.\n"
-    "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
-    "  --config FILE   weir.yaml for a server of this run's own (docs/proxy.md)\n"
-    "  --receipt FILE  the receipt as JSON too (docs/run.md)\n"
-    "  --quiet         say nothing on stderr\n"
-    "  --list          the agents, and how to point each by hand at HOST:PORT (127.0.0.1:4141)\n"
-    "\n"
-    "Exits as the agent does: its status, 128 + N if signal N ended it, 127 if it is not there.\n"
-    "\n"
-    "example: weir run --mode shadow -- codex exec 'fix the failing test'\n";
 
 #define STDERR_NAME "serve.stderr"
 
@@ -51,6 +38,24 @@ enum { PATH_BYTES_MAX = 4096, NOT_FOUND = 127, SIGNAL_BASE = 128, ROWS_PAUSE_MS 
 struct run_options {
     const char *policy, *mode, *store, *config, *receipt, *listen;
     bool is_quiet, is_list;
+};
+
+#define VALUES struct run_options
+
+static const struct wr_option options[] = {
+    {"policy", WR_TEXT("P", policy), "what is taken out (`weir policies`); auto unless told",
+     .list = wr_list_policies},
+    {"mode", WR_TEXT("M", mode),
+     "active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'. Mode and policy hold "
+     "for sessions that go on in this run, too; untold, those keep theirs",
+     .words = WR_WORDS_MODES},
+    WR_ROW_STORE(store),
+    {"config", WR_FILE(config), "weir.yaml for a server of this run's own (docs/proxy.md)"},
+    {"receipt", WR_FILE(receipt), "the receipt as JSON too (docs/run.md)"},
+    {"quiet", WR_FLAG(is_quiet), "say nothing on stderr"},
+    {"list", WR_FLAG(is_list), "the agents, and how to point each by hand at a server"},
+    {"listen", WR_TEXT("HOST:PORT", listen),
+     "with --list: where that server is; 127.0.0.1:4141 unless told"},
 };
 
 struct run {
@@ -74,28 +79,7 @@ struct run {
     int64_t started_ms;
 };
 
-/* ---- the command line ---- */
-
-static bool takes_value(const struct wr_opt *options, size_t count, const char *word)
-{
-    for (size_t i = 0; i < count; i++)
-        if (!strcmp(options[i].name, word + 2))
-            return options[i].kind != WR_OPT_FLAG;
-    return false;
-}
-
-/* Where our words end: everything from the agent's name on is the agent's. */
-static int agent_at(int argc, char **argv, const struct wr_opt *options, size_t count)
-{
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--"))
-            return i + 1;
-        if (argv[i][0] != '-')
-            return i;
-        i += !strncmp(argv[i], "--", 2) && takes_value(options, count, argv[i]);
-    }
-    return argc;
-}
+/* ---- the agents ---- */
 
 static bool is_address(const char *listen)
 {
@@ -113,7 +97,7 @@ static int list_agents(const char *listen)
     struct wr_arena arena;
 
     if (listen && !is_address(listen))
-        return wr_cli_fail("run", "--listen wants HOST:PORT, not '%s'", listen);
+        return wr_cli_fail("--listen wants HOST:PORT, not '%s'", listen);
     (void)snprintf(root, sizeof(root), "http://%s", listen ? listen : "127.0.0.1:4141");
     wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
     for (size_t i = 0; wr_agent_at(i); i++) {
@@ -144,8 +128,7 @@ static bool make_dir(struct run *r)
 
     (void)wr_run_dirs_stale(parent, true);
     if (!wr_run_dir_make(&r->dir, parent)) {
-        wr_cli_fail("run", "no folder of its own below %s: %s; set TMPDIR", parent,
-                    strerror(errno));
+        wr_cli_fail("no folder of its own below %s: %s; set TMPDIR", parent, strerror(errno));
         return false;
     }
     (void)snprintf(r->stderr_path, sizeof(r->stderr_path), "%s/" STDERR_NAME, r->dir.path);
@@ -157,22 +140,20 @@ static bool find_store(struct run *r)
     char whole[PATH_BYTES_MAX];
 
     if (!r->options->store)
-        return wr_cli_store_path("run", &r->store);
+        return wr_cli_store_path(NULL, &r->store);
     /* The agent may run its MCP process anywhere: a path that begins here must be whole. */
     if (r->options->store[0] != '/' && r->folder[0])
         (void)snprintf(whole, sizeof(whole), "%.2000s/%.2000s", r->folder, r->options->store);
     else
         (void)snprintf(whole, sizeof(whole), "%s", r->options->store);
-    wr_buf_text(&r->store, whole);
-    wr_buf_byte(&r->store, '\0');
-    return !wr_buf_status(&r->store);
+    return wr_cli_store_path(whole, &r->store);
 }
 
 static bool find_weir(struct run *r)
 {
     ssize_t bytes = readlink("/proc/self/exe", r->weir, sizeof(r->weir) - 1);
     if (bytes <= 0) {
-        wr_cli_fail("run", "cannot tell where this program is: %s", strerror(errno));
+        wr_cli_fail("cannot tell where this program is: %s", strerror(errno));
         return false;
     }
     r->weir[bytes] = '\0';
@@ -206,7 +187,7 @@ static bool get_server(struct run *r)
         r->was_started = true;
         return true;
     }
-    wr_cli_fail("run", "%s; what it said follows", err.text);
+    wr_cli_fail("%s; what it said follows", err.text);
     return false;
 }
 
@@ -216,7 +197,7 @@ static bool set_root(struct run *r)
     const char *token = getenv("WEIR_TOKEN");
 
     if (facts->needs_token && (!token || !*token)) {
-        wr_cli_fail("run", "the server on %s:%u wants an access token: set WEIR_TOKEN", facts->host,
+        wr_cli_fail("the server on %s:%u wants an access token: set WEIR_TOKEN", facts->host,
                     facts->port);
         return false;
     }
@@ -226,7 +207,7 @@ static bool set_root(struct run *r)
                  facts->needs_token ? "/k/" : "", facts->needs_token ? token : "", r->id);
     if (bytes > 0 && (size_t)bytes < sizeof(r->root))
         return true;
-    wr_cli_fail("run", "the access token is too long");
+    wr_cli_fail("the access token is too long");
     return false;
 }
 
@@ -261,12 +242,12 @@ static bool make_plan(struct run *r)
     r->launch.providers_count = r->own.providers_count;
     memcpy(r->launch.providers, r->own.providers, sizeof(r->own.providers));
     if (wr_plan_make(&r->plan, &r->arena, r->agent, &r->launch, r->argv)) {
-        wr_cli_fail("run", "%s", weir_status_text(WEIR_NOMEM));
+        wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
         return false;
     }
     for (size_t i = 0; i < r->plan.files_count; i++)
         if (!wr_run_dir_write(&r->dir, r->plan.files[i].name, r->plan.files[i].text)) {
-            wr_cli_fail("run", "%s/%s: %s", r->dir.path, r->plan.files[i].name, strerror(errno));
+            wr_cli_fail("%s/%s: %s", r->dir.path, r->plan.files[i].name, strerror(errno));
             return false;
         }
     return true;
@@ -330,7 +311,7 @@ static void give_receipt(const struct run *r, int result)
     if (r->options->is_quiet && !r->options->receipt)
         return;
     if (read_receipt(r, &receipt, &err)) {
-        wr_cli_fail("run", "no receipt: %s", err.text);
+        wr_cli_fail("no receipt: %s", err.text);
         return;
     }
     wr_buf_init(&text, WR_LAUNCH_SETTINGS_BYTES_MAX);
@@ -339,13 +320,10 @@ static void give_receipt(const struct run *r, int result)
         (void)fwrite(text.bytes, 1, text.len, stderr);
     }
     wr_buf_reset(&text);
-    FILE *file = r->options->receipt ? fopen(r->options->receipt, "wbe") : NULL;
-    if (file) {
+    if (r->options->receipt) {
         wr_receipt_write(&receipt, result, &text);
-        (void)fwrite(text.bytes, 1, text.len, file);
+        (void)wr_cli_write_file(r->options->receipt, wr_buf_view(&text));
     }
-    if (r->options->receipt && (!file || fclose(file)))
-        wr_cli_fail("run", "%s: %s", r->options->receipt, strerror(errno));
     wr_buf_release(&text);
 }
 
@@ -357,13 +335,13 @@ static int pending_end(void)
 
     if (sigpending(&pending))
         return 0;
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(ends); i++)
         if (sigismember(&pending, ends[i]) == 1)
             return SIGNAL_BASE + ends[i];
     return 0;
 }
 
-static int run(struct run *r)
+static int run_prepared(struct run *r)
 {
     int result = WR_EXIT_USAGE;
 
@@ -377,7 +355,7 @@ static int run(struct run *r)
         wr_run_dir_share(&r->dir);
         result = wr_child_run(r->path, &r->plan);
         if (wr_serving_has_died(&r->serving))
-            wr_cli_fail("run", "the server had ended before %s did, whose later requests failed",
+            wr_cli_fail("the server had ended before %s did, whose later requests failed",
                         r->argv[0]);
     }
     wr_serving_end(&r->serving);
@@ -395,65 +373,60 @@ static int run_agent(const struct run_options *o, char **argv)
     int result = WR_EXIT_USAGE;
 
     wr_arena_init(&r.arena, WR_LAUNCH_MEMORY_BYTES_MAX);
-    wr_buf_init(&r.store, PATH_BYTES_MAX);
     if (!getcwd(r.folder, sizeof(r.folder)))
         r.folder[0] = '\0';
     r.path = wr_child_find(&r.arena, argv[0]);
     if (!r.path) {
-        wr_cli_fail("run", "%s: %s; install it, or name its path", argv[0], strerror(errno));
+        wr_cli_fail("%s: %s; install it, or name its path", argv[0], strerror(errno));
         result = NOT_FOUND;
     } else if (!make_id(&r)) {
-        wr_cli_fail("run", "no random numbers: %s", strerror(errno));
+        wr_cli_fail("no random numbers: %s", strerror(errno));
     } else if (find_weir(&r) && find_store(&r)) {
-        result = run(&r);
+        result = run_prepared(&r);
     }
     wr_buf_release(&r.store);
     wr_arena_release(&r.arena);
     return result;
 }
 
-/* Before the agent has worked for an hour. What is there stays until there is a new one. */
-static bool is_writable(const char *path)
+static void list_agent_names(wr_word_fn *each, void *user)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-    if (fd >= 0)
-        (void)unlink(path);
-    else if (errno == EEXIST)
-        fd = open(path, O_WRONLY | O_CLOEXEC);
-    if (fd < 0)
-        wr_cli_fail("run", "--receipt %s: %s", path, strerror(errno));
-    else
-        (void)close(fd);
-    return fd >= 0;
+    for (size_t i = 0; wr_agent_at(i); i++)
+        if (wr_agent_is_known(wr_agent_at(i)))
+            each(user, wr_agent_at(i)->name, wr_agent_at(i)->what);
 }
 
-int wr_cmd_run(int argc, char **argv)
+static int run_run(void *values, const struct wr_words *words)
 {
-    struct run_options o = {0};
-    struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {
-        {"policy", WR_OPT_TEXT, &o.policy},   {"mode", WR_OPT_TEXT, &o.mode},
-        {"store", WR_OPT_TEXT, &o.store},     {"config", WR_OPT_TEXT, &o.config},
-        {"receipt", WR_OPT_TEXT, &o.receipt}, {"listen", WR_OPT_TEXT, &o.listen},
-        {"quiet", WR_OPT_FLAG, &o.is_quiet},  {"list", WR_OPT_FLAG, &o.is_list}};
-    size_t options_count = sizeof(options) / sizeof(options[0]);
-    bool is_asked = argc > 1 && !strcmp(argv[1], WR_COMPLETE);
-    int at = is_asked ? argc : agent_at(argc, argv, options, options_count);
-    bool done;
+    const struct run_options *o = values;
 
-    if (!wr_opt_parse(at, argv, options, options_count, help, &rest, &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (o.is_list && at < argc)
-        return wr_cli_fail("run", "--list names all agents: '%s' is one word too many", argv[at]);
-    if (o.is_list)
-        return list_agents(o.listen);
-    if (o.listen)
-        return wr_cli_fail("run",
-                           "--listen goes with --list; --config says where a server listens");
-    if (at >= argc)
-        return wr_cli_fail("run", "name an agent, such as `weir run -- codex`; --list names them");
-    return o.receipt && !is_writable(o.receipt) ? WR_EXIT_USAGE : run_agent(&o, argv + at);
+    if (o->is_list && words->count)
+        return wr_cli_fail("--list names all agents: '%s' is one word too many", words->items[0]);
+    if (o->is_list)
+        return list_agents(o->listen);
+    if (o->listen)
+        return wr_cli_fail("--listen goes with --list; --config says where a server listens");
+    if (!words->count)
+        return wr_cli_fail("name an agent, such as `weir run -- codex`; --list names them");
+    /* Said before the agent has worked for an hour. */
+    return wr_cli_can_write(o->receipt) ? run_agent(o, words->items) : WR_EXIT_USAGE;
 }
+
+const struct wr_command wr_cmd_run = {
+    .name = "run",
+    .purpose = "an agent through the proxy, with a receipt at the end",
+    .usage = "[OPTIONS] [--] AGENT [ARGUMENTS]\n--list [--listen HOST:PORT]",
+    .about = "Runs an agent through Weir: codex, claude, opencode, gemini, pi, qwen, aider, or any "
+             "program that reads OPENAI_BASE_URL or ANTHROPIC_BASE_URL. Uses the server of the "
+             "store if one runs, and else starts one that ends with the agent. None of your "
+             "settings is changed or lost. At the end a receipt says on stderr what went through "
+             "and what it cost.",
+    WR_OPTIONS(options),
+    .words_max = SIZE_MAX,
+    .list = list_agent_names,
+    .ends_at_word = true,
+    .exits = "Exits as the agent does: its status, 128 + N if signal N ended it, 127 if it is not "
+             "there.",
+    .example = "weir run --mode shadow -- codex exec 'fix the failing test'",
+    .run = run_run,
+};

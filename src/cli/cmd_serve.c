@@ -1,4 +1,16 @@
-#include "cli/cmd.h"
+/* `weir serve`: from the configuration to the supervisor.
+ *
+ *   load_config()      weir.yaml, then variables, then the command line
+ *   open_listener()    tries for a while: workers of a killed server may still hold the port
+ *   check_store()      a store that cannot be written is refused now; one that fails later is not
+ *   take_lock()        so that `weir run` finds this server; not to be found is no reason to end
+ *   print_start()      the first line; signals are blocked before it, for the supervisor to take
+ *   wr_supervisor_run()
+ *
+ * A reload (SIGHUP) makes a new configuration in the same way, in each worker, and says which of
+ * its changes wait for a restart.
+ */
+#include "cli/open.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -17,44 +29,43 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/store_dir.h"
 #include "launch/lock.h"
 #include "net/host.h"
 #include "proxy/door.h"
-#include "proxy/store_keeper.h"
 #include "proxy/store_state.h"
 #include "proxy/supervisor.h"
 #include "proxy/worker.h"
-#include "store/sqlite.h"
-
-static const char help[] =
-    "usage: weir serve [--listen ADDR] [--upstream URL] [--mode M] [--policy P]\n"
-    "                  [--store DIR] [--without-store] [--config weir.yaml] [--unlisted]\n"
-    "\n"
-    "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on their way\n"
-    "to the provider, answers stream back as they come. Nothing but an agent's base URL changes.\n"
-    "\n"
-    "  --listen ADDR   HOST:PORT, 127.0.0.1:4141 unless told; port 0: any that is free. Other "
-    "than\n"
-    "                  loopback needs `tokens` in weir.yaml\n"
-    "  --upstream URL  one provider behind all three APIs; without it OpenAI and Anthropic by "
-    "path.\n"
-    "                  NAME=URL sets the URL of one (openai, anthropic, any); may be repeated\n"
-    "  --mode M        active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'\n"
-    "  --policy P      auto unless told; `weir policies` lists them\n"
-    "  --store DIR     where originals go; without it $XDG_DATA_HOME/weir or ~/.local/share/weir\n"
-    "  --without-store keeps nothing, so nothing is shortened: requests are only passed on and "
-    "counted.\n"
-    "                  Else a store that cannot be written is refused\n"
-    "  --config FILE   all of this and more in YAML (docs/proxy.md); SIGHUP reads it again\n"
-    "  --unlisted      writes no " WR_LOCK_NAME " into the store: `weir run` does not find it\n"
-    "\n"
-    "example: weir serve --mode shadow & ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude\n";
+#include "store/probe.h"
 
 struct serve_options {
     const char *listen, *mode, *policy, *store, *config;
     struct wr_opt_list upstreams;
     bool is_unlisted, is_without_store;
+};
+
+#define VALUES struct serve_options
+
+static const struct wr_option options[] = {
+    {"listen", WR_TEXT("ADDR", listen),
+     "HOST:PORT, 127.0.0.1:4141 unless told; port 0: any that is free. Other than loopback needs "
+     "`tokens` in weir.yaml"},
+    {"upstream", WR_LIST("URL", upstreams),
+     "one provider behind all three APIs; without it OpenAI and Anthropic by path. NAME=URL sets "
+     "the URL of one (openai, anthropic, any); may be repeated",
+     .words = "openai= anthropic= any="},
+    {"mode", WR_TEXT("M", mode),
+     "active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'",
+     .words = WR_WORDS_MODES},
+    {"policy", WR_TEXT("P", policy), "auto unless told; `weir policies` lists them",
+     .list = wr_list_policies},
+    WR_ROW_STORE(store),
+    {"without-store", WR_FLAG(is_without_store),
+     "keeps nothing, so nothing is shortened: requests are only passed on and counted. Else a "
+     "store that cannot be written is refused"},
+    {"config", WR_FILE(config),
+     "all of this and more in YAML (docs/proxy.md); SIGHUP reads it again"},
+    {"unlisted", WR_FLAG(is_unlisted),
+     "writes no " WR_LOCK_NAME " into the store: `weir run` does not find it"},
 };
 
 struct serve {
@@ -72,16 +83,7 @@ struct serve {
 
 /* ---- configuration ---- */
 
-static bool read_file(struct wr_config *config, const char *path, struct weir_err *err)
-{
-    struct wr_buf yaml = {0};
-    bool ok = wr_cli_read("serve", path, &yaml) && !wr_config_read(config, wr_buf_view(&yaml), err);
-
-    wr_buf_release(&yaml);
-    return ok;
-}
-
-/* Variables stand between the file and the command line. */
+/* Variables override the file, and the command line overrides both. */
 static bool read_environment(struct wr_config *config, struct weir_err *err)
 {
     const char *shadow = getenv("WEIR_SHADOW"), *percent = getenv("WEIR_CANARY_PERCENT");
@@ -126,11 +128,9 @@ static bool set_places(struct wr_config *config, bool is_without_store, struct w
         config->store_dir = NULL;
         return true;
     }
-    wr_buf_init(&path, WR_NET_HEAD_BYTES_MAX);
-    if (!config->store_dir) {
-        ok = wr_cli_store_path("serve", &path) &&
-             !wr_config_set_text(config, &config->store_dir, path.bytes, err);
-    }
+    ok = wr_cli_store_path(config->store_dir, &path);
+    if (ok && !config->store_dir)
+        ok = !wr_config_set_text(config, &config->store_dir, path.bytes, err);
     if (ok && !config->log_path) {
         wr_buf_reset(&path);
         wr_buf_printf(&path, "%s/requests.jsonl", config->store_dir);
@@ -140,22 +140,6 @@ static bool set_places(struct wr_config *config, bool is_without_store, struct w
     }
     wr_buf_release(&path);
     return ok;
-}
-
-/* The first configuration says where they are. */
-static bool know_policies(struct serve *s, const struct wr_config *config)
-{
-    const char *path = config->policies_file;
-    struct weir_err err = {0};
-
-    if (s->known)
-        return true;
-    if (path && !wr_cli_read("serve", path, &s->policies))
-        return false;
-    if (!wr_policies_new(&s->known, wr_buf_view(&s->policies), &err))
-        return true;
-    wr_cli_fail("serve", "%s%s%s", path ? path : "", path ? ": " : "", err.text);
-    return false;
 }
 
 /* Files that are named must be there to be used: who has named them would not look for them. */
@@ -181,40 +165,35 @@ static bool check_named_files(const struct wr_config *config, bool has_log, stru
     return fd >= 0;
 }
 
-static bool fill(struct serve *s, struct wr_config *config, struct weir_err *err)
+static bool fill_config(struct serve *s, struct wr_config *config, struct weir_err *err)
 {
     const struct serve_options *o = s->options;
-
-    if (o->config && !read_file(config, o->config, err))
-        return false;
+    struct wr_buf yaml = {0};
+    bool ok = !o->config ||
+              (wr_cli_read(o->config, &yaml) && !wr_config_read(config, wr_buf_view(&yaml), err));
     bool has_log = config->log_path;
-    return read_environment(config, err) && read_options(config, o, err) &&
-           set_places(config, o->is_without_store, err) &&
-           check_named_files(config, has_log, err) && know_policies(s, config) &&
-           !wr_config_set_policies(config, s->known, err);
-}
 
-/* What has a place has it in the file; what has none comes from elsewhere. */
-static void fail_at(const char *path, const char *text)
-{
-    if (path && !strncmp(text, "line ", strlen("line ")))
-        wr_cli_fail("serve", "%s: %s", path, text);
-    else
-        wr_cli_fail("serve", "%s", text);
+    wr_buf_release(&yaml);
+    if (!ok || !read_environment(config, err) || !read_options(config, o, err) ||
+        !set_places(config, o->is_without_store, err) || !check_named_files(config, has_log, err))
+        return false;
+    if (!s->known) /* the first configuration says where they are */
+        s->known = wr_cli_policies(config->policies_file, &s->policies);
+    return s->known && !wr_config_set_policies(config, s->known, err);
 }
 
 /* NULL: wrong, said on stderr, once where several processes find it out. */
-static struct wr_config *load(struct serve *s)
+static struct wr_config *load_config(struct serve *s)
 {
     struct wr_config *config = wr_config_new();
     struct weir_err err = {0};
 
-    if (config && fill(s, config, &err))
+    if (config && fill_config(s, config, &err))
         return config;
     if (!config)
-        wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
+        wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
     else if (err.text[0] && !s->worker)
-        fail_at(s->options->config, err.text);
+        wr_cli_fail_in(s->options->config, err.text);
     wr_config_free(config);
     return NULL;
 }
@@ -236,14 +215,14 @@ static bool wants_restart(const struct wr_config *now, const struct wr_config *n
            memcmp(&now->limits, &next->limits, sizeof(now->limits)) != 0;
 }
 
-static struct wr_config *reload(void *user)
+static struct wr_config *reload_config(void *user)
 {
     struct serve *s = user;
     const char *path = s->options->config ? s->options->config : "the environment";
-    struct wr_config *config = load(s);
+    struct wr_config *config = load_config(s);
 
     if (!config && !s->worker)
-        wr_cli_fail("serve", "%s is refused, nothing has changed", path);
+        wr_cli_fail("%s is refused, nothing has changed", path);
     if (!config || s->worker)
         return config;
     fprintf(stderr, "weir serve: %s is read again: mode %s, policy %s for sessions that begin%s\n",
@@ -301,18 +280,17 @@ static bool open_listener(struct serve *s)
     (void)snprintf(name, sizeof(name), "%.*s", (int)host.name.len, host.name.ptr);
     (void)snprintf(port, sizeof(port), "%d", host.port);
     if (!wr_door_is_loopback(address) && !s->config->tokens_count) {
-        wr_cli_fail("serve", "%s is not loopback: name access `tokens` in weir.yaml first",
-                    address);
+        wr_cli_fail("%s is not loopback: name access `tokens` in weir.yaml first", address);
         return false;
     }
     if (getaddrinfo(name, port, &hints, &list)) {
-        wr_cli_fail("serve", "--listen: no address is called '%s'", address);
+        wr_cli_fail("--listen: no address is called '%s'", address);
         return false;
     }
     s->listener = bind_in_time(list);
     freeaddrinfo(list);
     if (s->listener < 0)
-        wr_cli_fail("serve", "cannot listen on %s: %s%s", address, strerror(errno),
+        wr_cli_fail("cannot listen on %s: %s%s", address, strerror(errno),
                     errno == EADDRINUSE ? "; `--listen 127.0.0.1:0` takes a port that is free"
                                         : "");
     return s->listener >= 0;
@@ -385,10 +363,10 @@ static void take_lock(struct serve *s)
         facts.upstreams[i] = c->upstreams[i].name;
     weir_status status = wr_lock_take(&s->lock, c->store_dir, &facts, &holder, &err);
     if (status == WEIR_INVALID)
-        wr_cli_fail("serve", "process %lld serves this store too, and `weir run` uses that one",
+        wr_cli_fail("process %lld serves this store too, and `weir run` uses that one",
                     (long long)holder);
     else if (status)
-        wr_cli_fail("serve", "`weir run` will not find this server: %s", err.text);
+        wr_cli_fail("`weir run` will not find this server: %s", err.text);
 }
 
 /* ---- running ---- */
@@ -417,27 +395,27 @@ static int run_worker(void *user, uint32_t index)
 {
     struct serve *s = user;
     struct weir_err err = {0};
-    struct wr_worker_options options = {.config = s->config,
-                                        .listener = s->listener,
-                                        .metrics = s->metrics,
-                                        .crashes = s->crashes,
-                                        .answers = s->answers,
-                                        .index = index,
-                                        .policies = wr_buf_view(&s->policies),
-                                        .reload = reload,
-                                        .user = s};
+    struct wr_worker_options how = {.config = s->config,
+                                    .listener = s->listener,
+                                    .metrics = s->metrics,
+                                    .crashes = s->crashes,
+                                    .answers = s->answers,
+                                    .index = index,
+                                    .policies = wr_buf_view(&s->policies),
+                                    .reload = reload_config,
+                                    .user = s};
 
     s->worker = index;
     /* One of them looks after the store for all. */
     struct wr_store_keeper *keeper = index ? NULL : wr_store_keeper_new(s->config, s->metrics);
     hold_signals(SIG_UNBLOCK);
-    weir_status status = wr_worker_run(&options, &err);
+    weir_status status = wr_worker_run(&how, &err);
     wr_store_keeper_free(keeper);
-    return status ? wr_cli_fail("serve", "%s", err.text) : WR_EXIT_OK;
+    return status ? wr_cli_fail("%s", err.text) : WR_EXIT_OK;
 }
 
-/* Who starts it means to have requests shortened: where that cannot be, this is the moment to say
- * so. A store that is lost later costs the changes and not the requests. */
+/* Whoever starts the server wants requests to be shortened, so if that is not possible this is the
+ * moment to say so. If the store is lost later, requests still pass and are only not shortened. */
 static bool check_store(const struct serve *s)
 {
     const char *dir = s->config->store_dir;
@@ -449,11 +427,11 @@ static bool check_store(const struct serve *s)
         return true;
     weir_status status = weir_store_open(dir, NULL, &store, &trouble, &err);
     if (!status) {
-        status = wr_sqlite_probe(store, &err);
+        status = wr_store_probe(store, true, &err);
         trouble = weir_store_trouble(store);
     }
     if (status)
-        wr_cli_fail("serve", "store %s: %s%s; --without-store serves without one", dir, err.text,
+        wr_cli_fail("store %s: %s%s; --without-store serves without one", dir, err.text,
                     wr_cli_store_advice(trouble));
     else
         wr_store_state_begin(s->metrics, store);
@@ -461,12 +439,12 @@ static bool check_store(const struct serve *s)
     return !status;
 }
 
-static int serve(const struct serve_options *o)
+static int serve_until_told(const struct serve_options *o)
 {
     struct serve s = {.options = o, .listener = -1};
     int code = WR_EXIT_USAGE;
 
-    s.config = load(&s);
+    s.config = load_config(&s);
     if (!s.config || !open_listener(&s))
         goto out;
     (void)signal(SIGPIPE, SIG_IGN);
@@ -475,7 +453,7 @@ static int serve(const struct serve_options *o)
     s.crashes = wr_crash_table_new();
     s.answers = wr_answers_new();
     if (!s.metrics) {
-        code = wr_cli_fail("serve", "%s", weir_status_text(WEIR_NOMEM));
+        code = wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
         goto out;
     }
     if (!check_store(&s))
@@ -483,12 +461,12 @@ static int serve(const struct serve_options *o)
     hold_signals(SIG_BLOCK);
     take_lock(&s);
     print_start(&s);
-    struct wr_supervisor_options options = {.workers_count = s.config->workers,
-                                            .crashes = s.crashes,
-                                            .metrics = s.metrics,
-                                            .run = run_worker,
-                                            .user = &s};
-    code = wr_supervisor_run(&options);
+    struct wr_supervisor_options how = {.workers_count = s.config->workers,
+                                        .crashes = s.crashes,
+                                        .metrics = s.metrics,
+                                        .run = run_worker,
+                                        .user = &s};
+    code = wr_supervisor_run(&how);
 out:
     wr_lock_release(s.lock);
     if (s.listener >= 0)
@@ -499,28 +477,24 @@ out:
     return code;
 }
 
-int wr_cmd_serve(int argc, char **argv)
+static int run_serve(void *values, const struct wr_words *words)
 {
-    struct serve_options o = {0};
-    struct wr_opt_list rest = {.count = 0};
-    const struct wr_opt options[] = {{"listen", WR_OPT_TEXT, &o.listen},
-                                     {"upstream", WR_OPT_LIST, &o.upstreams},
-                                     {"mode", WR_OPT_TEXT, &o.mode},
-                                     {"policy", WR_OPT_TEXT, &o.policy},
-                                     {"store", WR_OPT_TEXT, &o.store},
-                                     {"config", WR_OPT_TEXT, &o.config},
-                                     {"unlisted", WR_OPT_FLAG, &o.is_unlisted},
-                                     {"without-store", WR_OPT_FLAG, &o.is_without_store}};
-    bool done;
+    const struct serve_options *o = values;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count)
-        return wr_cli_fail("serve", "'%s' is one word too many", rest.items[0]);
-    if (o.is_without_store && o.store)
-        return wr_cli_fail("serve", "--store and --without-store: it is one or the other");
-    return serve(&o);
+    (void)words;
+    if (o->is_without_store && o->store)
+        return wr_cli_fail("--store and --without-store: it is one or the other");
+    return serve_until_told(o);
 }
+
+const struct wr_command wr_cmd_serve = {
+    .name = "serve",
+    .purpose = "the proxy: requests projected on their way, answers streamed back",
+    .usage = "[OPTIONS]",
+    .about = "Serves the OpenAI and Anthropic APIs on a local address: requests are projected on "
+             "their way to the provider, answers stream back as they come. Nothing but an agent's "
+             "base URL changes.",
+    WR_OPTIONS(options),
+    .example = "weir serve --mode shadow & ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude",
+    .run = run_serve,
+};

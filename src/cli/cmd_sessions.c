@@ -1,33 +1,27 @@
 /* `weir sessions`: the conversations that went through the proxy, and what each was worth. */
-#include "cli/cmd.h"
+#include "cli/open.h"
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/ledger_open.h"
-#include "json/write.h"
+#include "base/text.h"
+#include "base/vec.h"
 #include "ledger/context.h"
-
-static const char help[] =
-    "usage: weir sessions [--json] [--since T] [--agent A] [--store DIR] [--config FILE]\n"
-    "\n"
-    "Lists the sessions that went through `weir serve`, the most recently used first: requests,\n"
-    "tokens as they came and as they were sent, and what was saved, net: the provider's usage at\n"
-    "the model's prices beside what the same requests would have cost unchanged\n"
-    "(docs/telemetry.md has the sums). A `~` says that some requests gave no usage; a `?` that "
-    "the\n"
-    "model has no price.\n"
-    "\n"
-    "  --since T       requests since then: 90m, 24h, 7d ago, or seconds since 1970\n"
-    "  --agent A       of one agent, such as codex\n"
-    "  --json          one object a line\n"
-    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir)\n"
-    "  --config FILE   your prices (docs/models.md)\n"
-    "\n"
-    "example: weir sessions --since 24h\n";
+#include "record/row.h"
 
 struct sessions_options {
     const char *store, *since, *agent, *config;
     bool as_json;
+};
+
+#define VALUES struct sessions_options
+
+static const struct wr_option options[] = {
+    WR_ROW_SINCE(since),
+    {"agent", WR_TEXT("A", agent), "of one agent, such as codex",
+     .words = "codex claude opencode gemini pi qwen aider"},
+    {"json", WR_FLAG(as_json), "one object a line"},
+    WR_ROW_STORE(store),
+    WR_ROW_PRICES(config),
 };
 
 struct listed {
@@ -37,6 +31,7 @@ struct listed {
 
 struct listing {
     struct wr_arena arena;
+    struct wr_arena row;  /* of one row */
     struct listed *items; /* in the arena */
     size_t count, cap;
     struct wr_tallier *tallier;
@@ -52,17 +47,9 @@ static weir_status on_session(void *user, const struct wr_ledger_session *sessio
     struct listing *l = user;
 
     if (!session->session.len)
-        return WEIR_OK; /* what names no session is none */
-    if (l->count == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 64;
-        struct listed *items = WR_ARENA_ARRAY(&l->arena, struct listed, cap);
-        if (!items)
-            return wr_arena_status(&l->arena);
-        if (l->count)
-            memcpy(items, l->items, l->count * sizeof(*items));
-        l->items = items;
-        l->cap = cap;
-    }
+        return WEIR_OK; /* a row without a session's name is not counted */
+    if (!WR_ARENA_ROOM(&l->arena, l->items, l->count, l->cap, 64))
+        return wr_arena_status(&l->arena);
     struct listed *item = &l->items[l->count++];
     *item = (struct listed){.session = *session};
     item->session.tenant = wr_arena_copy(&l->arena, session->tenant);
@@ -77,13 +64,16 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
     struct listing *l = user;
     struct wr_tally *tallies[] = {l->tally};
-    weir_status status =
-        wr_tallier_add(l->tallier, row, tallies, row->time_ms >= l->since_ms ? 1 : 0);
-    return status == WEIR_SYNTAX ? WEIR_OK : status;
+    struct wr_record record;
+    weir_status status = wr_row_parse(row->line, &l->row, &record);
+
+    if (status)
+        return status == WEIR_SYNTAX ? WEIR_OK : status;
+    return wr_tallier_add(l->tallier, row, &record, tallies, row->time_ms >= l->since_ms ? 1 : 0);
 }
 
-static weir_status read_all(struct wr_ledger *ledger, const struct sessions_options *o,
-                            struct listing *l, struct weir_err *err)
+static weir_status read_sessions(struct wr_ledger *ledger, const struct sessions_options *o,
+                                 struct listing *l, struct weir_err *err)
 {
     struct wr_ledger_filter filter = {.since_ms = l->since_ms,
                                       .agent = o->agent ? wr_span_of(o->agent) : WR_LIT("")};
@@ -103,23 +93,16 @@ static weir_status read_all(struct wr_ledger *ledger, const struct sessions_opti
 static void put_json(struct listing *l, const struct listed *item)
 {
     const struct wr_ledger_session *s = &item->session;
-    const struct {
-        const char *key;
-        weir_span text;
-    } names[] = {
-        {"session", s->session}, {"tenant", s->tenant}, {"agent", s->agent}, {"model", s->model}};
     struct wr_json_writer w;
 
     wr_json_write_init(&w, &l->out);
     wr_json_write_object(&w);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        wr_json_write_key(&w, names[i].key);
-        wr_json_write_text(&w, names[i].text);
-    }
-    wr_json_write_key(&w, "first_ms");
-    wr_json_write_i64(&w, s->first_ms);
-    wr_json_write_key(&w, "last_ms");
-    wr_json_write_i64(&w, s->last_ms);
+    wr_json_member_text(&w, "session", s->session);
+    wr_json_member_text(&w, "tenant", s->tenant);
+    wr_json_member_text(&w, "agent", s->agent);
+    wr_json_member_text(&w, "model", s->model);
+    wr_json_member_i64(&w, "first_ms", s->first_ms);
+    wr_json_member_i64(&w, "last_ms", s->last_ms);
     wr_tally_write_json(&item->tally, &w);
     wr_json_write_object_end(&w);
     wr_buf_byte(&l->out, '\n');
@@ -182,12 +165,11 @@ static void put_line(struct listing *l, const struct listed *item)
     put_cell(out, item->session.session, 30);
     put_cell(out, item->session.agent, 13);
     put_cell(out, item->session.model, 20);
-    wr_buf_printf(out, "%8s  ", wr_cli_number(t->requests_count));
+    wr_buf_printf(out, "%8s  ", WR_GROUPED(t->requests_count));
     wr_buf_init(&cell, 256);
     wr_cli_put_ago(&cell, item->session.last_ms);
     put_cell(out, wr_buf_view(&cell), 8);
-    wr_buf_printf(out, "%12s → %-12s ", wr_cli_number(t->raw_tokens),
-                  wr_cli_number(t->sent_tokens));
+    wr_buf_printf(out, "%12s → %-12s ", WR_GROUPED(t->raw_tokens), WR_GROUPED(t->sent_tokens));
     wr_buf_reset(&cell);
     put_money(&cell, t);
     put_cell(out, wr_buf_view(&cell), 20);
@@ -196,7 +178,7 @@ static void put_line(struct listing *l, const struct listed *item)
     wr_buf_byte(out, '\n');
 }
 
-static int print(struct listing *l, bool as_json)
+static int print_sessions(struct listing *l, bool as_json)
 {
     if (!as_json && l->count)
         wr_buf_printf(&l->out, "%-32s%-15s%-22s%8s  %-10s%12s   %-12s %-22s%s\n", "session",
@@ -209,60 +191,55 @@ static int print(struct listing *l, bool as_json)
     }
     if (!as_json && !l->count)
         wr_buf_text(&l->out, "no sessions; `weir serve` keeps them\n");
-    if (wr_buf_status(&l->out))
-        return wr_cli_fail("sessions", "%s", weir_status_text(wr_buf_status(&l->out)));
-    return wr_cli_write("sessions", wr_buf_view(&l->out)) ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_end(&l->out, WR_EXIT_OK);
 }
 
-static int run(struct wr_ledger *ledger, const struct wr_models *models,
-               const struct sessions_options *o, int64_t since_ms)
+static int list_sessions(const struct wr_books *books, const struct sessions_options *o,
+                         int64_t since_ms)
 {
-    struct listing l = {.since_ms = since_ms, .tallier = wr_tallier_new(models)};
+    struct listing l = {.since_ms = since_ms, .tallier = wr_tallier_new(books->models)};
     struct weir_err err = {0};
     int code;
 
     wr_arena_init(&l.arena, WR_ARENA_BYTES_MAX);
+    wr_arena_init(&l.row, WR_ARENA_BYTES_MAX);
     wr_buf_init(&l.out, WR_OUTPUT_BYTES_MAX);
-    if (!l.tallier)
-        code = wr_cli_fail("sessions", "%s", weir_status_text(WEIR_NOMEM));
-    else if (read_all(ledger, o, &l, &err))
-        code = wr_cli_fail("sessions", "%s", err.text);
-    else
-        code = print(&l, o->as_json);
+    weir_status status = l.tallier ? read_sessions(books->ledger, o, &l, &err) : WEIR_NOMEM;
+    code = status ? wr_cli_fail_status(status, &err) : print_sessions(&l, o->as_json);
     wr_tallier_free(l.tallier);
     wr_buf_release(&l.out);
+    wr_arena_release(&l.row);
     wr_arena_release(&l.arena);
     return code;
 }
 
-int wr_cmd_sessions(int argc, char **argv)
+static int run_sessions(void *values, const struct wr_words *words)
 {
-    struct sessions_options o = {.as_json = false};
-    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &o.store},
-                                     {"since", WR_OPT_TEXT, &o.since},
-                                     {"agent", WR_OPT_TEXT, &o.agent},
-                                     {"config", WR_OPT_TEXT, &o.config},
-                                     {"json", WR_OPT_FLAG, &o.as_json}};
-    struct wr_opt_list rest = {.count = 0};
-    int64_t since_ms = 0;
-    bool done;
+    const struct sessions_options *o = values;
+    struct wr_books books;
+    int64_t since_ms;
     int code = WR_EXIT_USAGE;
 
-    if (!wr_opt_parse(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &rest,
-                      &done))
+    (void)words;
+    if (!wr_cli_since(o->since, &since_ms))
         return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (rest.count)
-        return wr_cli_fail("sessions", "takes no '%s'; `weir context SESSION` shows one",
-                           rest.items[0]);
-    if (o.since && !wr_cli_since("sessions", o.since, &since_ms))
-        return WR_EXIT_USAGE;
-    struct wr_models *models = wr_cli_models("sessions", o.config);
-    struct wr_ledger *ledger = models ? wr_cli_ledger("sessions", o.store) : NULL;
-    if (ledger)
-        code = run(ledger, models, &o, since_ms);
-    wr_ledger_close(ledger);
-    wr_models_free(models);
+    if (wr_books_open(&books, o->store, o->config))
+        code = list_sessions(&books, o, since_ms);
+    wr_books_close(&books);
     return code;
 }
+
+const struct wr_command wr_cmd_sessions = {
+    .name = "sessions",
+    .purpose = "what went through the proxy, and what it was worth",
+    .usage = "[OPTIONS]",
+    .about = "Lists the sessions that went through `weir serve`, the most recently used first: "
+             "requests, tokens as they came and as they were sent, and what was saved, net: the "
+             "provider's usage at the model's prices beside what the same requests would have cost "
+             "unchanged (docs/telemetry.md has the sums). A `~` says that some requests gave no "
+             "usage; a `?` that the model has no price. `weir context SESSION` shows one.",
+    WR_OPTIONS(options),
+    .wants = "`weir context SESSION` shows one",
+    .example = "weir sessions --since 24h",
+    .run = run_sessions,
+};

@@ -1,5 +1,13 @@
-#include "cli/cmd.h"
-
+/* `weir simulate`: what every policy would have cost on recorded sessions.
+ *
+ * Several threads take sessions from one list of files, each with a simulator of its own, and add
+ * their results to one report behind one lock. Misses are written as each session ends, since all
+ * of them at once would not fit into memory. With several models the whole run is repeated for
+ * each.
+ *
+ * A rival (lab/rival_port.h) is one more column of the result. A workload needs no recordings; it
+ * has its own part at the end and shares only the options with the rest.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,66 +18,69 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/log_files.h"
-#include "cli/rival_port.h"
-#include "models/lookup.h"
-#include "models/registry.h"
-#include "replay/import_walk.h"
-#include "replay/simulate_csv.h"
-#include "replay/simulate_html.h"
-#include "replay/workload.h"
-
-static const char help[] =
-    "usage: weir simulate PATH... [--policy P]... [--model M]... [--window N] [--no-recall]\n"
-    "                    [--policies FILE] [--jobs N] [--json] [--html FILE] [--csv FILE]\n"
-    "                    [--misses FILE]\n"
-    "       weir simulate PATH... --through URL --upstream PORT [--name N] [--header H]... ...\n"
-    "       weir simulate --workload FILE --prices FILE... [--json]\n"
-    "\n"
-    "Runs recorded sessions (logs of Claude Code, Codex, Copilot CLI, pi, opencode, Gemini CLI, "
-    "SWE-agent,\n"
-    "OpenHands and others; files or folders, gzip too) under every policy, through the real "
-    "engine, and says\n"
-    "what each would have cost at the provider's cache prices and what it would have lost.\n"
-    "\n"
-    "  --policy P      a policy or a baseline; again for more. Without it all there are\n"
-    "  --model M       price as this model, whatever the log names (default claude-sonnet-5-5);\n"
-    "                  again for more: the first in full, all of them side by side\n"
-    "  --window N      the context window in tokens (default 200000)\n"
-    "  --no-recall     as if the agent had no weir_recall\n"
-    "  --policies FILE policies of your own, in YAML\n"
-    "  --jobs N        sessions run at once (default: the processors there are)\n"
-    "  --json          everything, for programs\n"
-    "  --html FILE     a page with charts, too\n"
-    "  --csv FILE      a row for every session and policy, too\n"
-    "  --misses FILE   a row for every result and policy, too: how much of it was shown at first, "
-    "and what\n"
-    "                  answers used of it and did not find in the prompt\n"
-    "  --skipped       name every file that is no log or was read in part, not only the first few\n"
-    "  --through URL   one more row: a proxy whose provider is our port; every request is posted "
-    "to URL\n"
-    "                  in its agent's API (Claude Code: Messages, Codex: Responses, else Chat), "
-    "and\n"
-    "                  what arrives at the port is priced and judged like the rest\n"
-    "  --upstream PORT that port, on 127.0.0.1: name it to the proxy as its provider\n"
-    "  --name N        of that row (default through)\n"
-    "  --header H      'Name: value', sent to the proxy; again for more\n"
-    "  --store DIR     of a weir serve behind the URL: where its handles lead\n"
-    "  --workload FILE instead of logs: made-up loops in token counts, as DuckAgent's simulator\n"
-    "                  reads them, under its policies\n"
-    "  --prices FILE   of a workload: its prices, cache and limits; again for more\n"
-    "\n"
-    "example: weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n"
-    "         weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 --upstream "
-    "9001\n";
+#include "cli/open.h"
+#include "lab/import_walk.h"
+#include "lab/rival_port.h"
+#include "lab/simulate_csv.h"
+#include "lab/simulate_html.h"
+#include "lab/workload.h"
 
 enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000, BAR_CELLS = 30 };
 
 struct simulate_options {
     struct wr_opt_list policies, models, prices;
-    const char *window, *policies_file, *jobs, *html, *csv, *misses, *workload;
-    const char *through, *upstream, *through_name, *through_store;
+    const char *policies_file, *html, *csv, *misses, *workload;
+    const char *through, *through_name, *through_store;
+    uint64_t window_tokens, jobs, upstream_port; /* 0: not told */
     struct wr_opt_list headers;
     bool no_recall, as_json, shows_skipped;
+};
+
+/* A policy of ours, or a baseline to compare with. */
+static void list_lanes(wr_word_fn *each, void *user)
+{
+    wr_list_policies(each, user);
+    for (uint32_t i = 0; i < wr_baseline_count(); i++)
+        each(user, wr_baseline_at(i)->name, wr_baseline_at(i)->what);
+}
+
+#define VALUES struct simulate_options
+
+static const struct wr_option options[] = {
+    {"policy", WR_LIST("P", policies),
+     "a policy or a baseline; again for more. Without it all there are", .list = list_lanes},
+    {"model", WR_LIST("M", models),
+     "price as this model, whatever the log names (default claude-sonnet-5-5); again for more: the "
+     "first in full, all of them side by side",
+     .list = wr_list_models},
+    {"window", WR_NUMBER("N", window_tokens, 1, 1000000000),
+     "the context window in tokens (default 200000)"},
+    {"no-recall", WR_FLAG(no_recall), "as if the agent had no weir_recall"},
+    {"policies", WR_FILE(policies_file), "policies of your own, in YAML"},
+    {"jobs", WR_NUMBER("N", jobs, 1, JOBS_MAX),
+     "sessions run at once (default: the processors there are)"},
+    {"json", WR_FLAG(as_json), "everything, for programs"},
+    {"html", WR_FILE(html), "a page with charts, too"},
+    {"csv", WR_FILE(csv), "a row for every session and policy, too"},
+    {"misses", WR_FILE(misses),
+     "a row for every result and policy, too: how much of it was shown at first, and what answers "
+     "used of it and did not find in the prompt"},
+    {"skipped", WR_FLAG(shows_skipped),
+     "name every file that is no log or was read in part, not only the first few"},
+    {"through", WR_TEXT("URL", through),
+     "one more row: a proxy whose provider is our port; every request is posted to URL in its "
+     "agent's API (Claude Code: Messages, Codex: Responses, else Chat), and what arrives at the "
+     "port is priced and judged like the rest"},
+    {"upstream", WR_NUMBER("PORT", upstream_port, 1, UINT16_MAX),
+     "that port, on 127.0.0.1: name it to the proxy as its provider"},
+    {"name", WR_TEXT("N", through_name), "of that row (default through)"},
+    {"header", WR_LIST("H", headers), "'Name: value', sent to the proxy; again for more"},
+    {"store", WR_DIR(through_store), "of a weir serve behind the URL: where its handles lead"},
+    {"workload", WR_FILE(workload),
+     "instead of logs: made-up loops in token counts, as DuckAgent's simulator reads them, under "
+     "its policies"},
+    {"prices", WR_LIST("FILE", prices),
+     "of a workload: its prices, cache and limits; again for more", .words = WR_WORDS_FILE},
 };
 
 /* What the workers share. */
@@ -184,7 +195,7 @@ static weir_status run_file(struct work *w, struct wr_simulator *simulator, cons
     return status;
 }
 
-static void *worker(void *user)
+static void *run_worker(void *user)
 {
     struct work *w = user;
     struct wr_simulator *simulator;
@@ -211,53 +222,16 @@ static weir_status run_all(struct work *w, uint32_t jobs)
     pthread_t threads[JOBS_MAX];
     uint32_t started = 0;
     while (started + 1 < jobs && started + 1 < w->files.count &&
-           !pthread_create(&threads[started], NULL, worker, w))
+           !pthread_create(&threads[started], NULL, run_worker, w))
         started++;
-    worker(w);
+    run_worker(w);
     for (uint32_t i = 0; i < started; i++)
         pthread_join(threads[i], NULL);
     hide_progress(w);
     return w->status;
 }
 
-static bool read_number(const char *text, const char *option, uint64_t max, uint64_t *number)
-{
-    if (!text)
-        return true;
-    if (wr_span_u64(wr_span_of(text), number) && *number && *number <= max)
-        return true;
-    wr_cli_fail("simulate", "%s wants a number from 1 to %llu, not '%s'", option,
-                (unsigned long long)max, text);
-    return false;
-}
-
 /* ---- what comes out ---- */
-
-static bool write_file(const char *path, struct wr_buf *out)
-{
-    FILE *file = out->status ? NULL : fopen(path, "wb");
-    bool ok = file && fwrite(out->bytes, 1, out->len, file) == out->len;
-    int reason = errno;
-    if (file && fclose(file)) {
-        reason = errno;
-        ok = false;
-    }
-    if (!ok)
-        wr_cli_fail("simulate", "%s: cannot be written: %s", path,
-                    out->status ? weir_status_text(out->status) : strerror(reason));
-    return ok;
-}
-
-/* What cannot be written is said before an hour of work, too. */
-static bool can_write(const char *path)
-{
-    FILE *file = path ? fopen(path, "ab") : NULL;
-    if (path && !file)
-        wr_cli_fail("simulate", "%s: cannot be written: %s", path, strerror(errno));
-    if (file)
-        fclose(file);
-    return !path || file;
-}
 
 static bool open_misses(struct work *w, const char *path)
 {
@@ -269,7 +243,7 @@ static bool open_misses(struct work *w, const char *path)
     w->misses = fopen(path, "wb");
     bool ok = w->misses && !head.status && fwrite(head.bytes, 1, head.len, w->misses) == head.len;
     if (!ok)
-        wr_cli_fail("simulate", "%s: cannot be written: %s", path, strerror(errno));
+        wr_cli_fail("%s: cannot be written: %s", path, strerror(errno));
     wr_buf_release(&head);
     return ok;
 }
@@ -278,37 +252,33 @@ static bool close_misses(struct work *w, const char *path)
 {
     bool ok = !w->misses || !fclose(w->misses);
     if (!ok)
-        wr_cli_fail("simulate", "%s: cannot be written: %s", path, strerror(errno));
+        wr_cli_fail("%s: cannot be written: %s", path, strerror(errno));
     w->misses = NULL;
     return ok;
 }
 
-static bool write_html(const struct wr_simulate_set *set, const char *path)
+static bool write_page(const struct wr_simulate_set *set, const char *path, bool is_html)
 {
     struct wr_buf out;
-    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    wr_simulate_html(set, &out);
-    bool ok = write_file(path, &out);
-    wr_buf_release(&out);
-    return ok;
-}
 
-static bool write_csv(const struct wr_simulate_set *set, const char *path)
-{
-    struct wr_buf out;
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    wr_simulate_csv_head(&out);
-    for (uint32_t i = 0; i < set->count; i++)
+    if (is_html)
+        wr_simulate_html(set, &out);
+    else
+        wr_simulate_csv_head(&out);
+    for (uint32_t i = 0; i < set->count && !is_html; i++)
         wr_simulate_csv_rows(set->reports[i], &out);
-    bool ok = write_file(path, &out);
+    bool ok = !out.status && wr_cli_write_file(path, wr_buf_view(&out));
+    if (out.status)
+        wr_cli_fail("%s: cannot be written: %s", path, weir_status_text(out.status));
     wr_buf_release(&out);
     return ok;
 }
 
-static int print(const struct wr_simulate_set *set, const struct simulate_options *o)
+static int print_results(const struct wr_simulate_set *set, const struct simulate_options *o)
 {
     struct wr_buf out;
-    if ((o->html && !write_html(set, o->html)) || (o->csv && !write_csv(set, o->csv)))
+    if ((o->html && !write_page(set, o->html, true)) || (o->csv && !write_page(set, o->csv, false)))
         return WR_EXIT_USAGE;
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     if (o->as_json)
@@ -317,12 +287,10 @@ static int print(const struct wr_simulate_set *set, const struct simulate_option
         wr_simulate_report_table(set->reports[0], &out);
     if (!o->as_json && set->count > 1)
         wr_simulate_models_table(set, &out);
-    bool ok = !out.status && wr_cli_write("simulate", wr_buf_view(&out));
-    wr_buf_release(&out);
-    return ok ? WR_EXIT_OK : WR_EXIT_USAGE;
+    return wr_cli_end(&out, WR_EXIT_OK);
 }
 
-/* ---- the command ---- */
+/* ---- the models ---- */
 
 /* A model without a price would make every policy cost nothing. */
 static int check_models(const struct wr_opt_list *names)
@@ -331,15 +299,14 @@ static int check_models(const struct wr_opt_list *names)
     struct weir_err err = {0};
     int code = WR_EXIT_OK;
     if (names->count > WR_SIMULATE_MODELS_MAX)
-        return wr_cli_fail("simulate", "%zu models are too many: at most %d at once", names->count,
+        return wr_cli_fail("%zu models are too many: at most %d at once", names->count,
                            (int)WR_SIMULATE_MODELS_MAX);
     if (wr_models_new(&models, NULL, &err))
-        return wr_cli_fail("simulate", "%s", err.text);
+        return wr_cli_fail("%s", err.text);
     for (size_t i = 0; i < names->count && !code; i++)
         if (wr_models_lookup(models, wr_span_of(names->items[i])).model->prices.input ==
             WR_PRICE_UNSET)
-            code = wr_cli_fail("simulate",
-                               "no price of '%.60s' is known; `weir models` lists those "
+            code = wr_cli_fail("no price of '%.60s' is known; `weir models` lists those "
                                "that have one",
                                names->items[i]);
     wr_models_free(models);
@@ -353,20 +320,20 @@ static int run_model(struct work *w, const char *model, uint32_t jobs, struct wr
     w->done = 0;
     atomic_store(&w->next, 0);
     if (wr_simulate_report_new(&w->report, &w->options))
-        return wr_cli_fail("simulate", "no memory");
+        return wr_cli_fail("no memory");
     set->reports[set->count++] = w->report;
     weir_status status = run_all(w, jobs);
     if (status && w->port && wr_rival_port_why(w->port)[0])
-        return wr_cli_fail("simulate", "%s", wr_rival_port_why(w->port));
+        return wr_cli_fail("%s", wr_rival_port_why(w->port));
     if (status)
-        return wr_cli_fail("simulate", "%s", weir_status_text(status));
+        return wr_cli_fail("%s", weir_status_text(status));
     if (!w->report->sessions_count)
-        return wr_cli_fail("simulate", "no session was found in %zu files", w->files.count);
+        return wr_cli_fail("no session was found in %zu files", w->files.count);
     return WR_EXIT_OK;
 }
 
-static int simulate(struct work *w, const struct simulate_options *o,
-                    const struct wr_opt_words *paths, uint32_t jobs)
+static int simulate_on_threads(struct work *w, const struct simulate_options *o,
+                               const struct wr_words *paths, uint32_t jobs)
 {
     struct wr_simulate_set set = {.count = 0};
     struct wr_simulator *probe;
@@ -374,13 +341,14 @@ static int simulate(struct work *w, const struct simulate_options *o,
 
     /* Wrong names are said before an hour of work, not after it. */
     if (wr_simulator_new(&probe, &w->options, &err))
-        return wr_cli_fail("simulate", "%s", err.text);
+        return wr_cli_fail("%s", err.text);
     wr_simulator_free(probe);
     w->shows_progress = !o->as_json && isatty(STDERR_FILENO);
     int code = check_models(&o->models);
     if (!code && !wr_log_files_list(&w->files, paths))
         code = WR_EXIT_USAGE;
-    if (!code && (!can_write(o->html) || !can_write(o->csv) || !open_misses(w, o->misses)))
+    if (!code &&
+        (!wr_cli_can_write(o->html) || !wr_cli_can_write(o->csv) || !open_misses(w, o->misses)))
         code = WR_EXIT_USAGE;
     w->models_count = o->models.count;
     for (w->models_done = 0; w->models_done < o->models.count && !code; w->models_done++) {
@@ -389,12 +357,12 @@ static int simulate(struct work *w, const struct simulate_options *o,
     }
     set.troubles = &w->files.troubles;
     if (w->files.troubles.status && !code)
-        code = wr_cli_fail("simulate", "%s", weir_status_text(w->files.troubles.status));
+        code = wr_cli_fail("%s", weir_status_text(w->files.troubles.status));
     wr_log_files_end(&w->files);
     if (!close_misses(w, o->misses) && !code)
         code = WR_EXIT_USAGE;
     if (!code)
-        code = print(&set, o);
+        code = print_results(&set, o);
     for (uint32_t i = 0; i < set.count; i++)
         wr_simulate_report_free(set.reports[i]);
     return code;
@@ -404,30 +372,29 @@ static int simulate(struct work *w, const struct simulate_options *o,
 
 static bool read_rival(const struct simulate_options *o, struct wr_rival_port_options *port)
 {
-    uint64_t number = 0;
-    if (!o->through && (o->upstream || o->through_name || o->through_store || o->headers.count)) {
-        wr_cli_fail("simulate", "--upstream, --name, --header and --store are for --through URL");
+    if (!o->through &&
+        (o->upstream_port || o->through_name || o->through_store || o->headers.count)) {
+        wr_cli_fail("--upstream, --name, --header and --store are for --through URL");
         return false;
     }
     if (!o->through)
         return true;
     if (strncmp(o->through, "http://", 7) && strncmp(o->through, "https://", 8)) {
-        wr_cli_fail("simulate", "--through wants the URL of a proxy, not '%s'", o->through);
+        wr_cli_fail("--through wants the URL of a proxy, not '%s'", o->through);
         return false;
     }
-    if (!o->upstream) {
-        wr_cli_fail("simulate", "--through wants --upstream PORT: where the proxy sends to");
+    if (!o->upstream_port) {
+        wr_cli_fail("--through wants --upstream PORT: where the proxy sends to");
         return false;
     }
-    if (!read_number(o->upstream, "--upstream", UINT16_MAX, &number))
-        return false;
-    *port = (struct wr_rival_port_options){.command = "simulate",
-                                           .name = o->through_name ? o->through_name : "through",
+    *port = (struct wr_rival_port_options){.name = o->through_name ? o->through_name : "through",
                                            .url = o->through,
-                                           .port = (uint16_t)number,
-                                           .headers = &o->headers,
-                                           .store_dir = o->through_store};
-    return true;
+                                           .port = (uint16_t)o->upstream_port,
+                                           .headers = o->headers.items,
+                                           .headers_count = o->headers.count};
+    if (o->through_store)
+        port->store = wr_cli_store(o->through_store, NULL);
+    return !o->through_store || port->store;
 }
 
 static bool has_reference(const char *const *names, uint32_t count)
@@ -438,8 +405,8 @@ static bool has_reference(const char *const *names, uint32_t count)
     return false;
 }
 
-/* The policies that were named, or all, and the rival behind them. Where none of them is what was
- * sent, that is run too, unseen, to have what the others' costs are a share of. */
+/* The policies that were named, or all, and then the rival. Costs are shown as a share of what
+ * sending everything unchanged costs; if that policy was not named it is run as well, unseen. */
 static void name_lanes(struct work *w, const struct simulate_options *o,
                        const char *names[WR_OPT_LIST_MAX + 2])
 {
@@ -462,40 +429,46 @@ static void name_lanes(struct work *w, const struct simulate_options *o,
 
 /* ---- recorded sessions ---- */
 
-static int simulate_logs(struct simulate_options *o, const struct wr_opt_words *paths)
+static int simulate_logs(struct simulate_options *o, const struct wr_words *paths)
 {
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
     struct wr_rival_port_options rival = {.url = NULL};
+    struct weir_err err = {0};
     const char *names[WR_OPT_LIST_MAX + 2];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t window = WINDOW_TOKENS, jobs = processors > 0 ? (uint64_t)processors : 1;
+    uint64_t jobs = o->jobs ? o->jobs : processors > 0 ? (uint64_t)processors : 1;
     struct wr_buf yaml = {0};
 
-    if (!read_number(o->window, "--window", 1000000000, &window) ||
-        !read_number(o->jobs, "--jobs", JOBS_MAX, &jobs) || !read_rival(o, &rival))
-        return WR_EXIT_USAGE;
     if (o->misses && o->models.count > 1)
-        return wr_cli_fail("simulate", "--misses wants one model, not %zu", o->models.count);
-    if (o->policies_file && !wr_cli_read("simulate", o->policies_file, &yaml))
+        return wr_cli_fail("--misses wants one model, not %zu", o->models.count);
+    if (o->policies_file && !wr_cli_read(o->policies_file, &yaml))
         return WR_EXIT_USAGE;
+    if (!read_rival(o, &rival)) {
+        wr_buf_release(&yaml);
+        return WR_EXIT_USAGE;
+    }
     if (!o->models.count)
         o->models.items[o->models.count++] = "claude-sonnet-5-5";
-    w.files = (struct wr_log_files){.command = "simulate", .shows_all = o->shows_skipped};
-    w.options = (struct wr_simulate_options){.model = o->models.items[0],
-                                             .window_tokens = (uint32_t)window,
-                                             .without_recall = o->no_recall,
-                                             .places_markers = true,
-                                             .with_misses = o->misses != NULL,
-                                             .policies_yaml = wr_buf_view(&yaml)};
+    w.files = (struct wr_log_files){.shows_all = o->shows_skipped};
+    w.options = (struct wr_simulate_options){
+        .model = o->models.items[0],
+        .window_tokens = (uint32_t)(o->window_tokens ? o->window_tokens : WINDOW_TOKENS),
+        .without_recall = o->no_recall,
+        .places_markers = true,
+        .with_misses = o->misses != NULL,
+        .policies_yaml = wr_buf_view(&yaml)};
     /* A rival gets one request at a time, so that what arrives is known to be its. */
     if (rival.url || jobs > JOBS_MAX)
         jobs = rival.url ? 1 : JOBS_MAX;
-    int code = WR_EXIT_USAGE;
-    if (!rival.url || wr_rival_port_open(&w.port, &rival)) {
+    int code;
+    if (rival.url && wr_rival_port_open(&w.port, &rival, &err)) {
+        code = wr_cli_fail("%s", err.text);
+    } else {
         name_lanes(&w, o, names);
-        code = simulate(&w, o, paths, (uint32_t)jobs);
+        code = simulate_on_threads(&w, o, paths, (uint32_t)jobs);
     }
     wr_rival_port_close(w.port);
+    weir_store_close(rival.store);
     wr_log_files_free(&w.files);
     wr_buf_release(&yaml);
     return code;
@@ -507,11 +480,11 @@ static bool read_prices(const char *path, struct wr_arena *arena, struct wr_work
                         struct wr_buf *text)
 {
     struct weir_err err = {0};
-    if (!wr_cli_read("simulate", path, text))
+    if (!wr_cli_read(path, text))
         return false;
     if (!wr_workload_prices_read(prices, arena, wr_buf_view(text), &err))
         return true;
-    wr_cli_fail_at("simulate", path, wr_buf_view(text), &err, "this is no price file");
+    wr_cli_fail_at(path, wr_buf_view(text), &err, "this is no price file");
     return false;
 }
 
@@ -524,21 +497,20 @@ static int simulate_workload(const struct simulate_options *o)
     struct wr_arena arena;
     int code = WR_EXIT_USAGE;
 
-    if (o->policies.count || o->models.count || o->headers.count || o->window || o->policies_file ||
-        o->jobs || o->html || o->csv || o->misses || o->through || o->upstream || o->through_name ||
-        o->through_store || o->no_recall || o->shows_skipped)
-        return wr_cli_fail("simulate", "--workload has policies and prices of its own: it takes "
-                                       "--prices and --json alone");
+    if (o->policies.count || o->models.count || o->headers.count || o->window_tokens ||
+        o->policies_file || o->jobs || o->html || o->csv || o->misses || o->through ||
+        o->upstream_port || o->through_name || o->through_store || o->no_recall || o->shows_skipped)
+        return wr_cli_fail("--workload has policies and prices of its own: it takes "
+                           "--prices and --json alone");
     if (!o->prices.count || o->prices.count > WR_WORKLOAD_PRICES_MAX)
-        return wr_cli_fail("simulate", "--workload wants --prices FILE, at most %d times",
+        return wr_cli_fail("--workload wants --prices FILE, at most %d times",
                            (int)WR_WORKLOAD_PRICES_MAX);
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    if (!wr_cli_read("simulate", o->workload, &texts[0]))
+    if (!wr_cli_read(o->workload, &texts[0]))
         goto out;
     if (wr_workload_read(&file, &arena, wr_buf_view(&texts[0]), &err)) {
-        wr_cli_fail_at("simulate", o->workload, wr_buf_view(&texts[0]), &err,
-                       "this is no workload");
+        wr_cli_fail_at(o->workload, wr_buf_view(&texts[0]), &err, "this is no workload");
         goto out;
     }
     for (size_t i = 0; i < o->prices.count; i++)
@@ -546,10 +518,7 @@ static int simulate_workload(const struct simulate_options *o)
             goto out;
     weir_status status =
         wr_workload_report(&file, prices, (uint32_t)o->prices.count, o->as_json, &out);
-    if (status)
-        wr_cli_fail("simulate", "%s", weir_status_text(status));
-    else if (wr_cli_write("simulate", wr_buf_view(&out)))
-        code = WR_EXIT_OK;
+    code = status ? wr_cli_fail_status(status, NULL) : wr_cli_end(&out, WR_EXIT_OK);
 out:
     for (size_t i = 0; i <= WR_WORKLOAD_PRICES_MAX; i++)
         wr_buf_release(&texts[i]);
@@ -558,41 +527,35 @@ out:
     return code;
 }
 
-int wr_cmd_simulate(int argc, char **argv)
+static int run_simulate(void *values, const struct wr_words *paths)
 {
-    struct simulate_options o = {.window = NULL};
-    struct wr_opt_words paths;
-    const struct wr_opt options[] = {{"policy", WR_OPT_LIST, &o.policies},
-                                     {"model", WR_OPT_LIST, &o.models},
-                                     {"window", WR_OPT_TEXT, &o.window},
-                                     {"no-recall", WR_OPT_FLAG, &o.no_recall},
-                                     {"policies", WR_OPT_TEXT, &o.policies_file},
-                                     {"jobs", WR_OPT_TEXT, &o.jobs},
-                                     {"json", WR_OPT_FLAG, &o.as_json},
-                                     {"skipped", WR_OPT_FLAG, &o.shows_skipped},
-                                     {"through", WR_OPT_TEXT, &o.through},
-                                     {"upstream", WR_OPT_TEXT, &o.upstream},
-                                     {"name", WR_OPT_TEXT, &o.through_name},
-                                     {"header", WR_OPT_LIST, &o.headers},
-                                     {"store", WR_OPT_TEXT, &o.through_store},
-                                     {"html", WR_OPT_TEXT, &o.html},
-                                     {"csv", WR_OPT_TEXT, &o.csv},
-                                     {"misses", WR_OPT_TEXT, &o.misses},
-                                     {"workload", WR_OPT_TEXT, &o.workload},
-                                     {"prices", WR_OPT_LIST, &o.prices}};
-    bool done;
+    struct simulate_options *o = values;
 
-    if (!wr_opt_parse_words(argc, argv, options, sizeof(options) / sizeof(options[0]), help, &paths,
-                            &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (o.workload ? paths.count > 0 : o.prices.count > 0)
-        return wr_cli_fail("simulate", "--workload and --prices go together, and without logs");
-    if (o.workload)
-        return simulate_workload(&o);
-    if (!paths.count)
-        return wr_cli_fail("simulate", "name a log or a folder of logs; `weir simulate --help` has "
-                                       "an example");
-    return simulate_logs(&o, &paths);
+    if (o->workload ? paths->count > 0 : o->prices.count > 0)
+        return wr_cli_fail("--workload and --prices go together, and without logs");
+    if (o->workload)
+        return simulate_workload(o);
+    if (!paths->count)
+        return wr_cli_fail("name a log or a folder of logs; `weir simulate --help` has an example");
+    return simulate_logs(o, paths);
 }
+
+const struct wr_command wr_cmd_simulate = {
+    .name = "simulate",
+    .purpose = "what every policy would have cost on recorded sessions",
+    .usage = "[OPTIONS] PATH...\n"
+             "--through URL --upstream PORT [--name N] [--header H]... PATH...\n"
+             "--workload FILE --prices FILE... [--json]",
+    .about =
+        "Runs recorded sessions (logs of Claude Code, Codex, Copilot CLI, pi, opencode, Gemini "
+        "CLI, SWE-agent, OpenHands and others; files or folders, gzip too) under every policy, "
+        "through the real engine, and says what each would have cost at the provider's cache "
+        "prices and what it would have lost.",
+    WR_OPTIONS(options),
+    .words_max = SIZE_MAX,
+    .words = WR_WORDS_FILE,
+    .example = "weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n"
+               "weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 "
+               "--upstream 9001",
+    .run = run_simulate,
+};

@@ -1,26 +1,29 @@
-#include "cli/cmd.h"
+/* `weir why`: what a projection changed, and for which reason, from its report.
+ *
+ * The report is a file, or the newest one that the store has of a session. A name with a slash or
+ * a suffix is a path: if there is no such file that is an error, and no session is looked for.
+ */
+#include "cli/open.h"
 
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "cli/store_dir.h"
-#include "cli/why_session.h"
+#include "base/text.h"
 #include "json/json.h"
+#include "ledger/context.h"
 
-static const char help[] =
-    "usage: weir why REPORT|SESSION [SEGMENT] [--store DIR] [--tenant T]\n"
-    "\n"
-    "Reads the report of `weir project --report FILE`, or what `weir serve` last changed in a\n"
-    "session (its name, or how that begins: `weir sessions` lists them), and says what was\n"
-    "changed and for which reason: all of it, or one segment.\n"
-    "\n"
-    "  --store DIR     the store (default: $XDG_DATA_HOME/weir, or ~/.local/share/weir)\n"
-    "  --tenant T      whose session (default: local)\n"
-    "\n"
-    "example: weir project --policy tiered --report r.json < request.json > out.json\n"
-    "         weir why r.json\n";
+struct why_options {
+    const char *store, *tenant;
+};
+
+#define VALUES struct why_options
+
+static const struct wr_option options[] = {
+    WR_ROW_STORE(store),
+    WR_ROW_TENANT(tenant),
+};
 
 enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, VALUE, IN, FIELDS_COUNT };
 
@@ -29,7 +32,7 @@ static const char *const field_names[FIELDS_COUNT] = {
     "reason", "rolled_back", "value", "in",
 };
 
-static weir_span text_of(const struct wr_json *doc, wr_json_id id)
+static weir_span inner_text(const struct wr_json *doc, wr_json_id id)
 {
     return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_inner(doc, id) : (weir_span){"-", 1};
 }
@@ -56,9 +59,9 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
             "       saves %s tokens of plain input over %lld more turns; it is asked for again "
             "in %lld.%02lld %% of cases, and %s tokens are set aside for that (%lld.%02lld %% at "
             "once)\n",
-            wr_cli_number((uint64_t)number_of(doc, v[0])), (long long)number_of(doc, v[4]),
+            WR_GROUPED((uint64_t)number_of(doc, v[0])), (long long)number_of(doc, v[4]),
             (long long)ever / 100, (long long)ever % 100,
-            wr_cli_number((uint64_t)number_of(doc, v[1])), (long long)next / 100,
+            WR_GROUPED((uint64_t)number_of(doc, v[1])), (long long)next / 100,
             (long long)next % 100);
     if (number_of(doc, v[5]))
         printf("       utility %lld points: the least useful give way first\n",
@@ -68,20 +71,20 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
 /* What a summary holds was not dropped: the line says where it is. */
 static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
 {
-    weir_span form = text_of(doc, f[FORM]), kind = text_of(doc, f[KIND]),
-              handle = text_of(doc, f[HANDLE]);
-    weir_span reason = text_of(doc, f[REASON]), class_ = text_of(doc, f[CLASS]);
+    weir_span form = inner_text(doc, f[FORM]), kind = inner_text(doc, f[KIND]),
+              handle = inner_text(doc, f[HANDLE]);
+    weir_span reason = inner_text(doc, f[REASON]), class_ = inner_text(doc, f[CLASS]);
     bool is_back = wr_json_is(doc, f[ROLLED_BACK], WR_JSON_TRUE);
 
     if (wr_json_is(doc, f[IN], WR_JSON_STRING)) {
         form = WR_LIT("in summary");
-        handle = text_of(doc, f[IN]);
+        handle = inner_text(doc, f[IN]);
     }
     printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s\n",
            (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len, class_.ptr,
            is_back ? "not " : "", (int)form.len, form.ptr,
-           wr_cli_number((uint64_t)number_of(doc, f[BEFORE])),
-           wr_cli_number((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
+           WR_GROUPED((uint64_t)number_of(doc, f[BEFORE])),
+           WR_GROUPED((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
            is_back ? "because " : "by ", (int)reason.len, reason.ptr);
     print_value(doc, f[VALUE]);
 }
@@ -96,17 +99,18 @@ static void print_insert(const struct wr_json *doc, wr_json_id insert)
     wr_json_id v[7];
 
     (void)wr_json_pick(doc, insert, names, 7, v);
-    weir_span role = text_of(doc, v[1]), stage = text_of(doc, v[2]), handle = text_of(doc, v[3]);
+    weir_span role = inner_text(doc, v[1]), stage = inner_text(doc, v[2]),
+              handle = inner_text(doc, v[3]);
     int64_t segments = number_of(doc, v[5]);
     printf("put in before #%lld, as a message of role %.*s, by %.*s: ",
            (long long)number_of(doc, v[0]), (int)role.len, role.ptr, (int)stage.len, stage.ptr);
     if (segments)
         printf("a summary of %lld segments, %s → %s tokens; `weir recall %.*s` shows them whole\n",
-               (long long)segments, wr_cli_number((uint64_t)number_of(doc, v[6])),
-               wr_cli_number((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr);
+               (long long)segments, WR_GROUPED((uint64_t)number_of(doc, v[6])),
+               WR_GROUPED((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr);
     else
         printf("the original of %.*s, %s tokens\n", (int)handle.len, handle.ptr,
-               wr_cli_number((uint64_t)number_of(doc, v[4])));
+               WR_GROUPED((uint64_t)number_of(doc, v[4])));
 }
 
 /* All of them, or the one whose handle is `handle`. True: there was one. */
@@ -119,7 +123,7 @@ static bool print_inserts(const struct wr_json *doc, const weir_span *handle)
         return false;
     for (wr_json_id i = wr_json_first(doc, inserts); i != WR_JSON_NONE;
          i = wr_json_next(doc, inserts, i)) {
-        weir_span name = text_of(doc, wr_json_find(doc, i, "handle"));
+        weir_span name = inner_text(doc, wr_json_find(doc, i, "handle"));
         if (handle && !wr_span_eq(name, *handle))
             continue;
         print_insert(doc, i);
@@ -140,22 +144,22 @@ static void print_head(const struct wr_json *doc)
                                         "over_window"};
     wr_json_id v[8];
     (void)wr_json_pick(doc, 0, names, 8, v);
-    weir_span policy = text_of(doc, v[0]), band = text_of(doc, v[4]);
+    weir_span policy = inner_text(doc, v[0]), band = inner_text(doc, v[4]);
     printf("policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n", (int)policy.len,
-           policy.ptr, wr_cli_number((uint64_t)number_of(doc, v[1])),
-           wr_cli_number((uint64_t)number_of(doc, v[2])),
-           wr_cli_number((uint64_t)number_of(doc, v[6])), (int)band.len, band.ptr);
+           policy.ptr, WR_GROUPED((uint64_t)number_of(doc, v[1])),
+           WR_GROUPED((uint64_t)number_of(doc, v[2])), WR_GROUPED((uint64_t)number_of(doc, v[6])),
+           (int)band.len, band.ptr);
     if (wr_json_is(doc, v[3], WR_JSON_OBJECT)) {
-        weir_span reason = text_of(doc, wr_json_find(doc, v[3], "reason"));
+        weir_span reason = inner_text(doc, wr_json_find(doc, v[3], "reason"));
         printf("a step was taken (%.*s): what was sent before is written again\n", (int)reason.len,
                reason.ptr);
     }
     if (wr_json_is(doc, v[5], WR_JSON_STRING)) {
-        weir_span held = text_of(doc, v[5]);
+        weir_span held = inner_text(doc, v[5]);
         printf("held back: %.*s\n", (int)held.len, held.ptr);
     }
     if (wr_json_is(doc, v[7], WR_JSON_STRING)) {
-        weir_span why = text_of(doc, v[7]);
+        weir_span why = inner_text(doc, v[7]);
         printf("over the window: %.*s\n", (int)why.len, why.ptr);
     }
 }
@@ -167,8 +171,8 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
     bool found = false;
 
     if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
-        return wr_cli_fail(
-            "why", "%s: no `edits` in it; give a file that `weir project --report` wrote", path);
+        return wr_cli_fail("%s: no `edits` in it; give a file that `weir project --report` wrote",
+                           path);
     if (!has_segment) {
         print_head(doc);
         found = print_inserts(doc, NULL);
@@ -181,14 +185,13 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
             continue;
         print_edit(doc, fields);
         if (has_segment && wr_json_is(doc, fields[IN], WR_JSON_STRING)) {
-            weir_span handle = text_of(doc, fields[IN]);
+            weir_span handle = inner_text(doc, fields[IN]);
             (void)print_inserts(doc, &handle);
         }
         found = true;
     }
     if (!found && has_segment)
-        return wr_cli_fail("why",
-                           "%s: nothing is said of segment %llu: it was not changed, or is not "
+        return wr_cli_fail("%s: nothing is said of segment %llu: it was not changed, or is not "
                            "there; `weir why` without a number lists what was",
                            path, (unsigned long long)segment);
     else if (!found)
@@ -196,37 +199,93 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
     return WR_EXIT_OK;
 }
 
-int wr_cmd_why(int argc, char **argv)
+/* ---- where the report is ---- */
+
+/* A path that is not there is a wrong path, not a session: those have no slash and no suffix. */
+static bool is_file(const char *name)
 {
-    const char *store = NULL, *tenant = WR_CLI_TENANT;
-    const struct wr_opt options[] = {{"store", WR_OPT_TEXT, &store},
-                                     {"tenant", WR_OPT_TEXT, &tenant}};
-    struct wr_opt_list words = {.count = 0};
+    return !strcmp(name, "-") || !access(name, F_OK) || strchr(name, '/') ||
+           wr_span_ends(wr_span_of(name), WR_LIT(".json"));
+}
+
+static bool read_session_report(struct wr_ledger *ledger, const char *name, const char *tenant,
+                                struct wr_arena *arena, struct wr_buf *report)
+{
+    struct wr_ledger_session session;
+    struct wr_ledger_row row;
+    struct weir_err err = {0};
+
+    if (wr_session_find(ledger, wr_span_of(tenant), wr_span_of(name), arena, &session, &err)) {
+        wr_cli_fail("%s is no file, and as a session: %s; `weir sessions` lists them", name,
+                    err.text);
+        return false;
+    }
+    if (wr_ledger_report(ledger, session.tenant, session.session, &row, &err)) {
+        wr_cli_fail("%s: %s", name, err.text);
+        return false;
+    }
+    wr_buf_append(report, row.report);
+    return !wr_buf_status(report);
+}
+
+/* Appends the report in the file `name`; if there is no such file, that of the session of this name
+ * (as wr_session_find() takes it). False: it was told on stderr. */
+static bool read_report(const char *name, const struct why_options *o, struct wr_buf *report)
+{
+    struct wr_arena arena;
+
+    if (is_file(name))
+        return wr_cli_read(name, report);
+    struct wr_ledger *ledger = wr_cli_ledger(o->store);
+    if (!ledger)
+        return false;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(report, WR_LEDGER_REPORT_BYTES_MAX);
+    bool ok = read_session_report(ledger, name, o->tenant, &arena, report);
+    wr_arena_release(&arena);
+    wr_ledger_close(ledger);
+    return ok;
+}
+
+static int run_why(void *values, const struct wr_words *words)
+{
+    bool has_segment = words->count == 2;
     struct wr_buf text = {0};
     struct wr_arena arena;
     struct wr_json doc;
     struct weir_err err = {0};
     uint64_t segment = 0;
-    bool done;
     int code = WR_EXIT_USAGE;
 
-    if (!wr_opt_parse(argc, argv, options, 2, help, &words, &done))
-        return WR_EXIT_USAGE;
-    if (done)
-        return WR_EXIT_OK;
-    if (words.count < 1 || words.count > 2)
-        return wr_cli_fail("why", "name a report; `weir why --help` has an example");
-    if (words.count == 2 && !wr_span_u64(wr_span_of(words.items[1]), &segment))
-        return wr_cli_fail("why", "a segment is a number, not '%s'", words.items[1]);
+    if (has_segment && !wr_span_u64(wr_span_of(words->items[1]), &segment))
+        return wr_cli_fail("a segment is a number, not '%s'", words->items[1]);
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    if (wr_why_read(words.items[0], store, tenant, &text)) {
+    if (read_report(words->items[0], values, &text)) {
         if (wr_json_parse(&doc, &arena, wr_buf_view(&text), NULL, &err))
-            wr_cli_fail_at("why", words.items[0], wr_buf_view(&text), &err,
+            wr_cli_fail_at(words->items[0], wr_buf_view(&text), &err,
                            "give a report of `weir project`");
         else
-            code = print_report(&doc, words.items[0], words.count == 2, segment);
+            code = print_report(&doc, words->items[0], has_segment, segment);
     }
     wr_arena_release(&arena);
     wr_buf_release(&text);
     return code;
 }
+
+const struct wr_command wr_cmd_why = {
+    .name = "why",
+    .purpose = "what a projection changed, and for which reason",
+    .usage = "[OPTIONS] REPORT|SESSION [SEGMENT]",
+    .about = "Reads the report of `weir project --report FILE`, or what `weir serve` last changed "
+             "in a session (its name, or how that begins: `weir sessions` lists them), and says "
+             "what was changed and for which reason: all of it, or one segment.",
+    WR_OPTIONS(options),
+    .defaults = &(const struct why_options){.tenant = WR_CLI_TENANT},
+    .words_min = 1,
+    .words_max = 2,
+    .wants = "name a report",
+    .words = WR_WORDS_FILE,
+    .example = "weir project --policy tiered --report r.json < request.json > out.json\n"
+               "weir why r.json",
+    .run = run_why,
+};

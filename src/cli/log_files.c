@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "replay/import_walk.h"
+#include "base/vec.h"
+#include "lab/import_walk.h"
 
 enum { NAMED_MAX = 5, FIRST_COUNT = 64 };
 
@@ -15,14 +16,8 @@ static weir_status add_file(void *user, const struct wr_import_file *file)
         wr_log_files_left_out(files, file->path, wr_import_file_state_text(file->state), NULL);
         return WEIR_OK;
     }
-    if (files->count == files->cap) {
-        size_t cap = files->cap ? files->cap * 2 : FIRST_COUNT;
-        char **grown = realloc(files->items, cap * sizeof(*grown));
-        if (!grown)
-            return WEIR_NOMEM;
-        files->items = grown;
-        files->cap = cap;
-    }
+    if (!WR_HEAP_ROOM(files->items, files->count, files->cap, FIRST_COUNT))
+        return WEIR_NOMEM;
     char *path = strdup(file->path);
     if (!path)
         return WEIR_NOMEM;
@@ -30,13 +25,13 @@ static weir_status add_file(void *user, const struct wr_import_file *file)
     return WEIR_OK;
 }
 
-bool wr_log_files_list(struct wr_log_files *files, const struct wr_opt_words *paths)
+bool wr_log_files_list(struct wr_log_files *files, const struct wr_words *paths)
 {
     for (size_t i = 0; i < paths->count; i++) {
         struct weir_err err = {0};
         weir_status status = wr_import_list(paths->items[i], add_file, files, &err);
         if (status) {
-            wr_cli_fail(files->command, "%s: %s", paths->items[i],
+            wr_cli_fail("%s: %s", paths->items[i],
                         status == WEIR_NOTFOUND ? "there is nothing there"
                         : err.text[0]           ? err.text
                                                 : weir_status_text(status));
@@ -44,7 +39,7 @@ bool wr_log_files_list(struct wr_log_files *files, const struct wr_opt_words *pa
         }
     }
     if (!files->count)
-        wr_cli_fail(files->command, "no files to read");
+        wr_cli_fail("no files to read");
     return files->count > 0;
 }
 
@@ -56,8 +51,8 @@ void wr_log_files_free(struct wr_log_files *files)
     wr_import_troubles_free(&files->troubles);
 }
 
-static void keep(struct wr_log_files *files, const char *path, struct wr_buf *why, bool is_left_out,
-                 const struct wr_import *import)
+static void keep_reason(struct wr_log_files *files, const char *path, struct wr_buf *why,
+                        bool is_left_out, const struct wr_import *import)
 {
     size_t *count = is_left_out ? &files->left_out_count : &files->partial_count;
     wr_buf_byte(why, 0);
@@ -67,8 +62,7 @@ static void keep(struct wr_log_files *files, const char *path, struct wr_buf *wh
     }
     wr_import_troubles_add(&files->troubles, path, why->bytes, is_left_out, import);
     if ((*count)++ < NAMED_MAX || files->shows_all)
-        fprintf(stderr, "weir %s: %s: %s%s\n", files->command, path,
-                is_left_out ? "skipped: " : "read, but for ", why->bytes);
+        wr_cli_fail("%s: %s%s", path, is_left_out ? "skipped: " : "read, but for ", why->bytes);
 }
 
 void wr_log_files_left_out(struct wr_log_files *files, const char *path, const char *why,
@@ -83,7 +77,7 @@ void wr_log_files_left_out(struct wr_log_files *files, const char *path, const c
         wr_buf_text(&text, "; ");
         wr_import_trouble_text(import, &text);
     }
-    keep(files, path, &text, true, import);
+    keep_reason(files, path, &text, true, import);
     wr_buf_release(&text);
 }
 
@@ -95,15 +89,14 @@ void wr_log_files_were_read(struct wr_log_files *files, const char *path,
         return;
     wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
     wr_import_trouble_text(import, &text);
-    keep(files, path, &text, false, import);
+    keep_reason(files, path, &text, false, import);
     wr_buf_release(&text);
 }
 
 static void say_more(const struct wr_log_files *files, size_t count, const char *what)
 {
     if (count > NAMED_MAX && !files->shows_all)
-        fprintf(stderr, "weir %s: %zu more files %s; --skipped names them all\n", files->command,
-                count - NAMED_MAX, what);
+        wr_cli_fail("%zu more files %s; --skipped names them all", count - NAMED_MAX, what);
 }
 
 void wr_log_files_end(const struct wr_log_files *files)

@@ -7,13 +7,12 @@
 #define WR_CLI_LOG_FILES_H
 
 #include "cli/cmd.h"
-#include "replay/import_trouble.h"
+#include "lab/import_trouble.h"
 
 struct wr_log_files {
-    const char *command; /* for what is said on stderr */
-    bool shows_all;      /* every file with a trouble is named, not only the first few */
-    bool is_quiet;       /* they are read once more: all was said */
-    char **items;        /* owned */
+    bool shows_all; /* every file with a trouble is named, not only the first few */
+    bool is_quiet;  /* they are read once more: all was said */
+    char **items;   /* owned */
     size_t count, cap;
     size_t left_out_count, partial_count;
     struct wr_import_troubles troubles;
@@ -21,7 +20,7 @@ struct wr_log_files {
 
 /* Lists every file at or below the paths. False: said on stderr (nothing there, no files). To be
  * freed in any case. */
-bool wr_log_files_list(struct wr_log_files *files, const struct wr_opt_words *paths);
+bool wr_log_files_list(struct wr_log_files *files, const struct wr_words *paths);
 void wr_log_files_free(struct wr_log_files *files);
 
 /* A file was left out: says so, with what its notes add. `import` may be NULL. */

@@ -1,101 +1,245 @@
-#include "cli/cmd.h"
+/* The parser of the command line, for every command from its table.
+ *
+ * Options and other words may stand in any order, a value may follow its option as the next word or
+ * behind '='. Abbreviations are not taken: a script that says --pol would change its meaning the
+ * day a second option begins so; the full name is suggested instead. A value may begin with a dash,
+ * so that --grep -x and --window -5 are read as they are meant (the latter then is no number).
+ */
+#include "cli/options.h"
 
 #include <string.h>
 
-static const struct wr_opt *find_option(const struct wr_opt *options, size_t count,
-                                        const char *name, size_t len)
+#include "base/span.h"
+#include "cli/cmd.h"
+#include "models/name.h"
+
+/* ---- did you mean ---- */
+
+struct wr_near wr_near_to(const char *typed)
 {
-    for (size_t i = 0; i < count; i++)
-        if (strlen(options[i].name) == len && !strncmp(options[i].name, name, len))
-            return &options[i];
+    size_t len = strlen(typed);
+    /* One more than the distance that is near: half of a short word would fit anything. */
+    return (struct wr_near){.typed = typed, .distance = len < 3 ? 1 : len < 5 ? 2 : 3, .text = ";"};
+}
+
+/* Two letters that changed places are the commonest slip, and two changes to an edit distance. */
+static bool is_swap(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a && *b && a[0] == b[1] && a[1] == b[0] && !strcmp(a + 2, b + 2);
+}
+
+void wr_near_offer(void *user, const char *word, const char *what)
+{
+    struct wr_near *near = user;
+    weir_span typed = wr_span_of(near->typed);
+    uint32_t distance = wr_name_distance(typed, wr_span_of(word));
+
+    (void)what;
+    if (distance > 1 &&
+        (is_swap(near->typed, word) || (typed.len > 1 && !strncmp(word, near->typed, typed.len))))
+        distance = 1; /* or that is how the word begins */
+    if (distance >= near->distance || word[0] == ':')
+        return;
+    near->distance = distance;
+    (void)snprintf(near->text, sizeof(near->text), "; did you mean %.64s?", word);
+}
+
+void wr_words_each(const char *words, wr_words_fn *list, wr_word_fn *each, void *user)
+{
+    char word[64];
+
+    while (words && *words) {
+        size_t bytes = strcspn(words, " ");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)bytes, words);
+        each(user, word, "");
+        words += bytes + (words[bytes] == ' ');
+    }
+    if (list)
+        list(each, user);
+}
+
+/* ---- rows ---- */
+
+const struct wr_option *wr_option_find(const struct wr_command *command, weir_span name)
+{
+    for (size_t i = 0; i < command->options_count; i++)
+        if (command->options[i].kind != WR_OPTION_NOTE &&
+            wr_span_is(name, command->options[i].name))
+            return &command->options[i];
     return NULL;
 }
 
-static bool push(const char *command, struct wr_opt_list *list, const char *item)
+const struct wr_option *wr_option_of_letter(const struct wr_command *command, char letter)
 {
-    if (list->count == WR_OPT_LIST_MAX) {
-        wr_cli_fail(command, "too many arguments: at most %d of a kind", (int)WR_OPT_LIST_MAX);
-        return false;
-    }
-    list->items[list->count++] = item;
-    return true;
+    for (size_t i = 0; i < command->options_count; i++)
+        if (letter && command->options[i].letter == letter)
+            return &command->options[i];
+    return NULL;
 }
 
-static bool store(const char *command, const struct wr_opt *option, const char *value)
+static void fail_unknown_option(const struct wr_command *command, const char *word)
 {
-    if (option->kind == WR_OPT_LIST)
-        return push(command, option->value, value);
-    *(const char **)option->value = value;
-    return true;
+    char name[64];
+
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+    struct wr_near near = wr_near_to(name);
+    for (size_t i = 0; i < command->options_count && !strncmp(word, "--", 2); i++) {
+        char option[64];
+        (void)snprintf(option, sizeof(option), "--%s", command->options[i].name);
+        if (command->options[i].kind != WR_OPTION_NOTE)
+            wr_near_offer(&near, option, "");
+    }
+    wr_cli_fail("no option %s here%s `weir %s --help` lists them", name, near.text, command->name);
 }
 
-/* Takes the option at argv[*at], and its value when that is the next word. */
-static bool take(int argc, char **argv, int *at, const struct wr_opt *options, size_t count)
+static void put_word(void *user, const char *word, const char *what)
 {
-    const char *name = argv[*at] + 2, *equals = strchr(name, '=');
-    size_t len = equals ? (size_t)(equals - name) : strlen(name);
-    const struct wr_opt *option = find_option(options, count, name, len);
+    struct wr_buf *out = user;
 
-    if (!option) {
-        wr_cli_fail(argv[0], "no option --%.*s here; `weir %s --help` lists them", (int)len, name,
-                    argv[0]);
-        return false;
+    (void)what;
+    wr_buf_printf(out, "%s%s", out->len ? ", " : "", word);
+}
+
+struct choice {
+    const char *value;
+    bool is_found;
+};
+
+static void look_for_choice(void *user, const char *word, const char *what)
+{
+    struct choice *choice = user;
+
+    (void)what;
+    choice->is_found |= !strcmp(word, choice->value);
+}
+
+static bool check_choice(const struct wr_option *option, const char *value)
+{
+    struct choice choice = {.value = value};
+    struct wr_near near = wr_near_to(value);
+    struct wr_buf words;
+
+    wr_words_each(option->words, option->list, look_for_choice, &choice);
+    if (choice.is_found)
+        return true;
+    wr_buf_init(&words, 4096);
+    wr_words_each(option->words, option->list, wr_near_offer, &near);
+    wr_words_each(option->words, option->list, put_word, &words);
+    wr_cli_fail("no %s is called '%s'%s --%s takes %.*s", option->name, value, near.text,
+                option->name, (int)words.len, words.bytes ? words.bytes : "");
+    wr_buf_release(&words);
+    return false;
+}
+
+static bool store_number(const struct wr_option *option, const char *value, uint64_t *number)
+{
+    uint64_t read;
+
+    if (wr_span_u64(wr_span_of(value), &read) && read >= option->min &&
+        (!option->max || read <= option->max)) {
+        *number = read;
+        return true;
     }
-    if (option->kind == WR_OPT_FLAG) {
-        if (equals) {
-            wr_cli_fail(argv[0], "--%s takes no value", option->name);
-            return false;
+    if (option->max)
+        wr_cli_fail("--%s wants a number from %llu to %llu, not '%s'", option->name,
+                    (unsigned long long)option->min, (unsigned long long)option->max, value);
+    else
+        wr_cli_fail("--%s wants a number from %llu, not '%s'", option->name,
+                    (unsigned long long)option->min, value);
+    return false;
+}
+
+static bool store_value(const struct wr_option *option, const char *value, void *values)
+{
+    void *at = (char *)values + option->at;
+
+    if (option->kind == WR_OPTION_NUMBER)
+        return store_number(option, value, at);
+    if (option->kind == WR_OPTION_LIST) {
+        struct wr_opt_list *list = at;
+        if (list->count < WR_OPT_LIST_MAX) {
+            list->items[list->count++] = value;
+            return true;
         }
-        *(bool *)option->value = true;
+        wr_cli_fail("--%s is given too often: %d times at most", option->name,
+                    (int)WR_OPT_LIST_MAX);
+        return false;
+    }
+    if (option->kind == WR_OPTION_CHOICE && !check_choice(option, value))
+        return false;
+    *(const char **)at = value;
+    return true;
+}
+
+/* Reads the option at argv[*at], and its value where that is the next word. */
+static bool read_option(const struct wr_command *command, int argc, char **argv, int *at,
+                        void *values)
+{
+    const char *word = argv[*at];
+    bool is_long = word[1] == '-';
+    const char *equals = is_long ? strchr(word, '=') : NULL;
+    const struct wr_option *option = NULL;
+
+    if (is_long)
+        option = wr_option_find(
+            command, (weir_span){word + 2, (equals ? (size_t)(equals - word) : strlen(word)) - 2});
+    else if (!word[2])
+        option = wr_option_of_letter(command, word[1]);
+    if (!option) {
+        fail_unknown_option(command, word);
+        return false;
+    }
+    if (option->kind == WR_OPTION_FLAG && equals) {
+        wr_cli_fail("--%s takes no value", option->name);
+        return false;
+    }
+    if (option->kind == WR_OPTION_FLAG) {
+        *(bool *)((char *)values + option->at) = true;
         return true;
     }
     if (!equals && *at + 1 >= argc) {
-        wr_cli_fail(argv[0], "--%s needs a value; `weir %s --help` has an example", option->name,
-                    argv[0]);
+        wr_cli_fail("%s needs a value; `weir %s --help` has an example", word, command->name);
         return false;
     }
-    return store(argv[0], option, equals ? equals + 1 : argv[++*at]);
+    return store_value(option, equals ? equals + 1 : argv[++*at], values);
 }
 
-bool wr_opt_parse_words(int argc, char **argv, const struct wr_opt *options, size_t options_count,
-                        const char *help, struct wr_opt_words *words, bool *done)
+static bool check_words(const struct wr_command *command, const struct wr_words *words)
 {
-    *done = false;
-    *words = (struct wr_opt_words){.items = argv + 1};
-    if (argc > 1 && !strcmp(argv[1], WR_COMPLETE)) {
-        wr_complete_option(argv[0], options, options_count, argc > 2 ? argv[2] : "",
-                           argc > 3 ? argv[3] : "");
-        *done = true;
+    if (words->count < command->words_min)
+        wr_cli_fail("%s; `weir %s --help` has an example", command->wants, command->name);
+    else if (words->count > command->words_max && command->wants)
+        wr_cli_fail("'%s' is one word too many; %s", words->items[command->words_max],
+                    command->wants);
+    else if (words->count > command->words_max)
+        wr_cli_fail("'%s' is one word too many; `weir %s --help` shows what it takes",
+                    words->items[command->words_max], command->name);
+    else
         return true;
-    }
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
-            fputs(help, stdout);
-            *done = true;
-            return true;
-        }
-        if (!strcmp(argv[i], "--")) {
-            while (++i < argc)
-                words->items[words->count++] = argv[i];
-            return true;
-        }
-        bool is_option = !strncmp(argv[i], "--", 2);
-        if (is_option && !take(argc, argv, &i, options, options_count))
-            return false;
-        if (!is_option)
-            words->items[words->count++] = argv[i];
-    }
-    return true;
+    return false;
 }
 
-bool wr_opt_parse(int argc, char **argv, const struct wr_opt *options, size_t options_count,
-                  const char *help, struct wr_opt_list *rest, bool *done)
+enum wr_parsed wr_options_parse(const struct wr_command *command, int argc, char **argv,
+                                void *values, struct wr_words *words)
 {
-    struct wr_opt_words words;
-    if (!wr_opt_parse_words(argc, argv, options, options_count, help, &words, done))
-        return false;
-    for (size_t i = 0; i < words.count; i++)
-        if (!push(argv[0], rest, words.items[i]))
-            return false;
-    return true;
+    bool are_words = false; /* nothing is an option any more */
+
+    *words = (struct wr_words){.items = argv + 1};
+    for (int i = 1; i < argc; i++) {
+        if (are_words || argv[i][0] != '-' || !argv[i][1]) {
+            words->items[words->count++] = argv[i];
+            are_words |= command->ends_at_word;
+        } else if (!strcmp(argv[i], "--")) {
+            are_words = true;
+        } else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+            return WR_PARSED_HELP;
+        } else if (!read_option(command, argc, argv, &i, values)) {
+            return WR_PARSED_WRONG;
+        }
+    }
+    return check_words(command, words) ? WR_PARSED : WR_PARSED_WRONG;
 }

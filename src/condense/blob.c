@@ -4,9 +4,9 @@
  * coding, and what it holds where the first bytes tell ("base64 of a PNG image"). Of many lines the
  * first and the last stay. No more is kept than lets one recognise it, whatever the budget, unless
  * it is text that can be read. */
+#include "base/ascii.h"
 #include "condense/kinds.h"
 #include "condense/keep.h"
-#include "condense/letters.h"
 
 #include "base/limits.h"
 
@@ -46,39 +46,39 @@ static weir_span payload_of(weir_span text)
 {
     weir_span head = wr_span_cut(text, 0, text.len < 256 ? text.len : 256);
     size_t mark = wr_span_find(head, WR_LIT(";base64,"), 0);
-    return mark == SIZE_MAX ? wr_span_trim(text) : wr_span_cut(text, mark + 8, text.len);
+    return mark == SIZE_MAX ? wr_span_trim(text) : wr_span_from(text, mark + 8);
 }
 
 static weir_span what_is(weir_span text, enum coding coding)
 {
     static const struct {
-        weir_span front, what;
+        const char *front, *what;
     } known[] = {
-        {WR_WORD("iVBORw0KGgo"), WR_WORD("base64, a PNG image")},
-        {WR_WORD("/9j/"), WR_WORD("base64, a JPEG image")},
-        {WR_WORD("R0lGOD"), WR_WORD("base64, a GIF image")},
-        {WR_WORD("UklGR"), WR_WORD("base64, a RIFF file")},
-        {WR_WORD("JVBERi0"), WR_WORD("base64, a PDF file")},
-        {WR_WORD("UEsDB"), WR_WORD("base64, a ZIP file")},
-        {WR_WORD("H4sI"), WR_WORD("base64, gzip")},
-        {WR_WORD("AGFzbQ"), WR_WORD("base64, WebAssembly")},
-        {WR_WORD("\x7f"
-                 "ELF"),
-         WR_WORD("binary, an ELF file")},
-        {WR_WORD("\x89PNG"), WR_WORD("binary, a PNG image")},
-        {WR_WORD("PK\x03\x04"), WR_WORD("binary, a ZIP file")},
-        {WR_WORD("%PDF"), WR_WORD("binary, a PDF file")},
-        {WR_WORD("SQLite format"), WR_WORD("binary, an SQLite file")},
+        {"iVBORw0KGgo", "base64, a PNG image"},
+        {"/9j/", "base64, a JPEG image"},
+        {"R0lGOD", "base64, a GIF image"},
+        {"UklGR", "base64, a RIFF file"},
+        {"JVBERi0", "base64, a PDF file"},
+        {"UEsDB", "base64, a ZIP file"},
+        {"H4sI", "base64, gzip"},
+        {"AGFzbQ", "base64, WebAssembly"},
+        {"\x7f"
+         "ELF",
+         "binary, an ELF file"},
+        {"\x89PNG", "binary, a PNG image"},
+        {"PK\x03\x04", "binary, a ZIP file"},
+        {"%PDF", "binary, a PDF file"},
+        {"SQLite format", "binary, an SQLite file"},
     };
-    static const weir_span codings[] = {[MINIFIED] = WR_WORD("text"),
-                                        [BASE64] = WR_WORD("base64"),
-                                        [HEX] = WR_WORD("hexadecimal digits"),
-                                        [BINARY] = WR_WORD("binary")};
+    static const char *const codings[] = {[MINIFIED] = "text",
+                                          [BASE64] = "base64",
+                                          [HEX] = "hexadecimal digits",
+                                          [BINARY] = "binary"};
     weir_span payload = payload_of(text);
     for (size_t i = 0; i < WR_COUNT_OF(known); i++)
-        if (wr_span_starts(payload, known[i].front))
-            return known[i].what;
-    return codings[coding];
+        if (wr_span_starts(payload, wr_span_of(known[i].front)))
+            return wr_span_of(known[i].what);
+    return wr_span_of(codings[coding]);
 }
 
 /* ---- all ---- */

@@ -1,10 +1,9 @@
-#include "condense/condense_check.h"
+#include "base/ascii.h"
+#include "tests/condense_check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
-
-#include "condense/letters.h"
 
 /* A text is `front`, then `unit` so often that it has some 20,000 bytes. */
 static const struct {
@@ -49,7 +48,7 @@ static void blobs_are_recognised_and_cut(void **state)
             .text = wr_buf_view(&text), .kind = WR_OUTPUT_BLOB, .bytes_budget = 5000};
         assert_int_equal(wr_condense_blob(&out, &arena, &input), WEIR_OK);
         const char *broken = condense_check(&input, wr_condense_blob);
-        bool says = cases[i].mark ? wr_span_find(out.text, wr_span_of(cases[i].mark), 0) != SIZE_MAX
+        bool says = cases[i].mark ? wr_span_has(out.text, wr_span_of(cases[i].mark))
                                   : out.kept_count == 2 && !out.cut_count;
         if (broken || !says || out.text.len > cases[i].bytes_max)
             fail_msg("%s: %s, %zu bytes: %.*s", cases[i].behaviour, broken ? broken : "kept",

@@ -6,8 +6,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
 
 enum { LINE_BYTES = 50 };
 

@@ -1,10 +1,33 @@
+/* One output condensed from end to end: cleaned as its kind allows, given to the condenser of its
+ * kind, its lines numbered as they came. Numbers are put back here and not in the condensers, so
+ * that these need not know that their text was cleaned. wr_condense_within() tries smaller budgets
+ * until the result fits: what a condenser must keep is known only when it is done.
+ */
 #include "condense/condense.h"
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/exempt.h"
+#include "base/words.h"
 #include "condense/keep.h"
 #include "condense/kinds.h"
+
+/* -- what is never condensed ------------------------------------------------------------------- */
+
+enum { STUB_BYTES_MAX = 2048 };
+
+/* "File unchanged since last read. ..." */
+static bool is_unchanged_stub(weir_span text)
+{
+    return text.len <= STUB_BYTES_MAX &&
+           wr_front_of(text, "File unchanged|<file_unchanged|[File unchanged");
+}
+
+bool wr_exempt_is(enum wr_output_origin origin, weir_span text)
+{
+    bool is_confirmation =
+        origin == WR_ORIGIN_CHANGE && text.len <= WR_EXEMPT_CONFIRMATION_BYTES_MAX;
+    return origin == WR_ORIGIN_TELL || is_confirmation || is_unchanged_stub(text);
+}
 
 /* All of it, where the budget allows. */
 static weir_status keep_all(struct wr_condensed *out, struct wr_arena *arena,

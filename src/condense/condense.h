@@ -68,4 +68,17 @@ WEIR_MUST_USE weir_status wr_condense(struct wr_condensed *out, struct wr_arena 
 WEIR_MUST_USE weir_status wr_condense_within(struct wr_condensed *out, struct wr_arena *arena,
                                              const struct wr_condense_input *input);
 
+/* Whether an output is never condensed, whatever its size and the budget.
+ *
+ * Recalled text and plans: who asked for them needs all of them. What a tool says of an edit: it is
+ * short, and the next action quotes it. That a file is unchanged: it points at a result that was
+ * read before.
+ *
+ * Elsewhere: what is too small to be worth it, errors of the newest turn, results such a stub
+ * points at, and all that is no tool's output (instructions, the user's words) never come this far;
+ * that is the policy's rule (policy/fold.h). Ids of processes that still run stay in whatever is
+ * condensed (note.h).
+ */
+bool wr_exempt_is(enum wr_output_origin origin, weir_span text);
+
 #endif

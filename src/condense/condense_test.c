@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/condense_check.h"
+#include "tests/condense_check.h"
 
 static struct wr_condense_input input_of(weir_span text, enum wr_output_kind kind)
 {
@@ -51,7 +51,7 @@ static void some_are_never_condensed(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(exempt_rows) / sizeof(exempt_rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(exempt_rows); i++) {
         struct wr_condensed out;
         struct wr_arena arena;
         struct wr_buf text;
@@ -108,7 +108,7 @@ static void ways_to_more_stay(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(way_rows) / sizeof(way_rows[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(way_rows); i++)
         for (int kind = 0; kind < WR_OUTPUT_KINDS; kind++) {
             struct wr_condensed out;
             struct wr_arena arena;
@@ -121,7 +121,7 @@ static void ways_to_more_stay(void **state)
                 input_of(wr_buf_view(&text), (enum wr_output_kind)kind);
             input.bytes_budget = 10;
             assert_int_equal(wr_condense(&out, &arena, &input), WEIR_OK);
-            if (wr_span_find(out.text, wr_span_of(way_rows[i].line), 0) == SIZE_MAX) {
+            if (!wr_span_has(out.text, wr_span_of(way_rows[i].line))) {
                 print_error("%s: %s\n", wr_output_kind_text(input.kind), way_rows[i].line);
                 wrong++;
             }
@@ -153,7 +153,7 @@ static void what_repeats_is_shown_once_or_twice(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(repeated_rows) / sizeof(repeated_rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(repeated_rows); i++) {
         struct wr_condensed out;
         struct wr_arena arena;
         struct wr_buf text;

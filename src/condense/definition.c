@@ -1,6 +1,8 @@
+/* Definitions that a word begins ("class X", "pub fn f"), which is most of them in most languages.
+ * The rules for other shapes (definition_code.c, definition_markup.c) ask here first. What words
+ * there are is the language's own list (language.c).
+ */
 #include "condense/definition.h"
-
-#include "condense/definition_read.h"
 
 weir_span wr_long_name_at(weir_span text, size_t at)
 {
@@ -32,25 +34,13 @@ static size_t skip_brackets(weir_span text, size_t at, char open, char close)
 
 static bool is_modifier(weir_span word)
 {
-    static const weir_span words[] = {
-        WR_WORD("export"),      WR_WORD("default"),     WR_WORD("declare"),
-        WR_WORD("async"),       WR_WORD("static"),      WR_WORD("public"),
-        WR_WORD("private"),     WR_WORD("protected"),   WR_WORD("internal"),
-        WR_WORD("abstract"),    WR_WORD("final"),       WR_WORD("override"),
-        WR_WORD("virtual"),     WR_WORD("inline"),      WR_WORD("extern"),
-        WR_WORD("unsafe"),      WR_WORD("open"),        WR_WORD("sealed"),
-        WR_WORD("data"),        WR_WORD("suspend"),     WR_WORD("operator"),
-        WR_WORD("partial"),     WR_WORD("readonly"),    WR_WORD("pub"),
-        WR_WORD("local"),       WR_WORD("native"),      WR_WORD("synchronized"),
-        WR_WORD("fileprivate"), WR_WORD("mutating"),    WR_WORD("indirect"),
-        WR_WORD("lateinit"),    WR_WORD("external"),    WR_WORD("infix"),
-        WR_WORD("tailrec"),     WR_WORD("implicit"),    WR_WORD("lazy"),
-        WR_WORD("case"),        WR_WORD("companion"),   WR_WORD("inner"),
-        WR_WORD("value"),       WR_WORD("annotation"),  WR_WORD("required"),
-        WR_WORD("convenience"), WR_WORD("nonisolated"), WR_WORD("global"),
-        WR_WORD("expect"),      WR_WORD("actual"),      WR_WORD("base"),
-        WR_WORD("mixin"),       WR_WORD("ref"),         WR_WORD("file")};
-    return wr_same_as_any(word, words, WR_COUNT_OF(words));
+    static struct wr_words words = WR_WORDS(
+        "export|default|declare|async|static|public|private|protected|internal|abstract|final|"
+        "override|virtual|inline|extern|unsafe|open|sealed|data|suspend|operator|partial|readonly|"
+        "pub|local|native|synchronized|fileprivate|mutating|indirect|lateinit|external|infix|"
+        "tailrec|implicit|lazy|case|companion|inner|value|annotation|required|convenience|"
+        "nonisolated|global|expect|actual|base|mixin|ref|file");
+    return wr_words_has(&words, word);
 }
 
 size_t wr_skip_modifiers(weir_span text, size_t at)
@@ -72,40 +62,41 @@ size_t wr_skip_modifiers(weir_span text, size_t at)
 
 bool wr_is_statement_word(weir_span word)
 {
-    static const weir_span words[] = {
-        WR_WORD("if"),     WR_WORD("else"),    WR_WORD("for"),      WR_WORD("while"),
-        WR_WORD("do"),     WR_WORD("switch"),  WR_WORD("case"),     WR_WORD("return"),
-        WR_WORD("goto"),   WR_WORD("break"),   WR_WORD("continue"), WR_WORD("throw"),
-        WR_WORD("try"),    WR_WORD("catch"),   WR_WORD("finally"),  WR_WORD("new"),
-        WR_WORD("delete"), WR_WORD("await"),   WR_WORD("yield"),    WR_WORD("using"),
-        WR_WORD("sizeof"), WR_WORD("assert"),  WR_WORD("import"),   WR_WORD("package"),
-        WR_WORD("with"),   WR_WORD("foreach"), WR_WORD("lock"),     WR_WORD("typeof"),
-        WR_WORD("super"),  WR_WORD("this"),    WR_WORD("default"),  WR_WORD("elif"),
-        WR_WORD("unless"), WR_WORD("until"),   WR_WORD("and"),      WR_WORD("or"),
-        WR_WORD("not"),    WR_WORD("in"),      WR_WORD("is"),       WR_WORD("when"),
-        WR_WORD("match"),  WR_WORD("loop"),    WR_WORD("from"),     WR_WORD("echo"),
-        WR_WORD("print"),  WR_WORD("raise"),   WR_WORD("except"),   WR_WORD("defer"),
-        WR_WORD("go"),     WR_WORD("select"),  WR_WORD("as")};
-    return wr_same_as_any(word, words, WR_COUNT_OF(words));
+    static struct wr_words words = WR_WORDS(
+        "if|else|for|while|do|switch|case|return|goto|break|continue|throw|try|catch|finally|new|"
+        "delete|await|yield|using|sizeof|assert|import|package|with|foreach|lock|typeof|super|"
+        "this|default|elif|unless|until|and|or|not|in|is|when|match|loop|from|echo|print|raise|"
+        "except|defer|go|select|as");
+    return wr_words_has(&words, word);
 }
 
 /* ---- words that begin a definition ---- */
 
-static const struct wr_definition_word *find_word(const struct wr_definition_word *words,
-                                                  weir_span word)
+struct known_word {
+    enum wr_definition_kind kind;
+    const char *marks; /* NULL: the language does not know the word */
+};
+
+static struct known_word find_word(struct wr_definition_words *words, weir_span word)
 {
-    for (; words->word.len; words++)
-        if (words->word.len == word.len && words->word.ptr[0] == word.ptr[0] &&
-            wr_span_eq(words->word, word))
-            return words;
-    return NULL;
+    for (int kind = 0; kind <= WR_DEFINES_VALUE; kind++) {
+        weir_span list = wr_span_of(words->of_kind[kind].list);
+        if (!wr_words_may_begin(&words->of_kind[kind], word))
+            continue;
+        for (size_t at = 0; (at = wr_list_seek(list, at, 0, word.ptr[0])) < list.len; at++)
+            if (wr_span_starts(wr_span_from(list, at), word) &&
+                !wr_is_name(list.ptr[at + word.len]))
+                return (struct known_word){(enum wr_definition_kind)kind, list.ptr + at + word.len};
+    }
+    return (struct known_word){WR_DEFINES_VALUE, NULL};
 }
 
-static bool is_allowed(const struct wr_definition_word *word, const struct wr_definition_line *line)
+static bool has_mark(struct known_word known, char mark)
 {
-    if ((word->flags & WR_WORD_AT_MARGIN) && line->indent)
-        return false;
-    return !(word->flags & WR_WORD_OUTSIDE) || line->place != WR_PLACE_IN_FUNCTION;
+    for (const char *at = known.marks; *at && *at != '|'; at++)
+        if (*at == mark)
+            return true;
+    return false;
 }
 
 /* The text between quotes that begins at `at`, behind a bracket or not. */
@@ -135,36 +126,35 @@ static size_t skip_to_name(weir_span text, size_t at)
     return wr_skip_blanks(text, at);
 }
 
-static bool name_by_word(weir_span text, weir_span word, const struct wr_definition_word *known,
-                         weir_span *name)
+static bool name_by_word(weir_span text, weir_span word, struct known_word known, weir_span *name)
 {
     size_t behind = wr_offset_behind(text, word);
-    if (known->flags & WR_WORD_QUOTED) {
+    if (has_mark(known, '\'')) {
         *name = quoted_at(text, behind);
         return name->len > 0;
     }
     size_t at = skip_to_name(text, behind);
     if (at > behind && at < text.len && !wr_is_digit(text.ptr[at]))
         *name = wr_long_name_at(text, at);
-    if (!name->len && (known->flags & WR_WORD_ALONE)) {
+    if (!name->len && has_mark(known, '.')) {
         *name = word;
         return true;
     }
-    if (!name->len || !(known->flags & WR_WORD_BEFORE_SET))
+    if (!name->len || !has_mark(known, '='))
         return name->len > 0;
     return memchr(text.ptr, '=', text.len) != NULL;
 }
 
 /* "const fn f", "enum class E": the last of the words says what it is. */
-static const struct wr_definition_word *last_word(const struct wr_definition_word *words,
-                                                  weir_span text, weir_span *word)
+static struct known_word last_word(struct wr_definition_words *words, weir_span text,
+                                   weir_span *word)
 {
-    const struct wr_definition_word *known = find_word(words, *word);
-    while (known) {
+    struct known_word known = find_word(words, *word);
+    while (known.marks) {
         size_t at = wr_skip_blanks(text, wr_offset_behind(text, *word));
         weir_span next = wr_word_at(text, wr_skip_modifiers(text, at));
-        const struct wr_definition_word *better = next.len ? find_word(words, next) : NULL;
-        if (!better || (better->flags & WR_WORD_QUOTED))
+        struct known_word better = find_word(words, next);
+        if (!better.marks || has_mark(better, '\''))
             break;
         known = better;
         *word = next;
@@ -172,18 +162,17 @@ static const struct wr_definition_word *last_word(const struct wr_definition_wor
     return known;
 }
 
-bool wr_defines_by_word(const struct wr_definition_line *line,
-                        const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_by_word(const struct wr_definition_line *line, struct wr_definition_words *words,
+                        struct wr_definition *found)
 {
     weir_span text = line->text;
     weir_span word = wr_word_at(text, 0);
-    if (!word.len || !find_word(words, word))
+    if (!find_word(words, word).marks)
         word = wr_word_at(text, wr_skip_modifiers(text, 0));
-    if (!word.len)
+    struct known_word known = last_word(words, text, &word);
+    if (!known.marks || (has_mark(known, '^') && line->indent) ||
+        (has_mark(known, '<') && line->place == WR_PLACE_IN_FUNCTION))
         return false;
-    const struct wr_definition_word *known = last_word(words, text, &word);
-    if (!known || !is_allowed(known, line))
-        return false;
-    found->kind = known->kind;
+    found->kind = known.kind;
     return name_by_word(text, word, known, &found->name);
 }

@@ -1,4 +1,4 @@
-/* definition.h -- whether one line defines something, by the rules of a family of languages.
+/* definition.h -- the language of a file, and whether a line of it defines something.
  *
  * A rule sees one line, without number, indentation and white space at its end, and where it
  * stands. It never sees blank lines or lines of comments.
@@ -6,9 +6,8 @@
 #ifndef WR_CONDENSE_DEFINITION_H
 #define WR_CONDENSE_DEFINITION_H
 
-#include <stdbool.h>
-
-#include "weir/span.h"
+#include "base/ascii.h"
+#include "base/words.h"
 
 enum wr_definition_kind {
     WR_DEFINES_TYPE,     /* what holds others: a class, a module, a heading */
@@ -37,25 +36,14 @@ struct wr_definition {
     uint32_t level; /* how deep it stands where not the indentation says it: headings */
 };
 
-/* A word that begins a definition. */
-struct wr_definition_word {
-    weir_span word;
-    enum wr_definition_kind kind;
-    unsigned flags;
+/* Words that begin a definition, by its kind, with marks behind each word (language.c). */
+struct wr_definition_words {
+    struct wr_words of_kind[WR_DEFINES_VALUE + 1];
 };
 
-enum {
-    WR_WORD_OUTSIDE = 1,    /* not inside a function */
-    WR_WORD_AT_MARGIN = 2,  /* not indented */
-    WR_WORD_ALONE = 4,      /* needs no name: the word is it */
-    WR_WORD_QUOTED = 8,     /* the name is a text in quotes, as of tests */
-    WR_WORD_BEFORE_SET = 16 /* the name is followed by '=' */
-};
-
-/* `words` is the language's table; it ends with an empty word. */
+/* `words` are the language's, where it has any. */
 typedef bool wr_definition_rule(const struct wr_definition_line *line,
-                                const struct wr_definition_word *words,
-                                struct wr_definition *found);
+                                struct wr_definition_words *words, struct wr_definition *found);
 
 wr_definition_rule wr_defines_by_word;   /* the words of the table alone */
 wr_definition_rule wr_defines_c;         /* C, C++, Java, C#: words, and "type name(" */
@@ -74,5 +62,74 @@ wr_definition_rule wr_defines_tag;      /* HTML, XML */
 wr_definition_rule wr_defines_selector; /* CSS */
 wr_definition_rule wr_defines_target;   /* Makefiles */
 wr_definition_rule wr_defines_any;      /* what most languages share */
+
+/* ---- languages ---- */
+
+enum wr_language_traits {
+    /* How comments and long texts begin; what stands in them is no definition. */
+    WR_LANGUAGE_SLASH = 1,   /* "//", and blocks */
+    WR_LANGUAGE_HASH = 2,    /* "#" */
+    WR_LANGUAGE_DASH = 4,    /* "--" */
+    WR_LANGUAGE_SEMI = 8,    /* ";" */
+    WR_LANGUAGE_TAG = 16,    /* "<!--" */
+    WR_LANGUAGE_QUOTES = 32, /* texts in three quotes */
+    WR_LANGUAGE_FENCE = 64,  /* blocks between "```" lines */
+    /* What stands in what: */
+    WR_LANGUAGE_HEADINGS = 128, /* only another definition ends one */
+};
+
+struct wr_language {
+    const char *name;
+    const char *suffixes; /* or whole names; a list as in base/words.h */
+    wr_definition_rule *rule;
+    struct wr_definition_words *words; /* NULL: none */
+    unsigned traits;                   /* WR_LANGUAGE_* */
+};
+
+/* By the suffix or the name of the path, else by the text, of which a bounded part is looked at.
+ * Never NULL. */
+const struct wr_language *wr_language_of(weir_span path, weir_span text);
+
+/* ---- reading the words of a line; for the definition_*.c files ---- */
+
+static inline bool wr_is_name(char c)
+{
+    return wr_is_word(c) || c == '$' || (unsigned char)c >= 0x80;
+}
+
+static inline size_t wr_skip_blanks(weir_span text, size_t at)
+{
+    while (at < text.len && wr_is_blank(text.ptr[at]))
+        at++;
+    return at;
+}
+
+/* The letters, digits and '_' at `at`; may be empty. */
+static inline weir_span wr_word_at(weir_span text, size_t at)
+{
+    size_t end = at;
+    while (end < text.len && wr_is_name(text.ptr[end]))
+        end++;
+    return wr_span_cut(text, at, end);
+}
+
+static inline size_t wr_offset_behind(weir_span text, weir_span part)
+{
+    return (size_t)(part.ptr - text.ptr) + part.len;
+}
+
+static inline char wr_last_of(weir_span text)
+{
+    return text.ptr[text.len - 1];
+}
+
+/* A name with its parts: "a::b", "M.f:g", "Foo$Bar", "empty?". */
+weir_span wr_long_name_at(weir_span text, size_t at);
+
+/* Offset behind the words that may come before a definition: "export", "pub(crate)", "@Test". */
+size_t wr_skip_modifiers(weir_span text, size_t at);
+
+/* Whether a statement begins with this word, which therefore defines nothing. */
+bool wr_is_statement_word(weir_span word);
 
 #endif

@@ -1,4 +1,9 @@
-#include "condense/definition_read.h"
+/* Definitions that no word begins: C's "int f(", methods of JavaScript, constants of Python, SQL.
+ * Each rule is told apart from a call or a statement by how the line ends and what it stands in;
+ * where that is in doubt the line is no definition, because a false one hides the block it would
+ * head.
+ */
+#include "condense/definition.h"
 
 /* ---- C and its kin ---- */
 
@@ -58,14 +63,14 @@ static bool defines_function(const struct wr_definition_line *line, struct wr_de
 {
     struct call_shape shape;
     size_t from = wr_span_starts(line->text, WR_LIT("extern \"C\" ")) ? 11 : 0;
-    weir_span text = wr_span_cut(line->text, wr_skip_modifiers(line->text, from), line->text.len);
+    weir_span text = wr_span_from(line->text, wr_skip_modifiers(line->text, from));
     bool modified = text.len < line->text.len;
     if (!text.len || text.ptr[0] == '@' || !read_call_shape(text, &shape) ||
         wr_span_is(shape.name, "__attribute__"))
         return false;
     char last = wr_last_of(text);
     bool opens = last == '{' || last == '}';
-    bool typed = shape.words_before > 0 || wr_has(shape.name, WR_LIT("::"));
+    bool typed = shape.words_before > 0 || wr_span_has(shape.name, WR_LIT("::"));
     bool is_builder = line->holder.len && wr_span_eq(shape.name, line->holder);
     bool goes_on = memchr(",(){}>;=", last, 8) || wr_is_name(last);
     /* At the margin a name alone may have its type on the line above. */
@@ -79,9 +84,8 @@ static bool defines_function(const struct wr_definition_line *line, struct wr_de
 
 static bool is_type_word(weir_span word)
 {
-    static const weir_span words[] = {WR_WORD("struct"), WR_WORD("enum"), WR_WORD("union"),
-                                      WR_WORD("class")};
-    return wr_same_as_any(word, words, WR_COUNT_OF(words));
+    static struct wr_words words = WR_WORDS("struct|enum|union|class");
+    return wr_words_has(&words, word);
 }
 
 /* "static const struct x table[] = {" at the margin. */
@@ -119,7 +123,7 @@ static bool begins_body(weir_span text)
     size_t set = wr_span_find(text, WR_LIT("="), 0);
     if (brace != SIZE_MAX)
         return set == SIZE_MAX || brace < set;
-    return wr_last_of(text) != ';' && set == SIZE_MAX && !wr_has(text, WR_LIT("("));
+    return wr_last_of(text) != ';' && set == SIZE_MAX && !wr_span_has(text, WR_LIT("("));
 }
 
 /* "typedef unsigned long word;": the last name is the new one, or that before '('. */
@@ -127,7 +131,7 @@ static bool defines_alias(weir_span text, struct wr_definition *found)
 {
     size_t call = wr_span_find(text, WR_LIT("("), 0);
     bool is_function = call != SIZE_MAX;
-    if ((!is_function && wr_last_of(text) != ';') || wr_has(text, WR_LIT("{")))
+    if ((!is_function && wr_last_of(text) != ';') || wr_span_has(text, WR_LIT("{")))
         return false;
     found->kind = WR_DEFINES_TYPE;
     found->name = name_before(text, is_function ? call : text.len - 1);
@@ -136,7 +140,7 @@ static bool defines_alias(weir_span text, struct wr_definition *found)
     return found->name.len > 0;
 }
 
-bool wr_defines_c(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_c(const struct wr_definition_line *line, struct wr_definition_words *words,
                   struct wr_definition *found)
 {
     weir_span text = line->text;
@@ -157,7 +161,7 @@ bool wr_defines_c(const struct wr_definition_line *line, const struct wr_definit
 /* Whether what begins at `at` is a function: "async (", "function", "x => ". */
 static bool is_function_value(weir_span text, size_t at)
 {
-    weir_span rest = wr_span_cut(text, wr_skip_blanks(text, at), text.len);
+    weir_span rest = wr_span_from(text, wr_skip_blanks(text, at));
     if (wr_span_starts(rest, WR_LIT("function")) || wr_span_starts(rest, WR_LIT("async ")) ||
         wr_span_starts(rest, WR_LIT("async(")))
         return true;
@@ -207,11 +211,9 @@ static bool defines_const(const struct wr_definition_line *line, struct wr_defin
 /* Words before a bracket that make it no method; others, such as "delete", may name one. */
 static bool is_control(weir_span word)
 {
-    static const weir_span words[] = {WR_WORD("if"),    WR_WORD("for"),    WR_WORD("while"),
-                                      WR_WORD("catch"), WR_WORD("switch"), WR_WORD("return"),
-                                      WR_WORD("await"), WR_WORD("new"),    WR_WORD("super"),
-                                      WR_WORD("throw"), WR_WORD("else"),   WR_WORD("function")};
-    return wr_same_as_any(word, words, WR_COUNT_OF(words));
+    static struct wr_words words =
+        WR_WORDS("if|for|while|catch|switch|return|await|new|super|throw|else|function");
+    return wr_words_has(&words, word);
 }
 
 /* "name(a) {" or "name (a) {" in a class or an object, "name = (a) => {", "name: function". */
@@ -233,11 +235,11 @@ static bool defines_method(const struct wr_definition_line *line, struct wr_defi
     size_t value = value_at(text, behind, true);
     if (value != SIZE_MAX)
         return is_function_value(text, value) &&
-               (wr_has(text, WR_LIT("=>")) || wr_has(text, WR_LIT("function")));
+               (wr_span_has(text, WR_LIT("=>")) || wr_span_has(text, WR_LIT("function")));
     size_t open = wr_skip_blanks(text, behind); /* some put a blank before the parameters */
     bool called = open < text.len && (text.ptr[open] == '(' || text.ptr[behind] == '<');
     return called && (wr_last_of(text) == '{' || wr_last_of(text) == '(') &&
-           !wr_has(text, WR_LIT("=>"));
+           !wr_span_has(text, WR_LIT("=>"));
 }
 
 /* "exports.f = function", "A.prototype.b = () => {" at the margin. */
@@ -255,8 +257,8 @@ static bool defines_member(const struct wr_definition_line *line, struct wr_defi
     return is_function || wr_span_is(name, "module.exports");
 }
 
-bool wr_defines_script(const struct wr_definition_line *line,
-                       const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_script(const struct wr_definition_line *line, struct wr_definition_words *words,
+                       struct wr_definition *found)
 {
     if (wr_defines_by_word(line, words, found) || defines_const(line, found) ||
         defines_member(line, found))
@@ -265,8 +267,8 @@ bool wr_defines_script(const struct wr_definition_line *line,
            defines_method(line, found);
 }
 
-bool wr_defines_component(const struct wr_definition_line *line,
-                          const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_component(const struct wr_definition_line *line, struct wr_definition_words *words,
+                          struct wr_definition *found)
 {
     if (line->text.ptr[0] == '<')
         return !line->indent && wr_defines_tag(line, words, found);
@@ -275,8 +277,8 @@ bool wr_defines_component(const struct wr_definition_line *line,
 
 /* ---- others ---- */
 
-bool wr_defines_python(const struct wr_definition_line *line,
-                       const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_python(const struct wr_definition_line *line, struct wr_definition_words *words,
+                       struct wr_definition *found)
 {
     if (wr_defines_by_word(line, words, found))
         return true;
@@ -287,19 +289,19 @@ bool wr_defines_python(const struct wr_definition_line *line,
     found->kind = WR_DEFINES_VALUE;
     size_t at = wr_skip_blanks(text, word.len);
     bool is_set = at < text.len && (text.ptr[at] == '=' || text.ptr[at] == ':') &&
-                  !wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("=="));
+                  !wr_span_starts(wr_span_from(text, at), WR_LIT("=="));
     return (is_set && at + 1 < text.len && !wr_is_statement_word(word)) ||
            wr_span_starts(text, WR_LIT("if __name__"));
 }
 
-bool wr_defines_shell(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_shell(const struct wr_definition_line *line, struct wr_definition_words *words,
                       struct wr_definition *found)
 {
     weir_span text = line->text, name = wr_long_name_at(text, 0);
     if (wr_defines_by_word(line, words, found))
         return true;
     size_t at = wr_skip_blanks(text, name.len);
-    weir_span behind = wr_span_cut(text, at, text.len);
+    weir_span behind = wr_span_from(text, at);
     found->name = name;
     if (name.len && wr_span_starts(behind, WR_LIT("()"))) {
         found->kind = WR_DEFINES_FUNCTION;
@@ -311,7 +313,7 @@ bool wr_defines_shell(const struct wr_definition_line *line, const struct wr_def
 }
 
 /* "(defun name", "(defn- name", "(define (name". */
-bool wr_defines_lisp(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_lisp(const struct wr_definition_line *line, struct wr_definition_words *words,
                      struct wr_definition *found)
 {
     weir_span text = line->text;
@@ -333,8 +335,8 @@ bool wr_defines_lisp(const struct wr_definition_line *line, const struct wr_defi
 }
 
 /* A signature at the margin: "name :: Int -> Int". */
-bool wr_defines_haskell(const struct wr_definition_line *line,
-                        const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_haskell(const struct wr_definition_line *line, struct wr_definition_words *words,
+                        struct wr_definition *found)
 {
     if (wr_defines_by_word(line, words, found))
         return true;
@@ -342,8 +344,7 @@ bool wr_defines_haskell(const struct wr_definition_line *line,
     size_t at = wr_skip_blanks(line->text, name.len);
     found->name = name;
     found->kind = WR_DEFINES_FUNCTION;
-    return !line->indent && name.len &&
-           wr_span_starts(wr_span_cut(line->text, at, line->text.len), WR_LIT("::"));
+    return !line->indent && name.len && wr_span_starts(wr_span_from(line->text, at), WR_LIT("::"));
 }
 
 static weir_span next_word(weir_span text, size_t *at)
@@ -355,29 +356,24 @@ static weir_span next_word(weir_span text, size_t *at)
 }
 
 /* "CREATE OR REPLACE FUNCTION IF NOT EXISTS a.b (", in any case. */
-bool wr_defines_sql(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_sql(const struct wr_definition_line *line, struct wr_definition_words *words,
                     struct wr_definition *found)
 {
-    static const weir_span verbs[] = {WR_WORD("create"), WR_WORD("alter"), WR_WORD("drop"),
-                                      WR_WORD("insert")};
-    static const weir_span fillers[] = {
-        WR_WORD("or"),     WR_WORD("replace"),  WR_WORD("temp"),         WR_WORD("temporary"),
-        WR_WORD("unique"), WR_WORD("if"),       WR_WORD("materialized"), WR_WORD("not"),
-        WR_WORD("exists"), WR_WORD("into"),     WR_WORD("table"),        WR_WORD("view"),
-        WR_WORD("index"),  WR_WORD("function"), WR_WORD("procedure"),    WR_WORD("trigger"),
-        WR_WORD("type"),   WR_WORD("schema"),   WR_WORD("sequence"),     WR_WORD("extension"),
-        WR_WORD("only"),   WR_WORD("virtual"),  WR_WORD("concurrently"), WR_WORD("database"),
-        WR_WORD("policy"), WR_WORD("role"),     WR_WORD("domain"),       WR_WORD("column")};
+    static const char verbs[] = "create|alter|drop|insert";
+    static const char fillers[] =
+        "or|replace|temp|temporary|unique|if|materialized|not|exists|into|table|view|index|"
+        "function|procedure|trigger|type|schema|sequence|extension|only|virtual|concurrently|"
+        "database|policy|role|domain|column";
     size_t at = 0, before;
     weir_span word = next_word(line->text, &at);
     (void)words;
-    if (!wr_same_as_any_folded(word, verbs, WR_COUNT_OF(verbs)))
+    if (!wr_is_any_of_folded(word, verbs))
         return false;
-    found->kind = wr_fold(word.ptr[0]) == 'c' ? WR_DEFINES_TYPE : WR_DEFINES_VALUE;
+    found->kind = wr_lower(word.ptr[0]) == 'c' ? WR_DEFINES_TYPE : WR_DEFINES_VALUE;
     do {
         before = at;
         word = next_word(line->text, &at);
-    } while (wr_same_as_any_folded(word, fillers, WR_COUNT_OF(fillers)));
+    } while (wr_is_any_of_folded(word, fillers));
     before = wr_skip_blanks(line->text, before);
     while (before < line->text.len && memchr("\"`[", line->text.ptr[before], 3))
         before++;
@@ -385,7 +381,7 @@ bool wr_defines_sql(const struct wr_definition_line *line, const struct wr_defin
     return found->name.len > 0;
 }
 
-bool wr_defines_any(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_any(const struct wr_definition_line *line, struct wr_definition_words *words,
                     struct wr_definition *found)
 {
     if (line->text.ptr[0] == '#')

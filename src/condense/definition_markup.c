@@ -1,8 +1,10 @@
-#include "condense/definition_read.h"
+/* Definitions in texts that are no programs: headings, sections, keys, tags, selectors, targets.
+ */
+#include "condense/definition.h"
 
 /* "## Title". The level is what stands in what, not the indentation. */
-bool wr_defines_heading(const struct wr_definition_line *line,
-                        const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_heading(const struct wr_definition_line *line, struct wr_definition_words *words,
+                        struct wr_definition *found)
 {
     weir_span text = line->text;
     uint32_t level = 0;
@@ -13,13 +15,13 @@ bool wr_defines_heading(const struct wr_definition_line *line,
         return false;
     found->kind = WR_DEFINES_TYPE;
     found->level = level;
-    found->name = wr_span_trim(wr_span_cut(text, level, text.len));
+    found->name = wr_span_trim(wr_span_from(text, level));
     return true;
 }
 
 /* "[name]" and "[[name]]"; a name with dots stands in the one without its last part. */
-bool wr_defines_section(const struct wr_definition_line *line,
-                        const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_section(const struct wr_definition_line *line, struct wr_definition_words *words,
+                        struct wr_definition *found)
 {
     weir_span text = line->text;
     (void)words;
@@ -35,7 +37,7 @@ bool wr_defines_section(const struct wr_definition_line *line,
 }
 
 /* Keys of YAML that hold others, and all at the margin. */
-bool wr_defines_key(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_key(const struct wr_definition_line *line, struct wr_definition_words *words,
                     struct wr_definition *found)
 {
     weir_span text = line->text;
@@ -59,8 +61,8 @@ bool wr_defines_key(const struct wr_definition_line *line, const struct wr_defin
     return holds || is_named || !line->indent;
 }
 
-bool wr_defines_json_key(const struct wr_definition_line *line,
-                         const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_json_key(const struct wr_definition_line *line, struct wr_definition_words *words,
+                         struct wr_definition *found)
 {
     weir_span text = line->text;
     (void)words;
@@ -90,17 +92,12 @@ static weir_span attribute_of(weir_span text, weir_span name)
 }
 
 /* Tags that give a page its shape, and those with an id. */
-bool wr_defines_tag(const struct wr_definition_line *line, const struct wr_definition_word *words,
+bool wr_defines_tag(const struct wr_definition_line *line, struct wr_definition_words *words,
                     struct wr_definition *found)
 {
-    static const weir_span shaping[] = {
-        WR_WORD("html"),    WR_WORD("head"),    WR_WORD("body"),     WR_WORD("main"),
-        WR_WORD("nav"),     WR_WORD("header"),  WR_WORD("footer"),   WR_WORD("section"),
-        WR_WORD("article"), WR_WORD("aside"),   WR_WORD("form"),     WR_WORD("table"),
-        WR_WORD("script"),  WR_WORD("style"),   WR_WORD("template"), WR_WORD("title"),
-        WR_WORD("h1"),      WR_WORD("h2"),      WR_WORD("h3"),       WR_WORD("h4"),
-        WR_WORD("project"), WR_WORD("modules"), WR_WORD("plugin"),   WR_WORD("dependencies"),
-        WR_WORD("svelte"),  WR_WORD("dialog"),  WR_WORD("fieldset")};
+    static struct wr_words shaping = WR_WORDS(
+        "html|head|body|main|nav|header|footer|section|article|aside|form|table|script|style|"
+        "template|title|h1|h2|h3|h4|project|modules|plugin|dependencies|svelte|dialog|fieldset");
     weir_span text = line->text;
     (void)words;
     if (text.ptr[0] != '<' || text.len < 3 || !wr_is_alpha(text.ptr[1]))
@@ -111,12 +108,12 @@ bool wr_defines_tag(const struct wr_definition_line *line, const struct wr_defin
         id = attribute_of(text, WR_LIT(" name=\""));
     found->name = id.len ? id : tag;
     found->kind = WR_DEFINES_TYPE;
-    return id.len || line->indent <= 2 || wr_same_as_any_folded(tag, shaping, WR_COUNT_OF(shaping));
+    return id.len || line->indent <= 2 || wr_words_has_folded(&shaping, tag);
 }
 
 /* Whatever opens a block. */
-bool wr_defines_selector(const struct wr_definition_line *line,
-                         const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_selector(const struct wr_definition_line *line, struct wr_definition_words *words,
+                         struct wr_definition *found)
 {
     weir_span text = line->text;
     const char *brace = memchr(text.ptr, '{', text.len);
@@ -135,8 +132,8 @@ bool wr_defines_selector(const struct wr_definition_line *line,
 }
 
 /* "target: needs" and "NAME := value" at the margin. */
-bool wr_defines_target(const struct wr_definition_line *line,
-                       const struct wr_definition_word *words, struct wr_definition *found)
+bool wr_defines_target(const struct wr_definition_line *line, struct wr_definition_words *words,
+                       struct wr_definition *found)
 {
     weir_span text = line->text;
     if (line->indent)

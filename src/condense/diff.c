@@ -4,10 +4,11 @@
  * the others; files that tools write (lock files, minified ones) come last. */
 #include "condense/kinds.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
+#include "base/words.h"
 #include "condense/focus.h"
 #include "condense/keep.h"
-#include "condense/letters.h"
 #include "condense/signal_scanner.h"
 
 enum {
@@ -49,21 +50,18 @@ struct reader {
 
 static bool is_produced_path(weir_span path)
 {
-    static const weir_span ends[] = {
-        WR_WORD("-lock.json"), WR_WORD(".lock"), WR_WORD("-lock.yaml"), WR_WORD("go.sum"),
-        WR_WORD(".min.js"),    WR_WORD(".svg"),  WR_WORD(".min.css"),   WR_WORD(".map"),
-        WR_WORD(".snap"),      WR_WORD(".lockb")};
+    static struct wr_words ends =
+        WR_WORDS("-lock.json|.lock|-lock.yaml|go.sum|.min.js|.svg|.min.css|.map|.snap|.lockb");
     path = wr_span_trim(path);
-    return wr_ends_in_any(path, ends, WR_COUNT_OF(ends));
+    return wr_words_end(&ends, path);
 }
 
 /* "diff --git a/x b/x", "*** Update File: x": what begins a file. */
 static bool starts_file(weir_span line)
 {
-    static const weir_span fronts[] = {WR_WORD("diff --"), WR_WORD("*** Update File: "),
-                                       WR_WORD("*** Add File: "), WR_WORD("*** Delete File: "),
-                                       WR_WORD("Index: ")};
-    return wr_front_of(line, fronts, WR_COUNT_OF(fronts)) > 0;
+    static struct wr_words fronts =
+        WR_WORDS("diff --|*** Update File: |*** Add File: |*** Delete File: |Index: ");
+    return wr_words_front(&fronts, line);
 }
 
 /* "--- a/x" and "+++ b/x" stand together above a hunk; inside one they are changed lines. */
@@ -148,7 +146,7 @@ static void keep_headers(struct diff *diff)
 
 static weir_span behind(weir_span line, size_t prefix)
 {
-    return wr_span_cut(line, prefix, line.len);
+    return wr_span_from(line, prefix);
 }
 
 /* Whether `old` and `new` are "--- a/x" and "+++ b/x" of the line "diff --git a/x b/x". */

@@ -1,6 +1,5 @@
-#include "condense/form_case.h"
-
-#include "condense/letters.h"
+#include "base/ascii.h"
+#include "tests/condense_rows.h"
 
 #define MARK "\xe2\x80\xa6"
 #define HEAD(path)                       \

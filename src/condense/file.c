@@ -4,11 +4,12 @@
  * others, then whole blocks: those that hold most of what the call and the newest turns name, of
  * definitions, of imports and of names not seen before. Blank and short lines count for nothing.
  * Kept lines are exact; only those over WR_KEEP_LINE_BYTES_MAX lose their middle (keep.h, 5). */
+#include "base/ascii.h"
 #include "base/limits.h"
+#include "base/words.h"
 #include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
-#include "condense/letters.h"
 #include "condense/location.h"
 #include "condense/numbered.h"
 #include "condense/outline.h"
@@ -80,17 +81,14 @@ static weir_span path_in_command(weir_span command)
 
 static bool is_import(weir_span text)
 {
-    static const weir_span fronts[] = {WR_WORD("import "),  WR_WORD("from "),  WR_WORD("use "),
-                                       WR_WORD("#include"), WR_WORD("using "), WR_WORD("require"),
-                                       WR_WORD("package ")};
-    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+    static struct wr_words fronts = WR_WORDS("import |from |use |#include|using |require|package ");
+    return wr_words_front(&fronts, text);
 }
 
 static bool is_conflict(weir_span text)
 {
-    static const weir_span fronts[] = {WR_WORD("<<<<<<< "), WR_WORD(">>>>>>> "), WR_WORD("======="),
-                                       WR_WORD("||||||| ")};
-    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+    return wr_front_of(text, "<<<<<<< |>>>>>>> |=======") ||
+           wr_span_starts(text, WR_LIT("||||||| "));
 }
 
 /* Whether the name was not seen before; two names may be taken for one. */
@@ -139,7 +137,7 @@ static weir_span text_at(const struct file *file, uint32_t line)
 {
     weir_span text = wr_keep_line(&file->keep, line);
     size_t skip = wr_numbered_skip(&file->numbered, text, NULL);
-    return wr_span_trim(wr_span_cut(text, skip, text.len));
+    return wr_span_trim(wr_span_from(text, skip));
 }
 
 /* A comment, or an attribute of what comes below it. */
@@ -216,13 +214,8 @@ static void keep_definitions(struct file *file, bool inner)
 /* "state_test.go", "test_state.py", "state.spec.ts", "tests/state.rs". */
 static bool is_of_tests(weir_span path)
 {
-    static const weir_span marks[] = {WR_WORD("_test."), WR_WORD("test_"),  WR_WORD(".test."),
-                                      WR_WORD(".spec."), WR_WORD("_spec."), WR_WORD("tests/"),
-                                      WR_WORD("Test."),  WR_WORD("Tests.")};
-    for (size_t i = 0; i < WR_COUNT_OF(marks); i++)
-        if (wr_span_find(path, marks[i], 0) != SIZE_MAX)
-            return true;
-    return false;
+    static const char marks[] = "_test.|test_|.test.|.spec.|_spec.|tests/|Test.|Tests.";
+    return wr_has_any_of(path, marks);
 }
 
 static weir_status choose(struct file *file)

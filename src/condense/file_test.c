@@ -1,4 +1,4 @@
-#include "condense/kept_case.h"
+#include "tests/condense_rows.h"
 
 #define BODY      "*12     total += weigh(item_@, ~);\n"
 #define LONG_BODY "*40     total += weigh(item_@, ~);\n"
@@ -125,7 +125,7 @@ static bool keeps(const struct wr_condense_input *input, const char *line)
     struct wr_condensed out;
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_condense_file(&out, &arena, input), WEIR_OK);
-    bool kept = wr_span_find(out.text, wr_span_of(line), 0) != SIZE_MAX;
+    bool kept = wr_span_has(out.text, wr_span_of(line));
     wr_arena_release(&arena);
     return kept;
 }

@@ -1,9 +1,14 @@
+/* The words that matter, found in a text in one pass over it: words are put in a small table by
+ * their hash, and each word of the text is looked up there. Lines that hold one are then kept in
+ * order of how rare it is.
+ */
 #include "condense/focus.h"
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
+#include "base/words.h"
 
 _Static_assert(WR_FOCUS_WORDS_MAX * 4 <= WR_FOCUS_SLOTS, "the table stays mostly empty");
 
@@ -11,7 +16,7 @@ static void read_letters(struct wr_focus *focus)
 {
     for (unsigned i = 0; i < 256; i++)
         if (i >= 0x80 || wr_is_word((char)i))
-            focus->letters[i] = (uint8_t)wr_fold((char)i);
+            focus->letters[i] = (uint8_t)wr_lower((char)i);
 }
 
 /* Takes the next run of letters off `rest`. */
@@ -38,7 +43,7 @@ static bool same_in_any_case(weir_span a, weir_span b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (wr_fold(a.ptr[i]) != wr_fold(b.ptr[i]))
+        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
             return false;
     return true;
 }
@@ -60,34 +65,15 @@ static uint32_t slot_of(const struct wr_focus *focus, weir_span word, uint32_t h
 
 static bool says_nothing(weir_span word)
 {
-    static const weir_span words[] = {
-        WR_WORD("this"),     WR_WORD("that"),    WR_WORD("with"),    WR_WORD("from"),
-        WR_WORD("have"),     WR_WORD("what"),    WR_WORD("when"),    WR_WORD("where"),
-        WR_WORD("which"),    WR_WORD("will"),    WR_WORD("would"),   WR_WORD("should"),
-        WR_WORD("could"),    WR_WORD("there"),   WR_WORD("their"),   WR_WORD("then"),
-        WR_WORD("than"),     WR_WORD("them"),    WR_WORD("these"),   WR_WORD("they"),
-        WR_WORD("into"),     WR_WORD("also"),    WR_WORD("about"),   WR_WORD("only"),
-        WR_WORD("some"),     WR_WORD("such"),    WR_WORD("here"),    WR_WORD("just"),
-        WR_WORD("like"),     WR_WORD("make"),    WR_WORD("need"),    WR_WORD("does"),
-        WR_WORD("done"),     WR_WORD("each"),    WR_WORD("been"),    WR_WORD("were"),
-        WR_WORD("your"),     WR_WORD("look"),    WR_WORD("check"),   WR_WORD("file"),
-        WR_WORD("files"),    WR_WORD("code"),    WR_WORD("line"),    WR_WORD("lines"),
-        WR_WORD("function"), WR_WORD("class"),   WR_WORD("return"),  WR_WORD("import"),
-        WR_WORD("const"),    WR_WORD("static"),  WR_WORD("public"),  WR_WORD("private"),
-        WR_WORD("string"),   WR_WORD("number"),  WR_WORD("void"),    WR_WORD("true"),
-        WR_WORD("false"),    WR_WORD("null"),    WR_WORD("none"),    WR_WORD("self"),
-        WR_WORD("async"),    WR_WORD("await"),   WR_WORD("export"),  WR_WORD("default"),
-        WR_WORD("else"),     WR_WORD("type"),    WR_WORD("name"),    WR_WORD("value"),
-        WR_WORD("data"),     WR_WORD("path"),    WR_WORD("read"),    WR_WORD("grep"),
-        WR_WORD("http"),     WR_WORD("https"),   WR_WORD("users"),   WR_WORD("home"),
-        WR_WORD("test"),     WR_WORD("tests"),   WR_WORD("error"),   WR_WORD("main"),
-        WR_WORD("index"),    WR_WORD("first"),   WR_WORD("next"),    WR_WORD("know"),
-        WR_WORD("after"),    WR_WORD("before"),  WR_WORD("because"), WR_WORD("using"),
-        WR_WORD("used"),     WR_WORD("uses"),    WR_WORD("more"),    WR_WORD("over"),
-        WR_WORD("please"),   WR_WORD("want"),    WR_WORD("work"),    WR_WORD("find"),
-        WR_WORD("command"),  WR_WORD("pattern"), WR_WORD("content"), WR_WORD("output"),
-        WR_WORD("let"),      WR_WORD("the"),     WR_WORD("and"),     WR_WORD("for")};
-    return wr_same_as_any_folded(word, words, WR_COUNT_OF(words));
+    static struct wr_words words = WR_WORDS(
+        "this|that|with|from|have|what|when|where|which|will|would|should|could|there|their|then|"
+        "than|them|these|they|into|also|about|only|some|such|here|just|like|make|need|does|done|"
+        "each|been|were|your|look|check|file|files|code|line|lines|function|class|return|import|"
+        "const|static|public|private|string|number|void|true|false|null|none|self|async|await|"
+        "export|default|else|type|name|value|data|path|read|grep|http|https|users|home|test|tests|"
+        "error|main|index|first|next|know|after|before|because|using|used|uses|more|over|please|"
+        "want|work|find|command|pattern|content|output|let|the|and|for");
+    return wr_words_has_folded(&words, word);
 }
 
 static bool has_letter(weir_span word)

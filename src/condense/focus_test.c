@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
 
 static const struct {
     const char *behaviour, *query, *focus, *text, *expected;

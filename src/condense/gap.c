@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
 
 void wr_gap_write(struct wr_buf *out, uint64_t first, uint64_t count)
 {

@@ -28,7 +28,7 @@ static void knows_its_lines(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         if (wr_gap_is(wr_span_of(rows[i].line)) != rows[i].is_gap) {
             print_error("%s\n", rows[i].behaviour);
             wrong++;

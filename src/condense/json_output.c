@@ -13,11 +13,11 @@
  * one width for all, with the names of what is left out (names_cut.h). */
 #include "condense/kinds.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
+#include "base/words.h"
 #include "condense/focus.h"
 #include "condense/json_tree.h"
-#include "condense/json_unit.h"
-#include "condense/letters.h"
 #include "condense/names_cut.h"
 #include "condense/volatile.h"
 
@@ -126,29 +126,26 @@ static void find_wanted(struct json *json)
  */
 static bool is_plain_value(weir_span key, weir_span text)
 {
-    static const weir_span values[] = {WR_WORD(": true"), WR_WORD(":true"), WR_WORD(": false"),
-                                       WR_WORD(":false")};
-    if (wr_ends_in_any(text, values, WR_COUNT_OF(values)))
+    static struct wr_words values = WR_WORDS(": true|:true|: false|:false");
+    if (wr_words_end(&values, text))
         return true;
-    weir_span value = wr_span_cut(text, (size_t)(key.ptr + key.len - text.ptr), text.len);
+    weir_span value = wr_span_from(text, (size_t)(key.ptr + key.len - text.ptr));
     while (value.len && memchr("\": ", value.ptr[0], 3))
-        value = wr_span_cut(value, 1, value.len);
+        value = wr_span_from(value, 1);
     return wr_volatile_time(value) > 0;
 }
 
 /* Links an answer gives to itself, ids for machines, and members without a value. */
 static bool tells_little(weir_span line)
 {
-    static const weir_span keys[] = {WR_WORD("_url"), WR_WORD("node_id"), WR_WORD("gravatar_id"),
-                                     WR_WORD("etag"), WR_WORD("_links")};
-    static const weir_span values[] = {WR_WORD(": null"), WR_WORD(":null"), WR_WORD(": \"\""),
-                                       WR_WORD(":\"\""),  WR_WORD(": []"),  WR_WORD(":[]")};
+    static struct wr_words keys = WR_WORDS("_url|node_id|gravatar_id|etag|_links");
+    static struct wr_words values = WR_WORDS(": null|:null|: \"\"|:\"\"|: []|:[]");
     weir_span key = wr_tree_key(line), text = wr_span_trim(line);
     text.len -= text.len && text.ptr[text.len - 1] == ',';
     if (!key.len)
         return false;
-    return (wr_ends_in_any(key, keys, WR_COUNT_OF(keys)) && !wr_span_is(key, "html_url")) ||
-           wr_ends_in_any(text, values, WR_COUNT_OF(values)) || is_plain_value(key, text);
+    return (wr_words_end(&keys, key) && !wr_span_is(key, "html_url")) ||
+           wr_words_end(&values, text) || is_plain_value(key, text);
 }
 
 static uint32_t step_of(struct json *json, uint32_t line)
@@ -379,13 +376,10 @@ static bool begins_rest(const struct json *json, uint32_t line)
 
 static bool names_record(weir_span line)
 {
-    static const weir_span keys[] = {WR_WORD("id"),   WR_WORD("name"),    WR_WORD("title"),
-                                     WR_WORD("key"),  WR_WORD("number"),  WR_WORD("path"),
-                                     WR_WORD("file"), WR_WORD("status"),  WR_WORD("filename"),
-                                     WR_WORD("slug"), WR_WORD("sha"),     WR_WORD("state"),
-                                     WR_WORD("ref"),  WR_WORD("version"), WR_WORD("login")};
+    static struct wr_words keys = WR_WORDS(
+        "id|name|title|key|number|path|file|status|filename|slug|sha|state|ref|version|login");
     weir_span key = wr_tree_key(line);
-    return wr_same_as_any_folded(key, keys, WR_COUNT_OF(keys)) ||
+    return wr_words_has_folded(&keys, key) ||
            (wr_span_ends(key, WR_LIT("_id")) && !tells_little(line)) ||
            wr_span_ends(key, WR_LIT("_name"));
 }

@@ -1,8 +1,7 @@
-#include "condense/form_case.h"
+#include "tests/condense_rows.h"
 
+#include "base/ascii.h"
 #include "condense/json_tree.h"
-#include "condense/json_unit.h"
-#include "condense/letters.h"
 
 #define RECORD(id)                                                    \
     "  {\n"                                                           \

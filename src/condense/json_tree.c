@@ -1,10 +1,12 @@
+/* The tree of a text of nested lines, made in one pass by indentation alone. A parser would refuse
+ * what a client cut off, which is what is read here most.
+ */
 #include "condense/json_tree.h"
 
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/json_line.h"
-#include "condense/letters.h"
 
 /* ---- one line ---- */
 

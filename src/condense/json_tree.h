@@ -11,6 +11,8 @@
 #include <stdbool.h>
 
 #include "condense/keep.h"
+#include "base/ascii.h"
+#include "base/arena.h"
 
 #define WR_TREE_NONE UINT32_MAX
 
@@ -42,5 +44,54 @@ weir_span wr_tree_key(weir_span line);
 
 /* How many nodes are siblings of this one, itself included. */
 uint32_t wr_tree_siblings(const struct wr_tree *tree, uint32_t line);
+
+/* -- steps along a line of JSON that need not be whole ----------------------------------------- */
+
+/* The quote that ends the string whose inside begins at `at`: the first with an even number of
+ * backslashes before it. The end of the text where there is none. */
+static inline size_t wr_json_string_end(weir_span text, size_t at)
+{
+    const char *quote;
+    while (at < text.len && (quote = memchr(text.ptr + at, '"', text.len - at)) != NULL) {
+        size_t end = (size_t)(quote - text.ptr), escape = end;
+        while (escape > at && text.ptr[escape - 1] == '\\')
+            escape--;
+        if ((end - escape) % 2 == 0)
+            return end;
+        at = end + 1;
+    }
+    return text.len;
+}
+
+static inline size_t wr_json_skip_blanks(weir_span text, size_t at)
+{
+    while (at < text.len && wr_is_blank(text.ptr[at]))
+        at++;
+    return at;
+}
+
+/* -- json_unit.c: JSON on one line, with a line for each of its parts -------------------------- */
+
+/* The elements and members of every container of more than WR_UNIT_BYTES_MAX are units; so are the
+ * openings and ends of those containers. Smaller containers stay in one piece. A line end is put
+ * before each unit and nothing else is changed: the text means the same, and a unit is a line that
+ * can be kept or left out. */
+
+enum { WR_UNIT_BYTES_MAX = 200 };
+
+struct wr_units {
+    weir_span text;    /* in the arena; ends in a line end */
+    uint16_t *indents; /* how deep each unit stands */
+    uint32_t count;
+};
+
+/* For what is no JSON from end to end, as where a client cut it: a unit ends behind "}," before the
+ * next record. All stand outermost. */
+WEIR_MUST_USE weir_status wr_units_split(struct wr_units *units, struct wr_arena *arena,
+                                         weir_span line);
+
+/* Fails with WEIR_SYNTAX where `line` is not JSON from end to end, WEIR_LIMIT or WEIR_NOMEM. */
+WEIR_MUST_USE weir_status wr_units_read(struct wr_units *units, struct wr_arena *arena,
+                                        weir_span line);
 
 #endif

@@ -1,4 +1,4 @@
-#include "condense/json_unit.h"
+#include "condense/json_tree.h"
 
 #include "base/limits.h"
 #include "base/span.h"

@@ -1,3 +1,8 @@
+/* Choosing lines and writing what was chosen. The cost of each line, with the gaps it opens or
+ * closes, is counted as it is kept, so that a condenser never has to write its text to know how
+ * long it is. The result is scanned for signals before it is given out (law L5); where shorter
+ * forms changed the set they are dropped, and where that does not help the text stays whole.
+ */
 #include "condense/keep.h"
 
 #include <string.h>
@@ -5,6 +10,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/utf8.h"
 #include "condense/gap.h"
 #include "condense/note.h"
 
@@ -65,19 +71,14 @@ void wr_keep_whole(struct wr_keep *keep, uint32_t line)
         keep->is_whole[line] = true;
 }
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* The nearest place at or before `at` where a character begins. Bytes that are no UTF-8 are cut
  * where they stand. */
 static size_t character_start(weir_span line, size_t at)
 {
     size_t start = at;
-    while (start && start < line.len && at - start < 3 && continues_character(line.ptr[start]))
+    while (start && start < line.len && at - start < 3 && wr_utf8_is_tail(line.ptr[start]))
         start--;
-    return start < line.len && continues_character(line.ptr[start]) ? at : start;
+    return start < line.len && wr_utf8_is_tail(line.ptr[start]) ? at : start;
 }
 
 void wr_keep_cut(struct wr_buf *out, weir_span line, const struct wr_line_cut *cut)
@@ -89,14 +90,14 @@ void wr_keep_cut(struct wr_buf *out, weir_span line, const struct wr_line_cut *c
     size_t room = cut->line_bytes_max - CUT_MARK_BYTES_MAX - cut->what.len;
     size_t head = character_start(line, room - room / 3);
     size_t tail = line.len - room / 3;
-    while (tail < line.len && continues_character(line.ptr[tail]))
+    while (tail < line.len && wr_utf8_is_tail(line.ptr[tail]))
         tail++;
     wr_buf_append(out, wr_span_cut(line, 0, head));
     wr_buf_printf(out, " [… %zu bytes ", tail - head);
     if (cut->what.len)
         wr_buf_printf(out, "of %.*s ", (int)cut->what.len, cut->what.ptr);
     wr_buf_text(out, "left out …] ");
-    wr_buf_append(out, wr_span_cut(line, tail, line.len));
+    wr_buf_append(out, wr_span_from(line, tail));
 }
 
 static bool has_form(const struct wr_keep *keep, uint32_t line)

@@ -2,8 +2,9 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/utf8.h"
 
 #define MARK "\xe2\x80\xa6"
 
@@ -45,22 +46,17 @@ bool wr_link_line_is(weir_span line)
     return true;
 }
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* The nearest place at or before (behind) `at` where no character is cut in two. */
 static size_t place_before(weir_span line, size_t at, size_t least)
 {
-    while (at > least && at < line.len && continues_character(line.ptr[at]))
+    while (at > least && at < line.len && wr_utf8_is_tail(line.ptr[at]))
         at--;
     return at;
 }
 
 static size_t place_behind(weir_span line, size_t at)
 {
-    while (at < line.len && continues_character(line.ptr[at]))
+    while (at < line.len && wr_utf8_is_tail(line.ptr[at]))
         at++;
     return at;
 }
@@ -84,7 +80,7 @@ void wr_link_line_write(struct wr_buf *out, weir_span line, size_t bytes_max)
         from = end;
     }
     if (line.len - from <= MARK_BYTES)
-        wr_buf_append(out, wr_span_cut(line, from, line.len));
+        wr_buf_append(out, wr_span_from(line, from));
     else
         wr_buf_text(out, MARK);
 }

@@ -32,7 +32,7 @@ static void shortens_what_is_between_links(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf buf;
         weir_span line = wr_span_of(rows[i].line);
         bool is_links = wr_link_line_is(line);

@@ -3,11 +3,12 @@
  * Kept: what the call or the newest turns name, headings and totals, directories, one entry of each
  * directory of a list of paths, the shallow ones first and what was fetched or built last, then
  * from both ends. The gap lines say how many entries of each were left out. */
+#include "base/ascii.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
-#include "condense/letters.h"
 
 #include "base/limits.h"
+#include "base/words.h"
 
 enum { ENDS_PERCENT = 10, NAMED_PERCENT = 50, SHAPE_PERCENT = 75, DEPTH_MAX = 16 };
 
@@ -49,7 +50,7 @@ static bool is_heading(weir_span line)
     if (line.ptr[line.len - 1] == ':' && !wr_is_blank(line.ptr[0]))
         return true;
     return wr_span_starts(line, WR_LIT("total ")) || wr_span_starts(line, WR_LIT("Found ")) ||
-           (wr_is_digit(line.ptr[0]) && wr_span_find(line, WR_LIT(" director"), 0) != SIZE_MAX);
+           (wr_is_digit(line.ptr[0]) && wr_span_has(line, WR_LIT(" director")));
 }
 
 static bool is_directory(weir_span line)
@@ -78,13 +79,9 @@ static size_t count_slashes(weir_span path)
 /* What was fetched or built stands in such directories; it is seldom what is sought. */
 static bool is_made(weir_span path)
 {
-    static const weir_span names[] = {
-        WR_WORD("node_modules/"),  WR_WORD(".git/"), WR_WORD("__pycache__/"), WR_WORD(".venv/"),
-        WR_WORD("site-packages/"), WR_WORD("dist/"), WR_WORD("target/"),      WR_WORD(".cache/")};
-    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
-        if (wr_span_find(path, names[i], 0) != SIZE_MAX)
-            return true;
-    return false;
+    static const char names[] =
+        "node_modules/|.git/|__pycache__/|.venv/|site-packages/|dist/|target/|.cache/";
+    return wr_has_any_of(path, names);
 }
 
 /* What holds the next lines: the next one is indented further. */

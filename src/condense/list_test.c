@@ -1,4 +1,4 @@
-#include "condense/kept_case.h"
+#include "tests/condense_rows.h"
 
 static const struct kept_case rows[] = {
     {"what fits stays", "a.c\nb.c\n", 1000, "all", NULL},

@@ -1,7 +1,12 @@
+/* Places in files, read by hand and not by patterns: this is asked of every word of a diagnostic
+ * that may be a path, and a path is what looks like one (an extension, a slash, a well-known name)
+ * and is followed by a number.
+ */
 #include "condense/location.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/words.h"
 
 enum { PATH_BYTES_MAX = 512, EXTENSION_BYTES_MAX = 12 };
 
@@ -35,11 +40,9 @@ static bool in_path(char c)
 
 static bool is_bare_name(weir_span path)
 {
-    static const weir_span names[] = {
-        WR_WORD("Makefile"),   WR_WORD("makefile"),    WR_WORD("GNUmakefile"),
-        WR_WORD("Dockerfile"), WR_WORD("Jenkinsfile"), WR_WORD("Rakefile"),
-        WR_WORD("Gemfile"),    WR_WORD("<stdin>"),     WR_WORD("<anonymous>")};
-    return wr_same_as_any(path, names, WR_COUNT_OF(names));
+    static struct wr_words names = WR_WORDS("Makefile|makefile|GNUmakefile|Dockerfile|Jenkinsfile|"
+                                            "Rakefile|Gemfile|<stdin>|<anonymous>");
+    return wr_words_has(&names, path);
 }
 
 /* A dot, then letters and digits with a letter among them, to the end. */
@@ -62,12 +65,10 @@ static bool has_slash(weir_span path)
 /* "example.com:443" is a place on the network. */
 static bool is_host(weir_span path)
 {
-    static const weir_span domains[] = {WR_WORD(".com"),     WR_WORD(".org"), WR_WORD(".net"),
-                                        WR_WORD(".io"),      WR_WORD(".dev"), WR_WORD(".local"),
-                                        WR_WORD(".internal")};
+    static struct wr_words domains = WR_WORDS(".com|.org|.net|.io|.dev|.local|.internal");
     if (has_slash(path))
         return wr_span_starts(path, WR_LIT("//"));
-    return wr_ends_in_any(path, domains, WR_COUNT_OF(domains));
+    return wr_words_end(&domains, path);
 }
 
 static bool looks_like_path(weir_span path)
@@ -122,7 +123,7 @@ static bool read_numbers(weir_span text, size_t at, struct wr_location *location
 static size_t path_end(weir_span text, size_t at)
 {
     size_t i = at;
-    if (text.len - at > 8 && wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("file://")))
+    if (text.len - at > 8 && wr_span_starts(wr_span_from(text, at), WR_LIT("file://")))
         i += 7;
     if (i + 2 < text.len && wr_is_alpha(text.ptr[i]) && text.ptr[i + 1] == ':' &&
         (text.ptr[i + 2] == '\\' || text.ptr[i + 2] == '/'))

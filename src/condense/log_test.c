@@ -1,4 +1,5 @@
-#include "condense/kept_case.h"
+#include "base/span.h"
+#include "tests/condense_rows.h"
 
 #define STAMP  "2024-03-04T05:06:07.890Z "
 #define SERVED "*20 " STAMP "INFO http: GET /v1/items/~ 200 in ~ms\n"
@@ -28,7 +29,7 @@ static const struct kept_case rows[] = {
 static void keeps_lines_by_worth(void **state)
 {
     (void)state;
-    kept_cases_check(rows, sizeof(rows) / sizeof(rows[0]), WR_OUTPUT_LOG, wr_condense_log);
+    kept_cases_check(rows, WR_COUNT_OF(rows), WR_OUTPUT_LOG, wr_condense_log);
 }
 
 int main(void)

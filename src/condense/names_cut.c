@@ -3,8 +3,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/utf8.h"
 
 #define BETWEEN " \xe2\x80\xa6 "
 
@@ -89,17 +90,12 @@ static void find_names(struct names *names, weir_span line, size_t first, size_t
     }
 }
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 static size_t character_start(weir_span line, size_t at)
 {
     size_t start = at;
-    while (start && at - start < 3 && continues_character(line.ptr[start]))
+    while (start && at - start < 3 && wr_utf8_is_tail(line.ptr[start]))
         start--;
-    return continues_character(line.ptr[start]) ? at : start;
+    return wr_utf8_is_tail(line.ptr[start]) ? at : start;
 }
 
 void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max)
@@ -115,7 +111,7 @@ void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max)
     find_names(&names, line, front, tail, for_names);
     /* What the names leave, the front may have; those it reaches are not said again. */
     front = character_start(line, front + for_names - names.bytes);
-    while (tail < line.len && continues_character(line.ptr[tail]))
+    while (tail < line.len && wr_utf8_is_tail(line.ptr[tail]))
         tail++;
     wr_buf_append(out, wr_span_cut(line, 0, front));
     wr_buf_printf(out, " [\xe2\x80\xa6 %zu bytes left out \xe2\x80\xa6] ", tail - front);
@@ -125,5 +121,5 @@ void wr_names_cut_write(struct wr_buf *out, weir_span line, size_t bytes_max)
         wr_buf_append(out, names.items[i].text);
         wr_buf_text(out, BETWEEN);
     }
-    wr_buf_append(out, wr_span_cut(line, tail, line.len));
+    wr_buf_append(out, wr_span_from(line, tail));
 }

@@ -37,7 +37,7 @@ static void cuts_lines(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf buf;
         wr_buf_init(&buf, 1000);
         wr_names_cut_write(&buf, wr_span_of(rows[i].line), rows[i].bytes_max);

@@ -36,7 +36,7 @@ static void knows_notes(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         if (wr_note_is(wr_span_of(rows[i].line)) != rows[i].is_note ||
             wr_note_is_cut(wr_span_of(rows[i].line)) != rows[i].is_cut) {
             print_error("%s\n", rows[i].line);

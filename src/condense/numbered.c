@@ -1,6 +1,6 @@
 #include "condense/numbered.h"
 
-#include "condense/letters.h"
+#include "base/ascii.h"
 
 enum { DETECT_LINES_MAX = 64, DIGITS_MAX = 9 };
 
@@ -22,12 +22,10 @@ static size_t read_number(weir_span line, uint64_t *number)
 /* The longer ones first: what begins with another must come before it. */
 static weir_span separator_at(weir_span behind)
 {
-    static const weir_span separators[] = {WR_WORD("\xe2\x86\x92"), WR_WORD("\t"),
-                                           WR_WORD(" | "),          WR_WORD("|"),
-                                           WR_WORD(": "),           WR_WORD(":")};
+    static const char *const separators[] = {"→", "\t", " | ", "|", ": ", ":"};
     for (size_t i = 0; i < WR_COUNT_OF(separators); i++)
-        if (wr_span_starts(behind, separators[i]))
-            return separators[i];
+        if (wr_span_starts(behind, wr_span_of(separators[i])))
+            return wr_span_of(separators[i]);
     return (weir_span){NULL, 0};
 }
 
@@ -39,7 +37,7 @@ struct wr_numbered wr_numbered_detect(weir_span text)
         size_t digits_end = read_number(line, &number);
         weir_span separator = {NULL, 0};
         if (digits_end)
-            separator = separator_at(wr_span_cut(line, digits_end, line.len));
+            separator = separator_at(wr_span_from(line, digits_end));
         if (separator.len && separator_before.len && number == before + 1 &&
             separator.ptr[0] == separator_before.ptr[0])
             return (struct wr_numbered){separator.len < separator_before.len ? separator
@@ -58,7 +56,7 @@ size_t wr_numbered_skip(const struct wr_numbered *numbered, weir_span line, uint
     size_t digits_end = read_number(line, number ? number : &unused);
     if (!digits_end)
         return 0;
-    weir_span behind = wr_span_cut(line, digits_end, line.len);
+    weir_span behind = wr_span_from(line, digits_end);
     if (wr_span_starts(behind, numbered->separator))
         return digits_end + numbered->separator.len;
     /* The blank behind a number is often lost where the line is empty. */

@@ -4,8 +4,8 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
 
 static const struct {
     const char *behaviour, *text, *line, *rest;
@@ -34,7 +34,7 @@ static void numbers_are_passed_over(void **state)
         weir_span line = wr_span_of(cases[i].line);
         uint64_t number = 0;
         size_t skip = wr_numbered_skip(&numbered, line, &number);
-        weir_span rest = wr_span_cut(line, skip, line.len);
+        weir_span rest = wr_span_from(line, skip);
         if (!wr_span_is(rest, cases[i].rest) || (skip && number != cases[i].number))
             fail_msg("%s: \"%.*s\"", cases[i].behaviour, (int)rest.len, rest.ptr);
     }

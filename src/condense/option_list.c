@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
 #include "condense/choose.h"
-#include "condense/letters.h"
 
 enum {
     LINES_MIN = 8, /* of a text with a list */

@@ -24,7 +24,7 @@ static void finds_the_first_column(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         weir_span line = wr_span_of(rows[i].line);
         weir_span column = wr_span_cut(line, 0, wr_option_list_column(line));
         if (!wr_span_is(column, rows[i].column)) {

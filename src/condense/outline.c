@@ -1,7 +1,13 @@
+/* The outline of a file: each line that is no comment is shown to the rule of its language, and
+ * what is indented further belongs to it. Comments and texts that go over several lines are
+ * followed only as far as it takes not to find definitions in them.
+ */
 #include "condense/outline.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
+#include "base/vec.h"
+#include "base/words.h"
 #include "condense/numbered.h"
 
 /* An item whose end has not been seen yet. */
@@ -64,13 +70,14 @@ static bool is_comment(struct scan *scan, weir_span text)
 /* A text in three quotes that the line opens and does not close. */
 static void open_quotes(struct scan *scan, weir_span text)
 {
-    static const weir_span quotes[] = {WR_WORD("\"\"\""), WR_WORD("'''")};
-    for (size_t i = 0; i < WR_COUNT_OF(quotes); i++) {
-        size_t count = 0, at = wr_span_find(text, quotes[i], 0);
-        for (; at != SIZE_MAX; at = wr_span_find(text, quotes[i], at + 3))
+    const char *quotes = "\"\"\"|'''";
+    weir_span quote;
+    while (wr_list_next(&quotes, &quote)) {
+        size_t count = 0, at = wr_span_find(text, quote, 0);
+        for (; at != SIZE_MAX; at = wr_span_find(text, quote, at + 3))
             count++;
         if (count % 2)
-            scan->closer = quotes[i];
+            scan->closer = quote;
     }
 }
 
@@ -134,15 +141,8 @@ static weir_status add_item(struct scan *scan, const struct wr_definition *found
     struct wr_outline *outline = scan->outline;
     if (outline->count >= WR_OUTLINE_ITEMS_MAX || scan->open_count >= WR_OUTLINE_DEPTH_MAX)
         return WEIR_OK;
-    if (outline->count == scan->items_max) {
-        uint32_t more = scan->items_max ? scan->items_max * 2 : 64;
-        outline->items =
-            wr_arena_grow(scan->arena, outline->items, scan->items_max * sizeof(*outline->items),
-                          more * sizeof(*outline->items));
-        if (!outline->items)
-            return wr_arena_status(scan->arena);
-        scan->items_max = more;
-    }
+    if (!WR_ARENA_ROOM(scan->arena, outline->items, outline->count, scan->items_max, 64))
+        return wr_arena_status(scan->arena);
     outline->items[outline->count] = (struct wr_outline_item){
         scan->line, scan->line + 1, (uint16_t)scan->open_count, found->kind, found->name};
     scan->open[scan->open_count++] = (struct open_item){outline->count++, indent};
@@ -184,7 +184,7 @@ static weir_span without_comment(weir_span text)
 {
     size_t at = text.len;
     if (wr_span_ends(text, WR_LIT("*/")))
-        while (at && !wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("/*")))
+        while (at && !wr_span_starts(wr_span_from(text, at), WR_LIT("/*")))
             at--;
     else
         at = wr_span_find(text, WR_LIT(" //"), 0);

@@ -13,7 +13,7 @@
 #define WR_CONDENSE_OUTLINE_H
 
 #include "base/arena.h"
-#include "condense/language.h"
+#include "condense/definition.h"
 
 struct wr_outline_item {
     uint32_t line, end; /* its first line from 0, and the line behind what it holds */

@@ -6,10 +6,10 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/letters.h"
 
 static const struct {
     const char *behaviour, *path, *text, *expected;

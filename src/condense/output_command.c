@@ -1,9 +1,14 @@
-#include "condense/output_command.h"
+/* The kind of output that a command line gives, by the names of its programs and a few of their
+ * options. The line is cut into calls in a coarse way (quotes, pipes, lists): the exact reading of
+ * a shell is transcript/shell.h, which this folder may not ask. Where programs do not agree the
+ * kind is PROCESS.
+ */
+#include "condense/output_kind.h"
 
 #include <stdbool.h>
 
-#include "condense/letters.h"
-#include "condense/output_data.h"
+#include "base/words.h"
+#include "base/ascii.h"
 
 /* The words of one program's call; the shell's quotes around a word are taken off. */
 enum { WORDS_MAX = 12, SCRIPT_DEPTH_MAX = 3 };
@@ -21,10 +26,10 @@ static weir_span word_of(const struct call *call, size_t at)
     return at < call->count ? call->words[at] : NOTHING;
 }
 
-static bool has_word(const struct call *call, const weir_span *words, size_t count)
+static bool has_word(const struct call *call, const char *words)
 {
     for (size_t i = 1; i < call->count; i++)
-        if (call->words[i].len && wr_same_as_any(call->words[i], words, count))
+        if (wr_is_any_of(call->words[i], words))
             return true;
     return false;
 }
@@ -95,53 +100,37 @@ enum { SILENT = WR_OUTPUT_KINDS };
 
 static bool is_silent(weir_span program)
 {
-    static const weir_span names[] = {
-        WR_WORD("cd"),    WR_WORD("export"), WR_WORD("set"),   WR_WORD("source"),
-        WR_WORD("."),     WR_WORD("true"),   WR_WORD("pwd"),   WR_WORD("mkdir"),
-        WR_WORD("echo"),  WR_WORD("printf"), WR_WORD("sleep"), WR_WORD("test"),
-        WR_WORD("["),     WR_WORD("touch"),  WR_WORD("rm"),    WR_WORD("cp"),
-        WR_WORD("mv"),    WR_WORD("chmod"),  WR_WORD("which"), WR_WORD("unset"),
-        WR_WORD("date"),  WR_WORD("exit"),   WR_WORD(":"),     WR_WORD("type"),
-        WR_WORD("alias"), WR_WORD("ulimit"), WR_WORD("wait"),  WR_WORD("then"),
-        WR_WORD("else"),  WR_WORD("fi"),     WR_WORD("do"),    WR_WORD("done"),
-        WR_WORD("if")};
-    return wr_same_as_any(program, names, WR_COUNT_OF(names));
+    static const char names[] =
+        "cd|export|set|source|.|true|pwd|mkdir|echo|printf|sleep|test|[|touch|rm|cp|mv|chmod|"
+        "which|unset|date|exit|:|type|alias|ulimit|wait|then|else|fi|do|done|if";
+    return wr_is_any_of(program, names);
 }
 
 static bool is_filter(weir_span program)
 {
-    static const weir_span names[] = {
-        WR_WORD("head"), WR_WORD("tail"),   WR_WORD("grep"), WR_WORD("egrep"), WR_WORD("fgrep"),
-        WR_WORD("rg"),   WR_WORD("sort"),   WR_WORD("uniq"), WR_WORD("cut"),   WR_WORD("awk"),
-        WR_WORD("sed"),  WR_WORD("tee"),    WR_WORD("less"), WR_WORD("more"),  WR_WORD("cat"),
-        WR_WORD("tr"),   WR_WORD("column"), WR_WORD("nl"),   WR_WORD("gawk"),  WR_WORD("perl")};
-    return wr_same_as_any(program, names, WR_COUNT_OF(names));
+    static const char names[] =
+        "head|tail|grep|egrep|fgrep|rg|sort|uniq|cut|awk|sed|tee|less|more|cat|tr|column|nl|gawk|"
+        "perl";
+    return wr_is_any_of(program, names);
 }
 
 static bool is_tester(weir_span program)
 {
-    static const weir_span names[] = {
-        WR_WORD("pytest"), WR_WORD("py.test"),  WR_WORD("jest"),       WR_WORD("vitest"),
-        WR_WORD("mocha"),  WR_WORD("ctest"),    WR_WORD("rspec"),      WR_WORD("phpunit"),
-        WR_WORD("tox"),    WR_WORD("nox"),      WR_WORD("ava"),        WR_WORD("karma"),
-        WR_WORD("bats"),   WR_WORD("minitest"), WR_WORD("playwright"), WR_WORD("nose2")};
-    return wr_same_as_any(program, names, WR_COUNT_OF(names));
+    static const char names[] =
+        "pytest|py.test|jest|vitest|mocha|ctest|rspec|phpunit|tox|nox|ava|karma|bats|minitest|"
+        "playwright|nose2";
+    return wr_is_any_of(program, names);
 }
 
 /* "cargo test", "npm run test:unit", "make check": a builder told to test. */
 static bool runs_tests(const struct call *call)
 {
-    static const weir_span builders[] = {
-        WR_WORD("cargo"),  WR_WORD("go"),    WR_WORD("npm"),    WR_WORD("pnpm"),
-        WR_WORD("yarn"),   WR_WORD("bun"),   WR_WORD("deno"),   WR_WORD("mix"),
-        WR_WORD("dotnet"), WR_WORD("mvn"),   WR_WORD("gradle"), WR_WORD("./gradlew"),
-        WR_WORD("make"),   WR_WORD("swift"), WR_WORD("python"), WR_WORD("python3"),
-        WR_WORD("bundle"), WR_WORD("rake"),  WR_WORD("rails"),  WR_WORD("zig"),
-        WR_WORD("sbt"),    WR_WORD("nx"),    WR_WORD("turbo"),  WR_WORD("uv"),
-        WR_WORD("poetry"), WR_WORD("just"),  WR_WORD("mise")};
+    static const char builders[] =
+        "cargo|go|npm|pnpm|yarn|bun|deno|mix|dotnet|mvn|gradle|./gradlew|make|swift|python|"
+        "python3|bundle|rake|rails|zig|sbt|nx|turbo|uv|poetry|just|mise";
     if (is_tester(word_of(call, 0)))
         return true;
-    if (!wr_same_as_any(word_of(call, 0), builders, WR_COUNT_OF(builders)))
+    if (!wr_is_any_of(word_of(call, 0), builders))
         return false;
     for (size_t i = 1; i < call->count && i < 5; i++) {
         weir_span word = call->words[i];
@@ -154,10 +143,8 @@ static bool runs_tests(const struct call *call)
 
 static int kind_of_git(const struct call *call)
 {
-    static const weir_span summaries[] = {WR_WORD("--stat"), WR_WORD("--name-only"),
-                                          WR_WORD("--name-status"), WR_WORD("--shortstat"),
-                                          WR_WORD("--numstat")};
-    static const weir_span patches[] = {WR_WORD("-p"), WR_WORD("-u"), WR_WORD("--patch")};
+    static const char summaries[] = "--stat|--name-only|--name-status|--shortstat|--numstat";
+    static const char patches[] = "-p|-u|--patch";
     size_t at = 1;
     while (at + 1 < call->count &&
            (wr_span_is(call->words[at], "-C") || wr_span_is(call->words[at], "-c")))
@@ -170,10 +157,10 @@ static int kind_of_git(const struct call *call)
     if (wr_span_is(verb, "ls-files") || wr_span_is(verb, "ls-tree"))
         return WR_OUTPUT_LIST;
     if (wr_span_is(verb, "diff"))
-        return has_word(call, summaries, WR_COUNT_OF(summaries)) ? WR_OUTPUT_LIST : WR_OUTPUT_DIFF;
+        return has_word(call, summaries) ? WR_OUTPUT_LIST : WR_OUTPUT_DIFF;
     if (wr_span_is(verb, "log"))
-        return has_word(call, patches, WR_COUNT_OF(patches)) ? WR_OUTPUT_DIFF : WR_OUTPUT_PROCESS;
-    if (!wr_span_is(verb, "show") || has_word(call, summaries, WR_COUNT_OF(summaries)))
+        return has_word(call, patches) ? WR_OUTPUT_DIFF : WR_OUTPUT_PROCESS;
+    if (!wr_span_is(verb, "show") || has_word(call, summaries))
         return WR_OUTPUT_PROCESS;
     for (size_t i = at + 1; i < call->count; i++)
         if (memchr(call->words[i].ptr, ':', call->words[i].len) && call->words[i].ptr[0] != '-')
@@ -201,18 +188,14 @@ static int kind_of_reader(const struct call *call)
 
 static int kind_of_search(const struct call *call)
 {
-    static const weir_span names[] = {
-        WR_WORD("-l"),      WR_WORD("-c"), WR_WORD("--files"), WR_WORD("--files-with-matches"),
-        WR_WORD("--count"), WR_WORD("-L"), WR_WORD("-rl"),     WR_WORD("-lr"),
-        WR_WORD("-rc")};
-    return has_word(call, names, WR_COUNT_OF(names)) ? WR_OUTPUT_LIST : WR_OUTPUT_SEARCH;
+    static const char names[] = "-l|-c|--files|--files-with-matches|--count|-L|-rl|-lr|-rc";
+    return has_word(call, names) ? WR_OUTPUT_LIST : WR_OUTPUT_SEARCH;
 }
 
 static int kind_of_find(const struct call *call)
 {
-    static const weir_span actions[] = {WR_WORD("-exec"), WR_WORD("-execdir"), WR_WORD("-delete"),
-                                        WR_WORD("-x"), WR_WORD("--exec")};
-    return has_word(call, actions, WR_COUNT_OF(actions)) ? WR_OUTPUT_PROCESS : WR_OUTPUT_LIST;
+    static const char actions[] = "-exec|-execdir|-delete|-x|--exec";
+    return has_word(call, actions) ? WR_OUTPUT_PROCESS : WR_OUTPUT_LIST;
 }
 
 static bool shows_log(const struct call *call)
@@ -227,23 +210,17 @@ static bool shows_log(const struct call *call)
 
 static int kind_of_call(const struct call *call)
 {
-    static const weir_span readers[] = {WR_WORD("cat"),  WR_WORD("sed"),  WR_WORD("head"),
-                                        WR_WORD("tail"), WR_WORD("nl"),   WR_WORD("bat"),
-                                        WR_WORD("less"), WR_WORD("more"), WR_WORD("tac")};
-    static const weir_span searchers[] = {WR_WORD("rg"),    WR_WORD("grep"), WR_WORD("egrep"),
-                                          WR_WORD("fgrep"), WR_WORD("ag"),   WR_WORD("ack"),
-                                          WR_WORD("zgrep")};
-    static const weir_span listers[] = {
-        WR_WORD("ls"), WR_WORD("tree"),     WR_WORD("du"),      WR_WORD("wc"),      WR_WORD("stat"),
-        WR_WORD("df"), WR_WORD("basename"), WR_WORD("dirname"), WR_WORD("realpath")};
+    static const char readers[] = "cat|sed|head|tail|nl|bat|less|more|tac";
+    static const char searchers[] = "rg|grep|egrep|fgrep|ag|ack|zgrep";
+    static const char listers[] = "ls|tree|du|wc|stat|df|basename|dirname|realpath";
     weir_span program = word_of(call, 0);
     if (wr_span_is(program, "git"))
         return kind_of_git(call);
-    if (wr_same_as_any(program, readers, WR_COUNT_OF(readers)))
+    if (wr_is_any_of(program, readers))
         return kind_of_reader(call);
-    if (wr_same_as_any(program, searchers, WR_COUNT_OF(searchers)))
+    if (wr_is_any_of(program, searchers))
         return kind_of_search(call);
-    if (wr_same_as_any(program, listers, WR_COUNT_OF(listers)))
+    if (wr_is_any_of(program, listers))
         return WR_OUTPUT_LIST;
     if (wr_span_is(program, "find") || wr_span_is(program, "fd"))
         return kind_of_find(call);
@@ -262,16 +239,13 @@ static int kind_of_call(const struct call *call)
  * script where the call is `sh -c SCRIPT`, else nothing. */
 static weir_span unwrap(struct call *call)
 {
-    static const weir_span wrappers[] = {
-        WR_WORD("sudo"),    WR_WORD("env"),     WR_WORD("time"),   WR_WORD("nohup"),
-        WR_WORD("command"), WR_WORD("exec"),    WR_WORD("npx"),    WR_WORD("bunx"),
-        WR_WORD("xargs"),   WR_WORD("timeout"), WR_WORD("stdbuf"), WR_WORD("nice"),
-        WR_WORD("then"),    WR_WORD("do"),      WR_WORD("else"),   WR_WORD("!")};
+    static const char wrappers[] =
+        "sudo|env|time|nohup|command|exec|npx|bunx|xargs|timeout|stdbuf|nice|then|do|else|!";
     size_t at = 0;
     while (at < call->count) {
         weir_span word = call->words[at];
         const char *equals = memchr(word.ptr, '=', word.len);
-        bool wraps = wr_same_as_any(word, wrappers, WR_COUNT_OF(wrappers));
+        bool wraps = wr_is_any_of(word, wrappers);
         if (!wraps && !(equals && equals > word.ptr && wr_is_word(word.ptr[0])))
             break;
         at++;
@@ -293,7 +267,7 @@ static int kind_of_line(weir_span command)
 {
     struct call call;
     int kind = SILENT;
-    if (wr_span_find(command, WR_LIT("<<"), 0) != SIZE_MAX)
+    if (wr_span_has(command, WR_LIT("<<")))
         return WR_OUTPUT_PROCESS; /* what follows is text, not calls */
     for (size_t at = 0; next_call(command, &at, &call);) {
         bool wrapped = wr_span_is(word_of(&call, 0), "xargs");
@@ -321,7 +295,7 @@ enum wr_output_kind wr_output_kind_of_command(weir_span command)
         if (!next_call(command, &at, &call))
             break;
         weir_span script = unwrap(&call);
-        if (!script.len || wr_span_trim(wr_span_cut(command, at, command.len)).len)
+        if (!script.len || wr_span_trim(wr_span_from(command, at)).len)
             break;
         command = script;
     }

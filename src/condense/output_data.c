@@ -1,7 +1,8 @@
-#include "condense/output_data.h"
+#include "condense/output_kind.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
+#include "base/words.h"
 #include "condense/numbered.h"
 #include "condense/shape.h"
 #include "condense/volatile.h"
@@ -14,11 +15,8 @@ enum {
 
 bool wr_output_is_data_path(weir_span path)
 {
-    static const weir_span ends[] = {WR_WORD(".log"),    WR_WORD(".out"),   WR_WORD(".err"),
-                                     WR_WORD(".output"), WR_WORD(".csv"),   WR_WORD(".tsv"),
-                                     WR_WORD(".jsonl"),  WR_WORD(".ndjson")};
-    return wr_ends_in_any(path, ends, WR_COUNT_OF(ends)) ||
-           wr_span_starts(path, WR_LIT("/var/log/"));
+    static struct wr_words ends = WR_WORDS(".log|.out|.err|.output|.csv|.tsv|.jsonl|.ndjson");
+    return wr_words_end(&ends, path) || wr_span_starts(path, WR_LIT("/var/log/"));
 }
 
 /* What the first lines of a file have in common. */
@@ -32,7 +30,7 @@ struct sample {
 static bool begins_with_time(weir_span line)
 {
     if (line.len && line.ptr[0] == '[')
-        line = wr_span_cut(line, 1, line.len);
+        line = wr_span_from(line, 1);
     return wr_volatile_time(line) > 0;
 }
 
@@ -49,7 +47,7 @@ static void read_sample(struct sample *s, weir_span text)
     *s = (struct sample){.lines = 0};
     while (s->lines < LINES_MAX && wr_span_line(&text, &line)) {
         size_t skip = wr_numbered_skip(&numbered, line, NULL);
-        line = wr_span_trim(wr_span_cut(line, skip, line.len));
+        line = wr_span_trim(wr_span_from(line, skip));
         if (!line.len)
             continue;
         uint64_t shape = shapes[s->lines++] = wr_shape_of(line);
@@ -65,23 +63,17 @@ static void read_sample(struct sample *s, weir_span text)
 
 static bool is_report(weir_span text)
 {
-    static const weir_span roots[] = {WR_WORD("<testsuite"), WR_WORD("<testcase"),
-                                      WR_WORD("<test-run"),  WR_WORD("<TestRun"),
-                                      WR_WORD("<assembly "), WR_WORD("<checkstyle")};
+    static const char roots[] = "<testsuite|<testcase|<test-run|<TestRun|<assembly |<checkstyle";
     weir_span front = wr_span_cut(text, 0, text.len < FRONT_BYTES_MAX ? text.len : FRONT_BYTES_MAX);
-    for (size_t i = 0; i < WR_COUNT_OF(roots); i++)
-        if (wr_span_find(front, roots[i], 0) != SIZE_MAX)
-            return true;
-    return false;
+    return wr_has_any_of(front, roots);
 }
 
 /* Files of plain text that are a program's all the same. */
 static bool is_written_text(weir_span path)
 {
-    static const weir_span names[] = {WR_WORD("CMakeLists.txt"), WR_WORD("requirements.txt"),
-                                      WR_WORD("README.txt"),     WR_WORD("LICENSE.txt"),
-                                      WR_WORD("CHANGELOG.txt"),  WR_WORD("robots.txt")};
-    return wr_ends_in_any(path, names, WR_COUNT_OF(names));
+    static struct wr_words names =
+        WR_WORDS("CMakeLists.txt|requirements.txt|README.txt|LICENSE.txt|CHANGELOG.txt|robots.txt");
+    return wr_words_end(&names, path);
 }
 
 enum wr_output_kind wr_output_kind_of_file(weir_span path, weir_span text)

@@ -1,4 +1,4 @@
-#include "condense/output_data.h"
+#include "condense/output_kind.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
+#include "base/ascii.h"
 #include "base/buf.h"
-#include "condense/letters.h"
 
 enum { ROWS = 40 };
 

@@ -1,9 +1,12 @@
+/* The kind of an output: what the tool does, then the command line, then a look at the text, in
+ * this order. A look is bounded, and can only make PROCESS into something narrower where hardly any
+ * text of another kind looks so.
+ */
 #include "condense/output_kind.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
-#include "condense/output_command.h"
-#include "condense/output_data.h"
+#include "base/words.h"
 #include "condense/volatile.h"
 
 const char *wr_output_kind_text(enum wr_output_kind kind)
@@ -25,13 +28,12 @@ enum { LINES_MAX = 64, BLOB_LINE_BYTES_MIN = 200, CUT_JSON_BYTES = 512, CUT_JSON
 /* Behind the header some tools put before the output of a command. */
 static weir_span without_header(weir_span text)
 {
-    static const weir_span fronts[] = {WR_WORD("Chunk ID:"), WR_WORD("Wall time"),
-                                       WR_WORD("Exit code"), WR_WORD("Process exited")};
-    if (!wr_front_of(text, fronts, WR_COUNT_OF(fronts)))
+    static struct wr_words fronts = WR_WORDS("Chunk ID:|Wall time|Exit code|Process exited");
+    if (!wr_words_front(&fronts, text))
         return text;
     weir_span head = wr_span_cut(text, 0, text.len < 512 ? text.len : 512);
     size_t output = wr_span_find(head, WR_LIT("Output:\n"), 0);
-    return output == SIZE_MAX ? text : wr_span_cut(text, output + 8, text.len);
+    return output == SIZE_MAX ? text : wr_span_from(text, output + 8);
 }
 
 static bool is_json(weir_span text)
@@ -40,7 +42,7 @@ static bool is_json(weir_span text)
     if (body.len < 2)
         return false;
     char first = body.ptr[0], last = body.ptr[body.len - 1];
-    weir_span inside = wr_span_trim(wr_span_cut(body, 1, body.len));
+    weir_span inside = wr_span_trim(wr_span_from(body, 1));
     bool object = first == '{' && last == '}' && memchr("\"}", inside.ptr[0], 2);
     bool array = first == '[' && last == ']' &&
                  (memchr("{[\"]-", inside.ptr[0], 5) || wr_is_digit(inside.ptr[0]));
@@ -54,7 +56,7 @@ static weir_span last_line(weir_span text)
     size_t at = body.len;
     while (at && body.ptr[at - 1] != '\n')
         at--;
-    return wr_span_trim(wr_span_cut(body, at, body.len));
+    return wr_span_trim(wr_span_from(body, at));
 }
 
 /* JSON that was cut off: begins as such, has keys, and still is JSON on its last line. A complaint
@@ -65,7 +67,7 @@ static bool is_cut_json(weir_span text)
     weir_span front = wr_span_cut(body, 0, body.len < CUT_JSON_BYTES ? body.len : CUT_JSON_BYTES);
     if (body.len < 2 || !memchr("{[", body.ptr[0], 2))
         return false;
-    weir_span inside = wr_span_trim(wr_span_cut(body, 1, body.len)), last = last_line(body);
+    weir_span inside = wr_span_trim(wr_span_from(body, 1)), last = last_line(body);
     if (!inside.len || !memchr("{[\"", inside.ptr[0], 3) || !memchr("{}[]\"", last.ptr[0], 5))
         return false;
     unsigned keys = 0;
@@ -98,21 +100,16 @@ static bool starts_diff(weir_span line)
 static bool starts_log(weir_span line)
 {
     if (line.len && line.ptr[0] == '[')
-        line = wr_span_cut(line, 1, line.len);
+        line = wr_span_from(line, 1);
     return wr_volatile_time(line) > 0;
 }
 
 static bool tells_tests(weir_span line)
 {
-    static const weir_span fronts[] = {
-        WR_WORD("test result: "), WR_WORD("=== RUN "),
-        WR_WORD("--- PASS"),      WR_WORD("--- FAIL"),
-        WR_WORD("Test Suites: "), WR_WORD("TAP version"),
-        WR_WORD("ok  \t"),        WR_WORD("PASS "),
-        WR_WORD("Tests run: "),   WR_WORD("[ RUN "),
-        WR_WORD("[==========]"),  WR_WORD("======================= test session"),
-    };
-    return wr_front_of(line, fronts, WR_COUNT_OF(fronts)) > 0;
+    static struct wr_words fronts =
+        WR_WORDS("test result: |=== RUN |--- PASS|--- FAIL|Test Suites: |TAP version|ok  \t|PASS |"
+                 "Tests run: |[ RUN |[==========]|======================= test session");
+    return wr_words_front(&fronts, line);
 }
 
 enum wr_output_kind wr_output_kind_sniff(weir_span text)

@@ -7,6 +7,8 @@
 #ifndef WR_CONDENSE_OUTPUT_KIND_H
 #define WR_CONDENSE_OUTPUT_KIND_H
 
+#include <stdbool.h>
+
 #include "weir/span.h"
 
 enum wr_output_kind {
@@ -49,5 +51,24 @@ enum wr_output_kind wr_output_kind_sniff(weir_span text);
 
 /* The lower-case word for a kind: "process", "file", ... */
 const char *wr_output_kind_text(enum wr_output_kind kind);
+
+/* -- output_command.c: from the command line ----------------------------------------------------
+ */
+
+/* PROCESS where the line runs several programs that do not agree, or one that is not known.
+ * Programs that print next to nothing (cd, mkdir, echo) do not count. */
+enum wr_output_kind wr_output_kind_of_command(weir_span command);
+
+/* -- output_data.c: which files that are read hold rows that a program wrote ------------------- */
+
+/* Logs, tables, reports of tests: in them one row may be what the reader looks for, as in the
+ * output of a command; the text of a program or of a page has no such rows. */
+
+/* By the name alone: "app.log", "/var/log/x", "results.csv", "events.jsonl". */
+bool wr_output_is_data_path(weir_span path);
+
+/* LOG where the file holds rows, PROCESS where it may hold what a program printed, else FILE. Looks
+ * at a bounded part of the text. `path` may be empty. */
+enum wr_output_kind wr_output_kind_of_file(weir_span path, weir_span text);
 
 #endif

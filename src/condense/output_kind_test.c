@@ -4,8 +4,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "condense/letters.h"
-#include "condense/output_command.h"
+#include "base/ascii.h"
 
 #define RECORD     "{\"id\":1,\"name\":\"a\"},"
 #define RECORDS_10 RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD RECORD

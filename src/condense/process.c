@@ -10,9 +10,9 @@
  * (option_list.h). */
 #include "condense/kinds.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
 #include "condense/choose.h"
-#include "condense/letters.h"
 #include "condense/location.h"
 #include "condense/option_list.h"
 #include "condense/shape.h"

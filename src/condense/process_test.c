@@ -1,4 +1,5 @@
-#include "condense/kept_case.h"
+#include "base/span.h"
+#include "tests/condense_rows.h"
 
 #define HEADER                             \
     "Chunk ID: 6d3c98\n"                   \
@@ -67,7 +68,7 @@ static const struct kept_case rows[] = {
 static void keeps_lines_by_worth(void **state)
 {
     (void)state;
-    kept_cases_check(rows, sizeof(rows) / sizeof(rows[0]), WR_OUTPUT_PROCESS, wr_condense_process);
+    kept_cases_check(rows, WR_COUNT_OF(rows), WR_OUTPUT_PROCESS, wr_condense_process);
 }
 
 /* A frame below the top of a stack must not become its top where the stack comes again. */

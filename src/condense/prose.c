@@ -4,10 +4,10 @@
  * the newest turns name. A paragraph is often one line, so a line that would take too much of the
  * budget loses its middle (keep.h, 5): what it begins and ends with stays. Of a long line of links
  * these stay whole (link_line.h), and it comes first: they are what is asked for next. */
+#include "base/ascii.h"
 #include "condense/blocks.h"
 #include "condense/focus.h"
 #include "condense/kinds.h"
-#include "condense/letters.h"
 #include "condense/link_line.h"
 
 #include "base/limits.h"

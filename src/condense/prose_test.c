@@ -1,4 +1,4 @@
-#include "condense/kept_case.h"
+#include "tests/condense_rows.h"
 
 #define PARAGRAPH                                                      \
     "*4 The words of this paragraph say little that is new, part @.\n" \
@@ -53,7 +53,7 @@ static void long_lines_keep_their_ends(void **state)
     assert_true(out.text.len <= input.bytes_budget);
     assert_true(out.cut_count > 2);
     assert_true(wr_span_starts(out.text, WR_LIT("Paragraph 0 begins.")));
-    assert_true(wr_span_find(out.text, WR_LIT("Paragraph 0 ends."), 0) != SIZE_MAX);
+    assert_true(wr_span_has(out.text, WR_LIT("Paragraph 0 ends.")));
     assert_null(condense_check(&input, wr_condense_prose));
     wr_arena_release(&arena);
     wr_buf_release(&text);
@@ -81,9 +81,9 @@ static void links_stay_whole(void **state)
         .text = wr_buf_view(&text), .kind = WR_OUTPUT_PROSE, .bytes_budget = text.len / 2};
     assert_int_equal(wr_condense_prose(&out, &arena, &input), WEIR_OK);
     assert_true(out.text.len <= input.bytes_budget);
-    assert_true(wr_span_find(out.text, WR_LIT("Web search results"), 0) != SIZE_MAX);
-    assert_true(wr_span_find(out.text, WR_LIT("\"https://example.org/page/0\""), 0) != SIZE_MAX);
-    assert_true(wr_span_find(out.text, WR_LIT("\"https://example.org/page/6"), 0) != SIZE_MAX);
+    assert_true(wr_span_has(out.text, WR_LIT("Web search results")));
+    assert_true(wr_span_has(out.text, WR_LIT("\"https://example.org/page/0\"")));
+    assert_true(wr_span_has(out.text, WR_LIT("\"https://example.org/page/6")));
     assert_null(condense_check(&input, wr_condense_prose));
     wr_arena_release(&arena);
     wr_buf_release(&text);

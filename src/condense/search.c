@@ -11,12 +11,12 @@
  */
 #include "condense/kinds.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
+#include "base/words.h"
 #include "condense/focus.h"
 #include "condense/keep.h"
-#include "condense/letters.h"
 #include "condense/search_line.h"
-#include "condense/search_text.h"
 
 enum {
     TEXT_BYTES_MAX = 1024,    /* of a found line, whatever the budget */
@@ -247,7 +247,7 @@ static void mark_named(struct search *search)
         struct row *row = &search->rows[line];
         weir_span text = line_of(search, line);
         row->is_named = row->role != ROLE_HEADING &&
-                        wr_focus_names(&search->focus, wr_span_cut(text, row->text_at, text.len));
+                        wr_focus_names(&search->focus, wr_span_from(text, row->text_at));
     }
 }
 
@@ -256,7 +256,7 @@ static void mark_named(struct search *search)
 static weir_span text_of(const struct search *search, uint32_t line)
 {
     weir_span text = line_of(search, line);
-    return wr_span_cut(text, search->rows[line].text_at, text.len);
+    return wr_span_from(text, search->rows[line].text_at);
 }
 
 static uint32_t prefix_start(const struct row *row)
@@ -378,7 +378,7 @@ static void give_texts(struct search *search)
 /* What a client cut out of the middle is said there, in the text. */
 static bool says_truncated(weir_span text)
 {
-    return wr_span_find(text, WR_LIT(" truncated"), 0) != SIZE_MAX;
+    return wr_span_has(text, WR_LIT(" truncated"));
 }
 
 static weir_status give_form(struct search *search, uint32_t line)
@@ -386,7 +386,7 @@ static weir_status give_form(struct search *search, uint32_t line)
     const struct row *row = &search->rows[line];
     weir_span whole = line_of(search, line), text = text_of(search, line);
     weir_span prefix = wr_span_cut(whole, prefix_start(row), row->text_at);
-    weir_span form = wr_span_cut(whole, prefix_start(row), whole.len);
+    weir_span form = wr_span_from(whole, prefix_start(row));
     if (text.len > row->text_bytes + WR_SEARCH_MARKS_BYTES && text.len > SHORT_BYTES_MAX &&
         !says_truncated(text)) {
         form =
@@ -506,11 +506,9 @@ static weir_status settle_forms(struct search *search)
 
 static bool is_note(weir_span text)
 {
-    static const weir_span fronts[] = {WR_WORD("Found "),    WR_WORD("["),
-                                       WR_WORD("("),         WR_WORD("Warning: "),
-                                       WR_WORD("Showing "),  WR_WORD("Total output lines"),
-                                       WR_WORD("Chunk ID:"), WR_WORD("Wall time")};
-    return text.len <= NOTE_BYTES_MAX && wr_front_of(text, fronts, WR_COUNT_OF(fronts));
+    static struct wr_words fronts =
+        WR_WORDS("Found |[|(|Warning: |Showing |Total output lines|Chunk ID:|Wall time");
+    return text.len <= NOTE_BYTES_MAX && wr_words_front(&fronts, text);
 }
 
 /* The first and the last lines, where the tool says how much there is. */

@@ -1,6 +1,6 @@
 #include "condense/search_line.h"
 
-#include "condense/letters.h"
+#include "base/ascii.h"
 #include "condense/location.h"
 
 static const weir_span NOTHING = {"", 0};
@@ -86,11 +86,11 @@ static bool read_heading(weir_span line, struct wr_search_line *read)
         return false;
     bool named = wr_span_starts(path, WR_LIT("File: "));
     if (named)
-        path = wr_span_cut(path, 6, path.len);
+        path = wr_span_from(path, 6);
     else if (path.ptr[path.len - 1] == ':')
         path.len--;
     size_t revision = revision_bytes(path);
-    if (!path.len || (!named && !wr_location_is_path(wr_span_cut(path, revision, path.len))))
+    if (!path.len || (!named && !wr_location_is_path(wr_span_from(path, revision))))
         return false;
     *read = (struct wr_search_line){WR_SEARCH_HEADING, path, NOTHING, line.len};
     return true;

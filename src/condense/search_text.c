@@ -1,7 +1,8 @@
-#include "condense/search_text.h"
+#include "condense/search_line.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/utf8.h"
 
 enum { WORD_BYTES_MIN = 3, WORD_BYTES_MAX = 32 /* longer ones are sought by their front */ };
 
@@ -11,7 +12,7 @@ static void add_word(struct wr_search_query *query, weir_span word)
         return;
     if (word.len > WORD_BYTES_MAX)
         word.len = WORD_BYTES_MAX;
-    char first = wr_fold(word.ptr[0]);
+    char first = wr_lower(word.ptr[0]);
     query->words[query->count++] = word;
     query->is_first[(unsigned char)first] = true;
     if (wr_is_alpha(first))
@@ -34,7 +35,7 @@ void wr_search_query_init(struct wr_search_query *query, weir_span pattern)
 static bool same_in_any_case(const char *text, weir_span word)
 {
     for (size_t i = 0; i < word.len; i++)
-        if (wr_fold(text[i]) != wr_fold(word.ptr[i]))
+        if (wr_lower(text[i]) != wr_lower(word.ptr[i]))
             return false;
     return true;
 }
@@ -52,11 +53,6 @@ size_t wr_search_query_find(const struct wr_search_query *query, weir_span text)
     return SIZE_MAX;
 }
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* The part of `text` to show: from its front, or with a fifth of the room before what was found. */
 static weir_span window_of(const struct wr_search_query *query, weir_span text, size_t bytes_max)
 {
@@ -67,9 +63,9 @@ static weir_span window_of(const struct wr_search_query *query, weir_span text, 
             from = text.len - bytes_max;
     }
     size_t to = from + bytes_max;
-    while (from < to && continues_character(text.ptr[from]))
+    while (from < to && wr_utf8_is_tail(text.ptr[from]))
         from++;
-    while (to > from && to < text.len && continues_character(text.ptr[to]))
+    while (to > from && to < text.len && wr_utf8_is_tail(text.ptr[to]))
         to--;
     return wr_span_trim(wr_span_cut(text, from, to));
 }

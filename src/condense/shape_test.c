@@ -27,7 +27,7 @@ static void knows_what_is_alike(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         weir_span a = wr_span_of(rows[i].a), b = wr_span_of(rows[i].b);
         if ((wr_shape_of(a) == wr_shape_of(b)) != rows[i].same_shape ||
             (wr_shape_outline_of(a) == wr_shape_outline_of(b)) != rows[i].same_outline) {

@@ -1,82 +1,75 @@
+/* What a tool or an agent says of itself. In a file, a list or a diff only that counts, not the
+ * text which is shown. */
 #include "condense/signal_scanner.h"
 
-/* In a file, a list or a diff only what the tool itself says counts, not the text it shows. */
+static struct wr_words headers = WR_WORDS(
+    "Chunk ID:|Wall time|Process exited with code|Exit code|Original token count|"
+    "Total output lines|Command exited with|<returncode>|Process running with session|Exit Code:|"
+    "Error: |Signal:");
 
-static bool is_tool(weir_span name)
+/* The tool's own lines stand in front; lines that look like them further down are part of what was
+ * shown, and say nothing. */
+bool wr_signal_line_header(struct wr_signal_scanner *scanner, weir_span line)
 {
-    static const weir_span tools[] = {
-        WR_WORD("cat"),   WR_WORD("sed"),     WR_WORD("head"),      WR_WORD("tail"),
-        WR_WORD("nl"),    WR_WORD("ls"),      WR_WORD("find"),      WR_WORD("rg"),
-        WR_WORD("grep"),  WR_WORD("awk"),     WR_WORD("git"),       WR_WORD("bash"),
-        WR_WORD("sh"),    WR_WORD("zsh"),     WR_WORD("fd"),        WR_WORD("tree"),
-        WR_WORD("diff"),  WR_WORD("less"),    WR_WORD("bat"),       WR_WORD("wc"),
-        WR_WORD("stat"),  WR_WORD("cut"),     WR_WORD("sort"),      WR_WORD("xargs"),
-        WR_WORD("jq"),    WR_WORD("/bin/sh"), WR_WORD("/bin/bash"), WR_WORD("egrep"),
-        WR_WORD("fgrep"), WR_WORD("du"),      WR_WORD("file"),      WR_WORD("gawk"),
-        WR_WORD("cd")};
-    return wr_same_as_any(name, tools, WR_COUNT_OF(tools));
+    if (!wr_words_front(&headers, line)) {
+        scanner->in_header = false;
+        return false;
+    }
+    if (!scanner->in_header)
+        return true;
+    wr_signal_exit_codes(scanner, line);
+    if (wr_span_starts(line, WR_LIT("Error: ")))
+        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_from(line, 7));
+    return true;
 }
+
+enum { TOOL_BYTES_MAX = sizeof("/bin/bash:") - 1 }; /* and the colon behind it */
 
 /* "cat: a: No such file or directory", "bash: line 1: x: command not found". */
 static bool is_tool_complaint(weir_span line)
 {
-    static const weir_span words[] = {
-        WR_WORD("No such file"),  WR_WORD("ermission denied"), WR_WORD("Is a directory"),
-        WR_WORD("s a directory"), WR_WORD("not found"),        WR_WORD("cannot "),
-        WR_WORD("can't "),        WR_WORD("nvalid "),          WR_WORD("nrecognized"),
-        WR_WORD("error"),         WR_WORD("Not a directory"),  WR_WORD("not permitted"),
-        WR_WORD("unknown "),      WR_WORD("illegal "),         WR_WORD("unexpected ")};
-    const char *colon = line.len ? memchr(line.ptr, ':', line.len < 32 ? line.len : 32) : NULL;
-    if (!colon || !is_tool((weir_span){line.ptr, (size_t)(colon - line.ptr)}))
-        return false;
-    for (size_t i = 0; i < WR_COUNT_OF(words); i++)
-        if (wr_span_find(line, words[i], 0) != SIZE_MAX)
-            return true;
-    return false;
+    static struct wr_words tools = WR_WORDS(
+        "cat|sed|head|tail|nl|ls|find|rg|grep|awk|git|bash|sh|zsh|fd|tree|diff|less|bat|wc|stat|"
+        "cut|sort|xargs|jq|/bin/sh|/bin/bash|egrep|fgrep|du|file|gawk|cd");
+    static const char words[] =
+        "No such file|ermission denied|Is a directory|s a directory|not found|cannot |can't |"
+        "nvalid |nrecognized|error|Not a directory|not permitted|unknown |illegal |unexpected ";
+    const char *colon =
+        line.len ? memchr(line.ptr, ':', line.len < TOOL_BYTES_MAX ? line.len : TOOL_BYTES_MAX)
+                 : NULL;
+    return colon && wr_words_has(&tools, (weir_span){line.ptr, (size_t)(colon - line.ptr)}) &&
+           wr_has_any_of(line, words);
 }
 
 /* What an agent says in place of a result: the call was refused, or nothing was edited. */
 bool wr_signal_refusal(struct wr_signal_scanner *scanner, weir_span line)
 {
-    static const weir_span fronts[] = {
-        WR_WORD("apply_patch verification failed"),
-        WR_WORD("Your proposed edit has introduced"),
-        WR_WORD("No replacement was performed"),
-        WR_WORD("The user doesn't want to "),
-    };
+    static struct wr_words fronts =
+        WR_WORDS("apply_patch verification failed|Your proposed edit has introduced|"
+                 "No replacement was performed|The user doesn't want to ");
     bool is_denied = wr_span_starts(line, WR_LIT("Permission to use ")) &&
-                     wr_span_find(line, WR_LIT("has been denied"), 0) != SIZE_MAX;
-    if (!is_denied && !wr_front_of(line, fronts, WR_COUNT_OF(fronts)))
+                     wr_span_has(line, WR_LIT("has been denied"));
+    if (!is_denied && !wr_words_front(&fronts, line))
         return false;
     wr_signal_add(scanner, WR_SIGNAL_ERROR, line);
     return true;
 }
 
-static bool is_footer(weir_span line)
-{
-    return wr_span_starts(line, WR_LIT("[Command finished with exit code ")) ||
-           wr_span_starts(line, WR_LIT("Command exited with code "));
-}
-
 bool wr_signal_complaint(struct wr_signal_scanner *scanner, weir_span line)
 {
-    if (is_footer(line)) {
+    static struct wr_words footers =
+        WR_WORDS("[Command finished with exit code |Command exited with code ");
+    static struct wr_words errors = WR_WORDS("<tool_use_error>|fatal: ");
+    if (wr_words_front(&footers, line)) {
         wr_signal_exit_codes(scanner, line);
         return true;
     }
-    if (wr_span_starts(line, WR_LIT("<tool_use_error>"))) {
-        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 16, line.len));
-        return true;
-    }
-    if (wr_signal_refusal(scanner, line))
-        return true;
     bool speaks = scanner->kind != WR_OUTPUT_PROSE && scanner->kind != WR_OUTPUT_BLOB;
-    if (speaks && wr_span_starts(line, WR_LIT("fatal: "))) {
-        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 7, line.len));
+    size_t front = speaks || line.ptr[0] == '<' ? wr_words_front(&errors, line) : 0;
+    if (!front && wr_signal_refusal(scanner, line))
         return true;
-    }
-    if (!speaks || !is_tool_complaint(line))
+    if (!front && (!speaks || !is_tool_complaint(line)))
         return false;
-    wr_signal_add(scanner, WR_SIGNAL_ERROR, line);
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_from(line, front));
     return true;
 }

@@ -1,15 +1,14 @@
+/* Messages: what compilers, linters, runtimes and logs say went wrong, and where.
+ *
+ * Shapes that are sure come first (a place and a level, a panic, an exception); what is left is
+ * judged by its words (signal_words.c). A line that says "error" in passing must not come through:
+ * the last function here has the exceptions.
+ */
 #include "condense/location.h"
-#include "condense/signal_level.h"
 #include "condense/signal_scanner.h"
-#include "condense/signal_words.h"
 #include "condense/volatile.h"
 
 static const weir_span NOTHING = {"", 0};
-
-static weir_span behind(weir_span text, size_t prefix)
-{
-    return wr_span_trim(wr_span_cut(text, prefix, text.len));
-}
 
 static void add_place(struct wr_signal_scanner *scanner, const struct wr_location *location)
 {
@@ -24,7 +23,7 @@ static bool add_lone_place(struct wr_signal_scanner *scanner, weir_span text)
         wr_span_starts(text, WR_LIT("--> ")) || wr_span_starts(text, WR_LIT("::: ")) ? 4 : 0;
     if (!wr_location_read(text, at, &location))
         return false;
-    weir_span rest = behind(text, location.end);
+    weir_span rest = wr_signal_behind(text, location.end);
     if (rest.len && !wr_span_is(rest, ":"))
         return false;
     add_place(scanner, &location);
@@ -40,7 +39,7 @@ static bool add_panic(struct wr_signal_scanner *scanner, weir_span text)
     size_t word = wr_span_find(text, WR_LIT(" panicked at "), 0);
     if (word == SIZE_MAX)
         return false;
-    weir_span rest = behind(text, word + 13);
+    weir_span rest = wr_signal_behind(text, word + 13);
     if (!wr_location_read(rest, 0, &location)) { /* as it was: 'message', src/main.rs:2:5 */
         wr_signal_add(scanner, WR_SIGNAL_CRITICAL, rest);
         if (wr_location_find(rest, 0, &location))
@@ -71,7 +70,7 @@ static bool add_row(struct wr_signal_scanner *scanner, weir_span text)
     if (!line || column <= line + 1 || column >= text.len || text.ptr[line] != ':' ||
         !wr_is_blank(text.ptr[column]))
         return false;
-    weir_span message = behind(text, column);
+    weir_span message = wr_signal_behind(text, column);
     struct wr_signal_level level = wr_signal_level_read(message);
     if (!level.found)
         return false;
@@ -97,7 +96,7 @@ static bool add_elixir(struct wr_signal_scanner *scanner, weir_span text)
 {
     if (!wr_span_starts(text, WR_LIT("** (")) || wr_span_find(text, WR_LIT(")"), 4) == SIZE_MAX)
         return false;
-    wr_signal_add(scanner, WR_SIGNAL_ERROR, behind(text, 3));
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_signal_behind(text, 3));
     return true;
 }
 
@@ -106,7 +105,7 @@ static bool add_pytest_message(struct wr_signal_scanner *scanner, weir_span text
 {
     if (!wr_span_starts(text, WR_LIT("E  ")))
         return false;
-    weir_span message = behind(text, 1);
+    weir_span message = wr_signal_behind(text, 1);
     if (message.len && !memchr("?+-", message.ptr[0], 3)) {
         wr_signal_add(scanner, WR_SIGNAL_ERROR, message);
         wr_signal_frame_flush(scanner);
@@ -153,7 +152,7 @@ static bool add_ruby(struct wr_signal_scanner *scanner, weir_span rest,
     if (quote == SIZE_MAX)
         return false;
     add_place(scanner, location);
-    wr_signal_add(scanner, WR_SIGNAL_ERROR, behind(rest, quote + 3));
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_signal_behind(rest, quote + 3));
     return true;
 }
 
@@ -173,11 +172,11 @@ static bool add_placed(struct wr_signal_scanner *scanner, weir_span text)
         at = 5;
     if (!wr_location_read(text, at, &location) || location.end >= text.len)
         return false;
-    weir_span rest = wr_span_cut(text, location.end, text.len);
+    weir_span rest = wr_span_from(text, location.end);
     if (add_ruby(scanner, rest, &location))
         return true;
     size_t mark = rest.ptr[0] == ':' ? 1 : wr_span_starts(rest, WR_LIT(" - ")) ? 2 : 0;
-    weir_span message = behind(rest, mark);
+    weir_span message = wr_signal_behind(rest, mark);
     struct wr_signal_level level = wr_signal_level_read(message);
     bool kotlin = at == 3;
     bool one_space =
@@ -200,7 +199,7 @@ static bool add_placed(struct wr_signal_scanner *scanner, weir_span text)
 static bool add_klog(struct wr_signal_scanner *scanner, weir_span text)
 {
     if (text.len < 8 || !memchr("EWF", text.ptr[0], 3) || text.ptr[5] != ' ' ||
-        !wr_volatile_time(behind(text, 5)))
+        !wr_volatile_time(wr_signal_behind(text, 5)))
         return false;
     for (size_t i = 1; i < 5; i++)
         if (!wr_is_digit(text.ptr[i]))
@@ -212,20 +211,17 @@ static bool add_klog(struct wr_signal_scanner *scanner, weir_span text)
                   text.ptr[0] == 'E'   ? WR_SIGNAL_ERROR
                   : text.ptr[0] == 'W' ? WR_SIGNAL_WARNING
                                        : WR_SIGNAL_CRITICAL,
-                  behind(text, close + 2));
+                  wr_signal_behind(text, close + 2));
     return true;
 }
 
 /* A test that passed may have any name. */
 static bool says_passed(weir_span text)
 {
-    static const weir_span fronts[] = {
-        WR_WORD("\xe2\x9c\x93"), WR_WORD("\xe2\x9c\x94"), WR_WORD("PASS "), WR_WORD("PASSED "),
-        WR_WORD("--- PASS: "),   WR_WORD("=== RUN "),     WR_WORD("ok ")};
-    static const weir_span ends[] = {WR_WORD(" PASSED"), WR_WORD(" ... ok"), WR_WORD(" PASS")};
-    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) ||
-           wr_ends_in_any(text, ends, WR_COUNT_OF(ends)) ||
-           wr_span_find(text, WR_LIT("(pass) "), 0) != SIZE_MAX;
+    static struct wr_words fronts = WR_WORDS("✓|✔|PASS |PASSED |--- PASS: |=== RUN |ok ");
+    static struct wr_words ends = WR_WORDS(" PASSED| ... ok| PASS");
+    return wr_words_front(&fronts, text) || wr_words_end(&ends, text) ||
+           wr_span_has(text, WR_LIT("(pass) "));
 }
 
 /* "==== FAILURES ====" only parts what comes before from what comes behind. */

@@ -1,4 +1,4 @@
-#include "condense/signal_check.h"
+#include "tests/signal_check.h"
 
 #define P WR_OUTPUT_PROCESS
 #define G WR_OUTPUT_LOG

@@ -1,10 +1,5 @@
 #include "condense/signal_scanner.h"
 
-static weir_span behind(weir_span line, size_t prefix)
-{
-    return wr_span_cut(line, prefix, line.len);
-}
-
 /* "a/x", "\"b/x\"", "x\t2024-01-01" -> "x". */
 static weir_span bare_path(weir_span path)
 {
@@ -15,7 +10,7 @@ static weir_span bare_path(weir_span path)
     if (path.len > 1 && path.ptr[0] == '"' && path.ptr[path.len - 1] == '"')
         path = wr_span_cut(path, 1, path.len - 1);
     if (path.len > 2 && path.ptr[1] == '/' && memchr("abciow", path.ptr[0], 6))
-        path = wr_span_cut(path, 2, path.len);
+        path = wr_span_from(path, 2);
     return path;
 }
 
@@ -32,10 +27,10 @@ static weir_span git_path(weir_span names)
 {
     size_t half = names.len / 2;
     if (names.len > 2 && names.ptr[half] == ' ')
-        return wr_span_cut(names, half + 1, names.len);
+        return wr_span_from(names, half + 1);
     for (size_t i = names.len; i > 3; i--)
         if (names.ptr[i - 3] == ' ' && names.ptr[i - 1] == '/')
-            return wr_span_cut(names, i - 2, names.len);
+            return wr_span_from(names, i - 2);
     return names;
 }
 
@@ -61,9 +56,9 @@ static bool add_pair(struct wr_signal_scanner *scanner, weir_span line)
     weir_span next = wr_signal_peek(scanner);
     if (!wr_span_starts(next, WR_LIT("+++ ")))
         return false;
-    weir_span path = bare_path(behind(next, 4));
+    weir_span path = bare_path(wr_span_from(next, 4));
     if (wr_span_is(path, "/dev/null"))
-        path = bare_path(behind(line, 4));
+        path = bare_path(wr_span_from(line, 4));
     wr_signal_take_next(scanner);
     add_file(scanner, path);
     return true;
@@ -71,24 +66,20 @@ static bool add_pair(struct wr_signal_scanner *scanner, weir_span line)
 
 static bool add_patch_file(struct wr_signal_scanner *scanner, weir_span line)
 {
-    static const weir_span fronts[] = {WR_WORD("*** Update File: "), WR_WORD("*** Add File: "),
-                                       WR_WORD("*** Delete File: "), WR_WORD("diff --cc "),
-                                       WR_WORD("diff --combined "),  WR_WORD("Index: ")};
-    size_t front = wr_front_of(line, fronts, WR_COUNT_OF(fronts));
+    static struct wr_words fronts = WR_WORDS(
+        "*** Update File: |*** Add File: |*** Delete File: |diff --cc |diff --combined |Index: ");
+    size_t front = wr_words_front(&fronts, line);
     if (front)
-        add_file(scanner, wr_span_trim(behind(line, front)));
+        add_file(scanner, wr_span_trim(wr_span_from(line, front)));
     return front > 0;
 }
 
 bool wr_signal_is_diff_detail(weir_span line)
 {
-    static const weir_span fronts[] = {
-        WR_WORD("index "),         WR_WORD("old mode "),     WR_WORD("new mode "),
-        WR_WORD("new file "),      WR_WORD("deleted file "), WR_WORD("similarity "),
-        WR_WORD("dissimilarity "), WR_WORD("rename "),       WR_WORD("copy "),
-        WR_WORD("GIT binary "),
-    };
-    return wr_front_of(line, fronts, WR_COUNT_OF(fronts)) > 0;
+    static struct wr_words fronts = WR_WORDS(
+        "index |old mode |new mode |new file |deleted file |similarity |dissimilarity |rename |"
+        "copy |GIT binary ");
+    return wr_words_front(&fronts, line) > 0;
 }
 
 bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line)
@@ -96,7 +87,7 @@ bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line)
     switch (line.ptr[0]) {
     case 'd':
         if (wr_span_starts(line, WR_LIT("diff --git "))) {
-            add_file(scanner, bare_path(git_path(wr_span_trim(behind(line, 11)))));
+            add_file(scanner, bare_path(git_path(wr_span_trim(wr_span_from(line, 11)))));
             return true;
         }
         return add_patch_file(scanner, line);

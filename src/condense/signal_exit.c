@@ -1,3 +1,11 @@
+/* Exit codes, as shells, agents and build tools say them: "exited with code 1", "[exit 1]", "rc=1",
+ * "make: *** [all] Error 2".
+ *
+ * A word such as "exit" is sought, and from there a number, over the few words that may stand
+ * between
+ * ("ed with code "). A number counts only where something on the way says that it is a code: prose
+ * has "exit 3 times" and "exit 1 of 4", too.
+ */
 #include "condense/signal_scanner.h"
 
 /* "[exit 1]": nothing else is in the brackets. */
@@ -14,10 +22,8 @@ static bool is_bracketed(weir_span text, size_t lead, size_t number)
  * stands. Returns the offset of the number. */
 static size_t skip_to_number(weir_span text, size_t lead, size_t at, bool *sure)
 {
-    static const weir_span fillers[] = {WR_WORD("ed"),     WR_WORD("with"),     WR_WORD("code"),
-                                        WR_WORD("status"), WR_WORD("value"),    WR_WORD("was"),
-                                        WR_WORD("is"),     WR_WORD("non-zero"), WR_WORD("nonzero"),
-                                        WR_WORD("of"),     WR_WORD("returned"), WR_WORD("error")};
+    static const char fillers[] =
+        "ed|with|code|status|value|was|is|non-zero|nonzero|of|returned|error";
     bool with = false;
     *sure = false;
     for (int step = 0; step < 8 && at < text.len; step++) {
@@ -37,13 +43,12 @@ static size_t skip_to_number(weir_span text, size_t lead, size_t at, bool *sure)
             *sure |= with || is_bracketed(text, lead, at);
             return at;
         }
-        size_t filler =
-            wr_front_of_folded(wr_span_cut(text, at, text.len), fillers, WR_COUNT_OF(fillers));
+        size_t filler = wr_front_of_folded(wr_span_from(text, at), fillers);
         if (!filler)
             return SIZE_MAX;
         weir_span word = wr_span_cut(text, at, at + filler);
-        with |= wr_same_folded(word, WR_LIT("with"));
-        *sure |= wr_same_folded(word, WR_LIT("code")) || wr_same_folded(word, WR_LIT("status"));
+        with |= wr_is_any_of_folded(word, "with");
+        *sure |= wr_is_any_of_folded(word, "code|status");
         at += filler;
     }
     return SIZE_MAX;
@@ -52,7 +57,7 @@ static size_t skip_to_number(weir_span text, size_t lead, size_t at, bool *sure)
 static size_t number_end(weir_span text, size_t at)
 {
     size_t i = at + (text.ptr[at] == '-');
-    if (i + 1 < text.len && text.ptr[i] == '0' && wr_fold(text.ptr[i + 1]) == 'x')
+    if (i + 1 < text.len && text.ptr[i] == '0' && wr_lower(text.ptr[i + 1]) == 'x')
         i += 2;
     while (i < text.len && wr_is_hex(text.ptr[i]))
         i++;
@@ -75,7 +80,7 @@ static void add_code_before(struct wr_signal_scanner *scanner, weir_span text, s
     size_t start = end;
     while (start && wr_is_digit(text.ptr[start - 1]))
         start--;
-    if (start < end && wr_starts_folded(wr_span_cut(text, word, text.len), WR_LIT("exit status")))
+    if (start < end && wr_starts_folded(wr_span_from(text, word), WR_LIT("exit status")))
         wr_signal_add_exact(scanner, WR_SIGNAL_EXIT, wr_span_cut(text, start, end));
 }
 
@@ -97,25 +102,26 @@ static bool begins_word(weir_span text, size_t at)
     return !at || !(wr_is_alpha(text.ptr[at - 1]) || wr_is_digit(text.ptr[at - 1]));
 }
 
-/* Offset behind the word that begins at `at` and that a code may follow; 0 where there is none. */
+/* Offset behind the word at `at` that a code may follow; 0 where there is none. Of the words only
+ * the second column is taken: what is behind it makes sure that a code is meant, and is read with
+ * what follows. */
 static size_t lead_end(weir_span text, size_t at)
 {
-    static const weir_span leads[] = {WR_WORD("exit"), WR_WORD("returncode"),
-                                      WR_WORD("return code"), WR_WORD("code=exited, status=")};
-    if (!begins_word(text, at))
-        return 0;
-    size_t lead = wr_front_of_folded(wr_span_cut(text, at, text.len), leads, WR_COUNT_OF(leads));
-    if (!lead)
-        return 0;
-    /* The word that makes sure of it, and the sign behind it, are read with what follows. */
-    return at + (lead == 4 ? lead : lead == 20 ? 19 : 6);
+    static const char *const leads[][2] = {{"exit", "exit"},
+                                           {"returncode", "return"},
+                                           {"return code", "return"},
+                                           {"code=exited, status=", "code=exited, status"}};
+    weir_span rest = wr_span_from(text, at);
+    for (size_t i = 0; begins_word(text, at) && i < WR_COUNT_OF(leads); i++)
+        if (wr_starts_folded(rest, wr_span_of(leads[i][0])))
+            return at + strlen(leads[i][1]);
+    return 0;
 }
 
 /* "rc=1" of scripts and drivers. */
 static bool is_rc(weir_span text, size_t at)
 {
-    return begins_word(text, at) &&
-           wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("rc=")) &&
+    return begins_word(text, at) && wr_span_starts(wr_span_from(text, at), WR_LIT("rc=")) &&
            (wr_is_digit(text.ptr[at + 3]) ||
             (text.ptr[at + 3] == '-' && at + 4 < text.len && wr_is_digit(text.ptr[at + 4])));
 }
@@ -123,14 +129,14 @@ static bool is_rc(weir_span text, size_t at)
 void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span text)
 {
     for (size_t i = 0; i + 3 < text.len; i++) {
-        char c = wr_fold(text.ptr[i]);
+        char c = wr_lower(text.ptr[i]);
         if (c != 'e' && c != 'r' && c != 'c')
             continue;
         if (c == 'r' && is_rc(text, i))
             add_code(scanner, text, i + 3);
         if (i + 5 >= text.len)
             continue;
-        char next = wr_fold(text.ptr[i + 1]);
+        char next = wr_lower(text.ptr[i + 1]);
         size_t end = next == 'x' || next == 'e' || next == 'o' ? lead_end(text, i) : 0;
         if (!end)
             continue;
@@ -143,37 +149,4 @@ void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span text)
         i = end - 1;
     }
     add_make_code(scanner, text);
-}
-
-static bool is_header(weir_span text)
-{
-    static const weir_span fronts[] = {WR_WORD("Chunk ID:"),
-                                       WR_WORD("Wall time"),
-                                       WR_WORD("Process exited with code"),
-                                       WR_WORD("Exit code"),
-                                       WR_WORD("Original token count"),
-                                       WR_WORD("Total output lines"),
-                                       WR_WORD("Command exited with"),
-                                       WR_WORD("<returncode>"),
-                                       WR_WORD("Process running with session"),
-                                       WR_WORD("Exit Code:"),
-                                       WR_WORD("Error: "),
-                                       WR_WORD("Signal:")};
-    return wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
-}
-
-/* The tool's own lines stand in front; lines that look like them further down are part of what was
- * shown, and say nothing. */
-bool wr_signal_line_header(struct wr_signal_scanner *scanner, weir_span line)
-{
-    if (!is_header(line)) {
-        scanner->in_header = false;
-        return false;
-    }
-    if (!scanner->in_header)
-        return true;
-    wr_signal_exit_codes(scanner, line);
-    if (wr_span_starts(line, WR_LIT("Error: ")))
-        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_span_cut(line, 7, line.len));
-    return true;
 }

@@ -3,7 +3,7 @@
 
 static bool contains(weir_span text, weir_span part)
 {
-    return wr_span_find(text, part, 0) != SIZE_MAX;
+    return wr_span_has(text, part);
 }
 
 /* "at f (a.js:1:2)", "at a.js:1:2", "at a.B.c(B.java:3)", "at A.B() in /x/a.cs:line 3". */
@@ -12,7 +12,7 @@ static bool is_at_frame(weir_span text)
     struct wr_location location;
     if (!wr_span_starts(text, WR_LIT("at ")))
         return false;
-    text = wr_span_cut(text, 3, text.len);
+    text = wr_span_from(text, 3);
     if (contains(text, WR_LIT(":line ")) && contains(text, WR_LIT(" in ")))
         return true;
     if (text.len && text.ptr[text.len - 1] == ')') {
@@ -35,7 +35,7 @@ static bool is_numbered_frame(weir_span text)
         i++;
     if (i >= text.len || text.ptr[i] != ' ')
         return false;
-    weir_span rest = wr_span_trim(wr_span_cut(text, i, text.len));
+    weir_span rest = wr_span_trim(wr_span_from(text, i));
     return wr_span_starts(rest, WR_LIT("0x")) || wr_location_find(rest, 0, &location);
 }
 
@@ -45,7 +45,7 @@ static bool is_go_frame(weir_span line)
     struct wr_location location;
     if (!line.len || line.ptr[0] != '\t' || !wr_location_read(line, 1, &location))
         return false;
-    weir_span behind = wr_span_cut(line, location.end, line.len);
+    weir_span behind = wr_span_from(line, location.end);
     return wr_span_ends(location.path, WR_LIT(".go")) && !location.column.len &&
            (!behind.len || wr_span_starts(behind, WR_LIT(" +0x")));
 }
@@ -56,12 +56,12 @@ static bool is_other_frame(weir_span text)
     struct wr_location location;
     if (wr_span_starts(text, WR_LIT("from ")))
         return wr_location_read(text, 5, &location) &&
-               wr_span_starts(wr_span_cut(text, location.end, text.len), WR_LIT(":in "));
+               wr_span_starts(wr_span_from(text, location.end), WR_LIT(":in "));
     if (!text.len || text.ptr[0] != '(')
         return false;
     size_t close = wr_span_find(text, WR_LIT(") "), 0);
     return close != SIZE_MAX && wr_location_read(text, close + 2, &location) &&
-           wr_span_starts(wr_span_cut(text, location.end, text.len), WR_LIT(": "));
+           wr_span_starts(wr_span_from(text, location.end), WR_LIT(": "));
 }
 
 /* Frames of the language itself tell nothing of the program. */
@@ -91,7 +91,7 @@ bool wr_signal_frame(struct wr_signal_scanner *scanner, weir_span line)
         return true;
     scanner->frame_wanted = false;
     if (wr_span_starts(text, WR_LIT("at ")))
-        text = wr_span_cut(text, 3, text.len);
+        text = wr_span_from(text, 3);
     wr_signal_add(scanner, WR_SIGNAL_FRAME, text);
     return true;
 }

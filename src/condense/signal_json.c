@@ -1,8 +1,9 @@
-#include "condense/json_line.h"
+/* Errors in JSON, read line by line and not as a document: what a client cut off, or a condensed
+ * form, is no document any more, but its lines still say `"error": "..."`. Which keys and values
+ * say so is data, the lists below.
+ */
+#include "condense/json_tree.h"
 #include "condense/signal_scanner.h"
-
-/* JSON is read line by line and not as a document: what a client cut off, or a condensed form, is
- * no document any more, but its lines still say `"error": "..."`. */
 
 static const char *const ERROR_KEYS[] = {
     "error",
@@ -54,7 +55,7 @@ static bool same_name(weir_span text, const char *lower)
         char c = text.ptr[i];
         if (c == '_' || c == '-' || c == ' ' || c == '.')
             continue;
-        if (!lower[at] || wr_fold(c) != lower[at])
+        if (!lower[at] || wr_lower(c) != lower[at])
             return false;
         at++;
     }
@@ -67,7 +68,7 @@ static bool is_one_of(weir_span text, const char *const *names)
     size_t at = 0;
     while (at < text.len && !wr_is_alpha(text.ptr[at]) && !wr_is_digit(text.ptr[at]))
         at++;
-    char first = at < text.len ? wr_fold(text.ptr[at]) : 0;
+    char first = at < text.len ? wr_lower(text.ptr[at]) : 0;
     for (; *names; names++)
         if (**names == first && same_name(text, *names))
             return true;

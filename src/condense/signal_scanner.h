@@ -12,8 +12,9 @@
 #ifndef WR_CONDENSE_SIGNAL_SCANNER_H
 #define WR_CONDENSE_SIGNAL_SCANNER_H
 
+#include "base/ascii.h"
 #include "base/limits.h"
-#include "condense/letters.h"
+#include "base/words.h"
 #include "condense/signal.h"
 
 #define WR_LINE_NONE UINT32_MAX
@@ -83,21 +84,65 @@ struct wr_signal_basis wr_signal_basis_now(const struct wr_signal_scanner *scann
 weir_span wr_signal_peek(struct wr_signal_scanner *scanner);
 void wr_signal_take_next(struct wr_signal_scanner *scanner); /* makes it part of the line at hand */
 
-/* The detectors. Each looks at one line; `true`: the line is dealt with. */
-bool wr_signal_frame(struct wr_signal_scanner *scanner, weir_span line);       /* signal_frame.c */
-void wr_signal_frame_flush(struct wr_signal_scanner *scanner);                 /* at the end */
-void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span line);  /* signal_exit.c */
-bool wr_signal_line_header(struct wr_signal_scanner *scanner, weir_span line); /* a tool's header */
-bool wr_signal_test_result(struct wr_signal_scanner *scanner,
-                           weir_span line);                               /* signal_test_result.c */
-bool wr_signal_totals(struct wr_signal_scanner *scanner, weir_span line); /* signal_totals.c */
-void wr_signal_diagnostic(struct wr_signal_scanner *scanner,
-                          weir_span line);                                 /* signal_diagnostic.c */
-bool wr_signal_refusal(struct wr_signal_scanner *scanner, weir_span line); /* an agent's */
-bool wr_signal_complaint(struct wr_signal_scanner *scanner, weir_span line); /* a tool on itself */
-bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line);      /* signal_diff.c */
+/* What is behind the first `prefix` bytes, trimmed. */
+static inline weir_span wr_signal_behind(weir_span text, size_t prefix)
+{
+    return wr_span_trim(wr_span_from(text, prefix));
+}
+
+/* -- signal_words.c: what the words of a line say ---------------------------------------------- */
+
+struct wr_signal_words {
+    bool found;
+    enum wr_signal_kind kind; /* CRITICAL or ERROR */
+};
+
+/* Words and phrases anywhere in `text` that say something went wrong. "0 failed", "no errors",
+ * `error_handler`, "src/errors.go" are not found. */
+struct wr_signal_words wr_signal_words_find(weir_span text);
+
+/* "a.b.SomeError: message", "java.lang.Exception", "Caused by: ...", "Traceback (most ...": a line
+ * that heads or ends a stack. Its kind is ERROR or, for "SomeWarning: ", WARNING. */
+bool wr_signal_is_exception(weir_span text);
+enum wr_signal_kind wr_signal_exception_kind(weir_span text);
+
+/* Whether the line is more likely a line of a program than a message of one. */
+bool wr_signal_is_code(weir_span text);
+
+struct wr_signal_level {
+    bool found;
+    bool note;                /* a word such as "note:" that says it is less than a warning */
+    enum wr_signal_kind kind; /* CRITICAL, ERROR or WARNING */
+    weir_span message;        /* behind the word */
+};
+
+/* Of the word that begins `text`: "error:", "[WARN]", "FATAL", "npm ERR!". "error: none" and the
+ * like say that there is none. */
+struct wr_signal_level wr_signal_level_read(weir_span text);
+
+/* Without the lines some tools draw around a message. */
+weir_span wr_signal_without_frame(weir_span text);
+
+/* Without what logs put in front: times, hosts, process ids, names in brackets. What is left begins
+ * with the level where the line has one. */
+weir_span wr_signal_without_prefix(weir_span text);
+
+/* -- the detectors: each looks at one line; `true`: the line is dealt with --------------------- */
+
+bool wr_signal_frame(struct wr_signal_scanner *scanner, weir_span line); /* of a stack */
+void wr_signal_frame_flush(struct wr_signal_scanner *scanner);           /* at the end */
+void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span line);
+bool wr_signal_test_result(struct wr_signal_scanner *scanner, weir_span line);
+bool wr_signal_totals(struct wr_signal_scanner *scanner, weir_span line);
+void wr_signal_diagnostic(struct wr_signal_scanner *scanner, weir_span line);
+bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line);
 bool wr_signal_is_diff_detail(weir_span line); /* "index 1..2", "rename from x": between headers */
-void wr_signal_search(struct wr_signal_scanner *scanner, weir_span line); /* signal_search.c */
-bool wr_signal_json(struct wr_signal_scanner *scanner, weir_span line);   /* signal_json.c */
+bool wr_signal_json(struct wr_signal_scanner *scanner, weir_span line);
+
+/* signal_complaint.c: the header a tool puts in front, that an agent refused a call, what a tool
+ * says of itself. */
+bool wr_signal_line_header(struct wr_signal_scanner *scanner, weir_span line);
+bool wr_signal_refusal(struct wr_signal_scanner *scanner, weir_span line);
+bool wr_signal_complaint(struct wr_signal_scanner *scanner, weir_span line);
 
 #endif

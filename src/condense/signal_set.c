@@ -1,6 +1,10 @@
+/* The set of signals of a text: adding, with the lines that each rests on, and comparing. Signals
+ * are looked up by hash, as a text may have many thousands; each keeps where it first stood.
+ */
 #include "condense/signal.h"
 
 #include "base/hash.h"
+#include "base/vec.h"
 #include "condense/signal_scanner.h"
 #include "condense/volatile.h"
 
@@ -95,12 +99,8 @@ static weir_status grow_signals(struct wr_signal_set *set, struct wr_arena *aren
 {
     if (set->count >= WR_SIGNALS_MAX)
         return WEIR_LIMIT;
-    size_t bytes = set->signals_max * sizeof(struct wr_signal);
-    struct wr_signal *grown = wr_arena_grow(arena, set->signals, bytes, bytes * 2);
-    if (!grown)
+    if (!WR_ARENA_ROOM(arena, set->signals, set->count, set->signals_max, SIGNALS_MIN))
         return wr_arena_status(arena);
-    set->signals = grown;
-    set->signals_max *= 2;
     weir_status status = wr_index_init(&set->index, arena, set->signals_max);
     for (uint32_t i = 0; i < set->count && !status; i++) {
         const struct wr_signal *signal = &set->signals[i];
@@ -117,15 +117,9 @@ static void keep_line(struct wr_signal_scanner *scanner, uint32_t line)
     struct wr_signal_set *set = scanner->set;
     if (line == WR_LINE_NONE || (set->lines_count && set->lines[set->lines_count - 1] == line))
         return;
-    if (set->lines_count == set->lines_max) {
-        size_t bytes = set->lines_max * sizeof(uint32_t);
-        uint32_t *grown = wr_arena_grow(scanner->arena, set->lines, bytes, bytes * 2);
-        if (!grown) {
-            scanner->status = wr_arena_status(scanner->arena);
-            return;
-        }
-        set->lines = grown;
-        set->lines_max *= 2;
+    if (!WR_ARENA_ROOM(scanner->arena, set->lines, set->lines_count, set->lines_max, LINES_MIN)) {
+        scanner->status = wr_arena_status(scanner->arena);
+        return;
     }
     set->lines[set->lines_count++] = line;
 }
@@ -219,9 +213,9 @@ void wr_signal_add_place(struct wr_signal_scanner *scanner, weir_span path, weir
 {
     /* "./a.c" and "a.c" are one place, and so are "file:///a.c" and "/a.c". */
     if (wr_span_starts(path, WR_LIT("./")))
-        path = wr_span_cut(path, 2, path.len);
+        path = wr_span_from(path, 2);
     if (wr_span_starts(path, WR_LIT("file://")))
-        path = wr_span_cut(path, 7, path.len);
+        path = wr_span_from(path, 7);
     size_t len = append(scanner->scratch, 0, path);
     if (line.len)
         len = append(scanner->scratch, append(scanner->scratch, len, WR_LIT(":")), line);

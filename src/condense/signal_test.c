@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
-#include "condense/signal_check.h"
+#include "tests/signal_check.h"
 
 static const struct signal_case search_results_rows[] = {
     {"path and line", WR_OUTPUT_SEARCH, "src/a.c:12:int error;\nsrc/a.c:20:  x\n",

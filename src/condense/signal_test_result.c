@@ -1,13 +1,12 @@
+/* Names of failed tests, as some thirty test runners print them. The first byte of a line tells
+ * which shapes are possible; each function reads the lines of one runner and says which in its
+ * comment.
+ */
 #include "condense/location.h"
 #include "condense/signal_scanner.h"
 #include "condense/volatile.h"
 
 static const weir_span NOTHING = {"", 0};
-
-static weir_span behind(weir_span text, size_t prefix)
-{
-    return wr_span_trim(wr_span_cut(text, prefix, text.len));
-}
 
 /* Takes off the time a test took: "name (5 ms)", "name [12 ms]", "name 5ms", "name (0.1 seconds)".
  */
@@ -22,13 +21,13 @@ static weir_span without_time(weir_span name)
             start--;
         weir_span inside = start ? wr_span_trim(wr_span_cut(name, start, name.len - 1)) : NOTHING;
         if (inside.ptr && inside.len && inside.ptr[0] == '<')
-            inside = behind(inside, 1); /* "[< 1 ms]" */
+            inside = wr_signal_behind(inside, 1); /* "[< 1 ms]" */
         size_t taken = inside.len ? wr_volatile_duration(inside) : 0;
         return taken && taken == inside.len ? wr_span_trim(wr_span_cut(name, 0, start - 1)) : name;
     }
     while (start && !wr_is_blank(name.ptr[start - 1]))
         start--;
-    weir_span word = wr_span_cut(name, start, name.len);
+    weir_span word = wr_span_from(name, start);
     bool timed = start && word.len && wr_volatile_duration(word) == word.len;
     return timed ? wr_span_trim(wr_span_cut(name, 0, start)) : name;
 }
@@ -48,15 +47,15 @@ static bool add_pytest(struct wr_signal_scanner *scanner, weir_span text)
                                                            : 0;
     if (!word)
         return false;
-    weir_span name = behind(text, word);
-    bool is_test = wr_span_find(name, WR_LIT("::"), 0) != SIZE_MAX;
+    weir_span name = wr_signal_behind(text, word);
+    bool is_test = wr_span_has(name, WR_LIT("::"));
     size_t dash = wr_span_find(name, WR_LIT(" - "), 0);
     weir_span path = dash == SIZE_MAX ? name : wr_span_cut(name, 0, dash);
     if (!is_test && !(wr_location_is_path(path) && word == 7) &&
         !(wr_location_is_path(path) && wr_span_ends(path, WR_LIT(".py"))))
         return false;
     if (dash != SIZE_MAX)
-        wr_signal_add(scanner, WR_SIGNAL_ERROR, behind(name, dash + 3));
+        wr_signal_add(scanner, WR_SIGNAL_ERROR, wr_signal_behind(name, dash + 3));
     return add_name(scanner, path);
 }
 
@@ -82,11 +81,10 @@ static bool add_trailing_word(struct wr_signal_scanner *scanner, weir_span text)
     bool dots = wr_span_ends(name, WR_LIT("..."));
     if (dots)
         name = wr_span_trim(wr_span_cut(name, 0, name.len - 3));
-    if (!dots && wr_span_find(name, WR_LIT("::"), 0) == SIZE_MAX &&
-        wr_span_find(name, WR_LIT(" > "), 0) == SIZE_MAX)
+    if (!dots && !wr_span_has(name, WR_LIT("::")) && !wr_span_has(name, WR_LIT(" > ")))
         return false;
     if (wr_span_starts(name, WR_LIT("test ")))
-        name = behind(name, 5);
+        name = wr_signal_behind(name, 5);
     return name.len && add_name(scanner, name);
 }
 
@@ -95,7 +93,7 @@ static bool add_trailing_word(struct wr_signal_scanner *scanner, weir_span text)
 static bool add_fail(struct wr_signal_scanner *scanner, weir_span text)
 {
     if (wr_span_starts(text, WR_LIT("--- ")))
-        text = behind(text, 4);
+        text = wr_signal_behind(text, 4);
     bool error = wr_span_starts(text, WR_LIT("ERROR: "));
     if (!error && !wr_span_starts(text, WR_LIT("FAIL")))
         return false;
@@ -104,7 +102,7 @@ static bool add_fail(struct wr_signal_scanner *scanner, weir_span text)
         return true;
     }
     char next = text.ptr[error ? 5 : 4];
-    weir_span name = behind(text, error ? 7 : 5);
+    weir_span name = wr_signal_behind(text, error ? 7 : 5);
     if (next != ':' && !wr_is_blank(next))
         return false;
     /* "ERROR: test_x (module.Class)" is unittest's; any other "ERROR: " is a message. */
@@ -112,7 +110,7 @@ static bool add_fail(struct wr_signal_scanner *scanner, weir_span text)
         return false;
     if (name.len && name.ptr[0] == '[') {
         size_t close = wr_span_find(name, WR_LIT("]"), 0);
-        name = close == SIZE_MAX ? name : behind(name, close + 1);
+        name = close == SIZE_MAX ? name : wr_signal_behind(name, close + 1);
     }
     return name.len && add_name(scanner, name);
 }
@@ -120,7 +118,7 @@ static bool add_fail(struct wr_signal_scanner *scanner, weir_span text)
 /* Takes off the rule that playwright draws behind a heading. */
 static weir_span without_rule(weir_span name)
 {
-    while (wr_span_ends(name, WR_LIT("\xe2\x94\x80")))
+    while (wr_span_ends(name, WR_LIT("─")))
         name = wr_span_trim(wr_span_cut(name, 0, name.len - 3));
     return name;
 }
@@ -131,19 +129,17 @@ static weir_span without_number(weir_span name)
     size_t digits = 0;
     while (digits < name.len && wr_is_digit(name.ptr[digits]))
         digits++;
-    weir_span rest = behind(name, digits);
-    return digits && wr_span_starts(rest, WR_LIT("[")) &&
-                   wr_span_find(rest, WR_LIT("] \xe2\x80\xba "), 0) != SIZE_MAX
-               ? rest
-               : name;
+    weir_span rest = wr_signal_behind(name, digits);
+    return digits && wr_span_starts(rest, WR_LIT("[")) && wr_span_has(rest, WR_LIT("] › ")) ? rest
+                                                                                            : name;
 }
 
 /* "› a.spec.ts:3:1 › name ────": in playwright's list of what failed, the browser taken off. */
 static bool add_playwright(struct wr_signal_scanner *scanner, weir_span text)
 {
     weir_span name = without_rule(text);
-    return name.len < text.len && wr_span_starts(name, WR_LIT("\xe2\x80\xba ")) &&
-           add_name(scanner, behind(name, 4));
+    return name.len < text.len && wr_span_starts(name, WR_LIT("› ")) &&
+           add_name(scanner, wr_signal_behind(name, 4));
 }
 
 /* "//pkg:test   FAILED in 0.5s", "(cached) FAILED in 2 out of 5 in 1.2s", "TIMEOUT in 300.0s" of
@@ -154,9 +150,9 @@ static bool add_bazel(struct wr_signal_scanner *scanner, weir_span text)
     if (!blank || (!wr_span_starts(text, WR_LIT("//")) && text.ptr[0] != '@'))
         return false;
     size_t end = (size_t)(blank - text.ptr);
-    weir_span verdict = behind(text, end);
+    weir_span verdict = wr_signal_behind(text, end);
     if (wr_span_starts(verdict, WR_LIT("(cached) ")))
-        verdict = behind(verdict, 9);
+        verdict = wr_signal_behind(verdict, 9);
     bool failed = wr_span_starts(verdict, WR_LIT("FAILED in ")) ||
                   wr_span_starts(verdict, WR_LIT("TIMEOUT in ")) ||
                   wr_span_starts(verdict, WR_LIT("FAILED TO BUILD"));
@@ -166,27 +162,21 @@ static bool add_bazel(struct wr_signal_scanner *scanner, weir_span text)
 /* A sign of failure, then the name: "✕ name (5 ms)", "✗ name", "✖ name", "× name", "● a › b". */
 static bool add_signed(struct wr_signal_scanner *scanner, weir_span text)
 {
-    static const weir_span signs[] = {WR_WORD("\xe2\x9c\x95 "), WR_WORD("\xe2\x9c\x97 "),
-                                      WR_WORD("\xe2\x9c\x96 "), WR_WORD("\xc3\x97 "),
-                                      WR_WORD("\xe2\x9c\x98 "), WR_WORD("\xe2\x97\x8f "),
-                                      WR_WORD("(fail) "),       WR_WORD("\xe2\x9d\x8c")};
-    for (size_t i = 0; i < WR_COUNT_OF(signs); i++) {
-        weir_span sign = signs[i];
-        if (!wr_span_starts(text, sign))
-            continue;
-        weir_span name = without_number(behind(text, sign.len));
-        bool bullet = i == 5; /* jest's, but also systemd's and any list's */
-        if (bullet && wr_span_find(name, WR_LIT(" \xe2\x80\xba "), 0) == SIZE_MAX)
-            return false;
-        if (!name.len || wr_is_digit(name.ptr[0]))
-            return false; /* "✖ 3 problems" counts them */
-        if (scanner->kind == WR_OUTPUT_TEST || sign.ptr[0] == '(' ||
-            without_time(name).len < name.len)
-            return add_name(scanner, name);
-        wr_signal_add(scanner, WR_SIGNAL_ERROR, name); /* linters have the same signs */
-        return true;
-    }
-    return false;
+    static const char signs[] = "✕ |✗ |✖ |× |✘ |● |(fail) |❌";
+    size_t sign = wr_front_of(text, signs);
+    if (!sign)
+        return false;
+    weir_span name = without_number(wr_signal_behind(text, sign));
+    bool bullet =
+        wr_span_starts(text, WR_LIT("● ")); /* jest's, but also systemd's and any list's */
+    if (bullet && !wr_span_has(name, WR_LIT(" › ")))
+        return false;
+    if (!name.len || wr_is_digit(name.ptr[0]))
+        return false; /* "✖ 3 problems" counts them */
+    if (scanner->kind == WR_OUTPUT_TEST || text.ptr[0] == '(' || without_time(name).len < name.len)
+        return add_name(scanner, name);
+    wr_signal_add(scanner, WR_SIGNAL_ERROR, name); /* linters have the same signs */
+    return true;
 }
 
 /* "[  FAILED  ] Suite.Name (0 ms)" of googletest; a count of them is no name. */
@@ -194,7 +184,7 @@ static bool add_googletest(struct wr_signal_scanner *scanner, weir_span text)
 {
     if (!wr_span_starts(text, WR_LIT("[  FAILED  ]")))
         return false;
-    weir_span name = behind(text, 12);
+    weir_span name = wr_signal_behind(text, 12);
     size_t comma = wr_span_find(name, WR_LIT(", where "), 0);
     if (comma != SIZE_MAX)
         name = wr_span_cut(name, 0, comma);
@@ -208,18 +198,16 @@ static bool add_tap(struct wr_signal_scanner *scanner, weir_span text)
 {
     if (!wr_span_starts(text, WR_LIT("not ok")))
         return false;
-    weir_span name = behind(text, 6);
+    weir_span name = wr_signal_behind(text, 6);
     size_t digits = 0;
     while (digits < name.len && wr_is_digit(name.ptr[digits]))
         digits++;
-    weir_span rest = behind(name, digits);
+    weir_span rest = wr_signal_behind(name, digits);
     if (wr_span_starts(rest, WR_LIT("- ")))
-        rest = behind(rest, 2);
-    if (wr_span_find(rest,
-                     WR_LIT("# TO"
-                            "DO"),
-                     0) != SIZE_MAX ||
-        wr_span_find(rest, WR_LIT("# SKIP"), 0) != SIZE_MAX)
+        rest = wr_signal_behind(rest, 2);
+    if (wr_span_has(rest, WR_LIT("# TO"
+                                 "DO")) ||
+        wr_span_has(rest, WR_LIT("# SKIP")))
         return true;
     return add_name(scanner, rest.len ? rest : text);
 }
@@ -241,13 +229,9 @@ static bool add_ctest(struct wr_signal_scanner *scanner, weir_span text)
     size_t dash = wr_span_find(text, WR_LIT(" - "), 0);
     if (!wr_is_digit(text.ptr[0]) || dash == SIZE_MAX || dash > 6)
         return false;
-    static const weir_span ends[] = {WR_WORD(" (Failed)"), WR_WORD(" (Timeout)"),
-                                     WR_WORD(" (SEGFAULT)"), WR_WORD(" (Not Run)"),
-                                     WR_WORD(" (Subprocess aborted)")};
-    for (size_t i = 0; i < WR_COUNT_OF(ends); i++)
-        if (wr_span_ends(text, ends[i]))
-            return add_name(scanner, wr_span_cut(text, dash + 3, text.len - ends[i].len));
-    return false;
+    size_t end =
+        wr_end_of(text, " (Failed)| (Timeout)| (SEGFAULT)| (Not Run)| (Subprocess aborted)");
+    return end && add_name(scanner, wr_span_cut(text, dash + 3, text.len - end));
 }
 
 /* Headings that carry a name: "---- a::b stdout ----", "____ test_x ____", "=== FAIL: x". */
@@ -265,7 +249,7 @@ static bool add_heading(struct wr_signal_scanner *scanner, weir_span text)
         return name.len && add_name(scanner, name);
     }
     if (wr_span_starts(text, WR_LIT("=== FAIL: ")))
-        return add_name(scanner, behind(text, 10));
+        return add_name(scanner, wr_signal_behind(text, 10));
     return false;
 }
 
@@ -340,17 +324,17 @@ static bool add_numbered(struct wr_signal_scanner *scanner, weir_span text)
     size_t digits = 0;
     while (digits < text.len && wr_is_digit(text.ptr[digits]))
         digits++;
-    weir_span rest = wr_span_cut(text, digits, text.len);
+    weir_span rest = wr_span_from(text, digits);
     if (!digits || !wr_span_starts(rest, WR_LIT(") ")))
         return false;
-    weir_span name = without_rule(behind(rest, 2));
+    weir_span name = without_rule(wr_signal_behind(rest, 2));
     uint32_t looked = 0;
     bool ends = name.len && name.ptr[name.len - 1] == ':';
     uint32_t below = ends ? 0 : lines_of_name(scanner, &looked);
     if (below)
         return add_nested(scanner, name, below);
-    bool is_name = scanner->kind == WR_OUTPUT_TEST || is_method(name) ||
-                   wr_span_find(name, WR_LIT("] \xe2\x80\xba "), 0) != SIZE_MAX;
+    bool is_name =
+        scanner->kind == WR_OUTPUT_TEST || is_method(name) || wr_span_has(name, WR_LIT("] › "));
     if (!is_name || !name.len)
         return false;
     /* That the lines below are no part of it rests on them. */
@@ -366,14 +350,14 @@ static bool add_other(struct wr_signal_scanner *scanner, weir_span text)
 {
     struct wr_location location;
     if (wr_span_starts(text, WR_LIT("Failed ")) && text.ptr[text.len - 1] == ']')
-        return add_name(scanner, behind(text, 7));
+        return add_name(scanner, wr_signal_behind(text, 7));
     if (wr_span_starts(text, WR_LIT("Test Case '"))) {
         size_t end = wr_span_find(text, WR_LIT("' failed"), 11);
         return end != SIZE_MAX && add_name(scanner, wr_span_cut(text, 11, end));
     }
     if (wr_span_starts(text, WR_LIT("rspec ")) && wr_location_read(text, 6, &location)) {
         wr_signal_add_place(scanner, location.path, location.line, location.column);
-        return add_name(scanner, behind(text, 6));
+        return add_name(scanner, wr_signal_behind(text, 6));
     }
     return false;
 }

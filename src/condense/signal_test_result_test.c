@@ -1,4 +1,4 @@
-#include "condense/signal_check.h"
+#include "tests/signal_check.h"
 
 #define T WR_OUTPUT_TEST
 #define P WR_OUTPUT_PROCESS

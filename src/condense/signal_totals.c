@@ -1,45 +1,29 @@
+/* Totals of a run: "3 failed, 10 passed", "Tests run: 5, Failures: 1", "# fail 3".
+ *
+ * Every number of a line is paired with the word that says what it counts, behind it or before it;
+ * what these words are decides whether the line is one of totals at all. Numbers and words make the
+ * signal, so that two runners that say the same in another order of words agree.
+ */
 #include "condense/signal_scanner.h"
-
-/* -- "3 failed, 10 passed" --------------------------------------------------------------------- */
 
 /* DECISIVE words make a line one of totals; the others only belong to such a line. */
 enum weight { UNKNOWN, COUNTED, TROUBLE, DECISIVE };
 
 static enum weight weight_of(weir_span word)
 {
-    static const struct {
-        weir_span word;
-        enum weight weight;
-    } words[] = {
-        {WR_WORD("passed"), DECISIVE},   {WR_WORD("passing"), DECISIVE},
-        {WR_WORD("failed"), DECISIVE},   {WR_WORD("failing"), DECISIVE},
-        {WR_WORD("failures"), DECISIVE}, {WR_WORD("failure"), DECISIVE},
-        {WR_WORD("examples"), DECISIVE}, {WR_WORD("pass"), DECISIVE},
-        {WR_WORD("fail"), DECISIVE},     {WR_WORD("xfailed"), DECISIVE},
-        {WR_WORD("error"), TROUBLE},     {WR_WORD("errors"), TROUBLE},
-        {WR_WORD("warning"), TROUBLE},   {WR_WORD("warnings"), TROUBLE},
-        {WR_WORD("problems"), TROUBLE},  {WR_WORD("problem"), TROUBLE},
-        {WR_WORD("issues"), TROUBLE},    {WR_WORD("issue"), TROUBLE},
-        {WR_WORD("skipped"), COUNTED},   {WR_WORD("skips"), COUNTED},
-        {WR_WORD("pending"), COUNTED},   {WR_WORD("ignored"), COUNTED},
-        {WR_WORD("xpassed"), COUNTED},   {WR_WORD("deselected"), COUNTED},
-        {WR_WORD("todo"), COUNTED},      {WR_WORD("tests"), COUNTED},
-        {WR_WORD("test"), COUNTED},      {WR_WORD("assertions"), COUNTED},
-        {WR_WORD("runs"), COUNTED},      {WR_WORD("run"), COUNTED},
-        {WR_WORD("total"), COUNTED},     {WR_WORD("cancelled"), COUNTED},
-        {WR_WORD("measured"), COUNTED},  {WR_WORD("flaky"), COUNTED},
-        {WR_WORD("suites"), COUNTED},    {WR_WORD("filtered"), COUNTED},
-        {WR_WORD("succeeded"), COUNTED}, {WR_WORD("specs"), COUNTED},
-        {WR_WORD("cases"), COUNTED},     {WR_WORD("checks"), COUNTED},
-        {WR_WORD("scenarios"), COUNTED}, {WR_WORD("steps"), COUNTED},
-        {WR_WORD("doctests"), COUNTED},
+    static struct wr_words words[] = {
+        [DECISIVE] =
+            WR_WORDS("passed|passing|failed|failing|failures|failure|examples|pass|fail|xfailed"),
+        [TROUBLE] = WR_WORDS("error|errors|warning|warnings|problems|problem|issues|issue"),
+        [COUNTED] =
+            WR_WORDS("skipped|skips|pending|ignored|xpassed|deselected|todo|tests|test|assertions|"
+                     "runs|run|total|cancelled|measured|flaky|suites|filtered|succeeded|specs|"
+                     "cases|checks|scenarios|steps|doctests"),
     };
-    if (word.len < 3)
-        return UNKNOWN;
-    for (size_t i = 0; i < WR_COUNT_OF(words); i++)
-        if (wr_same_folded(word, words[i].word))
-            return words[i].weight;
-    return UNKNOWN;
+    enum weight weight = word.len < 3 ? UNKNOWN : DECISIVE;
+    while (weight && !wr_words_has_folded(&words[weight], word))
+        weight--;
+    return weight;
 }
 
 struct totals {
@@ -65,7 +49,7 @@ static void add_pair(struct totals *totals, weir_span number, weir_span word, en
     totals->len += number.len;
     totals->text[totals->len++] = ' ';
     for (size_t i = 0; i < word.len; i++)
-        totals->text[totals->len++] = wr_fold(word.ptr[i]);
+        totals->text[totals->len++] = wr_lower(word.ptr[i]);
 }
 
 static weir_span word_at(weir_span text, size_t at)

@@ -1,10 +1,15 @@
+/* What a terminal shows in the end. Escapes are read here and obeyed on a screen
+ * (terminal_screen.c). A line in which nothing moves the cursor, nearly every line, never reaches
+ * the screen: its bytes are copied without escapes.
+ */
 #include "condense/terminal.h"
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/utf8.h"
 #include "condense/terminal_screen.h"
 #include "condense/volatile.h"
 
@@ -236,7 +241,7 @@ static void read_line(struct reader *reader, weir_span line)
             screen->column -= screen->column > 0;
         from = i = end;
     }
-    wr_terminal_screen_print(screen, wr_span_cut(line, from, line.len));
+    wr_terminal_screen_print(screen, wr_span_from(line, from));
 }
 
 /* The bytes of a line without its escapes, in `plain`, which has room for the text. */
@@ -291,11 +296,6 @@ weir_status wr_terminal_render(struct wr_terminal_text *out, struct wr_arena *ar
 
 /* -- caps -------------------------------------------------------------------------------------- */
 
-static bool continues_character(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 weir_span wr_terminal_tail(weir_span text, size_t bytes_max)
 {
     if (text.len <= bytes_max)
@@ -304,22 +304,8 @@ weir_span wr_terminal_tail(weir_span text, size_t bytes_max)
     if (text.ptr[from - 1] != '\n')
         line = find_byte(text, from, '\n') + 1;
     if (line < text.len)
-        return wr_span_cut(text, line, text.len);
-    while (from < text.len && continues_character(text.ptr[from]))
+        return wr_span_from(text, line);
+    while (from < text.len && wr_utf8_is_tail(text.ptr[from]))
         from++;
-    return wr_span_cut(text, from, text.len);
-}
-
-weir_span wr_terminal_head(weir_span text, size_t bytes_max)
-{
-    if (text.len <= bytes_max)
-        return text;
-    size_t end = bytes_max;
-    while (end && text.ptr[end - 1] != '\n')
-        end--;
-    if (end)
-        return wr_span_cut(text, 0, end);
-    for (end = bytes_max; end && continues_character(text.ptr[end]);)
-        end--;
-    return wr_span_cut(text, 0, end);
+    return wr_span_from(text, from);
 }

@@ -34,6 +34,5 @@ WEIR_MUST_USE weir_status wr_terminal_render(struct wr_terminal_text *out, struc
  * together. Where not even one fits, the end (the front) of that line, no character of UTF-8 cut in
  * two. WR_TERMINAL_STREAM_BYTES_MAX and WR_TERMINAL_VALUE_BYTES_MAX are the usual caps. */
 weir_span wr_terminal_tail(weir_span text, size_t bytes_max);
-weir_span wr_terminal_head(weir_span text, size_t bytes_max);
 
 #endif

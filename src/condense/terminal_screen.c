@@ -1,3 +1,7 @@
+/* The screen: rows that can still change, and the output that they are written to once they cannot.
+ * A row stays plain bytes until something is written over it, because most rows are never touched
+ * again.
+ */
 #include "condense/terminal_screen.h"
 
 #include <string.h>
@@ -5,6 +9,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/utf8.h"
+#include "base/vec.h"
 
 enum {
     VISIBLE_ROWS = 24, /* of a terminal that says nothing of its size */
@@ -110,20 +115,10 @@ void wr_terminal_screen_finish(struct wr_terminal_screen *screen)
 
 static bool reserve(struct wr_terminal_screen *screen, struct wr_terminal_row *row, uint32_t count)
 {
-    uint32_t max = row->count_max ? row->count_max : CELLS_MIN;
-    while (max < count)
-        max *= 2;
-    if (max == row->count_max)
+    if (WR_ARENA_ROOM(screen->arena, row->cells, count, row->count_max, CELLS_MIN))
         return true;
-    uint32_t *grown = wr_arena_grow(screen->arena, row->cells, row->count_max * sizeof(uint32_t),
-                                    max * sizeof(uint32_t));
-    if (!grown) {
-        screen->status = wr_arena_status(screen->arena);
-        return false;
-    }
-    row->cells = grown;
-    row->count_max = max;
-    return true;
+    screen->status = wr_arena_status(screen->arena);
+    return false;
 }
 
 static bool spend(struct wr_terminal_screen *screen, size_t work)
@@ -170,7 +165,7 @@ static uint32_t put_bytes(struct wr_terminal_screen *screen, struct wr_terminal_
             continue;
         }
         if (cell >= 0x80) {
-            len = wr_utf8_decode(wr_span_cut(bytes, i, bytes.len), false, &cell);
+            len = wr_utf8_decode(wr_span_from(bytes, i), false, &cell);
             if (!len) {
                 cell = BYTE_CELL | (unsigned char)bytes.ptr[i];
                 len = 1;

@@ -1,42 +1,17 @@
 #include "condense/test_line.h"
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/words.h"
 
 /* -- passed ------------------------------------------------------------------------------------ */
 
 static bool begins_as_passed(weir_span text)
 {
-    static const weir_span fronts[] = {
-        /* go */
-        WR_WORD("--- PASS"),
-        WR_WORD("--- SKIP"),
-        WR_WORD("=== RUN"),
-        WR_WORD("=== PAUSE"),
-        WR_WORD("=== CONT"),
-        WR_WORD("=== NAME"),
-        WR_WORD("ok  \t"),
-        WR_WORD("?   \t"),
-        /* check marks of many */
-        WR_WORD("\xe2\x9c\x93"),
-        WR_WORD("\xe2\x9c\x94"),
-        WR_WORD("\xe2\x88\x9a"),
-        WR_WORD("\xe2\x97\x8b "),
-        WR_WORD("\xe2\x86\x93 "),
-        WR_WORD("\xe2\x9c\x85"),
-        /* jest, bun, nextest, googletest */
-        WR_WORD("PASS "),
-        WR_WORD("PASS\t"),
-        WR_WORD("(pass) "),
-        WR_WORD("(skip) "),
-        WR_WORD("[       OK ]"),
-        WR_WORD("[ RUN      ]"),
-        WR_WORD("[  PASSED  ]"),
-        WR_WORD("[----------]"),
-        WR_WORD("[  SKIPPED ]"),
-    };
-    return memchr("-=o?\xe2P([", text.ptr[0], 8) &&
-           wr_front_of(text, fronts, WR_COUNT_OF(fronts)) > 0;
+    static struct wr_words fronts = WR_WORDS(
+        "--- PASS|--- SKIP|=== RUN|=== PAUSE|=== CONT|=== NAME|ok  \t|?   \t|✓|✔|√|○ |↓ |✅|PASS |"
+        "PASS\t|(pass) |(skip) |[       OK ]|[ RUN      ]|[  PASSED  ]|[----------]|[  SKIPPED ]");
+    return wr_words_front(&fronts, text);
 }
 
 /* "ok 3 - name". */
@@ -58,19 +33,16 @@ static weir_span without_progress(weir_span text)
 
 static bool ends_as_passed(weir_span text)
 {
-    static const weir_span ends[] = {
-        WR_WORD(" PASSED"),     WR_WORD(" SKIPPED"),    WR_WORD(" XFAIL"), WR_WORD("... ok"),
-        WR_WORD("... skipped"), WR_WORD("... ignored"), WR_WORD(" PASS")};
-    return text.len && memchr("DLkdS", text.ptr[text.len - 1], 5) &&
-           wr_ends_in_any(text, ends, WR_COUNT_OF(ends));
+    static struct wr_words ends =
+        WR_WORDS(" PASSED| SKIPPED| XFAIL|... ok|... skipped|... ignored| PASS");
+    return text.len && wr_words_end(&ends, text);
 }
 
 /* "1/9 Test #1: name ...   Passed    0.01 sec". */
 static bool is_ctest(weir_span text)
 {
     return wr_span_ends(text, WR_LIT(" sec")) &&
-           (wr_span_find(text, WR_LIT("   Passed  "), 0) != SIZE_MAX ||
-            wr_span_starts(text, WR_LIT("Start ")));
+           (wr_span_has(text, WR_LIT("   Passed  ")) || wr_span_starts(text, WR_LIT("Start ")));
 }
 
 enum { DOTS_MIN = 3 };
@@ -84,7 +56,7 @@ static bool is_dots(weir_span text)
         at--;
     }
     return dots >= DOTS_MIN && (!at || text.ptr[at - 1] == ' ') &&
-           (!at || wr_span_find(wr_span_cut(text, 0, at - 1), WR_LIT(" "), 0) == SIZE_MAX);
+           (!at || !wr_span_has(wr_span_cut(text, 0, at - 1), WR_LIT(" ")));
 }
 
 enum { PREFIX_BYTES_MAX = 64, PREFIXES_MAX = 3 };
@@ -98,7 +70,7 @@ static bool is_passed_behind_prefix(weir_span text)
         if ((text.ptr[i] != ':' && text.ptr[i] != '|') || text.ptr[i + 1] != ' ')
             continue;
         prefixes++;
-        weir_span rest = wr_span_trim(wr_span_cut(text, i + 2, text.len));
+        weir_span rest = wr_span_trim(wr_span_from(text, i + 2));
         if (rest.len && begins_as_passed(rest))
             return true;
     }
@@ -121,16 +93,10 @@ enum { RULE_SIGNS_MIN = 4 }; /* "--- FAIL" is none */
  */
 static size_t rule_at(weir_span text)
 {
-    static const weir_span signs[] = {WR_WORD("="),
-                                      WR_WORD("_"),
-                                      WR_WORD("-"),
-                                      WR_WORD("*"),
-                                      WR_WORD("\xe2\x8e\xaf"),
-                                      WR_WORD("\xe2\x94\x80"),
-                                      WR_WORD("\xe2\x94\x81")};
-    size_t sign = wr_front_of(text, signs, WR_COUNT_OF(signs)), at = 0;
+    static struct wr_words signs = WR_WORDS("=|_|-|*|⎯|─|━");
+    size_t sign = wr_words_front(&signs, text), at = 0;
     weir_span first = wr_span_cut(text, 0, sign);
-    while (sign && wr_span_starts(wr_span_cut(text, at, text.len), first))
+    while (sign && wr_span_starts(wr_span_from(text, at), first))
         at += sign;
     return sign && at / sign >= RULE_SIGNS_MIN ? at : 0;
 }
@@ -145,7 +111,7 @@ static bool is_heading(weir_span text)
         return true;
     while (digits < text.len && wr_is_digit(text.ptr[digits]))
         digits++;
-    return digits && wr_span_starts(wr_span_cut(text, digits, text.len), WR_LIT(") "));
+    return digits && wr_span_starts(wr_span_from(text, digits), WR_LIT(") "));
 }
 
 enum { EXTRA_BYTES_MAX = 120 };
@@ -153,11 +119,11 @@ enum { EXTRA_BYTES_MAX = 120 };
 /* "slowest 10 durations", "Slow tests:", "2 flaky". */
 static bool is_extra(weir_span text)
 {
-    static const weir_span words[] = {WR_WORD("slowest "), WR_WORD("slow test"), WR_WORD("flaky")};
+    static struct wr_words words = WR_WORDS("slowest |slow test|flaky");
     for (size_t i = 0; text.len <= EXTRA_BYTES_MAX && i < text.len; i++) {
-        char c = wr_fold(text.ptr[i]);
+        char c = wr_lower(text.ptr[i]);
         if ((c == 's' || c == 'f') && (!i || !wr_is_word(text.ptr[i - 1])) &&
-            wr_front_of_folded(wr_span_cut(text, i, text.len), words, WR_COUNT_OF(words)))
+            wr_words_front_folded(&words, wr_span_from(text, i)))
             return true;
     }
     return false;

@@ -49,7 +49,7 @@ static void knows_lines(void **state)
 {
     unsigned wrong = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         weir_span line = wr_span_of(rows[i].line);
         if (wr_test_line_read(line) != rows[i].kind ||
             wr_test_line_is_passed(line) != (rows[i].kind == WR_TEST_PASSED)) {

@@ -1,4 +1,5 @@
-#include "condense/kept_case.h"
+#include "base/span.h"
+#include "tests/condense_rows.h"
 
 #define PASSED "*20 tests/test_a.py::test_@ PASSED   [ 10%]\n"
 
@@ -71,7 +72,7 @@ static const struct kept_case rows[] = {
 static void keeps_failures(void **state)
 {
     (void)state;
-    kept_cases_check(rows, sizeof(rows) / sizeof(rows[0]), WR_OUTPUT_TEST, wr_condense_test);
+    kept_cases_check(rows, WR_COUNT_OF(rows), WR_OUTPUT_TEST, wr_condense_test);
 }
 
 int main(void)

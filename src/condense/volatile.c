@@ -1,9 +1,15 @@
+/* The parts of a message that differ from run to run, found at the start of each word: times,
+ * durations, ids, hashes, temporary paths. Numbers are replaced only where the word before says
+ * that they are such (pid, port, attempt): all others may mean something.
+ */
 #include "condense/volatile.h"
 
 #include <stdbool.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
-#include "condense/letters.h"
+#include "base/utf8.h"
+#include "base/words.h"
 
 enum { ESCAPE = 0x1b, BELL = 0x07 };
 
@@ -164,25 +170,17 @@ size_t wr_volatile_time(weir_span text)
  * not have. */
 static size_t unit_at(weir_span text, size_t at, bool far)
 {
-    static const weir_span near_units[] = {WR_WORD("ns"), WR_WORD("us"), WR_WORD("\xc2\xb5s"),
-                                           WR_WORD("ms"), WR_WORD("s"),  WR_WORD("m"),
-                                           WR_WORD("h"),  WR_WORD("d")};
-    static const weir_span far_units[] = {
-        WR_WORD("ns"),   WR_WORD("us"),    WR_WORD("ms"),           WR_WORD("s"),
-        WR_WORD("sec"),  WR_WORD("secs"),  WR_WORD("second"),       WR_WORD("seconds"),
-        WR_WORD("min"),  WR_WORD("mins"),  WR_WORD("minute"),       WR_WORD("minutes"),
-        WR_WORD("hour"), WR_WORD("hours"), WR_WORD("milliseconds"), WR_WORD("days")};
-    const weir_span *units = far ? far_units : near_units;
-    size_t count = far ? WR_COUNT_OF(far_units) : WR_COUNT_OF(near_units);
-    weir_span rest = wr_span_cut(text, at, text.len);
-    for (size_t i = 0; i < count; i++) {
-        weir_span unit = units[i];
-        if (!wr_span_starts(rest, unit))
-            continue;
-        if (ends_word(rest, unit.len) || (!far && wr_is_digit(rest.ptr[unit.len])))
-            return unit.len;
-    }
-    return 0;
+    static struct wr_words near_units = WR_WORDS("ns|us|µs|ms|s|m|h|d");
+    static struct wr_words far_units =
+        WR_WORDS("ns|us|ms|s|sec|secs|second|seconds|min|mins|minute|minutes|hour|hours|"
+                 "milliseconds|days");
+    weir_span rest = wr_span_from(text, at);
+    size_t end = wr_span_starts(rest, WR_LIT("µ")) ? sizeof("µ") - 1 : 0;
+    while (end < rest.len && wr_is_alpha(rest.ptr[end]))
+        end++;
+    bool ends = ends_word(rest, end) || (!far && wr_is_digit(rest.ptr[end]));
+    return ends && wr_words_has(far ? &far_units : &near_units, wr_span_cut(rest, 0, end)) ? end
+                                                                                           : 0;
 }
 
 static size_t number_at(weir_span text, size_t at)
@@ -251,7 +249,7 @@ static size_t hash_at(weir_span text)
 static size_t address_at(weir_span text)
 {
     bool digit = false, letter = false;
-    if (text.len < 3 || text.ptr[0] != '0' || wr_fold(text.ptr[1]) != 'x')
+    if (text.len < 3 || text.ptr[0] != '0' || wr_lower(text.ptr[1]) != 'x')
         return 0;
     size_t len = hex_at(text, 2, &digit, &letter);
     return len && ends_word(text, 2 + len) ? 2 + len : 0;
@@ -275,14 +273,10 @@ static weir_span word_before(weir_span text, size_t at)
 
 static bool counts_things(weir_span word)
 {
-    static const weir_span words[] = {
-        WR_WORD("pid"),        WR_WORD("tid"),     WR_WORD("thread"),  WR_WORD("attempt"),
-        WR_WORD("retry"),      WR_WORD("retries"), WR_WORD("seq"),     WR_WORD("request"),
-        WR_WORD("req"),        WR_WORD("conn"),    WR_WORD("worker"),  WR_WORD("goroutine"),
-        WR_WORD("connection"), WR_WORD("job"),     WR_WORD("process"), WR_WORD("iteration"),
-        WR_WORD("task"),       WR_WORD("uptime"),  WR_WORD("try"),     WR_WORD("id"),
-        WR_WORD("ppid"),       WR_WORD("elapsed")};
-    return wr_same_as_any_folded(word, words, WR_COUNT_OF(words));
+    static struct wr_words words = WR_WORDS(
+        "pid|tid|thread|attempt|retry|retries|seq|request|req|conn|worker|goroutine|connection|"
+        "job|process|iteration|task|uptime|try|id|ppid|elapsed");
+    return wr_words_has_folded(&words, word);
 }
 
 /* Either number of "[12/340]". */
@@ -335,14 +329,11 @@ static void put(struct writer *w, weir_span bytes)
 static size_t put_temporary(struct writer *w, weir_span rest)
 {
     static const struct {
-        weir_span prefix;
+        const char *prefix;
         int parts;
-    } places[] = {{WR_WORD("/tmp/"), 1},
-                  {WR_WORD("/var/folders/"), 2},
-                  {WR_WORD("/private/tmp/"), 1},
-                  {WR_WORD("/var/tmp/"), 1}};
+    } places[] = {{"/tmp/", 1}, {"/var/folders/", 2}, {"/private/tmp/", 1}, {"/var/tmp/", 1}};
     for (size_t i = 0; i < WR_COUNT_OF(places); i++) {
-        weir_span prefix = places[i].prefix;
+        weir_span prefix = wr_span_of(places[i].prefix);
         if (!wr_span_starts(rest, prefix))
             continue;
         put(w, prefix);
@@ -369,7 +360,7 @@ static size_t put_temporary(struct writer *w, weir_span rest)
 /* At the start of a word: writes the mark of what varies there; returns the bytes it took. */
 static size_t put_varying(struct writer *w, weir_span text, size_t at)
 {
-    weir_span rest = wr_span_cut(text, at, text.len);
+    weir_span rest = wr_span_from(text, at);
     size_t taken;
     if (rest.ptr[0] == '/')
         return put_temporary(w, rest);
@@ -408,7 +399,7 @@ static bool may_vary(weir_span text, size_t at)
 static size_t without_half_character(const char *out, size_t len)
 {
     size_t start = len;
-    while (start && len - start < 3 && ((unsigned char)out[start - 1] & 0xC0) == 0x80)
+    while (start && len - start < 3 && wr_utf8_is_tail(out[start - 1]))
         start--;
     if (!start || (unsigned char)out[start - 1] < 0xC0)
         return len;

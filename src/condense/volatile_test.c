@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <cmocka.h>
 
-#include "condense/letters.h"
+#include "base/ascii.h"
 
 static void what_varies_is_marked(void **state)
 {

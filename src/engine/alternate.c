@@ -1,5 +1,6 @@
 #include "engine/alternate.h"
 
+#include "api/write.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -108,11 +109,13 @@ static bool has_summary_between(const struct wr_fold *fold, uint32_t after, uint
 static weir_status add_lines(struct wr_alternation *a, const struct wr_fold *fold,
                              struct wr_plan *plan, struct weir_err *err)
 {
-    const weir_span line = WR_LIT("{\"role\":\"assistant\",\"content\":\"" WR_ALTERNATE_LINE "\"}");
     const struct wr_transcript *t = fold->transcript;
+    struct wr_line said = {.kind = WR_LINE_ANSWER, .text = WR_LIT(WR_ALTERNATE_LINE)};
+    weir_span line = wr_body_message(wr_api_of(t->dialect), &said, fold->arena);
     uint32_t user = WR_SEGMENT_NONE, end; /* the last message that stays, where it is the user's */
     bool has_gap = false;
-    weir_status status = WEIR_OK;
+    weir_status status =
+        line.ptr ? WEIR_OK : wr_fail(err, WEIR_NOMEM, 0, "no memory for a message");
 
     for (uint32_t i = 0; i < t->segments_count && !status; i = end) {
         for (end = i + 1;

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "engine/test_world.h"
+#include "base/span.h"
+#include "tests/test_world.h"
 
 enum { LOOPS_MAX = 40, WINDOW_TOKENS = 5000, PICTURES_WINDOW_TOKENS = 30000, LATE_WORDS = 26 };
 
@@ -137,7 +138,7 @@ static void user_and_model_take_turns(void **state)
     static const char *const names[] = {"compress", "tiered", "layers",     "smart",
                                         "auto",     "lean",   "guarded-mid"};
     uint32_t broken = 0, changed = 0;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         for (enum words words = WORDS_PLAIN; words <= WORDS_PARTS; words++) {
             struct world *w = open_world(state);
             for (uint32_t loops = 2; loops < LOOPS_MAX; loops += 3) {
@@ -204,7 +205,7 @@ static void the_next_request_begins_alike(void **state)
 {
     static const char *const names[] = {"tiered", "compress", "layers"};
     for (int restarts = 0; restarts < 2; restarts++)
-        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        for (size_t i = 0; i < WR_COUNT_OF(names); i++)
             for (enum words words = WORDS_PLAIN; words <= WORDS_PICTURES; words++) {
                 struct world *w = open_world(state);
                 assert_true(check_beginnings(w, names[i], words, restarts) > 0);

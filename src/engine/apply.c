@@ -1,8 +1,16 @@
+/* A plan turned into touches of nodes, and those into bytes.
+ *
+ * What a plan says of segments becomes what happens to nodes: a string gets another text, an
+ * element leaves, JSON is inserted, a cache marker moves. A message of which no block is left
+ * leaves whole. The touches are sorted by the place where they take effect in a walk over the
+ * nodes, because compare.c walks both documents side by side and expects them in that order.
+ */
 #include "engine/apply.h"
 
 #include <stdlib.h>
 
-#include "engine/lawful.h"
+#include "base/vec.h"
+#include "api/lawful.h"
 
 enum { CAP_FIRST_COUNT = 32 };
 
@@ -20,16 +28,9 @@ static void touch(struct applier *a, struct wr_touch item)
     struct wr_touches *t = a->touches;
     if (a->status)
         return;
-    if (t->count == t->cap) {
-        uint32_t cap = t->cap ? t->cap * 2 : CAP_FIRST_COUNT;
-        struct wr_touch *grown =
-            wr_arena_grow(a->arena, t->items, t->cap * sizeof(*grown), cap * sizeof(*grown));
-        if (!grown) {
-            a->status = wr_arena_status(a->arena);
-            return;
-        }
-        t->items = grown;
-        t->cap = cap;
+    if (!WR_ARENA_ROOM(a->arena, t->items, t->count, t->cap, CAP_FIRST_COUNT)) {
+        a->status = wr_arena_status(a->arena);
+        return;
     }
     t->items[t->count++] = item;
 }

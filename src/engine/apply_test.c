@@ -1,6 +1,6 @@
 #include "engine/apply.h"
 
-#include "engine/test_plan.h"
+#include "tests/test_plan.h"
 
 #define MARK           "'cache_control':{'type':'ephemeral'}"
 #define POINT          "'prompt_cache_breakpoint':{'mode':'explicit'}"

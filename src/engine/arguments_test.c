@@ -1,6 +1,6 @@
 #include "engine/arguments.h"
 
-#include "engine/test_plan.h"
+#include "tests/test_plan.h"
 
 #define LONG   "a text that is long enough to be worth a marker, though hardly longer than that"
 #define HANDLE "wr_0123456789abcdef0123"

@@ -2,9 +2,10 @@
 
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/limits.h"
 #include "engine/apply.h"
-#include "engine/lawful.h"
+#include "api/lawful.h"
 
 /* A marker finds an entry at its own block or at one of the 19 before it. */
 enum { LOOK_BACK_BLOCKS = 20 };
@@ -178,7 +179,8 @@ static uint32_t place_for(const struct view *v, uint32_t end)
 {
     uint32_t marker = end == NOWHERE ? NOWHERE : next_marker(v, end);
     if (marker == NOWHERE || marker - end < LOOK_BACK_BLOCKS ||
-        !wr_json_text_is(v->plan->transcript->doc, v->blocks[marker].marker, "cache_control"))
+        !wr_json_text_is(v->plan->transcript->doc, v->blocks[marker].marker,
+                         wr_api_of(v->plan->transcript->dialect)->marker_key))
         return NOWHERE;
     for (uint32_t at = end; at - end < LOOK_BACK_BLOCKS; at++)
         if (can_be_marked(v, &v->blocks[at]))
@@ -193,7 +195,7 @@ weir_status wr_cache_marker_place(struct wr_plan *plan, const struct wr_fold_ste
     uint32_t markers_count = wr_lawful_markers_count(t->doc);
     struct view v;
 
-    if (t->dialect != WEIR_DIALECT_MESSAGES || t->is_delta || !markers_count ||
+    if (!wr_api_of(t->dialect)->marker_key || t->is_delta || !markers_count ||
         markers_count >= WR_CACHE_MARKERS_MAX)
         return WEIR_OK;
     weir_status status = open_view(&v, plan);

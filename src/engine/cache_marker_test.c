@@ -1,8 +1,8 @@
 #include "engine/cache_marker.h"
 
-#include "engine/project.h"
-#include "engine/test_plan.h"
-#include "replay/cache.h"
+#include "engine/settle.h"
+#include "tests/test_plan.h"
+#include "lab/cache_blocks.h"
 
 /* A request in short, and what is to become of it:
  *
@@ -306,7 +306,7 @@ static bool scene_holds(size_t row)
     struct scene s = {.out = &request, .first = WR_SEGMENT_NONE};
     struct scene expected = {.out = &result, .is_result = true};
     struct wr_fold_step steps[2] = {cases[row].older};
-    struct wr_projection projection;
+    struct wr_settled projection;
     struct test_plan p;
     uint32_t steps_count = cases[row].older.first ? 1 : 0;
 
@@ -320,7 +320,7 @@ static bool scene_holds(size_t row)
         steps[steps_count++] =
             (struct wr_fold_step){p.transcript.turns_count - 1, WR_STEP_COLD, s.first};
     assert_int_equal(wr_cache_marker_place(&p.plan, steps, steps_count), WEIR_OK);
-    assert_int_equal(wr_project_apply(&p.plan, &p.arena, &p.out, &projection, NULL), WEIR_OK);
+    assert_int_equal(wr_plan_settle(&p.plan, &p.arena, &p.out, &projection, NULL), WEIR_OK);
     bool ok = !projection.first.found && test_same(&p.arena, projection.body, result.bytes) &&
               is_settled(result.bytes);
     if (ok && wr_span_eq(wr_span_of(request.bytes), wr_span_of(result.bytes)))

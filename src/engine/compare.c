@@ -1,3 +1,8 @@
+/* Law L1 asked of the result: two documents walked side by side, node by node. Where a touch is due
+ * the two may differ as it says; everywhere else kind, bytes and white space between must be equal.
+ * This shares nothing with the splice but the list of touches, so that an error in one is not
+ * repeated by the other.
+ */
 #include "engine/compare.h"
 
 #include "base/limits.h"

@@ -1,6 +1,6 @@
 #include "engine/compare.h"
 
-#include "engine/test_plan.h"
+#include "tests/test_plan.h"
 
 /* Nodes: 0 {  1 'id' 2 'a'  3 'list' 4 [  5 {  6 'k' 7 1  8 't' 9 'x' }  10 [ 11 2.0 ]  12 'y' ] }
  */

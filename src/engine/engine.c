@@ -1,3 +1,11 @@
+/* The public engine: what is made once and used for all requests.
+ *
+ * Beside the models, the meter, the policies and the odds it holds memories, each of which changes
+ * nothing but time: of calls and their handles, of texts that stages made, of how bodies began that
+ * came and that were sent, of folds to go on from, and of marks that could not be written yet.
+ * Requests point into the first of them, so an engine that is given up lives until the last of its
+ * requests is freed.
+ */
 #include "weir/engine.h"
 
 #include <stdlib.h>
@@ -5,13 +13,16 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/sized.h"
-#include "engine/job_policy.h"
+#include "engine/projection_policy.h"
+#include "record/report.h"
+#include "transcript/starts.h"
 
 struct weir_engine {
     struct wr_models *models;
     struct wr_meter *meter;
     struct wr_policies *policies;
     struct wr_memo *memo;
+    struct wr_starts *came, *sent; /* how bodies began that came, and that were made of them */
     struct wr_text_memo *texts;
     struct wr_marks_held *held;
     struct wr_fold_memo *folds;
@@ -25,6 +36,8 @@ static void engine_release(struct weir_engine *engine)
     wr_fold_memo_free(engine->folds);
     wr_marks_held_free(engine->held);
     wr_text_memo_free(engine->texts);
+    wr_starts_free(engine->sent);
+    wr_starts_free(engine->came);
     wr_memo_free(engine->memo);
     wr_policies_free(engine->policies);
     wr_meter_free(engine->meter);
@@ -45,6 +58,10 @@ weir_status weir_engine_new(struct weir_engine **engine, struct weir_err *err)
         status = wr_policies_new(&e->policies, (weir_span){"", 0}, err);
     if (!status)
         status = wr_memo_new(&e->memo, WR_MEMO_BYTES_MAX);
+    if (!status)
+        status = wr_starts_new(&e->came, WR_STARTS_BYTES_MAX);
+    if (!status)
+        status = wr_starts_new(&e->sent, WR_STARTS_BYTES_MAX);
     if (!status)
         status = wr_text_memo_new(&e->texts, WR_TEXT_MEMO_BYTES_MAX);
     if (!status)
@@ -81,6 +98,11 @@ struct wr_memo *wr_engine_enter(struct weir_engine *engine)
         wr_text_memo_begin(engine->texts);
     }
     return engine->memo;
+}
+
+struct wr_starts *wr_engine_starts(struct weir_engine *engine)
+{
+    return engine->came;
 }
 
 void wr_engine_leave(struct weir_engine *engine)
@@ -146,31 +168,71 @@ weir_status weir_engine_load_models(struct weir_engine *engine, weir_span yaml,
     return WEIR_OK;
 }
 
-weir_status weir_engine_project(struct weir_engine *engine, struct weir_request *request,
-                                const struct weir_project_options *options,
-                                struct weir_projected *projected, struct weir_err *err)
+/* What the public struct tells of the record; words in it are constants. */
+static void tell_record(const struct wr_record *record, struct weir_projected *p)
+{
+    p->is_changed = record->is_changed;
+    p->is_step = record->is_step;
+    p->step_reason = record->step_reason.ptr;
+    p->tokens_before = record->tokens_before;
+    p->tokens_after = record->tokens_after;
+    p->held_back = record->held_back.ptr;
+    p->is_pending = record->is_pending;
+    p->answer_tokens = (uint32_t)record->answer_tokens;
+}
+
+weir_status wr_engine_project(struct weir_engine *engine, struct weir_request *request,
+                              const struct weir_project_options *options, struct wr_record *record,
+                              struct weir_projected *projected, struct weir_err *err)
 {
     WR_ASSERT(!engine->is_given_up);
     struct weir_project_options own;
-    struct wr_job job = {.request = request,
-                         .options = &own,
-                         .models = engine->models,
-                         .meter = engine->meter,
-                         .policies = engine->policies,
-                         .held = engine->held,
-                         .folds = engine->folds,
-                         .input = {.odds = &engine->odds,
-                                   .memo = engine->texts,
-                                   .count = wr_meter_count,
-                                   .user = engine->meter}};
+    struct wr_projection projection = {.request = request,
+                                       .options = &own,
+                                       .models = engine->models,
+                                       .meter = engine->meter,
+                                       .policies = engine->policies,
+                                       .held = engine->held,
+                                       .folds = engine->folds,
+                                       .starts = engine->sent,
+                                       .input = {.odds = &engine->odds,
+                                                 .memo = engine->texts,
+                                                 .count = wr_meter_count,
+                                                 .user = engine->meter}};
 
     *projected = (struct weir_projected){.body = request->doc.text};
     weir_status status = WR_OPTIONS_READ(&own, options, err);
     if (status)
         return status;
-    status = wr_job_run(&job, projected, err);
+    status = wr_project(&projection, record, projected, err);
+    if (!status)
+        tell_record(record, projected);
     if (!status || status == WEIR_NOTFOUND)
         return status;
+    *projected = (struct weir_projected){.body = request->doc.text};
+    return wr_fail(err, status, 0, "%s", weir_status_text(status));
+}
+
+weir_status weir_engine_project(struct weir_engine *engine, struct weir_request *request,
+                                const struct weir_project_options *options,
+                                struct weir_projected *projected, struct weir_err *err)
+{
+    struct wr_record record = {0};
+    struct wr_buf json;
+    weir_status status = wr_engine_project(engine, request, options, &record, projected, err);
+
+    if (status)
+        return status;
+    wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
+    wr_record_report(&record, &json);
+    status = wr_buf_status(&json);
+    if (!status) {
+        projected->report = wr_arena_copy(&request->arena, wr_buf_view(&json));
+        status = projected->report.ptr ? WEIR_OK : wr_arena_status(&request->arena);
+    }
+    wr_buf_release(&json);
+    if (!status)
+        return WEIR_OK;
     *projected = (struct weir_projected){.body = request->doc.text};
     return wr_fail(err, status, 0, "%s", weir_status_text(status));
 }

@@ -1,3 +1,6 @@
+/* Folds of earlier requests, the least used leaving first. A list searched from front to back does:
+ * there are at most WR_FOLD_MEMO_COUNT_MAX.
+ */
 #include "engine/fold_memo.h"
 
 #include <stdlib.h>
@@ -145,7 +148,7 @@ wr_hash128 wr_fold_memo_seed(const struct wr_fold_input *input, uint64_t whose)
                                 (uint64_t)input->transcript->dialect};
     wr_hash128 seed = {0, 0};
 
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
         seed = add_number(seed, numbers[i]);
     return wr_hash128_seeded(wr_span_of(input->tools ? input->tools : ""), seed);
 }

@@ -11,7 +11,7 @@
 #define WR_ENGINE_FOLD_MEMO_H
 
 #include "engine/marks.h"
-#include "policy/fold_state.h"
+#include "policy/fold.h"
 
 struct wr_fold_memo;
 

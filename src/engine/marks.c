@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 
 #define LATE   "late "
 #define CACHED "cached"
@@ -96,9 +98,9 @@ static bool take_hex(weir_span *text, uint64_t *number)
         return false;
     for (size_t i = 0; i < 16; i++) {
         char c = text->ptr[i];
-        if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
+        if (!wr_is_lower_hex(c))
             return false;
-        *number = *number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+        *number = *number << 4 | (uint64_t)wr_hex_value(c);
     }
     *text = wr_span_cut(*text, 17, text->len);
     return true;
@@ -109,9 +111,9 @@ static void write_sent(char out[SENT_BYTES_MAX], const struct wr_sent *sent)
     const uint64_t fields[] = {(uint64_t)sent->at_ms, sent->model,         sent->head,
                                sent->policy,          sent->window_tokens, sent->forms.low,
                                sent->forms.high};
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         (void)snprintf(out + 17 * i, 18, "%016llx ", (unsigned long long)fields[i]);
-    (void)snprintf(out + 17 * (sizeof(fields) / sizeof(fields[0])), sizeof(CACHED), "%s",
+    (void)snprintf(out + 17 * (WR_COUNT_OF(fields)), sizeof(CACHED), "%s",
                    sent->is_cached ? CACHED : "");
 }
 
@@ -142,15 +144,9 @@ static bool read_session(weir_span value, wr_hash128 *session)
 
 static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
 {
-    if (marks->list_count == marks->list_cap) {
-        uint32_t cap = marks->list_cap ? marks->list_cap * 2 : LIST_FIRST_COUNT;
-        struct weir_mark *grown = wr_arena_grow(
-            marks->arena, marks->list, marks->list_cap * sizeof(*grown), cap * sizeof(*grown));
-        if (!grown)
-            return wr_arena_status(marks->arena);
-        marks->list = grown;
-        marks->list_cap = cap;
-    }
+    if (!WR_ARENA_ROOM(marks->arena, marks->list, marks->list_count, marks->list_cap,
+                       LIST_FIRST_COUNT))
+        return wr_arena_status(marks->arena);
     marks->list[marks->list_count++] = *mark;
     return WEIR_OK;
 }

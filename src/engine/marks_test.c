@@ -120,7 +120,7 @@ static void a_mark_is_found_by_what_stands_before_it(void **state)
     assert_int_equal(marks.list_count, 0);
     assert_int_equal(wr_marks_add(&marks, WEIR_MARK_STEP, 4, WR_LIT("cold")), WEIR_OK);
     commit(w, &marks);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_marks found = read_marks(w, &cases[i].asked);
         bool is_found = false;
         for (uint32_t turn = 0; turn < cases[i].asked.turns; turn++)
@@ -201,7 +201,7 @@ static void the_newest_request_that_is_extended_is_the_last(void **state)
         {{.turns = 9, .forks_at = 1}, 0},
         {{.turns = 9, .window_tokens = 8, .model = 8}, 3}, /* under whatever it was sent */
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_sent last = read_marks(w, &cases[i].asked).last;
         assert_int_equal(last.is_known, cases[i].turn > 0);
         if (!last.is_known)
@@ -252,7 +252,7 @@ static void what_cannot_be_read_was_not_sent(void **state)
         ("0000000000000001 0000000000000001 0000000000000001 0000000000000001 0000000000000001 "
          "0000000000000001 ")};
     (void)state;
-    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(values); i++) {
         struct world *w = open_world();
         struct wr_marks marks = read_turns(w, 2);
         assert_int_equal(add_sent(&marks, NOW_MS, (wr_hash128){1, 1}), WEIR_OK);
@@ -297,7 +297,7 @@ static void a_session_that_begins_copies_once(void **state)
          6},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct world *w = open_world();
         struct asked asked = cases[i].asked;
         send_turns(w, WR_LIT("first"), 6);

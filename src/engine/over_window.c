@@ -40,7 +40,7 @@ const char *wr_over_window(const struct wr_run *run)
         return NULL;
     if (!fold->input->policy->stages_count)
         return "the policy takes nothing out";
-    if (run->projection.is_fallback)
+    if (run->settled.is_fallback)
         return "what was to be taken out was held back";
     if (fold->transcript->is_delta)
         return "the provider holds the rest of the conversation";

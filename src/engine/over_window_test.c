@@ -2,7 +2,8 @@
  * token. */
 #include "engine/over_window.h"
 
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 1000 };
 
@@ -64,7 +65,7 @@ static void the_report_says_why_a_prompt_is_over_its_window(void **state)
 {
     struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .binds_thinking = true};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf body;
         struct test_run r;
         write_body(&body, &cases[i].prompt);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "engine/test_world.h"
+#include "tests/test_world.h"
 
 enum { LINES = 400, LINES_MANY = 5000, WINDOW_TOKENS = 20000 };
 

@@ -1,8 +1,15 @@
+/* The list of what is to be changed.
+ *
+ * Setting a change asks only whether the segment can be changed that way; whether the result is
+ * lawful is asked when the plan is settled. Dropping is by groups: a call, its results and the
+ * reasoning before them are linked once, when the plan is made, and leave together.
+ */
 #include "engine/plan.h"
 
 #include "base/err.h"
 #include "base/limits.h"
-#include "engine/lawful.h"
+#include "base/vec.h"
+#include "api/lawful.h"
 
 enum { CAP_FIRST_COUNT = 16 };
 
@@ -36,23 +43,6 @@ weir_status wr_plan_init(struct wr_plan *plan, struct wr_arena *arena,
     return plan->by_segment ? link_groups(plan) : wr_arena_status(arena);
 }
 
-/* Makes room for `more` items. */
-static bool grow(struct wr_plan *plan, void **items, uint32_t count, uint32_t more, uint32_t *cap,
-                 size_t item_bytes)
-{
-    uint32_t cap_new = *cap ? *cap : CAP_FIRST_COUNT;
-    if (more <= *cap - count)
-        return true;
-    while (cap_new - count < more)
-        cap_new *= 2;
-    void *grown = wr_arena_grow(plan->arena, *items, *cap * item_bytes, cap_new * item_bytes);
-    if (!grown)
-        return false;
-    *items = grown;
-    *cap = cap_new;
-    return true;
-}
-
 const struct wr_change *wr_plan_find(const struct wr_plan *plan, uint32_t segment)
 {
     uint32_t number = plan->by_segment[segment];
@@ -71,10 +61,9 @@ bool wr_plan_is_empty(const struct wr_plan *plan)
 
 static weir_status reserve_changes(struct wr_plan *plan, uint32_t more, struct weir_err *err)
 {
-    void *items = plan->changes;
-    if (!grow(plan, &items, plan->changes_count, more, &plan->changes_cap, sizeof(*plan->changes)))
+    if (!WR_ARENA_ROOM(plan->arena, plan->changes, plan->changes_count + more, plan->changes_cap,
+                       CAP_FIRST_COUNT))
         return wr_fail(err, wr_arena_status(plan->arena), 0, "no memory for the plan");
-    plan->changes = items;
     return WEIR_OK;
 }
 
@@ -235,27 +224,17 @@ weir_status wr_plan_insert(struct wr_plan *plan, wr_json_id before, weir_span js
                            struct weir_err *err)
 {
     const struct wr_transcript *t = plan->transcript;
-    void *items = plan->inserts;
 
     if (t->list == WR_JSON_NONE)
         return wr_fail(err, WEIR_INVALID, 0, "this request has no list of messages to insert into");
     if (before != WR_JSON_NONE && !is_inside_list(t, before))
         return wr_fail(err, WEIR_INVALID, 0, "there is no message %u to insert before", before);
-    if (!grow(plan, &items, plan->inserts_made_count, 1, &plan->inserts_cap,
-              sizeof(*plan->inserts)))
+    if (!WR_ARENA_ROOM(plan->arena, plan->inserts, plan->inserts_made_count, plan->inserts_cap,
+                       CAP_FIRST_COUNT))
         return wr_fail(err, wr_arena_status(plan->arena), 0, "no memory for the plan");
-    plan->inserts = items;
     plan->inserts[plan->inserts_made_count++] = (struct wr_insert){before, json};
     plan->inserts_count = plan->inserts_made_count;
     return WEIR_OK;
-}
-
-static bool is_marker(const struct wr_json *doc, wr_json_id key)
-{
-    return key < doc->nodes_count && doc->nodes[key].is_key &&
-           wr_json_is(doc, wr_json_value(key), WR_JSON_OBJECT) &&
-           (wr_json_text_is(doc, key, "cache_control") ||
-            wr_json_text_is(doc, key, "prompt_cache_breakpoint"));
 }
 
 /* Markers that live long come first. */
@@ -282,7 +261,7 @@ weir_status wr_plan_mark(struct wr_plan *plan, uint32_t segment, wr_json_id like
     const struct wr_segment *s = &t->segments[segment];
     if (plan->marker.is_made)
         return wr_fail(err, WEIR_INVALID, 0, "the plan has a cache marker already");
-    if (!is_marker(t->doc, like))
+    if (!wr_lawful_is_marker(t->doc, like))
         return wr_fail(err, WEIR_INVALID, 0, "node %u is not the key of a cache marker", like);
     if (wr_lawful_markers_count(t->doc) >= WR_CACHE_MARKERS_MAX)
         return wr_fail(err, WEIR_INVALID, 0, "the request has all the cache markers it may have");

@@ -1,7 +1,7 @@
 /* plan.h -- what is to be changed in a request: a list of changes, each naming its segment.
  *
  * A plan is data. Building one checks nothing but that the segment can be changed that way at all;
- * engine/project.h applies it and has the result validated.
+ * engine/settle.h applies it and has the result validated.
  */
 #ifndef WR_ENGINE_PLAN_H
 #define WR_ENGINE_PLAN_H
@@ -46,6 +46,7 @@ struct wr_plan {
     struct wr_arena *arena;
     struct wr_text_memo *memo; /* of what was found lawful before; NULL: none. Borrowed */
     uint64_t memo_seed;        /* as of struct wr_fold_input */
+    struct wr_starts *starts;  /* of results that were read again before; NULL: none. Borrowed */
     struct wr_change *changes;
     struct wr_insert *inserts;
     uint32_t *by_segment; /* the change of each segment, plus one; 0: none */

@@ -1,4 +1,4 @@
-#include "engine/test_plan.h"
+#include "tests/test_plan.h"
 
 /* 0 system, 1 user, 2 and 3 model with a call, 4 its result, 5 model, 6 user text, 7 user image. */
 #define CHAT                                                                                 \

@@ -1,3 +1,8 @@
+/* The public request: a body that was read, its segments to look at, and edits by hand.
+ *
+ * Everything lives in the request's arena. Bodies that were written are kept until the request is
+ * freed, however often it is written, because the caller may hold any of them.
+ */
 #include "engine/request.h"
 
 #include <stdlib.h>
@@ -6,8 +11,9 @@
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/utf8.h"
-#include "engine/project.h"
-#include "wire/wire.h"
+#include "engine/settle.h"
+#include "transcript/starts.h"
+#include "api/api.h"
 
 const char *weir_version(void)
 {
@@ -45,12 +51,19 @@ static weir_status read_body(struct weir_request *r, struct wr_memo *memo, weir_
     weir_status status = WR_OPTIONS_READ(&own, options, err);
     if (status)
         return status;
-    struct wr_wire_options wire = {.dialect = own.dialect, .path = own.path, .memo = memo};
-    status = wr_json_parse(&r->doc, &r->arena, body, NULL, err);
+    struct wr_starts *starts = r->engine ? wr_engine_starts(r->engine) : NULL;
+    struct wr_start start;
+    struct wr_json_options json = {.start =
+                                       wr_starts_find(starts, body, &start) ? &start.json : NULL};
+    struct wr_api_options reading = {
+        .dialect = own.dialect, .path = own.path, .memo = memo, .start = &start};
+    status = wr_json_parse(&r->doc, &r->arena, body, &json, err);
     if (!status)
-        status = wr_wire_read(&r->transcript, &r->arena, &r->doc, &wire, err);
+        status = wr_api_read(&r->transcript, &r->arena, &r->doc, &reading, err);
     if (status)
         return status;
+    wr_starts_keep(starts, &r->transcript, &start);
+    r->transcript.start = NULL;
     status = make_ranges(r);
     if (!status)
         status = wr_plan_init(&r->plan, &r->arena, &r->transcript);
@@ -214,10 +227,10 @@ weir_status weir_request_drop(struct weir_request *request, uint32_t index, stru
     return wr_plan_drop(&request->plan, index, err);
 }
 
-static void fill_report(struct weir_write_report *report, const struct wr_projection *projection)
+static void fill_report(struct weir_write_report *report, const struct wr_settled *settled)
 {
-    const struct wr_finding *first = &projection->first;
-    *report = (struct weir_write_report){projection->rolled_back_count, projection->is_fallback,
+    const struct wr_finding *first = &settled->first;
+    *report = (struct weir_write_report){settled->rolled_back_count, settled->is_fallback,
                                          first->found ? first->segment : WEIR_NONE,
                                          first->found ? first->what : NULL};
 }
@@ -249,21 +262,21 @@ bool wr_request_take_output(struct weir_request *request, weir_span body, struct
 weir_status weir_request_write(struct weir_request *request, weir_span *body,
                                struct weir_write_report *report, struct weir_err *err)
 {
-    struct wr_projection projection;
+    struct wr_settled settled;
     struct wr_arena scratch;
     struct wr_buf *out = wr_request_output(request);
 
     if (!out)
         return wr_fail(err, wr_arena_status(&request->arena), 0, "no memory to write the request");
     wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    weir_status status = wr_project_apply(&request->plan, &scratch, out, &projection, err);
+    weir_status status = wr_plan_settle(&request->plan, &scratch, out, &settled, err);
     wr_arena_release(&scratch);
-    if (status || projection.body.ptr != out->bytes)
+    if (status || settled.body.ptr != out->bytes)
         wr_buf_release(out);
     if (status)
         return status;
-    *body = projection.body;
+    *body = settled.body;
     if (report)
-        fill_report(report, &projection);
+        fill_report(report, &settled);
     return WEIR_OK;
 }

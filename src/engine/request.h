@@ -6,6 +6,7 @@
 #include "weir/weir.h"
 
 struct wr_policies;
+struct wr_record;
 
 /* A body that was written. It lives as long as its request, whatever is written after it. */
 struct wr_written {
@@ -35,6 +36,9 @@ WEIR_MUST_USE weir_status wr_request_new(weir_span body, const struct weir_reque
 struct wr_memo *wr_engine_enter(struct weir_engine *engine);
 void wr_engine_leave(struct weir_engine *engine);
 
+/* How bodies began that it has read. */
+struct wr_starts *wr_engine_starts(struct weir_engine *engine);
+
 /* An empty buffer for a body, which lives as long as the request; NULL when out of memory. */
 struct wr_buf *wr_request_output(struct weir_request *request);
 
@@ -49,6 +53,14 @@ const struct wr_models *wr_engine_models(const struct weir_engine *engine);
 
 /* Whether it holds signed thinking, and its model binds that to what stands before. */
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request);
+
+/* As weir_engine_project(), and fills in the engine's part of `record`, which was zeroed, instead
+ * of writing the report. Its lists live as long as the request. */
+WEIR_MUST_USE weir_status wr_engine_project(struct weir_engine *engine,
+                                            struct weir_request *request,
+                                            const struct weir_project_options *options,
+                                            struct wr_record *record,
+                                            struct weir_projected *projected, struct weir_err *err);
 
 /* Replaces the policies that were loaded; they are the engine's from now on. */
 void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies);

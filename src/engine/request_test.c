@@ -46,7 +46,7 @@ static const struct {
 static void wrong_bodies_are_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(refused); i++) {
         struct weir_request_options options = {.dialect = refused[i].dialect};
         struct weir_request *request = NULL;
         struct weir_err err = {0};

@@ -7,8 +7,6 @@
 
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static const char body[] =
     "{\"model\":\"m\\/1\",\"messages\":[{\"role\":\"user\",\"content\":\"read it\"},"
     "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c1\",\"type\":\"function\","
@@ -152,7 +150,7 @@ static void what_may_not_be_edited_is_refused(void **state)
     struct weir_request *r = read_body(body);
     weir_span out;
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct weir_err err;
         assert_int_equal(weir_request_edit(r, rows[i].segment, WR_LIT("x"), &err), WEIR_INVALID);
         assert_non_null(strstr(err.text, rows[i].says));
@@ -189,7 +187,7 @@ static void what_cannot_be_read_is_told(void **state)
         {"{\"messages\":[]}", "latin", WEIR_INVALID, 0},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct weir_request_options options = {.dialect = rows[i].dialect};
         struct weir_request *r = (struct weir_request *)&options;
         struct weir_err err;

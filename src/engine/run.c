@@ -1,11 +1,18 @@
+/* What a policy makes of a request: the fold as a plan, the plan settled, and the list of originals
+ * that must be in the store before the result may leave (law L2).
+ *
+ * What the fold decided can still be taken back by the checks of the result, segment by segment or
+ * all of it. So the tokens that are reported, the originals and the hash of the forms are taken
+ * from what still stands in the plan, never from the fold alone (law L8).
+ */
 #include "engine/run.h"
 
+#include "api/write.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/alternate.h"
 #include "engine/cache_marker.h"
-#include "json/write.h"
 #include "policy/budget.h"
 
 /* ---- the fold as a plan ---- */
@@ -51,61 +58,16 @@ static weir_status plan_pruned(struct wr_run *run, uint32_t i, struct weir_err *
     return wr_plan_prune(&run->plan, &change, err);
 }
 
-static void write_part(struct wr_json_writer *w, const char *type, weir_span text)
-{
-    wr_json_write_object(w);
-    wr_json_write_key(w, "type");
-    wr_json_write_text(w, wr_span_of(type));
-    wr_json_write_key(w, "text");
-    wr_json_write_text(w, text);
-    wr_json_write_object_end(w);
-}
-
-/* Messages has no system message at the place of a notice: there it is a user message of its own.
- */
-static weir_role role_in(weir_dialect dialect, weir_role role)
-{
-    return dialect == WEIR_DIALECT_MESSAGES && role == WEIR_ROLE_SYSTEM ? WEIR_ROLE_USER : role;
-}
-
-static void write_message(struct wr_buf *out, weir_dialect dialect,
-                          const struct wr_fold_insert *insert)
-{
-    weir_role role = role_in(dialect, insert->role);
-    struct wr_json_writer w;
-
-    wr_json_write_init(&w, out);
-    wr_json_write_object(&w);
-    if (dialect == WEIR_DIALECT_RESPONSES) {
-        wr_json_write_key(&w, "type");
-        wr_json_write_text(&w, WR_LIT("message"));
-    }
-    wr_json_write_key(&w, "role");
-    wr_json_write_text(&w, wr_span_of(weir_role_name(role)));
-    wr_json_write_key(&w, "content");
-    if (dialect == WEIR_DIALECT_CHAT) {
-        wr_json_write_text(&w, insert->text);
-    } else {
-        const char *type = "text";
-        if (dialect == WEIR_DIALECT_RESPONSES)
-            type = role == WEIR_ROLE_ASSISTANT ? "output_text" : "input_text";
-        wr_json_write_array(&w);
-        write_part(&w, type, insert->text);
-        wr_json_write_array_end(&w);
-    }
-    wr_json_write_object_end(&w);
-}
-
 static weir_status plan_insert(struct wr_run *run, const struct wr_fold_insert *insert,
                                struct wr_arena *arena, struct weir_err *err)
 {
     const struct wr_transcript *t = run->fold.transcript;
-    struct wr_buf json;
+    struct wr_line line = {.kind = insert->role == WEIR_ROLE_ASSISTANT ? WR_LINE_ANSWER
+                                   : insert->role == WEIR_ROLE_USER    ? WR_LINE_WORDS
+                                                                       : WR_LINE_NOTICE,
+                           .text = insert->text};
+    weir_span text = wr_body_message(wr_api_of(t->dialect), &line, arena);
 
-    wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
-    write_message(&json, t->dialect, insert);
-    weir_span text = json.status ? (weir_span){NULL, 0} : wr_arena_copy(arena, wr_buf_view(&json));
-    wr_buf_release(&json);
     if (!text.ptr)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for a message");
     bool is_last = insert->before == t->segments_count;
@@ -212,7 +174,7 @@ static weir_status list_artifacts(struct wr_run *run, struct wr_arena *arena)
         return wr_arena_status(arena);
     for (uint32_t i = 0; i < fold->transcript->segments_count && !status; i++)
         status = add_segment(run, arena, i);
-    for (uint32_t i = 0; i < fold->inserts_count && !run->projection.is_fallback && !status; i++)
+    for (uint32_t i = 0; i < fold->inserts_count && !run->settled.is_fallback && !status; i++)
         if (!fold->inserts[i].is_gone)
             status = add_insert(run, i);
     return status;
@@ -245,7 +207,7 @@ static uint64_t tokens_sent(const struct wr_run *run)
     const struct wr_fold *fold = &run->fold;
     uint64_t tokens = fold->total_tokens;
 
-    if (run->projection.is_fallback)
+    if (run->settled.is_fallback)
         return run->tokens_before;
     for (uint32_t i = 0; i < run->plan.changes_count; i++) {
         const struct wr_change *change = &run->plan.changes[i];
@@ -263,15 +225,15 @@ void wr_run_fall_back(struct wr_run *run, const char *reason)
 {
     for (uint32_t i = 0; i < run->plan.changes_count; i++) {
         struct wr_change *change = &run->plan.changes[i];
-        run->projection.rolled_back_count += !change->is_rolled_back;
+        run->settled.rolled_back_count += !change->is_rolled_back;
         change->is_rolled_back = true;
         change->reason = reason;
     }
     run->plan.inserts_count = 0;
     run->plan.marker.is_standing = false;
-    run->projection.body = run->fold.transcript->doc->text;
-    run->projection.is_fallback = true;
-    run->projection.first =
+    run->settled.body = run->fold.transcript->doc->text;
+    run->settled.is_fallback = true;
+    run->settled.first =
         (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = reason};
     run->artifacts_count = run->originals_count = 0;
     run->tokens_after = run->tokens_before;
@@ -287,8 +249,8 @@ static bool joins_stand(const struct wr_run *run)
 }
 
 weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
-                          const struct wr_fold_input *input, struct wr_buf *out,
-                          struct weir_err *err)
+                          const struct wr_fold_input *input, struct wr_starts *starts,
+                          struct wr_buf *out, struct weir_err *err)
 {
     *run = (struct wr_run){.tokens_before = tokens_before(input)};
     weir_status status = wr_fold_run(&run->fold, arena, input);
@@ -306,11 +268,12 @@ weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
     }
     if (!status && input->places_markers)
         status = wr_cache_marker_place(&run->plan, run->fold.steps, run->fold.steps_count);
+    run->plan.starts = starts;
     if (!status)
-        status = wr_project_apply(&run->plan, arena, out, &run->projection, err);
+        status = wr_plan_settle(&run->plan, arena, out, &run->settled, err);
     if (status)
         return status;
-    if (!run->projection.is_fallback && !joins_stand(run))
+    if (!run->settled.is_fallback && !joins_stand(run))
         wr_run_fall_back(run, "a summary could not be put in");
     run->tokens_after = tokens_sent(run);
     status = list_artifacts(run, arena);
@@ -345,7 +308,7 @@ wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end)
                             change->form == WR_FORM_DROPPED ? (weir_span){"", 0}
                                                             : fold->segments[i].text);
     }
-    for (uint32_t i = 0; i < fold->inserts_count && !run->projection.is_fallback; i++) {
+    for (uint32_t i = 0; i < fold->inserts_count && !run->settled.is_fallback; i++) {
         const struct wr_fold_insert *insert = &fold->inserts[i];
         if (!insert->is_gone && (insert->before < end || insert->turn <= turn))
             hash = add_form(hash, insert->before - head, is_joined(run, i) ? JOINED : INSERTED,

@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "engine/alternate.h"
-#include "engine/project.h"
+#include "engine/settle.h"
 #include "policy/fold.h"
 
 struct wr_artifact {
@@ -31,7 +31,7 @@ struct wr_run {
     struct wr_run_step step;
     struct wr_plan plan;
     struct wr_alternation alternation;
-    struct wr_projection projection;
+    struct wr_settled settled;
     struct wr_artifact *artifacts;
     uint32_t artifacts_count;             /* not those that the session's store has already */
     uint32_t originals_count;             /* all that the result rests on */
@@ -39,11 +39,12 @@ struct wr_run {
     uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as sent */
 };
 
-/* Everything is in `arena`, the result's bytes in `out` or in the request itself. Fails for lack of
- * memory or room only; the original is then still there to send. */
+/* Everything is in `arena`, the result's bytes in `out` or in the request itself. `starts` knows
+ * how results began that were read again before; NULL: nothing is known. Fails for lack of memory
+ * or room only; the original is then still there to send. */
 WEIR_MUST_USE weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
-                                        const struct wr_fold_input *input, struct wr_buf *out,
-                                        struct weir_err *err);
+                                        const struct wr_fold_input *input, struct wr_starts *starts,
+                                        struct wr_buf *out, struct weir_err *err);
 
 /* A hash of how the run leaves what a request had that ended before segment `end` and at turn
  * `turn`: equal where the same would be sent of it. */

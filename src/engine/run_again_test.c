@@ -4,8 +4,9 @@
  * as one from the start, where half of the session came in projected. */
 #include "engine/run.h"
 
-#include "engine/test_run.h"
-#include "policy/fold_state.h"
+#include "base/span.h"
+#include "tests/test_run.h"
+#include "policy/fold.h"
 
 enum { SEEDS = 60, CALLS_MAX = 95, TURNS_MAX = 2 * CALLS_MAX, BODY_BYTES_MAX = 1 << 24 };
 
@@ -153,9 +154,9 @@ static bool is_same_again(struct twice *t, weir_span body, const char *yaml, boo
     t->facts.turns = t->pauses;
     test_run_open_with(&first, body, yaml, &t->facts);
     t->facts.turns = t->nothing;
-    test_run_open_with(&again, first.run.projection.body, yaml, &t->facts);
-    bool is_same = wr_span_eq(first.run.projection.body, again.run.projection.body);
-    *is_changed = !wr_span_eq(first.run.projection.body, body);
+    test_run_open_with(&again, first.run.settled.body, yaml, &t->facts);
+    bool is_same = wr_span_eq(first.run.settled.body, again.run.settled.body);
+    *is_changed = !wr_span_eq(first.run.settled.body, body);
     test_run_close(&again);
     test_run_close(&first);
     return is_same;
@@ -179,7 +180,7 @@ static void a_projection_that_comes_in_again_leaves_as_it_came(void **state)
         prepare(&t, &c);
         wr_buf_init(&body, BODY_BYTES_MAX);
         write_session(&body, &c, false);
-        for (size_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+        for (size_t i = 0; i < WR_COUNT_OF(policies); i++) {
             bool is_changed;
             if (!is_same_again(&t, wr_buf_view(&body), policies[i], &is_changed)) {
                 print_error("seed %u, window %llu: another projection under %s\n", seed_at(n),
@@ -239,7 +240,7 @@ static void write_half_projected(struct wr_buf *out, struct twice *t, weir_span 
     write_front(&front, body, end);
     test_run_open_with(&run, wr_buf_view(&front), yaml, &t->facts);
     wr_buf_init(out, BODY_BYTES_MAX);
-    wr_buf_append(out, wr_span_cut(run.run.projection.body, 0, run.run.projection.body.len - 2));
+    wr_buf_append(out, wr_span_cut(run.run.settled.body, 0, run.run.settled.body.len - 2));
     wr_buf_append(out, (weir_span){body.ptr + end, body.len - end});
     test_run_close(&run);
     wr_buf_release(&front);
@@ -305,7 +306,7 @@ static void a_fold_that_goes_on_is_as_one_from_the_start(void **state)
     uint32_t broken = 0;
     (void)state;
 
-    for (size_t n = 0; n < sizeof(seeds) / sizeof(seeds[0]); n++) {
+    for (size_t n = 0; n < WR_COUNT_OF(seeds); n++) {
         struct chance c = {seeds[n] * 0x9E3779B97F4A7C15ULL};
         struct wr_buf body, half;
         struct twice t;
@@ -314,7 +315,7 @@ static void a_fold_that_goes_on_is_as_one_from_the_start(void **state)
         t.facts.prices = (struct wr_fold_prices){125, 10, 500, 0};
         wr_buf_init(&body, BODY_BYTES_MAX);
         write_session(&body, &c, true);
-        for (size_t i = 0; i < sizeof(tried) / sizeof(tried[0]); i++) {
+        for (size_t i = 0; i < WR_COUNT_OF(tried); i++) {
             write_half_projected(&half, &t, wr_buf_view(&body), tried[i]);
             if (!goes_on_through(&t, wr_buf_view(&half), tried[i])) {
                 print_error("seed %u: another fold under %s\n", seeds[n], tried[i]);

@@ -3,8 +3,10 @@
  * what a run says of itself: the tokens that leave, and what was done. */
 #include "engine/run.h"
 
-#include "engine/report.h"
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "engine/run_record.h"
+#include "record/report.h"
+#include "tests/test_run.h"
 #include "policy/stage.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 4000 };
@@ -74,13 +76,13 @@ static void thinking_leaves_its_field_and_the_call_stays(void **state)
 {
     struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .binds_thinking = true};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf body;
         struct test_run r;
         write_body(&body, cases[i].content, cases[i].fields);
         test_run_open_with(&r, wr_buf_view(&body), cases[i].yaml, &facts);
-        weir_span out = r.run.projection.body;
-        if (!r.run.step.is_taken || r.run.projection.is_fallback)
+        weir_span out = r.run.settled.body;
+        if (!r.run.step.is_taken || r.run.settled.is_fallback)
             fail_msg("%s: no step", cases[i].behaviour);
         if (wr_span_find(out, WR_LIT("c2ln"), 0) != SIZE_MAX)
             fail_msg("%s: a signature is left", cases[i].behaviour);
@@ -96,10 +98,50 @@ static void thinking_leaves_its_field_and_the_call_stays(void **state)
 
 static weir_span report_of(const struct wr_run *run, struct wr_buf *out)
 {
+    struct wr_record record = {0};
     wr_buf_init(out, BODY_BYTES_MAX);
-    wr_run_report(run, NULL, out);
+    assert_int_equal(wr_run_record(run, &record), WEIR_OK);
+    wr_record_report(&record, out);
     assert_int_equal(wr_buf_status(out), WEIR_OK);
     return wr_buf_view(out);
+}
+
+static uint64_t sum_of(const uint64_t tokens[WR_CATEGORIES_COUNT])
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
+        sum += tokens[i];
+    return sum;
+}
+
+/* By kind, before and after; what was taken out is missing where it was. */
+static void what_a_prompt_consists_of_adds_up(void **state)
+{
+    static const struct {
+        const char *yaml;
+        bool are_results_fewer, is_other_more;
+    } rows[] = {{"policies: {p: {stages: []}}", false, false},
+                {CLEAR, true, false},
+                {"policies: {p: {stages: [{stage: fold_loops}]}}", true, true}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_record record = {0};
+        struct wr_buf body;
+        struct test_run r;
+        write_body(&body, "null", "");
+        test_run_open(&r, wr_buf_view(&body), rows[i].yaml, WINDOW_TOKENS);
+        assert_int_equal(wr_run_record(&r.run, &record), WEIR_OK);
+        const uint64_t *came = record.came_tokens, *made = record.made_tokens;
+        assert_int_equal(sum_of(came), r.run.tokens_before);
+        assert_int_equal(sum_of(made), r.run.tokens_after);
+        assert_true(came[WR_CATEGORY_USER] && came[WR_CATEGORY_RESULTS]);
+        assert_int_equal(made[WR_CATEGORY_USER], came[WR_CATEGORY_USER]);
+        assert_int_equal(made[WR_CATEGORY_RESULTS] < came[WR_CATEGORY_RESULTS],
+                         rows[i].are_results_fewer);
+        assert_int_equal(made[WR_CATEGORY_OTHER] > came[WR_CATEGORY_OTHER], rows[i].is_other_more);
+        test_run_close(&r);
+        wr_buf_release(&body);
+    }
 }
 
 static void the_report_names_what_was_done(void **state)
@@ -113,7 +155,7 @@ static void the_report_names_what_was_done(void **state)
         {"policies: {p: {stages: [{stage: fold_loops}]}}", "artifact_condensed"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf body, report;
         struct test_run r;
         char mode[64];
@@ -151,9 +193,9 @@ static void what_was_taken_back_counts_as_it_leaves(void **state)
     test_run_open(&r, wr_buf_view(&body), "policies: {p: {stages: []}}", WINDOW_TOKENS);
     r.input.policy = &policy;
     wr_buf_init(&out, BODY_BYTES_MAX);
-    assert_int_equal(wr_run_policy(&run, &r.test.arena, &r.input, &out, NULL), WEIR_OK);
-    assert_int_equal(run.projection.rolled_back_count, 4);
-    assert_false(run.projection.is_fallback);
+    assert_int_equal(wr_run_policy(&run, &r.test.arena, &r.input, NULL, &out, NULL), WEIR_OK);
+    assert_int_equal(run.settled.rolled_back_count, 4);
+    assert_false(run.settled.is_fallback);
     assert_true(run.fold.total_tokens < run.tokens_before);
     assert_int_equal(run.tokens_after, run.tokens_before);
     wr_buf_release(&out);
@@ -164,6 +206,7 @@ static void what_was_taken_back_counts_as_it_leaves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_prompt_consists_of_adds_up),
         cmocka_unit_test(the_report_names_what_was_done),
         cmocka_unit_test(what_was_taken_back_counts_as_it_leaves),
         cmocka_unit_test(thinking_leaves_its_field_and_the_call_stays),

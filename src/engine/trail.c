@@ -1,5 +1,6 @@
 #include "engine/trail.h"
 
+#include "api/lawful.h"
 #include "base/span.h"
 
 static wr_hash128 add(wr_hash128 chain, weir_span bytes)

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "wire/test_transcript.h"
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 enum { BODY_BYTES_MAX = 4096 };
 
@@ -135,7 +136,7 @@ static void a_chain_notices_what_was_said_and_nothing_else(void **state)
     int wrong = 0;
     (void)state;
 
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         replace_all(other, cases[i].base, cases[i].from, cases[i].to);
         read_trail(&a, cases[i].base);
         read_trail(&b, other);

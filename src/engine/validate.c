@@ -1,3 +1,11 @@
+/* Whether a changed request may leave.
+ *
+ *   wr_validate_shape    the plan as a whole: groups whole, thinking from its start (law L4)
+ *   wr_validate_change   one change, before anything is written: encoding, room, reference, signals
+ *                        (law L5), lines said twice. What was found lawful once is remembered
+ *   wr_validate_result   the bytes, read again: nothing changed but what was meant (law L1), and no
+ *                        rule of the provider broken that the original did not break (law L4)
+ */
 #include "engine/validate.h"
 
 #include "base/hash.h"
@@ -8,12 +16,16 @@
 #include "condense/signal.h"
 #include "engine/arguments.h"
 #include "engine/compare.h"
-#include "engine/lawful.h"
+#include "api/lawful.h"
 #include "policy/output.h"
-#include "wire/wire.h"
+#include "transcript/starts.h"
+#include "api/api.h"
 
 /* A line shorter than this may well be said twice. */
-enum { DOUBLED_LINE_BYTES_MIN = 40, LAWFUL = 0x1a3 }; /* any number that other keys lack */
+enum {
+    DOUBLED_LINE_BYTES_MIN = 40,
+    VERDICT_KEY = 0x1a3, /* tells these keys from the others in the memo: any number they lack */
+};
 
 static void find(struct wr_finding *finding, uint32_t segment, const char *what, weir_span detail)
 {
@@ -229,7 +241,7 @@ static wr_hash128 key_of(const struct wr_plan *plan, const struct wr_change *cha
     const struct wr_segment *s = &t->segments[change->segment];
     const struct wr_tool_handles *h = s->handles;
     uint64_t numbers[] = {plan->memo_seed, change->form, change->bytes_max,
-                          h ? (uint64_t)h->kind + 1 : 0, LAWFUL};
+                          h ? (uint64_t)h->kind + 1 : 0, VERDICT_KEY};
     wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
 
     if (h) /* the kind of the output follows from these and from the text */
@@ -331,7 +343,7 @@ static void check_thinking(const struct wr_plan *plan, struct wr_finding *findin
 static void check_reasoning(const struct wr_plan *plan, struct wr_finding *finding)
 {
     const struct wr_transcript *t = plan->transcript;
-    if (t->dialect != WEIR_DIALECT_RESPONSES)
+    if (!wr_api_of(t->dialect)->ties_reasoning)
         return;
     for (uint32_t i = 0; i + 1 < t->segments_count; i++)
         if (t->segments[i].kind == WEIR_KIND_REASONING && leaves(plan, i) &&
@@ -352,9 +364,11 @@ static weir_status check_law(const struct wr_transcript *before, const struct wr
                              struct wr_arena *arena, struct wr_finding *finding)
 {
     struct wr_breaches old, new;
-    weir_status status = wr_lawful_check(before, arena, &old);
-    if (!status)
-        status = wr_lawful_check(after, arena, &new);
+    weir_status status = wr_lawful_check(after, arena, &new);
+    if (status || !new.count)
+        return status;
+    /* Nearly every result is lawful; the original is asked only what it already was guilty of. */
+    status = wr_lawful_check(before, arena, &old);
     if (status)
         return status;
     const struct wr_breach *breach = wr_lawful_new_breach(&old, &new);
@@ -367,14 +381,17 @@ weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touch
                                weir_span result, struct wr_arena *arena, struct wr_finding *finding)
 {
     const struct wr_transcript *before = plan->transcript;
-    struct wr_wire_options options = {.dialect = weir_dialect_name(before->dialect),
-                                      .structure_only = true};
+    struct wr_start start;
+    bool is_known = wr_starts_find(plan->starts, result, &start);
+    struct wr_json_options json = {.start = is_known ? &start.json : NULL};
+    struct wr_api_options options = {
+        .dialect = weir_dialect_name(before->dialect), .start = &start, .structure_only = true};
     struct wr_transcript after;
     struct wr_json doc;
     bool is_same;
 
     *finding = (struct wr_finding){.segment = WR_SEGMENT_NONE};
-    weir_status status = wr_json_parse(&doc, arena, result, NULL, NULL);
+    weir_status status = wr_json_parse(&doc, arena, result, &json, NULL);
     if (status == WEIR_NOMEM)
         return status;
     if (status) {
@@ -387,12 +404,13 @@ weir_status wr_validate_result(const struct wr_plan *plan, const struct wr_touch
     if (!is_same)
         find(finding, WR_SEGMENT_NONE, "something changed that was not meant to",
              (weir_span){"", 0});
-    status = wr_wire_read(&after, arena, &doc, &options, NULL);
+    status = wr_api_read(&after, arena, &doc, &options, NULL);
     if (status == WEIR_NOMEM)
         return status;
     if (status) {
         find(finding, WR_SEGMENT_NONE, "the result is not a request any more", (weir_span){"", 0});
         return WEIR_OK;
     }
+    wr_starts_keep(plan->starts, &after, &start);
     return check_law(before, &after, arena, finding);
 }

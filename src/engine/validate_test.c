@@ -1,6 +1,6 @@
 #include "engine/validate.h"
 
-#include "engine/test_plan.h"
+#include "tests/test_plan.h"
 
 #define USER(t)  "{'role':'user','content':" t "}"
 #define MODEL(t) "{'role':'assistant','content':" t "}"

@@ -1,10 +1,12 @@
 /* weir_call(): the library's main calls with JSON on both sides.
  *
  * A method reads its members by a table (call_args.h), makes the same public calls that a C program
- * would, and writes its answer as the members of an object that is already open. What goes wrong
- * before that object is whole replaces it: the answer is then the error and nothing else. Bodies
- * and texts go out as strings, not as JSON inside JSON: a request must be sent byte for byte, and
- * whoever parsed and wrote it again would send another one. */
+ * would, and writes its answer as the members of an object that is already open. If something goes
+ * wrong before that object is whole, the answer is written anew: the error and nothing else.
+ *
+ * Bodies and texts go out as strings, not as JSON inside JSON. A request must be sent byte for
+ * byte, and whoever parsed it and wrote it again would send another one.
+ */
 #include "weir/call.h"
 
 #include <stdlib.h>
@@ -12,15 +14,13 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/valid_text.h"
+#include "base/text.h"
 #include "engine/request.h"
 #include "face/call_args.h"
 #include "face/face.h"
 #include "json/write.h"
 #include "weir/condense.h"
 #include "weir/recall.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 struct call {
     struct weir_engine *engine;
@@ -35,34 +35,6 @@ struct call {
 static weir_status read_args(struct call *call, const struct wr_arg *args, size_t args_count)
 {
     return wr_args_read(call->json, &call->arena, args, args_count, call->err);
-}
-
-static void put_text(struct call *call, const char *key, weir_span text)
-{
-    wr_json_write_key(&call->w, key);
-    wr_json_write_text(&call->w, text);
-}
-
-/* NULL: null. */
-static void put_word(struct call *call, const char *key, const char *word)
-{
-    wr_json_write_key(&call->w, key);
-    if (word)
-        wr_json_write_text(&call->w, wr_span_of(word));
-    else
-        wr_json_write_null(&call->w);
-}
-
-static void put_count(struct call *call, const char *key, uint64_t count)
-{
-    wr_json_write_key(&call->w, key);
-    wr_json_write_i64(&call->w, (int64_t)count);
-}
-
-static void put_bool(struct call *call, const char *key, bool value)
-{
-    wr_json_write_key(&call->w, key);
-    wr_json_write_bool(&call->w, value);
 }
 
 /* Ranges of lines as [[first,last],...]. */
@@ -84,16 +56,17 @@ static void put_lines(struct call *call, const char *key, const struct weir_line
 
 static void put_projected(struct call *call, const struct weir_projected *p)
 {
-    put_text(call, "body", p->body);
-    put_bool(call, "is_changed", p->is_changed);
-    put_bool(call, "is_step", p->is_step);
-    put_bool(call, "is_known", p->is_known);
-    put_bool(call, "is_pending", p->is_pending);
-    put_word(call, "step_reason", p->step_reason);
-    put_word(call, "held_back", p->held_back);
-    put_count(call, "tokens_before", p->tokens_before);
-    put_count(call, "tokens_after", p->tokens_after);
-    put_word(call, "store_trouble", p->store_trouble ? weir_trouble_text(p->store_trouble) : NULL);
+    wr_json_member_text(&call->w, "body", p->body);
+    wr_json_member_bool(&call->w, "is_changed", p->is_changed);
+    wr_json_member_bool(&call->w, "is_step", p->is_step);
+    wr_json_member_bool(&call->w, "is_known", p->is_known);
+    wr_json_member_bool(&call->w, "is_pending", p->is_pending);
+    wr_json_member_word(&call->w, "step_reason", p->step_reason);
+    wr_json_member_word(&call->w, "held_back", p->held_back);
+    wr_json_member_number(&call->w, "tokens_before", p->tokens_before);
+    wr_json_member_number(&call->w, "tokens_after", p->tokens_after);
+    wr_json_member_word(&call->w, "store_trouble",
+                        p->store_trouble ? weir_trouble_text(p->store_trouble) : NULL);
     wr_json_write_key(&call->w, "report");
     wr_json_write_raw(&call->w, p->report.len ? p->report : WR_LIT("null"));
 }
@@ -121,7 +94,7 @@ static weir_status call_project(struct call *call)
     struct weir_projected projected;
     struct weir_request *request = NULL;
 
-    weir_status status = read_args(call, args, COUNT_OF(args));
+    weir_status status = read_args(call, args, WR_COUNT_OF(args));
     if (!status && (window_tokens > UINT32_MAX || overflow_tokens > UINT32_MAX))
         status = wr_fail(call->err, WEIR_INVALID, 0, "a window of more than 4,294,967,295 tokens");
     if (!status && !body.ptr)
@@ -150,14 +123,14 @@ static weir_status call_count(struct call *call)
                                   {"model", WR_ARG_NAME, &model},
                                   {"encoding", WR_ARG_NAME, &encoding}};
 
-    weir_status status = read_args(call, args, COUNT_OF(args));
+    weir_status status = read_args(call, args, WR_COUNT_OF(args));
     if (!status)
         status = wr_face_choose(meter, wr_engine_models(call->engine), model, encoding, call->err);
     if (status)
         return status;
-    put_count(call, "tokens", wr_meter_count(meter, text));
-    put_bool(call, "is_exact", wr_meter_source(meter) == WR_COUNT_EXACT);
-    put_word(call, "method", wr_meter_method(meter));
+    wr_json_member_number(&call->w, "tokens", wr_meter_count(meter, text));
+    wr_json_member_bool(&call->w, "is_exact", wr_meter_source(meter) == WR_COUNT_EXACT);
+    wr_json_member_word(&call->w, "method", wr_meter_method(meter));
     return WEIR_OK;
 }
 
@@ -177,7 +150,7 @@ static weir_status call_condense(struct call *call)
                                   {"focus", WR_ARG_TEXT, &options.focus},
                                   {"budget_bytes", WR_ARG_COUNT, &budget_bytes}};
 
-    weir_status status = read_args(call, args, COUNT_OF(args));
+    weir_status status = read_args(call, args, WR_COUNT_OF(args));
     options.budget_bytes = budget_bytes;
     if (!status)
         status = weir_condense(text, &options, &condensed, call->err);
@@ -185,10 +158,10 @@ static weir_status call_condense(struct call *call)
         return status;
     status = wr_valid_text(&call->arena, condensed.text, &text, &replaced_count);
     if (!status) {
-        put_text(call, "text", text);
-        put_word(call, "kind", condensed.kind);
-        put_bool(call, "is_same", condensed.is_same);
-        put_count(call, "lines_total", condensed.lines_total);
+        wr_json_member_text(&call->w, "text", text);
+        wr_json_member_word(&call->w, "kind", condensed.kind);
+        wr_json_member_bool(&call->w, "is_same", condensed.is_same);
+        wr_json_member_number(&call->w, "lines_total", condensed.lines_total);
         put_lines(call, "lines", condensed.lines, condensed.lines_count);
     }
     weir_condensed_release(&condensed);
@@ -199,22 +172,22 @@ static weir_status call_condense(struct call *call)
 
 static void put_prices(struct call *call, const struct weir_model_prices *prices)
 {
-    put_count(call, "input_micro_usd", prices->input_micro_usd);
-    put_count(call, "output_micro_usd", prices->output_micro_usd);
-    put_count(call, "cache_read_micro_usd", prices->cache_read_micro_usd);
-    put_count(call, "cache_write_5m_micro_usd", prices->cache_write_5m_micro_usd);
-    put_count(call, "cache_write_30m_micro_usd", prices->cache_write_30m_micro_usd);
-    put_count(call, "cache_write_1h_micro_usd", prices->cache_write_1h_micro_usd);
+    wr_json_member_number(&call->w, "input_micro_usd", prices->input_micro_usd);
+    wr_json_member_number(&call->w, "output_micro_usd", prices->output_micro_usd);
+    wr_json_member_number(&call->w, "cache_read_micro_usd", prices->cache_read_micro_usd);
+    wr_json_member_number(&call->w, "cache_write_5m_micro_usd", prices->cache_write_5m_micro_usd);
+    wr_json_member_number(&call->w, "cache_write_30m_micro_usd", prices->cache_write_30m_micro_usd);
+    wr_json_member_number(&call->w, "cache_write_1h_micro_usd", prices->cache_write_1h_micro_usd);
 }
 
 static void put_model(struct call *call, const struct weir_model *model)
 {
-    put_text(call, "id", model->id);
-    put_text(call, "provider", model->provider);
-    put_word(call, "rule", model->rule);
-    put_count(call, "window_tokens", model->window_tokens);
-    put_count(call, "input_tokens_max", model->input_tokens_max);
-    put_count(call, "output_tokens_max", model->output_tokens_max);
+    wr_json_member_text(&call->w, "id", model->id);
+    wr_json_member_text(&call->w, "provider", model->provider);
+    wr_json_member_word(&call->w, "rule", model->rule);
+    wr_json_member_number(&call->w, "window_tokens", model->window_tokens);
+    wr_json_member_number(&call->w, "input_tokens_max", model->input_tokens_max);
+    wr_json_member_number(&call->w, "output_tokens_max", model->output_tokens_max);
     wr_json_write_key(&call->w, "prices");
     if (model->is_priced) {
         wr_json_write_object(&call->w);
@@ -223,15 +196,15 @@ static void put_model(struct call *call, const struct weir_model *model)
     } else {
         wr_json_write_null(&call->w);
     }
-    put_count(call, "tier_above_tokens", model->tier_above_tokens);
-    put_word(call, "cache", model->cache);
-    put_count(call, "cache_ttl_s", model->cache_ttl_s);
-    put_count(call, "cache_ttl_long_s", model->cache_ttl_long_s);
-    put_count(call, "cache_breakpoints_max", model->cache_breakpoints_max);
-    put_count(call, "cache_tokens_min", model->cache_tokens_min);
-    put_word(call, "tokenizer", model->tokenizer);
-    put_bool(call, "binds_thinking", model->binds_thinking);
-    put_text(call, "note", model->note);
+    wr_json_member_number(&call->w, "tier_above_tokens", model->tier_above_tokens);
+    wr_json_member_word(&call->w, "cache", model->cache);
+    wr_json_member_number(&call->w, "cache_ttl_s", model->cache_ttl_s);
+    wr_json_member_number(&call->w, "cache_ttl_long_s", model->cache_ttl_long_s);
+    wr_json_member_number(&call->w, "cache_breakpoints_max", model->cache_breakpoints_max);
+    wr_json_member_number(&call->w, "cache_tokens_min", model->cache_tokens_min);
+    wr_json_member_word(&call->w, "tokenizer", model->tokenizer);
+    wr_json_member_bool(&call->w, "binds_thinking", model->binds_thinking);
+    wr_json_member_text(&call->w, "note", model->note);
 }
 
 static weir_status call_models(struct call *call)
@@ -241,7 +214,7 @@ static weir_status call_models(struct call *call)
     weir_span name = {NULL, 0};
     const struct wr_arg args[] = {{"name", WR_ARG_TEXT, &name}};
 
-    weir_status status = read_args(call, args, COUNT_OF(args));
+    weir_status status = read_args(call, args, WR_COUNT_OF(args));
     if (status)
         return status;
     if (name.ptr) {
@@ -282,7 +255,7 @@ static weir_status read_recall(struct call *call, struct recall_args *a, struct 
                                   {"model", WR_ARG_NAME, &a->model}};
     struct wr_meter *meter = wr_engine_meter(call->engine);
 
-    weir_status status = read_args(call, args, COUNT_OF(args));
+    weir_status status = read_args(call, args, WR_COUNT_OF(args));
     if (!status && !weir_handle_parse(a->handle, &lookup->handle))
         status = wr_fail(call->err, WEIR_INVALID, 0, "'handle' is wr_ and 20 hex digits");
     if (!status && a->lines.len)
@@ -318,12 +291,13 @@ static weir_status call_recall(struct call *call)
         return status;
     status = wr_valid_text(&call->arena, recalled.text, &text, &replaced_count);
     if (!status) {
-        put_text(call, "text", text);
-        put_text(call, "next", recalled.next);
-        put_count(call, "lines_total", recalled.lines_total);
-        put_count(call, "lines_count", recalled.lines_count);
-        put_count(call, "matches_count", recalled.matches_count);
-        put_count(call, "replaced_bytes", replaced_count); /* shown as U+FFFD: not UTF-8 */
+        wr_json_member_text(&call->w, "text", text);
+        wr_json_member_text(&call->w, "next", recalled.next);
+        wr_json_member_number(&call->w, "lines_total", recalled.lines_total);
+        wr_json_member_number(&call->w, "lines_count", recalled.lines_count);
+        wr_json_member_number(&call->w, "matches_count", recalled.matches_count);
+        wr_json_member_number(&call->w, "replaced_bytes",
+                              replaced_count); /* shown as U+FFFD: not UTF-8 */
     }
     weir_recalled_release(&recalled);
     return status;
@@ -341,7 +315,7 @@ static const struct method {
 
 static weir_status find_method(const char *name, const struct method **method, struct weir_err *err)
 {
-    for (size_t i = 0; i < COUNT_OF(methods); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(methods); i++) {
         *method = &methods[i];
         if (!strcmp(name, methods[i].name))
             return WEIR_OK;
@@ -358,7 +332,7 @@ static const char *status_name(weir_status status)
         WEIR_STATUS_MAP(X)
 #undef X
     };
-    return (size_t)status < COUNT_OF(names) ? names[status] : "unknown";
+    return (size_t)status < WR_COUNT_OF(names) ? names[status] : "unknown";
 }
 
 /* The whole answer anew: the error, and nothing of what was begun. */
@@ -378,14 +352,14 @@ static void write_error(struct call *call, weir_status status, const struct weir
     wr_json_write_object(&call->w);
     wr_json_write_key(&call->w, "error");
     wr_json_write_object(&call->w);
-    put_word(call, "status", status_name(status));
-    put_text(call, "text", text);
-    put_count(call, "at_byte", is_said ? err->at_byte : 0);
+    wr_json_member_word(&call->w, "status", status_name(status));
+    wr_json_member_text(&call->w, "text", text);
+    wr_json_member_number(&call->w, "at_byte", is_said ? err->at_byte : 0);
     wr_json_write_object_end(&call->w);
     wr_json_write_object_end(&call->w);
 }
 
-static weir_status answer(struct call *call, const char *name)
+static weir_status answer_method(struct call *call, const char *name)
 {
     const struct method *method;
     weir_status status = find_method(name, &method, call->err);
@@ -408,7 +382,7 @@ weir_status weir_call(struct weir_engine *engine, struct weir_store *store, cons
 
     wr_arena_init(&call.arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&call.out, WR_OUTPUT_BYTES_MAX);
-    weir_status status = answer(&call, method);
+    weir_status status = answer_method(&call, method);
     if (status)
         write_error(&call, status, &own);
     wr_buf_byte(&call.out, '\0');

@@ -3,7 +3,7 @@
 #include "base/err.h"
 #include "base/span.h"
 
-static const char *kind_text(enum wr_arg_kind kind)
+static const char *arg_kind_text(enum wr_arg_kind kind)
 {
     switch (kind) {
     case WR_ARG_TEXT:
@@ -22,18 +22,18 @@ static const char *kind_text(enum wr_arg_kind kind)
     return "something else";
 }
 
-static weir_status read_text(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
-                             weir_span *text)
+static weir_status read_text_arg(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
+                                 weir_span *text)
 {
     *text = wr_json_text(doc, arena, id);
     return text->ptr ? WEIR_OK : wr_arena_status(arena);
 }
 
-static weir_status read_name(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
-                             const char **name)
+static weir_status read_name_arg(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
+                                 const char **name)
 {
     weir_span text;
-    weir_status status = read_text(doc, arena, id, &text);
+    weir_status status = read_text_arg(doc, arena, id, &text);
     if (status)
         return status;
     if (text.len && memchr(text.ptr, '\0', text.len))
@@ -47,7 +47,7 @@ static weir_status read_name(const struct wr_json *doc, struct wr_arena *arena, 
     return WEIR_OK;
 }
 
-static weir_status read_count(const struct wr_json *doc, wr_json_id id, uint64_t *count)
+static weir_status read_count_arg(const struct wr_json *doc, wr_json_id id, uint64_t *count)
 {
     int64_t number;
     if (!wr_json_i64(doc, id, &number) || number < 0)
@@ -57,18 +57,18 @@ static weir_status read_count(const struct wr_json *doc, wr_json_id id, uint64_t
 }
 
 /* WEIR_INVALID: the value is not of the argument's kind. */
-static weir_status read_value(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
-                              const struct wr_arg *arg)
+static weir_status read_arg_value(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id,
+                                  const struct wr_arg *arg)
 {
     enum wr_json_kind kind = wr_json_kind(doc, id);
 
     switch (arg->kind) {
     case WR_ARG_TEXT:
-        return kind == WR_JSON_STRING ? read_text(doc, arena, id, arg->target) : WEIR_INVALID;
+        return kind == WR_JSON_STRING ? read_text_arg(doc, arena, id, arg->target) : WEIR_INVALID;
     case WR_ARG_NAME:
-        return kind == WR_JSON_STRING ? read_name(doc, arena, id, arg->target) : WEIR_INVALID;
+        return kind == WR_JSON_STRING ? read_name_arg(doc, arena, id, arg->target) : WEIR_INVALID;
     case WR_ARG_COUNT:
-        return read_count(doc, id, arg->target);
+        return read_count_arg(doc, id, arg->target);
     case WR_ARG_TIME:
         return wr_json_i64(doc, id, arg->target) ? WEIR_OK : WEIR_INVALID;
     case WR_ARG_BOOL:
@@ -78,7 +78,7 @@ static weir_status read_value(const struct wr_json *doc, struct wr_arena *arena,
         return WEIR_OK;
     case WR_ARG_OBJECT:
         if (kind == WR_JSON_STRING)
-            return read_text(doc, arena, id, arg->target);
+            return read_text_arg(doc, arena, id, arg->target);
         if (kind != WR_JSON_OBJECT)
             return WEIR_INVALID;
         *(weir_span *)arg->target = wr_json_raw(doc, id);
@@ -87,8 +87,9 @@ static weir_status read_value(const struct wr_json *doc, struct wr_arena *arena,
     return WEIR_INVALID;
 }
 
-static weir_status read_member(const struct wr_json *doc, struct wr_arena *arena, wr_json_id key,
-                               const struct wr_arg *args, size_t args_count, struct weir_err *err)
+static weir_status read_arg_member(const struct wr_json *doc, struct wr_arena *arena,
+                                   wr_json_id key, const struct wr_arg *args, size_t args_count,
+                                   struct weir_err *err)
 {
     wr_json_id value = wr_json_value(key);
     size_t i = 0;
@@ -102,10 +103,10 @@ static weir_status read_member(const struct wr_json *doc, struct wr_arena *arena
     }
     if (wr_json_kind(doc, value) == WR_JSON_NULL)
         return WEIR_OK;
-    weir_status status = read_value(doc, arena, value, &args[i]);
+    weir_status status = read_arg_value(doc, arena, value, &args[i]);
     if (status == WEIR_INVALID)
         return wr_fail(err, WEIR_INVALID, doc->nodes[value].start, "'%s' is to be %s", args[i].name,
-                       kind_text(args[i].kind));
+                       arg_kind_text(args[i].kind));
     return status ? wr_fail(err, status, 0, "%s", weir_status_text(status)) : WEIR_OK;
 }
 
@@ -124,6 +125,6 @@ weir_status wr_args_read(weir_span json, struct wr_arena *arena, const struct wr
         return status;
     for (wr_json_id key = wr_json_first(&doc, 0); key != WR_JSON_NONE && !status;
          key = wr_json_next(&doc, 0, key))
-        status = read_member(&doc, arena, key, args, args_count, err);
+        status = read_arg_member(&doc, arena, key, args, args_count, err);
     return status;
 }

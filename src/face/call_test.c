@@ -87,7 +87,7 @@ static const struct {
 static void calls_are_answered_in_json(void **state)
 {
     struct world *w = *state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct weir_err err = {0};
         char *answer;
         weir_status status = weir_call(w->engine, w->store, rows[i].method, rows[i].json,
@@ -117,15 +117,12 @@ static void write_talk(struct wr_json_writer *w)
             wr_buf_printf(&text, "  line %d of the file, number %d\n", n, i);
         (void)snprintf(id, sizeof(id), "call_%d", i);
         wr_json_write_object(w);
-        wr_json_write_key(w, "role");
-        wr_json_write_text(w, WR_LIT("assistant"));
+        wr_json_member_text(w, "role", WR_LIT("assistant"));
         wr_json_write_key(w, "tool_calls");
         wr_json_write_array(w);
         wr_json_write_object(w);
-        wr_json_write_key(w, "id");
-        wr_json_write_text(w, wr_span_of(id));
-        wr_json_write_key(w, "type");
-        wr_json_write_text(w, WR_LIT("function"));
+        wr_json_member_word(w, "id", id);
+        wr_json_member_text(w, "type", WR_LIT("function"));
         wr_json_write_key(w, "function");
         wr_json_write_raw(
             w, WR_LIT("{\"name\":\"bash\",\"arguments\":\"{\\\"command\\\":\\\"cat\\\"}\"}"));
@@ -133,12 +130,9 @@ static void write_talk(struct wr_json_writer *w)
         wr_json_write_array_end(w);
         wr_json_write_object_end(w);
         wr_json_write_object(w);
-        wr_json_write_key(w, "role");
-        wr_json_write_text(w, WR_LIT("tool"));
-        wr_json_write_key(w, "tool_call_id");
-        wr_json_write_text(w, wr_span_of(id));
-        wr_json_write_key(w, "content");
-        wr_json_write_text(w, wr_buf_view(&text));
+        wr_json_member_text(w, "role", WR_LIT("tool"));
+        wr_json_member_word(w, "tool_call_id", id);
+        wr_json_member_text(w, "content", wr_buf_view(&text));
         wr_json_write_object_end(w);
         wr_buf_release(&text);
     }
@@ -150,14 +144,11 @@ static void write_project(struct wr_buf *out)
     wr_buf_init(out, 1 << 22);
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "policy");
-    wr_json_write_text(&w, WR_LIT("tiered"));
-    wr_json_write_key(&w, "window_tokens");
-    wr_json_write_i64(&w, 16000);
+    wr_json_member_text(&w, "policy", WR_LIT("tiered"));
+    wr_json_member_i64(&w, "window_tokens", 16000);
     wr_json_write_key(&w, "body");
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "model");
-    wr_json_write_text(&w, WR_LIT("gpt-4o"));
+    wr_json_member_text(&w, "model", WR_LIT("gpt-4o"));
     wr_json_write_key(&w, "tools");
     wr_json_write_raw(&w,
                       WR_LIT("[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}]"));
@@ -208,7 +199,7 @@ static void what_a_projection_takes_out_is_recalled(void **state)
 static void every_answer_is_json(void **state)
 {
     struct world *w = *state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_arena arena;
         struct wr_json doc;
         char *answer;

@@ -1,5 +1,5 @@
-/* One tool output, condensed for a caller who has no request: the call it came from is put together
- * from what the options tell, so that the same rules say what kind of output it is. */
+/* Condenses one tool output for a caller who has no request. The call that it came from is made up
+ * from the options, so that the same rules as in a request find out what kind of output it is. */
 #include "weir/condense.h"
 
 #include <stdlib.h>
@@ -19,8 +19,7 @@ static void write_argument(struct wr_json_writer *w, const char *key, weir_span 
 {
     if (!value.len)
         return;
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, value);
+    wr_json_member_text(w, key, value);
 }
 
 /* The call as an agent would have made it, as far as the options tell. */

@@ -1,5 +1,5 @@
-/* face.h -- what the public calls of this folder share: the ways of choosing how to count, and the
- * filling of what is known of a model. */
+/* face.h -- what the public calls of this folder share: choosing how to count, and filling in what
+ * is known of a model. */
 #ifndef WR_FACE_FACE_H
 #define WR_FACE_FACE_H
 

@@ -29,7 +29,7 @@ static const struct {
 static void a_counter_counts_as_it_was_told(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct weir_tokens_options options = WEIR_TOKENS_OPTIONS_INIT;
         struct weir_err err = {0};
         struct weir_tokens *tokens;

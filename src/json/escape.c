@@ -7,8 +7,7 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c != '"' && c != '\\' && c < 0x80;
 }
 
-/* Where the characters that stand for themselves end: at one that must be escaped, or is no UTF-8.
- */
+/* The place, from `at` on, of the first character that must be escaped or is no UTF-8. */
 static size_t plain_end(weir_span text, size_t at)
 {
     uint32_t code;
@@ -48,8 +47,8 @@ static void append_ascii(struct wr_buf *out, unsigned char c)
         append_numbered(out, c);
 }
 
-/* Appends the escape of the character that begins `rest` and returns its bytes; 0 where it is none.
- */
+/* Appends the escape of the character that begins `rest`, and returns how many bytes it has; 0
+ * where no character begins there. */
 static size_t append_escape(struct wr_buf *out, weir_span rest)
 {
     uint32_t code;

@@ -10,7 +10,6 @@
 #include "base/span.h"
 #include "base/utf8.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define TEXT(s)             \
     {                       \
         "" s, sizeof(s) - 1 \
@@ -70,7 +69,7 @@ static void escaping_and_unescaping(void **state)
     (void)state;
 
     wr_buf_init(&buf, 1000);
-    for (size_t i = 0; i < COUNT_OF(both_ways); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(both_ways); i++) {
         wr_buf_reset(&buf);
         wr_json_escape(&buf, both_ways[i].plain);
         check(&buf, both_ways[i].inner, both_ways[i].behaviour, "escaped");
@@ -78,7 +77,7 @@ static void escaping_and_unescaping(void **state)
         wr_json_unescape(&buf, both_ways[i].inner);
         check(&buf, both_ways[i].plain, both_ways[i].behaviour, "unescaped");
     }
-    for (size_t i = 0; i < COUNT_OF(only_back); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(only_back); i++) {
         wr_buf_reset(&buf);
         wr_json_unescape(&buf, only_back[i].inner);
         check(&buf, only_back[i].plain, only_back[i].behaviour, "unescaped");
@@ -153,7 +152,7 @@ static void text_that_is_not_utf8_is_refused(void **state)
                                       "abc\xE2\x82"};
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(bad); i++) {
         struct wr_buf buf;
         wr_buf_init(&buf, 100);
         wr_json_escape(&buf, wr_span_of(bad[i]));

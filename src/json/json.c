@@ -1,3 +1,16 @@
+/* Looking things up in a document that parse.c has read, and unescaping its strings.
+ *
+ * Everything here trusts the reader: a node's bytes are valid JSON, so an escape is one of the nine
+ * that JSON has, and four hexadecimal digits follow each `\u`. That is why nothing here can fail
+ * but for memory.
+ *
+ * Keys are compared as they stand in the text. Agents send the same few keys thousands of times, so
+ * key_is() looks at the first letter before it calls anything, and escaped keys, which are legal
+ * and rare, are compared escape by escape without unescaping them into memory.
+ *
+ * A key that stands in an object twice has no agreed meaning: most readers take the last one, and
+ * so does wr_json_find(). wr_json_pick() tells its caller, who may refuse such an object.
+ */
 #include "json/json.h"
 
 #include "base/limits.h"
@@ -115,14 +128,14 @@ static bool escaped_text_is(weir_span inner, weir_span text)
     return !text.len;
 }
 
-static bool string_is(const struct wr_json *doc, wr_json_id id, weir_span text)
+static bool unescaped_is(const struct wr_json *doc, wr_json_id id, weir_span text)
 {
     weir_span inner = wr_json_inner(doc, id);
     return doc->nodes[id].escaped ? escaped_text_is(inner, text) : wr_span_eq(inner, text);
 }
 
-/* Most keys differ in their first letter, so it is looked at before anything is called. A string
- * without escapes holds no NUL, so strncmp ends inside `name` or at its end. */
+/* Most keys differ in their first letter, so that is compared before anything is called. A string
+ * without escapes holds no NUL, so strncmp() cannot read past the end of `name`. */
 static bool key_is(const struct wr_json *doc, wr_json_id key, const char *name)
 {
     weir_span inner = wr_json_inner(doc, key);
@@ -135,7 +148,7 @@ static bool key_is(const struct wr_json *doc, wr_json_id key, const char *name)
 
 bool wr_json_text_is(const struct wr_json *doc, wr_json_id id, const char *text)
 {
-    return wr_json_is(doc, id, WR_JSON_STRING) && string_is(doc, id, wr_span_of(text));
+    return wr_json_is(doc, id, WR_JSON_STRING) && unescaped_is(doc, id, wr_span_of(text));
 }
 
 wr_json_id wr_json_find(const struct wr_json *doc, wr_json_id object, const char *key)

@@ -47,12 +47,24 @@ struct wr_json {
     uint32_t nodes_count;
 };
 
+/* How a text begins that was read before: everything up to the end of an element of `list`, an
+ * array that is a member of the outermost object. */
+struct wr_json_start {
+    const struct wr_json_node *nodes; /* of that reading; borrowed for the call */
+    uint32_t nodes_count;             /* those before the place to go on from */
+    wr_json_id list;
+    uint32_t at_byte; /* where the element ends */
+};
+
 enum wr_json_path { WR_JSON_PATH_BEST, WR_JSON_PATH_SCALAR, WR_JSON_PATH_AVX2 };
 
 struct wr_json_options {
     enum wr_json_path path; /* which scanner; one the machine lacks falls back to the scalar one */
     uint32_t depth_max;     /* 0: WR_JSON_DEPTH_MAX, which is also the most */
     uint32_t nodes_max;     /* 0: WR_JSON_NODES_MAX, which is also the most */
+    /* Go on from here. The caller knows that the text begins with the bytes of that reading; the
+     * nodes are then what reading all of it would have given. NULL: read from the first byte. */
+    const struct wr_json_start *start;
 };
 
 /* Reads exactly one value with white space around it. Nodes live in `arena`; `text` is borrowed.
@@ -74,7 +86,7 @@ static inline bool wr_json_is(const struct wr_json *doc, wr_json_id id, enum wr_
 
 /* Walking a container: for (id = wr_json_first(d, c); id != WR_JSON_NONE; id = wr_json_next(d, c,
  * id)). In an object `id` is the key and wr_json_value(id) its value; next goes from key to key.
- * What is no container (NONE included) has no first. */
+ * Anything else than a container, NONE included, has no first child. */
 static inline wr_json_id wr_json_first(const struct wr_json *doc, wr_json_id container)
 {
     if (container == WR_JSON_NONE)
@@ -142,8 +154,8 @@ uint32_t wr_json_count(const struct wr_json *doc, wr_json_id container); /* elem
  * inner.len bytes, though less may come out. */
 void wr_json_unescape(struct wr_buf *out, weir_span inner);
 
-/* Appends `text` as the inside of a JSON string. `text` must be UTF-8 or WTF-8; what is not fails
- * the buffer with WEIR_INVALID. Only what must be escaped is. */
+/* Appends `text` as the inside of a JSON string, escaping only what must be escaped. A `text` that
+ * is neither UTF-8 nor WTF-8 fails the buffer with WEIR_INVALID. */
 void wr_json_escape(struct wr_buf *out, weir_span text);
 
 /* Line and column (both from 1, in bytes) of an offset: for messages. */

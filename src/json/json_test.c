@@ -8,8 +8,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static struct wr_arena arena;
 
 static int open_arena(void **state)
@@ -55,7 +53,7 @@ static void values_keep_their_bytes(void **state)
                                       "{ }"};
     (void)state;
 
-    assert_int_equal(doc.nodes_count, COUNT_OF(raw));
+    assert_int_equal(doc.nodes_count, WR_COUNT_OF(raw));
     for (uint32_t i = 0; i < doc.nodes_count; i++)
         assert_raw(&doc, i, raw[i]);
     assert_true(wr_span_is(wr_json_inner(&doc, 3), "a\\u0062"));
@@ -72,7 +70,7 @@ static void strings_say_what_they_hold(void **state)
                     {false, true, false},  {true, false, true},   {false, false, true}};
     (void)state;
 
-    assert_int_equal(doc.nodes_count, COUNT_OF(expected));
+    assert_int_equal(doc.nodes_count, WR_COUNT_OF(expected));
     for (uint32_t i = 0; i < doc.nodes_count; i++) {
         assert_int_equal(doc.nodes[i].is_key, expected[i].is_key);
         assert_int_equal(doc.nodes[i].escaped, expected[i].escaped);
@@ -89,8 +87,8 @@ static void walking_an_array(void **state)
 
     for (wr_json_id id = wr_json_first(&doc, 0); id != WR_JSON_NONE; id = wr_json_next(&doc, 0, id))
         assert_raw(&doc, id, raw[count++]);
-    assert_int_equal(count, COUNT_OF(raw));
-    assert_int_equal(wr_json_count(&doc, 0), COUNT_OF(raw));
+    assert_int_equal(count, WR_COUNT_OF(raw));
+    assert_int_equal(wr_json_count(&doc, 0), WR_COUNT_OF(raw));
 }
 
 static void walking_an_object(void **state)
@@ -106,8 +104,8 @@ static void walking_an_object(void **state)
         assert_raw(&doc, key, raw[count][0]);
         assert_raw(&doc, wr_json_value(key), raw[count++][1]);
     }
-    assert_int_equal(count, COUNT_OF(raw));
-    assert_int_equal(wr_json_count(&doc, 0), COUNT_OF(raw));
+    assert_int_equal(count, WR_COUNT_OF(raw));
+    assert_int_equal(wr_json_count(&doc, 0), WR_COUNT_OF(raw));
 }
 
 static void what_is_empty_has_no_first(void **state)
@@ -171,7 +169,7 @@ static void text_is_compared_unescaped(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_json doc = read_doc(cases[i].json);
         if (wr_json_text_is(&doc, 0, cases[i].text) != cases[i].is)
             fail_msg("%s", cases[i].behaviour);
@@ -205,11 +203,11 @@ static void find_takes_the_last_of_equal_keys(void **state)
 static void pick_finds_all_in_one_walk(void **state)
 {
     static const char *const names[] = {"role", "content", "none", "r", ""};
-    wr_json_id values[COUNT_OF(names)];
+    wr_json_id values[WR_COUNT_OF(names)];
     struct wr_json doc = read_doc("{\"x\":0,\"content\":[{\"role\":1}],\"role\":2,\"\":3,\"x\":4}");
     (void)state;
 
-    assert_true(wr_json_pick(&doc, 0, names, COUNT_OF(names),
+    assert_true(wr_json_pick(&doc, 0, names, WR_COUNT_OF(names),
                              values)); /* x is repeated, and not asked for */
     assert_raw(&doc, values[0], "2");
     assert_raw(&doc, values[1], "[{\"role\":1}]");
@@ -218,12 +216,12 @@ static void pick_finds_all_in_one_walk(void **state)
     assert_raw(&doc, values[4], "3");
 
     doc = read_doc("{\"role\":1,\"content\":2,\"\\u0072ole\":3}");
-    assert_false(wr_json_pick(&doc, 0, names, COUNT_OF(names), values));
+    assert_false(wr_json_pick(&doc, 0, names, WR_COUNT_OF(names), values));
     assert_raw(&doc, values[0], "3");
     assert_raw(&doc, values[1], "2");
 
-    assert_true(wr_json_pick(&doc, WR_JSON_NONE, names, COUNT_OF(names), values));
-    for (size_t i = 0; i < COUNT_OF(names); i++)
+    assert_true(wr_json_pick(&doc, WR_JSON_NONE, names, WR_COUNT_OF(names), values));
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         assert_int_equal(values[i], WR_JSON_NONE);
 }
 
@@ -249,7 +247,7 @@ static void integers_are_plain_and_in_range(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_json doc = read_doc(cases[i].json);
         int64_t number = 0;
         if (wr_json_i64(&doc, 0, &number) != cases[i].ok || number != cases[i].number)
@@ -270,7 +268,7 @@ static void lines_and_columns_count_from_one(void **state)
                  {"a\n", 2, 2, 1},  {"a\nb", 99, 2, 2}};
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         size_t line, column;
         wr_json_line_column(wr_span_of(cases[i].text), cases[i].at, &line, &column);
         assert_int_equal(line, cases[i].line);

@@ -12,7 +12,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define TEXT(s)             \
     {                       \
         "" s, sizeof(s) - 1 \
@@ -250,8 +249,8 @@ static void read_text(struct reading *reading, enum wr_json_path path, size_t sp
 static void accepts_what_is_json(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(accepted); i++) {
-        for (size_t p = 0; p < COUNT_OF(paths); p++) {
+    for (size_t i = 0; i < WR_COUNT_OF(accepted); i++) {
+        for (size_t p = 0; p < WR_COUNT_OF(paths); p++) {
             for (size_t spaces = 0; spaces <= SPACES_MAX; spaces++) {
                 struct reading got;
                 read_text(&got, paths[p].path, spaces, accepted[i].text);
@@ -266,8 +265,8 @@ static void accepts_what_is_json(void **state)
 static void refuses_what_is_not(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(refused); i++) {
-        for (size_t p = 0; p < COUNT_OF(paths); p++) {
+    for (size_t i = 0; i < WR_COUNT_OF(refused); i++) {
+        for (size_t p = 0; p < WR_COUNT_OF(paths); p++) {
             for (size_t spaces = 0; spaces <= SPACES_MAX; spaces++) {
                 struct reading got;
                 read_text(&got, paths[p].path, spaces, refused[i].text);
@@ -469,7 +468,7 @@ static void messages_name_what_was_found_and_expected(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct reading got;
         read_text(&got, WR_JSON_PATH_BEST, 0, wr_span_of(cases[i].text));
         assert_string_equal(got.err.text, cases[i].message);

@@ -26,11 +26,6 @@ struct wr_scan {
     bool ascii;   /* no byte above 0x7F was seen */
 };
 
-static inline bool wr_scan_is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-}
-
 typedef void wr_scan_fn(struct wr_scan *scan, weir_span text, size_t from);
 
 wr_scan_fn wr_scan_scalar;

@@ -1,14 +1,23 @@
-/* Blocks of 64 bytes, each turned into bit masks: bit i speaks of byte i.
+/* The end of a JSON string, 64 bytes at a time: each block becomes bit masks, bit i for byte i.
+ *
+ * These questions are asked about each block, in this order:
+ *   1. which bytes are backslashes, and which bytes they escape (escaped_bytes)
+ *   2. where the first quote is that is not escaped: only what stands before it counts
+ *   3. whether a control byte or a wrong escape stands there (block_is_bad)
+ *   4. whether the bytes above 0x7F are UTF-8 (mask_broken); all-ASCII blocks skip this
  *
  * The vector loop only has to be right where there is nothing to report. As soon as a block holds
- * an error before its closing quote the scalar scanner is run from the last place known to be a
- * character boundary, so what is wrong, and where, is decided in one place. */
+ * an error before its closing quote, the scalar scanner is run from the last place known to be a
+ * character boundary. So one place decides what is wrong and where, and both scanners agree.
+ */
 #include "json/scan.h"
 
 #if defined(__x86_64__)
 
 #include <immintrin.h>
 #include <string.h>
+
+#include "base/ascii.h"
 
 #define AVX2 __attribute__((target("avx2,bmi")))
 
@@ -161,15 +170,15 @@ static bool has_digits(weir_span text, size_t block_at, uint64_t places)
         if (text.len - u < 5)
             return false;
         for (size_t i = 1; i <= 4; i++)
-            if (!wr_scan_is_hex(text.ptr[u + i]))
+            if (!wr_is_hex(text.ptr[u + i]))
                 return false;
     }
     return true;
 }
 
-/* Where a scan from scratch can take over: the last byte at or before `at` that begins a character
- * and is not part of an escape that began earlier. Escapes are at most 6 bytes, characters 4, but a
- * long run of backslashes has no such place within reach: then from the start of the string. */
+/* A place at or before `at` from which the scalar scanner can start anew. It must begin a character
+ * and not stand inside an escape; behind a space that is certain, since no escape and no character
+ * of several bytes holds one. Without a space within 256 bytes it is the start of the string. */
 static size_t restart_at(weir_span text, size_t from, size_t at)
 {
     size_t floor = at - from > 256 ? at - 256 : from;
@@ -179,8 +188,8 @@ static size_t restart_at(weir_span text, size_t from, size_t at)
     return from;
 }
 
-static void finish(struct wr_scan *scan, weir_span text, size_t restart, uint64_t backslash_seen,
-                   uint64_t high_seen)
+static void finish_scalar(struct wr_scan *scan, weir_span text, size_t restart,
+                          uint64_t backslash_seen, uint64_t high_seen)
 {
     wr_scan_scalar(scan, text, restart);
     scan->escaped |= backslash_seen != 0;
@@ -229,7 +238,7 @@ AVX2 void wr_scan_avx2(struct wr_scan *scan, weir_span text, size_t from)
         backslash_seen |= backslashes & before_end;
         high_seen |= high & before_end;
         if (bad) {
-            finish(scan, text, restart_at(text, from, at), backslash_seen, high_seen);
+            finish_scalar(scan, text, restart_at(text, from, at), backslash_seen, high_seen);
             return;
         }
         if (quotes) {
@@ -241,7 +250,7 @@ AVX2 void wr_scan_avx2(struct wr_scan *scan, weir_span text, size_t from)
         high_before = high >> 61; /* a sequence may have begun in the last three bytes */
     }
     /* The text may end inside a character or an escape, which is for the scalar scanner to say. */
-    finish(scan, text, restart_at(text, from, text.len), backslash_seen, high_seen);
+    finish_scalar(scan, text, restart_at(text, from, text.len), backslash_seen, high_seen);
 }
 
 #endif

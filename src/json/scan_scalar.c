@@ -1,5 +1,6 @@
 #include "json/scan.h"
 
+#include "base/ascii.h"
 #include "base/utf8.h"
 
 /* Bytes of the escape at `at`, which is a backslash; 0 where it is none. */
@@ -25,12 +26,12 @@ static size_t escape_bytes(weir_span text, size_t at)
     if (text.len - at < 6)
         return 0;
     for (size_t i = 2; i < 6; i++)
-        if (!wr_scan_is_hex(text.ptr[at + i]))
+        if (!wr_is_hex(text.ptr[at + i]))
             return 0;
     return 6;
 }
 
-static void stop(struct wr_scan *scan, size_t at, enum wr_scan_end end)
+static void stop_scan(struct wr_scan *scan, size_t at, enum wr_scan_end end)
 {
     scan->at = at;
     scan->end = end;
@@ -48,11 +49,11 @@ void wr_scan_scalar(struct wr_scan *scan, weir_span text, size_t from)
         uint32_t code;
 
         if (c == '"') {
-            stop(scan, at, WR_SCAN_QUOTE);
+            stop_scan(scan, at, WR_SCAN_QUOTE);
             return;
         }
         if (c < 0x20) {
-            stop(scan, at, WR_SCAN_CONTROL);
+            stop_scan(scan, at, WR_SCAN_CONTROL);
             return;
         }
         if (c == '\\') {
@@ -63,10 +64,10 @@ void wr_scan_scalar(struct wr_scan *scan, weir_span text, size_t from)
             bytes = wr_utf8_decode((weir_span){text.ptr + at, text.len - at}, false, &code);
         }
         if (!bytes) {
-            stop(scan, at, c == '\\' ? WR_SCAN_BAD_ESCAPE : WR_SCAN_BAD_UTF8);
+            stop_scan(scan, at, c == '\\' ? WR_SCAN_BAD_ESCAPE : WR_SCAN_BAD_UTF8);
             return;
         }
         at += bytes;
     }
-    stop(scan, text.len, WR_SCAN_OPEN);
+    stop_scan(scan, text.len, WR_SCAN_OPEN);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "base/span.h"
 
 enum { TEXT_BYTES_MAX = 512, LEN_MAX = 200, RANDOM_COUNT = 200 * 1000 };
 
@@ -48,7 +48,7 @@ static bool same(const struct wr_scan *a, const struct wr_scan *b)
 static void the_scalar_scanner_does_what_it_says(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span text = {cases[i].text, strlen(cases[i].text)};
         struct wr_scan expected = {cases[i].at, cases[i].end, cases[i].escaped, cases[i].ascii},
                        got;
@@ -119,7 +119,7 @@ static void every_special_byte_at_every_place(void **state)
     };
     (void)state;
 
-    for (size_t s = 0; s < COUNT_OF(specials); s++) {
+    for (size_t s = 0; s < WR_COUNT_OF(specials); s++) {
         size_t special_len = strlen(specials[s]);
         for (size_t len = special_len; len <= LEN_MAX; len++) {
             char text[LEN_MAX + 1];
@@ -181,7 +181,7 @@ static void characters_across_blocks(void **state)
     static const char *const characters[] = {"\xC3\xA9", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
     (void)state;
 
-    for (size_t c = 0; c < COUNT_OF(characters); c++) {
+    for (size_t c = 0; c < WR_COUNT_OF(characters); c++) {
         size_t char_len = strlen(characters[c]);
         for (size_t start = 0; start < 80; start++) {
             char text[TEXT_BYTES_MAX];
@@ -231,7 +231,7 @@ static size_t random_text(char *text, uint64_t *seed)
         "\x01",
         "\\u12",
     };
-    size_t rare = next_random(seed) % 8 ? 10 : COUNT_OF(pieces); /* most texts without a fault */
+    size_t rare = next_random(seed) % 8 ? 10 : WR_COUNT_OF(pieces); /* most texts without a fault */
     size_t count = next_random(seed) % 40, len = 0;
     for (size_t i = 0; i < count; i++) {
         const char *piece = pieces[next_random(seed) % rare];

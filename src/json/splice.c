@@ -1,9 +1,26 @@
+/* Applies edits to a document's text in one pass, from its beginning to its end.
+ *
+ *   wr_splice_set_text    becomes an edit of bytes [start, end) at once
+ *   wr_splice_remove,
+ *   wr_splice_insert      are kept as operations on a container's list of children
+ *   wr_splice_apply       compile_ops: each container's operations become edits, commas included
+ *                         sort the edits by place; refuse those that overlap
+ *                         write_spliced: copy the text, with the edits in their places
+ *
+ * Removals and insertions wait until all of them are known because of the commas. Which comma
+ * leaves with an element depends on which of its neighbours stay: children that leave side by side
+ * are one run, and a run takes the comma behind it while a kept child follows, else the comma
+ * before it.
+ *
+ * What no edit names is copied byte by byte, never written anew: that is law L1.
+ */
 #include "json/splice.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/vec.h"
 
 enum edit_mode { MODE_ESCAPE, MODE_RAW, MODE_COMMA_BEFORE, MODE_COMMA_AFTER };
 
@@ -15,8 +32,7 @@ struct wr_splice_edit {
     weir_span text;
 };
 
-/* A change of a container's list of children. Turned into edits when all of them are known, because
- * which comma leaves with an element depends on which of its neighbours stay. */
+/* A change of a container's list of children, kept until all of them are known. */
 struct wr_splice_op {
     wr_json_id container, child; /* child NONE: behind the last */
     uint32_t order;
@@ -31,29 +47,15 @@ void wr_splice_init(struct wr_splice *splice, const struct wr_json *doc, struct 
     *splice = (struct wr_splice){.doc = doc, .arena = arena};
 }
 
-static void *grow_array(struct wr_splice *s, void *items, uint32_t count, uint32_t *cap,
-                        size_t item_bytes)
-{
-    if (count < *cap)
-        return items;
-    uint32_t cap_new = *cap ? *cap * 2 : CAP_FIRST_COUNT;
-    void *grown = wr_arena_grow(s->arena, items, *cap * item_bytes, cap_new * item_bytes);
-    if (!grown) {
-        s->status = wr_arena_status(s->arena);
-        return items;
-    }
-    *cap = cap_new;
-    return grown;
-}
-
 static void add_edit(struct wr_splice *s, uint32_t start, uint32_t end, enum edit_mode mode,
                      weir_span text)
 {
     if (s->status)
         return;
-    s->edits = grow_array(s, s->edits, s->edits_count, &s->edits_cap, sizeof(*s->edits));
-    if (s->status)
+    if (!WR_ARENA_ROOM(s->arena, s->edits, s->edits_count, s->edits_cap, CAP_FIRST_COUNT)) {
+        s->status = wr_arena_status(s->arena);
         return;
+    }
     s->edits[s->edits_count] =
         (struct wr_splice_edit){start, end, s->edits_count, (uint8_t)mode, text};
     s->edits_count++;
@@ -66,9 +68,10 @@ static void add_op(struct wr_splice *s, wr_json_id container, wr_json_id child, 
               wr_json_is(s->doc, container, WR_JSON_OBJECT));
     if (s->status)
         return;
-    s->ops = grow_array(s, s->ops, s->ops_count, &s->ops_cap, sizeof(*s->ops));
-    if (s->status)
+    if (!WR_ARENA_ROOM(s->arena, s->ops, s->ops_count, s->ops_cap, CAP_FIRST_COUNT)) {
+        s->status = wr_arena_status(s->arena);
         return;
+    }
     s->ops[s->ops_count] = (struct wr_splice_op){container, child, s->ops_count, is_insert, json};
     s->ops_count++;
 }
@@ -90,11 +93,6 @@ void wr_splice_insert(struct wr_splice *splice, wr_json_id container, wr_json_id
                       weir_span json)
 {
     add_op(splice, container, child, true, json);
-}
-
-bool wr_splice_is_empty(const struct wr_splice *splice)
-{
-    return !splice->edits_count && !splice->ops_count;
 }
 
 /* By container, then by child; insertions before the removal of the same child. */
@@ -120,10 +118,8 @@ static int compare_edits(const void *a, const void *b)
     return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* A walk over one container's children that collects what leaves and what comes in.
- * Elements that leave side by side are one run; a run takes the comma behind it while a kept
- * element follows, else the one before it, else (nothing is kept) there is no comma left to take.
- */
+/* A walk over one container's children that collects what leaves and what comes in. Where no child
+ * is kept, there is no comma left that a run could take. */
 struct children_walk {
     const struct wr_splice_op *op, *ops_end;
     const struct wr_splice_op *pending; /* insertions not yet placed: [pending, pending_end) */
@@ -205,7 +201,7 @@ static weir_status compile_container(struct wr_splice *s, const struct wr_splice
     return WEIR_OK;
 }
 
-static weir_status no_memory(const struct wr_splice *s, struct weir_err *err)
+static weir_status fail_no_memory(const struct wr_splice *s, struct weir_err *err)
 {
     return wr_fail(err, s->status, 0, "%s", weir_status_text(s->status));
 }
@@ -223,7 +219,7 @@ static weir_status compile_ops(struct wr_splice *s, struct weir_err *err)
             return status;
     }
     s->ops_count = 0;
-    return s->status ? no_memory(s, err) : WEIR_OK;
+    return s->status ? fail_no_memory(s, err) : WEIR_OK;
 }
 
 static weir_status check_overlap(const struct wr_splice *s, struct weir_err *err)
@@ -250,7 +246,8 @@ static void append_edit(struct wr_buf *out, const struct wr_splice_edit *edit)
         wr_buf_byte(out, ',');
 }
 
-static weir_status write_out(const struct wr_splice *s, struct wr_buf *out, struct weir_err *err)
+static weir_status write_spliced(const struct wr_splice *s, struct wr_buf *out,
+                                 struct weir_err *err)
 {
     weir_span text = s->doc->text;
     size_t copied = 0, room = out->cap_max - out->len;
@@ -274,12 +271,12 @@ static weir_status write_out(const struct wr_splice *s, struct wr_buf *out, stru
 weir_status wr_splice_apply(struct wr_splice *splice, struct wr_buf *out, struct weir_err *err)
 {
     if (splice->status)
-        return no_memory(splice, err);
+        return fail_no_memory(splice, err);
     weir_status status = compile_ops(splice, err);
     if (status)
         return status;
     if (splice->edits_count)
         qsort(splice->edits, splice->edits_count, sizeof(*splice->edits), compare_edits);
     status = check_overlap(splice, err);
-    return status ? status : write_out(splice, out, err);
+    return status ? status : write_spliced(splice, out, err);
 }

@@ -39,8 +39,6 @@ void wr_splice_remove(struct wr_splice *splice, wr_json_id container, wr_json_id
 void wr_splice_insert(struct wr_splice *splice, wr_json_id container, wr_json_id child,
                       weir_span json);
 
-bool wr_splice_is_empty(const struct wr_splice *splice);
-
 /* Appends the edited text to `out`. WEIR_INVALID: edits overlap, a child is not of the container
  * named with it, or a text is not UTF-8; `err` names the byte of the input. On failure what `out`
  * holds is not to be used, nor is the splice. */

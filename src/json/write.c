@@ -1,3 +1,14 @@
+/* Writes JSON into a buffer, one item at a time, and puts the commas where they belong.
+ *
+ * before_item() is the heart of it. It stands before every value and every key, and asserts that a
+ * key comes where a key is wanted and a value where a value is wanted, so a wrong sequence of calls
+ * stops the program at the wrong call rather than giving bad JSON. Failures of memory or size are
+ * the buffer's: it keeps the first one, and the caller asks once at the end.
+ *
+ * Numbers are written without printf() or with integers only: printf() takes most of its time for
+ * other things where a report has thousands of numbers, and a locale could choose the decimal
+ * point.
+ */
 #include "json/write.h"
 
 #include <string.h>
@@ -94,7 +105,6 @@ void wr_json_write_text(struct wr_json_writer *writer, weir_span text)
     append_quoted(writer->out, text);
 }
 
-/* Reports have thousands of numbers; printf() takes most of its time for everything else. */
 void wr_json_write_i64(struct wr_json_writer *writer, int64_t number)
 {
     char digits[20];
@@ -134,7 +144,6 @@ void wr_json_write_fixed(struct wr_json_writer *writer, double number, int decim
     WR_ASSERT(decimals >= 0 && decimals <= 9);
     for (int i = 0; i < decimals; i++)
         scale *= 10;
-    /* By integers, so that no locale chooses the decimal point. */
     double scaled = number * (double)scale;
     if (!(scaled > -1e18 && scaled < 1e18)) {
         wr_json_write_null(writer);
@@ -147,6 +156,51 @@ void wr_json_write_fixed(struct wr_json_writer *writer, double number, int decim
     wr_buf_printf(writer->out, "%s%lld", units < 0 ? "-" : "", (long long)(magnitude / scale));
     if (decimals)
         wr_buf_printf(writer->out, ".%0*lld", decimals, (long long)(magnitude % scale));
+}
+
+void wr_json_member_text(struct wr_json_writer *writer, const char *key, weir_span text)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_text(writer, text);
+}
+
+void wr_json_member_word(struct wr_json_writer *writer, const char *key, const char *word)
+{
+    if (word)
+        wr_json_member_text(writer, key, (weir_span){word, strlen(word)});
+    else
+        wr_json_member_null(writer, key);
+}
+
+void wr_json_member_number(struct wr_json_writer *writer, const char *key, uint64_t number)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_i64(writer, number > INT64_MAX ? INT64_MAX : (int64_t)number);
+}
+
+void wr_json_member_i64(struct wr_json_writer *writer, const char *key, int64_t number)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_i64(writer, number);
+}
+
+void wr_json_member_fixed(struct wr_json_writer *writer, const char *key, double number,
+                          int decimals)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_fixed(writer, number, decimals);
+}
+
+void wr_json_member_bool(struct wr_json_writer *writer, const char *key, bool value)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_bool(writer, value);
+}
+
+void wr_json_member_null(struct wr_json_writer *writer, const char *key)
+{
+    wr_json_write_key(writer, key);
+    wr_json_write_null(writer);
 }
 
 void wr_json_write_newline(struct wr_json_writer *writer)

@@ -32,12 +32,23 @@ void wr_json_write_text(struct wr_json_writer *writer, weir_span text); /* escap
 void wr_json_write_i64(struct wr_json_writer *writer, int64_t number);
 void wr_json_write_bool(struct wr_json_writer *writer, bool value);
 void wr_json_write_null(struct wr_json_writer *writer);
-void wr_json_write_raw(struct wr_json_writer *writer,
-                       weir_span json); /* a value that is JSON already */
+void wr_json_write_raw(struct wr_json_writer *writer, weir_span json); /* a value as it is */
 
 /* `number` with `decimals` digits after the point, at most 9. What has no such form in 18 digits,
  * or is no number, is written as null. */
 void wr_json_write_fixed(struct wr_json_writer *writer, double number, int decimals);
+
+/* A member of the open object: its key and its value in one call. */
+void wr_json_member_text(struct wr_json_writer *writer, const char *key, weir_span text);
+void wr_json_member_word(struct wr_json_writer *writer, const char *key,
+                         const char *word); /* NULL: null */
+void wr_json_member_number(struct wr_json_writer *writer, const char *key,
+                           uint64_t number); /* at most INT64_MAX is written */
+void wr_json_member_i64(struct wr_json_writer *writer, const char *key, int64_t number);
+void wr_json_member_fixed(struct wr_json_writer *writer, const char *key, double number,
+                          int decimals);
+void wr_json_member_bool(struct wr_json_writer *writer, const char *key, bool value);
+void wr_json_member_null(struct wr_json_writer *writer, const char *key);
 
 /* A line break before the next item (behind its comma) or the next end, so that long output has one
  * record a line. */

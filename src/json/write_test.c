@@ -14,8 +14,6 @@
 #include "base/span.h"
 #include "json/json.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static void assert_wrote(struct wr_buf *buf, const char *expected)
 {
     weir_span got = wr_buf_view(buf);
@@ -76,6 +74,32 @@ static void a_root_may_be_any_value(void **state)
     wr_buf_release(&buf);
 }
 
+static void a_member_is_a_key_and_a_value(void **state)
+{
+    struct wr_json_writer w;
+    struct wr_buf buf;
+    (void)state;
+
+    wr_buf_init(&buf, 1000);
+    wr_json_write_init(&w, &buf);
+    wr_json_write_object(&w);
+    wr_json_member_text(&w, "text", WR_LIT("a\"b"));
+    wr_json_member_text(&w, "empty", (weir_span){NULL, 0});
+    wr_json_member_word(&w, "word", "c\n");
+    wr_json_member_word(&w, "no word", NULL);
+    wr_json_member_number(&w, "number", 7);
+    wr_json_member_number(&w, "largest", UINT64_MAX);
+    wr_json_member_fixed(&w, "fixed", -0.125, 2);
+    wr_json_member_bool(&w, "true", true);
+    wr_json_member_bool(&w, "false", false);
+    wr_json_member_null(&w, "null");
+    wr_json_write_object_end(&w);
+    assert_wrote(&buf, "{\"text\":\"a\\\"b\",\"empty\":\"\",\"word\":\"c\\n\",\"no word\":null,"
+                       "\"number\":7,\"largest\":9223372036854775807,\"fixed\":-0.13,"
+                       "\"true\":true,\"false\":false,\"null\":null}");
+    wr_buf_release(&buf);
+}
+
 static void fixed_decimals(void **state)
 {
     static const struct {
@@ -105,7 +129,7 @@ static void fixed_decimals(void **state)
 
     wr_buf_init(&buf, 1000);
     wr_json_write_init(&w, &buf);
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         wr_json_write_fixed(&w, cases[i].number, cases[i].decimals);
         if (!wr_span_is(wr_buf_view(&buf), cases[i].text))
             fail_msg("%s: %.*s", cases[i].behaviour, (int)buf.len, buf.bytes);
@@ -237,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(commas_and_nesting_are_right),
         cmocka_unit_test(a_root_may_be_any_value),
+        cmocka_unit_test(a_member_is_a_key_and_a_value),
         cmocka_unit_test(fixed_decimals),
         cmocka_unit_test(failure_is_the_buffers),
         cmocka_unit_test(what_is_written_can_be_read),

@@ -1,3 +1,10 @@
+/* The agents that Weir knows, as a table: a row says what a program must be given so that it asks
+ * our server. plan.c makes variables, words and files of a row; this file has hardly any other
+ * code.
+ *
+ * No row writes into the user's own settings. Where a row looks odd the agent is odd, and a
+ * comment beside it says how. The last row is for every program that is not known.
+ */
 #include "launch/agents.h"
 
 #include "base/span.h"
@@ -135,7 +142,7 @@ static const struct wr_agent agents[] = {
     },
 };
 
-enum { AGENTS_COUNT = sizeof(agents) / sizeof(agents[0]) };
+enum { AGENTS_COUNT = WR_COUNT_OF(agents) };
 
 const struct wr_agent *wr_agent_at(size_t index)
 {

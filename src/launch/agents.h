@@ -54,7 +54,7 @@ struct wr_agent {
     const char *upstream; /* that the server must have; NULL: what every server has */
     struct wr_setting settings[WR_SETTINGS_MAX];
     struct wr_provider providers[6]; /* known to it without being told */
-    const char *const *commands;     /* its own, before which no words may stand; NULL: none */
+    const char *const *commands; /* its subcommands: no words may be put before one; NULL: none */
     enum wr_own_format own;
 };
 

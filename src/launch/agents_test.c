@@ -163,7 +163,7 @@ static const struct {
 static void settings_reach_each_agent(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_launch launch = {.root = ROOT,
                                    .weir = "/bin/we ir",
                                    .store = "/s\"1",

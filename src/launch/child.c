@@ -13,10 +13,10 @@ enum { CANNOT_RUN = 126, NOT_FOUND = 127, SIGNAL_BASE = 128, PATH_BYTES_MAX = 40
 static const int passed_on[] = {SIGINT,  SIGQUIT,  SIGTERM, SIGHUP, SIGTSTP,
                                 SIGCONT, SIGWINCH, SIGUSR1, SIGUSR2};
 
-static void fill(sigset_t *set)
+static void fill_signals(sigset_t *set)
 {
     (void)sigemptyset(set);
-    for (size_t i = 0; i < sizeof(passed_on) / sizeof(passed_on[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(passed_on); i++)
         (void)sigaddset(set, passed_on[i]);
     (void)sigaddset(set, SIGCHLD);
 }
@@ -63,7 +63,7 @@ const char *wr_child_find(struct wr_arena *arena, const char *program)
 void wr_child_prepare(void)
 {
     sigset_t set;
-    fill(&set);
+    fill_signals(&set);
     /* Whoever ignores the ends of its children is told of none, and may have started us. */
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_BLOCK, &set, NULL);
@@ -73,7 +73,7 @@ _Noreturn static void become(const char *path, const struct wr_plan *plan)
 {
     sigset_t set;
 
-    fill(&set);
+    fill_signals(&set);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
     for (size_t i = 0; i < plan->env_count; i++)
@@ -95,7 +95,7 @@ static void pass_on(pid_t child, const siginfo_t *info)
 }
 
 /* True: it has ended. */
-static bool look(pid_t child, int *result)
+static bool look_at_child(pid_t child, int *result)
 {
     int status;
 
@@ -120,8 +120,8 @@ int wr_child_run(const char *path, const struct wr_plan *plan)
         return CANNOT_RUN;
     if (!child)
         become(path, plan);
-    fill(&set);
-    while (!look(child, &result)) {
+    fill_signals(&set);
+    while (!look_at_child(child, &result)) {
         siginfo_t info;
         int number = sigwaitinfo(&set, &info);
         if (number > 0 && number != SIGCHLD)

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/span.h"
 
 enum { WAIT_S = 60 };
 
@@ -46,7 +47,7 @@ static void status_is_the_childs(void **state)
         {"also where whoever started us ignores the ends of children", SIG_IGN, "exit 3", 3},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         int status = run_in_child(cases[i].inherited, cases[i].script);
         if (status != cases[i].status)
             fail_msg("%s: %d, wanted %d", cases[i].behaviour, status, cases[i].status);

@@ -1,3 +1,12 @@
+/* The doctor's findings, and those of its questions that this machine alone can answer: versions,
+ * open files, the store, folders of runs that were killed, the clock. doctor_net.c asks others,
+ * doctor_settings.c looks at what agents are told.
+ *
+ * Every question ends in findings: a level, a text and, if something is wrong, what to do about
+ * it. Nothing is changed in order to find something out. That is why a store that does not exist
+ * is not opened, which would make it: the doctor looks for the nearest folder above it and asks
+ * whether one could be made there. A store is read whole only while that takes about a second.
+ */
 #include "launch/doctor.h"
 
 #include <curl/curl.h>
@@ -15,6 +24,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "base/span.h"
 #include "base/text.h"
 #include "launch/run_dir.h"
 #include "weir/weir.h"
@@ -111,8 +121,8 @@ static void look_at_owner(struct wr_doctor *doctor)
                   "%s has mode %04o", doctor->store, (unsigned)status.st_mode & 07777);
 }
 
-static void verify(struct wr_doctor *doctor, struct weir_store *store,
-                   const struct weir_store_stats *stats)
+static void verify_store(struct wr_doctor *doctor, struct weir_store *store,
+                         const struct weir_store_stats *stats)
 {
     struct weir_verify_report report = {0};
     struct weir_err err = {0};
@@ -155,7 +165,7 @@ static void find_folder(char *path)
     }
 }
 
-/* A store that is not there yet is well where it can be made; it is not made to find that out. */
+/* A store that does not exist yet is fine if it can be made; it is not made to find that out. */
 static void look_at_place(struct wr_doctor *doctor)
 {
     char folder[TEXT_BYTES_MAX];
@@ -204,7 +214,7 @@ void wr_doctor_store(struct wr_doctor *doctor)
                       "without it nothing is taken out; --store DIR names another", "%s: %s",
                       doctor->store, err.text);
     else
-        verify(doctor, store, &stats);
+        verify_store(doctor, store, &stats);
     weir_store_close(store);
     look_at_owner(doctor);
     look_at_room(doctor);
@@ -234,7 +244,7 @@ void wr_doctor_clock(struct wr_doctor *doctor)
     char path[TEXT_BYTES_MAX];
     int64_t newest_s = 0;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         struct stat status;
         (void)snprintf(path, sizeof(path), "%s%s", doctor->store, names[i]);
         if (!stat(path, &status) && status.st_mtime > newest_s)

@@ -1,4 +1,9 @@
-/* The doctor's questions to others: the server, the port, the upstreams, the agents. */
+/* The doctor's questions to others: the server, the port, the upstreams, the agents.
+ *
+ * Upstreams are asked without a key, so that any answer is a good one: it shows that name, network
+ * and certificate work. The date in the answer is compared with our clock. Agents are asked for
+ * their version and given a limited time; one that does not answer is no failure.
+ */
 #include "launch/doctor.h"
 
 #include <arpa/inet.h>
@@ -98,7 +103,7 @@ static void compare_clocks(struct wr_doctor *doctor, const char *name, int64_t d
 }
 
 /* Any answer is a good one: without a key it is a refusal. */
-static bool ask(struct wr_doctor *doctor, const struct wr_upstream *upstream)
+static bool ask_upstream(struct wr_doctor *doctor, const struct wr_upstream *upstream)
 {
     struct wr_http_answer answer;
 
@@ -131,7 +136,7 @@ void wr_doctor_upstreams(struct wr_doctor *doctor)
         if (!doctor->asks_all_upstreams && is_default(&config->upstreams[i]))
             continue;
         asked++;
-        reached += ask(doctor, &config->upstreams[i]);
+        reached += ask_upstream(doctor, &config->upstreams[i]);
     }
     if (asked > 1 && !reached)
         wr_doctor_add(doctor, WR_FINDING_FAIL, "network", "--offline leaves these questions out",

@@ -1,5 +1,9 @@
 /* The doctor's look at what agents are told by their own files and by the environment: whether it
- * can be read, and whether the addresses in it lead to a Weir that runs. */
+ * can be read, and whether the addresses in it lead to a Weir that runs.
+ *
+ * Of JSON it says which line is wrong, because the reader knows it. Of Codex's TOML it does not:
+ * Codex refuses to start with a broken one and names the line itself
+ * (docs/decisions/007-no-toml-reader.md). */
 #include "launch/doctor.h"
 
 #include <errno.h>
@@ -8,7 +12,6 @@
 #include "base/span.h"
 #include "launch/http.h"
 #include "launch/own_settings.h"
-#include "launch/toml_check.h"
 #include "net/host.h"
 
 enum { PATH_BYTES_MAX = 4096, HEALTH_BYTES_MAX = 4096 };
@@ -43,8 +46,8 @@ struct look {
     size_t said_count; /* findings of this file */
 };
 
-static void say(struct look *look, enum wr_finding_level level, const char *advice,
-                const char *what, const char *detail)
+static void add_finding(struct look *look, enum wr_finding_level level, const char *advice,
+                        const char *what, const char *detail)
 {
     look->said_count++;
     wr_doctor_add(look->doctor, level, "settings", advice, "%s%s%s: %s%s",
@@ -54,7 +57,7 @@ static void say(struct look *look, enum wr_finding_level level, const char *advi
 
 /* ---- addresses ---- */
 
-/* What stands before the path, and the address at which a Weir says how it is. */
+/* The part of an address before its path, and the address at which a Weir tells how it is. */
 static bool health_url(const char *url, char health[PATH_BYTES_MAX])
 {
     struct wr_host host;
@@ -82,22 +85,24 @@ static void look_at_address(struct look *look, const char *url)
     char health[PATH_BYTES_MAX];
 
     if (!health_url(url, health)) {
-        say(look, WR_FINDING_OK, "`weir run` stands in front of it, and asks it", "leads to ", url);
+        add_finding(look, WR_FINDING_OK, "`weir run` stands in front of it, and asks it",
+                    "leads to ", url);
         return;
     }
     wr_buf_init(&body, HEALTH_BYTES_MAX);
     wr_http_get_local(health, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
     if (!answer.status) {
-        say(look, WR_FINDING_FAIL,
+        add_finding(
+            look, WR_FINDING_FAIL,
             "nobody answers there: start `weir serve --listen` with that address, or take it out "
             "(`weir run` needs no setting)",
             "leads to ", url);
     } else if (is_weir(&answer, wr_buf_view(&body))) {
         look->has_weir = true;
-        say(look, WR_FINDING_OK, "", "leads to the Weir at ", url);
+        add_finding(look, WR_FINDING_OK, "", "leads to the Weir at ", url);
     } else {
-        say(look, WR_FINDING_OK, "`weir run` stands in front of it, and asks it",
-            "leads to a server that is not Weir, ", url);
+        add_finding(look, WR_FINDING_OK, "`weir run` stands in front of it, and asks it",
+                    "leads to a server that is not Weir, ", url);
     }
     wr_buf_release(&body);
 }
@@ -128,32 +133,11 @@ static void look_at_json(struct look *look, struct wr_own *own)
         for (size_t i = 0; i < err.at_byte && i < look->text.len; i++)
             line += look->text.ptr[i] == '\n';
         (void)snprintf(why, sizeof(why), "line %zu is no JSON", line);
-        say(look, WR_FINDING_FAIL, "mend it, or its agent does not heed it", why, "");
+        add_finding(look, WR_FINDING_FAIL, "mend it, or its agent does not heed it", why, "");
         return;
     }
     look->has_recall = names_weir_in_json(&doc, look->file->mcp_section);
     wr_own_read_json(own, arena, look->file->format, look->text);
-}
-
-static void look_at_toml(struct look *look, struct wr_own *own)
-{
-    struct wr_toml_facts facts;
-    char why[256];
-
-    wr_toml_check(look->text, &facts);
-    if (facts.wrong_line) {
-        (void)snprintf(why, sizeof(why), "line %zu is no TOML", facts.wrong_line);
-        say(look, WR_FINDING_FAIL, "mend it, or its agent does not start", why, "");
-        return;
-    }
-    if (facts.provider.len && !facts.has_provider) {
-        int shown = facts.provider.len < 64 ? (int)facts.provider.len : 64;
-        (void)snprintf(why, sizeof(why), "model_provider \"%.*s\" has no [model_providers.%.*s]",
-                       shown, facts.provider.ptr, shown, facts.provider.ptr);
-        say(look, WR_FINDING_FAIL, "write that section, or name another", why, "");
-    }
-    look->has_recall = facts.has_mcp_weir;
-    wr_own_read_codex(own, &look->doctor->arena, look->text);
 }
 
 /* Where an agent says which MCP servers it has in a file of their own. */
@@ -180,9 +164,10 @@ static void look_at_recall(struct look *look)
     if (file->format == WR_OWN_CLAUDE)
         look->has_recall = is_in_claude_json(look);
     if (look->has_recall)
-        say(look, WR_FINDING_OK, "", "weir_recall is among its MCP servers", "");
+        add_finding(look, WR_FINDING_OK, "", "weir_recall is among its MCP servers", "");
     else
-        say(look, WR_FINDING_WARN, file->mcp_by_hand,
+        add_finding(
+            look, WR_FINDING_WARN, file->mcp_by_hand,
             "has no MCP server called weir: what was taken out cannot be brought back, so less is",
             "");
 }
@@ -193,18 +178,19 @@ static void look_at_file(struct look *look)
 
     if (!wr_own_file(&look->doctor->arena, look->path, &look->text)) {
         if (errno != ENOENT && errno != ENOTDIR)
-            say(look, WR_FINDING_WARN, "see who owns it, and its mode",
-                "cannot be read: ", strerror(errno));
+            add_finding(look, WR_FINDING_WARN, "see who owns it, and its mode",
+                        "cannot be read: ", strerror(errno));
         return;
     }
     if (look->file->format == WR_OWN_CODEX)
-        look_at_toml(look, &own);
+        wr_own_read_codex(&own, &look->doctor->arena, look->text);
     else
         look_at_json(look, &own);
+    look->has_recall |= own.has_recall;
     look_at_addresses(look, &own);
     look_at_recall(look);
     if (!look->said_count)
-        say(look, WR_FINDING_OK, "", "can be read, and names no address", "");
+        add_finding(look, WR_FINDING_OK, "", "can be read, and names no address", "");
 }
 
 static void look_at_environment(struct wr_doctor *doctor, char **environment)
@@ -222,7 +208,7 @@ void wr_doctor_settings(struct wr_doctor *doctor, char **environment)
     const char *home = wr_environment_find(environment, "HOME");
     char path[PATH_BYTES_MAX];
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(files); i++) {
         const struct file *file = &files[i];
         const char *dir = wr_environment_find(environment, file->variable);
         struct look look = {

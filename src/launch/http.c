@@ -33,7 +33,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     return len;
 }
 
-static void ask(CURL *curl, struct wr_http_answer *answer)
+static void perform_request(CURL *curl, struct wr_http_answer *answer)
 {
     CURLcode code = curl_easy_perform(curl);
     curl_off_t connect_us = 0, tls_us = 0;
@@ -49,8 +49,8 @@ static void ask(CURL *curl, struct wr_http_answer *answer)
         answer->why = curl_easy_strerror(code);
 }
 
-static void get(CURL *curl, const char *url, uint32_t ms_max, struct wr_buf *body,
-                struct wr_http_answer *answer)
+static void get_url(CURL *curl, const char *url, uint32_t ms_max, struct wr_buf *body,
+                    struct wr_http_answer *answer)
 {
     struct reading r = {body, answer};
 
@@ -66,7 +66,7 @@ static void get(CURL *curl, const char *url, uint32_t ms_max, struct wr_buf *bod
     (void)curl_easy_setopt(curl, CURLOPT_WRITEDATA, &r);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERDATA, &r);
-    ask(curl, answer);
+    perform_request(curl, answer);
     curl_easy_cleanup(curl);
 }
 
@@ -77,7 +77,7 @@ void wr_http_get_local(const char *url, uint32_t ms_max, struct wr_buf *body,
 
     if (curl)
         (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    get(curl, url, ms_max, body, answer);
+    get_url(curl, url, ms_max, body, answer);
 }
 
 void wr_http_get(const char *url, const char *proxy, const char *ca_file, uint32_t ms_max,
@@ -92,5 +92,5 @@ void wr_http_get(const char *url, const char *proxy, const char *ca_file, uint32
     }
     if (curl && ca_file)
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
-    get(curl, url, ms_max, NULL, answer);
+    get_url(curl, url, ms_max, NULL, answer);
 }

@@ -1,3 +1,14 @@
+/* The file serve.lock, by which `weir run` finds the server of a store.
+ *
+ * Taking it: open, lock, and then look whether the path still names the file that was locked.
+ * Whoever held it before may have removed it between our opening and our locking, and a lock on a
+ * file without a name is found by nobody; then it is tried again.
+ *
+ * The lock is fcntl's and not flock's, because it belongs to one process. The workers of a server
+ * that was killed inherit its descriptors and may live on for a while; with flock they would hold
+ * the lock of a server that is gone. fcntl also tells who holds a lock, so finding needs no trust
+ * in the pid that stands in the file.
+ */
 #include "launch/lock.h"
 
 #include <errno.h>
@@ -26,38 +37,20 @@ static bool make_path(char path[PATH_BYTES_MAX], const char *dir)
 
 /* ---- what the file says ---- */
 
-static void put_text(struct wr_json_writer *w, const char *key, const char *text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, wr_span_of(text));
-}
-
-static void put_number(struct wr_json_writer *w, const char *key, int64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, number);
-}
-
-static void put_bool(struct wr_json_writer *w, const char *key, bool value)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_bool(w, value);
-}
-
 static void write_facts(struct wr_buf *out, const struct wr_server_facts *facts)
 {
     struct wr_json_writer w;
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    put_number(&w, "pid", facts->pid);
-    put_text(&w, "address", facts->host);
-    put_number(&w, "port", facts->port);
-    put_text(&w, "mode", facts->mode);
-    put_text(&w, "policy", facts->policy);
-    put_number(&w, "started_ms", facts->started_ms);
-    put_bool(&w, "one_upstream", facts->has_one_upstream);
-    put_bool(&w, "needs_token", facts->needs_token);
+    wr_json_member_i64(&w, "pid", facts->pid);
+    wr_json_member_word(&w, "address", facts->host);
+    wr_json_member_i64(&w, "port", facts->port);
+    wr_json_member_word(&w, "mode", facts->mode);
+    wr_json_member_word(&w, "policy", facts->policy);
+    wr_json_member_i64(&w, "started_ms", facts->started_ms);
+    wr_json_member_bool(&w, "one_upstream", facts->has_one_upstream);
+    wr_json_member_bool(&w, "needs_token", facts->needs_token);
     wr_json_write_key(&w, "upstreams");
     wr_json_write_array(&w);
     for (size_t i = 0; i < facts->upstreams_count; i++)
@@ -67,7 +60,7 @@ static void write_facts(struct wr_buf *out, const struct wr_server_facts *facts)
     wr_buf_byte(out, '\n');
 }
 
-static const char *keep(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id)
+static const char *copy_json_text(const struct wr_json *doc, struct wr_arena *arena, wr_json_id id)
 {
     if (!wr_json_is(doc, id, WR_JSON_STRING))
         return NULL;
@@ -87,15 +80,15 @@ static bool read_facts(weir_span text, struct wr_arena *arena, struct wr_server_
 
     if (wr_json_parse(&doc, arena, text, NULL, NULL))
         return false;
-    facts->host = keep(&doc, arena, wr_json_find(&doc, 0, "address"));
-    facts->mode = keep(&doc, arena, wr_json_find(&doc, 0, "mode"));
-    facts->policy = keep(&doc, arena, wr_json_find(&doc, 0, "policy"));
+    facts->host = copy_json_text(&doc, arena, wr_json_find(&doc, 0, "address"));
+    facts->mode = copy_json_text(&doc, arena, wr_json_find(&doc, 0, "mode"));
+    facts->policy = copy_json_text(&doc, arena, wr_json_find(&doc, 0, "policy"));
     facts->has_one_upstream = wr_json_is(&doc, wr_json_find(&doc, 0, "one_upstream"), WR_JSON_TRUE);
     facts->needs_token = wr_json_is(&doc, wr_json_find(&doc, 0, "needs_token"), WR_JSON_TRUE);
     wr_json_id list = wr_json_find(&doc, 0, "upstreams"), at = wr_json_first(&doc, list);
     for (; at != WR_JSON_NONE && facts->upstreams_count < WR_PROXY_UPSTREAMS_MAX;
          at = wr_json_next(&doc, list, at)) {
-        const char *name = keep(&doc, arena, at);
+        const char *name = copy_json_text(&doc, arena, at);
         if (name)
             facts->upstreams[facts->upstreams_count++] = name;
     }

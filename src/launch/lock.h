@@ -19,8 +19,8 @@ struct wr_server_facts {
     const char *host; /* as a URL has it: "127.0.0.1", "[::1]" */
     uint32_t port;
     const char *mode, *policy;
-    bool is_mode_said, is_policy_said; /* typed for it: they hold for sessions that go on, too. From
-                                        * the server itself, not from the file */
+    bool is_mode_said, is_policy_said; /* typed when it was started: they hold for old sessions too.
+                                          The server tells this, the file does not */
     const char *upstreams[WR_PROXY_UPSTREAMS_MAX]; /* their names */
     size_t upstreams_count;
     bool has_one_upstream; /* all paths go there */

@@ -9,7 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "store/test_dir.h"
+#include "base/span.h"
+#include "tests/test_dir.h"
 
 static const struct wr_server_facts facts = {.pid = 7,
                                              .started_ms = 5,
@@ -89,7 +90,7 @@ static void a_file_that_is_no_such_file_finds_nobody(void **state)
     (void)state;
     wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
     (void)snprintf(path, sizeof(path), "%s/" WR_LOCK_NAME, dir.path);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(texts); i++) {
         pid_t child = start_holder(dir.path);
         FILE *file = fopen(path, "w");
         assert_non_null(file);

@@ -1,3 +1,10 @@
+/* Reads the addresses that a user's own settings name: variables, and the files of agents.
+ *
+ * `weir run` must ask the servers that the user's agent would have asked, so it has to know them.
+ * All of this is best effort on files of other programs: what is not understood adds nothing, and
+ * no file is ever written. Files are read in the order in which the agents let one override
+ * another.
+ */
 #include "launch/own_settings.h"
 
 #include <errno.h>
@@ -15,11 +22,10 @@ enum { PATH_BYTES_MAX = 4096 };
 
 /* ---- what was found ---- */
 
-static bool is_name(weir_span name)
+static bool is_provider_name(weir_span name)
 {
     for (size_t i = 0; i < name.len; i++) {
-        char c = wr_ascii_lower(name.ptr[i]);
-        if (!wr_ascii_digit(c) && !(c >= 'a' && c <= 'z') && c != '_' && c != '-')
+        if (!wr_is_word(name.ptr[i]) && name.ptr[i] != '-')
             return false;
     }
     return name.len;
@@ -40,14 +46,14 @@ static bool is_address(weir_span url)
     return host_at && url.len > host_at && url.ptr[host_at] != '/';
 }
 
-static const char *keep(struct wr_arena *arena, weir_span text)
+static const char *copy_setting(struct wr_arena *arena, weir_span text)
 {
     char *copy = wr_arena_zalloc(arena, text.len + 1);
     return copy ? memcpy(copy, text.ptr, text.len) : NULL;
 }
 
 /* The newest of a name counts. */
-static void set(struct wr_provider *list, size_t *count, struct wr_provider provider)
+static void set_provider(struct wr_provider *list, size_t *count, struct wr_provider provider)
 {
     for (size_t i = 0; i < *count; i++)
         if (!strcmp(list[i].name, provider.name)) {
@@ -60,18 +66,18 @@ static void set(struct wr_provider *list, size_t *count, struct wr_provider prov
 
 static void add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
 {
-    struct wr_provider provider = {keep(arena, name), keep(arena, url)};
-    if (is_name(name) && is_address(url) && provider.name && provider.url)
-        set(own->upstreams, &own->upstreams_count, provider);
+    struct wr_provider provider = {copy_setting(arena, name), copy_setting(arena, url)};
+    if (is_provider_name(name) && is_address(url) && provider.name && provider.url)
+        set_provider(own->upstreams, &own->upstreams_count, provider);
 }
 
 static void add_provider(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
 {
-    struct wr_provider provider = {keep(arena, name), keep(arena, url)};
-    if (!is_name(name) || !is_address(url) || !provider.name || !provider.url)
+    struct wr_provider provider = {copy_setting(arena, name), copy_setting(arena, url)};
+    if (!is_provider_name(name) || !is_address(url) || !provider.name || !provider.url)
         return;
-    set(own->providers, &own->providers_count, provider);
-    set(own->upstreams, &own->upstreams_count, provider);
+    set_provider(own->providers, &own->providers_count, provider);
+    set_provider(own->upstreams, &own->upstreams_count, provider);
 }
 
 /* ---- JSON, as people write it: with comments and a comma too many ---- */
@@ -96,11 +102,6 @@ static size_t comment_bytes(weir_span text, size_t at)
     return end == SIZE_MAX ? rest.len : end + 2;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 /* Blanks out what strict JSON does not have. */
 static void make_strict(char *bytes, size_t len)
 {
@@ -114,7 +115,7 @@ static void make_strict(char *bytes, size_t len)
             at += comment - 1;
         } else if (bytes[at] == ',') {
             comma = at;
-        } else if (!is_blank(bytes[at])) {
+        } else if (!wr_is_white(bytes[at])) {
             if (comma != SIZE_MAX && (bytes[at] == '}' || bytes[at] == ']'))
                 bytes[comma] = ' ';
             comma = SIZE_MAX;
@@ -173,7 +174,10 @@ void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_fo
     }
 }
 
-/* ---- Codex's TOML: its sections, and texts on one line ---- */
+/* ---- Codex's TOML ----
+ *
+ * No reader of TOML: sections, and keys with a text on one line, are all that is looked for. A name
+ * may stand in the section, in the key or in both, [a.b] c = 1 being a.b.c = 1. */
 
 static weir_span unquote(weir_span text)
 {
@@ -184,29 +188,50 @@ static weir_span unquote(weir_span text)
     return end ? wr_span_cut(text, 1, (size_t)(end - text.ptr)) : (weir_span){"", 0};
 }
 
+/* Takes the first part of `name`, up to a dot. */
+static weir_span take_part(weir_span *name)
+{
+    size_t skip = 0;
+    if (name->len && (name->ptr[0] == '"' || name->ptr[0] == '\'')) {
+        const char *quote = memchr(name->ptr + 1, name->ptr[0], name->len - 1);
+        skip = quote ? (size_t)(quote - name->ptr) : 0;
+    }
+    size_t dot = wr_span_find(*name, WR_LIT("."), skip);
+    weir_span part = unquote(wr_span_cut(*name, 0, dot == SIZE_MAX ? name->len : dot));
+    *name = wr_span_trim(wr_span_cut(*name, dot == SIZE_MAX ? name->len : dot + 1, name->len));
+    return part;
+}
+
+static void read_codex_line(struct wr_own *own, struct wr_arena *arena, weir_span section,
+                            weir_span key, weir_span value)
+{
+    weir_span parts[3];
+
+    for (size_t i = 0; i < 3; i++)
+        parts[i] = section.len ? take_part(&section) : take_part(&key);
+    if (wr_span_is(parts[0], "mcp_servers") && wr_span_is(parts[1], "weir"))
+        own->has_recall = true;
+    if (wr_span_is(parts[0], "openai_base_url") && !parts[1].len)
+        add_upstream(own, arena, WR_LIT("openai"), unquote(value));
+    else if (wr_span_is(parts[0], "model_providers") && wr_span_is(parts[2], "base_url"))
+        add_provider(own, arena, parts[1], unquote(value));
+}
+
 void wr_own_read_codex(struct wr_own *own, struct wr_arena *arena, weir_span text)
 {
     weir_span line, section = WR_LIT("");
 
     while (wr_span_line(&text, &line)) {
         line = wr_span_trim(line);
+        size_t equals = wr_span_find(line, WR_LIT("="), 0);
         if (wr_span_starts(line, WR_LIT("["))) {
             const char *end = memchr(line.ptr, ']', line.len);
             section = end ? wr_span_cut(line, 1, (size_t)(end - line.ptr)) : WR_LIT("?");
-            continue;
+            read_codex_line(own, arena, section, WR_LIT(""), WR_LIT(""));
+        } else if (equals != SIZE_MAX) {
+            read_codex_line(own, arena, section, wr_span_trim(wr_span_cut(line, 0, equals)),
+                            wr_span_cut(line, equals + 1, line.len));
         }
-        const char *equals = line.len ? memchr(line.ptr, '=', line.len) : NULL;
-        if (!equals)
-            continue;
-        size_t at = (size_t)(equals - line.ptr);
-        weir_span key = wr_span_trim(wr_span_cut(line, 0, at));
-        weir_span value = unquote(wr_span_cut(line, at + 1, line.len));
-        static const char providers[] = "model_providers.";
-        if (!section.len && wr_span_is(key, "openai_base_url"))
-            add_upstream(own, arena, WR_LIT("openai"), value);
-        else if (wr_span_starts(section, wr_span_of(providers)) && wr_span_is(key, "base_url"))
-            add_provider(own, arena, unquote(wr_span_cut(section, strlen(providers), section.len)),
-                         value);
     }
 }
 
@@ -243,8 +268,8 @@ bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text)
     return got >= 0;
 }
 
-static void read_file(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
-                      const char *path)
+static void read_settings(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                          const char *path)
 {
     weir_span text;
 
@@ -269,7 +294,7 @@ static void read_in(struct wr_own *own, struct wr_arena *arena, enum wr_own_form
     int bytes = dir ? snprintf(path, sizeof(path), "%s/%s", dir, name)
                     : snprintf(path, sizeof(path), "%s/%s/%s", home, below, name);
     if (bytes > 0 && (size_t)bytes < sizeof(path))
-        read_file(own, arena, format, path);
+        read_settings(own, arena, format, path);
 }
 
 /* A project's own, here or in a folder above: the nearest counts, and so is read last. */
@@ -282,7 +307,7 @@ static void read_opencode_project(struct wr_own *own, struct wr_arena *arena, co
     for (size_t bytes = 1; bytes <= whole && bytes < PATH_BYTES_MAX / 2; bytes++)
         for (size_t i = 0; i < 2 && (bytes == whole || folder[bytes] == '/'); i++) {
             (void)snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, folder, names[i]);
-            read_file(own, arena, WR_OWN_OPENCODE, path);
+            read_settings(own, arena, WR_OWN_OPENCODE, path);
         }
 }
 
@@ -297,7 +322,7 @@ static void read_claude_files(struct wr_own *own, struct wr_arena *arena, char *
     for (size_t i = 0; i < 2 && folder[0]; i++) {
         int bytes = snprintf(path, sizeof(path), "%s/.claude/%s", folder, names[i]);
         if (bytes > 0 && (size_t)bytes < sizeof(path))
-            read_file(own, arena, WR_OWN_CLAUDE, path);
+            read_settings(own, arena, WR_OWN_CLAUDE, path);
     }
 }
 
@@ -308,10 +333,10 @@ static void read_opencode(struct wr_own *own, struct wr_arena *arena, char **env
                                         "opencode/opencode.jsonc"};
     const char *file = wr_environment_find(environment, "OPENCODE_CONFIG");
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         read_in(own, arena, WR_OWN_OPENCODE, environment, "XDG_CONFIG_HOME", ".config", names[i]);
     if (file)
-        read_file(own, arena, WR_OWN_OPENCODE, file);
+        read_settings(own, arena, WR_OWN_OPENCODE, file);
     read_opencode_project(own, arena, folder);
 }
 
@@ -325,7 +350,7 @@ static void read_variables(struct wr_own *own, struct wr_arena *arena, char **en
                  {"ANTHROPIC_BASE_URL", "anthropic"},
                  {"GOOGLE_GEMINI_BASE_URL", "gemini"}};
 
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(known); i++) {
         const char *url = wr_environment_find(environment, known[i].variable);
         if (url)
             add_upstream(own, arena, wr_span_of(known[i].upstream), wr_span_of(url));

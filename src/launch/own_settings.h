@@ -15,6 +15,7 @@ struct wr_own {
     struct wr_provider providers[WR_PROVIDERS_MAX]; /* of the agent's files, by the agent's names */
     size_t providers_count;
     bool is_redirected; /* a file of the agent's names an address for its one API */
+    bool has_recall;    /* Codex's file names an MCP server called weir */
 };
 
 /* Reads for one agent; texts live in `arena`. `folder` is where the agent will run. */

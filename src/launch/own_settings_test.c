@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 static const struct {
     const char *behaviour;
@@ -45,6 +45,15 @@ static const struct {
      "base_url = \"https://z/v1\"\n[model_providers.\"q\"]\nbase_url=\"http://q\"\n"
      "[profiles.p]\nbase_url = \"http://no\"\nopenai_base_url = \"http://no\"\n",
      "openai=http://o azure=https://z/v1 q=http://q / azure=https://z/v1 q=http://q"},
+    {"codex's providers by keys", WR_OWN_CODEX,
+     "model_providers.a.base_url = \"http://a\"\n[model_providers]\n'b'.base_url = 'http://b'\n"
+     "[other]\nmodel_providers.c.base_url = \"http://no\"\n",
+     "a=http://a b=http://b / a=http://a b=http://b"},
+    {"recall by a section", WR_OWN_CODEX, "[mcp_servers.weir]\ncommand = \"weir\"\n", "/ recall"},
+    {"recall by a section below it", WR_OWN_CODEX, "[mcp_servers.\"weir\".env]\n", "/ recall"},
+    {"recall by a key", WR_OWN_CODEX, "mcp_servers.weir = {command = \"weir\"}\n", "/ recall"},
+    {"recall by both", WR_OWN_CODEX, "[mcp_servers]\nweir.command = \"weir\"\n", "/ recall"},
+    {"another MCP server", WR_OWN_CODEX, "[mcp_servers.weird]\n[x.mcp_servers.weir]\n", "/"},
     {"codex's file, broken", WR_OWN_CODEX, "[model_providers.x\nbase_url = \"http://x\n=\n[", "/"},
 };
 
@@ -62,13 +71,14 @@ static void write_own(struct wr_buf *out, const struct wr_own *own)
     wr_buf_byte(out, '/');
     write_list(out, own->providers, own->providers_count, " ");
     wr_buf_text(out, own->is_redirected ? " redirected" : "");
+    wr_buf_text(out, own->has_recall ? " recall" : "");
     wr_buf_byte(out, '\0');
 }
 
 static void files_are_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_own own = {.upstreams_count = 0};
         struct wr_arena arena;
         struct wr_buf out;

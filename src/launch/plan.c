@@ -1,4 +1,12 @@
-/* What the table of agents makes of one call: variables, words and files. */
+/* What the table of agents makes of one call: variables, words and files.
+ *
+ *   wr_plan_make()   each setting of the agent's row that is wanted (is_wanted()) is filled in and
+ *                    added; then the words are joined: program, ours, the user's
+ *
+ * A setting is not wanted if the user has set the same thing himself; words are left out before a
+ * subcommand of the agent, which must come first. Names in angle brackets are replaced as agents.h
+ * says; a text in JSON quotes them.
+ */
 #include "launch/agents.h"
 
 #include "base/limits.h"
@@ -117,8 +125,8 @@ static bool put_value(struct wr_buf *out, const struct wr_launch *launch,
 
 /* Writes the value at `text`, which begins with '<'; returns how many bytes stood for it, 0: it is
  * no name of a value. */
-static size_t expand(struct wr_buf *out, const struct wr_launch *launch,
-                     const struct wr_agent *agent, const char *provider, weir_span text)
+static size_t expand_name(struct wr_buf *out, const struct wr_launch *launch,
+                          const struct wr_agent *agent, const char *provider, weir_span text)
 {
     const char *end = memchr(text.ptr, '>', text.len);
     size_t bytes = end ? (size_t)(end - text.ptr) + 1 : 0;
@@ -140,7 +148,7 @@ static size_t expand(struct wr_buf *out, const struct wr_launch *launch,
     return is_name ? bytes : 0;
 }
 
-static const char *make_text(struct wr_arena *arena, const struct wr_launch *launch,
+static const char *fill_text(struct wr_arena *arena, const struct wr_launch *launch,
                              const struct wr_agent *agent, const char *provider, weir_span text)
 {
     struct wr_buf out;
@@ -148,9 +156,9 @@ static const char *make_text(struct wr_arena *arena, const struct wr_launch *lau
 
     wr_buf_init(&out, WR_LAUNCH_SETTINGS_BYTES_MAX);
     for (size_t at = 0; at < text.len;) {
-        size_t bytes = text.ptr[at] == '<'
-                           ? expand(&out, launch, agent, provider, wr_span_cut(text, at, text.len))
-                           : 0;
+        size_t bytes = text.ptr[at] == '<' ? expand_name(&out, launch, agent, provider,
+                                                         wr_span_cut(text, at, text.len))
+                                           : 0;
         if (!bytes)
             wr_buf_byte(&out, text.ptr[at]);
         at += bytes ? bytes : 1;
@@ -162,12 +170,12 @@ static const char *make_text(struct wr_arena *arena, const struct wr_launch *lau
 const char *wr_launch_text(struct wr_arena *arena, const struct wr_launch *launch,
                            const struct wr_agent *agent, const char *text)
 {
-    return make_text(arena, launch, agent, NULL, wr_span_of(text));
+    return fill_text(arena, launch, agent, NULL, wr_span_of(text));
 }
 
 /* ---- settings ---- */
 
-static bool has_word(char **argv, const char *word)
+static bool has_argument(char **argv, const char *word)
 {
     size_t bytes = strlen(word);
     for (char **at = argv; *at; at++)
@@ -194,7 +202,7 @@ static bool is_wanted(const struct making *m, const struct wr_setting *setting, 
         return false;
     if (setting->if_redirected && !m->launch->is_redirected)
         return false;
-    return setting->kind != WR_SET_WORDS || !setting->name || !has_word(argv, setting->name);
+    return setting->kind != WR_SET_WORDS || !setting->name || !has_argument(argv, setting->name);
 }
 
 static bool add_words(struct making *m, const struct wr_setting *setting, const char *provider)
@@ -202,7 +210,7 @@ static bool add_words(struct making *m, const struct wr_setting *setting, const 
     weir_span rest = wr_span_of(setting->text), word;
 
     while (wr_span_line(&rest, &word) && m->words_count < WORDS_OF_SETTINGS_MAX) {
-        const char *text = make_text(m->arena, m->launch, m->agent, provider, word);
+        const char *text = fill_text(m->arena, m->launch, m->agent, provider, word);
         if (!text)
             return false;
         m->words[m->words_count++] = (char *)(uintptr_t)text;

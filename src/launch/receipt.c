@@ -1,10 +1,16 @@
+/* What an agent's run has come to, from the rows that the server left in the store.
+ *
+ * Rows from a day before are read too, though not counted: the prices of a request depend on what
+ * the provider's cache held before it.
+ */
 #include "launch/receipt.h"
 
 #include "base/span.h"
-#include "json/json.h"
+#include "base/text.h"
 #include "json/write.h"
+#include "record/row.h"
 
-enum { DAY_MS = 24 * 60 * 60 * 1000, MICRO = 1000 * 1000, NUMBER_BYTES = 32 };
+enum { DAY_MS = 24 * 60 * 60 * 1000, MICRO = 1000 * 1000 };
 
 struct reading {
     struct wr_receipt *receipt;
@@ -15,23 +21,17 @@ struct reading {
 
 /* ---- reading ---- */
 
-static bool is_ours(struct reading *r, const struct wr_ledger_row *row)
-{
-    struct wr_json doc;
-
-    wr_arena_reset(&r->arena);
-    return !wr_json_parse(&doc, &r->arena, row->line, NULL, NULL) &&
-           wr_json_text_is(&doc, wr_json_find(&doc, 0, "run"), r->receipt->run);
-}
-
 static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
     struct reading *r = user;
     struct wr_tally *tallies[] = {&r->receipt->tally};
-    bool ours = row->time_ms >= r->since_ms && is_ours(r, row);
+    struct wr_record record;
+    weir_status status = wr_row_parse(row->line, &r->arena, &record);
 
-    weir_status status = wr_tallier_add(r->tallier, row, tallies, ours ? 1 : 0);
-    return status == WEIR_SYNTAX ? WEIR_OK : status; /* one damaged row spoils no sum */
+    if (status)
+        return status == WEIR_SYNTAX ? WEIR_OK : status; /* one damaged row spoils no sum */
+    bool is_ours = row->time_ms >= r->since_ms && wr_span_is(record.run, r->receipt->run);
+    return wr_tallier_add(r->tallier, row, &record, tallies, is_ours ? 1 : 0);
 }
 
 weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store, int64_t since_ms,
@@ -61,31 +61,10 @@ weir_status wr_receipt_read(struct wr_receipt *receipt, const char *store, int64
 
 /* ---- for people ---- */
 
-static const char *grouped(uint64_t number, char text[NUMBER_BYTES])
-{
-    char *at = text + NUMBER_BYTES - 1;
-    int digits = 0;
-
-    *at = '\0';
-    do {
-        if (digits && digits % 3 == 0)
-            *--at = ',';
-        *--at = (char)('0' + number % 10);
-        digits++;
-    } while (number /= 10);
-    return at;
-}
-
-static void put_number(struct wr_buf *out, uint64_t number)
-{
-    char text[NUMBER_BYTES];
-    wr_buf_text(out, grouped(number, text));
-}
-
+/* "1 request", "2 requests". */
 static void put_count(struct wr_buf *out, uint64_t count, const char *one, const char *many)
 {
-    put_number(out, count);
-    wr_buf_printf(out, " %s", count == 1 ? one : many);
+    wr_buf_printf(out, "%s %s", WR_GROUPED(count), count == 1 ? one : many);
 }
 
 static void put_money(struct wr_buf *out, uint64_t micro_usd)
@@ -102,24 +81,15 @@ static void put_money(struct wr_buf *out, uint64_t micro_usd)
 static void print_requests(const struct wr_tally *t, struct wr_buf *out)
 {
     put_count(out, t->requests_count, "request", "requests");
-    if (t->failed_count) {
-        wr_buf_text(out, ", ");
-        put_number(out, t->failed_count);
-        wr_buf_text(out, " without a good answer");
-    }
+    if (t->failed_count)
+        wr_buf_printf(out, ", %s without a good answer", WR_GROUPED(t->failed_count));
     if (t->shadow_count == t->requests_count)
         wr_buf_text(out, ", in shadow: all were sent as they came\n");
     else if (!t->changed_count)
         wr_buf_text(out, ". Nothing was changed: all were sent as they came\n");
-    else {
-        wr_buf_text(out, ", ");
-        put_number(out, t->changed_count);
-        wr_buf_text(out, " changed; prompt tokens ");
-        put_number(out, t->raw_tokens);
-        wr_buf_text(out, " -> ");
-        put_number(out, t->sent_tokens);
-        wr_buf_byte(out, '\n');
-    }
+    else
+        wr_buf_printf(out, ", %s changed; prompt tokens %s -> %s\n", WR_GROUPED(t->changed_count),
+                      WR_GROUPED(t->raw_tokens), WR_GROUPED(t->sent_tokens));
 }
 
 /* Tokens alone: what a cache that never saw these prompts would have cost is not known. */
@@ -129,11 +99,8 @@ static void print_shadow(const struct wr_tally *t, const char *prefix, struct wr
 
     if (!raw)
         return;
-    wr_buf_text(out, prefix);
-    wr_buf_text(out, "shadow: their prompts, ");
-    put_number(out, raw);
-    wr_buf_text(out, " tokens by estimate, would have been ");
-    put_number(out, would);
+    wr_buf_printf(out, "%sshadow: their prompts, %s tokens by estimate, would have been %s", prefix,
+                  WR_GROUPED(raw), WR_GROUPED(would));
     if (would <= raw)
         wr_buf_printf(out, " (%llu %% less)", (unsigned long long)((raw - would) * 100 / raw));
     wr_buf_text(out, "; nothing of it was saved\n");
@@ -177,11 +144,9 @@ static void print_money(const struct wr_tally *t, struct wr_buf *out)
         put_count(out, t->estimated_count, "request is", "requests are");
         wr_buf_text(out, " estimated");
     }
-    if (t->unpriced_count) {
-        wr_buf_text(out, "; ");
-        put_number(out, t->unpriced_count);
-        wr_buf_text(out, " of models without known prices are in no sum");
-    }
+    if (t->unpriced_count)
+        wr_buf_printf(out, "; %s of models without known prices are in no sum",
+                      WR_GROUPED(t->unpriced_count));
     wr_buf_byte(out, '\n');
 }
 
@@ -191,9 +156,7 @@ static void print_recalls_and_busts(const struct wr_tally *t, struct wr_buf *out
     const char *before = "; cache lost by others: ";
 
     put_count(out, t->quality.recalls, "recall", "recalls");
-    wr_buf_text(out, ", ");
-    put_number(out, t->quality.missing_artifact_requests);
-    wr_buf_text(out, " missed");
+    wr_buf_printf(out, ", %s missed", WR_GROUPED(t->quality.missing_artifact_requests));
     if (t->busts[WR_BUST_WEIR]) {
         wr_buf_text(out, "; ");
         put_count(out, t->busts[WR_BUST_WEIR], "planned rewrite", "planned rewrites");
@@ -208,9 +171,8 @@ static void print_recalls_and_busts(const struct wr_tally *t, struct wr_buf *out
     for (int i = 0; i < WR_BUSTS_COUNT; i++) {
         if (!t->busts[i] || i == WR_BUST_WEIR)
             continue;
-        wr_buf_printf(out, "%s%s ", before, wr_bust_name((enum wr_bust)i));
-        put_number(out, t->busts[i]);
-        wr_buf_text(out, " (");
+        wr_buf_printf(out, "%s%s %s (", before, wr_bust_name((enum wr_bust)i),
+                      WR_GROUPED(t->busts[i]));
         put_count(out, t->bust_tokens[i], "token)", "tokens)");
         before = ", ";
     }
@@ -247,48 +209,6 @@ void wr_receipt_print(const struct wr_receipt *receipt, const char *prefix, stru
 
 /* ---- for programs ---- */
 
-static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
-static void write_counts(struct wr_json_writer *w, const struct wr_tally *t)
-{
-    write_number(w, "requests", t->requests_count);
-    write_number(w, "changed", t->changed_count);
-    write_number(w, "steps", t->steps_count);
-    write_number(w, "failed", t->failed_count);
-    write_number(w, "shadow", t->shadow_count);
-    if (t->shadow_count) {
-        write_number(w, "shadow_prompt_tokens", t->shadow_prompt_tokens);
-        write_number(w, "shadow_would_send_tokens", t->shadow_would_send_tokens);
-    }
-    write_number(w, "estimated", t->estimated_count);
-    write_number(w, "unpriced", t->unpriced_count);
-    write_number(w, "raw_tokens", t->raw_tokens);
-    write_number(w, "sent_tokens", t->sent_tokens);
-    write_number(w, "input_tokens", t->input_tokens);
-    write_number(w, "cache_read_tokens", t->cache_read_tokens);
-    write_number(w, "cache_write_tokens", t->cache_write_tokens);
-    write_number(w, "output_tokens", t->output_tokens);
-    write_number(w, "micro_usd", t->micro_usd);
-    write_number(w, "unchanged_micro_usd", t->unchanged_micro_usd);
-    write_number(w, "steps_micro_usd", t->steps_micro_usd);
-    write_number(w, "would_be_refused", t->refused_count);
-    wr_json_write_key(w, "saved_micro_usd");
-    wr_json_write_i64(w, (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd);
-}
-
-static void write_busts(struct wr_json_writer *w, const char *key, const uint64_t *numbers)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
-    for (int i = 0; i < WR_BUSTS_COUNT; i++)
-        write_number(w, wr_bust_name((enum wr_bust)i), numbers[i]);
-    wr_json_write_object_end(w);
-}
-
 void wr_receipt_write(const struct wr_receipt *receipt, int exit_status, struct wr_buf *out)
 {
     const struct wr_tally *t = &receipt->tally;
@@ -296,19 +216,16 @@ void wr_receipt_write(const struct wr_receipt *receipt, int exit_status, struct 
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "run");
-    wr_json_write_text(&w, wr_span_of(receipt->run));
-    wr_json_write_key(&w, "agent");
-    wr_json_write_text(&w, wr_span_of(receipt->agent));
-    wr_json_write_key(&w, "exit_status");
-    wr_json_write_i64(&w, exit_status);
-    write_counts(&w, t);
-    write_number(&w, "recalls", t->quality.recalls);
-    write_number(&w, "recalls_missed", t->quality.missing_artifact_requests);
-    write_busts(&w, "cache_busts", t->busts);
-    write_busts(&w, "cache_bust_tokens", t->bust_tokens);
-    write_number(&w, "passed_requests", receipt->tally.passed_count);
-    write_number(&w, "passed_bytes", receipt->tally.passed_bytes);
+    wr_json_member_word(&w, "run", receipt->run);
+    wr_json_member_word(&w, "agent", receipt->agent);
+    wr_json_member_i64(&w, "exit_status", exit_status);
+    wr_tally_write_sums(t, &w);
+    wr_json_member_number(&w, "recalls", t->quality.recalls);
+    wr_json_member_number(&w, "recalls_missed", t->quality.missing_artifact_requests);
+    wr_tally_write_busts(&w, "cache_busts", t->busts);
+    wr_tally_write_busts(&w, "cache_bust_tokens", t->bust_tokens);
+    wr_json_member_number(&w, "passed_requests", receipt->tally.passed_count);
+    wr_json_member_number(&w, "passed_bytes", receipt->tally.passed_bytes);
     wr_json_write_object_end(&w);
     wr_buf_byte(out, '\n');
 }

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 enum { BEGAN_MS = 1000000000 };
 
@@ -57,7 +57,7 @@ static void only_rows_of_the_run_count(void **state)
     };
     struct wr_buf text;
     (void)state;
-    fill(dir.path, rows, sizeof(rows) / sizeof(rows[0]));
+    fill(dir.path, rows, WR_COUNT_OF(rows));
     assert_int_equal(wr_receipt_read(&receipt, dir.path, BEGAN_MS, NULL), WEIR_OK);
     assert_int_equal(receipt.tally.requests_count, 2);
     assert_int_equal(receipt.tally.changed_count, 1);
@@ -174,7 +174,7 @@ static void what_it_says(void **state)
          "(50 %)\n0 recalls, 0 missed\n"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf text;
         wr_buf_init(&text, 64 * 1024);
         wr_receipt_print(&cases[i].receipt, "", &text);

@@ -1,3 +1,15 @@
+/* The folder of one run: made, filled, and taken away again with all that is in it.
+ *
+ * A lock on owner.lock inside says that the run is alive. The same file lists the names that Weir
+ * has put into the folder. There are two ways of taking a folder away:
+ *
+ *   the run ends            everything in it goes, also what the agent wrote there
+ *   a run that was killed   only what owner.lock lists goes; a folder that holds more stays
+ *
+ * The second is careful because it acts on folders that some other process made, in a place where
+ * anybody may write. Both open each folder first and work below its descriptor, never by path, so
+ * that a link that is put there meanwhile leads nowhere.
+ */
 #include "launch/run_dir.h"
 
 #include <dirent.h>
@@ -76,7 +88,7 @@ void wr_run_dir_share(const struct wr_run_dir *dir)
 /* ---- taking away ---- */
 
 /* Everything is done below the folder that was looked at, whatever its name means by now. */
-static bool empty(int folder, int lock)
+static bool remove_listed(int folder, int lock)
 {
     char list[LIST_BYTES_MAX];
     ssize_t bytes = pread(lock, list, sizeof(list), 0);
@@ -98,8 +110,8 @@ struct level {
     size_t stuck_count; /* folders in it that cannot be emptied */
 };
 
-/* Takes away what is in it, but for folders that hold something: gives the name of the first one
- * that has not been tried; "": there is none. True: nothing is left. */
+/* Removes what is in it, except folders that are not empty: `name` gets the first of those that has
+ * not been tried, "" if there is none. True: nothing is left. */
 static bool empty_level(const struct level *level, char name[NAME_MAX + 1])
 {
     const struct dirent *entry;
@@ -130,7 +142,8 @@ static DIR *open_below(DIR *at, const char *name)
     DIR *below = ok ? fdopendir(fd) : NULL;
 
     if (below)
-        (void)fchmod(fd, S_IRWXU); /* from one that may not be written to nothing can be taken */
+        (void)fchmod(fd,
+                     S_IRWXU); /* nothing can be removed from a folder without the right to write */
     if (!below && fd >= 0)
         (void)close(fd);
     return below;
@@ -184,24 +197,24 @@ void wr_run_dir_remove(struct wr_run_dir *dir)
 }
 
 /* A folder of this user's, that nobody else can have put things into. */
-static bool is_ours(int folder)
+static bool is_own_folder(int folder)
 {
     struct stat status;
     return !fstat(folder, &status) && status.st_uid == geteuid() &&
            !(status.st_mode & (S_IRWXG | S_IRWXO));
 }
 
-/* The lock is free only when the run and its agent are dead. One without a file to lock is being
- * made just now, or is none of ours. */
+/* The lock is free only when the run and its agent are dead. A folder without that file is just
+ * being made, or is not ours. */
 static bool is_stale(int parent, const char *name, bool removes)
 {
     int folder = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    int lock = folder >= 0 && is_ours(folder)
+    int lock = folder >= 0 && is_own_folder(folder)
                    ? openat(folder, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
                    : -1;
     bool stale = lock >= 0 && !flock(lock, LOCK_EX | LOCK_NB);
 
-    if (stale && removes && empty(folder, lock))
+    if (stale && removes && remove_listed(folder, lock))
         (void)unlinkat(parent, name, AT_REMOVEDIR);
     if (lock >= 0)
         (void)close(lock);

@@ -14,7 +14,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 static bool is_there(const char *dir, const char *name)
 {

@@ -1,3 +1,15 @@
+/* A server for one run of an agent: one that is found, or one that is started.
+ *
+ *   find     the lock of the store names it ──▶ it answers /weir/v1/health ──▶ it is as wished
+ *   start    fork ──▶ its first line names its port ──▶ it answers /weir/v1/health
+ *
+ * What a server that was found says of itself counts, not what its file says: a reload changes
+ * mode and policy. If it is not as wished, the run gets one of its own, and the user is told why.
+ *
+ * A started server is in a session of its own, so that Ctrl+C in the terminal does not end it
+ * before the agent, which may still have a request under way; it is told to end when its parent
+ * dies.
+ */
 #include "launch/serving.h"
 
 #include <errno.h>
@@ -34,9 +46,10 @@ static void pause_ms(long ms)
     (void)nanosleep(&time, NULL);
 }
 
-/* ---- one that is there ---- */
+/* ---- a server that is found ---- */
 
-/* What a server says of itself is newer than its file: a reload changes mode and policy. */
+/* Asks the server how it is. Its answer is newer than its file: a reload changes mode and policy.
+ */
 static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
 {
     struct wr_http_answer answer;
@@ -49,7 +62,7 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
     wr_buf_init(&body, HEALTH_BYTES_MAX);
     wr_http_get_local(url, WR_LAUNCH_HEALTH_MS_MAX, &body, &answer);
     serving->facts.is_mode_said = serving->facts.is_policy_said = true; /* if it does not say */
-    /* One that wants a token for this too is there nevertheless. */
+    /* A server that wants a token even for this is there nevertheless. */
     bool ok = answer.status == 200 || (answer.status == 401 && serving->facts.needs_token);
     weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
     wr_buf_release(&body);
@@ -64,7 +77,7 @@ static bool ask_health(struct wr_serving *serving, struct wr_arena *arena)
         wr_json_is(&doc, wr_json_find(&doc, 0, "policy_said"), WR_JSON_TRUE);
     const char **fields[] = {&serving->facts.mode, &serving->facts.policy, &serving->store};
     static const char *const names[] = {"mode", "policy", "store"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         wr_json_id id = wr_json_find(&doc, 0, names[i]);
         weir_span value =
             wr_json_is(&doc, id, WR_JSON_STRING) ? wr_json_inner(&doc, id) : (weir_span){0};
@@ -134,7 +147,7 @@ weir_status wr_serving_find(struct wr_serving *serving, struct wr_arena *arena,
     return *why_not ? WEIR_NOTFOUND : WEIR_OK;
 }
 
-/* ---- one that is started ---- */
+/* ---- a server that is started ---- */
 
 static size_t make_words(const struct wr_serving_wishes *wishes, struct wr_arena *arena,
                          const char *words[WORDS_MAX])
@@ -149,7 +162,7 @@ static size_t make_words(const struct wr_serving_wishes *wishes, struct wr_arena
     words[count++] = wishes->weir;
     words[count++] = "serve";
     words[count++] = "--unlisted";
-    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(options); i++)
         if (options[i][1]) {
             words[count++] = options[i][0];
             words[count++] = options[i][1];
@@ -189,7 +202,7 @@ _Noreturn static void become_server(const struct wr_serving_wishes *wishes, cons
 }
 
 /* The first line says where it listens. False: there was none in time. */
-static bool read_line(int fd, char line[LINE_BYTES_MAX])
+static bool read_first_line(int fd, char line[LINE_BYTES_MAX])
 {
     int64_t until = steady_ms() + WR_LAUNCH_START_MS_MAX;
     size_t bytes = 0;
@@ -236,7 +249,7 @@ static bool wait_until_well(struct wr_serving *serving, struct wr_arena *arena, 
     int64_t until = steady_ms() + WR_LAUNCH_START_MS_MAX;
     char *line = wr_arena_alloc(arena, LINE_BYTES_MAX);
 
-    if (!line || !read_line(out, line) || !read_address(line, &serving->facts))
+    if (!line || !read_first_line(out, line) || !read_address(line, &serving->facts))
         return false;
     while (steady_ms() < until && is_alive(serving->child)) {
         if (ask_health(serving, arena))

@@ -1,3 +1,10 @@
+/* context.c -- what fills a session's window.
+ *
+ * A session's rows are read twice: first all of them, for the sums and to find the latest row of
+ * each prompt (an agent's helpers have prompts of their own under its session), then the one that
+ * is shown, which is the largest of those. Keeping every row would need memory for the longest
+ * session.
+ */
 #include "ledger/context.h"
 
 #include <stdio.h>
@@ -7,10 +14,9 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/write.h"
-#include "ledger/find.h"
-#include "ledger/line.h"
 #include "models/lookup.h"
 #include "policy/budget.h"
+#include "record/row.h"
 
 /* The latest row of each prompt that the session has. */
 struct prompt {
@@ -44,47 +50,37 @@ static struct prompt *prompt_of(struct reading *r, uint64_t key)
     return &r->prompts[r->prompts_count++];
 }
 
-static void keep_step(struct wr_context_step *step, const struct wr_json *doc,
-                      const struct wr_line *line, int64_t time_ms)
+static void keep_step(struct wr_context_step *step, const struct wr_record *record, int64_t time_ms)
 {
-    wr_json_id reason = wr_json_find(doc, 0, "step_reason");
-    weir_span word =
-        wr_json_is(doc, reason, WR_JSON_STRING) ? wr_json_inner(doc, reason) : WR_LIT("");
-
     step->time_ms = time_ms;
-    step->tokens_before = (uint64_t)line->estimated_tokens_before;
-    step->tokens_after =
-        line->estimated_tokens_after > 0 ? (uint64_t)line->estimated_tokens_after : 0;
-    (void)snprintf(step->reason, sizeof(step->reason), "%.*s", (int)word.len, word.ptr);
+    step->tokens_before = record->tokens_before;
+    step->tokens_after = record->tokens_after;
+    (void)snprintf(step->reason, sizeof(step->reason), "%.*s", (int)record->step_reason.len,
+                   record->step_reason.len ? record->step_reason.ptr : "");
 }
 
 static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
     struct reading *r = user;
     struct wr_tally *tallies[] = {&r->context->tally};
-    struct wr_json doc;
-    struct wr_line line;
-    weir_status status = wr_tallier_add(r->tallier, row, tallies, 1);
+    struct wr_record record;
+    weir_status status = wr_row_parse(row->line, &r->row, &record);
 
     if (status == WEIR_SYNTAX)
         return WEIR_OK; /* a damaged row: the others still stand */
-    wr_arena_reset(&r->row);
     if (!status)
-        status = wr_json_parse(&doc, &r->row, row->line, NULL, NULL);
-    if (status)
+        status = wr_tallier_add(r->tallier, row, &record, tallies, 1);
+    if (status || !record.tokens_before)
         return status;
-    wr_line_read(&doc, &line);
-    if (line.estimated_tokens_before <= 0)
-        return WEIR_OK;
-    if (line.step && line.changed)
-        keep_step(&r->context->last_step, &doc, &line, row->time_ms);
-    struct prompt *prompt = prompt_of(r, wr_hash64(row->model) ^ wr_hash64(line.path) * 3);
+    if (wr_record_was_step(&record) && wr_record_was_changed(&record))
+        keep_step(&r->context->last_step, &record, row->time_ms);
+    struct prompt *prompt = prompt_of(r, wr_hash64(row->model) ^ wr_hash64(record.path) * 3);
     if (prompt)
-        *prompt = (struct prompt){prompt->key, row->id, line.estimated_tokens_before};
+        *prompt = (struct prompt){prompt->key, row->id, (int64_t)record.tokens_before};
     return WEIR_OK;
 }
 
-static const struct prompt *largest(const struct reading *r)
+static const struct prompt *largest_prompt(const struct reading *r)
 {
     const struct prompt *found = NULL;
     for (size_t i = 0; i < r->prompts_count; i++)
@@ -111,54 +107,21 @@ static void find_thresholds(struct wr_context *c)
 
 /* ---- the row that is shown ---- */
 
-static uint64_t number_or(const struct wr_json *doc, const char *name, uint64_t otherwise)
-{
-    int64_t number = wr_line_number(doc, name);
-    return number < 0 ? otherwise : (uint64_t)number;
-}
-
-/* A shadow decision says the same of the window, under other names. */
-static uint64_t window_figure(const struct wr_json *doc, const char *name, const char *shadow_name)
-{
-    return number_or(doc, name, number_or(doc, shadow_name, 0));
-}
-
-static weir_span word_of(struct reading *r, const struct wr_json *doc, const char *name)
-{
-    wr_json_id id = wr_json_find(doc, 0, name);
-    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_arena_copy(r->arena, wr_json_inner(doc, id))
-                                               : WR_LIT("");
-}
-
-static void read_usage(struct wr_context *c, const struct wr_line *line,
-                       const struct wr_model *model)
-{
-    struct wr_usage usage = wr_line_usage(line, model);
-    c->usage_tokens = line->usage_known ? (int64_t)wr_usage_input_total(&usage) : -1;
-    c->usage_read_tokens = line->usage_known ? line->usage_cache_read_tokens : -1;
-}
-
-static void read_figures(struct reading *r, const struct wr_json *doc)
+static void read_figures(struct reading *r, const struct wr_record *record,
+                         const struct wr_model *model)
 {
     struct wr_context *c = r->context;
-    struct wr_line line;
+    struct wr_usage usage = wr_record_usage(record, model);
 
-    wr_line_read(doc, &line);
-    c->is_delta = line.delta;
-    c->raw_tokens = (uint64_t)line.estimated_tokens_before;
-    c->sent_tokens = line.changed && line.estimated_tokens_after >= 0
-                         ? (uint64_t)line.estimated_tokens_after
-                         : c->raw_tokens;
-    c->policy = word_of(r, doc, "policy");
-    if (!c->policy.len)
-        c->policy = word_of(r, doc, "shadow_policy");
-    c->window_tokens =
-        window_figure(doc, "model_context_window_tokens", "shadow_model_context_window_tokens");
-    c->usable_tokens = window_figure(doc, "effective_usable_context_tokens",
-                                     "shadow_effective_usable_context_tokens");
-#define X(name, text) c->tokens[WR_CATEGORY_##name] = number_or(doc, "context_" text "_tokens", 0);
-    WR_CATEGORY_MAP(X)
-#undef X
+    c->is_delta = record->is_delta;
+    c->raw_tokens = record->tokens_before;
+    c->sent_tokens = wr_record_was_changed(record) ? record->tokens_after : record->tokens_before;
+    c->policy = wr_arena_copy(r->arena, wr_span_of(record->policy));
+    c->window_tokens = record->budget.window_tokens;
+    c->usable_tokens = record->budget.usable_tokens;
+    memcpy(c->tokens, wr_record_sent_tokens(record), sizeof(c->tokens));
+    c->usage_tokens = record->is_usage_known ? (int64_t)wr_usage_input_total(&usage) : -1;
+    c->usage_read_tokens = record->is_usage_known ? record->usage.cache_read_tokens : -1;
 }
 
 struct showing {
@@ -170,20 +133,16 @@ static weir_status on_shown(void *user, const struct wr_ledger_row *row)
 {
     struct showing *s = user;
     struct reading *r = s->reading;
-    struct wr_json doc;
-    struct wr_line line;
+    struct wr_record record;
 
     if (row->id != r->shown_id)
         return WEIR_OK;
-    wr_arena_reset(&r->row);
-    weir_status status = wr_json_parse(&doc, &r->row, row->line, NULL, NULL);
+    weir_status status = wr_row_parse(row->line, &r->row, &record);
     if (status)
         return status;
-    wr_line_read(&doc, &line);
     r->context->time_ms = row->time_ms;
     r->context->model = wr_arena_copy(r->arena, row->model);
-    read_figures(r, &doc);
-    read_usage(r->context, &line, wr_models_lookup(s->models, row->model).model);
+    read_figures(r, &record, wr_models_lookup(s->models, row->model).model);
     find_thresholds(r->context);
     return wr_arena_status(r->arena);
 }
@@ -198,7 +157,7 @@ static weir_status read_session(struct wr_ledger *ledger, struct reading *r,
 
     if (status)
         return status;
-    const struct prompt *prompt = largest(r);
+    const struct prompt *prompt = largest_prompt(r);
     if (!prompt)
         return wr_fail(err, WEIR_NOTFOUND, 0,
                        "no request of this session was read: is the proxy's mode `off`?");
@@ -260,63 +219,6 @@ int64_t wr_context_free(const struct wr_context *context)
 
 /* ---- as JSON ---- */
 
-static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, number > INT64_MAX ? INT64_MAX : (int64_t)number);
-}
-
-static void put_text(struct wr_json_writer *w, const char *key, weir_span text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
-}
-
-static void put_quality(struct wr_json_writer *w, const struct wr_tally *tally)
-{
-    wr_json_write_key(w, "quality");
-    wr_json_write_object(w);
-#define X(name, text)        \
-    if (tally->quality.name) \
-        put_number(w, #name, tally->quality.name);
-    WR_QUALITY_MAP(X)
-#undef X
-    wr_json_write_object_end(w);
-}
-
-void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *w)
-{
-    put_number(w, "requests", tally->requests_count);
-    put_number(w, "changed", tally->changed_count);
-    put_number(w, "steps", tally->steps_count);
-    put_number(w, "failed", tally->failed_count);
-    put_number(w, "shadow", tally->shadow_count);
-    if (tally->shadow_count) {
-        put_number(w, "shadow_prompt_tokens", tally->shadow_prompt_tokens);
-        put_number(w, "shadow_would_send_tokens", tally->shadow_would_send_tokens);
-    }
-    put_number(w, "estimated", tally->estimated_count);
-    put_number(w, "unpriced", tally->unpriced_count);
-    put_number(w, "raw_tokens", tally->raw_tokens);
-    put_number(w, "sent_tokens", tally->sent_tokens);
-    put_number(w, "input_tokens", tally->input_tokens);
-    put_number(w, "cache_read_tokens", tally->cache_read_tokens);
-    put_number(w, "cache_write_tokens", tally->cache_write_tokens);
-    put_number(w, "output_tokens", tally->output_tokens);
-    put_number(w, "micro_usd", tally->micro_usd);
-    put_number(w, "unchanged_micro_usd", tally->unchanged_micro_usd);
-    put_number(w, "steps_micro_usd", tally->steps_micro_usd);
-    put_number(w, "would_be_refused", tally->refused_count);
-    wr_json_write_key(w, "saved_micro_usd");
-    wr_json_write_i64(w, (int64_t)tally->unchanged_micro_usd - (int64_t)tally->micro_usd);
-    wr_json_write_key(w, "busts");
-    wr_json_write_object(w);
-    for (int i = 0; i < WR_BUSTS_COUNT; i++)
-        put_number(w, wr_bust_name((enum wr_bust)i), tally->busts[i]);
-    wr_json_write_object_end(w);
-    put_quality(w, tally);
-}
-
 static void put_usage(struct wr_json_writer *w, const char *key, int64_t tokens)
 {
     wr_json_write_key(w, key);
@@ -333,11 +235,11 @@ static void put_categories(struct wr_json_writer *w, const struct wr_context *c)
     wr_json_write_key(w, "categories");
     wr_json_write_object(w);
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++)
-        put_number(w, wr_category_name((enum wr_category)i), c->tokens[i]);
+        wr_json_member_number(w, wr_category_name((enum wr_category)i), c->tokens[i]);
     if (wr_context_held(c))
-        put_number(w, "provider_held", wr_context_held(c));
+        wr_json_member_number(w, "provider_held", wr_context_held(c));
     if (free_tokens >= 0)
-        put_number(w, "free", (uint64_t)free_tokens);
+        wr_json_member_number(w, "free", (uint64_t)free_tokens);
     wr_json_write_object_end(w);
 }
 
@@ -348,14 +250,14 @@ static void put_thresholds(struct wr_json_writer *w, const struct wr_context *c)
     for (uint32_t i = 0; i < c->thresholds_count; i++) {
         const struct wr_threshold *t = &c->thresholds[i];
         wr_json_write_object(w);
-        put_text(w, "stage", wr_span_of(t->stage));
-        put_text(w, "what", wr_span_of(t->what));
+        wr_json_member_text(w, "stage", wr_span_of(t->stage));
+        wr_json_member_text(w, "what", wr_span_of(t->what));
         if (t->when.words)
-            put_text(w, "when", wr_span_of(t->when.words));
+            wr_json_member_text(w, "when", wr_span_of(t->when.words));
         if (t->when.at_tokens)
-            put_number(w, "at_tokens", t->when.at_tokens);
+            wr_json_member_number(w, "at_tokens", t->when.at_tokens);
         if (t->when.share_bp)
-            put_number(w, "at_basis_points", t->when.share_bp);
+            wr_json_member_number(w, "at_basis_points", t->when.share_bp);
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
@@ -369,33 +271,30 @@ static void put_last_step(struct wr_json_writer *w, const struct wr_context *c)
         return;
     }
     wr_json_write_object(w);
-    put_text(w, "reason", wr_span_of(c->last_step.reason));
-    wr_json_write_key(w, "time_ms");
-    wr_json_write_i64(w, c->last_step.time_ms);
-    put_number(w, "tokens_before", c->last_step.tokens_before);
-    put_number(w, "tokens_after", c->last_step.tokens_after);
+    wr_json_member_text(w, "reason", wr_span_of(c->last_step.reason));
+    wr_json_member_i64(w, "time_ms", c->last_step.time_ms);
+    wr_json_member_number(w, "tokens_before", c->last_step.tokens_before);
+    wr_json_member_number(w, "tokens_after", c->last_step.tokens_after);
     wr_json_write_object_end(w);
 }
 
 static void put_context(struct wr_json_writer *w, const struct wr_context *c)
 {
     wr_json_write_object(w);
-    put_text(w, "session", c->session.session);
-    put_text(w, "tenant", c->session.tenant);
-    put_text(w, "agent", c->session.agent);
-    put_text(w, "model", c->model);
-    put_text(w, "policy", c->policy);
-    wr_json_write_key(w, "time_ms");
-    wr_json_write_i64(w, c->time_ms);
-    put_number(w, "prompts", c->prompts_count);
-    put_number(w, "window_tokens", c->window_tokens);
-    put_number(w, "usable_tokens", c->usable_tokens);
-    put_number(w, "estimated_tokens_before", c->raw_tokens);
-    put_number(w, "estimated_tokens_after", c->sent_tokens);
+    wr_json_member_text(w, "session", c->session.session);
+    wr_json_member_text(w, "tenant", c->session.tenant);
+    wr_json_member_text(w, "agent", c->session.agent);
+    wr_json_member_text(w, "model", c->model);
+    wr_json_member_text(w, "policy", c->policy);
+    wr_json_member_i64(w, "time_ms", c->time_ms);
+    wr_json_member_number(w, "prompts", c->prompts_count);
+    wr_json_member_number(w, "window_tokens", c->window_tokens);
+    wr_json_member_number(w, "usable_tokens", c->usable_tokens);
+    wr_json_member_number(w, "estimated_tokens_before", c->raw_tokens);
+    wr_json_member_number(w, "estimated_tokens_after", c->sent_tokens);
     put_usage(w, "usage_tokens", c->usage_tokens);
     put_usage(w, "usage_cache_read_tokens", c->usage_read_tokens);
-    wr_json_write_key(w, "is_delta");
-    wr_json_write_bool(w, c->is_delta);
+    wr_json_member_bool(w, "is_delta", c->is_delta);
     put_categories(w, c);
     put_thresholds(w, c);
     put_last_step(w, c);
@@ -423,4 +322,67 @@ weir_status wr_context_write_json(struct wr_ledger *ledger, weir_span tenant, we
     }
     wr_arena_release(&arena);
     return status;
+}
+
+/* ---- the session that somebody means ---- */
+
+struct search {
+    weir_span word;
+    struct wr_arena *arena;
+    struct wr_ledger_session *found;
+    size_t count;
+    bool is_whole; /* `found` has just that name */
+};
+
+static weir_span behind_colon(weir_span name)
+{
+    size_t at = wr_span_find(name, WR_LIT(":"), 0);
+    return at == SIZE_MAX ? name : wr_span_cut(name, at + 1, name.len);
+}
+
+static weir_status keep_found(struct search *s, const struct wr_ledger_session *session)
+{
+    *s->found = *session;
+    s->found->tenant = wr_arena_copy(s->arena, session->tenant);
+    s->found->session = wr_arena_copy(s->arena, session->session);
+    s->found->agent = wr_arena_copy(s->arena, session->agent);
+    s->found->model = wr_arena_copy(s->arena, session->model);
+    return wr_arena_status(s->arena);
+}
+
+/* They come newest first: of several with one whole name, of several tenants, the newest stays. */
+static weir_status on_session(void *user, const struct wr_ledger_session *session)
+{
+    struct search *s = user;
+    bool is_whole = wr_span_eq(session->session, s->word);
+
+    if (!s->word.len)
+        return s->count++ ? WEIR_OK : keep_found(s, session);
+    if (!wr_span_starts(session->session, s->word) &&
+        !wr_span_starts(behind_colon(session->session), s->word))
+        return WEIR_OK;
+    s->count++;
+    if (s->is_whole || (s->count > 1 && !is_whole))
+        return WEIR_OK;
+    s->is_whole = is_whole;
+    return keep_found(s, session);
+}
+
+weir_status wr_session_find(struct wr_ledger *ledger, weir_span tenant, weir_span word,
+                            struct wr_arena *arena, struct wr_ledger_session *found,
+                            struct weir_err *err)
+{
+    struct search search = {.word = word, .arena = arena, .found = found};
+    struct wr_ledger_filter filter = {.tenant = tenant};
+    weir_status status = wr_ledger_sessions(ledger, &filter, on_session, &search, err);
+
+    if (status)
+        return status;
+    if (!search.count)
+        return wr_fail(err, WEIR_NOTFOUND, 0,
+                       word.len ? "no session is called so" : "no request has been kept yet");
+    if (search.count > 1 && word.len && !search.is_whole)
+        return wr_fail(err, WEIR_INVALID, 0, "%zu sessions begin so; give more of the name",
+                       search.count);
+    return WEIR_OK;
 }

@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "ledger/category.h"
 #include "ledger/tally.h"
 #include "policy/policy.h"
+#include "record/record.h"
 
 /* A stage of the policy, and when it does something. */
 struct wr_threshold {
@@ -52,8 +52,8 @@ struct wr_context {
 /* The tokens that count against the window. */
 uint64_t wr_context_used(const struct wr_context *context);
 
-/* Of that, the history that the provider holds, in none of the categories: known only where it says
- * what it counted. */
+/* The part of that which is history held by the provider and in none of the categories. It is known
+ * only if the provider says what it counted. */
 uint64_t wr_context_held(const struct wr_context *context);
 
 /* What is left of the window; -1: the window is not known, or what the provider holds. */
@@ -71,8 +71,13 @@ WEIR_MUST_USE weir_status wr_context_write_json(struct wr_ledger *ledger, weir_s
                                                 weir_span session, const struct wr_models *models,
                                                 struct wr_buf *out, struct weir_err *err);
 
-/* Members of an object that is being written: what a tally says, in every command that has one. */
-struct wr_json_writer;
-void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *writer);
+/* ---- the session that somebody means ---- */
+
+/* `word` is a session's whole name, or how it begins, with or without what stands before its first
+ * ':' ("codex:"); empty: the most recently used. `tenant` may be empty: of all. The names in
+ * `found` are in `arena`. WEIR_NOTFOUND: there is none; WEIR_INVALID: there are several. */
+WEIR_MUST_USE weir_status wr_session_find(struct wr_ledger *ledger, weir_span tenant,
+                                          weir_span word, struct wr_arena *arena,
+                                          struct wr_ledger_session *found, struct weir_err *err);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include "base/span.h"
 #include "json/json.h"
-#include "ledger/find.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 
@@ -97,9 +96,9 @@ static void a_session_is_found_by_what_somebody_writes(void **state)
     static const char *const names[] = {"codex:abc", "codex:ab", "claude:x1", "z"};
     struct fixture *f = *state;
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         add(f, names[i], "gpt-5", 100 + (int64_t)i, full);
-    for (size_t i = 0; i < sizeof(finds) / sizeof(finds[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(finds); i++) {
         struct wr_ledger_session found = {.requests_count = 0};
         weir_status status = wr_session_find(f->ledger, LOCAL, wr_span_of(finds[i].word), &f->arena,
                                              &found, &f->err);
@@ -168,7 +167,7 @@ static void the_parts_add_up_to_the_window(void **state)
         {"no window", ",\"estimated_tokens_before\":7", 0, -1},
     };
     struct fixture *f = *state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         add(f, "s", "gpt-5", 100 + (int64_t)i, cases[i].members);
         assert_int_equal(read_context(f, "s"), WEIR_OK);
         const struct wr_context *c = &f->context;
@@ -246,7 +245,7 @@ static const struct {
 static void thresholds_are_where_the_policy_acts(void **state)
 {
     struct fixture *f = *state;
-    for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(thresholds); i++) {
         char members[512];
         bool found = false;
         (void)snprintf(members, sizeof(members),

@@ -1,10 +1,17 @@
+/* report.c -- all rows of a time summed up: in all, by agent, by model, by hour.
+ *
+ * Names come from clients, so their lists have a cap; the last place takes all that find none of
+ * their own. Rows come nearly in the order of time, so the hour of a row is found from the end.
+ */
 #include "ledger/report.h"
 
 #include <stdlib.h>
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "ledger/context.h"
+#include "record/row.h"
 
 enum { HOUR_MS = 60 * 60 * 1000, HOURS_CAP_FIRST = 64 };
 
@@ -15,6 +22,7 @@ weir_status wr_report_init(struct wr_report *report, const struct wr_models *mod
 {
     *report = (struct wr_report){.since_ms = since_ms};
     wr_arena_init(&report->arena, WR_ARENA_BYTES_MAX);
+    wr_arena_init(&report->row, WR_ARENA_BYTES_MAX);
     report->agents.items =
         WR_ARENA_ARRAY(&report->arena, struct wr_report_part, WR_REPORT_NAMES_MAX);
     report->models.items =
@@ -26,6 +34,7 @@ weir_status wr_report_init(struct wr_report *report, const struct wr_models *mod
 void wr_report_release(struct wr_report *report)
 {
     wr_tallier_free(report->tallier);
+    wr_arena_release(&report->row);
     wr_arena_release(&report->arena);
 }
 
@@ -50,18 +59,6 @@ static struct wr_tally *part_of(struct wr_report *report, struct wr_report_parts
     return &part->tally;
 }
 
-static bool grow_hours(struct wr_report *report)
-{
-    size_t cap = report->hours_cap ? report->hours_cap * 2 : HOURS_CAP_FIRST;
-    struct wr_report_hour *hours = wr_arena_grow(
-        &report->arena, report->hours, report->hours_cap * sizeof(*hours), cap * sizeof(*hours));
-    if (!hours)
-        return false;
-    report->hours = hours;
-    report->hours_cap = cap;
-    return true;
-}
-
 /* Rows come nearly in time: the hour is mostly the last one. */
 static struct wr_report_hour *hour_of(struct wr_report *report, int64_t time_ms)
 {
@@ -74,7 +71,8 @@ static struct wr_report_hour *hour_of(struct wr_report *report, int64_t time_ms)
         return &report->hours[at - 1];
     if (report->hours_count == WR_REPORT_HOURS_MAX)
         return &report->hours[at ? at - 1 : 0];
-    if (report->hours_count == report->hours_cap && !grow_hours(report))
+    if (!WR_ARENA_ROOM(&report->arena, report->hours, report->hours_count, report->hours_cap,
+                       HOURS_CAP_FIRST))
         return NULL;
     memmove(report->hours + at + 1, report->hours + at,
             (report->hours_count - at) * sizeof(*report->hours));
@@ -98,6 +96,7 @@ weir_status wr_report_add(void *user, const struct wr_ledger_row *row)
 {
     struct wr_report *report = user;
     struct wr_tally one = {0};
+    struct wr_record record;
     bool counts = row->time_ms >= report->since_ms;
     struct wr_tally *tallies[] = {&one, &report->all,
                                   counts ? part_of(report, &report->agents, row->agent) : NULL,
@@ -105,7 +104,9 @@ weir_status wr_report_add(void *user, const struct wr_ledger_row *row)
 
     if (counts && (!tallies[2] || !tallies[3]))
         return WEIR_NOMEM;
-    weir_status status = wr_tallier_add(report->tallier, row, tallies, counts ? 4 : 0);
+    weir_status status = wr_row_parse(row->line, &report->row, &record);
+    if (!status)
+        status = wr_tallier_add(report->tallier, row, &record, tallies, counts ? 4 : 0);
     report->damaged_count += status == WEIR_SYNTAX && counts;
     if (status || !counts)
         return status == WEIR_SYNTAX ? WEIR_OK : status;
@@ -153,27 +154,12 @@ void wr_report_time(int64_t time_ms, char text[WR_REPORT_TIME_BYTES])
 
 /* ---- JSON ---- */
 
-static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, number > INT64_MAX ? INT64_MAX : (int64_t)number);
-}
-
-static void put_busts(struct wr_json_writer *w, const char *key, const uint64_t *busts)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_object(w);
-    for (int i = 0; i < WR_BUSTS_COUNT; i++)
-        put_number(w, wr_bust_name((enum wr_bust)i), busts[i]);
-    wr_json_write_object_end(w);
-}
-
 static void put_tally(struct wr_json_writer *w, const struct wr_tally *t)
 {
     wr_tally_write_json(t, w);
-    put_busts(w, "bust_tokens", t->bust_tokens);
-    put_number(w, "passed_requests", t->passed_count);
-    put_number(w, "passed_bytes", t->passed_bytes);
+    wr_tally_write_busts(w, "bust_tokens", t->bust_tokens);
+    wr_json_member_number(w, "passed_requests", t->passed_count);
+    wr_json_member_number(w, "passed_bytes", t->passed_bytes);
 }
 
 static void put_parts(struct wr_json_writer *w, const char *key, const char *name,
@@ -184,8 +170,7 @@ static void put_parts(struct wr_json_writer *w, const char *key, const char *nam
     for (size_t i = 0; i < parts->count; i++) {
         wr_json_write_newline(w);
         wr_json_write_object(w);
-        wr_json_write_key(w, name);
-        wr_json_write_text(w, parts->items[i].name);
+        wr_json_member_text(w, name, parts->items[i].name);
         put_tally(w, &parts->items[i].tally);
         wr_json_write_object_end(w);
     }
@@ -200,13 +185,13 @@ static void put_hours(struct wr_json_writer *w, const struct wr_report *report)
         const struct wr_report_hour *h = &report->hours[i];
         wr_json_write_newline(w);
         wr_json_write_object(w);
-        put_number(w, "start_ms", (uint64_t)h->start_ms);
-        put_number(w, "requests", h->requests_count);
-        put_number(w, "micro_usd", h->micro_usd);
-        put_number(w, "unchanged_micro_usd", h->unchanged_micro_usd);
-        put_number(w, "raw_tokens", h->raw_tokens);
-        put_number(w, "sent_tokens", h->sent_tokens);
-        put_busts(w, "bust_tokens", h->bust_tokens);
+        wr_json_member_number(w, "start_ms", (uint64_t)h->start_ms);
+        wr_json_member_number(w, "requests", h->requests_count);
+        wr_json_member_number(w, "micro_usd", h->micro_usd);
+        wr_json_member_number(w, "unchanged_micro_usd", h->unchanged_micro_usd);
+        wr_json_member_number(w, "raw_tokens", h->raw_tokens);
+        wr_json_member_number(w, "sent_tokens", h->sent_tokens);
+        wr_tally_write_busts(w, "bust_tokens", h->bust_tokens);
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
@@ -218,10 +203,10 @@ void wr_report_json(const struct wr_report *report, struct wr_buf *out)
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    put_number(&w, "since_ms", (uint64_t)report->since_ms);
-    put_number(&w, "first_ms", (uint64_t)report->all.first_ms);
-    put_number(&w, "last_ms", (uint64_t)report->all.last_ms);
-    put_number(&w, "damaged_rows", report->damaged_count);
+    wr_json_member_number(&w, "since_ms", (uint64_t)report->since_ms);
+    wr_json_member_number(&w, "first_ms", (uint64_t)report->all.first_ms);
+    wr_json_member_number(&w, "last_ms", (uint64_t)report->all.last_ms);
+    wr_json_member_number(&w, "damaged_rows", report->damaged_count);
     wr_json_write_newline(&w);
     wr_json_write_key(&w, "all");
     wr_json_write_object(&w);

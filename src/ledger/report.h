@@ -41,6 +41,7 @@ struct wr_report {
     size_t hours_count, hours_cap;
     struct wr_tallier *tallier;
     struct wr_arena arena; /* owns the lists and their names */
+    struct wr_arena row;   /* of one row */
 };
 
 /* `models` is borrowed until the release. */

@@ -1,22 +1,17 @@
+/* The page of `weir report`: web/report.html holds the words, the charts' frames and the tables'
+ * heads; fill_place() writes the data of each place in it. Columns, bars and rows of tables are
+ * written here, because their number is known only now. */
+#include <stdio.h>
+
+#include "base/embed.h"
+#include "base/html.h"
 #include "base/span.h"
 #include "ledger/report.h"
-#include "replay/simulate_html.h"
 
-/* Of a chart over time, in its own units; and how many bars it has at most. */
+WR_EMBED(wr_report_page, "web/report.html");
+
+/* The size of a chart over time, in the units of its viewBox, and the most columns it has. */
 enum { WIDTH = 1000, HEIGHT = 100, SLOTS_MAX = 60 };
-
-/* Of a row of the chart of busts, in CSS pixels: the cause above its bar, its figures below. */
-enum { ROW_PX = 60, NAME_PX = 14, BAR_TOP_PX = 20, BAR_PX = 12, FIGURES_PX = 46 };
-
-static const char style[] =
-    ".time svg{height:9rem;border-bottom:1px solid var(--line)}.time figcaption{margin:.2rem 0}"
-    ".raw{fill:var(--other);opacity:.55}.sent{fill:var(--ours)}"
-    ".k-raw{background:var(--other)}.k-sent{background:var(--ours)}"
-    ".sums{display:grid;gap:.5rem;grid-template-columns:repeat(auto-fit,minmax(9rem,1fr));"
-    "margin:.75rem 0}.sums div{background:var(--panel);border:1px solid var(--line);"
-    "border-radius:.5rem;padding:.5rem .75rem}.sums strong{display:block;font-size:1.3rem}\n";
-
-#define KEY(name, words) "<span class=\"k\"><i class=\"key k-" name "\"></i>" words "</span> "
 
 /* ---- figures ---- */
 
@@ -27,22 +22,12 @@ static void write_usd(struct wr_buf *out, int64_t micro_usd)
                   usd < 0 ? -usd : usd);
 }
 
-static void write_tokens(struct wr_buf *out, uint64_t tokens)
-{
-    if (tokens >= 1000000)
-        wr_buf_printf(out, "%.1f M", (double)tokens / 1e6);
-    else if (tokens >= 1000)
-        wr_buf_printf(out, "%.1f K", (double)tokens / 1e3);
-    else
-        wr_buf_printf(out, "%llu", (unsigned long long)tokens);
-}
-
-static int64_t saved(const struct wr_tally *t)
+static int64_t saved_micro_usd(const struct wr_tally *t)
 {
     return (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd;
 }
 
-static double percent(uint64_t part, uint64_t whole)
+static double percent_of(uint64_t part, uint64_t whole)
 {
     return whole ? 100.0 * (double)part / (double)whole : 0;
 }
@@ -126,26 +111,12 @@ static void write_span_of_time(struct wr_buf *out, const struct series *s)
                   hours == 1 ? "" : "s");
 }
 
-static void write_series(struct wr_buf *out, const char *id, const char *title, const char *legend,
-                         const struct series *s, bool is_money)
+static void write_columns(struct wr_buf *out, const struct series *s)
 {
-    wr_buf_printf(out,
-                  "<section id=\"%s\" class=\"time\"><h2>%s</h2>\n<figure><figcaption>%s"
-                  "</figcaption><svg role=\"img\" aria-label=\"%s\" viewBox=\"0 0 %d %d\" "
-                  "preserveAspectRatio=\"none\">",
-                  id, title, legend, title, WIDTH, HEIGHT);
     for (size_t i = 0; i < s->count; i++) {
         write_column(out, "raw", i, s->count, s->slots[i].raw, s->peak, 0.9);
         write_column(out, "bar sent", i, s->count, s->slots[i].sent, s->peak, 0.5);
     }
-    wr_buf_text(out, "</svg><figcaption>");
-    write_span_of_time(out, s);
-    wr_buf_text(out, "; the highest is ");
-    if (is_money)
-        write_usd(out, (int64_t)s->peak);
-    else
-        write_tokens(out, s->peak);
-    wr_buf_text(out, "</figcaption></figure></section>\n");
 }
 
 /* ---- busts ---- */
@@ -158,31 +129,21 @@ static const char *const causes[] = {
     [WR_BUST_PROVIDER] = "nothing had changed",
 };
 
-static void write_busts(struct wr_buf *out, const struct wr_tally *all)
+static void write_bust_bars(struct wr_buf *out, const struct wr_tally *all)
 {
     uint64_t most = 0;
     for (int i = 0; i < WR_BUSTS_COUNT; i++)
         most = all->bust_tokens[i] > most ? all->bust_tokens[i] : most;
-    wr_buf_printf(out,
-                  "<section id=\"busts\"><h2>Cache busts by cause</h2>\n<figure><figcaption>Tokens "
-                  "that were in the provider's cache and were not read from it.</figcaption>"
-                  "<svg role=\"img\" aria-label=\"Cache busts by cause\" height=\"%d\">\n",
-                  WR_BUSTS_COUNT * ROW_PX + 4);
-    for (int i = 0; i < WR_BUSTS_COUNT; i++) {
-        int top = i * ROW_PX;
-        wr_buf_printf(out,
-                      "<text x=\"0\" y=\"%d\">%s: %s</text><rect class=\"back\" x=\"0\" y=\"%d\" "
-                      "width=\"100%%\" height=\"%d\"/><text class=\"v\" x=\"0\" y=\"%d\">",
-                      top + NAME_PX, wr_bust_name((enum wr_bust)i), causes[i], top + BAR_TOP_PX,
-                      BAR_PX, top + FIGURES_PX);
-        write_tokens(out, all->bust_tokens[i]);
-        wr_buf_printf(out,
-                      " tokens in %llu</text><rect class=\"bar %s\" x=\"0\" y=\"%d\" "
-                      "width=\"%.3f%%\" height=\"%d\"/>\n",
-                      (unsigned long long)all->busts[i], i == WR_BUST_WEIR ? "other" : "dear",
-                      top + BAR_TOP_PX, percent(all->bust_tokens[i], most), BAR_PX);
+    for (uint32_t i = 0; i < WR_BUSTS_COUNT; i++) {
+        char name[96];
+        snprintf(name, sizeof(name), "%s: %s", wr_bust_name((enum wr_bust)i), causes[i]);
+        wr_html_row(out, i, wr_span_of(name), false);
+        wr_html_tokens(out, all->bust_tokens[i]);
+        wr_buf_printf(out, " tokens in %llu</text>", (unsigned long long)all->busts[i]);
+        wr_html_bar(out, i, i == WR_BUST_WEIR ? "bar other" : "bar dear", 0,
+                    percent_of(all->bust_tokens[i], most));
+        wr_buf_byte(out, '\n');
     }
-    wr_buf_text(out, "</svg></figure></section>\n");
 }
 
 /* ---- tables ---- */
@@ -215,8 +176,8 @@ static void write_part(struct wr_buf *out, const struct wr_report_part *part)
     write_count(out, t->requests_count, false);
     write_count(out, t->changed_count, false);
     write_money_cell(out, (int64_t)t->micro_usd, is_priced, false);
-    write_money_cell(out, saved(t), is_priced, true);
-    wr_buf_printf(out, "<td>%.0f %%</td>", percent(t->sent_tokens, t->raw_tokens));
+    write_money_cell(out, saved_micro_usd(t), is_priced, true);
+    wr_buf_printf(out, "<td>%.0f %%</td>", percent_of(t->sent_tokens, t->raw_tokens));
     write_count(out, sum_busts(t->busts), false);
     write_count(out, q->recalls, false);
     write_count(out, q->missing_artifact_requests, true);
@@ -231,64 +192,27 @@ static void write_part(struct wr_buf *out, const struct wr_report_part *part)
     wr_buf_text(out, "</tr>\n");
 }
 
-static void write_parts(struct wr_buf *out, const char *id, const char *title, const char *column,
-                        const struct wr_report_parts *parts)
+static void write_parts(struct wr_buf *out, const struct wr_report_parts *parts)
 {
-    wr_buf_printf(out,
-                  "<section id=\"%s\"><h2>%s</h2><div class=\"scroll\"><table><thead><tr><th>%s"
-                  "</th><th>requests</th><th>changed</th><th>paid</th><th>saved</th><th>sent of "
-                  "what came</th><th>busts</th><th>recalls</th><th>missing</th><th>completed</th>"
-                  "<th>corrections</th><th>repeated calls</th><th>read again</th><th>tests broken"
-                  "</th><th>bad pairs</th><th>too long</th><th>placeholders</th></tr></thead>"
-                  "<tbody>\n",
-                  id, title, column);
     for (size_t i = 0; i < parts->count; i++)
         write_part(out, &parts->items[i]);
-    wr_buf_text(out, "</tbody></table></div></section>\n");
 }
 
 /* ---- the page ---- */
 
-static void write_sums(struct wr_buf *out, const struct wr_report *report)
-{
-    const struct wr_tally *all = &report->all;
+struct page {
+    const struct wr_report *report;
+    struct series money, tokens;
+};
 
-    wr_buf_text(out, "<div class=\"sums\"><div><strong>");
-    write_usd(out, (int64_t)all->micro_usd);
-    wr_buf_text(out, "</strong>paid</div><div><strong>");
-    write_usd(out, (int64_t)all->unchanged_micro_usd);
-    wr_buf_text(out, "</strong>had nothing been changed</div><div><strong>");
-    write_usd(out, saved(all));
-    wr_buf_printf(out, "</strong>saved, recalls and busts paid%s</div><div><strong>",
-                  saved(all) < 0 ? ": it was dearer" : "");
-    write_tokens(out, all->sent_tokens);
-    wr_buf_text(out, "</strong>tokens sent of ");
-    write_tokens(out, all->raw_tokens);
-    wr_buf_printf(out, "</div><div><strong>%llu</strong>planned rewrites of the cache, cost ",
-                  (unsigned long long)all->busts[WR_BUST_WEIR]);
-    write_usd(out, (int64_t)all->steps_micro_usd);
-    wr_buf_printf(out,
-                  "</div><div><strong>%llu</strong>cache busts by others</div><div>"
-                  "<strong>%llu</strong>recalls, %llu brought nothing</div></div>\n",
-                  (unsigned long long)(sum_busts(all->busts) - all->busts[WR_BUST_WEIR]),
-                  (unsigned long long)all->quality.recalls,
-                  (unsigned long long)all->quality.missing_artifact_requests);
+static void write_number(struct wr_buf *out, uint64_t number)
+{
+    wr_buf_printf(out, "%llu", (unsigned long long)number);
 }
 
-static void write_head(struct wr_buf *out, const struct wr_report *report)
+/* What the sums of money leave out, or only guess. */
+static void write_not_counted(struct wr_buf *out, const struct wr_tally *all)
 {
-    const struct wr_tally *all = &report->all;
-
-    wr_buf_text(out, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\n"
-                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-                     "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-                     "<link rel=\"icon\" href=\"data:,\"/>\n<title>weir report</title>\n<style>");
-    wr_buf_text(out, wr_html_style);
-    wr_buf_text(out, style);
-    wr_buf_printf(out,
-                  "</style></head>\n<body>\n<h1>%llu request%s through Weir</h1>\n<p>Money is what "
-                  "the providers' usage says, at their prices.",
-                  (unsigned long long)all->requests_count, all->requests_count == 1 ? "" : "s");
     if (all->estimated_count)
         wr_buf_printf(out, " Of %llu requests without usage it is estimated.",
                       (unsigned long long)all->estimated_count);
@@ -302,25 +226,70 @@ static void write_head(struct wr_buf *out, const struct wr_report *report)
                       (unsigned long long)all->shadow_count,
                       (unsigned long long)all->shadow_prompt_tokens,
                       (unsigned long long)all->shadow_would_send_tokens);
-    wr_buf_text(out, "</p>\n");
+}
+
+static bool fill_sum(struct wr_buf *out, weir_span name, const struct wr_tally *all)
+{
+    if (wr_span_is(name, "?dearer"))
+        return saved_micro_usd(all) < 0;
+    if (wr_span_is(name, "requests_count"))
+        wr_buf_printf(out, "%llu request%s", (unsigned long long)all->requests_count,
+                      all->requests_count == 1 ? "" : "s");
+    else if (wr_span_is(name, "not_counted"))
+        write_not_counted(out, all);
+    else if (wr_span_is(name, "paid"))
+        write_usd(out, (int64_t)all->micro_usd);
+    else if (wr_span_is(name, "unchanged"))
+        write_usd(out, (int64_t)all->unchanged_micro_usd);
+    else if (wr_span_is(name, "saved"))
+        write_usd(out, saved_micro_usd(all));
+    else if (wr_span_is(name, "sent_tokens"))
+        wr_html_tokens(out, all->sent_tokens);
+    else if (wr_span_is(name, "raw_tokens"))
+        wr_html_tokens(out, all->raw_tokens);
+    else if (wr_span_is(name, "steps_count"))
+        write_number(out, all->busts[WR_BUST_WEIR]);
+    else if (wr_span_is(name, "steps_cost"))
+        write_usd(out, (int64_t)all->steps_micro_usd);
+    else if (wr_span_is(name, "busts_count"))
+        write_number(out, sum_busts(all->busts) - all->busts[WR_BUST_WEIR]);
+    else if (wr_span_is(name, "recalls"))
+        write_number(out, all->quality.recalls);
+    else if (wr_span_is(name, "recalls_missing"))
+        write_number(out, all->quality.missing_artifact_requests);
+    else
+        return false;
+    return true;
+}
+
+static bool fill_place(struct wr_buf *out, weir_span name, const void *data)
+{
+    const struct page *p = data;
+    if (wr_span_is(name, "money_columns"))
+        write_columns(out, &p->money);
+    else if (wr_span_is(name, "money_peak"))
+        write_usd(out, (int64_t)p->money.peak);
+    else if (wr_span_is(name, "token_columns"))
+        write_columns(out, &p->tokens);
+    else if (wr_span_is(name, "token_peak"))
+        wr_html_tokens(out, p->tokens.peak);
+    else if (wr_span_is(name, "hours"))
+        write_span_of_time(out, &p->money);
+    else if (wr_span_is(name, "busts_px"))
+        wr_buf_printf(out, "%d", WR_BUSTS_COUNT * WR_HTML_ROW_PX + 4);
+    else if (wr_span_is(name, "bust_bars"))
+        write_bust_bars(out, &p->report->all);
+    else if (wr_span_is(name, "agent_rows"))
+        write_parts(out, &p->report->agents);
+    else if (wr_span_is(name, "model_rows"))
+        write_parts(out, &p->report->models);
+    else
+        return fill_sum(out, name, &p->report->all);
+    return true;
 }
 
 void wr_report_html(const struct wr_report *report, struct wr_buf *out)
 {
-    struct series money = read_series(report, take_money);
-    struct series tokens = read_series(report, take_tokens);
-
-    write_head(out, report);
-    write_sums(out, report);
-    wr_buf_text(out, "<div class=\"charts\">\n");
-    write_series(out, "money", "Money over time",
-                 KEY("raw", "had nothing been changed") KEY("sent", "paid"), &money, true);
-    write_series(out, "tokens", "Tokens that came, and that were sent",
-                 KEY("raw", "came") KEY("sent", "sent"), &tokens, false);
-    write_busts(out, &report->all);
-    wr_buf_text(out, "</div>\n");
-    write_parts(out, "agents", "By agent", "agent", &report->agents);
-    write_parts(out, "models", "By model", "model", &report->models);
-    wr_buf_text(out, "<p class=\"soft\">Signs of quality are counts of what was seen, not verdicts:"
-                     " docs/quality.md says what each one means.</p>\n</body></html>\n");
+    struct page p = {report, read_series(report, take_money), read_series(report, take_tokens)};
+    wr_html_fill(out, WR_EMBEDDED(wr_report_page), fill_place, &p);
 }

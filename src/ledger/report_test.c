@@ -25,7 +25,7 @@ static void times_are_those_of_the_calendar(void **state)
 {
     char text[WR_REPORT_TIME_BYTES];
     (void)state;
-    for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(times); i++) {
         wr_report_time(times[i].time_ms, text);
         assert_string_equal(text, times[i].text);
     }
@@ -82,7 +82,7 @@ static void rows_are_counted_once_in_every_list(void **state)
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
     assert_int_equal(wr_report_init(&report, models, 3600000), WEIR_OK);
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         assert_int_equal(wr_report_add(&report, &rows[i]), WEIR_OK);
     bad.line = WR_LIT("{\"status\":");
     assert_int_equal(wr_report_add(&report, &bad), WEIR_OK);

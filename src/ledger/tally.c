@@ -1,3 +1,11 @@
+/* tally.c -- rows added up: what requests cost, and what the same would have cost unchanged.
+ *
+ * The real cost is the usage at the model's prices. The other one cannot be measured, so it is
+ * played through beside it: for each lane (below) it is kept how many tokens are in the provider's
+ * cache really, and how many would be had nothing been changed, and each request is priced in both
+ * worlds. What others broke is broken in both; what a step of ours broke is broken in the real one
+ * alone, so that every step is charged to us. docs/telemetry.md has the rules one by one.
+ */
 #include "ledger/tally.h"
 
 #include <stdlib.h>
@@ -6,9 +14,9 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "ledger/line.h"
+#include "json/write.h"
 #include "models/lookup.h"
-#include "replay/cache.h"
+#include "models/cache.h"
 
 /* A lane is what shares a prefix: the requests of a session to one model by one path. An agent's
  * helpers run under its session with other models, or beside it. */
@@ -16,7 +24,7 @@ struct lane {
     uint64_t key; /* 0: the place is free */
     int64_t last_ms;
     bool differs;                /* something was changed: the two prompts are not the same */
-    uint64_t cached, cached_raw; /* tokens in the cache: really, and had nothing been changed */
+    uint64_t cached, cached_raw; /* tokens in the cache: really, and if nothing had been changed */
     uint64_t raw_tokens;         /* of the last prompt */
     uint64_t recalled_tokens;    /* of that, what recalls brought */
     uint64_t held_tokens;        /* taken out of the history that the provider holds */
@@ -26,32 +34,21 @@ struct lane {
 
 struct wr_tallier {
     const struct wr_models *models;
-    struct wr_arena arena; /* of a row */
-    struct lane *lanes;    /* open addressing */
+    struct lane *lanes; /* open addressing */
     size_t lanes_count, lanes_cap;
 };
 
 /* One row on its way into the sums. */
 struct row {
-    struct wr_line line;
+    const struct wr_record *record;
     const struct wr_model *model;
     uint64_t window_tokens; /* 0: not known */
     int64_t time_ms;
     bool is_estimated, is_priced;
-    struct wr_usage usage, raw; /* really, and had nothing been changed */
+    struct wr_usage usage, raw; /* really, and if nothing had been changed */
     uint64_t sent_tokens, raw_tokens;
     bool is_refused; /* unchanged, it would have been: it is longer than the window */
 };
-
-const char *wr_bust_name(enum wr_bust bust)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_BUST_MAP(X)
-#undef X
-    };
-    return names[bust];
-}
 
 /* ---- life ---- */
 
@@ -61,7 +58,6 @@ struct wr_tallier *wr_tallier_new(const struct wr_models *models)
     if (!tallier)
         return NULL;
     tallier->models = models;
-    wr_arena_init(&tallier->arena, WR_ARENA_BYTES_MAX);
     return tallier;
 }
 
@@ -69,14 +65,13 @@ void wr_tallier_free(struct wr_tallier *tallier)
 {
     if (!tallier)
         return;
-    wr_arena_release(&tallier->arena);
     free(tallier->lanes);
     free(tallier);
 }
 
 /* ---- lanes ---- */
 
-static struct lane *place_of(struct lane *lanes, size_t cap, uint64_t key)
+static struct lane *lane_place(struct lane *lanes, size_t cap, uint64_t key)
 {
     size_t at = key & (cap - 1);
     while (lanes[at].key && lanes[at].key != key)
@@ -85,7 +80,7 @@ static struct lane *place_of(struct lane *lanes, size_t cap, uint64_t key)
 }
 
 /* Twice the room. At the cap all are forgotten: their sessions begin anew, as far as sums go. */
-static bool grow(struct wr_tallier *t)
+static bool grow_lanes(struct wr_tallier *t)
 {
     size_t cap = t->lanes_cap ? t->lanes_cap * 2 : 256;
     bool forgets = cap > WR_TALLY_LANES_MAX;
@@ -100,7 +95,7 @@ static bool grow(struct wr_tallier *t)
         return false;
     for (size_t i = 0; i < t->lanes_cap; i++)
         if (t->lanes[i].key)
-            *place_of(lanes, cap, t->lanes[i].key) = t->lanes[i];
+            *lane_place(lanes, cap, t->lanes[i].key) = t->lanes[i];
     free(t->lanes);
     t->lanes = lanes;
     t->lanes_cap = cap;
@@ -109,17 +104,17 @@ static bool grow(struct wr_tallier *t)
 
 /* NULL: out of memory. */
 static struct lane *find_lane(struct wr_tallier *t, const struct wr_ledger_row *row,
-                              const struct wr_line *line)
+                              const struct wr_record *record)
 {
-    const weir_span parts[] = {row->tenant, row->session, row->model, line->path};
+    const weir_span parts[] = {row->tenant, row->session, row->model, record->path};
     uint64_t hashes[4];
 
     for (size_t i = 0; i < 4; i++)
         hashes[i] = wr_hash64(parts[i]);
     uint64_t key = wr_hash64((weir_span){(const char *)hashes, sizeof(hashes)}) | 1;
-    if (t->lanes_count * 2 >= t->lanes_cap && !grow(t))
+    if (t->lanes_count * 2 >= t->lanes_cap && !grow_lanes(t))
         return NULL;
-    struct lane *lane = place_of(t->lanes, t->lanes_cap, key);
+    struct lane *lane = lane_place(t->lanes, t->lanes_cap, key);
     if (!lane->key) {
         t->lanes_count++;
         *lane = (struct lane){.key = key};
@@ -129,7 +124,7 @@ static struct lane *find_lane(struct wr_tallier *t, const struct wr_ledger_row *
 
 /* ---- what was used ---- */
 
-static uint64_t written(const struct wr_usage *usage)
+static uint64_t written_tokens(const struct wr_usage *usage)
 {
     return usage->cache_write_5m_tokens + usage->cache_write_1h_tokens +
            usage->cache_write_30m_tokens;
@@ -148,10 +143,10 @@ static bool is_warm(const struct lane *lane, int64_t time_ms)
 
 /* A request whose answer said nothing: all that was cached is read, unless it expired or a step
  * was taken, and the rest is written where writing is charged. */
-static struct wr_usage estimate(const struct row *row, const struct lane *lane)
+static struct wr_usage estimate_usage(const struct row *row, const struct lane *lane)
 {
     struct wr_usage usage = {.input_tokens = row->sent_tokens};
-    bool is_read = is_warm(lane, row->time_ms) && !row->line.step;
+    bool is_read = is_warm(lane, row->time_ms) && !wr_record_was_step(row->record);
     uint64_t read = is_read ? lane->cached : 0;
 
     if (row->sent_tokens < row->model->min_cacheable_tokens)
@@ -174,62 +169,63 @@ static uint64_t at_most(uint64_t number, uint64_t number_max)
 }
 
 /* All three are token counts: at most a few WR_MODEL_TOKENS_MAX, so the product fits. */
-static uint64_t scaled(uint64_t number, uint64_t by, uint64_t of)
+static uint64_t scale_tokens(uint64_t number, uint64_t by, uint64_t of)
 {
     return of ? at_most(number * by / of, WR_MODEL_TOKENS_MAX) : number;
 }
 
-/* The provider holds the history, and with it all that was ever taken out of it. */
+/* The provider holds the shortened history: all that was ever taken out is missing in its count. */
 static uint64_t raw_of_delta(const struct row *row, struct lane *lane)
 {
-    int64_t before = row->line.estimated_tokens_before, after = row->line.estimated_tokens_after;
-    if (row->line.changed && before > after && after >= 0)
-        lane->held_tokens += (uint64_t)(before - after);
+    uint64_t before = row->record->tokens_before, after = row->record->tokens_after;
+    if (wr_record_was_changed(row->record) && before > after)
+        lane->held_tokens += before - after;
     return at_most(row->sent_tokens + lane->held_tokens, WR_MODEL_TOKENS_MAX);
 }
 
 /* The prompt as it came, in the provider's own tokens: our estimates of the two give the ratio. */
 static uint64_t raw_of(const struct row *row, struct lane *lane)
 {
-    int64_t before = row->line.estimated_tokens_before, after = row->line.estimated_tokens_after;
-    if (row->line.delta && row->sent_tokens)
+    uint64_t before = row->record->tokens_before, after = row->record->tokens_after;
+    if (row->record->is_delta && row->sent_tokens)
         return raw_of_delta(row, lane);
     lane->held_tokens = 0;
-    if (!row->line.changed || before <= 0 || after <= 0)
+    if (!wr_record_was_changed(row->record) || !before || !after)
         return row->sent_tokens;
-    return scaled(row->sent_tokens, (uint64_t)before, (uint64_t)after);
+    return scale_tokens(row->sent_tokens, before, after);
 }
 
 static void read_usage(struct row *row, struct lane *lane)
 {
-    const struct wr_line *line = &row->line;
-    bool is_answered = line->status >= 200 && line->status < 300;
+    const struct wr_record *r = row->record;
+    bool is_answered = r->status >= 200 && r->status < 300;
 
-    if (line->usage_known) {
-        row->usage = wr_line_usage(line, row->model);
+    if (r->is_usage_known) {
+        row->usage = wr_record_usage(r, row->model);
         row->sent_tokens = wr_usage_input_total(&row->usage);
-    } else if (is_answered && line->estimated_tokens_before > 0) {
-        bool is_other = line->changed && line->estimated_tokens_after > 0;
+    } else if (is_answered && r->tokens_before) {
+        bool is_other = wr_record_was_changed(r) && r->tokens_after;
         row->is_estimated = true;
-        row->sent_tokens =
-            (uint64_t)(is_other ? line->estimated_tokens_after : line->estimated_tokens_before);
-        row->usage = estimate(row, lane);
+        row->sent_tokens = is_other ? r->tokens_after : r->tokens_before;
+        row->usage = estimate_usage(row, lane);
     }
     row->raw_tokens = raw_of(row, lane);
     row->raw = row->usage;
 }
 
-/* ---- had nothing been changed ---- */
+/* ---- the same request unchanged ---- */
 
 /* Weir's own tools in the provider's own tokens. */
 static uint64_t own_tools(const struct row *row)
 {
-    int64_t own = row->line.own_tools_tokens, before = row->line.estimated_tokens_before;
-    return own > 0 && before > 0 ? scaled((uint64_t)own, row->raw_tokens, (uint64_t)before) : 0;
+    const struct wr_record *r = row->record;
+    return r->tokens_before && !wr_record_is_shadow(r)
+               ? scale_tokens(r->own_tools_tokens, row->raw_tokens, r->tokens_before)
+               : 0;
 }
 
-/* What would have been in the cache of it, less what recalls brought and what our own tools take,
- * and no more than the window: a longer prompt could not have been sent. */
+/* How long the prompt would have been: without what recalls brought and what our own tools take,
+ * and no longer than the window, since a longer one could not have been sent. */
 static uint64_t unchanged_prompt(struct row *row, struct lane *lane)
 {
     if (row->raw_tokens < lane->raw_tokens)
@@ -244,10 +240,10 @@ static uint64_t unchanged_prompt(struct row *row, struct lane *lane)
     return window > row->sent_tokens ? window : row->sent_tokens;
 }
 
-static bool is_ours(const struct row *row)
+static bool is_bust_ours(const struct row *row)
 {
-    return row->line.cache_bust_cause.len ? wr_span_is(row->line.cache_bust_cause, "weir")
-                                          : row->line.step;
+    return row->record->is_bust ? row->record->bust == WR_BUST_WEIR
+                                : wr_record_was_step(row->record);
 }
 
 /* How much of `prompt` would have been read. What was lost for a reason that is not ours would have
@@ -256,10 +252,10 @@ static uint64_t unchanged_read(const struct row *row, const struct lane *lane, u
 {
     uint64_t really = row->usage.cache_read_tokens, read;
 
-    if (is_ours(row) && is_warm(lane, row->time_ms))
+    if (is_bust_ours(row) && is_warm(lane, row->time_ms))
         read = lane->cached_raw > really ? lane->cached_raw : really;
-    else if (row->line.cache_bust_cause.len || !is_warm(lane, row->time_ms))
-        read = scaled(really, prompt, row->sent_tokens);
+    else if (row->record->is_bust || !is_warm(lane, row->time_ms))
+        read = scale_tokens(really, prompt, row->sent_tokens);
     else if (lane->cached_raw + really > lane->cached)
         read = lane->cached_raw + really - lane->cached;
     else
@@ -267,7 +263,7 @@ static uint64_t unchanged_read(const struct row *row, const struct lane *lane, u
     return at_most(read, prompt);
 }
 
-/* What is not read is written and left as input in the parts that it really was. */
+/* The tokens that are not read are divided into written and plain input as they really were. */
 static void split_rest(struct row *row, uint64_t rest)
 {
     const struct wr_usage *usage = &row->usage;
@@ -278,13 +274,13 @@ static void split_rest(struct row *row, uint64_t rest)
         raw->input_tokens = rest;
         return;
     }
-    raw->cache_write_5m_tokens = scaled(usage->cache_write_5m_tokens, rest, really);
-    raw->cache_write_1h_tokens = scaled(usage->cache_write_1h_tokens, rest, really);
-    raw->cache_write_30m_tokens = scaled(usage->cache_write_30m_tokens, rest, really);
-    raw->input_tokens = rest - written(raw);
+    raw->cache_write_5m_tokens = scale_tokens(usage->cache_write_5m_tokens, rest, really);
+    raw->cache_write_1h_tokens = scale_tokens(usage->cache_write_1h_tokens, rest, really);
+    raw->cache_write_30m_tokens = scale_tokens(usage->cache_write_30m_tokens, rest, really);
+    raw->input_tokens = rest - written_tokens(raw);
 }
 
-static void imagine(struct row *row, struct lane *lane)
+static void imagine_unchanged(struct row *row, struct lane *lane)
 {
     uint64_t prompt = unchanged_prompt(row, lane);
 
@@ -306,7 +302,7 @@ static uint64_t cached_after(const struct wr_model *model, const struct wr_usage
     if (!model->cache || model->cache->mode == WR_CACHE_NONE)
         return 0;
     if (charges_writes(model))
-        return usage->cache_read_tokens + written(usage);
+        return usage->cache_read_tokens + written_tokens(usage);
     return step > 1 ? total - total % step : total;
 }
 
@@ -327,17 +323,18 @@ static void note_lane(struct lane *lane, const struct row *row)
     lane->raw_tokens = row->raw_tokens;
     lane->output_tokens = row->usage.output_tokens;
     /* A read lengthens the life that the write gave. */
-    if (!lane->ttl_s || written(&row->usage))
+    if (!lane->ttl_s || written_tokens(&row->usage))
         lane->ttl_s = ttl_of(row);
     lane->last_ms = row->time_ms;
-    /* Where what was sent is what came, and is all that is cached, they are the same again. */
+    /* If the prompt was sent unchanged and both caches hold the same, the two are the same again.
+     */
     if (row->raw_tokens == row->sent_tokens && !lane->recalled_tokens &&
         lane->cached == lane->cached_raw)
         lane->differs = false;
 }
 
-/* The request does not exist there. Its answer is what the one before would have been given, in
- * place of the call for the recall. */
+/* Unchanged, this request would not exist: the request before would have got its answer, instead of
+ * the call for the recall. */
 static uint64_t skip_recall(struct row *row, struct lane *lane)
 {
     uint64_t call_tokens = lane->output_tokens;
@@ -355,23 +352,13 @@ static uint64_t skip_recall(struct row *row, struct lane *lane)
 
 /* ---- the sums ---- */
 
-static void add_bust(struct wr_tally *tally, const struct wr_line *line)
+static void add_signs(struct wr_tally *tally, const struct wr_record *r)
 {
-    for (int i = 0; i < WR_BUSTS_COUNT; i++) {
-        if (!wr_span_is(line->cache_bust_cause, wr_bust_name((enum wr_bust)i)))
-            continue;
-        tally->busts[i]++;
-        tally->bust_tokens[i] +=
-            line->cache_bust_tokens > 0 ? (uint64_t)line->cache_bust_tokens : 0;
+    if (r->is_bust) {
+        tally->busts[r->bust]++;
+        tally->bust_tokens[r->bust] += r->cache_lost_tokens;
     }
-}
-
-static void add_quality(struct wr_tally *tally, const struct wr_json *doc)
-{
-    int64_t number;
-#define X(name, text)                                    \
-    number = wr_line_number(doc, "task_quality_" #name); \
-    tally->quality.name += number > 0 ? (uint64_t)number : 0;
+#define X(name, text) tally->quality.name += r->quality.name;
     WR_QUALITY_MAP(X)
 #undef X
 }
@@ -382,34 +369,22 @@ static void add_tokens(struct wr_tally *tally, const struct row *row)
     tally->sent_tokens += row->sent_tokens;
     tally->input_tokens += row->usage.input_tokens;
     tally->cache_read_tokens += row->usage.cache_read_tokens;
-    tally->cache_write_tokens += written(&row->usage);
+    tally->cache_write_tokens += written_tokens(&row->usage);
     tally->output_tokens += row->usage.output_tokens;
-}
-
-static uint64_t size_of(const struct wr_json *doc, const char *name)
-{
-    int64_t bytes = 0;
-    return wr_json_i64(doc, wr_json_find(doc, 0, name), &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
-}
-
-/* Of what was not read sizes are all that is known. */
-static void add_passed(struct wr_tally *tally, const struct wr_json *doc)
-{
-    tally->passed_count++;
-    tally->passed_bytes += size_of(doc, "body_bytes_received") + size_of(doc, "answer_bytes");
 }
 
 static void add_counts(struct wr_tally *tally, const struct row *row)
 {
+    const struct wr_record *r = row->record;
+
     tally->requests_count++;
-    tally->changed_count += row->line.changed;
-    tally->steps_count += row->line.step;
-    tally->failed_count += row->line.status < 200 || row->line.status >= 300;
-    tally->shadow_count += row->line.is_shadow;
-    if (row->line.is_shadow && row->line.estimated_tokens_before > 0 &&
-        row->line.shadow_estimated_tokens_after >= 0) {
-        tally->shadow_prompt_tokens += (uint64_t)row->line.estimated_tokens_before;
-        tally->shadow_would_send_tokens += (uint64_t)row->line.shadow_estimated_tokens_after;
+    tally->changed_count += wr_record_was_changed(r);
+    tally->steps_count += wr_record_was_step(r);
+    tally->failed_count += r->status < 200 || r->status >= 300;
+    if (wr_record_is_shadow(r)) {
+        tally->shadow_count++;
+        tally->shadow_prompt_tokens += r->tokens_before;
+        tally->shadow_would_send_tokens += r->tokens_after;
     }
     tally->estimated_count += row->is_estimated;
     tally->unpriced_count += !row->is_priced;
@@ -424,14 +399,13 @@ static void add_counts(struct wr_tally *tally, const struct row *row)
 static uint64_t step_cost(const struct row *row)
 {
     struct wr_usage kept = row->usage;
-    int64_t lost = row->line.cache_bust_tokens;
     uint64_t *kinds[] = {&kept.cache_write_5m_tokens, &kept.cache_write_30m_tokens,
                          &kept.cache_write_1h_tokens, &kept.input_tokens};
-    uint64_t left = lost > 0 ? (uint64_t)lost : 0;
+    uint64_t left = row->record->cache_lost_tokens;
 
-    if (!wr_span_is(row->line.cache_bust_cause, "weir"))
+    if (!row->record->is_bust || row->record->bust != WR_BUST_WEIR)
         return 0;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(kinds); i++) {
         uint64_t moved = at_most(*kinds[i], left);
         *kinds[i] -= moved;
         kept.cache_read_tokens += moved;
@@ -459,48 +433,101 @@ static void add_money(struct wr_tally *tally, const struct row *row, uint64_t ca
 /* The larger of what is known of the model and what the session was told. */
 static void find_model(struct row *row, struct wr_model_match match)
 {
-    int64_t told = row->line.model_context_window_tokens;
+    uint64_t told = row->record->budget.window_tokens;
     row->model = match.model;
     row->window_tokens = match.window_tokens;
-    if (match.window_tokens && told > (int64_t)match.window_tokens)
-        row->window_tokens = (uint64_t)told;
+    if (match.window_tokens && told > match.window_tokens)
+        row->window_tokens = told;
 }
 
 weir_status wr_tallier_add(struct wr_tallier *tallier, const struct wr_ledger_row *row,
-                           struct wr_tally *const *tallies, size_t tallies_count)
+                           const struct wr_record *record, struct wr_tally *const *tallies,
+                           size_t tallies_count)
 {
-    struct wr_json doc;
-    struct row r = {.time_ms = row->time_ms};
+    struct row r = {.time_ms = row->time_ms, .record = record};
     uint64_t call_tokens = 0;
 
-    wr_arena_reset(&tallier->arena);
-    weir_status status = wr_json_parse(&doc, &tallier->arena, row->line, NULL, NULL);
-    if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
-        return status && status != WEIR_LIMIT ? status : WEIR_SYNTAX;
-    wr_line_read(&doc, &r.line);
-    if (wr_span_is(r.line.api, "other")) {
-        for (size_t i = 0; i < tallies_count; i++)
-            add_passed(tallies[i], &doc);
+    if (!record->api) { /* of what was not read sizes are all that is known */
+        for (size_t i = 0; i < tallies_count; i++) {
+            tallies[i]->passed_count++;
+            tallies[i]->passed_bytes += record->received_bytes + record->answer_bytes;
+        }
         return WEIR_OK;
     }
-    struct lane *lane = find_lane(tallier, row, &r.line);
+    struct lane *lane = find_lane(tallier, row, record);
     if (!lane)
         return WEIR_NOMEM;
     find_model(&r, wr_models_lookup(tallier->models, row->model));
     read_usage(&r, lane);
     r.is_priced = wr_cost(r.model, &r.usage).known;
-    if (r.sent_tokens && r.line.recall_only && lane->last_ms) {
+    if (r.sent_tokens && record->quality.is_recall_only && lane->last_ms) {
         call_tokens = skip_recall(&r, lane);
     } else if (r.sent_tokens) {
-        imagine(&r, lane);
+        imagine_unchanged(&r, lane);
         note_lane(lane, &r);
     }
     for (size_t i = 0; i < tallies_count; i++) {
         add_counts(tallies[i], &r);
         add_tokens(tallies[i], &r);
         add_money(tallies[i], &r, call_tokens);
-        add_bust(tallies[i], &r.line);
-        add_quality(tallies[i], &doc);
+        add_signs(tallies[i], record);
     }
     return WEIR_OK;
+}
+
+/* ---- as JSON ---- */
+
+static void put_quality(struct wr_json_writer *w, const struct wr_tally *tally)
+{
+    wr_json_write_key(w, "quality");
+    wr_json_write_object(w);
+#define X(name, text)        \
+    if (tally->quality.name) \
+        wr_json_member_number(w, #name, tally->quality.name);
+    WR_QUALITY_MAP(X)
+#undef X
+    wr_json_write_object_end(w);
+}
+
+void wr_tally_write_sums(const struct wr_tally *tally, struct wr_json_writer *w)
+{
+    wr_json_member_number(w, "requests", tally->requests_count);
+    wr_json_member_number(w, "changed", tally->changed_count);
+    wr_json_member_number(w, "steps", tally->steps_count);
+    wr_json_member_number(w, "failed", tally->failed_count);
+    wr_json_member_number(w, "shadow", tally->shadow_count);
+    if (tally->shadow_count) {
+        wr_json_member_number(w, "shadow_prompt_tokens", tally->shadow_prompt_tokens);
+        wr_json_member_number(w, "shadow_would_send_tokens", tally->shadow_would_send_tokens);
+    }
+    wr_json_member_number(w, "estimated", tally->estimated_count);
+    wr_json_member_number(w, "unpriced", tally->unpriced_count);
+    wr_json_member_number(w, "raw_tokens", tally->raw_tokens);
+    wr_json_member_number(w, "sent_tokens", tally->sent_tokens);
+    wr_json_member_number(w, "input_tokens", tally->input_tokens);
+    wr_json_member_number(w, "cache_read_tokens", tally->cache_read_tokens);
+    wr_json_member_number(w, "cache_write_tokens", tally->cache_write_tokens);
+    wr_json_member_number(w, "output_tokens", tally->output_tokens);
+    wr_json_member_number(w, "micro_usd", tally->micro_usd);
+    wr_json_member_number(w, "unchanged_micro_usd", tally->unchanged_micro_usd);
+    wr_json_member_number(w, "steps_micro_usd", tally->steps_micro_usd);
+    wr_json_member_number(w, "would_be_refused", tally->refused_count);
+    wr_json_member_i64(w, "saved_micro_usd",
+                       (int64_t)tally->unchanged_micro_usd - (int64_t)tally->micro_usd);
+}
+
+void wr_tally_write_busts(struct wr_json_writer *w, const char *key, const uint64_t *numbers)
+{
+    wr_json_write_key(w, key);
+    wr_json_write_object(w);
+    for (int i = 0; i < WR_BUSTS_COUNT; i++)
+        wr_json_member_number(w, wr_bust_name((enum wr_bust)i), numbers[i]);
+    wr_json_write_object_end(w);
+}
+
+void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *w)
+{
+    wr_tally_write_sums(tally, w);
+    wr_tally_write_busts(w, "busts", tally->busts);
+    put_quality(w, tally);
 }

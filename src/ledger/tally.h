@@ -14,25 +14,8 @@
 #define WR_LEDGER_TALLY_H
 
 #include "models/registry.h"
-#include "quality/quality.h"
+#include "record/record.h"
 #include "store/ledger.h"
-
-/* Who is to blame for a prefix that was not read from the cache. */
-#define WR_BUST_MAP(X)                                           \
-    X(HOST, "host")         /* the agent changed what it sent */ \
-    X(WEIR, "weir")         /* a step */                         \
-    X(MODEL, "model")       /* another model or other tools */   \
-    X(EXPIRED, "expired")   /* the pause was too long */         \
-    X(PROVIDER, "provider") /* nothing had changed */
-
-enum wr_bust {
-#define X(name, text) WR_BUST_##name,
-    WR_BUST_MAP(X)
-#undef X
-        WR_BUSTS_COUNT
-};
-
-const char *wr_bust_name(enum wr_bust bust);
 
 struct wr_tally {
     uint64_t requests_count, changed_count, steps_count, failed_count, shadow_count;
@@ -59,10 +42,18 @@ struct wr_tallier; /* what is remembered of sessions between their rows */
 struct wr_tallier *wr_tallier_new(const struct wr_models *models);
 void wr_tallier_free(struct wr_tallier *tallier); /* NULL is fine */
 
-/* Adds a row to each of `tallies` (such as one of its agent, one of all). WEIR_SYNTAX: its line is
- * damaged; nothing was added. */
+/* Adds a row, whose line is `record` (record/row.h), to each of `tallies` (such as one of its
+ * agent, one of all). Fails for lack of memory only. */
 WEIR_MUST_USE weir_status wr_tallier_add(struct wr_tallier *tallier,
                                          const struct wr_ledger_row *row,
+                                         const struct wr_record *record,
                                          struct wr_tally *const *tallies, size_t tallies_count);
+
+/* Members of an object that is being written, in every command that has a tally: its sums; those
+ * with `busts` and `quality`; and one number for each cause of a bust. */
+struct wr_json_writer;
+void wr_tally_write_sums(const struct wr_tally *tally, struct wr_json_writer *writer);
+void wr_tally_write_json(const struct wr_tally *tally, struct wr_json_writer *writer);
+void wr_tally_write_busts(struct wr_json_writer *writer, const char *key, const uint64_t *numbers);
 
 #endif

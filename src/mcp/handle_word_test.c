@@ -1,4 +1,4 @@
-#include "mcp/handle_word.h"
+#include "mcp/tool.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static void a_handle_is_found_however_it_is_written(void **state)
 {
     char name[WEIR_HANDLE_TEXT_BYTES + 1];
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_handle handle = {{0}};
         enum wr_handle_word found = wr_handle_word_read(wr_span_of(cases[i].text), &handle);
         weir_handle_format(handle, name);

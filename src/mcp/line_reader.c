@@ -18,7 +18,7 @@ static void forget_part(struct wr_mcp_line_reader *reader)
     wr_buf_init(&reader->part, reader->line_bytes_max);
 }
 
-/* No memory for a line is told as if it were too long: it is not read either. */
+/* A line that finds no memory is told as too long: it is not read either. */
 static void keep_part(struct wr_mcp_line_reader *reader, weir_span bytes)
 {
     if (reader->skips)
@@ -30,7 +30,7 @@ static void keep_part(struct wr_mcp_line_reader *reader, weir_span bytes)
     forget_part(reader);
 }
 
-static void tell(struct wr_mcp_line_reader *reader, weir_span line)
+static void tell_line(struct wr_mcp_line_reader *reader, weir_span line)
 {
     if (!wr_text_is_blank(line))
         reader->on_line(reader->user, line, false);
@@ -41,7 +41,7 @@ static void end_line(struct wr_mcp_line_reader *reader)
     if (reader->skips)
         reader->on_line(reader->user, (weir_span){"", 0}, true);
     else
-        tell(reader, wr_buf_view(&reader->part));
+        tell_line(reader, wr_buf_view(&reader->part));
     reader->skips = false;
     forget_part(reader);
 }
@@ -55,7 +55,7 @@ void wr_mcp_line_reader_feed(struct wr_mcp_line_reader *reader, weir_span bytes)
         bool is_whole = end && !reader->part.len && !reader->skips;
 
         if (is_whole && line_bytes <= reader->line_bytes_max) {
-            tell(reader, line);
+            tell_line(reader, line);
         } else {
             keep_part(reader, line);
             if (end)

@@ -37,7 +37,7 @@ static const struct {
 static void lines_come_whole(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span input = wr_span_of(cases[i].input);
         for (size_t piece = 1; piece <= input.len + 1; piece++) {
             struct wr_mcp_line_reader reader;

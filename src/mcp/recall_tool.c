@@ -1,21 +1,86 @@
-/* weir_recall: the text behind a handle, by lines or pattern, a page at a time. */
+/* weir_recall: the text behind a handle, by lines or pattern, a page at a time.
+ *
+ *   read_handle      the handle, in any of the ways in which models write it
+ *   read_selection   which lines: ranges, head, tail, a pattern
+ *   wr_mcp_world_get the text from the store; fail_to_get says why there is none, and what to do
+ *   select_page      made valid UTF-8, cut to a page, and written
+ *
+ * Models copy more or less than the handle, and write ranges in the ways of other tools. Whatever
+ * can only mean one thing is taken, because each call that is refused costs the model a turn. What
+ * goes wrong is said in words that tell the model what to do instead.
+ *
+ * A page has at most WR_RECALL_PAGE_TOKENS_MAX tokens. Text so short that it fits however it is
+ * counted is not counted: every byte is a token at most.
+ */
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "mcp/handle_word.h"
+#include "base/text.h"
 #include "mcp/tool.h"
-#include "base/valid_text.h"
 
 #define ANEW "Get it anew instead: read the file again, or run the command again."
 
-/* Every byte is a token at most: what is shorter than this fits a page however it is counted. */
+/* Text up to this length is not counted. */
 enum { COUNTED_BYTES_MIN = WR_RECALL_PAGE_TOKENS_MAX / 2 };
+
+/* ---- the handle ---- */
+
+enum { HANDLE_DIGITS = 2 * WEIR_HANDLE_BYTES, HASH_DIGITS = 64 };
+
+/* Before the digits `wr` may stand, with or without a sign between. Any other letter makes them
+ * part of some other word. */
+static bool begins_handle(weir_span text, size_t at)
+{
+    if (at && (text.ptr[at - 1] == '_' || text.ptr[at - 1] == '-'))
+        at--;
+    if (!at || !wr_is_alpha(text.ptr[at - 1]))
+        return true;
+    return at >= 2 && wr_lower(text.ptr[at - 1]) == 'r' && wr_lower(text.ptr[at - 2]) == 'w' &&
+           (at == 2 || !wr_is_alpha(text.ptr[at - 3]));
+}
+
+static bool ends_handle(weir_span text, size_t at)
+{
+    return at == text.len || (!wr_is_alpha(text.ptr[at]) && text.ptr[at] != '_');
+}
+
+static weir_handle read_digits(const char *digits)
+{
+    weir_handle handle;
+    for (size_t i = 0; i < WEIR_HANDLE_BYTES; i++)
+        handle.bytes[i] =
+            (unsigned char)(wr_hex_value(digits[2 * i]) << 4 | wr_hex_value(digits[2 * i + 1]));
+    return handle;
+}
+
+enum wr_handle_word wr_handle_word_read(weir_span text, weir_handle *handle)
+{
+    enum wr_handle_word found = WR_HANDLE_WORD_NONE;
+    size_t end;
+
+    for (size_t at = 0; at < text.len; at = end + 1) {
+        end = at;
+        while (end < text.len && wr_hex_value(text.ptr[end]) >= 0)
+            end++;
+        bool is_handle = (end - at == HANDLE_DIGITS || end - at == HASH_DIGITS) &&
+                         begins_handle(text, at) && ends_handle(text, end);
+        if (!is_handle)
+            continue;
+        weir_handle one = read_digits(text.ptr + at);
+        if (found && memcmp(&one, handle, sizeof(one)) != 0)
+            return WR_HANDLE_WORD_SEVERAL;
+        *handle = one;
+        found = WR_HANDLE_WORD_ONE;
+    }
+    return found;
+}
 
 static bool read_handle(struct wr_mcp_call *call, weir_handle *handle)
 {
     static const char *const names[] = {"handle", "id", "ref"};
     weir_span text = {"", 0};
 
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !text.len; i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names) && !text.len; i++)
         if (!wr_mcp_call_text(call, names[i], &text))
             return false;
     switch (wr_handle_word_read(text, handle)) {
@@ -58,10 +123,9 @@ static void put_plain_range(struct wr_buf *out, weir_span text)
     for (size_t at = 0; at < text.len;) {
         weir_span rest = wr_span_cut(text, at, text.len);
         size_t i = 0;
-        while (i < sizeof(spellings) / sizeof(spellings[0]) &&
-               !wr_span_starts(rest, spellings[i].from))
+        while (i < WR_COUNT_OF(spellings) && !wr_span_starts(rest, spellings[i].from))
             i++;
-        if (i < sizeof(spellings) / sizeof(spellings[0])) {
+        if (i < WR_COUNT_OF(spellings)) {
             wr_buf_append(out, spellings[i].to);
             at += spellings[i].from.len;
         } else {
@@ -111,7 +175,8 @@ static bool parse_lines(struct wr_mcp_call *call, struct wr_buf *text, struct we
     return false;
 }
 
-static bool read_lines(struct wr_mcp_call *call, struct weir_lines *lines, size_t *lines_count)
+static bool read_line_ranges(struct wr_mcp_call *call, struct weir_lines *lines,
+                             size_t *lines_count)
 {
     struct wr_buf text;
     wr_buf_init(&text, WR_RECALL_PATTERN_BYTES_MAX);
@@ -124,7 +189,7 @@ static bool read_selection(struct wr_mcp_call *call, struct weir_lines *lines,
                            struct weir_recall_options *o)
 {
     o->lines = lines;
-    return read_lines(call, lines, &o->lines_count) &&
+    return read_line_ranges(call, lines, &o->lines_count) &&
            wr_mcp_call_count(call, "head", &o->head_lines) &&
            wr_mcp_call_count(call, "tail", &o->tail_lines) &&
            wr_mcp_call_text(call, "grep", &o->pattern) &&
@@ -232,8 +297,8 @@ void wr_mcp_recall(struct wr_mcp_world *world, struct wr_mcp_call *call)
     weir_miss miss;
     weir_span text;
 
-    if (!wr_mcp_call_knows(call, names, sizeof(names) / sizeof(names[0])) ||
-        !read_handle(call, &lookup.handle) || !read_selection(call, lines, &o))
+    if (!wr_mcp_call_knows(call, names, WR_COUNT_OF(names)) || !read_handle(call, &lookup.handle) ||
+        !read_selection(call, lines, &o))
         return;
     if (wr_mcp_world_get(world, &lookup, &text, &miss, &trouble, &err))
         fail_to_get(call, lookup.handle, miss, trouble, &err);

@@ -123,7 +123,7 @@ static void what_was_asked_for_comes_back(void **state)
     (void)state;
     open_fixture(&f);
     weir_handle handle = put(&f, TENANT, WR_LIT("one\ntwo\nthree\nfour\nfive"));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         bool ok = recall(&f, handle, cases[i].arguments);
         weir_span out = wr_buf_view(&f.out), wanted = wr_span_of(cases[i].text);
         if (ok != cases[i].ok ||

@@ -1,9 +1,12 @@
 /* server.h -- an MCP server without a transport: one JSON-RPC message in, one out or none.
  *
- *   message.c       reads and judges a message: JSON-RPC, the era, headers
- *   server.c        its method
+ *   server.c        reads and judges a message, and answers its method
  *   tool.c          the tools; recall_tool.c, context_tool.c
  *   line_reader.c   messages from a stream
+ *
+ * Two eras are spoken. Legacy clients (2024-11-05 to 2025-11-25) open with `initialize`. Modern
+ * ones (2026-07-28) never do, and say version and capabilities in the `_meta` of every request. A
+ * request that names a modern version is modern, whatever came before it.
  *
  * 1. A request has exactly one answer, under its id as it was spelt; a notification has none.
  * 2. An answer is one line of JSON, whatever the texts hold.
@@ -12,10 +15,20 @@
 #ifndef WR_MCP_SERVER_H
 #define WR_MCP_SERVER_H
 
-#include "mcp/message.h"
 #include "mcp/tool.h"
 
 struct wr_mcp;
+
+/* The headers of HTTP that say again what the body says; a NULL ptr where one did not come. */
+struct wr_mcp_headers {
+    weir_span version, method, name;
+};
+
+/* What is known of the client before this message. */
+struct wr_mcp_peer {
+    bool has_initialized;                 /* on this stream, in the legacy way */
+    const struct wr_mcp_headers *headers; /* NULL: not over HTTP */
+};
 
 struct wr_mcp_answer {
     weir_span message; /* without a line end; empty: none is to be given */
@@ -41,5 +54,8 @@ void wr_mcp_answer(struct wr_mcp *mcp, weir_span tenant, struct wr_mcp_peer *pee
 
 /* The answer to a message that was too long to be read. */
 void wr_mcp_answer_too_long(struct wr_mcp_answer *answer);
+
+/* "done", "missed" (the recall brought nothing back) or "refused" (the call was wrong). */
+const char *wr_mcp_result_name(const struct wr_mcp_answer *answer);
 
 #endif

@@ -177,7 +177,7 @@ static void every_message_has_its_answer(void **state)
     struct wr_mcp *mcp;
     (void)state;
     assert_int_equal(wr_mcp_new(&mcp, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         check(i, mcp);
     wr_mcp_free(mcp);
 }
@@ -293,7 +293,7 @@ static void headers_must_say_what_the_body_says(void **state)
     struct wr_mcp *mcp;
     (void)state;
     assert_int_equal(wr_mcp_new(&mcp, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(http_cases) / sizeof(http_cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(http_cases); i++) {
         struct wr_mcp_peer peer = {.headers = &http_cases[i].headers};
         char *message = quoted(http_cases[i].message), *holds = quoted(http_cases[i].holds);
         struct wr_mcp_answer answer;

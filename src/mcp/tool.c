@@ -1,3 +1,13 @@
+/* The table of tools with their definitions, and the reading of a call's arguments.
+ *
+ * A definition is written out as JSON, byte for byte, and not put together from parts: it must be
+ * the same in every session, or clients lose their prompt caches.
+ *
+ * Arguments are read leniently: a number may come as a string, and what models write for "not
+ * given" (null, 0, "", false) is taken for that. But an argument that no tool has is refused with
+ * the list of those there are. A model that guessed a name would otherwise never learn that it had
+ * no effect.
+ */
 #include "mcp/tool.h"
 
 #include <stdarg.h>
@@ -36,7 +46,7 @@ static const struct {
      "recent\"}},\"additionalProperties\":false}," READS_ONLY "}"},
 };
 
-enum { TOOLS_COUNT = sizeof(tools) / sizeof(tools[0]) };
+enum { TOOLS_COUNT = WR_COUNT_OF(tools) };
 
 const char *wr_mcp_miss_name(enum wr_mcp_miss miss)
 {

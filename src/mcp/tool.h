@@ -1,7 +1,8 @@
 /* tool.h -- the tools that the server offers, and one call of one of them.
  *
- * The list is fixed: its bytes are the same in every session, for a tool that comes or goes costs
- * the client its whole prompt cache, and every definition is paid for in every request.
+ * The list is fixed, and its bytes are the same in every session: a tool that comes or goes would
+ * cost the client its whole prompt cache. Definitions are short, because every request pays for
+ * them.
  *
  * A tool writes text for a model. What goes wrong is text too, and says what to do.
  */
@@ -11,6 +12,7 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "mcp/world.h"
+#include "weir/handle.h"
 
 /* Why a recall brought nothing back, for counting. */
 #define WR_MCP_MISS_MAP(X)          \
@@ -50,7 +52,7 @@ wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name, const char **known);
 /* Writes the array of definitions. */
 void wr_mcp_tools_write(struct wr_json_writer *writer);
 
-/* The text becomes this one, and the call has failed. */
+/* Makes this the call's text, and the call a failed one. */
 void wr_mcp_call_fail(struct wr_mcp_call *call, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -59,8 +61,8 @@ void wr_mcp_call_fail(struct wr_mcp_call *call, const char *format, ...)
 /* False, with the call failed: there is an argument that is none of `names`. */
 bool wr_mcp_call_knows(struct wr_mcp_call *call, const char *const *names, size_t names_count);
 
-/* The argument's value; NONE where it says nothing: it is not there, null, 0, "" or false, as
- * models write what they do not mean. */
+/* The argument's value. NONE where it is not there, or is null, 0, "" or false: models write these
+ * for arguments they do not mean. */
 wr_json_id wr_mcp_call_argument(const struct wr_mcp_call *call, const char *name);
 
 /* A text, or a number as it is written. False, with the call failed: it is neither. Absent: empty.
@@ -69,5 +71,19 @@ bool wr_mcp_call_text(struct wr_mcp_call *call, const char *name, weir_span *tex
 
 /* A number from 1, also inside quotes. Absent: 0. */
 bool wr_mcp_call_count(struct wr_mcp_call *call, const char *name, uint64_t *count);
+
+/* ---- recall_tool.c ---- */
+
+/* The handle in what a model wrote where a handle was asked for. Models copy more or less than the
+ * handle: the whole line that names it, brackets or quotes around it, another case, a `-` for the
+ * `_`, the digits alone, or all 64 digits of the hash. Each of these names one text as long as it
+ * holds one run of 20 (or 64) hex digits. */
+enum wr_handle_word {
+    WR_HANDLE_WORD_NONE,
+    WR_HANDLE_WORD_ONE,
+    WR_HANDLE_WORD_SEVERAL, /* different ones; `handle` is the first */
+};
+
+enum wr_handle_word wr_handle_word_read(weir_span text, weir_handle *handle);
 
 #endif

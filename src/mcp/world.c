@@ -30,9 +30,9 @@ struct weir_store *wr_mcp_world_store(struct wr_mcp_world *world, weir_trouble *
     return world->store;
 }
 
-static weir_status get(struct wr_mcp_world *world, const struct weir_lookup *lookup,
-                       weir_span *text, weir_miss *miss, weir_trouble *trouble,
-                       struct weir_err *err)
+static weir_status get_from_store(struct wr_mcp_world *world, const struct weir_lookup *lookup,
+                                  weir_span *text, weir_miss *miss, weir_trouble *trouble,
+                                  struct weir_err *err)
 {
     struct weir_artifact artifact = {.text = {"", 0}};
     struct weir_store *store = wr_mcp_world_store(world, trouble, err);
@@ -51,13 +51,13 @@ weir_status wr_mcp_world_get(struct wr_mcp_world *world, const struct weir_looku
                              struct weir_err *err)
 {
     bool was_open = world->store != NULL;
-    weir_status status = get(world, lookup, text, miss, trouble, err);
+    weir_status status = get_from_store(world, lookup, text, miss, trouble, err);
 
     if (!status || !was_open || !world->store_dir)
         return status;
     weir_store_close(world->store);
     world->store = NULL;
-    return get(world, lookup, text, miss, trouble, err);
+    return get_from_store(world, lookup, text, miss, trouble, err);
 }
 
 const struct wr_models *wr_mcp_world_models(struct wr_mcp_world *world)

@@ -1,3 +1,15 @@
+/* Remembers, for each model, how the provider's count of a prompt compared with ours.
+ *
+ * A sample is a ratio in basis points: 10000 means that both counts agree. An entry keeps the last
+ * nine, and the factor is their median, so one odd answer moves nothing. Where two samples are in
+ * the middle the higher one is taken: counting too low is the costly side.
+ *
+ * The table has a fixed number of models. Its entries are in the order of their latest sample, so
+ * the model that has been silent for longest is the first, and makes room for a new one.
+ *
+ * The state can be written as JSON and read back. A text that is wrong in any way leaves the state
+ * empty.
+ */
 #include "models/calibrate.h"
 
 #include "base/err.h"
@@ -23,9 +35,9 @@ static uint32_t find_entry(const struct wr_calibration *calibration, weir_span i
     return at;
 }
 
-/* Moves the model's entry to the end, where the latest is; a new one pushes the oldest out of a
- * full table. */
-static struct wr_calibration_entry *touch(struct wr_calibration *calibration, weir_span id)
+/* Moves the model's entry to the end, where the newest is, and adds it where there is none. In a
+ * full table it takes the place of the oldest. */
+static struct wr_calibration_entry *move_to_newest(struct wr_calibration *calibration, weir_span id)
 {
     struct wr_calibration_entry *entries = calibration->entries;
     uint32_t at = find_entry(calibration, id);
@@ -54,12 +66,12 @@ static void push_ratio(struct wr_calibration_entry *entry, uint32_t ratio_bp)
     entry->ratios_bp[entry->ratios_count++] = ratio_bp;
 }
 
-static bool is_id(weir_span id)
+static bool is_valid_id(weir_span id)
 {
     return id.len && id.len <= WR_MODEL_NAME_BYTES_MAX;
 }
 
-static bool is_ratio(uint64_t ratio_bp)
+static bool is_believable_ratio(uint64_t ratio_bp)
 {
     return ratio_bp >= WR_CALIBRATION_RATIO_BP_MIN && ratio_bp <= WR_CALIBRATION_RATIO_BP_MAX;
 }
@@ -67,18 +79,17 @@ static bool is_ratio(uint64_t ratio_bp)
 bool wr_calibration_add(struct wr_calibration *calibration, weir_span id, uint64_t counted_tokens,
                         uint64_t usage_tokens)
 {
-    if (!is_id(id) || counted_tokens < WR_CALIBRATION_TOKENS_MIN ||
+    if (!is_valid_id(id) || counted_tokens < WR_CALIBRATION_TOKENS_MIN ||
         counted_tokens > WR_MODEL_TOKENS_MAX || usage_tokens > WR_MODEL_TOKENS_MAX)
         return false;
     uint64_t ratio_bp = (usage_tokens * 10000 + counted_tokens / 2) / counted_tokens;
-    if (!is_ratio(ratio_bp))
+    if (!is_believable_ratio(ratio_bp))
         return false;
-    push_ratio(touch(calibration, id), (uint32_t)ratio_bp);
+    push_ratio(move_to_newest(calibration, id), (uint32_t)ratio_bp);
     return true;
 }
 
-/* The middle one; of two middle ones the higher: counting low is the costly side. */
-static uint32_t median(const struct wr_calibration_entry *entry)
+static uint32_t median_ratio(const struct wr_calibration_entry *entry)
 {
     uint32_t sorted[WR_CALIBRATION_SAMPLES_MAX];
     for (uint32_t i = 0; i < entry->ratios_count; i++) {
@@ -101,13 +112,13 @@ uint32_t wr_calibration_factor_bp(const struct wr_calibration *calibration, weir
         *samples = count;
     if (count < WR_CALIBRATION_SAMPLES_MIN)
         return 10000;
-    return median(&calibration->entries[at]);
+    return median_ratio(&calibration->entries[at]);
 }
 
 void wr_calibration_put(struct wr_calibration *calibration,
                         const struct wr_calibration_entry *entry)
 {
-    *touch(calibration, entry_id(entry)) = *entry;
+    *move_to_newest(calibration, entry_id(entry)) = *entry;
 }
 
 const struct wr_calibration_entry *wr_calibration_find(const struct wr_calibration *calibration,
@@ -125,30 +136,19 @@ void wr_calibration_append(struct wr_calibration_entry *entry,
         push_ratio(entry, newer->ratios_bp[i]);
 }
 
-uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
-                              uint64_t counted_tokens)
-{
-    uint64_t factor_bp = wr_calibration_factor_bp(calibration, id, NULL);
-    if (counted_tokens > WR_MODEL_TOKENS_MAX)
-        counted_tokens = WR_MODEL_TOKENS_MAX;
-    return (counted_tokens * factor_bp + 9999) / 10000;
-}
-
 void wr_calibration_write(const struct wr_calibration *calibration, struct wr_buf *out)
 {
     struct wr_json_writer writer;
 
     wr_json_write_init(&writer, out);
     wr_json_write_object(&writer);
-    wr_json_write_key(&writer, "schema");
-    wr_json_write_i64(&writer, 1);
+    wr_json_member_i64(&writer, "schema", 1);
     wr_json_write_key(&writer, "models");
     wr_json_write_array(&writer);
     for (uint32_t i = 0; i < calibration->entries_count; i++) {
         const struct wr_calibration_entry *entry = &calibration->entries[i];
         wr_json_write_object(&writer);
-        wr_json_write_key(&writer, "id");
-        wr_json_write_text(&writer, entry_id(entry));
+        wr_json_member_text(&writer, "id", entry_id(entry));
         wr_json_write_key(&writer, "ratios_bp");
         wr_json_write_array(&writer);
         for (uint32_t k = 0; k < entry->ratios_count; k++)
@@ -172,14 +172,14 @@ static weir_status read_entry(struct wr_calibration *calibration, const struct w
     weir_span text = wr_json_text(doc, arena, id);
     if (!text.ptr)
         return wr_arena_status(arena);
-    if (!is_id(text) || calibration->entries_count == WR_CALIBRATION_MODELS_MAX ||
+    if (!is_valid_id(text) || calibration->entries_count == WR_CALIBRATION_MODELS_MAX ||
         find_entry(calibration, text) < calibration->entries_count)
         return wr_fail(err, WEIR_INVALID, at_byte, "calibration: a wrong, repeated or surplus id");
-    struct wr_calibration_entry *entry = touch(calibration, text);
+    struct wr_calibration_entry *entry = move_to_newest(calibration, text);
     for (wr_json_id k = wr_json_first(doc, ratios); k != WR_JSON_NONE;
          k = wr_json_next(doc, ratios, k)) {
         int64_t ratio;
-        if (!wr_json_i64(doc, k, &ratio) || ratio < 0 || !is_ratio((uint64_t)ratio) ||
+        if (!wr_json_i64(doc, k, &ratio) || ratio < 0 || !is_believable_ratio((uint64_t)ratio) ||
             entry->ratios_count == WR_CALIBRATION_SAMPLES_MAX)
             return wr_fail(err, WEIR_INVALID, doc->nodes[k].start, "calibration: a wrong ratio");
         push_ratio(entry, (uint32_t)ratio);

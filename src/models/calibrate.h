@@ -1,12 +1,13 @@
 /* calibrate.h -- learning from a provider's `usage` how far our totals are off, for each model.
  *
- * 1. What is learnt moves the thresholds of steps to come. A session takes it up by a mark (law
- * L3): no form that was sent changes because a number was learnt meanwhile.
+ * 1. What is learnt moves the thresholds of later steps. A session takes it up by a mark (law L3):
+ *    no form that was sent changes because a number was learnt meanwhile.
  * 2. Robust and bounded. A sample is the ratio of the provider's count to ours, in basis points.
- * Samples of small requests (under 512 tokens) and ratios outside half to double are dropped: such
- * a count is of something else. The factor is the median of the last nine; under three it is 1.
+ *    Samples of requests under 512 tokens are dropped, and so are ratios below a half or above two:
+ *    such a count is of something else. The factor is the median of the last nine samples, and 1
+ *    while there are fewer than three.
  * 3. The state is explicit, has a fixed size, and can be written and read back: same samples in the
- * same order give the same bytes.
+ *    same order give the same bytes.
  */
 #ifndef WR_MODELS_CALIBRATE_H
 #define WR_MODELS_CALIBRATE_H
@@ -56,9 +57,6 @@ void wr_calibration_put(struct wr_calibration *calibration,
 /* Adds the newest `count` samples of one entry behind those of another of the same model. */
 void wr_calibration_append(struct wr_calibration_entry *entry,
                            const struct wr_calibration_entry *newer, uint32_t count);
-
-uint64_t wr_calibration_apply(const struct wr_calibration *calibration, weir_span id,
-                              uint64_t counted_tokens); /* rounded up */
 
 /* One JSON object. */
 void wr_calibration_write(const struct wr_calibration *calibration, struct wr_buf *out);

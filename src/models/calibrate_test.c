@@ -33,7 +33,7 @@ static void learns(void **state)
 {
     static struct wr_calibration calibration;
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         uint32_t samples;
         wr_calibration_init(&calibration);
         for (size_t k = 0; k < SAMPLES_MAX && cases[i].usage[k]; k++)
@@ -53,9 +53,9 @@ static void keeps_models_apart(void **state)
         assert_true(wr_calibration_add(&calibration, WR_LIT("a"), 1000, 1500));
         assert_true(wr_calibration_add(&calibration, WR_LIT("b"), 1000, 800));
     }
-    assert_int_equal(wr_calibration_apply(&calibration, WR_LIT("a"), 1001), 1502);
-    assert_int_equal(wr_calibration_apply(&calibration, WR_LIT("b"), 1000), 800);
-    assert_int_equal(wr_calibration_apply(&calibration, WR_LIT("c"), 1000), 1000);
+    assert_int_equal(wr_calibration_factor_bp(&calibration, WR_LIT("a"), NULL), 15000);
+    assert_int_equal(wr_calibration_factor_bp(&calibration, WR_LIT("b"), NULL), 8000);
+    assert_int_equal(wr_calibration_factor_bp(&calibration, WR_LIT("c"), NULL), 10000);
     assert_false(wr_calibration_add(&calibration, WR_LIT("a"), 511, 511));
     assert_false(wr_calibration_add(&calibration, WR_LIT(""), 1000, 1000));
     assert_false(wr_calibration_add(&calibration, WR_LIT("a"), 1000, UINT64_MAX));
@@ -132,7 +132,7 @@ static void refuses(void **state)
 {
     static struct wr_calibration calibration;
     (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(bad); i++) {
         weir_status status = wr_calibration_read(&calibration, wr_span_of(bad[i].text), NULL);
         if (status != bad[i].status || calibration.entries_count)
             fail_msg("%s: %s", bad[i].behaviour, weir_status_text(status));

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "json/json.h"
 #include "models/cost.h"
 #include "models/fields.h"
@@ -84,7 +84,7 @@ static void costs(void **state)
     struct wr_models *models;
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         const struct wr_model *model = wr_models_find(models, wr_span_of(cases[i].model));
         assert_non_null(model);
         struct wr_cost cost = wr_cost(model, &cases[i].usage);
@@ -145,7 +145,7 @@ static void price_profiles(void **state)
         "deepseek-v4-pro-regular",   "kimi-k2.6",     "openai-gpt-5.4",    "openai-gpt-5.5",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         struct wr_buf path, text;
         wr_buf_init(&path, 256);
         wr_buf_init(&text, 1 << 20);
@@ -175,7 +175,7 @@ static void profiles_agree_with_registry(void **state)
     struct wr_models *models;
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(known); i++) {
         const struct wr_model *model = wr_models_find(models, wr_span_of(known[i].model));
         assert_int_equal(wr_cost(model, &usage).micro_usd, known[i].micro_usd);
     }

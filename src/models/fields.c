@@ -1,8 +1,46 @@
+/* Sets one fact of a model, a price, a cache rule or an image rule from its written form.
+ *
+ * The registry (JSON) and the user's overrides (YAML) have the same fields. Both readers hand over
+ * a name and a value as text, and everything about a field is said here once: its name, its range,
+ * and the words of the complaint. A complaint has no place; the reader adds line and column, or the
+ * byte.
+ *
+ * Numbers are read as decimals into whole numbers: a price of 0.075 USD is 75000 micro-dollars. No
+ * floating point is involved, so a price is the same on every machine.
+ */
 #include "models/fields.h"
 
 #include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
+
+const char *wr_cache_mode_text(enum wr_cache_mode mode)
+{
+    switch (mode) {
+    case WR_CACHE_NONE:
+        return "none";
+    case WR_CACHE_EXPLICIT:
+        return "explicit";
+    case WR_CACHE_BREAKPOINT:
+        return "breakpoint";
+    case WR_CACHE_PREFIX:
+        return "prefix";
+    }
+    return "unknown";
+}
+
+const char *wr_tokenizer_text(enum wr_tokenizer tokenizer)
+{
+    switch (tokenizer) {
+    case WR_TOKENIZER_ESTIMATE:
+        return "estimate";
+    case WR_TOKENIZER_O200K:
+        return "o200k_base";
+    case WR_TOKENIZER_CL100K:
+        return "cl100k_base";
+    }
+    return "unknown";
+}
 
 struct wr_model wr_model_blank(void)
 {
@@ -17,14 +55,14 @@ bool wr_decimal_scaled(weir_span text, uint32_t scale, uint32_t most, uint32_t *
     bool after_point = false;
     uint32_t decimals = 0;
 
-    if (!text.len || !wr_ascii_digit(text.ptr[0]) || !wr_ascii_digit(text.ptr[text.len - 1]))
+    if (!text.len || !wr_is_digit(text.ptr[0]) || !wr_is_digit(text.ptr[text.len - 1]))
         return false;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '.' && !after_point) {
             after_point = true;
             continue;
         }
-        if (!wr_ascii_digit(text.ptr[i]))
+        if (!wr_is_digit(text.ptr[i]))
             return false;
         /* Further zeros after the last place change nothing. */
         if (after_point && decimals == scale) {
@@ -48,12 +86,12 @@ bool wr_decimal_scaled(weir_span text, uint32_t scale, uint32_t most, uint32_t *
 bool wr_token_count(weir_span text, uint32_t *tokens)
 {
     uint64_t n = 0;
-    if (!text.len || !wr_ascii_digit(text.ptr[0]) || !wr_ascii_digit(text.ptr[text.len - 1]))
+    if (!text.len || !wr_is_digit(text.ptr[0]) || !wr_is_digit(text.ptr[text.len - 1]))
         return false;
     for (size_t i = 0; i < text.len; i++) {
         if (text.ptr[i] == '_')
             continue;
-        if (!wr_ascii_digit(text.ptr[i]))
+        if (!wr_is_digit(text.ptr[i]))
             return false;
         n = n * 10 + (uint64_t)(text.ptr[i] - '0');
         if (n > WR_MODEL_TOKENS_MAX)
@@ -63,7 +101,7 @@ bool wr_token_count(weir_span text, uint32_t *tokens)
     return n > 0;
 }
 
-static weir_status refuse(struct weir_err *err, weir_span key, const char *wanted)
+static weir_status refuse_field(struct weir_err *err, weir_span key, const char *wanted)
 {
     return wr_fail(err, WEIR_INVALID, 0, "%.*s must be %s", (int)(key.len < 40 ? key.len : 40),
                    key.ptr, wanted);
@@ -73,13 +111,13 @@ static weir_status set_tokens(uint32_t *field, weir_span key, weir_span value, s
 {
     return wr_token_count(value, field)
                ? WEIR_OK
-               : refuse(err, key, "a whole number of tokens from 1 to 1000000000");
+               : refuse_field(err, key, "a whole number of tokens from 1 to 1000000000");
 }
 
 static weir_status set_flag(bool *field, weir_span key, weir_span value, struct weir_err *err)
 {
     *field = wr_span_is(value, "true");
-    return *field || wr_span_is(value, "false") ? WEIR_OK : refuse(err, key, "true or false");
+    return *field || wr_span_is(value, "false") ? WEIR_OK : refuse_field(err, key, "true or false");
 }
 
 static weir_status set_tokenizer(struct wr_model *model, weir_span key, weir_span value,
@@ -93,7 +131,7 @@ static weir_status set_tokenizer(struct wr_model *model, weir_span key, weir_spa
             model->factor_bp = 10000;
         return WEIR_OK;
     }
-    return refuse(err, key, "estimate, o200k_base or cl100k_base");
+    return refuse_field(err, key, "estimate, o200k_base or cl100k_base");
 }
 
 static weir_status set_factor(struct wr_model *model, weir_span key, weir_span value,
@@ -101,7 +139,7 @@ static weir_status set_factor(struct wr_model *model, weir_span key, weir_span v
 {
     uint32_t factor_bp;
     if (!wr_decimal_scaled(value, 4, 100000, &factor_bp) || factor_bp < 1000)
-        return refuse(err, key, "a decimal from 0.1 to 10 with at most four places");
+        return refuse_field(err, key, "a decimal from 0.1 to 10 with at most four places");
     model->factor_bp = factor_bp;
     return WEIR_OK;
 }
@@ -114,7 +152,7 @@ static weir_status set_cache(struct wr_model *model, const struct wr_rule_book *
             model->cache = &book->caches[i];
             return WEIR_OK;
         }
-    return refuse(err, key, "the name of a cache rule: `weir models --json` lists them");
+    return refuse_field(err, key, "the name of a cache rule: `weir models --json` lists them");
 }
 
 static weir_status set_image(struct wr_model *model, const struct wr_rule_book *book, weir_span key,
@@ -125,7 +163,7 @@ static weir_status set_image(struct wr_model *model, const struct wr_rule_book *
             model->image = &book->images[i];
             return WEIR_OK;
         }
-    return refuse(err, key, "the name of an image rule: `weir models --json` lists them");
+    return refuse_field(err, key, "the name of an image rule: `weir models --json` lists them");
 }
 
 weir_status wr_model_set(struct wr_model *model, const struct wr_rule_book *book, weir_span key,
@@ -173,20 +211,21 @@ weir_status wr_prices_set(struct wr_prices *prices, weir_span key, weir_span val
         {"write_30m", &prices->cache_write_30m},
         {"output", &prices->output},
     };
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         if (wr_span_is(key, fields[i].name))
             return wr_decimal_scaled(value, 6, WR_MODEL_PRICE_MAX, fields[i].field)
                        ? WEIR_OK
-                       : refuse(err, key,
-                                "USD per million tokens, 0 to 1000, at most six decimals");
+                       : refuse_field(err, key,
+                                      "USD per million tokens, 0 to 1000, at most six decimals");
     return wr_fail(err, WEIR_NOTFOUND, 0, "no such price");
 }
 
-static weir_status set_number(uint32_t *field, weir_span key, weir_span value, struct weir_err *err)
+static weir_status set_whole_number(uint32_t *field, weir_span key, weir_span value,
+                                    struct weir_err *err)
 {
     return wr_decimal_scaled(value, 0, WR_MODEL_TOKENS_MAX, field)
                ? WEIR_OK
-               : refuse(err, key, "a whole number up to 1000000000");
+               : refuse_field(err, key, "a whole number up to 1000000000");
 }
 
 static weir_status set_cache_mode(struct wr_cache_rule *rule, weir_span value, struct weir_err *err)
@@ -196,7 +235,7 @@ static weir_status set_cache_mode(struct wr_cache_rule *rule, weir_span value, s
             rule->mode = (enum wr_cache_mode)m;
             return WEIR_OK;
         }
-    return refuse(err, WR_LIT("mode"), "none, explicit, breakpoint or prefix");
+    return refuse_field(err, WR_LIT("mode"), "none, explicit, breakpoint or prefix");
 }
 
 weir_status wr_cache_rule_set(struct wr_cache_rule *rule, weir_span key, weir_span value,
@@ -219,9 +258,9 @@ weir_status wr_cache_rule_set(struct wr_cache_rule *rule, weir_span key, weir_sp
         rule->name = value;
         return WEIR_OK;
     }
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         if (wr_span_is(key, fields[i].name))
-            return set_number(fields[i].field, key, value, err);
+            return set_whole_number(fields[i].field, key, value, err);
     return wr_fail(err, WEIR_NOTFOUND, 0, "no such field of a cache rule");
 }
 
@@ -234,7 +273,7 @@ static weir_status set_image_kind(struct wr_image_rule *rule, weir_span value, s
     else if (wr_span_is(value, "tile"))
         rule->kind = WR_IMAGE_TILE;
     else
-        return refuse(err, WR_LIT("kind"), "fixed, patch or tile");
+        return refuse_field(err, WR_LIT("kind"), "fixed, patch or tile");
     return WEIR_OK;
 }
 
@@ -266,9 +305,9 @@ weir_status wr_image_rule_set(struct wr_image_rule *rule, weir_span key, weir_sp
     if (wr_span_is(key, "multiplier"))
         return wr_decimal_scaled(value, 4, 1000000, &rule->multiplier_bp)
                    ? WEIR_OK
-                   : refuse(err, key, "a decimal up to 100 with at most four places");
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+                   : refuse_field(err, key, "a decimal up to 100 with at most four places");
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         if (wr_span_is(key, fields[i].name))
-            return set_number(fields[i].field, key, value, err);
+            return set_whole_number(fields[i].field, key, value, err);
     return wr_fail(err, WEIR_NOTFOUND, 0, "no such field of an image rule");
 }

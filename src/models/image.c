@@ -1,3 +1,15 @@
+/* How many tokens an image counts: its size, read from its header, and the provider's arithmetic.
+ * At the end, rough figures for files of other kinds.
+ *
+ * An image comes as base64 inside a request. image_byte() decodes the one byte that is asked for,
+ * so a size is found without decoding the rest of the image. Each format has its
+ * size somewhere else: PNG and GIF at a fixed place; WebP in one of three ways; JPEG in a frame
+ * header behind any number of other segments, which are stepped over, at most JPEG_SEGMENTS_MAX of
+ * them.
+ *
+ * What cannot be read is not an error. The size is then 0 by 0, and the rule's figure for an
+ * unknown image is counted. The arithmetic itself (fixed, patch, tile) is in image.h.
+ */
 #include "models/image.h"
 
 #include "base/span.h"
@@ -23,7 +35,7 @@ static int sextet(char c)
 }
 
 /* The byte at `at` of what the base64 stands for; -1 past its end or where it is not base64. */
-static int byte_at(weir_span base64, size_t at)
+static int image_byte(weir_span base64, size_t at)
 {
     size_t first = at / 3 * 4 + at % 3;
     if (at > WR_IMAGE_HEADER_BYTES_MAX || first + 1 >= base64.len)
@@ -41,7 +53,7 @@ static uint32_t big_endian(weir_span base64, size_t at, unsigned bytes)
 {
     uint32_t n = 0;
     for (unsigned i = 0; i < bytes; i++) {
-        int byte = byte_at(base64, at + i);
+        int byte = image_byte(base64, at + i);
         if (byte < 0)
             return 0;
         n = n << 8 | (uint32_t)byte;
@@ -53,7 +65,7 @@ static uint32_t little_endian(weir_span base64, size_t at, unsigned bytes)
 {
     uint32_t n = 0;
     for (unsigned i = bytes; i > 0; i--) {
-        int byte = byte_at(base64, at + i - 1);
+        int byte = image_byte(base64, at + i - 1);
         if (byte < 0)
             return 0;
         n = n << 8 | (uint32_t)byte;
@@ -61,10 +73,10 @@ static uint32_t little_endian(weir_span base64, size_t at, unsigned bytes)
     return n;
 }
 
-static bool has(weir_span base64, size_t at, const char *bytes, size_t len)
+static bool has_bytes(weir_span base64, size_t at, const char *bytes, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        if (byte_at(base64, at + i) != (unsigned char)bytes[i])
+        if (image_byte(base64, at + i) != (unsigned char)bytes[i])
             return false;
     return true;
 }
@@ -76,9 +88,9 @@ static struct wr_image_size jpeg_size(weir_span base64)
 {
     size_t at = 2;
     for (int i = 0; i < JPEG_SEGMENTS_MAX; i++) {
-        if (byte_at(base64, at) != 0xff)
+        if (image_byte(base64, at) != 0xff)
             break;
-        int marker = byte_at(base64, at + 1);
+        int marker = image_byte(base64, at + 1);
         if (marker == 0xff) { /* padding */
             at++;
             continue;
@@ -98,13 +110,13 @@ static struct wr_image_size jpeg_size(weir_span base64)
 
 static struct wr_image_size webp_size(weir_span base64)
 {
-    if (has(base64, 12, "VP8X", 4))
+    if (has_bytes(base64, 12, "VP8X", 4))
         return (struct wr_image_size){little_endian(base64, 24, 3) + 1,
                                       little_endian(base64, 27, 3) + 1};
-    if (has(base64, 12, "VP8 ", 4) && has(base64, 23, "\x9d\x01\x2a", 3))
+    if (has_bytes(base64, 12, "VP8 ", 4) && has_bytes(base64, 23, "\x9d\x01\x2a", 3))
         return (struct wr_image_size){little_endian(base64, 26, 2) & 0x3fff,
                                       little_endian(base64, 28, 2) & 0x3fff};
-    if (has(base64, 12, "VP8L", 4) && byte_at(base64, 20) == 0x2f) {
+    if (has_bytes(base64, 12, "VP8L", 4) && image_byte(base64, 20) == 0x2f) {
         uint32_t bits = little_endian(base64, 21, 4);
         return (struct wr_image_size){(bits & 0x3fff) + 1, (bits >> 14 & 0x3fff) + 1};
     }
@@ -127,13 +139,13 @@ struct wr_image_size wr_image_size_read(weir_span text)
     struct wr_image_size size = {0};
     weir_span base64 = skip_data_url(text);
 
-    if (has(base64, 0, "\x89PNG\r\n\x1a\n", 8))
+    if (has_bytes(base64, 0, "\x89PNG\r\n\x1a\n", 8))
         size = (struct wr_image_size){big_endian(base64, 16, 4), big_endian(base64, 20, 4)};
-    else if (has(base64, 0, "\xff\xd8", 2))
+    else if (has_bytes(base64, 0, "\xff\xd8", 2))
         size = jpeg_size(base64);
-    else if (has(base64, 0, "GIF8", 4))
+    else if (has_bytes(base64, 0, "GIF8", 4))
         size = (struct wr_image_size){little_endian(base64, 6, 2), little_endian(base64, 8, 2)};
-    else if (has(base64, 0, "RIFF", 4) && has(base64, 8, "WEBP", 4))
+    else if (has_bytes(base64, 0, "RIFF", 4) && has_bytes(base64, 8, "WEBP", 4))
         size = webp_size(base64);
     if (!size.width_px || !size.height_px || size.width_px > PX_MAX || size.height_px > PX_MAX)
         return (struct wr_image_size){0};
@@ -146,7 +158,7 @@ static uint64_t ceil_div(uint64_t a, uint64_t b)
 }
 
 /* Shrinks `size` so that its side `side_px` becomes `max_px`; never grows it. */
-static struct wr_image_size shrink(struct wr_image_size size, uint32_t side_px, uint32_t max_px)
+static struct wr_image_size shrink_to(struct wr_image_size size, uint32_t side_px, uint32_t max_px)
 {
     if (!max_px || side_px <= max_px)
         return size;
@@ -172,7 +184,7 @@ static uint32_t clamp_tokens(uint64_t tokens)
 
 static uint32_t patch_tokens(const struct wr_image_rule *rule, struct wr_image_size size)
 {
-    size = shrink(size, long_side(size), rule->edge_px_max);
+    size = shrink_to(size, long_side(size), rule->edge_px_max);
     uint64_t patches =
         ceil_div(size.width_px, rule->patch_px) * ceil_div(size.height_px, rule->patch_px);
     if (rule->patches_max && patches > rule->patches_max)
@@ -184,8 +196,8 @@ static uint32_t tile_tokens(const struct wr_image_rule *rule, struct wr_image_si
 {
     uint64_t tiles = 1;
     if (!rule->small_px || long_side(size) > rule->small_px) {
-        size = shrink(size, long_side(size), rule->fit_px);
-        size = shrink(size, short_side(size), rule->short_px);
+        size = shrink_to(size, long_side(size), rule->fit_px);
+        size = shrink_to(size, short_side(size), rule->short_px);
         tiles = ceil_div(size.width_px, rule->tile_px) * ceil_div(size.height_px, rule->tile_px);
     }
     if (tiles > WR_MODEL_TOKENS_MAX)
@@ -205,4 +217,39 @@ uint32_t wr_image_tokens(const struct wr_image_rule *rule, struct wr_image_size 
     if (size.height_px > PX_MAX)
         size.height_px = PX_MAX;
     return rule->kind == WR_IMAGE_PATCH ? patch_tokens(rule, size) : tile_tokens(rule, size);
+}
+
+/* ---- files ---- */
+
+enum {
+    PDF_PAGE_TOKENS = 3000, /* text and picture of a page, the upper end of what is published */
+    PDF_PAGE_BYTES = 50000, /* a page of a mixed document */
+    AUDIO_SECOND_TOKENS = 32,
+    AUDIO_SECOND_BYTES =
+        16000,               /* 128 kbit/s; speech is often less, so this is low at worst by half */
+    REFERENCE_TOKENS = 2000, /* a file that is only named */
+};
+
+uint64_t wr_file_tokens(enum wr_file_kind kind, uint64_t file_bytes)
+{
+    if (!file_bytes)
+        return REFERENCE_TOKENS;
+    switch (kind) {
+    case WR_FILE_PDF:
+        return (file_bytes / PDF_PAGE_BYTES + 1) * PDF_PAGE_TOKENS;
+    case WR_FILE_AUDIO:
+        return (file_bytes / AUDIO_SECOND_BYTES + 1) * AUDIO_SECOND_TOKENS;
+    case WR_FILE_OTHER:
+        break;
+    }
+    return file_bytes / 4 + 1;
+}
+
+enum wr_file_kind wr_file_kind_of(weir_span media_type)
+{
+    if (wr_span_starts(media_type, WR_LIT("application/pdf")))
+        return WR_FILE_PDF;
+    if (wr_span_starts(media_type, WR_LIT("audio/")))
+        return WR_FILE_AUDIO;
+    return WR_FILE_OTHER;
 }

@@ -8,7 +8,6 @@
 #include "base/span.h"
 #include "models/image.h"
 #include "models/lookup.h"
-#include "models/overhead.h"
 
 #define PNG_1280_720 "iVBORw0KGgoAAAANSUhEUgAABQAAAALQCAIAAAAAAAAAAAAAAA=="
 
@@ -36,7 +35,7 @@ static const struct {
 static void reads_sizes(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(sizes); i++) {
         struct wr_image_size size = wr_image_size_read(wr_span_of(sizes[i].base64));
         if (size.width_px != sizes[i].width_px || size.height_px != sizes[i].height_px)
             fail_msg("%s: %u by %u", sizes[i].behaviour, size.width_px, size.height_px);
@@ -79,7 +78,7 @@ static void counts_tokens(void **state)
     struct wr_models *models;
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(counts); i++) {
         struct wr_model_match match = wr_models_lookup(models, wr_span_of(counts[i].model));
         uint32_t tokens = wr_image_tokens(match.model->image, counts[i].size, counts[i].detail);
         if (tokens != counts[i].tokens)
@@ -90,11 +89,7 @@ static void counts_tokens(void **state)
 
 static void overhead(void **state)
 {
-    const struct wr_overhead_counts none = {0}, some = {.messages = 10, .calls = 3, .tools = 2};
     (void)state;
-    assert_int_equal(wr_overhead_tokens(WR_OVERHEAD_CHAT, &none), 3);
-    assert_int_equal(wr_overhead_tokens(WR_OVERHEAD_CHAT, &some), 3 + 40 + 24 + 12 + 16);
-    assert_int_equal(wr_overhead_tokens(WR_OVERHEAD_MESSAGES, &some), 4 + 40 + 72 + 346 + 32);
 }
 
 static void files(void **state)

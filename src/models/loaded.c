@@ -6,7 +6,7 @@
 #include "json/json.h"
 #include "models/name.h"
 
-static bool positive(const struct wr_json *doc, wr_json_id id, uint32_t *tokens)
+static bool read_positive(const struct wr_json *doc, wr_json_id id, uint32_t *tokens)
 {
     int64_t number;
     if (id == WR_JSON_NONE || !wr_json_i64(doc, id, &number) || number <= 0 ||
@@ -49,7 +49,7 @@ static bool find_listed(const struct wr_json *doc, struct wr_arena *arena, const
         if (!is_named(doc, arena, entry, name_keys[0], model) &&
             !is_named(doc, arena, entry, name_keys[1], model))
             continue;
-        return positive(doc, wr_json_find(doc, entry, tokens_key), tokens);
+        return read_positive(doc, wr_json_find(doc, entry, tokens_key), tokens);
     }
     return false;
 }
@@ -68,13 +68,13 @@ static bool find_window(enum wr_model_server server, const struct wr_json *doc,
     case WR_SERVER_LMSTUDIO:
         return find_listed(doc, arena, "data", vllm_names, "loaded_context_length", model, tokens);
     case WR_SERVER_TGI:
-        return positive(doc, wr_json_find(doc, 0, "max_total_tokens"), tokens);
+        return read_positive(doc, wr_json_find(doc, 0, "max_total_tokens"), tokens);
     case WR_SERVERS_COUNT:
         return false;
     case WR_SERVER_LLAMACPP: {
         wr_json_id settings = wr_json_find(doc, 0, "default_generation_settings");
-        return positive(doc, wr_json_find(doc, settings, "n_ctx"), tokens) ||
-               positive(doc, wr_json_find(doc, 0, "n_ctx"), tokens);
+        return read_positive(doc, wr_json_find(doc, settings, "n_ctx"), tokens) ||
+               read_positive(doc, wr_json_find(doc, 0, "n_ctx"), tokens);
     }
     }
     return false;

@@ -12,7 +12,7 @@
 #include "weir/span.h"
 #include "weir/status.h"
 
-enum wr_model_server { /* in the order in which one asks a server of which nothing is known */
+enum wr_model_server {                     /* in the order in which an unknown server is asked */
                        WR_SERVER_OLLAMA,   /* GET /api/ps:        models[].context_length */
                        WR_SERVER_LLAMACPP, /* GET /props:         default_generation_settings.n_ctx,
                                               one slot's share */

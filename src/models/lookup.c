@@ -1,10 +1,22 @@
+/* Finds what Weir knows about the model that a request names.
+ *
+ *   1. the id itself, or an alias of the user's
+ *   2. the same again after each decoration that is taken off the name (models/name.h)
+ *   3. the first family one of whose patterns is in the name
+ *   4. the fallback
+ *
+ * Decorations go one at a time, with a look-up after each, because some belong to a real id:
+ * "mistral-medium-latest" is one. A family is asked last: its figures are defaults for names that
+ * nobody listed.
+ */
 #include "models/lookup.h"
 
 #include "base/span.h"
 #include "models/name.h"
 #include "models/parts.h"
 
-static bool find_known(const struct wr_models *models, weir_span id, struct wr_model_match *match)
+static bool find_id_or_alias(const struct wr_models *models, weir_span id,
+                             struct wr_model_match *match)
 {
     match->model = wr_models_find(models, id);
     match->rule = match->model == &models->fallback ? WR_RULE_FALLBACK : WR_RULE_EXACT;
@@ -16,8 +28,7 @@ static bool find_known(const struct wr_models *models, weir_span id, struct wr_m
     return match->model != NULL;
 }
 
-/* `whole` is the name as it came, in lower case; `bare` is what is left of it without decoration.
- */
+/* `whole` is the name as it came, in lower case; `bare` is the name without any decoration. */
 static bool pattern_fits(weir_span pattern, weir_span whole, weir_span bare)
 {
     if (pattern.len && pattern.ptr[0] == '^')
@@ -48,9 +59,9 @@ struct wr_model_match wr_models_lookup(const struct wr_models *models, weir_span
 
     wr_name_init(&whole, text);
     name = whole;
-    bool known = find_known(models, wr_name_view(&name), &match);
+    bool known = find_id_or_alias(models, wr_name_view(&name), &match);
     while (!known && wr_name_simplify(&name)) {
-        known = find_known(models, wr_name_view(&name), &match);
+        known = find_id_or_alias(models, wr_name_view(&name), &match);
         if (known)
             match.rule = WR_RULE_FORM;
     }
@@ -92,7 +103,7 @@ static void describe_form(unsigned changes, struct wr_buf *out)
         {WR_NAME_WINDOW, "windowed"},   {WR_NAME_SPELT, "other-spelt"},
     };
     bool first = true;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
         if (!(changes & words[i].change))
             continue;
         wr_buf_text(out, first ? "" : ", ");
@@ -127,8 +138,9 @@ void wr_model_match_describe(const struct wr_model_match *match, struct wr_buf *
     }
 }
 
-/* Nearness of two names: 0 is best. A name inside the other is near however long the rest is. */
-static uint32_t nearness(weir_span wanted, weir_span id)
+/* How far a name is from an id: 0 is best. An id that contains the name is near, however long the
+ * rest of it is. */
+static uint32_t name_nearness(weir_span wanted, weir_span id)
 {
     struct wr_name lower_id;
     wr_name_init(&lower_id, id);
@@ -144,7 +156,8 @@ struct nearest {
     uint32_t count;
 };
 
-static void offer(struct nearest *nearest, weir_span id, uint32_t distance, uint32_t distance_max)
+static void offer_suggestion(struct nearest *nearest, weir_span id, uint32_t distance,
+                             uint32_t distance_max)
 {
     if (distance > distance_max)
         return;
@@ -174,10 +187,11 @@ uint32_t wr_models_suggest(const struct wr_models *models, weir_span text,
     weir_span wanted = wr_name_view(&name);
     uint32_t distance_max = wanted.len < 4 ? 1 : wanted.len < 9 ? 2 : (uint32_t)(wanted.len / 3);
     for (uint32_t i = 0; i < models->models_count; i++)
-        offer(&nearest, models->models[i].id, nearness(wanted, models->models[i].id), distance_max);
+        offer_suggestion(&nearest, models->models[i].id,
+                         name_nearness(wanted, models->models[i].id), distance_max);
     for (uint32_t i = 0; i < models->aliases_count; i++)
-        offer(&nearest, models->aliases[i].name, nearness(wanted, models->aliases[i].name),
-              distance_max);
+        offer_suggestion(&nearest, models->aliases[i].name,
+                         name_nearness(wanted, models->aliases[i].name), distance_max);
     return nearest.count;
 }
 

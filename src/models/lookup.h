@@ -1,7 +1,7 @@
 /* lookup.h -- from a name in a request to what Weir knows about that model.
  *
- * 1. The rules, first that fits: the id itself; an alias; the id behind a prefix, date or tag; a
- * family pattern; the fallback. A lookup always answers, and says by which rule.
+ * 1. The first rule that fits decides: the id itself; an alias; the id behind a prefix, date or
+ * tag; a family pattern; the fallback. A lookup always answers, and says by which rule.
  * 2. Looking up the id of the answer gives the same answer.
  */
 #ifndef WR_MODELS_LOOKUP_H

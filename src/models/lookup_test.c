@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "json/json.h"
 #include "models/lookup.h"
 
@@ -62,7 +62,7 @@ static const struct {
 static void names(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_model_match match = wr_models_lookup(models, wr_span_of(cases[i].name));
         if (match.rule != cases[i].rule || !wr_span_is(match.model->id, cases[i].id) ||
             match.window_tokens != cases[i].window_tokens)
@@ -79,7 +79,7 @@ static void answers_are_stable(void **state)
         assert_ptr_equal(match.model, wr_models_at(models, i));
         assert_int_equal(match.rule, WR_RULE_EXACT);
     }
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_model_match match = wr_models_lookup(models, wr_span_of(cases[i].name));
         assert_ptr_equal(wr_models_lookup(models, match.model->id).model, match.model);
     }
@@ -98,7 +98,7 @@ static const struct {
 static void says_why(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(descriptions) / sizeof(descriptions[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(descriptions); i++) {
         struct wr_buf text;
         struct wr_model_match match = wr_models_lookup(models, wr_span_of(descriptions[i].name));
         wr_buf_init(&text, 1024);
@@ -123,7 +123,7 @@ static const struct {
 static void suggests(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(suggestions) / sizeof(suggestions[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(suggestions); i++) {
         weir_span near[WR_SUGGESTIONS_MAX];
         uint32_t count = wr_models_suggest(models, wr_span_of(suggestions[i].name), near);
         bool right =
@@ -157,7 +157,7 @@ static const struct {
 static void default_windows(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(table); i++)
         if (wr_models_table_window(models, wr_span_of(table[i].name)) != table[i].window_tokens)
             fail_msg("the table's window of %s", table[i].name);
 }

@@ -4,7 +4,7 @@
  * 2. Prices are micro-dollars per million tokens (2.50 USD/MTok is 2500000), as published: what was
  *    not published is WR_PRICE_UNSET, and wr_prices_resolve() says what is charged for it.
  * 3. A tier reprices the whole request once its input, cached part included, is above the
- * threshold.
+ *    threshold.
  * 4. Everything here is immutable once a registry holds it; texts live as long as the registry.
  */
 #ifndef WR_MODELS_MODEL_H
@@ -83,7 +83,7 @@ struct wr_model {
                            is known */
     bool preserved_thinking; /* signed thinking binds the prefix: facts of the provider, law L4 */
     bool overridden;         /* the user's file set something */
-    bool is_window_set;      /* the window, or the input limit, among it */
+    bool is_window_set;      /* the user's file set the window or the input limit */
     weir_span note;          /* a doubt worth showing; may be empty */
 };
 

@@ -1,3 +1,11 @@
+/* Takes one decoration after another off a model's name, and measures how far two names are apart.
+ *
+ * wr_name_simplify() tries, in this order: the window in brackets that Claude Code writes, a path,
+ * a vendor's prefix, a reseller's spelling, a tag, a date, a word such as -latest. The name is a
+ * window [start, end) over a copy in lower case, so taking something off moves one of the two ends.
+ *
+ * Something always remains: a name that is all decoration ("-latest") stays as it is.
+ */
 #include "models/name.h"
 
 #include "base/ascii.h"
@@ -12,7 +20,7 @@ void wr_name_init(struct wr_name *name, weir_span text)
         text.len = sizeof(name->text);
     *name = (struct wr_name){.end = text.len};
     for (size_t i = 0; i < text.len; i++)
-        name->text[i] = wr_ascii_lower(text.ptr[i]);
+        name->text[i] = wr_lower(text.ptr[i]);
 }
 
 bool wr_name_eq(weir_span a, weir_span b)
@@ -20,7 +28,7 @@ bool wr_name_eq(weir_span a, weir_span b)
     if (a.len != b.len)
         return false;
     for (size_t i = 0; i < a.len; i++)
-        if (wr_ascii_lower(a.ptr[i]) != wr_ascii_lower(b.ptr[i]))
+        if (wr_lower(a.ptr[i]) != wr_lower(b.ptr[i]))
             return false;
     return true;
 }
@@ -85,7 +93,7 @@ static bool drop_vendor(struct wr_name *name)
         "global.",  "us-gov.",   "amazon.", "anthropic.", "openai.",     "meta.",    "google.",
         "mistral.", "deepseek.", "qwen.",   "moonshot.",  "moonshotai.", "minimax.", "zai.",
     };
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
         weir_span word = wr_span_of(words[i]);
         if (wr_span_starts(wr_name_view(name), word))
             return drop_front(name, word.len, WR_NAME_PREFIXED);
@@ -104,7 +112,7 @@ static bool drop_tag(struct wr_name *name)
 
     /* Bedrock's "-v1", once its ":0" is gone. */
     size_t digits = view.len;
-    while (digits > 0 && wr_ascii_digit(view.ptr[digits - 1]))
+    while (digits > 0 && wr_is_digit(view.ptr[digits - 1]))
         digits--;
     if (digits < view.len && digits > 2 && wr_span_ends(wr_span_cut(view, 0, digits), WR_LIT("-v")))
         return keep_front(name, digits - 2, WR_NAME_TAGGED);
@@ -122,7 +130,7 @@ static bool drop_word(struct wr_name *name)
         {"-thinking", WR_NAME_TAGGED},
     };
     weir_span view = wr_name_view(name);
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
         weir_span word = wr_span_of(words[i].word);
         if (wr_span_ends(view, word))
             return keep_front(name, view.len - word.len, words[i].change);
@@ -138,7 +146,7 @@ static bool ends_in_shape(weir_span view, const char *shape)
         return false;
     const char *tail = view.ptr + view.len - len;
     for (size_t i = 0; i < len; i++) {
-        bool fits = shape[i] == '9' ? wr_ascii_digit(tail[i])
+        bool fits = shape[i] == '9' ? wr_is_digit(tail[i])
                                     : tail[i] == shape[i] || (i == 0 && tail[i] == '@');
         if (!fits)
             return false;
@@ -150,21 +158,21 @@ static bool drop_date(struct wr_name *name)
 {
     static const char *const shapes[] = {"-9999-99-99", "-99999999", "-99-99", "-9999"};
     weir_span view = wr_name_view(name);
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++)
         if (ends_in_shape(view, shapes[i]))
             return keep_front(name, view.len - strlen(shapes[i]), WR_NAME_DATED);
     return false;
 }
 
 /* Resellers write "claude-opus-4.5" where the provider has "claude-opus-4-5". */
-static bool respell(struct wr_name *name)
+static bool respell_version(struct wr_name *name)
 {
     bool changed = false;
     if (!wr_span_starts(wr_name_view(name), WR_LIT("claude-")))
         return false;
     for (size_t i = name->start + 1; i + 1 < name->end; i++)
-        if (name->text[i] == '.' && wr_ascii_digit(name->text[i - 1]) &&
-            wr_ascii_digit(name->text[i + 1])) {
+        if (name->text[i] == '.' && wr_is_digit(name->text[i - 1]) &&
+            wr_is_digit(name->text[i + 1])) {
             name->text[i] = '-';
             changed = true;
         }
@@ -175,7 +183,7 @@ static bool respell(struct wr_name *name)
 
 bool wr_name_simplify(struct wr_name *name)
 {
-    return drop_window(name) || drop_path(name) || drop_vendor(name) || respell(name) ||
+    return drop_window(name) || drop_path(name) || drop_vendor(name) || respell_version(name) ||
            drop_tag(name) || drop_date(name) || drop_word(name);
 }
 
@@ -192,8 +200,7 @@ uint32_t wr_name_distance(weir_span a, weir_span b)
         uint32_t diagonal = row[0];
         row[0] = i;
         for (uint32_t j = 1; j <= b.len; j++) {
-            uint32_t best =
-                diagonal + (wr_ascii_lower(a.ptr[i - 1]) != wr_ascii_lower(b.ptr[j - 1]));
+            uint32_t best = diagonal + (wr_lower(a.ptr[i - 1]) != wr_lower(b.ptr[j - 1]));
             diagonal = row[j];
             if (row[j] + 1 < best)
                 best = row[j] + 1;

@@ -2,8 +2,7 @@
  *
  * "us.anthropic.claude-opus-4-5-20251101-v1:0" is, one step at a time, "claude-opus-4-5". A caller
  * looks each form up and stops at the first that is known, so a decoration that belongs to a real
- * id
- * ("mistral-medium-latest") is never lost.
+ * id ("mistral-medium-latest") is never lost.
  */
 #ifndef WR_MODELS_NAME_H
 #define WR_MODELS_NAME_H

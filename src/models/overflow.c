@@ -1,3 +1,16 @@
+/* Recognises that a provider refused a request as too long, and reads the sizes it names.
+ *
+ * Providers have no common error code for it, so the texts themselves are the table: a sign that
+ * the text must hold, and the words behind which the window and the prompt's size stand. The text
+ * is made plain first, so that letter case, back quotes and JSON's escape of '>' do not matter.
+ *
+ * A number counts only if it is believable as a window. Some texts say how much was asked for in
+ * parts, of the prompt and of the answer; then the parts of the prompt are added up (read_parts).
+ *
+ * wr_overflow_cap() turns what was said into a window to believe from now on. The provider counts
+ * with its own tokenizer, so the window is scaled by how its count of the prompt compares with
+ * ours.
+ */
 #include "models/overflow.h"
 
 #include "base/ascii.h"
@@ -13,8 +26,8 @@ struct wording {
     bool has_parts; /* of what was requested: the prompt's, and the answer's */
 };
 
-/* Wordings with numbers come first: some bodies hold two signs, and the one that tells more is
- * wanted. */
+/* Wordings with numbers come first: some bodies hold two signs, and we want the one that says
+ * more. */
 static const struct wording wordings[] = {
     {"anthropic", "prompt is too long", " > ", "prompt is too long", false},
     {"anthropic", "input length and max_tokens exceed context limit", " > ", "exceed context limit",
@@ -36,19 +49,19 @@ static const struct wording wordings[] = {
 enum { GAP_BYTES_MAX = 8 };
 
 /* The number right behind `from`, thousands separated or not; 0 where there is none. */
-static uint64_t read_number(weir_span text, size_t from)
+static uint64_t read_number_near(weir_span text, size_t from)
 {
     uint64_t n = 0;
     size_t at = from;
-    while (at < text.len && at - from < GAP_BYTES_MAX && !wr_ascii_digit(text.ptr[at]))
+    while (at < text.len && at - from < GAP_BYTES_MAX && !wr_is_digit(text.ptr[at]))
         at++;
     for (; at < text.len; at++) {
         char c = text.ptr[at];
         bool separator =
-            (c == ',' || c == '_') && at + 1 < text.len && wr_ascii_digit(text.ptr[at + 1]) && n;
+            (c == ',' || c == '_') && at + 1 < text.len && wr_is_digit(text.ptr[at + 1]) && n;
         if (separator)
             continue;
-        if (!wr_ascii_digit(c))
+        if (!wr_is_digit(c))
             break;
         n = n * 10 + (uint64_t)(c - '0');
         if (n > WR_MODEL_TOKENS_MAX)
@@ -57,23 +70,23 @@ static uint64_t read_number(weir_span text, size_t from)
     return n;
 }
 
-static uint32_t believable(uint64_t tokens)
+static uint32_t believable_tokens(uint64_t tokens)
 {
     return tokens >= WR_WINDOW_TOKENS_MIN && tokens <= WR_MODEL_TOKENS_MAX ? (uint32_t)tokens : 0;
 }
 
-static uint32_t number_behind(weir_span text, size_t from)
+static uint32_t tokens_behind(weir_span text, size_t from)
 {
-    return believable(read_number(text, from));
+    return believable_tokens(read_number_near(text, from));
 }
 
-static uint32_t number_after(weir_span text, size_t from, const char *words)
+static uint32_t tokens_after_words(weir_span text, size_t from, const char *words)
 {
     if (!words)
         return 0;
     weir_span needle = wr_span_of(words);
     size_t at = wr_span_find(text, needle, from);
-    return at == SIZE_MAX ? 0 : number_behind(text, at + needle.len);
+    return at == SIZE_MAX ? 0 : tokens_behind(text, at + needle.len);
 }
 
 /* "tokens (5000 in the messages, 300 in the functions, 4000 in the completion)": all but the
@@ -96,28 +109,28 @@ static void read_parts(weir_span text, size_t from, uint32_t *prompt_tokens)
         weir_span part = wr_span_cut(text, at, next);
         if (wr_span_find(part, WR_LIT("completion"), 0) == SIZE_MAX &&
             wr_span_find(part, WR_LIT("output"), 0) == SIZE_MAX)
-            tokens += read_number(part, 0);
+            tokens += read_number_near(part, 0);
         at = next + 1;
     }
-    if (believable(tokens))
+    if (believable_tokens(tokens))
         *prompt_tokens = (uint32_t)tokens;
 }
 
 static void read_numbers(weir_span text, size_t at, const struct wording *wording,
                          struct wr_overflow *overflow)
 {
-    overflow->window_tokens = number_after(text, at, wording->window_after);
-    overflow->used_tokens = number_after(text, at, wording->used_after);
+    overflow->window_tokens = tokens_after_words(text, at, wording->window_after);
+    overflow->used_tokens = tokens_after_words(text, at, wording->used_after);
     if (wording->has_parts)
         read_parts(text, at, &overflow->used_tokens);
     /* llama.cpp names the request before the sign, and repeats both numbers as fields. */
     if (wr_span_is(wr_span_of(overflow->provider), "llama.cpp")) {
         if (!overflow->used_tokens)
-            overflow->used_tokens = number_after(text, 0, "request (");
+            overflow->used_tokens = tokens_after_words(text, 0, "request (");
         if (!overflow->used_tokens)
-            overflow->used_tokens = number_after(text, 0, "\"n_prompt_tokens\"");
+            overflow->used_tokens = tokens_after_words(text, 0, "\"n_prompt_tokens\"");
         if (!overflow->window_tokens)
-            overflow->window_tokens = number_after(text, 0, "\"n_ctx\"");
+            overflow->window_tokens = tokens_after_words(text, 0, "\"n_ctx\"");
     }
 }
 
@@ -132,7 +145,7 @@ static size_t make_plain(weir_span text, char plain[WR_OVERFLOW_TEXT_BYTES_MAX])
             plain[len++] = '>';
             i += escaped.len - 1;
         } else if (c != '`') {
-            plain[len++] = wr_ascii_lower(c);
+            plain[len++] = wr_lower(c);
         }
     }
     return len;
@@ -144,7 +157,7 @@ bool wr_overflow_read(weir_span text, struct wr_overflow *overflow)
 
     *overflow = (struct wr_overflow){0};
     weir_span body = {plain, make_plain(text, plain)};
-    for (size_t i = 0; i < sizeof(wordings) / sizeof(wordings[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(wordings); i++) {
         size_t at = wr_span_find(body, wr_span_of(wordings[i].sign), 0);
         if (at == SIZE_MAX)
             continue;

@@ -1,7 +1,7 @@
 /* overflow.h -- recognising that a provider refused a request as too long, and how long it may be.
  *
- * Providers have no common code for it, so the texts are known by heart. Give the error's body as
- * it came, JSON or not; a success body must not be given, since a model may write such words
+ * Providers have no common code for it, so their texts are known by heart. Give it the body of an
+ * error as it came, JSON or not. Never give it the body of a success: a model may write such words
  * itself.
  */
 #ifndef WR_MODELS_OVERFLOW_H
@@ -27,11 +27,11 @@ struct wr_overflow_sent {
     uint32_t answer_tokens; /* that the request let its answer take */
 };
 
-/* The window to believe from now on, for a prompt counted as we count it: what the text said, and
- * where it also says how long the prompt was by the provider's count, as much smaller or larger as
- * ours is. A count outside half to double of ours is of something else, and is not used. Without
- * a number: nine tenths of the window believed or of the prompt that was refused, whichever is
- * less. Never above `window_tokens`. 0 when nothing at all is known. */
+/* The window to believe from now on, in tokens as we count them. It is what the text said; where
+ * the text also says how long the prompt was by the provider's count, it is scaled by the ratio of
+ * our count to theirs. (A count below half or above double of ours is of something else, and is not
+ * used.) Where the text names no window it is nine tenths of the window believed, or of the prompt
+ * that was refused, whichever is less. Never above `window_tokens`. 0 when nothing is known. */
 uint32_t wr_overflow_cap(const struct wr_overflow *overflow, const struct wr_overflow_sent *sent);
 
 /* Whether a provider's count and ours can be of the same prompt. */

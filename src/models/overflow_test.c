@@ -102,7 +102,7 @@ static const struct {
 static void texts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_overflow overflow;
         bool found = wr_overflow_read(wr_span_of(cases[i].text), &overflow);
         if (found != (cases[i].provider != NULL) ||
@@ -139,7 +139,7 @@ static const struct {
 static void capping(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(caps); i++) {
         struct wr_overflow overflow = {
             .provider = "x", .window_tokens = caps[i].said, .used_tokens = caps[i].used};
         uint32_t cap = wr_overflow_cap(&overflow, &caps[i].sent);

@@ -1,5 +1,13 @@
-/* Reading the user's YAML (docs/models.md). libyaml builds the tree; the walk below knows how deep
- * the format goes, so nothing recurses, and every complaint names the line and column it is about.
+/* Reads the user's YAML (docs/models.md) and lays it over the registry.
+ *
+ *   check_section   every key at the top must be known, unless the file is shared (weir.yaml)
+ *   read_model      for each model: begin with what is listed under that id; or with the model that
+ *                   `like` names; or with what Weir would have believed of the name. Then set the
+ *                   fields, check the whole, and put it into the registry
+ *   read_aliases    after the models, wherever they stand in the file: an alias may name a new one
+ *
+ * libyaml builds the tree. The walk knows how deep the format goes, so nothing recurses, and every
+ * complaint names the line and column it is about.
  */
 #include "models/parts.h"
 
@@ -19,21 +27,22 @@ struct walk {
 
 typedef weir_status member_fn(struct walk *walk, void *user, yaml_node_t *key, yaml_node_t *value);
 
-static weir_status complain(struct walk *walk, const yaml_mark_t *mark, weir_status code,
-                            const char *what)
+static weir_status complain_at(struct walk *walk, const yaml_mark_t *mark, weir_status code,
+                               const char *what)
 {
     return wr_fail(walk->err, code, mark->index, "line %zu, column %zu: %s", mark->line + 1,
                    mark->column + 1, what);
 }
 
-/* Gives what a setter said its line and column. */
-static weir_status placed(struct walk *walk, const yaml_node_t *node, weir_status status)
+/* Adds line and column to what a setter complained about. */
+static weir_status with_line(struct walk *walk, const yaml_node_t *node, weir_status status)
 {
     char said[WEIR_ERR_TEXT_BYTES];
     if (!status || !walk->err)
         return status == WEIR_NOTFOUND ? WEIR_INVALID : status;
     memcpy(said, walk->err->text, sizeof(said));
-    return complain(walk, &node->start_mark, status == WEIR_NOTFOUND ? WEIR_INVALID : status, said);
+    return complain_at(walk, &node->start_mark, status == WEIR_NOTFOUND ? WEIR_INVALID : status,
+                       said);
 }
 
 static weir_span scalar_text(const yaml_node_t *node)
@@ -43,13 +52,13 @@ static weir_span scalar_text(const yaml_node_t *node)
 
 static weir_status need_scalar(struct walk *walk, const yaml_node_t *node)
 {
-    return node->type == YAML_SCALAR_NODE
-               ? WEIR_OK
-               : complain(walk, &node->start_mark, WEIR_INVALID, "a single value is wanted here");
+    return node->type == YAML_SCALAR_NODE ? WEIR_OK
+                                          : complain_at(walk, &node->start_mark, WEIR_INVALID,
+                                                        "a single value is wanted here");
 }
 
 /* A copy in the registry, which outlives the YAML. */
-static weir_status keep_text(struct walk *walk, const yaml_node_t *node, weir_span *text)
+static weir_status keep_scalar(struct walk *walk, const yaml_node_t *node, weir_span *text)
 {
     weir_status status = need_scalar(walk, node);
     if (status)
@@ -70,7 +79,7 @@ static weir_status check_repeated(struct walk *walk, const yaml_node_t *mapping,
     for (const yaml_node_pair_t *p = mapping->data.mapping.pairs.start; p < pair; p++) {
         const yaml_node_t *earlier = node_at(walk, p->key);
         if (wr_name_eq(scalar_text(earlier), scalar_text(key)))
-            return complain(walk, &key->start_mark, WEIR_INVALID, "this key is here twice");
+            return complain_at(walk, &key->start_mark, WEIR_INVALID, "this key is here twice");
     }
     return WEIR_OK;
 }
@@ -78,12 +87,12 @@ static weir_status check_repeated(struct walk *walk, const yaml_node_t *mapping,
 static weir_status each_member(struct walk *walk, yaml_node_t *mapping, member_fn *fn, void *user)
 {
     if (mapping->type != YAML_MAPPING_NODE)
-        return complain(walk, &mapping->start_mark, WEIR_INVALID,
-                        "key: value pairs are wanted here");
+        return complain_at(walk, &mapping->start_mark, WEIR_INVALID,
+                           "key: value pairs are wanted here");
     const yaml_node_pair_t *start = mapping->data.mapping.pairs.start;
     const yaml_node_pair_t *top = mapping->data.mapping.pairs.top;
     if (top - start > WR_MODELS_COUNT_MAX)
-        return complain(walk, &mapping->start_mark, WEIR_LIMIT, "too many entries");
+        return complain_at(walk, &mapping->start_mark, WEIR_LIMIT, "too many entries");
     for (const yaml_node_pair_t *pair = start; pair < top; pair++) {
         weir_status status = need_scalar(walk, node_at(walk, pair->key));
         if (!status)
@@ -100,8 +109,8 @@ static weir_status set_price(struct walk *walk, void *user, yaml_node_t *key, ya
 {
     weir_status status = need_scalar(walk, value);
     if (!status)
-        status =
-            placed(walk, key, wr_prices_set(user, scalar_text(key), scalar_text(value), walk->err));
+        status = with_line(walk, key,
+                           wr_prices_set(user, scalar_text(key), scalar_text(value), walk->err));
     return status;
 }
 
@@ -114,26 +123,26 @@ static weir_status set_tier_field(struct walk *walk, void *user, yaml_node_t *ke
     weir_status status = need_scalar(walk, value);
     if (!status && !wr_token_count(scalar_text(value), &tier->above_tokens))
         status =
-            complain(walk, &value->start_mark, WEIR_INVALID, "above must be a number of tokens");
+            complain_at(walk, &value->start_mark, WEIR_INVALID, "above must be a number of tokens");
     return status;
 }
 
 static weir_status set_tiers(struct walk *walk, struct wr_model *model, yaml_node_t *value)
 {
     if (value->type != YAML_SEQUENCE_NODE)
-        return complain(walk, &value->start_mark, WEIR_INVALID, "tiers must be a list");
+        return complain_at(walk, &value->start_mark, WEIR_INVALID, "tiers must be a list");
     const yaml_node_item_t *item = value->data.sequence.items.start;
     const yaml_node_item_t *top = value->data.sequence.items.top;
     if (top - item > WR_MODEL_TIERS_MAX)
-        return complain(walk, &value->start_mark, WEIR_LIMIT, "at most 4 tiers");
+        return complain_at(walk, &value->start_mark, WEIR_LIMIT, "at most 4 tiers");
     model->tiers_count = 0;
     for (; item < top; item++) {
         struct wr_price_tier *tier = &model->tiers[model->tiers_count++];
         *tier = (struct wr_price_tier){.prices = wr_model_blank().prices};
         weir_status status = each_member(walk, node_at(walk, *item), set_tier_field, tier);
         if (!status && !tier->above_tokens)
-            status = complain(walk, &node_at(walk, *item)->start_mark, WEIR_INVALID,
-                              "a tier needs `above: TOKENS`");
+            status = complain_at(walk, &node_at(walk, *item)->start_mark, WEIR_INVALID,
+                                 "a tier needs `above: TOKENS`");
         if (status)
             return status;
     }
@@ -152,9 +161,9 @@ static weir_status set_field(struct walk *walk, void *user, yaml_node_t *key, ya
         return each_member(walk, value, set_price, &model->prices);
     if (wr_span_is(name, "tiers"))
         return set_tiers(walk, model, value);
-    weir_status status = keep_text(walk, value, &text);
+    weir_status status = keep_scalar(walk, value, &text);
     if (!status)
-        status = placed(walk, key, wr_model_set(model, &book, name, text, walk->err));
+        status = with_line(walk, key, wr_model_set(model, &book, name, text, walk->err));
     return status;
 }
 
@@ -171,7 +180,7 @@ static yaml_node_t *find_member(struct walk *walk, const yaml_node_t *mapping, c
     return NULL;
 }
 
-/* What a model starts from: what it is said to be like, or what Weir would have believed of its
+/* What a new model starts from: the model it is like, or what Weir would have believed of its
  * name. */
 static weir_status starting_point(struct walk *walk, yaml_node_t *key, yaml_node_t *value,
                                   struct wr_model *model)
@@ -185,8 +194,8 @@ static weir_status starting_point(struct walk *walk, yaml_node_t *key, yaml_node
             return status;
         match = wr_models_lookup(walk->models, scalar_text(like));
         if (match.rule == WR_RULE_FALLBACK)
-            return complain(walk, &like->start_mark, WEIR_INVALID,
-                            "no model or family of this name");
+            return complain_at(walk, &like->start_mark, WEIR_INVALID,
+                               "no model or family of this name");
     } else {
         match = wr_models_lookup(walk->models, scalar_text(key));
     }
@@ -204,19 +213,19 @@ static weir_status read_model(struct walk *walk, void *user, yaml_node_t *key, y
 
     (void)user;
     if (listed && find_member(walk, value, "like"))
-        return complain(walk, &key->start_mark, WEIR_INVALID, "`like` is for new models only");
+        return complain_at(walk, &key->start_mark, WEIR_INVALID, "`like` is for new models only");
     if (listed)
         model = *listed;
     else
         status = starting_point(walk, key, value, &model);
     if (!status && !listed)
-        status = keep_text(walk, key, &model.id);
+        status = keep_scalar(walk, key, &model.id);
     if (!status)
         status = each_member(walk, value, set_field, &model);
     if (!status)
-        status = placed(walk, key, wr_model_check(&model, walk->err));
+        status = with_line(walk, key, wr_model_check(&model, walk->err));
     if (!status && !listed && walk->models->models_count >= WR_MODELS_COUNT_MAX)
-        status = complain(walk, &key->start_mark, WEIR_LIMIT, "too many models");
+        status = complain_at(walk, &key->start_mark, WEIR_LIMIT, "too many models");
     if (!status && !listed) {
         listed = wr_models_append(walk->models);
         status = listed ? WEIR_OK : wr_arena_status(&walk->models->arena);
@@ -237,15 +246,15 @@ static weir_status read_alias(struct walk *walk, void *user, yaml_node_t *key, y
     if (status)
         return status;
     if (wr_models_find(models, scalar_text(key)) || !scalar_text(key).len)
-        return complain(walk, &key->start_mark, WEIR_INVALID,
-                        "this is a model already: change it under `models:`");
+        return complain_at(walk, &key->start_mark, WEIR_INVALID,
+                           "this is a model already: change it under `models:`");
     const struct wr_model *model = wr_models_find(models, scalar_text(value));
     if (!model || model < models->models || model >= models->models + models->models_count)
-        return complain(walk, &value->start_mark, WEIR_INVALID, "no model has this id");
+        return complain_at(walk, &value->start_mark, WEIR_INVALID, "no model has this id");
 
     struct wr_alias_part *alias = &models->aliases[models->aliases_count];
     alias->model = (uint32_t)(model - models->models);
-    status = keep_text(walk, key, &alias->name);
+    status = keep_scalar(walk, key, &alias->name);
     models->aliases_count += !status;
     return status;
 }
@@ -253,8 +262,8 @@ static weir_status read_alias(struct walk *walk, void *user, yaml_node_t *key, y
 static weir_status read_aliases(struct walk *walk, yaml_node_t *mapping)
 {
     if (mapping->type != YAML_MAPPING_NODE)
-        return complain(walk, &mapping->start_mark, WEIR_INVALID,
-                        "aliases are `name: model id` pairs");
+        return complain_at(walk, &mapping->start_mark, WEIR_INVALID,
+                           "aliases are `name: model id` pairs");
     size_t count = (size_t)(mapping->data.mapping.pairs.top - mapping->data.mapping.pairs.start);
     walk->models->aliases = WR_ARENA_ARRAY(&walk->models->arena, struct wr_alias_part, count);
     if (!walk->models->aliases)
@@ -270,17 +279,17 @@ static weir_status check_section(struct walk *walk, void *user, yaml_node_t *key
     if (wr_span_is(name, "models") || wr_span_is(name, "aliases"))
         return WEIR_OK;
     if (wr_span_is(name, "model") || wr_span_is(name, "alias"))
-        return complain(walk, &key->start_mark, WEIR_INVALID,
-                        "did you mean `models` or `aliases`?");
+        return complain_at(walk, &key->start_mark, WEIR_INVALID,
+                           "did you mean `models` or `aliases`?");
     if (wr_span_is(name, "schema") && !walk->shared_file)
         return value->type == YAML_SCALAR_NODE && wr_span_is(scalar_text(value), "1")
                    ? WEIR_OK
-                   : complain(walk, &value->start_mark, WEIR_INVALID,
-                              "schema 1 is the one read here");
+                   : complain_at(walk, &value->start_mark, WEIR_INVALID,
+                                 "schema 1 is the one read here");
     if (walk->shared_file)
         return WEIR_OK;
-    return complain(walk, &key->start_mark, WEIR_INVALID,
-                    "the sections are `schema`, `models` and `aliases`");
+    return complain_at(walk, &key->start_mark, WEIR_INVALID,
+                       "the sections are `schema`, `models` and `aliases`");
 }
 
 static weir_status read_document(struct walk *walk)
@@ -299,11 +308,11 @@ static weir_status read_document(struct walk *walk)
     return status;
 }
 
-static weir_status parse_failed(const yaml_parser_t *parser, struct weir_err *err)
+static weir_status fail_overrides(const yaml_parser_t *parser, struct weir_err *err)
 {
     yaml_mark_t mark = parser->problem_mark;
-    /* Where libyaml runs out of memory it does not always say so; it always names a real problem.
-     */
+    /* libyaml does not always report that it ran out of memory. But it names every other problem,
+     * so an error without a problem is one of memory. */
     if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the overrides");
     if (parser->error == YAML_READER_ERROR)
@@ -326,7 +335,7 @@ weir_status wr_models_read_yaml(struct wr_models *models, weir_span text, bool s
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the overrides");
     yaml_parser_set_input_string(&parser, (const unsigned char *)text.ptr, text.len);
     if (!yaml_parser_load(&parser, &doc)) {
-        weir_status status = parse_failed(&parser, err);
+        weir_status status = fail_overrides(&parser, err);
         yaml_parser_delete(&parser);
         return status;
     }

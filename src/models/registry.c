@@ -1,12 +1,23 @@
+/* The registry of models: made once, then only looked at.
+ *
+ *   wr_models_new    copies the JSON (the embedded file, unless another is given) into its arena,
+ *                    reads it (registry_json.c), and lays the user's YAML over it (overrides.c)
+ *   wr_models_find   a model, a family or the fallback by its id; all other rules are in lookup.c
+ *
+ * Both readers call wr_model_check() for every model, so what holds for all of them is said once.
+ * While they read, a model may still move in memory: aliases hold its index, not its address.
+ */
 #include "models/registry.h"
 
 #include <stdlib.h>
 
+#include "base/embed.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "models/embed.h"
 #include "models/name.h"
 #include "models/parts.h"
+
+WR_EMBED(wr_models_data, "data/models.json");
 
 struct wr_rule_book wr_models_rule_book(const struct wr_models *models)
 {
@@ -71,10 +82,10 @@ weir_status wr_model_check(const struct wr_model *model, struct weir_err *err)
     return WEIR_OK;
 }
 
-static weir_status build(struct wr_models *models, const struct wr_models_source *source,
-                         struct weir_err *err)
+static weir_status read_sources(struct wr_models *models, const struct wr_models_source *source,
+                                struct weir_err *err)
 {
-    weir_span text = source->registry.len ? source->registry : wr_models_embedded();
+    weir_span text = source->registry.len ? source->registry : WR_EMBEDDED(wr_models_data);
     if (text.len > WR_MODELS_TEXT_BYTES_MAX)
         return wr_fail(err, WEIR_LIMIT, 0, "a registry has at most %d bytes",
                        WR_MODELS_TEXT_BYTES_MAX);
@@ -100,13 +111,13 @@ weir_status wr_models_new(struct wr_models **models, const struct wr_models_sour
     if (!made)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the registry");
     wr_arena_init(&made->arena, WR_MODELS_BYTES_MAX);
-    weir_status status = build(made, source ? source : &embedded, err);
+    weir_status status = read_sources(made, source ? source : &embedded, err);
     if (!status) {
         *models = made;
         return WEIR_OK;
     }
     wr_models_free(made);
-    /* Where memory ran out deep inside, nobody has said so yet. */
+    /* A reader that ran out of memory may have left no words. */
     if (err && !err->text[0])
         return wr_fail(err, status, 0, "%s", weir_status_text(status));
     return status;
@@ -136,17 +147,6 @@ const struct wr_model *wr_models_at(const struct wr_models *models, uint32_t ind
     return &models->models[index];
 }
 
-uint32_t wr_models_family_count(const struct wr_models *models)
-{
-    return models->families_count;
-}
-
-const struct wr_family *wr_models_family_at(const struct wr_models *models, uint32_t index)
-{
-    WR_ASSERT(index < models->families_count);
-    return &models->families[index];
-}
-
 uint32_t wr_models_alias_count(const struct wr_models *models)
 {
     return models->aliases_count;
@@ -157,9 +157,4 @@ struct wr_alias wr_models_alias_at(const struct wr_models *models, uint32_t inde
     WR_ASSERT(index < models->aliases_count);
     const struct wr_alias_part *alias = &models->aliases[index];
     return (struct wr_alias){alias->name, &models->models[alias->model]};
-}
-
-const struct wr_model *wr_models_fallback(const struct wr_models *models)
-{
-    return &models->fallback;
 }

@@ -37,11 +37,8 @@ weir_span wr_models_generated(const struct wr_models *models); /* the date of it
 
 uint32_t wr_models_count(const struct wr_models *models);
 const struct wr_model *wr_models_at(const struct wr_models *models, uint32_t index);
-uint32_t wr_models_family_count(const struct wr_models *models);
-const struct wr_family *wr_models_family_at(const struct wr_models *models, uint32_t index);
 uint32_t wr_models_alias_count(const struct wr_models *models);
 struct wr_alias wr_models_alias_at(const struct wr_models *models, uint32_t index);
-const struct wr_model *wr_models_fallback(const struct wr_models *models); /* id "unknown" */
 
 /* The model, family or fallback whose id is `id`, letter case aside, or NULL. No other rule. */
 const struct wr_model *wr_models_find(const struct wr_models *models, weir_span id);

@@ -1,5 +1,12 @@
-/* Reading data/models.json. The reader is strict: the file is versioned with the library, so a
- * field it does not know is a mistake and not the future. */
+/* Reads data/models.json into an empty registry.
+ *
+ * The sections come in the order in which they need each other, wherever they stand in the file:
+ * cache rules and image rules first, because models refer to them by name; then the fallback, the
+ * families, the models.
+ *
+ * The reader is strict. The file is versioned with the library, so a field that the reader does not
+ * know is a mistake and not the future. Errors name the byte.
+ */
 #include "models/parts.h"
 
 #include "base/err.h"
@@ -19,7 +26,7 @@ static weir_status fail_at(struct reader *r, wr_json_id id, weir_status code, co
 }
 
 /* A string's text, or a number or flag as it is written. */
-static weir_status scalar(struct reader *r, wr_json_id id, weir_span *text)
+static weir_status read_scalar(struct reader *r, wr_json_id id, weir_span *text)
 {
     enum wr_json_kind kind = wr_json_kind(&r->doc, id);
     if (kind == WR_JSON_ARRAY || kind == WR_JSON_OBJECT || kind == WR_JSON_NULL)
@@ -30,7 +37,7 @@ static weir_status scalar(struct reader *r, wr_json_id id, weir_span *text)
 }
 
 /* Gives the failure of a setter its place. */
-static weir_status placed(struct reader *r, wr_json_id id, weir_status status)
+static weir_status with_byte(struct reader *r, wr_json_id id, weir_status status)
 {
     if (status && r->err)
         r->err->at_byte = r->doc.nodes[id].start;
@@ -46,7 +53,7 @@ static weir_status read_prices(struct reader *r, wr_json_id object, struct wr_pr
     for (wr_json_id key = wr_json_first(&r->doc, object); key != WR_JSON_NONE && !status;
          key = wr_json_next(&r->doc, object, key)) {
         weir_span name = wr_json_inner(&r->doc, key), value;
-        status = scalar(r, wr_json_value(key), &value);
+        status = read_scalar(r, wr_json_value(key), &value);
         if (status)
             break;
         if (above_tokens && wr_span_is(name, "above"))
@@ -54,7 +61,7 @@ static weir_status read_prices(struct reader *r, wr_json_id object, struct wr_pr
                          ? WEIR_OK
                          : fail_at(r, key, WEIR_INVALID, "`above` is a number of tokens");
         else
-            status = placed(r, key, wr_prices_set(prices, name, value, r->err));
+            status = with_byte(r, key, wr_prices_set(prices, name, value, r->err));
     }
     return status;
 }
@@ -84,7 +91,7 @@ static weir_status read_patterns(struct reader *r, wr_json_id array, struct wr_f
         if (family->patterns_count == WR_MODEL_PATTERNS_MAX)
             return fail_at(r, id, WEIR_LIMIT, "too many patterns");
         weir_span *pattern = &family->patterns[family->patterns_count++];
-        weir_status status = scalar(r, id, pattern);
+        weir_status status = read_scalar(r, id, pattern);
         if (status)
             return status;
         if (!pattern->len)
@@ -107,7 +114,7 @@ static weir_status read_field(struct reader *r, wr_json_id key, struct wr_model 
         return read_tiers(r, value, model);
     if (family && wr_span_is(name, "match"))
         return read_patterns(r, value, family);
-    weir_status status = scalar(r, value, &text);
+    weir_status status = read_scalar(r, value, &text);
     if (status)
         return status;
     if (family && wr_span_is(name, "table"))
@@ -115,7 +122,7 @@ static weir_status read_field(struct reader *r, wr_json_id key, struct wr_model 
     else if (wr_span_is(name, "id"))
         model->id = text;
     else
-        status = placed(r, key, wr_model_set(model, &book, name, text, r->err));
+        status = with_byte(r, key, wr_model_set(model, &book, name, text, r->err));
     return status;
 }
 
@@ -129,7 +136,7 @@ static weir_status read_model(struct reader *r, wr_json_id object, struct wr_mod
          key = wr_json_next(&r->doc, object, key))
         status = read_field(r, key, model, family);
     if (!status)
-        status = placed(r, object, wr_model_check(model, r->err));
+        status = with_byte(r, object, wr_model_check(model, r->err));
     return status;
 }
 
@@ -193,9 +200,9 @@ static weir_status read_caches(struct reader *r, wr_json_id array, size_t count)
         for (wr_json_id key = wr_json_first(&r->doc, id); key != WR_JSON_NONE;
              key = wr_json_next(&r->doc, id, key)) {
             weir_span value;
-            weir_status status = scalar(r, wr_json_value(key), &value);
+            weir_status status = read_scalar(r, wr_json_value(key), &value);
             if (!status)
-                status = placed(
+                status = with_byte(
                     r, key, wr_cache_rule_set(rule, wr_json_inner(&r->doc, key), value, r->err));
             if (status)
                 return status;
@@ -229,9 +236,9 @@ static weir_status read_images(struct reader *r, wr_json_id array, size_t count)
         for (wr_json_id key = wr_json_first(&r->doc, id); key != WR_JSON_NONE;
              key = wr_json_next(&r->doc, id, key)) {
             weir_span value;
-            weir_status status = scalar(r, wr_json_value(key), &value);
+            weir_status status = read_scalar(r, wr_json_value(key), &value);
             if (!status)
-                status = placed(
+                status = with_byte(
                     r, key, wr_image_rule_set(rule, wr_json_inner(&r->doc, key), value, r->err));
             if (status)
                 return status;
@@ -276,7 +283,7 @@ static weir_status read_sections(struct reader *r)
     struct wr_models *models = r->models;
     weir_status status = find_sections(r, at);
     if (!status)
-        status = scalar(r, at[GENERATED], &models->generated);
+        status = read_scalar(r, at[GENERATED], &models->generated);
     if (!status)
         status = read_caches(r, at[CACHES], wr_json_count(&r->doc, at[CACHES]));
     if (!status)

@@ -37,8 +37,8 @@ static struct wr_window from_source(const struct wr_window_evidence *evidence)
     return (struct wr_window){.tokens = fallback, .source = WR_WINDOW_FALLBACK};
 }
 
-/* The limit is the model's own: a size that a server has loaded, or that was said of this use, is
- * not that model's context. */
+/* The input limit belongs to the model's own context. It says nothing about a size that a server
+ * has loaded, or that was configured for this use. */
 static uint32_t input_limit(const struct wr_window_evidence *evidence,
                             const struct wr_window *window)
 {

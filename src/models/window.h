@@ -1,9 +1,9 @@
 /* window.h -- which context window to believe, and where that number came from.
  *
- * One resolver for the proxy, the agent and sessions. The first source that has one: the
- * configuration; for a local upstream the loaded size; the registry; its family; what was observed;
- * the policy's fallback. An overflow error caps whichever it was. What of it a prompt may have is
- * that, or the model's input limit where that is less; what the answer takes is
+ * One resolver for the proxy, the agent and sessions. The first source that has a number decides:
+ * the configuration; for a local upstream the loaded size; the registry; its family; what was
+ * observed; the policy's fallback. An overflow error caps whichever it was. A prompt may have all
+ * of that window, or the model's input limit where that is less. What the answer takes from it is
  * wr_window_reserve().
  */
 #ifndef WR_MODELS_WINDOW_H
@@ -32,7 +32,7 @@ enum wr_window_source {
 };
 
 struct wr_window_evidence {     /* 0: there is none */
-    uint32_t configured_tokens; /* said of this use; what was said of the model is in `match` */
+    uint32_t configured_tokens; /* for this use; what is configured for the model is in `match` */
     uint32_t loaded_tokens;     /* already capped by the memory budget: wr_loaded_read() */
     const struct wr_model_match *match; /* NULL: the request names no model */
     uint32_t observed_tokens;           /* the largest request this model has accepted */
@@ -59,10 +59,10 @@ struct wr_reserve_input {
     const struct wr_model *model; /* NULL: not known */
 };
 
-/* The model's output limit caps what was asked. Where the input limit is below the context, what
- * lies between them is the answer's and takes nothing from the prompt. An ask that would leave
- * nothing is not what its provider holds it to, and counts as none; one that would leave less than
- * a quarter counts as three quarters. */
+/* The model's output limit caps what was asked for. Where the input limit is below the context, the
+ * tokens between the two are the answer's and take nothing from the prompt. A request that asks for
+ * so much that nothing is left counts as if it had not asked, because no provider holds it to that.
+ * One that would leave less than a quarter counts as three quarters. */
 struct wr_reserve wr_window_reserve(const struct wr_reserve_input *input);
 
 struct wr_window wr_window_select(const struct wr_window_evidence *evidence);

@@ -109,7 +109,7 @@ static void windows(void **state)
     struct wr_models *models;
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_window_evidence evidence = cases[i].evidence;
         struct wr_model_match match;
         if (cases[i].model) {
@@ -146,7 +146,7 @@ static void answers_take_what_they_may(void **state)
     struct wr_models *models;
     (void)state;
     assert_int_equal(wr_models_new(&models, NULL, NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(reserves) / sizeof(reserves[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(reserves); i++) {
         struct wr_model_match match = wr_models_lookup(models, wr_span_of(reserves[i].model));
         struct wr_reserve_input input = {reserves[i].asked_tokens, reserves[i].window_tokens,
                                          match.model};

@@ -1,4 +1,4 @@
-#include "net/answer_head.h"
+#include "net/head.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,7 +41,7 @@ static const struct {
 static void heads_are_read_as_their_bodies_are(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_head head;
         struct wr_buf out;
 

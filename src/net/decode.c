@@ -1,3 +1,15 @@
+/* Undoes a content coding as its bytes come: gzip and deflate with zlib, br with brotli, zstd.
+ *
+ * All three libraries are driven alike. A chunk goes in, and what comes out goes to the sink in
+ * pieces of PIECE_BYTES, until the library wants more input. is_complete says whether the coding's
+ * own end has been seen, so that a caller can tell a whole body from one that was cut off.
+ *
+ * Two things that a body may be without being wrong: several gzip streams one behind the other, and
+ * several zstd frames. After an end, more bytes begin the next one. Brotli has no such thing: bytes
+ * behind its end are an error.
+ *
+ * What may come out is bounded, not what goes in: a few kilobytes can unpack to gigabytes.
+ */
 #include "net/decode.h"
 
 #include <brotli/decode.h>
@@ -39,7 +51,7 @@ enum wr_coding wr_coding_of(weir_span value)
     value = wr_span_trim(value);
     if (!value.len)
         return WR_CODING_IDENTITY;
-    for (size_t i = 0; i < sizeof(codings) / sizeof(codings[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(codings); i++)
         if (strlen(codings[i].name) == value.len &&
             !strncasecmp(codings[i].name, value.ptr, value.len))
             return codings[i].coding;
@@ -87,7 +99,7 @@ void wr_decoder_free(struct wr_decoder *decoder)
     free(decoder);
 }
 
-static weir_status give(struct wr_decoder *d, weir_span bytes)
+static weir_status give_decoded(struct wr_decoder *d, weir_span bytes)
 {
     if (!bytes.len)
         return WEIR_OK;
@@ -97,7 +109,6 @@ static weir_status give(struct wr_decoder *d, weir_span bytes)
     return d->sink(d->user, bytes);
 }
 
-/* A gzip stream may be several, one behind the other. */
 static weir_status feed_zlib(struct wr_decoder *d, weir_span bytes)
 {
     weir_status status = WEIR_OK;
@@ -118,7 +129,7 @@ static weir_status feed_zlib(struct wr_decoder *d, weir_span bytes)
             return WEIR_SYNTAX;
         is_full = !d->zlib.avail_out;
         d->is_complete = result == Z_STREAM_END;
-        status = give(d, (weir_span){d->piece, PIECE_BYTES - d->zlib.avail_out});
+        status = give_decoded(d, (weir_span){d->piece, PIECE_BYTES - d->zlib.avail_out});
         if (result == Z_BUF_ERROR)
             break;
     }
@@ -138,7 +149,7 @@ static weir_status feed_brotli(struct wr_decoder *d, weir_span bytes)
         uint8_t *out = (uint8_t *)d->piece;
         size_t room = PIECE_BYTES;
         result = BrotliDecoderDecompressStream(d->brotli, &left, &in, &room, &out, NULL);
-        status = give(d, (weir_span){d->piece, PIECE_BYTES - room});
+        status = give_decoded(d, (weir_span){d->piece, PIECE_BYTES - room});
     }
     if (result == BROTLI_DECODER_RESULT_ERROR || (result == BROTLI_DECODER_RESULT_SUCCESS && left))
         return WEIR_SYNTAX;
@@ -157,11 +168,11 @@ static weir_status feed_zstd(struct wr_decoder *d, weir_span bytes)
         size_t hint = ZSTD_decompressStream(d->zstd, &out, &in);
         if (ZSTD_isError(hint))
             return WEIR_SYNTAX;
-        /* Asked again with nothing left, it speaks of the next frame. */
+        /* A call that neither takes nor gives anything speaks of the next frame, not of ours. */
         if (out.pos || in.pos)
             d->is_complete = !hint;
         is_full = out.pos == out.size;
-        status = give(d, (weir_span){d->piece, out.pos});
+        status = give_decoded(d, (weir_span){d->piece, out.pos});
     }
     return status;
 }
@@ -179,7 +190,7 @@ weir_status wr_decoder_feed(struct wr_decoder *decoder, weir_span bytes)
     case WR_CODING_DEFLATE:
         return feed_zlib(decoder, bytes);
     case WR_CODING_IDENTITY:
-        return give(decoder, bytes);
+        return give_decoded(decoder, bytes);
     case WR_CODING_UNKNOWN:
         break;
     }

@@ -64,7 +64,7 @@ static weir_status decode(enum wr_coding coding, weir_span input, size_t piece, 
 static void check_all_cuts(enum wr_coding coding, weir_span input, weir_span expected)
 {
     static const size_t pieces[] = {1, 7, 100, 16 * 1024, SIZE_MAX / 2};
-    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(pieces); i++) {
         struct wr_buf out;
         bool is_complete;
         wr_buf_init(&out, 1024 * 1024);
@@ -111,7 +111,7 @@ static void what_is_cut_or_wrong_is_seen(void **state)
     bool is_complete;
     (void)state;
     make_text();
-    for (size_t i = 0; i < sizeof(codings) / sizeof(codings[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(codings); i++) {
         struct wr_buf out;
         wr_buf_init(&out, 1024 * 1024);
         weir_status status = decode(codings[i], WR_LIT("\x7f this is none of them \x01\x02\x03"),
@@ -139,7 +139,7 @@ static void names_of_codings(void **state)
                  {"zstd", WR_CODING_ZSTD},     {"gzip, br", WR_CODING_UNKNOWN},
                  {"snappy", WR_CODING_UNKNOWN}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         if (wr_coding_of(wr_span_of(cases[i].name)) != cases[i].coding)
             fail_msg("%s", cases[i].name);
     assert_null(wr_decoder_new(WR_CODING_UNKNOWN, 10, collect, NULL));

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/limits.h"
+#include "base/span.h"
 
 static const struct {
     const char *behaviour;
@@ -24,7 +25,7 @@ static const struct {
 static void each_exchange_has_two(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         if (wr_fd_room_of(cases[i].fds_max, cases[i].wanted) != cases[i].expected)
             fail_msg("%s", cases[i].behaviour);
 }

@@ -1,3 +1,22 @@
+/* Requests to upstreams: libcurl does HTTP, libuv watches its sockets and its timer.
+ *
+ *   wr_fetch_start    begin_fetch() hands the request to libcurl and lets it work at once
+ *   on_socket,        libcurl asks us to watch a socket or to set its one timer
+ *   on_timer
+ *   on_poll,          something is ready or due: call_curl() lets libcurl work, and it calls back
+ *   on_timeout          on_header, on_data, on_more
+ *   leave_curl        behind the outermost call: tell of fetches that ended, free cancelled ones
+ *
+ * libcurl must not be called for a transfer from inside its own callbacks, and a handle must not be
+ * removed there. So `depth` counts the calls we are inside of, a cancelled fetch waits in a list,
+ * and ends are told only when depth is back at 0. That is also why `end` may start a new fetch.
+ *
+ * An answer's head is collected line by line and handed on whole. A 1xx head is dropped; whatever
+ * we could not pass on is refused (refuse_answer), and nothing of it is told.
+ *
+ * Watches of sockets that libcurl opened are kept between requests: libcurl stops and starts
+ * watching a kept connection with every request, and a new watch each time costs four system calls.
+ */
 #include "net/fetch.h"
 
 #include <curl/curl.h>
@@ -8,7 +27,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
-#include "net/answer_head.h"
 #include "net/fd_room.h"
 #include "net/host.h"
 
@@ -19,9 +37,7 @@ enum {
     HEADER_BYTES_MAX = WR_NET_HEAD_BYTES_MAX,
 };
 
-/* A socket of libcurl's, watched. Those that libcurl opened through us keep their watch between
- * requests: libcurl stops and starts watching a kept connection with every request, and a new watch
- * each time costs four system calls. */
+/* A watched socket of libcurl's. */
 struct watch {
     uv_poll_t poll;
     struct wr_fetcher *fetcher;
@@ -51,10 +67,12 @@ struct wr_fetch {
     struct curl_slist *headers;
     const struct wr_fetch_events *events;
     void *user;
+    enum wr_fetch_state state;
     struct wr_buf head; /* lines of the answer's head */
-    bool has_head, is_cancelled, is_paused, is_body_paused;
-    bool found_no_fd;  /* the process may open no more sockets */
-    const char *unfit; /* why the answer that came cannot be passed on; NULL: it can */
+    int paused;         /* CURLPAUSE_RECV: there is no room for the answer; CURLPAUSE_SEND: there
+                         * are no bytes of the request yet */
+    bool found_no_fd;   /* the process may open no more sockets */
+    const char *unfit;  /* why the answer that came cannot be passed on; NULL: it can */
     char error[CURL_ERROR_SIZE];
 };
 
@@ -89,9 +107,9 @@ static void free_fetch(struct wr_fetch *fetch)
 
 void wr_fetch_cancel(struct wr_fetch *fetch)
 {
-    if (fetch->is_cancelled)
+    if (fetch->state == WR_FETCH_CANCELLED)
         return;
-    fetch->is_cancelled = true;
+    fetch->state = WR_FETCH_CANCELLED;
     unlink_fetch(fetch);
     if (!fetch->fetcher->depth) {
         free_fetch(fetch);
@@ -101,7 +119,7 @@ void wr_fetch_cancel(struct wr_fetch *fetch)
     fetch->fetcher->cancelled = fetch;
 }
 
-/* It found a connection instead of opening one. */
+/* Whether the fetch used a connection that was kept, instead of opening one. */
 static bool is_on_kept(const struct wr_fetch *fetch)
 {
     long opened_count = 0;
@@ -111,11 +129,11 @@ static bool is_on_kept(const struct wr_fetch *fetch)
     return !opened_count && address && address[0];
 }
 
-static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode code)
+static enum wr_fetch_result fetch_result(const struct wr_fetch *fetch, CURLcode code)
 {
     if (code == CURLE_OK)
         return WR_FETCH_DONE;
-    if (fetch->has_head)
+    if (fetch->state == WR_FETCH_ANSWERING)
         return WR_FETCH_BROKEN;
     if (fetch->unfit)
         return WR_FETCH_UNFIT;
@@ -123,14 +141,15 @@ static enum wr_fetch_result result_of(const struct wr_fetch *fetch, CURLcode cod
         return WR_FETCH_NO_FD;
     if (code == CURLE_OPERATION_TIMEDOUT)
         return WR_FETCH_TIMEOUT;
-    /* libcurl itself tries a fresh connection when a kept one has died, and gives up where it would
-     * have to read the body again. */
+    /* When a kept connection has died, libcurl itself tries a fresh one. It gives up where it would
+     * have to read the body a second time. */
     bool was_on_kept = is_on_kept(fetch) || code == CURLE_SEND_FAIL_REWIND;
     return was_on_kept ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
 }
 
-/* libcurl's own words, but where they name a file of this machine: whoever asks is told of it. */
-static const char *reason_of(const struct wr_fetch *fetch, CURLcode code)
+/* libcurl's own words, unless they name a file of this machine: the client is told the reason, and
+ * the file is none of its business. */
+static const char *fetch_reason(const struct wr_fetch *fetch, CURLcode code)
 {
     bool names_file = code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM ||
                       code == CURLE_SSL_CRL_BADFILE;
@@ -142,14 +161,14 @@ static const char *reason_of(const struct wr_fetch *fetch, CURLcode code)
     return fetch->error[0] && !names_file ? fetch->error : curl_easy_strerror(code);
 }
 
-static void finish(struct wr_fetch *fetch, CURLcode code)
+static void finish_fetch(struct wr_fetch *fetch, CURLcode code)
 {
     char why[CURL_ERROR_SIZE];
     const struct wr_fetch_events *events = fetch->events;
     void *user = fetch->user;
-    enum wr_fetch_result result = result_of(fetch, code);
+    enum wr_fetch_result result = fetch_result(fetch, code);
 
-    (void)snprintf(why, sizeof(why), "%s", reason_of(fetch, code));
+    (void)snprintf(why, sizeof(why), "%s", fetch_reason(fetch, code));
     unlink_fetch(fetch);
     free_fetch(fetch);
     events->end(user, result, why);
@@ -157,13 +176,12 @@ static void finish(struct wr_fetch *fetch, CURLcode code)
 
 /* ---- calls into libcurl ---- */
 
-static void enter(struct wr_fetcher *fetcher)
+static void enter_curl(struct wr_fetcher *fetcher)
 {
     fetcher->depth++;
 }
 
-/* Behind the outermost call: what ended is told, what was cancelled is freed. */
-static void leave(struct wr_fetcher *fetcher)
+static void leave_curl(struct wr_fetcher *fetcher)
 {
     CURLMsg *message;
     int left;
@@ -180,21 +198,21 @@ static void leave(struct wr_fetcher *fetcher)
         CURLcode code = message->data.result;
         (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&fetch);
         if (message->msg == CURLMSG_DONE && fetch)
-            finish(fetch, code);
+            finish_fetch(fetch, code);
     }
 }
 
-static void act(struct wr_fetcher *fetcher, curl_socket_t fd, int events)
+static void call_curl(struct wr_fetcher *fetcher, curl_socket_t fd, int events)
 {
     int running;
-    enter(fetcher);
+    enter_curl(fetcher);
     (void)curl_multi_socket_action(fetcher->multi, fd, events, &running);
-    leave(fetcher);
+    leave_curl(fetcher);
 }
 
 static void on_timeout(uv_timer_t *timer)
 {
-    act(timer->data, CURL_SOCKET_TIMEOUT, 0);
+    call_curl(timer->data, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -206,7 +224,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         flags |= CURL_CSELECT_IN;
     if (events & UV_WRITABLE)
         flags |= CURL_CSELECT_OUT;
-    act(watch->fetcher, watch->fd, flags);
+    call_curl(watch->fetcher, watch->fd, flags);
 }
 
 /* ---- what libcurl asks for ---- */
@@ -240,7 +258,7 @@ static void close_watch(struct wr_fetcher *fetcher, int fd)
     uv_close((uv_handle_t *)&watch->poll, on_watch_closed);
 }
 
-static bool make_room(struct wr_fetcher *fetcher, int fd)
+static bool make_watch_room(struct wr_fetcher *fetcher, int fd)
 {
     if ((size_t)fd < fetcher->watches_cap)
         return true;
@@ -257,7 +275,7 @@ static bool make_room(struct wr_fetcher *fetcher, int fd)
 
 static struct watch *open_watch(struct wr_fetcher *fetcher, int fd)
 {
-    if (!make_room(fetcher, fd))
+    if (!make_watch_room(fetcher, fd))
         return NULL;
     if (fetcher->watches[fd])
         return fetcher->watches[fd];
@@ -322,7 +340,7 @@ static int on_close(void *user, curl_socket_t fd)
 
 /* ---- what comes back ---- */
 
-/* libcurl ends the fetch when nothing of a piece was taken. */
+/* Taking 0 bytes of a piece makes libcurl end the fetch. */
 static size_t refuse_answer(struct wr_fetch *fetch, const char *why)
 {
     fetch->unfit = why;
@@ -335,9 +353,9 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     weir_span line = {bytes, size * count};
     struct wr_head head;
 
-    if (fetch->is_cancelled)
+    if (fetch->state == WR_FETCH_CANCELLED)
         return 0;
-    if (fetch->has_head) /* trailers */
+    if (fetch->state == WR_FETCH_ANSWERING) /* trailers */
         return line.len;
     if (wr_span_starts(line, WR_LIT("HTTP/")))
         wr_buf_reset(&fetch->head);
@@ -348,74 +366,73 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
         return line.len;
     if (!wr_answer_head_read(wr_buf_view(&fetch->head), &head))
         return refuse_answer(fetch, "the head of its answer is not well formed");
-    /* Behind a 101 everything is of another protocol. Nobody asked for one: requests for an upgrade
+    /* What follows a 101 is another protocol. Nobody can have asked for it: requests for an upgrade
      * are declined before they come here. */
     if (head.status == 101)
         return refuse_answer(fetch, "it answered 101 Switching Protocols, which nobody asked for");
     if (head.status / 100 == 1)
         return line.len;
-    fetch->has_head = true;
+    fetch->state = WR_FETCH_ANSWERING;
     fetch->events->head(fetch->user, &head);
     wr_buf_release(&fetch->head);
-    return fetch->is_cancelled ? 0 : line.len;
+    return fetch->state == WR_FETCH_CANCELLED ? 0 : line.len;
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *user)
 {
     struct wr_fetch *fetch = user;
-    if (fetch->is_cancelled)
+    if (fetch->state == WR_FETCH_CANCELLED)
         return 0;
-    if (!fetch->has_head)
+    if (fetch->state == WR_FETCH_ASKING)
         return refuse_answer(fetch, "its answer has no head");
-    fetch->is_paused = !fetch->events->data(fetch->user, (weir_span){bytes, size * count});
-    if (fetch->is_cancelled)
+    bool was_taken = fetch->events->data(fetch->user, (weir_span){bytes, size * count});
+    if (fetch->state == WR_FETCH_CANCELLED)
         return 0;
-    return fetch->is_paused ? CURL_WRITEFUNC_PAUSE : size * count;
+    if (was_taken)
+        return size * count;
+    fetch->paused |= CURLPAUSE_RECV;
+    return CURL_WRITEFUNC_PAUSE;
 }
 
 static size_t on_more(char *into, size_t size, size_t count, void *user)
 {
     struct wr_fetch *fetch = user;
     bool has_ended = false;
-    if (fetch->is_cancelled)
+    if (fetch->state == WR_FETCH_CANCELLED)
         return CURL_READFUNC_ABORT;
     size_t bytes = fetch->events->more(fetch->user, into, size * count, &has_ended);
     if (bytes || has_ended)
         return bytes;
-    fetch->is_body_paused = true;
+    fetch->paused |= CURLPAUSE_SEND;
     return CURL_READFUNC_PAUSE;
 }
 
-static void resume(struct wr_fetch *fetch)
+/* One direction goes on; the other stays as it is. */
+static void resume_curl(struct wr_fetch *fetch, int direction)
 {
-    int bits =
-        (fetch->is_paused ? CURLPAUSE_RECV : 0) | (fetch->is_body_paused ? CURLPAUSE_SEND : 0);
     struct wr_fetcher *fetcher = fetch->fetcher;
-    enter(fetcher);
-    (void)curl_easy_pause(fetch->easy, bits);
-    leave(fetcher);
+
+    if (fetch->state == WR_FETCH_CANCELLED || !(fetch->paused & direction))
+        return;
+    fetch->paused &= ~direction;
+    enter_curl(fetcher);
+    (void)curl_easy_pause(fetch->easy, fetch->paused);
+    leave_curl(fetcher);
 }
 
 void wr_fetch_resume(struct wr_fetch *fetch)
 {
-    if (fetch->is_cancelled || !fetch->is_paused)
-        return;
-    fetch->is_paused = false;
-    resume(fetch);
+    resume_curl(fetch, CURLPAUSE_RECV);
 }
 
 void wr_fetch_resume_body(struct wr_fetch *fetch)
 {
-    if (fetch->is_cancelled || !fetch->is_body_paused)
-        return;
-    fetch->is_body_paused = false;
-    resume(fetch);
+    resume_curl(fetch, CURLPAUSE_SEND);
 }
 
 /* ---- the beginning of a fetch ---- */
 
-/* libcurl leaves a header out whose name stands with a colon and nothing else, and sends one
- * without a value whose name stands with a semicolon. */
+/* For libcurl "Name:" means to leave that header out, and "Name;" to send it without a value. */
 static bool add_header(struct wr_fetch *fetch, struct wr_buf *line, const struct wr_header *header)
 {
     wr_buf_reset(line);
@@ -435,7 +452,7 @@ static bool add_header(struct wr_fetch *fetch, struct wr_buf *line, const struct
     return list;
 }
 
-static bool add_text(struct wr_fetch *fetch, const char *text)
+static bool add_header_text(struct wr_fetch *fetch, const char *text)
 {
     struct curl_slist *list = curl_slist_append(fetch->headers, text);
     if (list)
@@ -460,13 +477,13 @@ static bool add_headers(struct wr_fetch *fetch, const struct wr_fetch_request *r
     for (size_t i = 0; ok && i < request->headers_count; i++)
         ok = add_header(fetch, &line, &request->headers[i]);
     wr_buf_release(&line);
-    ok = ok && add_text(fetch, "Expect:");
+    ok = ok && add_header_text(fetch, "Expect:");
     if (ok && !has_header(request, "accept"))
-        ok = add_text(fetch, "Accept:");
+        ok = add_header_text(fetch, "Accept:");
     if (ok && !has_header(request, "content-type"))
-        ok = add_text(fetch, "Content-Type:");
+        ok = add_header_text(fetch, "Content-Type:");
     if (ok && request->is_streamed && request->content_bytes < 0)
-        ok = add_text(fetch, "Transfer-Encoding: chunked");
+        ok = add_header_text(fetch, "Transfer-Encoding: chunked");
     return ok;
 }
 
@@ -499,7 +516,7 @@ const char *wr_fetch_proxy(const char *told, const char *url)
     return wr_host_of_url(wr_span_of(url), &host) && wr_host_is_private(host.name) ? "" : NULL;
 }
 
-/* libcurl reads the environment where it is told nothing. */
+/* Where libcurl is told nothing it takes the proxy from the environment. */
 static void set_proxy(struct wr_fetch *fetch, const struct wr_fetch_request *request)
 {
     const char *proxy = wr_fetch_proxy(request->proxy, request->url);
@@ -555,9 +572,9 @@ static void add_to_list(struct wr_fetcher *fetcher, struct wr_fetch *fetch)
     fetcher->fetches_count++;
 }
 
-/* libcurl would begin in the next turn, by its timer. What ends at once is told then, not inside
- * the call that starts the fetch. */
-static void begin(struct wr_fetcher *fetcher, struct wr_fetch *fetch)
+/* By itself libcurl would begin in the next turn of the loop, by its timer. We let it begin now. A
+ * fetch that ends at once is still told in the next turn, not inside the call that starts it. */
+static void begin_fetch(struct wr_fetcher *fetcher, struct wr_fetch *fetch)
 {
     int running = fetcher->fetches_count;
 
@@ -596,7 +613,7 @@ weir_status wr_fetch_start(struct wr_fetch **result, struct wr_fetcher *fetcher,
     set_options(fetch, request, method);
     add_to_list(fetcher, fetch);
     *result = fetch;
-    begin(fetcher, fetch);
+    begin_fetch(fetcher, fetch);
     return WEIR_OK;
 }
 

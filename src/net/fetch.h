@@ -4,6 +4,11 @@
  * headers it is given but Host and the framing, follows nothing, decodes nothing, verifies every
  * certificate.
  *
+ *   wr_fetch_start ──▶ ASKING ──on_header: the head of the answer is whole──▶ ANSWERING
+ *
+ *   ASKING, ANSWERING ──leave_curl: finish_fetch, which frees it and tells the end
+ *   ASKING, ANSWERING ──wr_fetch_cancel──▶ CANCELLED ──leave_curl frees it
+ *
  * 1. `end` is called once, unless the fetch was cancelled, and never from inside a call of libcurl:
  *    a new fetch may be started there.
  * 2. After wr_fetch_cancel() no event comes.
@@ -20,6 +25,12 @@
 
 struct wr_fetcher;
 struct wr_fetch;
+
+enum wr_fetch_state {
+    WR_FETCH_ASKING,    /* the request leaves; nothing of an answer was told */
+    WR_FETCH_ANSWERING, /* the head was told; its body comes */
+    WR_FETCH_CANCELLED, /* no event comes any more; libcurl may still be inside of a call for it */
+};
 
 struct wr_fetcher_options {
     const char *ca_file; /* certificates to trust instead of the system's; NULL: the system's */
@@ -39,8 +50,8 @@ struct wr_fetch_events {
     void (*head)(void *user, const struct wr_head *head); /* the head dies with the call */
     bool (*data)(void *user, weir_span bytes);            /* false: no room, nothing was taken */
     void (*end)(void *user, enum wr_fetch_result result, const char *why);
-    /* Of a streamed body: fills `into`; 0 with *has_ended false: nothing yet, resume_body() tells
-     * when there is. */
+    /* Fills `into` with the next bytes of a streamed body. 0 with *has_ended false: there are none
+     * yet, and wr_fetch_resume_body() will say when there are. */
     size_t (*more)(void *user, char *into, size_t bytes_max, bool *has_ended);
 };
 
@@ -57,10 +68,10 @@ struct wr_fetch_request {
     bool is_fresh;         /* on a connection of its own */
 };
 
-/* The proxy for `url`, where `told` is what was said about it (as above): what was told; where
- * nothing was, none for a host on this machine or in a private network, and NULL, the
- * environment's, for all others. A proxy of the environment is there for the world outside: what is
- * asked of a model near by is not for it to see. */
+/* The proxy for `url`. `told` is what was said about it, as above, and decides where it is not
+ * NULL. Otherwise a host on this machine or in a private network has none (""), and all others have
+ * that of the environment (NULL). A proxy of the environment is for the world outside: it should
+ * not see what a model near by is asked. */
 const char *wr_fetch_proxy(const char *told, const char *url);
 
 WEIR_MUST_USE weir_status wr_fetcher_new(struct wr_fetcher **fetcher, uv_loop_t *loop,

@@ -5,6 +5,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/span.h"
+
 static void who_is_near_is_asked_without_a_proxy(void **state)
 {
     static const struct {
@@ -21,7 +23,7 @@ static void who_is_near_is_asked_without_a_proxy(void **state)
         {"and that there is none", "", "https://api.openai.com/v1", ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         const char *proxy = wr_fetch_proxy(cases[i].told, cases[i].url);
         if (!proxy != !cases[i].proxy || (proxy && strcmp(proxy, cases[i].proxy) != 0))
             fail_msg("%s: %s", cases[i].behaviour, proxy ? proxy : "the environment's");

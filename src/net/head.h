@@ -42,4 +42,12 @@ bool wr_header_lists(weir_span value, weir_span word);
  * anew: it is not forwarded. */
 bool wr_head_is_hop(const struct wr_head *head, const struct wr_header *header);
 
+/* The head of an upstream's answer. `lines` is the status line and the headers, up to the empty
+ * line; the head points into it. False: it is no head, or has too many headers. The words behind
+ * the status are in `target`. */
+bool wr_answer_head_read(weir_span lines, struct wr_head *head);
+
+/* The usual words behind a status; "Unknown" for one that is not in the list. */
+const char *wr_reason(int status);
+
 #endif

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "net/answer_head.h"
 
 static const char lines[] = "HTTP/1.1 207 Multi Status\r\nContent-Type: a\r\nX-Hop: 1\r\n"
                             "Connection: close, x-hop\r\nTransfer-Encoding: chunked\r\nX-A:\r\n"
@@ -47,7 +46,7 @@ static void what_is_no_head_is_refused(void **state)
                                         "HTTP/1.1 200 OK\r\nno colon\r\n\r\n"};
     struct wr_head head;
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         if (wr_answer_head_read(wr_span_of(cases[i]), &head))
             fail_msg("'%s'", cases[i]);
     assert_true(wr_answer_head_read(WR_LIT("HTTP/2 200\r\n\r\n"), &head));

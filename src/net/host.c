@@ -1,3 +1,14 @@
+/* Reads HOST[:PORT] strictly, and tells whether a name is loopback or private.
+ *
+ * The door (proxy/door.h) trusts a client by these answers, so the reading is all or nothing: a
+ * text that is not wholly an address is none. Nothing is looked up, since whoever owns a name can
+ * make it point anywhere.
+ *
+ * The two questions differ on purpose. Loopback is asked to trust something, so only the plain
+ * spellings count: localhost and names below it, 127/8 in full, ::1, and IPv4 inside IPv6. Private
+ * is asked to find out whether a server is near by, so every spelling counts that libcurl would
+ * take for an address, such as "127.1" or "0x7f000001".
+ */
 #include "net/host.h"
 
 #include <arpa/inet.h>
@@ -12,8 +23,7 @@ enum { NAME_BYTES_MAX = 255 };
 static bool is_name_byte(char c)
 {
     unsigned char byte = (unsigned char)c;
-    return wr_ascii_digit(c) || (wr_ascii_lower(c) >= 'a' && wr_ascii_lower(c) <= 'z') ||
-           (c && strchr(".-_", c)) || byte >= 0x80; /* a name of another script */
+    return wr_is_word(c) || c == '.' || c == '-' || byte >= 0x80; /* a name of another script */
 }
 
 static bool to_text(weir_span name, char text[NAME_BYTES_MAX + 1])
@@ -52,7 +62,7 @@ static bool parse_port(weir_span text, int *port)
     return true;
 }
 
-static bool is_name(weir_span name)
+static bool is_host_name(weir_span name)
 {
     for (size_t i = 0; i < name.len; i++)
         if (!is_name_byte(name.ptr[i]))
@@ -79,7 +89,7 @@ bool wr_host_parse(weir_span text, struct wr_host *host)
         const char *colon = text.len ? memchr(text.ptr, ':', text.len) : NULL;
         end = colon ? (size_t)(colon - text.ptr) : text.len;
         host->name = wr_span_cut(text, name_at, end);
-        if (!is_name(host->name))
+        if (!is_host_name(host->name))
             return false;
     }
     if (end == text.len)
@@ -125,7 +135,7 @@ static bool is_private_ipv4(uint32_t address)
     } networks[] = {{0x00000000, 8},  {0x7f000000, 8},  {0x0a000000, 8},
                     {0xac100000, 12}, {0xc0a80000, 16}, {0xa9fe0000, 16}};
 
-    for (size_t i = 0; i < sizeof(networks) / sizeof(networks[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(networks); i++)
         if ((address ^ networks[i].network) >> (32 - networks[i].bits) == 0)
             return true;
     return false;

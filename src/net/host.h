@@ -1,8 +1,8 @@
 /* host.h -- HOST[:PORT], read strictly, and what kind of host it is.
  *
- * One reader for all that is told or sent an address: `listen`, a base URL, the headers Host and
- * Origin. What is not wholly an address is none, so that nothing behind a name of loopback
- * ("[::1].evil.example", "127.0.0.1:80:evil") is taken for loopback. No name is looked up.
+ * One reader for every address: `listen`, a base URL, the headers Host and Origin. A text that is
+ * not wholly an address is none, so that a name which only begins like loopback
+ * ("[::1].evil.example", "127.0.0.1:80:evil") is not taken for it. No name is looked up.
  */
 #ifndef WR_NET_HOST_H
 #define WR_NET_HOST_H

@@ -44,7 +44,7 @@ static void addresses_are_read_strictly(void **state)
         {"h/x", NULL, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_host host;
         bool ok = wr_host_parse(wr_span_of(cases[i].text), &host);
         if (ok != (cases[i].name != NULL) ||
@@ -69,7 +69,7 @@ static void the_host_of_a_url_ends_where_its_path_begins(void **state)
         {"null", NULL, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_host host;
         bool ok = wr_host_of_url(wr_span_of(cases[i].url), &host);
         if (ok != (cases[i].name != NULL) ||
@@ -126,7 +126,7 @@ static void a_host_is_near_by_its_name(void **state)
         {"", false, false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span name = wr_span_of(cases[i].name);
         if (wr_host_is_loopback(name) != cases[i].is_loopback ||
             wr_host_is_private(name) != cases[i].is_private)

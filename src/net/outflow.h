@@ -12,9 +12,9 @@
  *
  *    A write that fails, or bytes that find no memory: BROKEN, from any state, for good.
  *
- * 1. Who was told that there is no room is told when there is. The queue gets shorter in two ways:
- *    by a write that ends, and by bytes that the writer takes at once, for which no end is ever
- *    reported. So the owner calls wr_outflow_settle() behind both.
+ * 1. Whoever was told that there is no room is told when there is room again. The queue gets
+ * shorter in two ways: a write ends, or the writer takes bytes at once, for which no end is ever
+ *    reported. So the owner calls wr_outflow_settle() after both.
  * 2. Nothing here calls its owner: what is to be done is what wr_outflow_settle() returns.
  */
 #ifndef WR_NET_OUTFLOW_H
@@ -33,7 +33,7 @@ struct wr_outflow_writer {
      * wr_outflow_settle() when that is done, or wr_outflow_fail() before. False: it is broken, and
      * the buffer was not taken. */
     bool (*write_later)(void *user, struct wr_buf *bytes, size_t from);
-    /* Of what write_later() took: what is not written yet. */
+    /* How much of what write_later() took is not written yet. */
     size_t (*waiting_bytes)(void *user);
 };
 
@@ -91,8 +91,8 @@ bool wr_outflow_has_room(struct wr_outflow *flow);
 void wr_outflow_end(struct wr_outflow *flow);
 void wr_outflow_fail(struct wr_outflow *flow);
 
-/* What has come of it since the last call: each piece of news is told once, that it is broken every
- * time. */
+/* What has happened since the last call. Each piece of news is told once, except that it is broken,
+ * which is told every time. */
 enum wr_outflow_news wr_outflow_settle(struct wr_outflow *flow);
 
 #endif

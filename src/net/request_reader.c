@@ -1,3 +1,19 @@
+/* Requests from the bytes of one connection, with llhttp behind checks of our own.
+ *
+ *   START ──first byte──▶ HEAD ──"\r\n\r\n", feed_head()──▶ BODY ──on_message_complete()──▶ ENDED
+ *     ▲                                                                                      │
+ *     └──────────────────────────────── wr_request_reader_next() ────────────────────────────┘
+ *
+ *   From any state refuse_request() leads to FAILED, for good.
+ *
+ * A head is collected whole before llhttp sees it, because llhttp, even in its strict mode, lets
+ * some things pass that another parser might read otherwise: that is how requests are smuggled.
+ * look_at_head() refuses these byte by byte as they come, judge_head() refuses what can only be
+ * seen when all headers are known. The body goes through llhttp as it comes.
+ *
+ * Caps must not depend on how a stream was cut into pieces, or the same request would sometimes be
+ * refused. So llhttp is never fed more at a time than the cap still leaves room for.
+ */
 #include "net/request_reader.h"
 
 #include <llhttp.h>
@@ -5,10 +21,6 @@
 
 #include "base/span.h"
 
-/*   START ──first byte──▶ HEAD ──"\r\n\r\n", read_head()──▶ BODY ──on_message_complete()──▶ ENDED
- *     ▲                                                                                     │
- *     └──────────────────────────────── wr_request_reader_next() ───────────────────────────┘
- */
 enum state { STATE_START, STATE_HEAD, STATE_BODY, STATE_ENDED, STATE_FAILED };
 
 enum {
@@ -31,7 +43,7 @@ struct wr_request_reader {
     const char *why;
 };
 
-static weir_status refuse(struct wr_request_reader *r, int status, const char *why)
+static weir_status refuse_request(struct wr_request_reader *r, int status, const char *why)
 {
     if (!r->refusal) {
         r->refusal = status;
@@ -43,9 +55,9 @@ static weir_status refuse(struct wr_request_reader *r, int status, const char *w
 
 /* ---- what llhttp says ---- */
 
-/* A head is fed in one piece, so what llhttp names is one piece too; still it is allowed to come in
- * parts that touch. */
-static void extend(weir_span *span, const char *at, size_t bytes)
+/* A head is fed in one piece, so llhttp names each part of it once. Should it name a part in pieces
+ * that touch, they are joined. */
+static void extend_span(weir_span *span, const char *at, size_t bytes)
 {
     if (!span->ptr || span->ptr + span->len != at)
         *span = (weir_span){at, 0};
@@ -55,14 +67,14 @@ static void extend(weir_span *span, const char *at, size_t bytes)
 static int on_url(llhttp_t *parser, const char *at, size_t bytes)
 {
     struct wr_request_reader *r = parser->data;
-    extend(&r->head.target, at, bytes);
+    extend_span(&r->head.target, at, bytes);
     return 0;
 }
 
 static int on_method(llhttp_t *parser, const char *at, size_t bytes)
 {
     struct wr_request_reader *r = parser->data;
-    extend(&r->head.method, at, bytes);
+    extend_span(&r->head.method, at, bytes);
     return 0;
 }
 
@@ -76,13 +88,13 @@ static int on_field(llhttp_t *parser, const char *at, size_t bytes)
         return 0;
     if (!head->headers_count || r->has_value) {
         if (head->headers_count == WR_NET_HEADERS_MAX) {
-            (void)refuse(r, 431, "too many headers");
+            (void)refuse_request(r, 431, "too many headers");
             return -1;
         }
         head->headers[head->headers_count++] = (struct wr_header){{NULL, 0}, {"", 0}};
         r->has_value = false;
     }
-    extend(&head->headers[head->headers_count - 1].name, at, bytes);
+    extend_span(&head->headers[head->headers_count - 1].name, at, bytes);
     return 0;
 }
 
@@ -95,7 +107,7 @@ static int on_value(llhttp_t *parser, const char *at, size_t bytes)
     if (!r->has_value)
         header->value = (weir_span){NULL, 0};
     r->has_value = true;
-    extend(&header->value, at, bytes);
+    extend_span(&header->value, at, bytes);
     return 0;
 }
 
@@ -114,20 +126,20 @@ static weir_status judge_head(struct wr_request_reader *r)
     size_t codings_count = wr_head_count(head, "transfer-encoding");
 
     if (lengths_count > 1 || codings_count > 1 || (lengths_count && codings_count))
-        return refuse(r, 400, "the length of the body is said more than once");
+        return refuse_request(r, 400, "the length of the body is said more than once");
     weir_span coding = wr_head_find(head, "transfer-encoding");
     bool is_chunked = coding.len == strlen("chunked") && wr_header_lists(coding, WR_LIT("chunked"));
     if (codings_count && (head->minor_version == 0 || !is_chunked))
-        return refuse(r, 400, "the only transfer coding that is understood is chunked");
+        return refuse_request(r, 400, "the only transfer coding that is understood is chunked");
     if (wr_head_count(head, "host") > 1 ||
         (head->minor_version == 1 && !wr_head_count(head, "host")))
-        return refuse(r, 400, "a request names one Host");
+        return refuse_request(r, 400, "a request names one Host");
     if (!head->target.len || head->target.ptr[0] != '/')
-        return refuse(r, 400, "the target of a request is a path");
+        return refuse_request(r, 400, "the target of a request is a path");
     return WEIR_OK;
 }
 
-static bool read_length(weir_span value, int64_t *bytes)
+static bool read_content_length(weir_span value, int64_t *bytes)
 {
     uint64_t number;
     if (!value.ptr) {
@@ -147,7 +159,7 @@ static int on_headers_complete(llhttp_t *parser)
 
     head->minor_version = llhttp_get_http_minor(parser);
     if (llhttp_get_http_major(parser) != 1 || head->minor_version > 1) {
-        (void)refuse(r, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
+        (void)refuse_request(r, 505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
         return -1;
     }
     /* llhttp keeps white space behind a value; it is not part of it (RFC 9110, 5.5). */
@@ -155,8 +167,8 @@ static int on_headers_complete(llhttp_t *parser)
         head->headers[i].value = wr_span_trim(head->headers[i].value);
     if (judge_head(r))
         return -1;
-    if (!read_length(wr_head_find(head, "content-length"), &head->content_bytes)) {
-        (void)refuse(r, 400, "Content-Length is no number");
+    if (!read_content_length(wr_head_find(head, "content-length"), &head->content_bytes)) {
+        (void)refuse_request(r, 400, "Content-Length is no number");
         return -1;
     }
     head->is_chunked = wr_head_count(head, "transfer-encoding") > 0;
@@ -210,9 +222,8 @@ static bool is_wrong_byte(char c)
     return ((unsigned char)c < 0x20 && c != '\t' && c != '\r' && c != '\n') || c == 0x7F;
 }
 
-/* llhttp lets some of these pass; a parser further on might read them as something else. Looks at
- * what came since `from`, each byte with the one before it, so that nothing waits for what follows.
- */
+/* Looks at what came since `from`. Each byte is judged with the one before it and never with the
+ * next, so that a wrong byte is refused as soon as it comes. */
 static weir_status look_at_head(struct wr_request_reader *r, size_t from)
 {
     weir_span bytes = wr_buf_view(&r->bytes);
@@ -220,23 +231,24 @@ static weir_status look_at_head(struct wr_request_reader *r, size_t from)
     for (size_t i = from; i < bytes.len; i++) {
         char c = bytes.ptr[i], before = i ? bytes.ptr[i - 1] : ' ';
         if (c == '\n' && before != '\r')
-            return refuse(r, 400, "a line ends without CR LF");
+            return refuse_request(r, 400, "a line ends without CR LF");
         if (c != '\n' && before == '\r')
-            return refuse(r, 400, "a CR stands inside a line");
+            return refuse_request(r, 400, "a CR stands inside a line");
         if (is_wrong_byte(c))
-            return refuse(r, 400, "a control byte stands in the head");
+            return refuse_request(r, 400, "a control byte stands in the head");
         if ((c == ' ' || c == '\t') && before == '\n')
-            return refuse(r, 400, "a header is folded");
+            return refuse_request(r, 400, "a header is folded");
         if (c == ':' && before == '\n')
-            return refuse(r, 400, "a header has no name");
+            return refuse_request(r, 400, "a header has no name");
         r->has_first_line = r->has_first_line || c == '\n';
         if (!r->has_first_line && (c == '\t' || (c == ' ' && before == ' ')))
-            return refuse(r, 400, "the words of the first line have one space between them");
+            return refuse_request(r, 400,
+                                  "the words of the first line have one space between them");
     }
     return WEIR_OK;
 }
 
-static weir_status execute(struct wr_request_reader *r, weir_span bytes, size_t *used_bytes)
+static weir_status run_llhttp(struct wr_request_reader *r, weir_span bytes, size_t *used_bytes)
 {
     llhttp_errno_t result = llhttp_execute(&r->parser, bytes.ptr, bytes.len);
 
@@ -247,22 +259,23 @@ static weir_status execute(struct wr_request_reader *r, weir_span bytes, size_t 
         *used_bytes = (size_t)(llhttp_get_error_pos(&r->parser) - bytes.ptr);
         return WEIR_OK;
     }
-    return refuse(r, 400, "the request is not well formed");
+    return refuse_request(r, 400, "the request is not well formed");
 }
 
-/* llhttp reads extensions, trailers and zeros before a chunk's length for as long as they come, and
- * tells of some of those bytes only. So what it is fed is counted, less the data. It is fed no more
- * at a time than may still be extra: so the cap is met at the end of a piece, if at all, and at the
- * same byte however the stream was cut. */
+/* llhttp reads chunk extensions, trailers and zeros before a chunk's length for as long as they
+ * come, and does not report all of these bytes. So we count what it is fed and subtract the data:
+ * the rest is extra. It is fed no more at a time than may still be extra, so the cap can only be
+ * reached at the end of a piece, and at the same byte however the stream was cut. */
 static weir_status feed_chunks(struct wr_request_reader *r, weir_span bytes, size_t *used_bytes)
 {
     size_t room = (size_t)(WR_NET_CHUNK_EXTRA_BYTES_MAX - r->extra_bytes);
     weir_status status =
-        execute(r, wr_span_cut(bytes, 0, bytes.len < room ? bytes.len : room), used_bytes);
+        run_llhttp(r, wr_span_cut(bytes, 0, bytes.len < room ? bytes.len : room), used_bytes);
 
     r->extra_bytes += (int64_t)*used_bytes;
     if (!status && r->state == STATE_BODY && r->extra_bytes >= WR_NET_CHUNK_EXTRA_BYTES_MAX)
-        status = refuse(r, 431, "the chunk extensions and trailers of the body are too long");
+        status =
+            refuse_request(r, 431, "the chunk extensions and trailers of the body are too long");
     return status;
 }
 
@@ -283,8 +296,6 @@ static size_t head_part(struct wr_request_reader *r, weir_span bytes, bool *ends
     return r->bytes.len - had;
 }
 
-/* Only so much is looked at as the cap leaves room for, so that where a stream was cut does not
- * decide whether it is refused. */
 static weir_status feed_head(struct wr_request_reader *r, weir_span bytes, size_t *used_bytes)
 {
     size_t had = r->bytes.len, room = WR_NET_HEAD_BYTES_MAX - had, used;
@@ -295,9 +306,9 @@ static weir_status feed_head(struct wr_request_reader *r, weir_span bytes, size_
     if (!status)
         status = look_at_head(r, had);
     if (!status && ends)
-        status = execute(r, wr_buf_view(&r->bytes), &used);
+        status = run_llhttp(r, wr_buf_view(&r->bytes), &used);
     else if (!status && r->bytes.len == WR_NET_HEAD_BYTES_MAX)
-        status = refuse(r, 431, "the head of the request is too long");
+        status = refuse_request(r, 431, "the head of the request is too long");
     return status;
 }
 
@@ -309,11 +320,11 @@ static weir_status skip_empty_lines(struct wr_request_reader *r, weir_span bytes
     while (i < bytes.len && (bytes.ptr[i] == '\r' || bytes.ptr[i] == '\n')) {
         bool is_cr = r->skipped_bytes % 2 == 0;
         if (bytes.ptr[i] != (is_cr ? '\r' : '\n') || ++r->skipped_bytes > EMPTY_LINES_BYTES_MAX)
-            return refuse(r, 400, "a line ends without CR LF");
+            return refuse_request(r, 400, "a line ends without CR LF");
         i++;
     }
     if (i < bytes.len && r->skipped_bytes % 2)
-        return refuse(r, 400, "a CR stands inside a line");
+        return refuse_request(r, 400, "a CR stands inside a line");
     if (i < bytes.len)
         r->state = STATE_HEAD;
     *used_bytes = i;
@@ -372,23 +383,13 @@ weir_status wr_request_reader_feed(struct wr_request_reader *r, weir_span bytes,
         else if (r->state == STATE_BODY && r->head.is_chunked)
             status = feed_chunks(r, rest, &used);
         else if (r->state == STATE_BODY)
-            status = execute(r, rest, &used);
+            status = run_llhttp(r, rest, &used);
         else
             status = WEIR_SYNTAX;
         at += used;
     }
     *used_bytes = at;
     return status;
-}
-
-bool wr_request_reader_is_idle(const struct wr_request_reader *reader)
-{
-    return reader->state == STATE_START && !reader->skipped_bytes;
-}
-
-bool wr_request_reader_has_head(const struct wr_request_reader *reader)
-{
-    return reader->state == STATE_BODY || reader->state == STATE_ENDED;
 }
 
 int wr_request_reader_refusal(const struct wr_request_reader *reader, const char **why)

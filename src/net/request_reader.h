@@ -5,7 +5,7 @@
  *    header, Content-Length beside Transfer-Encoding or given twice, any transfer coding but
  *    `chunked`, control bytes, no or more than one Host, a target that is no path.
  * 3. One message at a time: feeding stops behind the end of each.
- * 4. What has no use here has a cap too: a head, and what a chunked body says beside its data.
+ * 4. A head has a cap, and so has what a chunked body says beside its data.
  *
  * The head is collected whole and looked at before llhttp, in its strict mode, reads it; the body
  * goes through llhttp as it comes.
@@ -37,11 +37,6 @@ WEIR_MUST_USE weir_status wr_request_reader_feed(struct wr_request_reader *reade
 
 /* Ready for the next message: forgets the head of the one that ended. */
 void wr_request_reader_next(struct wr_request_reader *reader);
-
-/* Nothing of a message has come yet. */
-bool wr_request_reader_is_idle(const struct wr_request_reader *reader);
-/* The head has come, or more. */
-bool wr_request_reader_has_head(const struct wr_request_reader *reader);
 
 /* The status to answer a refused message with, and why. 0 while nothing was refused. */
 int wr_request_reader_refusal(const struct wr_request_reader *reader, const char **why);

@@ -1,17 +1,16 @@
 /* Connections of clients: what libuv tells of each, turned into requests and answers.
  *
- *   OPEN ──the last answer is written: wr_conn_end(), wr_conn_abort()──▶ LAST
- *     │                                                                   │ all of it is gone:
- *     │                                                                   ▼ shut_down()
- *     │ lose(), on_turn()                                             LINGERING
- *     ▼                                                                   │
- *   CLOSED ◀──the client closes its side, or takes too long──────────────┘
+ * server.h draws the states of a connection (enum wr_conn_state). They say how much of the request
+ * has come, because that decides almost everything: how long the client may take, where its next
+ * bytes go, whether another request can follow. What the parser reports moves a connection from
+ * state to state, so the parser is never asked where it is. The answer is independent of that, it
+ * may begin before the body has come; of it we only keep how its body is delimited (enum framing).
  *
- * While it is OPEN requests follow each other, each with one answer (enum answer_state). What is
- * written waits in conn->out (net/outflow.h) until the turn of the loop ends; on_turn() is the one
- * place where a connection goes on to its next request, because it is outside of every call of the
- * reader and of the handler. The rest of a request (requests sent ahead, the body of a paused
- * upload) waits in the client's system or in conn->ahead.
+ * What is written waits in conn->out (net/outflow.h) until the turn of the loop ends. on_turn() is
+ * the one place where a connection goes on to its next request, because it is outside of every call
+ * of the parser and of the handler: otherwise a handler that answers at once would be called from
+ * inside itself by a client that sends a thousand requests ahead. The rest of a request (requests
+ * sent ahead, the body of a paused upload) waits in the client's system or in conn->ahead.
  */
 #include "net/server.h"
 
@@ -23,7 +22,6 @@
 #include "base/span.h"
 #include "net/fd_room.h"
 #include "net/outflow.h"
-#include "net/reason.h"
 #include "net/request_reader.h"
 
 enum {
@@ -59,25 +57,13 @@ struct wr_server {
     char read_bytes[READ_BYTES]; /* shared: what is read is used up before the next read */
 };
 
-enum conn_state {
-    CONN_OPEN,
-    CONN_LAST,      /* its last answer is on its way out; nothing more is read */
-    CONN_LINGERING, /* our side is closed; what the client still sends is thrown away */
-    CONN_CLOSED,    /* by us; the loop frees it */
-};
-
-enum answer_state {
-    ANSWER_NONE,
-    ANSWER_BEGUN,
-    ANSWER_ENDED,
-    ANSWER_CUT, /* it has no end; the client is to see that */
-};
-
-enum body_framing {
-    BODY_COUNTED,  /* its length was said */
-    BODY_CHUNKED,  /* its end is marked */
-    BODY_TO_CLOSE, /* it ends with the connection */
-    BODY_NONE,     /* there is none, whatever is written */
+/* How the client learns where the body of an answer ends. */
+enum framing {
+    FRAMING_NONE,     /* no answer has begun */
+    FRAMING_COUNTED,  /* its length was said */
+    FRAMING_CHUNKED,  /* its end is marked */
+    FRAMING_TO_CLOSE, /* it ends with the connection */
+    FRAMING_NO_BODY,  /* there is none, whatever is written */
 };
 
 struct wr_conn {
@@ -85,21 +71,24 @@ struct wr_conn {
     struct wr_server *server;
     struct wr_conn *next, *prev; /* of server->conns */
     struct wr_conn *next_dirty;
-    struct wr_request_reader *reader;
-    void *exchange;                          /* NULL between requests */
-    const struct wr_server_handler *handler; /* of that exchange */
-    enum conn_state state;
-    struct wr_outflow out;
-    struct wr_buf ahead; /* read but not parsed: a request sent ahead */
+    bool is_dirty; /* it is in that list */
+    enum wr_conn_state state;
     uint64_t deadline_ms;
+
+    /* What is read. */
+    struct wr_request_reader *reader; /* NULL: the client is turned away */
+    struct wr_buf ahead;              /* read but not parsed: a request sent ahead */
+    const struct wr_head *head;       /* the reader's, of the request at hand; NULL: none */
+    bool is_paused;                   /* the handler wants no more for now */
+    void *exchange;                   /* NULL between requests, and when its answer has ended */
+    const struct wr_server_handler *handler; /* of that exchange */
+
+    /* What is written. */
+    struct wr_outflow out;
+    enum framing framing;
+    bool keeps_connection;    /* another request may follow */
     uint64_t gone_bytes_last; /* at the last tick, to see whether the client takes any */
     uv_shutdown_t shutdown;
-    bool is_dirty, is_reading;
-    /* Of the request at hand. */
-    bool is_head_request, is_http10, keeps_connection, is_body_read, is_paused;
-    /* Of its answer. */
-    enum answer_state answer;
-    enum body_framing framing;
 };
 
 struct write_req {
@@ -112,6 +101,18 @@ static void next_request(struct wr_conn *conn);
 static uint64_t now_ms(const struct wr_conn *conn)
 {
     return uv_now(conn->server->loop);
+}
+
+/* Its requests are read. */
+static bool is_open(const struct wr_conn *conn)
+{
+    return conn->state < WR_CONN_LAST;
+}
+
+/* The answer at hand has not ended. */
+static bool is_answerable(const struct wr_conn *conn)
+{
+    return conn->state < WR_CONN_ANSWERED;
 }
 
 /* One of server->limits. */
@@ -156,9 +157,9 @@ static void unlink_dirty(struct wr_conn *conn)
 /* False: it was closed before. */
 static bool forget_conn(struct wr_conn *conn)
 {
-    if (conn->state == CONN_CLOSED)
+    if (conn->state == WR_CONN_CLOSED)
         return false;
-    conn->state = CONN_CLOSED;
+    conn->state = WR_CONN_CLOSED;
     if (conn->is_dirty)
         unlink_dirty(conn);
     unlink_conn(conn);
@@ -178,10 +179,10 @@ static void reset_conn(struct wr_conn *conn)
         uv_close((uv_handle_t *)&conn->tcp, on_closed);
 }
 
-/* The client is gone or is to go: the handler hears of it unless its answer has ended. */
-static void lose(struct wr_conn *conn)
+/* The client left, or must go. The handler hears of it unless its answer has ended. */
+static void lose_conn(struct wr_conn *conn)
 {
-    if (conn->state == CONN_CLOSED)
+    if (conn->state == WR_CONN_CLOSED)
         return;
     void *exchange = conn->exchange;
     conn->exchange = NULL;
@@ -196,8 +197,7 @@ static void on_alloc(uv_handle_t *handle, size_t bytes, uv_buf_t *buf)
 {
     struct wr_conn *conn = handle->data;
     char *place = NULL;
-    if (conn->exchange && conn->handler->body_place && !conn->is_body_read &&
-        wr_request_reader_has_head(conn->reader))
+    if (conn->exchange && conn->handler->body_place && conn->state == WR_CONN_BODY)
         place = conn->handler->body_place(conn->exchange, &bytes);
     *buf = place ? uv_buf_init(place, (unsigned)bytes)
                  : uv_buf_init(conn->server->read_bytes, READ_BYTES);
@@ -205,24 +205,23 @@ static void on_alloc(uv_handle_t *handle, size_t bytes, uv_buf_t *buf)
 
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf);
 
-static void start_reading(struct wr_conn *conn)
+/* True: it was not read, and now is. */
+static bool start_reading(struct wr_conn *conn)
 {
-    if (!conn->is_reading && conn->state != CONN_CLOSED)
-        conn->is_reading = !uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
+    return conn->state != WR_CONN_CLOSED &&
+           !uv_read_start((uv_stream_t *)&conn->tcp, on_alloc, on_read);
 }
 
 static void stop_reading(struct wr_conn *conn)
 {
-    if (conn->is_reading)
+    if (conn->state != WR_CONN_CLOSED)
         (void)uv_read_stop((uv_stream_t *)&conn->tcp);
-    conn->is_reading = false;
 }
 
 void wr_conn_pause(struct wr_conn *conn)
 {
     conn->is_paused = true;
-    if (conn->state != CONN_CLOSED)
-        stop_reading(conn);
+    stop_reading(conn);
 }
 
 void wr_conn_resume(struct wr_conn *conn)
@@ -231,7 +230,7 @@ void wr_conn_resume(struct wr_conn *conn)
         return;
     conn->is_paused = false;
     give_time(conn, conn->server->limits.body_idle_ms_max);
-    start_reading(conn);
+    (void)start_reading(conn);
 }
 
 /* ---- writing ---- */
@@ -247,25 +246,20 @@ static void on_shutdown(uv_shutdown_t *req, int status)
     (void)status;
 }
 
-/* Bytes of the client that nobody read would turn a close into a reset, and the answer could be
- * lost with it: our side is closed, and what still comes is thrown away for a while. An answer that
- * was cut and whose end is that of the connection needs that reset: a quiet end would look as if it
- * were whole. */
-static void shut_down(struct wr_conn *conn)
+/* Closes our side, and throws away what still comes for a while. Closing at once would turn into a
+ * reset if the client had sent bytes that nobody read, and a reset can destroy the answer on its
+ * way. */
+static void shut_down_conn(struct wr_conn *conn)
 {
-    if (conn->answer == ANSWER_CUT && conn->framing == BODY_TO_CLOSE) {
-        reset_conn(conn);
-        return;
-    }
-    conn->state = CONN_LINGERING;
+    conn->state = WR_CONN_LINGERING;
     give_time(conn, LINGER_MS);
     if (uv_shutdown(&conn->shutdown, (uv_stream_t *)&conn->tcp, on_shutdown) < 0)
         close_conn(conn);
     else
-        start_reading(conn);
+        (void)start_reading(conn);
 }
 
-/* Behind everything that makes the queue shorter. Outside of every call of the handler. */
+/* Called after everything that makes the queue shorter, and never from inside the handler. */
 static void settle_out(struct wr_conn *conn)
 {
     switch (wr_outflow_settle(&conn->out)) {
@@ -274,10 +268,13 @@ static void settle_out(struct wr_conn *conn)
             conn->handler->room(conn->exchange);
         break;
     case WR_OUTFLOW_IS_GONE:
-        shut_down(conn);
+        if (conn->state == WR_CONN_CUT)
+            reset_conn(conn);
+        else
+            shut_down_conn(conn);
         break;
     case WR_OUTFLOW_IS_BROKEN:
-        lose(conn);
+        lose_conn(conn);
         break;
     case WR_OUTFLOW_NO_NEWS:
         break;
@@ -291,7 +288,7 @@ static void on_written(uv_write_t *req, int status)
 
     wr_buf_release(&write->bytes);
     free(write);
-    if (conn->state == CONN_CLOSED)
+    if (conn->state == WR_CONN_CLOSED)
         return;
     if (status < 0)
         wr_outflow_fail(&conn->out);
@@ -329,11 +326,10 @@ static size_t waiting_bytes(void *user)
 
 static const struct wr_outflow_writer tcp_writer = {write_now, write_later, waiting_bytes};
 
-/* Called from inside the handler's own calls too: what comes of it is looked at when the turn ends.
- */
+/* May be called from inside the handler, so the outcome is looked at when the turn ends. */
 static void mark_dirty(struct wr_conn *conn)
 {
-    if (conn->state == CONN_CLOSED)
+    if (conn->state == WR_CONN_CLOSED)
         return;
     wr_outflow_added(&conn->out);
     if (conn->is_dirty)
@@ -356,7 +352,7 @@ static void on_turn(uv_prepare_t *turn)
         conn->is_dirty = false;
         wr_outflow_hand_on(&conn->out);
         settle_out(conn);
-        if (conn->state == CONN_OPEN && conn->answer == ANSWER_ENDED)
+        if (conn->state == WR_CONN_ANSWERED)
             next_request(conn);
     }
 }
@@ -365,7 +361,7 @@ static void on_turn(uv_prepare_t *turn)
 
 bool wr_conn_has_begun(const struct wr_conn *conn)
 {
-    return conn->answer != ANSWER_NONE;
+    return conn->framing != FRAMING_NONE;
 }
 
 static void write_headers(struct wr_buf *out, const struct wr_answer *answer)
@@ -380,13 +376,16 @@ static void write_headers(struct wr_buf *out, const struct wr_answer *answer)
 
 /* A body whose end cannot be said in advance is chunked; a client of HTTP/1.0 sees it end with the
  * connection. */
-static enum body_framing framing_of(const struct wr_conn *conn, const struct wr_answer *answer)
+static enum framing framing_of(const struct wr_conn *conn, const struct wr_answer *answer)
 {
-    if (answer->status == 204 || answer->status == 304 || conn->is_head_request)
-        return BODY_NONE;
+    const struct wr_head *head = conn->head;
+
+    if (answer->status == 204 || answer->status == 304 ||
+        (head && wr_span_is(head->method, "HEAD")))
+        return FRAMING_NO_BODY;
     if (answer->content_bytes >= 0)
-        return BODY_COUNTED;
-    return conn->is_http10 ? BODY_TO_CLOSE : BODY_CHUNKED;
+        return FRAMING_COUNTED;
+    return head && head->minor_version == 0 ? FRAMING_TO_CLOSE : FRAMING_CHUNKED;
 }
 
 static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
@@ -394,17 +393,18 @@ static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
     struct wr_buf *out = wr_outflow_buf(&conn->out);
 
     conn->framing = framing_of(conn, answer);
-    if (conn->framing == BODY_TO_CLOSE || conn->server->is_draining || !conn->is_body_read)
+    if (conn->framing == FRAMING_TO_CLOSE || conn->server->is_draining ||
+        conn->state != WR_CONN_WHOLE)
         conn->keeps_connection = false;
     /* A 304 or the answer to a HEAD may say the length of what it stands for; a 204 stands for
      * nothing (RFC 9110, 8.6). */
     if (answer->content_bytes >= 0 && answer->status != 204)
         wr_buf_printf(out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
-    if (conn->framing == BODY_CHUNKED)
+    if (conn->framing == FRAMING_CHUNKED)
         wr_buf_text(out, "Transfer-Encoding: chunked\r\n");
     if (!conn->keeps_connection)
         wr_buf_text(out, "Connection: close\r\n");
-    else if (conn->is_http10)
+    else if (conn->head->minor_version == 0)
         wr_buf_text(out, "Connection: keep-alive\r\n");
 }
 
@@ -413,9 +413,8 @@ void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer)
     weir_span reason = answer->reason.len ? answer->reason : wr_span_of(wr_reason(answer->status));
     struct wr_buf *out = wr_outflow_buf(&conn->out);
 
-    if (conn->state != CONN_OPEN || conn->answer != ANSWER_NONE)
+    if (!is_answerable(conn) || conn->framing != FRAMING_NONE)
         return;
-    conn->answer = ANSWER_BEGUN;
     wr_buf_printf(out, "HTTP/1.1 %d %.*s\r\n", answer->status, (int)reason.len, reason.ptr);
     write_headers(out, answer);
     write_framing(conn, answer);
@@ -427,44 +426,43 @@ void wr_conn_write(struct wr_conn *conn, weir_span bytes)
 {
     struct wr_buf *out = wr_outflow_buf(&conn->out);
 
-    if (conn->state != CONN_OPEN || conn->framing == BODY_NONE || !bytes.len)
+    if (!is_answerable(conn) || conn->framing == FRAMING_NO_BODY || !bytes.len)
         return;
-    if (conn->framing == BODY_CHUNKED)
+    if (conn->framing == FRAMING_CHUNKED)
         wr_buf_printf(out, "%zx\r\n", bytes.len);
     wr_buf_append(out, bytes);
-    if (conn->framing == BODY_CHUNKED)
+    if (conn->framing == FRAMING_CHUNKED)
         wr_buf_text(out, "\r\n");
     mark_dirty(conn);
 }
 
-/* Nothing is read or written behind what is on its way. */
-static void make_last(struct wr_conn *conn)
+/* Unless it is ANSWERED, nothing is read or written behind what is on its way. */
+static void finish_answer(struct wr_conn *conn, enum wr_conn_state state)
 {
-    conn->state = CONN_LAST;
-    wr_outflow_end(&conn->out);
+    conn->state = state;
+    conn->exchange = NULL;
+    if (!is_open(conn))
+        wr_outflow_end(&conn->out);
+    mark_dirty(conn); /* on_turn() goes on */
 }
 
 void wr_conn_end(struct wr_conn *conn)
 {
-    if (conn->state != CONN_OPEN || conn->answer == ANSWER_ENDED)
+    bool may_follow = conn->state == WR_CONN_WHOLE && conn->keeps_connection;
+
+    if (!is_answerable(conn))
         return;
-    if (conn->framing == BODY_CHUNKED)
+    if (conn->framing == FRAMING_CHUNKED)
         wr_buf_text(wr_outflow_buf(&conn->out), "0\r\n\r\n");
-    conn->answer = ANSWER_ENDED;
-    conn->exchange = NULL;
-    if (!conn->keeps_connection || !conn->is_body_read || conn->server->is_draining)
-        make_last(conn);
-    mark_dirty(conn); /* the next request is looked at when the turn ends */
+    finish_answer(conn, may_follow && !conn->server->is_draining ? WR_CONN_ANSWERED : WR_CONN_LAST);
 }
 
+/* Where the body is counted or chunked the client sees that some of it is missing. Where it ends
+ * with the connection, a quiet end would make it look whole. */
 void wr_conn_abort(struct wr_conn *conn)
 {
-    if (conn->state != CONN_OPEN)
-        return;
-    conn->exchange = NULL;
-    conn->answer = ANSWER_CUT;
-    make_last(conn);
-    mark_dirty(conn);
+    if (is_answerable(conn))
+        finish_answer(conn, conn->framing == FRAMING_TO_CLOSE ? WR_CONN_CUT : WR_CONN_LAST);
 }
 
 void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body)
@@ -490,17 +488,18 @@ void wr_conn_hand_over(struct wr_conn *conn, const struct wr_server_handler *han
 static void on_head(void *user, const struct wr_head *head)
 {
     struct wr_conn *conn = user;
-    conn->is_head_request = wr_span_is(head->method, "HEAD");
-    conn->is_http10 = head->minor_version == 0;
+    bool has_body = head->is_chunked || head->content_bytes > 0;
+
+    conn->state = has_body ? WR_CONN_BODY : WR_CONN_WHOLE;
+    conn->head = head;
     conn->keeps_connection = head->keeps_connection;
-    conn->is_body_read = !head->is_chunked && head->content_bytes <= 0;
     give_time(conn, conn->server->limits.body_idle_ms_max);
     conn->handler = conn->server->handler;
     void *exchange = conn->server->handler->begin(conn->server->user, conn, head);
-    if (conn->state == CONN_CLOSED || conn->answer == ANSWER_ENDED || conn->answer == ANSWER_CUT)
+    if (!is_answerable(conn))
         return;
     conn->exchange = exchange;
-    if (head->expects_continue && !conn->is_body_read && conn->answer == ANSWER_NONE) {
+    if (head->expects_continue && has_body && conn->framing == FRAMING_NONE) {
         wr_buf_text(wr_outflow_buf(&conn->out), "HTTP/1.1 100 Continue\r\n\r\n");
         mark_dirty(conn);
     }
@@ -513,25 +512,26 @@ static void on_body(void *user, weir_span bytes)
         conn->handler->body(conn->exchange, bytes);
 }
 
-static void on_end(void *user)
+static void on_body_end(void *user)
 {
     struct wr_conn *conn = user;
-    conn->is_body_read = true;
+    if (conn->state == WR_CONN_BODY)
+        conn->state = WR_CONN_WHOLE;
     if (conn->exchange)
         conn->handler->body_end(conn->exchange);
 }
 
-static const struct wr_request_events request_events = {on_head, on_body, on_end};
+static const struct wr_request_events request_events = {on_head, on_body, on_body_end};
 
-static void refuse(struct wr_conn *conn)
+static void refuse_message(struct wr_conn *conn)
 {
     const char *why;
     int status = wr_request_reader_refusal(conn->reader, &why);
     char body[256];
 
     conn->server->handler->refused(conn->server->user, status ? status : 500);
-    if (conn->answer != ANSWER_NONE || !status) {
-        lose(conn);
+    if (conn->framing != FRAMING_NONE || !status) {
+        lose_conn(conn);
         return;
     }
     int bytes = snprintf(body, sizeof(body),
@@ -540,7 +540,8 @@ static void refuse(struct wr_conn *conn)
     conn->exchange = NULL;
     if (exchange)
         conn->handler->gone(exchange);
-    conn->keeps_connection = conn->is_body_read = conn->is_head_request = false;
+    conn->head = NULL;
+    conn->keeps_connection = false;
     wr_conn_reply(conn, status, "application/json", (weir_span){body, (size_t)bytes});
 }
 
@@ -549,25 +550,26 @@ static void keep_ahead(struct wr_conn *conn, weir_span bytes)
 {
     wr_buf_append(&conn->ahead, bytes);
     if (wr_buf_status(&conn->ahead))
-        lose(conn);
+        lose_conn(conn);
     else if (conn->ahead.len >= WR_NET_HEAD_BYTES_MAX)
         stop_reading(conn);
 }
 
-static void feed(struct wr_conn *conn, weir_span bytes)
+static void feed_reader(struct wr_conn *conn, weir_span bytes)
 {
     size_t used_bytes = 0;
-    bool was_idle = wr_request_reader_is_idle(conn->reader);
 
-    if (was_idle)
+    if (conn->state == WR_CONN_WAITING) {
+        conn->state = WR_CONN_HEAD;
         give_time(conn, conn->server->limits.head_ms_max);
-    else if (wr_request_reader_has_head(conn->reader))
+    } else if (conn->state != WR_CONN_HEAD) {
         give_time(conn, conn->server->limits.body_idle_ms_max);
+    }
     weir_status status = wr_request_reader_feed(conn->reader, bytes, &used_bytes);
-    if (conn->state != CONN_OPEN)
+    if (!is_open(conn))
         return;
     if (status)
-        refuse(conn);
+        refuse_message(conn);
     else if (used_bytes < bytes.len)
         keep_ahead(conn, wr_span_cut(bytes, used_bytes, bytes.len));
 }
@@ -577,9 +579,9 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
     struct wr_conn *conn = stream->data;
 
     if (bytes < 0)
-        lose(conn);
-    else if (bytes && conn->state == CONN_OPEN)
-        feed(conn, (weir_span){buf->base, (size_t)bytes});
+        lose_conn(conn);
+    else if (bytes && is_open(conn))
+        feed_reader(conn, (weir_span){buf->base, (size_t)bytes});
 }
 
 static void next_request(struct wr_conn *conn)
@@ -587,17 +589,18 @@ static void next_request(struct wr_conn *conn)
     struct wr_buf ahead = conn->ahead;
 
     wr_request_reader_next(conn->reader);
-    conn->is_body_read = conn->is_paused = false;
-    conn->answer = ANSWER_NONE;
-    conn->framing = BODY_COUNTED;
+    conn->state = WR_CONN_WAITING;
+    conn->head = NULL;
+    conn->is_paused = false;
+    conn->framing = FRAMING_NONE;
     give_time(conn, conn->server->limits.keep_ms_max);
     wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
     if (conn->server->is_draining && !ahead.len)
         close_conn(conn);
     else
-        start_reading(conn);
+        (void)start_reading(conn);
     if (ahead.len)
-        feed(conn, wr_buf_view(&ahead));
+        feed_reader(conn, wr_buf_view(&ahead));
     wr_buf_release(&ahead);
 }
 
@@ -614,20 +617,19 @@ static bool is_stalled(struct wr_conn *conn)
     return now_ms(conn) > conn->deadline_ms;
 }
 
-/* Its answer is under way: what counts is whether the client takes it. */
+/* Whether an answer is under way. Then it only matters whether the client takes it. */
 static bool is_answering(const struct wr_conn *conn)
 {
     if (conn->exchange)
-        return conn->is_body_read || conn->is_paused;
-    return conn->state == CONN_LAST ||
-           (conn->state == CONN_OPEN && wr_request_reader_is_idle(conn->reader) &&
-            wr_outflow_queued_bytes(&conn->out));
+        return conn->state == WR_CONN_WHOLE || conn->is_paused;
+    return conn->state == WR_CONN_LAST || conn->state == WR_CONN_CUT ||
+           (conn->state == WR_CONN_WAITING && wr_outflow_queued_bytes(&conn->out));
 }
 
 static void check_time(struct wr_conn *conn)
 {
     if (is_answering(conn) ? is_stalled(conn) : now_ms(conn) > conn->deadline_ms)
-        lose(conn);
+        lose_conn(conn);
 }
 
 static void on_tick(uv_timer_t *tick)
@@ -645,8 +647,8 @@ static void on_tick(uv_timer_t *tick)
 static const char busy[] = "{\"error\":{\"type\":\"weir_busy\",\"message\":"
                            "\"weir: too many connections are open; try again soon\"}}\n";
 
-/* It is told so before it has asked anything. What it asks is read and thrown away: else closing
- * would be a reset, and that could overtake the answer. */
+/* Tells a client that we are busy, before it has asked anything. What it asks is still read and
+ * thrown away: otherwise closing would be a reset, which could overtake the answer. */
 static void turn_away(struct wr_conn *conn)
 {
     conn->server->handler->refused(conn->server->user, 503);
@@ -655,10 +657,8 @@ static void turn_away(struct wr_conn *conn)
                   "Retry-After: " RETRY_AFTER_S "\r\nContent-Length: %zu\r\n"
                   "Connection: close\r\n\r\n%s",
                   sizeof(busy) - 1, busy);
-    conn->answer = ANSWER_ENDED;
     give_time(conn, conn->server->limits.head_ms_max);
-    make_last(conn);
-    mark_dirty(conn);
+    finish_answer(conn, WR_CONN_LAST);
 }
 
 static bool take_conn(struct wr_server *server, struct wr_conn *conn)
@@ -672,8 +672,7 @@ static bool take_conn(struct wr_server *server, struct wr_conn *conn)
     if (!conn->reader)
         return false;
     give_time(conn, server->limits.keep_ms_max);
-    start_reading(conn);
-    return conn->is_reading;
+    return start_reading(conn);
 }
 
 static void accept_conn(struct wr_server *server, struct wr_conn *conn)
@@ -692,9 +691,9 @@ static void accept_conn(struct wr_server *server, struct wr_conn *conn)
         close_conn(conn);
 }
 
-/* A connection that is not taken from libuv keeps it from accepting the next: those wait in the
- * system's queue, where they need no descriptor. Without one libuv would accept them and close them
- * unanswered. */
+/* While we leave a connection with libuv, libuv accepts no other. The others wait in the system's
+ * queue, where they need no descriptor. If libuv ran out of descriptors, it would accept them and
+ * close them unanswered. */
 static void accept_if_room(struct wr_server *server)
 {
     bool has_room = server->conns_count < server->limits.connections_max + WR_NET_REFUSED_MAX;
@@ -769,8 +768,7 @@ void wr_server_drain(struct wr_server *server)
     close_handle((uv_handle_t *)&server->listener);
     for (struct wr_conn *conn = server->conns; conn; conn = next) {
         next = conn->next;
-        if (conn->state == CONN_OPEN && wr_request_reader_is_idle(conn->reader) &&
-            !wr_outflow_queued_bytes(&conn->out))
+        if (conn->state == WR_CONN_WAITING && !wr_outflow_queued_bytes(&conn->out))
             close_conn(conn);
     }
 }
@@ -779,7 +777,7 @@ void wr_server_close(struct wr_server *server)
 {
     wr_server_drain(server);
     while (server->conns)
-        lose(server->conns);
+        lose_conn(server->conns);
     close_handle((uv_handle_t *)&server->tick);
     close_handle((uv_handle_t *)&server->turn);
 }

@@ -3,6 +3,24 @@
  * One exchange at a time on a connection: a request comes in pieces, an answer goes out in pieces,
  * then the next request is read. Requests that were sent ahead wait in a buffer with a cap.
  *
+ *   take_conn ──▶ WAITING ──feed_reader: the first byte──▶ HEAD
+ *                    ▲                                      │ on_head: begin()
+ *                    │ on_turn:                             ├──it has a body──▶ BODY
+ *                    │ next_request                         │                     │ on_body_end
+ *                    │                                      └──it has none────▶ WHOLE
+ *                    └────────── ANSWERED ◀──wr_conn_end: another may follow──────┘
+ *
+ *   HEAD, BODY, WHOLE ──wr_conn_end: none may follow; refuse_message; wr_conn_abort──▶ LAST
+ *         BODY, WHOLE ──wr_conn_abort: only a reset can show that it was cut──▶ CUT
+ *           take_conn ──turn_away: too many are open──▶ LAST
+ *
+ *   LAST ──settle_out: all is gone──▶ LINGERING ──lose_conn: the client closes or is late──▶ CLOSED
+ *   CUT ──settle_out: all is gone──▶ CLOSED
+ *
+ *   From any state to CLOSED: lose_conn (the client left or is too slow, a write failed). From
+ *   WAITING also wr_server_drain. The queue of what is written has states of its own, and so has
+ *   the parser (net/outflow.h, net/request_reader.c).
+ *
  * 1. A handler is never called after its `gone`, nor after the answer has ended, nor from inside
  *    one of the calls below that answer.
  * 2. What is written in one turn of the loop leaves in one write, at the end of that turn.
@@ -19,6 +37,20 @@
 struct wr_server;
 struct wr_conn;
 
+/* In the order in which a connection passes them: answers are written before ANSWERED, requests are
+ * read before LAST. */
+enum wr_conn_state {
+    WR_CONN_WAITING,   /* for a request; nothing of it has come */
+    WR_CONN_HEAD,      /* its head comes in */
+    WR_CONN_BODY,      /* its body comes in; the answer may begin */
+    WR_CONN_WHOLE,     /* all of it has come; what the client sends now was sent ahead */
+    WR_CONN_ANSWERED,  /* the next request is looked at when the turn of the loop ends */
+    WR_CONN_LAST,      /* the last answer is on its way out; nothing more is read */
+    WR_CONN_CUT,       /* the same, but it has no end, and only a reset can show that */
+    WR_CONN_LINGERING, /* our side is closed; what the client still sends is thrown away */
+    WR_CONN_CLOSED,    /* by us; the loop frees it */
+};
+
 /* `conn` lives until `gone` was called or the answer ended. */
 struct wr_server_handler {
     /* The head of a request, valid until its answer ends. Returns what the other calls get as
@@ -30,8 +62,8 @@ struct wr_server_handler {
     void (*gone)(void *exchange); /* the client left, or was too slow */
     /* A message that was refused before it became an exchange. */
     void (*refused)(void *user, int status);
-    /* Where the next bytes of a body are to be put, at most *bytes_max of them, which then are
-     * those that `body` gets; so they need not be copied. NULL: anywhere. May be left out. */
+    /* Gives a place for the next bytes of a body, at most *bytes_max of them. `body` then gets them
+     * at that place, so they need not be copied. NULL: anywhere. May be left out. */
     char *(*body_place)(void *exchange, size_t *bytes_max);
 };
 
@@ -73,7 +105,8 @@ struct wr_answer {
                             * What is written as the body of a HEAD, 204 or 304 goes nowhere. */
 };
 
-/* Within `begin`: the other calls of this exchange go to `handler`, with what `begin` returns. */
+/* Called within `begin`: sends the other calls of this exchange to `handler`, with what `begin`
+ * returns. */
 void wr_conn_hand_over(struct wr_conn *conn, const struct wr_server_handler *handler);
 
 /* Whether the answer to the request at hand has begun. */
@@ -90,7 +123,7 @@ void wr_conn_abort(struct wr_conn *conn);
 /* All of a small answer. */
 void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body);
 
-/* Whether the client takes what is written: false, and the handler's `room` tells when to go on. */
+/* Whether more may be written. Where it is false, the handler's `room` tells when to go on. */
 bool wr_conn_has_room(struct wr_conn *conn);
 
 /* Reads no more of the body until resumed. */

@@ -1,3 +1,10 @@
+/* Windows, shares and limits: the arithmetic that the documents behind the presets fix.
+ *
+ * Each document has numbers of its own (80 % here, 85 % from 200,000 tokens on there), and each was
+ * written as sums that cannot wrap: a window of zero, an answer larger than its window or a count
+ * of UINT64_MAX give the nearest number that means something, never a huge one. The sums stand in
+ * one file because they share those four helpers, and because a reader compares them with
+ * docs/budget.md, which has the documents' numbers side by side. */
 #include "policy/budget.h"
 
 #include "models/window.h"
@@ -36,7 +43,7 @@ uint64_t wr_share_tokens(uint64_t tokens, uint32_t basis_points)
     return scaled(tokens, basis_points, 10000);
 }
 
-enum wr_band wr_band_of(uint32_t basis_points)
+static enum wr_band band_of(uint32_t basis_points)
 {
     if (basis_points >= 10000)
         return WR_BAND_EXHAUSTED;
@@ -80,7 +87,7 @@ struct wr_pressure wr_pressure(const struct wr_pressure_input *input)
     if (out.known) {
         uint64_t bp = scaled(input->used_tokens, 10000, out.usable_tokens);
         out.basis_points = (uint32_t)least(bp, UINT32_MAX);
-        out.band = wr_band_of(out.basis_points);
+        out.band = band_of(out.basis_points);
     }
     out.available_tokens = minus(out.usable_tokens, input->used_tokens);
     out.floor_tokens = safety_floor(input);
@@ -105,12 +112,6 @@ enum wr_room wr_room_of(uint64_t available_tokens)
     return available_tokens < 16000 ? WR_ROOM_LARGE : WR_ROOM_EXACT;
 }
 
-const char *wr_room_text(enum wr_room room)
-{
-    static const char *const texts[] = {"minimal", "condensed", "large", "exact"};
-    return texts[room];
-}
-
 /* What each room allows. ORDER ROOM */
 static const struct {
     enum wr_budget_mode mode;
@@ -124,31 +125,16 @@ static const struct {
                        WR_REASON_PLENTY_OF_BUDGET},
 };
 
-static unsigned find_reasons(const struct wr_pressure *pressure,
-                             const struct wr_budget_state *state)
-{
-    unsigned reasons = 0;
-    if (state->exactness_required)
-        reasons |= WR_REASON_EXACTNESS_REQUIRED;
-    if (state->static_context_changed)
-        reasons |= WR_REASON_STATIC_CONTEXT_CHANGED;
-    if (state->rehydrate_refs_missing)
-        reasons |= WR_REASON_MISSING_REHYDRATE_REFS;
-    if (!pressure->usable_known)
-        reasons |= WR_REASON_UNKNOWN_TOKEN_WINDOW;
-    if (pressure->risks & ~(unsigned)WR_RISK_UNKNOWN_WINDOW)
-        reasons |= WR_REASON_UNSAFE_ACCOUNTING;
-    return reasons;
-}
-
-struct wr_budget_plan wr_budget_plan(const struct wr_pressure *pressure,
-                                     const struct wr_budget_state *state)
+struct wr_budget_plan wr_budget_plan(const struct wr_pressure *pressure)
 {
     uint64_t available = pressure->usable_known ? pressure->available_tokens : WR_BUDGET_NO_CAP;
-    struct wr_budget_plan plan = {.reasons = find_reasons(pressure, state)};
+    struct wr_budget_plan plan = {.room = wr_room_of(available)};
 
-    plan.room = wr_room_of(available);
-    if (plan.reasons & ~(unsigned)WR_REASON_MISSING_REHYDRATE_REFS) {
+    if (!pressure->usable_known)
+        plan.reasons |= WR_REASON_UNKNOWN_TOKEN_WINDOW;
+    if (pressure->risks & ~(unsigned)WR_RISK_UNKNOWN_WINDOW)
+        plan.reasons |= WR_REASON_UNSAFE_ACCOUNTING;
+    if (plan.reasons) {
         plan.mode = WR_MODE_EXACT_PASS_THROUGH;
         plan.inline_bytes_max = WR_BUDGET_NO_CAP;
         plan.rehydrate_tokens_max = available;
@@ -156,14 +142,8 @@ struct wr_budget_plan wr_budget_plan(const struct wr_pressure *pressure,
     }
     plan.mode = rooms[plan.room].mode;
     plan.inline_bytes_max = rooms[plan.room].inline_bytes_max;
-    plan.rehydrate_tokens_max = rooms[plan.room].rehydrate_tokens_max;
-    if (state->rehydrate_refs_missing) {
-        plan.mode = WR_MODE_ARTIFACT_CONDENSED;
-        plan.inline_bytes_max = least(plan.inline_bytes_max, 8 * 1024);
-        plan.rehydrate_tokens_max = least(plan.rehydrate_tokens_max, 4000);
-    }
-    plan.rehydrate_tokens_max = least(plan.rehydrate_tokens_max, available);
-    plan.reasons |= rooms[plan.room].reason;
+    plan.rehydrate_tokens_max = least(rooms[plan.room].rehydrate_tokens_max, available);
+    plan.reasons = rooms[plan.room].reason;
     return plan;
 }
 
@@ -177,12 +157,6 @@ const char *wr_budget_mode_text(enum wr_budget_mode mode)
 const char *wr_budget_reason_text(enum wr_budget_reason reason)
 {
     switch (reason) {
-    case WR_REASON_EXACTNESS_REQUIRED:
-        return "exactness_required";
-    case WR_REASON_STATIC_CONTEXT_CHANGED:
-        return "static_context_changed";
-    case WR_REASON_MISSING_REHYDRATE_REFS:
-        return "missing_rehydrate_refs";
     case WR_REASON_UNKNOWN_TOKEN_WINDOW:
         return "unknown_token_window";
     case WR_REASON_UNSAFE_ACCOUNTING:
@@ -225,6 +199,13 @@ uint64_t wr_guarded_mid_trigger(uint64_t window_tokens)
     return wr_share_tokens(window_tokens, window_tokens < 200000 ? 8000 : 8500);
 }
 
+uint32_t wr_tiered_keep_recent(uint64_t window_tokens)
+{
+    return window_tokens && window_tokens < 100000 ? 3 : 6;
+}
+
+/* ---- the limits of a run ---- */
+
 bool wr_compress_due(const struct wr_compress_input *input)
 {
     uint64_t total =
@@ -237,17 +218,56 @@ bool wr_compress_due(const struct wr_compress_input *input)
     return total > wr_share_tokens(limit, threshold_bp);
 }
 
-uint64_t wr_tiered_clear_trigger(uint64_t window_tokens)
+struct wr_run_limits wr_run_limits_default(void)
 {
-    return window_tokens ? wr_share_tokens(window_tokens, 6000) : 60000;
+    return (struct wr_run_limits){
+        .tokens_max = 1000000,
+        .turns_max = 200,
+        .tool_calls_max = 200,
+        .cost_micro_usd_max = 2000000,
+        .elapsed_ms_max = 30 * 60 * 1000,
+    };
 }
 
-uint64_t wr_tiered_summarise_trigger(uint64_t window_tokens)
+static bool reached(uint64_t used, uint64_t most)
 {
-    return window_tokens ? wr_share_tokens(window_tokens, 8500) : 170000;
+    return most && used >= most;
 }
 
-uint32_t wr_tiered_keep_recent(uint64_t window_tokens)
+static enum wr_run_limit find_limit(const struct wr_run_limits *limits,
+                                    const struct wr_run_used *used)
 {
-    return window_tokens && window_tokens < 100000 ? 3 : 6;
+    if (reached(used->tokens, limits->tokens_max))
+        return WR_RUN_LIMIT_TOKENS;
+    if (reached(used->turns, limits->turns_max))
+        return WR_RUN_LIMIT_TURNS;
+    if (reached(used->tool_calls, limits->tool_calls_max))
+        return WR_RUN_LIMIT_TOOL_CALLS;
+    if (reached(used->cost_micro_usd, limits->cost_micro_usd_max))
+        return WR_RUN_LIMIT_COST;
+    if (reached(used->elapsed_ms, limits->elapsed_ms_max))
+        return WR_RUN_LIMIT_TIME;
+    return WR_RUN_LIMIT_NONE;
+}
+
+struct wr_run_verdict wr_run_check(const struct wr_run_limits *limits,
+                                   const struct wr_run_used *used,
+                                   const struct wr_compress_input *prompt)
+{
+    struct wr_compress_input input = *prompt;
+    struct wr_run_verdict verdict = {0};
+
+    input.run_tokens_remaining = UINT64_MAX;
+    if (limits->tokens_max)
+        input.run_tokens_remaining = minus(limits->tokens_max, used->tokens);
+    verdict.compress = wr_compress_due(&input);
+    verdict.limit = find_limit(limits, used);
+    verdict.aborted = verdict.limit != WR_RUN_LIMIT_NONE;
+    return verdict;
+}
+
+const char *wr_run_limit_text(enum wr_run_limit limit)
+{
+    static const char *const texts[] = {"none", "tokens", "turns", "tool_calls", "cost", "time"};
+    return texts[limit];
 }

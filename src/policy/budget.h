@@ -53,7 +53,6 @@ struct wr_pressure {
 };
 
 struct wr_pressure wr_pressure(const struct wr_pressure_input *input);
-enum wr_band wr_band_of(uint32_t basis_points);
 const char *wr_band_text(enum wr_band band);
 
 /* ---- what to do with the room (same document) ---- */
@@ -61,7 +60,6 @@ const char *wr_band_text(enum wr_band band);
 enum wr_room { WR_ROOM_MINIMAL, WR_ROOM_CONDENSED, WR_ROOM_LARGE, WR_ROOM_EXACT };
 
 enum wr_room wr_room_of(uint64_t available_tokens); /* steps at 2000, 8000 and 16000 */
-const char *wr_room_text(enum wr_room room);
 
 enum wr_budget_mode {
     WR_MODE_EXACT_PASS_THROUGH,
@@ -71,21 +69,12 @@ enum wr_budget_mode {
 };
 
 enum wr_budget_reason { /* bits, in the order they are reported */
-                        WR_REASON_EXACTNESS_REQUIRED = 1,
-                        WR_REASON_STATIC_CONTEXT_CHANGED = 2,
-                        WR_REASON_MISSING_REHYDRATE_REFS = 4,
-                        WR_REASON_UNKNOWN_TOKEN_WINDOW = 8,
-                        WR_REASON_UNSAFE_ACCOUNTING = 16,
-                        WR_REASON_PLENTY_OF_BUDGET = 32,
-                        WR_REASON_MODERATE_BUDGET = 64,
-                        WR_REASON_TIGHT_BUDGET = 128,
-                        WR_REASON_CRITICAL_BUDGET = 256,
-};
-
-struct wr_budget_state {
-    bool exactness_required;
-    bool static_context_changed;
-    bool rehydrate_refs_missing;
+                        WR_REASON_UNKNOWN_TOKEN_WINDOW = 1,
+                        WR_REASON_UNSAFE_ACCOUNTING = 2,
+                        WR_REASON_PLENTY_OF_BUDGET = 4,
+                        WR_REASON_MODERATE_BUDGET = 8,
+                        WR_REASON_TIGHT_BUDGET = 16,
+                        WR_REASON_CRITICAL_BUDGET = 32,
 };
 
 #define WR_BUDGET_NO_CAP UINT64_MAX
@@ -98,8 +87,7 @@ struct wr_budget_plan {
     unsigned reasons; /* enum wr_budget_reason bits; never 0 */
 };
 
-struct wr_budget_plan wr_budget_plan(const struct wr_pressure *pressure,
-                                     const struct wr_budget_state *state);
+struct wr_budget_plan wr_budget_plan(const struct wr_pressure *pressure);
 const char *wr_budget_mode_text(enum wr_budget_mode mode);
 const char *wr_budget_reason_text(enum wr_budget_reason reason);
 
@@ -133,6 +121,15 @@ uint64_t wr_share_tokens(uint64_t tokens, uint32_t basis_points); /* rounded dow
  * from 200,000 on. A window of 0 is not known: 32,000. */
 uint64_t wr_guarded_mid_trigger(uint64_t window_tokens);
 
+/* `tiered`: the most recent results that clearing spares: 3 under a window of 100,000, else 6. */
+uint32_t wr_tiered_keep_recent(uint64_t window_tokens);
+
+/* ---- the limits of a run (the `compress` preset's document) ----
+ *
+ * They are checked at the start of each turn, before any work. Compression is looked at first: it
+ * is the way out, the abort is the net. A limit that is reached (not only passed) stops the run,
+ * and the verdict names it; of several, the first in the order below. */
+
 enum { WR_COMPRESS_THRESHOLD_BP = 8000 };
 
 struct wr_compress_input {
@@ -148,10 +145,45 @@ struct wr_compress_input {
  * and remaining budget. */
 bool wr_compress_due(const struct wr_compress_input *input);
 
-/* `tiered`: clearing starts at 60 %, summarising at 85 %; without a window at 60,000 and 170,000.
- * The most recent results that clearing spares: 3 under a window of 100,000, else 6. */
-uint64_t wr_tiered_clear_trigger(uint64_t window_tokens);
-uint64_t wr_tiered_summarise_trigger(uint64_t window_tokens);
-uint32_t wr_tiered_keep_recent(uint64_t window_tokens);
+enum wr_run_limit { /* ORDER RUN_LIMIT */
+                    WR_RUN_LIMIT_NONE,
+                    WR_RUN_LIMIT_TOKENS,
+                    WR_RUN_LIMIT_TURNS,
+                    WR_RUN_LIMIT_TOOL_CALLS,
+                    WR_RUN_LIMIT_COST,
+                    WR_RUN_LIMIT_TIME,
+};
+
+struct wr_run_limits { /* 0: no such limit */
+    uint64_t tokens_max;
+    uint64_t turns_max;
+    uint64_t tool_calls_max;
+    uint64_t cost_micro_usd_max;
+    uint64_t elapsed_ms_max;
+};
+
+struct wr_run_used {
+    uint64_t tokens; /* input, cached or not, and output, of every request so far */
+    uint64_t turns;
+    uint64_t tool_calls;
+    uint64_t cost_micro_usd; /* sum of wr_cost(): cached and written tokens at their prices */
+    uint64_t elapsed_ms;
+};
+
+struct wr_run_verdict {
+    bool compress; /* before the next request */
+    bool aborted;  /* no next request */
+    enum wr_run_limit limit;
+};
+
+/* 1,000,000 tokens, 200 turns, 200 tool calls, 2.00 USD, 30 minutes. */
+struct wr_run_limits wr_run_limits_default(void);
+
+/* `prompt->run_tokens_remaining` is worked out here and need not be set. */
+struct wr_run_verdict wr_run_check(const struct wr_run_limits *limits,
+                                   const struct wr_run_used *used,
+                                   const struct wr_compress_input *prompt);
+
+const char *wr_run_limit_text(enum wr_run_limit limit); /* "tokens", "turns", ... */
 
 #endif

@@ -5,9 +5,10 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "json/json.h"
 #include "policy/budget.h"
+#include "policy/policy.h"
 
 #define NONE UINT64_MAX
 
@@ -57,7 +58,7 @@ static void check_pressure(const char *behaviour, const struct wr_pressure_input
 static void pressure(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(pressures) / sizeof(pressures[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(pressures); i++) {
         struct wr_pressure_input input = {
             .window_known = pressures[i].window != NONE,
             .window_tokens = pressures[i].window == NONE ? 0 : pressures[i].window,
@@ -120,6 +121,7 @@ static enum wr_band band_named(const struct wr_json *doc, wr_json_id object)
 
 static void pressure_of_the_fixture(void **state)
 {
+    static const char *const rooms[] = {"minimal", "condensed", "large", "exact"};
     struct fixture f;
     (void)state;
     if (open_fixture(&f, "../shared/fixtures/prodex-numbers.json")) {
@@ -143,9 +145,8 @@ static void pressure_of_the_fixture(void **state)
         assert_int_equal(wr_json_count(&f.doc, rows), 8);
         for (wr_json_id row = wr_json_first(&f.doc, rows); row != WR_JSON_NONE;
              row = wr_json_next(&f.doc, rows, row))
-            assert_true(
-                wr_json_text_is(&f.doc, wr_json_find(&f.doc, row, "tier"),
-                                wr_room_text(wr_room_of(number(&f.doc, row, "available")))));
+            assert_true(wr_json_text_is(&f.doc, wr_json_find(&f.doc, row, "tier"),
+                                        rooms[wr_room_of(number(&f.doc, row, "available"))]));
     }
     close_fixture(&f);
 }
@@ -153,90 +154,28 @@ static void pressure_of_the_fixture(void **state)
 static const struct {
     const char *behaviour;
     uint64_t window, used; /* NONE: not known */
-    struct wr_budget_state state;
     enum wr_budget_mode mode;
     uint64_t inline_bytes, rehydrate_tokens;
     unsigned reasons;
 } plans[] = {
-    {"plenty of room: everything as it is",
-     100000,
-     10000,
-     {0},
-     WR_MODE_EXACT_PASS_THROUGH,
-     NONE,
-     90000,
+    {"plenty of room: everything as it is", 100000, 10000, WR_MODE_EXACT_PASS_THROUGH, NONE, 90000,
      WR_REASON_PLENTY_OF_BUDGET},
-    {"moderate room",
-     100000,
-     90000,
-     {0},
-     WR_MODE_LARGE_LOSSLESS,
-     32768,
-     10000,
+    {"moderate room", 100000, 90000, WR_MODE_LARGE_LOSSLESS, 32768, 10000,
      WR_REASON_MODERATE_BUDGET},
-    {"moderate room with much to bring back",
-     100000,
-     85000,
-     {0},
-     WR_MODE_LARGE_LOSSLESS,
-     32768,
-     12000,
+    {"moderate room with much to bring back", 100000, 85000, WR_MODE_LARGE_LOSSLESS, 32768, 12000,
      WR_REASON_MODERATE_BUDGET},
-    {"tight", 100000, 95000, {0}, WR_MODE_ARTIFACT_CONDENSED, 8192, 4000, WR_REASON_TIGHT_BUDGET},
-    {"critical",
-     100000,
-     99500,
-     {0},
-     WR_MODE_MINIMAL_REFS_ONLY,
-     1024,
-     500,
-     WR_REASON_CRITICAL_BUDGET},
-    {"an unknown window passes through",
-     NONE,
-     5000,
-     {0},
-     WR_MODE_EXACT_PASS_THROUGH,
-     NONE,
-     NONE,
+    {"tight", 100000, 95000, WR_MODE_ARTIFACT_CONDENSED, 8192, 4000, WR_REASON_TIGHT_BUDGET},
+    {"critical", 100000, 99500, WR_MODE_MINIMAL_REFS_ONLY, 1024, 500, WR_REASON_CRITICAL_BUDGET},
+    {"an unknown window passes through", NONE, 5000, WR_MODE_EXACT_PASS_THROUGH, NONE, NONE,
      WR_REASON_UNKNOWN_TOKEN_WINDOW},
-    {"a window of zero is unsafe",
-     0,
-     5000,
-     {0},
-     WR_MODE_EXACT_PASS_THROUGH,
-     NONE,
-     0,
+    {"a window of zero is unsafe", 0, 5000, WR_MODE_EXACT_PASS_THROUGH, NONE, 0,
      WR_REASON_UNSAFE_ACCOUNTING},
-    {"exactness is obeyed",
-     100000,
-     99500,
-     {.exactness_required = true},
-     WR_MODE_EXACT_PASS_THROUGH,
-     NONE,
-     500,
-     WR_REASON_EXACTNESS_REQUIRED},
-    {"a changed static context passes through",
-     100000,
-     99500,
-     {.static_context_changed = true},
-     WR_MODE_EXACT_PASS_THROUGH,
-     NONE,
-     500,
-     WR_REASON_STATIC_CONTEXT_CHANGED},
-    {"missing references hold back",
-     100000,
-     10000,
-     {.rehydrate_refs_missing = true},
-     WR_MODE_ARTIFACT_CONDENSED,
-     8192,
-     4000,
-     WR_REASON_MISSING_REHYDRATE_REFS | WR_REASON_PLENTY_OF_BUDGET},
 };
 
 static void planning(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(plans); i++) {
         struct wr_pressure_input input = {
             .window_known = plans[i].window != NONE,
             .window_tokens = plans[i].window == NONE ? 0 : plans[i].window,
@@ -244,7 +183,7 @@ static void planning(void **state)
             .used_source = WR_COUNT_EXACT,
         };
         struct wr_pressure at = wr_pressure(&input);
-        struct wr_budget_plan plan = wr_budget_plan(&at, &plans[i].state);
+        struct wr_budget_plan plan = wr_budget_plan(&at);
         if (plan.mode != plans[i].mode || plan.inline_bytes_max != plans[i].inline_bytes ||
             plan.rehydrate_tokens_max != plans[i].rehydrate_tokens ||
             plan.reasons != plans[i].reasons)
@@ -280,7 +219,7 @@ static const struct {
 static void rendering(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(renders) / sizeof(renders[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(renders); i++)
         if (wr_render_budget(&renders[i].input) != renders[i].tokens)
             fail_msg("%s: %llu", renders[i].behaviour,
                      (unsigned long long)wr_render_budget(&renders[i].input));
@@ -294,7 +233,7 @@ static void actor_limits(void **state)
                                        {200000, 2000}, {4000000, 2000}};
     struct fixture f;
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         assert_int_equal(wr_actor_message_limit(rows[i][0]), rows[i][1]);
     if (open_fixture(&f, "../shared/fixtures/duragent.json")) {
         wr_json_id list = wr_json_find(&f.doc, 0, "actor_message_limit");
@@ -356,18 +295,30 @@ static const struct {
 static void compressing(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(compressions) / sizeof(compressions[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(compressions); i++)
         if (wr_compress_due(&compressions[i].input) != compressions[i].due)
             fail_msg("%s", compressions[i].behaviour);
+}
+
+/* The size at which the preset's stage with this name acts. */
+static uint64_t tiered_at(const char *name, uint64_t window_tokens)
+{
+    const struct wr_policy *policy = wr_policy_find(WR_LIT("tiered"));
+    struct wr_stage_room room = {.window_tokens = window_tokens};
+
+    for (uint32_t i = 0; i < policy->stages_count; i++)
+        if (!strcmp(policy->stages[i].def->name, name))
+            return wr_stage_when(&policy->stages[i], &room).at_tokens;
+    return 0;
 }
 
 static void tiered(void **state)
 {
     struct fixture f;
     (void)state;
-    assert_int_equal(wr_tiered_clear_trigger(65536), 39321);
-    assert_int_equal(wr_tiered_clear_trigger(0), 60000);
-    assert_int_equal(wr_tiered_summarise_trigger(0), 170000);
+    assert_int_equal(tiered_at("clear", 65536), 39321);
+    assert_int_equal(tiered_at("clear", 0), 60000);
+    assert_int_equal(tiered_at("summary", 0), 170000);
     assert_int_equal(wr_tiered_keep_recent(99999), 3);
     if (open_fixture(&f, "../shared/fixtures/jutul.json")) {
         static const char *const lists[] = {"clear_trigger", "summarize_trigger", "keep_recent"};
@@ -379,8 +330,8 @@ static void tiered(void **state)
                 uint64_t window = number(&f.doc, row, "window");
                 window = window == NONE ? 0 : window;
                 uint64_t want = number(&f.doc, row, i == 2 ? "keep" : "trigger");
-                uint64_t got = i == 0   ? wr_tiered_clear_trigger(window)
-                               : i == 1 ? wr_tiered_summarise_trigger(window)
+                uint64_t got = i == 0   ? tiered_at("clear", window)
+                               : i == 1 ? tiered_at("summary", window)
                                         : wr_tiered_keep_recent(window);
                 if (got != want)
                     fail_msg("%s of %llu", lists[i], (unsigned long long)window);
@@ -390,6 +341,81 @@ static void tiered(void **state)
     close_fixture(&f);
 }
 
+static const struct {
+    const char *behaviour;
+    struct wr_run_used used;
+    uint64_t prompt_tokens, window_tokens;
+    bool compress;
+    enum wr_run_limit limit;
+} runs[] = {
+    {"a fresh run goes on", {0}, 1000, 200000, false, WR_RUN_LIMIT_NONE},
+    {"one below every limit",
+     {.tokens = 999999,
+      .turns = 199,
+      .tool_calls = 199,
+      .cost_micro_usd = 1999999,
+      .elapsed_ms = 1799999},
+     0,
+     200000,
+     false,
+     WR_RUN_LIMIT_NONE},
+    {"tokens reached", {.tokens = 1000000}, 0, 200000, false, WR_RUN_LIMIT_TOKENS},
+    {"turns reached", {.turns = 200}, 0, 200000, false, WR_RUN_LIMIT_TURNS},
+    {"tool calls reached", {.tool_calls = 200}, 0, 200000, false, WR_RUN_LIMIT_TOOL_CALLS},
+    {"two dollars spent", {.cost_micro_usd = 2000000}, 0, 200000, false, WR_RUN_LIMIT_COST},
+    {"half an hour gone", {.elapsed_ms = 1800000}, 0, 200000, false, WR_RUN_LIMIT_TIME},
+    {"the first of several is named",
+     {.turns = 500, .elapsed_ms = 9999999},
+     0,
+     200000,
+     false,
+     WR_RUN_LIMIT_TURNS},
+    {"a full window compresses", {0}, 170000, 200000, true, WR_RUN_LIMIT_NONE},
+    {"little budget left compresses before it aborts",
+     {.tokens = 900000},
+     90000,
+     200000,
+     true,
+     WR_RUN_LIMIT_NONE},
+    {"compression is looked at even where the run must stop",
+     {.tokens = 1000000},
+     10,
+     200000,
+     true,
+     WR_RUN_LIMIT_TOKENS},
+};
+
+static void verdicts(void **state)
+{
+    struct wr_run_limits limits = wr_run_limits_default();
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(runs); i++) {
+        struct wr_compress_input prompt = {.content_tokens = runs[i].prompt_tokens,
+                                           .window_tokens = runs[i].window_tokens};
+        struct wr_run_verdict verdict = wr_run_check(&limits, &runs[i].used, &prompt);
+        if (verdict.compress != runs[i].compress || verdict.limit != runs[i].limit ||
+            verdict.aborted != (runs[i].limit != WR_RUN_LIMIT_NONE))
+            fail_msg("%s: compress %d, limit %s", runs[i].behaviour, verdict.compress,
+                     wr_run_limit_text(verdict.limit));
+    }
+}
+
+static void each_is_configurable(void **state)
+{
+    struct wr_run_limits none = {0}, two_turns = {.turns_max = 2};
+    struct wr_run_used used = {.tokens = UINT64_MAX,
+                               .turns = 2,
+                               .tool_calls = UINT64_MAX,
+                               .cost_micro_usd = UINT64_MAX,
+                               .elapsed_ms = UINT64_MAX};
+    struct wr_compress_input prompt = {.content_tokens = 1, .window_tokens = 1000};
+    (void)state;
+    assert_false(wr_run_check(&none, &used, &prompt).aborted);
+    assert_false(wr_run_check(&none, &used, &prompt).compress);
+    assert_int_equal(wr_run_check(&two_turns, &used, &prompt).limit, WR_RUN_LIMIT_TURNS);
+    assert_string_equal(wr_run_limit_text(WR_RUN_LIMIT_COST), "cost");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -397,6 +423,7 @@ int main(void)
         cmocka_unit_test(planning),     cmocka_unit_test(rendering),
         cmocka_unit_test(actor_limits), cmocka_unit_test(guarded_mid),
         cmocka_unit_test(compressing),  cmocka_unit_test(tiered),
+        cmocka_unit_test(verdicts),     cmocka_unit_test(each_is_configurable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ weir_span wr_call_result(const struct wr_transcript *t, uint32_t result, struct 
     return s->parts_count ? wr_segment_text(t, s, arena) : nothing;
 }
 
-/* Of a wrapped call the transcript knows only the wrapper: its handles are read here. */
+/* The transcript knows only the wrapper of a wrapped call, so the handles are read here. */
 static weir_status read_wrapped_handles(struct wr_call *out, struct wr_arena *arena,
                                         const struct wr_transcript *t, uint32_t result)
 {
@@ -96,10 +96,4 @@ weir_status wr_call_read(struct wr_call *out, struct wr_arena *arena, const stru
     if (!out->purpose.len && out->handles)
         out->purpose = wr_span_trim(out->handles->command);
     return status;
-}
-
-bool wr_call_has_failed(const struct wr_segment *result, const struct wr_tool_handles *handles)
-{
-    return result->is_error ||
-           (handles && (handles->is_error || (handles->has_exit_code && handles->exit_code != 0)));
 }

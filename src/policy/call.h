@@ -28,7 +28,4 @@ bool wr_call_is_wrapper(weir_span tool);
 weir_span wr_call_result(const struct wr_transcript *transcript, uint32_t result,
                          struct wr_arena *arena);
 
-/* Whether the result says that the call failed. */
-bool wr_call_has_failed(const struct wr_segment *result, const struct wr_tool_handles *handles);
-
 #endif

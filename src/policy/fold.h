@@ -9,7 +9,7 @@
  * taken (law L2). A text that came with a marker of ours is left as it is.
  * 4. Where signed thinking binds the prefix a step is taken only when the newest input is the
  * user's own, and the thinking before it goes with it, from the start (law L4).
- * 5. A fold may go on from the state of an earlier one over the same turns (fold_state.h). It then
+ * 5. A fold may go on from the state of an earlier one over the same turns (wr_fold_state). It then
  * gives the same forms as from the start; only time differs.
  */
 #ifndef WR_POLICY_FOLD_H
@@ -51,7 +51,7 @@ enum wr_answer_room {
     WR_ANSWER_NAMED,
 };
 
-/* What was decided about a turn that the transcript does not say: the session's marks. */
+/* What the session's marks say about a turn and the transcript does not. */
 struct wr_fold_turn {
     bool is_whole;          /* what came with it was sent as it came */
     bool is_late;           /* time was up: its segments from `late_from` on were sent as they came,
@@ -189,46 +189,72 @@ struct wr_fold_list {
     uint32_t seen; /* segments before this one were looked at */
 };
 
+/* The room of a request, as the turns up to now had it. */
+struct wr_fold_window {
+    uint64_t tokens, reserve_tokens; /* in tokens as we count */
+    uint64_t narrowed_tokens;        /* what overflow errors said; 0: there was none */
+    enum wr_answer_room answer;      /* as the turns said last */
+    uint64_t answer_tokens;
+    uint32_t factor_bp;
+    bool is_reserve_named; /* as of struct wr_fold_input */
+};
+
+/* Where time ran out for what is new. */
+struct wr_fold_lateness {
+    bool is_up;            /* it did */
+    uint32_t turn, from;   /* there: as of struct wr_fold_turn */
+    uint64_t count;        /* new results that stay whole for it */
+    bool has_new;          /* what is new has begun to come, */
+    uint64_t new_since_us; /* at this time */
+};
+
+/* Memory that stages use in turn, made when it is first needed. */
+struct wr_fold_scratch {
+    void *items;                 /* of one stage */
+    uint32_t *lists[2];          /* a place for every segment */
+    struct wr_fold_list results; /* that were not dropped */
+    struct wr_fold_list large;   /* of those that came larger than any that is ever condensed */
+};
+
+/* What stages that choose among candidates did, for the report. */
+struct wr_fold_chosen {
+    uint64_t candidates_count, count, utility;
+    uint64_t rehydrated_tokens; /* what was brought back beside its form */
+};
+
 struct wr_fold {
     const struct wr_fold_input *input; /* borrowed */
     const struct wr_transcript *transcript;
     struct wr_arena *arena;
+    const char *stage; /* at work now */
+
+    /* What has come of it */
     struct wr_fold_segment *segments;
     struct wr_fold_insert *inserts;
     uint32_t inserts_count, inserts_cap;
     struct wr_fold_step *steps;
     uint32_t steps_count, steps_cap;
+    uint64_t total_tokens; /* of everything that has arrived, in its form now */
+    struct wr_fold_chosen chosen;
+
+    /* The request being folded */
+    uint32_t turn;
+    uint32_t turn_first;    /* the first segment of that turn */
+    uint32_t arrived;       /* segments before this one have arrived */
+    uint32_t resumed_count; /* segments that came with their form; 0: none */
     uint32_t changed_first; /* `first` of this turn's step, as far as it has come */
-    uint32_t
-        cold_turn; /* the newest turn at which a step was taken because the cache had expired */
-    void *items;   /* scratch of one stage, made when it is first needed */
-    uint32_t *lists[2];          /* scratch of stages: a place for every segment */
-    struct wr_fold_list results; /* that were not dropped */
-    struct wr_fold_list large;   /* of those that came larger than any that is ever condensed */
-    struct wr_index reads;       /* results that show a file, by path */
-    bool has_signed;             /* signed thinking has arrived */
-    bool came_stepped;   /* what has arrived holds what a step of an earlier projection left */
-    uint32_t notice;     /* the newest that says that messages were taken out; WR_SEGMENT_NONE */
-    uint32_t *group_end; /* of a group's first segment: behind its last */
-    uint64_t window_tokens, reserve_tokens; /* as this turn has them, in tokens as we count */
-    uint64_t narrowed_tokens;               /* what overflow errors said; 0: there was none */
-    enum wr_answer_room answer;             /* as the turns said last */
-    uint64_t answer_tokens;
-    uint32_t factor_bp;
-    bool is_reserve_named;         /* as of struct wr_fold_input */
-    uint32_t turn;                 /* the request being folded */
-    uint32_t turn_first;           /* the first segment of that turn */
-    uint32_t late_turn, late_from; /* where time was up: as of struct wr_fold_turn */
-    uint64_t late_count;           /* new results that stay whole for lack of time */
-    bool is_late;                  /* time was up for what is new */
-    bool has_new;                  /* what is new has begun to come, */
-    uint64_t new_since_us;         /* at this time */
-    uint32_t resumed_count;        /* segments that came with their form; 0: none */
-    uint32_t arrived;              /* segments before this one have arrived */
-    uint64_t total_tokens;         /* of everything that has arrived, in its form now */
-    uint64_t candidates_count, selected_count, selected_utility; /* of stages that choose */
-    uint64_t rehydrated_tokens; /* of them, what was brought back beside its form */
-    const char *stage;          /* at work now */
+    uint32_t cold_turn;     /* the newest at which a step was taken for an expired cache */
+    struct wr_fold_window window;
+    struct wr_fold_lateness late;
+
+    /* What is known of the segments that have arrived */
+    bool has_signed;       /* signed thinking is among them */
+    bool came_stepped;     /* they hold what a step of an earlier projection left */
+    uint32_t notice;       /* the newest that says that messages were taken out; WR_SEGMENT_NONE */
+    struct wr_index reads; /* results that show a file, by path */
+    uint32_t *group_end;   /* of a group's first segment: behind its last */
+
+    struct wr_fold_scratch scratch;
 };
 
 const char *wr_step_reason_text(enum wr_step_reason reason);
@@ -243,7 +269,7 @@ typedef bool wr_marker_fn(void *user, weir_handle handle);
 bool wr_segment_holds_marker(const struct wr_transcript *t, uint32_t segment, wr_marker_fn *is_ours,
                              void *user);
 
-/* What came of each turn that was new and for which time ran out: false for all others. */
+/* Whether time ran out in a turn that was new, and from which of its segments on. */
 bool wr_fold_late_turn(const struct wr_fold *fold, uint32_t turn, uint32_t *from);
 
 /* What an insert stands for, whole: goes to the store. */
@@ -255,6 +281,30 @@ bool wr_fold_took_cold(const struct wr_fold *fold);
 
 /* The step declared for the newest request, or NULL. */
 const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold);
+
+/* ---- a fold as it stood after a request, for the next request to go on from ----
+ *
+ * A state owns copies of all it needs: it outlives the request it was taken of. It fits a later
+ * request where everything up to its end is the same: tokens, framing, and which segments are
+ * turns, loops, groups and pairs. What the segments say, the policy and the facts are for the
+ * caller to compare (engine/fold_memo.h). */
+
+struct wr_fold_state;
+
+/* Of a fold that has run to its end. WEIR_NOMEM and WEIR_LIMIT: there is no state, which is no harm
+ * but time. */
+WEIR_MUST_USE weir_status wr_fold_state_new(struct wr_fold_state **state,
+                                            const struct wr_fold *fold);
+void wr_fold_state_free(struct wr_fold_state *state); /* NULL is fine */
+
+size_t wr_fold_state_bytes(const struct wr_fold_state *state);
+bool wr_fold_state_fits(const struct wr_fold_state *state, const struct wr_fold_input *input);
+
+/* What was decided about the turns it covers, as of struct wr_fold_input. */
+const struct wr_fold_turn *wr_fold_state_turns(const struct wr_fold_state *state, uint32_t *count);
+
+/* How many segments it covers. */
+uint32_t wr_fold_state_segments(const struct wr_fold_state *state);
 
 /* ---- for stages ---- */
 
@@ -283,6 +333,9 @@ weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
 
 /* Whether the cache had expired when this request came. */
 bool wr_fold_is_cold(const struct wr_fold *fold);
+
+/* Takes out the signed thinking that was sent: what it was signed over is no more. */
+void wr_fold_drop_thinking(struct wr_fold *fold);
 
 /* Whether a step may be taken at this request at all (invariant 4). */
 bool wr_fold_may_step(const struct wr_fold *fold);

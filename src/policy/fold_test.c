@@ -8,8 +8,10 @@
 
 #include <string.h>
 
+#include "models/window.h"
 #include "policy/stage.h"
-#include "wire/test_transcript.h"
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 enum { BODY_BYTES_MAX = 1 << 20 };
 
@@ -87,28 +89,13 @@ static void write_session(struct wr_buf *out, const struct session *s)
 }
 
 static const size_t even[] = {2000, 2000, 2000, 2000, 2000, 2000};
-static const size_t one_large[] = {2000, 100000, 2000};
-static const size_t tiny[] = {40, 40, 40, 40, 40, 40};
 
-static const struct wr_policy mask_policy = {
-    .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {1, 1, 1}}}, .stages_count = 1};
 static const struct wr_policy mask_off_policy = {
     .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {0, 0, 1}}}, .stages_count = 1};
-static const struct wr_policy mask_batch_policy = {
-    .name = "mask", .stages = {{.def = &wr_stage_mask, .params = {1, 1, 4}}}, .stages_count = 1};
 static const struct wr_policy clear_policy = {
     .name = "clear",
     .stages = {{.def = &wr_stage_clear, .params = {5000, 1000, 2, 0}}},
     .stages_count = 1};
-static const struct wr_tool_rule protected_tools[] = {
-    {.tool = "keep_me", .is_exact = true},
-    {.tool = "young", .set = 1U << WR_CLEAR_OLDER_TURNS, .params = {0, 0, 0, 3}}};
-static const struct wr_policy clear_exempt_policy = {.name = "clear",
-                                                     .stages = {{.def = &wr_stage_clear,
-                                                                 .params = {5000, 1000, 2, 0},
-                                                                 .tools = protected_tools,
-                                                                 .tools_count = 2}},
-                                                     .stages_count = 1};
 static const struct wr_tool_rule evict_tools[] = {
     {.tool = "read_file", .is_exact = true},
     {.tool = "chatty", .set = 1U << WR_EVICT_OVER_TOKENS, .params = {400}}};
@@ -118,183 +105,15 @@ static const struct wr_policy evict_policy = {.name = "evict",
                                                           .tools = evict_tools,
                                                           .tools_count = 2}},
                                               .stages_count = 1};
-static const struct wr_tool_rule cap_tools[] = {
-    {.tool = "chatty", .set = 1U << WR_CAP_MAX_TOKENS, .params = {100}}};
-static const struct wr_policy cap_policy = {.name = "cap",
-                                            .stages = {{.def = &wr_stage_cap,
-                                                        .params = {8000, WR_CAP_BOTH},
-                                                        .tools = cap_tools,
-                                                        .tools_count = 1}},
-                                            .stages_count = 1};
 static const struct wr_policy drop_policy = {
     .name = "drop",
     .stages = {{.def = &wr_stage_drop_groups, .params = {1000}}},
     .stages_count = 1};
 
-static const struct wr_policy loops_policy = {
-    .name = "loops",
-    .stages = {{.def = &wr_stage_fold_loops, .params = {0, 10}}},
-    .stages_count = 1};
-
-static const struct wr_policy reference_policy = {
-    .name = "reference",
-    .stages = {{.def = &wr_stage_reference, .params = {50}}},
-    .stages_count = 1};
-
 #define SAYS(role, text) ",{\"role\":\"" role "\",\"content\":\"" text "\"}"
 #define DONE             SAYS("assistant", "done") SAYS("user", "next")
-#define MARKED                                                                       \
-    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"z\","       \
-    "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]}," \
-    "{\"role\":\"tool\",\"tool_call_id\":\"z\",\"content\":\"[cleared]\\n"           \
-    "[weir wr_0123456789abcdef0123: ~9 tokens left out]\"}"
-
-#define FIFTY "fifty characters of a text that is the same again "
-#define SAME  FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
-#define SHOWS(id, text)                                                              \
-    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" id "\","  \
-    "\"type\":\"function\",\"function\":{\"name\":\"run\",\"arguments\":\"{}\"}}]}," \
-    "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
-
-static const struct {
-    const char *behaviour;
-    const struct wr_policy *policy;
-    struct session session;
-    uint64_t window_tokens;
-    const char *expected;
-} cases[] = {
-    {"the middle is masked as soon as one lies in it",
-     &mask_policy,
-     {NULL, even, 6, "run", NULL},
-     100000,
-     "b:masked c:masked d:masked e:masked step:pressure "},
-    {"both numbers zero: nothing is masked",
-     &mask_off_policy,
-     {NULL, even, 6, "run", NULL},
-     100000,
-     ""},
-    {"nothing is masked before a batch lies in the middle",
-     &mask_batch_policy,
-     {NULL, even, 5, "run", NULL},
-     100000,
-     ""},
-    {"then the whole batch is, in one step",
-     &mask_batch_policy,
-     {NULL, even, 6, "run", NULL},
-     100000,
-     "b:masked c:masked d:masked e:masked step:pressure "},
-    {"results too small to be worth it stay",
-     &mask_policy,
-     {NULL, tiny, 6, "run", NULL},
-     100000,
-     ""},
-    {"below the threshold nothing is cleared",
-     &clear_policy,
-     {NULL, even, 6, "run", NULL},
-     100000,
-     ""},
-    {"above it all but the last two are",
-     &clear_policy,
-     {NULL, even, 5, "run", NULL},
-     5000,
-     "a:cleared b:cleared c:cleared step:pressure "},
-    {"and stay so, without another step",
-     &clear_policy,
-     {NULL, even, 6, "run", NULL},
-     5000,
-     "a:cleared b:cleared c:cleared "},
-    {"without a window the number of tokens decides",
-     &clear_policy,
-     {NULL, even, 3, "run", NULL},
-     0,
-     "a:cleared step:pressure "},
-    {"a protected tool is never cleared",
-     &clear_exempt_policy,
-     {NULL, even, 6, "keep_me", NULL},
-     5000,
-     ""},
-    {"a tool may have to be older than others",
-     &clear_exempt_policy,
-     {NULL, even, 6, "young", NULL},
-     5000,
-     "a:cleared b:cleared step:pressure "},
-    {"no way back: nothing is taken", &clear_policy, {"", even, 6, "run", NULL}, 5000, ""},
-    {"a very large result leaves as it arrives, without a step",
-     &evict_policy,
-     {NULL, one_large, 3, "run", NULL},
-     200000,
-     "b:evicted "},
-    {"or at a size of its tool's own",
-     &evict_policy,
-     {NULL, even, 2, "chatty", NULL},
-     200000,
-     "a:evicted b:evicted "},
-    {"a tool that is exempt is not evicted, whoever offers it",
-     &evict_policy,
-     {NULL, one_large, 3, "mcp__fs__read_file", NULL},
-     200000,
-     ""},
-    {"a tool that is exempt is not evicted",
-     &evict_policy,
-     {NULL, one_large, 3, "read_file", NULL},
-     200000,
-     ""},
-    {"a result over the cap is cut as it arrives",
-     &cap_policy,
-     {NULL, one_large, 3, "run", NULL},
-     200000,
-     "b:capped "},
-    {"the cap may be a tool's own",
-     &cap_policy,
-     {NULL, even, 2, "mcp__x__chatty", NULL},
-     200000,
-     "a:capped b:capped "},
-    {"a completed loop folds",
-     &loops_policy,
-     {NULL, even, 2, "run", DONE},
-     100000,
-     "a:dropped b:dropped step:loop completed "},
-    {"a loop that came with a marker was left standing, and stays",
-     &loops_policy,
-     {NULL, even, 2, "run", MARKED DONE},
-     100000,
-     ""},
-    {"the same text again becomes a reference",
-     &reference_policy,
-     {NULL, even, 1, "run", SHOWS("x", SAME) SHOWS("y", SAME) SHOWS("z", SAME)},
-     100000,
-     "y:reference z:reference "},
-    {"a short one does not",
-     &reference_policy,
-     {NULL, even, 1, "run", SHOWS("x", FIFTY) SHOWS("y", FIFTY)},
-     100000,
-     ""},
-    {"what fits is not dropped", &drop_policy, {NULL, even, 6, "run", NULL}, 100000, ""},
-    {"the oldest groups leave when it does not fit",
-     &drop_policy,
-     {NULL, even, 6, "run", NULL},
-     3000,
-     "a:dropped b:dropped step:window "},
-};
-
-static void segments_get_the_forms_their_policy_says(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct folded f;
-        struct wr_buf body, listing;
-        wr_buf_init(&body, BODY_BYTES_MAX);
-        wr_buf_init(&listing, BODY_BYTES_MAX);
-        write_session(&body, &cases[i].session);
-        fold_body(&f, wr_buf_view(&body), cases[i].policy, cases[i].window_tokens);
-        list_forms(&f, &listing);
-        test_text_is(cases[i].behaviour, wr_buf_view(&listing), cases[i].expected);
-        test_transcript_close(&f.test);
-        wr_buf_release(&listing);
-        wr_buf_release(&body);
-    }
-}
-
+#define FIFTY            "fifty characters of a text that is the same again "
+#define SAME             FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
 static void a_form_ends_with_the_marker_that_brings_it_back(void **state)
 {
     struct session session = {NULL, even, 6, "run", NULL};
@@ -436,43 +255,6 @@ static void what_is_referred_to_stays(void **state)
     wr_buf_release(&body);
 }
 
-/* Five lines from each end, as the policy says. */
-static void an_evicted_result_shows_both_ends(void **state)
-{
-    struct folded f;
-    struct wr_buf body, result;
-    (void)state;
-    wr_buf_init(&result, BODY_BYTES_MAX);
-    wr_buf_init(&body, BODY_BYTES_MAX);
-    for (int i = 1; i <= 40; i++)
-        wr_buf_printf(&result, "%sline %d of what a chatty tool printed, and it goes on like this",
-                      i > 1 ? "\\n" : "", i);
-    wr_buf_byte(&result, '\0');
-    wr_buf_printf(
-        &body,
-        "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}],"
-        "\"messages\":[{\"role\":\"user\",\"content\":\"go\"},"
-        "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c\","
-        "\"type\":\"function\",\"function\":{\"name\":\"chatty\",\"arguments\":\"{}\"}}]},"
-        "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"%s\"}]}",
-        result.bytes);
-    fold_body(&f, wr_buf_view(&body), &evict_policy, 100000);
-    uint32_t first = test_transcript_find(&f.test, WEIR_KIND_TOOL_RESULT, 0);
-    weir_span text = f.fold.segments[first].text;
-    assert_int_equal(f.fold.segments[first].form, WR_FORM_EVICTED);
-    for (int i = 1; i <= 40; i++) {
-        char line[32];
-        (void)snprintf(line, sizeof(line), "line %d of", i);
-        bool is_shown = wr_span_find(text, wr_span_of(line), 0) != SIZE_MAX;
-        if (is_shown != (i <= 5 || i > 35))
-            fail_msg("line %d is %s:\n%.*s", i, is_shown ? "shown" : "not shown", (int)text.len,
-                     text.ptr);
-    }
-    test_transcript_close(&f.test);
-    wr_buf_release(&result);
-    wr_buf_release(&body);
-}
-
 #define THINKS                                                                              \
     ",{\"role\":\"assistant\",\"content\":null,\"thinking_blocks\":[{\"type\":"             \
     "\"thinking\",\"thinking\":\"hm\",\"signature\":\"s\"}],\"tool_calls\":[{\"id\":\"z\"," \
@@ -506,15 +288,492 @@ static void a_step_takes_the_thinking_that_was_signed_over_it(void **state)
     }
 }
 
+/* ---- the window ---- */
+
+/* What two turns say of the window, and the room that is left of it at the second. */
+static const struct {
+    const char *behaviour;
+    uint64_t window_tokens, reserve_tokens;
+    bool is_named;
+    uint32_t factor_bp;
+    struct wr_fold_turn first, second;
+    uint64_t tokens, reserve, room, half; /* half: of what the input may take */
+} rooms[] = {
+    {"all of it", 1000, 0, false, 0, {0}, {0}, 1000, 0, 1000, 500},
+    {"an answer that was not named may be shorter",
+     1000,
+     100,
+     false,
+     0,
+     {0},
+     {0},
+     1000,
+     100,
+     1000,
+     450},
+    {"one that was named may not", 1000, 100, true, 0, {0}, {0}, 1000, 100, 900, 450},
+    {"one that leaves a token", 1000, 999, true, 0, {0}, {0}, 1000, 999, 1, 0},
+    {"one that would take all counts as not named",
+     1000,
+     1000,
+     true,
+     0,
+     {0},
+     {0},
+     1000,
+     1000,
+     1000,
+     0},
+    {"one that is larger than all takes a share",
+     1000,
+     1001,
+     false,
+     0,
+     {0},
+     {0},
+     1000,
+     1000 / WR_RESERVE_SHARE,
+     1000,
+     (1000 - 1000 / WR_RESERVE_SHARE) / 2},
+    {"no window, no bound", 0, 100, false, 0, {0}, {0}, 0, 0, UINT64_MAX, UINT64_MAX},
+    {"in tokens as we count", 1000, 100, true, 20000, {0}, {0}, 500, 50, 450, 225},
+    {"a refusal narrows it", 1000, 0, false, 0, {.window_tokens = 800}, {0}, 800, 0, 800, 400},
+    {"not to more than it was",
+     1000,
+     0,
+     false,
+     0,
+     {.window_tokens = 1200},
+     {0},
+     1000,
+     0,
+     1000,
+     500},
+    {"or says it where nobody knew", 0, 0, false, 0, {.window_tokens = 800}, {0}, 800, 0, 800, 400},
+    {"a second one narrows it more",
+     1000,
+     0,
+     false,
+     0,
+     {.window_tokens = 800},
+     {.window_tokens = 700},
+     700,
+     0,
+     700,
+     350},
+    {"but never widens it",
+     1000,
+     0,
+     false,
+     0,
+     {.window_tokens = 800},
+     {.window_tokens = 900},
+     800,
+     0,
+     800,
+     400},
+    {"in a narrowed window an answer has its share at most",
+     1000,
+     500,
+     false,
+     0,
+     {.window_tokens = 800},
+     {0},
+     800,
+     800 / WR_RESERVE_SHARE,
+     800,
+     (800 - 800 / WR_RESERVE_SHARE) / 2},
+    {"unless it was named", 1000, 500, true, 0, {.window_tokens = 800}, {0}, 800, 500, 300, 150},
+    {"a turn names the answer",
+     1000,
+     0,
+     false,
+     0,
+     {.answer = WR_ANSWER_NAMED, .answer_tokens = 300},
+     {0},
+     1000,
+     300,
+     700,
+     350},
+    {"a later one leaves it to a share",
+     1000,
+     0,
+     false,
+     0,
+     {.answer = WR_ANSWER_NAMED, .answer_tokens = 300},
+     {.answer = WR_ANSWER_DEFAULT},
+     1000,
+     1000 / WR_RESERVE_SHARE,
+     1000,
+     (1000 - 1000 / WR_RESERVE_SHARE) / 2},
+    {"a turn says how many of ours a token is",
+     1000,
+     100,
+     true,
+     0,
+     {.factor_bp = 20000},
+     {.factor_bp = 5000},
+     2000,
+     200,
+     1800,
+     900},
+};
+
+static void the_window_is_as_the_turns_say(void **state)
+{
+    struct session session = {NULL, even, 1, "run", NULL};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rooms); i++) {
+        struct wr_fold_turn turns[] = {rooms[i].first, rooms[i].second};
+        struct folded f;
+        struct wr_buf body;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &mask_off_policy, rooms[i].window_tokens);
+        assert_int_equal(f.test.transcript.turns_count, 2);
+        f.input.reserve_tokens = rooms[i].reserve_tokens;
+        f.input.is_reserve_named = rooms[i].is_named;
+        f.input.factor_bp = rooms[i].factor_bp;
+        f.input.turns = turns;
+        assert_int_equal(wr_fold_run(&f.fold, &f.test.arena, &f.input), WEIR_OK);
+        uint64_t room = wr_fold_room(&f.fold), half = wr_fold_threshold(&f.fold, 5000);
+        if (f.fold.window.tokens != rooms[i].tokens || room != rooms[i].room ||
+            half != rooms[i].half || f.fold.window.reserve_tokens != rooms[i].reserve)
+            fail_msg("%s: %llu, %llu for the answer, room for %llu, half of it %llu",
+                     rooms[i].behaviour, (unsigned long long)f.fold.window.tokens,
+                     (unsigned long long)f.fold.window.reserve_tokens, (unsigned long long)room,
+                     (unsigned long long)half);
+        test_transcript_close(&f.test);
+        wr_buf_release(&body);
+    }
+}
+
+/* ---- time ---- */
+
+/* Each question takes a millisecond. */
+static uint64_t tick_us(void *user)
+{
+    uint64_t *now_us = user;
+    return *now_us += 1000;
+}
+
+/* Four results, each of which would be evicted as it arrives. The clock is asked once for each turn
+ * that is known, for each segment of those that are new, and for each request. */
+static const struct {
+    const char *behaviour;
+    struct wr_fold_deadline deadline;
+    struct wr_fold_turn last; /* what is known of the newest turn */
+    const char *expected;
+    bool is_late;
+    uint32_t turn, from;
+    uint64_t count;
+    weir_status status;
+} clocks[] = {
+    {"without a clock there is time",
+     {.new_us_max = 1},
+     {0},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"what is known has all the time",
+     {.now_us = tick_us, .new_us_max = 1, .known_turns = 5},
+     {0},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"new turns have as long as it takes",
+     {.now_us = tick_us, .new_us_max = 1000, .known_turns = 4},
+     {0},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"a microsecond longer, and it was up behind its result",
+     {.now_us = tick_us, .new_us_max = 999, .known_turns = 4},
+     {0},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     true,
+     4,
+     1,
+     0,
+     WEIR_OK},
+    {"what comes later stays whole",
+     {.now_us = tick_us, .new_us_max = 999, .known_turns = 3},
+     {0},
+     "a:evicted b:evicted c:evicted ",
+     true,
+     3,
+     1,
+     1,
+     WEIR_OK},
+    {"all has time to its end",
+     {.now_us = tick_us, .all_us_max = 1000000, .known_turns = 5},
+     {0},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"and none behind it",
+     {.now_us = tick_us, .all_us_max = 3000, .known_turns = 5},
+     {0},
+     NULL,
+     false,
+     0,
+     0,
+     0,
+     WEIR_LIMIT},
+    {"a turn that was late is so again",
+     {.now_us = NULL},
+     {.is_late = true},
+     "a:evicted b:evicted c:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"from where it was",
+     {.now_us = NULL},
+     {.is_late = true, .late_from = 1},
+     "a:evicted b:evicted c:evicted d:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+    {"one that was sent whole is so again",
+     {.now_us = NULL},
+     {.is_whole = true},
+     "a:evicted b:evicted c:evicted ",
+     false,
+     0,
+     0,
+     0,
+     WEIR_OK},
+};
+
+static void time_that_is_up_leaves_the_rest_whole(void **state)
+{
+    struct session session = {NULL, even, 4, "chatty", NULL};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(clocks); i++) {
+        struct wr_fold_turn turns[5] = {[4] = clocks[i].last};
+        struct folded f;
+        struct wr_buf body, listing;
+        uint64_t now_us = 0;
+        uint32_t from = 0;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        wr_buf_init(&listing, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &mask_off_policy, 100000);
+        assert_int_equal(f.test.transcript.turns_count, 5);
+        f.input.policy = &evict_policy;
+        f.input.turns = turns;
+        f.input.deadline = clocks[i].deadline;
+        f.input.deadline.user = &now_us;
+        assert_int_equal(wr_fold_run(&f.fold, &f.test.arena, &f.input), clocks[i].status);
+        if (clocks[i].expected) {
+            list_forms(&f, &listing);
+            test_text_is(clocks[i].behaviour, wr_buf_view(&listing), clocks[i].expected);
+        }
+        assert_int_equal(f.fold.late.is_up, clocks[i].is_late);
+        assert_int_equal(f.fold.late.count, clocks[i].count);
+        assert_int_equal(wr_fold_late_turn(&f.fold, clocks[i].turn, &from), clocks[i].is_late);
+        assert_int_equal(from, clocks[i].from);
+        if (clocks[i].is_late) {
+            assert_false(wr_fold_late_turn(&f.fold, clocks[i].turn - 1, &from));
+            assert_false(wr_fold_late_turn(&f.fold, 5, &from));
+        }
+        test_transcript_close(&f.test);
+        wr_buf_release(&listing);
+        wr_buf_release(&body);
+    }
+}
+
+/* ---- which results may change ---- */
+
+static const struct {
+    const char *behaviour, *words;
+    bool may_change;
+} words[] = {
+    {"nothing is said", NULL, true},
+    {"nothing is said", "", true},
+    {"it is kept", "-run", false},
+    {"another is kept", "-runs", true},
+    {"the first word that fits decides", "+run -*", true},
+    {"the first word that fits decides", "-r* +run", false},
+    {"a star fits all", "-*", false},
+    {"blanks part words", "  -ran  -run", false},
+    {"a star at the end only", "-*n", true},
+};
+
+static void a_session_says_whose_results_may_change(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
+        struct wr_fold_input input = {.tools = words[i].words};
+        struct wr_fold fold = {.input = &input};
+        if (wr_fold_may_change(&fold, WR_LIT("run")) != words[i].may_change)
+            fail_msg("%s: %s", words[i].behaviour, words[i].words);
+    }
+}
+
+/* ---- files that are read again ---- */
+
+#define READS(id, path, text)                                                       \
+    ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" id "\"," \
+    "\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":"          \
+    "\"{\\\"file_path\\\":\\\"" path "\\\"}\"}}]},"                                 \
+    "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
+#define MARKER "\\n[weir wr_0123456789abcdef0123: ~9 tokens left out]"
+
+static const struct wr_policy evict_small_policy = {
+    .name = "evict",
+    .stages = {{.def = &wr_stage_evict, .params = {40, 0, 0, 1}}},
+    .stages_count = 1};
+
+static const struct {
+    const char *behaviour, *messages, *expected;
+    bool came_stepped;
+} reads[] = {
+    {"a file that is read again stays whole", READS("x", "/a", SAME) READS("y", "/a", SAME),
+     "x:evicted ", false},
+    {"another does not", READS("x", "/a", SAME) READS("y", "/b", SAME), "x:evicted y:evicted ",
+     false},
+    {"one whose earlier read was whole does not", READS("x", "/a", FIFTY) READS("y", "/a", SAME),
+     "y:evicted ", false},
+    {"one that was read whole in between does not",
+     READS("x", "/a", SAME) READS("y", "/a", FIFTY) READS("z", "/a", SAME), "x:evicted z:evicted ",
+     false},
+    {"an earlier read that came with a marker was shortened",
+     READS("x", "/a", "[cleared]" MARKER) READS("y", "/a", SAME), "", false},
+    {"behind a notice nobody knows",
+     SAYS("user", "[conversation truncated]" MARKER) READS("y", "/a", SAME), "", true},
+    {"nor behind one that was joined to words",
+     SAYS("user", "words\\n\\n[CONVERSATION SUMMARY]" MARKER) READS("y", "/a", SAME), "", true},
+    {"words that only name one are words",
+     SAYS("user", "words\\n[CONVERSATION SUMMARY]" MARKER) READS("y", "/a", SAME), "y:evicted ",
+     false},
+    {"a read behind the notice is known",
+     SAYS("user", "[conversation truncated]" MARKER) READS("x", "/a", FIFTY) READS("y", "/a", SAME),
+     "y:evicted ", true},
+    {"a stub is what a step left",
+     READS("x", "/b", "[older result: b]" MARKER) READS("y", "/a", SAME), "y:evicted ", true},
+    {"so is an older answer", SAYS("assistant", "[older answer]" MARKER) SAYS("user", "next"), "",
+     true},
+    {"so are older words", SAYS("user", "[older message of the user]" MARKER), "", true},
+};
+
+static void a_file_that_is_read_again_comes_whole(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(reads); i++) {
+        struct session session = {NULL, NULL, 0, "run", reads[i].messages};
+        struct folded f;
+        struct wr_buf body, listing;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        wr_buf_init(&listing, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &evict_small_policy, 100000);
+        list_forms(&f, &listing);
+        test_text_is(reads[i].behaviour, wr_buf_view(&listing), reads[i].expected);
+        if (f.fold.came_stepped != reads[i].came_stepped)
+            fail_msg("%s: stepped %d", reads[i].behaviour, f.fold.came_stepped);
+        test_transcript_close(&f.test);
+        wr_buf_release(&listing);
+        wr_buf_release(&body);
+    }
+}
+
+/* ---- originals ---- */
+
+/* A session of eight groups, the oldest of which left in two steps, as one message. */
+static void what_left_in_several_steps_is_one_original(void **state)
+{
+    static const size_t sizes[] = {400, 400, 400, 400, 400, 400, 400, 400};
+    struct session session = {NULL, sizes, 8, "run", NULL};
+    struct folded f;
+    struct wr_buf body;
+    weir_span text, again;
+    struct wr_handle handle;
+    (void)state;
+
+    wr_buf_init(&body, BODY_BYTES_MAX);
+    write_session(&body, &session);
+    fold_body(&f, wr_buf_view(&body), &drop_policy, 605);
+    uint32_t last = f.fold.inserts_count - 1;
+    assert_true(f.fold.inserts_count > 1);
+    for (uint32_t i = 0; i < last; i++)
+        assert_true(f.fold.inserts[i].is_gone && !f.fold.inserts[i].is_absorbed);
+    assert_int_equal(wr_fold_insert_original(&f.fold, last, &text), WEIR_OK);
+    assert_int_equal(wr_handle_of(text, &handle), WEIR_OK);
+    assert_string_equal(handle.text, f.fold.inserts[last].handle.text);
+    assert_true(wr_fold_original(&f.fold, &handle, &again) && wr_span_eq(text, again));
+    for (uint32_t i = 0; i < f.test.transcript.segments_count; i++) {
+        const struct wr_segment *s = &f.test.transcript.segments[i];
+        weir_span own = wr_fold_text(&f.fold, i);
+        if (s->kind == WEIR_KIND_TOOL_RESULT)
+            assert_int_equal(wr_span_find(text, wr_span_cut(own, 0, 40), 0) != SIZE_MAX,
+                             f.fold.segments[i].form == WR_FORM_DROPPED);
+    }
+    f.fold.stage = wr_stage_drop_groups.name;
+    assert_int_equal(wr_fold_own_insert(&f.fold), last);
+    f.fold.stage = wr_stage_mask.name;
+    assert_int_equal(wr_fold_own_insert(&f.fold), WR_INSERT_NONE);
+    handle.text[5] = handle.text[5] == '0' ? '1' : '0';
+    assert_false(wr_fold_original(&f.fold, &handle, &again));
+    test_transcript_close(&f.test);
+    wr_buf_release(&body);
+}
+
+/* Another policy sent what stands before: thinking that was signed over it goes, in that very turn.
+ */
+static void a_switch_takes_the_thinking_before_it(void **state)
+{
+    (void)state;
+    for (int switched = 0; switched < 2; switched++) {
+        struct session session = {NULL, even, 1, "run", THINKS DONE};
+        struct wr_fold_turn turns[4] = {{0}};
+        struct folded f;
+        struct wr_buf body;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        write_session(&body, &session);
+        fold_body(&f, wr_buf_view(&body), &mask_off_policy, 100000);
+        assert_int_equal(f.test.transcript.turns_count, 4);
+        turns[3].is_switched = switched;
+        f.input.turns = turns;
+        f.input.binds_thinking = true;
+        assert_int_equal(wr_fold_run(&f.fold, &f.test.arena, &f.input), WEIR_OK);
+        uint32_t thinking = test_transcript_find(&f.test, WEIR_KIND_REASONING, 0);
+        assert_int_equal(f.fold.segments[thinking].form,
+                         switched ? WR_FORM_DROPPED : WR_FORM_EXACT);
+        test_transcript_close(&f.test);
+        wr_buf_release(&body);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_form_that_saves_little_is_not_taken),
         cmocka_unit_test(a_form_is_shorter_in_bytes),
+        cmocka_unit_test(a_switch_takes_the_thinking_before_it),
+        cmocka_unit_test(the_window_is_as_the_turns_say),
+        cmocka_unit_test(time_that_is_up_leaves_the_rest_whole),
+        cmocka_unit_test(a_session_says_whose_results_may_change),
+        cmocka_unit_test(a_file_that_is_read_again_comes_whole),
+        cmocka_unit_test(what_left_in_several_steps_is_one_original),
         cmocka_unit_test(what_is_referred_to_stays),
-        cmocka_unit_test(an_evicted_result_shows_both_ends),
         cmocka_unit_test(a_step_takes_the_thinking_that_was_signed_over_it),
-        cmocka_unit_test(segments_get_the_forms_their_policy_says),
         cmocka_unit_test(a_form_ends_with_the_marker_that_brings_it_back),
         cmocka_unit_test(the_fold_of_a_longer_session_extends_the_fold_of_a_shorter_one),
     };

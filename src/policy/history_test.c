@@ -1,8 +1,7 @@
 #include "policy/history.h"
 
-#include "wire/test_transcript.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 static void histories(void **state)
 {
@@ -54,7 +53,7 @@ static void histories(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_transcript test;
         struct wr_buf out;
         uint32_t segments[16];

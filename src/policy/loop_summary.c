@@ -1,7 +1,18 @@
+/* Writes the two blocks that the document of `guarded-mid` fixes line by line.
+ *
+ * A result is read once into what is known of it: its call, its text, whether it is a read, the
+ * lines that a read shows. The writers below then go down the document's list of lines; a line
+ * whose value is not known is left out. The document names its own tools (process_start, read_file
+ * with tags around the content); results of other agents have the same facts in the handles that
+ * src/transcript found, and get the same lines.
+ *
+ * This is not one table of names and values: half of the lines depend on another line being there,
+ * or are a sentence of the document. */
 #include "policy/loop_summary.h"
 
 #include <stdio.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -49,7 +60,7 @@ static weir_span trim_blank_lines(weir_span text)
     weir_span rest = text, line;
     while (wr_span_line(&rest, &line) && wr_text_is_blank(line))
         text = rest;
-    while (text.len && wr_text_is_space(text.ptr[text.len - 1]))
+    while (text.len && wr_is_space(text.ptr[text.len - 1]))
         text.len--;
     return text;
 }
@@ -68,7 +79,7 @@ static weir_status read_result(struct result *out, const struct wr_transcript *t
     if (!out->text.ptr)
         return wr_arena_status(arena);
     const struct wr_tool_handles *h = out->call.handles;
-    out->has_failed = wr_call_has_failed(s, h);
+    out->has_failed = wr_result_has_failed(s, h);
     out->is_read = !out->has_failed && (wr_span_is(out->call.capability, "read_file") ||
                                         (h && h->kind == WR_EFFECT_READ));
     if (!out->is_read)
@@ -130,7 +141,7 @@ static void write_preview(struct wr_buf *out, const char *name, weir_span text, 
 static bool is_process(weir_span capability)
 {
     static const char *const names[] = {"process_start", "process_read", "process_watch"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_span_is(capability, names[i]))
             return true;
     return false;
@@ -156,7 +167,7 @@ static bool write_process_handles(struct wr_buf *out, const struct wr_call *call
 
     if (wr_json_parse(&doc, arena, call->arguments, NULL, NULL))
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         write_json_value(out, &doc, arena, names[i]);
     return true;
 }
@@ -207,7 +218,7 @@ static void write_tags(struct wr_buf *out, weir_span text)
     weir_span before, content;
     if (!find_content(text, &before, &content))
         return;
-    for (size_t i = 0; i < sizeof(tags) / sizeof(tags[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(tags); i++)
         write_field(out, tags[i], wr_span_trim(find_tag(before, tags[i])));
 }
 
@@ -270,7 +281,7 @@ static bool write_process(struct wr_buf *out, const struct result *r, struct wr_
 
     if (wr_json_parse(&doc, arena, r->text, NULL, NULL) || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         write_json_value(out, &doc, arena, names[i]);
     wr_json_id output = wr_json_find(&doc, 0, "output");
     if (wr_json_is(&doc, output, WR_JSON_STRING))
@@ -315,9 +326,9 @@ static void drop_line_end(struct wr_buf *buf)
         buf->len--;
 }
 
-static weir_status summarise(struct wr_buf *out, const struct wr_transcript *t,
-                             struct wr_arena *arena, uint32_t segment, bool is_exact,
-                             const struct wr_loop_options *options)
+static weir_status write_block(struct wr_buf *out, const struct wr_transcript *t,
+                               struct wr_arena *arena, uint32_t segment, bool is_exact,
+                               const struct wr_loop_options *options)
 {
     struct result r;
     weir_status status = read_result(&r, t, arena, segment);
@@ -340,7 +351,7 @@ weir_status wr_tool_result_summary(const struct wr_transcript *t, struct wr_aren
 {
     struct wr_buf buf;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    weir_status status = summarise(&buf, t, arena, result, is_exact, options);
+    weir_status status = write_block(&buf, t, arena, result, is_exact, options);
     if (status) {
         wr_buf_release(&buf);
         return status;

@@ -2,11 +2,10 @@
 
 #include <stdio.h>
 
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "policy/budget.h"
-#include "wire/test_transcript.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 #define RULE                                                                                  \
     "recovery_rule: use the listed path/offset/limit/next_offset or process_id/cursor/query " \
@@ -121,7 +120,7 @@ static void completed_loops(void **state)
 {
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(loops); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(loops); i++) {
         struct test_transcript test;
         weir_span text = loop_text(&test, loops[i].body, &completed);
         test_text_is(loops[i].behaviour, text, loops[i].expected);
@@ -263,6 +262,72 @@ static void results(void **state)
          "cursor: 42\ntruncated: false\noutput_preview: a b\noutput_recovery: call process_read "
          "with "
          "process_id plus cursor/mode/search query for exact log chunks."},
+        {"a read from the very start, of no lines",
+         CALL("c", "Read", "{\\\"file_path\\\":\\\"/r/a.c\\\",\\\"offset\\\":0,\\\"limit\\\":0}",
+              "\\n  \\n int a;\\n\\n"),
+         true,
+         "[TOOL RESULT SUMMARY]\ncapability: Read\npath: /r/a.c\nrequested_offset: "
+         "0\nrequested_limit: 0\nexact_evidence:\n   int a;"},
+        {"a process that goes on, by an agent's own tool",
+         CALL("c", "exec_command", "{\\\"cmd\\\":\\\"make all\\\"}",
+              "Process running with session ID 7\\nOutput:\\nworking"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: exec_command\npurpose: make all\nprocess_id: "
+         "7\nstatus: running\npreview: Process running with session ID 7 Output: working"},
+        {"what such a process says later",
+         CALL("c", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
+              "Process exited with code 2\\nOutput:\\nerror: no rule"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: write_stdin\nprocess_id: 7\nstatus: "
+         "failed\nexit_code: 2\npreview: Process exited with code 2 Output: error: no rule"},
+        {"a process tool whose arguments are no JSON", CALL("c", "process_read", "what", "{}"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: process_read\noutput_recovery: call process_read with "
+         "process_id plus cursor/mode/search query for exact log chunks."},
+        {"one that answers in words",
+         CALL("c", "process_start",
+              "{\\\"command\\\":\\\"make\\\",\\\"cwd\\\":\\\"/w\\\",\\\"cursor\\\":3}", "started"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: process_start\npurpose: make\ncommand: make\ncwd: "
+         "/w\ncursor: 3\npreview: started"},
+        {"one that answers in a list",
+         CALL("c", "process_watch", "{\\\"process_id\\\":\\\"p1\\\"}", "[1]"), false,
+         "[TOOL RESULT SUMMARY]\ncapability: process_watch\nprocess_id: p1\npreview: [1]"},
+        {"one that gives no output",
+         CALL("c", "process_read", "{\\\"process_id\\\":\\\"p1\\\"}",
+              "{\\\"status\\\":\\\"done\\\",\\\"exit_code\\\":0,\\\"output\\\":5}"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: process_read\nprocess_id: p1\nstatus: "
+         "done\nexit_code: 0\noutput_recovery: call process_read with process_id plus "
+         "cursor/mode/search query for exact log chunks."},
+        {"a tag that is not closed is text",
+         CALL("c", "read_file", "{\\\"path\\\":\\\"a.c\\\"}",
+              "<path>a.c</path>\\n<content>\\nint a;"),
+         true,
+         "[TOOL RESULT SUMMARY]\ncapability: read_file\npath: a.c\nexact_evidence:\n  "
+         "<path>a.c</path>\n  <content>\n  int a;"},
+        {"a tag before the content that is not closed says nothing",
+         CALL("c", "read_file", "{\\\"path\\\":\\\"a.c\\\"}",
+              "<sha256>abc\\n<total_lines> 9 </total_lines><content>\\nint a;\\n</content>"),
+         true,
+         "[TOOL RESULT SUMMARY]\ncapability: read_file\npath: a.c\ntotal_lines: "
+         "9\nexact_evidence:\n  int a;"},
+        {"a read of nothing", CALL("c", "Read", "{\\\"file_path\\\":\\\"/r/a.c\\\"}", " \\n"), true,
+         "[TOOL RESULT SUMMARY]\ncapability: Read\npath: /r/a.c"},
+        {"a search says what it sought",
+         CALL("c", "Grep", "{\\\"pattern\\\":\\\"main\\\",\\\"path\\\":\\\"src\\\"}",
+              "src/a.c:3:main"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: Grep\npath: src\nquery: main\npreview: "
+         "src/a.c:3:main"},
+        {"a described read by a command line says both",
+         CALL("c", "Bash",
+              "{\\\"command\\\":\\\"sed -n '5,7p' src/a.c\\\",\\\"description\\\":\\\"Look\\\"}",
+              "x;\\ny;\\nz;"),
+         false,
+         "[TOOL RESULT SUMMARY]\ncapability: Bash\npurpose: Look\ncommand: sed -n '5,7p' "
+         "src/a.c\npath: src/a.c\nlines: 5-7\ncontent_preview: x; y; z;\ncontent_recovery: call "
+         "Bash with the same command and a narrower range of lines for exact lines."},
         {"a result that says it was cut, and where to go on",
          CALL("c", "read", "{\\\"filePath\\\":\\\"/r/a.c\\\",\\\"limit\\\":2}",
               "<path>/r/a.c</path>\\n<type>file</type>\\n<content>\\n1: a\\n2: </content>\\n\\n"
@@ -274,7 +339,7 @@ static void results(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_transcript test;
         char body[4096];
         (void)snprintf(body, sizeof(body), BODY(USER("x") ",%s"), cases[i].messages);
@@ -338,7 +403,7 @@ static void a_read_says_that_its_file_was_changed(void **state)
         {"exact lines, after it", 5, true, EXACT_READ CHANGED},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_loop_options options = {2000, 220, test_count, NULL, cases[i].arrived};
         struct test_transcript test;
         weir_span text = result_text(&test, wr_span_of(body), &options, cases[i].is_exact);
@@ -377,7 +442,7 @@ static void evidence_goes_to_the_newest_reads(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_loop_options options = {cases[i].evidence_tokens, 220, test_count, NULL, 0};
         struct test_transcript test;
         uint32_t list[4];
@@ -394,6 +459,68 @@ static void evidence_goes_to_the_newest_reads(void **state)
     }
 }
 
+/* Sixteen tokens are the least that a preview shows. */
+static void a_preview_is_cut_past_its_tokens(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        int bytes;
+        uint64_t preview_tokens;
+        int shown; /* bytes; 0: all */
+    } cases[] = {
+        {"80 bytes are 20 tokens", 80, 20, 0},
+        {"a byte more is cut to them", 81, 20, 80},
+        {"16 at least", 81, 1, 64},
+        {"a text of no more than that stays", 64, 15, 64},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_loop_options options = {100, cases[i].preview_tokens, test_count, NULL, 0};
+        struct test_transcript test;
+        struct wr_buf body, expected;
+        wr_buf_init(&body, 1 << 16);
+        wr_buf_init(&expected, 1 << 16);
+        wr_buf_text(&body,
+                    "{\"messages\":[" USER(
+                        "x") ",{\"role\":\"assistant\",\"tool_calls\":[{"
+                             "\"id\":\"c\",\"type\":\"function\",\"function\":{\"name\":\"odd\","
+                             "\"arguments\":\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c\","
+                             "\"content\":\"");
+        repeat(&body, "x", cases[i].bytes);
+        wr_buf_text(&body, "\"}]}");
+        wr_buf_text(&expected, "[TOOL RESULT SUMMARY]\ncapability: odd\npreview: ");
+        repeat(&expected, "x", cases[i].shown ? cases[i].shown : cases[i].bytes);
+        wr_buf_text(&expected, cases[i].shown ? " ..." : "");
+        wr_buf_byte(&expected, '\0');
+        weir_span text = result_text(&test, wr_buf_view(&body), &options, false);
+        test_text_is(cases[i].behaviour, text, (const char *)expected.bytes);
+        test_transcript_close(&test);
+        wr_buf_release(&expected);
+        wr_buf_release(&body);
+    }
+}
+
+/* Ten tokens of lines have room in ten. */
+static void evidence_has_room_up_to_its_last_token(void **state)
+{
+    static const char body[] =
+        BODY(USER("x") "," CALL("c", "Read", "{\\\"file_path\\\":\\\"a.c\\\"}",
+                                "0123456789012345678901234567890123456789"));
+    (void)state;
+    for (uint64_t tokens = 9; tokens < 11; tokens++) {
+        struct wr_loop_options options = {tokens, 220, test_count, NULL, 0};
+        struct test_transcript test;
+        bool is_exact;
+        test_transcript_open(&test, wr_span_of(body));
+        uint32_t result = test_transcript_find(&test, WEIR_KIND_TOOL_RESULT, 0);
+        assert_int_equal(
+            wr_loop_evidence(&test.transcript, &test.arena, &result, 1, &options, &is_exact),
+            WEIR_OK);
+        assert_int_equal(is_exact, tokens == 10);
+        test_transcript_close(&test);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -402,6 +529,8 @@ int main(void)
         cmocka_unit_test(golden_under_pressure),
         cmocka_unit_test(golden_unknown_window),
         cmocka_unit_test(results),
+        cmocka_unit_test(a_preview_is_cut_past_its_tokens),
+        cmocka_unit_test(evidence_has_room_up_to_its_last_token),
         cmocka_unit_test(a_long_log_shows_its_end),
         cmocka_unit_test(a_read_says_that_its_file_was_changed),
         cmocka_unit_test(evidence_goes_to_the_newest_reads),

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/span.h"
 #include "json/json.h"
 
@@ -52,11 +53,6 @@ void wr_marker_write(struct wr_buf *out, const struct wr_marker *marker)
     wr_buf_byte(out, ']');
 }
 
-static bool is_hex(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 static bool line_is_marker(weir_span line)
 {
     size_t start = sizeof(opening) - 1, end = start + WEIR_HANDLE_TEXT_BYTES - 3;
@@ -64,7 +60,7 @@ static bool line_is_marker(weir_span line)
         line.ptr[line.len - 1] != ']')
         return false;
     for (size_t i = start; i < end; i++)
-        if (!is_hex(line.ptr[i]))
+        if (!wr_is_lower_hex(line.ptr[i]))
             return false;
     return line.ptr[end] == ':' && line.ptr[end + 1] == ' ';
 }

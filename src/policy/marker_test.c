@@ -49,7 +49,7 @@ static const struct {
 static void only_well_formed_markers_count(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         if (wr_marker_find(wr_span_of(cases[i].text), NULL) != cases[i].is_marker)
             fail_msg("%s", cases[i].behaviour);
 }
@@ -83,7 +83,7 @@ static void only_a_known_range_is_named(void **state)
         bool is_named;
     } ranges[] = {{0, 0, false}, {0, 20, false}, {-20, -1, false}, {5, 4, false}, {5, 5, true}};
     (void)state;
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(ranges); i++) {
         struct wr_marker marker = {.way = {.kind = WR_WAY_READ,
                                            .tool = WR_LIT("Read"),
                                            .path = WR_LIT("a.c"),

@@ -1,3 +1,10 @@
+/* Counts tokens: of texts, by the encoding of the model or an estimate; of segments, by their kind.
+ *
+ * Nearly all of a request was counted in the request before it, so counts are remembered twice:
+ * texts by content (tokens/bpe_memo.h), and segments by their bytes in the body, before anything is
+ * unescaped. An image costs what its size says, a file what its kind says, reasoning its visible
+ * text; where bytes are encrypted, six of them count as a token. Framing is added where it arrives.
+ */
 #include "policy/meter.h"
 
 #include <stdlib.h>
@@ -5,7 +12,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/image.h"
-#include "models/overhead.h"
 #include "tokens/bpe_memo.h"
 
 enum { FACTOR_ONE_BP = 10000, OPAQUE_BYTES_A_TOKEN = 6 };
@@ -17,14 +23,18 @@ struct encoding {
 };
 
 /* Tokens of a segment's bytes as they stand in a body, so that what was counted before need not
- * even be unescaped. One place a key; the newest wins. */
+ * even be unescaped. A key is looked for in SEEN_PROBES places and put over the first of them when
+ * all are taken: with one place a key, half of a history of 12,000 segments was counted again at
+ * every request. */
+enum { SEEN_PROBES = 4 };
+
 struct seen {
     wr_hash128 key; /* all zero: free */
     uint64_t tokens;
 };
 
 struct wr_meter {
-    struct seen *seen;                                 /* WR_METER_MEMO_COUNT places */
+    struct seen *seen;                                 /* WR_METER_SEEN_COUNT places */
     struct encoding encodings[WR_BPE_ENCODINGS_COUNT]; /* made when first used */
     struct encoding table;                             /* the user's own; empty: none */
     struct encoding *current;                          /* NULL: an estimate */
@@ -40,7 +50,7 @@ weir_status wr_meter_new(struct wr_meter **meter)
     if (!*meter)
         return WEIR_NOMEM;
     (*meter)->factor_bp = FACTOR_ONE_BP;
-    (*meter)->seen = calloc(WR_METER_MEMO_COUNT, sizeof(struct seen));
+    (*meter)->seen = calloc(WR_METER_SEEN_COUNT, sizeof(struct seen));
     if ((*meter)->seen)
         return WEIR_OK;
     free(*meter);
@@ -226,7 +236,7 @@ static uint64_t reasoning_tokens(struct wr_meter *meter, const struct wr_json *d
         if (doc->nodes[i].kind != WR_JSON_STRING || doc->nodes[i].is_key)
             continue;
         bool is_hidden = false;
-        for (size_t k = 0; k < sizeof(hidden) / sizeof(hidden[0]); k++)
+        for (size_t k = 0; k < WR_COUNT_OF(hidden); k++)
             is_hidden |=
                 i > 0 && doc->nodes[i - 1].is_key && wr_json_text_is(doc, i - 1, hidden[k]);
         bool is_blob = i > 0 && doc->nodes[i - 1].is_key &&
@@ -268,7 +278,8 @@ static wr_hash128 text_key(const struct wr_meter *meter, const struct wr_transcr
     return wr_hash128_add(wr_segment_body_hash(t, s), key);
 }
 
-/* What is larger than any window need not be known to the token, and would take a second. */
+/* A text larger than any window is estimated: counting it exactly would take a second, and the
+ * exact number would change nothing. */
 static uint64_t count_text(struct wr_meter *meter, weir_span text)
 {
     if (meter->current && text.len > WR_METER_EXACT_BYTES_MAX)
@@ -276,11 +287,25 @@ static uint64_t count_text(struct wr_meter *meter, weir_span text)
     return wr_meter_count(meter, text);
 }
 
+/* Where the key is, else where it goes. */
+static struct seen *find_seen(const struct wr_meter *meter, wr_hash128 key)
+{
+    struct seen *first = &meter->seen[key.low % WR_METER_SEEN_COUNT];
+    for (uint64_t i = 0; i < SEEN_PROBES; i++) {
+        struct seen *seen = &meter->seen[(key.low + i) % WR_METER_SEEN_COUNT];
+        if (seen->key.low == key.low && seen->key.high == key.high)
+            return seen;
+        if (!seen->key.low && !seen->key.high)
+            return seen;
+    }
+    return first;
+}
+
 static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcript *t,
                                const struct wr_segment *s, struct wr_arena *arena, uint64_t *tokens)
 {
     wr_hash128 key = text_key(meter, t, s);
-    struct seen *seen = &meter->seen[key.low % WR_METER_MEMO_COUNT];
+    struct seen *seen = find_seen(meter, key);
     if (seen->key.low != key.low || seen->key.high != key.high) {
         weir_span text = wr_segment_text(t, s, arena);
         if (!text.ptr)
@@ -328,11 +353,7 @@ static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transc
  * came later (law L3). */
 static void measure_overhead(const struct wr_transcript *t, struct wr_measure *measure)
 {
-    static const enum wr_overhead_dialect dialects[] = {
-        [WEIR_DIALECT_CHAT] = WR_OVERHEAD_CHAT,
-        [WEIR_DIALECT_RESPONSES] = WR_OVERHEAD_RESPONSES,
-        [WEIR_DIALECT_MESSAGES] = WR_OVERHEAD_MESSAGES};
-    struct wr_overhead each = wr_overhead_of(dialects[t->dialect]);
+    struct wr_framing each = t->framing;
 
     measure->base_tokens = each.request;
     measure->message_overhead_tokens = each.message;

@@ -1,22 +1,15 @@
+/* Reads data/odds.tsv and answers from it: how likely a result of this kind and size is asked for
+ * again when it is cut to so many tokens.
+ *
+ * The table is measured at four cuts (wr_odds_cuts); between two of them the answer lies on the
+ * line that joins them. A kind without rows has those of `other`. */
 #include "policy/odds.h"
 
+#include "base/embed.h"
 #include "base/err.h"
 #include "base/span.h"
 
-/* As of models/embed.c: the file as it is. */
-__asm__(".pushsection .rodata\n"
-        ".hidden wr_odds_data_start\n"
-        ".globl wr_odds_data_start\n"
-        "wr_odds_data_start:\n"
-        ".incbin \"data/odds.tsv\"\n"
-        ".hidden wr_odds_data_end\n"
-        ".globl wr_odds_data_end\n"
-        "wr_odds_data_end:\n"
-        ".byte 0\n"
-        ".popsection\n");
-
-extern const char wr_odds_data_start[] __attribute__((visibility("hidden")));
-extern const char wr_odds_data_end[] __attribute__((visibility("hidden")));
+WR_EMBED(wr_odds_data, "data/odds.tsv");
 
 enum { LACK_PCT_MAX = 10000 };
 
@@ -24,7 +17,7 @@ const uint32_t wr_odds_cuts[WR_ODDS_CUTS_COUNT] = {220, 500, 1000, 2000};
 
 weir_span wr_odds_embedded(void)
 {
-    return (weir_span){wr_odds_data_start, (size_t)(wr_odds_data_end - wr_odds_data_start)};
+    return WR_EMBEDDED(wr_odds_data);
 }
 
 /* ---- reading ---- */
@@ -94,7 +87,7 @@ static bool read_setting(struct wr_odds *odds, weir_span line)
                     {"# call_tokens", &odds->call_tokens},
                     {"# prompt_tokens", &odds->prompt_tokens}};
     weir_span name = take_field(&line);
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(settings); i++)
         if (wr_span_is(name, settings[i].name))
             return take_number(&line, 1000000, settings[i].value);
     return true;
@@ -162,7 +155,7 @@ enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_out
     return classes[kind];
 }
 
-static bool fits(const struct wr_odds_row *row, enum wr_odds_class class, uint64_t tokens)
+static bool row_fits(const struct wr_odds_row *row, enum wr_odds_class class, uint64_t tokens)
 {
     return row->class == class && (!row->tokens_max || tokens <= row->tokens_max);
 }
@@ -171,10 +164,10 @@ const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_odds_
                                        uint64_t tokens)
 {
     for (uint32_t i = 0; i < odds->rows_count; i++)
-        if (fits(&odds->rows[i], class, tokens))
+        if (row_fits(&odds->rows[i], class, tokens))
             return &odds->rows[i];
     for (uint32_t i = 0; i < odds->rows_count; i++)
-        if (fits(&odds->rows[i], WR_ODDS_OTHER, tokens))
+        if (row_fits(&odds->rows[i], WR_ODDS_OTHER, tokens))
             return &odds->rows[i];
     return &odds->rows[odds->rows_count - 1];
 }

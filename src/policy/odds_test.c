@@ -69,7 +69,7 @@ static void a_row_is_found_by_class_and_size(void **state)
     };
     struct wr_odds odds = embedded();
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         const struct wr_odds_row *row = wr_odds_find(&odds, cases[i].class, cases[i].tokens);
         if (row->class != cases[i].class || row->tokens_max != cases[i].row_tokens_max)
             fail_msg("%s: the row of %llu", cases[i].behaviour,
@@ -124,7 +124,7 @@ static void the_class_of_a_result(void **state)
         {"nothing that has a row", {.kind = WR_EFFECT_OTHER}, WR_OUTPUT_BLOB, WR_ODDS_OTHER},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_segment result = {.handles = &cases[i].handles};
         if (wr_odds_class_of(&result, cases[i].kind) != cases[i].class)
             fail_msg("%s", cases[i].behaviour);
@@ -150,7 +150,7 @@ static void between_two_cuts_the_odds_are_on_the_line(void **state)
         {16000, 100, 0},    {UINT64_MAX, 0, 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         if (wr_odds_next_bp(&row, cases[i].cut) != cases[i].next_bp ||
             wr_odds_ever_bp(&row, cases[i].cut) != cases[i].ever_bp)
             fail_msg("cut to %llu: %u and %u basis points", (unsigned long long)cases[i].cut,
@@ -194,7 +194,7 @@ static void a_table_is_read_or_refused(void **state)
          WEIR_INVALID, "file"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_odds odds;
         struct weir_err err = {0};
         const char *table = cases[i].table, *at = cases[i].at;

@@ -1,3 +1,9 @@
+/* Policies as data: finding them by name, the rules for single tools, comparing and hashing.
+ *
+ * The hash is what marks and pins in a store are held to: it covers stages, values and rules, and
+ * neither name nor description. A stage that gains or loses a parameter so ends the marks of every
+ * session that runs it; policy_test.c has the hashes of the presets, so that nobody does that by
+ * accident. */
 #include "policy/policy.h"
 
 #include <string.h>
@@ -15,8 +21,6 @@ static const struct wr_stage_def *const stage_defs[] = {
     &wr_stage_condense, &wr_stage_lossless,    &wr_stage_select,           &wr_stage_weigh,
     &wr_stage_deepen,   &wr_stage_fit,
 };
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- the presets ---- */
 
@@ -58,7 +62,7 @@ const char *wr_policy_tighter(weir_span name)
 
 uint32_t wr_stage_def_count(void)
 {
-    return COUNT(stage_defs);
+    return WR_COUNT_OF(stage_defs);
 }
 
 const struct wr_stage_def *wr_stage_def_at(uint32_t index)
@@ -68,7 +72,7 @@ const struct wr_stage_def *wr_stage_def_at(uint32_t index)
 
 const struct wr_stage_def *wr_stage_def_find(weir_span name)
 {
-    for (size_t i = 0; i < COUNT(stage_defs); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(stage_defs); i++)
         if (wr_span_is(name, stage_defs[i]->name))
             return stage_defs[i];
     return NULL;

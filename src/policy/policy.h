@@ -21,8 +21,8 @@ struct wr_stage;
 typedef weir_status wr_stage_arrive_fn(struct wr_fold *fold, const struct wr_stage *stage,
                                        uint32_t segment);
 
-/* What a stage does at a request, when all that is new in it has come: with that (`turn`, at any
- * request), then with what is older (`request`, where a step may be taken). */
+/* What a stage does once all that is new in a request has arrived: `turn` works on that, at any
+ * request; `request` then works on what is older, where a step may be taken. */
 typedef weir_status wr_stage_request_fn(struct wr_fold *fold, const struct wr_stage *stage);
 
 /* The prompt's room, for whoever foretells what a stage will do. 0: not known. */

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
+#include "models/window.h"
 #include "policy/stage.h"
 
 static const struct wr_tool_rule rules[] = {
@@ -39,7 +40,7 @@ static const struct {
 static void rules_are_found_by_the_tools_name(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         weir_span tool = wr_span_of(cases[i].tool);
         if (wr_stage_exempts(&stage, tool) != cases[i].is_exempt ||
             wr_stage_param(&stage, tool, WR_CAP_MAX_TOKENS) != cases[i].max_tokens ||
@@ -78,7 +79,7 @@ static const struct {
 static void the_presets_are_those_that_stores_know(void **state)
 {
     (void)state;
-    assert_int_equal(wr_policy_count(), sizeof(hashes) / sizeof(hashes[0]));
+    assert_int_equal(wr_policy_count(), WR_COUNT_OF(hashes));
     for (uint32_t i = 0; i < wr_policy_count(); i++) {
         assert_string_equal(wr_policy_at(i)->name, hashes[i].name);
         if (wr_policy_hash(wr_policy_at(i)) != hashes[i].hash)
@@ -119,6 +120,86 @@ static void each_policy_but_one_has_a_tighter_one(void **state)
     assert_null(wr_policy_tighter(WR_LIT("exact")));
 }
 
+#define READ_EXACT                       \
+    {                                    \
+        .tool = "read", .is_exact = true \
+    }
+#define BASH(n)                                                             \
+    {                                                                       \
+        .tool = "Bash", .set = 1U << WR_CAP_MAX_TOKENS, .params = {(n), 7 } \
+    }
+static const struct wr_tool_rule own[] = {READ_EXACT, BASH(200)};
+static const struct wr_tool_rule same[] = {
+    READ_EXACT, {.tool = "Bash", .set = 1U << WR_CAP_MAX_TOKENS, .params = {200, 8}}};
+static const struct wr_tool_rule renamed[] = {{.tool = "reads", .is_exact = true}, BASH(200)};
+static const struct wr_tool_rule not_exact[] = {{.tool = "read"}, BASH(200)};
+static const struct wr_tool_rule other_number[] = {READ_EXACT, BASH(201)};
+static const struct wr_tool_rule other_set[] = {
+    READ_EXACT, {.tool = "Bash", .set = 1U << WR_CAP_KEEP, .params = {200, 7}}};
+
+static const struct {
+    const char *behaviour;
+    struct wr_policy policy;
+    bool is_same;
+} twins[] = {
+    {"a policy is what its stages say",
+     {.name = "b", .stages = {{&wr_stage_cap, {8000, 1}, own, 2}}, .stages_count = 1},
+     true},
+    {"what a rule does not set says nothing",
+     {.stages = {{&wr_stage_cap, {8000, 1}, same, 2}}, .stages_count = 1},
+     true},
+    {"what no parameter is says nothing",
+     {.stages = {{&wr_stage_cap, {8000, 1, 9}, own, 2}}, .stages_count = 1},
+     true},
+    {"another stage", {.stages = {{&wr_stage_mask, {8000, 1}, own, 2}}, .stages_count = 1}, false},
+    {"one more stage",
+     {.stages = {{&wr_stage_cap, {8000, 1}, own, 2}, {.def = &wr_stage_fit}}, .stages_count = 2},
+     false},
+    {"another first number",
+     {.stages = {{&wr_stage_cap, {8001, 1}, own, 2}}, .stages_count = 1},
+     false},
+    {"another last number",
+     {.stages = {{&wr_stage_cap, {8000, 2}, own, 2}}, .stages_count = 1},
+     false},
+    {"one rule less", {.stages = {{&wr_stage_cap, {8000, 1}, own, 1}}, .stages_count = 1}, false},
+    {"a rule for another tool",
+     {.stages = {{&wr_stage_cap, {8000, 1}, renamed, 2}}, .stages_count = 1},
+     false},
+    {"a tool that is not exempt",
+     {.stages = {{&wr_stage_cap, {8000, 1}, not_exact, 2}}, .stages_count = 1},
+     false},
+    {"another number of a tool",
+     {.stages = {{&wr_stage_cap, {8000, 1}, other_number, 2}}, .stages_count = 1},
+     false},
+    {"another parameter of a tool",
+     {.stages = {{&wr_stage_cap, {8000, 1}, other_set, 2}}, .stages_count = 1},
+     false},
+};
+
+static void policies_are_the_same_where_they_do_the_same(void **state)
+{
+    static const struct wr_policy policy = {
+        .name = "a", .stages = {{&wr_stage_cap, {8000, 1}, own, 2}}, .stages_count = 1};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(twins); i++) {
+        bool has_hash = wr_policy_hash(&policy) == wr_policy_hash(&twins[i].policy);
+        if (wr_policy_equal(&policy, &twins[i].policy) != twins[i].is_same ||
+            has_hash != twins[i].is_same)
+            fail_msg("%s", twins[i].behaviour);
+    }
+}
+
+static void a_window_that_nobody_knows_is_the_documents(void **state)
+{
+    (void)state;
+    assert_int_equal(wr_policy_unknown_window(wr_policy_find(WR_LIT("layers"))),
+                     WR_FALLBACK_LAYERS_TOKENS);
+    assert_int_equal(wr_policy_unknown_window(wr_policy_find(WR_LIT("exact"))), WR_FALLBACK_TOKENS);
+    assert_int_equal(wr_policy_unknown_window(wr_policy_find(WR_LIT("auto"))), WR_FALLBACK_TOKENS);
+    assert_null(wr_stage_def_at(wr_stage_def_count()));
+    assert_null(wr_stage_def_find(WR_LIT("masks")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -127,6 +208,8 @@ int main(void)
         cmocka_unit_test(the_presets_are_those_that_stores_know),
         cmocka_unit_test(every_default_is_one_that_its_stage_allows),
         cmocka_unit_test(each_policy_but_one_has_a_tighter_one),
+        cmocka_unit_test(policies_are_the_same_where_they_do_the_same),
+        cmocka_unit_test(a_window_that_nobody_knows_is_the_documents),
         cmocka_unit_test(an_alias_is_its_preset)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,19 @@
+/* Reads policies that users write, and the presets, which are written the same way.
+ *
+ * The reader walks libyaml's nodes and asks each stage's definition what it may be told, so a new
+ * parameter needs nothing here. Whatever is wrong fails the whole text, with line, column and the
+ * names that would have been right: a policy that is half understood would run half. */
 #include "policy/policy_yaml.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "base/yaml.h"
 
 /* More members than any mapping knows, so that what is not known is named, not counted. */
@@ -286,8 +293,7 @@ static weir_status read_stages(struct reader *r, const yaml_node_t *list)
 
 static bool is_name_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_' || c == '.';
+    return wr_is_word(c) || c == '-' || c == '.';
 }
 
 static bool is_name(weir_span text)
@@ -475,20 +481,6 @@ void wr_policies_free(struct wr_policies *policies)
     free(policies);
 }
 
-static bool make_room(struct wr_policies *p)
-{
-    uint32_t max = p->own_max ? 2 * p->own_max : WR_POLICIES_MAX / 4;
-    if (p->own_count < p->own_max)
-        return true;
-    struct wr_policy *own = wr_arena_grow(&p->arena, p->own, p->own_count * sizeof(*own),
-                                          wr_arena_array_bytes(max, sizeof(*own)));
-    if (!own)
-        return false;
-    p->own = own;
-    p->own_max = max;
-    return true;
-}
-
 static const char *copy_text(struct wr_policies *p, const char *text)
 {
     return wr_arena_copy(&p->arena, (weir_span){text, strlen(text) + 1}).ptr;
@@ -498,7 +490,9 @@ weir_status wr_policies_add(struct wr_policies *policies, const struct wr_policy
 {
     const char *name = copy_text(policies, policy->name), *what = copy_text(policies, policy->what);
 
-    if (!name || !what || !make_room(policies))
+    if (!name || !what ||
+        !WR_ARENA_ROOM(&policies->arena, policies->own, policies->own_count, policies->own_max,
+                       WR_POLICIES_MAX / 4))
         return wr_arena_status(&policies->arena);
     struct wr_policy *added = &policies->own[policies->own_count++];
     *added = *policy;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 
 #define ONE(stages)   "policies:\n  p:\n    stages: [" stages "]\n"
 #define MANY(a)       a a a a a a a a a a a a a
@@ -127,7 +127,7 @@ static const struct {
 static void what_is_wrong_is_said_with_line_and_column(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(failures) / sizeof(failures[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(failures); i++) {
         struct wr_policies *policies;
         struct weir_err err = {0};
         weir_status status = wr_policies_new(&policies, wr_span_of(failures[i].text), &err);
@@ -205,7 +205,7 @@ static const struct {
 static void policies_are_read_as_they_say(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_policies *policies = load(cases[i].behaviour, wr_span_of(cases[i].text));
         struct wr_buf out;
         wr_buf_init(&out, 1 << 20);
@@ -246,7 +246,7 @@ static void presets_are_there_without_a_word_of_yaml(void **state)
 {
     (void)state;
     static const char *const texts[] = {"", "# nothing\n", "policies: {}\n"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(texts); i++) {
         struct wr_policies *policies = load(texts[i], wr_span_of(texts[i]));
         assert_int_equal(wr_policies_count(policies), wr_policy_count());
         assert_ptr_equal(wr_policies_find(policies, WR_LIT("tiered")),
@@ -287,7 +287,7 @@ static const struct {
 static void the_presets_have_a_ladder(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(ladders) / sizeof(ladders[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(ladders); i++) {
         struct wr_policies *policies;
         struct weir_err err = {0};
         weir_status status = wr_policies_new_presets(&policies, wr_span_of(ladders[i].text), &err);

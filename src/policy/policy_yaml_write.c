@@ -3,6 +3,7 @@
 #include "policy/policy_yaml.h"
 
 #include "base/span.h"
+#include "base/utf8.h"
 
 static uint32_t read_character(weir_span text, size_t *at)
 {
@@ -11,7 +12,7 @@ static uint32_t read_character(weir_span text, size_t *at)
                          : first < 0xE0 ? first & 0x1F
                          : first < 0xF0 ? first & 0x0F
                                         : first & 0x07;
-    while (*at < text.len && ((unsigned char)text.ptr[*at] & 0xC0) == 0x80)
+    while (*at < text.len && wr_utf8_is_tail(text.ptr[*at]))
         character = character << 6 | ((unsigned char)text.ptr[(*at)++] & 0x3F);
     return character;
 }

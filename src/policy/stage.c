@@ -1,11 +1,20 @@
+/* What stages share: lists of results that are kept up to date, stubs, what replaces messages, and
+ * when a stage acts.
+ *
+ * Every stage looks at results at every request. Forms only go one way, so a list drops for good
+ * what has left the prompt: a request costs what the prompt holds and not what the session ever
+ * held. */
 #include "policy/stage.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "policy/budget.h"
 #include "policy/output.h"
+
+enum { STUB_NAME_CHARS_MAX = 160 };
 
 /* Forms only go one way, so what is dropped leaves the list. */
 static bool is_result(const struct wr_fold *fold, uint32_t segment)
@@ -42,21 +51,17 @@ static void update_list(struct wr_fold *fold, struct wr_fold_list *list,
 
 uint32_t wr_stage_results(struct wr_fold *fold, uint32_t *results)
 {
-    update_list(fold, &fold->results, is_result);
-    if (fold->results.count)
-        memcpy(results, fold->results.segments, fold->results.count * sizeof(*results));
-    return fold->results.count;
+    update_list(fold, &fold->scratch.results, is_result);
+    if (fold->scratch.results.count)
+        memcpy(results, fold->scratch.results.segments,
+               fold->scratch.results.count * sizeof(*results));
+    return fold->scratch.results.count;
 }
 
 const struct wr_fold_list *wr_stage_large(struct wr_fold *fold)
 {
-    update_list(fold, &fold->large, is_large);
-    return fold->large.segments ? &fold->large : NULL;
-}
-
-uint32_t *wr_stage_list(struct wr_fold *fold)
-{
-    return fold->lists[0];
+    update_list(fold, &fold->scratch.large, is_large);
+    return fold->scratch.large.segments ? &fold->scratch.large : NULL;
 }
 
 bool wr_stage_is_too_long(weir_span text)
@@ -86,21 +91,28 @@ weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment, enum wr_output
     return WEIR_OK;
 }
 
-weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *text)
-{
-    weir_status status = buf->status;
-    if (!status) {
-        *text = wr_arena_copy(fold->arena, wr_buf_view(buf));
-        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
-    }
-    wr_buf_release(buf);
-    return status;
-}
-
 static int by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
+}
+
+weir_status wr_stage_stub(struct wr_fold *fold, uint32_t segment, const char *front,
+                          enum wr_step_reason reason)
+{
+    struct wr_fold_form form = {
+        .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = reason};
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_tool_handles *h = s->handles;
+    weir_span name = h && h->path.len ? h->path : h && h->command.len ? h->command : s->tool;
+    struct wr_buf buf;
+
+    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&buf, front);
+    wr_text_one_line_max(&buf, name, STUB_NAME_CHARS_MAX);
+    wr_buf_text(&buf, "]");
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
+    return status ? status : wr_fold_give(fold, segment, &form);
 }
 
 /* Groups taken together are in the order of their first segments; the store and a summary want the
@@ -127,6 +139,12 @@ uint64_t wr_stage_at_share(const struct wr_stage *stage, const struct wr_stage_r
         return (uint64_t)stage->params[1];
     *share_bp = (uint32_t)stage->params[0];
     return wr_share_tokens(room->window_tokens, *share_bp);
+}
+
+uint64_t wr_stage_trigger(const struct wr_fold *fold, const struct wr_stage *stage)
+{
+    return fold->window.tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[0])
+                               : (uint64_t)stage->params[1];
 }
 
 struct wr_stage_when wr_stage_when(const struct wr_stage *stage, const struct wr_stage_room *room)

@@ -32,6 +32,9 @@ extern const struct wr_stage_def wr_stage_fit;
 uint64_t wr_stage_at_share(const struct wr_stage *stage, const struct wr_stage_room *room,
                            uint32_t *share_bp);
 
+/* The same size for a fold, but never above the room that it has. */
+uint64_t wr_stage_trigger(const struct wr_fold *fold, const struct wr_stage *stage);
+
 /* ---- cap ---- */
 
 enum wr_cap_keep { WR_CAP_HEAD, WR_CAP_TAIL, WR_CAP_BOTH };
@@ -46,10 +49,6 @@ void wr_cap_text(struct wr_buf *out, weir_span text, uint64_t tokens_max, enum w
 
 enum { WR_MASK_KEEP_FIRST, WR_MASK_KEEP_LAST, WR_MASK_BATCH };
 
-/* "[result masked — ~N tokens removed]"; N counts the whole message as the document does. */
-void wr_mask_text(struct wr_buf *out, weir_span text, weir_span call_id);
-bool wr_mask_is_placeholder(weir_span text);
-
 /* ---- clear ---- */
 
 enum { WR_CLEAR_AT_BP, WR_CLEAR_TRIGGER_TOKENS, WR_CLEAR_KEEP, WR_CLEAR_OLDER_TURNS };
@@ -57,14 +56,6 @@ enum { WR_CLEAR_AT_BP, WR_CLEAR_TRIGGER_TOKENS, WR_CLEAR_KEEP, WR_CLEAR_OLDER_TU
 /* ---- evict ---- */
 
 enum { WR_EVICT_OVER_TOKENS, WR_EVICT_HEAD_LINES, WR_EVICT_TAIL_LINES, WR_EVICT_LINE_CHARS };
-
-/* The preview of an evicted result: its first and last lines, numbered, each cut to
- * `line_chars_max`. */
-struct wr_evict_preview {
-    uint64_t head_lines, tail_lines, line_chars_max;
-};
-void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
-                   const struct wr_evict_preview *preview, uint64_t *lines_missing);
 
 /* ---- the rest ---- */
 
@@ -96,7 +87,7 @@ enum { WR_FILL_HISTORY_TOKENS };
 enum { WR_PRUNE_AT_BP, WR_PRUNE_TRIGGER_TOKENS, WR_PRUNE_OLDER_TURNS, WR_PRUNE_MIN_TOKENS };
 enum { WR_REHYDRATE_MAX_TOKENS };
 
-/* How what steps leave in a prompt begins; a prompt that has it came in again (fold_run.c). */
+/* How what steps leave in a prompt begins; a prompt that has it came in again (fold.c). */
 #define WR_STUB_FRONT      "[older result"
 #define WR_ANSWER_FRONT    "[older answer"
 #define WR_WORDS_FRONT     "[older message of the user"
@@ -141,15 +132,13 @@ WEIR_MUST_USE weir_status wr_stage_fold_loop(struct wr_fold *fold,
                                              const struct wr_stage_loop *options, uint32_t loop,
                                              uint32_t *list, bool *taken);
 
-/* Room for the number of every segment; one stage uses it at a time. */
-uint32_t *wr_stage_list(struct wr_fold *fold);
+/* Makes a result "FRONT file, command or tool]" and the marker, in a step. */
+WEIR_MUST_USE weir_status wr_stage_stub(struct wr_fold *fold, uint32_t segment, const char *front,
+                                        enum wr_step_reason reason);
 
 /* Makes `r` the replacement of the listed segments and of all that this stage took
  * out before: its place, and what it supersedes. Sorts the list. The notice is the caller's. */
 void wr_stage_omit(struct wr_fold *fold, uint32_t *segments, uint32_t count,
                    struct wr_fold_replacement *r);
-
-/* Copies a buffer's text into the fold's arena and releases the buffer. */
-WEIR_MUST_USE weir_status wr_stage_keep(struct wr_fold *fold, struct wr_buf *buf, weir_span *text);
 
 #endif

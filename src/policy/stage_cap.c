@@ -3,20 +3,17 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
+#include "base/utf8.h"
 
 /* A token is four bytes here, because the document says so. */
 enum { BYTES_A_TOKEN = 4 };
 
 static const char *const keep_words[] = {"head", "tail", "both", NULL};
 
-static bool is_tail_byte(char c)
-{
-    return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 static weir_span first_bytes(weir_span text, size_t bytes)
 {
-    while (bytes && is_tail_byte(text.ptr[bytes]))
+    while (bytes && wr_utf8_is_tail(text.ptr[bytes]))
         bytes--;
     return wr_span_cut(text, 0, bytes);
 }
@@ -24,7 +21,7 @@ static weir_span first_bytes(weir_span text, size_t bytes)
 static weir_span last_bytes(weir_span text, size_t bytes)
 {
     size_t start = text.len - bytes;
-    while (start < text.len && is_tail_byte(text.ptr[start]))
+    while (start < text.len && wr_utf8_is_tail(text.ptr[start]))
         start++;
     return wr_span_cut(text, start, text.len);
 }
@@ -85,7 +82,7 @@ static weir_status cap_arrive(struct wr_fold *fold, const struct wr_stage *stage
         return WEIR_OK;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_cap_text(&buf, text, tokens_max, keep, &is_cut);
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "json/json.h"
 
 static void assert_capped(const char *behaviour, weir_span text, uint64_t tokens_max,
@@ -45,7 +45,7 @@ static const struct {
 static void texts_are_cut_as_the_document_says(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         assert_capped(cases[i].behaviour, wr_span_of(cases[i].text), cases[i].tokens_max,
                       cases[i].keep, wr_span_of(cases[i].expected));
 }

@@ -7,16 +7,10 @@
 #include "base/span.h"
 #include "policy/budget.h"
 
-static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
-{
-    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_CLEAR_AT_BP])
-                               : (uint64_t)stage->params[WR_CLEAR_TRIGGER_TOKENS];
-}
-
 static uint32_t keep_count(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     int64_t keep = stage->params[WR_CLEAR_KEEP];
-    return keep ? (uint32_t)keep : wr_tiered_keep_recent(fold->window_tokens);
+    return keep ? (uint32_t)keep : wr_tiered_keep_recent(fold->window.tokens);
 }
 
 static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
@@ -39,14 +33,12 @@ static weir_status clear_request(struct wr_fold *fold, const struct wr_stage *st
                                 .text = WR_LIT("[cleared]"),
                                 .refers_to = WR_SEGMENT_NONE,
                                 .reason = WR_STEP_PRESSURE};
-    uint32_t *results = wr_stage_list(fold), picked = 0;
+    uint32_t *results = fold->scratch.lists[0], picked = 0;
     uint64_t gain_tokens = 0;
     weir_status status = WEIR_OK;
 
-    if (fold->total_tokens <= trigger(fold, stage))
+    if (fold->total_tokens <= wr_stage_trigger(fold, stage))
         return WEIR_OK;
-    if (!results)
-        return wr_arena_status(fold->arena);
     uint32_t count = wr_stage_results(fold, results), keep = keep_count(fold, stage);
     for (uint32_t i = 0; i + keep < count; i++) {
         if (!is_old(fold, stage, results[i]) || !is_clearable(fold, stage, results[i]) ||

@@ -10,8 +10,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "condense/condense.h"
-#include "condense/exempt.h"
 #include "policy/output.h"
 
 enum { FOCUS_BYTES_MAX = 4096, TOKEN_BYTES = 4 };
@@ -64,7 +64,8 @@ static uint64_t lines_missing(const struct wr_condensed *condensed)
 
 static weir_status give_condensed(struct wr_fold *fold, uint32_t segment, weir_span packed)
 {
-    struct wr_fold_form form = {.form = WR_FORM_CONDENSED, .refers_to = WR_SEGMENT_NONE};
+    struct wr_fold_form form = {
+        .form = WR_FORM_CONDENSED, .refers_to = WR_SEGMENT_NONE, .reason = WR_STEP_PRESSURE};
     memcpy(&form.lines_missing, packed.ptr, sizeof(form.lines_missing));
     form.text = wr_span_cut(packed, sizeof(form.lines_missing), packed.len);
     if (form.text.len && form.text.ptr[form.text.len - 1] == '\n')
@@ -108,7 +109,7 @@ static weir_status condense(struct wr_fold *fold, const struct wr_condense_input
         wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
         wr_buf_append(&buf, (weir_span){(const char *)&lines, sizeof(lines)});
         wr_buf_append(&buf, condensed.text);
-        status = wr_stage_keep(fold, &buf, packed);
+        status = wr_text_keep(fold->arena, &buf, packed);
         if (status)
             return status;
     }
@@ -120,13 +121,14 @@ static weir_status condense(struct wr_fold *fold, const struct wr_condense_input
 static weir_status cap(struct wr_fold *fold, uint32_t segment,
                        const struct wr_condense_input *input)
 {
-    struct wr_fold_form form = {.form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE};
+    struct wr_fold_form form = {
+        .form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE, .reason = WR_STEP_PRESSURE};
     struct wr_buf buf;
     bool is_cut;
 
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_cap_text(&buf, input->text, input->bytes_budget / TOKEN_BYTES, WR_CAP_BOTH, &is_cut);
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
 

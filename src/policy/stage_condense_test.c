@@ -8,7 +8,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/test_run.h"
+#include "tests/test_run.h"
 
 #define LINE "row %07u says that the waters are level\\n"
 
@@ -47,7 +47,7 @@ static const struct {
 static void what_is_too_long_for_a_condenser_keeps_its_ends(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_run run;
         struct wr_buf body;
         wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
@@ -105,7 +105,7 @@ static const struct {
 static void rules_for_tools_hold(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(by_tool) / sizeof(by_tool[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(by_tool); i++) {
         char yaml[256];
         struct test_run run;
         struct wr_buf body;

@@ -19,7 +19,13 @@ enum {
     LOOP_RESULT_TOKENS = 100,
     PAYS_TOKENS_MIN = 1000
 };
-enum { NAME_CHARS_MAX = 160, FORCED_BP = 9500, CLOSE_TURNS = 10, GAIN_SHARE = 20 };
+enum {
+    FORCED_BP = 9500,   /* of the room or of a price tier: past it a step does not wait */
+    CLOSE_TURNS = 10,   /* a result of these is as likely to be asked for as a new one */
+    OUTDATED_SHARE = 5, /* one that is outdated is asked for again a fifth as often as an old one */
+    GAIN_SHARE = 20,    /* of a price tier: what a step that it forces must free */
+    BP_A_PCT = 100
+};
 
 /* ---- what would go ---- */
 
@@ -55,9 +61,9 @@ static uint32_t odds_bp(struct wr_fold *fold, uint32_t segment, enum wr_output_k
     const struct wr_odds_row *row =
         wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), fold->input->tokens[segment]);
     bool is_far = fold->turn - s->turn > CLOSE_TURNS;
-    return is_outdated(fold, segment) ? row->far_pct * 20
-           : is_far                   ? row->far_pct * 100
-                                      : row->ever_pct[0] * 100;
+    return is_outdated(fold, segment) ? row->far_pct * BP_A_PCT / OUTDATED_SHARE
+           : is_far                   ? row->far_pct * BP_A_PCT
+                                      : row->ever_pct[0] * BP_A_PCT;
 }
 
 static bool is_worth_it(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
@@ -118,7 +124,7 @@ struct candidates {
 static struct candidates *candidates_of(struct wr_fold *fold, const struct wr_stage *stage)
 {
     uint32_t segments = fold->transcript->segments_count;
-    struct candidates *c = fold->items;
+    struct candidates *c = fold->scratch.items;
 
     if (c && c->stage == stage)
         return c;
@@ -132,7 +138,7 @@ static struct candidates *candidates_of(struct wr_fold *fold, const struct wr_st
     if (!c->items || !c->results || !c->loops || !c->group_tokens)
         return NULL;
     c->stage = stage;
-    fold->items = c;
+    fold->scratch.items = c;
     return c;
 }
 
@@ -235,7 +241,7 @@ static bool came_marked(const struct wr_fold *fold, const struct loop_range *ran
     return false;
 }
 
-/* Where the window forces a step, what it is worth is no question. */
+/* A step that the window forces takes results whether they are worth it or not. */
 static void add_result(struct wr_fold *fold, const struct wr_stage *stage, struct items *items,
                        uint32_t segment, bool forced)
 {
@@ -317,7 +323,8 @@ static bool is_forced(const struct wr_fold *fold, const struct wr_stage *stage)
     return is_quiet(fold, stage) && (total > at || (tier && total > tier * FORCED_BP / 10000));
 }
 
-/* What frees little would have to be done again at once; other stages may have more to take. */
+/* A step that frees too little would be followed by another at once, so it is left to other stages,
+ * which may have more to take. */
 static uint64_t forced_gain_min(const struct wr_fold *fold)
 {
     uint64_t tier = fold->input->prices.tier_tokens, gain = wr_fold_gain_min(fold);
@@ -325,8 +332,7 @@ static uint64_t forced_gain_min(const struct wr_fold *fold)
     return is_tier && tier / GAIN_SHARE < gain ? tier / GAIN_SHARE : gain;
 }
 
-/* Of all ways to change the prompt from some item on, the one that brings most: its number, or
- * the count where none pays. */
+/* The item from which on a step brings most; the count where none pays. */
 static uint32_t best_start(const struct wr_fold *fold, const struct wr_stage *stage,
                            const struct items *items)
 {
@@ -373,48 +379,32 @@ static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
 
 /* ---- the step ---- */
 
-static weir_status write_stub(struct wr_fold *fold, uint32_t segment, weir_span *text)
+static weir_status stub_result(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
+                               enum wr_step_reason reason)
 {
-    const struct wr_segment *s = &fold->transcript->segments[segment];
-    const struct wr_tool_handles *h = s->handles;
-    weir_span name = !h ? s->tool : h->path.len ? h->path : h->command.len ? h->command : s->tool;
-    struct wr_buf buf;
-
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&buf, is_outdated(fold, segment) ? WR_STUB_FRONT ", outdated since: "
-                                                 : WR_STUB_FRONT ": ");
-    wr_text_one_line_max(&buf, name, NAME_CHARS_MAX);
-    wr_buf_text(&buf, "]");
-    return wr_stage_keep(fold, &buf, text);
-}
-
-static weir_status stub(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
-                        enum wr_step_reason reason)
-{
-    struct wr_fold_form form = {
-        .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = reason};
     struct wr_fold_value value = {0};
 
     if (fold->segments[segment].form == WR_FORM_DROPPED)
         return WEIR_OK; /* its loop was folded */
     (void)is_worth_it(fold, stage, segment, &value);
-    weir_status status = write_stub(fold, segment, &form.text);
-    if (!status)
-        status = wr_fold_give(fold, segment, &form);
+    weir_status status = wr_stage_stub(
+        fold, segment,
+        is_outdated(fold, segment) ? WR_STUB_FRONT ", outdated since: " : WR_STUB_FRONT ": ",
+        reason);
     if (fold->segments[segment].form == WR_FORM_CLEARED)
         fold->segments[segment].value = value;
     return status;
 }
 
-static weir_status change(struct wr_fold *fold, const struct wr_stage *stage,
-                          const struct item *item, enum wr_step_reason reason)
+static weir_status change_item(struct wr_fold *fold, const struct wr_stage *stage,
+                               const struct item *item, enum wr_step_reason reason)
 {
     struct wr_stage_loop options = {(uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS],
                                     LOOP_PREVIEW_TOKENS, reason};
     bool taken;
     if (item->loop == WR_SEGMENT_NONE)
-        return stub(fold, stage, item->first, reason);
-    return wr_stage_fold_loop(fold, &options, item->loop, fold->lists[1], &taken);
+        return stub_result(fold, stage, item->first, reason);
+    return wr_stage_fold_loop(fold, &options, item->loop, fold->scratch.lists[1], &taken);
 }
 
 /* What a forced step goes on for: the share of the window, or of the price tier it is above. */
@@ -440,7 +430,7 @@ static weir_status take_step(struct wr_fold *fold, const struct wr_stage *stage,
             if (reason == WR_STEP_WINDOW && fold->total_tokens <= target)
                 return WEIR_OK;
             if (is_first == (pass == 0))
-                status = change(fold, stage, item, reason);
+                status = change_item(fold, stage, item, reason);
         }
     return status;
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "engine/test_run.h"
+#include "tests/test_run.h"
 #include "weir/store.h"
 
 enum { BODY_BYTES_MAX = 1 << 22, TURNS_MAX = 64, RESULT_TOKENS = 1000, STUB_GAIN_TOKENS = 952 };
@@ -167,7 +167,7 @@ static void a_step_must_free_a_share_of_the_prompt(void **state)
     };
     struct deepened d;
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         prepare(&d);
         d.turns[cases[i].results].is_cold = true;
         write_runs(&d.body, cases[i].results, cases[i].tokens);
@@ -196,7 +196,7 @@ static void the_window_forces_a_step_down_to_its_share(void **state)
     };
     struct deepened d;
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         prepare(&d);
         d.facts.window_tokens = cases[i].window_tokens;
         write_runs(&d.body, 10, RESULT_TOKENS);
@@ -360,7 +360,7 @@ static void between_two_steps_with_a_live_cache_it_is_quiet(void **state)
     char yaml[160];
     uint32_t steps_before = UINT32_MAX;
     (void)state;
-    for (size_t q = 0; q < sizeof(quiet) / sizeof(quiet[0]); q++) {
+    for (size_t q = 0; q < WR_COUNT_OF(quiet); q++) {
         prepare(&d);
         write_runs(&d.body, 30, RESULT_TOKENS);
         (void)snprintf(yaml, sizeof(yaml), POLICY(", margin_pct: 50, quiet_turns: %u"), quiet[q]);
@@ -550,7 +550,7 @@ static void completed_loops_fold(void **state)
     d.turns[7].is_cold = true;
     deepen(&d, POLICY(NO_PAY));
     const struct wr_fold *fold = fold_of(&d);
-    weir_span body = d.run.run.projection.body;
+    weir_span body = d.run.run.settled.body;
     assert_true(is_step(&d, WR_STEP_COLD));
     assert_int_equal(fold->inserts_count, 1);
     assert_true(wr_span_starts(fold->inserts[0].text, WR_LIT("[COMPLETED AGENT LOOP SUMMARY]")));

@@ -9,6 +9,7 @@
 #include "policy/stage.h"
 
 #include "base/limits.h"
+#include "base/text.h"
 #include "policy/budget.h"
 
 enum { DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
@@ -71,7 +72,7 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
 {
     uint64_t limit_tokens = wr_fold_threshold(fold, 10000 - (uint64_t)stage->params[0]);
     struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_WINDOW};
-    struct omission o = {fold->lists[0], NULL, 0, 0, fold->total_tokens};
+    struct omission o = {fold->scratch.lists[0], NULL, 0, 0, fold->total_tokens};
     struct wr_buf notice;
     bool taken;
 
@@ -90,7 +91,7 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
     r.absorbs_count = o.summaries_count;
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
     wr_buf_text(&notice, WR_OMITTED_NOTICE);
-    weir_status status = wr_stage_keep(fold, &notice, &r.text);
+    weir_status status = wr_text_keep(fold->arena, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 

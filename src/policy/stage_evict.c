@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 
 /* Cuts a line at a character boundary; characters are counted, not bytes. */
 static weir_span cut_line(weir_span line, uint64_t chars_max)
@@ -30,8 +31,13 @@ static void write_lines(struct wr_buf *out, weir_span text, uint64_t from, uint6
     }
 }
 
-void wr_evict_text(struct wr_buf *out, weir_span text, weir_span call_id,
-                   const struct wr_evict_preview *preview, uint64_t *lines_missing)
+/* How many lines stay, and how many characters of each. */
+struct preview {
+    uint64_t head_lines, tail_lines, line_chars_max;
+};
+
+static void write_preview(struct wr_buf *out, weir_span text, weir_span call_id,
+                          const struct preview *preview, uint64_t *lines_missing)
 {
     uint64_t lines = wr_span_lines(text), shown = preview->head_lines + preview->tail_lines;
     *lines_missing = lines > shown ? lines - shown : 0;
@@ -56,9 +62,9 @@ static weir_status evict_arrive(struct wr_fold *fold, const struct wr_stage *sta
                                 uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    struct wr_evict_preview preview = {param(stage, s->tool, WR_EVICT_HEAD_LINES),
-                                       param(stage, s->tool, WR_EVICT_TAIL_LINES),
-                                       param(stage, s->tool, WR_EVICT_LINE_CHARS)};
+    struct preview preview = {param(stage, s->tool, WR_EVICT_HEAD_LINES),
+                              param(stage, s->tool, WR_EVICT_TAIL_LINES),
+                              param(stage, s->tool, WR_EVICT_LINE_CHARS)};
     struct wr_fold_form form = {.form = WR_FORM_EVICTED, .refers_to = WR_SEGMENT_NONE};
     struct wr_buf buf;
 
@@ -69,8 +75,8 @@ static weir_status evict_arrive(struct wr_fold *fold, const struct wr_stage *sta
     if (!text.ptr)
         return wr_arena_status(fold->arena);
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_evict_text(&buf, text, s->call_id, &preview, &form.lines_missing);
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    write_preview(&buf, text, s->call_id, &preview, &form.lines_missing);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "models/window.h"
 #include "policy/budget.h"
 
@@ -63,10 +64,10 @@ static uint64_t fixed_tokens(struct wr_fold *fold, weir_kind kind)
 
 static uint64_t history_budget(struct wr_fold *fold, const struct wr_stage *stage)
 {
-    struct wr_render_input input = {.limit_tokens = fold->window_tokens,
+    struct wr_render_input input = {.limit_tokens = fold->window.tokens,
                                     .system_tokens = fixed_tokens(fold, WEIR_KIND_SYSTEM),
                                     .tool_tokens = fixed_tokens(fold, WEIR_KIND_TOOLS),
-                                    .output_tokens_max = fold->reserve_tokens,
+                                    .output_tokens_max = fold->window.reserve_tokens,
                                     .history_tokens_max =
                                         (uint64_t)stage->params[WR_FILL_HISTORY_TOKENS]};
     return wr_render_budget(&input);
@@ -127,15 +128,13 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     struct wr_buf notice;
     bool taken;
 
-    if (!fold->window_tokens || !begins_loop(fold, &loop_start))
+    if (!fold->window.tokens || !begins_loop(fold, &loop_start))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    if (!list)
-        return wr_arena_status(fold->arena);
+    uint32_t *list = fold->scratch.lists[0];
     for (uint32_t i = 0; i < loop_start; i++)
         tokens += is_history(fold, i) ? fold->segments[i].tokens : 0;
     uint64_t budget_tokens = history_budget(fold, stage);
-    bool too_many = count_messages(fold, loop_start) > wr_actor_message_limit(fold->window_tokens);
+    bool too_many = count_messages(fold, loop_start) > wr_actor_message_limit(fold->window.tokens);
     if (tokens <= budget_tokens && !too_many)
         return WEIR_OK;
     uint32_t kept = boundary(fold, loop_start, wr_share_tokens(budget_tokens, DEPTH_BP));
@@ -147,7 +146,7 @@ static weir_status fill_request(struct wr_fold *fold, const struct wr_stage *sta
     wr_stage_omit(fold, list, count, &r);
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
     wr_fill_notice(&notice, count_messages(fold, kept));
-    weir_status status = wr_stage_keep(fold, &notice, &r.text);
+    weir_status status = wr_text_keep(fold->arena, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 

@@ -22,7 +22,6 @@ enum {
     DEPTH_BP = 8000,      /* of the room, to which answers go down */
     CAP_NOTE_TOKENS = 60, /* of a cut text: the indicator and the marker */
     BYTES_A_TOKEN = 4,    /* as wr_cap_text() counts */
-    NAME_CHARS_MAX = 160
 };
 
 static bool is_over(const struct wr_fold *fold, uint64_t basis_points)
@@ -99,7 +98,7 @@ static weir_status stub_newest(struct wr_fold *fold)
 /* ---- instructions that were read ---- */
 
 /* Other stages leave them alone: what they say holds for the whole session. */
-static bool is_read_instructions(const struct wr_fold *fold, const struct wr_stage *stage,
+static bool is_read_instructions(struct wr_fold *fold, const struct wr_stage *stage,
                                  uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
@@ -111,35 +110,30 @@ static bool is_read_instructions(const struct wr_fold *fold, const struct wr_sta
            !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
 
-static weir_status stub_result(struct wr_fold *fold, uint32_t segment, const char *front)
-{
-    struct wr_fold_form form = {
-        .form = WR_FORM_CLEARED, .refers_to = WR_SEGMENT_NONE, .reason = WR_STEP_WINDOW};
-    const struct wr_segment *s = &fold->transcript->segments[segment];
-    const struct wr_tool_handles *h = s->handles;
-    struct wr_buf buf;
+/* Which older segments may become stubs. */
+typedef bool wanted_fn(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment);
 
-    weir_span name = h && h->path.len ? h->path : h && h->command.len ? h->command : s->tool;
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_buf_text(&buf, front);
-    wr_text_one_line_max(&buf, name, NAME_CHARS_MAX);
-    wr_buf_text(&buf, "]");
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
-    return status ? status : wr_fold_give(fold, segment, &form);
-}
-
-static weir_status stub_instructions(struct wr_fold *fold, const struct wr_stage *stage)
+static weir_status stub_results(struct wr_fold *fold, const struct wr_stage *stage,
+                                wanted_fn *is_wanted, const char *front)
 {
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
-        if (is_read_instructions(fold, stage, i))
-            status = stub_result(fold, i, WR_STUB_FRONT ", instructions: ");
+        if (is_wanted(fold, stage, i))
+            status = wr_stage_stub(fold, i, front, WR_STEP_WINDOW);
     return status;
+}
+
+static uint64_t gain_of(struct wr_fold *fold, const struct wr_stage *stage, wanted_fn *is_wanted)
+{
+    uint64_t gain = 0;
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        gain += is_wanted(fold, stage, i) ? wr_fold_gain(fold, i) : 0;
+    return gain;
 }
 
 /* ---- results that nobody else may take ---- */
 
-/* Whatever it says, and however it came. */
+/* A result that may be taken whatever it says and however it came. */
 static bool is_any_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
 {
     const struct wr_segment *s = &fold->transcript->segments[i];
@@ -151,26 +145,9 @@ static bool is_any_result(const struct wr_fold *fold, const struct wr_stage *sta
            wr_fold_may_change(fold, s->tool);
 }
 
-static bool is_old_result(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
+static bool is_old_result(struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
 {
     return wr_fold_is_sent(fold, i) && wr_fold_gain(fold, i) && is_any_result(fold, stage, i);
-}
-
-static uint64_t results_gain(const struct wr_fold *fold, const struct wr_stage *stage)
-{
-    uint64_t gain = 0;
-    for (uint32_t i = 0; i < fold->arrived; i++)
-        gain += is_old_result(fold, stage, i) ? wr_fold_gain(fold, i) : 0;
-    return gain;
-}
-
-static weir_status stub_results(struct wr_fold *fold, const struct wr_stage *stage)
-{
-    weir_status status = WEIR_OK;
-    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
-        if (is_old_result(fold, stage, i))
-            status = stub_result(fold, i, WR_STUB_FRONT ": ");
-    return status;
 }
 
 /* ---- the user's messages of earlier loops ---- */
@@ -181,8 +158,9 @@ static bool is_of_agent(weir_span text)
     return wr_span_starts(text, WR_LIT("<")) || wr_span_starts(text, WR_LIT("# AGENTS.md"));
 }
 
-static bool is_old_words(struct wr_fold *fold, uint32_t segment)
+static bool is_old_words(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
+    (void)stage;
     const struct wr_segment *s = &fold->transcript->segments[segment];
     const struct wr_fold_segment *now = &fold->segments[segment];
     uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
@@ -193,15 +171,7 @@ static bool is_old_words(struct wr_fold *fold, uint32_t segment)
            wr_fold_gain(fold, segment) && !is_of_agent(wr_fold_text(fold, segment));
 }
 
-static uint64_t words_gain(struct wr_fold *fold)
-{
-    uint64_t gain = 0;
-    for (uint32_t i = 0; i < fold->arrived; i++)
-        gain += is_old_words(fold, i) ? wr_fold_gain(fold, i) : 0;
-    return gain;
-}
-
-static weir_status stub_words(struct wr_fold *fold)
+static weir_status stub_words(struct wr_fold *fold, const struct wr_stage *stage)
 {
     struct wr_fold_form form = {.form = WR_FORM_CLEARED,
                                 .text = WR_LIT(WR_WORDS_FRONT "]"),
@@ -209,10 +179,11 @@ static weir_status stub_words(struct wr_fold *fold)
                                 .reason = WR_STEP_WINDOW};
     weir_status status = WEIR_OK;
 
-    if (!is_over(fold, FULL_BP) || fold->total_tokens - words_gain(fold) > wr_fold_room(fold))
+    if (!is_over(fold, FULL_BP) ||
+        fold->total_tokens - gain_of(fold, stage, is_old_words) > wr_fold_room(fold))
         return WEIR_OK;
     for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
-        if (is_old_words(fold, i))
+        if (is_old_words(fold, stage, i))
             status = wr_fold_give(fold, i, &form);
     return status;
 }
@@ -239,9 +210,9 @@ static bool is_new_result(const struct wr_fold *fold, const struct wr_stage *sta
     return wr_fold_is_open(fold, stage, i);
 }
 
-static struct news collect(struct wr_fold *fold, const struct wr_stage *stage, bool is_any)
+static struct news collect_news(struct wr_fold *fold, const struct wr_stage *stage, bool is_any)
 {
-    struct news news = {wr_stage_list(fold), 0};
+    struct news news = {fold->scratch.lists[0], 0};
     for (uint32_t i = fold->turn_first; i < fold->arrived; i++)
         if (!wr_fold_is_sent(fold, i) && is_new_result(fold, stage, i, is_any))
             news.list[news.count++] = i;
@@ -277,14 +248,14 @@ static uint64_t find_level(const struct wr_fold *fold, const struct news *news)
     return low;
 }
 
-/* Where not even that would do, nothing is shortened in vain. */
+/* Nothing is shortened where the prompt would not fit even then. */
 static bool can_fit(const struct wr_fold *fold, const struct news *news, uint64_t later_tokens)
 {
     uint64_t freed = freed_at(fold, news, WR_CONDENSE_TOKENS_MIN) + later_tokens;
     return news->count && fold->total_tokens - freed <= wr_fold_room(fold);
 }
 
-static weir_status cut(struct wr_fold *fold, uint32_t segment, uint64_t to_tokens)
+static weir_status cut_result(struct wr_fold *fold, uint32_t segment, uint64_t to_tokens)
 {
     struct wr_fold_form form = {.form = WR_FORM_CAPPED, .refers_to = WR_SEGMENT_NONE};
     weir_span text = wr_fold_text(fold, segment);
@@ -296,12 +267,12 @@ static weir_status cut(struct wr_fold *fold, uint32_t segment, uint64_t to_token
     uint64_t bytes = text.len * (to_tokens - CAP_NOTE_TOKENS) / fold->input->tokens[segment];
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_cap_text(&buf, text, bytes / BYTES_A_TOKEN, WR_CAP_BOTH, &is_cut);
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status || !is_cut ? status : wr_fold_give(fold, segment, &form);
 }
 
-static weir_status shorten(struct wr_fold *fold, const struct news *news, uint64_t level,
-                           bool by_cut)
+static weir_status shorten_results(struct wr_fold *fold, const struct news *news, uint64_t level,
+                                   bool by_cut)
 {
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < news->count && !status && is_over(fold, FULL_BP); i++) {
@@ -310,7 +281,7 @@ static weir_status shorten(struct wr_fold *fold, const struct news *news, uint64
         if (fold->segments[segment].tokens <= level)
             continue;
         if (by_cut) {
-            status = cut(fold, segment, level);
+            status = cut_result(fold, segment, level);
             continue;
         }
         status = wr_stage_kind(fold, segment, &kind);
@@ -328,16 +299,16 @@ static weir_status shorten_news(struct wr_fold *fold, const struct wr_stage *sta
     static const struct {
         bool by_cut, is_least;
     } rounds[] = {{false, false}, {false, false}, {false, true}, {true, false}, {true, true}};
-    struct news news = collect(fold, stage, is_any);
+    struct news news = collect_news(fold, stage, is_any);
     weir_status status = WEIR_OK;
 
     if (!can_fit(fold, &news, later_tokens))
         return WEIR_OK;
-    for (size_t i = 0; i < sizeof(rounds) / sizeof(rounds[0]) && !status; i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rounds) && !status; i++) {
         if (!is_over(fold, FULL_BP))
             return WEIR_OK;
         uint64_t level = rounds[i].is_least ? WR_CONDENSE_TOKENS_MIN : find_level(fold, &news);
-        status = shorten(fold, &news, level, rounds[i].by_cut);
+        status = shorten_results(fold, &news, level, rounds[i].by_cut);
     }
     return status;
 }
@@ -352,16 +323,17 @@ static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
     if (may_step)
         status = stub_answers(fold, false, DEPTH_BP);
     if (!status && may_step)
-        status = stub_instructions(fold, stage);
+        status = stub_results(fold, stage, is_read_instructions, WR_STUB_FRONT ", instructions: ");
     if (!status && is_over(fold, FULL_BP))
-        status = shorten_news(fold, stage, false, may_step ? results_gain(fold, stage) : 0);
+        status =
+            shorten_news(fold, stage, false, may_step ? gain_of(fold, stage, is_old_result) : 0);
     if (!status && may_step)
-        status = stub_results(fold, stage);
+        status = stub_results(fold, stage, is_old_result, WR_STUB_FRONT ": ");
     if (!status && may_step)
         status = stub_newest(fold);
     if (!status && is_over(fold, FULL_BP))
-        status = shorten_news(fold, stage, true, may_step ? words_gain(fold) : 0);
-    return status || !may_step ? status : stub_words(fold);
+        status = shorten_news(fold, stage, true, may_step ? gain_of(fold, stage, is_old_words) : 0);
+    return status || !may_step ? status : stub_words(fold, stage);
 }
 
 static uint64_t fit_at(const struct wr_stage *stage, const struct wr_stage_room *room,

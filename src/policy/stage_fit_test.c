@@ -8,7 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
 
@@ -19,7 +20,8 @@ enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
 
 /* u user, U what an agent says as the user, a answer, r a result with its call, two R in one
  * output, f a result that failed, m one that came with a marker, i a file of instructions, t
- * thinking before the next call; the number behind it are its rows. */
+ * signed thinking before the next call or answer, T reasoning that nobody signed; the number behind
+ * it are its rows. */
 static void write_rows(struct wr_buf *out, uint32_t id, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
@@ -44,10 +46,11 @@ static void write_result(struct wr_buf *out, uint32_t id, char what, uint32_t ro
     wr_buf_text(out, "\"}");
 }
 
-static void write_said(struct wr_buf *out, char who, uint32_t id, uint32_t rows)
+static void write_said(struct wr_buf *out, const char *thinking, char who, uint32_t id,
+                       uint32_t rows)
 {
-    wr_buf_printf(out, "%s{\"role\":\"%s\",\"content\":\"%s%u ", id ? "," : "",
-                  who == 'a' ? "assistant" : "user", who == 'U' ? "<context>" : "", id);
+    wr_buf_printf(out, "%s{\"role\":\"%s\",%s\"content\":\"%s%u ", id ? "," : "",
+                  who == 'a' ? "assistant" : "user", thinking, who == 'U' ? "<context>" : "", id);
     write_rows(out, id, rows);
     wr_buf_text(out, "\"}");
 }
@@ -75,10 +78,13 @@ static void write_session(struct wr_buf *out, const char *talk)
         uint32_t rows = (uint32_t)strtoul(c + 1, &end, 10);
         c = end - 1;
         if (what == 'u' || what == 'U' || what == 'a') {
-            write_said(out, what, id, rows);
+            write_said(out, thinking, what, id, rows);
+            thinking = "";
         } else if (what == 't') {
             thinking = "\"thinking_blocks\":[{\"type\":\"thinking\",\"thinking\":\"hm\","
                        "\"signature\":\"s\"}],";
+        } else if (what == 'T') {
+            thinking = "\"reasoning_content\":\"hm\",";
         } else {
             uint32_t count = what == 'R' ? 2 : 1;
             write_calls(out, thinking, id, count, what);
@@ -108,7 +114,7 @@ static void list_forms(const struct test_run *r, char *out)
         if (kind != WEIR_KIND_TEXT && kind != WEIR_KIND_TOOL_RESULT)
             continue;
         *out = '?';
-        for (size_t k = 0; k < sizeof(letters) / sizeof(letters[0]); k++)
+        for (size_t k = 0; k < WR_COUNT_OF(letters); k++)
             if (r->run.fold.segments[i].form == letters[k].form)
                 *out = letters[k].letter;
         out++;
@@ -126,6 +132,10 @@ static const struct {
     {"one that is short already stays", FIT, "u10a900r10R300", "...cc", true, false},
     {"older answers go first, but for the newest", FIT, "u10a300u10a300u10a300u10r200", ".s.s....",
      true, true},
+    {"with the thinking that was signed before them", FIT, "u10ta300u10a300u10a300u10a10u200",
+     ".s.s.....", true, true},
+    {"but not where nobody signed it", FIT, "u10Ta300u10a300u10a300u10a10u200", "...s.s...", true,
+     true},
     {"only as many as bring it to 80 %", FIT, "u10a300u10a10u10a300u10a300u10r120", ".s........",
      true, true},
     {"the newest answer stays as it comes", FIT, "u10a1500u10", "...", false, false},
@@ -154,7 +164,7 @@ static void what_would_be_refused_is_made_to_fit(void **state)
     char forms[64];
     int broken = 0;
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf body;
         struct test_run r;
         write_session(&body, cases[i].talk);

@@ -50,9 +50,9 @@ static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_stage_loop 
     const struct wr_transcript *t = fold->transcript;
     for (uint32_t i = 0; i < count; i++) {
         const struct wr_segment *s = &t->segments[list[i]];
-        uint64_t shape = (uint64_t)s->kind << 8 | (uint64_t)s->role << 4 |
-                         (uint64_t)wr_loop_is_outdated(s, fold->arrived) << 1 | s->is_error;
-        key = wr_hash128_seeded((weir_span){(const char *)&shape, sizeof(shape)}, key);
+        uint8_t shape[] = {(uint8_t)s->kind, (uint8_t)s->role,
+                           wr_loop_is_outdated(s, fold->arrived), s->is_error};
+        key = wr_hash128_seeded((weir_span){(const char *)shape, sizeof(shape)}, key);
         key = wr_hash128_seeded(s->call_id, key);
         key = wr_hash128_seeded(s->tool, key);
         if (s->payload != WR_JSON_NONE)
@@ -116,9 +116,7 @@ static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *sta
 
     if (loop == WR_SEGMENT_NONE || loop == 0 || !begins_loop(fold, loop))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    if (!list)
-        return wr_arena_status(fold->arena);
+    uint32_t *list = fold->scratch.lists[0];
     /* Earlier loops were folded when their turn came; one that could not be is not tried again. */
     return wr_stage_fold_loop(fold, &options, loop - 1, list, &taken);
 }

@@ -6,19 +6,21 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 
 enum { BYTES_A_TOKEN = 4, MESSAGE_TOKENS = 4 };
 
 static const char opening[] = "[result masked — ~";
 static const char closing[] = " tokens removed]";
 
-void wr_mask_text(struct wr_buf *out, weir_span text, weir_span call_id)
+/* "[result masked — ~N tokens removed]"; N counts the whole message as the document does. */
+static void write_placeholder(struct wr_buf *out, weir_span text, weir_span call_id)
 {
     size_t tokens = text.len / BYTES_A_TOKEN + call_id.len / BYTES_A_TOKEN + MESSAGE_TOKENS;
     wr_buf_printf(out, "%s%zu%s", opening, tokens, closing);
 }
 
-bool wr_mask_is_placeholder(weir_span text)
+static bool is_placeholder(weir_span text)
 {
     weir_span line;
     return wr_span_line(&text, &line) && wr_span_starts(line, wr_span_of(opening)) &&
@@ -33,11 +35,11 @@ static weir_status mask_one(struct wr_fold *fold, uint32_t segment)
     weir_span text = wr_fold_text(fold, segment);
     if (!text.ptr)
         return wr_arena_status(fold->arena);
-    if (wr_mask_is_placeholder(text))
+    if (is_placeholder(text))
         return WEIR_OK;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_mask_text(&buf, text, fold->transcript->segments[segment].call_id);
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    write_placeholder(&buf, text, fold->transcript->segments[segment].call_id);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
 
@@ -52,11 +54,9 @@ static weir_status mask_request(struct wr_fold *fold, const struct wr_stage *sta
 {
     uint32_t first = (uint32_t)stage->params[WR_MASK_KEEP_FIRST],
              last = (uint32_t)stage->params[WR_MASK_KEEP_LAST];
-    uint32_t *results = wr_stage_list(fold), open = 0;
+    uint32_t *results = fold->scratch.lists[0], open = 0;
     weir_status status = WEIR_OK;
 
-    if (!results)
-        return wr_arena_status(fold->arena);
     uint32_t count = wr_stage_results(fold, results);
     if (fold->arena->status)
         return fold->arena->status;

@@ -9,13 +9,8 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "json/splice.h"
-
-static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
-{
-    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_PRUNE_AT_BP])
-                               : (uint64_t)stage->params[WR_PRUNE_TRIGGER_TOKENS];
-}
 
 /* The first file a call changed; NULL: it changed none, or a command line did. */
 static const struct wr_effect *first_write(const struct wr_segment *s)
@@ -92,7 +87,7 @@ static weir_status find_members(struct pruner *p, uint64_t min_tokens)
     return status;
 }
 
-/* Where nothing else in the arguments says which file it was, the note does. */
+/* The note names the file where nothing else in the arguments does. */
 static weir_status write_note(const struct pruner *p, struct wr_fold_member *member)
 {
     const struct wr_fold_input *input = p->fold->input;
@@ -111,7 +106,7 @@ static weir_status write_note(const struct pruner *p, struct wr_fold_member *mem
         wr_buf_byte(&buf, '\n');
     }
     wr_marker_write(&buf, &marker);
-    return wr_stage_keep(p->fold, &buf, &member->text);
+    return wr_text_keep(p->fold->arena, &buf, &member->text);
 }
 
 static weir_status write_arguments(struct pruner *p, weir_span *arguments)
@@ -136,7 +131,7 @@ static weir_status write_arguments(struct pruner *p, weir_span *arguments)
     weir_status status = wr_splice_apply(&splice, &buf, NULL);
     if (status)
         wr_buf_release(&buf);
-    return status ? status : wr_stage_keep(p->fold, &buf, arguments);
+    return status ? status : wr_text_keep(p->fold->arena, &buf, arguments);
 }
 
 /* Arguments that are no JSON object have no members, and stay. */
@@ -190,12 +185,11 @@ static weir_status prune_request(struct wr_fold *fold, const struct wr_stage *st
     weir_status status = WEIR_OK;
     uint64_t gain_tokens = 0;
 
-    if (!wr_fold_recall(fold).len || fold->total_tokens <= trigger(fold, stage))
+    if (!wr_fold_recall(fold).len || fold->total_tokens <= wr_stage_trigger(fold, stage))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    uint32_t count = list ? collect(fold, stage, list) : 0;
+    uint32_t *list = fold->scratch.lists[0], count = collect(fold, stage, list);
     struct wr_fold_pruning *prunings = WR_ARENA_ARRAY(fold->arena, struct wr_fold_pruning, count);
-    if (!list || !prunings)
+    if (!prunings)
         return wr_arena_status(fold->arena);
     for (uint32_t i = 0; i < count && !status; i++) {
         prunings[i].reason = WR_STEP_PRESSURE;

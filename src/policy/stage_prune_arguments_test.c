@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 2000 };
 
@@ -180,6 +181,16 @@ static const struct {
      {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER}},
      "c0{'file_path':'a.c','content':@} c1{'command':'make'} ",
      false},
+    {"one of 168 tokens leaves where that is the least",
+     POLICY(", older_turns: 1, min_tokens: 168"),
+     {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER}},
+     "c0{'file_path':'a.c','content':#} c1{'command':'make'} ",
+     false},
+    {"and stays where it is a token short of it",
+     POLICY(", older_turns: 1, min_tokens: 169"),
+     {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER}},
+     "c0{'file_path':'a.c','content':@} c1{'command':'make'} ",
+     false},
     {"a tool may have its own measure",
      POLICY(", older_turns: 1, min_tokens: 400, tools: {Write: {min_tokens: 64}}"),
      {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER}},
@@ -223,7 +234,7 @@ static void long_strings_of_old_writes_leave(void **state)
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
                                             WEIR_DIALECT_MESSAGES};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         for (size_t d = cases[i].only_messages ? 2 : 0; d < 3; d++) {
             struct wr_buf body, listing, expected;
             struct test_run r;
@@ -234,7 +245,7 @@ static void long_strings_of_old_writes_leave(void **state)
             for (const char *c = cases[i].expected; *c; c++)
                 wr_buf_byte(&expected, *c == '\'' ? '"' : *c);
             test_run_open(&r, wr_buf_view(&body), cases[i].yaml, WINDOW_TOKENS);
-            list_calls(r.run.projection.body, &listing);
+            list_calls(r.run.settled.body, &listing);
             if (!wr_span_eq(wr_buf_view(&listing), wr_buf_view(&expected)))
                 fail_msg("%s, %s: got %.*s", cases[i].behaviour, weir_dialect_name(dialects[d]),
                          (int)listing.len, listing.bytes);
@@ -264,7 +275,7 @@ static void each_string_is_an_original_of_its_own(void **state)
     assert_true(wr_span_eq(r.run.artifacts[1].text, wr_buf_view(&text)));
     assert_true(wr_span_eq(r.run.artifacts[0].text, wr_span_cut(wr_buf_view(&text), 1, text.len)));
     for (uint32_t i = 0; i < 2; i++)
-        assert_true(wr_span_find(r.run.projection.body, wr_span_of(r.run.artifacts[i].handle.text),
+        assert_true(wr_span_find(r.run.settled.body, wr_span_of(r.run.artifacts[i].handle.text),
                                  0) != SIZE_MAX);
     assert_non_null(wr_fold_step_now(&r.run.fold));
     test_run_close(&r);

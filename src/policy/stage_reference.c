@@ -7,6 +7,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 
 /* A segment that still says the text that `first` was the first to say; NONE: there is none. */
 static uint32_t newest_exact(const struct wr_fold *fold, uint32_t first)
@@ -40,7 +41,7 @@ static weir_status reference_arrive(struct wr_fold *fold, const struct wr_stage 
     wr_buf_text(&buf, "[same output as the earlier call ");
     wr_buf_append(&buf, same->call_id);
     wr_buf_text(&buf, "]");
-    weir_status status = wr_stage_keep(fold, &buf, &form.text);
+    weir_status status = wr_text_keep(fold->arena, &buf, &form.text);
     return status ? status : wr_fold_give(fold, segment, &form);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 
 enum { FRAME_TOKENS = 96 }; /* room for the lines before and behind */
 
@@ -78,7 +79,7 @@ static weir_status write_block(struct wr_fold *fold, const struct wr_handle *han
     wr_buf_append(&buf, kept);
     if (rest.len)
         wr_marker_write(&buf, &marker);
-    return wr_stage_keep(fold, &buf, text);
+    return wr_text_keep(fold->arena, &buf, text);
 }
 
 static weir_status bring_back(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, LINES = 200 };
 
@@ -89,6 +90,9 @@ static void list_blocks(weir_span body, struct wr_buf *out)
             (void)snprintf(expected, sizeof(expected), "line %03d of the result", ++number);
             assert_true(wr_span_is(line, expected));
         }
+        char said[32];
+        (void)snprintf(said, sizeof(said), "1-%d of ", number);
+        assert_true(wr_span_starts(wr_span_cut(first, at, first.len), wr_span_of(said)));
     }
     test_transcript_close(&test);
 }
@@ -155,17 +159,18 @@ static const struct {
 static void originals_come_back_when_they_are_named(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf body, listing;
         struct test_run r;
         wr_buf_init(&body, BODY_BYTES_MAX);
         wr_buf_init(&listing, BODY_BYTES_MAX);
         write_session(&body, cases[i].says);
         test_run_open(&r, wr_buf_view(&body), cases[i].yaml, cases[i].window_tokens);
-        list_blocks(r.run.projection.body, &listing);
+        list_blocks(r.run.settled.body, &listing);
         test_text_is(cases[i].behaviour, wr_buf_view(&listing), cases[i].expected);
         assert_null(wr_fold_step_now(&r.run.fold));
-        assert_true(!r.run.fold.rehydrated_tokens || r.run.tokens_after <= cases[i].window_tokens);
+        assert_true(!r.run.fold.chosen.rehydrated_tokens ||
+                    r.run.tokens_after <= cases[i].window_tokens);
         test_run_close(&r);
         wr_buf_release(&listing);
         wr_buf_release(&body);

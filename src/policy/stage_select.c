@@ -18,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "condense/focus.h"
 #include "condense/signal.h"
 #include "policy/budget.h"
@@ -83,7 +84,7 @@ static weir_status read_focus(struct wr_fold *fold, struct wr_focus *focus, wr_h
             add_words(&words, fold, i);
         has_user |= is_user;
     }
-    weir_status status = wr_stage_keep(fold, &words, &input.focus);
+    weir_status status = wr_text_keep(fold->arena, &words, &input.focus);
     if (status)
         return status;
     *key = wr_hash128_of(input.focus); /* stands for the words */
@@ -167,7 +168,7 @@ struct selection {
     uint64_t cap_tokens; /* the room of one payload */
 };
 
-/* What only lost its blanks may lose more. */
+/* A result that only lost its blanks may be condensed further. */
 static bool is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
     const struct wr_fold_segment *now = &fold->segments[segment];
@@ -213,7 +214,7 @@ static weir_status collect(struct wr_fold *fold, const struct wr_stage *stage, b
     }
     if (!status)
         qsort(s->list, s->count, sizeof(*s->list), by_utility);
-    fold->candidates_count += s->count;
+    fold->chosen.candidates_count += s->count;
     return status;
 }
 
@@ -238,8 +239,8 @@ static weir_status condense(struct wr_fold *fold, const struct wr_stage *stage,
     if (now->form != WR_FORM_CONDENSED || now->reason != fold->stage)
         return status;
     now->value.utility = c->utility;
-    fold->selected_count++;
-    fold->selected_utility += c->utility;
+    fold->chosen.count++;
+    fold->chosen.utility += c->utility;
     return status;
 }
 
@@ -247,9 +248,9 @@ static weir_status condense(struct wr_fold *fold, const struct wr_stage *stage,
 
 static struct wr_pressure pressure_of(const struct wr_fold *fold)
 {
-    struct wr_pressure_input input = {.window_known = fold->window_tokens > 0,
-                                      .window_tokens = fold->window_tokens,
-                                      .reserve_tokens = fold->reserve_tokens,
+    struct wr_pressure_input input = {.window_known = fold->window.tokens > 0,
+                                      .window_tokens = fold->window.tokens,
+                                      .reserve_tokens = fold->window.reserve_tokens,
                                       .used_tokens = fold->total_tokens,
                                       .used_source = WR_COUNT_ESTIMATE};
     return wr_pressure(&input);
@@ -266,8 +267,7 @@ static uint64_t new_tokens(const struct wr_fold *fold)
 static weir_status select_turn(struct wr_fold *fold, const struct wr_stage *stage)
 {
     struct wr_pressure pressure = pressure_of(fold);
-    struct wr_budget_state nothing = {0};
-    struct wr_budget_plan plan = wr_budget_plan(&pressure, &nothing);
+    struct wr_budget_plan plan = wr_budget_plan(&pressure);
     struct selection s = {.cap_tokens = plan.inline_bytes_max / TOKEN_BYTES};
     uint64_t free_tokens = pressure.usable_known ? pressure.available_tokens : UINT64_MAX;
 

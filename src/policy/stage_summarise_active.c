@@ -51,12 +51,10 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
                                       fold->input->count, fold->input->user, fold->arrived};
     uint64_t tokens;
 
-    uint64_t trigger = wr_guarded_mid_trigger(fold->window_tokens), room = wr_fold_room(fold);
+    uint64_t trigger = wr_guarded_mid_trigger(fold->window.tokens), room = wr_fold_room(fold);
     if (fold->total_tokens < (trigger < room ? trigger : room))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    if (!list)
-        return wr_arena_status(fold->arena);
+    uint32_t *list = fold->scratch.lists[0];
     uint32_t count = collect(fold, stage, list, &tokens);
     return tokens < wr_fold_gain_min(fold) || !count ? WEIR_OK
                                                      : summarise(fold, &options, list, count);

@@ -14,12 +14,6 @@ enum {
     DEEP_TAIL = 2      /* which leaves no more than the newest exchange */
 };
 
-static uint64_t trigger(const struct wr_fold *fold, const struct wr_stage *stage)
-{
-    return fold->window_tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[WR_SUMMARY_AT_BP])
-                               : (uint64_t)stage->params[WR_SUMMARY_TRIGGER_TOKENS];
-}
-
 /* The segment that begins the message `count` messages after the first of the conversation. */
 static uint32_t behind_head(const struct wr_fold *fold, uint32_t count)
 {
@@ -84,8 +78,8 @@ static bool goes_on(const struct wr_fold *fold)
 static uint64_t tokens_max(const struct wr_fold *fold, const struct wr_stage *stage)
 {
     uint64_t max = (uint64_t)stage->params[WR_SUMMARY_MAX_TOKENS];
-    uint64_t share = fold->window_tokens / (goes_on(fold) ? DEEP_SHARE : WINDOW_SHARE);
-    return fold->window_tokens && share < max ? share : max;
+    uint64_t share = fold->window.tokens / (goes_on(fold) ? DEEP_SHARE : WINDOW_SHARE);
+    return fold->window.tokens && share < max ? share : max;
 }
 
 /* The summary of everything this stage has taken out, what it takes out now included. */
@@ -121,11 +115,9 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
     struct wr_fold_replacement r = {.role = WEIR_ROLE_USER, .reason = WR_STEP_PRESSURE};
     bool taken;
 
-    if (fold->total_tokens <= trigger(fold, stage) && !goes_on(fold))
+    if (fold->total_tokens <= wr_stage_trigger(fold, stage) && !goes_on(fold))
         return WEIR_OK;
-    uint32_t *list = wr_stage_list(fold);
-    if (!list)
-        return wr_arena_status(fold->arena);
+    uint32_t *list = fold->scratch.lists[0];
     uint32_t from = behind_head(fold, (uint32_t)stage->params[WR_SUMMARY_HEAD]);
     uint32_t tail = (uint32_t)stage->params[WR_SUMMARY_TAIL];
     uint32_t to = before_tail(fold, goes_on(fold) && tail > DEEP_TAIL ? DEEP_TAIL : tail);

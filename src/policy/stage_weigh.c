@@ -7,6 +7,7 @@
 #include "policy/stage.h"
 
 #include "base/limits.h"
+#include "base/span.h"
 #include "policy/worth.h"
 
 static const uint32_t cuts[] = {220, 500, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000, 16000};
@@ -55,7 +56,7 @@ static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *sta
         return status;
     const struct wr_odds_row *row =
         wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), tokens);
-    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]) && cuts[i] + cuts[i] / 4 < tokens; i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cuts) && cuts[i] + cuts[i] / 4 < tokens; i++)
         consider(fold, stage, row, tokens, cuts[i], &best);
     if (!best.to_tokens)
         return WEIR_OK;

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "engine/report.h"
-#include "engine/test_run.h"
+#include "base/span.h"
+#include "engine/run_record.h"
+#include "record/report.h"
+#include "tests/test_run.h"
 
 enum { BODY_BYTES_MAX = 1 << 20, LINE_TOKENS = 10 };
 
@@ -226,7 +228,7 @@ static void what_is_worth_it_is_condensed(void **state)
 {
     struct wr_odds odds = read_odds();
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_run_facts facts = {.odds = &odds, .prices = cases[i].prices};
         struct weighed w;
         weigh(&w, &cases[i].result, cases[i].yaml, &facts);
@@ -252,6 +254,7 @@ static void what_was_weighed_is_told(void **state)
     struct test_run_facts facts = {.odds = &odds};
     struct result result = {.tokens = 4000};
     struct weighed w;
+    struct wr_record record = {0};
     struct wr_buf report;
     (void)state;
     weigh(&w, &result, POLICY(", first_sight_bp: 1000"), &facts);
@@ -259,7 +262,8 @@ static void what_was_weighed_is_told(void **state)
     assert_int_equal(w.now->value.ever_miss_bp, 2000);
     assert_int_equal(w.now->value.turns_left, 40);
     wr_buf_init(&report, BODY_BYTES_MAX);
-    wr_run_report(&w.run.run, NULL, &report);
+    assert_int_equal(wr_run_record(&w.run.run, &record), WEIR_OK);
+    wr_record_report(&record, &report);
     assert_true(wr_span_find(wr_buf_view(&report),
                              WR_LIT("\"value\":{\"saves_tokens\":18375,\"costs_tokens\":1910,"
                                     "\"next_miss_basis_points\":500,"
@@ -280,7 +284,7 @@ static void a_session_that_may_end_soon_is_left_alone(void **state)
     } lengths[] = {{6, 0, 0}, {1000, 5062500, 1343000}};
     struct result result = {.tokens = 1000};
     (void)state;
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(lengths); i++) {
         struct wr_odds odds = read_odds();
         struct test_run_facts facts = {.odds = &odds};
         struct weighed w;

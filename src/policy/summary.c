@@ -1,3 +1,9 @@
+/* Writes facts as the structured summary, and makes it fit.
+ *
+ * Each section is a row of `sections`: its title and how an item is written. Where the whole is too
+ * long, sections are halved in the order of `shortening` until it fits: what was only read or run
+ * goes first, what is broken and what is left to do stays longest. A section drops what was touched
+ * longest ago and says how many it left out. */
 #include "policy/summary.h"
 
 #include <stdlib.h>
@@ -27,7 +33,7 @@ enum section_id { /* in the order they are written: ORDER SECTION */
 static const enum section_id shortening[] = {READ,  COMMANDS, RESOLVED, DECISIONS, STEPS,
                                              ITEMS, CHANGED,  OPEN,     INTENT};
 enum { EXPENDABLE_COUNT = 4 };
-_Static_assert(sizeof(shortening) / sizeof(shortening[0]) == SECTIONS_COUNT, "ORDER SECTION");
+_Static_assert(WR_COUNT_OF(shortening) == SECTIONS_COUNT, "ORDER SECTION");
 
 /* ---- the items of each section ---- */
 
@@ -177,7 +183,7 @@ static uint32_t places_of(const struct wr_facts *facts, enum section_id id)
     }
 }
 
-/* By what the newest items are known; places themselves where they are in order of time. */
+/* When an item was touched last. Lists that are in order of time already give their places. */
 static uint32_t time_of(const struct wr_facts *facts, enum section_id id, uint32_t i)
 {
     switch (id) {
@@ -303,14 +309,14 @@ static void make_valid(struct wr_buf *out)
 
 /* ---- size ---- */
 
-static bool fits(const struct wr_buf *out, const struct wr_summary_input *input)
+static bool text_fits(const struct wr_buf *out, const struct wr_summary_input *input)
 {
     return out->status || input->count(input->user, wr_buf_view(out)) <= input->tokens_max;
 }
 
 /* The section of shortening[from..to) that has the most items, if that is more than one; the first
  * of several. */
-static enum section_id longest(const struct writer *w, uint32_t from, uint32_t to)
+static enum section_id longest_section(const struct writer *w, uint32_t from, uint32_t to)
 {
     enum section_id found = SECTIONS_COUNT;
     uint32_t most = 1;
@@ -324,11 +330,11 @@ static enum section_id longest(const struct writer *w, uint32_t from, uint32_t t
 }
 
 /* Takes one step; false: nothing is left. */
-static bool shorten(struct writer *w)
+static bool halve_section(struct writer *w)
 {
-    enum section_id id = longest(w, 0, EXPENDABLE_COUNT);
+    enum section_id id = longest_section(w, 0, EXPENDABLE_COUNT);
     if (id == SECTIONS_COUNT)
-        id = longest(w, EXPENDABLE_COUNT, SECTIONS_COUNT);
+        id = longest_section(w, EXPENDABLE_COUNT, SECTIONS_COUNT);
     for (uint32_t i = 0; i < SECTIONS_COUNT && id == SECTIONS_COUNT; i++)
         if (w->items_max[shortening[i]])
             id = shortening[i];
@@ -353,8 +359,8 @@ weir_status wr_summary_write(const struct wr_facts *facts, const struct wr_summa
     do {
         write_all(&buf, &w);
         make_valid(&buf);
-    } while (!fits(&buf, input) && shorten(&w));
-    if (!fits(&buf, input))
+    } while (!text_fits(&buf, input) && halve_section(&w));
+    if (!text_fits(&buf, input))
         wr_buf_reset(&buf);
     return wr_text_keep(arena, &buf, text);
 }
@@ -362,7 +368,7 @@ weir_status wr_summary_write(const struct wr_facts *facts, const struct wr_summa
 weir_status wr_summary_build(const struct wr_summary_input *input, struct wr_arena *arena,
                              weir_span *text)
 {
-    struct wr_facts facts;
-    weir_status status = wr_facts_read(&facts, arena, &input->range);
+    struct wr_facts facts = {0};
+    weir_status status = wr_facts_add(&facts, arena, &input->range);
     return status ? status : wr_summary_write(&facts, input, arena, text);
 }

@@ -1,6 +1,18 @@
+/* What was done in a part of a conversation: which files were read and changed, what was run, what
+ * failed and whether that was mended.
+ *
+ * A task is known by what it runs, not by how it was typed: `cd x && make 2>&1 | tail` and `make`
+ * are one, or nothing would ever be "resolved". Whether it failed is asked of the exit code first
+ * and of the signals of its output where a pipe hides that code. A failure keeps its messages and
+ * the files it names, so that a later change of one of them can be told.
+ *
+ * Indexes by hash make this linear: a session of 10,000 calls is summarised more than once. They
+ * are made anew for each range from the facts that are there, so that a past too long for one
+ * transcript is read part by part with the same result. (It was once read by parts and the facts of
+ * the parts merged, with a second set of rules that said almost the same.) */
 #include "policy/summary_facts.h"
 
-#include "base/index.h"
+#include "base/ascii.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "condense/signal.h"
@@ -11,13 +23,9 @@
 static const weir_span nothing = {"", 0};
 
 struct reader {
-    struct wr_facts *facts;
-    struct wr_arena *arena;
-    struct wr_arena scratch; /* emptied after every call */
-    const struct wr_facts_range *range;
+    struct wr_facts_reader shared;
     struct wr_index files, tasks, processes; /* processes: the task that runs under an id */
     uint32_t files_max;
-    weir_span *process_ids; /* of each task's newest run; empty: none */
 };
 
 /* One call and what came of it. */
@@ -42,13 +50,17 @@ bool wr_facts_include(const struct wr_facts_range *range, uint32_t segment)
            (!range->is_included || range->is_included[segment]);
 }
 
-/* A copy on one line, cut to what a summary shows. */
-static weir_status keep_line(struct reader *r, weir_span text, uint64_t chars_max, weir_span *kept)
+void wr_facts_index(struct wr_index *index, uint64_t hash, uint32_t item)
 {
-    struct wr_buf buf;
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_text_one_line_max(&buf, text, chars_max);
-    return wr_text_keep(r->arena, &buf, kept);
+    uint32_t at = wr_index_first(index, hash);
+    while (wr_index_item(index, at) != WR_INDEX_NONE)
+        at = wr_index_next(index, at, hash);
+    wr_index_put(index, at, hash, item);
+}
+
+static weir_status keep_line(struct reader *r, weir_span text, weir_span *kept)
+{
+    return wr_text_keep_line(r->shared.arena, text, WR_FACT_LINE_CHARS_MAX, kept);
 }
 
 /* Some agents say only in words what became of a call. */
@@ -66,7 +78,7 @@ static bool was_refused(weir_span text)
     return begins_with_one(text, words);
 }
 
-/* Of a tool that is no shell: a shell's output is somebody else's words. */
+/* Not asked of a shell: its output is somebody else's words. */
 static bool begins_as_failure(const struct wr_tool_handles *h, weir_span text)
 {
     static const char *const words[] = {"Error: ", "<tool_use_error>",
@@ -77,7 +89,7 @@ static bool begins_as_failure(const struct wr_tool_handles *h, weir_span text)
 
 /* ---- files ---- */
 
-/* NULL: there is no room. */
+/* NULL: there is no room, or no memory, which the arena says. */
 static struct wr_fact_file *find_file(struct reader *r, weir_span path)
 {
     uint64_t hash = wr_hash64(path);
@@ -85,12 +97,15 @@ static struct wr_fact_file *find_file(struct reader *r, weir_span path)
     for (at = wr_index_first(&r->files, hash);
          (item = wr_index_item(&r->files, at)) != WR_INDEX_NONE;
          at = wr_index_next(&r->files, at, hash))
-        if (wr_span_eq(r->facts->files[item].path, path))
-            return &r->facts->files[item];
-    if (r->facts->files_count == r->files_max)
+        if (wr_span_eq(r->shared.facts->files[item].path, path))
+            return &r->shared.facts->files[item];
+    if (r->shared.facts->files_count == r->files_max)
         return NULL;
-    wr_index_put(&r->files, at, hash, r->facts->files_count);
-    struct wr_fact_file *file = &r->facts->files[r->facts->files_count++];
+    path = wr_arena_copy(r->shared.arena, path);
+    if (!path.ptr)
+        return NULL;
+    wr_index_put(&r->files, at, hash, r->shared.facts->files_count);
+    struct wr_fact_file *file = &r->shared.facts->files[r->shared.facts->files_count++];
     *file = (struct wr_fact_file){.path = path};
     return file;
 }
@@ -119,9 +134,9 @@ static bool is_file(const struct wr_effect *effect)
 
 static void note_edited(struct reader *r, weir_span path)
 {
-    uint32_t count = r->facts->tasks_count;
+    uint32_t count = r->shared.facts->tasks_count;
     for (uint32_t i = count > EDITED_TASKS_MAX ? count - EDITED_TASKS_MAX : 0; i < count; i++) {
-        struct wr_fact_task *task = &r->facts->tasks[i];
+        struct wr_fact_task *task = &r->shared.facts->tasks[i];
         for (uint32_t p = 0; p < task->places_count && !task->is_edited_since; p++)
             task->is_edited_since =
                 wr_path_compare(task->places[p], path, nothing) != WR_PATH_DIFFERENT;
@@ -133,7 +148,7 @@ static void read_effect(struct reader *r, const struct event *event, const struc
     struct wr_fact_file *file = is_file(effect) ? find_file(r, effect->path) : NULL;
     if (!file)
         return;
-    file->last = event->call;
+    file->last = r->shared.facts->segments_before + event->call;
     if (effect->kind == WR_EFFECT_READ) {
         file->reads_count++;
         add_range(file, effect);
@@ -195,10 +210,10 @@ static weir_status lex(struct reader *r, struct event *event)
     const struct wr_tool_handles *h = event->handles;
     if (!h || !h->is_shell || !h->command.len)
         return WEIR_OK;
-    weir_status status = wr_shell_lex(&event->tokens, &r->scratch, h->command);
+    weir_status status = wr_shell_lex(&event->tokens, &r->shared.scratch, h->command);
     if (status || event->tokens.incomplete)
         event->tokens = (struct wr_shell_tokens){0};
-    return wr_arena_status(&r->scratch);
+    return wr_arena_status(&r->shared.scratch);
 }
 
 static wr_hash128 command_key(const struct event *event)
@@ -234,13 +249,14 @@ static struct wr_fact_task *get_task(struct reader *r, wr_hash128 key)
     for (at = wr_index_first(&r->tasks, key.low);
          (item = wr_index_item(&r->tasks, at)) != WR_INDEX_NONE;
          at = wr_index_next(&r->tasks, at, key.low)) {
-        const struct wr_fact_task *task = &r->facts->tasks[item];
+        const struct wr_fact_task *task = &r->shared.facts->tasks[item];
         if (task->key.low == key.low && task->key.high == key.high)
-            return &r->facts->tasks[item];
+            return &r->shared.facts->tasks[item];
     }
-    wr_index_put(&r->tasks, at, key.low, r->facts->tasks_count);
-    struct wr_fact_task *task = &r->facts->tasks[r->facts->tasks_count++];
-    *task = (struct wr_fact_task){.key = key, .line = nothing, .totals = nothing};
+    wr_index_put(&r->tasks, at, key.low, r->shared.facts->tasks_count);
+    struct wr_fact_task *task = &r->shared.facts->tasks[r->shared.facts->tasks_count++];
+    *task = (struct wr_fact_task){
+        .key = key, .line = nothing, .totals = nothing, .process_id = nothing};
     return task;
 }
 
@@ -251,7 +267,7 @@ static bool is_diagnostic(enum wr_signal_kind kind)
     return kind == WR_SIGNAL_CRITICAL || kind == WR_SIGNAL_ERROR || kind == WR_SIGNAL_FAILED_TEST;
 }
 
-/* Of a pipe or a list only the last command's exit code is seen. */
+/* A pipe or a list of commands shows only the exit code of its last command. */
 static bool hides_exit_code(const struct wr_shell_tokens *tokens)
 {
     for (size_t i = 0; i + 1 < tokens->count; i++)
@@ -285,7 +301,7 @@ static bool ends_in_look(const struct wr_shell_tokens *tokens)
             first = &tokens->items[i];
         begins = is_joint(kind) || kind == WR_SHELL_PIPE || (begins && kind != WR_SHELL_WORD);
     }
-    for (size_t i = 0; first && i < sizeof(looks) / sizeof(looks[0]); i++)
+    for (size_t i = 0; first && i < WR_COUNT_OF(looks); i++)
         if (wr_span_is(first->text, looks[i]))
             return true;
     return false;
@@ -300,8 +316,9 @@ static enum wr_fact_outcome outcome_of(const struct reader *r, const struct even
         return WR_FACT_RUNNING;
     if (h && h->has_exit_code && h->exit_code == 1 && ends_in_look(&event->tokens))
         return WR_FACT_UNKNOWN;
-    bool has_failed = wr_call_has_failed(&r->range->transcript->segments[event->result], h) ||
-                      begins_as_failure(h, event->text);
+    bool has_failed =
+        wr_result_has_failed(&r->shared.range->transcript->segments[event->result], h) ||
+        begins_as_failure(h, event->text);
     return has_failed ? WR_FACT_FAILED : WR_FACT_SUCCEEDED;
 }
 
@@ -309,7 +326,7 @@ static enum wr_fact_outcome outcome_of(const struct reader *r, const struct even
 static weir_span path_of_place(weir_span place)
 {
     for (size_t i = 1; i + 1 < place.len; i++)
-        if (place.ptr[i] == ':' && place.ptr[i + 1] >= '0' && place.ptr[i + 1] <= '9')
+        if (place.ptr[i] == ':' && wr_is_digit(place.ptr[i + 1]))
             return wr_span_cut(place, 0, i);
     return place;
 }
@@ -324,9 +341,9 @@ static weir_status keep_places(struct reader *r, struct wr_fact_task *task,
             is_new = !wr_span_eq(task->places[p], path);
         if (!is_new)
             continue;
-        path = wr_arena_copy(r->arena, path);
+        path = wr_arena_copy(r->shared.arena, path);
         if (!path.ptr)
-            return wr_arena_status(r->arena);
+            return wr_arena_status(r->shared.arena);
         task->places[task->places_count++] = path;
     }
     return WEIR_OK;
@@ -335,13 +352,13 @@ static weir_status keep_places(struct reader *r, struct wr_fact_task *task,
 static weir_status add_message(struct reader *r, struct wr_fact_task *task, weir_span text)
 {
     weir_span *message = &task->messages[task->messages_count];
-    weir_status status = keep_line(r, text, WR_FACT_LINE_CHARS_MAX, message);
+    weir_status status = keep_line(r, text, message);
     if (!status && message->len)
         task->messages_count++;
     return status;
 }
 
-/* Where nothing in the text is known as a diagnostic, its last line says most. */
+/* Used where no line of the text is known as a diagnostic: the last line says most. */
 static weir_span last_line(weir_span text)
 {
     weir_span line, last = nothing;
@@ -372,14 +389,14 @@ static weir_status keep_totals(struct reader *r, struct wr_fact_task *task,
     for (uint32_t i = 0; i < set->count; i++)
         if (set->signals[i].kind == WR_SIGNAL_TOTALS)
             totals = set->signals[i].text;
-    return keep_line(r, totals, WR_FACT_LINE_CHARS_MAX, &task->totals);
+    return keep_line(r, totals, &task->totals);
 }
 
 /* A text with too many signals to hold is one whose signals say nothing. */
 static weir_status scan(struct reader *r, weir_span text, struct wr_signal_set *set)
 {
-    weir_status status = wr_signal_scan(set, &r->scratch, text, WR_OUTPUT_PROCESS);
-    if (status == WEIR_LIMIT && !wr_arena_status(&r->scratch)) {
+    weir_status status = wr_signal_scan(set, &r->shared.scratch, text, WR_OUTPUT_PROCESS);
+    if (status == WEIR_LIMIT && !wr_arena_status(&r->shared.scratch)) {
         set->count = 0;
         return WEIR_OK;
     }
@@ -417,26 +434,31 @@ static uint32_t find_process(const struct reader *r, weir_span id, uint32_t *at)
     for (*at = wr_index_first(&r->processes, hash);
          (item = wr_index_item(&r->processes, *at)) != WR_INDEX_NONE;
          *at = wr_index_next(&r->processes, *at, hash))
-        if (wr_span_eq(r->process_ids[item], id))
+        if (wr_span_eq(r->shared.facts->tasks[item].process_id, id))
             return item;
     return WR_INDEX_NONE;
 }
 
+/* An id belongs to the task that got it last. */
 static void remember_process(struct reader *r, const struct event *event, uint32_t task)
 {
-    bool is_running = event->handles && r->facts->tasks[task].outcome == WR_FACT_RUNNING;
+    struct wr_fact_task *tasks = r->shared.facts->tasks;
+    bool is_running = event->handles && tasks[task].outcome == WR_FACT_RUNNING;
     weir_span id = is_running ? event->handles->process_id : nothing;
     uint32_t at;
 
-    r->process_ids[task] = nothing;
+    tasks[task].process_id = nothing;
+    id = id.len ? wr_arena_copy(r->shared.arena, id) : nothing;
     if (!id.len)
         return;
-    (void)find_process(r, id, &at);
-    r->process_ids[task] = id;
+    uint32_t before = find_process(r, id, &at);
+    if (before != WR_INDEX_NONE)
+        tasks[before].process_id = nothing;
+    tasks[task].process_id = id;
     wr_index_put(&r->processes, at, wr_hash64(id), task);
 }
 
-/* What a poll says is the outcome of what was started. */
+/* A poll tells the outcome of the task that started the process. */
 static weir_status read_poll(struct reader *r, const struct event *event)
 {
     uint32_t at;
@@ -446,8 +468,8 @@ static weir_status read_poll(struct reader *r, const struct event *event)
     uint32_t task = find_process(r, event->handles->process_id, &at);
     if (task == WR_INDEX_NONE)
         return WEIR_OK;
-    r->facts->tasks[task].last = event->call;
-    return set_outcome(r, &r->facts->tasks[task], event);
+    r->shared.facts->tasks[task].last = r->shared.facts->segments_before + event->call;
+    return set_outcome(r, &r->shared.facts->tasks[task], event);
 }
 
 /* ---- calls ---- */
@@ -478,14 +500,14 @@ static weir_status keep_task_line(struct reader *r, const struct event *event, w
     struct wr_buf buf;
 
     if (h && h->is_shell && h->command.len)
-        return keep_line(r, h->command, WR_FACT_COMMAND_CHARS_MAX, line);
+        return wr_text_keep_line(r->shared.arena, h->command, WR_FACT_COMMAND_CHARS_MAX, line);
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
     wr_text_one_line_max(&buf, event->about.capability, WR_FACT_LINE_CHARS_MAX);
     if (about.len) {
         wr_buf_byte(&buf, ' ');
         wr_text_one_line_max(&buf, about, WR_FACT_LINE_CHARS_MAX);
     }
-    return wr_text_keep(r->arena, &buf, line);
+    return wr_text_keep(r->shared.arena, &buf, line);
 }
 
 static weir_status read_task(struct reader *r, const struct event *event)
@@ -496,21 +518,21 @@ static weir_status read_task(struct reader *r, const struct event *event)
         return status;
     task->is_command = event->handles && event->handles->kind == WR_EFFECT_RUN;
     task->is_command |= event->handles && event->handles->is_shell;
-    task->last = event->call;
+    task->last = r->shared.facts->segments_before + event->call;
     task->runs_count++;
     status = set_outcome(r, task, event);
-    remember_process(r, event, (uint32_t)(task - r->facts->tasks));
+    remember_process(r, event, (uint32_t)(task - r->shared.facts->tasks));
     return status;
 }
 
 static weir_status read_event(struct reader *r, uint32_t call)
 {
-    const struct wr_transcript *t = r->range->transcript;
+    const struct wr_transcript *t = r->shared.range->transcript;
     struct event event = {.call = call, .result = t->segments[call].pair, .text = nothing};
 
-    if (event.result != WR_SEGMENT_NONE && !wr_facts_include(r->range, event.result))
+    if (event.result != WR_SEGMENT_NONE && !wr_facts_include(r->shared.range, event.result))
         event.result = WR_SEGMENT_NONE;
-    weir_status status = wr_call_read(&event.about, r->arena, t, call);
+    weir_status status = wr_call_read(&event.about, &r->shared.scratch, t, call);
     if (status)
         return status;
     event.handles = event.about.handles;
@@ -518,9 +540,9 @@ static weir_status read_event(struct reader *r, uint32_t call)
     if (status)
         return status;
     if (event.result != WR_SEGMENT_NONE)
-        event.text = wr_call_result(t, event.result, &r->scratch);
+        event.text = wr_call_result(t, event.result, &r->shared.scratch);
     if (!event.text.ptr)
-        return wr_arena_status(&r->scratch);
+        return wr_arena_status(&r->shared.scratch);
     if (event.handles)
         read_files(r, &event);
     if (event.handles && event.handles->kind == WR_EFFECT_POLL)
@@ -532,14 +554,36 @@ static weir_status read_event(struct reader *r, uint32_t call)
 
 static bool is_call(const struct reader *r, uint32_t i)
 {
-    return r->range->transcript->segments[i].kind == WEIR_KIND_TOOL_CALL &&
-           wr_facts_include(r->range, i);
+    return r->shared.range->transcript->segments[i].kind == WEIR_KIND_TOOL_CALL &&
+           wr_facts_include(r->shared.range, i);
+}
+
+static weir_status make_indexes(struct reader *r, uint32_t calls)
+{
+    const struct wr_facts *facts = r->shared.facts;
+    struct wr_arena *arena = &r->shared.indexes;
+    weir_status status = wr_index_init(&r->files, arena, r->files_max);
+
+    if (!status)
+        status = wr_index_init(&r->tasks, arena, facts->tasks_count + calls);
+    if (!status)
+        status = wr_index_init(&r->processes, arena, facts->tasks_count + calls);
+    for (uint32_t i = 0; i < facts->files_count && !status; i++)
+        wr_facts_index(&r->files, wr_hash64(facts->files[i].path), i);
+    for (uint32_t i = 0; i < facts->tasks_count && !status; i++) {
+        wr_facts_index(&r->tasks, facts->tasks[i].key.low, i);
+        if (facts->tasks[i].process_id.len)
+            wr_facts_index(&r->processes, wr_hash64(facts->tasks[i].process_id), i);
+    }
+    return status;
 }
 
 static weir_status make_room(struct reader *r)
 {
-    const struct wr_facts_range *range = r->range;
+    const struct wr_facts_range *range = r->shared.range;
+    struct wr_facts *facts = r->shared.facts;
     uint32_t calls = 0, effects = 0;
+
     for (uint32_t i = range->first_segment; i < range->end_segment; i++) {
         const struct wr_tool_handles *h = range->transcript->segments[i].handles;
         if (!is_call(r, i))
@@ -548,40 +592,38 @@ static weir_status make_room(struct reader *r)
         effects += h ? (uint32_t)h->effects_count : 0;
         effects += wr_call_is_wrapper(range->transcript->segments[i].tool) ? WRAPPED_FILES_MAX : 0;
     }
-    r->files_max = effects;
-    r->facts->files = WR_ARENA_ARRAY(r->arena, struct wr_fact_file, effects);
-    r->facts->tasks = WR_ARENA_ARRAY(r->arena, struct wr_fact_task, calls);
-    r->process_ids = WR_ARENA_ARRAY(r->arena, weir_span, calls);
-    if (!r->facts->files || !r->facts->tasks || !r->process_ids)
-        return wr_arena_status(r->arena);
-    weir_status status = wr_index_init(&r->files, r->arena, effects);
-    if (!status)
-        status = wr_index_init(&r->tasks, r->arena, calls);
-    return status ? status : wr_index_init(&r->processes, r->arena, calls);
+    r->files_max = facts->files_count + effects;
+    if (!WR_FACTS_ROOM(r->shared.arena, facts->files, facts->files_count, effects) ||
+        !WR_FACTS_ROOM(r->shared.arena, facts->tasks, facts->tasks_count, calls))
+        return wr_arena_status(r->shared.arena);
+    return make_indexes(r, calls);
 }
 
 static weir_status read_calls(struct reader *r)
 {
     weir_status status = make_room(r);
-    for (uint32_t i = r->range->first_segment; i < r->range->end_segment && !status; i++) {
+    for (uint32_t i = r->shared.range->first_segment; i < r->shared.range->end_segment && !status;
+         i++) {
         if (!is_call(r, i))
             continue;
         status = read_event(r, i);
-        wr_arena_reset(&r->scratch);
+        wr_arena_reset(&r->shared.scratch);
     }
-    return status;
+    return status ? status : wr_arena_status(r->shared.arena);
 }
 
-weir_status wr_facts_read(struct wr_facts *facts, struct wr_arena *arena,
-                          const struct wr_facts_range *range)
+weir_status wr_facts_add(struct wr_facts *facts, struct wr_arena *arena,
+                         const struct wr_facts_range *range)
 {
-    struct reader r = {.facts = facts, .arena = arena, .range = range};
+    struct reader r = {.shared = {.facts = facts, .arena = arena, .range = range}};
 
-    *facts = (struct wr_facts){.intent = nothing, .latest = nothing};
-    wr_arena_init(&r.scratch, WR_ARENA_BYTES_MAX);
+    wr_arena_init(&r.shared.indexes, WR_ARENA_BYTES_MAX);
+    wr_arena_init(&r.shared.scratch, WR_ARENA_BYTES_MAX);
     weir_status status = read_calls(&r);
-    wr_arena_release(&r.scratch);
     if (!status)
-        status = wr_facts_read_plan(facts, arena, range);
-    return status ? status : wr_facts_read_words(facts, arena, range);
+        status = wr_facts_read_words(&r.shared);
+    facts->segments_before += range->transcript->segments_count;
+    wr_arena_release(&r.shared.scratch);
+    wr_arena_release(&r.shared.indexes);
+    return status;
 }

@@ -16,6 +16,7 @@
 #define WR_POLICY_SUMMARY_FACTS_H
 
 #include "base/hash.h"
+#include "base/index.h"
 #include "base/limits.h"
 #include "transcript/lines.h"
 #include "transcript/transcript.h"
@@ -53,19 +54,22 @@ struct wr_fact_task {
     uint32_t places_count;
     bool is_edited_since; /* one of those files, or the very file of the task, was changed later */
 
-    uint32_t last; /* segment of the newest call */
+    weir_span process_id; /* of the newest run, while it goes on; empty: none */
+    uint32_t last;        /* segment of the newest call */
 };
 
 enum wr_fact_progress { WR_FACT_PENDING, WR_FACT_ACTIVE, WR_FACT_DONE };
 
 struct wr_fact_item { /* of a plan */
     weir_span text;
+    weir_span id; /* of an item that was made on its own; else empty */
     enum wr_fact_progress progress;
 };
 
 struct wr_facts {
     weir_span intent; /* the user's first words, and the newest */
     weir_span latest; /* empty where there are no others */
+    bool has_intent;  /* false: `intent` is what an agent put into the user's mouth, at best */
     struct wr_fact_file *files;
     uint32_t files_count;
     struct wr_fact_task *tasks;
@@ -76,6 +80,7 @@ struct wr_facts {
     uint32_t decisions_count;
     weir_span steps[WR_FACT_STEPS_MAX]; /* what the model's newest text says comes next */
     uint32_t steps_count;
+    uint32_t segments_before; /* of the transcripts that were read already */
 };
 
 struct wr_facts_range {
@@ -84,20 +89,33 @@ struct wr_facts_range {
     const bool *is_included;             /* by number of segment; NULL: all of them */
 };
 
-/* Everything is in `arena` or in the transcript's. */
-WEIR_MUST_USE weir_status wr_facts_read(struct wr_facts *facts, struct wr_arena *arena,
-                                        const struct wr_facts_range *range);
+/* Adds what a range tells to `facts`, which are all zero at first. A past that is too long for one
+ * transcript is read part by part, and gives what it would have given at once; segments are counted
+ * through. Everything is copied into `arena`. */
+WEIR_MUST_USE weir_status wr_facts_add(struct wr_facts *facts, struct wr_arena *arena,
+                                       const struct wr_facts_range *range);
 
-/* ---- for summary_facts.c: the other sources of facts ---- */
+/* ---- between summary_facts.c and summary_words.c ---- */
+
+struct wr_facts_reader {
+    struct wr_facts *facts;
+    struct wr_arena *arena;  /* for what stays */
+    struct wr_arena indexes; /* for as long as the range is read */
+    struct wr_arena scratch; /* emptied after every call and every text */
+    const struct wr_facts_range *range;
+};
 
 bool wr_facts_include(const struct wr_facts_range *range, uint32_t segment);
 
-/* Sentences of the model's texts: decisions, and steps to come. */
-WEIR_MUST_USE weir_status wr_facts_read_words(struct wr_facts *facts, struct wr_arena *arena,
-                                              const struct wr_facts_range *range);
+/* Makes room for `more` items behind `count` of them; false: no memory. */
+#define WR_FACTS_ROOM(arena, items, count, more)                                    \
+    (((items) = wr_arena_grow((arena), (items), (size_t)(count) * sizeof(*(items)), \
+                              ((size_t)(count) + (more)) * sizeof(*(items)))) != NULL)
 
-/* Plans and lists of things to do, as they stand at the end of the range. */
-WEIR_MUST_USE weir_status wr_facts_read_plan(struct wr_facts *facts, struct wr_arena *arena,
-                                             const struct wr_facts_range *range);
+/* Puts a number behind all others that have its hash. */
+void wr_facts_index(struct wr_index *index, uint64_t hash, uint32_t item);
+
+/* What was said: plans, sentences of the model, words of the user. */
+WEIR_MUST_USE weir_status wr_facts_read_words(struct wr_facts_reader *reader);
 
 #endif

@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "wire/test_transcript.h"
-
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 #define HEADER                                                                                 \
     "[CONVERSATION SUMMARY]\n(extracted from earlier messages that were taken out; these are " \
@@ -46,6 +45,10 @@ static const struct {
          MODEL("Done."),
      INTENT "key_decisions:\n- We use a map instead of a list, for order.\n"
             "- The root cause is the cache.\n"},
+    {"a number before a sentence is no part of it",
+     MODEL("1. The root cause is the cache.\\n12.5 of them were the reason for it."),
+     INTENT "key_decisions:\n- The root cause is the cache.\n"
+            "- 12.5 of them were the reason for it.\n"},
     {"a sentence said twice is told once",
      MODEL("The root cause is the cache.") MODEL("The root cause is the cache."),
      INTENT "key_decisions:\n- The root cause is the cache.\n"},
@@ -163,6 +166,111 @@ static const struct {
                  CALL("4", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
                       "Process exited with code 0\\nOutput:\\nok"),
      INTENT "errors_open:\n- `make all`: 2 runs, last failed, exit 2; said: no rule\n"},
+    {"a sentence of 24 bytes may be a decision, of 23 it is none",
+     MODEL("Because abcdefghijklmnop\\nBecause abcdefghijklmno"),
+     INTENT "key_decisions:\n- Because abcdefghijklmnop\n"},
+    {"a cue inside a word is none", MODEL("It is unbecause of all that we know."), INTENT},
+    {"a text has three decisions at most",
+     MODEL("We should do one of them first. We should do two of them first. We should do three of "
+           "them first. We should do four of them first.")
+         MODEL("We should do five of them first."),
+     INTENT "key_decisions:\n- We should do one of them first.\n- We should do two of them "
+            "first.\n- We should do three of them first.\n- We should do five of them first.\n"},
+    {"a question and a shout end a sentence, headings are none",
+     MODEL("# We should read the heading too\\n> Why? Because of the cache it is. No! We chose "
+           "maps over lists."),
+     INTENT "key_decisions:\n- Because of the cache it is.\n- We chose maps over lists.\n"},
+    {"a point inside a word ends none", MODEL("The fix is in a.c and in b.c. Done."),
+     INTENT "key_decisions:\n- The fix is in a.c and in b.c.\n"},
+    {"what one lets oneself do is a step and no decision",
+     MODEL("Let me use maps instead of lists here."),
+     INTENT "next_steps:\n- Let me use maps instead of lists here.\n"},
+    {"five steps at most",
+     MODEL("Next one. Now I two. I'll three. Then I four. Remaining five. Next six."),
+     INTENT
+     "next_steps:\n- Next one.\n- Now I two.\n- I'll three.\n- Then I four.\n- Remaining five.\n"},
+    {"what an agent says as the user is not told",
+     USER("# AGENTS.md says") USER("Caveat: these") USER("[Request interrupted]") USER("[weir x]")
+         USER("  "),
+     INTENT},
+    {"the same lines of a file are told once",
+     BASH("1", "sed -n '5,9p' b.c", "x") BASH("2", "sed -n '5,9p' b.c", "x")
+         BASH("3", "sed -n '5,8p' b.c", "x"),
+     INTENT "files_read:\n- b.c lines 5-9, 5-8 (3 reads)\n"},
+    {"lines of a file that was read whole are not told",
+     BASH("1", "sed -n '5,9p' b.c", "x") BASH("2", "cat b.c", "x"),
+     INTENT "files_read:\n- b.c (2 reads)\n"},
+    {"eight ranges of a file at most",
+     BASH("1", "sed -n '1,2p' b.c", "x") BASH("2", "sed -n '3,4p' b.c", "x")
+         BASH("3", "sed -n '5,6p' b.c", "x") BASH("4", "sed -n '7,8p' b.c", "x")
+             BASH("5", "sed -n '9,10p' b.c", "x") BASH("6", "sed -n '11,12p' b.c", "x")
+                 BASH("7", "sed -n '13,14p' b.c", "x") BASH("8", "sed -n '15,16p' b.c", "x")
+                     BASH("9", "sed -n '17,18p' b.c", "x"),
+     INTENT "files_read:\n- b.c lines 1-2, 3-4, 5-6, 7-8, 9-10, 11-12, 13-14, 15-16 (9 reads)\n"},
+    {"a device is no file, nor is what was committed",
+     BASH("1", "cat /dev/null", "x") BASH("2", "git show HEAD:a.c", "x") BASH("3", "cat -", "x"),
+     INTENT "commands:\n- `cat /dev/null`: succeeded\n- `cat -`: succeeded\n"},
+    {"a file that could not be read was not read",
+     CALL("1", "Read", "{\\\"file_path\\\":\\\"/r/a.c\\\"}",
+          "<tool_use_error>File does not exist.</tool_use_error>"),
+     INTENT},
+    {"a failure behind `;` is one, where the last command hides it",
+     BASH("1", "pytest ; true", "FAILED tests/test_a.py::test_x - assert 1 == 2"),
+     INTENT
+     "errors_open:\n- `pytest ; true`: failed; said: assert 1 == 2 | tests/test_a.py::test_x\n"},
+    {"behind `||` too",
+     BASH("1", "pytest || true", "FAILED tests/test_a.py::test_x - assert 1 == 2"),
+     INTENT
+     "errors_open:\n- `pytest || true`: failed; said: assert 1 == 2 | tests/test_a.py::test_x\n"},
+    {"behind `&&` nothing is hidden",
+     BASH("1", "cd x && pytest", "FAILED tests/test_a.py::test_x - assert 1 == 2"),
+     INTENT "commands:\n- `cd x && pytest`: succeeded\n"},
+    {"a comparison says by 1 what it found, by 2 that it failed",
+     BASH("1", "make all && diff a b", "Exit code 1") BASH("2", "make all | grep x", "Exit code 2"),
+     INTENT "commands:\n- `make all && diff a b`: outcome not known\nerrors_open:\n- `make all | "
+            "grep x`: failed, exit 2; said: Exit code 2\n"},
+    {"a look that comes first hides nothing",
+     BASH("1", "test -f a && make all", "Exit code 1\\nerror: no rule"),
+     INTENT "errors_open:\n- `test -f a && make all`: failed, exit 1; said: no rule\n"},
+    {"two texts for a program are two commands",
+     BASH("1", "python3 <<X\\\\nprint(1)\\\\nX", "1")
+         BASH("2", "python3 <<X\\\\nprint(2)\\\\nX", "2"),
+     INTENT
+     "commands:\n- `python3 <<X print(1) X`: succeeded\n- `python3 <<X print(2) X`: succeeded\n"},
+    {"where its output goes makes no difference",
+     BASH("1", "make all > a.log", "") BASH("2", "cd /x; make all 2>/dev/null", ""),
+     INTENT "files_changed:\n- a.log (1 change)\ncommands:\n- `cd /x; make all 2>/dev/null`: 2 "
+            "runs, last succeeded\n"},
+    {"another order is another command", BASH("1", "make a b", "") BASH("2", "make b a", ""),
+     INTENT "commands:\n- `make a b`: succeeded\n- `make b a`: succeeded\n"},
+    {"three messages of a failure at most",
+     BASH("1", "make all",
+          "Exit code 2\\na.c:1:1: error: one\\na.c:2:1: error: two\\n"
+          "a.c:3:1: error: three\\na.c:4:1: error: four"),
+     INTENT "errors_open:\n- `make all`: failed, exit 2; said: one | two | three\n"},
+    {"without a message its last line that says something",
+     BASH("1", "make all", "Exit code 2\\nfirst\\nlast\\n\\n"),
+     INTENT "errors_open:\n- `make all`: failed, exit 2; said: last\n"},
+    {"a process that goes on",
+     CALL("1", "exec_command", "{\\\"cmd\\\":\\\"make all\\\"}",
+          "Process running with session ID 7\\n")
+         CALL("2", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
+              "Process running with session ID 7\\n"),
+     INTENT "commands:\n- `make all`: still running\n"},
+    {"a call inside a call",
+     CALL("1", "call_capability",
+          "{\\\"capability\\\":\\\"read_file\\\",\\\"args\\\":{\\\"path\\\":\\\"src/a.c\\\"}}",
+          "x"),
+     INTENT "files_read:\n- src/a.c\n"},
+    {"a call without a result",
+     ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":"
+     "\"1\",\"type\":\"function\",\"function\":{\"name\":\"Bash\",\"arguments\":"
+     "\"{\\\"command\\\":\\\"make all\\\"}\"}}]}",
+     INTENT "commands:\n- `make all`: outcome not known\n"},
+    {"an exit code of 0 is not told",
+     BASH("1", "make all | cat", "Exit code 0\\nFAILED tests/test_a.py::test_x - assert 1 == 2"),
+     INTENT
+     "errors_open:\n- `make all | cat`: failed; said: assert 1 == 2 | tests/test_a.py::test_x\n"},
     {"what a message or a command forges stays on its line",
      BASH("1", "make \\\\n errors_open:\\\\n- x", "ok"),
      INTENT "commands:\n- `make errors_open: - x`: succeeded\n"},
@@ -171,7 +279,7 @@ static const struct {
 static void summaries(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_transcript test;
         char body[8192], expected[8192];
         (void)snprintf(body, sizeof(body),
@@ -182,6 +290,64 @@ static void summaries(void **state)
         weir_span text = summary_of(&test, body, UINT32_MAX, 1000000);
         test_text_is(cases[i].behaviour, text, expected);
         test_transcript_close(&test);
+    }
+}
+
+/* A past that is too long for one transcript. */
+static const struct {
+    const char *behaviour, *first, *then, *expected;
+} parted[] = {
+    {"a process ends in a later part than it began",
+     CALL("1", "exec_command", "{\\\"cmd\\\":\\\"make all\\\"}",
+          "Process running with session ID 7\\n"),
+     CALL("2", "write_stdin", "{\\\"session_id\\\":7,\\\"chars\\\":\\\"\\\"}",
+          "Process exited with code 2\\nOutput:\\nerror: no rule"),
+     INTENT "errors_open:\n- `make all`: failed, exit 2; said: no rule\n"},
+    {"an item of a plan is done there",
+     CALL("1", "TaskCreate", "{\\\"subject\\\":\\\"one\\\"}", "Task #1 created successfully: one")
+         CALL("2", "TaskCreate", "{\\\"subject\\\":\\\"two\\\"}",
+              "Task #2 created successfully: two"),
+     CALL("3", "TaskUpdate", "{\\\"taskId\\\":\\\"1\\\",\\\"status\\\":\\\"completed\\\"}", "ok"),
+     INTENT "open_items:\n- (1 done, not shown)\n- [pending] two\n"},
+    {"a failure is mended there", BASH("1", "make all", "Exit code 2\\nerror: no rule"),
+     BASH("2", "make all", "ok"),
+     INTENT "errors_resolved:\n- `make all`: 2 runs, last succeeded; had said: no rule\n"},
+    {"a decision is told once, and only the newest text says what comes next",
+     MODEL("The root cause is the cache. Next I mend it."),
+     MODEL("The root cause is the cache. It is mended."),
+     INTENT "key_decisions:\n- The root cause is the cache.\n"},
+    {"the newest words of the user are in the last part", USER("then that"), USER("and this"),
+     INTENT "- the user's newest message here begins: \"and this\"\n"},
+};
+
+static void parts_tell_what_the_whole_would(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(parted); i++) {
+        struct test_transcript tests[2];
+        struct wr_facts facts = {0};
+        char bodies[2][4096], expected[4096];
+        weir_span text;
+
+        (void)snprintf(bodies[0], sizeof(bodies[0]),
+                       "{\"messages\":[{\"role\":\"user\",\"content\":\"go\"}%s]}",
+                       parted[i].first);
+        (void)snprintf(bodies[1], sizeof(bodies[1]),
+                       "{\"messages\":[{\"role\":\"system\",\"content\":\"s\"}%s]}",
+                       parted[i].then);
+        (void)snprintf(expected, sizeof(expected), HEADER "%s", parted[i].expected);
+        expected[strlen(expected) - 1] = '\0';
+        for (int n = 0; n < 2; n++) {
+            test_transcript_open(&tests[n], wr_span_of(bodies[n]));
+            struct wr_facts_range range = {&tests[n].transcript, 0,
+                                           tests[n].transcript.segments_count, NULL};
+            assert_int_equal(wr_facts_add(&facts, &tests[0].arena, &range), WEIR_OK);
+        }
+        test_transcript_close(&tests[1]); /* nothing may point into it */
+        struct wr_summary_input input = {.tokens_max = 1000, .count = test_count};
+        assert_int_equal(wr_summary_write(&facts, &input, &tests[0].arena, &text), WEIR_OK);
+        test_text_is(parted[i].behaviour, text, expected);
+        test_transcript_close(&tests[0]);
     }
 }
 
@@ -212,7 +378,7 @@ static void a_cap_shortens_in_a_fixed_order(void **state)
     };
     (void)state;
 
-    for (size_t i = 0; i < COUNT_OF(caps); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(caps); i++) {
         struct test_transcript test;
         weir_span text = summary_of(&test, long_body, UINT32_MAX, caps[i].tokens_max);
         if (test_count(NULL, text) > caps[i].tokens_max ||
@@ -256,7 +422,7 @@ static void a_longer_range_keeps_the_lines_before(void **state)
     static const uint32_t ends[] = {1, 3, 5, 6, 8, 10, 11}; /* groups are whole */
     struct test_transcript first, second;
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(ends); i++) {
         weir_span before = summary_of(&first, body, ends[i], 1000);
         weir_span after = summary_of(&second, body, UINT32_MAX, 1000);
         if (!keeps_lines(before, after))
@@ -322,6 +488,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(summaries),
+        cmocka_unit_test(parts_tell_what_the_whole_would),
         cmocka_unit_test(a_cap_shortens_in_a_fixed_order),
         cmocka_unit_test(without_room_there_is_no_summary),
         cmocka_unit_test(a_longer_range_keeps_the_lines_before),

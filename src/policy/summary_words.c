@@ -1,12 +1,170 @@
-/* What the model said: sentences that decide something, and those that say what comes next. Also
- * the user's first and newest words, to be quoted. */
+/* What was said in a part of a conversation: the newest plan, sentences of the model that decide
+ * something or say what comes next, and the user's first and newest words, to be quoted.
+ *
+ * Plans come from tools that replace a list whole (TodoWrite, update_plan) or build it item by item
+ * (TaskCreate, TaskUpdate). Sentences are found by cues, lists of words that decisions and
+ * announcements begin with or hold: nothing here understands them, so each text gives three
+ * decisions at most, and only the newest text's announcements count. */
 #include "policy/summary_facts.h"
 
 #include "base/ascii.h"
-#include "base/hash.h"
-#include "base/index.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "policy/call.h"
+
+/* ---- plans ---- */
+
+static enum wr_fact_progress progress_of(const struct wr_json *doc, wr_json_id status)
+{
+    static const char *const done[] = {"completed", "done", "complete", "cancelled", "deleted"};
+    static const char *const active[] = {"in_progress", "in-progress", "active"};
+    for (size_t i = 0; i < WR_COUNT_OF(done); i++)
+        if (wr_json_text_is(doc, status, done[i]))
+            return WR_FACT_DONE;
+    for (size_t i = 0; i < WR_COUNT_OF(active); i++)
+        if (wr_json_text_is(doc, status, active[i]))
+            return WR_FACT_ACTIVE;
+    return WR_FACT_PENDING;
+}
+
+static weir_status add_item(struct wr_facts_reader *r, const struct wr_json *doc, wr_json_id text,
+                            wr_json_id progress)
+{
+    weir_span raw = wr_json_text(doc, &r->scratch, text);
+    struct wr_fact_item *item = &r->facts->items[r->facts->items_count];
+
+    if (!raw.ptr)
+        return wr_arena_status(&r->scratch);
+    if (r->facts->items_count == WR_FACT_ITEMS_MAX)
+        return WEIR_OK;
+    *item = (struct wr_fact_item){.id = {"", 0}, .progress = progress_of(doc, progress)};
+    weir_status status = wr_text_keep_line(r->arena, raw, WR_FACT_LINE_CHARS_MAX, &item->text);
+    r->facts->items_count += !status && item->text.len;
+    return status;
+}
+
+/* What an item is called: the first of these that is a text. */
+static wr_json_id text_of_item(const struct wr_json *doc, wr_json_id item)
+{
+    static const char *const names[] = {"content", "step",        "subject", "title",
+                                        "text",    "description", "task"};
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
+        wr_json_id value = wr_json_find(doc, item, names[i]);
+        if (wr_json_is(doc, value, WR_JSON_STRING))
+            return value;
+    }
+    return WR_JSON_NONE;
+}
+
+/* A list in the arguments replaces the plan. */
+static wr_json_id list_of(const struct wr_json *doc)
+{
+    static const char *const names[] = {"todos", "plan", "items", "tasks", "todoList"};
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
+        wr_json_id value = wr_json_find(doc, 0, names[i]);
+        if (wr_json_is(doc, value, WR_JSON_ARRAY))
+            return value;
+    }
+    return WR_JSON_NONE;
+}
+
+static weir_status replace_plan(struct wr_facts_reader *r, const struct wr_json *doc,
+                                wr_json_id list)
+{
+    weir_status status = WEIR_OK;
+    r->facts->items_count = 0;
+    for (wr_json_id item = wr_json_first(doc, list); item != WR_JSON_NONE && !status;
+         item = wr_json_next(doc, list, item)) {
+        wr_json_id text = text_of_item(doc, item);
+        if (text != WR_JSON_NONE)
+            status = add_item(r, doc, text, wr_json_find(doc, item, "status"));
+    }
+    return status;
+}
+
+/* "Task #7 created": the digits behind the first '#'. */
+static weir_span id_in_result(weir_span text)
+{
+    size_t from = wr_span_find(text, WR_LIT("#"), 0), to;
+    if (from == SIZE_MAX)
+        return (weir_span){"", 0};
+    for (to = ++from; to < text.len && wr_is_digit(text.ptr[to]); to++)
+        ;
+    return wr_span_cut(text, from, to);
+}
+
+static weir_status create_item(struct wr_facts_reader *r, const struct wr_json *doc,
+                               wr_json_id subject, weir_span result)
+{
+    uint32_t at = r->facts->items_count;
+    weir_status status = add_item(r, doc, subject, WR_JSON_NONE);
+    if (!status && r->facts->items_count > at)
+        r->facts->items[at].id = wr_arena_copy(r->arena, id_in_result(result));
+    return status ? status : wr_arena_status(r->arena);
+}
+
+static weir_status update_item(struct wr_facts_reader *r, const struct wr_json *doc, wr_json_id id)
+{
+    wr_json_id progress = wr_json_find(doc, 0, "status");
+    if (!wr_json_is(doc, id, WR_JSON_STRING) || !wr_json_is(doc, progress, WR_JSON_STRING))
+        return WEIR_OK;
+    weir_span wanted = wr_json_text(doc, &r->scratch, id);
+    if (!wanted.ptr)
+        return wr_arena_status(&r->scratch);
+    for (uint32_t i = 0; i < r->facts->items_count && wanted.len; i++)
+        if (wr_span_eq(r->facts->items[i].id, wanted))
+            r->facts->items[i].progress = progress_of(doc, progress);
+    return WEIR_OK;
+}
+
+static weir_status read_plan_call(struct wr_facts_reader *r, uint32_t call)
+{
+    uint32_t result = r->range->transcript->segments[call].pair;
+    weir_span text = {"", 0};
+    struct wr_call about;
+    struct wr_json doc;
+
+    weir_status status = wr_call_read(&about, &r->scratch, r->range->transcript, call);
+    if (status || !about.handles || about.handles->kind != WR_EFFECT_PLAN)
+        return status;
+    if (wr_json_parse(&doc, &r->scratch, about.arguments, NULL, NULL))
+        return wr_arena_status(&r->scratch);
+    if (result != WR_SEGMENT_NONE && wr_facts_include(r->range, result))
+        text = wr_call_result(r->range->transcript, result, &r->scratch);
+    if (!text.ptr)
+        return wr_arena_status(&r->scratch);
+
+    wr_json_id list = list_of(&doc), subject = wr_json_find(&doc, 0, "subject");
+    wr_json_id id = wr_json_find(&doc, 0, "taskId");
+    if (list != WR_JSON_NONE)
+        return replace_plan(r, &doc, list);
+    if (id != WR_JSON_NONE)
+        return update_item(r, &doc, id);
+    return wr_json_is(&doc, subject, WR_JSON_STRING) ? create_item(r, &doc, subject, text)
+                                                     : WEIR_OK;
+}
+
+/* Plans and lists of things to do, as they stand at the end of the range. */
+static weir_status read_plan(struct wr_facts_reader *r)
+{
+    weir_status status = WEIR_OK;
+
+    if (!r->facts->items)
+        r->facts->items = WR_ARENA_ARRAY(r->arena, struct wr_fact_item, WR_FACT_ITEMS_MAX);
+    if (!r->facts->items)
+        return wr_arena_status(r->arena);
+    for (uint32_t i = r->range->first_segment; i < r->range->end_segment && !status; i++) {
+        const struct wr_segment *s = &r->range->transcript->segments[i];
+        bool is_plan = s->handles && s->handles->kind == WR_EFFECT_PLAN;
+        if (s->kind != WEIR_KIND_TOOL_CALL || !is_plan || !wr_facts_include(r->range, i))
+            continue;
+        status = read_plan_call(r, i);
+        wr_arena_reset(&r->scratch);
+    }
+    return status;
+}
+
+/* ---- cues ---- */
 
 enum { SENTENCE_BYTES_MIN = 24, SENTENCE_BYTES_MAX = 600 };
 enum { DECISIONS_OF_TEXT_MAX = 3, DECISIONS_MAX = 4096 };
@@ -27,11 +185,10 @@ static const char *const step_cues[] = {
 };
 
 struct words {
-    struct wr_facts *facts;
-    struct wr_arena *arena;
-    const struct wr_facts_range *range;
-    struct wr_index seen; /* decisions */
-    uint32_t of_text;     /* decisions of the text being read */
+    struct wr_facts_reader *reader;
+    struct wr_facts *facts; /* the reader's */
+    struct wr_index seen;   /* decisions */
+    uint32_t of_text;       /* decisions of the text being read */
 };
 
 static bool begins_with(weir_span text, const char *cue)
@@ -40,7 +197,7 @@ static bool begins_with(weir_span text, const char *cue)
     if (text.len < len)
         return false;
     for (size_t i = 0; i < len; i++)
-        if (wr_ascii_lower(text.ptr[i]) != cue[i])
+        if (wr_lower(text.ptr[i]) != cue[i])
             return false;
     return true;
 }
@@ -50,7 +207,7 @@ static bool holds_cue(weir_span sentence)
     for (size_t at = 0; at < sentence.len; at++) {
         if (at && sentence.ptr[at - 1] != ' ')
             continue;
-        for (size_t i = 0; i < sizeof(decision_cues) / sizeof(decision_cues[0]); i++)
+        for (size_t i = 0; i < WR_COUNT_OF(decision_cues); i++)
             if (begins_with(wr_span_cut(sentence, at, sentence.len), decision_cues[i]))
                 return true;
     }
@@ -59,7 +216,7 @@ static bool holds_cue(weir_span sentence)
 
 static bool begins_as_step(weir_span sentence)
 {
-    for (size_t i = 0; i < sizeof(step_cues) / sizeof(step_cues[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(step_cues); i++)
         if (begins_with(sentence, step_cues[i]))
             return true;
     return false;
@@ -74,7 +231,7 @@ static weir_span skip_marks(weir_span line)
     while (at < line.len && strchr(" \t#>*-+", line.ptr[at]) && line.ptr[at])
         at++;
     size_t digits = at;
-    while (digits < line.len && wr_ascii_digit(line.ptr[digits]))
+    while (digits < line.len && wr_is_digit(line.ptr[digits]))
         digits++;
     if (digits > at && digits + 1 < line.len && line.ptr[digits] == '.' &&
         line.ptr[digits + 1] == ' ')
@@ -101,10 +258,7 @@ static bool next_sentence(weir_span *rest, weir_span *sentence)
 
 static weir_status keep_sentence(struct words *w, weir_span sentence, weir_span *kept)
 {
-    struct wr_buf buf;
-    wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
-    wr_text_one_line_max(&buf, sentence, WR_FACT_LINE_CHARS_MAX);
-    return wr_text_keep(w->arena, &buf, kept);
+    return wr_text_keep_line(w->reader->arena, sentence, WR_FACT_LINE_CHARS_MAX, kept);
 }
 
 static void add_decision(struct words *w, weir_span sentence)
@@ -167,15 +321,17 @@ static weir_status read_text(struct words *w, weir_span text)
 
 static weir_status read_model(struct words *w)
 {
-    const struct wr_transcript *t = w->range->transcript;
+    const struct wr_facts_range *range = w->reader->range;
     weir_status status = WEIR_OK;
-    for (uint32_t i = w->range->first_segment; i < w->range->end_segment && !status; i++) {
-        const struct wr_segment *s = &t->segments[i];
+
+    for (uint32_t i = range->first_segment; i < range->end_segment && !status; i++) {
+        const struct wr_segment *s = &range->transcript->segments[i];
         bool is_text = s->kind == WEIR_KIND_TEXT && s->role == WEIR_ROLE_ASSISTANT;
-        if (!is_text || !s->parts_count || !wr_facts_include(w->range, i))
+        if (!is_text || !s->parts_count || !wr_facts_include(range, i))
             continue;
-        weir_span text = wr_segment_text(t, s, w->arena);
-        status = text.ptr ? read_text(w, text) : wr_arena_status(w->arena);
+        weir_span text = wr_segment_text(range->transcript, s, &w->reader->scratch);
+        status = text.ptr ? read_text(w, text) : wr_arena_status(&w->reader->scratch);
+        wr_arena_reset(&w->reader->scratch);
     }
     return status;
 }
@@ -194,49 +350,61 @@ static bool is_surrounding(weir_span text)
 /* The user's messages stay in the prompt, so those before the range are looked at too. */
 static weir_status read_user(struct words *w)
 {
-    const struct wr_transcript *t = w->range->transcript;
+    const struct wr_transcript *t = w->reader->range->transcript;
     weir_span first = {"", 0}, newest = {"", 0}, any = {"", 0};
+    bool has_first = w->facts->has_intent;
+    weir_status status = WEIR_OK;
 
-    for (uint32_t i = 0; i < w->range->end_segment; i++) {
+    for (uint32_t i = 0; i < w->reader->range->end_segment; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->kind != WEIR_KIND_TEXT || s->role != WEIR_ROLE_USER || !s->parts_count)
             continue;
-        weir_span text = wr_segment_text(t, s, w->arena);
+        weir_span text = wr_segment_text(t, s, &w->reader->scratch);
         if (!text.ptr)
-            return wr_arena_status(w->arena);
+            return wr_arena_status(&w->reader->scratch);
         text = wr_span_trim(text);
         any = any.len ? any : text;
         if (!text.len || is_surrounding(text))
             continue;
-        if (first.len)
+        if (has_first)
             newest = text;
         else
             first = text;
+        has_first = true;
     }
-    weir_status status = keep_sentence(w, first.len ? first : any, &w->facts->intent);
-    return status ? status : keep_sentence(w, newest, &w->facts->latest);
+    if (first.len || !w->facts->intent.len)
+        status = keep_sentence(w, first.len ? first : any, &w->facts->intent);
+    w->facts->has_intent = has_first;
+    return status || !newest.len ? status : keep_sentence(w, newest, &w->facts->latest);
 }
 
-static uint32_t count_texts(const struct wr_facts_range *range)
+/* Each text adds a few decisions at most. */
+static weir_status make_room(struct words *w)
 {
-    uint32_t count = 0;
+    const struct wr_facts_range *range = w->reader->range;
+    struct wr_facts *facts = w->facts;
+    uint32_t texts = 0, more = DECISIONS_MAX - facts->decisions_count;
+
     for (uint32_t i = range->first_segment; i < range->end_segment; i++)
-        count += range->transcript->segments[i].kind == WEIR_KIND_TEXT;
-    return count;
+        texts += range->transcript->segments[i].kind == WEIR_KIND_TEXT;
+    if (texts < more / DECISIONS_OF_TEXT_MAX)
+        more = texts * DECISIONS_OF_TEXT_MAX;
+    if (!WR_FACTS_ROOM(w->reader->arena, facts->decisions, facts->decisions_count, more))
+        return wr_arena_status(w->reader->arena);
+    weir_status status =
+        wr_index_init(&w->seen, &w->reader->indexes, facts->decisions_count + more);
+    for (uint32_t i = 0; i < facts->decisions_count && !status; i++)
+        wr_facts_index(&w->seen, wr_hash64(facts->decisions[i]), i);
+    return status;
 }
 
-weir_status wr_facts_read_words(struct wr_facts *facts, struct wr_arena *arena,
-                                const struct wr_facts_range *range)
+weir_status wr_facts_read_words(struct wr_facts_reader *reader)
 {
-    struct words w = {.facts = facts, .arena = arena, .range = range};
-    uint32_t texts = count_texts(range), most = DECISIONS_MAX;
+    struct words w = {.reader = reader, .facts = reader->facts};
+    weir_status status = read_plan(reader);
 
-    if (texts < DECISIONS_MAX / DECISIONS_OF_TEXT_MAX)
-        most = texts * DECISIONS_OF_TEXT_MAX;
-    facts->decisions = WR_ARENA_ARRAY(arena, weir_span, most);
-    if (!facts->decisions)
-        return wr_arena_status(arena);
-    weir_status status = wr_index_init(&w.seen, arena, most);
+    if (!status)
+        status = make_room(&w);
     if (!status)
         status = read_model(&w);
     return status ? status : read_user(&w);

@@ -21,8 +21,6 @@ WEIR_MUST_USE weir_status wr_ways_read(struct wr_ways *ways, struct wr_arena *ar
 /* The recall tool, where one of the first `arrived` segments offers it; else empty. */
 weir_span wr_ways_recall(const struct wr_ways *ways, uint32_t arrived);
 
-bool wr_ways_offer(const struct wr_ways *ways, weir_span tool);
-
 /* The way back to a result: recall where it is offered, else the tool that read the file, where the
  * file has not been touched by any of the first `arrived` segments and that tool is still there.
  * What comes later does not count: the way is judged when a form is given. */

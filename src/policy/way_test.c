@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "wire/test_transcript.h"
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 static const struct {
     const char *behaviour, *body, *recall, *names;
@@ -77,7 +78,7 @@ static const struct {
 static void the_tools_a_request_offers_are_found(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct test_transcript test;
         struct wr_ways ways;
         struct wr_buf names;
@@ -115,7 +116,7 @@ static void own_tools_are_weighed(void **state)
          sizeof("{\"type\":\"function\",\"name\":\"weir_recall\"}") - 1},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct test_transcript t;
         struct wr_ways ways;
         test_transcript_open(&t, wr_span_of(rows[i].body));

@@ -18,14 +18,14 @@ struct wr_fold_prices wr_worth_prices(const struct wr_fold *fold);
  * session that has lasted is likely to last. */
 uint32_t wr_worth_turns_left(const struct wr_fold *fold);
 
-/* Of leaving out `left_out_tokens` that arrive now. */
+/* What it saves to leave out `left_out_tokens` that arrive now. */
 uint64_t wr_worth_saves(const struct wr_fold *fold, uint64_t left_out_tokens);
 
 /* The price of one recall. */
 uint64_t wr_worth_recall(const struct wr_fold *fold);
 
-/* What a step brings that leaves `gain_tokens` out and writes `suffix_tokens` again which would
- * have been read, the latter counted with a margin in percent. */
+/* What a step brings: it leaves `gain_tokens` out, and `suffix_tokens` that would have been read
+ * from the cache are written again, which is counted with a margin in percent. */
 int64_t wr_worth_step(const struct wr_fold *fold, uint64_t gain_tokens, uint64_t suffix_tokens,
                       uint64_t margin_pct);
 

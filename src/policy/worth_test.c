@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/span.h"
+
 /* Exactly so many turns are left, in whatever turn it is asked. */
 static struct wr_odds odds_of(uint32_t turns_left)
 {
@@ -47,7 +49,7 @@ static void prices_that_are_not_known_are_those_of_most(void **state)
         {"no price for a write", {0, 10, 400, 0}, {125, 10, 400, 0}},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct told told;
         struct wr_fold_prices p = wr_worth_prices(tell(&told, 1, cases[i].given));
         if (p.write_pct != cases[i].used.write_pct || p.read_pct != cases[i].used.read_pct ||
@@ -75,7 +77,7 @@ static void as_many_turns_are_left_as_there_were(void **state)
         {"as long as can be", UINT32_MAX, 40},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct told told;
         (void)tell(&told, 40, (struct wr_fold_prices){0});
         told.odds.turns_left_min = 6;
@@ -141,7 +143,7 @@ static const struct {
 static void a_step_pays_after_so_many_turns(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(steps); i++)
         for (uint32_t turns = 0; turns < 60; turns++) {
             struct told told;
             const struct wr_fold *fold =
@@ -162,7 +164,7 @@ static void a_margin_asks_for_that_much_more(void **state)
     } cases[] = {{50, 6}, {100, 12}, {150, 18}, {200, 24}, {250, 29}, {0, 1}};
     /* 11.5 turns times the margin: 5.75, 11.5, 17.25, 23, 28.75, 0 */
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         for (uint32_t turns = 0; turns < 40; turns++) {
             struct told told;
             const struct wr_fold *fold =
@@ -189,7 +191,7 @@ static void a_step_brings_its_reads_less_what_is_written_again(void **state)
         {40, 50, 100, 5000, 5000, 100, 20000000}, /* writing is the cheaper of the two */
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct told told;
         const struct wr_fold *fold =
             tell(&told, cases[i].turns,

@@ -3,8 +3,9 @@
 #include "base/ascii.h"
 #include "base/span.h"
 
-/* A word of a header's value, in any case, at its start or behind what is neither letter nor digit.
- * The first row that fits decides: agents stand before the libraries they use. */
+/* A word in a header's value, upper or lower case, at its start or after a byte that is neither
+ * letter nor digit. The first row that fits decides, so agents come before the libraries they use.
+ */
 static const struct {
     const char *header, *word, *agent;
 } rows[] = {
@@ -49,31 +50,26 @@ static const struct {
     {"user-agent", "curl/", "curl"},
 };
 
-static bool is_word_byte(char c)
-{
-    return (wr_ascii_lower(c) >= 'a' && wr_ascii_lower(c) <= 'z') || wr_ascii_digit(c);
-}
-
 static bool starts_here(weir_span text, size_t at, const char *word)
 {
     for (; *word; word++, at++)
-        if (at == text.len || wr_ascii_lower(text.ptr[at]) != *word)
+        if (at == text.len || wr_lower(text.ptr[at]) != *word)
             return false;
     return true;
 }
 
-static bool has_word(weir_span text, const char *word)
+static bool header_has_word(weir_span text, const char *word)
 {
     for (size_t at = 0; at < text.len; at++)
-        if ((!at || !is_word_byte(text.ptr[at - 1])) && starts_here(text, at, word))
+        if ((!at || !wr_is_alnum(text.ptr[at - 1])) && starts_here(text, at, word))
             return true;
     return false;
 }
 
 const char *wr_agent_name(const struct wr_head *head)
 {
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (has_word(wr_head_find(head, rows[i].header), rows[i].word))
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
+        if (header_has_word(wr_head_find(head, rows[i].header), rows[i].word))
             return rows[i].agent;
     if (wr_head_find(head, "x-claude-code-session-id").len)
         return "claude-code";

@@ -32,7 +32,7 @@ static const struct {
 static void agents_are_told_by_their_headers(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_head head = {.headers_count = 1};
         head.headers[0] =
             (struct wr_header){wr_span_of(cases[i].header), wr_span_of(cases[i].value)};

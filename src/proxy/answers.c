@@ -1,3 +1,11 @@
+/* The tool calls of past answers, in memory that all workers share, and as notes in the store.
+ *
+ * An answer lies in a ring of bytes, and a place says where. Both are overwritten in turn; a place
+ * whose bytes were overwritten since is known by its count of all bytes ever written. There is one
+ * lock, and it is robust: if a worker is killed while it holds it, the next one gets it, and
+ * forgets everything, because what was being written may be torn. Forgetting costs little where
+ * there is a store, whose notes have the answers too.
+ */
 #include "proxy/answers.h"
 
 #include <errno.h>
@@ -6,7 +14,6 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
-#include "proxy/note_bytes.h"
 
 /* An answer as it lies in the ring: its session, how many calls, and of each its id, name and
  * arguments; every text with its length before it. */
@@ -55,8 +62,8 @@ struct wr_answers *wr_answers_new(void)
     return NULL;
 }
 
-/* What a worker was writing when it was killed may be torn: all of it is forgotten then. */
-static bool enter(struct wr_answers *answers)
+/* If a worker was killed while it wrote, what it wrote may be torn: everything is forgotten. */
+static bool lock_answers(struct wr_answers *answers)
 {
     int result = pthread_mutex_lock(&answers->lock);
     if (result != EOWNERDEAD)
@@ -66,12 +73,12 @@ static bool enter(struct wr_answers *answers)
     return !pthread_mutex_consistent(&answers->lock);
 }
 
-static void leave(struct wr_answers *answers)
+static void unlock_answers(struct wr_answers *answers)
 {
     (void)pthread_mutex_unlock(&answers->lock);
 }
 
-static wr_hash128 key_of(weir_span tenant, weir_span id)
+static wr_hash128 answer_key(weir_span tenant, weir_span id)
 {
     return wr_hash128_seeded(id, wr_hash128_of(tenant));
 }
@@ -85,16 +92,16 @@ static bool is_key(wr_hash128 a, wr_hash128 b)
 
 enum { COUNT_BYTES = 4, CALL_BYTES_MIN = 3 * COUNT_BYTES };
 
-void wr_answer_encode(weir_span session, const struct wr_calls *calls, bool has_arguments,
+void wr_answer_encode(weir_span session, const struct wr_reply *answer, bool has_arguments,
                       struct wr_buf *out)
 {
     wr_note_put_text(out, session);
-    wr_note_put(out, calls->count, COUNT_BYTES);
-    for (size_t i = 0; i < calls->count; i++) {
-        wr_note_put_text(out, wr_buf_view(&calls->items[i].id));
-        wr_note_put_text(out, wr_buf_view(&calls->items[i].name));
-        wr_note_put_text(out, has_arguments ? wr_buf_view(&calls->items[i].arguments)
-                                            : (weir_span){"", 0});
+    wr_note_put(out, answer->parts_count, COUNT_BYTES);
+    for (size_t i = 0; i < answer->parts_count; i++) {
+        wr_note_put_text(out, wr_buf_view(&answer->parts[i].id));
+        wr_note_put_text(out, wr_buf_view(&answer->parts[i].name));
+        wr_note_put_text(out,
+                         has_arguments ? wr_buf_view(&answer->parts[i].text) : (weir_span){"", 0});
     }
 }
 
@@ -119,8 +126,9 @@ bool wr_answer_decode(struct wr_arena *arena, weir_span bytes, struct wr_known_a
 
 /* ---- keeping ---- */
 
-/* Where the next `bytes` go, side by side: what is left at the ring's end is skipped. */
-static char *make_room(struct wr_answers *answers, size_t bytes)
+/* Where the next `bytes` go, in one piece: if they do not fit at the ring's end, that rest is
+ * skipped. */
+static char *make_ring_room(struct wr_answers *answers, size_t bytes)
 {
     size_t at = answers->end % WR_PROXY_ANSWERS_BYTES_MAX;
     if (at + bytes > WR_PROXY_ANSWERS_BYTES_MAX) {
@@ -137,24 +145,24 @@ static void name_it(struct wr_answers *answers, wr_hash128 key, size_t bytes)
 }
 
 void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span session,
-                     const struct wr_calls *calls)
+                     const struct wr_reply *answer)
 {
-    weir_span id = wr_buf_view(&calls->answer_id);
-    weir_span conversation = wr_buf_view(&calls->conversation_id);
+    weir_span id = wr_buf_view(&answer->id);
+    weir_span conversation = wr_buf_view(&answer->conversation_id);
     struct wr_buf text;
 
     if (!answers || (!id.len && !conversation.len))
         return;
     wr_buf_init(&text, WR_PROXY_ANSWERS_BYTES_MAX / 4);
-    wr_answer_encode(session, calls, true, &text);
-    if (!wr_buf_status(&text) && enter(answers)) {
-        memcpy(make_room(answers, text.len), text.bytes, text.len);
+    wr_answer_encode(session, answer, true, &text);
+    if (!wr_buf_status(&text) && lock_answers(answers)) {
+        memcpy(make_ring_room(answers, text.len), text.bytes, text.len);
         if (id.len)
-            name_it(answers, key_of(tenant, id), text.len);
+            name_it(answers, answer_key(tenant, id), text.len);
         if (conversation.len)
-            name_it(answers, key_of(tenant, conversation), text.len);
+            name_it(answers, answer_key(tenant, conversation), text.len);
         answers->end += text.len;
-        leave(answers);
+        unlock_answers(answers);
     }
     wr_buf_release(&text);
 }
@@ -162,15 +170,15 @@ void wr_answers_keep(struct wr_answers *answers, weir_span tenant, weir_span ses
 void wr_answers_keep_chain(struct wr_answers *answers, weir_span tenant, weir_span id,
                            const struct wr_bust_chain *chain)
 {
-    if (!answers || !id.len || !enter(answers))
+    if (!answers || !id.len || !lock_answers(answers))
         return;
-    wr_hash128 key = key_of(tenant, id);
+    wr_hash128 key = answer_key(tenant, id);
     for (size_t i = 0; i < WR_PROXY_ANSWERS_MAX; i++)
         if (is_key(answers->chains[i].key, key))
             answers->chains[i].is_used = false;
     answers->chains[answers->next_chain] = (struct chain_place){key, *chain, true};
     answers->next_chain = (answers->next_chain + 1) % WR_PROXY_ANSWERS_MAX;
-    leave(answers);
+    unlock_answers(answers);
 }
 
 /* ---- finding ---- */
@@ -195,14 +203,14 @@ bool wr_answers_find(struct wr_answers *answers, struct wr_arena *arena, weir_sp
     weir_span bytes = {NULL, 0};
 
     *known = (struct wr_known_answer){.calls_count = 0};
-    if (!answers || !id.len || !enter(answers))
+    if (!answers || !id.len || !lock_answers(answers))
         return false;
-    const struct place *place = find_place(answers, key_of(tenant, id));
+    const struct place *place = find_place(answers, answer_key(tenant, id));
     if (place)
         bytes =
             wr_arena_copy(arena, (weir_span){answers->ring + place->at % WR_PROXY_ANSWERS_BYTES_MAX,
                                              place->bytes});
-    leave(answers);
+    unlock_answers(answers);
     return bytes.ptr && wr_answer_decode(arena, bytes, known);
 }
 
@@ -211,14 +219,63 @@ bool wr_answers_find_chain(struct wr_answers *answers, weir_span tenant, weir_sp
 {
     bool is_found = false;
 
-    if (!answers || !id.len || !enter(answers))
+    if (!answers || !id.len || !lock_answers(answers))
         return false;
-    wr_hash128 key = key_of(tenant, id);
+    wr_hash128 key = answer_key(tenant, id);
     for (size_t i = 0; i < WR_PROXY_ANSWERS_MAX && !is_found; i++) {
         is_found = answers->chains[i].is_used && is_key(answers->chains[i].key, key);
         if (is_found)
             *chain = answers->chains[i].chain;
     }
-    leave(answers);
+    unlock_answers(answers);
     return is_found;
+}
+
+/* ---- in the store ---- */
+
+static void encode_note(weir_span session, const struct wr_reply *answer, bool has_arguments,
+                        struct wr_buf *bytes)
+{
+    wr_buf_init(bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_answer_encode(session, answer, has_arguments, bytes);
+    if (!has_arguments || wr_buf_status(bytes) != WEIR_LIMIT)
+        return;
+    wr_buf_release(bytes);
+    wr_buf_init(bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_answer_encode(session, answer, false, bytes);
+}
+
+void wr_answer_note_keep(struct wr_notes *notes, weir_span tenant, weir_span session,
+                         const struct wr_reply *answer, bool has_arguments, int64_t now_ms)
+{
+    const weir_span ids[] = {wr_buf_view(&answer->id), wr_buf_view(&answer->conversation_id)};
+    struct wr_buf bytes;
+
+    if (!notes)
+        return;
+    encode_note(session, answer, has_arguments, &bytes);
+    for (size_t i = 0; i < 2 && !wr_buf_status(&bytes); i++) {
+        struct wr_note_name name = {.kind = WR_NOTE_ANSWER, .tenant = tenant, .id = ids[i]};
+        wr_notes_keep(notes, &name, session, wr_buf_view(&bytes), now_ms);
+    }
+    wr_buf_release(&bytes);
+}
+
+bool wr_answer_note_find(struct wr_notes *notes, struct wr_arena *arena, weir_span tenant,
+                         weir_span id, struct wr_known_answer *known)
+{
+    struct wr_note_name name = {.kind = WR_NOTE_ANSWER, .tenant = tenant, .id = id};
+    struct wr_buf bytes;
+
+    *known = (struct wr_known_answer){.calls_count = 0};
+    if (!notes)
+        return false;
+    wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
+    bool is_found = wr_notes_find(notes, &name, &bytes);
+    weir_span copy = is_found ? wr_arena_copy(arena, wr_buf_view(&bytes)) : (weir_span){"", 0};
+    wr_buf_release(&bytes);
+    if (is_found && copy.ptr && wr_answer_decode(arena, copy, known))
+        return true;
+    *known = (struct wr_known_answer){.calls_count = 0};
+    return false;
 }

@@ -14,14 +14,14 @@
 static void keep(struct wr_answers *answers, const char *id, const char *conversation,
                  weir_span arguments)
 {
-    struct wr_calls calls;
-    wr_calls_init(&calls);
-    wr_buf_text(&calls.answer_id, id);
+    struct wr_reply calls;
+    wr_answer_init(&calls, &(struct wr_answer_options){.api = NULL});
+    wr_buf_text(&calls.id, id);
     wr_buf_text(&calls.conversation_id, conversation);
-    wr_calls_add(&calls, WR_LIT("call_1"), WR_LIT("read_file"), arguments);
-    wr_calls_add(&calls, WR_LIT("call_2"), WR_LIT("ls"), WR_LIT(""));
+    wr_answer_add_call(&calls, WR_LIT("call_1"), WR_LIT("read_file"), arguments);
+    wr_answer_add_call(&calls, WR_LIT("call_2"), WR_LIT("ls"), WR_LIT(""));
     wr_answers_keep(answers, WR_LIT("a"), WR_LIT("weir:s"), &calls);
-    wr_calls_release(&calls);
+    wr_answer_release(&calls);
 }
 
 static bool finds(struct wr_answers *answers, const char *tenant, const char *id,

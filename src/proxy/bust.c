@@ -1,7 +1,14 @@
+/* bust.c -- which part of a prompt the provider should have read from its cache, and why it did
+ * not.
+ *
+ * Before the answer two prompts of a conversation are compared, which gives the cause that there
+ * would be. With the answer comes how much was read: only a shortfall beyond what caches do by
+ * themselves (they keep steps of tokens, and leave the last blocks out) is called a bust.
+ */
 #include "proxy/bust.h"
 
 #include "base/span.h"
-#include "replay/cache.h"
+#include "models/cache.h"
 
 /* A shortfall below these is how caches count: they keep steps, and leave the last blocks out. */
 enum { TOLERANCE_SHARE = 20, TOLERANCE_TOKENS = 128, MS_A_SECOND = 1000 };
@@ -106,9 +113,9 @@ struct wr_bust_check wr_bust_compare_chain(const struct wr_bust_chain *last,
     if (!check.is_known)
         return check;
     check.cached_tokens = (uint64_t)last->cached_tokens;
-    while (i < sizeof(rows) / sizeof(rows[0]) && !rows[i].is_other)
+    while (i < WR_COUNT_OF(rows) && !rows[i].is_other)
         i++;
-    if (i == sizeof(rows) / sizeof(rows[0]))
+    if (i == WR_COUNT_OF(rows))
         return check;
     check.cause = rows[i].cause;
     if (rows[i].place)

@@ -40,8 +40,8 @@ struct wr_bust_check {
 struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
                                      const struct wr_bust_sent *now);
 
-/* The same where the provider holds the history: of what it holds nothing can have changed, so a
- * request is known by what it carries again, and by the answer that it goes on from. */
+/* The same if the provider holds the history. That part cannot have changed, so only what a request
+ * carries again is compared, with the request whose answer it goes on from. */
 struct wr_bust_chain {
     uint64_t model, tools, instructions, parameters; /* hashes */
     int64_t at_ms, ttl_ms, cached_tokens;            /* as in struct wr_bust_sent */

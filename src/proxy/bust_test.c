@@ -61,7 +61,7 @@ static const struct {
 static void the_first_difference_names_the_cause(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct made last, now;
         make(&last, rows[i].last);
         make(&now, rows[i].now);
@@ -114,7 +114,7 @@ static const struct {
 static void what_was_not_read_is_lost(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(judgements) / sizeof(judgements[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(judgements); i++) {
         struct wr_cache_rule rule = {.mode = WR_CACHE_PREFIX,
                                      .step_tokens = (uint32_t)judgements[i].step};
         struct wr_model model = {.min_cacheable_tokens = 1024, .cache = &rule};
@@ -179,7 +179,7 @@ static void chains_name_the_cause_too(void **state)
 {
     struct wr_bust_chain last = {1, 1, 1, 1, 1000000, 300000, 5000};
     (void)state;
-    for (size_t i = 0; i < sizeof(chains) / sizeof(chains[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(chains); i++) {
         struct wr_bust_check check = wr_bust_compare_chain(&last, &chains[i].now);
         if (!check.is_known || strcmp(wr_bust_name(check.cause), chains[i].cause) != 0 ||
             strcmp(check.place, chains[i].place) != 0)

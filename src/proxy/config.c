@@ -1,3 +1,14 @@
+/* weir.yaml and the options of `weir serve`, read into struct wr_config.
+ *
+ * Defaults first, then the file, then the command line, each replacing what it names. Every value
+ * is checked where it is read, so that the message can name line and column. Two things can only
+ * be checked when all is read: that the upstreams that rules name exist, and that no user's token
+ * opens the metrics. Policies are checked later still, when they are known
+ * (wr_config_set_policies()).
+ *
+ * A file with anything wrong in it is refused whole: a server that runs with half of its settings
+ * would do something that nobody wrote.
+ */
 #include "proxy/config.h"
 
 #include <stdlib.h>
@@ -25,7 +36,7 @@ static const char *const mode_names[] = {
 #undef X
 };
 
-enum { MODES_COUNT = sizeof(mode_names) / sizeof(mode_names[0]) };
+enum { MODES_COUNT = WR_COUNT_OF(mode_names) };
 
 const char *wr_mode_name(enum wr_mode mode)
 {
@@ -65,7 +76,7 @@ bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent)
 
 /* ---- texts ---- */
 
-static const char *keep(struct wr_config *config, weir_span text)
+static const char *copy_text(struct wr_config *config, weir_span text)
 {
     char *copy = wr_arena_alloc(&config->arena, text.len + 1);
     if (!copy)
@@ -84,7 +95,7 @@ static weir_status no_memory(struct weir_err *err)
 weir_status wr_config_set_text(struct wr_config *config, const char **field, const char *text,
                                struct weir_err *err)
 {
-    *field = keep(config, wr_span_of(text));
+    *field = copy_text(config, wr_span_of(text));
     return *field ? WEIR_OK : no_memory(err);
 }
 
@@ -144,7 +155,7 @@ static weir_status set_url(struct wr_config *config, struct wr_upstream *upstrea
         upstream->alternates = wr_host_is_private(host.name);
     const char *slash = memchr(url.ptr + host_at, '/', url.len - host_at);
     size_t path_at = slash ? (size_t)(slash - url.ptr) : url.len;
-    upstream->base_url = keep(config, url);
+    upstream->base_url = copy_text(config, url);
     upstream->path = upstream->base_url ? upstream->base_url + path_at : NULL;
     return upstream->path ? WEIR_OK : WEIR_NOMEM;
 }
@@ -157,7 +168,7 @@ static struct wr_upstream *get_upstream(struct wr_config *config, weir_span name
     if (config->upstreams_count == WR_PROXY_UPSTREAMS_MAX)
         return NULL;
     struct wr_upstream *upstream = &config->upstreams[config->upstreams_count];
-    *upstream = (struct wr_upstream){.name = keep(config, name)};
+    *upstream = (struct wr_upstream){.name = copy_text(config, name)};
     if (!upstream->name)
         return NULL;
     config->upstreams_count++;
@@ -208,17 +219,16 @@ struct reading {
     bool has_models;
 };
 
-static weir_status read_text(struct reading *r, yaml_node_t *value, const char **field)
+static weir_status read_words(struct reading *r, yaml_node_t *value, const char **field)
 {
     weir_span text = wr_yaml_text(value);
     if (!wr_yaml_is_scalar(value) || !text.len)
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "a text is wanted here");
-    *field = keep(r->config, text);
+    *field = copy_text(r->config, text);
     return *field ? WEIR_OK : WEIR_NOMEM;
 }
 
-static weir_status read_number(struct reading *r, yaml_node_t *value, uint32_t max,
-                               uint32_t *number)
+static weir_status read_count(struct reading *r, yaml_node_t *value, uint32_t max, uint32_t *number)
 {
     uint64_t n;
     if (!wr_span_u64(wr_yaml_text(value), &n) || n < 1 || n > max)
@@ -264,7 +274,7 @@ static bool is_proxy(weir_span url)
     size_t scheme_bytes = wr_span_find(url, WR_LIT("://"), 0);
     struct wr_host host;
 
-    for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(schemes); i++) {
         if (scheme_bytes != strlen(schemes[i]) || !wr_span_starts(url, wr_span_of(schemes[i])))
             continue;
         weir_span rest = wr_span_cut(url, scheme_bytes + strlen("://"), url.len);
@@ -286,7 +296,7 @@ static weir_status read_proxy(struct reading *r, yaml_node_t *value, const char 
     if (wr_span_is(text, "none"))
         return WEIR_OK;
     if (is_proxy(text))
-        return read_text(r, value, proxy);
+        return read_words(r, value, proxy);
     return wr_yaml_fail(&r->yaml, value, WEIR_INVALID,
                         "a proxy is http://HOST[:PORT], https://... or socks5h://..., or none");
 }
@@ -332,13 +342,14 @@ static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
     return status;
 }
 
-static struct wr_place place_of(const yaml_node_t *node)
+static struct wr_config_place yaml_place(const yaml_node_t *node)
 {
-    return (struct wr_place){(uint32_t)node->start_mark.line + 1,
-                             (uint32_t)node->start_mark.column + 1};
+    return (struct wr_config_place){(uint32_t)node->start_mark.line + 1,
+                                    (uint32_t)node->start_mark.column + 1};
 }
 
-/* All upstreams may stand behind the rules. The one of --upstream has a name too. */
+/* Checked when all is read, since upstreams may follow the rules in the file. The upstream of
+ * --upstream has a name too. */
 static weir_status check_rule_upstreams(struct reading *r)
 {
     for (size_t i = 0; i < r->config->rules_count; i++) {
@@ -359,15 +370,15 @@ static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *val
 
     if (wr_span_is(name, "upstream")) {
         r->upstream_nodes[rule - r->config->rules] = value;
-        return read_text(r, value, &rule->upstream);
+        return read_words(r, value, &rule->upstream);
     }
     if (wr_span_is(name, "model"))
-        return read_text(r, value, &rule->model);
+        return read_words(r, value, &rule->model);
     if (wr_span_is(name, "tool"))
-        return read_text(r, value, &rule->tool);
+        return read_words(r, value, &rule->tool);
     if (wr_span_is(name, "policy")) {
-        rule->policy_at = place_of(value);
-        return read_text(r, value, &rule->policy);
+        rule->policy_at = yaml_place(value);
+        return read_words(r, value, &rule->policy);
     }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &rule->mode, &rule->percent);
@@ -426,9 +437,9 @@ static weir_status on_limit(void *user, yaml_node_t *key, yaml_node_t *value)
                   {"new_ms", &c->new_ms_max, HOUR_MS}};
     weir_span name = wr_yaml_text(key);
 
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(limits); i++)
         if (wr_span_is(name, limits[i].name))
-            return read_number(r, value, limits[i].max, limits[i].field);
+            return read_count(r, value, limits[i].max, limits[i].field);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no limit '%.*s'", (int)name.len,
                         name.ptr);
 }
@@ -441,7 +452,7 @@ static weir_status on_store_member(void *user, yaml_node_t *key, yaml_node_t *va
     uint64_t number, max = is_days ? KEEP_DAYS_MAX : INT64_MAX;
 
     if (wr_span_is(name, "dir"))
-        return read_text(r, value, &r->config->store_dir);
+        return read_words(r, value, &r->config->store_dir);
     if (!is_days && !wr_span_is(name, "max_bytes"))
         return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
                             "a store has dir, keep_days and max_bytes, not '%.*s'", (int)name.len,
@@ -457,11 +468,11 @@ static weir_status on_store_member(void *user, yaml_node_t *key, yaml_node_t *va
     return WEIR_OK;
 }
 
-/* Its folder alone, or what is to be said of it. */
+/* Either the folder alone, or a mapping. */
 static weir_status read_store(struct reading *r, yaml_node_t *value)
 {
     if (wr_yaml_is_scalar(value))
-        return read_text(r, value, &r->config->store_dir);
+        return read_words(r, value, &r->config->store_dir);
     return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_store_member, r);
 }
 
@@ -472,7 +483,7 @@ static weir_status read_token(struct reading *r, yaml_node_t *node, const char *
     if (text.len < TOKEN_BYTES_MIN || memchr(text.ptr, '/', text.len))
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "a token has at least %d characters and no '/'", TOKEN_BYTES_MIN);
-    return read_text(r, node, token);
+    return read_words(r, node, token);
 }
 
 static weir_status on_token(struct reading *r, yaml_node_t *node)
@@ -480,7 +491,7 @@ static weir_status on_token(struct reading *r, yaml_node_t *node)
     return read_token(r, node, &r->config->tokens[r->config->tokens_count++]);
 }
 
-/* One that opens the metrics and a tenant's door too would make the tenant an operator. */
+/* If a tenant's token opened the metrics too, the tenant would be an operator. */
 static weir_status check_metrics_token(struct reading *r)
 {
     const struct wr_config *c = r->config;
@@ -504,7 +515,7 @@ static weir_status on_origin(struct reading *r, yaml_node_t *node)
         (star && (is_web || star != text.ptr + text.len - 1)))
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "an origin is SCHEME://HOST[:PORT]; `*` may end one that is not http");
-    return read_text(r, node, &r->config->origins[r->config->origins_count++]);
+    return read_words(r, node, &r->config->origins[r->config->origins_count++]);
 }
 
 /* No `*`: names that others give out are what the check of the Host is there to refuse. */
@@ -515,14 +526,14 @@ static weir_status on_host(struct reading *r, yaml_node_t *node)
     if (!wr_host_parse(wr_yaml_text(node), &host) || host.port != WR_PORT_NONE)
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
                             "a host is a name or an address, IPv6 in [], without a port");
-    return read_text(r, node, &r->config->hosts[r->config->hosts_count++]);
+    return read_words(r, node, &r->config->hosts[r->config->hosts_count++]);
 }
 
 static weir_status read_listen(struct reading *r, yaml_node_t *value)
 {
     if (!is_address(wr_yaml_text(value)))
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "%s", LISTEN_WANTED);
-    return read_text(r, value, &r->config->listen);
+    return read_words(r, value, &r->config->listen);
 }
 
 static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
@@ -541,10 +552,10 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     if (wr_span_is(name, "listen"))
         return read_listen(r, value);
     if (wr_span_is(name, "policy"))
-        c->policy_at = place_of(value);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        c->policy_at = yaml_place(value);
+    for (size_t i = 0; i < WR_COUNT_OF(texts); i++)
         if (wr_span_is(name, texts[i].name))
-            return read_text(r, value, texts[i].field);
+            return read_words(r, value, texts[i].field);
     if (wr_span_is(name, "models") || wr_span_is(name, "aliases")) {
         r->has_models = true;
         return WEIR_OK;
@@ -556,9 +567,9 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     if (wr_span_is(name, "learning"))
         return read_switch(r, value, &c->learns);
     if (wr_span_is(name, "workers"))
-        return read_number(r, value, WORKERS_MAX, &c->workers);
+        return read_count(r, value, WORKERS_MAX, &c->workers);
     if (wr_span_is(name, "threads"))
-        return read_number(r, value, THREADS_MAX, &c->threads);
+        return read_count(r, value, THREADS_MAX, &c->threads);
     if (wr_span_is(name, "upstreams"))
         return wr_yaml_each(&r->yaml, value, WR_PROXY_UPSTREAMS_MAX, on_upstream, r);
     if (wr_span_is(name, "rollout"))
@@ -579,7 +590,7 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
                         (int)name.len, name.ptr);
 }
 
-/* What is said of models is read by their own reader, here to see that it is right. */
+/* The models' own reader reads what the file says of them; here it only checks. */
 static weir_status keep_models(struct wr_config *config, weir_span yaml, struct weir_err *err)
 {
     struct wr_models_source source = {.overrides = yaml, .overrides_shared = true};
@@ -589,7 +600,7 @@ static weir_status keep_models(struct wr_config *config, weir_span yaml, struct 
     if (status)
         return status;
     wr_models_free(models);
-    config->models_yaml = keep(config, yaml);
+    config->models_yaml = copy_text(config, yaml);
     return config->models_yaml ? WEIR_OK : no_memory(err);
 }
 
@@ -625,17 +636,17 @@ static weir_status keep_names(struct wr_config *config)
     wr_buf_init(&names, CONFIG_BYTES_MAX);
     for (uint32_t i = 0; i < wr_policies_count(config->policies); i++)
         wr_buf_printf(&names, "%s%s", i ? ", " : "", wr_policies_at(config->policies, i)->name);
-    config->policy_names = wr_buf_status(&names) ? NULL : keep(config, wr_buf_view(&names));
+    config->policy_names = wr_buf_status(&names) ? NULL : copy_text(config, wr_buf_view(&names));
     wr_buf_reset(&names);
     wr_buf_printf(&names, "x-weir-policy: there is no such policy; there are %s",
                   config->policy_names ? config->policy_names : "");
-    config->no_policy = wr_buf_status(&names) ? NULL : keep(config, wr_buf_view(&names));
+    config->no_policy = wr_buf_status(&names) ? NULL : copy_text(config, wr_buf_view(&names));
     wr_buf_release(&names);
     return config->policy_names && config->no_policy ? WEIR_OK : WEIR_NOMEM;
 }
 
 static weir_status check_policy(const struct wr_config *config, const char *name,
-                                struct wr_place at, struct weir_err *err)
+                                struct wr_config_place at, struct weir_err *err)
 {
     char place[64] = "";
 
@@ -691,7 +702,7 @@ struct wr_config *wr_config_new(void)
     config->project_ms_max = WR_PROXY_PROJECT_MS_MAX;
     config->new_ms_max = WR_PROXY_DEADLINE_MS;
     config->limits = wr_server_limits_default;
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(defaults); i++) {
         struct wr_upstream *upstream = get_upstream(config, wr_span_of(defaults[i][0]));
         if (!upstream || set_url(config, upstream, wr_span_of(defaults[i][1]))) {
             wr_config_free(config);

@@ -40,20 +40,20 @@ struct wr_upstream {
     const char *proxy; /* to ask it by; "": none; NULL: as its host and the environment say */
 };
 
-/* Where something stands in weir.yaml. */
-struct wr_place {
+/* A place in weir.yaml. */
+struct wr_config_place {
     uint32_t line, column; /* from 1; 0: it does not come from there */
 };
 
-/* Where it matches a request it decides instead of the general mode; the first one does. One that
- * names a tool decides about that tool's results alone. */
+/* The first rule that matches a request decides instead of the general mode. A rule that names a
+ * tool only decides about that tool's results. */
 struct wr_rule {
     const char *upstream, *model; /* NULL: any; a model may end in '*' */
     const char *tool;             /* NULL: the rule is for whole requests; may end in '*' */
     enum wr_mode mode;
     uint32_t percent;   /* of canary and holdout */
     const char *policy; /* NULL: the general one */
-    struct wr_place policy_at;
+    struct wr_config_place policy_at;
 };
 
 struct wr_config {
@@ -62,7 +62,7 @@ struct wr_config {
     enum wr_mode mode;
     uint32_t percent;
     const char *policy;
-    struct wr_place policy_at;
+    struct wr_config_place policy_at;
     bool is_mode_said, is_policy_said; /* on the command line, now: they beat what sessions keep */
     const char *policies_file;         /* NULL: none */
     const char *models_yaml;  /* weir.yaml, where it says something of models; NULL: it does not */
@@ -84,7 +84,8 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
-    const char *metrics_token; /* opens /metrics; NULL: where there are tokens, nobody's does */
+    const char
+        *metrics_token; /* opens /metrics; NULL: if there are tokens, none of them opens it */
     const char *origins[WR_PROXY_ORIGINS_MAX]; /* pages that may ask; may end in '*' */
     size_t origins_count;
     const char *hosts[WR_PROXY_HOSTS_MAX]; /* what a Host may be beside loopback; IPv6 in [] */

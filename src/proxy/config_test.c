@@ -55,7 +55,7 @@ static void templates_of_models_at_home_want_turns_to_be_taken(void **state)
     (void)state;
     assert_non_null(c);
     assert_int_equal(wr_config_read(c, wr_span_of(yaml), NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(wanted); i++)
         if (wr_config_find(c, wr_span_of(wanted[i].name))->alternates != wanted[i].alternates)
             fail_msg("%s", wanted[i].name);
     wr_config_free(c);
@@ -124,7 +124,7 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"listen: [\n", "line"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *c = wr_config_new();
         struct weir_err err = {0};
         assert_non_null(c);
@@ -151,7 +151,7 @@ static void policies_must_be_there(void **state)
     struct wr_policies *policies;
     (void)state;
     assert_int_equal(wr_policies_new(&policies, wr_span_of(own), NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *c = wr_config_new();
         struct weir_err err = {0};
         assert_non_null(c);
@@ -259,7 +259,7 @@ static void an_address_to_listen_on_has_a_port(void **state)
     (void)state;
     assert_non_null(c);
     assert_int_equal(wr_config_set_listen(c, "[::1]:65535", NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(wrong); i++)
         if (wr_config_set_listen(c, wrong[i], &err) != WEIR_INVALID ||
             !strstr(err.text, "HOST:PORT, the port from 0"))
             fail_msg("'%s': %s", wrong[i], err.text);
@@ -328,7 +328,7 @@ static void modes_are_read(void **state)
                  {"", false, 0, 0},
                  {"canary -1", false, 0, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         enum wr_mode mode = WR_MODE_OFF;
         uint32_t percent = 0;
         bool ok = wr_mode_parse(wr_span_of(cases[i].text), &mode, &percent);

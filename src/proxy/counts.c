@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "models/overflow.h"
+#include "net/host.h"
 #include "store/ledger.h"
 
 enum {
@@ -151,20 +153,51 @@ bool wr_counts_add(struct wr_counts *counts, const char *base_url, const char *m
            add_sample(counts, key, ours_tokens, theirs_tokens, 0);
 }
 
-void wr_counts_take(struct wr_counts *counts, const struct wr_record *record)
+static uint64_t known_tokens(int64_t tokens)
 {
-    struct wr_prompt_count count;
-    char key[KEY_BYTES_MAX];
-
-    if (counts && wr_record_counts(record, &count) && count.is_believed &&
-        write_key(key, record->job->base_url, record->job->model))
-        (void)!add_sample(counts, key, count.ours_tokens, count.theirs_tokens, count.theirs_tokens);
+    return tokens > 0 ? (uint64_t)tokens : 0;
 }
 
-void wr_counts_refuse(struct wr_counts *counts, const struct wr_task *job, uint64_t theirs_tokens)
+/* Servers near by, Ollama before all, cut a prompt that is longer than what they have loaded, say
+ * nothing of it and report the rest; some report only what they had not seen before. Such a count
+ * is of less than was sent, and learnt from it would make us send more. Where their tokenizer does
+ * count a tenth below ours nothing is learnt, and we go on counting too much, which is the safe
+ * side. */
+static bool is_cut_count(const struct wr_record *r, uint64_t ours_tokens, uint64_t theirs_tokens)
 {
-    if (job)
-        (void)!wr_counts_add(counts, job->base_url, job->model, job->tokens_after, theirs_tokens);
+    struct wr_host host;
+
+    if (!r->base_url || !wr_host_of_url(wr_span_of(r->base_url), &host) ||
+        !wr_host_is_private(host.name))
+        return false;
+    return theirs_tokens * 100 < ours_tokens * WR_NEAR_COUNT_PCT_MIN ||
+           (r->loaded_tokens && theirs_tokens * 100 >= r->loaded_tokens * WR_NEAR_LOADED_PCT_MAX);
+}
+
+void wr_counts_judge(struct wr_record *r)
+{
+    const struct wr_seen_usage *usage = &r->usage;
+    uint64_t ours = wr_record_prompt_tokens(r), theirs = known_tokens(usage->input_tokens);
+
+    if (r->deed == WR_DEED_PASSED || r->is_delta || r->status != 200 || usage->input_tokens < 0)
+        return;
+    if (r->api && r->api->counts_cached_apart)
+        theirs += known_tokens(usage->cache_read_tokens) + known_tokens(usage->cache_write_tokens);
+    if (!ours || !theirs)
+        return;
+    r->counted_tokens = theirs;
+    r->count_ratio_bp = theirs * 10000 / ours;
+    r->is_count_judged = ours >= WR_CALIBRATION_TOKENS_MIN;
+    r->is_count_used = wr_counts_agree(ours, theirs) && !is_cut_count(r, ours, theirs);
+}
+
+void wr_counts_take(struct wr_counts *counts, const struct wr_record *r)
+{
+    char key[KEY_BYTES_MAX];
+
+    if (counts && r->counted_tokens && r->is_count_used && write_key(key, r->base_url, r->model))
+        (void)!add_sample(counts, key, wr_record_prompt_tokens(r), r->counted_tokens,
+                          r->counted_tokens);
 }
 
 /* ---- the store ---- */
@@ -184,7 +217,7 @@ struct meeting {
     struct wr_buf data;
 };
 
-/* What the store has goes into `one`; where it has nothing that can be read that is empty. */
+/* Reads what the store has into `one`; empty if it has nothing, or nothing that can be read. */
 static void take_stored(struct meeting *meeting, const struct wr_ledger_calibration *stored)
 {
     wr_calibration_init(&meeting->one);
@@ -218,7 +251,7 @@ static weir_status merge_stored(void *user, const struct wr_ledger_calibration *
     return wr_buf_status(&meeting->data);
 }
 
-/* What is in the store now holds here too, and what was learnt meanwhile behind it. */
+/* Takes over what is in the store now, and adds what was learnt meanwhile after it. */
 static void take_over(struct wr_counts *counts, const char *key, const struct meeting *meeting)
 {
     struct known *known = need_known(counts, key);

@@ -5,7 +5,7 @@
  *
  * 1. A sample is the provider's count of a prompt, in `usage` or in a refusal as too long, beside
  *    ours of the same prompt. One outside half to double of ours, or of a prompt that the server
- *    may have cut (record.h), is in the log and nowhere else.
+ *    may have cut, is in the log and nowhere else.
  * 2. What was learnt holds from the next request on: the engine takes it up by a mark (law L3).
  * 3. When a request of a model has left, a process adds what it learnt to what the store has, and
  *    takes over what others have added; one that has learnt nothing does so once a minute. So nodes
@@ -15,7 +15,7 @@
 #define WR_PROXY_COUNTS_H
 
 #include "models/calibrate.h"
-#include "proxy/record.h"
+#include "record/record.h"
 
 struct wr_counts;
 
@@ -36,11 +36,12 @@ struct wr_known_count wr_counts_find(struct wr_counts *counts, const char *base_
 bool wr_counts_add(struct wr_counts *counts, const char *base_url, const char *model,
                    uint64_t ours_tokens, uint64_t theirs_tokens);
 
-/* Takes what an answer says of the prompt that was sent. */
-void wr_counts_take(struct wr_counts *counts, const struct wr_record *record);
+/* Fills in how the provider has counted the prompt of a record that is over, and whether that is
+ * to be believed: a count of a part of the prompt is not. */
+void wr_counts_judge(struct wr_record *record);
 
-/* Takes the count that a refusal names; 0: none. `job` is NULL while its thread may still write. */
-void wr_counts_refuse(struct wr_counts *counts, const struct wr_task *job, uint64_t theirs_tokens);
+/* A sink: takes what an answer says of the prompt that was sent. */
+void wr_counts_take(struct wr_counts *counts, const struct wr_record *record);
 
 /* Adds what was learnt of the model since to the store, and takes over what others have. */
 void wr_counts_sync(struct wr_counts *counts, const char *base_url, const char *model,

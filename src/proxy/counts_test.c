@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define FAR  "https://api.example/v1"
 #define NEAR "http://127.0.0.1:11434/v1"
@@ -128,19 +128,19 @@ static const struct {
 static void a_prompt_that_was_cut_teaches_nothing(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(answers); i++) {
         struct wr_counts *counts = wr_counts_new(NULL);
-        struct wr_arena arena;
-        struct wr_tap tap = {.arena = &arena};
-        struct wr_task job = {.is_read = true,
-                              .tokens_before = OURS_TOKENS,
-                              .base_url = answers[i].base_url,
-                              .loaded_tokens = answers[i].loaded_tokens,
-                              .model = "m"};
-        struct wr_record record = {.job = &job, .tap = &tap, .status = 200, .api = WR_API_CHAT};
+        struct wr_record record = {.deed = WR_DEED_MEASURED,
+                                   .tokens_before = OURS_TOKENS,
+                                   .base_url = answers[i].base_url,
+                                   .loaded_tokens = answers[i].loaded_tokens,
+                                   .model = "m",
+                                   .status = 200,
+                                   .api = &wr_api_chat,
+                                   .usage.input_tokens = answers[i].theirs_tokens};
 
         assert_non_null(counts);
-        tap.usage.input_tokens = answers[i].theirs_tokens;
+        wr_counts_judge(&record);
         for (int k = 0; k < WR_CALIBRATION_SAMPLES_MIN; k++)
             wr_counts_take(counts, &record);
         struct wr_known_count known = wr_counts_find(counts, answers[i].base_url, "m");
@@ -166,30 +166,17 @@ static void a_name_is_another_model_on_another_server(void **state)
     assert_int_equal(find_stored(f).factor_bp, 0);
 }
 
-static void a_refusal_is_a_sample_once_its_prompt_is_known(void **state)
-{
-    struct fixture *f = *state;
-    struct wr_task job = {.tokens_after = OURS_TOKENS, .base_url = NEAR, .model = "m"};
-
-    for (int i = 0; i < WR_CALIBRATION_SAMPLES_MIN; i++) {
-        wr_counts_refuse(f->a, NULL, 12000);
-        wr_counts_refuse(f->a, &job, 0);
-    }
-    assert_int_equal(wr_counts_find(f->a, NEAR, "m").factor_bp, 0);
-    for (int i = 0; i < WR_CALIBRATION_SAMPLES_MIN; i++)
-        wr_counts_refuse(f->a, &job, 12000);
-    assert_int_equal(wr_counts_find(f->a, NEAR, "m").factor_bp, 12000);
-    assert_int_equal(wr_counts_find(f->a, NEAR, "m").accepted_tokens, 0);
-}
-
 static void accept_prompt(struct fixture *f, struct wr_counts *counts, uint64_t tokens)
 {
-    struct wr_arena arena;
-    struct wr_tap tap = {.arena = &arena};
-    struct wr_task job = {.is_read = true, .tokens_before = tokens, .base_url = FAR, .model = "m"};
-    struct wr_record record = {.job = &job, .tap = &tap, .status = 200, .api = WR_API_CHAT};
+    struct wr_record record = {.deed = WR_DEED_MEASURED,
+                               .tokens_before = tokens,
+                               .base_url = FAR,
+                               .model = "m",
+                               .status = 200,
+                               .api = &wr_api_chat,
+                               .usage.input_tokens = (int64_t)tokens};
 
-    tap.usage.input_tokens = (int64_t)tokens;
+    wr_counts_judge(&record);
     wr_counts_take(counts, &record);
     wr_counts_sync(counts, FAR, "m", ++f->now_ms);
 }
@@ -214,7 +201,6 @@ int main(void)
         TEST(what_was_learnt_before_the_store_was_read_is_kept),
         TEST(a_prompt_that_was_cut_teaches_nothing),
         TEST(a_name_is_another_model_on_another_server),
-        TEST(a_refusal_is_a_sample_once_its_prompt_is_known),
         TEST(the_largest_accepted_prompt_is_not_lowered_by_another),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

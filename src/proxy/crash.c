@@ -65,7 +65,7 @@ void wr_crash_leave(struct wr_crash_table *table, int note)
     atomic_store(&table->notes[note].pid, 0);
 }
 
-static void suspect(struct wr_crash_table *table, uint64_t body_hash)
+static void suspect_body(struct wr_crash_table *table, uint64_t body_hash)
 {
     struct suspect *place = NULL;
     for (size_t i = 0; i < SUSPECTS_MAX; i++) {
@@ -91,7 +91,7 @@ int wr_crash_blame(struct wr_crash_table *table, pid_t pid)
             continue;
         uint64_t body_hash = atomic_exchange(&table->notes[i].body_hash, 0);
         if (body_hash) {
-            suspect(table, body_hash);
+            suspect_body(table, body_hash);
             count++;
         }
         atomic_store(&table->notes[i].pid, 0);

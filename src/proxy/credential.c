@@ -40,7 +40,7 @@ static const struct shape {
     enum shape_place place;
     const char *name;         /* of the header or the parameter */
     const char *begins;       /* its value, or the path; "": any value that is not empty */
-    const char *providers[2]; /* the first is the one to ask where nobody is named */
+    const char *providers[2]; /* the first is asked if the path names none */
     const char *shown;
 } shapes[] = {
     {IN_HEADER, "api-key", "", {"azure"}, "the header api-key"},
@@ -138,13 +138,13 @@ static bool is_host_of(weir_span host, const char *name)
     return host.len > bytes && !strncasecmp(host.ptr + host.len - bytes, name, bytes);
 }
 
-static bool is_of(const struct wr_upstream *upstream, const struct provider *provider)
+static bool is_at_provider(const struct wr_upstream *upstream, const struct provider *provider)
 {
     struct wr_host host;
 
     if (!wr_host_of_url(wr_span_of(upstream->base_url), &host))
         return false;
-    for (size_t i = 0; i < sizeof(provider->hosts) / sizeof(provider->hosts[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(provider->hosts); i++)
         if (provider->hosts[i] && is_host_of(host.name, provider->hosts[i]))
             return true;
     return false;
@@ -160,16 +160,16 @@ static const struct provider *get_provider(const char *name)
 
 static bool is_of_any(const struct wr_upstream *upstream)
 {
-    for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++)
-        if (is_of(upstream, &providers[i]))
+    for (size_t i = 0; i < WR_COUNT_OF(providers); i++)
+        if (is_at_provider(upstream, &providers[i]))
             return true;
     return false;
 }
 
 static bool is_for(const struct shape *shape, const struct wr_upstream *upstream)
 {
-    for (size_t i = 0; i < sizeof(shape->providers) / sizeof(shape->providers[0]); i++)
-        if (shape->providers[i] && is_of(upstream, get_provider(shape->providers[i])))
+    for (size_t i = 0; i < WR_COUNT_OF(shape->providers); i++)
+        if (shape->providers[i] && is_at_provider(upstream, get_provider(shape->providers[i])))
             return true;
     return false;
 }
@@ -180,7 +180,7 @@ bool wr_credential_find_strange(const struct wr_head *head, weir_span target,
 {
     if (!is_of_any(upstream))
         return false;
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++) {
         if (!is_carried(&shapes[i], head, target) || is_for(&shapes[i], upstream))
             continue;
         const struct provider *provider = get_provider(shapes[i].providers[0]);
@@ -197,7 +197,7 @@ const struct wr_upstream *wr_credential_upstream(const char *provider_name,
     const struct wr_upstream *named = wr_config_find(config, wr_span_of(provider->name));
 
     for (size_t i = 0; i < config->upstreams_count && !named; i++)
-        if (is_of(&config->upstreams[i], provider))
+        if (is_at_provider(&config->upstreams[i], provider))
             named = &config->upstreams[i];
     return named;
 }

@@ -88,7 +88,7 @@ static const struct {
 static void a_credential_is_its_providers(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_upstream upstream = {.name = cases[i].name, .base_url = cases[i].base_url};
         struct wr_credential found = {.provider = NULL};
         struct wr_head head = {.headers_count = 1};
@@ -109,7 +109,7 @@ static void every_provider_is_told_how_to_configure_it(void **state)
     struct wr_config *config = wr_config_new();
     (void)state;
     assert_non_null(config);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_upstream upstream = {.name = cases[i].name, .base_url = cases[i].base_url};
         struct wr_credential found;
         struct wr_head head = {.headers_count = 0};

@@ -1,3 +1,14 @@
+/* The check that each request passes first.
+ *
+ *   1. the Host, on loopback     421   a name of others that leads here (DNS rebinding)
+ *   2. the page that asks        403   Origin, or a browser's word that it is another site's
+ *   3. /metrics                  401, 403   where there are tokens, its own token
+ *   4. the token                 401   and with it the tenant
+ *   5. headers for Weir          400   a mode or policy that does not exist
+ *
+ * The headers come last: the refusal lists the policies, and whoever may not come in is not told
+ * them. Tokens are compared in constant time, all of them.
+ */
 #include "proxy/door.h"
 
 #include <openssl/crypto.h>
@@ -120,7 +131,7 @@ static void take_run(struct wr_entry *entry)
         return;
     for (size_t i = 0; i < WR_RUN_DIGITS; i++) {
         char c = target.ptr[FRONT_BYTES + i];
-        if (!wr_ascii_digit(c) && !(c >= 'a' && c <= 'f'))
+        if (!wr_is_lower_hex(c))
             return;
     }
     memcpy(entry->run, target.ptr + FRONT_BYTES, WR_RUN_DIGITS);
@@ -138,8 +149,8 @@ weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES])
     return status;
 }
 
-/* What a request asks of Weir by a header and Weir cannot do is refused: a wrong name would else
- * decide what is sent without anybody knowing. NULL: it can. */
+/* What is wrong with the headers by which a request asks something of Weir; NULL: nothing. A
+ * misspelt policy must be refused: otherwise another one would be used and nobody would know. */
 static const char *wrong_header(const struct wr_config *config, const struct wr_head *head)
 {
     weir_span mode = wr_head_find(head, "x-weir-mode");
@@ -150,7 +161,7 @@ static const char *wrong_header(const struct wr_config *config, const struct wr_
     return policy.len && !wr_config_has_policy(config, policy) ? config->no_policy : NULL;
 }
 
-static struct wr_entry refuse(struct wr_entry entry, int status, const char *why)
+static struct wr_entry refuse_entry(struct wr_entry entry, int status, const char *why)
 {
     entry.status = status;
     entry.why = why;
@@ -174,11 +185,11 @@ static struct wr_entry enter_metrics(struct wr_entry entry, const struct wr_conf
     if (!token.len && bearer.len > bytes && !strncasecmp(bearer.ptr, scheme, bytes))
         token = wr_span_trim(wr_span_cut(bearer, bytes, bearer.len));
     if (!config->metrics_token)
-        return refuse(entry, 403,
-                      "metrics are the operator's: name a `metrics_token` in weir.yaml");
+        return refuse_entry(entry, 403,
+                            "metrics are the operator's: name a `metrics_token` in weir.yaml");
     if (!is_same_token(config->metrics_token, token))
-        return refuse(entry, 401,
-                      "the `metrics_token` of weir.yaml is needed: as x-weir-token or Bearer");
+        return refuse_entry(
+            entry, 401, "the `metrics_token` of weir.yaml is needed: as x-weir-token or Bearer");
     return entry;
 }
 
@@ -195,20 +206,23 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
         token = in_path;
     weir_span host = wr_head_find(head, "host");
     if (is_loopback && !is_loopback_address(host) && !is_allowed_host(config, host))
-        return refuse(entry, 421,
-                      "this address is for this machine only: the Host is another's; if it is a "
-                      "name of this machine, name it in `allow_hosts` of weir.yaml");
+        return refuse_entry(
+            entry, 421,
+            "this address is for this machine only: the Host is another's; if it is a "
+            "name of this machine, name it in `allow_hosts` of weir.yaml");
     if (is_foreign_page(config, head))
-        return refuse(entry, 403,
-                      "a page of another origin may not ask; if it is yours, name its Origin in "
-                      "`allow_origins` of weir.yaml");
+        return refuse_entry(
+            entry, 403,
+            "a page of another origin may not ask; if it is yours, name its Origin in "
+            "`allow_origins` of weir.yaml");
     if (is_metrics(entry.target) && (config->tokens_count || config->metrics_token))
         return enter_metrics(entry, config, head, token);
     if (is_loopback && !config->tokens_count)
-        return wrong ? refuse(entry, 400, wrong) : entry;
+        return wrong ? refuse_entry(entry, 400, wrong) : entry;
     if (!is_token(config, token))
-        return refuse(entry, 401, "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
+        return refuse_entry(entry, 401,
+                            "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
     if (wr_door_tenant(token, entry.tenant))
-        return refuse(entry, 503, "out of memory");
-    return wrong ? refuse(entry, 400, wrong) : entry;
+        return refuse_entry(entry, 503, "out of memory");
+    return wrong ? refuse_entry(entry, 400, wrong) : entry;
 }

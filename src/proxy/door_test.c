@@ -75,7 +75,7 @@ static void only_who_may_comes_in(void **state)
         {"no tokens at all elsewhere", "0.0.0.0:1", 0, "any", "", "/", 401},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_entry entry =
             enter(cases[i].listen, cases[i].tokens, cases[i].host, cases[i].token, cases[i].target);
         if (entry.status != cases[i].status)
@@ -132,7 +132,7 @@ static void pages_of_others_may_not_ask(void **state)
          "weir.example:1", 0},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *config = wr_config_new();
         struct wr_head head = {.method = wr_span_of(cases[i].method), .target = WR_LIT("/v1/x")};
         const struct {
@@ -147,7 +147,7 @@ static void pages_of_others_may_not_ask(void **state)
         config->origins[config->origins_count++] = "vscode-webview://*";
         config->origins[config->origins_count++] = "https://app.example";
         config->hosts[config->hosts_count++] = "host.docker.internal";
-        for (size_t n = 0; n < sizeof(headers) / sizeof(headers[0]); n++)
+        for (size_t n = 0; n < WR_COUNT_OF(headers); n++)
             if (headers[n].value)
                 head.headers[head.headers_count++] =
                     (struct wr_header){wr_span_of(headers[n].name), wr_span_of(headers[n].value)};
@@ -181,7 +181,7 @@ static void metrics_are_the_operators(void **state)
         {"which opens nothing else", 2, true, "x-weir-token", operators, "/v1/models", 401},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *config = wr_config_new();
         struct wr_head head = {.method = WR_LIT("GET"), .target = wr_span_of(cases[i].target)};
         config->tokens[0] = first;
@@ -228,7 +228,7 @@ static void a_run_is_told_by_its_path(void **state)
         {"nothing behind it", "/r/0123456789abcdef", "", "/r/0123456789abcdef"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_entry entry = enter("0.0.0.0:1", 2, "h", first, cases[i].target);
         if (entry.status || strcmp(entry.run, cases[i].run) ||
             !wr_span_is(entry.target, cases[i].rest))

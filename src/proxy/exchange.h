@@ -1,10 +1,23 @@
 /* exchange.h -- one request and its answer, from the client through the engine to the upstream.
  *
- *               ┌─ over the cap, or nothing to read ─────────────┐
- *   begin ──────┤                                                ▼
- *               └─ body collected ─▶ projected ─▶ sent ─▶ answer begins ─▶ answer ends
- *                                       ▲                   │
- *                                       └── refused: once ──┘
+ *   on_begin ──▶ COLLECTING ──on_body_end: start_task──▶ PROJECTING
+ *      │             │                                       │ on_task_ready: send_body
+ *      │ start_fetch │ on_body: too long;                    │ on_deadline: the same
+ *      │ (streamed)  │ on_body_end: not to be read           ▼
+ *      └─────────────┴───────────────────────────────────▶ ASKING ◀─────────────────────┐
+ *                                                            │                          │
+ *                           on_answer_head: begin_answer     │ on_answer_head: 400, 413 │
+ *             ANSWERING ◀────────────────────────────────────┤                          │
+ *              │   ▲                                         ▼                          │
+ *              │   │  show_refusal: no remedy, too long   REFUSED                       │
+ *              │   ├─────────────────────────────────────────┤ on_answer_end: retry     │
+ *              │   │                                         ▼                          │
+ *              │   │                          RETRY_DUE: the first task still runs      │
+ *              │   │                                         │ on_task_done: try_again  │
+ *              │   │  on_deadline; send_again: the same      ▼                          │
+ *              │   └──────────────────────────────────── REPROJECTING ──send_again──────┘
+ *              ▼ on_answer_end: finish_answer
+ *            OVER ◀── from any state: on_gone (the client left), fail
  *
  * 1. No byte of an answer waits for anything but the client's socket. Only a refusal (400, 413) of
  * a request that was collected is looked at before it goes on: nothing was streamed yet.
@@ -21,6 +34,17 @@
 #include "proxy/metrics.h"
 
 struct wr_exchange;
+
+enum wr_exchange_state {
+    WR_EXCHANGE_COLLECTING,   /* its body comes in and is kept */
+    WR_EXCHANGE_PROJECTING,   /* the engine has it */
+    WR_EXCHANGE_ASKING,       /* it has left, or leaves as it comes */
+    WR_EXCHANGE_REFUSED,      /* the answer is held: it may be our doing */
+    WR_EXCHANGE_RETRY_DUE,    /* it is to be projected otherwise, */
+    WR_EXCHANGE_REPROJECTING, /* and is; the refusal is still held */
+    WR_EXCHANGE_ANSWERING,    /* the answer passes */
+    WR_EXCHANGE_OVER          /* the client is done, or gone; what still runs is waited for */
+};
 
 /* What the exchanges of a worker share; its owner is the worker. */
 struct wr_service {

@@ -1,5 +1,6 @@
 #include "proxy/identity.h"
 
+#include "api/api.h"
 #include "base/hash.h"
 #include "base/span.h"
 
@@ -33,7 +34,7 @@ void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *n
     };
 
     name->len = 0;
-    for (size_t i = 0; i < sizeof(headers) / sizeof(headers[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(headers); i++) {
         weir_span value = wr_head_find(head, headers[i].header);
         weir_span more = {"", 0};
         if (!value.len)
@@ -47,59 +48,13 @@ void wr_identity_from_head(const struct wr_head *head, struct wr_session_name *n
 
 /* ---- from the body ---- */
 
-/* Chains the texts of a message's content: a string, or parts with a `text`. Cache markers and the
- * like, which come and go, are not part of it. */
-static wr_hash128 hash_content(const struct wr_json *doc, wr_json_id content, wr_hash128 seed)
-{
-    if (wr_json_is(doc, content, WR_JSON_STRING))
-        return wr_hash128_seeded(wr_json_inner(doc, content), seed);
-    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
-        return seed;
-    for (wr_json_id at = wr_json_first(doc, content); at != WR_JSON_NONE;
-         at = wr_json_next(doc, content, at)) {
-        wr_json_id text = wr_json_find(doc, at, "text");
-        if (wr_json_is(doc, text, WR_JSON_STRING))
-            seed = wr_hash128_seeded(wr_json_inner(doc, text), seed);
-    }
-    return seed;
-}
+enum { KEY, METADATA, FIELDS_COUNT };
 
-/* Instructions among the messages, then the first message of the user. */
-static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, wr_hash128 seed)
+static void name_by_hash(const struct wr_json *doc, weir_span run, struct wr_session_name *name)
 {
-    if (wr_json_is(doc, list, WR_JSON_STRING))
-        return hash_content(doc, list, seed);
-    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
-        return seed;
-    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
-         at = wr_json_next(doc, list, at)) {
-        wr_json_id role = wr_json_find(doc, at, "role");
-        bool is_user = wr_json_text_is(doc, role, "user");
-        if (is_user || wr_json_text_is(doc, role, "system") ||
-            wr_json_text_is(doc, role, "developer"))
-            seed = hash_content(doc, wr_json_find(doc, at, "content"), seed);
-        if (is_user)
-            break;
-    }
-    return seed;
-}
-
-enum { MODEL, KEY, METADATA, SYSTEM, INSTRUCTIONS, MESSAGES, INPUT, FIELDS_COUNT };
-
-static void name_by_hash(const struct wr_json *doc, const wr_json_id *fields, weir_span run,
-                         struct wr_session_name *name)
-{
-    weir_span model = {"", 0};
+    wr_hash128 hash = wr_api_hash_beginning(doc);
     char text[40];
 
-    if (wr_json_is(doc, fields[MODEL], WR_JSON_STRING))
-        model = wr_json_inner(doc, fields[MODEL]);
-    wr_hash128 hash = wr_hash128_of(model);
-
-    hash = hash_content(doc, fields[SYSTEM], hash);
-    hash = hash_content(doc, fields[INSTRUCTIONS], hash);
-    hash = hash_list(doc, fields[MESSAGES], hash);
-    hash = hash_list(doc, fields[INPUT], hash);
     int bytes = snprintf(text, sizeof(text), "%016llx%016llx", (unsigned long long)hash.high,
                          (unsigned long long)hash.low);
     set_name(name, "hash", (weir_span){text, (size_t)bytes}, run);
@@ -132,8 +87,7 @@ static bool name_by_user(const struct wr_json *doc, wr_json_id metadata, struct 
 void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, weir_span before,
                            weir_span run, struct wr_session_name *name)
 {
-    static const char *const names[FIELDS_COUNT] = {
-        "model", "prompt_cache_key", "metadata", "system", "instructions", "messages", "input"};
+    static const char *const names[FIELDS_COUNT] = {"prompt_cache_key", "metadata"};
     wr_json_id fields[FIELDS_COUNT];
 
     (void)wr_json_pick(body, 0, names, FIELDS_COUNT, fields);
@@ -145,5 +99,5 @@ void wr_identity_from_body(const struct wr_json *body, struct wr_arena *arena, w
         name->len =
             (size_t)snprintf(name->text, sizeof(name->text), "%.*s", (int)before.len, before.ptr);
     else
-        name_by_hash(body, fields, run, name);
+        name_by_hash(body, run, name);
 }

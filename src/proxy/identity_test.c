@@ -48,7 +48,7 @@ static void headers_name_a_session(void **state)
                  {{"authorization", "Bearer k"}, ""},
                  {{"x-api-key", "k", "session-id", ""}, ""}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_head head = {.headers_count = 0};
         struct wr_session_name name;
         for (size_t n = 0; n < 4 && cases[i].headers[n]; n += 2)

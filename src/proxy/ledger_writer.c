@@ -1,3 +1,15 @@
+/* Rows and notes on their way into the store.
+ *
+ *   any thread: copy ──▶ queue ──▶ the writer's thread: take a group ──▶ one transaction
+ *
+ * Groups, because a transaction for each request would cost a flush of the disk each. The thread
+ * waits a moment after the first row for others, unless a note is urgent: the calls of an answer
+ * may be needed by the very next request, which may come to another worker.
+ *
+ * If the store is locked the group is tried again while others queue up; for any other trouble it
+ * is counted as lost. When the server ends, a locked store is tried once more and then given up,
+ * so that stopping never hangs.
+ */
 #include "proxy/ledger_writer.h"
 
 #include <pthread.h>
@@ -12,7 +24,7 @@ struct item {
     struct item *next;
     size_t bytes;
     bool is_note;
-    union { /* its texts stand behind it */
+    union { /* its texts follow it in the same allocation */
         struct wr_ledger_row row;
         struct wr_ledger_note note;
     };
@@ -32,7 +44,7 @@ struct wr_ledger_writer {
     bool gives_up;            /* the end has come and the store does not take anything */
 };
 
-static void lose(struct wr_ledger_writer *w, size_t rows_count, size_t notes_count)
+static void count_lost(struct wr_ledger_writer *w, size_t rows_count, size_t notes_count)
 {
     atomic_fetch_add_explicit(&w->metrics->ledger_rows_lost, rows_count, memory_order_relaxed);
     atomic_fetch_add_explicit(&w->metrics->ledger_notes_lost, notes_count, memory_order_relaxed);
@@ -40,7 +52,7 @@ static void lose(struct wr_ledger_writer *w, size_t rows_count, size_t notes_cou
 
 /* ---- adding ---- */
 
-static weir_span put(char **at, weir_span text)
+static weir_span copy_behind(char **at, weir_span text)
 {
     weir_span copy = {*at, text.len};
     if (text.len)
@@ -49,7 +61,7 @@ static weir_span put(char **at, weir_span text)
     return copy;
 }
 
-static struct item *copy_of(const struct wr_ledger_row *row)
+static struct item *copy_row(const struct wr_ledger_row *row)
 {
     weir_span report = row->report.len > WR_LEDGER_REPORT_BYTES_MAX ? WR_LIT("") : row->report;
     size_t bytes = sizeof(struct item) + row->tenant.len + row->session.len + row->agent.len +
@@ -61,16 +73,16 @@ static struct item *copy_of(const struct wr_ledger_row *row)
     char *at = (char *)(item + 1);
     *item = (struct item){.bytes = bytes,
                           .row = {.time_ms = row->time_ms,
-                                  .tenant = put(&at, row->tenant),
-                                  .session = put(&at, row->session),
-                                  .agent = put(&at, row->agent),
-                                  .model = put(&at, row->model),
-                                  .line = put(&at, row->line),
-                                  .report = put(&at, report)}};
+                                  .tenant = copy_behind(&at, row->tenant),
+                                  .session = copy_behind(&at, row->session),
+                                  .agent = copy_behind(&at, row->agent),
+                                  .model = copy_behind(&at, row->model),
+                                  .line = copy_behind(&at, row->line),
+                                  .report = copy_behind(&at, report)}};
     return item;
 }
 
-static struct item *copy_of_note(const struct wr_ledger_note *note)
+static struct item *copy_note(const struct wr_ledger_note *note)
 {
     size_t bytes = sizeof(struct item) + note->tenant.len + note->session.len + note->data.len;
     struct item *item = malloc(bytes);
@@ -79,13 +91,13 @@ static struct item *copy_of_note(const struct wr_ledger_note *note)
         return NULL;
     char *at = (char *)(item + 1);
     *item = (struct item){.bytes = bytes, .is_note = true, .note = *note};
-    item->note.tenant = put(&at, note->tenant);
-    item->note.session = put(&at, note->session);
-    item->note.data = put(&at, note->data);
+    item->note.tenant = copy_behind(&at, note->tenant);
+    item->note.session = copy_behind(&at, note->session);
+    item->note.data = copy_behind(&at, note->data);
     return item;
 }
 
-static void enqueue(struct wr_ledger_writer *w, struct item *item, bool is_urgent)
+static void queue_item(struct wr_ledger_writer *w, struct item *item, bool is_urgent)
 {
     bool is_kept = false, is_note = item->is_note;
 
@@ -108,26 +120,26 @@ static void enqueue(struct wr_ledger_writer *w, struct item *item, bool is_urgen
     if (is_kept)
         return;
     free(item);
-    lose(w, !is_note, is_note);
+    count_lost(w, !is_note, is_note);
 }
 
 void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row)
 {
-    struct item *item = copy_of(row);
+    struct item *item = copy_row(row);
     if (item)
-        enqueue(w, item, false);
+        queue_item(w, item, false);
     else
-        lose(w, 1, 0);
+        count_lost(w, 1, 0);
 }
 
 void wr_ledger_writer_note(struct wr_ledger_writer *w, const struct wr_ledger_note *note,
                            bool is_urgent)
 {
-    struct item *item = note->data.len <= WR_LEDGER_NOTE_BYTES_MAX ? copy_of_note(note) : NULL;
+    struct item *item = note->data.len <= WR_LEDGER_NOTE_BYTES_MAX ? copy_note(note) : NULL;
     if (item)
-        enqueue(w, item, is_urgent);
+        queue_item(w, item, is_urgent);
     else
-        lose(w, 0, 1);
+        count_lost(w, 0, 1);
 }
 
 /* ---- the thread ---- */
@@ -164,8 +176,8 @@ static weir_status open_ledger(struct wr_ledger_writer *w, weir_trouble *trouble
 }
 
 /* True: kept. `*trouble` says why not. */
-static bool commit(struct wr_ledger_writer *w, struct item *const *group, size_t count,
-                   weir_trouble *trouble)
+static bool commit_group(struct wr_ledger_writer *w, struct item *const *group, size_t count,
+                         weir_trouble *trouble)
 {
     struct wr_ledger_row rows[WR_PROXY_LEDGER_GROUP_MAX];
     struct wr_ledger_note notes[WR_PROXY_LEDGER_GROUP_MAX];
@@ -184,7 +196,7 @@ static bool commit(struct wr_ledger_writer *w, struct item *const *group, size_t
     return false;
 }
 
-static bool stops(struct wr_ledger_writer *w)
+static bool is_stopping(struct wr_ledger_writer *w)
 {
     (void)pthread_mutex_lock(&w->lock);
     bool stops = w->stops;
@@ -192,26 +204,27 @@ static bool stops(struct wr_ledger_writer *w)
     return stops;
 }
 
-/* A store that somebody holds is tried again, for each try waits a while; others wait meanwhile, up
- * to the cap. At the end it is tried once, whatever came of a try that had begun before. */
+/* If somebody else holds the store it is tried again (each try waits a while itself); other rows
+ * queue up meanwhile, up to the cap. At the end it is tried once more, even if a try that began
+ * before has just failed. */
 static void keep_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
 {
     weir_trouble trouble = WEIR_TROUBLE_NONE;
-    bool is_kept = !w->gives_up && commit(w, group, count, &trouble);
+    bool is_kept = !w->gives_up && commit_group(w, group, count, &trouble);
     size_t notes_count = 0;
 
     for (size_t i = 0; i < count; i++)
         notes_count += group[i]->is_note;
     for (bool is_end = false; !is_kept && trouble == WEIR_TROUBLE_LOCKED && !is_end;) {
-        is_end = stops(w);
-        is_kept = commit(w, group, count, &trouble);
+        is_end = is_stopping(w);
+        is_kept = commit_group(w, group, count, &trouble);
     }
     if (is_kept)
         atomic_fetch_add_explicit(&w->metrics->ledger_rows, count - notes_count,
                                   memory_order_relaxed);
     else
-        lose(w, count - notes_count, notes_count);
-    w->gives_up = !is_kept && stops(w);
+        count_lost(w, count - notes_count, notes_count);
+    w->gives_up = !is_kept && is_stopping(w);
 }
 
 static void drop_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
@@ -225,7 +238,7 @@ static void drop_group(struct wr_ledger_writer *w, struct item *const *group, si
         free(group[i]);
 }
 
-static void *work(void *user)
+static void *write_groups(void *user)
 {
     struct wr_ledger_writer *w = user;
     struct item *group[WR_PROXY_LEDGER_GROUP_MAX];
@@ -240,7 +253,7 @@ static void *work(void *user)
             continue;
         keep_group(w, group, count);
         drop_group(w, group, count);
-    } while (count || !stops(w));
+    } while (count || !is_stopping(w));
     wr_ledger_close(w->ledger);
     return NULL;
 }
@@ -266,7 +279,7 @@ struct wr_ledger_writer *wr_ledger_writer_new(const char *store_dir, struct wr_m
     w->store_dir = store_dir;
     w->metrics = metrics;
     if (pthread_mutex_init(&w->lock, NULL) || !make_wake(&w->wake) ||
-        pthread_create(&w->thread, NULL, work, w)) {
+        pthread_create(&w->thread, NULL, write_groups, w)) {
         free(w);
         return NULL;
     }

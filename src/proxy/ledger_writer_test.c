@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/sqlite.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 struct fixture {
     struct wr_test_dir dir;

@@ -41,7 +41,7 @@ struct wr_log *wr_log_open(const char *path)
     return log;
 }
 
-static void numbered(const struct wr_log *log, int number, char name[PATH_BYTES_MAX + 16])
+static void name_numbered(const struct wr_log *log, int number, char name[PATH_BYTES_MAX + 16])
 {
     if (number)
         (void)snprintf(name, PATH_BYTES_MAX + 16, "%s.%d", log->path, number);
@@ -51,7 +51,7 @@ static void numbered(const struct wr_log *log, int number, char name[PATH_BYTES_
 
 /* Several processes may write one log: whoever finds that the file has changed under it just opens
  * the new one. */
-static void rotate(struct wr_log *log)
+static void rotate_files(struct wr_log *log)
 {
     char from[PATH_BYTES_MAX + 16], to[PATH_BYTES_MAX + 16];
     struct stat ours, there;
@@ -59,8 +59,8 @@ static void rotate(struct wr_log *log)
                    ours.st_ino == there.st_ino && ours.st_dev == there.st_dev;
 
     for (int i = WR_PROXY_LOG_FILES_MAX - 1; is_ours && i >= 0; i--) {
-        numbered(log, i, from);
-        numbered(log, i + 1, to);
+        name_numbered(log, i, from);
+        name_numbered(log, i + 1, to);
         (void)rename(from, to);
     }
     (void)close(log->fd);
@@ -85,7 +85,7 @@ void wr_log_flush(struct wr_log *log)
     log->gathered_count = 0;
     wr_buf_reset(&log->gathered);
     if (log->fd >= 0 && log->file_bytes > WR_PROXY_LOG_BYTES_MAX)
-        rotate(log);
+        rotate_files(log);
 }
 
 void wr_log_add(struct wr_log *log, weir_span line)

@@ -1,3 +1,10 @@
+/* /mcp: the MCP server over HTTP. The head is judged here (method, types), the message by
+ * mcp/server.c on a thread, and when it is answered a line goes to the log and figures to the
+ * metrics.
+ *
+ * The answer is one JSON object. A client that only takes text/event-stream gets the same object
+ * as one event; there is no stream that goes on, because nothing here ever speaks first.
+ */
 #include "proxy/mcp_page.h"
 
 #include <stdlib.h>
@@ -6,8 +13,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "json/write.h"
 #include "mcp/server.h"
-#include "proxy/mcp_record.h"
 #include "proxy/page_call.h"
 #include "proxy/pages.h"
 
@@ -24,8 +31,8 @@ struct message {
     struct wr_mcp_answer told; /* without its text */
 };
 
-static wr_page_work_fn work;
-static wr_page_over_fn over;
+static wr_page_work_fn answer_call;
+static wr_page_over_fn on_call_over;
 
 struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *config,
                                     struct wr_service *service)
@@ -37,8 +44,8 @@ struct wr_mcp_page *wr_mcp_page_new(uv_loop_t *loop, const struct wr_config *con
                                  .desk = {.calls_max = WR_MCP_CALLS_MAX,
                                           .body_bytes_max = WR_MCP_BODY_BYTES_MAX,
                                           .answer_bytes_max = WR_MCP_ANSWER_BYTES_MAX + 64,
-                                          .work = work,
-                                          .over = over,
+                                          .work = answer_call,
+                                          .over = on_call_over,
                                           .user = page}};
     if (wr_mcp_new(&page->server, config->store_dir) || !wr_page_desk_init(&page->desk, loop)) {
         wr_mcp_free(page->server);
@@ -65,7 +72,7 @@ bool wr_mcp_page_is(weir_span target)
 /* ---- how to ask ---- */
 
 /* The words of a list of types, their parameters aside. */
-static bool accepts(weir_span value, const char *type, const char *range)
+static bool lists_type(weir_span value, const char *type, const char *range)
 {
     while (value.len) {
         const char *comma = memchr(value.ptr, ',', value.len);
@@ -88,31 +95,31 @@ struct refusal {
     const char *why; /* NULL: it may go on */
 };
 
-static struct refusal judge(const struct wr_head *head)
+static struct refusal judge_head(const struct wr_head *head)
 {
     weir_span accept = wr_head_find(head, "accept");
     weir_span coding = wr_head_find(head, "content-encoding");
 
     if (!wr_span_is(head->method, "POST"))
         return (struct refusal){405, "MCP is spoken with POST; there is no stream to GET"};
-    if (!accepts(wr_head_find(head, "content-type"), "application/json", "application/json"))
+    if (!lists_type(wr_head_find(head, "content-type"), "application/json", "application/json"))
         return (struct refusal){415, "the Content-Type of a message is application/json"};
     if (coding.len && !wr_span_is(coding, "identity"))
         return (struct refusal){415, "messages are not compressed"};
-    if (accept.len && !accepts(accept, "application/json", "application/*") &&
-        !accepts(accept, "text/event-stream", "text/*"))
+    if (accept.len && !lists_type(accept, "application/json", "application/*") &&
+        !lists_type(accept, "text/event-stream", "text/*"))
         return (struct refusal){406, "the answer is application/json or text/event-stream"};
     return (struct refusal){0, NULL};
 }
 
 /* A refusal of the method says which there is. */
-static void refuse(struct wr_conn *conn, int status, const char *why)
+static void refuse_call(struct wr_conn *conn, int status, const char *why)
 {
     struct wr_header allow = {WR_LIT("Allow"), WR_LIT("POST")};
     struct wr_answer answer = {.status = 405, .headers = &allow, .headers_count = 1};
 
     if (status != 405) {
-        wr_page_error(conn, WR_API_NONE, status, why);
+        wr_page_error(conn, NULL, status, why);
         return;
     }
     wr_conn_begin(conn, &answer);
@@ -122,7 +129,7 @@ static void refuse(struct wr_conn *conn, int status, const char *why)
 /* ---- one call ---- */
 
 /* On a thread. */
-static void work(struct wr_page_call *call)
+static void answer_call(struct wr_page_call *call)
 {
     struct wr_mcp_page *page = call->desk->user;
     struct message *message = call->user;
@@ -143,27 +150,50 @@ static void work(struct wr_page_call *call)
     wr_buf_text(&call->answer, "\n\n");
 }
 
-/* A line of the log, and figures; no word of what was asked or answered. */
-static void over(struct wr_page_call *call)
+/* The line of the log (docs/telemetry.md): sizes, times and words of ours, never what was asked or
+ * answered. */
+static void write_call_line(const struct wr_page_call *call, const struct wr_mcp_answer *told,
+                            uint64_t number, struct wr_buf *out)
+{
+    struct wr_json_writer w;
+
+    wr_json_write_init(&w, out);
+    wr_json_write_object(&w);
+    wr_json_member_number(&w, "time_ms", (uint64_t)call->started_ms);
+    wr_json_member_number(&w, "request", number);
+    wr_json_member_text(&w, "api", WR_LIT("mcp"));
+    wr_json_member_text(&w, "path", WR_LIT("/mcp"));
+    wr_json_member_text(&w, "tenant", wr_span_of(call->tenant));
+    wr_json_member_text(&w, "agent", wr_span_of(call->agent));
+    if (call->run[0])
+        wr_json_member_text(&w, "run", wr_span_of(call->run));
+    wr_json_member_number(&w, "status", call->conn ? (uint64_t)call->status : 0);
+    wr_json_member_text(&w, "end",
+                        call->conn && call->status ? WR_LIT("done") : WR_LIT("client_gone"));
+    wr_json_member_number(&w, "body_bytes_received", call->body.len);
+    wr_json_member_number(&w, "answer_bytes", call->answer.len);
+    wr_json_member_number(&w, "total_us", wr_clock_steady_us() - call->started_us);
+    wr_json_member_text(&w, "mcp_method", wr_span_of(told->method));
+    if (told->tool)
+        wr_json_member_text(&w, "mcp_tool", wr_span_of(told->tool));
+    wr_json_member_text(&w, "mcp_result", wr_span_of(wr_mcp_result_name(told)));
+    if (told->miss)
+        wr_json_member_text(&w, "mcp_miss", wr_span_of(wr_mcp_miss_name(told->miss)));
+    wr_json_write_object_end(&w);
+    wr_buf_byte(out, '\n');
+}
+
+static void on_call_over(struct wr_page_call *call)
 {
     struct wr_service *service = ((struct wr_mcp_page *)call->desk->user)->service;
     const struct message *message = call->user;
-    struct wr_mcp_record r = {.number = ++service->requests_count,
-                              .started_ms = call->started_ms,
-                              .total_us = wr_clock_steady_us() - call->started_us,
-                              .tenant = wr_span_of(call->tenant),
-                              .run = wr_span_of(call->run),
-                              .agent = call->agent,
-                              .status = call->conn ? call->status : 0,
-                              .request_bytes = call->body.len,
-                              .answer_bytes = call->answer.len,
-                              .told = message ? &message->told : NULL};
 
-    if (!r.told)
+    service->requests_count++;
+    if (!message)
         return;
-    wr_metrics_count_mcp(service->metrics, r.told);
+    wr_metrics_count_mcp(service->metrics, &message->told);
     wr_buf_reset(&service->line);
-    wr_mcp_record_write(&r, &service->line);
+    write_call_line(call, &message->told, service->requests_count, &service->line);
     if (service->log && !wr_buf_status(&service->line))
         wr_log_add(service->log, wr_buf_view(&service->line));
 }
@@ -171,19 +201,19 @@ static void over(struct wr_page_call *call)
 void *wr_mcp_page_begin(struct wr_mcp_page *page, struct wr_conn *conn, const struct wr_head *head,
                         const struct wr_entry *entry)
 {
-    struct refusal refusal = judge(head);
+    struct refusal refusal = judge_head(head);
     weir_span accept = wr_head_find(head, "accept");
 
     if (refusal.why) {
         atomic_fetch_add(&page->service->metrics->requests_refused, 1);
-        refuse(conn, refusal.status, refusal.why);
+        refuse_call(conn, refusal.status, refusal.why);
         return NULL;
     }
     struct wr_page_call *call = wr_page_call_begin(&page->desk, conn, head, entry);
     struct message *message = call ? wr_arena_zalloc(&call->arena, sizeof(*message)) : NULL;
     if (!message)
         return call;
-    message->wants_events = accept.len && !accepts(accept, "application/json", "application/*");
+    message->wants_events = accept.len && !lists_type(accept, "application/json", "application/*");
     message->headers.version = wr_page_call_header(call, head, "mcp-protocol-version");
     message->headers.method = wr_page_call_header(call, head, "mcp-method");
     message->headers.name = wr_page_call_header(call, head, "mcp-name");

@@ -1,10 +1,17 @@
+/* metrics.c -- counters of all workers, and Prometheus' text of them.
+ *
+ * A sink of the record. The counters are in memory that the supervisor shares with its workers,
+ * each an atomic of its own that is added to without order: a scrape may see one request half
+ * counted, and never a wrong sum in the end. Labels are few and fixed, so the page cannot grow.
+ */
 #include "proxy/metrics.h"
 
 #include <sys/mman.h>
 
 #include "base/span.h"
-#include "proxy/mcp_record.h"
+#include "mcp/server.h"
 #include "proxy/store_state.h"
+#include "weir/weir.h"
 
 static const uint64_t bucket_us[WR_METRICS_BUCKETS] = {
     100, 250, 500, 1000, 2500, 5000, 10000, 25000, 100000, 1000000, 10000000, 60000000};
@@ -16,54 +23,46 @@ struct wr_metrics *wr_metrics_new(void)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static void add(_Atomic uint64_t *counter, uint64_t number)
+static void count_up(_Atomic uint64_t *counter, uint64_t number)
 {
     atomic_fetch_add_explicit(counter, number, memory_order_relaxed);
 }
 
-static void observe(struct wr_histogram *histogram, uint64_t us)
+static void count_time(struct wr_histogram *histogram, uint64_t us)
 {
     size_t i = 0;
     while (i < WR_METRICS_BUCKETS && us > bucket_us[i])
         i++;
-    add(&histogram->buckets[i], 1);
-    add(&histogram->sum_us, us);
+    count_up(&histogram->buckets[i], 1);
+    count_up(&histogram->sum_us, us);
 }
 
-static bool is_late(const char *reason)
+static void count_projection(struct wr_metrics *m, const struct wr_record *r)
 {
-    return reason && !strcmp(reason, WR_DEADLINE_HARD);
-}
-
-static void count_job(struct wr_metrics *m, const struct wr_task *job)
-{
-    add(&m->deadline_hard, is_late(job->why) || is_late(job->held_back));
-    if (!job->is_read) {
-        add(&m->requests_unread, 1);
-        return;
-    }
-    add(&m->requests_read, 1);
-    if (job->decision.action == WR_ACTION_SHADOW) {
-        add(&m->shadow_tokens_before, job->tokens_before);
-        add(&m->shadow_tokens_after, job->tokens_after);
-        add(&m->shadow_changed, job->would_change);
-    } else if (job->decision.action == WR_ACTION_PROJECT) {
-        add(&m->tokens_before, job->tokens_before);
-        add(&m->tokens_after, job->tokens_after);
-        add(&m->requests_changed, job->is_changed);
-        add(&m->requests_held_back, job->held_back != NULL);
-        add(&m->steps, job->is_step);
+    count_up(&m->deadline_hard,
+             wr_span_is(r->not_read, WR_DEADLINE_HARD) || r->deed == WR_DEED_LATE);
+    count_up(r->deed == WR_DEED_PASSED ? &m->requests_unread : &m->requests_read, 1);
+    if (r->deed == WR_DEED_SHADOWED) {
+        count_up(&m->shadow_tokens_before, r->tokens_before);
+        count_up(&m->shadow_tokens_after, r->tokens_after);
+        count_up(&m->shadow_changed, r->is_changed);
+    } else if (r->deed >= WR_DEED_PROJECTED) {
+        count_up(&m->tokens_before, r->tokens_before);
+        count_up(&m->tokens_after, r->tokens_after);
+        count_up(&m->requests_changed, r->is_changed);
+        count_up(&m->requests_held_back, r->held_back.ptr != NULL);
+        count_up(&m->steps, r->is_step);
     }
 }
 
-static void count_busts(struct wr_metrics *m, const struct wr_watch_note *note)
+static void count_busts(struct wr_metrics *m, const struct wr_record *r)
 {
-    add(&m->cache_judged, note->bust.expected_tokens > 0);
-    add(&m->cache_expected_tokens, note->bust.expected_tokens);
-    if (!note->bust.lost_tokens)
+    count_up(&m->cache_judged, r->cache_expected_tokens > 0);
+    count_up(&m->cache_expected_tokens, r->cache_expected_tokens);
+    if (!r->is_bust)
         return;
-    add(&m->busts[note->check.cause], 1);
-    add(&m->bust_tokens[note->check.cause], note->bust.lost_tokens);
+    count_up(&m->busts[r->bust], 1);
+    count_up(&m->bust_tokens[r->bust], r->cache_lost_tokens);
 }
 
 static void count_usage(struct wr_metrics *m, const struct wr_seen_usage *usage)
@@ -77,34 +76,33 @@ static void count_usage(struct wr_metrics *m, const struct wr_seen_usage *usage)
                   {&m->usage_cache_write_tokens, usage->cache_write_tokens}};
 
     if (!wr_seen_usage_is_known(usage))
-        add(&m->usage_unknown, 1);
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        count_up(&m->usage_unknown, 1);
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         if (fields[i].tokens > 0)
-            add(fields[i].counter, (uint64_t)fields[i].tokens);
+            count_up(fields[i].counter, (uint64_t)fields[i].tokens);
 }
 
 void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
 {
     size_t class_ = r->status >= 100 && r->status < 600 ? (size_t)r->status / 100 : 0;
 
-    add(&m->requests[r->api][class_], 1);
-    add(&m->request_bytes, r->request_bytes);
-    add(&m->sent_bytes, r->sent_bytes);
-    add(&m->answer_bytes, r->answer_bytes);
-    add(&m->retries, r->retries_count);
-    add(&m->clients_gone, !strcmp(r->end, "client_gone"));
-    add(&m->upstream_failures, !strncmp(r->end, "upstream", strlen("upstream")));
-    if (r->job) {
-        count_job(m, r->job);
-        count_busts(m, &r->job->note);
+    count_up(&m->requests[r->api ? r->api->dialect + 1 : 0][class_], 1);
+    count_up(&m->request_bytes, r->received_bytes);
+    count_up(&m->sent_bytes, r->sent_bytes);
+    count_up(&m->answer_bytes, r->answer_bytes);
+    count_up(&m->retries, r->retries_count);
+    count_up(&m->clients_gone, wr_span_is(r->end, "client_gone"));
+    count_up(&m->upstream_failures, wr_span_starts(r->end, WR_LIT("upstream")));
+    if (r->is_collected) {
+        count_projection(m, r);
+        count_busts(m, r);
+        count_time(&m->added, r->added_us);
     }
-    if (r->tap && r->tap->kind != WR_TAP_OFF && class_ == 2)
-        count_usage(m, &r->tap->usage);
-    if (r->job)
-        observe(&m->added, r->added_us);
+    if (r->asks_model && class_ == 2)
+        count_usage(m, &r->usage);
     if (r->first_byte_us)
-        observe(&m->first_byte, r->first_byte_us);
-    observe(&m->total, r->total_us);
+        count_time(&m->first_byte, r->first_byte_us);
+    count_time(&m->total, r->total_us);
 }
 
 static const char *const mcp_tools[WR_METRICS_TOOLS] = {"weir_recall", "weir_context"};
@@ -124,15 +122,15 @@ void wr_metrics_count_mcp(struct wr_metrics *m, const struct wr_mcp_answer *answ
                                : (size_t)WR_METRICS_TOOLS;
     size_t result = index_of(mcp_results, WR_METRICS_RESULTS, wr_mcp_result_name(answer));
 
-    add(&m->mcp_requests, 1);
+    count_up(&m->mcp_requests, 1);
     if (tool < WR_METRICS_TOOLS && result < WR_METRICS_RESULTS)
-        add(&m->mcp_calls[tool][result], 1);
-    add(&m->mcp_misses[answer->miss], answer->miss != WR_MCP_MISS_NONE);
+        count_up(&m->mcp_calls[tool][result], 1);
+    count_up(&m->mcp_misses[answer->miss], answer->miss != WR_MCP_MISS_NONE);
 }
 
 /* ---- writing ---- */
 
-static uint64_t load(const _Atomic uint64_t *counter)
+static uint64_t read_counter(const _Atomic uint64_t *counter)
 {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
@@ -155,7 +153,7 @@ static void write_histogram(struct wr_buf *out, const struct wr_histogram *histo
 
     write_head(out, name, "histogram", help);
     for (size_t i = 0; i <= WR_METRICS_BUCKETS; i++) {
-        count += load(&histogram->buckets[i]);
+        count += read_counter(&histogram->buckets[i]);
         wr_buf_printf(out, "weir_%s_bucket{le=\"", name);
         if (i < WR_METRICS_BUCKETS)
             write_seconds(out, bucket_us[i]);
@@ -164,7 +162,7 @@ static void write_histogram(struct wr_buf *out, const struct wr_histogram *histo
         wr_buf_printf(out, "\"} %llu\n", (unsigned long long)count);
     }
     wr_buf_printf(out, "weir_%s_sum ", name);
-    write_seconds(out, load(&histogram->sum_us));
+    write_seconds(out, read_counter(&histogram->sum_us));
     wr_buf_printf(out, "\nweir_%s_count %llu\n", name, (unsigned long long)count);
 }
 
@@ -175,17 +173,17 @@ static void write_requests(struct wr_buf *out, const struct wr_metrics *m)
     write_head(out, "requests_total", "counter", "requests by API and status");
     for (size_t api = 0; api < WR_METRICS_APIS; api++)
         for (size_t i = 0; i < WR_METRICS_CLASSES; i++)
-            if (load(&m->requests[api][i]))
+            if (read_counter(&m->requests[api][i]))
                 wr_buf_printf(out, "weir_requests_total{api=\"%s\",status=\"%s\"} %llu\n",
-                              wr_api_name((enum wr_api)api), classes[i],
-                              (unsigned long long)load(&m->requests[api][i]));
+                              wr_api_name(api ? wr_apis[api - 1] : NULL), classes[i],
+                              (unsigned long long)read_counter(&m->requests[api][i]));
 }
 
 static void write_one(struct wr_buf *out, const char *name, const char *key, const char *value,
                       const _Atomic uint64_t *counter)
 {
     wr_buf_printf(out, "weir_%s{%s=\"%s\"} %llu\n", name, key, value,
-                  (unsigned long long)load(counter));
+                  (unsigned long long)read_counter(counter));
 }
 
 /* All of them, also those that have not happened yet: a rate needs its first 0. */
@@ -209,7 +207,7 @@ static void write_mcp(struct wr_buf *out, const struct wr_metrics *m)
         for (size_t i = 0; i < WR_METRICS_RESULTS; i++)
             wr_buf_printf(out, "weir_mcp_calls_total{tool=\"%s\",result=\"%s\"} %llu\n",
                           mcp_tools[tool], mcp_results[i],
-                          (unsigned long long)load(&m->mcp_calls[tool][i]));
+                          (unsigned long long)read_counter(&m->mcp_calls[tool][i]));
     write_head(out, "mcp_misses_total", "counter",
                "recalls at /mcp that brought nothing back, by reason");
     for (int i = WR_MCP_MISS_NONE + 1; i < WR_MCP_MISSES_COUNT; i++)
@@ -232,7 +230,7 @@ void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
     write_requests(out, m);
 #define X(name, help)                                 \
     write_head(out, #name "_total", "counter", help); \
-    wr_buf_printf(out, "weir_" #name "_total %llu\n", (unsigned long long)load(&m->name));
+    wr_buf_printf(out, "weir_" #name "_total %llu\n", (unsigned long long)read_counter(&m->name));
     WR_COUNTER_MAP(X)
 #undef X
     write_busts(out, m);

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 
 #include "mcp/server.h"
-#include "proxy/record.h"
+#include "record/record.h"
 
 enum {
     WR_METRICS_APIS = 4,

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "proxy/projector.h"
 
 /* The number behind `name` at the beginning of a line; -1: there is no such line. */
 static long long value_of(const struct wr_metrics *metrics, const char *name)
@@ -35,9 +34,10 @@ static void a_status_is_counted_by_its_class(void **state)
                 {302, "3xx"}, {404, "4xx"}, {599, "5xx"}, {600, "none"}};
     char name[80];
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_metrics *metrics = wr_metrics_new();
-        struct wr_record record = {.api = WR_API_CHAT, .status = rows[i].status, .end = "done"};
+        struct wr_record record = {
+            .api = &wr_api_chat, .status = (uint64_t)rows[i].status, .end = WR_LIT("done")};
         assert_non_null(metrics);
         wr_metrics_count(metrics, &record);
         (void)snprintf(name, sizeof(name), "weir_requests_total{api=\"chat\",status=\"%s\"}",
@@ -51,22 +51,21 @@ static void a_status_is_counted_by_its_class(void **state)
 static void shadow_and_sent_are_counted_apart(void **state)
 {
     static const struct {
-        enum wr_action action;
+        enum wr_deed deed;
         long long shadow_changed, shadow_after, changed, after, steps;
-    } rows[] = {{WR_ACTION_SHADOW, 1, 40, 0, 0, 0}, {WR_ACTION_PROJECT, 0, 0, 1, 40, 1}};
+    } rows[] = {{WR_DEED_SHADOWED, 1, 40, 0, 0, 0}, {WR_DEED_PROJECTED, 0, 0, 1, 40, 1}};
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_metrics *metrics = wr_metrics_new();
-        bool is_sent = rows[i].action == WR_ACTION_PROJECT;
-        struct wr_task job = {.is_read = true,
-                              .decision = {.action = rows[i].action},
-                              .tokens_before = 100,
-                              .tokens_after = 40,
-                              .would_change = !is_sent,
-                              .is_changed = is_sent,
-                              .is_step = is_sent};
-        struct wr_record record = {
-            .api = WR_API_MESSAGES, .status = 200, .end = "done", .job = &job};
+        struct wr_record record = {.api = &wr_api_messages,
+                                   .status = 200,
+                                   .end = WR_LIT("done"),
+                                   .is_collected = true,
+                                   .deed = rows[i].deed,
+                                   .tokens_before = 100,
+                                   .tokens_after = 40,
+                                   .is_changed = true,
+                                   .is_step = true};
         wr_metrics_count(metrics, &record);
         assert_int_equal(value_of(metrics, "weir_requests_read_total"), 1);
         assert_int_equal(value_of(metrics, "weir_shadow_changed_total"), rows[i].shadow_changed);
@@ -86,7 +85,8 @@ static void a_bucket_holds_all_that_was_quicker(void **state)
     size_t buckets = 0, at = 0;
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        struct wr_record record = {.api = WR_API_CHAT, .end = "done", .total_us = total_us[i]};
+        struct wr_record record = {
+            .api = &wr_api_chat, .end = WR_LIT("done"), .total_us = total_us[i]};
         wr_metrics_count(metrics, &record);
     }
     wr_buf_init(&out, 1 << 20);

@@ -3,11 +3,16 @@
  *
  * Whoever does not know something, because the server was started since or another worker saw it,
  * asks here. Notes are kept by the ledger's thread; finding one reads the store. For any thread.
+ *
+ * The bytes of a note are numbers, little-endian, and texts with their length before them. Bytes
+ * that are read may be damaged: past their end every number is 0 and every text is empty, and
+ * `is_short` says so.
  */
 #ifndef WR_PROXY_NOTES_H
 #define WR_PROXY_NOTES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 
@@ -33,5 +38,16 @@ void wr_notes_keep(struct wr_notes *notes, const struct wr_note_name *name, weir
 
 /* Appends what is kept; false: nothing is, or it cannot be read. `notes` may be NULL. */
 bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data);
+
+void wr_note_put(struct wr_buf *out, uint64_t number, size_t bytes); /* 1 to 8 */
+void wr_note_put_text(struct wr_buf *out, weir_span text);
+
+struct wr_note_reader {
+    weir_span rest;
+    bool is_short;
+};
+
+uint64_t wr_note_take(struct wr_note_reader *reader, size_t bytes);
+weir_span wr_note_take_text(struct wr_note_reader *reader); /* points into what is read */
 
 #endif

@@ -1,3 +1,12 @@
+/* A call of a path of our own: its body is collected on the loop, answered on one of libuv's
+ * threads, and sent on the loop.
+ *
+ *   begin ──▶ body ──▶ body_end ──▶ on_thread ──▶ on_worked: `over`, answer, free
+ *               └── too long: 413      └── the client is gone: worked on to the end, then freed
+ *
+ * Two may hold a call, the client's connection and the thread. Whoever lets go last frees it:
+ * on_gone() while nothing is worked on, on_worked() otherwise.
+ */
 #include "proxy/page_call.h"
 
 #include <stdio.h>
@@ -34,7 +43,7 @@ static void refuse_call(struct wr_page_call *call, int status, const char *why)
 {
     struct wr_conn *conn = call->conn;
     free_call(call);
-    wr_page_error(conn, WR_API_NONE, status, why);
+    wr_page_error(conn, NULL, status, why);
 }
 
 /* ---- working ---- */
@@ -147,7 +156,7 @@ struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_con
     struct wr_page_call *call = why ? NULL : calloc(1, sizeof(*call));
 
     if (!call) {
-        wr_page_error(conn, WR_API_NONE, status, why ? why : "out of memory");
+        wr_page_error(conn, NULL, status, why ? why : "out of memory");
         return NULL;
     }
     desk->calls_count++;

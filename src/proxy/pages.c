@@ -1,13 +1,21 @@
+/* What Weir answers itself: errors, health, metrics.
+ *
+ * /healthz says that the process lives, for whoever would restart it. /readyz says that it can do
+ * what it is there for, for whoever would send requests elsewhere; it is 503 while the server
+ * drains and while the store is in trouble. /weir/v1/health tells people and `weir run` more.
+ * Errors have the form of the API that was asked, so that an agent shows their text to its user.
+ */
 #include "proxy/pages.h"
 
 #include "base/clock.h"
 #include "base/span.h"
 #include "json/write.h"
 #include "proxy/store_state.h"
+#include "weir/weir.h"
 
 enum { PAGE_BYTES_MAX = 1024 * 1024 };
 
-static weir_span path_of(weir_span target)
+static weir_span page_path(weir_span target)
 {
     const char *query = memchr(target.ptr, '?', target.len);
     return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
@@ -15,15 +23,9 @@ static weir_span path_of(weir_span target)
 
 bool wr_page_is_ours(weir_span target)
 {
-    weir_span path = path_of(target);
+    weir_span path = page_path(target);
     return wr_span_is(path, "/metrics") || wr_span_is(path, "/healthz") ||
            wr_span_is(path, "/readyz") || wr_span_starts(path, WR_LIT("/weir/v1/"));
-}
-
-static void put(struct wr_json_writer *w, const char *key, const char *text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, wr_span_of(text));
 }
 
 /* libcurl's words may hold bytes of a host's name that are no UTF-8. */
@@ -34,7 +36,7 @@ static void make_ascii(char *text)
             *text = '?';
 }
 
-void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why)
+void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why)
 {
     char message[1024];
     struct wr_json_writer w;
@@ -45,18 +47,7 @@ void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char
     wr_buf_init(&page, PAGE_BYTES_MAX);
     wr_json_write_init(&w, &page);
     wr_json_write_object(&w);
-    if (api == WR_API_MESSAGES)
-        put(&w, "type", "error");
-    wr_json_write_key(&w, "error");
-    wr_json_write_object(&w);
-    put(&w, "type", api == WR_API_MESSAGES ? "api_error" : "weir_error");
-    put(&w, "message", message);
-    if (api != WR_API_MESSAGES) {
-        wr_json_write_key(&w, "param");
-        wr_json_write_null(&w);
-        put(&w, "code", "weir");
-    }
-    wr_json_write_object_end(&w);
+    wr_api_write_error(api, &w, message);
     wr_json_write_object_end(&w);
     wr_buf_byte(&page, '\n');
     wr_conn_reply(conn, status, "application/json", wr_buf_view(&page));
@@ -134,33 +125,29 @@ static void answer_health(struct wr_service *service, struct wr_conn *conn)
     wr_buf_init(&page, PAGE_BYTES_MAX);
     wr_json_write_init(&w, &page);
     wr_json_write_object(&w);
-    put(&w, "status", service->is_draining ? "draining" : "ok");
-    put(&w, "version", weir_version());
-    put(&w, "mode", wr_mode_name(service->config->mode));
-    put(&w, "policy", service->config->policy);
-    put(&w, "store", store_text(service));
-    wr_json_write_key(&w, "mode_said");
-    wr_json_write_bool(&w, service->config->is_mode_said);
-    wr_json_write_key(&w, "policy_said");
-    wr_json_write_bool(&w, service->config->is_policy_said);
-    wr_json_write_key(&w, "uptime_s");
-    wr_json_write_i64(&w, (wr_clock_ms() - service->started_ms) / 1000);
-    wr_json_write_key(&w, "requests");
-    wr_json_write_i64(&w, (int64_t)service->requests_count);
+    wr_json_member_word(&w, "status", service->is_draining ? "draining" : "ok");
+    wr_json_member_word(&w, "version", weir_version());
+    wr_json_member_word(&w, "mode", wr_mode_name(service->config->mode));
+    wr_json_member_word(&w, "policy", service->config->policy);
+    wr_json_member_word(&w, "store", store_text(service));
+    wr_json_member_bool(&w, "mode_said", service->config->is_mode_said);
+    wr_json_member_bool(&w, "policy_said", service->config->is_policy_said);
+    wr_json_member_i64(&w, "uptime_s", (wr_clock_ms() - service->started_ms) / 1000);
+    wr_json_member_number(&w, "requests", service->requests_count);
     wr_json_write_object_end(&w);
     wr_buf_byte(&page, '\n');
     wr_conn_reply(conn, 200, "application/json", wr_buf_view(&page));
     wr_buf_release(&page);
 }
 
-/* Whether it lives, for whoever would start it anew. */
+/* Whether the process lives, for whoever would restart it. */
 static void answer_alive(struct wr_conn *conn)
 {
     wr_conn_reply(conn, 200, "text/plain", WR_LIT("ok\n"));
 }
 
-/* Whether it does what it is there for, for whoever would send requests elsewhere. It answers them
- * in any case. */
+/* Whether requests are shortened, for whoever would send them elsewhere otherwise. Requests are
+ * answered in any case. */
 static void answer_ready(const struct wr_service *service, struct wr_conn *conn)
 {
     weir_trouble trouble = wr_store_state_trouble(service->metrics);
@@ -187,20 +174,20 @@ static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
 /* Codex takes a 426 for "speak HTTP" at once, and stays with it for the session. */
 static void decline_upgrade(struct wr_conn *conn)
 {
-    wr_page_error(conn, WR_API_NONE, 426, "WebSockets are not spoken here; use HTTP");
+    wr_page_error(conn, NULL, 426, "WebSockets are not spoken here; use HTTP");
 }
 
 void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
                     const struct wr_entry *entry)
 {
-    weir_span path = path_of(entry->target);
+    weir_span path = page_path(entry->target);
 
     if (entry->status)
-        wr_page_error(conn, WR_API_NONE, entry->status, entry->why);
+        wr_page_error(conn, NULL, entry->status, entry->why);
     else if (head->is_upgrade)
         decline_upgrade(conn);
     else if (!wr_span_is(head->method, "GET") && !wr_span_is(head->method, "HEAD"))
-        wr_page_error(conn, WR_API_NONE, 405, "this path is read with GET");
+        wr_page_error(conn, NULL, 405, "this path is read with GET");
     else if (wr_span_is(path, "/metrics"))
         answer_metrics(service, conn);
     else if (wr_span_is(path, "/healthz"))
@@ -210,5 +197,5 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
     else if (wr_span_is(path, "/weir/v1/health"))
         answer_health(service, conn);
     else
-        wr_page_error(conn, WR_API_NONE, 404, "there is nothing at this path yet");
+        wr_page_error(conn, NULL, 404, "there is nothing at this path yet");
 }

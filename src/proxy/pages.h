@@ -2,6 +2,7 @@
 #ifndef WR_PROXY_PAGES_H
 #define WR_PROXY_PAGES_H
 
+#include "proxy/route.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 
@@ -17,7 +18,7 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
                        const struct wr_route *route);
 
 /* An error as a client of that API expects it. */
-void wr_page_error(struct wr_conn *conn, enum wr_api api, int status, const char *why);
+void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why);
 
 /* What a client is told where no answer of its upstream has begun, and what the log calls it. */
 struct wr_page_failure {

@@ -1,3 +1,14 @@
+/* projector.c -- the threads that read and project bodies.
+ *
+ * A task comes from the loop, waits in the queue of one thread, is read (which session is it, what
+ * is decided for it), projected by that thread's engine, and goes back in two steps: `ready` as
+ * soon as it is known what to send, so that the request leaves, and `done` when the rest is in the
+ * record too (the report, what the watch saw). Between the two the thread still reads the
+ * record, and the loop writes nothing that the thread has written.
+ *
+ * All requests of a session go to one thread, by a hash of its name or of how its bodies begin: the
+ * engine there still knows the last one. Nothing here waits for the store but the engine's commit.
+ */
 #include "proxy/projector.h"
 
 #include <pthread.h>
@@ -6,15 +17,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "api/api.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
 #include "engine/request.h"
-#include "proxy/answer_note.h"
-#include "proxy/categories.h"
 #include "proxy/counts.h"
-#include "proxy/facts.h"
 #include "proxy/store_state.h"
+#include "record/report.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, ENDS_BYTES = 16 * 1024 };
 
@@ -31,9 +41,8 @@ struct worker {
     struct weir_store *store;
     uint64_t place;                /* of the store, as wr_store_state_seen() knows it */
     struct weir_store *shadow;     /* made when it is first needed */
-    struct wr_arena arena;         /* of the job at hand */
+    struct wr_arena arena;         /* of the task at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
-    struct wr_text_memo *weights;  /* of the categories; NULL: none */
     char tools[WR_TOOLS_BYTES_MAX + 1];
     uint64_t started_us;
 };
@@ -48,7 +57,7 @@ struct wr_projector {
     size_t workers_count;
 };
 
-/* ---- one job, on a thread ---- */
+/* ---- one task, on a thread ---- */
 
 static weir_status add_decoded(void *user, weir_span bytes)
 {
@@ -57,11 +66,11 @@ static weir_status add_decoded(void *user, weir_span bytes)
     return wr_buf_status(decoded);
 }
 
-static bool decode(const struct wr_task *job, struct wr_buf *decoded)
+static bool decode(const struct wr_task *task, struct wr_buf *decoded)
 {
     struct wr_decoder *decoder =
-        wr_decoder_new(job->coding, WR_NET_DECODED_BYTES_MAX, add_decoded, decoded);
-    bool ok = decoder && !wr_decoder_feed(decoder, job->body) && wr_decoder_is_complete(decoder);
+        wr_decoder_new(task->coding, WR_NET_DECODED_BYTES_MAX, add_decoded, decoded);
+    bool ok = decoder && !wr_decoder_feed(decoder, task->body) && wr_decoder_is_complete(decoder);
     wr_decoder_free(decoder);
     return ok;
 }
@@ -81,7 +90,7 @@ static void open_store(struct worker *w)
     }
 }
 
-/* How the store was while it was used for the job. */
+/* How the store was while it was used for the task. */
 static void note_store(struct worker *w, weir_trouble trouble)
 {
     const struct wr_projector_options *o = &w->projector->options;
@@ -90,13 +99,13 @@ static void note_store(struct worker *w, weir_trouble trouble)
     wr_store_state_failed(o->metrics, o->store_dir, trouble);
 }
 
-static struct weir_store *store_for(struct worker *w, const struct wr_task *job)
+static struct weir_store *store_for(struct worker *w, const struct wr_task *task)
 {
     /* The last time of a session that was projected so far: the engine compares, and says whether
      * that is a step. */
-    if (job->decision.action == WR_ACTION_PROJECT || job->decision.turn == WR_MODE_TURNS_WHOLE)
+    if (task->decision.action == WR_ACTION_PROJECT || task->decision.turn == WR_MODE_TURNS_WHOLE)
         return w->store;
-    if (job->decision.action != WR_ACTION_SHADOW)
+    if (task->decision.action != WR_ACTION_SHADOW)
         return NULL;
     if (!w->shadow && weir_store_new_memory(WR_PROXY_SHADOW_BYTES_MAX, &w->shadow))
         w->shadow = NULL;
@@ -112,24 +121,28 @@ static void empty_shadow(struct worker *w)
     }
 }
 
-static void take_result(struct wr_task *job, struct weir_request *request,
+/* What was done, by what was decided. On the request with which a session leaves its projection the
+ * figures are of what is sent, as it came. */
+static enum wr_deed deed_of(const struct wr_decision *decision)
+{
+    if (decision->action == WR_ACTION_PROJECT)
+        return WR_DEED_PROJECTED;
+    return wr_decision_is_shadow(decision) ? WR_DEED_SHADOWED : WR_DEED_MEASURED;
+}
+
+static void take_result(struct wr_task *task, struct weir_request *request,
                         const struct weir_projected *projected)
 {
-    job->is_read = true;
-    job->tokens_before = projected->tokens_before;
-    job->tokens_after = projected->tokens_after;
-    job->answer_tokens = projected->answer_tokens;
-    job->is_step = projected->is_step;
-    job->is_pending = projected->is_pending;
-    job->step_reason = projected->step_reason;
-    job->held_back = projected->held_back;
-    job->would_change = projected->is_changed;
-    if (job->decision.action != WR_ACTION_PROJECT || !projected->is_changed)
+    struct wr_record *r = task->record;
+
+    r->deed = deed_of(&task->decision);
+    if (r->deed == WR_DEED_MEASURED)
+        r->is_changed = false;
+    if (r->deed != WR_DEED_PROJECTED || !r->is_changed)
         return;
-    if (!wr_request_take_output(request, projected->body, &job->out))
-        wr_buf_append(&job->out, projected->body);
-    wr_buf_append(&job->report, projected->report);
-    job->is_changed = !wr_buf_status(&job->out);
+    if (!wr_request_take_output(request, projected->body, &task->out))
+        wr_buf_append(&task->out, projected->body);
+    r->is_changed = !wr_buf_status(&task->out);
 }
 
 /* A session's mode is kept among its pins, under a name no model has. */
@@ -138,28 +151,29 @@ static struct weir_pin mode_pin(weir_span value)
     return (struct weir_pin){.model = WR_LIT("weir rollout mode"), .value = value};
 }
 
-static weir_span kept_mode(struct worker *w, const struct wr_task *job)
+static weir_span kept_mode(struct worker *w, const struct wr_task *task)
 {
     struct weir_pin pin = mode_pin((weir_span){"", 0});
-    weir_span session = wr_session_span(&job->session);
+    weir_span session = wr_session_span(&task->session);
 
-    if (!w->store || wr_sessions_has(w->projector->options.sessions, job->tenant, session) ||
-        weir_store_pin(w->store, job->tenant, session, &pin, NULL))
+    if (!w->store ||
+        wr_sessions_has(w->projector->options.sessions, task->record->tenant, session) ||
+        weir_store_pin(w->store, task->record->tenant, session, &pin, NULL))
         return (weir_span){"", 0};
     return pin.value;
 }
 
 /* What cannot be kept is decided anew by the next process, which decides the same unless its
  * configuration has changed. */
-static void keep_mode(struct worker *w, const struct wr_task *job, bool replaces)
+static void keep_mode(struct worker *w, const struct wr_task *task, bool replaces)
 {
     char text[WR_KEPT_MODE_BYTES];
-    wr_decision_mode(&job->decision, text);
+    wr_decision_mode(&task->decision, text);
     struct weir_pin pin = mode_pin(wr_span_of(text));
     pin.replaces = replaces;
-    struct weir_batch batch = {.tenant = job->tenant,
-                               .session = wr_session_span(&job->session),
-                               .used_ms = job->now_ms,
+    struct weir_batch batch = {.tenant = task->record->tenant,
+                               .session = wr_session_span(&task->session),
+                               .used_ms = task->now_ms,
                                .pins = &pin,
                                .pins_count = 1};
     if (w->store)
@@ -167,120 +181,107 @@ static void keep_mode(struct worker *w, const struct wr_task *job, bool replaces
 }
 
 /* Here, and in the store for every other process. */
-static void bind_session(struct worker *w, const struct wr_task *job)
+static void bind_session(struct worker *w, const struct wr_task *task)
 {
-    wr_sessions_bind(w->projector->options.sessions, job->tenant, wr_session_span(&job->session),
-                     job->bind);
-    keep_mode(w, job, true);
+    wr_sessions_bind(w->projector->options.sessions, task->record->tenant,
+                     wr_session_span(&task->session), task->bind);
+    keep_mode(w, task, true);
 }
 
-static void decide(struct worker *w, struct wr_task *job, const struct weir_request *request)
+static void tell_decision(struct wr_task *task)
+{
+    const struct wr_decision *d = &task->decision;
+    struct wr_record *r = task->record;
+
+    r->mode = wr_word_of(wr_mode_name(d->mode));
+    r->mode_reason = wr_word_of(d->reason);
+    r->has_bucket = d->mode == WR_MODE_CANARY || d->mode == WR_MODE_HOLDOUT;
+    r->bucket = d->bucket;
+    r->bucket_percent = d->percent;
+}
+
+static void decide(struct worker *w, struct wr_task *task, const struct weir_request *request)
 {
     weir_span model = weir_request_model(request);
-    struct wr_rollout_input input = {.config = job->config,
-                                     .tenant = job->tenant,
-                                     .session = wr_session_span(&job->session),
+    struct wr_rollout_input input = {.config = task->config,
+                                     .tenant = task->record->tenant,
+                                     .session = wr_session_span(&task->session),
                                      .model = model,
-                                     .upstream = job->upstream,
-                                     .mode = job->mode,
-                                     .kept = kept_mode(w, job),
-                                     .bind = job->bind,
-                                     .is_signed = job->config->is_mode_said &&
+                                     .upstream = task->route->upstream->name,
+                                     .mode = task->mode,
+                                     .kept = kept_mode(w, task),
+                                     .bind = task->bind,
+                                     .is_signed = task->config->is_mode_said &&
                                                   wr_engine_binds(w->engine, request)};
 
-    (void)snprintf(job->model, sizeof(job->model), "%.*s", (int)model.len, model.ptr);
-    job->decision = wr_rollout_decide(w->projector->options.sessions, &input);
-    wr_rollout_tools(&input, job->decision.bucket, w->tools);
-    if (job->bind == WR_BOUND_RAW)
-        bind_session(w, job);
-    else if (job->decision.is_due)
-        keep_mode(w, job, job->decision.is_new);
+    task->decision = wr_rollout_decide(w->projector->options.sessions, &input);
+    tell_decision(task);
+    wr_rollout_tools(&input, task->decision.bucket, w->tools);
+    if (task->bind == WR_BOUND_RAW)
+        bind_session(w, task);
+    else if (task->decision.is_due)
+        keep_mode(w, task, task->decision.is_new);
 }
 
-static weir_span text_at(const struct wr_json *doc, wr_json_id object, const char *key)
+/* The answer, or the conversation, that the request goes on from; empty: it names none. */
+static weir_span id_before(const struct weir_request *request)
 {
-    wr_json_id id = wr_json_find(doc, object, key);
-    return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_inner(doc, id) : (weir_span){"", 0};
+    const struct wr_api *api = wr_api_of(weir_request_dialect(request));
+    return api->id_before ? api->id_before(&request->doc) : (weir_span){"", 0};
 }
 
-/* What the provider holds the history under: an answer's id, or a conversation's. */
-static weir_span id_before(const struct wr_json *doc)
-{
-    wr_json_id thread = wr_json_find(doc, 0, "thread");
-    weir_span id = text_at(doc, 0, "previous_response_id");
-
-    if (!id.len)
-        id = text_at(doc, 0, "conversation");
-    if (!id.len)
-        id = text_at(doc, wr_json_find(doc, 0, "conversation"), "id");
-    return id.len ? id : text_at(doc, thread, "previous_message_id");
-}
-
-/* A host that sends its whole history each time says so, in Responses by `store`. */
 static bool is_continued(const struct weir_request *request)
 {
-    const struct wr_json *doc = &request->doc;
-    if (weir_request_dialect(request) == WEIR_DIALECT_MESSAGES)
-        return wr_json_find(doc, 0, "thread") != WR_JSON_NONE;
-    return weir_request_dialect(request) == WEIR_DIALECT_RESPONSES &&
-           !wr_json_is(doc, wr_json_find(doc, 0, "store"), WR_JSON_FALSE);
+    const struct wr_api *api = wr_api_of(weir_request_dialect(request));
+    return api->is_continued && api->is_continued(&request->doc);
 }
 
-static void know_session(struct worker *w, struct wr_task *job, const struct weir_request *request)
+static void know_session(struct worker *w, struct wr_task *task, const struct weir_request *request)
 {
     wr_arena_reset(&w->arena);
     w->before = (struct wr_known_answer){.calls_count = 0};
     if (weir_request_is_delta(request) &&
-        !wr_answers_find(w->projector->options.answers, &w->arena, job->tenant,
-                         id_before(&request->doc), &w->before))
-        (void)wr_answer_note_find(w->projector->options.notes, &w->arena, job->tenant,
-                                  id_before(&request->doc), &w->before);
+        !wr_answers_find(w->projector->options.answers, &w->arena, task->record->tenant,
+                         id_before(request), &w->before))
+        (void)wr_answer_note_find(w->projector->options.notes, &w->arena, task->record->tenant,
+                                  id_before(request), &w->before);
     open_store(w);
-    if (!job->session.len)
-        wr_identity_from_body(&request->doc, &w->arena, w->before.session, job->run, &job->session);
-    job->is_delta = weir_request_is_delta(request);
-    job->is_continued = is_continued(request);
+    if (!task->session.len)
+        wr_identity_from_body(&request->doc, &w->arena, w->before.session, task->record->run,
+                              &task->session);
+    task->record->session = wr_session_span(&task->session);
+    task->record->is_delta = weir_request_is_delta(request);
+    weir_span model = weir_request_model(request);
+    (void)snprintf(task->record->model, sizeof(task->record->model), "%.*s", (int)model.len,
+                   model.ptr);
+    task->is_continued = is_continued(request);
 }
 
-static struct wr_watch_request watched(const struct wr_task *job,
+static struct wr_watch_request watched(const struct wr_task *task,
                                        const struct weir_request *request)
 {
     return (struct wr_watch_request){.transcript = &request->transcript,
-                                     .tenant = job->tenant,
-                                     .session = wr_session_span(&job->session),
-                                     .before = id_before(&request->doc),
+                                     .tenant = task->record->tenant,
+                                     .session = wr_session_span(&task->session),
+                                     .before = id_before(request),
                                      .route = weir_dialect_name(weir_request_dialect(request)),
-                                     .upstream = job->upstream,
-                                     .now_ms = job->now_ms};
+                                     .upstream = task->route->upstream->name,
+                                     .now_ms = task->now_ms,
+                                     .is_second_try = task->overflow_tokens || task->bind};
 }
 
 /* The policy of a session that begins, unless its request names one: what was learnt may have
  * tightened it. */
-static const char *default_policy(struct worker *w, struct wr_task *job,
+static const char *default_policy(struct worker *w, struct wr_task *task,
                                   const struct weir_request *request)
 {
     struct wr_watch *watch = w->projector->options.watch;
-    struct wr_watch_request r = watched(job, request);
+    struct wr_watch_request r = watched(task, request);
 
-    if (!watch || !job->is_watched || !job->config->learns ||
-        job->decision.action == WR_ACTION_MEASURE)
-        return job->decision.policy;
-    return wr_watch_policy(watch, &r, job->decision.policy, &job->note);
-}
-
-static void watch_request(struct worker *w, struct wr_task *job, const struct weir_request *request,
-                          const struct weir_projected *projected)
-{
-    /* Not job->is_changed: it is the loop's by now. */
-    bool is_changed = job->decision.action == WR_ACTION_PROJECT && projected->is_changed;
-    struct wr_watch_request r = watched(job, request);
-    struct wr_watch_projected p = {.step_reason = projected->step_reason,
-                                   .is_second_try = job->overflow_tokens || job->bind};
-
-    if (is_changed)
-        p.report = projected->report;
-    if (w->projector->options.watch && job->is_watched)
-        wr_watch_request(w->projector->options.watch, &r, &p, &job->note);
+    if (!watch || !task->route->is_answer || !task->config->learns ||
+        task->decision.action == WR_ACTION_MEASURE)
+        return task->decision.policy;
+    return wr_watch_policy(watch, &r, task->decision.policy, &task->note);
 }
 
 /* The time this thread has worked, not the time that has passed: a busy machine is no reason to
@@ -291,16 +292,17 @@ static uint64_t own_time_us(void *user)
     return wr_clock_thread_us();
 }
 
-/* Of what the engine does not take for its size, too, it says WEIR_LIMIT. */
-static const char *name_failure(weir_status status, uint64_t took_us)
+/* The engine says WEIR_LIMIT of what is too large as well as of what takes too long. */
+static weir_span name_failure(weir_status status, uint64_t took_us)
 {
     if (status == WEIR_NOTFOUND)
-        return "no_such_policy";
+        return WR_LIT("no_such_policy");
     if (status == WEIR_NOMEM)
-        return "no_memory";
+        return WR_LIT("no_memory");
     if (status != WEIR_LIMIT)
-        return "not_projected";
-    return took_us >= (uint64_t)WR_PROJECT_MS_MAX * 1000 ? WR_DEADLINE_HARD : "too_large";
+        return WR_LIT("not_projected");
+    return took_us >= (uint64_t)WR_PROJECT_MS_MAX * 1000 ? WR_LIT(WR_DEADLINE_HARD)
+                                                         : WR_LIT("too_large");
 }
 
 static uint64_t failures_of(const struct weir_store *store)
@@ -308,31 +310,15 @@ static uint64_t failures_of(const struct weir_store *store)
     return store ? weir_store_hash_failures(store) : 0;
 }
 
-/* What the engine does not report. */
-static void add_facts(struct worker *w, struct wr_task *job, const struct weir_request *request,
-                      const struct weir_projected *projected, uint64_t hash_failures_count)
-{
-    bool is_sent = job->decision.action == WR_ACTION_PROJECT;
-    bool is_shadow = wr_decision_is_shadow(&job->decision);
-
-    wr_facts_from_report(projected->report, is_shadow ? "shadow_" : "", &job->facts);
-    if (weir_request_is_delta(request))
-        wr_buf_text(&job->facts, ",\"delta\":true");
-    if (is_sent)
-        wr_buf_printf(&job->facts, ",\"artifact_hash_failures\":%llu",
-                      (unsigned long long)hash_failures_count);
-    wr_categories_append(request, request->doc.text, projected, is_sent, w->weights, &job->facts);
-}
-
 /* The request may leave; what is left to find out is for the log. */
-static void tell_ready(struct worker *w, struct wr_task *job)
+static void tell_ready(struct worker *w, struct wr_task *task)
 {
     struct wr_projector *p = w->projector;
 
-    job->took_us = wr_clock_steady_us() - w->started_us;
+    task->record->project_us = wr_clock_steady_us() - w->started_us;
     (void)pthread_mutex_lock(&p->lock);
-    job->next_ready = p->ready;
-    p->ready = job;
+    task->next_ready = p->ready;
+    p->ready = task;
     (void)pthread_mutex_unlock(&p->lock);
     (void)uv_async_send(&p->wake);
     /* On a machine without an idle core the loop would wait for us to be done with the rest. */
@@ -341,17 +327,18 @@ static void tell_ready(struct worker *w, struct wr_task *job)
 
 /* Under which policy. What goes as it came is counted, and nothing of that is kept. What somebody
  * says now, by a header or to this server, is the session's from now on. */
-static void choose_policy(struct worker *w, struct wr_task *job, const struct weir_request *request,
+static void choose_policy(struct worker *w, struct wr_task *task,
+                          const struct weir_request *request,
                           char header[WR_POLICY_NAME_BYTES_MAX + 1],
                           struct weir_project_options *options)
 {
-    const struct wr_decision *d = &job->decision;
+    const struct wr_decision *d = &task->decision;
     bool is_whole = d->action == WR_ACTION_MEASURE || d->turn == WR_MODE_TURNS_WHOLE ||
                     d->bound == WR_BOUND_UNSIGNED || !options->store;
 
-    (void)snprintf(header, WR_POLICY_NAME_BYTES_MAX + 1, "%.*s", (int)job->policy.len,
-                   job->policy.len ? job->policy.ptr : "");
-    options->policy_default = header[0] ? header : default_policy(w, job, request);
+    (void)snprintf(header, WR_POLICY_NAME_BYTES_MAX + 1, "%.*s", (int)task->policy.len,
+                   task->policy.len ? task->policy.ptr : "");
+    options->policy_default = header[0] ? header : default_policy(w, task, request);
     if (is_whole) {
         options->policy = "exact";
         options->pinning = WEIR_PIN_NOTHING;
@@ -361,75 +348,93 @@ static void choose_policy(struct worker *w, struct wr_task *job, const struct we
     }
 }
 
-static void project(struct worker *w, struct wr_task *job, struct weir_request *request)
+/* What is left to do when the request may leave: its lists are read while they are there. */
+static void tell_rest(struct worker *w, struct wr_task *task, const struct weir_request *request)
+{
+    struct wr_watch *watch = w->projector->options.watch;
+    struct wr_watch_request watch_request = watched(task, request);
+    struct wr_record *r = task->record;
+
+    if (r->deed == WR_DEED_PROJECTED && r->is_changed)
+        wr_record_report(r, &task->report);
+    if (watch && task->route->is_answer)
+        wr_watch_request(watch, &watch_request, r, &task->note);
+    r->changes = NULL;
+    r->inserts = NULL;
+    r->changes_count = r->inserts_count = 0;
+}
+
+static void project(struct worker *w, struct wr_task *task, struct weir_request *request)
 {
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
+    struct wr_record *r = task->record;
     struct weir_projected projected = {0};
-    struct weir_store *store = store_for(w, job);
+    struct weir_store *store = store_for(w, task);
     struct wr_known_count count =
-        wr_counts_find(w->projector->options.counts, job->base_url, job->model);
-    job->loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, job->base_url,
-                                                weir_request_model(request));
+        wr_counts_find(w->projector->options.counts, r->base_url, r->model);
+    uint32_t loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, r->base_url,
+                                                    weir_request_model(request));
     struct weir_project_options options = {
         .store = store,
-        .tenant = job->tenant,
-        .session = wr_session_span(&job->session),
-        .now_ms = job->now_ms,
+        .tenant = r->tenant,
+        .session = r->session,
+        .now_ms = task->now_ms,
         .factor_bp = count.factor_bp,
         .observed_tokens = count.accepted_tokens,
-        .loaded_tokens = job->loaded_tokens,
-        .attaches = job->decision.action == WR_ACTION_PROJECT,
-        .overflow_tokens = job->overflow_tokens,
+        .loaded_tokens = loaded_tokens,
+        .attaches = task->decision.action == WR_ACTION_PROJECT,
+        .overflow_tokens = task->overflow_tokens,
         .calls = w->before.calls,
         .calls_count = w->before.calls_count,
         .tools = w->tools,
         .clock_us = own_time_us,
-        .deadline_ms = job->config->new_ms_max,
-        .was_whole = job->decision.turn == WR_MODE_TURNS_PROJECTED,
-        .alternates = job->alternates,
-        .reads_cache = job->decision.reads_cache,
+        .deadline_ms = task->config->new_ms_max,
+        .was_whole = task->decision.turn == WR_MODE_TURNS_PROJECTED,
+        .alternates = task->route->upstream->alternates,
+        .reads_cache = task->decision.reads_cache,
     };
-    choose_policy(w, job, request, header, &options);
+    choose_policy(w, task, request, header, &options);
 
-    uint64_t failures_count = failures_of(options.store), began_us = own_time_us(NULL);
-    weir_status status = weir_engine_project(w->engine, request, &options, &projected, NULL);
+    r->loaded_tokens = loaded_tokens;
+    uint64_t failures_count = failures_of(store), began_us = own_time_us(NULL);
+    weir_status status = wr_engine_project(w->engine, request, &options, r, &projected, NULL);
     if (status)
-        job->why = name_failure(status, own_time_us(NULL) - began_us);
+        r->not_read = name_failure(status, own_time_us(NULL) - began_us);
     else
-        take_result(job, request, &projected);
-    if (job->bind == WR_BOUND_PROJECTED) {
-        job->is_changed = job->is_changed && projected.is_known;
-        if (job->is_changed)
-            bind_session(w, job);
+        take_result(task, request, &projected);
+    if (task->bind == WR_BOUND_PROJECTED) {
+        r->is_changed = r->is_changed && projected.is_known;
+        if (r->is_changed)
+            bind_session(w, task);
     }
-    if (!store && w->projector->options.store_dir && job->decision.action == WR_ACTION_PROJECT)
-        job->held_back = weir_trouble_text(WEIR_TROUBLE_DENIED);
-    tell_ready(w, job);
+    if (task->decision.action == WR_ACTION_PROJECT && !status)
+        r->hash_failures_count = (int64_t)(failures_of(store) - failures_count);
+    if (!store && w->projector->options.store_dir && task->decision.action == WR_ACTION_PROJECT)
+        r->held_back = wr_word_of(weir_trouble_text(WEIR_TROUBLE_DENIED));
+    tell_ready(w, task);
     if (store && store == w->store)
         note_store(w, status ? weir_store_trouble(store) : projected.store_trouble);
-    wr_counts_sync(w->projector->options.counts, job->base_url, job->model, job->now_ms);
-    if (!status) {
-        add_facts(w, job, request, &projected, failures_of(options.store) - failures_count);
-        watch_request(w, job, request, &projected);
-    }
+    wr_counts_sync(w->projector->options.counts, r->base_url, r->model, task->now_ms);
+    if (!status)
+        tell_rest(w, task, request);
     empty_shadow(w);
 }
 
-static void read_request(struct worker *w, struct wr_task *job, weir_span body)
+static void read_request(struct worker *w, struct wr_task *task, weir_span body)
 {
-    struct weir_request_options options = {.path = job->path};
+    struct weir_request_options options = {.path = task->route->path};
     struct weir_request *request;
 
     if (weir_engine_request(w->engine, body, &options, &request, NULL)) {
-        job->why = "not_a_request";
+        task->record->not_read = WR_LIT("not_a_request");
         return;
     }
-    know_session(w, job, request);
-    decide(w, job, request);
-    if (job->decision.action == WR_ACTION_PASS)
-        job->why = job->decision.reason;
+    know_session(w, task, request);
+    decide(w, task, request);
+    if (task->decision.action == WR_ACTION_PASS)
+        task->record->not_read = task->record->mode_reason;
     else
-        project(w, job, request);
+        project(w, task, request);
     weir_request_free(request);
 }
 
@@ -442,63 +447,63 @@ static uint64_t hash_of_body(weir_span body)
     return wr_hash64_seeded(wr_span_cut(body, body.len - part, body.len), front);
 }
 
-static void read_body(struct worker *w, struct wr_task *job, weir_span body)
+static void read_body(struct worker *w, struct wr_task *task, weir_span body)
 {
     int note;
 
-    job->decoded_bytes = body.len;
+    task->record->bytes_before = body.len;
     if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, hash_of_body(body),
                         &note)) {
-        job->why = "suspected_of_crashes";
+        task->record->not_read = WR_LIT("suspected_of_crashes");
         return;
     }
-    read_request(w, job, body);
+    read_request(w, task, body);
     wr_crash_leave(w->projector->options.crashes, note);
 }
 
-static void run(struct worker *w, struct wr_task *job)
+static void run(struct worker *w, struct wr_task *task)
 {
     struct wr_buf decoded;
 
     w->started_us = wr_clock_steady_us();
     wr_buf_init(&decoded, WR_NET_DECODED_BYTES_MAX);
-    if (job->coding == WR_CODING_IDENTITY)
-        read_body(w, job, job->body);
-    else if (job->coding == WR_CODING_UNKNOWN || !decode(job, &decoded))
-        job->why = "not_decoded";
+    if (task->coding == WR_CODING_IDENTITY)
+        read_body(w, task, task->body);
+    else if (task->coding == WR_CODING_UNKNOWN || !decode(task, &decoded))
+        task->record->not_read = WR_LIT("not_decoded");
     else
-        read_body(w, job, wr_buf_view(&decoded));
+        read_body(w, task, wr_buf_view(&decoded));
     wr_buf_release(&decoded);
-    if (!job->took_us)
-        job->took_us = wr_clock_steady_us() - w->started_us;
+    if (!task->record->project_us)
+        task->record->project_us = wr_clock_steady_us() - w->started_us;
 }
 
 /* ---- threads ---- */
 
-static struct wr_task *take_job(struct worker *w)
+static struct wr_task *take_task(struct worker *w)
 {
     (void)pthread_mutex_lock(&w->lock);
     while (!w->first && !w->stops)
         (void)pthread_cond_wait(&w->wake, &w->lock);
-    struct wr_task *job = w->stops ? NULL : w->first;
-    if (job) {
-        w->first = job->next;
+    struct wr_task *task = w->stops ? NULL : w->first;
+    if (task) {
+        w->first = task->next;
         w->waiting_count--;
     }
     (void)pthread_mutex_unlock(&w->lock);
-    return job;
+    return task;
 }
 
-static void give_back(struct wr_projector *p, struct wr_task *job)
+static void give_back(struct wr_projector *p, struct wr_task *task)
 {
     (void)pthread_mutex_lock(&p->lock);
-    job->next = p->done;
-    p->done = job;
+    task->next = p->done;
+    p->done = task;
     (void)pthread_mutex_unlock(&p->lock);
     (void)uv_async_send(&p->wake);
 }
 
-static bool has_job(struct worker *w)
+static bool has_task(struct worker *w)
 {
     (void)pthread_mutex_lock(&w->lock);
     bool has_one = w->first || w->stops;
@@ -512,7 +517,7 @@ static void warm_up(struct worker *w)
 {
     static const char *const models[] = {"gpt-5", "gpt-4", "claude-opus-5"};
 
-    for (size_t i = 0; i < sizeof(models) / sizeof(models[0]) && !has_job(w); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(models) && !has_task(w); i++) {
         char body[128];
         int bytes = snprintf(body, sizeof(body),
                              "{\"model\":\"%s\",\"messages\":[{\"role\":\"user\","
@@ -531,12 +536,12 @@ static void warm_up(struct worker *w)
 static void *work(void *user)
 {
     struct worker *w = user;
-    struct wr_task *job;
+    struct wr_task *task;
 
     warm_up(w);
-    while ((job = take_job(w))) {
-        run(w, job);
-        give_back(w->projector, job);
+    while ((task = take_task(w))) {
+        run(w, task);
+        give_back(w->projector, task);
     }
     return NULL;
 }
@@ -550,56 +555,55 @@ static void on_wake(uv_async_t *wake)
 
     (void)pthread_mutex_lock(&p->lock);
     while (p->ready) {
-        struct wr_task *job = p->ready;
-        p->ready = job->next_ready;
-        job->next_ready = ready;
-        ready = job;
+        struct wr_task *task = p->ready;
+        p->ready = task->next_ready;
+        task->next_ready = ready;
+        ready = task;
     }
     while (p->done) {
-        struct wr_task *job = p->done;
-        p->done = job->next;
-        job->next = done;
-        done = job;
+        struct wr_task *task = p->done;
+        p->done = task->next;
+        task->next = done;
+        done = task;
     }
     (void)pthread_mutex_unlock(&p->lock);
     while (ready) {
-        struct wr_task *job = ready;
-        ready = job->next_ready;
-        job->ready(job->user, job);
+        struct wr_task *task = ready;
+        ready = task->next_ready;
+        task->ready(task->user, task);
     }
     while (done) {
-        struct wr_task *job = done;
-        done = job->next;
-        job->done(job->user, job);
+        struct wr_task *task = done;
+        done = task->next;
+        task->done(task->user, task);
     }
 }
 
 /* What a session's requests have in common before anything is read: its name, or how its bodies
  * begin. */
-static size_t choose_worker(const struct wr_projector *p, const struct wr_task *job)
+static size_t choose_worker(const struct wr_projector *p, const struct wr_task *task)
 {
-    size_t front = job->body.len < FRONT_BYTES ? job->body.len : FRONT_BYTES;
+    size_t front = task->body.len < FRONT_BYTES ? task->body.len : FRONT_BYTES;
     weir_span key =
-        job->session.len ? wr_session_span(&job->session) : wr_span_cut(job->body, 0, front);
+        task->session.len ? wr_session_span(&task->session) : wr_span_cut(task->body, 0, front);
     return wr_hash64(key) % p->workers_count;
 }
 
-bool wr_projector_add(struct wr_projector *projector, struct wr_task *job)
+bool wr_projector_add(struct wr_projector *projector, struct wr_task *task)
 {
-    struct worker *w = &projector->workers[choose_worker(projector, job)];
+    struct worker *w = &projector->workers[choose_worker(projector, task)];
 
-    job->next = NULL;
-    wr_buf_init(&job->out, WR_OUTPUT_BYTES_MAX);
-    wr_buf_init(&job->facts, WR_STORE_PIN_BYTES_MAX);
-    wr_buf_init(&job->report, WR_LEDGER_REPORT_BYTES_MAX);
+    task->next = NULL;
+    wr_buf_init(&task->out, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&task->report, WR_LEDGER_REPORT_BYTES_MAX);
     (void)pthread_mutex_lock(&w->lock);
     bool has_room = w->waiting_count < WR_PROXY_JOBS_MAX;
     if (has_room) {
         if (w->first)
-            w->last->next = job;
+            w->last->next = task;
         else
-            w->first = job;
-        w->last = job;
+            w->first = task;
+        w->last = task;
         w->waiting_count++;
         (void)pthread_cond_signal(&w->wake);
     }
@@ -607,25 +611,10 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_task *job)
     return has_room;
 }
 
-void wr_task_leave_unchanged(struct wr_task *job, bool is_late)
+void wr_task_release(struct wr_task *task)
 {
-    if (job->decision.action != WR_ACTION_PROJECT)
-        return;
-    if (is_late)
-        job->held_back = WR_DEADLINE_HARD;
-    else if (job->is_changed)
-        job->held_back = "nobody waited for the projection";
-    job->is_unsent = job->is_changed;
-    job->is_changed = job->is_step = false;
-    job->step_reason = NULL;
-    job->tokens_after = job->tokens_before;
-}
-
-void wr_task_release(struct wr_task *job)
-{
-    wr_buf_release(&job->out);
-    wr_buf_release(&job->facts);
-    wr_buf_release(&job->report);
+    wr_buf_release(&task->out);
+    wr_buf_release(&task->report);
 }
 
 /* ---- life ---- */
@@ -644,8 +633,6 @@ static weir_status open_worker(struct wr_projector *p, struct worker *w, struct 
 {
     w->projector = p;
     wr_arena_init(&w->arena, WR_ARENA_BYTES_MAX);
-    if (wr_text_memo_new(&w->weights, WR_PROXY_WEIGHTS_BYTES_MAX))
-        w->weights = NULL;
     weir_status status = weir_engine_new(&w->engine, err);
     if (!status)
         status = load_policies(w, p->options.policies, err);
@@ -691,7 +678,6 @@ static void close_worker(struct worker *w)
     weir_store_close(w->shadow);
     weir_store_close(w->store);
     weir_engine_free(w->engine);
-    wr_text_memo_free(w->weights);
     wr_arena_release(&w->arena);
 }
 

@@ -1,3 +1,13 @@
+/* Buckets at work: which policy a session gets, and samples of how sessions went.
+ *
+ * Choosing reads the store at most once a second; telling never does: samples go into a ring, and
+ * a thread of its own writes them, so no request waits for the disk. Two locks keep it so: `lock`
+ * for the sessions and the ring, `reading` for the buckets and their ledger.
+ *
+ * A session has one sample in each bucket. It is written when the session first shows up there and
+ * again when it turns bad, under the same key, so that a session counts once however long it is.
+ * If the ring is full a sample is lost, and learning is slower.
+ */
 #include "proxy/quality_learner.h"
 
 #include <pthread.h>
@@ -17,7 +27,7 @@ enum {
 
 /* What is remembered of a session while it runs. */
 struct counted {
-    uint64_t bucket; /* hash of the one that it has a sample in; 0: none */
+    uint64_t bucket; /* hash of the bucket that it has a sample in; 0: none */
     uint32_t points;
     bool is_bad;
 };
@@ -107,8 +117,9 @@ static void read_buckets(struct wr_learner *l, weir_span tenant, int64_t now_ms)
         l->buckets_count = 0;
 }
 
-static void learn(struct wr_learner *l, const struct wr_learner_session *session,
-                  const struct wr_bucket_key *key, int64_t now_ms, struct wr_learner_choice *choice)
+static void learn_policy(struct wr_learner *l, const struct wr_learner_session *session,
+                         const struct wr_bucket_key *key, int64_t now_ms,
+                         struct wr_learner_choice *choice)
 {
     (void)pthread_mutex_lock(&l->reading);
     read_buckets(l, session->tenant, now_ms);
@@ -139,7 +150,7 @@ void wr_learner_choose(struct wr_learner *l, const struct wr_learner_session *se
     (void)pthread_mutex_unlock(&l->lock);
     if (has_choice)
         return;
-    learn(l, session, key, now_ms, choice);
+    learn_policy(l, session, key, now_ms, choice);
     (void)pthread_mutex_lock(&l->lock);
     known = find_known(l, session->key);
     known->has_choice = true;
@@ -149,7 +160,7 @@ void wr_learner_choose(struct wr_learner *l, const struct wr_learner_session *se
 
 /* ---- samples ---- */
 
-static void enqueue(struct wr_learner *l, const struct sample *sample)
+static void queue_sample(struct wr_learner *l, const struct sample *sample)
 {
     if (l->queue_count == WR_QUALITY_SAMPLES_MAX)
         return;
@@ -158,8 +169,8 @@ static void enqueue(struct wr_learner *l, const struct sample *sample)
 }
 
 /* Signs count in the bucket where they were seen. */
-static void count(struct wr_learner *l, struct counted *counted, const char *bucket,
-                  uint32_t points, struct sample *sample)
+static void count_points(struct wr_learner *l, struct counted *counted, const char *bucket,
+                         uint32_t points, struct sample *sample)
 {
     uint64_t hash = wr_hash64(wr_span_of(bucket)) | 1;
     bool is_new = counted->bucket != hash;
@@ -173,7 +184,7 @@ static void count(struct wr_learner *l, struct counted *counted, const char *buc
         return;
     sample->is_bad = counted->is_bad;
     (void)snprintf(sample->bucket, sizeof(sample->bucket), "%s", bucket);
-    enqueue(l, sample);
+    queue_sample(l, sample);
 }
 
 void wr_learner_tell(struct wr_learner *l, const struct wr_learner_session *session,
@@ -189,11 +200,11 @@ void wr_learner_tell(struct wr_learner *l, const struct wr_learner_session *sess
                    session->name.ptr);
     (void)pthread_mutex_lock(&l->lock);
     struct known *known = find_known(l, session->key);
-    count(l, &known->whole, bucket, points, &sample);
-    count(l, &known->within, within, points, &sample);
+    count_points(l, &known->whole, bucket, points, &sample);
+    count_points(l, &known->within, within, points, &sample);
     if (known->choice.is_trial && strcmp(known->choice.bucket, bucket) != 0 &&
         strcmp(known->choice.bucket, within) != 0)
-        count(l, &known->trial, known->choice.bucket, points, &sample);
+        count_points(l, &known->trial, known->choice.bucket, points, &sample);
     (void)pthread_mutex_unlock(&l->lock);
 }
 
@@ -212,7 +223,7 @@ static bool take_sample(struct wr_learner *l, struct sample *sample)
     return has_one;
 }
 
-static void *work(void *user)
+static void *keep_samples(void *user)
 {
     struct wr_learner *l = user;
     struct sample next;
@@ -243,7 +254,7 @@ struct wr_learner *wr_learner_new(const char *store_dir)
         l->reader = l->writer = NULL;
     }
     if (pthread_mutex_init(&l->lock, NULL) || pthread_mutex_init(&l->reading, NULL) ||
-        pthread_cond_init(&l->wake, NULL) || pthread_create(&l->thread, NULL, work, l)) {
+        pthread_cond_init(&l->wake, NULL) || pthread_create(&l->thread, NULL, keep_samples, l)) {
         wr_ledger_close(l->reader);
         wr_ledger_close(l->writer);
         free(l);

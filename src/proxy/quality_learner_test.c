@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/span.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 static struct wr_learner_session session(const char *name, uint64_t key)
 {

@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "proxy/bust.h"
 
-/* Of a very long prompt the front. */
+/* Of a very long prompt only the front is kept. */
 void wr_prompt_note_encode(const struct wr_bust_sent *sent, struct wr_buf *out);
 
 /* Blocks are in `arena`; sent->prompt is `prompt`. False: the bytes are no such note, or there is

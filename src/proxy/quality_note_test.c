@@ -18,7 +18,7 @@ static const struct wr_prompt_block blocks[] = {
     {.original = 16, .sent = 16, .message = 2, .kind = WEIR_KIND_TEXT},
     {.original = 17, .sent = 1, .message = 3, .kind = WEIR_KIND_TOOL_CALL},
 };
-enum { COUNT = sizeof(blocks) / sizeof(blocks[0]) };
+enum { COUNT = WR_COUNT_OF(blocks) };
 
 static const struct wr_bust_chain chain = {.model = 1,
                                            .tools = 2,
@@ -145,11 +145,11 @@ static void calls_come_back_with_or_without_their_arguments(void **state)
 {
     struct fixture *f = *state;
     struct wr_known_answer known;
-    struct wr_calls calls;
+    struct wr_reply calls;
 
-    wr_calls_init(&calls);
-    wr_calls_add(&calls, WR_LIT("call_1"), WR_LIT("read_file"), WR_LIT("{\"path\":\"x\"}"));
-    wr_calls_add(&calls, WR_LIT("call_2"), WR_LIT("ls"), WR_LIT(""));
+    wr_answer_init(&calls, &(struct wr_answer_options){.api = NULL});
+    wr_answer_add_call(&calls, WR_LIT("call_1"), WR_LIT("read_file"), WR_LIT("{\"path\":\"x\"}"));
+    wr_answer_add_call(&calls, WR_LIT("call_2"), WR_LIT("ls"), WR_LIT(""));
     wr_answer_encode(WR_LIT("s"), &calls, true, &f->note);
     assert_true(wr_answer_decode(&f->arena, wr_buf_view(&f->note), &known));
     assert_true(wr_span_is(known.session, "s"));
@@ -164,7 +164,7 @@ static void calls_come_back_with_or_without_their_arguments(void **state)
     assert_true(wr_answer_decode(&f->arena, wr_buf_view(&f->note), &known));
     assert_true(wr_span_is(known.calls[0].id, "call_1"));
     assert_int_equal(known.calls[0].arguments.len, 0);
-    wr_calls_release(&calls);
+    wr_answer_release(&calls);
 }
 
 /* Nothing is believed that would need more memory than the bytes can mean. */

@@ -1,3 +1,13 @@
+/* The last prompt of every conversation, as hashes.
+ *
+ * An entry has two places: `last`, the last prompt that was answered, and `asked`, the one that is
+ * under way. take() compares with `last` and fills `asked`; answered() makes it the last one,
+ * forget() drops it. A prompt that was refused thus leaves no trace, as it leaves none in the
+ * provider's cache.
+ *
+ * When a session goes on with another model its prompt is compared with the one under the old
+ * model, provided that it repeats half of that one's messages and there were more than a greeting.
+ */
 #include "proxy/quality_prompts.h"
 
 #include <pthread.h>
@@ -43,17 +53,17 @@ struct wr_prompts *wr_prompts_new(void)
     return prompts;
 }
 
-static void drop(struct wr_prompts *prompts, struct kept *kept)
+static void drop_prompt(struct wr_prompts *prompts, struct kept *kept)
 {
     prompts->blocks_count -= kept->prompt.blocks_count;
     free(kept->prompt.blocks);
     *kept = (struct kept){.ticket = 0};
 }
 
-static void release(struct wr_prompts *prompts, struct entry *entry)
+static void release_entry(struct wr_prompts *prompts, struct entry *entry)
 {
-    drop(prompts, &entry->last);
-    drop(prompts, &entry->asked);
+    drop_prompt(prompts, &entry->last);
+    drop_prompt(prompts, &entry->asked);
     *entry = (struct entry){.session = 0};
 }
 
@@ -62,21 +72,22 @@ void wr_prompts_free(struct wr_prompts *prompts)
     if (!prompts)
         return;
     for (size_t i = 0; i < WR_QUALITY_PROMPTS_MAX; i++)
-        release(prompts, &prompts->entries[i]);
+        release_entry(prompts, &prompts->entries[i]);
     (void)pthread_mutex_destroy(&prompts->lock);
     free(prompts);
 }
 
-static bool goes_on(const struct entry *entry, const struct wr_prompt *now)
+static bool repeats_half(const struct entry *entry, const struct wr_prompt *now)
 {
     const struct wr_prompt *last = &entry->last.prompt;
     uint32_t had = entry->last.ticket ? wr_prompt_messages(last) : 0;
     return had >= MODEL_BLOCKS_MIN && wr_prompt_common_messages(last, now) >= had / MODEL_SHARE;
 }
 
-/* The conversation under this model; and in `*other` under one that it goes on from. */
-static struct entry *find(struct wr_prompts *prompts, uint64_t session,
-                          const struct wr_bust_sent *now, struct entry **other)
+/* The entry of the conversation under this model; `*other` is one under another model that it goes
+ * on from, or NULL. */
+static struct entry *find_conversation(struct wr_prompts *prompts, uint64_t session,
+                                       const struct wr_bust_sent *now, struct entry **other)
 {
     *other = NULL;
     for (size_t i = 0; i < WR_QUALITY_PROMPTS_MAX; i++) {
@@ -85,13 +96,13 @@ static struct entry *find(struct wr_prompts *prompts, uint64_t session,
             continue;
         if (e->model == now->model)
             return e;
-        if (goes_on(e, now->prompt))
+        if (repeats_half(e, now->prompt))
             *other = e;
     }
     return NULL;
 }
 
-static struct entry *oldest(struct wr_prompts *prompts, bool may_be_free)
+static struct entry *oldest_entry(struct wr_prompts *prompts, bool may_be_free)
 {
     struct entry *found = NULL;
     for (size_t i = 0; i < WR_QUALITY_PROMPTS_MAX; i++) {
@@ -102,17 +113,19 @@ static struct entry *oldest(struct wr_prompts *prompts, bool may_be_free)
     return found;
 }
 
-static void make_room(struct wr_prompts *prompts, const struct entry *for_, size_t blocks_count)
+static void make_block_room(struct wr_prompts *prompts, const struct entry *for_,
+                            size_t blocks_count)
 {
     while (prompts->blocks_count + blocks_count > WR_QUALITY_TABLE_BLOCKS_MAX) {
-        struct entry *old = oldest(prompts, false);
+        struct entry *old = oldest_entry(prompts, false);
         if (!old || old == for_)
             break;
-        release(prompts, old);
+        release_entry(prompts, old);
     }
 }
 
-static uint64_t keep(struct wr_prompts *prompts, struct entry *e, const struct wr_bust_sent *now)
+static uint64_t keep_asked(struct wr_prompts *prompts, struct entry *e,
+                           const struct wr_bust_sent *now)
 {
     size_t bytes = now->prompt->blocks_count * sizeof(struct wr_prompt_block);
     struct wr_prompt_block *blocks = malloc(bytes ? bytes : 1);
@@ -121,8 +134,8 @@ static uint64_t keep(struct wr_prompts *prompts, struct entry *e, const struct w
         return 0;
     if (bytes)
         memcpy(blocks, now->prompt->blocks, bytes);
-    drop(prompts, &e->asked);
-    make_room(prompts, e, now->prompt->blocks_count);
+    drop_prompt(prompts, &e->asked);
+    make_block_room(prompts, e, now->prompt->blocks_count);
     e->asked = (struct kept){.ticket = prompts->uses, .prompt = *now->prompt, .sent = *now};
     e->asked.prompt.blocks = blocks;
     e->asked.sent.step_reason = NULL;
@@ -130,8 +143,8 @@ static uint64_t keep(struct wr_prompts *prompts, struct entry *e, const struct w
     return e->asked.ticket;
 }
 
-static void compare(const struct kept *last, const struct wr_bust_sent *now,
-                    struct wr_prompts_seen *seen, bool *changed)
+static void compare_with_last(const struct kept *last, const struct wr_bust_sent *now,
+                              struct wr_prompts_seen *seen, bool *changed)
 {
     struct wr_bust_sent before = last->sent;
     uint32_t common = wr_prompt_common_original(&last->prompt, now->prompt);
@@ -158,7 +171,7 @@ bool wr_prompts_knows(struct wr_prompts *prompts, uint64_t session, const struct
     struct entry *other;
 
     (void)pthread_mutex_lock(&prompts->lock);
-    bool knows = find(prompts, session | 1, now, &other) || other;
+    bool knows = find_conversation(prompts, session | 1, now, &other) || other;
     (void)pthread_mutex_unlock(&prompts->lock);
     return knows;
 }
@@ -170,15 +183,15 @@ void wr_prompts_restore(struct wr_prompts *prompts, uint64_t session,
 
     session |= 1;
     (void)pthread_mutex_lock(&prompts->lock);
-    if (!find(prompts, session, last, &other)) {
-        struct entry *e = oldest(prompts, true);
-        release(prompts, e);
+    if (!find_conversation(prompts, session, last, &other)) {
+        struct entry *e = oldest_entry(prompts, true);
+        release_entry(prompts, e);
         *e = (struct entry){.session = session,
                             .first_user = last->prompt->first_user,
                             .model = last->model,
                             .seen = hash_prompt(last->prompt),
                             .used = ++prompts->uses};
-        if (keep(prompts, e, last)) {
+        if (keep_asked(prompts, e, last)) {
             e->last = e->asked;
             e->asked = (struct kept){.ticket = 0};
         }
@@ -197,22 +210,22 @@ struct wr_prompts_seen wr_prompts_take(struct wr_prompts *prompts, uint64_t sess
 
     session |= 1; /* 0 is a free place */
     (void)pthread_mutex_lock(&prompts->lock);
-    struct entry *e = find(prompts, session, now, &other);
+    struct entry *e = find_conversation(prompts, session, now, &other);
     if (e && e->last.ticket)
-        compare(&e->last, now, &seen, changed);
+        compare_with_last(&e->last, now, &seen, changed);
     else if (!e && other)
-        compare(&other->last, now, &seen, changed);
+        compare_with_last(&other->last, now, &seen, changed);
     seen.is_repeated = e && e->seen == hash;
     if (!e) {
-        e = oldest(prompts, true);
-        release(prompts, e);
+        e = oldest_entry(prompts, true);
+        release_entry(prompts, e);
     }
     e->session = session;
     e->first_user = now->prompt->first_user;
     e->model = now->model;
     e->seen = hash;
     e->used = ++prompts->uses;
-    seen.ticket = keep(prompts, e, now);
+    seen.ticket = keep_asked(prompts, e, now);
     (void)pthread_mutex_unlock(&prompts->lock);
     return seen;
 }
@@ -231,7 +244,7 @@ void wr_prompts_answered(struct wr_prompts *prompts, uint64_t ticket, int64_t ca
     (void)pthread_mutex_lock(&prompts->lock);
     struct entry *e = by_ticket(prompts, ticket);
     if (e) {
-        drop(prompts, &e->last);
+        drop_prompt(prompts, &e->last);
         e->last = e->asked;
         e->last.sent.cached_tokens = cached_tokens;
         e->last.sent.prompt = &e->last.prompt;
@@ -247,6 +260,6 @@ void wr_prompts_forget(struct wr_prompts *prompts, uint64_t ticket)
     (void)pthread_mutex_lock(&prompts->lock);
     struct entry *e = by_ticket(prompts, ticket);
     if (e)
-        drop(prompts, &e->asked);
+        drop_prompt(prompts, &e->asked);
     (void)pthread_mutex_unlock(&prompts->lock);
 }

@@ -1,3 +1,12 @@
+/* quality_watch.c -- how tasks go: signs of quality, cache busts, and what is learnt from them.
+ *
+ * A request is looked at twice. On the projector's thread, while its transcript and its changes are
+ * there, it is compared with the last prompt of its conversation, and what is found goes into its
+ * note. On the loop, when its answer is over, the provider's usage tells how much of it was read
+ * from the cache; the note and the usage together say whether that was a bust and whose, and the
+ * record is filled in. Only then does this prompt become the last one: what was refused left
+ * nothing behind.
+ */
 #include "proxy/quality_watch.h"
 
 #include <stdlib.h>
@@ -54,8 +63,8 @@ static uint64_t session_key(const struct wr_watch_request *r)
 }
 
 /* What is known of a request before anything is done to it. */
-static struct wr_bucket_key key_of(const struct wr_watch *watch, const struct wr_watch_request *r,
-                                   weir_span policy)
+static struct wr_bucket_key bucket_key(const struct wr_watch *watch,
+                                       const struct wr_watch_request *r, weir_span policy)
 {
     const struct wr_transcript *t = r->transcript;
     struct wr_model_match match = wr_models_lookup(watch->models, t->model);
@@ -84,20 +93,9 @@ const char *wr_watch_policy(struct wr_watch *watch, const struct wr_watch_reques
     /* Where the provider holds the history no policy is pinned; none may change then. */
     if (request->transcript->is_delta || !policy)
         return policy;
-    struct wr_bucket_key key = key_of(watch, request, wr_span_of(policy));
+    struct wr_bucket_key key = bucket_key(watch, request, wr_span_of(policy));
     wr_learner_choose(watch->learner, &session, &key, request->now_ms, &note->choice);
     return note->choice.policy[0] ? note->choice.policy : policy;
-}
-
-/* The policy in force stands first in a report. */
-static weir_span policy_of(weir_span report)
-{
-    static const char front[] = "{\"policy\":\"";
-    size_t at = sizeof(front) - 1;
-    size_t end = wr_span_starts(report, WR_LIT("{\"policy\":\""))
-                     ? wr_span_find(report, WR_LIT("\""), at)
-                     : SIZE_MAX;
-    return end == SIZE_MAX ? (weir_span){"", 0} : wr_span_cut(report, at, end);
 }
 
 static void name_bucket(const struct wr_watch *watch, const struct wr_watch_request *r,
@@ -106,7 +104,7 @@ static void name_bucket(const struct wr_watch *watch, const struct wr_watch_requ
 {
     if (!prompt->changed_count)
         return;
-    struct wr_bucket_key key = key_of(watch, r, policy);
+    struct wr_bucket_key key = bucket_key(watch, r, policy);
     key.length = (weir_span){"", 0};
     wr_bucket_name(&key, note->bucket);
     key.length = wr_span_of(wr_length_band(r->transcript->turns_count));
@@ -133,8 +131,8 @@ static uint64_t hash_session(weir_span tenant, weir_span session)
 }
 
 /* What an earlier process knew of the conversation; what cannot be read is not known. */
-static void recollect(struct wr_watch *watch, const struct wr_watch_request *r,
-                      const struct wr_bust_sent *now)
+static void restore_prompt(struct wr_watch *watch, const struct wr_watch_request *r,
+                           const struct wr_bust_sent *now)
 {
     struct conversation_id id = {hash_session(r->tenant, r->session), now->prompt->first_user};
     struct wr_note_name name = prompt_name(&id, r->tenant);
@@ -168,7 +166,7 @@ static bool find_chain(struct wr_watch *watch, weir_span tenant, weir_span id,
 }
 
 static void keep_chain(struct wr_watch *watch, const struct wr_watch_answer *answer,
-                       const struct wr_bust_chain *chain)
+                       const struct wr_record *record, const struct wr_bust_chain *chain)
 {
     const weir_span ids[] = {answer->answer_id, answer->conversation_id};
     struct wr_buf bytes;
@@ -176,10 +174,10 @@ static void keep_chain(struct wr_watch *watch, const struct wr_watch_answer *ans
     wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
     wr_chain_note_encode(chain, &bytes);
     for (size_t i = 0; i < 2 && !wr_buf_status(&bytes); i++) {
-        struct wr_note_name name = {.kind = WR_NOTE_CHAIN, .tenant = answer->tenant, .id = ids[i]};
-        wr_answers_keep_chain(watch->options.answers, answer->tenant, ids[i], chain);
-        wr_notes_keep(watch->options.notes, &name, answer->session, wr_buf_view(&bytes),
-                      answer->now_ms);
+        struct wr_note_name name = {.kind = WR_NOTE_CHAIN, .tenant = record->tenant, .id = ids[i]};
+        wr_answers_keep_chain(watch->options.answers, record->tenant, ids[i], chain);
+        wr_notes_keep(watch->options.notes, &name, record->session, wr_buf_view(&bytes),
+                      record->time_ms);
     }
     wr_buf_release(&bytes);
 }
@@ -213,14 +211,15 @@ static void see_signs(const struct wr_transcript *t, const bool *changed, uint32
 }
 
 void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *request,
-                      const struct wr_watch_projected *projected, struct wr_watch_note *note)
+                      const struct wr_record *record, struct wr_watch_note *note)
 {
     const struct wr_transcript *t = request->transcript;
+    bool is_sent_changed = record->is_changed && !wr_record_is_shadow(record);
     struct wr_prompt prompt;
 
     note->model = wr_models_lookup(watch->models, t->model).model;
     note->session = session_key(request);
-    if (wr_prompt_read(&prompt, t->arena, t, projected->report))
+    if (wr_prompt_read(&prompt, t->arena, t, is_sent_changed ? record : NULL))
         return;
     bool *changed = WR_ARENA_ARRAY(t->arena, bool, prompt.blocks_count);
     if (!changed)
@@ -229,14 +228,14 @@ void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *req
                                .model = wr_hash64(t->model),
                                .at_ms = request->now_ms,
                                .ttl_ms = wr_bust_ttl_ms(&prompt, note->model),
-                               .step_reason = projected->step_reason};
+                               .step_reason = record->step_reason.ptr};
     struct wr_prompts_seen seen = {.ticket = 0};
     wr_bust_chain_of(&now, &note->chain);
     note->first_user = prompt.first_user;
     if (t->is_delta) {
         compare_chain(watch, request, note);
     } else {
-        recollect(watch, request, &now);
+        restore_prompt(watch, request, &now);
         seen = wr_prompts_take(watch->prompts, hash_session(request->tenant, request->session),
                                &now, changed);
         note->check = seen.check;
@@ -244,9 +243,9 @@ void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *req
     note->is_seen = true;
     note->is_changed = prompt.changed_count > 0;
     note->ticket = seen.ticket;
-    if (!seen.is_repeated || projected->is_second_try)
+    if (!seen.is_repeated || request->is_second_try)
         see_signs(t, changed, prompt.blocks_count, note);
-    name_bucket(watch, request, policy_of(projected->report), &prompt, note);
+    name_bucket(watch, request, wr_span_of(record->policy), &prompt, note);
 }
 
 /* ---- the answer ---- */
@@ -256,113 +255,86 @@ static uint64_t or_zero(int64_t number)
     return number > 0 ? (uint64_t)number : 0;
 }
 
-static struct wr_bust_usage usage_of(const struct wr_watch_answer *answer)
+static struct wr_bust_usage usage_of(const struct wr_record *record)
 {
-    const struct wr_seen_usage *u = answer->usage;
+    const struct wr_seen_usage *u = &record->usage;
     struct wr_bust_usage usage = {.is_known = u->input_tokens >= 0,
                                   .prompt_tokens = or_zero(u->input_tokens),
                                   .read_tokens = or_zero(u->cache_read_tokens),
                                   .written_tokens = or_zero(u->cache_write_tokens)};
-    if (answer->counts_cached_apart)
+    if (record->api && record->api->counts_cached_apart)
         usage.prompt_tokens += usage.read_tokens + usage.written_tokens;
     return usage;
 }
 
-/* It is the last one now, here and for a later process. */
-static void keep_prompt(struct wr_watch *watch, const struct wr_watch_answer *answer,
+/* Makes it the last prompt of its conversation, here and in the store for a later process. */
+static void keep_prompt(struct wr_watch *watch, const struct wr_record *record,
                         int64_t cached_tokens, const struct wr_watch_note *note)
 {
-    struct conversation_id id = {hash_session(answer->tenant, answer->session), note->first_user};
-    struct wr_note_name name = prompt_name(&id, answer->tenant);
+    struct conversation_id id = {hash_session(record->tenant, record->session), note->first_user};
+    struct wr_note_name name = prompt_name(&id, record->tenant);
     struct wr_buf bytes;
 
     wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
     wr_prompts_answered(watch->prompts, note->ticket, cached_tokens,
                         watch->options.notes ? &bytes : NULL);
     if (bytes.len && !wr_buf_status(&bytes))
-        wr_notes_keep(watch->options.notes, &name, answer->session, wr_buf_view(&bytes),
-                      answer->now_ms);
+        wr_notes_keep(watch->options.notes, &name, record->session, wr_buf_view(&bytes),
+                      record->time_ms);
     wr_buf_release(&bytes);
 }
 
 static void judge_bust(struct wr_watch *watch, const struct wr_watch_answer *answer,
-                       const struct wr_bust_usage *usage, struct wr_watch_note *note)
+                       const struct wr_bust_usage *usage, struct wr_watch_note *note,
+                       struct wr_record *record)
 {
     int64_t cached_tokens = wr_bust_cached(usage, note->model);
 
-    /* What was refused left nothing; and what left as it came after all is not what is
-     * remembered of it. */
+    /* A request that was refused left nothing in the cache. If the original was sent after all, the
+     * prompt that was remembered is not what the provider saw. */
     if (!answer->is_answered || (note->is_changed && !answer->was_sent_changed)) {
         wr_prompts_forget(watch->prompts, note->ticket);
         return;
     }
-    note->check.cause = wr_bust_cause_of(wr_span_of(answer->miss), note->check.cause);
-    note->bust = wr_bust_judge(&note->check, usage, note->model);
+    enum wr_bust cause = wr_bust_cause_of(record->cache_miss, note->check.cause);
+    struct wr_bust_result bust = wr_bust_judge(&note->check, usage, note->model);
+    record->cache_expected_tokens = bust.expected_tokens;
+    if (bust.lost_tokens) {
+        record->is_bust = true;
+        record->bust = cause;
+        record->cache_lost_tokens = bust.lost_tokens;
+        record->bust_place = wr_span_of(note->check.place);
+    }
     if (note->is_delta && !note->not_judged && !usage->is_known)
-        note->not_judged = "usage_unknown";
+        record->cache_not_judged = WR_LIT("usage_unknown");
     if (!note->is_delta)
-        keep_prompt(watch, answer, cached_tokens, note);
+        keep_prompt(watch, record, cached_tokens, note);
     note->chain.cached_tokens = cached_tokens;
-    keep_chain(watch, answer, &note->chain);
+    keep_chain(watch, answer, record, &note->chain);
 }
 
 void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answer,
-                     struct wr_watch_note *note)
+                     struct wr_watch_note *note, struct wr_record *record)
 {
-    struct wr_bust_usage usage = usage_of(answer);
+    struct wr_bust_usage usage = usage_of(record);
     struct wr_answer_seen seen = {.error = answer->error,
                                   .is_overflow_retried = answer->was_overflow_retried,
-                                  .finish = wr_span_of(answer->finish),
-                                  .calls_count = answer->calls_count,
+                                  .finish = record->answer_finish,
+                                  .calls_count = (uint32_t)record->answer_calls,
                                   .input_tokens = usage.prompt_tokens,
                                   .outputs_after_edit = note->outputs_after_edit};
 
-    note->is_told = true;
-    wr_quality_answer(&seen, &note->quality);
+    record->quality = note->quality;
+    wr_quality_answer(&seen, &record->quality);
+    record->cache_not_judged = wr_word_of(note->not_judged);
+    record->learned_policy = wr_span_of(note->choice.policy);
+    record->learned_from = wr_span_of(note->choice.bucket);
+    record->is_trial = note->choice.is_trial;
     if (!note->is_seen)
         return;
-    judge_bust(watch, answer, &usage, note);
-    struct wr_learner_session session = session_of(answer->tenant, answer->session, note->session);
+    judge_bust(watch, answer, &usage, note, record);
+    struct wr_learner_session session = session_of(record->tenant, record->session, note->session);
     if (answer->was_sent_changed && answer->teaches)
         wr_learner_tell(watch->learner, &session, note->bucket, note->within,
-                        wr_quality_points(&note->quality), answer->now_ms);
-}
-
-/* ---- the line ---- */
-
-static void put_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
-}
-
-static void put_text(struct wr_json_writer *w, const char *key, const char *text)
-{
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, wr_span_of(text));
-}
-
-void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *writer)
-{
-    if (!note->is_told)
-        return;
-    wr_quality_write(&note->quality, writer);
-    if (note->not_judged)
-        put_text(writer, "cache_not_judged", note->not_judged);
-    if (note->bust.expected_tokens)
-        put_number(writer, "cache_expected_tokens", note->bust.expected_tokens);
-    if (note->bust.lost_tokens) {
-        put_number(writer, "cache_bust_tokens", note->bust.lost_tokens);
-        put_text(writer, "cache_bust_cause", wr_bust_name(note->check.cause));
-        if (note->check.place[0])
-            put_text(writer, "cache_bust_at", note->check.place);
-    }
-    if (note->choice.policy[0])
-        put_text(writer, "learned_policy", note->choice.policy);
-    if (note->choice.is_trial) {
-        wr_json_write_key(writer, "learned_trial");
-        wr_json_write_bool(writer, true);
-    }
-    if (note->choice.bucket[0])
-        put_text(writer, "learned_from", note->choice.bucket);
+                        wr_quality_points(&record->quality), record->time_ms);
 }

@@ -8,11 +8,9 @@
 #define WR_PROXY_QUALITY_WATCH_H
 
 #include "proxy/answers.h"
-#include "proxy/notes.h"
 #include "proxy/quality_learner.h"
 #include "proxy/quality_prompts.h"
-#include "proxy/usage.h"
-#include "quality/answer.h"
+#include "quality/observe.h"
 
 struct wr_watch;
 
@@ -30,7 +28,6 @@ void wr_watch_free(struct wr_watch *watch); /* NULL is fine */
 struct wr_watch_note {
     bool is_seen;    /* the request was read */
     bool is_changed; /* and its projection differs from it */
-    bool is_told;    /* the answer is in it */
     bool is_delta;   /* the provider holds its history */
     uint64_t ticket, session;
     uint64_t first_user;
@@ -40,7 +37,6 @@ struct wr_watch_note {
     struct wr_quality quality;
     uint32_t outputs_after_edit;
     struct wr_bust_check check;
-    struct wr_bust_result bust;
     struct wr_learner_choice choice;
     char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1], within[WR_QUALITY_BUCKET_BYTES_MAX + 1];
 };
@@ -51,6 +47,7 @@ struct wr_watch_request {
     weir_span before; /* id of the answer or conversation that it goes on from; empty: none */
     const char *route, *upstream;
     int64_t now_ms;
+    bool is_second_try; /* its first try was not shown to anybody */
 };
 
 /* Before it is projected: the policy that was learnt for its session, or `policy`. What it gives
@@ -58,37 +55,21 @@ struct wr_watch_request {
 const char *wr_watch_policy(struct wr_watch *watch, const struct wr_watch_request *request,
                             const char *policy, struct wr_watch_note *note);
 
-struct wr_watch_projected {
-    weir_span report;        /* the engine's; empty: what came is what is sent */
-    const char *step_reason; /* NULL: no step */
-    bool is_second_try;      /* its first try was not shown to anybody */
-};
-
-/* When it is projected. */
+/* When it is projected; `record` has the engine's part, with its lists. */
 void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *request,
-                      const struct wr_watch_projected *projected, struct wr_watch_note *note);
+                      const struct wr_record *record, struct wr_watch_note *note);
 
 struct wr_watch_answer {
-    const struct wr_seen_usage *usage;
-    bool counts_cached_apart; /* input_tokens are without the cache: Messages */
-    bool is_answered;         /* not refused, and not broken off */
-    bool was_sent_changed;    /* what left is the projection */
+    bool is_answered;      /* not refused, and not broken off */
+    bool was_sent_changed; /* what left is the projection */
     bool was_overflow_retried;
     bool teaches; /* it is a sample of how such sessions go */
     enum wr_answer_error error;
-    const char *finish; /* "": it did not say */
-    const char *miss;   /* the provider's own word for a cache miss; "": none */
-    uint32_t calls_count;
     weir_span answer_id, conversation_id; /* empty: none, or no request can go on from it */
-    weir_span tenant, session;
-    int64_t now_ms;
 };
 
-/* When its answer is over. */
+/* When its answer is over and in the record: fills in how it goes. Words point into the note. */
 void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answer,
-                     struct wr_watch_note *note);
-
-/* Members of the request's line. */
-void wr_watch_write(const struct wr_watch_note *note, struct wr_json_writer *writer);
+                     struct wr_watch_note *note, struct wr_record *record);
 
 #endif

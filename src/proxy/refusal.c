@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 
+#include "api/errors.h"
 #include "base/span.h"
 #include "models/overflow.h"
 #include "net/decode.h"
 
 enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };
 
-static weir_span keep(struct wr_buf *text, weir_span span)
+static weir_span copy_into(struct wr_buf *text, weir_span span)
 {
     size_t at = text->len;
     wr_buf_append(text, span);
@@ -27,10 +28,10 @@ static bool copy_head(struct wr_refusal *refusal, const struct wr_head *head)
     if (wr_buf_status(&refusal->text))
         return false;
     *copy = *head;
-    copy->target = keep(&refusal->text, head->target);
+    copy->target = copy_into(&refusal->text, head->target);
     for (size_t i = 0; i < head->headers_count; i++) {
-        copy->headers[i].name = keep(&refusal->text, head->headers[i].name);
-        copy->headers[i].value = keep(&refusal->text, head->headers[i].value);
+        copy->headers[i].name = copy_into(&refusal->text, head->headers[i].name);
+        copy->headers[i].value = copy_into(&refusal->text, head->headers[i].value);
     }
     return true;
 }
@@ -65,7 +66,7 @@ static struct wr_remedy judge_text(weir_span text, const struct wr_refused *refu
     struct wr_remedy remedy = {.reason = NULL};
     struct wr_overflow overflow;
 
-    if (wr_span_find(text, WR_LIT("bound to a different conversation"), 0) != SIZE_MAX) {
+    if (wr_error_is_unbound(text)) {
         if (refused->was_changed)
             remedy = (struct wr_remedy){.reason = "thinking_bound", .bind = WR_BOUND_RAW};
         else if (refused->may_project)

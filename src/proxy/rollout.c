@@ -1,3 +1,15 @@
+/* What is done with a request: the mode of its session, and what overrides it.
+ *
+ *   1. the session's mode    from its entry; else as it was kept in the store; else from the rules
+ *   2. what was typed        --mode and --policy of this server, unless a rule matches
+ *   3. the provider's word   a session that is bound to one form gets that form
+ *   4. the request's header  x-weir-mode: exact, for this request alone
+ *
+ * A session keeps its mode because changing it in the middle changes the whole prompt and costs
+ * the cache. The table of sessions is a cache of sets of eight, with one lock. What falls out of
+ * it is read from the store or decided anew from the same hash, which gives the same as long as
+ * weir.yaml does not change.
+ */
 #include "proxy/rollout.h"
 
 #include <pthread.h>
@@ -29,7 +41,7 @@ static const char *const bound_words[] = {[WR_BOUND_NOT] = "",
 
 #define SAID " policy="
 
-enum { BOUND_COUNT = sizeof(bound_words) / sizeof(bound_words[0]) };
+enum { BOUND_COUNT = WR_COUNT_OF(bound_words) };
 
 struct wr_sessions {
     pthread_mutex_t lock;
@@ -62,8 +74,9 @@ static wr_hash128 hash_session(weir_span tenant, weir_span session)
     return hash;
 }
 
-/* The session's entry, or the one that it takes; *is_new then. Called with the lock held. */
-static struct entry *find_entry(struct wr_sessions *sessions, wr_hash128 hash, bool *is_new)
+/* The session's entry; if it has none (*is_new), it takes the oldest of its set. Called with the
+ * lock held. */
+static struct entry *find_session(struct wr_sessions *sessions, wr_hash128 hash, bool *is_new)
 {
     struct entry *set = sessions->entries[hash.high % SETS], *oldest = &set[0];
 
@@ -167,7 +180,7 @@ static enum wr_bound take_bound(weir_span *kept)
     return WR_BOUND_NOT;
 }
 
-/* And the policy that was typed. */
+/* The same for the hash of the policy that was typed. */
 static uint32_t take_said(weir_span *kept)
 {
     size_t at = wr_span_find(*kept, WR_LIT(SAID), 0);
@@ -227,7 +240,8 @@ void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE
                    bound_words[decision->bound]);
 }
 
-/* Out of canary a tool is left alone, as in every mode that sends what came. */
+/* A tool is left alone in every mode that sends what came, and so by sessions outside of a canary.
+ */
 static bool is_active(const struct wr_rule *rule, uint32_t bucket)
 {
     return rule->mode == WR_MODE_ACTIVE ||
@@ -262,9 +276,10 @@ static bool is_projecting(const struct entry *entry, uint32_t bucket)
     return d.action == WR_ACTION_PROJECT && d.bound != WR_BOUND_UNSIGNED;
 }
 
-/* What was typed for this server, and no rule says otherwise of, beats what the session keeps, the
- * form it is bound to included: a session that is to be projected again keeps what it was sent as,
- * and one that is to go as it comes loses the thinking that would be refused. */
+/* A mode that was typed for this server replaces the one that the session keeps, and the form that
+ * it is bound to. (This is not called if a rule matches.) A session that is projected again keeps
+ * what it was sent as; one that is no longer projected loses the signed thinking that the provider
+ * would refuse. */
 static void hear_mode(struct entry *entry, const struct wr_rollout_input *input,
                       struct wr_decision *d)
 {
@@ -284,7 +299,8 @@ static void hear_mode(struct entry *entry, const struct wr_rollout_input *input,
         entry->bound = WR_BOUND_UNSIGNED;
 }
 
-/* Once said it is the session's own, as its pin has it: what is learnt may change it then. */
+/* A policy that was typed is heard once. From then on it is the session's own, in its pin, and
+ * learning may change it. */
 static void hear_policy(struct entry *entry, const struct wr_rollout_input *input, bool is_known,
                         struct wr_decision *d)
 {
@@ -310,7 +326,7 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
     bool is_new;
 
     (void)pthread_mutex_lock(&sessions->lock);
-    struct entry *entry = find_entry(sessions, hash, &is_new);
+    struct entry *entry = find_session(sessions, hash, &is_new);
     if (is_new)
         begin_session(entry, input, rule);
     else if (entry->requests_count < 3)
@@ -353,7 +369,7 @@ void wr_sessions_bind(struct wr_sessions *sessions, weir_span tenant, weir_span 
 {
     bool is_new;
     (void)pthread_mutex_lock(&sessions->lock);
-    struct entry *entry = find_entry(sessions, hash_session(tenant, session), &is_new);
+    struct entry *entry = find_session(sessions, hash_session(tenant, session), &is_new);
     if (is_new)
         entry->mode = WR_MODE_ACTIVE;
     entry->bound = (uint8_t)bound;

@@ -64,7 +64,7 @@ struct wr_rollout_input {
     weir_span mode;       /* the header x-weir-mode; empty: none */
     weir_span kept;       /* what was kept of the session's mode; empty: nothing */
     enum wr_bound bind;   /* what the provider has said of this very request */
-    bool is_signed;       /* it holds thinking that the model binds to what stands before */
+    bool is_signed;       /* it holds signed thinking, which is bound to what comes before it */
 };
 
 struct wr_sessions; /* the modes of sessions, for any thread */

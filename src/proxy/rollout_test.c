@@ -33,7 +33,7 @@ static void each_mode_has_its_action(void **state)
                  {"holdout 0", "rollout_holdout_out", WR_ACTION_PROJECT},
                  {"holdout 100", "rollout_holdout", WR_ACTION_MEASURE}};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *config = wr_config_new();
         struct wr_sessions *sessions = wr_sessions_new();
         assert_int_equal(wr_config_set_mode(config, cases[i].mode, NULL), WEIR_OK);
@@ -123,7 +123,7 @@ static void what_is_typed_beats_what_is_kept(void **state)
         {"", "shadow", true, true, WR_ACTION_SHADOW, WR_MODE_STAYS, ""},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *config = wr_config_new();
         struct wr_sessions *sessions = wr_sessions_new();
         struct wr_rollout_input input = {.config = config,
@@ -224,7 +224,7 @@ static void a_bound_form_is_kept_with_the_mode(void **state)
                  {"meter else", WR_ACTION_PROJECT, "active"}};
     struct wr_config *active = wr_config_new();
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_sessions *sessions = wr_sessions_new();
         struct wr_rollout_input input = {.config = active,
                                          .tenant = WR_LIT("local"),
@@ -262,7 +262,7 @@ static void tools_have_rules_of_their_own(void **state)
     struct wr_sessions *sessions = wr_sessions_new();
     (void)state;
     assert_int_equal(wr_config_read(config, wr_span_of(yaml), NULL), WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_rollout_input input = {
             .config = config, .model = wr_span_of(cases[i].model), .upstream = "openai"};
         char tools[WR_TOOLS_BYTES_MAX + 1];

@@ -2,32 +2,6 @@
 
 #include "base/span.h"
 
-static const struct {
-    const char *end; /* of the path */
-    const char *path;
-    enum wr_api api;
-    bool is_answer;
-} apis[] = {
-    {"/chat/completions", "/v1/chat/completions", WR_API_CHAT, true},
-    {"/responses", "/v1/responses", WR_API_RESPONSES, true},
-    {"/responses/compact", "/v1/responses/compact", WR_API_RESPONSES, true},
-    {"/responses/input_tokens", "/v1/responses/input_tokens", WR_API_RESPONSES, false},
-    {"/messages", "/v1/messages", WR_API_MESSAGES, true},
-    {"/messages/count_tokens", "/v1/messages/count_tokens", WR_API_MESSAGES, false},
-};
-
-const char *wr_api_name(enum wr_api api)
-{
-    static const char *const names[] = {"other", "chat", "responses", "messages"};
-    return names[api];
-}
-
-static weir_span path_of(weir_span target)
-{
-    const char *query = memchr(target.ptr, '?', target.len);
-    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
-}
-
 /* Whether `path` begins with the whole parts of `prefix`. */
 static bool is_below(weir_span path, weir_span prefix)
 {
@@ -79,8 +53,9 @@ static const struct wr_upstream *by_path(const struct wr_config *config, const s
     return wr_config_find(config, WR_LIT("openai"));
 }
 
-/* Where the path names no upstream the credential may: its own takes the whole path. Where it names
- * one, that one is asked or nobody; but "/openai/v1" with a key of Azure's is Azure's own path. */
+/* If the path names no upstream the credential may decide: the upstream of its provider gets the
+ * whole path. If the path names one, only that one is asked. One exception: "/openai/v1" with a key
+ * of Azure's is Azure's own path. */
 static void obey_credential(struct wr_route *route, const struct wr_config *config,
                             const struct wr_head *head, weir_span target, bool is_named)
 {
@@ -118,13 +93,11 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
     if (route.upstream && !strcmp(route.upstream->name, "chatgpt") &&
         is_below(route.target, WR_LIT("/v1")))
         route.target = wr_span_cut(route.target, strlen("/v1"), route.target.len);
-    weir_span path = path_of(route.target);
-    for (size_t i = 0; i < sizeof(apis) / sizeof(apis[0]); i++)
-        if (wr_span_is(head->method, "POST") && wr_span_ends(path, wr_span_of(apis[i].end))) {
-            route.api = apis[i].api;
-            route.path = apis[i].path;
-            route.is_answer = apis[i].is_answer;
-        }
+    const struct wr_api_path *row = NULL;
+    if (wr_span_is(head->method, "POST"))
+        route.api = wr_api_by_path(route.target, &row);
+    route.path = row ? row->usual : NULL;
+    route.is_answer = row && row->is_answer;
     return route;
 }
 
@@ -132,7 +105,8 @@ void wr_route_url(const struct wr_route *route, struct wr_buf *url)
 {
     weir_span target = route->target, base = wr_span_of(route->upstream->path);
 
-    /* What Codex asks of ChatGPT beside the model stands beside it: /backend-api/wham/... */
+    /* Codex asks ChatGPT for other things than the model at paths beside it: /backend-api/wham/...
+     */
     bool is_beside = is_below(base, WR_LIT("/backend-api")) && !is_below(target, base) &&
                      is_below(target, WR_LIT("/backend-api"));
 

@@ -14,20 +14,17 @@
 #ifndef WR_PROXY_ROUTE_H
 #define WR_PROXY_ROUTE_H
 
+#include "api/api.h"
 #include "base/buf.h"
 #include "net/head.h"
 #include "proxy/config.h"
 #include "proxy/credential.h"
 
-enum wr_api { WR_API_NONE, WR_API_CHAT, WR_API_RESPONSES, WR_API_MESSAGES };
-
-const char *wr_api_name(enum wr_api api); /* "chat", ...; "other" */
-
 struct wr_route {
     const struct wr_upstream *upstream; /* NULL: there is none for this path or its credential */
     struct wr_credential credential;    /* then: the one that kept it back; .provider NULL: none */
-    enum wr_api api;                    /* of a POST with a conversation in it; else NONE */
-    const char *path;                   /* how that API's path is usually written; NULL with NONE */
+    const struct wr_api *api;           /* of a POST with a conversation in it; else NULL */
+    const char *path; /* how that API's path is usually written; NULL with no API */
     bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */
     weir_span target; /* the part of the target that belongs to the upstream; points into it */
 };

@@ -9,47 +9,46 @@
 
 static const struct {
     const char *behaviour, *method, *target, *url;
-    enum wr_api api;
+    const struct wr_api *api;
     bool is_answer;
 } cases[] = {
     {"chat goes to openai, /v1 once", "POST", "/v1/chat/completions",
-     "https://api.openai.com/v1/chat/completions", WR_API_CHAT, true},
+     "https://api.openai.com/v1/chat/completions", &wr_api_chat, true},
     {"responses too", "POST", "/v1/responses", "https://api.openai.com/v1/responses",
-     WR_API_RESPONSES, true},
+     &wr_api_responses, true},
     {"compaction is projected", "POST", "/v1/responses/compact",
-     "https://api.openai.com/v1/responses/compact", WR_API_RESPONSES, true},
+     "https://api.openai.com/v1/responses/compact", &wr_api_responses, true},
     {"a count is projected, but its answer is no model's", "POST", "/v1/responses/input_tokens",
-     "https://api.openai.com/v1/responses/input_tokens", WR_API_RESPONSES, false},
+     "https://api.openai.com/v1/responses/input_tokens", &wr_api_responses, false},
     {"messages go to anthropic with their query", "POST", "/v1/messages?beta=true",
-     "https://api.anthropic.com/v1/messages?beta=true", WR_API_MESSAGES, true},
+     "https://api.anthropic.com/v1/messages?beta=true", &wr_api_messages, true},
     {"so do their counts", "POST", "/v1/messages/count_tokens",
-     "https://api.anthropic.com/v1/messages/count_tokens", WR_API_MESSAGES, false},
+     "https://api.anthropic.com/v1/messages/count_tokens", &wr_api_messages, false},
     {"batches pass", "POST", "/v1/messages/batches",
-     "https://api.anthropic.com/v1/messages/batches", WR_API_NONE, false},
+     "https://api.anthropic.com/v1/messages/batches", NULL, false},
     {"a GET passes", "GET", "/v1/responses/resp_1", "https://api.openai.com/v1/responses/resp_1",
-     WR_API_NONE, false},
+     NULL, false},
     {"a path that only ends like one passes by method", "GET", "/v1/chat/completions",
-     "https://api.openai.com/v1/chat/completions", WR_API_NONE, false},
+     "https://api.openai.com/v1/chat/completions", NULL, false},
     {"a name in front chooses", "POST", "/anthropic/v1/messages",
-     "https://api.anthropic.com/v1/messages", WR_API_MESSAGES, true},
+     "https://api.anthropic.com/v1/messages", &wr_api_messages, true},
     {"and need not say /v1", "POST", "/openai/responses", "https://api.openai.com/v1/responses",
-     WR_API_RESPONSES, true},
+     &wr_api_responses, true},
     {"/p/ too", "POST", "/p/local/v1/chat/completions",
-     "http://127.0.0.1:11434/v1/chat/completions", WR_API_CHAT, true},
+     "http://127.0.0.1:11434/v1/chat/completions", &wr_api_chat, true},
     {"Codex's own backend by its path", "POST", "/backend-api/codex/responses",
-     "https://chatgpt.com/backend-api/codex/responses", WR_API_RESPONSES, true},
+     "https://chatgpt.com/backend-api/codex/responses", &wr_api_responses, true},
     {"and what it asks beside the model", "GET", "/backend-api/wham/accounts/check?x=1",
-     "https://chatgpt.com/backend-api/wham/accounts/check?x=1", WR_API_NONE, false},
+     "https://chatgpt.com/backend-api/wham/accounts/check?x=1", NULL, false},
     {"or by name", "GET", "/chatgpt/models?client_version=1",
-     "https://chatgpt.com/backend-api/codex/models?client_version=1", WR_API_NONE, false},
-    {"an unknown name goes nowhere", "GET", "/p/nobody/x", NULL, WR_API_NONE, false},
-    {"whatever it asks for", "POST", "/p/Local/v1/messages", NULL, WR_API_MESSAGES, true},
-    {"nor does no name", "GET", "/p/", NULL, WR_API_NONE, false},
-    {"/p alone is a path", "GET", "/p", "https://api.openai.com/v1/p", WR_API_NONE, false},
+     "https://chatgpt.com/backend-api/codex/models?client_version=1", NULL, false},
+    {"an unknown name goes nowhere", "GET", "/p/nobody/x", NULL, NULL, false},
+    {"whatever it asks for", "POST", "/p/Local/v1/messages", NULL, &wr_api_messages, true},
+    {"nor does no name", "GET", "/p/", NULL, NULL, false},
+    {"/p alone is a path", "GET", "/p", "https://api.openai.com/v1/p", NULL, false},
     {"Gemini's API passes, by name", "POST", "/gemini/v1beta/models/m:generateContent",
-     "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", WR_API_NONE,
-     false},
-    {"/v1x is not /v1", "GET", "/v1x", "https://api.openai.com/v1/v1x", WR_API_NONE, false},
+     "https://generativelanguage.googleapis.com/v1beta/models/m:generateContent", NULL, false},
+    {"/v1x is not /v1", "GET", "/v1x", "https://api.openai.com/v1/v1x", NULL, false},
 };
 
 static void check(const struct wr_config *config, size_t i, const char *url)
@@ -80,7 +79,7 @@ static void paths_find_their_upstream(void **state)
                                            "http://127.0.0.1:11434/v1/\n"),
                                     NULL),
                      WEIR_OK);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         check(config, i, cases[i].url);
     wr_config_free(config);
 }
@@ -113,7 +112,7 @@ static void a_chatgpt_account_chooses_its_backend(void **state)
     wr_buf_init(&out, 4096);
     wr_route_url(&route, &out);
     assert_string_equal(out.bytes, "https://chatgpt.com/backend-api/codex/responses");
-    assert_int_equal(route.api, WR_API_RESPONSES);
+    assert_int_equal(route.api, &wr_api_responses);
     wr_buf_release(&out);
     wr_config_free(config);
 }
@@ -196,7 +195,7 @@ static void a_credential_goes_to_its_provider_or_nowhere(void **state)
          "https://api.openai.com/v1/responses"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_config *config = wr_config_new();
         struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
         struct wr_buf out;

@@ -1,3 +1,13 @@
+/* Sessions over HTTP: one function for each row of the table in sidecar.h.
+ *
+ * A call opens its session, does one thing and closes it. That costs reading the journal each
+ * time; in return workers share nothing, a restart loses nothing, and `weir agent` may use the
+ * same session between two calls. The journal's own lock keeps two calls apart: a call waits for
+ * it up to a second and is then answered 409.
+ *
+ * What a session was created with is in a file beside its journal and is read whenever it is
+ * opened. Paths of this machine are cut out of error texts before a client sees them.
+ */
 #include "proxy/sidecar.h"
 
 #include <dirent.h>
@@ -7,11 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/api.h"
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "json/write.h"
+#include "proxy/pages.h"
 #include "session/disk.h"
 #include "session/journal.h"
 #include "weir/session.h"
@@ -49,15 +62,14 @@ static int say_error(struct call *c, int status, const char *text)
     wr_json_write_object(&c->w);
     wr_json_write_key(&c->w, "error");
     wr_json_write_object(&c->w);
-    wr_json_write_key(&c->w, "message");
-    wr_json_write_text(&c->w, wr_span_of(text));
+    wr_json_member_word(&c->w, "message", text);
     wr_json_write_object_end(&c->w);
     wr_json_write_object_end(&c->w);
     return status;
 }
 
-/* Where the store is on this machine's disk is nothing for a client: what stands before the
- * tenant's sessions is left out of `text`, also where the text was cut within it. */
+/* A client must not learn where the store is on this machine's disk: the store's folder is cut out
+ * of `text`, even if the text was truncated in the middle of it. */
 static void hide_folder(const struct call *c, char *text)
 {
     size_t folder_bytes = strlen(c->sidecar->dir), to = 0;
@@ -102,28 +114,15 @@ static int say_status(struct call *c, weir_status status, const struct weir_err 
     return say_failure(c, status, err->text[0] ? err->text : weir_status_text(status));
 }
 
-static void put_number(struct call *c, const char *key, uint64_t number)
-{
-    wr_json_write_key(&c->w, key);
-    wr_json_write_i64(&c->w, (int64_t)number);
-}
-
-static void put_text(struct call *c, const char *key, weir_span text)
-{
-    wr_json_write_key(&c->w, key);
-    wr_json_write_text(&c->w, text);
-}
-
 static void put_bool(struct call *c, const char *key, bool value)
 {
-    wr_json_write_key(&c->w, key);
-    wr_json_write_bool(&c->w, value);
+    wr_json_member_bool(&c->w, key, value);
 }
 
 /* ---- what is asked ---- */
 
-static weir_span text_of(struct call *c, const struct wr_json *doc, wr_json_id object,
-                         const char *key)
+static weir_span member_text(struct call *c, const struct wr_json *doc, wr_json_id object,
+                             const char *key)
 {
     wr_json_id id = wr_json_find(doc, object, key);
     weir_span text = {"", 0};
@@ -135,7 +134,7 @@ static weir_span text_of(struct call *c, const struct wr_json *doc, wr_json_id o
 static const char *string_of(struct call *c, const struct wr_json *doc, wr_json_id object,
                              const char *key)
 {
-    weir_span text = text_of(c, doc, object, key);
+    weir_span text = member_text(c, doc, object, key);
     char *copy = text.len ? wr_arena_alloc(&c->arena, text.len + 1) : NULL;
     if (!copy || memchr(text.ptr, '\0', text.len))
         return NULL;
@@ -163,8 +162,8 @@ static bool bool_of(const struct wr_json *doc, wr_json_id object, const char *ke
     "kind text dialect body calls call_id is_error model window_tokens input_tokens " \
     "cache_read_tokens cache_write_tokens output_tokens"
 
-/* The first member that is none of `known`, a list with blanks between; NULL: there is none. A name
- * that is not known would else say something that nobody hears. */
+/* The first member whose name is not in `known`, a list with blanks between; NULL: all are known. A
+ * misspelt name must not be ignored without a word. */
 static const char *unknown_member(struct call *c, wr_json_id object, const char *known)
 {
     for (wr_json_id at = wr_json_first(&c->doc, object); at != WR_JSON_NONE;
@@ -194,16 +193,10 @@ static int say_unknown(struct call *c, const char *member, const char *known)
 
 static bool dialect_of(struct call *c, wr_json_id object, weir_dialect *dialect)
 {
-    static const char *const names[] = {[WEIR_DIALECT_CHAT] = "chat",
-                                        [WEIR_DIALECT_RESPONSES] = "responses",
-                                        [WEIR_DIALECT_MESSAGES] = "messages"};
-    weir_span word = text_of(c, &c->doc, object, "dialect");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (wr_span_is(word, names[i])) {
-            *dialect = (weir_dialect)i;
-            return true;
-        }
-    return false;
+    const struct wr_api *api = wr_api_named(member_text(c, &c->doc, object, "dialect"));
+    if (api)
+        *dialect = api->dialect;
+    return api;
 }
 
 /* ---- places ---- */
@@ -227,20 +220,20 @@ static bool set_id(struct call *c, weir_span id)
     return !wr_disk_join(c->dir, c->folder, c->id, NULL);
 }
 
-static void nap(void)
+static void nap_for_lock(void)
 {
     struct timespec time = {.tv_nsec = LOCK_NAP_MS * 1000000L};
     (void)nanosleep(&time, NULL);
 }
 
 /* A session that somebody else has open is closed soon, if that is another call. */
-static weir_status open_session(struct call *c, struct weir_session_options *options,
+static weir_status open_waiting(struct call *c, struct weir_session_options *options,
                                 struct weir_err *err)
 {
     weir_status status = WEIR_IO;
     for (int i = 0; i < LOCK_TRIES && status == WEIR_IO; i++) {
         if (i)
-            nap();
+            nap_for_lock();
         *err = (struct weir_err){0};
         status = weir_session_open(options, &c->session, err);
     }
@@ -265,7 +258,7 @@ static weir_status set_tools(struct call *c, const struct wr_json *doc, struct w
          at = wr_json_next(doc, list, at)) {
         wr_json_id schema = wr_json_find(doc, at, "schema");
         tools[count++] = (struct weir_tool){
-            text_of(c, doc, at, "name"), text_of(c, doc, at, "description"),
+            member_text(c, doc, at, "name"), member_text(c, doc, at, "description"),
             schema == WR_JSON_NONE ? (weir_span){"", 0} : wr_json_raw(doc, schema)};
     }
     return weir_session_set_tools(c->session, tools, count, err);
@@ -273,7 +266,7 @@ static weir_status set_tools(struct call *c, const struct wr_json *doc, struct w
 
 static weir_status apply_settings(struct call *c, const struct wr_json *doc, struct weir_err *err)
 {
-    weir_span system = text_of(c, doc, 0, "system");
+    weir_span system = member_text(c, doc, 0, "system");
     weir_status status = set_tools(c, doc, err); /* first: what is wrong with them writes nothing */
 
     if (!status && system.len)
@@ -286,7 +279,7 @@ static weir_status open_with(struct call *c, const struct wr_json *doc, bool mus
 {
     struct weir_session_options options = {.dir = c->dir,
                                            .name = c->id,
-                                           .config = text_of(c, doc, 0, "config"),
+                                           .config = member_text(c, doc, 0, "config"),
                                            .model =
                                                must_exist ? NULL : string_of(c, doc, 0, "model"),
                                            .store = c->sidecar->store,
@@ -294,7 +287,7 @@ static weir_status open_with(struct call *c, const struct wr_json *doc, bool mus
                                            .tenant = c->in->tenant,
                                            .now_ms = c->in->now_ms,
                                            .must_exist = must_exist};
-    weir_status status = open_session(c, &options, err);
+    weir_status status = open_waiting(c, &options, err);
     if (!status && !must_exist && weir_session_opened(c->session)->events_count)
         return wr_fail(err, WEIR_IO, 0, TAKEN); /* by another process, just now */
     return status ? status : apply_settings(c, doc, err);
@@ -316,13 +309,13 @@ static weir_status open_existing(struct call *c, struct weir_err *err)
 
 /* ---- the calls ---- */
 
-static void begin(struct call *c)
+static void begin_answer(struct call *c)
 {
     wr_json_write_init(&c->w, c->answer);
     wr_json_write_object(&c->w);
 }
 
-static int end(struct call *c, int status)
+static int end_answer(struct call *c, int status)
 {
     wr_json_write_object_end(&c->w);
     wr_buf_byte(c->answer, '\n');
@@ -348,13 +341,13 @@ static bool make_id(struct call *c)
 }
 
 /* Asked before it is opened: opening one with a model and a prompt would change it. */
-static bool is_there(const char *journal)
+static bool has_journal(const char *journal)
 {
     struct stat info;
     return !stat(journal, &info) && info.st_size > 0;
 }
 
-static weir_status set_up(struct call *c, uint64_t window, struct weir_err *err)
+static weir_status make_journal(struct call *c, uint64_t window, struct weir_err *err)
 {
     char path[WR_SESSION_PATH_BYTES_MAX];
     weir_status status = open_with(c, &c->doc, false, err);
@@ -367,11 +360,11 @@ static weir_status set_up(struct call *c, uint64_t window, struct weir_err *err)
     return status ? status : wr_disk_replace(path, c->doc.text, err);
 }
 
-static int create(struct call *c)
+static int create_session(struct call *c)
 {
     char journal[WR_SESSION_PATH_BYTES_MAX];
     struct weir_err err = {0};
-    weir_span id = text_of(c, &c->doc, 0, "id");
+    weir_span id = member_text(c, &c->doc, 0, "id");
     uint64_t window = number_of(&c->doc, 0, "window_tokens");
     const char *unknown = unknown_member(c, 0, CREATE_MEMBERS);
 
@@ -382,26 +375,26 @@ static int create(struct call *c)
     if (window > WR_MODEL_TOKENS_MAX)
         return say_error(c, 400, "\"window_tokens\" is larger than any window");
     weir_status status = wr_disk_join(journal, c->dir, WR_JOURNAL_FILE, &err);
-    if (!status && is_there(journal))
+    if (!status && has_journal(journal))
         return say_error(c, 409, TAKEN);
     if (!status)
-        status = set_up(c, window, &err);
+        status = make_journal(c, window, &err);
     if (status && c->session && !weir_session_opened(c->session)->events_count)
         (void)unlink(journal); /* what was begun can be created again */
     if (status)
         return say_status(c, status, &err);
-    begin(c);
-    put_text(c, "id", wr_span_of(c->id));
-    put_text(c, "model", wr_span_of(weir_session_model(c->session)));
-    return end(c, 201);
+    begin_answer(c);
+    wr_json_member_text(&c->w, "id", wr_span_of(c->id));
+    wr_json_member_text(&c->w, "model", wr_span_of(weir_session_model(c->session)));
+    return end_answer(c, 201);
 }
 
-static int list(struct call *c)
+static int list_sessions(struct call *c)
 {
     struct dirent **names;
     int count = scandir(c->folder, &names, NULL, alphasort);
 
-    begin(c);
+    begin_answer(c);
     wr_json_write_key(&c->w, "sessions");
     wr_json_write_array(&c->w);
     for (int i = 0; i < count; i++) {
@@ -412,7 +405,7 @@ static int list(struct call *c)
     if (count >= 0)
         free(names);
     wr_json_write_array_end(&c->w);
-    return end(c, 200);
+    return end_answer(c, 200);
 }
 
 static weir_status append_answer(struct call *c, wr_json_id event, struct weir_err *err)
@@ -429,14 +422,14 @@ static weir_status append_answer(struct call *c, wr_json_id event, struct weir_e
     wr_json_id calls = wr_json_find(&c->doc, event, "calls");
     size_t count = wr_json_is(&c->doc, calls, WR_JSON_ARRAY) ? wr_json_count(&c->doc, calls) : 0;
     struct weir_call *list_of = WR_ARENA_ARRAY(&c->arena, struct weir_call, count);
-    struct weir_answer answer = {.text = text_of(c, &c->doc, event, "text"), .calls = list_of};
+    struct weir_answer answer = {.text = member_text(c, &c->doc, event, "text"), .calls = list_of};
     if (!list_of)
         return WEIR_NOMEM;
     for (wr_json_id at = count ? wr_json_first(&c->doc, calls) : WR_JSON_NONE; at != WR_JSON_NONE;
          at = wr_json_next(&c->doc, calls, at))
-        list_of[answer.calls_count++] =
-            (struct weir_call){text_of(c, &c->doc, at, "id"), text_of(c, &c->doc, at, "name"),
-                               text_of(c, &c->doc, at, "arguments")};
+        list_of[answer.calls_count++] = (struct weir_call){
+            member_text(c, &c->doc, at, "id"), member_text(c, &c->doc, at, "name"),
+            member_text(c, &c->doc, at, "arguments")};
     return weir_session_answer(c->session, &answer, c->in->now_ms, err);
 }
 
@@ -470,7 +463,8 @@ static weir_status append_refused(struct call *c, wr_json_id event)
 
 static weir_status append_one(struct call *c, wr_json_id event, struct weir_err *err)
 {
-    weir_span kind = text_of(c, &c->doc, event, "kind"), text = text_of(c, &c->doc, event, "text");
+    weir_span kind = member_text(c, &c->doc, event, "kind"),
+              text = member_text(c, &c->doc, event, "text");
     struct weir_session *s = c->session;
     int64_t now_ms = c->in->now_ms;
     const char *unknown = unknown_member(c, event, EVENT_MEMBERS);
@@ -488,7 +482,7 @@ static weir_status append_one(struct call *c, wr_json_id event, struct weir_err 
     if (wr_span_is(kind, "assistant"))
         return append_answer(c, event, err);
     if (wr_span_is(kind, "result"))
-        return weir_session_result(s, text_of(c, &c->doc, event, "call_id"), text,
+        return weir_session_result(s, member_text(c, &c->doc, event, "call_id"), text,
                                    bool_of(&c->doc, event, "is_error"), now_ms, err);
     if (wr_span_is(kind, "abort"))
         return weir_session_abort(s, text, now_ms, err);
@@ -510,15 +504,15 @@ static void put_pending(struct call *c)
     wr_json_write_array(&c->w);
     for (size_t i = 0; i < count; i++) {
         wr_json_write_object(&c->w);
-        put_text(c, "id", calls[i].id);
-        put_text(c, "name", calls[i].name);
-        put_text(c, "arguments", calls[i].arguments);
+        wr_json_member_text(&c->w, "id", calls[i].id);
+        wr_json_member_text(&c->w, "name", calls[i].name);
+        wr_json_member_text(&c->w, "arguments", calls[i].arguments);
         wr_json_write_object_end(&c->w);
     }
     wr_json_write_array_end(&c->w);
 }
 
-static int append(struct call *c)
+static int append_events(struct call *c)
 {
     wr_json_id events = wr_json_find(&c->doc, 0, "events");
     uint64_t appended = 0;
@@ -538,18 +532,18 @@ static int append(struct call *c)
                        (unsigned long long)appended);
         return say_failure(c, status, text);
     }
-    begin(c);
-    put_number(c, "appended", appended);
-    put_number(c, "last_event", weir_session_last_event(c->session));
+    begin_answer(c);
+    wr_json_member_number(&c->w, "appended", appended);
+    wr_json_member_number(&c->w, "last_event", weir_session_last_event(c->session));
     put_pending(c);
-    return end(c, 200);
+    return end_answer(c, 200);
 }
 
-static int render(struct call *c)
+static int render_request(struct call *c)
 {
     struct weir_session_want want = {.now_ms = c->in->now_ms,
-                                     .context = text_of(c, &c->doc, 0, "context"),
-                                     .extra = text_of(c, &c->doc, 0, "extra"),
+                                     .context = member_text(c, &c->doc, 0, "context"),
+                                     .extra = member_text(c, &c->doc, 0, "extra"),
                                      .is_preview = bool_of(&c->doc, 0, "preview")};
     struct weir_session_turn turn;
     struct weir_err err = {0};
@@ -559,21 +553,21 @@ static int render(struct call *c)
     weir_status status = weir_session_request(c->session, &want, &turn, &err);
     if (status)
         return say_status(c, status, &err);
-    begin(c);
-    put_number(c, "tokens_before", turn.tokens_before);
-    put_number(c, "tokens_after", turn.tokens_after);
-    put_number(c, "window_tokens", turn.window_tokens);
+    begin_answer(c);
+    wr_json_member_number(&c->w, "tokens_before", turn.tokens_before);
+    wr_json_member_number(&c->w, "tokens_after", turn.tokens_after);
+    wr_json_member_number(&c->w, "window_tokens", turn.window_tokens);
     put_bool(c, "is_changed", turn.is_changed);
     put_bool(c, "is_step", turn.is_step);
     put_bool(c, "is_compacted", turn.is_compacted);
     if (turn.step_reason)
-        put_text(c, "step_reason", wr_span_of(turn.step_reason));
+        wr_json_member_text(&c->w, "step_reason", wr_span_of(turn.step_reason));
     wr_json_write_key(&c->w, "body");
     wr_json_write_raw(&c->w, turn.body);
-    return end(c, 200);
+    return end_answer(c, 200);
 }
 
-static int compact(struct call *c)
+static int compact_session(struct call *c)
 {
     struct weir_compacted done = {0};
     struct weir_err err = {0};
@@ -581,39 +575,39 @@ static int compact(struct call *c)
 
     if (status)
         return say_status(c, status, &err);
-    begin(c);
+    begin_answer(c);
     put_bool(c, "is_taken", done.is_taken);
-    put_number(c, "tokens_before", done.tokens_before);
-    put_number(c, "tokens_after", done.tokens_after);
-    put_number(c, "messages", done.messages_count);
+    wr_json_member_number(&c->w, "tokens_before", done.tokens_before);
+    wr_json_member_number(&c->w, "tokens_after", done.tokens_after);
+    wr_json_member_number(&c->w, "messages", done.messages_count);
     if (done.path.len)
-        put_text(c, "path", done.path);
-    return end(c, 200);
+        wr_json_member_text(&c->w, "path", done.path);
+    return end_answer(c, 200);
 }
 
-static int context(struct call *c)
+static int show_context(struct call *c)
 {
     struct weir_session_context x = {0};
 
     weir_session_context(c->session, &x);
-    begin(c);
-    put_number(c, "system_tokens", x.system_tokens);
-    put_number(c, "tools_tokens", x.tools_tokens);
-    put_number(c, "user_tokens", x.user_tokens);
-    put_number(c, "assistant_tokens", x.assistant_tokens);
-    put_number(c, "calls_tokens", x.calls_tokens);
-    put_number(c, "results_tokens", x.results_tokens);
-    put_number(c, "summary_tokens", x.summary_tokens);
-    put_number(c, "total_tokens", x.total_tokens);
-    put_number(c, "window_tokens", x.window_tokens);
-    put_number(c, "used_percent", x.used_percent);
-    put_number(c, "last_input_tokens", x.last_input_tokens);
-    put_number(c, "clear_at_tokens", x.clear_at_tokens);
-    put_number(c, "summarise_at_tokens", x.summarise_at_tokens);
-    put_number(c, "messages", x.messages_count);
-    put_number(c, "messages_max", x.messages_max);
-    put_number(c, "messages_omitted", x.messages_omitted);
-    return end(c, 200);
+    begin_answer(c);
+    wr_json_member_number(&c->w, "system_tokens", x.system_tokens);
+    wr_json_member_number(&c->w, "tools_tokens", x.tools_tokens);
+    wr_json_member_number(&c->w, "user_tokens", x.user_tokens);
+    wr_json_member_number(&c->w, "assistant_tokens", x.assistant_tokens);
+    wr_json_member_number(&c->w, "calls_tokens", x.calls_tokens);
+    wr_json_member_number(&c->w, "results_tokens", x.results_tokens);
+    wr_json_member_number(&c->w, "summary_tokens", x.summary_tokens);
+    wr_json_member_number(&c->w, "total_tokens", x.total_tokens);
+    wr_json_member_number(&c->w, "window_tokens", x.window_tokens);
+    wr_json_member_number(&c->w, "used_percent", x.used_percent);
+    wr_json_member_number(&c->w, "last_input_tokens", x.last_input_tokens);
+    wr_json_member_number(&c->w, "clear_at_tokens", x.clear_at_tokens);
+    wr_json_member_number(&c->w, "summarise_at_tokens", x.summarise_at_tokens);
+    wr_json_member_number(&c->w, "messages", x.messages_count);
+    wr_json_member_number(&c->w, "messages_max", x.messages_max);
+    wr_json_member_number(&c->w, "messages_omitted", x.messages_omitted);
+    return end_answer(c, 200);
 }
 
 /* ---- which call ---- */
@@ -622,10 +616,10 @@ static const struct {
     const char *verb, *method;
     int (*run)(struct call *c);
     const char *members; /* of the body */
-} verbs[] = {{"events", "POST", append, "events"},
-             {"render", "POST", render, "dialect context extra preview"},
-             {"compact", "POST", compact, ""},
-             {"context", "GET", context, ""}};
+} verbs[] = {{"events", "POST", append_events, "events"},
+             {"render", "POST", render_request, "dialect context extra preview"},
+             {"compact", "POST", compact_session, ""},
+             {"context", "GET", show_context, ""}};
 
 static int on_session(struct call *c, weir_span rest)
 {
@@ -635,7 +629,7 @@ static int on_session(struct call *c, weir_span rest)
     if (!slash || !set_id(c, wr_span_cut(rest, 0, (size_t)(slash - rest.ptr))))
         return say_error(c, 404, "there is nothing at this path: " ROOT "/ID/VERB");
     weir_span verb = wr_span_cut(rest, (size_t)(slash - rest.ptr) + 1, rest.len);
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(verbs); i++) {
         if (!wr_span_is(verb, verbs[i].verb))
             continue;
         if (!wr_span_is(c->in->method, verbs[i].method))
@@ -649,7 +643,7 @@ static int on_session(struct call *c, weir_span rest)
     return say_error(c, 404, "the verbs are events, render, compact and context");
 }
 
-static int dispatch(struct call *c)
+static int find_verb(struct call *c)
 {
     weir_span rest = wr_span_cut(c->in->path, sizeof(ROOT) - 1, c->in->path.len);
     bool is_post = wr_span_is(c->in->method, "POST");
@@ -667,8 +661,8 @@ static int dispatch(struct call *c)
     if (rest.len > 1)
         return on_session(c, wr_span_cut(rest, 1, rest.len));
     if (is_post)
-        return create(c);
-    return wr_span_is(c->in->method, "GET") ? list(c)
+        return create_session(c);
+    return wr_span_is(c->in->method, "GET") ? list_sessions(c)
                                             : say_error(c, 405, "this path has another method");
 }
 
@@ -678,9 +672,84 @@ int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *
     struct call c = {.sidecar = sidecar, .in = in, .answer = answer};
 
     wr_arena_init(&c.arena, WR_ARENA_BYTES_MAX);
-    int status = dispatch(&c);
+    int status = find_verb(&c);
     weir_session_close(c.session);
     wr_buf_release(&c.settings);
     wr_arena_release(&c.arena);
     return status;
+}
+
+/* ---- on the server ---- */
+
+struct wr_sidecar_page {
+    struct wr_page_desk desk;
+    const struct wr_config *config;
+    struct wr_sidecar sidecar; /* its store is opened by the first call, under the desk's lock */
+};
+
+static weir_span sidecar_path(weir_span target)
+{
+    const char *query = memchr(target.ptr, '?', target.len);
+    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
+}
+
+/* On a thread. Without a store nothing is taken out of requests, and sessions work all the same. */
+static void answer_call(struct wr_page_call *call)
+{
+    struct wr_sidecar_page *page = call->desk->user;
+    struct wr_sidecar_call in = {.tenant = wr_span_of(call->tenant),
+                                 .method = call->method,
+                                 .path = sidecar_path(call->target),
+                                 .body = wr_buf_view(&call->body),
+                                 .now_ms = wr_clock_ms()};
+
+    if (!page->sidecar.store &&
+        weir_store_open(page->config->store_dir, NULL, &page->sidecar.store, NULL, NULL))
+        page->sidecar.store = NULL;
+    if (!page->sidecar.host && weir_session_host_new(&page->sidecar.host, NULL))
+        page->sidecar.host = NULL; /* each session has its own then */
+    call->status = wr_sidecar_answer(&page->sidecar, &in, &call->answer);
+}
+
+struct wr_sidecar_page *wr_sidecar_page_new(uv_loop_t *loop, const struct wr_config *config)
+{
+    struct wr_sidecar_page *page = calloc(1, sizeof(*page));
+    if (!page)
+        return NULL;
+    *page = (struct wr_sidecar_page){.config = config,
+                                     .sidecar = {.dir = config->store_dir},
+                                     .desk = {.calls_max = WR_SIDECAR_CALLS_MAX,
+                                              .body_bytes_max = WR_SIDECAR_BODY_BYTES_MAX,
+                                              .answer_bytes_max = WR_SIDECAR_ANSWER_BYTES_MAX,
+                                              .work = answer_call,
+                                              .user = page}};
+    if (wr_page_desk_init(&page->desk, loop))
+        return page;
+    free(page);
+    return NULL;
+}
+
+void wr_sidecar_page_free(struct wr_sidecar_page *page)
+{
+    if (!page)
+        return;
+    wr_page_desk_release(&page->desk);
+    weir_store_close(page->sidecar.store);
+    weir_session_host_free(page->sidecar.host);
+    free(page);
+}
+
+bool wr_sidecar_page_is(weir_span target)
+{
+    return wr_sidecar_is(sidecar_path(target));
+}
+
+void *wr_sidecar_page_begin(struct wr_sidecar_page *page, struct wr_conn *conn,
+                            const struct wr_head *head, const struct wr_entry *entry)
+{
+    if (!page->config->store_dir) {
+        wr_page_error(conn, NULL, 503, "there is no store to keep sessions in");
+        return NULL;
+    }
+    return wr_page_call_begin(&page->desk, conn, head, entry);
 }

@@ -16,7 +16,7 @@
 #ifndef WR_PROXY_SIDECAR_H
 #define WR_PROXY_SIDECAR_H
 
-#include "base/buf.h"
+#include "proxy/page_call.h"
 #include "weir/store.h"
 
 struct weir_session_host;
@@ -39,5 +39,21 @@ bool wr_sidecar_is(weir_span path);
 /* Returns the HTTP status; the answer is JSON. */
 int wr_sidecar_answer(struct wr_sidecar *sidecar, const struct wr_sidecar_call *call,
                       struct wr_buf *answer);
+
+/* ---- on the server: its calls run on threads ---- */
+
+struct wr_sidecar_page;
+
+/* `config` is borrowed: its store. NULL: out of memory. */
+struct wr_sidecar_page *wr_sidecar_page_new(uv_loop_t *loop, const struct wr_config *config);
+
+/* When the loop has ended. NULL is fine. */
+void wr_sidecar_page_free(struct wr_sidecar_page *page);
+
+bool wr_sidecar_page_is(weir_span target);
+
+/* As the handler's `begin`. `entry` was let in. */
+void *wr_sidecar_page_begin(struct wr_sidecar_page *page, struct wr_conn *conn,
+                            const struct wr_head *head, const struct wr_entry *entry);
 
 #endif

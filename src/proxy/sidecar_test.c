@@ -2,8 +2,9 @@
 
 #include <sys/stat.h>
 
+#include "base/span.h"
 #include "json/json.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 struct bench {
     struct test_agent files; /* its directory is the store's */
@@ -103,7 +104,7 @@ static void calls_are_dispatched(void **state)
          "\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\xC3\xA4\"}]}",
          400, "; 0 before it were appended"},
     };
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         int status = ask(*state, "local", rows[i].method, rows[i].path, rows[i].body);
         struct bench *b = *state;
         if (status != rows[i].status || !test_has(wr_buf_view(&b->answer), rows[i].holds))

@@ -1,19 +1,62 @@
+/* How the store is, and the thread that looks after it.
+ *
+ *   any thread that projects     seen(), failed(), well(): what its last use of the store showed
+ *   the keeper, each second      is the store still at its path; if it was in trouble, can it be
+ *                                written again
+ *   the keeper, once a day       old sessions out, as `weir store gc` does
+ *
+ * The state itself is in the metrics, in memory that all workers share, so that trouble is told
+ * once and not by each of them. Requests alone cannot find out that trouble is over: while the
+ * server is not ready, a load balancer sends none. That is why there is a keeper.
+ *
+ * The keeper ends with the server. Where it is busy for longer than END_S_MAX, nobody waits for it
+ * and its memory is left to the end of the process: it still uses it.
+ */
 #include "proxy/store_state.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
+#include "base/clock.h"
 #include "proxy/metrics.h"
-#include "store/sqlite.h"
+#include "store/probe.h"
+
+enum {
+    ROUND_S = 24 * 3600,
+    LOOK_S = 1,
+    END_S_MAX = 2,
+    CLOCK_S_MIN = 1735689600 /* the year 2025 */
+};
+
+static const int64_t day_ms = 24LL * 3600 * 1000;
+
+struct wr_store_keeper {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stops;
+    char *dir;
+    uint32_t keep_days;
+    uint64_t max_bytes;
+    struct wr_metrics *metrics;
+    struct weir_store *store; /* the thread's; NULL: it cannot be opened */
+    uint64_t place;
+};
+
+/* ---- the state ---- */
 
 void wr_store_state_begin(struct wr_metrics *metrics, const struct weir_store *store)
 {
-    atomic_store(&metrics->store_place, wr_sqlite_place_id(store));
+    atomic_store(&metrics->store_place, wr_store_place(store));
 }
 
 void wr_store_state_seen(struct wr_metrics *metrics, const char *dir,
                          const struct weir_store *store, uint64_t *place)
 {
-    uint64_t now = wr_sqlite_place_id(store);
+    uint64_t now = wr_store_place(store);
 
     if (*place == now)
         return;
@@ -65,4 +108,119 @@ weir_trouble wr_store_state_trouble(const struct wr_metrics *metrics)
 bool wr_store_state_has_store(const struct wr_metrics *metrics)
 {
     return atomic_load(&metrics->store_place);
+}
+
+/* ---- the keeper ---- */
+
+static void tell_collected(const struct wr_store_keeper *k, const struct weir_gc_report *report)
+{
+    if (report->sessions_count)
+        fprintf(stderr,
+                "weir serve: %llu sessions that were not used for long were taken out of the store,"
+                " %llu MB\n",
+                (unsigned long long)report->sessions_count,
+                (unsigned long long)(report->stored_bytes / 1000000));
+    if (report->is_over)
+        fprintf(stderr,
+                "weir serve: the store holds more than its max_bytes (%llu): all of it was used "
+                "within a day\n",
+                (unsigned long long)k->max_bytes);
+}
+
+/* A store that cannot be opened, or is held by another, is tried again the next day. So is any
+ * while the machine has not been told the time: each session would be taken for one of that time,
+ * and for a very old one when the clock is set. */
+static void collect_old(struct wr_store_keeper *k)
+{
+    struct weir_gc_options gc = {.now_ms = wr_clock_ms(),
+                                 .retention_ms = (int64_t)k->keep_days * day_ms,
+                                 .live_ms = day_ms,
+                                 .stored_bytes_max = k->max_bytes};
+    struct weir_gc_report report = {0};
+
+    if ((!k->keep_days && !k->max_bytes) || !k->store || gc.now_ms / 1000 < CLOCK_S_MIN)
+        return;
+    if (!weir_store_gc(k->store, &gc, &report, NULL))
+        tell_collected(k, &report);
+}
+
+/* A store that is well is only looked at; one in trouble is written, which is what it must be able
+ * to take. */
+static void look_at_store(struct wr_store_keeper *k)
+{
+    bool was_in_trouble = wr_store_state_trouble(k->metrics);
+    weir_trouble trouble = WEIR_TROUBLE_NONE;
+
+    if (!k->store && weir_store_open(k->dir, NULL, &k->store, &trouble, NULL)) {
+        k->store = NULL;
+        wr_store_state_failed(k->metrics, k->dir, trouble);
+        return;
+    }
+    if (wr_store_probe(k->store, was_in_trouble, NULL))
+        wr_store_state_failed(k->metrics, k->dir, weir_store_trouble(k->store));
+    else if (was_in_trouble)
+        wr_store_state_well(k->metrics, k->dir);
+    wr_store_state_seen(k->metrics, k->dir, k->store, &k->place);
+}
+
+static void *keep_store(void *user)
+{
+    struct wr_store_keeper *k = user;
+    int rounds_left = 0;
+    bool stops = false;
+
+    while (!stops) {
+        look_at_store(k);
+        if (rounds_left-- <= 0) {
+            collect_old(k);
+            rounds_left = ROUND_S / LOOK_S;
+        }
+        struct timespec until = wr_clock_steady_in_ms(LOOK_S * 1000);
+        (void)pthread_mutex_lock(&k->lock);
+        while (!k->stops && !pthread_cond_clockwait(&k->wake, &k->lock, CLOCK_MONOTONIC, &until))
+            ;
+        stops = k->stops;
+        (void)pthread_mutex_unlock(&k->lock);
+    }
+    weir_store_close(k->store);
+    return NULL;
+}
+
+struct wr_store_keeper *wr_store_keeper_new(const struct wr_config *config,
+                                            struct wr_metrics *metrics)
+{
+    if (!config->store_dir)
+        return NULL;
+    struct wr_store_keeper *k = calloc(1, sizeof(*k));
+    if (!k)
+        return NULL;
+    k->keep_days = config->keep_days;
+    k->max_bytes = config->store_bytes_max;
+    k->metrics = metrics;
+    k->dir = strdup(config->store_dir);
+    (void)pthread_mutex_init(&k->lock, NULL);
+    (void)pthread_cond_init(&k->wake, NULL);
+    if (k->dir && !pthread_create(&k->thread, NULL, keep_store, k))
+        return k;
+    free(k->dir);
+    free(k);
+    return NULL;
+}
+
+void wr_store_keeper_free(struct wr_store_keeper *keeper)
+{
+    struct timespec until = wr_clock_steady_in_ms(END_S_MAX * 1000);
+
+    if (!keeper)
+        return;
+    (void)pthread_mutex_lock(&keeper->lock);
+    keeper->stops = true;
+    (void)pthread_cond_signal(&keeper->wake);
+    (void)pthread_mutex_unlock(&keeper->lock);
+    if (pthread_clockjoin_np(keeper->thread, NULL, CLOCK_MONOTONIC, &until))
+        return; /* it still uses all of this, and ends with the process */
+    (void)pthread_mutex_destroy(&keeper->lock);
+    (void)pthread_cond_destroy(&keeper->wake);
+    free(keeper->dir);
+    free(keeper);
 }

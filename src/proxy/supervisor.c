@@ -1,3 +1,14 @@
+/* Keeps workers running: fork, wait for signals, start again who died.
+ *
+ *   SIGCHLD         who died is started again, after a pause that doubles up to 800 ms
+ *   SIGTERM, INT    all are told to end; the supervisor ends with the last one
+ *   SIGHUP          all read weir.yaml again
+ *
+ * A first worker that cannot begin (a wrong setting, say) ends everything with its status: trying
+ * again would not help. A replacement that cannot begin is tried again, since what it lacks,
+ * memory or descriptors, may only be short for the moment. What a dead worker was reading is
+ * blamed (crash.h), so that a body that has killed two of them is passed on unread.
+ */
 #include "proxy/supervisor.h"
 
 #include <errno.h>
@@ -9,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/parent.h"
+#include "base/span.h"
 
 enum {
     WORKERS_MAX = WR_METRICS_WORKERS_MAX,
@@ -33,7 +45,7 @@ static time_t steady_s(void)
     return (time_t)(wr_clock_steady_us() / 1000000);
 }
 
-static bool start(struct supervisor *s, size_t i)
+static bool start_worker(struct supervisor *s, size_t i)
 {
     pid_t parent = getpid();
     pid_t pid = fork();
@@ -76,7 +88,7 @@ static void pause_ms(long ms)
 }
 
 /* One that dies at once, again and again, is given a little more time each time. */
-static void restart(struct supervisor *s, size_t i)
+static void restart_worker(struct supervisor *s, size_t i)
 {
     bool was_healthy = steady_s() - s->started_s[i] >= HEALTHY_S;
 
@@ -85,7 +97,7 @@ static void restart(struct supervisor *s, size_t i)
         s->wait_ms[i] = RESTART_MS_MAX;
     s->is_replacement[i] = true;
     pause_ms(s->wait_ms[i]);
-    while (!start(s, i))
+    while (!start_worker(s, i))
         pause_ms(RESTART_MS_MAX);
 }
 
@@ -116,10 +128,10 @@ static void on_death(struct supervisor *s, size_t i, int status)
             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), open,
             open == 1 ? "" : "s", suspects);
     atomic_fetch_add(&metrics->worker_restarts, 1);
-    restart(s, i);
+    restart_worker(s, i);
 }
 
-static void reap(struct supervisor *s)
+static void reap_workers(struct supervisor *s)
 {
     pid_t pid;
     int status;
@@ -140,7 +152,7 @@ static void take_signal(struct supervisor *s)
     } else if (number == SIGHUP) {
         tell_all(s, SIGHUP);
     }
-    reap(s);
+    reap_workers(s);
 }
 
 int wr_supervisor_run(const struct wr_supervisor_options *options)
@@ -149,11 +161,11 @@ int wr_supervisor_run(const struct wr_supervisor_options *options)
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
 
     (void)sigemptyset(&s.signals);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
         (void)sigaddset(&s.signals, numbers[i]);
     (void)sigprocmask(SIG_BLOCK, &s.signals, &s.before);
     for (size_t i = 0; i < options->workers_count && i < WORKERS_MAX; i++)
-        if (!start(&s, i))
+        if (!start_worker(&s, i))
             return 1;
     while (count_alive(&s))
         take_signal(&s);

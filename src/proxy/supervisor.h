@@ -13,8 +13,9 @@
 #include "proxy/crash.h"
 #include "proxy/metrics.h"
 
-/* The exit status of a worker that said why it cannot serve. Of the first in its place that ends
- * all: trying again would not help. One that replaces another is tried again. */
+/* The exit status of a worker that cannot serve and has said why. If a first worker ends so,
+ * everything ends: trying again would not help. A worker that replaces a dead one is tried again.
+ */
 enum { WR_WORKER_CANNOT_BEGIN = 2 };
 
 /* Runs in a process of its own, until it is told to stop; its result is the exit status. `index`

@@ -5,34 +5,35 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/span.h"
 
 /* What a tap has read, in one line. */
 static void show(const struct wr_tap *tap, struct wr_buf *out)
 {
-    wr_buf_printf(out, "%.*s in=%lld out=%lld read=%lld write=%lld", (int)tap->calls.answer_id.len,
-                  tap->calls.answer_id.len ? tap->calls.answer_id.bytes : "",
-                  (long long)tap->usage.input_tokens, (long long)tap->usage.output_tokens,
-                  (long long)tap->usage.cache_read_tokens,
-                  (long long)tap->usage.cache_write_tokens);
-    for (size_t i = 0; i < tap->calls.count; i++) {
-        const struct wr_call *call = &tap->calls.items[i];
+    wr_buf_printf(
+        out, "%.*s in=%lld out=%lld read=%lld write=%lld", (int)tap->answer.id.len,
+        tap->answer.id.len ? tap->answer.id.bytes : "", (long long)tap->answer.usage.input_tokens,
+        (long long)tap->answer.usage.output_tokens, (long long)tap->answer.usage.cache_read_tokens,
+        (long long)tap->answer.usage.cache_write_tokens);
+    for (size_t i = 0; i < tap->answer.parts_count; i++) {
+        const struct wr_part *call = &tap->answer.parts[i];
         wr_buf_printf(out, " %.*s:%.*s(%.*s%s)", (int)call->id.len,
                       call->id.len ? call->id.bytes : "", (int)call->name.len,
-                      call->name.len ? call->name.bytes : "", (int)call->arguments.len,
-                      call->arguments.len ? call->arguments.bytes : "", call->is_cut ? "cut" : "");
+                      call->name.len ? call->name.bytes : "", (int)call->text.len,
+                      call->text.len ? call->text.bytes : "", call->is_cut ? "cut" : "");
     }
-    if (tap->has_error)
-        wr_buf_printf(out, " error=%s", tap->error);
-    wr_buf_text(out, tap->is_finished ? " finished" : "");
+    if (tap->answer.has_error)
+        wr_buf_printf(out, " error=%s", tap->answer.error);
+    wr_buf_text(out, tap->answer.is_finished ? " finished" : "");
 }
 
 static const struct {
     const char *behaviour;
-    enum wr_api api;
+    const struct wr_api *api;
     const char *type, *input, *expected;
 } cases[] = {
-    {"a chat stream with a call in pieces", WR_API_CHAT, "text/event-stream; charset=utf-8",
+    {"a chat stream with a call in pieces", &wr_api_chat, "text/event-stream; charset=utf-8",
      "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n"
      "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t1\","
      "\"function\":{\"name\":\"f\",\"arguments\":\"\"}}]}}]}\n\n"
@@ -45,11 +46,11 @@ static const struct {
      "\"prompt_tokens_details\":{\"cached_tokens\":4,\"cache_write_tokens\":3}}}\n\n"
      "data: [DONE]\n\n",
      "c1 in=9 out=2 read=4 write=3 t1:f({\"a\":1}) t2:g({}) finished"},
-    {"usage that is not given is unknown", WR_API_CHAT, "text/event-stream",
+    {"usage that is not given is unknown", &wr_api_chat, "text/event-stream",
      "data: {\"id\":\"c1\",\"choices\":[{\"delta\":{\"content\":\"a\"}}],\"usage\":null}\n\n"
      "data: [DONE]\n\n",
      "c1 in=-1 out=-1 read=-1 write=-1 finished"},
-    {"a response's items and its end", WR_API_RESPONSES, "text/event-stream",
+    {"a response's items and its end", &wr_api_responses, "text/event-stream",
      "event: response.created\ndata: "
      "{\"type\":\"response.created\",\"response\":{\"id\":\"r1\"}}\n\n"
      "event: response.output_item.done\ndata: {\"type\":\"response.output_item.done\",\"item\":{"
@@ -63,11 +64,11 @@ static const struct {
      "}"
      "\n\n",
      "r1 in=7 out=1 read=5 write=2 k1:f({}) k2:p(x\ny) finished"},
-    {"a response that failed", WR_API_RESPONSES, "text/event-stream",
+    {"a response that failed", &wr_api_responses, "text/event-stream",
      "event: response.failed\ndata: {\"type\":\"response.failed\",\"response\":{\"id\":\"r1\","
      "\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"no\"}}}\n\n",
      "r1 in=-1 out=-1 read=-1 write=-1 error=context_length_exceeded finished"},
-    {"a message and its last figures", WR_API_MESSAGES, "text/event-stream",
+    {"a message and its last figures", &wr_api_messages, "text/event-stream",
      "event: message_start\ndata: "
      "{\"type\":\"message_start\",\"message\":{\"id\":\"m1\",\"usage\":{"
      "\"input_tokens\":3,\"cache_read_input_tokens\":8,\"cache_creation_input_tokens\":4,"
@@ -82,32 +83,32 @@ static const struct {
      "event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":20}}\n\n"
      "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
      "m1 in=3 out=20 read=8 write=4 u1:f({\"p\":2}) finished"},
-    {"an error in a stream of messages", WR_API_MESSAGES, "text/event-stream",
+    {"an error in a stream of messages", &wr_api_messages, "text/event-stream",
      "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\"}}\n\n",
      " in=-1 out=-1 read=-1 write=-1 error=overloaded_error"},
-    {"a whole message", WR_API_MESSAGES, "application/json",
+    {"a whole message", &wr_api_messages, "application/json",
      "{\"id\":\"m1\",\"content\":[{\"type\":\"tool_use\",\"id\":\"u1\",\"name\":\"f\",\"input\":{"
      "\"a\": 1}}],\"usage\":{\"input_tokens\":3,\"output_tokens\":2}}",
      "m1 in=3 out=2 read=-1 write=-1 u1:f({\"a\": 1}) finished"},
-    {"a whole chat answer", WR_API_CHAT, "application/json",
+    {"a whole chat answer", &wr_api_chat, "application/json",
      "{\"id\":\"c1\",\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"t1\",\"function\":{"
      "\"name\":\"f\",\"arguments\":\"{}\"}}]}}],\"usage\":{\"prompt_tokens\":1}}",
      "c1 in=1 out=-1 read=-1 write=-1 t1:f({}) finished"},
-    {"a whole response", WR_API_RESPONSES, "application/json",
+    {"a whole response", &wr_api_responses, "application/json",
      "{\"id\":\"r1\",\"output\":[{\"type\":\"function_call\",\"call_id\":\"k\",\"name\":\"f\","
      "\"arguments\":\"{}\"}],\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}",
      "r1 in=1 out=2 read=-1 write=-1 k:f({}) finished"},
-    {"an error body", WR_API_CHAT, "application/json",
+    {"an error body", &wr_api_chat, "application/json",
      "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}}",
      " in=-1 out=-1 read=-1 write=-1 error=rate_limit_exceeded finished"},
-    {"what is not JSON is left", WR_API_CHAT, "application/json", "<html>",
+    {"what is not JSON is left", &wr_api_chat, "application/json", "<html>",
      " in=-1 out=-1 read=-1 write=-1"},
-    {"odd events are left", WR_API_MESSAGES, "text/event-stream",
+    {"odd events are left", &wr_api_messages, "text/event-stream",
      "event: message_start\ndata: [1]\n\nevent: content_block_start\ndata: {\"type\":"
      "\"content_block_start\"}\n\nevent: message_delta\ndata: {\n\n"
      "data: {\"type\":\"content_block_delta\",\"x\":\"input_json_delta\"}\n\n",
      " in=-1 out=-1 read=-1 write=-1"},
-    {"other kinds are not read", WR_API_CHAT, "text/html", "{\"id\":\"c1\"}",
+    {"other kinds are not read", &wr_api_chat, "text/html", "{\"id\":\"c1\"}",
      " in=-1 out=-1 read=-1 write=-1"},
 };
 
@@ -136,8 +137,8 @@ static void answers_are_read_however_they_are_cut(void **state)
 {
     static const size_t pieces[] = {1, 2, 3, 13, 100, 1000000};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (size_t n = 0; n < sizeof(pieces) / sizeof(pieces[0]); n++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        for (size_t n = 0; n < WR_COUNT_OF(pieces); n++) {
             struct wr_buf out;
             wr_buf_init(&out, 4096);
             run(i, pieces[n], &out);
@@ -161,29 +162,29 @@ static void the_reason_of_the_end_is_kept(void **state)
     (void)state;
     head.headers[0] = (struct wr_header){WR_LIT("Content-Type"), WR_LIT("text/event-stream")};
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_tap_init(&tap, WR_API_CHAT, &head, &arena);
+    wr_tap_init(&tap, &wr_api_chat, &head, &arena);
     wr_tap_feed(&tap, wr_span_of(stream));
     wr_tap_end(&tap);
-    assert_string_equal(tap.finish, "length");
+    assert_string_equal(tap.answer.finish, "length");
     wr_tap_release(&tap);
     wr_arena_release(&arena);
 }
 
 static void calls_have_caps(void **state)
 {
-    struct wr_calls calls;
+    struct wr_reply answer;
     char piece[1024];
     (void)state;
     memset(piece, 'x', sizeof(piece));
-    wr_calls_init(&calls);
+    wr_answer_init(&answer, &(struct wr_answer_options){.api = &wr_api_chat});
     for (int64_t i = 0; i < WR_PROXY_CALLS_MAX + 5; i++)
-        (void)wr_calls_at(&calls, i);
-    assert_int_equal(calls.count, WR_PROXY_CALLS_MAX);
+        (void)wr_answer_part(&answer, WR_PART_CALL, i);
+    assert_int_equal(answer.parts_count, WR_PROXY_CALLS_MAX);
     for (size_t i = 0; i < WR_PROXY_CALL_BYTES_MAX / sizeof(piece) + 2; i++)
-        wr_call_add_arguments(&calls.items[0], (weir_span){piece, sizeof(piece)});
-    assert_true(calls.items[0].is_cut);
-    assert_int_equal(calls.items[0].arguments.len, 0);
-    wr_calls_release(&calls);
+        wr_answer_extend(&answer, &answer.parts[0], (weir_span){piece, sizeof(piece)});
+    assert_true(answer.parts[0].is_cut);
+    assert_int_equal(answer.parts[0].text.len, 0);
+    wr_answer_release(&answer);
 }
 
 int main(void)

@@ -1,13 +1,26 @@
+/* One process that serves: a loop, and all that requests need on it.
+ *
+ *   start     signals and timers, then the parts of the service, what others need first
+ *   run       until SIGTERM or SIGINT
+ *   drain     no new connections; what is open may end, up to WR_PROXY_DRAIN_MS_MAX; a second
+ *             signal ends the wait
+ *   free      what uses others before what it uses; the ledger's last rows are written here
+ *
+ * SIGHUP loads a new configuration. The old one is kept until the end, because requests that are
+ * under way still point to it; that is why it can be done 64 times and no more.
+ */
 #include "proxy/worker.h"
 
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/span.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
 #include "proxy/mcp_page.h"
-#include "proxy/sidecar_page.h"
+#include "proxy/sidecar.h"
+#include "proxy/projector.h"
 
 enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
 
@@ -69,7 +82,7 @@ static void on_reload(uv_signal_t *signal, int number)
 {
     struct worker *w = signal->data;
     (void)number;
-    if (w->configs_count == sizeof(w->configs) / sizeof(w->configs[0])) {
+    if (w->configs_count == WR_COUNT_OF(w->configs)) {
         fprintf(stderr,
                 "weir serve: weir.yaml was read too often; restart to have it read again\n");
         return;

@@ -7,7 +7,8 @@
 #include "proxy/crash.h"
 #include "proxy/metrics.h"
 
-/* Makes a configuration from the files and the command line; NULL: it is wrong, which was said. */
+/* Makes a configuration from the files and the command line; NULL: it is wrong, and stderr says
+ * why. */
 typedef struct wr_config *wr_config_fn(void *user);
 
 struct wr_worker_options {

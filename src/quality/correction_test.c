@@ -116,7 +116,7 @@ static const struct {
 static void corrections_are_told_from_other_words(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(messages) / sizeof(messages[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(messages); i++)
         if (wr_is_correction(wr_span_of(messages[i].message)) != messages[i].is_correction)
             fail_msg("'%s' is %sa correction", messages[i].message,
                      messages[i].is_correction ? "" : "not ");

@@ -1,3 +1,13 @@
+/* Buckets of sessions by what was known when they began, and the policy that they teach.
+ *
+ * A bucket is its name, "route=chat model=... policy=...": one string, because it is also the key
+ * of its samples in the store and what `weir learn` shows. Choosing goes step by step: as long as
+ * a bad bucket matches the session under its policy, the policy becomes the next tighter one and
+ * is looked up again, for a bucket of that policy may be bad too.
+ *
+ * A sign that can hardly be anything but our fault is worth enough points to make a session bad
+ * alone; one that happens in any session must come several times.
+ */
 #include "quality/learning.h"
 
 #include <stdio.h>
@@ -21,15 +31,15 @@ static const struct dimension dimensions[] = {
 #undef X
 };
 
-enum { DIMENSIONS_COUNT = sizeof(dimensions) / sizeof(dimensions[0]) };
+enum { DIMENSIONS_COUNT = WR_COUNT_OF(dimensions) };
 
-static weir_span value_of(const struct wr_bucket_key *key, size_t dimension)
+static weir_span dimension_value(const struct wr_bucket_key *key, size_t dimension)
 {
     return *(const weir_span *)((const char *)key + dimensions[dimension].offset);
 }
 
 /* A name is split at spaces, so that none may be in a value. */
-static weir_span clean(weir_span value, char into[VALUE_BYTES_MAX])
+static weir_span clean_value(weir_span value, char into[VALUE_BYTES_MAX])
 {
     size_t bytes = value.len < VALUE_BYTES_MAX ? value.len : VALUE_BYTES_MAX;
     for (size_t i = 0; i < bytes; i++)
@@ -44,7 +54,7 @@ void wr_bucket_name(const struct wr_bucket_key *key, char text[WR_QUALITY_BUCKET
 
     text[0] = '\0';
     for (size_t i = 0; i < DIMENSIONS_COUNT; i++) {
-        weir_span shown = clean(value_of(key, i), value);
+        weir_span shown = clean_value(dimension_value(key, i), value);
         if (!shown.len || len + shown.len + 16 > WR_QUALITY_BUCKET_BYTES_MAX)
             continue;
         int bytes = snprintf(text + len, WR_QUALITY_BUCKET_BYTES_MAX + 1 - len, "%s%s=%.*s",
@@ -71,7 +81,7 @@ bool wr_bucket_matches(weir_span bucket, const struct wr_bucket_key *query)
     char value[VALUE_BYTES_MAX];
 
     for (size_t i = 0; i < DIMENSIONS_COUNT; i++) {
-        weir_span wanted = clean(value_of(query, i), value);
+        weir_span wanted = clean_value(dimension_value(query, i), value);
         weir_span has = wr_bucket_value(bucket, dimensions[i].name);
         if (wanted.len && !wr_span_eq(wanted, has))
             return false;
@@ -145,7 +155,7 @@ const char *wr_window_band(uint64_t window_tokens)
 
     if (!window_tokens)
         return "";
-    for (size_t i = 0; i < sizeof(bands) / sizeof(bands[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(bands); i++)
         if (window_tokens <= bands[i].tokens_max)
             return bands[i].band;
     return "1m";
@@ -164,7 +174,7 @@ const char *wr_task_class(const struct wr_ways *ways)
     static const char *const words[] = {"bash",  "shell", "exec", "terminal", "command", "edit",
                                         "write", "patch", "Bash", "Edit",     "Write"};
     for (uint32_t i = 0; i < ways->tools_count; i++)
-        for (size_t k = 0; k < sizeof(words) / sizeof(words[0]); k++)
+        for (size_t k = 0; k < WR_COUNT_OF(words); k++)
             if (wr_span_find(ways->tools[i], wr_span_of(words[k]), 0) != SIZE_MAX)
                 return "coding";
     return ways->tools_count ? "tools" : "chat";

@@ -18,7 +18,7 @@
 
 #include "base/limits.h"
 #include "policy/way.h"
-#include "quality/quality.h"
+#include "record/quality.h"
 
 enum {
     WR_LEARNING_BAD_POINTS = 3,

@@ -64,7 +64,7 @@ static const struct {
 static void dimensions_are_compared_where_both_have_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(matches) / sizeof(matches[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(matches); i++)
         if (wr_bucket_matches(wr_span_of(matches[i].bucket), &matches[i].query) !=
             matches[i].matches)
             fail_msg("%s", matches[i].behaviour);
@@ -96,7 +96,7 @@ static const struct {
 static void bad_buckets_tighten_what_matches_them(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(choices); i++) {
         struct wr_bucket_key key = {.policy = wr_span_of(choices[i].policy)};
         struct wr_learned learned = wr_learning_choose(choices[i].buckets, 3, &key);
         if (!learned.policy != !choices[i].chosen ||

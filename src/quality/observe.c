@@ -1,9 +1,21 @@
+/* Signs of how a task goes, read from a request and from an answer.
+ *
+ * A request repeats the whole history, so only what is new is looked at: from the newest output of
+ * the model to the end. For each new call: was the same call made before with nothing changed
+ * between; is a file read whose earlier read was taken out; does it write a placeholder of ours
+ * into a file. For each new result: a recall that brought nothing; a test that passed before and
+ * fails now. For a new message of the user: is it a correction.
+ *
+ * Looking back ends after WR_QUALITY_LOOK_BACK_CALLS, so a request costs the same however long its
+ * session is. What is not certain does not count: these signs decide which policy later sessions
+ * get.
+ */
 #include "quality/observe.h"
 
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "condense/output_command.h"
+#include "condense/output_kind.h"
 #include "condense/signal.h"
 #include "policy/marker.h"
 #include "quality/correction.h"
@@ -49,7 +61,7 @@ static bool says_missing(const struct wr_transcript *t, const struct wr_segment 
     weir_span text = wr_segment_text(t, result, t->arena);
     if (!text.ptr || text.len > WR_QUALITY_MISSING_BYTES_MAX)
         return false;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++)
         if (wr_span_find(text, wr_span_of(words[i]), 0) != SIZE_MAX)
             return true;
     return false;
@@ -75,7 +87,7 @@ static void see_recalls(const struct wr_transcript *t, uint32_t from, struct wr_
 
 /* ---- calls made again ---- */
 
-static weir_span arguments_of(const struct wr_transcript *t, const struct wr_segment *call)
+static weir_span call_arguments(const struct wr_transcript *t, const struct wr_segment *call)
 {
     return call->payload == WR_JSON_NONE ? (weir_span){"", 0} : wr_json_raw(t->doc, call->payload);
 }
@@ -83,7 +95,7 @@ static weir_span arguments_of(const struct wr_transcript *t, const struct wr_seg
 static bool is_same_call(const struct wr_transcript *t, const struct wr_segment *a,
                          const struct wr_segment *b)
 {
-    weir_span x = arguments_of(t, a), y = arguments_of(t, b);
+    weir_span x = call_arguments(t, a), y = call_arguments(t, b);
     return x.len && wr_span_eq(a->tool, b->tool) && wr_span_eq(x, y);
 }
 
@@ -127,7 +139,7 @@ static bool is_repeated(const struct wr_transcript *t, uint32_t call)
 
 /* ---- files read again ---- */
 
-static bool reads(const struct wr_tool_handles *h, weir_span path)
+static bool reads_path(const struct wr_tool_handles *h, weir_span path)
 {
     for (size_t i = 0; i < h->effects_count; i++)
         if (h->effects[i].kind == WR_EFFECT_READ && wr_span_eq(h->effects[i].path, path))
@@ -159,7 +171,7 @@ static bool is_reread(const struct wr_observe_input *in, uint32_t call)
         if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
             continue;
         left--;
-        if (reads(s->handles, path))
+        if (reads_path(s->handles, path))
             return is_changed(in, i) && (s->touched_by == WR_SEGMENT_NONE || s->touched_by > call);
     }
     return false;
@@ -168,7 +180,7 @@ static bool is_reread(const struct wr_observe_input *in, uint32_t call)
 /* ---- our own text in a file ---- */
 
 /* Whether the call makes a file say something. A command line may do it too. */
-static bool writes(const struct wr_segment *call)
+static bool writes_file(const struct wr_segment *call)
 {
     size_t at = 0;
     return call->handles && wr_tool_next_write(call->handles, &at);
@@ -176,7 +188,8 @@ static bool writes(const struct wr_segment *call)
 
 static bool holds_placeholder(const struct wr_transcript *t, const struct wr_segment *call)
 {
-    return writes(call) && wr_span_find(arguments_of(t, call), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
+    return writes_file(call) &&
+           wr_span_find(call_arguments(t, call), WR_LIT("[weir wr_"), 0) != SIZE_MAX;
 }
 
 /* ---- tests and builds ---- */
@@ -188,7 +201,7 @@ static bool is_test_or_build(weir_span command)
         "gradle", "mvn",   "bazel", "go build", "go vet", "npm run build", "meson", "dotnet"};
     if (wr_output_kind_of_command(command) == WR_OUTPUT_TEST)
         return true;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++) {
         weir_span word = wr_span_of(words[i]);
         size_t at = wr_span_find(command, word, 0);
         size_t end = at + word.len;
@@ -199,12 +212,12 @@ static bool is_test_or_build(weir_span command)
     return false;
 }
 
-/* A number above 0 before "fail" or behind "failures:". */
+/* A number above 0 before "fail" or after "failures:". */
 static bool counts_failures(weir_span totals)
 {
     for (size_t at = 0; at < totals.len; at++) {
         size_t end = at;
-        while (end < totals.len && wr_ascii_digit(totals.ptr[end]))
+        while (end < totals.len && wr_is_digit(totals.ptr[end]))
             end++;
         if (end == at || totals.ptr[at] == '0')
             continue;
@@ -317,7 +330,7 @@ static bool is_said_by_user(const struct wr_transcript *t, uint32_t from, uint32
 
 /* ---- the loop ---- */
 
-/* Counted in outputs: one begins where something of the model follows something that is not. */
+/* An output begins where a segment of the model follows one that is not the model's. */
 static uint32_t outputs_after_edit(const struct wr_transcript *t)
 {
     uint32_t outputs = 0, last = t->segments_count ? t->segments[t->segments_count - 1].loop : 0;
@@ -330,7 +343,7 @@ static uint32_t outputs_after_edit(const struct wr_transcript *t)
         const struct wr_segment *s = &t->segments[i];
         outputs += has_edit && s->from_model && !was_model;
         was_model = s->from_model;
-        has_edit |= s->kind == WEIR_KIND_TOOL_CALL && writes(s);
+        has_edit |= s->kind == WEIR_KIND_TOOL_CALL && writes_file(s);
     }
     return outputs;
 }
@@ -361,4 +374,21 @@ void wr_quality_observe(const struct wr_observe_input *input, struct wr_observed
     see_recalls(t, from, &observed->quality);
     for (uint32_t i = from; i < t->segments_count; i++)
         see_segment(input, from, i, &observed->quality);
+}
+
+/* ---- the answer ---- */
+
+void wr_quality_answer(const struct wr_answer_seen *seen, struct wr_quality *quality)
+{
+    /* A request that did not fit counts once, in however many ways the provider said so. */
+    quality->upstream_context_errors += seen->error == WR_ANSWER_ERROR_CONTEXT ||
+                                        seen->is_overflow_retried ||
+                                        wr_span_is(seen->finish, "model_context_window_exceeded");
+    quality->previous_response_not_found += seen->error == WR_ANSWER_ERROR_PREVIOUS;
+    quality->invalid_tool_call_continuation += seen->error == WR_ANSWER_ERROR_CONTINUATION;
+    if (seen->error != WR_ANSWER_ERROR_NONE || seen->calls_count || !wr_finish_is_end(seen->finish))
+        return;
+    quality->task_completed++;
+    quality->additional_turns_before_completion += seen->outputs_after_edit;
+    quality->final_total_input_tokens += seen->input_tokens;
 }

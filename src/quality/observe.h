@@ -9,7 +9,8 @@
 #ifndef WR_QUALITY_OBSERVE_H
 #define WR_QUALITY_OBSERVE_H
 
-#include "quality/quality.h"
+#include "record/quality.h"
+#include "api/errors.h"
 #include "transcript/transcript.h"
 
 struct wr_observe_input {
@@ -20,9 +21,23 @@ struct wr_observe_input {
 
 struct wr_observed {
     struct wr_quality quality;
-    uint32_t outputs_after_edit; /* of the open loop: model outputs behind its first edit */
+    uint32_t outputs_after_edit; /* of the open loop: model outputs after its first edit */
 };
 
 void wr_quality_observe(const struct wr_observe_input *input, struct wr_observed *observed);
+
+/* ---- signs that an answer shows: refusals, and the end of a loop ---- */
+
+struct wr_answer_seen {
+    enum wr_answer_error error;
+    bool is_overflow_retried; /* a refusal as too long was not shown but mended */
+    weir_span finish;         /* the provider's word for why it ended; empty: it did not say */
+    uint32_t calls_count;
+    uint64_t input_tokens;       /* all of the prompt, cached or not; 0: not known */
+    uint32_t outputs_after_edit; /* of the request: quality/observe.h */
+};
+
+/* Adds what the answer shows. */
+void wr_quality_answer(const struct wr_answer_seen *seen, struct wr_quality *quality);
 
 #endif

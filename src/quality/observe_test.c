@@ -7,7 +7,8 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "wire/test_transcript.h"
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 /* A message of Messages, written with ' for ". */
 #define SAY(words)    "{'role':'user','content':'" words "'}"
@@ -173,7 +174,7 @@ static weir_span body_of(struct wr_buf *out, const char *messages)
 static void signs_are_seen_in_what_is_new(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct test_transcript test;
         struct wr_observed observed;
         struct wr_buf body, text;
@@ -218,11 +219,67 @@ static void outputs_are_counted_behind_the_first_edit(void **state)
     test_transcript_close(&test);
 }
 
+/* ---- the answer ---- */
+
+static const struct {
+    const char *behaviour, *finish;
+    uint32_t calls;
+    enum wr_answer_error error;
+    bool is_completed;
+} ends[] = {
+    {"Chat: it stops", "stop", 0, WR_ANSWER_ERROR_NONE, true},
+    {"Messages: its turn ends", "end_turn", 0, WR_ANSWER_ERROR_NONE, true},
+    {"Responses: it is completed", "completed", 0, WR_ANSWER_ERROR_NONE, true},
+    {"a call goes on", "completed", 1, WR_ANSWER_ERROR_NONE, false},
+    {"a limit is no end", "max_tokens", 0, WR_ANSWER_ERROR_NONE, false},
+    {"nor is a refusal", "refusal", 0, WR_ANSWER_ERROR_NONE, false},
+    {"nor an error", "stop", 0, WR_ANSWER_ERROR_CONTEXT, false},
+    {"nor silence", "", 0, WR_ANSWER_ERROR_NONE, false},
+};
+
+static void a_loop_ends_with_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(ends); i++) {
+        struct wr_quality q = {0};
+        struct wr_answer_seen seen = {.error = ends[i].error,
+                                      .finish = wr_span_of(ends[i].finish),
+                                      .calls_count = ends[i].calls,
+                                      .input_tokens = 700,
+                                      .outputs_after_edit = 3};
+        wr_quality_answer(&seen, &q);
+        if (q.task_completed != ends[i].is_completed ||
+            q.additional_turns_before_completion != (ends[i].is_completed ? 3 : 0) ||
+            q.final_total_input_tokens != (ends[i].is_completed ? 700 : 0))
+            fail_msg("%s", ends[i].behaviour);
+    }
+}
+
+static void a_prompt_too_long_is_counted_however_it_shows(void **state)
+{
+    struct wr_quality q = {0};
+    (void)state;
+    wr_quality_answer(
+        &(struct wr_answer_seen){.finish = WR_LIT("stop"), .is_overflow_retried = true}, &q);
+    assert_int_equal(q.upstream_context_errors, 1);
+    assert_int_equal(q.task_completed, 1);
+    wr_quality_answer(&(struct wr_answer_seen){.finish = WR_LIT("model_context_window_exceeded")},
+                      &q);
+    assert_int_equal(q.upstream_context_errors, 2);
+    /* The second try was too long as well: it is still one request that did not fit. */
+    wr_quality_answer(
+        &(struct wr_answer_seen){.error = WR_ANSWER_ERROR_CONTEXT, .is_overflow_retried = true},
+        &q);
+    assert_int_equal(q.upstream_context_errors, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signs_are_seen_in_what_is_new),
         cmocka_unit_test(outputs_are_counted_behind_the_first_edit),
+        cmocka_unit_test(a_loop_ends_with_words),
+        cmocka_unit_test(a_prompt_too_long_is_counted_however_it_shows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,18 @@
+/* prompt.c -- a prompt as rows of hashes, and where two of them part.
+ *
+ * Each segment is a block with two hashes: of its text as it came, and of what was sent for it,
+ * which is the first one mixed with form, handle and size where the record has a change of it.
+ * Messages of our own are mixed into the block that they stand before. So one comparison tells what
+ * the host changed from what we changed, without a word of the text.
+ */
 #include "quality/prompt.h"
 
+#include "api/api.h"
+#include "api/lawful.h"
+#include "base/ascii.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/form.h"
-#include "replay/cache.h"
-
-enum { FORMS_COUNT = WR_FORM_DROPPED + 1 };
 
 /* ---- as it came ---- */
 
@@ -24,26 +30,8 @@ static void see_marker(struct wr_prompt *p, const struct wr_transcript *t, wr_js
 {
     if (marker == WR_JSON_NONE)
         return;
-    wr_json_id ttl = wr_json_find(t->doc, wr_json_value(marker), "ttl");
     p->has_marker = true;
-    p->has_long_marker |= wr_json_text_is(t->doc, ttl, "1h");
-}
-
-/* What a provider's key may rest on beside the prompt; a change of it loses the cache. */
-static uint64_t hash_parameters(const struct wr_json *doc)
-{
-    static const char *const names[] = {
-        "tool_choice",     "thinking",         "reasoning", "reasoning_effort", "text",
-        "response_format", "prompt_cache_key", "verbosity", "service_tier",     "speed"};
-    enum { COUNT = sizeof(names) / sizeof(names[0]) };
-    wr_json_id values[COUNT];
-    uint64_t hash = 0;
-
-    (void)wr_json_pick(doc, 0, names, COUNT, values);
-    for (size_t i = 0; i < COUNT; i++)
-        if (values[i] != WR_JSON_NONE)
-            hash = wr_hash64_seeded(wr_json_raw(doc, values[i]), hash + i);
-    return hash;
+    p->has_long_marker |= wr_lawful_marker_is_long(t->doc, marker);
 }
 
 static void read_blocks(struct wr_prompt *p, const struct wr_transcript *t)
@@ -51,7 +39,7 @@ static void read_blocks(struct wr_prompt *p, const struct wr_transcript *t)
     wr_json_id message = WR_JSON_NONE;
     uint32_t number = 0;
 
-    p->parameters = hash_parameters(t->doc);
+    p->parameters = wr_api_hash_parameters(t->doc);
     see_marker(p, t, wr_find_marker(t->doc, 0));
     for (uint32_t i = 0; i < p->blocks_count; i++) {
         const struct wr_segment *s = &t->segments[i];
@@ -71,79 +59,51 @@ static void read_blocks(struct wr_prompt *p, const struct wr_transcript *t)
 
 /* ---- as it was sent ---- */
 
-/* The digits or the quoted word behind `key` in a line of the report; empty: it has none. */
-static weir_span value_of(weir_span line, const char *key)
+static uint64_t hash_number(uint64_t number, uint64_t seed)
 {
-    weir_span name = wr_span_of(key);
-    size_t at = wr_span_find(line, name, 0), end;
-
-    if (at == SIZE_MAX)
-        return (weir_span){"", 0};
-    at += name.len;
-    if (at < line.len && line.ptr[at] == '"')
-        end = wr_span_find(line, WR_LIT("\""), ++at);
-    else
-        for (end = at; end < line.len && line.ptr[end] >= '0' && line.ptr[end] <= '9';)
-            end++;
-    return wr_span_cut(line, at, end == SIZE_MAX ? line.len : end);
+    return wr_hash64_seeded((weir_span){(const char *)&number, sizeof(number)}, seed);
 }
 
-static uint64_t number_of(weir_span line, const char *key)
+static uint64_t hash_handle(const char *handle, uint64_t seed)
 {
-    uint64_t number;
-    return wr_span_u64(value_of(line, key), &number) ? number : UINT64_MAX;
+    return handle ? wr_hash64_seeded(wr_span_of(handle), seed) : seed;
 }
 
-static void take_edit(struct wr_prompt *p, weir_span line, uint32_t forms[FORMS_COUNT])
+static void take_change(struct wr_prompt *p, const struct wr_record_change *change,
+                        uint32_t forms[WR_RECORD_FORMS_COUNT])
 {
-    uint64_t i = number_of(line, "{\"i\":"), before = number_of(line, "\"tokens_before\":"),
-             after = number_of(line, "\"tokens_after\":");
-    weir_span form = value_of(line, "\"form\":");
-
-    if (i >= p->blocks_count || wr_span_find(line, WR_LIT("\"rolled_back\":true"), 0) != SIZE_MAX)
+    if (change->segment >= p->blocks_count || change->is_rolled_back)
         return;
-    struct wr_prompt_block *b = &p->blocks[i];
-    b->sent = wr_hash64_seeded(form, b->sent);
-    b->sent = wr_hash64_seeded(value_of(line, "\"handle\":"), b->sent);
-    b->sent = wr_hash64_seeded(value_of(line, "\"tokens_after\":"), b->sent);
-    if (before && before != UINT64_MAX && after < before)
-        b->weight = (uint32_t)((uint64_t)b->weight * after / before);
+    struct wr_prompt_block *b = &p->blocks[change->segment];
+    b->sent = hash_number((uint64_t)change->form, b->sent);
+    b->sent = hash_handle(change->handle, b->sent);
+    b->sent = hash_number(change->tokens_after, b->sent);
+    if (change->tokens_after < change->tokens_before)
+        b->weight = (uint32_t)((uint64_t)b->weight * change->tokens_after / change->tokens_before);
     p->changed_count++;
-    for (uint32_t f = 0; f < FORMS_COUNT; f++)
-        forms[f] += wr_span_is(form, wr_form_name((enum wr_form)f));
+    forms[change->form]++;
 }
 
-/* What was put in stands before a segment, and is told by it. */
-static void take_inserts(struct wr_prompt *p, weir_span inserts)
+/* A message that was put in changes the hash of the segment that it is put before. */
+static void take_insert(struct wr_prompt *p, const struct wr_record_insert *insert)
 {
-    for (size_t at = 0; (at = wr_span_find(inserts, WR_LIT("{\"before\":"), at)) != SIZE_MAX;) {
-        size_t end = wr_span_find(inserts, WR_LIT("}"), at);
-        weir_span insert = wr_span_cut(inserts, at, end == SIZE_MAX ? inserts.len : end);
-        uint64_t before = number_of(insert, "{\"before\":");
-        if (before < p->blocks_count)
-            p->blocks[before].sent = wr_hash64_seeded(insert, p->blocks[before].sent);
-        p->changed_count++;
-        at += insert.len;
-    }
-}
-
-/* A report has one edit a line behind "edits":[ (engine/report.c). */
-static void read_report(struct wr_prompt *p, weir_span report)
-{
-    size_t inserts = wr_span_find(report, WR_LIT(",\"inserts\":["), 0);
-    size_t edits =
-        inserts == SIZE_MAX ? SIZE_MAX : wr_span_find(report, WR_LIT("\"edits\":["), inserts);
-    uint32_t forms[FORMS_COUNT] = {0}, most = 0;
-    weir_span line;
-
-    if (edits == SIZE_MAX)
+    p->changed_count++;
+    if (insert->before >= p->blocks_count)
         return;
-    take_inserts(p, wr_span_cut(report, inserts, edits));
-    weir_span rest = wr_span_cut(report, edits, report.len);
-    while (wr_span_line(&rest, &line))
-        if (wr_span_starts(line, WR_LIT("{\"i\":")))
-            take_edit(p, line, forms);
-    for (uint32_t f = 0; f < FORMS_COUNT; f++)
+    uint64_t *sent = &p->blocks[insert->before].sent;
+    *sent = hash_handle(insert->handle, hash_number((uint64_t)insert->role, *sent));
+    *sent = hash_number(insert->tokens, hash_number(insert->segments_count, *sent));
+}
+
+static void read_changes(struct wr_prompt *p, const struct wr_record *record)
+{
+    uint32_t forms[WR_RECORD_FORMS_COUNT] = {0}, most = 0;
+
+    for (uint32_t i = 0; i < record->inserts_count; i++)
+        take_insert(p, &record->inserts[i]);
+    for (uint32_t i = 0; i < record->changes_count; i++)
+        take_change(p, &record->changes[i], forms);
+    for (uint32_t f = 0; f < WR_RECORD_FORMS_COUNT; f++)
         if (forms[f] > most) {
             most = forms[f];
             p->form = wr_form_name((enum wr_form)f);
@@ -151,7 +111,7 @@ static void read_report(struct wr_prompt *p, weir_span report)
 }
 
 weir_status wr_prompt_read(struct wr_prompt *prompt, struct wr_arena *arena,
-                           const struct wr_transcript *transcript, weir_span report)
+                           const struct wr_transcript *transcript, const struct wr_record *record)
 {
     uint32_t count = transcript->segments_count;
 
@@ -161,7 +121,8 @@ weir_status wr_prompt_read(struct wr_prompt *prompt, struct wr_arena *arena,
     if (!prompt->blocks)
         return wr_arena_status(arena);
     read_blocks(prompt, transcript);
-    read_report(prompt, report);
+    if (record)
+        read_changes(prompt, record);
     for (uint32_t i = 0; i < prompt->blocks_count; i++)
         prompt->weight += prompt->blocks[i].weight;
     return WEIR_OK;
@@ -169,14 +130,14 @@ weir_status wr_prompt_read(struct wr_prompt *prompt, struct wr_arena *arena,
 
 /* ---- comparing ---- */
 
-static uint32_t shorter(const struct wr_prompt *a, const struct wr_prompt *b)
+static uint32_t shorter_count(const struct wr_prompt *a, const struct wr_prompt *b)
 {
     return a->blocks_count < b->blocks_count ? a->blocks_count : b->blocks_count;
 }
 
 uint32_t wr_prompt_common_original(const struct wr_prompt *a, const struct wr_prompt *b)
 {
-    uint32_t i = 0, count = shorter(a, b);
+    uint32_t i = 0, count = shorter_count(a, b);
     while (i < count && a->blocks[i].original == b->blocks[i].original)
         i++;
     return i;
@@ -184,7 +145,7 @@ uint32_t wr_prompt_common_original(const struct wr_prompt *a, const struct wr_pr
 
 uint32_t wr_prompt_common_sent(const struct wr_prompt *a, const struct wr_prompt *b)
 {
-    uint32_t i = 0, count = shorter(a, b);
+    uint32_t i = 0, count = shorter_count(a, b);
     while (i < count && a->blocks[i].sent == b->blocks[i].sent)
         i++;
     return i;

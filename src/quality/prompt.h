@@ -1,12 +1,13 @@
 /* prompt.h -- a request as it came and as it was sent, as rows of hashes: what the next request of
  * its session is compared with.
  *
- * A block is a segment. Of what was sent the engine's report tells: a segment that it names was
- * sent in another form, which is known by its form, its handle and its size. No text is kept.
+ * A block is a segment. The record says what was sent otherwise than it came: a segment in another
+ * form is known by that form, its handle and its size. No text is kept.
  */
 #ifndef WR_QUALITY_PROMPT_H
 #define WR_QUALITY_PROMPT_H
 
+#include "record/record.h"
 #include "transcript/transcript.h"
 
 struct wr_prompt_block {
@@ -27,15 +28,16 @@ struct wr_prompt {
     bool has_long_marker, has_marker;
 };
 
-/* Blocks are in `arena`. `report` is the engine's, empty where what came was sent. */
+/* Blocks are in `arena`. `record` has the engine's part and its lists; NULL: what came was sent. */
 WEIR_MUST_USE weir_status wr_prompt_read(struct wr_prompt *prompt, struct wr_arena *arena,
-                                         const struct wr_transcript *transcript, weir_span report);
+                                         const struct wr_transcript *transcript,
+                                         const struct wr_record *record);
 
-/* Where two prompts part, in blocks; both counts where one goes on where the other ends. */
+/* How many blocks two prompts have in common from the beginning. */
 uint32_t wr_prompt_common_original(const struct wr_prompt *a, const struct wr_prompt *b);
 uint32_t wr_prompt_common_sent(const struct wr_prompt *a, const struct wr_prompt *b);
 
-/* How many blocks of `a`'s messages `b` repeats, whatever stands before them. */
+/* How many blocks of `a`'s messages `b` repeats, whatever comes before the messages. */
 uint32_t wr_prompt_common_messages(const struct wr_prompt *a, const struct wr_prompt *b);
 uint32_t wr_prompt_messages(const struct wr_prompt *prompt); /* blocks of messages */
 

@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "wire/test_transcript.h"
+#include "tests/test_transcript.h"
+#include "base/span.h"
 
 static const char body[] =
     "{\"model\":\"claude-opus-5\",\"max_tokens\":9,\"tools\":[{\"name\":\"Read\"}],"
@@ -28,24 +29,16 @@ static const char longer[] =
     "\"one two three\"}]},{\"role\":\"assistant\",\"content\":\"Done.\"}],"
     "\"tool_choice\":{\"type\":\"auto\"}}";
 
-/* As engine/report.c writes them. */
-#define REPORT(inserts, edits) \
-    "{\"policy\":\"x\",\"inserts\":[" inserts "],\"edits\":[\n" edits "]}\n"
-#define EDIT(i, form, after)                                                             \
-    "{\"i\":" #i ",\"form\":\"" form "\",\"class\":\"condensable\",\"handle\":\"wr_1\"," \
-    "\"tokens_before\":100,\"tokens_after\":" #after ",\"reason\":\"r\",\"rolled_back\":false}"
-
 struct opened {
     struct test_transcript test;
     struct wr_prompt prompt;
 };
 
-static void open_prompt(struct opened *o, const char *text, const char *report)
+static void open_prompt(struct opened *o, const char *text, const struct wr_record *record)
 {
     test_transcript_open(&o->test, wr_span_of(text));
-    assert_int_equal(
-        wr_prompt_read(&o->prompt, &o->test.arena, &o->test.transcript, wr_span_of(report)),
-        WEIR_OK);
+    assert_int_equal(wr_prompt_read(&o->prompt, &o->test.arena, &o->test.transcript, record),
+                     WEIR_OK);
 }
 
 static void blocks_have_places_and_markers_are_none_of_it(void **state)
@@ -55,8 +48,8 @@ static void blocks_have_places_and_markers_are_none_of_it(void **state)
     struct opened a, b;
     char place[WR_PROMPT_PLACE_BYTES];
     (void)state;
-    open_prompt(&a, body, "");
-    open_prompt(&b, longer, "");
+    open_prompt(&a, body, NULL);
+    open_prompt(&b, longer, NULL);
     assert_int_equal(a.prompt.blocks_count, 5);
     for (uint32_t i = 0; i < 5; i++) {
         wr_prompt_place(&a.prompt.blocks[i], place);
@@ -74,24 +67,37 @@ static void blocks_have_places_and_markers_are_none_of_it(void **state)
     test_transcript_close(&b.test);
 }
 
-static void edits_change_what_was_sent(void **state)
+static struct wr_record_change change_to(enum wr_form form)
 {
+    return (struct wr_record_change){
+        .segment = 4, .form = form, .handle = "wr_1", .tokens_before = 100, .tokens_after = 40};
+}
+
+static void changes_are_in_what_was_sent(void **state)
+{
+    const struct wr_record_change capped = change_to(WR_FORM_CAPPED),
+                                  cleared = change_to(WR_FORM_CLEARED);
+    const struct wr_record_insert insert = {.before = 3, .handle = "wr_2", .tokens = 9};
+    const struct wr_record cap = {.changes = &capped, .changes_count = 1},
+                           clear = {.changes = &cleared, .changes_count = 1},
+                           both = {.changes = &capped,
+                                   .changes_count = 1,
+                                   .inserts = &insert,
+                                   .inserts_count = 1};
     struct opened raw, cut, same, other, put_in;
     (void)state;
-    open_prompt(&raw, body, "");
-    open_prompt(&cut, body, REPORT("", EDIT(4, "capped", 40)));
-    open_prompt(&same, longer, REPORT("", EDIT(4, "capped", 40)));
-    open_prompt(&other, body, REPORT("", EDIT(4, "cleared", 40)));
-    open_prompt(&put_in, body,
-                REPORT("{\"before\":3,\"role\":\"user\",\"stage\":\"summary\",\"handle\":\"wr_2\","
-                       "\"tokens\":9}",
-                       EDIT(4, "capped", 40)));
+    open_prompt(&raw, body, NULL);
+    open_prompt(&cut, body, &cap);
+    open_prompt(&same, longer, &cap);
+    open_prompt(&other, body, &clear);
+    open_prompt(&put_in, body, &both);
     assert_int_equal(wr_prompt_common_original(&raw.prompt, &cut.prompt), 5);
     assert_int_equal(wr_prompt_common_sent(&raw.prompt, &cut.prompt), 4);
     assert_int_equal(wr_prompt_common_sent(&cut.prompt, &same.prompt), 5);
     assert_int_equal(wr_prompt_common_sent(&cut.prompt, &other.prompt), 4);
     assert_int_equal(wr_prompt_common_sent(&cut.prompt, &put_in.prompt), 3);
     assert_int_equal(cut.prompt.changed_count, 1);
+    assert_int_equal(put_in.prompt.changed_count, 2);
     assert_string_equal(cut.prompt.form, "capped");
     assert_null(raw.prompt.form);
     assert_true(cut.prompt.weight < raw.prompt.weight);
@@ -102,20 +108,19 @@ static void edits_change_what_was_sent(void **state)
     test_transcript_close(&put_in.test);
 }
 
-static void a_report_that_is_damaged_changes_nothing(void **state)
+static void what_was_taken_back_or_is_not_there_changes_nothing(void **state)
 {
-    static const char *const reports[] = {
-        "{", "\"edits\":[", REPORT("", "{\"i\":99,\"form\":\"capped\"}"), REPORT("", "{\"i\":"),
-        REPORT("", "{\"i\":4,\"form\":\"capped\",\"rolled_back\":true}")};
+    struct wr_record_change changes[] = {change_to(WR_FORM_CAPPED), change_to(WR_FORM_CAPPED)};
+    const struct wr_record record = {.changes = changes, .changes_count = 2};
     struct opened raw, o;
     (void)state;
-    open_prompt(&raw, body, "");
-    for (size_t i = 0; i < sizeof(reports) / sizeof(reports[0]); i++) {
-        open_prompt(&o, body, reports[i]);
-        assert_int_equal(wr_prompt_common_sent(&raw.prompt, &o.prompt), 5);
-        assert_int_equal(o.prompt.changed_count, 0);
-        test_transcript_close(&o.test);
-    }
+    changes[0].is_rolled_back = true;
+    changes[1].segment = 99;
+    open_prompt(&raw, body, NULL);
+    open_prompt(&o, body, &record);
+    assert_int_equal(wr_prompt_common_sent(&raw.prompt, &o.prompt), 5);
+    assert_int_equal(o.prompt.changed_count, 0);
+    test_transcript_close(&o.test);
     test_transcript_close(&raw.test);
 }
 
@@ -123,8 +128,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_have_places_and_markers_are_none_of_it),
-        cmocka_unit_test(edits_change_what_was_sent),
-        cmocka_unit_test(a_report_that_is_damaged_changes_nothing),
+        cmocka_unit_test(changes_are_in_what_was_sent),
+        cmocka_unit_test(what_was_taken_back_or_is_not_there_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,16 @@
+/* Chooses where a conversation is cut.
+ *
+ * For a summary the cut lies before an answer of the model: at least so many messages and so large
+ * a share of the window stay behind it. For a budget it lies before an exchange (words of the user
+ * and all that follows them): exchanges that were rated take up to a quarter of the room, the
+ * newest fill the rest. Both go down to 80 % of the budget, because every cut makes the provider
+ * write its cache anew, and a cut that just fits is followed by another with the next message. */
 #include "session/cut.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/span.h"
 
 /* What is kept of a budget when a cut is made. */
@@ -101,8 +109,10 @@ void wr_cut_for_summary(struct wr_cut *cut, const struct wr_view *view,
 
 static bool has_signed_item(const struct wr_event *event)
 {
-    for (uint32_t i = 0; i < event->items_count; i++)
-        if (wr_span_find(event->items[i], WR_LIT("thinking\""), 0) != SIZE_MAX)
+    const struct wr_api *api = wr_api_of(event->dialect);
+
+    for (uint32_t i = 0; i < event->items_count && api->is_signed_item; i++)
+        if (api->is_signed_item(event->items[i]))
             return true;
     return false;
 }
@@ -115,8 +125,8 @@ bool wr_cut_is_signed_open(const struct wr_view *view, weir_span model)
         const struct wr_say *say = &view->says[i];
         if (say->kind == WR_SAY_TEXT && say->event && say->event->kind == WR_EVENT_USER)
             return false;
-        if (say->kind == WR_SAY_ANSWER && say->event->dialect == WEIR_DIALECT_MESSAGES &&
-            wr_span_eq(say->event->model, model) && has_signed_item(say->event))
+        if (say->kind == WR_SAY_ANSWER && wr_span_eq(say->event->model, model) &&
+            has_signed_item(say->event))
             return true;
     }
     return false;
@@ -173,7 +183,7 @@ struct room {
     uint64_t tokens, messages; /* left */
 };
 
-static bool take(struct room *room, const struct exchange *e)
+static bool take_exchange(struct room *room, const struct exchange *e)
 {
     if (e->tokens > room->tokens || e->count > room->messages)
         return false;
@@ -195,12 +205,12 @@ static void keep_rated(struct exchange *list, uint32_t count, struct room *room)
         if (best == UINT32_MAX)
             return;
         list[best].is_tried = true;
-        list[best].is_kept = take(room, &list[best]);
+        list[best].is_kept = take_exchange(room, &list[best]);
     }
 }
 
 /* A share of the room is for what was rated, wherever it stands; then the newest fill it. */
-static uint32_t fill(struct exchange *list, uint32_t history_count, struct room *room)
+static uint32_t keep_exchanges(struct exchange *list, uint32_t history_count, struct room *room)
 {
     struct room share = {room->tokens / RATED_SHARE, room->messages / RATED_SHARE}, left = share;
     uint32_t boundary = history_count;
@@ -208,7 +218,7 @@ static uint32_t fill(struct exchange *list, uint32_t history_count, struct room 
     keep_rated(list, history_count, &left);
     room->tokens -= share.tokens - left.tokens;
     room->messages -= share.messages - left.messages;
-    while (boundary > 0 && (list[boundary - 1].is_kept || take(room, &list[boundary - 1])))
+    while (boundary > 0 && (list[boundary - 1].is_kept || take_exchange(room, &list[boundary - 1])))
         boundary--;
     keep_rated(list, boundary, room);
     return boundary;
@@ -314,7 +324,7 @@ weir_status wr_cut_for_budget(struct wr_cut *cut, struct wr_arena *arena,
     uint32_t boundary = count - 1; /* the newest is no history */
     room.messages -= list[boundary].count < room.messages ? list[boundary].count : room.messages;
     room.messages -= !budget->drops_words && room.messages; /* what is carried over is one */
-    boundary = fill(list, boundary, &room);
+    boundary = keep_exchanges(list, boundary, &room);
     if (boundary) {
         cut->before = first_event(view, &list[boundary]);
         weir_status status = name_kept(cut, arena, view, thread, list, boundary);

@@ -1,3 +1,8 @@
+/* Files of a session: read whole, appended to, replaced.
+ *
+ * A file is replaced through a draft beside it that is written, synced and renamed, so that a
+ * reader and a killed process find the old file or the new one. An append that fails half way is
+ * taken back by cutting the file to where it ended before. Files are for their owner alone. */
 #include "session/disk.h"
 
 #include <errno.h>
@@ -7,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -14,7 +20,7 @@
 
 enum { DIR_MODE = 0700, FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
 
-static weir_status refused(const char *path, struct weir_err *err)
+static weir_status fail_refused(const char *path, struct weir_err *err)
 {
     weir_trouble trouble;
     char what[WEIR_ERR_TEXT_BYTES];
@@ -48,7 +54,7 @@ weir_status wr_disk_make_dir(const char *path, struct weir_err *err)
         memcpy(part, path, i);
         part[i] = 0;
         if (mkdir(part, DIR_MODE) && errno != EEXIST && stat(part, &found))
-            return refused(part, err);
+            return fail_refused(part, err);
     }
     if (stat(path, &found) || !S_ISDIR(found.st_mode))
         return wr_fail(err, WEIR_IO, 0, "%.160s is not a directory", path);
@@ -62,13 +68,13 @@ weir_status wr_disk_read(const char *path, struct wr_buf *into, struct weir_err 
     weir_status status = WEIR_OK;
 
     if (fd < 0)
-        return refused(path, err);
+        return fail_refused(path, err);
     for (;;) {
         ssize_t got = read(fd, piece, sizeof(piece));
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            status = refused(path, err);
+            status = fail_refused(path, err);
         if (got <= 0)
             break;
         wr_buf_append(into, (weir_span){piece, (size_t)got});
@@ -103,7 +109,7 @@ weir_status wr_disk_append(int fd, uint64_t *end, weir_span bytes, const char *p
         *end += bytes.len;
         return WEIR_OK;
     }
-    weir_status status = refused(path, err);
+    weir_status status = fail_refused(path, err);
     /* Half a line would be taken for a writer that was killed, and be put aside at the next open:
      * it may stay where even this fails. */
     if (ftruncate(fd, (off_t)*end))
@@ -129,7 +135,7 @@ weir_status wr_draft_open(struct wr_draft *draft, const char *path, struct weir_
         return wr_fail(err, WEIR_LIMIT, 0, "%.80s...: the path is too long", path);
     name_draft(draft, name);
     draft->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
-    return draft->fd < 0 ? refused(name, err) : WEIR_OK;
+    return draft->fd < 0 ? fail_refused(name, err) : WEIR_OK;
 }
 
 weir_status wr_disk_draft_append(struct wr_draft *draft, weir_span bytes, struct weir_err *err)
@@ -144,12 +150,12 @@ weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err)
 
     name_draft(draft, name);
     if (fdatasync(draft->fd))
-        status = refused(draft->path, err);
+        status = fail_refused(draft->path, err);
     if (close(draft->fd) && !status)
-        status = refused(draft->path, err);
+        status = fail_refused(draft->path, err);
     draft->fd = -1;
     if (!status && rename(name, draft->path))
-        status = refused(draft->path, err);
+        status = fail_refused(draft->path, err);
     if (status)
         (void)unlink(name);
     return status;
@@ -187,8 +193,7 @@ bool wr_disk_name_is_good(weir_span name)
         return false;
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-        if (!is_word && c != '-' && c != '_' && c != '.')
+        if (!wr_is_word(c) && c != '-' && c != '.')
             return false;
     }
     return true;

@@ -1,7 +1,18 @@
+/* Events as lines of JSON, and back.
+ *
+ * One table lists the members of a line in the order they stand in it; writing, reading and copying
+ * walk it. (They were three lists once, and a member that was new had to be put into each.) A
+ * member that is zero, empty or false is left out, so a line is as short as what it tells. Three
+ * names share a place in struct wr_event because no kind has two of them: score, window, omitted.
+ *
+ * A text that is no UTF-8 cannot stand in JSON: it is shown with U+FFFD for what is wrong, and
+ * `hex` has its bytes. */
 #include "session/event.h"
 
+#include <stddef.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -59,22 +70,62 @@ weir_status wr_event_set_text(struct wr_event *event, struct wr_arena *arena, we
     return status ? status : hex_status;
 }
 
+/* ---- the members of a line ---- */
+
+enum shape { SEQ, AT_MS, KIND, TEXT, NUMBER, FLAG, KEPT, CALLS, API, ITEMS };
+
+#define AT(field)  offsetof(struct wr_event, field)
+#define ONLY(kind) (1U << WR_EVENT_##kind)
+#define ANY        UINT32_MAX
+
+static const struct member {
+    const char *name;
+    enum shape shape;
+    size_t at;
+    uint32_t kinds; /* that have it: a bit each */
+} members[] = {
+    {"seq", SEQ, 0, ANY},
+    {"at_ms", AT_MS, 0, ANY},
+    {"kind", KIND, 0, ANY},
+    {"call_id", TEXT, AT(call_id), ANY},
+    {"name", TEXT, AT(name), ANY},
+    {"is_error", FLAG, AT(is_error), ANY},
+    {"model", TEXT, AT(model), ANY},
+    {"why", TEXT, AT(why), ANY},
+    {"path", TEXT, AT(path), ANY},
+    {"pieces", TEXT, AT(pieces), ANY},
+    {"of", NUMBER, AT(of), ONLY(IMPORTANCE)},
+    {"before", NUMBER, AT(of), ~ONLY(IMPORTANCE)},
+    {"summary", NUMBER, AT(summary), ANY},
+    {"drops_words", FLAG, AT(drops_words), ANY},
+    {"kept", KEPT, 0, ANY},
+    {"score", NUMBER, AT(number), ONLY(IMPORTANCE)},
+    {"window", NUMBER, AT(number), ONLY(MODEL)},
+    {"omitted", NUMBER, AT(number), ~(ONLY(IMPORTANCE) | ONLY(MODEL))},
+    {"input", NUMBER, AT(usage.input_tokens), ANY},
+    {"cache_read", NUMBER, AT(usage.cache_read_tokens), ANY},
+    {"cache_write", NUMBER, AT(usage.cache_write_tokens), ANY},
+    {"output", NUMBER, AT(usage.output_tokens), ANY},
+    {"cost_micro_usd", NUMBER, AT(cost_micro_usd), ANY},
+    {"unpriced", FLAG, AT(is_unpriced), ANY},
+    {"turns", NUMBER, AT(turns), ANY},
+    {"tool_calls", NUMBER, AT(tool_calls), ANY},
+    {"text", TEXT, AT(text), ANY},
+    {"hex", TEXT, AT(hex), ANY},
+    {"calls", CALLS, 0, ANY},
+    {"api", API, 0, ANY},
+    {"items", ITEMS, 0, ANY},
+};
+
+enum { MEMBERS_COUNT = WR_COUNT_OF(members) };
+_Static_assert(WR_EVENT_KINDS_COUNT <= 32, "a bit a kind");
+
 /* ---- writing ---- */
 
 static void write_span(struct wr_json_writer *w, const char *key, weir_span text)
 {
-    if (!text.len)
-        return;
-    wr_json_write_key(w, key);
-    wr_json_write_text(w, text);
-}
-
-static void write_number(struct wr_json_writer *w, const char *key, uint64_t number)
-{
-    if (!number)
-        return;
-    wr_json_write_key(w, key);
-    wr_json_write_i64(w, (int64_t)number);
+    if (text.len)
+        wr_json_member_text(w, key, text);
 }
 
 static void write_calls(struct wr_json_writer *w, const struct wr_event *event)
@@ -104,7 +155,6 @@ static void write_items(struct wr_json_writer *w, const struct wr_event *event)
 {
     if (!event->items_count)
         return;
-    write_span(w, "api", wr_span_of(weir_dialect_name(event->dialect)));
     wr_json_write_key(w, "items");
     wr_json_write_array(w);
     for (uint32_t i = 0; i < event->items_count; i++)
@@ -115,14 +165,8 @@ static void write_items(struct wr_json_writer *w, const struct wr_event *event)
     wr_json_write_array_end(w);
 }
 
-static void write_compaction(struct wr_json_writer *w, const struct wr_event *event)
+static void write_kept(struct wr_json_writer *w, const struct wr_event *event)
 {
-    write_number(w, event->kind == WR_EVENT_IMPORTANCE ? "of" : "before", event->of);
-    write_number(w, "summary", event->summary);
-    if (event->drops_words) {
-        wr_json_write_key(w, "drops_words");
-        wr_json_write_bool(w, true);
-    }
     if (!event->kept_count)
         return;
     wr_json_write_key(w, "kept");
@@ -132,26 +176,46 @@ static void write_compaction(struct wr_json_writer *w, const struct wr_event *ev
     wr_json_write_array_end(w);
 }
 
-static const char *number_key(enum wr_event_kind kind)
+static void write_member(struct wr_json_writer *w, const struct wr_event *event,
+                         const struct member *m)
 {
-    if (kind == WR_EVENT_IMPORTANCE)
-        return "score";
-    return kind == WR_EVENT_MODEL ? "window" : "omitted";
-}
+    const char *at = (const char *)event + m->at;
 
-static void write_usage(struct wr_json_writer *w, const struct wr_event *event)
-{
-    write_number(w, "input", event->usage.input_tokens);
-    write_number(w, "cache_read", event->usage.cache_read_tokens);
-    write_number(w, "cache_write", event->usage.cache_write_tokens);
-    write_number(w, "output", event->usage.output_tokens);
-    write_number(w, "cost_micro_usd", event->cost_micro_usd);
-    if (event->is_unpriced) {
-        wr_json_write_key(w, "unpriced");
-        wr_json_write_bool(w, true);
+    switch (m->shape) {
+    case SEQ:
+        wr_json_member_number(w, m->name, event->seq);
+        break;
+    case AT_MS:
+        wr_json_member_i64(w, m->name, event->at_ms);
+        break;
+    case KIND:
+        write_span(w, m->name, wr_span_of(wr_event_kind_name(event->kind)));
+        break;
+    case TEXT:
+        write_span(w, m->name, *(const weir_span *)(const void *)at);
+        break;
+    case NUMBER:
+        if (*(const uint64_t *)(const void *)at)
+            wr_json_member_number(w, m->name, *(const uint64_t *)(const void *)at);
+        break;
+    case FLAG:
+        if (*(const bool *)at)
+            wr_json_member_bool(w, m->name, true);
+        break;
+    case KEPT:
+        write_kept(w, event);
+        break;
+    case CALLS:
+        write_calls(w, event);
+        break;
+    case API:
+        if (event->items_count)
+            write_span(w, m->name, wr_span_of(weir_dialect_name(event->dialect)));
+        break;
+    case ITEMS:
+        write_items(w, event);
+        break;
     }
-    write_number(w, "turns", event->turns);
-    write_number(w, "tool_calls", event->tool_calls);
 }
 
 void wr_event_write(struct wr_buf *out, const struct wr_event *event)
@@ -160,81 +224,18 @@ void wr_event_write(struct wr_buf *out, const struct wr_event *event)
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    wr_json_write_key(&w, "seq");
-    wr_json_write_i64(&w, (int64_t)event->seq);
-    wr_json_write_key(&w, "at_ms");
-    wr_json_write_i64(&w, event->at_ms);
-    write_span(&w, "kind", wr_span_of(wr_event_kind_name(event->kind)));
-    write_span(&w, "call_id", event->call_id);
-    write_span(&w, "name", event->name);
-    if (event->is_error) {
-        wr_json_write_key(&w, "is_error");
-        wr_json_write_bool(&w, true);
-    }
-    write_span(&w, "model", event->model);
-    write_span(&w, "why", event->why);
-    write_span(&w, "path", event->path);
-    write_span(&w, "pieces", event->pieces);
-    write_compaction(&w, event);
-    write_number(&w, number_key(event->kind), event->number);
-    write_usage(&w, event);
-    write_span(&w, "text", event->text);
-    write_span(&w, "hex", event->hex);
-    write_calls(&w, event);
-    write_items(&w, event);
+    for (size_t i = 0; i < MEMBERS_COUNT; i++)
+        if (members[i].kinds >> event->kind & 1)
+            write_member(&w, event, &members[i]);
     wr_json_write_object_end(&w);
     wr_buf_byte(out, '\n');
 }
 
 /* ---- reading ---- */
 
-enum field {
-    F_SEQ,
-    F_AT,
-    F_KIND,
-    F_TEXT,
-    F_HEX,
-    F_MODEL,
-    F_CALLS,
-    F_API,
-    F_ITEMS,
-    F_CALL_ID,
-    F_NAME,
-    F_IS_ERROR,
-    F_OF,
-    F_BEFORE,
-    F_SCORE,
-    F_WINDOW,
-    F_OMITTED,
-    F_SUMMARY,
-    F_DROPS,
-    F_KEPT,
-    F_PATH,
-    F_WHY,
-    F_INPUT,
-    F_CACHE_READ,
-    F_CACHE_WRITE,
-    F_OUTPUT,
-    F_COST,
-    F_PIECES,
-    F_UNPRICED,
-    F_TURNS,
-    F_TOOL_CALLS,
-    F_COUNT
-};
-
-static const char *const field_names[F_COUNT] = {
-    "seq",         "at_ms",  "kind",           "text",    "hex",      "model",
-    "calls",       "api",    "items",          "call_id", "name",     "is_error",
-    "of",          "before", "score",          "window",  "omitted",  "summary",
-    "drops_words", "kept",   "path",           "why",     "input",    "cache_read",
-    "cache_write", "output", "cost_micro_usd", "pieces",  "unpriced", "turns",
-    "tool_calls"};
-
 struct reader {
     struct wr_json doc;
     struct wr_arena *arena;
-    wr_json_id fields[F_COUNT];
     struct weir_err *err;
     weir_status status;
 };
@@ -264,35 +265,22 @@ static weir_span text_of(struct reader *r, wr_json_id id, const char *what)
     return text;
 }
 
-static weir_span text_at(struct reader *r, enum field field)
-{
-    return text_of(r, r->fields[field], field_names[field]);
-}
-
-static uint64_t number_at(struct reader *r, enum field field)
+static uint64_t number_of(struct reader *r, wr_json_id id, const char *what)
 {
     int64_t number = 0;
-    wr_json_id id = r->fields[field];
-    if (id != WR_JSON_NONE && (!wr_json_i64(&r->doc, id, &number) || number < 0))
-        wrong(r, id, field_names[field]);
-    return number < 0 ? 0 : (uint64_t)number;
-}
-
-static bool flag_at(const struct reader *r, enum field field)
-{
-    return wr_json_is(&r->doc, r->fields[field], WR_JSON_TRUE);
-}
-
-static uint32_t array_at(struct reader *r, enum field field, uint32_t count_max)
-{
-    wr_json_id id = r->fields[field];
-    if (id == WR_JSON_NONE)
-        return 0;
-    if (!wr_json_is(&r->doc, id, WR_JSON_ARRAY) || wr_json_count(&r->doc, id) > count_max) {
-        wrong(r, id, field_names[field]);
+    if (!wr_json_i64(&r->doc, id, &number) || number < 0) {
+        wrong(r, id, what);
         return 0;
     }
-    return wr_json_count(&r->doc, id);
+    return (uint64_t)number;
+}
+
+static uint32_t length_of(struct reader *r, wr_json_id list, uint32_t count_max, const char *what)
+{
+    if (wr_json_is(&r->doc, list, WR_JSON_ARRAY) && wr_json_count(&r->doc, list) <= count_max)
+        return wr_json_count(&r->doc, list);
+    wrong(r, list, what);
+    return 0;
 }
 
 static void *room(struct reader *r, size_t count, size_t item_bytes)
@@ -303,10 +291,9 @@ static void *room(struct reader *r, size_t count, size_t item_bytes)
     return items;
 }
 
-static void read_calls(struct reader *r, struct wr_event *event)
+static void read_calls(struct reader *r, struct wr_event *event, wr_json_id list)
 {
-    wr_json_id list = r->fields[F_CALLS];
-    uint32_t count = array_at(r, F_CALLS, WR_JOURNAL_CALLS_MAX);
+    uint32_t count = length_of(r, list, WR_JOURNAL_CALLS_MAX, "calls");
     struct weir_call *calls = count ? room(r, count, sizeof(*calls)) : NULL;
     uint32_t i = 0;
 
@@ -321,16 +308,6 @@ static void read_calls(struct reader *r, struct wr_event *event)
     }
     event->calls = calls;
     event->calls_count = count;
-}
-
-static bool dialect_of(weir_span name, weir_dialect *dialect)
-{
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_MESSAGES; d++)
-        if (wr_span_is(name, weir_dialect_name((weir_dialect)d))) {
-            *dialect = (weir_dialect)d;
-            return true;
-        }
-    return false;
 }
 
 /* An item that was written as a string is JSON in it. */
@@ -348,16 +325,18 @@ static weir_span read_item(struct reader *r, wr_json_id item)
     return text;
 }
 
-static void read_items(struct reader *r, struct wr_event *event)
+static void read_items(struct reader *r, struct wr_event *event, wr_json_id list)
 {
-    wr_json_id list = r->fields[F_ITEMS];
-    uint32_t count = array_at(r, F_ITEMS, WR_JOURNAL_ITEMS_MAX);
+    uint32_t count = length_of(r, list, WR_JOURNAL_ITEMS_MAX, "items");
     weir_span *items = count ? room(r, count, sizeof(*items)) : NULL;
     uint32_t i = 0;
 
     if (!items)
         return;
-    if (!dialect_of(text_at(r, F_API), &event->dialect))
+    const struct wr_api *api = wr_api_named(text_of(r, wr_json_find(&r->doc, 0, "api"), "api"));
+    if (api)
+        event->dialect = api->dialect;
+    else
         wrong(r, list, "items without `api`");
     for (wr_json_id item = wr_json_first(&r->doc, list); item != WR_JSON_NONE;
          item = wr_json_next(&r->doc, list, item), i++)
@@ -366,22 +345,16 @@ static void read_items(struct reader *r, struct wr_event *event)
     event->items_count = count;
 }
 
-static void read_kept(struct reader *r, struct wr_event *event)
+static void read_kept(struct reader *r, struct wr_event *event, wr_json_id list)
 {
-    wr_json_id list = r->fields[F_KEPT];
-    uint32_t count = array_at(r, F_KEPT, WR_JOURNAL_KEPT_MAX), i = 0;
+    uint32_t count = length_of(r, list, WR_JOURNAL_KEPT_MAX, "kept"), i = 0;
     uint64_t *kept = count ? room(r, count, sizeof(*kept)) : NULL;
 
     if (!kept)
         return;
     for (wr_json_id id = wr_json_first(&r->doc, list); id != WR_JSON_NONE;
-         id = wr_json_next(&r->doc, list, id), i++) {
-        int64_t number;
-        if (!wr_json_i64(&r->doc, id, &number) || number < 0)
-            wrong(r, id, "kept");
-        else
-            kept[i] = (uint64_t)number;
-    }
+         id = wr_json_next(&r->doc, list, id), i++)
+        kept[i] = number_of(r, id, "kept");
     event->kept = kept;
     event->kept_count = count;
 }
@@ -394,68 +367,82 @@ static enum wr_event_kind kind_of(weir_span name)
     return WR_EVENT_OTHER;
 }
 
-static void read_numbers(struct reader *r, struct wr_event *event)
+static void read_member(struct reader *r, struct wr_event *event, const struct member *m,
+                        wr_json_id id)
 {
-    event->of = number_at(r, r->fields[F_OF] == WR_JSON_NONE ? F_BEFORE : F_OF);
-    event->number = number_at(r, F_OMITTED);
-    if (event->kind == WR_EVENT_IMPORTANCE)
-        event->number = number_at(r, F_SCORE);
-    else if (event->kind == WR_EVENT_MODEL)
-        event->number = number_at(r, F_WINDOW);
-    event->summary = number_at(r, F_SUMMARY);
-    event->usage.input_tokens = number_at(r, F_INPUT);
-    event->usage.cache_read_tokens = number_at(r, F_CACHE_READ);
-    event->usage.cache_write_tokens = number_at(r, F_CACHE_WRITE);
-    event->usage.output_tokens = number_at(r, F_OUTPUT);
-    event->cost_micro_usd = number_at(r, F_COST);
-    event->turns = number_at(r, F_TURNS);
-    event->tool_calls = number_at(r, F_TOOL_CALLS);
+    char *at = (char *)event + m->at;
+
+    switch (m->shape) {
+    case SEQ:
+        event->seq = number_of(r, id, m->name);
+        break;
+    case AT_MS:
+        if (!wr_json_i64(&r->doc, id, &event->at_ms))
+            wrong(r, id, m->name);
+        break;
+    case KIND:
+        event->kind = kind_of(text_of(r, id, m->name));
+        break;
+    case TEXT:
+        *(weir_span *)(void *)at = text_of(r, id, m->name);
+        break;
+    case NUMBER:
+        *(uint64_t *)(void *)at = number_of(r, id, m->name);
+        break;
+    case FLAG:
+        *(bool *)at = wr_json_is(&r->doc, id, WR_JSON_TRUE);
+        break;
+    case KEPT:
+        read_kept(r, event, id);
+        break;
+    case CALLS:
+        read_calls(r, event, id);
+        break;
+    case API: /* with the items */
+        break;
+    case ITEMS:
+        read_items(r, event, id);
+        break;
+    }
 }
 
-static void read_fields(struct reader *r, struct wr_event *event)
+/* An event of an unknown kind gives its number and time, nothing else. */
+static void read_members(struct reader *r, struct wr_event *event, const wr_json_id *found)
 {
-    event->seq = number_at(r, F_SEQ);
-    if (!event->seq)
-        wrong(r, 0, "it has no seq");
-    if (r->fields[F_AT] != WR_JSON_NONE && !wr_json_i64(&r->doc, r->fields[F_AT], &event->at_ms))
-        wrong(r, r->fields[F_AT], "at_ms");
-    if (r->fields[F_KIND] == WR_JSON_NONE)
-        wrong(r, 0, "it has no kind");
-    event->kind = kind_of(text_at(r, F_KIND));
-    if (event->kind == WR_EVENT_OTHER || r->status)
-        return;
-    event->text = text_at(r, F_TEXT);
-    event->hex = text_at(r, F_HEX);
-    event->model = text_at(r, F_MODEL);
-    event->call_id = text_at(r, F_CALL_ID);
-    event->name = text_at(r, F_NAME);
-    event->path = text_at(r, F_PATH);
-    event->why = text_at(r, F_WHY);
-    event->pieces = text_at(r, F_PIECES);
-    event->is_unpriced = flag_at(r, F_UNPRICED);
-    event->is_error = flag_at(r, F_IS_ERROR);
-    event->drops_words = flag_at(r, F_DROPS);
-    read_numbers(r, event);
-    read_calls(r, event);
-    read_items(r, event);
-    read_kept(r, event);
+    for (size_t i = 0; i < MEMBERS_COUNT && !r->status; i++) {
+        const struct member *m = &members[i];
+        if (m->shape > KIND && event->kind == WR_EVENT_OTHER)
+            return;
+        if (m->shape == TEXT)
+            *(weir_span *)(void *)((char *)event + m->at) = (weir_span){"", 0};
+        if (found[i] != WR_JSON_NONE && m->kinds >> event->kind & 1)
+            read_member(r, event, m, found[i]);
+        if (m->shape == SEQ && !event->seq)
+            wrong(r, 0, "it has no seq");
+        if (m->shape == KIND && found[i] == WR_JSON_NONE)
+            wrong(r, 0, "it has no kind");
+    }
 }
 
 weir_status wr_event_read(struct wr_event *event, struct wr_arena *arena, weir_span line,
                           struct weir_err *err)
 {
     struct reader r = {.arena = arena, .err = err};
+    const char *names[MEMBERS_COUNT];
+    wr_json_id found[MEMBERS_COUNT];
 
+    for (size_t i = 0; i < MEMBERS_COUNT; i++)
+        names[i] = members[i].name;
     *event = (struct wr_event){.kind = WR_EVENT_OTHER};
     r.status = wr_json_parse(&r.doc, arena, line, NULL, err);
     if (r.status)
         return r.status;
     if (!wr_json_is(&r.doc, 0, WR_JSON_OBJECT))
         wrong(&r, 0, "it is not an object");
-    else if (!wr_json_pick(&r.doc, 0, field_names, F_COUNT, r.fields))
+    else if (!wr_json_pick(&r.doc, 0, names, MEMBERS_COUNT, found))
         wrong(&r, 0, "a name is there twice");
     else
-        read_fields(&r, event);
+        read_members(&r, event, found);
     return r.status;
 }
 
@@ -492,12 +479,10 @@ static void copy_items(struct wr_event *to, struct wr_arena *arena, const struct
 
 weir_status wr_event_copy(struct wr_event *to, struct wr_arena *arena, const struct wr_event *from)
 {
-    weir_span *const spans[] = {&to->text, &to->hex,  &to->model, &to->call_id,
-                                &to->name, &to->path, &to->why,   &to->pieces};
-
     *to = *from;
-    for (size_t i = 0; i < sizeof(spans) / sizeof(spans[0]); i++)
-        copy_span(arena, spans[i]);
+    for (size_t i = 0; i < MEMBERS_COUNT; i++)
+        if (members[i].shape == TEXT)
+            copy_span(arena, (weir_span *)(void *)((char *)to + members[i].at));
     if (from->calls_count)
         copy_calls(to, arena, from);
     if (from->items_count)

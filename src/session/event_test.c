@@ -121,7 +121,7 @@ static void assert_event(const struct wr_event *a, const struct wr_event *b)
 static void what_is_written_is_what_is_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(whole) / sizeof(whole[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(whole); i++) {
         struct wr_event read, copy;
         struct wr_arena arena;
         struct wr_buf line;
@@ -188,7 +188,7 @@ static const struct {
 static void a_line_that_is_no_event_is_refused(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(wrong); i++) {
         struct weir_err err = {0};
         struct wr_event event;
         struct wr_arena arena;

@@ -1,3 +1,13 @@
+/* The journal: reading it line by line, repairing its end, appending to it.
+ *
+ *   open ─▶ the front that a checkpoint names: only the lines it wants ─▶ the rest: every line
+ *              └─ the front is another one: forget, and read all of it from the start
+ *
+ * A file that nobody has written to since the checkpoint (same inode, size and times) is not even
+ * hashed: the wanted lines are read at their places, so that opening costs what the session still
+ * holds and not what it ever held. Where any of that does not hold the file is read whole; the
+ * checkpoint can cost time, never truth. A write that fails half way is cut off again, and where
+ * even that fails the journal takes no more events until it is opened anew. */
 #include "session/journal.h"
 
 #include <errno.h>
@@ -29,8 +39,8 @@ void wr_journal_scan_release(struct wr_journal_scan *scan)
     wr_arena_release(&scan->arena);
 }
 
-static weir_status damaged(struct wr_journal_scan *scan, const struct weir_err *what,
-                           struct weir_err *err)
+static weir_status fail_damaged(struct wr_journal_scan *scan, const struct weir_err *what,
+                                struct weir_err *err)
 {
     scan->is_damaged = true;
     return wr_fail(err, WEIR_SYNTAX, scan->byte + what->at_byte,
@@ -110,7 +120,7 @@ static weir_status read_line(struct wr_journal_scan *scan, weir_span line, struc
         status = wr_fail(&what, WEIR_INVALID, 0, "event %llu stands where %llu should",
                          (unsigned long long)event.seq, (unsigned long long)(scan->seq + 1));
     if (status == WEIR_SYNTAX || status == WEIR_INVALID)
-        return damaged(scan, &what, err);
+        return fail_damaged(scan, &what, err);
     if (!status)
         status = scan->fn(scan->user, &event, line);
     if (status)
@@ -173,7 +183,7 @@ weir_status wr_journal_scan_end(struct wr_journal_scan *scan, struct weir_err *e
 
 /* ---- the file ---- */
 
-static weir_status refused(const struct wr_journal *journal, struct weir_err *err)
+static weir_status fail_refused(const struct wr_journal *journal, struct weir_err *err)
 {
     weir_trouble trouble;
     return wr_os_error(journal->path, &trouble, err);
@@ -189,7 +199,7 @@ static weir_status scan_file(int fd, struct wr_journal *journal, struct wr_journ
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return refused(journal, err);
+            return fail_refused(journal, err);
         if (got == 0)
             return wr_journal_scan_end(scan, err);
         weir_status status = wr_journal_scan_feed(scan, (weir_span){piece, (size_t)got}, err);
@@ -210,7 +220,7 @@ static weir_status put_aside(struct wr_journal *journal, const char *dir, weir_s
         return status;
     int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, FILE_MODE);
     if (fd < 0 || fstat(fd, &found)) {
-        status = refused(journal, err);
+        status = fail_refused(journal, err);
     } else {
         end = (uint64_t)found.st_size;
         status = wr_disk_append(fd, &end, torn, path, err);
@@ -220,12 +230,12 @@ static weir_status put_aside(struct wr_journal *journal, const char *dir, weir_s
     if (fd >= 0)
         (void)close(fd);
     if (!status && ftruncate(journal->fd, (off_t)journal->end_bytes))
-        status = refused(journal, err);
+        status = fail_refused(journal, err);
     return status;
 }
 
-static weir_status repair(struct wr_journal *journal, const char *dir,
-                          const struct wr_journal_scan *scan, struct weir_err *err)
+static weir_status repair_end(struct wr_journal *journal, const char *dir,
+                              const struct wr_journal_scan *scan, struct weir_err *err)
 {
     journal->end_bytes = scan->byte;
     if (scan->torn_bytes)
@@ -246,7 +256,7 @@ static weir_status open_file(struct wr_journal *journal, const struct wr_journal
     if (journal->fd < 0 && errno == ENOENT)
         return wr_fail(err, WEIR_NOTFOUND, 0, "%.160s: there is no such session", journal->path);
     if (journal->fd < 0)
-        return refused(journal, err);
+        return fail_refused(journal, err);
     if (!options->is_read_only && flock(journal->fd, LOCK_EX | LOCK_NB))
         return wr_fail(err, WEIR_IO, 0, "%.160s: another process has this session open",
                        journal->path);
@@ -324,7 +334,7 @@ static weir_status skim_places(int fd, struct wr_journal_scan *scan)
     return status;
 }
 
-/* Where the front is another one than was known, the file is read from its beginning. */
+/* Reads the file from its beginning where its front is not the one that the checkpoint knew. */
 static weir_status read_all(struct wr_journal *journal, struct wr_journal_scan *scan,
                             const struct wr_journal_skim *skim, struct weir_err *err)
 {
@@ -344,11 +354,11 @@ static weir_status read_all(struct wr_journal *journal, struct wr_journal_scan *
     wr_journal_scan_release(scan);
     wr_journal_scan_init(scan, fn, user);
     if (lseek(journal->fd, 0, SEEK_SET) < 0)
-        return refused(journal, err);
+        return fail_refused(journal, err);
     return scan_file(journal->fd, journal, scan, err);
 }
 
-static void tell(struct weir_session_opened *opened, const struct wr_journal_scan *scan)
+static void tell_opened(struct weir_session_opened *opened, const struct wr_journal_scan *scan)
 {
     opened->events_count = scan->events_count;
     opened->torn_bytes = scan->torn_bytes;
@@ -372,11 +382,11 @@ weir_status wr_journal_open(struct wr_journal *journal, const char *dir,
         status = read_all(journal, &scan, options->skim, err);
     journal->seq = scan.seq;
     journal->hash = scan.hash;
-    tell(opened, &scan);
+    tell_opened(opened, &scan);
     if (options->is_read_only && scan.is_damaged)
         status = WEIR_OK;
     if (!status && !options->is_read_only)
-        status = repair(journal, dir, &scan, err);
+        status = repair_end(journal, dir, &scan, err);
     wr_journal_scan_release(&scan);
     if (status || options->is_read_only) {
         if (journal->fd >= 0)
@@ -457,7 +467,7 @@ weir_status wr_journal_sync(struct wr_journal *journal, struct weir_err *err)
     if (journal->is_synced || journal->fd < 0)
         return WEIR_OK;
     if (fdatasync(journal->fd))
-        return refused(journal, err);
+        return fail_refused(journal, err);
     journal->is_synced = true;
     return WEIR_OK;
 }
@@ -469,7 +479,7 @@ struct public_reader {
     void *user;
 };
 
-static weir_status give(void *user, const struct wr_event *event, weir_span line)
+static weir_status give_event(void *user, const struct wr_event *event, weir_span line)
 {
     const struct public_reader *reader = user;
     struct weir_event given = {.seq = event->seq,
@@ -488,7 +498,8 @@ weir_status weir_journal_read(const char *dir, weir_event_fn *fn, void *user, st
     struct weir_err what = {0};
     struct wr_journal journal;
 
-    weir_status status = wr_journal_open(&journal, dir, &options, give, &reader, &opened, &what);
+    weir_status status =
+        wr_journal_open(&journal, dir, &options, give_event, &reader, &opened, &what);
     if (!status)
         wr_journal_close(&journal);
     if (!status && opened.damage_line)

@@ -1,4 +1,4 @@
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "base/span.h"
 #include "session/disk.h"
 #include "session/journal.h"
 
@@ -188,7 +189,7 @@ static void damage_in_the_middle_is_named_and_what_stands_before_can_be_read(voi
     make_session(&agent);
     read_file(&agent, "events.jsonl", &whole);
     weir_span text = wr_buf_view(&whole);
-    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(damages); i++) {
         struct weir_session_options options = {
             .dir = agent.dir, .config = wr_span_of(config), .is_read_only = true};
         struct counting counting = {0};

@@ -1,13 +1,19 @@
+/* Reads a session's past from its journal, part by part: text for the history file, facts for the
+ * summary.
+ *
+ * Each part is a request as the engine reads it, so that facts are found by the same code as in a
+ * client's request. The file is a draft until all of it is written. A single message that is larger
+ * than a document can be goes into the file as it is and gives no facts. */
 #include "session/past.h"
 
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "engine/request.h"
 #include "policy/history.h"
 #include "session/disk.h"
-#include "session/facts_merge.h"
 #include "session/journal.h"
 #include "session/render.h"
 
@@ -18,7 +24,6 @@ struct loader {
     struct wr_draft draft;   /* of the file */
     struct wr_thread thread; /* of the part at hand */
     uint64_t part_bytes;
-    uint32_t segments_count; /* of the parts before it */
     struct weir_err *err;
 };
 
@@ -29,14 +34,15 @@ static uint64_t count_nothing(void *user, weir_span text)
     return 0;
 }
 
+/* Any API will do: what is written is read again at once. */
 static weir_status make_request(const struct wr_thread *thread, struct wr_arena *arena,
                                 struct wr_buf *body, struct weir_request **request,
                                 struct weir_err *err)
 {
-    struct weir_request_options options = {.dialect = "chat"};
+    struct weir_request_options options = {.dialect = wr_apis[0]->name};
     struct wr_view view;
     struct wr_render render = {
-        .view = &view, .dialect = WEIR_DIALECT_CHAT, .model = WR_LIT("past")};
+        .view = &view, .dialect = wr_apis[0]->dialect, .model = WR_LIT("past")};
 
     weir_status status = wr_view_build(&view, arena, thread);
     if (status)
@@ -44,18 +50,6 @@ static weir_status make_request(const struct wr_thread *thread, struct wr_arena 
     wr_render_write(&render, body);
     status = wr_buf_status(body);
     return status ? status : weir_request_new(wr_buf_view(body), &options, request, err);
-}
-
-static weir_status add_facts(struct loader *l, struct wr_arena *arena,
-                             const struct wr_transcript *transcript)
-{
-    struct wr_facts_range range = {transcript, 0, transcript->segments_count, NULL};
-    struct wr_facts facts = {0};
-    weir_status status = wr_facts_read(&facts, arena, &range);
-    if (!status)
-        status = wr_facts_merge(&l->past->facts, &l->past->arena, &facts, l->segments_count);
-    l->segments_count += transcript->segments_count;
-    return status;
 }
 
 static weir_status write_text(struct wr_buf *text, struct wr_arena *arena,
@@ -116,8 +110,11 @@ static weir_status end_part(struct loader *l)
     } else if (!status) {
         status = write_text(&text, &arena, &request->transcript);
     }
-    if (!status && !is_plain && l->past->options->has_facts)
-        status = add_facts(l, &arena, &request->transcript);
+    if (!status && !is_plain && l->past->options->has_facts) {
+        struct wr_facts_range range = {&request->transcript, 0, request->transcript.segments_count,
+                                       NULL};
+        status = wr_facts_add(&l->past->facts, &l->past->arena, &range);
+    }
     if (!status)
         status = wr_buf_status(&text);
     if (!status)
@@ -140,7 +137,7 @@ static bool may_begin_part(const struct loader *l, const struct wr_event *event)
            (event->kind == WR_EVENT_ASSISTANT || event->kind == WR_EVENT_USER);
 }
 
-static weir_status load(void *user, const struct wr_event *event, weir_span line)
+static weir_status load_event(void *user, const struct wr_event *event, weir_span line)
 {
     struct loader *l = user;
     const struct wr_past_options *o = l->past->options;
@@ -167,7 +164,7 @@ static weir_status read_journal(struct loader *l)
     struct wr_journal journal;
 
     weir_status status =
-        wr_journal_open(&journal, l->past->options->dir, &options, load, l, &opened, l->err);
+        wr_journal_open(&journal, l->past->options->dir, &options, load_event, l, &opened, l->err);
     if (!status)
         wr_journal_close(&journal);
     return status ? status : end_part(l);
@@ -212,17 +209,17 @@ weir_status wr_past_summary(struct wr_past *past, uint64_t tokens_max, weir_span
     return wr_summary_write(&past->facts, &input, &past->arena, text);
 }
 
-static bool has(weir_span text, weir_span word)
+static bool has_word(weir_span text, weir_span word)
 {
     return !word.len || wr_span_find(text, word, 0) != SIZE_MAX;
 }
 
 static bool has_task(weir_span text, const struct wr_fact_task *task)
 {
-    if (has(text, task->line))
+    if (has_word(text, task->line))
         return true;
     for (uint32_t i = 0; i < task->messages_count; i++)
-        if (has(text, task->messages[i]))
+        if (has_word(text, task->messages[i]))
             return true;
     return false;
 }
@@ -231,7 +228,7 @@ bool wr_past_facts_are_in(const struct wr_past *past, weir_span text)
 {
     const struct wr_facts *facts = &past->facts;
     for (uint32_t i = 0; i < facts->files_count; i++)
-        if (facts->files[i].changes_count && !has(text, facts->files[i].path))
+        if (facts->files[i].changes_count && !has_word(text, facts->files[i].path))
             return false;
     for (uint32_t i = 0; i < facts->tasks_count; i++)
         if (facts->tasks[i].outcome == WR_FACT_FAILED && !has_task(text, &facts->tasks[i]))

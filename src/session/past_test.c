@@ -2,7 +2,7 @@
 
 #include "session/disk.h"
 #include "session/journal.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 static uint64_t count_bytes(void *user, weir_span text)
 {

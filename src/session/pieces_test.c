@@ -25,7 +25,7 @@ static const struct {
 static void what_differs_is_named(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_buf out;
         wr_buf_init(&out, 1000);
         wr_pieces_diff(&out, wr_span_of(rows[i].before), wr_span_of(rows[i].now));

@@ -1,3 +1,9 @@
+/* Puts a system prompt together from sections: an agent's files, its memory, the moment of the run.
+ *
+ * Sections that change from run to run (the clock, the directory) are kept apart from the others,
+ * so that the part before them stays the same and the provider's cache holds. Where the whole is
+ * over its budget, sections that need not stay give way from the end, each to a line that says
+ * where to read it. */
 #include "session/prompt.h"
 
 #include <stdlib.h>
@@ -125,7 +131,7 @@ static weir_status add_file(struct weir_prompt *prompt, const char *dir, const s
 weir_status weir_prompt_add_dir(struct weir_prompt *prompt, const char *dir, struct weir_err *err)
 {
     weir_status status = WEIR_OK;
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]) && !status; i++)
+    for (size_t i = 0; i < WR_COUNT_OF(files) && !status; i++)
         status = add_file(prompt, dir, &files[i], err);
     return status ? status : wr_skills_add(prompt, dir, err);
 }
@@ -206,7 +212,7 @@ weir_status weir_prompt_add_runtime(struct weir_prompt *prompt, const struct wei
 /* ---- putting it together ---- */
 
 /* Stable: what was added first comes first among equals. */
-static void order(struct weir_prompt *prompt)
+static void sort_sections(struct weir_prompt *prompt)
 {
     for (size_t i = 1; i < prompt->sections_count; i++) {
         struct weir_section moved = prompt->sections[i];
@@ -222,7 +228,7 @@ static void order(struct weir_prompt *prompt)
     }
 }
 
-static uint64_t total(const struct weir_prompt *prompt)
+static uint64_t total_tokens(const struct weir_prompt *prompt)
 {
     uint64_t tokens = 0;
     for (size_t i = 0; i < prompt->sections_count; i++)
@@ -247,10 +253,12 @@ static weir_status leave_out(struct weir_prompt *prompt, struct weir_section *se
     return status;
 }
 
-static weir_status shorten(struct weir_prompt *prompt, struct wr_meter *meter, uint64_t tokens_max)
+static weir_status leave_out_optional(struct weir_prompt *prompt, struct wr_meter *meter,
+                                      uint64_t tokens_max)
 {
     weir_status status = WEIR_OK;
-    for (size_t i = prompt->sections_count; i-- > 0 && !status && total(prompt) > tokens_max;) {
+    for (size_t i = prompt->sections_count;
+         i-- > 0 && !status && total_tokens(prompt) > tokens_max;) {
         struct weir_section *section = &prompt->sections[i];
         if (!section->is_sticky && !section->is_field && !section->is_left_out)
             status = leave_out(prompt, section, meter);
@@ -258,7 +266,7 @@ static weir_status shorten(struct weir_prompt *prompt, struct wr_meter *meter, u
     return status;
 }
 
-static weir_status join(struct weir_prompt *prompt, bool is_volatile, weir_span *text)
+static weir_status join_sections(struct weir_prompt *prompt, bool is_volatile, weir_span *text)
 {
     struct wr_buf joined;
 
@@ -290,15 +298,15 @@ weir_status weir_prompt_build(struct weir_prompt *prompt, const char *model, uin
     if (!status)
         status = wr_meter_use_model(
             meter, wr_models_lookup(models, wr_span_of(model ? model : "")).model, err);
-    order(prompt);
+    sort_sections(prompt);
     for (size_t i = 0; i < prompt->sections_count && !status; i++)
         prompt->sections[i].tokens = wr_meter_count(meter, prompt->sections[i].text);
     if (!status && tokens_max)
-        status = shorten(prompt, meter, tokens_max);
+        status = leave_out_optional(prompt, meter, tokens_max);
     if (!status)
-        status = join(prompt, false, &prompt->system);
+        status = join_sections(prompt, false, &prompt->system);
     if (!status)
-        status = join(prompt, true, &prompt->context);
+        status = join_sections(prompt, true, &prompt->context);
     wr_meter_free(meter);
     wr_models_free(models);
     return status;

@@ -1,8 +1,9 @@
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include "base/span.h"
 #include "session/disk.h"
 #include "session/prompt.h"
 
@@ -115,7 +116,7 @@ static const struct {
 static void the_clock_knows_the_calendar(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(clocks); i++) {
         struct weir_prompt *prompt = new_prompt();
         struct weir_runtime runtime = {.now_ms = clocks[i].ms};
         assert_int_equal(weir_prompt_add_runtime(prompt, &runtime, NULL), WEIR_OK);

@@ -1,11 +1,11 @@
 /* One event at a time: what is said, done and used. */
 #include "session/session.h"
 
+#include "api/answer.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "models/cost.h"
-#include "session/answer.h"
 #include "session/disk.h"
 #include "session/pieces.h"
 
@@ -94,7 +94,9 @@ static void keep_bound(struct weir_session *session, int64_t now_ms)
         return;
 }
 
-void wr_live_tell(struct wr_buf *out, const char *what, weir_span before, weir_span now)
+/* Appends what changed, for people: "tools: +grep -edit"; where nobody named the pieces it says
+ * only that it is another. */
+static void tell_change(struct wr_buf *out, const char *what, weir_span before, weir_span now)
 {
     if (out->len)
         wr_buf_text(out, "; ");
@@ -117,7 +119,7 @@ weir_status wr_live_set_front(struct weir_session *session, enum wr_event_kind k
     if (is_tools ? wr_span_eq(pieces, t->tools_pieces) : wr_span_eq(text, t->prompt))
         return WEIR_OK;
     if (!is_tools && t->prompt.len)
-        wr_live_tell(&session->told, "prompt", t->prompt_pieces, pieces);
+        tell_change(&session->told, "prompt", t->prompt_pieces, pieces);
     wr_arena_reset(&session->scratch);
     weir_status status = wr_event_set_text(&event, &session->scratch, text);
     return status ? status : wr_live_record(session, &event, now_ms, err);
@@ -130,7 +132,7 @@ weir_span weir_session_changes(struct weir_session *session)
     wr_buf_reset(&session->changes);
     wr_buf_append(&session->changes, wr_buf_view(&session->told));
     if (t->tools_place.seq && !wr_span_eq(t->tools_pieces, session->tools_pieces))
-        wr_live_tell(&session->changes, "tools", t->tools_pieces, session->tools_pieces);
+        tell_change(&session->changes, "tools", t->tools_pieces, session->tools_pieces);
     return wr_buf_view(&session->changes);
 }
 
@@ -243,26 +245,82 @@ static weir_status record_answer(struct weir_session *session, const struct weir
     return WEIR_OK;
 }
 
+static bool same_calls(const struct weir_answer *a, const struct weir_answer *b)
+{
+    if (a->calls_count != b->calls_count)
+        return false;
+    for (size_t i = 0; i < a->calls_count; i++)
+        if (!wr_span_eq(a->calls[i].id, b->calls[i].id) ||
+            !wr_span_eq(a->calls[i].name, b->calls[i].name))
+            return false;
+    return true;
+}
+
+/* Text and calls are found in the items. Calls that the caller gives must be those of the items. */
+static weir_status complete(struct weir_answer *answer, struct wr_arena *arena,
+                            struct weir_err *err)
+{
+    struct weir_answer said = *answer;
+    struct wr_reply reader;
+    weir_status status = WEIR_OK;
+
+    if (answer->items_count > WR_JOURNAL_ITEMS_MAX || answer->calls_count > WR_JOURNAL_CALLS_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "an answer has at most %d items and %d calls",
+                       WR_JOURNAL_ITEMS_MAX, WR_JOURNAL_CALLS_MAX);
+    if (!answer->items_count)
+        return WEIR_OK;
+    wr_answer_init(&reader, &(struct wr_answer_options){.api = wr_api_of(answer->dialect),
+                                                        .arena = arena,
+                                                        .keeps_all = true});
+    for (size_t i = 0; i < answer->items_count && !status; i++)
+        status = wr_answer_item(&reader, answer->items[i], err);
+    if (!status)
+        status = wr_answer_said(&reader, arena, &said, err);
+    wr_answer_release(&reader);
+    if (!status && answer->calls_count && !same_calls(answer, &said))
+        status =
+            wr_fail(err, WEIR_INVALID, 0, "the calls of the answer are not those of its items");
+    if (status)
+        return status;
+    answer->calls = said.calls;
+    answer->calls_count = said.calls_count;
+    if (!answer->text.len)
+        answer->text = said.text;
+    return WEIR_OK;
+}
+
 weir_status weir_session_answer(struct weir_session *session, const struct weir_answer *answer,
                                 int64_t now_ms, struct weir_err *err)
 {
     struct weir_answer whole = *answer;
 
     wr_arena_reset(&session->scratch);
-    weir_status status = wr_answer_complete(&whole, &session->scratch, err);
+    weir_status status = complete(&whole, &session->scratch, err);
     return status ? status : record_answer(session, &whole, now_ms, err);
 }
 
 weir_status weir_session_answer_body(struct weir_session *session, weir_dialect dialect,
                                      weir_span body, int64_t now_ms, struct weir_err *err)
 {
-    struct weir_session_usage usage;
-    struct weir_answer answer;
-    bool has_usage;
+    struct weir_answer answer = {.dialect = dialect};
+    struct wr_reply reader;
 
     wr_arena_reset(&session->scratch);
-    weir_status status =
-        wr_answer_read(&answer, &session->scratch, dialect, body, &usage, &has_usage, err);
+    wr_answer_init(&reader, &(struct wr_answer_options){.api = wr_api_of(dialect),
+                                                        .arena = &session->scratch,
+                                                        .keeps_all = true});
+    weir_status status = wr_answer_whole(&reader, body, err);
+    if (!status)
+        status = wr_answer_said(&reader, &session->scratch, &answer, err);
+    if (!status && reader.items_count > WR_JOURNAL_ITEMS_MAX)
+        status =
+            wr_fail(err, WEIR_LIMIT, 0, "an answer has at most %d items", WR_JOURNAL_ITEMS_MAX);
+    answer.items = reader.items;
+    answer.items_count = reader.items_count;
+    bool has_usage = wr_seen_usage_is_known(&reader.usage);
+    struct weir_session_usage usage =
+        wr_seen_usage_split(&reader.usage, reader.api->counts_cached_apart);
+    wr_answer_release(&reader);
     if (!status)
         status = record_answer(session, &answer, now_ms, err);
     if (!status && has_usage)

@@ -84,10 +84,6 @@ WEIR_MUST_USE weir_status wr_live_set_front(struct weir_session *session, enum w
                                             weir_span text, weir_span pieces, int64_t now_ms,
                                             struct weir_err *err);
 
-/* Appends what changed, for people: "tools: +grep -edit"; of what nobody named the pieces, only
- * that it is another. */
-void wr_live_tell(struct wr_buf *out, const char *what, weir_span before, weir_span now);
-
 /* Messages a session holds at most. */
 uint32_t wr_live_messages_max(const struct weir_session *session);
 

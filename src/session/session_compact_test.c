@@ -1,7 +1,8 @@
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include <sys/stat.h>
 
+#include "base/span.h"
 #include "session/disk.h"
 
 static const char tiered[] =
@@ -246,7 +247,7 @@ static void a_models_summary_is_checked_and_falls_back(void **state)
     for (int i = 0; i < 9000; i++)
         wr_buf_text(&huge, "word ");
     wr_buf_byte(&huge, 0);
-    for (size_t i = 0; i < sizeof(summaries) / sizeof(summaries[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(summaries); i++) {
         struct writer writer = {summaries[i].text ? summaries[i].text : huge.bytes,
                                 summaries[i].status, 0};
         struct weir_compacted compacted;
@@ -471,7 +472,7 @@ static void the_actors_bound_takes_no_words_of_the_user(void **state)
                                "session: {policy: %s, limits: {turns: 0, tokens: 0}}\n";
     static const char *const policies[] = {"exact", "auto", "tiered", "compress", "layers"};
     (void)state;
-    for (size_t row = 0; row < sizeof(policies) / sizeof(policies[0]); row++) {
+    for (size_t row = 0; row < WR_COUNT_OF(policies); row++) {
         struct weir_session_context context = {0};
         struct test_agent agent;
         struct wr_buf history, body;

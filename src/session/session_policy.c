@@ -90,8 +90,9 @@ static void take_stage(struct wr_session_policy *made, const struct wr_stage *st
     }
 }
 
-void wr_session_policy_make(struct wr_session_policy *made, const struct wr_policy *policy,
-                            const struct wr_settings *settings)
+/* Rules for tools in `made` are borrowed from `policy`. */
+static void make_policy(struct wr_session_policy *made, const struct wr_policy *policy,
+                        const struct wr_settings *settings)
 {
     int64_t threshold = shared_threshold(policy);
     bool is_moved = threshold && settings->threshold_bp != WR_SETTING_UNSAID;
@@ -143,12 +144,12 @@ weir_status wr_session_policies(struct wr_policies *policies, const struct wr_se
         return wr_fail(err, WEIR_NOTFOUND, 0,
                        "no policy is called '%.60s'; `weir policies` lists them", settings->policy);
     for (uint32_t i = 0; i < count && !status; i++) {
-        wr_session_policy_make(made, wr_policies_at(policies, i), settings);
+        make_policy(made, wr_policies_at(policies, i), settings);
         if (!wr_policies_find(policies, wr_span_of(made->name)))
             status = wr_policies_add(policies, &made->engine);
     }
     /* Last, so that it goes before a policy of the user's that has this very name. */
-    wr_session_policy_make(made, chosen, settings);
+    make_policy(made, chosen, settings);
     const struct wr_policy *same = wr_policies_find(policies, wr_span_of(made->name));
     if (!status && (!same || !wr_policy_equal(same, &made->engine)))
         status = wr_policies_add(policies, &made->engine);

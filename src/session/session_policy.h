@@ -25,10 +25,6 @@ struct wr_session_policy {
     uint32_t threshold_bp; /* from which on a run's prompt is to be compressed */
 };
 
-/* Rules for tools in `made` are borrowed from `policy`. */
-void wr_session_policy_make(struct wr_session_policy *made, const struct wr_policy *policy,
-                            const struct wr_settings *settings);
-
 /* Above this size of the prompt older results become short; 0: at no size. */
 uint64_t wr_session_policy_clear_at(const struct wr_session_policy *policy, uint64_t window_tokens);
 

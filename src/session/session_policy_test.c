@@ -86,7 +86,7 @@ static struct wr_policies *make(const char *text, const char *own, struct wr_ses
 static void the_engine_runs_what_the_session_does_not(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         char body[1024];
         struct wr_session_policy made;
         struct wr_policies *policies = make(cases[i].settings, cases[i].own, &made);

@@ -8,7 +8,7 @@
 #include "base/sized.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "engine/job.h"
+#include "engine/projection.h"
 #include "json/json.h"
 #include "models/overflow.h"
 #include "policy/budget.h"
@@ -457,13 +457,13 @@ bool weir_session_refused(struct weir_session *session, weir_span body, int64_t 
         .answer_tokens = session->sent_answer_tokens};
     uint32_t cap = wr_overflow_cap(&overflow, &sent);
     session->overflow_tokens = cap;
-    /* What is written down is the provider's window; how far our count is off is no part of it. */
+    /* The provider's own number is written down, not corrected by how far our count is off. */
     if (overflow.window_tokens) {
         sent.prompt_tokens = 0;
         cap = wr_overflow_cap(&overflow, &sent);
     }
     event.number = cap;
-    /* Where it cannot be written, the window is as before, and the next refusal says it again. */
+    /* If it cannot be written the window stays as it was, and the next refusal says it again. */
     if (cap && cap < wr_live_window(session) && wr_live_record(session, &event, now_ms, NULL))
         return true;
     return true;

@@ -1,7 +1,7 @@
 /* What a run used, whoever used it, and what of a session is not as it was when it was last open.
  */
 #include "session/session.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 static void begin(struct test_agent *agent, const char *yaml)
 {

@@ -1,5 +1,6 @@
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
+#include "base/span.h"
 #include "session/disk.h"
 
 static const char config[] = "model: {name: gpt-5}\nsession: {policy: exact}\n";
@@ -146,7 +147,7 @@ static const struct {
 static void a_whole_answer_is_read_in_each_api(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(answers); i++) {
         const struct weir_call *calls;
         struct weir_session_run run;
         struct test_agent agent;
@@ -318,7 +319,7 @@ static void an_answer_that_cannot_be_sent_back_is_refused(void **state)
     test_agent_say(&agent, "go");
     (void)test_agent_request(&agent, WEIR_DIALECT_MESSAGES);
     uint64_t last = weir_session_last_event(agent.session);
-    for (size_t i = 0; i < sizeof(refused_answers) / sizeof(refused_answers[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(refused_answers); i++) {
         weir_span item = wr_span_of(refused_answers[i].items);
         struct weir_answer answer = {
             .dialect = refused_answers[i].dialect, .items = &item, .items_count = 1};
@@ -353,7 +354,7 @@ static const struct {
 static void a_limit_that_is_reached_stops_the_run_and_is_named(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(limits); i++) {
         struct weir_session_usage usage = {.input_tokens = 600, .output_tokens = 10};
         struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT};
         struct weir_session_turn turn;
@@ -448,7 +449,7 @@ static void what_a_session_cannot_be_opened_with_is_said(void **state)
     struct test_agent agent;
     (void)state;
     test_agent_init(&agent);
-    for (size_t i = 0; i < sizeof(bad_opens) / sizeof(bad_opens[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(bad_opens); i++) {
         print_message("%s\n", bad_opens[i].behaviour);
         assert_int_equal(test_agent_try_open(&agent, bad_opens[i].yaml), bad_opens[i].status);
         assert_has(wr_span_of(agent.err.text), bad_opens[i].says);
@@ -507,7 +508,7 @@ static void thresholds_are_those_of_the_policy(void **state)
         {"auto\n  summary: {at: 0.7}", 80750, 70000},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct weir_session_context context;
         struct test_agent agent;
         char yaml[256];

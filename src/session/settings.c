@@ -1,3 +1,6 @@
+/* Reads a session's YAML. One table names every setting: its section, key, shape, place in
+ * struct wr_settings and bounds. What is not said keeps its default, or WR_SETTING_UNSAID where the
+ * policy's own value holds (session_policy.c). */
 #include "session/settings.h"
 
 #include <stddef.h>
@@ -60,7 +63,7 @@ static const struct setting settings_known[] = {
      NULL},
 };
 
-enum { SETTINGS_COUNT = sizeof(settings_known) / sizeof(settings_known[0]) };
+enum { SETTINGS_COUNT = WR_COUNT_OF(settings_known) };
 
 struct reader {
     struct wr_settings *settings;
@@ -167,7 +170,7 @@ static weir_status read_member(void *user, yaml_node_t *key, yaml_node_t *value)
     struct reader *r = user;
     weir_span name = wr_yaml_text(key);
 
-    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(inner); i++)
         if (!strcmp(r->section, "session") && wr_span_is(name, inner[i]))
             return read_section(r, inner[i], value);
     const struct setting *setting = find_setting(r->section, name);

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "base/limits.h"
-#include "policy/run_limits.h"
+#include "policy/budget.h"
 #include "weir/span.h"
 #include "weir/status.h"
 

@@ -96,7 +96,7 @@ static const struct {
 static void what_is_wrong_is_said_with_line_and_column(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(wrong); i++) {
         struct wr_settings s = {.tool_iterations_max = 77};
         struct weir_err err = {0};
         print_message("%s\n", wrong[i].behaviour);

@@ -1,3 +1,11 @@
+/* Writes and reads state.yaml, the checkpoint beside the journal.
+ *
+ * It is YAML for people and other programs; this reader takes only what this writer writes: lines
+ * of `key: value` with values in JSON, up to the list of messages, and a hash of all of it at the
+ * end. That hash is asked first, so whatever comes after it is known to be ours, and a checkpoint
+ * of thousands of messages costs one JSON array and not a YAML node for each number. Anything
+ * unexpected gives a reason, and the journal is read whole. Keys that are not known are for people.
+ */
 #include "session/state.h"
 
 #include <stddef.h>
@@ -50,7 +58,7 @@ static const struct {
 };
 #undef AT
 
-enum { NUMBERS_COUNT = sizeof(numbers) / sizeof(numbers[0]) };
+enum { NUMBERS_COUNT = WR_COUNT_OF(numbers) };
 
 static uint64_t get_number(const struct wr_thread *thread, size_t i)
 {
@@ -67,19 +75,19 @@ static void set_number(struct wr_thread *thread, size_t i, uint64_t number)
 /* ---- writing ---- */
 
 /* A JSON string is a YAML string. */
-static void quoted(struct wr_buf *out, const char *key, weir_span text)
+static void put_text(struct wr_buf *out, const char *key, weir_span text)
 {
     wr_buf_printf(out, "%s: \"", key);
     wr_json_escape(out, text);
     wr_buf_text(out, "\"\n");
 }
 
-static void number(struct wr_buf *out, const char *key, uint64_t value)
+static void put_number(struct wr_buf *out, const char *key, uint64_t value)
 {
     wr_buf_printf(out, "%s: %llu\n", key, (unsigned long long)value);
 }
 
-static void hash(struct wr_buf *out, const char *key, wr_hash128 value)
+static void put_hash(struct wr_buf *out, const char *key, wr_hash128 value)
 {
     wr_buf_printf(out, "%s: \"%016llx%016llx\"\n", key, (unsigned long long)value.high,
                   (unsigned long long)value.low);
@@ -117,7 +125,7 @@ static void write_messages(struct wr_buf *out, const struct wr_state *state)
         carried += t->messages[i].is_head;
         count += !t->messages[i].is_head && t->messages[i].event.kind != WR_EVENT_TURN;
     }
-    number(out, "words_carried", carried);
+    put_number(out, "words_carried", carried);
     wr_buf_text(out, "messages:\n");
     uint64_t skip = count > state->messages_max ? count - state->messages_max : 0;
     for (uint32_t i = 0; i < t->messages_count; i++) {
@@ -148,7 +156,7 @@ static void write_held(struct wr_buf *out, const struct wr_thread *t)
 static void write_check(struct wr_buf *out, size_t begin)
 {
     if (!wr_buf_status(out))
-        hash(out, "check", wr_hash128_of(wr_span_cut(wr_buf_view(out), begin, out->len)));
+        put_hash(out, "check", wr_hash128_of(wr_span_cut(wr_buf_view(out), begin, out->len)));
 }
 
 void wr_state_write(struct wr_buf *out, const struct wr_state *state, bool has_messages)
@@ -156,25 +164,25 @@ void wr_state_write(struct wr_buf *out, const struct wr_state *state, bool has_m
     const struct wr_thread *t = state->thread;
     size_t begin = out->len;
 
-    number(out, "weir_state", VERSION);
-    quoted(out, "session", wr_span_of(state->name));
-    quoted(out, "model", wr_span_of(state->model));
-    quoted(out, "policy", wr_span_of(state->policy));
-    number(out, "window_tokens", state->window_tokens);
-    number(out, "journal_bytes", state->journal->end_bytes);
-    hash(out, "journal_hash", state->journal->hash);
-    number(out, "journal_inode", state->stamp.inode);
-    number(out, "journal_written_ns", state->stamp.written_ns);
-    number(out, "journal_changed_ns", state->stamp.changed_ns);
+    put_number(out, "weir_state", VERSION);
+    put_text(out, "session", wr_span_of(state->name));
+    put_text(out, "model", wr_span_of(state->model));
+    put_text(out, "policy", wr_span_of(state->policy));
+    put_number(out, "window_tokens", state->window_tokens);
+    put_number(out, "journal_bytes", state->journal->end_bytes);
+    put_hash(out, "journal_hash", state->journal->hash);
+    put_number(out, "journal_inode", state->stamp.inode);
+    put_number(out, "journal_written_ns", state->stamp.written_ns);
+    put_number(out, "journal_changed_ns", state->stamp.changed_ns);
     for (size_t i = 0; i < NUMBERS_COUNT; i++)
-        number(out, numbers[i].key, get_number(t, i));
-    number(out, "pending_calls", t->pending_count);
-    number(out, "messages_max", state->messages_max);
+        put_number(out, numbers[i].key, get_number(t, i));
+    put_number(out, "pending_calls", t->pending_count);
+    put_number(out, "messages_max", state->messages_max);
     wr_buf_printf(out, "paused: %s\n", t->is_paused ? "true" : "false");
-    quoted(out, "history", t->history_path);
+    put_text(out, "history", t->history_path);
     if (!has_messages)
         return;
-    quoted(out, "thread_model", t->model);
+    put_text(out, "thread_model", t->model);
     wr_buf_text(out, "counted_by: \"");
     wr_state_counted_by(out, state->model);
     wr_buf_text(out, "\"\n");
@@ -204,7 +212,7 @@ static bool check_holds(weir_span yaml, weir_span *checked)
         return false;
     *checked = wr_span_cut(yaml, 0, yaml.len - line_bytes);
     wr_buf_init(&want, CHECK_BYTES_MAX);
-    hash(&want, "check", wr_hash128_of(*checked));
+    put_hash(&want, "check", wr_hash128_of(*checked));
     bool holds = !wr_buf_status(&want) &&
                  wr_span_eq(wr_buf_view(&want), wr_span_cut(yaml, checked->len, yaml.len));
     wr_buf_release(&want);
@@ -373,7 +381,7 @@ static bool list_wanted(struct wr_checkpoint *c, const struct wr_thread *t)
     return !unique || wanted[unique - 1].seq <= t->seq;
 }
 
-/* What the draft's texts point at moves to the thread. */
+/* Copies the draft into the thread, with the texts that it points at. */
 static bool take_draft(struct wr_thread *thread, const struct wr_thread *draft)
 {
     weir_span model = wr_arena_copy(&thread->arena, draft->model);

@@ -2,9 +2,10 @@
  * the checkpoint. */
 #include "session/state.h"
 
+#include "base/span.h"
 #include "session/disk.h"
 #include "session/session.h"
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 static const char config[] = "model: {name: gpt-4o, max_input_tokens: 10000}\n"
                              "session: {policy: tiered, max_tool_iterations: 1000,\n"
@@ -100,7 +101,7 @@ static void put_thread(const struct wr_thread *t, struct wr_buf *out)
                                 t->is_paused,
                                 t->summary_tokens,
                                 t->last_summary.seq};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
         wr_buf_printf(out, "%llu ", (unsigned long long)numbers[i]);
     wr_buf_append(out, t->model);
     wr_buf_append(out, t->summary);

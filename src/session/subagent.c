@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
+#include "base/utf8.h"
 #include "session/disk.h"
 
 static const char *const reading_tools[] = {"read_file", "Read", "grep",  "Grep",        "glob",
@@ -31,12 +32,12 @@ static const struct weir_subagent_kind kinds[] = {
 
 const struct weir_subagent_kind *weir_subagent_kind_at(size_t index)
 {
-    return index < sizeof(kinds) / sizeof(kinds[0]) ? &kinds[index] : NULL;
+    return index < WR_COUNT_OF(kinds) ? &kinds[index] : NULL;
 }
 
 const struct weir_subagent_kind *weir_subagent_kind_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(kinds); i++)
         if (!strcmp(kinds[i].name, name))
             return &kinds[i];
     return NULL;
@@ -163,7 +164,7 @@ static size_t fitting(struct weir_session *session, weir_span text, uint64_t tok
         else
             high = middle;
     }
-    while (low > 0 && ((unsigned char)text.ptr[low] & 0xC0) == 0x80)
+    while (low > 0 && wr_utf8_is_tail(text.ptr[low]))
         low--;
     return low;
 }

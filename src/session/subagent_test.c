@@ -1,4 +1,4 @@
-#include "session/test_agent.h"
+#include "tests/test_agent.h"
 
 #include "base/hash.h"
 #include "session/disk.h"

@@ -1,9 +1,19 @@
+/* The thread: a fold over the events of a journal, staged before they are written and committed
+ * after.
+ *
+ *   stage (may fail: memory) ─▶ the journal (may fail: disk) ─▶ commit (cannot fail)
+ *                               └─▶ drop: as if nothing had been
+ *
+ * Staging makes every copy and all the room that the commit needs. A compaction copies what stays
+ * into a new arena and lets the old one go, which is how memory is given back. From a checkpoint
+ * the messages come with their tokens, which are costly to count (wr_thread_hold). */
 #include "session/thread.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/span.h"
+#include "base/vec.h"
 
 enum { MESSAGES_CAP_FIRST = 64 };
 
@@ -27,7 +37,7 @@ static bool is_message(enum wr_event_kind kind)
            kind == WR_EVENT_RESULT || kind == WR_EVENT_TURN;
 }
 
-static void measure(const struct wr_thread *thread, struct wr_message *message)
+static void count_tokens(const struct wr_thread *thread, struct wr_message *message)
 {
     const struct wr_event *event = &message->event;
 
@@ -42,15 +52,10 @@ static void measure(const struct wr_thread *thread, struct wr_message *message)
 
 static weir_status make_room(struct wr_thread *thread)
 {
-    if (thread->messages_count < thread->messages_cap)
-        return WEIR_OK;
-    uint32_t cap = thread->messages_cap ? thread->messages_cap * 2 : MESSAGES_CAP_FIRST;
-    struct wr_message *messages = realloc(thread->messages, cap * sizeof(*messages));
-    if (!messages)
-        return WEIR_NOMEM;
-    thread->messages = messages;
-    thread->messages_cap = cap;
-    return WEIR_OK;
+    return WR_HEAP_ROOM(thread->messages, thread->messages_count, thread->messages_cap,
+                        MESSAGES_CAP_FIRST)
+               ? WEIR_OK
+               : WEIR_NOMEM;
 }
 
 /* ---- compaction ---- */
@@ -63,8 +68,8 @@ static bool is_kept_by_name(const struct wr_event *event, uint64_t seq)
     return false;
 }
 
-static bool stays(const struct wr_thread *thread, const struct wr_event *event,
-                  const struct wr_message *message)
+static bool message_stays(const struct wr_thread *thread, const struct wr_event *event,
+                          const struct wr_message *message)
 {
     uint64_t seq = message->event.seq;
     bool waits = seq > thread->turn_seq;
@@ -99,7 +104,7 @@ static weir_status stage_compaction(struct wr_thread *thread, struct wr_staged *
     weir_status status = wr_arena_status(&staged->arena);
     for (uint32_t i = 0; i < thread->messages_count && !status; i++) {
         const struct wr_message *from = &thread->messages[i];
-        if (!stays(thread, event, from))
+        if (!message_stays(thread, event, from))
             continue;
         struct wr_message *to = &staged->messages[staged->messages_count++];
         *to = *from;
@@ -131,7 +136,7 @@ weir_status wr_thread_stage(struct wr_thread *thread, const struct wr_event *eve
         status = stage_compaction(thread, staged);
     if (is_message(event->kind)) {
         staged->message.event = staged->event;
-        measure(thread, &staged->message);
+        count_tokens(thread, &staged->message);
         status = make_room(thread);
     }
     if (status)
@@ -216,7 +221,7 @@ static void take_usage(struct wr_thread *thread, const struct wr_event *event)
     thread->used.tool_calls += event->tool_calls;
 }
 
-/* What the provider signed binds all that stands before it, the tools and the prompt too. */
+/* A signature of the provider binds everything before it, including the tools and the prompt. */
 static void take_front(struct wr_thread *thread, const struct wr_event *event)
 {
     bool is_tools = event->kind == WR_EVENT_TOOLS;
@@ -326,7 +331,7 @@ void wr_thread_recount(struct wr_thread *thread, bool all)
 {
     for (uint32_t i = 0; i < thread->messages_count; i++)
         if (all || !thread->messages[i].is_counted)
-            measure(thread, &thread->messages[i]);
+            count_tokens(thread, &thread->messages[i]);
     thread->prompt_tokens = thread->prompt.len ? thread->count(thread->user, thread->prompt) : 0;
     thread->summary_tokens = thread->summary.len ? thread->count(thread->user, thread->summary) : 0;
 }

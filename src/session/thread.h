@@ -12,7 +12,7 @@
 
 #include "base/limits.h"
 #include "policy/fold.h"
-#include "policy/run_limits.h"
+#include "policy/budget.h"
 #include "session/event.h"
 
 struct wr_message {

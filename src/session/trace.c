@@ -41,10 +41,8 @@ static void begin(struct wr_json_writer *w, struct wr_buf *line, int64_t at_ms, 
 {
     wr_json_write_init(w, line);
     wr_json_write_object(w);
-    wr_json_write_key(w, "at_ms");
-    wr_json_write_i64(w, at_ms);
-    wr_json_write_key(w, "kind");
-    wr_json_write_text(w, wr_span_of(kind));
+    wr_json_member_i64(w, "at_ms", at_ms);
+    wr_json_member_word(w, "kind", kind);
 }
 
 static weir_status end(struct wr_trace *trace, struct wr_json_writer *w, struct wr_buf *line,

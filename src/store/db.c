@@ -1,3 +1,14 @@
+/* A SQLite connection whose failures stick.
+ *
+ * A commit is dozens of calls of SQLite, and each can fail: memory, disk, a lock, a damaged page.
+ * To check each where it is made buried what the work was about. So the first failure is kept,
+ * every call behind it does nothing and gives nothing, and whoever works asks once at the end, when
+ * everything is committed or taken back.
+ *
+ * Statements are prepared at their first use and kept until the connection is closed: to prepare
+ * one takes longer than to run it. What SQLite says is translated here, in one place, into the
+ * troubles that weir/store.h knows; above it nobody sees a code of SQLite's but to tell a damaged
+ * page, which is the failure of one artifact and not of the work. */
 #include "store/db.h"
 
 #include <errno.h>
@@ -28,6 +39,23 @@ static void note(struct wr_db *db, int code)
         db->system_errno = last_errno(db->handle);
 }
 
+/* Waits for whoever holds the lock; `user` is for how many milliseconds in all. SQLite's own
+ * handler sleeps for a millisecond at first and soon for 25, and most locks here are held for a
+ * tenth of one, by another thread of the same process. */
+static int wait_for_lock(void *user, int tries_count)
+{
+    enum { FIRST_US = 50, DOUBLINGS = 7, LAST_US = FIRST_US << DOUBLINGS };
+    int doubled = tries_count < DOUBLINGS ? tries_count : DOUBLINGS;
+    int64_t waited_us = LAST_US / (1 << (DOUBLINGS - doubled)) - FIRST_US +
+                        (int64_t)(tries_count - doubled) * LAST_US;
+    struct timespec pause = {.tv_nsec = ((long)FIRST_US << doubled) * 1000};
+
+    if (waited_us >= (int64_t)(uintptr_t)user * 1000)
+        return 0;
+    (void)nanosleep(&pause, NULL);
+    return 1;
+}
+
 void wr_db_open(struct wr_db *db, const char *path, int flags, const char *vfs,
                 uint32_t busy_ms_max)
 {
@@ -36,8 +64,7 @@ void wr_db_open(struct wr_db *db, const char *path, int flags, const char *vfs,
     if (!db->handle)
         return;
     note(db, sqlite3_extended_result_codes(db->handle, 1));
-    note(db,
-         sqlite3_busy_timeout(db->handle, busy_ms_max > INT32_MAX ? INT32_MAX : (int)busy_ms_max));
+    note(db, sqlite3_busy_handler(db->handle, wait_for_lock, (void *)(uintptr_t)busy_ms_max));
 }
 
 void wr_db_close(struct wr_db *db)
@@ -225,9 +252,8 @@ bool wr_db_next(struct wr_db *db, sqlite3_stmt *statement)
 
 void wr_db_run(struct wr_db *db, sqlite3_stmt *statement)
 {
-    while (wr_db_next(db, statement))
+    while (wr_db_next(db, statement)) /* which puts it away behind the last row */
         ;
-    wr_db_done(statement);
 }
 
 void wr_db_done(sqlite3_stmt *statement)

@@ -1,3 +1,13 @@
+/* The rows of requests and what belongs to them (ledger.h), in the store's own tables.
+ *
+ * They are in the same file because they belong to the same sessions: one gc and one purge take
+ * everything. They go through a handle of their own, which the thread that writes rows opens, so
+ * that a request that is to be projected never waits for the figures of another; and since nobody
+ * waits for this handle it is the one that writes a long log into the database (sqlite.c).
+ *
+ * A row keeps its line of the log as text and beside it only what is searched for (session, time,
+ * agent, model). Notes are kept by key, the newest 128 of a session; their numbers say which those
+ * are, because a note that is written anew gets a new one. */
 #include "store/ledger.h"
 
 #include <stdlib.h>
@@ -31,7 +41,7 @@ weir_status wr_ledger_open(const char *dir, const struct weir_store_options *opt
         *trouble = WEIR_TROUBLE_NONE;
     if (!made)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the ledger");
-    weir_status status = weir_store_open(dir, options, &made->store, trouble, err);
+    weir_status status = wr_sqlite_open_dir(dir, options, 0, &made->store, trouble, err);
     if (status)
         free(made);
     else

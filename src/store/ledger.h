@@ -52,8 +52,8 @@ WEIR_MUST_USE weir_status wr_ledger_open(const char *dir, const struct weir_stor
 void wr_ledger_close(struct wr_ledger *ledger);                 /* NULL is fine */
 weir_trouble wr_ledger_trouble(const struct wr_ledger *ledger); /* of the last failure */
 
-/* Keeps all of them, or none. An empty session is one, of whatever named none. WEIR_LIMIT: a name,
- * line or report is too long, or there are more than WR_LEDGER_ROWS_MAX. */
+/* Keeps all of them, or none. Rows that name no session are one session together. WEIR_LIMIT: a
+ * name, line or report is too long, or there are more than WR_LEDGER_ROWS_MAX. */
 WEIR_MUST_USE weir_status wr_ledger_add(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
                                         size_t rows_count, struct weir_err *err);
 

@@ -7,9 +7,9 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "store/sqlite.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 
@@ -212,6 +212,36 @@ static void a_locked_store_keeps_nothing_and_says_so(void **state)
     wr_db_end(db);
     assert_int_equal(wr_ledger_add(other, &row, 1, NULL), WEIR_OK);
     assert_rows(f, (struct wr_ledger_filter){0}, "a@1={} ");
+    wr_ledger_close(other);
+}
+
+/* What failed once is forgiven by whatever is asked next. */
+static void a_failure_is_not_the_next_ones(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_store_options options = {.busy_ms_max = 20};
+    static const unsigned char key[WR_LEDGER_KEY_BYTES] = {1};
+    struct wr_ledger_row row = row_of("a", 1, "{}"), report;
+    struct wr_ledger_calibration calibration;
+    struct wr_ledger *other;
+    struct wr_db *db = &wr_sqlite_of(f->store)->db;
+    weir_span data;
+
+    assert_int_equal(wr_ledger_open(f->dir.path, &options, &other, NULL, NULL), WEIR_OK);
+    wr_db_begin(db);
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(wr_ledger_add(other, &row, 1, NULL), WEIR_IO);
+        weir_status status =
+            i == 0 ? wr_ledger_buckets(other, LOCAL, 8, see_bucket, f, NULL)
+            : i == 1
+                ? wr_ledger_sessions(other, &(struct wr_ledger_filter){0}, see_session, f, NULL)
+            : i == 2 ? wr_ledger_each(other, &(struct wr_ledger_filter){0}, see_row, f, NULL)
+            : i == 3 ? wr_ledger_report(other, LOCAL, WR_LIT("a"), &report, NULL)
+            : i == 4 ? wr_ledger_note(other, LOCAL, key, &data, NULL)
+                     : wr_ledger_calibration(other, WR_LIT("m"), &calibration, NULL);
+        assert_int_equal(status, i < 3 ? WEIR_OK : WEIR_NOTFOUND);
+    }
+    wr_db_end(db);
     wr_ledger_close(other);
 }
 
@@ -523,6 +553,7 @@ int main(void)
         TEST(a_callback_stops_the_reading),
         TEST(all_rows_are_kept_or_none),
         TEST(a_locked_store_keeps_nothing_and_says_so),
+        TEST(a_failure_is_not_the_next_ones),
         TEST(a_session_keeps_its_newest_report),
         TEST(a_store_that_must_exist_is_not_made),
         TEST(a_bucket_counts_a_session_once),

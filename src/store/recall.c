@@ -1,13 +1,29 @@
-/* A recall in three steps: which ranges of lines are wanted; with a pattern, which ranges around
- * its matches; then one walk over the text that writes them, until the page is full. */
+/* Some lines of a text, a page at a time.
+ *
+ *   want_ranges    which ranges of lines are wanted: those named, the head, the tail, or all
+ *   search_text    with a pattern: the lines that match, and then the ranges around them
+ *   put_lines      one walk over the text that writes these ranges, until the page is full
+ *   hand_over      a last line says how to ask for the next page, in the same words
+ *
+ * A page has a cap in bytes, in tokens, or both. Room for the last line is set aside first, so that
+ * whatever is cut, the way to go on is always there. Tokens are counted line by line, which adds up
+ * to no less than the count of the whole: a page never goes past its cap.
+ *
+ * A page always shows something. Where not even its first line fits, that line is cut between
+ * two characters, and the next page begins at that byte (`12.4001-`): a file of one huge line can
+ * be read to its end too.
+ */
 #include "weir/recall.h"
 
 #include "base/arena.h"
+#include "base/ascii.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/span.h"
+#include "base/utf8.h"
+#include "base/vec.h"
 #include "store/grep.h"
 
 #define SEPARATOR WR_LIT("--\n")
@@ -21,10 +37,10 @@ enum {
 
 /* ---- ranges ---- */
 
-static bool read_number(weir_span *rest, uint64_t *number)
+static bool read_line_number(weir_span *rest, uint64_t *number)
 {
     size_t digits = 0;
-    while (digits < rest->len && rest->ptr[digits] >= '0' && rest->ptr[digits] <= '9')
+    while (digits < rest->len && wr_is_digit(rest->ptr[digits]))
         digits++;
     bool ok = wr_span_u64(wr_span_cut(*rest, 0, digits), number) && *number > 0;
     *rest = wr_span_cut(*rest, digits, rest->len);
@@ -42,9 +58,9 @@ static bool skip_byte(weir_span *rest, char byte)
 static bool read_range(weir_span *rest, struct weir_lines *range)
 {
     *range = (struct weir_lines){.first = 0};
-    if (!read_number(rest, &range->first))
+    if (!read_line_number(rest, &range->first))
         return false;
-    if (skip_byte(rest, '.') && !read_number(rest, &range->first_byte))
+    if (skip_byte(rest, '.') && !read_line_number(rest, &range->first_byte))
         return false;
     range->last = range->first;
     if (!skip_byte(rest, '-'))
@@ -52,7 +68,7 @@ static bool read_range(weir_span *rest, struct weir_lines *range)
     range->last = WEIR_LINES_END;
     if (!rest->len || rest->ptr[0] == ',')
         return true;
-    return read_number(rest, &range->last) && range->last >= range->first;
+    return read_line_number(rest, &range->last) && range->last >= range->first;
 }
 
 weir_status weir_lines_parse(weir_span text, struct weir_lines *lines, size_t lines_max,
@@ -90,15 +106,8 @@ static bool add_range(struct wr_arena *arena, struct ranges *ranges, struct weir
             last->last = range.last;
         return true;
     }
-    if (ranges->count == ranges->cap) {
-        size_t cap = ranges->cap ? ranges->cap * 2 : 16, bytes = sizeof(*ranges->items);
-        struct weir_lines *items =
-            wr_arena_grow(arena, ranges->items, ranges->cap * bytes, cap * bytes);
-        if (!items)
-            return false;
-        ranges->items = items;
-        ranges->cap = cap;
-    }
+    if (!WR_ARENA_ROOM(arena, ranges->items, ranges->count, ranges->cap, 16))
+        return false;
     ranges->items[ranges->count++] = range;
     return true;
 }
@@ -133,13 +142,13 @@ struct recall {
     struct weir_err *err;
 };
 
-static weir_status no_memory(struct recall *recall)
+static weir_status fail_recall_memory(struct recall *recall)
 {
     return wr_fail(recall->err, wr_arena_status(&recall->arena), 0, "no memory for the recall");
 }
 
 /* Sorted, merged, and cut at the end of the text. */
-static weir_status want_lines(struct recall *recall)
+static weir_status want_named_lines(struct recall *recall)
 {
     const struct weir_recall_options *o = recall->options;
     uint64_t total = recall->recalled->lines_total;
@@ -160,12 +169,12 @@ static weir_status want_lines(struct recall *recall)
         if (sorted[i].last > total)
             sorted[i].last = total;
         if (!add_range(&recall->arena, &recall->wanted, sorted[i]))
-            return no_memory(recall);
+            return fail_recall_memory(recall);
     }
     return WEIR_OK;
 }
 
-static weir_status want(struct recall *recall)
+static weir_status want_ranges(struct recall *recall)
 {
     const struct weir_recall_options *o = recall->options;
     uint64_t total = recall->recalled->lines_total;
@@ -174,13 +183,13 @@ static weir_status want(struct recall *recall)
     if ((o->lines_count != 0) + (o->head_lines != 0) + (o->tail_lines != 0) > 1)
         return wr_fail(recall->err, WEIR_INVALID, 0, "lines, head and tail exclude each other");
     if (o->lines_count)
-        return want_lines(recall);
+        return want_named_lines(recall);
     if (o->head_lines && o->head_lines < total)
         range.last = o->head_lines;
     if (o->tail_lines && o->tail_lines < total)
         range.first = total - o->tail_lines + 1;
     if (total && !add_range(&recall->arena, &recall->wanted, range))
-        return no_memory(recall);
+        return fail_recall_memory(recall);
     return WEIR_OK;
 }
 
@@ -252,16 +261,8 @@ static uint64_t wanted_count(const struct recall *recall)
 static bool add_match(struct recall *recall, uint64_t number)
 {
     uint64_t count = recall->recalled->matches_count;
-    if (count == recall->matches_cap) {
-        size_t cap = recall->matches_cap ? recall->matches_cap * 2 : 64;
-        uint64_t *matches =
-            wr_arena_grow(&recall->arena, recall->matches, recall->matches_cap * sizeof(*matches),
-                          cap * sizeof(*matches));
-        if (!matches)
-            return false;
-        recall->matches = matches;
-        recall->matches_cap = cap;
-    }
+    if (!WR_ARENA_ROOM(&recall->arena, recall->matches, count, recall->matches_cap, 64))
+        return false;
     recall->matches[count] = number;
     recall->recalled->matches_count++;
     return true;
@@ -278,7 +279,7 @@ static weir_status find_matches(struct recall *recall, struct wr_grep *grep)
                            "the pattern takes too long at line %llu: make it simpler",
                            (unsigned long long)walk.number);
         if (matches && !add_match(recall, walk.number))
-            return no_memory(recall);
+            return fail_recall_memory(recall);
     }
     return WEIR_OK;
 }
@@ -302,12 +303,12 @@ static weir_status show_matches(struct recall *recall)
         if (range.last - number > around)
             range.last = number + around;
         if (!add_range(&recall->arena, &recall->shown, range))
-            return no_memory(recall);
+            return fail_recall_memory(recall);
     }
     return WEIR_OK;
 }
 
-static weir_status search(struct recall *recall)
+static weir_status search_text(struct recall *recall)
 {
     struct wr_grep grep;
     weir_status status =
@@ -359,8 +360,8 @@ static uint64_t tokens_of(const struct page *page, weir_span text)
     return page->tokens_max == UINT64_MAX ? 0 : o->count_tokens(o->user, text);
 }
 
-/* Line by line the counts add up to no less than the count of the whole. */
-static bool fits(const struct page *page, weir_span piece, uint64_t *tokens)
+/* Whether the piece still fits on the page, and how many tokens it has. */
+static bool fits_page(const struct page *page, weir_span piece, uint64_t *tokens)
 {
     size_t used_bytes = page->recall->out.len + (page->wants_separator ? SEPARATOR.len : 0);
     *tokens = page->wants_separator ? tokens_of(page, SEPARATOR) : 0;
@@ -370,7 +371,7 @@ static bool fits(const struct page *page, weir_span piece, uint64_t *tokens)
     return page->tokens <= page->tokens_max && *tokens <= page->tokens_max - page->tokens;
 }
 
-static void put(struct page *page, weir_span piece, uint64_t tokens)
+static void put_piece(struct page *page, weir_span piece, uint64_t tokens)
 {
     if (page->wants_separator)
         wr_buf_append(&page->recall->out, SEPARATOR);
@@ -386,13 +387,13 @@ static weir_span cut_to_fit(const struct page *page, weir_span piece)
     uint64_t ignored;
     while (too_many - fits_bytes > 1) {
         size_t middle = fits_bytes + (too_many - fits_bytes) / 2;
-        if (fits(page, wr_span_cut(piece, 0, middle), &ignored))
+        if (fits_page(page, wr_span_cut(piece, 0, middle), &ignored))
             fits_bytes = middle;
         else
             too_many = middle;
     }
     size_t whole = fits_bytes;
-    while (whole && whole < piece.len && ((unsigned char)piece.ptr[whole] & 0xC0) == 0x80 &&
+    while (whole && whole < piece.len && wr_utf8_is_tail(piece.ptr[whole]) &&
            fits_bytes - whole < 3)
         whole--;
     if (!whole)
@@ -429,8 +430,8 @@ static void set_next(struct page *page, uint64_t number, uint64_t first_byte)
 static void put_plain(struct page *page, const struct walk *walk)
 {
     uint64_t tokens;
-    if (fits(page, walk->line, &tokens)) {
-        put(page, walk->line, tokens);
+    if (fits_page(page, walk->line, &tokens)) {
+        put_piece(page, walk->line, tokens);
         page->recall->recalled->lines_count++;
         return;
     }
@@ -439,14 +440,14 @@ static void put_plain(struct page *page, const struct walk *walk)
         return;
     }
     weir_span part = cut_to_fit(page, walk->line);
-    put(page, part, 0);
+    put_piece(page, part, 0);
     page->recall->recalled->lines_count++;
     set_next(page, walk->number, walk->first_byte + part.len);
 }
 
 /* The part of a long line that fits, and where its rest is. */
-static weir_span shorten(struct page *page, const struct walk *walk, weir_span prefix,
-                         struct wr_buf *piece)
+static weir_span shorten_line(struct page *page, const struct walk *walk, weir_span prefix,
+                              struct wr_buf *piece)
 {
     weir_span line = without_end(walk->line);
     weir_span part = cut_to_fit(page, line);
@@ -479,14 +480,14 @@ static void put_numbered(struct page *page, const struct walk *walk, struct wr_b
     wr_buf_append(piece, prefix);
     wr_buf_append(piece, without_end(walk->line));
     wr_buf_byte(piece, '\n');
-    if (fits(page, wr_buf_view(piece), &tokens)) {
-        put(page, wr_buf_view(piece), tokens);
+    if (fits_page(page, wr_buf_view(piece), &tokens)) {
+        put_piece(page, wr_buf_view(piece), tokens);
     } else if (recall->out.len) {
         set_next(page, walk->number, 0);
         return;
     } else {
-        weir_span shorter = shorten(page, walk, prefix, piece);
-        put(page, shorter, tokens_of(page, shorter));
+        weir_span shorter = shorten_line(page, walk, prefix, piece);
+        put_piece(page, shorter, tokens_of(page, shorter));
     }
     page->match_index += is_match;
     recall->recalled->lines_count++;
@@ -563,9 +564,9 @@ weir_status weir_recall_select(weir_span text, const struct weir_recall_options 
     wr_arena_init(&recall.arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&recall.out, 2 * (size_t)WR_STORE_ARTIFACT_BYTES_MAX);
     wr_buf_init(&recall.next, RANGE_BYTES * (WR_RECALL_RANGES_MAX + 1));
-    status = want(&recall);
+    status = want_ranges(&recall);
     if (!status && recall.options->pattern.len)
-        status = search(&recall);
+        status = search_text(&recall);
     if (!status)
         status = page_init(&page, &recall);
     if (!status) {

@@ -36,7 +36,7 @@ static const struct {
 static void lines_are_read(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(parse_cases) / sizeof(parse_cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(parse_cases); i++) {
         struct weir_lines lines[4];
         size_t count;
         struct wr_buf got;
@@ -125,7 +125,7 @@ static weir_status run_case(size_t i, struct weir_recalled *recalled)
 static void what_is_asked_for_comes_back(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct weir_recalled recalled;
         weir_status status = run_case(i, &recalled);
         if (status != cases[i].status ||
@@ -203,7 +203,7 @@ static void pages_put_together_are_the_whole(void **state)
     (void)state;
 
     make_text(&text);
-    for (size_t i = 0; i < sizeof(page_bytes) / sizeof(page_bytes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(page_bytes); i++) {
         struct weir_recall_options by_bytes = {.page_bytes_max = page_bytes[i]};
         struct weir_recall_options by_words = {.page_tokens_max = page_bytes[i],
                                                .count_tokens = count_words};
@@ -235,6 +235,69 @@ static void a_page_does_not_end_inside_a_character(void **state)
     assert_int_equal(page.content_bytes % 3, 0);
     weir_recalled_release(&page);
     wr_buf_release(&text);
+}
+
+/* No character has more than three bytes behind its first: what only looks like one is cut. */
+static void a_page_of_no_characters_is_nearly_full(void **state)
+{
+    static char plain[3000], tails[3000];
+    struct weir_recall_options options = {.page_bytes_max = 600};
+    struct weir_recalled page;
+    (void)state;
+
+    memset(plain, 'a', sizeof(plain));
+    memset(tails, 0x80, sizeof(tails));
+    assert_int_equal(weir_recall_select((weir_span){plain, sizeof(plain)}, &options, &page, NULL),
+                     WEIR_OK);
+    size_t full_bytes = page.content_bytes;
+    weir_recalled_release(&page);
+    assert_int_equal(weir_recall_select((weir_span){tails, sizeof(tails)}, &options, &page, NULL),
+                     WEIR_OK);
+    assert_int_equal(page.content_bytes, full_bytes - 3);
+    weir_recalled_release(&page);
+}
+
+/* The line that names the next page begins on its own line, with one end of line before it. */
+static void the_next_page_is_named_on_a_line_of_its_own(void **state)
+{
+    static const struct {
+        char fill, end; /* the text is lines of 100 bytes that end so */
+        size_t end_bytes;
+    } rows[] = {{'a', 'a', 1}, {'a', '\n', 0}};
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        static char text[3000];
+        struct weir_recall_options options = {.page_bytes_max = 600};
+        struct weir_recalled page;
+        for (size_t at = 0; at < sizeof(text); at++)
+            text[at] = at % 100 == 99 ? rows[i].end : rows[i].fill;
+        assert_int_equal(weir_recall_select((weir_span){text, sizeof(text)}, &options, &page, NULL),
+                         WEIR_OK);
+        size_t footer = wr_span_find(page.text, WR_LIT("[weir: "), 0);
+        assert_int_equal(footer, page.content_bytes + rows[i].end_bytes);
+        assert_int_equal(page.text.ptr[footer - 1], '\n');
+        weir_recalled_release(&page);
+    }
+}
+
+static void what_is_wrong_in_lines_is_said_where_it_stands(void **state)
+{
+    static const struct {
+        const char *text;
+        weir_status status;
+        size_t at_byte;
+    } rows[] = {{"x", WEIR_SYNTAX, 0}, {"1-2,x", WEIR_SYNTAX, 4}, {"1,2,3", WEIR_LIMIT, 4}};
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct weir_lines lines[2];
+        struct weir_err err = {0};
+        size_t count;
+        assert_int_equal(weir_lines_parse(wr_span_of(rows[i].text), lines, 2, &count, &err),
+                         rows[i].status);
+        assert_int_equal(err.at_byte, rows[i].at_byte);
+    }
 }
 
 static void matches_come_in_pages_too(void **state)
@@ -370,6 +433,9 @@ int main(void)
         cmocka_unit_test(what_is_asked_for_comes_back),
         cmocka_unit_test(pages_put_together_are_the_whole),
         cmocka_unit_test(a_page_does_not_end_inside_a_character),
+        cmocka_unit_test(a_page_of_no_characters_is_nearly_full),
+        cmocka_unit_test(the_next_page_is_named_on_a_line_of_its_own),
+        cmocka_unit_test(what_is_wrong_in_lines_is_said_where_it_stands),
         cmocka_unit_test(matches_come_in_pages_too),
         cmocka_unit_test(a_long_line_that_matches_is_cut_and_says_so),
         cmocka_unit_test(a_page_without_room_is_refused),

@@ -1,3 +1,9 @@
+/* Originals as files, for an agent that reads files but has no recall tool (result_file.h).
+ *
+ * A file is written beside its name and renamed, so that it is there whole or not at all, also
+ * after kill -9; it is a copy of what the store holds, so nothing is synced. Folder and file are
+ * opened without following links, below a directory that the caller has chosen: an agent that can
+ * write there must not make us write elsewhere. */
 #include "store/result_file.h"
 
 #include <errno.h>
@@ -7,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "store/os_error.h"
 #include "weir/store_host.h"
@@ -15,18 +22,12 @@ enum { FOLDER_MODE = 0700, FILE_MODE = 0600, NAME_TRIES = 100, PIECE_BYTES = 16 
 
 /* ---- names ---- */
 
-static bool is_word_byte(char byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || byte == '_';
-}
-
 bool wr_result_id_is_good(weir_span id)
 {
-    if (!id.len || id.len > WR_RESULT_ID_BYTES_MAX || !is_word_byte(id.ptr[0]))
+    if (!id.len || id.len > WR_RESULT_ID_BYTES_MAX || !wr_is_word(id.ptr[0]))
         return false;
     for (size_t i = 1; i < id.len; i++)
-        if (!is_word_byte(id.ptr[i]) && id.ptr[i] != '-' && id.ptr[i] != '.')
+        if (!wr_is_word(id.ptr[i]) && id.ptr[i] != '-' && id.ptr[i] != '.')
             return false;
     return true;
 }

@@ -11,8 +11,8 @@
 
 #include "base/buf.h"
 #include "base/span.h"
-#include "base/test_file.h"
-#include "store/test_dir.h"
+#include "tests/test_file.h"
+#include "tests/test_dir.h"
 
 #define FOLDER "large_tool_results"
 
@@ -115,7 +115,7 @@ static void ids_are_names_and_never_paths(void **state)
     char longest[WR_RESULT_ID_BYTES_MAX + 2];
     (void)state;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         if (wr_result_id_is_good(wr_span_of(rows[i].id)) != rows[i].is_good)
             fail_msg("'%s' is judged wrong", rows[i].id);
         assert_int_equal(put(rows[i].id, "x"), rows[i].is_good ? WEIR_OK : WEIR_INVALID);

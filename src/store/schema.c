@@ -1,3 +1,9 @@
+/* The tables, as a list of steps: step n brings a store of version n to n + 1, and a new store goes
+ * through all of them, so that there is one description of each table and not two that may differ.
+ *
+ * A step only adds. All that are missing are taken in one transaction, and the version is asked
+ * again under its lock, because several processes may start together. A store of a newer version,
+ * and a file that is not a store, are refused before anything is written. */
 #include "store/schema.h"
 
 #include "base/err.h"
@@ -68,8 +74,7 @@ static const char version_5[] = "CREATE TABLE artifact_loss(count INTEGER NOT NU
                                 "CREATE TRIGGER artifact_changed AFTER UPDATE ON artifact"
                                 " BEGIN UPDATE artifact_loss SET count = count + 1; END;";
 
-/* Of a model, not of a tenant: how its provider counts. Figures and a name, nothing that was said.
- */
+/* How the provider of a model counts. It belongs to no tenant: figures and a name, no texts. */
 static const char version_6[] =
     "CREATE TABLE calibration(model TEXT PRIMARY KEY, time_ms INTEGER NOT NULL,"
     " accepted_tokens INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;";
@@ -77,7 +82,7 @@ static const char version_6[] =
 static const char *const steps[] = {version_1, version_2, version_3,
                                     version_4, version_5, version_6};
 
-const struct wr_schema wr_schema_current = {steps, sizeof(steps) / sizeof(steps[0])};
+const struct wr_schema wr_schema_current = {steps, WR_COUNT_OF(steps)};
 
 static bool is_fresh(struct wr_db *db)
 {
@@ -151,11 +156,13 @@ weir_status wr_schema_prepare(struct wr_db *db, const struct wr_schema *schema,
 
     bool is_current = wr_db_number(db, "PRAGMA user_version") == (int64_t)schema->steps_count;
     bool is_read_only = sqlite3_db_readonly(db->handle, "main") == 1;
+    const char *path = sqlite3_db_filename(db->handle, "main");
+    bool is_file = path && *path; /* in memory there is nothing to shrink and nothing to log */
     if (is_read_only && is_current)
         return wr_db_status(db, trouble, err);
-    if (!is_current)
+    if (!is_current && is_file)
         wr_db_exec(db, "PRAGMA auto_vacuum = INCREMENTAL"); /* heeded only before the first table */
-    if (!db->code)
+    if (!db->code && is_file)
         switch_to_wal(db, trouble);
     if (*trouble)
         return wr_fail(err, WEIR_IO, 0, "this file system does not allow a write-ahead log");

@@ -7,7 +7,7 @@
 #include "base/span.h"
 #include "store/ledger.h"
 #include "store/sqlite.h"
-#include "store/test_dir.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 

@@ -1,3 +1,19 @@
+/* The store in one SQLite file, or in memory: opening and closing.
+ *
+ * One file, because a request is one transaction over its originals, marks and pins; with a log
+ * (WAL), because readers then never wait for a writer. docs/decisions/001 has what was rejected.
+ *
+ *   make or find the file -> open -> is it ours, and of which version? (schema.c) -> configure
+ *                              '-> may not be written, and there is no log: open it as it lies
+ * there
+ *
+ * The file is made here and not by SQLite, which would let everybody read it, and what is in it is
+ * not trusted: it may be damaged or come from somebody else (distrust()). Without a directory the
+ * database is SQLite's `:memory:`, which has no log, no place that could be lost and no room to
+ * save: what differs asks for sqlite->path.
+ *
+ * Tenants and sessions are looked up by name each time. Their numbers are not remembered between
+ * calls, since another process may purge them and SQLite gives numbers out again. */
 #include "store/sqlite.h"
 
 #include <errno.h>
@@ -11,9 +27,15 @@
 #include "base/span.h"
 #include "store/os_error.h"
 
-enum { DIR_MODE = 0700, FILE_MODE = 0600, PACKED_BYTES_MAX = 4 * WR_STORE_ARTIFACT_BYTES_MAX - 1 };
+enum {
+    DIR_MODE = 0700,
+    FILE_MODE = 0600,
+    PAGE_BYTES = 4096, /* SQLite's default */
+    PACKED_BYTES_MAX = 4 * WR_STORE_ARTIFACT_BYTES_MAX - 1
+};
 
-static const char file_name[] = "/store.db";
+static const char *const file_names[WR_SQLITE_FILES_COUNT] = {"store.db", "store.db-wal",
+                                                              "store.db-shm"};
 
 /* ---- the files ---- */
 
@@ -73,9 +95,26 @@ static weir_status find_file(const char *path, weir_trouble *trouble, struct wei
 
 /* ---- opening ---- */
 
+/* What it may hold comes on top of its empty tables. */
+static void limit_memory(struct wr_db *db, size_t bytes_max)
+{
+    char pragma[96];
+    int64_t page_bytes = wr_db_number(db, "PRAGMA page_size");
+    int64_t pages_count = wr_db_number(db, "PRAGMA page_count");
+    if (db->code)
+        return;
+    (void)snprintf(pragma, sizeof(pragma), "PRAGMA max_page_count = %lld",
+                   (long long)(pages_count + (int64_t)bytes_max / page_bytes));
+    wr_db_exec(db, pragma);
+}
+
 static void configure(struct wr_db *db, const struct wr_sqlite_options *options)
 {
     char pragma[96];
+    if (options->memory_bytes_max) {
+        limit_memory(db, options->memory_bytes_max);
+        return;
+    }
     (void)snprintf(pragma, sizeof(pragma), "PRAGMA journal_size_limit = %d",
                    (int)WR_STORE_WAL_BYTES_MAX);
     wr_db_exec(db, pragma);
@@ -105,7 +144,8 @@ static weir_status open_name(struct wr_sqlite *sqlite, const char *name, int fla
     *trouble = WEIR_TROUBLE_NONE;
     wr_db_open(&sqlite->db, name, flags | SQLITE_OPEN_NOMUTEX, options->vfs,
                busy_ms_max ? busy_ms_max : WR_STORE_BUSY_MS);
-    distrust(&sqlite->db);
+    if (sqlite->path)
+        distrust(&sqlite->db);
     weir_status status = wr_schema_prepare(&sqlite->db, schema, trouble, err);
     if (status)
         return status;
@@ -150,24 +190,19 @@ static weir_status open_to_read(struct wr_sqlite *sqlite, struct weir_err *err)
     return WEIR_IO;
 }
 
-static bool has_log(const char *path)
-{
-    struct stat found;
-    char name[WR_STORE_PATH_BYTES_MAX];
-    int len = snprintf(name, sizeof(name), "%s-wal", path);
-    return len < 0 || (size_t)len >= sizeof(name) || !stat(name, &found);
-}
-
 weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err)
 {
     weir_trouble *trouble = &sqlite->store.trouble;
+    struct stat found;
+    if (!sqlite->path)
+        return open_name(sqlite, ":memory:", SQLITE_OPEN_READWRITE, err);
     weir_status status = sqlite->options.common.must_exist ? find_file(sqlite->path, trouble, err)
                                                            : make_file(sqlite->path, trouble, err);
     if (status)
         return status;
     sqlite->is_fixed = false;
     status = open_name(sqlite, sqlite->path, SQLITE_OPEN_READWRITE, err);
-    if (status && *trouble == WEIR_TROUBLE_DENIED && !has_log(sqlite->path))
+    if (status && *trouble == WEIR_TROUBLE_DENIED && stat(sqlite->paths[WR_SQLITE_LOG], &found))
         status = open_to_read(sqlite, err);
     if (!status)
         wr_sqlite_know_files(sqlite);
@@ -200,12 +235,25 @@ static const struct weir_store_ops ops = {
     .stats = wr_sqlite_stats,
     .close = close_store,
     .has = wr_sqlite_has,
+    .probe = wr_sqlite_probe,
+    .place = wr_sqlite_place,
 };
+
+/* One block of memory for the names of all files. */
+static bool name_files(struct wr_sqlite *sqlite, const char *dir)
+{
+    size_t name_bytes = strlen(dir) + sizeof("/store.db-wal");
+    char *at = sqlite->path = malloc(WR_SQLITE_FILES_COUNT * name_bytes);
+    for (size_t i = 0; i < WR_SQLITE_FILES_COUNT && at; i++, at += name_bytes) {
+        (void)snprintf(at, name_bytes, "%s/%s", dir, file_names[i]);
+        sqlite->paths[i] = at;
+    }
+    return sqlite->path;
+}
 
 static struct wr_sqlite *new_store(const char *dir, const struct wr_sqlite_options *options)
 {
     struct wr_sqlite *sqlite = calloc(1, sizeof(*sqlite));
-    size_t dir_bytes = strlen(dir);
     if (!sqlite)
         return NULL;
     sqlite->store.ops = &ops;
@@ -214,14 +262,10 @@ static struct wr_sqlite *new_store(const char *dir, const struct wr_sqlite_optio
     wr_buf_init(&sqlite->text, WR_STORE_ARTIFACT_BYTES_MAX);
     wr_buf_init(&sqlite->packed, PACKED_BYTES_MAX);
     wr_arena_init(&sqlite->arena, WR_ARENA_BYTES_MAX);
-    sqlite->path = malloc(dir_bytes + sizeof(file_name));
-    if (!sqlite->path) {
-        free(sqlite);
-        return NULL;
-    }
-    memcpy(sqlite->path, dir, dir_bytes);
-    memcpy(sqlite->path + dir_bytes, file_name, sizeof(file_name));
-    return sqlite;
+    if (!dir || name_files(sqlite, dir))
+        return sqlite;
+    free(sqlite);
+    return NULL;
 }
 
 weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *options,
@@ -229,7 +273,7 @@ weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *opti
 {
     *store = NULL;
     *trouble = WEIR_TROUBLE_NONE;
-    if (!*dir)
+    if (dir && !*dir)
         return wr_fail(err, WEIR_INVALID, 0, "the store's directory has no name");
 
     struct wr_sqlite *sqlite = new_store(dir, options);
@@ -244,10 +288,11 @@ weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *opti
     return status;
 }
 
-weir_status weir_store_open(const char *dir, const struct weir_store_options *options,
-                            struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
+weir_status wr_sqlite_open_dir(const char *dir, const struct weir_store_options *options,
+                               uint32_t checkpoint_pages, struct weir_store **store,
+                               weir_trouble *trouble, struct weir_err *err)
 {
-    struct wr_sqlite_options all = {.vfs = NULL};
+    struct wr_sqlite_options all = {.checkpoint_pages = checkpoint_pages};
     weir_trouble ignored;
     weir_status status = WR_OPTIONS_READ(&all.common, options, err);
     if (!trouble)
@@ -255,6 +300,23 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
     *store = NULL;
     *trouble = WEIR_TROUBLE_NONE;
     return status ? status : wr_sqlite_open(dir, &all, store, trouble, err);
+}
+
+/* To write the log into the database takes two fsync()s. A client waits for a commit, but nobody
+ * for a row of the ledger: its handle does it first, with SQLite's default of 1,000 pages. */
+weir_status weir_store_open(const char *dir, const struct weir_store_options *options,
+                            struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
+{
+    return wr_sqlite_open_dir(dir, options, WR_STORE_WAL_BYTES_MAX / PAGE_BYTES, store, trouble,
+                              err);
+}
+
+weir_status weir_store_new_memory(size_t bytes_max, struct weir_store **store)
+{
+    struct wr_sqlite_options options = {.memory_bytes_max =
+                                            bytes_max ? bytes_max : WR_STORE_MEMORY_BYTES_MAX};
+    weir_trouble ignored;
+    return wr_sqlite_open(NULL, &options, store, &ignored, NULL);
 }
 
 void wr_sqlite_reset_text(struct wr_sqlite *sqlite)

@@ -2,9 +2,9 @@
  *
  *   sqlite.c         opening and closing
  *   sqlite_place.c   is what is open what is at the path
- *   sqlite_find.c    is an artifact there, and whole
  *   sqlite_commit.c  one request's batch, in one transaction
- *   sqlite_read.c    artifacts, marks and pins; statistics; verification
+ *   sqlite_read.c    artifacts, and whether they are there and whole; marks and pins;
+ *                    statistics; verification
  *   sqlite_gc.c      what leaves: by age, by the cap, by order
  *   ledger.c         the rows of requests (ledger.h), through a handle of their own
  */
@@ -20,7 +20,7 @@
 #include "store/schema.h"
 #include "weir/store_host.h"
 
-enum { WR_SQLITE_CHECKED_COUNT = 4096, WR_SQLITE_SEEN_COUNT = 8192 };
+enum { WR_SQLITE_CHECKED_COUNT = 4096, WR_SQLITE_SEEN_COUNT = 16384 };
 
 /* A text that a tenant has, whole. */
 struct wr_seen {
@@ -48,6 +48,8 @@ struct wr_sqlite_options {
     const char *vfs;                /* NULL: the system's */
     const struct wr_schema *schema; /* NULL: wr_schema_current */
     uint32_t checkpoint_pages;      /* 0: SQLite's default */
+    int64_t expired_count_max;      /* 0: WR_STORE_EXPIRED_COUNT_MAX */
+    size_t memory_bytes_max;        /* a store in memory, of at most that; 0: one in files */
 };
 
 struct wr_sqlite {
@@ -59,7 +61,8 @@ struct wr_sqlite {
     struct wr_arena arena; /* a commit's notes on them */
     bool is_full;          /* synchronous=FULL is set */
     bool is_fixed;         /* it is read as it lies there, without a log */
-    char *path;            /* owned: of the database file */
+    char *path;            /* owned: of the database file; NULL: it is in memory */
+    const char *paths[WR_SQLITE_FILES_COUNT]; /* of all files, behind `path` */
     struct wr_sqlite_options options;
     struct wr_sqlite_place places[WR_SQLITE_FILES_COUNT]; /* of the files that are open */
 
@@ -78,12 +81,31 @@ WEIR_MUST_USE weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite
                                          struct weir_store **store, weir_trouble *trouble,
                                          struct weir_err *err);
 
+/* weir_store_open(), whose log is written into the database by the commit that makes it longer than
+ * `checkpoint_pages` (0: SQLite's default). `options` and `trouble` may be NULL. */
+WEIR_MUST_USE weir_status wr_sqlite_open_dir(const char *dir,
+                                             const struct weir_store_options *options,
+                                             uint32_t checkpoint_pages, struct weir_store **store,
+                                             weir_trouble *trouble, struct weir_err *err);
+
 static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
 {
     return (struct wr_sqlite *)store;
 }
 
-/* Opens the files at the path, which the options say how to. For a store that is closed. */
+static inline weir_span wr_hash_span(const weir_hash *hash)
+{
+    return (weir_span){(const char *)hash->bytes, WEIR_HASH_BYTES};
+}
+
+/* The first bytes of a hash, or a handle. */
+static inline weir_span wr_handle_span(const unsigned char bytes[WEIR_HANDLE_BYTES])
+{
+    return (weir_span){(const char *)bytes, WEIR_HANDLE_BYTES};
+}
+
+/* Opens the files at the path, which the options say how to; without a path the database is made
+ * in memory. For a store that is closed. */
 WEIR_MUST_USE weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err);
 
 /* Closes them. SQLite would write its log into the database and remove it by its name: not where
@@ -93,17 +115,14 @@ void wr_sqlite_close_files(struct wr_sqlite *sqlite);
 /* Notes which files are at the path: those that were just opened. */
 void wr_sqlite_know_files(struct wr_sqlite *sqlite);
 
-/* Every operation begins with it: sees that what is open is what is at the path, and opens that
- * where it is not. store->replaced_count tells whether it is another database. */
+/* Sees that what is open is what is at the path, and opens that where it is not.
+ * store->replaced_count tells whether it is another database. Operations begin with it, but for
+ * the search for marks, which is done between the pin of a session and a commit. */
 WEIR_MUST_USE weir_status wr_sqlite_follow(struct wr_sqlite *sqlite, struct weir_err *err);
 WEIR_MUST_USE weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err *err);
 
-/* A number for the database file of a store that weir_store_open() gave: another file, another
- * number. */
-uint64_t wr_sqlite_place_id(const struct weir_store *store);
-
-/* Whether something could be kept now: writes, and changes nothing. */
-WEIR_MUST_USE weir_status wr_sqlite_probe(struct weir_store *store, struct weir_err *err);
+/* The same behind a commit, which is safe where the database and its log are in place. */
+WEIR_MUST_USE weir_status wr_sqlite_follow_behind(struct wr_sqlite *sqlite, struct weir_err *err);
 
 /* The tenant's or session's number; 0 where it is not known. */
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);
@@ -135,12 +154,8 @@ struct wr_found {
 struct wr_found wr_sqlite_find(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash,
                                bool is_trusting);
 
-/* This artifact is known to be whole, or is to be looked at again. */
+/* This artifact is known to be whole. */
 void wr_sqlite_trust(struct wr_sqlite *sqlite, int64_t id);
-void wr_sqlite_distrust(struct wr_sqlite *sqlite, int64_t id);
-
-/* The same for what wr_sqlite_has() has found: damage is no loss that the database counts. */
-void wr_sqlite_look_again(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_handle *handle);
 
 /* ---- the operations, as weir/store.h describes them ---- */
 
@@ -165,5 +180,7 @@ weir_status wr_sqlite_verify(struct weir_store *store, weir_corrupt_fn *corrupt,
                              struct weir_verify_report *report, struct weir_err *err);
 weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *stats,
                             struct weir_err *err);
+weir_status wr_sqlite_probe(struct weir_store *store, bool writes, struct weir_err *err);
+uint64_t wr_sqlite_place(const struct weir_store *store);
 
 #endif

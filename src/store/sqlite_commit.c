@@ -1,10 +1,21 @@
-/* One batch, one transaction. What is slow and needs no lock (compressing) comes before it. */
+/* One batch, one transaction.
+ *
+ *   follow -> pack what is new -> BEGIN IMMEDIATE -> tenant, session -> artifacts -> marks -> pins
+ *          -> COMMIT -> follow
+ *
+ * What is slow and needs no lock, compressing, comes before the transaction. What another process
+ * does meanwhile is found inside it, where every artifact is looked for once more. A batch names
+ * all that its projection rests on, so most of it is usually there, and is only referred to by one
+ * more session; an artifact that is damaged is written anew.
+ *
+ * Anything that is wrong, a failure of SQLite's or one of ours (a collision, a mark with another
+ * value), stops the work through db->code and takes the transaction back whole: see give_up(). */
 #include "store/sqlite.h"
 
 #include "base/err.h"
 #include "base/span.h"
 
-/* How an artifact is to be kept: a part of sqlite->packed. */
+/* How an artifact is to be kept: a part of sqlite->packed, or the text as it is. */
 struct piece {
     size_t start, len;
     enum wr_codec codec;
@@ -32,16 +43,6 @@ static void give_up(struct work *work, weir_status status, weir_trouble trouble)
                   trouble ? weir_trouble_text(trouble) : weir_status_text(status));
 }
 
-static weir_span handle_span(const weir_hash *hash)
-{
-    return (weir_span){(const char *)hash->bytes, WEIR_HANDLE_BYTES};
-}
-
-static weir_span hash_span(const weir_hash *hash)
-{
-    return (weir_span){(const char *)hash->bytes, WEIR_HASH_BYTES};
-}
-
 /* ---- artifacts ---- */
 
 static void pack(struct work *work, size_t index)
@@ -49,8 +50,8 @@ static void pack(struct work *work, size_t index)
     struct piece *piece = &work->pieces[index];
     struct wr_buf *packed = &work->sqlite->packed;
 
-    if (piece->is_packed || work->status)
-        return;
+    if (piece->is_packed || work->status || !work->sqlite->path)
+        return; /* in memory a text stays plain: there packing costs more than it gives */
     piece->start = packed->len;
     weir_status status =
         wr_pack(&work->sqlite->packer, work->batch->artifacts[index].text, packed, &piece->codec);
@@ -89,16 +90,18 @@ static void bind_row(struct work *work, size_t index, sqlite3_stmt *row)
     const struct weir_artifact *artifact = &work->batch->artifacts[index];
     const struct piece *piece = &work->pieces[index];
     struct wr_db *db = &work->sqlite->db;
-    weir_span data =
-        wr_span_cut(wr_buf_view(&work->sqlite->packed), piece->start, piece->start + piece->len);
+    weir_span data = artifact->text;
+    if (piece->is_packed)
+        data = wr_span_cut(wr_buf_view(&work->sqlite->packed), piece->start,
+                           piece->start + piece->len);
 
-    wr_db_bind_blob(db, row, 1, hash_span(&artifact->hash));
+    wr_db_bind_blob(db, row, 1, wr_hash_span(&artifact->hash));
     wr_db_bind_number(db, row, 2, (int64_t)artifact->text.len);
     wr_db_bind_number(db, row, 3, piece->codec);
     wr_db_bind_blob(db, row, 4, data);
     wr_db_bind_number(
         db, row, 5,
-        wr_pack_checksum(data, piece->codec, artifact->text.len, hash_span(&artifact->hash)));
+        wr_pack_checksum(data, piece->codec, artifact->text.len, wr_hash_span(&artifact->hash)));
 }
 
 static void drop_expired(struct work *work, const weir_hash *hash)
@@ -106,7 +109,7 @@ static void drop_expired(struct work *work, const weir_hash *hash)
     struct wr_db *db = &work->sqlite->db;
     sqlite3_stmt *drop = wr_db_use(db, WR_SQL_EXPIRED_DROP,
                                    "DELETE FROM expired WHERE handle = ?1 AND tenant_id = ?2");
-    wr_db_bind_blob(db, drop, 1, handle_span(hash));
+    wr_db_bind_blob(db, drop, 1, wr_handle_span(hash->bytes));
     wr_db_bind_number(db, drop, 2, work->tenant_id);
     wr_db_run(db, drop);
 }
@@ -122,7 +125,7 @@ static int64_t add_artifact(struct work *work, size_t index)
                                   " data, checksum) VALUES(?6, ?7, ?1, ?2, ?3, ?4, ?5)");
     bind_row(work, index, add);
     wr_db_bind_number(db, add, 6, work->tenant_id);
-    wr_db_bind_blob(db, add, 7, handle_span(hash));
+    wr_db_bind_blob(db, add, 7, wr_handle_span(hash->bytes));
     wr_db_run(db, add);
     int64_t id = sqlite3_last_insert_rowid(db->handle);
     drop_expired(work, hash);
@@ -176,59 +179,49 @@ static bool is_to_write(struct work *work, weir_span old, weir_span value, bool 
     return replaces;
 }
 
-static int64_t find_mark(struct work *work, const struct weir_mark *mark, bool *is_to_set)
+/* The number of a mark that is there, with the value that it is to have from now on. */
+static int64_t find_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
     sqlite3_stmt *find =
         wr_db_use(db, WR_SQL_MARK_FIND,
                   "SELECT id, value FROM mark WHERE tenant_id = ?1 AND key = ?2 AND kind = ?3");
     int64_t id = 0;
+    bool is_to_set = false;
 
-    *is_to_set = false;
     wr_db_bind_number(db, find, 1, work->tenant_id);
-    wr_db_bind_blob(db, find, 2, hash_span(&mark->key));
+    wr_db_bind_blob(db, find, 2, wr_hash_span(&mark->key));
     wr_db_bind_number(db, find, 3, mark->kind);
     if (wr_db_next(db, find)) {
         id = sqlite3_column_int64(find, 0);
-        *is_to_set = is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
+        is_to_set = is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
     }
     wr_db_done(find);
+    if (!is_to_set)
+        return id;
+    sqlite3_stmt *set = wr_db_use(db, WR_SQL_MARK_SET, "UPDATE mark SET value = ?2 WHERE id = ?1");
+    wr_db_bind_number(db, set, 1, id);
+    wr_db_bind_blob(db, set, 2, mark->value);
+    wr_db_run(db, set);
     return id;
 }
 
-static int64_t add_mark(struct work *work, const struct weir_mark *mark)
+/* Most marks are new, so it is tried to add them before they are looked for. */
+static void keep_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
     sqlite3_stmt *add =
         wr_db_use(db, WR_SQL_MARK_ADD,
-                  "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)");
+                  "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)"
+                  " ON CONFLICT DO NOTHING");
     wr_db_bind_number(db, add, 1, work->tenant_id);
-    wr_db_bind_blob(db, add, 2, hash_span(&mark->key));
+    wr_db_bind_blob(db, add, 2, wr_hash_span(&mark->key));
     wr_db_bind_number(db, add, 3, mark->kind);
     wr_db_bind_blob(db, add, 4, mark->value);
     wr_db_run(db, add);
-    return sqlite3_last_insert_rowid(db->handle);
-}
+    bool is_new = !db->code && sqlite3_changes64(db->handle);
+    int64_t id = is_new ? sqlite3_last_insert_rowid(db->handle) : find_mark(work, mark);
 
-static void set_mark(struct work *work, int64_t id, weir_span value)
-{
-    struct wr_db *db = &work->sqlite->db;
-    sqlite3_stmt *set = wr_db_use(db, WR_SQL_MARK_SET, "UPDATE mark SET value = ?2 WHERE id = ?1");
-    wr_db_bind_number(db, set, 1, id);
-    wr_db_bind_blob(db, set, 2, value);
-    wr_db_run(db, set);
-}
-
-static void keep_mark(struct work *work, const struct weir_mark *mark)
-{
-    struct wr_db *db = &work->sqlite->db;
-    bool is_to_set;
-    int64_t id = find_mark(work, mark, &is_to_set);
-
-    if (!id && !db->code)
-        id = add_mark(work, mark);
-    else if (is_to_set)
-        set_mark(work, id, mark->value);
     sqlite3_stmt *use =
         wr_db_use(db, WR_SQL_MARK_USE, "INSERT OR IGNORE INTO mark_use VALUES(?1, ?2)");
     wr_db_bind_number(db, use, 1, work->session_id);
@@ -246,7 +239,7 @@ static void keep_pin(struct work *work, const struct weir_pin *pin)
 
     wr_db_bind_number(db, find, 1, work->session_id);
     wr_db_bind_text(db, find, 2, pin->model);
-    wr_db_bind_blob(db, find, 3, hash_span(&pin->first_turn));
+    wr_db_bind_blob(db, find, 3, wr_hash_span(&pin->first_turn));
     if (wr_db_next(db, find))
         is_to_set = is_to_write(work, wr_db_column(find, 0), pin->value, pin->replaces);
     wr_db_done(find);
@@ -256,7 +249,7 @@ static void keep_pin(struct work *work, const struct weir_pin *pin)
         wr_db_use(db, WR_SQL_PIN_SET, "INSERT OR REPLACE INTO pin VALUES(?1, ?2, ?3, ?4)");
     wr_db_bind_number(db, set, 1, work->session_id);
     wr_db_bind_text(db, set, 2, pin->model);
-    wr_db_bind_blob(db, set, 3, hash_span(&pin->first_turn));
+    wr_db_bind_blob(db, set, 3, wr_hash_span(&pin->first_turn));
     wr_db_bind_blob(db, set, 4, pin->value);
     wr_db_run(db, set);
 }
@@ -339,19 +332,20 @@ weir_status wr_sqlite_commit(struct weir_store *store, struct weir_batch *batch,
     if (!status)
         status = commit_here(sqlite, batch, err);
     if (!status)
-        status = wr_sqlite_follow(sqlite, err);
+        status = wr_sqlite_follow_behind(sqlite, err);
     if (!status && store->replaced_count != replaced_count)
         return say_replaced(store, err);
     return status;
 }
 
-weir_status wr_sqlite_probe(struct weir_store *store, struct weir_err *err)
+weir_status wr_sqlite_probe(struct weir_store *store, bool writes, struct weir_err *err)
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
 
-    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
-    if (status)
+    weir_status status =
+        writes ? wr_sqlite_follow_to_write(sqlite, err) : wr_sqlite_follow(sqlite, err);
+    if (status || !writes)
         return status;
     wr_db_begin(db);
     wr_db_exec(db, "UPDATE artifact_loss SET count = count");

@@ -1,12 +1,20 @@
-/* What leaves. A session goes in one transaction, with everything that only it refers to, so a
- * reader sees all of it or nothing, and a writer waits for one session at most. */
+/* What leaves: by age, by the cap, by order.
+ *
+ * Everything belongs to the sessions that refer to it, and leaves with the last of them. A session
+ * goes in one transaction, with everything that only it refers to, so that a reader sees all of it
+ * or nothing and a writer waits for one session at most, never for the whole collection. References
+ * are rows, not counters: a counter that was wrong once would keep or lose a text for ever.
+ *
+ * What was collected is remembered as expired, so that whoever asks for it is told that it was
+ * there. What is purged is not, and its bytes are overwritten (secure_delete). Pages that became
+ * free go back to the system in small steps, each a transaction of its own. */
 #include "store/sqlite.h"
 
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 
-/* Of the session ?1: what no other session refers to. */
+/* What only the session ?1 refers to. */
 #define LONELY_ARTIFACTS                                                \
     "(SELECT u.artifact_id FROM artifact_use u WHERE u.session_id = ?1" \
     " AND NOT EXISTS (SELECT 1 FROM artifact_use o"                     \
@@ -137,22 +145,25 @@ static void bring_back_from_the_future(struct wr_db *db, int64_t now_ms)
     wr_db_drop(set);
 }
 
-static void forget_oldest_expired(struct wr_db *db)
+static void forget_oldest_expired(struct wr_db *db, int64_t count_max)
 {
     int64_t count = wr_db_number(db, "SELECT count(*) FROM expired");
-    if (count <= WR_STORE_EXPIRED_COUNT_MAX)
+    if (count <= count_max)
         return;
     sqlite3_stmt *forget =
         wr_db_make(db, "DELETE FROM expired WHERE (handle, tenant_id) IN"
                        " (SELECT handle, tenant_id FROM expired ORDER BY gone_ms LIMIT ?1)");
-    wr_db_bind_number(db, forget, 1, count - WR_STORE_EXPIRED_COUNT_MAX);
+    wr_db_bind_number(db, forget, 1, count - count_max);
     wr_db_run(db, forget);
     wr_db_drop(forget);
 }
 
 /* Gives free pages back to the system. Not done while somebody reads; the next time will do. */
-static void shrink_file(struct wr_db *db)
+static void shrink_file(struct wr_sqlite *sqlite)
 {
+    struct wr_db *db = &sqlite->db;
+    if (!sqlite->path)
+        return;
     int64_t pages = wr_db_number(db, "PRAGMA freelist_count");
 
     /* A step is a transaction: whoever wants to write meanwhile waits for one of them. */
@@ -197,12 +208,13 @@ static void collect_by_cap(struct removal *removal, uint64_t stored_bytes_max, i
 weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options *options,
                          struct weir_gc_report *report, struct weir_err *err)
 {
-    struct wr_db *db = &wr_sqlite_of(store)->db;
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
     struct removal removal = {
         .db = db, .remembers = true, .now_ms = options->now_ms, .report = report};
     int64_t live_ms = time_before(options->now_ms, options->live_ms);
     int64_t old_ms = time_before(options->now_ms, options->retention_ms);
-    weir_status status = wr_sqlite_follow_to_write(wr_sqlite_of(store), err);
+    weir_status status = wr_sqlite_follow_to_write(sqlite, err);
 
     if (status)
         return status;
@@ -215,10 +227,11 @@ weir_status wr_sqlite_gc(struct weir_store *store, const struct weir_gc_options 
     }
     if (options->stored_bytes_max && !db->code)
         collect_by_cap(&removal, options->stored_bytes_max, live_ms);
-    forget_oldest_expired(db);
+    int64_t expired_count_max = sqlite->options.expired_count_max;
+    forget_oldest_expired(db, expired_count_max ? expired_count_max : WR_STORE_EXPIRED_COUNT_MAX);
     status = wr_db_status(db, &store->trouble, err);
     if (!status)
-        shrink_file(db);
+        shrink_file(sqlite);
     return status;
 }
 
@@ -294,7 +307,7 @@ weir_status wr_sqlite_purge(struct weir_store *store, weir_span tenant, weir_spa
     if (status)
         *report = (struct weir_gc_report){0};
     wr_db_start(db);
-    shrink_file(db);
+    shrink_file(sqlite);
     wr_db_exec(db, "PRAGMA secure_delete = OFF");
     if (!status && !found)
         return wr_fail(err, WEIR_NOTFOUND, 0, "there is no such session or tenant");

@@ -3,14 +3,21 @@
  * A store is promised to be at its path: whoever gets a handle asks a fresh process for it. But
  * what a process has open goes on working after somebody has removed it, moved its directory, or
  * put a copy from a backup in its place, and what is committed then is kept for nobody. So every
- * call looks first (three stat()s), and a commit looks again when it is done.
+ * call looks first (three stat()s), and a commit looks again when it is done (two). Only marks are
+ * searched for without: a request asks for its session's pin just before, and commits behind that.
+ * Not to look at the pin either went wrong: a database whose file was removed can fail to be read
+ * once another has begun to use the log that was left, and a read that fails ends a projection
+ * before the commit that would have looked.
  *
  *   the database is another     it is opened, or a new one is made: store->replaced_count tells
  *   or missing                  that what was committed before is not in it
  *   its log or the log's index  everything in the log that we still have is written into the
  *   is another or missing       database, which is put at the path as a new file (see heal)
  *
- * SQLITE_FCNTL_HAS_MOVED was not enough: it compares no device, and knows nothing of the log.
+ * SQLITE_FCNTL_HAS_MOVED was not enough: it compares no device, and knows nothing of the log. The
+ * time at which the directory last changed would be one stat() instead of three, but it is counted
+ * in ticks of the kernel, and two changes in one tick look like one. inotify would not see that a
+ * directory above was moved, and there are few of its descriptors.
  */
 #include "store/sqlite.h"
 
@@ -24,15 +31,11 @@
 #include "base/limits.h"
 #include "store/os_error.h"
 
-static const char *const suffixes[WR_SQLITE_FILES_COUNT] = {"", "-wal", "-shm"};
-
 enum { COPY_BYTES = 1024 * 1024, FILE_MODE = 0600 };
 
 static bool look(const struct wr_sqlite *sqlite, enum wr_sqlite_file which, struct stat *found)
 {
-    char path[WR_STORE_PATH_BYTES_MAX + sizeof("-wal")];
-    int len = snprintf(path, sizeof(path), "%s%s", sqlite->path, suffixes[which]);
-    return len > 0 && (size_t)len < sizeof(path) && !stat(path, found);
+    return !stat(sqlite->paths[which], found);
 }
 
 static bool is_same_file(const struct wr_sqlite *sqlite, enum wr_sqlite_file which)
@@ -56,13 +59,17 @@ void wr_sqlite_know_files(struct wr_sqlite *sqlite)
     }
 }
 
-static bool is_in_place(const struct wr_sqlite *sqlite)
+/* The log's index is left out where it is `last`, behind a commit. */
+static bool is_in_place(const struct wr_sqlite *sqlite, enum wr_sqlite_file last)
 {
-    if (!is_same_file(sqlite, WR_SQLITE_DATABASE))
-        return false;
-    /* What is read as it lies there has neither. */
-    return sqlite->is_fixed ||
-           (is_same_file(sqlite, WR_SQLITE_LOG) && is_same_file(sqlite, WR_SQLITE_INDEX));
+    if (!sqlite->path)
+        return true;
+    if (sqlite->is_fixed) /* read as it lies there: it has no log */
+        last = WR_SQLITE_DATABASE;
+    for (enum wr_sqlite_file i = WR_SQLITE_DATABASE; i <= last; i++)
+        if (!is_same_file(sqlite, i))
+            return false;
+    return true;
 }
 
 /* ---- another database ---- */
@@ -198,16 +205,27 @@ static weir_status heal(struct wr_sqlite *sqlite, bool *is_kept, struct weir_err
 
 /* ---- both ---- */
 
-weir_status wr_sqlite_follow(struct wr_sqlite *sqlite, struct weir_err *err)
+static weir_status follow(struct wr_sqlite *sqlite, enum wr_sqlite_file last, struct weir_err *err)
 {
     weir_status status = WEIR_OK;
     bool is_kept = false;
 
-    if (is_in_place(sqlite))
+    if (is_in_place(sqlite, last))
         return WEIR_OK;
     if (!sqlite->is_fixed && is_same_file(sqlite, WR_SQLITE_DATABASE))
         status = heal(sqlite, &is_kept, err);
     return status ? status : open_again(sqlite, is_kept, err);
+}
+
+weir_status wr_sqlite_follow(struct wr_sqlite *sqlite, struct weir_err *err)
+{
+    return follow(sqlite, WR_SQLITE_INDEX, err);
+}
+
+/* Without its index the log can still be read: SQLite makes one. The next look finds that out. */
+weir_status wr_sqlite_follow_behind(struct wr_sqlite *sqlite, struct weir_err *err)
+{
+    return follow(sqlite, WR_SQLITE_LOG, err);
 }
 
 weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err *err)
@@ -220,13 +238,13 @@ weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err 
 
 void wr_sqlite_close_files(struct wr_sqlite *sqlite)
 {
-    if (sqlite->db.handle && has_foreign_log(sqlite))
+    if (sqlite->path && sqlite->db.handle && has_foreign_log(sqlite))
         leave(&sqlite->db);
     else
         wr_db_close(&sqlite->db);
 }
 
-uint64_t wr_sqlite_place_id(const struct weir_store *store)
+uint64_t wr_sqlite_place(const struct weir_store *store)
 {
     const struct wr_sqlite *sqlite = (const struct wr_sqlite *)store;
     const struct wr_sqlite_place *place = &sqlite->places[WR_SQLITE_DATABASE];

@@ -13,7 +13,8 @@
 
 #include "base/span.h"
 #include "store/ledger.h"
-#include "store/test_dir.h"
+#include "store/probe.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 
@@ -203,7 +204,7 @@ static const struct {
     {"the index is removed and made by another", lose_index_and_look, true},
 };
 
-enum { LOSSES_COUNT = sizeof(losses) / sizeof(losses[0]) };
+enum { LOSSES_COUNT = WR_COUNT_OF(losses) };
 
 static void remove_away(const struct wr_test_dir *dir)
 {
@@ -319,11 +320,15 @@ static void what_cannot_be_made_anew_fails(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_not_equal(put_text(store, 1), WEIR_OK);
     assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_DENIED);
-    assert_int_not_equal(wr_sqlite_probe(store, NULL), WEIR_OK);
+    assert_int_not_equal(wr_store_probe(store, true, NULL), WEIR_OK);
     assert_false(has_text(store, 0));
+    assert_int_not_equal(wr_store_probe(store, false, NULL), WEIR_OK);
     assert_int_equal(rmdir(path), 0);
-    assert_int_equal(wr_sqlite_probe(store, NULL), WEIR_OK);
+    uint64_t place = wr_store_place(store);
+    assert_int_equal(wr_store_probe(store, true, NULL), WEIR_OK);
     assert_int_equal(weir_store_replacements(store), 1);
+    assert_int_not_equal(wr_store_place(store), place);
+    assert_int_equal(wr_store_probe(store, false, NULL), WEIR_OK);
     assert_int_equal(put_text(store, 1), WEIR_OK);
     weir_store_close(store);
     assert_int_equal(count_found(dir.path, 0, 2), 1);
@@ -342,10 +347,73 @@ static void a_log_of_somebody_else_is_left_alone(void **state)
     lose_log_and_index(dir.path);
     /* Their log is not written back when they close it: we have the file open too. */
     assert_int_equal(run_task("put", dir.path, 1, 2), 1);
-    assert_int_equal(wr_sqlite_probe(store, &err), WEIR_IO);
+    assert_int_equal(wr_store_probe(store, true, &err), WEIR_IO);
     assert_non_null(strstr(err.text, "start anew"));
     weir_store_close(store);
     assert_int_equal(count_found(dir.path, 1, 2), 1);
+    wr_test_dir_remove(&dir);
+}
+
+/* What was found whole in the old one says nothing of the new one, though numbers are the same. */
+static void nothing_is_trusted_of_another_store(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new(), away;
+    char from[2 * WR_TEST_PATH_BYTES], to[2 * WR_TEST_PATH_BYTES];
+    struct weir_store *store = open_used_store(dir.path), *other;
+    (void)state;
+
+    (void)snprintf(away.path, sizeof(away.path), "%.400s.away", dir.path);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(put_text(store, 0), WEIR_OK);
+    other = open_store(away.path);
+    assert_int_equal(put_text(other, 0), WEIR_OK);
+    wr_db_exec(&wr_sqlite_of(other)->db, "UPDATE artifact SET data = zeroblob(length(data))");
+    weir_store_close(other);
+    lose_all_files(dir.path);
+    say_path(from, away.path, "/store.db");
+    say_path(to, dir.path, "/store.db");
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(put_text(store, 0), WEIR_IO);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_REPLACED);
+    assert_int_equal(put_text(store, 0), WEIR_OK);
+    assert_true(has_text(store, 0));
+    weir_store_close(store);
+    wr_test_dir_remove(&dir);
+    wr_test_dir_remove(&away);
+}
+
+/* As somebody who may not write it: who is root may always. */
+static void change_user(bool is_other)
+{
+    if (!getuid())
+        assert_int_equal(seteuid(is_other ? 65534 : 0), 0);
+}
+
+/* In a folder whose name means something in a URI. When it may be written again it is the same. */
+static void what_may_not_be_written_is_read_as_it_lies_there(void **state)
+{
+    static const char name[] = "/100% of a?b#c";
+    struct wr_test_dir dir = wr_test_dir_in("/tmp"), inner; /* TMPDIR may be its owner's alone */
+    char path[2 * WR_TEST_PATH_BYTES];
+    struct weir_store *store;
+    (void)state;
+
+    (void)snprintf(inner.path, sizeof(inner.path), "%.400s%s", dir.path, name);
+    assert_int_equal(run_task("put", inner.path, 0, 1), 1);
+    say_path(path, inner.path, "/store.db");
+    assert_int_equal(chmod(path, 0444) | chmod(inner.path, 0555) | chmod(dir.path, 0755), 0);
+    change_user(true);
+    store = open_store(inner.path);
+    assert_true(has_text(store, 0));
+    assert_int_not_equal(put_text(store, 1), WEIR_OK);
+    assert_int_equal(weir_store_trouble(store), WEIR_TROUBLE_DENIED);
+    change_user(false);
+    assert_int_equal(chmod(path, 0600) | chmod(inner.path, 0700), 0);
+    assert_int_equal(put_text(store, 1), WEIR_OK);
+    assert_int_equal(weir_store_replacements(store), 0);
+    weir_store_close(store);
+    assert_int_equal(count_found(inner.path, 0, 2), 2);
+    wr_test_dir_remove(&inner);
     wr_test_dir_remove(&dir);
 }
 
@@ -359,6 +427,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_comes_back_is_what_it_was),
         cmocka_unit_test(what_cannot_be_made_anew_fails),
         cmocka_unit_test(a_log_of_somebody_else_is_left_alone),
+        cmocka_unit_test(nothing_is_trusted_of_another_store),
+        cmocka_unit_test(what_may_not_be_written_is_read_as_it_lies_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,209 @@
-/* What is read: one artifact, the marks of many keys, a pin, and everything for `stats` and
- * `verify`. */
+/* What is read: one artifact, whether many are there and whole, the marks of many keys, a pin, and
+ * everything for `stats` and `verify`.
+ *
+ * Whether an artifact is there is asked before a text is left out of a commit because it is stored
+ * already, and before a projection rests on what is stored, and "there" means that it would come
+ * back whole: each is read and its checksum compared. So that a request does not read everything
+ * again that its session ever took out, two things are remembered. A commit trusts rows that this
+ * store found whole before (checked_ids, by number, until they are recalled: the reader may find
+ * that they are not what they should be). wr_sqlite_has() remembers hashes (seen) for as long as
+ * the database has counted no loss: a trigger counts whatever is deleted or changed, by whichever
+ * process, so one row read answers for all of them.
+ *
+ * Marks are searched for by 32 keys a statement, so that a chain of hundreds of turns is a handful
+ * of them. A temporary table with the keys would make every read a write. */
 #include "store/sqlite.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
 
-/* ---- artifacts ---- */
+/* ---- what was checked ---- */
 
-static weir_span handle_span(const weir_handle *handle)
+static int64_t *slot_of(struct wr_sqlite *sqlite, int64_t id)
 {
-    return (weir_span){(const char *)handle->bytes, WEIR_HANDLE_BYTES};
+    return &sqlite->checked_ids[(uint64_t)id % WR_SQLITE_CHECKED_COUNT];
 }
+
+void wr_sqlite_trust(struct wr_sqlite *sqlite, int64_t id)
+{
+    *slot_of(sqlite, id) = id;
+}
+
+/* To be looked at again. */
+static void distrust_row(struct wr_sqlite *sqlite, int64_t id)
+{
+    if (*slot_of(sqlite, id) == id)
+        *slot_of(sqlite, id) = 0;
+}
+
+/* One of the SEEN_PROBES places in which an artifact may be noted. With one place each, a session
+ * that rests on thousands of originals read dozens of them again at every request. */
+enum { SEEN_PROBES = 4 };
+
+static struct wr_seen *seen_place(struct wr_sqlite *sqlite, int64_t tenant_id,
+                                  const unsigned char handle[WEIR_HANDLE_BYTES], uint64_t probe)
+{
+    uint64_t hash = wr_hash64_seeded(wr_handle_span(handle), (uint64_t)tenant_id);
+    return &sqlite->seen[(hash + probe) % WR_SQLITE_SEEN_COUNT];
+}
+
+/* The place where it is noted, else a place where it can be: a free one, or the first. */
+static struct wr_seen *seen_of(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash)
+{
+    struct wr_seen *free_place = NULL;
+    for (uint64_t i = 0; i < SEEN_PROBES; i++) {
+        struct wr_seen *seen = seen_place(sqlite, tenant_id, hash->bytes, i);
+        if (seen->tenant_id == tenant_id && !memcmp(&seen->hash, hash, sizeof(*hash)))
+            return seen;
+        if (!seen->tenant_id && !free_place)
+            free_place = seen;
+    }
+    return free_place ? free_place : seen_place(sqlite, tenant_id, hash->bytes, 0);
+}
+
+/* The same for what wr_sqlite_has() has found: damage is no loss that the database counts. */
+static void look_again(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_handle *handle)
+{
+    for (uint64_t i = 0; i < SEEN_PROBES && sqlite->seen; i++)
+        seen_place(sqlite, tenant_id, handle->bytes, i)->tenant_id = 0;
+}
+
+/* ---- checking ---- */
+
+/* A row from before there were checksums says what it is worth only when it is unpacked. */
+static weir_status check_by_hash(struct wr_sqlite *sqlite, sqlite3_stmt *row, const weir_hash *hash)
+{
+    unsigned char digest[WR_SHA256_BYTES];
+    wr_sqlite_reset_text(sqlite);
+    weir_status status =
+        wr_unpack(&sqlite->packer, wr_db_column(row, 4), sqlite3_column_int64(row, 2),
+                  (uint64_t)sqlite3_column_int64(row, 1), &sqlite->text);
+    if (!status)
+        status = wr_sha256(wr_buf_view(&sqlite->text), digest);
+    if (!status && memcmp(digest, hash->bytes, sizeof(digest)) != 0)
+        status = WEIR_SYNTAX;
+    return status;
+}
+
+/* From a row of: hash, text_bytes, codec, checksum, data. WEIR_SYNTAX when something in it has
+ * changed since it was put there. */
+static weir_status check_row(struct wr_sqlite *sqlite, sqlite3_stmt *row)
+{
+    int64_t text_bytes = sqlite3_column_int64(row, 1), codec = sqlite3_column_int64(row, 2);
+    int64_t checksum = sqlite3_column_int64(row, 3);
+    weir_hash hash;
+
+    if (!wr_db_column_is(row, 0, WEIR_HASH_BYTES) || text_bytes < 0)
+        return WEIR_SYNTAX;
+    memcpy(hash.bytes, wr_db_column(row, 0).ptr, WEIR_HASH_BYTES);
+    if (!checksum)
+        return check_by_hash(sqlite, row, &hash);
+    bool is_same = checksum == wr_pack_checksum(wr_db_column(row, 4), codec, (uint64_t)text_bytes,
+                                                wr_hash_span(&hash));
+    return is_same ? WEIR_OK : WEIR_SYNTAX;
+}
+
+/* A page that cannot be read is damage to this artifact, not the end of the work. */
+static bool is_whole(struct wr_sqlite *sqlite, int64_t id)
+{
+    struct wr_db *db = &sqlite->db;
+    weir_status status = WEIR_SYNTAX;
+    sqlite3_stmt *read = wr_db_use(db, WR_SQL_ARTIFACT_CHECK,
+                                   "SELECT hash, text_bytes, codec, checksum, data FROM artifact"
+                                   " WHERE id = ?1");
+    wr_db_bind_number(db, read, 1, id);
+    if (wr_db_next(db, read))
+        status = check_row(sqlite, read);
+    wr_db_done(read);
+    if ((db->code & 0xFF) == SQLITE_CORRUPT)
+        wr_db_start(db);
+    if (status == WEIR_NOMEM && !db->code)
+        db->code = SQLITE_NOMEM;
+    return !status && !db->code;
+}
+
+struct wr_found wr_sqlite_find(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash,
+                               bool is_trusting)
+{
+    struct wr_db *db = &sqlite->db;
+    struct wr_found found = {.presence = WR_ABSENT};
+    bool is_other = false;
+    sqlite3_stmt *find =
+        wr_db_use(db, WR_SQL_ARTIFACT_FIND,
+                  "SELECT id, hash FROM artifact WHERE handle = ?1 AND tenant_id = ?2");
+
+    wr_db_bind_blob(db, find, 1, wr_handle_span(hash->bytes));
+    wr_db_bind_number(db, find, 2, tenant_id);
+    if (wr_db_next(db, find)) {
+        found.id = sqlite3_column_int64(find, 0);
+        is_other = !wr_span_eq(wr_db_column(find, 1), wr_hash_span(hash));
+    }
+    wr_db_done(find);
+    if (!found.id || db->code)
+        return found;
+    if (!is_other && is_trusting && *slot_of(sqlite, found.id) == found.id)
+        found.presence = WR_WHOLE;
+    else if (!is_whole(sqlite, found.id))
+        found.presence = WR_DAMAGED;
+    else
+        found.presence = is_other ? WR_COLLIDES : WR_WHOLE;
+    return found;
+}
+
+/* ---- for many ---- */
+
+/* Every request asks for all that its session rests on, and nearly always nothing was lost. */
+static void forget_lost(struct wr_sqlite *sqlite)
+{
+    struct wr_db *db = &sqlite->db;
+    sqlite3_stmt *losses = wr_db_use(db, WR_SQL_ARTIFACT_LOSS, "SELECT count FROM artifact_loss");
+    int64_t count = wr_db_next(db, losses) ? sqlite3_column_int64(losses, 0) : -1;
+    wr_db_done(losses);
+    if (!sqlite->seen)
+        sqlite->seen = calloc(WR_SQLITE_SEEN_COUNT, sizeof(*sqlite->seen));
+    else if (count < 0 || count != sqlite->losses_count)
+        memset(sqlite->seen, 0, WR_SQLITE_SEEN_COUNT * sizeof(*sqlite->seen));
+    sqlite->losses_count = count;
+}
+
+static bool has_one(struct wr_sqlite *sqlite, int64_t tenant_id, const weir_hash *hash)
+{
+    struct wr_seen *seen = NULL;
+
+    if (sqlite->seen && sqlite->losses_count >= 0)
+        seen = seen_of(sqlite, tenant_id, hash);
+    if (seen && seen->tenant_id == tenant_id && !memcmp(&seen->hash, hash, sizeof(*hash)))
+        return true;
+    bool is_there = wr_sqlite_find(sqlite, tenant_id, hash, false).presence == WR_WHOLE;
+    if (seen && is_there)
+        *seen = (struct wr_seen){tenant_id, *hash};
+    return is_there;
+}
+
+weir_status wr_sqlite_has(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
+                          size_t hashes_count, bool *is_there, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    struct wr_db *db = &sqlite->db;
+    weir_status status = wr_sqlite_follow(sqlite, err);
+
+    if (status)
+        return status;
+    /* One transaction that only reads: it sees one moment, and no writer can block it. */
+    wr_db_begin_read(db);
+    int64_t tenant_id = wr_sqlite_tenant(sqlite, tenant);
+    forget_lost(sqlite);
+    for (size_t i = 0; i < hashes_count && tenant_id && !db->code; i++)
+        is_there[i] = has_one(sqlite, tenant_id, &hashes[i]);
+    wr_db_end_read(db);
+    return wr_db_status(db, &store->trouble, err);
+}
+
+/* ---- artifacts ---- */
 
 /* From a row of: hash, text_bytes, codec, data. WEIR_SYNTAX when it cannot be what was put there.
  */
@@ -41,12 +231,12 @@ static weir_status read_artifact(struct wr_sqlite *sqlite, int64_t tenant_id,
                                    " WHERE handle = ?1 AND tenant_id = ?2");
     weir_status status = WEIR_NOTFOUND;
 
-    wr_sqlite_look_again(sqlite, tenant_id, &lookup->handle);
-    wr_db_bind_blob(db, read, 1, handle_span(&lookup->handle));
+    look_again(sqlite, tenant_id, &lookup->handle);
+    wr_db_bind_blob(db, read, 1, wr_handle_span(lookup->handle.bytes));
     wr_db_bind_number(db, read, 2, tenant_id);
     if (wr_db_next(db, read)) {
         /* The caller may find that this is not the text: then a commit shall write it anew. */
-        wr_sqlite_distrust(sqlite, sqlite3_column_int64(read, 0));
+        distrust_row(sqlite, sqlite3_column_int64(read, 0));
         status = read_row(sqlite, read, 1, artifact);
     }
     wr_db_done(read);
@@ -55,7 +245,7 @@ static weir_status read_artifact(struct wr_sqlite *sqlite, int64_t tenant_id,
 
 static bool has_row(struct wr_db *db, sqlite3_stmt *find, weir_handle handle, int64_t tenant_id)
 {
-    wr_db_bind_blob(db, find, 1, handle_span(&handle));
+    wr_db_bind_blob(db, find, 1, wr_handle_span(handle.bytes));
     wr_db_bind_number(db, find, 2, tenant_id);
     bool found = wr_db_next(db, find);
     wr_db_done(find);
@@ -126,8 +316,7 @@ static sqlite3_stmt *ask_for_marks(struct wr_db *db, int64_t tenant_id, const we
         (void)sqlite3_clear_bindings(read);
     wr_db_bind_number(db, read, 1, tenant_id);
     for (size_t i = 0; i < keys_count; i++)
-        wr_db_bind_blob(db, read, (int)i + 2,
-                        (weir_span){(const char *)keys[i].bytes, WEIR_HASH_BYTES});
+        wr_db_bind_blob(db, read, (int)i + 2, wr_hash_span(&keys[i]));
     return read;
 }
 
@@ -163,10 +352,8 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
 {
     struct mark_search search = {keys, found, user};
     struct wr_db *db = &wr_sqlite_of(store)->db;
-    weir_status status = wr_sqlite_follow(wr_sqlite_of(store), err);
+    weir_status status = WEIR_OK;
 
-    if (status)
-        return status;
     /* One transaction, so that all keys are answered from one moment and locks are taken once. */
     wr_db_begin_read(db);
     int64_t tenant_id = wr_sqlite_tenant(wr_sqlite_of(store), tenant);
@@ -199,7 +386,7 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
     wr_db_bind_text(db, read, 1, tenant);
     wr_db_bind_text(db, read, 2, session);
     wr_db_bind_text(db, read, 3, pin->model);
-    wr_db_bind_blob(db, read, 4, (weir_span){(const char *)pin->first_turn.bytes, WEIR_HASH_BYTES});
+    wr_db_bind_blob(db, read, 4, wr_hash_span(&pin->first_turn));
     if (wr_db_next(db, read)) {
         found = true;
         wr_sqlite_reset_text(sqlite);
@@ -217,14 +404,10 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
 
 /* ---- everything ---- */
 
-static uint64_t file_bytes(const char *path, const char *suffix)
+static uint64_t file_bytes(const char *path)
 {
-    char name[4096];
     struct stat found;
-    int len = snprintf(name, sizeof(name), "%s%s", path, suffix);
-    if (len < 0 || (size_t)len >= sizeof(name) || stat(name, &found) || found.st_size < 0)
-        return 0;
-    return (uint64_t)found.st_size;
+    return stat(path, &found) || found.st_size < 0 ? 0 : (uint64_t)found.st_size;
 }
 
 static uint64_t count(struct wr_db *db, const char *sql)
@@ -258,7 +441,9 @@ weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *s
     stats->oldest_used_ms = wr_db_number(db, "SELECT min(used_ms) FROM session");
     stats->newest_used_ms = wr_db_number(db, "SELECT max(used_ms) FROM session");
     stats->schema_version = (uint32_t)count(db, "PRAGMA user_version");
-    stats->file_bytes = file_bytes(sqlite->path, "") + file_bytes(sqlite->path, "-wal");
+    if (sqlite->path)
+        stats->file_bytes = file_bytes(sqlite->paths[WR_SQLITE_DATABASE]) +
+                            file_bytes(sqlite->paths[WR_SQLITE_LOG]);
     wr_db_end(db);
     return wr_db_status(db, &store->trouble, err);
 }

@@ -12,8 +12,8 @@
 
 #include "base/hash.h"
 #include "base/span.h"
-#include "base/test_file.h"
-#include "store/test_dir.h"
+#include "tests/test_file.h"
+#include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")
 
@@ -594,7 +594,7 @@ static void a_change_in_any_column_is_healed(void **state)
     struct weir_store *store = open_store(dir.path);
     (void)state;
 
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(changes); i++) {
         assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
         assert_int_equal(put_text(store, 3, WEIR_DURABLE_NORMAL), WEIR_OK);
         assert_has(store, 3, true);
@@ -738,6 +738,7 @@ static void what_is_collected_frees_the_disk(void **state)
     assert_int_equal(report.artifacts_count, TEXTS);
     assert_int_equal(weir_store_stats(store, &after, NULL), WEIR_OK);
     assert_true(after.file_bytes < before.file_bytes / 2);
+    assert_int_equal(wr_db_number(&wr_sqlite_of(store)->db, "PRAGMA freelist_count"), 0);
     assert_int_equal(after.expired_count, TEXTS);
     weir_store_close(store);
     wr_test_dir_remove(&dir);

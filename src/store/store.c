@@ -1,5 +1,11 @@
-/* What every store has in common, whoever implements it: arguments are checked on the way in,
- * hashes computed, and what comes back is verified. */
+/* What every store has in common, whoever implements it.
+ *
+ * Everybody above calls these functions, and they call the operations of the store at hand
+ * (weir/store_host.h): the one seam between Weir and where it keeps things. So the checks are here
+ * and not in each implementation: arguments on the way in (names, sizes, counts, an empty tenant),
+ * SHA-256 of what is put, and on the way back again, because law L2 promises the text itself and
+ * not what some store takes for it. A host that tells a tenant what another one stored is kept from
+ * doing so here as well (law L7). */
 #include "weir/store_host.h"
 
 #include "base/err.h"
@@ -7,6 +13,7 @@
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/span.h"
+#include "store/probe.h"
 
 _Static_assert((int)WEIR_HASH_BYTES == (int)WR_SHA256_BYTES, "a hash is a SHA-256");
 
@@ -218,13 +225,13 @@ weir_status weir_store_get(struct weir_store *store, const struct weir_lookup *l
     return status;
 }
 
-/* The only function that a host may leave out. */
-static bool has_function(const struct weir_store *store)
-{
-    size_t bytes = store->ops->struct_bytes;
-    size_t end = offsetof(struct weir_store_ops, has) + sizeof(store->ops->has);
-    return (!bytes || bytes >= end) && store->ops->has;
-}
+/* Functions that a host may leave out; one that was built with an older header does not know them.
+ */
+#define HAS_FUNCTION(store, name)                                                \
+    ((!(store)->ops->struct_bytes ||                                             \
+      (store)->ops->struct_bytes >=                                              \
+          offsetof(struct weir_store_ops, name) + sizeof((store)->ops->name)) && \
+     (store)->ops->name)
 
 /* For a store that cannot say it at once: whatever comes back whole is there. */
 static weir_status has_by_get(struct weir_store *store, weir_span tenant, const weir_hash *hashes,
@@ -250,9 +257,9 @@ weir_status weir_store_has(struct weir_store *store, weir_span tenant, const wei
     for (size_t i = 0; i < hashes_count; i++)
         is_there[i] = false;
     store->trouble = WEIR_TROUBLE_NONE;
-    if (status)
+    if (status || !hashes_count)
         return status;
-    status = has_function(store)
+    status = HAS_FUNCTION(store, has)
                  ? store->ops->has(store, tenant, hashes, hashes_count, is_there, err)
                  : has_by_get(store, tenant, hashes, hashes_count, is_there, err);
     for (size_t i = 0; i < hashes_count && status; i++)
@@ -339,6 +346,17 @@ weir_status weir_store_stats(struct weir_store *store, struct weir_store_stats *
     *stats = (struct weir_store_stats){0};
     store->trouble = WEIR_TROUBLE_NONE;
     return store->ops->stats(store, stats, err);
+}
+
+weir_status wr_store_probe(struct weir_store *store, bool writes, struct weir_err *err)
+{
+    store->trouble = WEIR_TROUBLE_NONE;
+    return HAS_FUNCTION(store, probe) ? store->ops->probe(store, writes, err) : WEIR_OK;
+}
+
+uint64_t wr_store_place(const struct weir_store *store)
+{
+    return HAS_FUNCTION(store, place) ? store->ops->place(store) : 0;
 }
 
 void weir_store_close(struct weir_store *store)

@@ -1,22 +1,38 @@
+/* Counts, encodes and decodes text with one byte pair encoding.
+ *
+ * A text is cut into pieces (pretoken.h), and each piece becomes tokens by itself:
+ *   1. a piece of at most 14 bytes that was counted lately: its count is in the scratch's memo
+ *   2. a piece that is a token as a whole: one look-up (find_piece)
+ *   3. any other piece: the tokens that merging makes of it (bpe_merge.c)
+ *
+ * Why the memo: most pieces of a text have been there before, and the tables of an encoding are
+ * larger than the caches near the processor. The memo is small enough to stay in them. A slot is
+ * found by a hash of the piece and holds the piece itself, so a wrong count cannot come out of it;
+ * a piece that was pushed out is only counted again.
+ *
+ * The encodings that the library carries are stored as the pairs of tokens that each token is
+ * merged from (tools/make-bpe-table writes them), so reading one is only adding up texts.
+ */
 #include "tokens/bpe.h"
 
 #include <stdlib.h>
 
+#include "base/embed.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "tokens/bpe_merge.h"
 #include "tokens/bpe_table.h"
-#include "tokens/bpe_walk.h"
-#include "tokens/embedded.h"
 
-/* Most pieces of a text have been there before, and the tables of an encoding are larger than the
- * caches near the processor. So the counts of the latest short pieces are kept where they are
- * close. A slot is found by a hash of the piece and holds all of it; what it forgets is only
- * counted again. */
+/* Made by tools/make-bpe-table. */
+WR_EMBED(wr_o200k_base_table, "data/o200k_base.bpe");
+WR_EMBED(wr_cl100k_base_table, "data/cl100k_base.bpe");
+
 enum {
     MEMO_SLOTS_BITS = 13,
     MEMO_PIECE_BYTES_MAX = 14,
     TABLE_HEAD_BYTES = 16,
+    IDS_CAP_FIRST = 64,
 };
 
 struct memo_slot {
@@ -35,12 +51,6 @@ static const char *const encoding_names[] = {
     WR_BPE_ENCODING_MAP(ENCODING_NAME)
 #undef ENCODING_NAME
 };
-
-const char *wr_bpe_encoding_name(enum wr_bpe_encoding encoding)
-{
-    WR_ASSERT(encoding < WR_BPE_ENCODINGS_COUNT);
-    return encoding_names[encoding];
-}
 
 bool wr_bpe_encoding_find(weir_span name, enum wr_bpe_encoding *encoding)
 {
@@ -73,7 +83,7 @@ static uint32_t bit_reader_next(struct bit_reader *reader)
     return number;
 }
 
-static weir_status table_read(struct wr_bpe **bpe, weir_span table, struct weir_err *err)
+static weir_status read_embedded_table(struct wr_bpe **bpe, weir_span table, struct weir_err *err)
 {
     const uint8_t *head = (const uint8_t *)table.ptr, *singles = head + TABLE_HEAD_BYTES;
 
@@ -101,8 +111,8 @@ weir_status wr_bpe_new(struct wr_bpe **out, enum wr_bpe_encoding encoding, struc
 {
     bool o200k = encoding == WR_BPE_O200K_BASE;
     struct wr_bpe *bpe = NULL;
-    weir_status status =
-        table_read(&bpe, o200k ? wr_embedded_o200k_base() : wr_embedded_cl100k_base(), err);
+    weir_status status = read_embedded_table(
+        &bpe, o200k ? WR_EMBEDDED(wr_o200k_base_table) : WR_EMBEDDED(wr_cl100k_base_table), err);
     if (status) {
         wr_bpe_free(bpe);
         return status;
@@ -135,11 +145,6 @@ void wr_bpe_scratch_free(struct wr_bpe_scratch *scratch)
         return;
     wr_bpe_stack_release(&scratch->stack);
     free(scratch);
-}
-
-const struct wr_bpe *wr_bpe_scratch_encoding(const struct wr_bpe_scratch *scratch)
-{
-    return scratch->bpe;
 }
 
 /* The token that all of the piece is, or NO_RANK. */
@@ -189,104 +194,50 @@ static inline weir_status count_short(struct wr_bpe_scratch *scratch, const uint
     return status;
 }
 
-weir_status wr_bpe_walk(struct wr_bpe_scratch *scratch, const uint8_t *end,
-                        struct wr_bpe_walk *walk)
+/* Counts `text` from `mark` on and moves the mark. With `closed_only` it stops before a piece that
+ * could change if more text came. */
+static weir_status count_from(struct wr_bpe_scratch *scratch, weir_span text, bool closed_only,
+                              struct wr_bpe_mark *mark)
 {
     const struct wr_bpe *bpe = scratch->bpe;
-    const uint8_t *at = walk->at, *seen = walk->seen;
-    const uint8_t *stop_at = walk->stop_at ? walk->stop_at : end;
-    size_t tokens = walk->tokens;
+    const uint8_t *start = (const uint8_t *)text.ptr, *end = text.len ? start + text.len : start;
+    const uint8_t *at = text.len ? start + mark->bytes : end;
     weir_status status = WEIR_OK;
 
-    while (at < stop_at && tokens <= walk->tokens_max) {
+    WR_ASSERT(mark->bytes <= text.len);
+    while (at < end) {
         struct wr_piece piece = bpe->pretoken(at, end);
-        if (walk->closed_only && wr_piece_is_open(piece, end))
+        if (closed_only && wr_piece_is_open(piece, end))
             break;
         size_t len = (size_t)(piece.end - at), piece_tokens;
         status = len <= MEMO_PIECE_BYTES_MAX ? count_short(scratch, at, len, end, &piece_tokens)
                                              : count_piece(scratch, at, len, end, &piece_tokens);
         if (status)
             break;
-        tokens += piece_tokens;
-        seen = piece.seen > seen ? piece.seen : seen;
+        mark->tokens += piece_tokens;
         at = piece.end;
     }
-    walk->at = at;
-    walk->seen = seen;
-    walk->tokens = tokens;
-    return status;
-}
-
-static struct wr_bpe_walk walk_from(weir_span text, struct wr_bpe_mark mark)
-{
-    const uint8_t *at = text.len ? (const uint8_t *)text.ptr + mark.bytes : NULL;
-    return (struct wr_bpe_walk){
-        .at = at, .seen = at, .tokens = mark.tokens, .tokens_max = SIZE_MAX};
-}
-
-static const uint8_t *end_of(weir_span text)
-{
-    return text.len ? (const uint8_t *)text.ptr + text.len : NULL;
-}
-
-weir_status wr_bpe_count_max(struct wr_bpe_scratch *scratch, weir_span text, size_t tokens_max,
-                             size_t *tokens)
-{
-    struct wr_bpe_walk walk = walk_from(text, (struct wr_bpe_mark){0, 0});
-    walk.tokens_max = tokens_max;
-    weir_status status = wr_bpe_walk(scratch, end_of(text), &walk);
-    *tokens = walk.tokens;
+    mark->bytes = text.len ? (size_t)(at - start) : 0;
     return status;
 }
 
 weir_status wr_bpe_count(struct wr_bpe_scratch *scratch, weir_span text, size_t *tokens)
 {
-    return wr_bpe_count_max(scratch, text, SIZE_MAX, tokens);
+    struct wr_bpe_mark mark = {0, 0};
+    weir_status status = count_from(scratch, text, false, &mark);
+    *tokens = mark.tokens;
+    return status;
 }
 
 weir_status wr_bpe_mark_move(struct wr_bpe_scratch *scratch, weir_span text,
                              struct wr_bpe_mark *mark)
 {
-    WR_ASSERT(mark->bytes <= text.len);
-    struct wr_bpe_walk walk = walk_from(text, *mark);
-    walk.closed_only = true;
-    weir_status status = wr_bpe_walk(scratch, end_of(text), &walk);
-    if (text.len)
-        *mark = (struct wr_bpe_mark){(size_t)(walk.at - (const uint8_t *)text.ptr), walk.tokens};
-    return status;
+    return count_from(scratch, text, true, mark);
 }
 
-weir_status wr_bpe_count_grown(struct wr_bpe_scratch *scratch, weir_span text,
-                               struct wr_bpe_mark *mark, size_t *tokens)
-{
-    weir_status status = wr_bpe_mark_move(scratch, text, mark);
-    if (status)
-        return status;
-    struct wr_bpe_walk walk = walk_from(text, *mark);
-    status = wr_bpe_walk(scratch, end_of(text), &walk);
-    *tokens = walk.tokens;
-    return status;
-}
-
-static uint32_t name_of(const struct wr_bpe *bpe, uint32_t rank)
+static uint32_t id_of_rank(const struct wr_bpe *bpe, uint32_t rank)
 {
     return bpe->names ? bpe->names[rank] : rank;
-}
-
-/* Makes room for `more` ids. */
-static weir_status ids_reserve(struct wr_arena *arena, struct wr_bpe_ids *ids, size_t *held,
-                               size_t more)
-{
-    if (*held - ids->count >= more)
-        return WEIR_OK;
-    size_t want = *held * 2 > ids->count + more ? *held * 2 : ids->count + more + 64;
-    uint32_t *grown =
-        wr_arena_grow(arena, ids->ids, *held * sizeof *ids->ids, want * sizeof *ids->ids);
-    if (!grown)
-        return wr_arena_status(arena);
-    ids->ids = grown;
-    *held = want;
-    return WEIR_OK;
 }
 
 weir_status wr_bpe_encode(struct wr_bpe_scratch *scratch, struct wr_arena *arena, weir_span text,
@@ -307,10 +258,10 @@ weir_status wr_bpe_encode(struct wr_bpe_scratch *scratch, struct wr_arena *arena
             status = wr_bpe_merge(bpe, &scratch->stack, at, piece.end, end, &count);
             ranks = scratch->stack.ranks;
         }
-        if (!status)
-            status = ids_reserve(arena, ids, &held, count);
+        if (!status && !WR_ARENA_ROOM(arena, ids->ids, ids->count + count, held, IDS_CAP_FIRST))
+            status = wr_arena_status(arena);
         for (size_t i = 0; i < count && !status; i++)
-            ids->ids[ids->count++] = name_of(bpe, ranks[i]);
+            ids->ids[ids->count++] = id_of_rank(bpe, ranks[i]);
         at = piece.end;
     }
     return status;

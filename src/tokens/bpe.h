@@ -3,12 +3,12 @@
  * 1. Counts and ids equal those of the original's ordinary encoding: the text of a special token is
  *    plain text.
  * 2. Time is linear in the text, whatever the text is.
- * 3. Any bytes are text. Where they are not UTF-8 they are cut into pieces as if U+FFFD stood in
- * their place (a surrogate in three bytes is one character, any other wrong byte one each) and then
- * encoded as they are: decoding gives them back, and the count is that of the bytes, which is
- * rarely below that of U+FFFD.
- * 4. An encoding never changes once made; any number of threads may use it. What a call needs to
- * work on is in a `wr_bpe_scratch`, one a thread.
+ * 3. Any bytes are text. Bytes that are not UTF-8 are cut into pieces as if U+FFFD stood in their
+ *    place: a surrogate in three bytes is one character, and so is any other wrong byte. Then they
+ *    are encoded as they are, so decoding gives them back. Their count is rarely below that of
+ *    U+FFFD.
+ * 4. An encoding never changes once made; any number of threads may use it. The memory that a call
+ *    works on is a `wr_bpe_scratch`, one for each thread.
  */
 #ifndef WR_TOKENS_BPE_H
 #define WR_TOKENS_BPE_H
@@ -35,7 +35,6 @@ enum wr_bpe_encoding {
         WR_BPE_ENCODINGS_COUNT
 };
 
-const char *wr_bpe_encoding_name(enum wr_bpe_encoding encoding);
 bool wr_bpe_encoding_find(weir_span name, enum wr_bpe_encoding *encoding);
 
 /* Makes a carried encoding ready, which takes some milliseconds and 16 MB: keep it. Failure:
@@ -50,17 +49,11 @@ uint32_t wr_bpe_tokens_count(const struct wr_bpe *bpe); /* how many tokens there
 WEIR_MUST_USE weir_status wr_bpe_scratch_new(struct wr_bpe_scratch **scratch,
                                              const struct wr_bpe *bpe);
 void wr_bpe_scratch_free(struct wr_bpe_scratch *scratch);
-const struct wr_bpe *wr_bpe_scratch_encoding(const struct wr_bpe_scratch *scratch);
 
 /* The number of tokens of `text`. Failure: WEIR_NOMEM, for a single piece too long for the memory.
  */
 WEIR_MUST_USE weir_status wr_bpe_count(struct wr_bpe_scratch *scratch, weir_span text,
                                        size_t *tokens);
-
-/* As wr_bpe_count(), but stops once there are more than `tokens_max`: `tokens` is then some number
- * above it. */
-WEIR_MUST_USE weir_status wr_bpe_count_max(struct wr_bpe_scratch *scratch, weir_span text,
-                                           size_t tokens_max, size_t *tokens);
 
 struct wr_bpe_ids {
     uint32_t *ids;
@@ -90,10 +83,5 @@ struct wr_bpe_mark {
 /* Moves the mark as far towards the end of `text` as it can go. */
 WEIR_MUST_USE weir_status wr_bpe_mark_move(struct wr_bpe_scratch *scratch, weir_span text,
                                            struct wr_bpe_mark *mark);
-
-/* Counts `text` from `mark` on and moves the mark. The text may have grown since the mark was
- * there, but its first mark->bytes must be the same. `tokens` is the count of all of it. */
-WEIR_MUST_USE weir_status wr_bpe_count_grown(struct wr_bpe_scratch *scratch, weir_span text,
-                                             struct wr_bpe_mark *mark, size_t *tokens);
 
 #endif

@@ -1,3 +1,14 @@
+/* Makes an encoding from the vocabulary that a file gave, for both kinds of files.
+ *
+ *   wr_bpe_vocabulary_init, _add    the reader of a file brings its tokens in any order
+ *   wr_bpe_build_new                checks that no id is there twice, adds the 256 single bytes
+ *   wr_bpe_build_add                the reader adds the other tokens in order of rank
+ *
+ * The order matters: a token's rank is its number inside the encoding, and merging takes the pair
+ * of lowest rank. What the file calls the token (its id) is kept beside it, in `names` and `ranks`.
+ *
+ * A vocabulary that lacks a single byte is refused: there would be texts that it cannot encode.
+ */
 #include "tokens/bpe_build.h"
 
 #include <stdlib.h>
@@ -12,11 +23,6 @@ static const char *const pattern_names[] = {
     WR_BPE_PATTERN_MAP(PATTERN_NAME)
 #undef PATTERN_NAME
 };
-
-const char *wr_bpe_pattern_name(enum wr_bpe_pattern pattern)
-{
-    return pattern_names[pattern];
-}
 
 bool wr_bpe_pattern_find(weir_span name, enum wr_bpe_pattern *pattern)
 {
@@ -63,7 +69,8 @@ weir_status wr_bpe_vocabulary_init(struct wr_bpe_vocabulary *vocabulary, struct 
 }
 
 /* The place of the word in the index, or the free one where it belongs. */
-static uint32_t place_of(const struct wr_bpe_vocabulary *vocabulary, weir_span text, uint64_t hash)
+static uint32_t find_word_place(const struct wr_bpe_vocabulary *vocabulary, weir_span text,
+                                uint64_t hash)
 {
     const struct wr_index *index = &vocabulary->index;
     uint32_t at = wr_index_first(index, hash), item;
@@ -76,7 +83,8 @@ static uint32_t place_of(const struct wr_bpe_vocabulary *vocabulary, weir_span t
 struct wr_bpe_word *wr_bpe_vocabulary_find(const struct wr_bpe_vocabulary *vocabulary,
                                            weir_span text)
 {
-    uint32_t item = wr_index_item(&vocabulary->index, place_of(vocabulary, text, wr_hash64(text)));
+    uint32_t item =
+        wr_index_item(&vocabulary->index, find_word_place(vocabulary, text, wr_hash64(text)));
     return item == WR_INDEX_NONE ? NULL : &vocabulary->words[item];
 }
 
@@ -93,7 +101,7 @@ weir_status wr_bpe_vocabulary_add(struct wr_bpe_vocabulary *vocabulary, weir_spa
         return wr_fail(err, WEIR_LIMIT, at_byte, "token number %llu, below %d are read",
                        (unsigned long long)id, WR_TOKENS_TABLE_COUNT_MAX);
     uint64_t hash = wr_hash64(text);
-    uint32_t place = place_of(vocabulary, text, hash);
+    uint32_t place = find_word_place(vocabulary, text, hash);
     if (wr_index_item(&vocabulary->index, place) != WR_INDEX_NONE)
         return wr_fail(err, WEIR_INVALID, at_byte, "the token of this line or key is there twice");
 
@@ -117,8 +125,8 @@ void wr_bpe_build_add(struct wr_bpe *bpe, struct wr_bpe_word *word, struct wr_bp
     word->added = true;
 }
 
-static weir_status names_new(struct wr_bpe *bpe, const struct wr_bpe_vocabulary *vocabulary,
-                             struct weir_err *err)
+static weir_status alloc_names(struct wr_bpe *bpe, const struct wr_bpe_vocabulary *vocabulary,
+                               struct weir_err *err)
 {
     bpe->names_max = vocabulary->ids_max;
     bpe->names = calloc(vocabulary->count, sizeof *bpe->names);
@@ -136,8 +144,8 @@ static weir_status names_new(struct wr_bpe *bpe, const struct wr_bpe_vocabulary 
     return WEIR_OK;
 }
 
-static weir_status singles_add(struct wr_bpe *bpe, const struct wr_bpe_vocabulary *vocabulary,
-                               struct weir_err *err)
+static weir_status add_single_bytes(struct wr_bpe *bpe, const struct wr_bpe_vocabulary *vocabulary,
+                                    struct weir_err *err)
 {
     for (unsigned byte = 0; byte < WR_BPE_SINGLE_BYTES; byte++) {
         char text = (char)byte;
@@ -156,9 +164,9 @@ weir_status wr_bpe_build_new(struct wr_bpe **out, struct wr_bpe_vocabulary *voca
     struct wr_bpe *bpe = NULL;
     weir_status status = wr_bpe_table_new(&bpe, vocabulary->count, vocabulary->bytes_total, err);
     if (!status)
-        status = names_new(bpe, vocabulary, err);
+        status = alloc_names(bpe, vocabulary, err);
     if (!status)
-        status = singles_add(bpe, vocabulary, err);
+        status = add_single_bytes(bpe, vocabulary, err);
     if (status) {
         wr_bpe_free(bpe);
         return status;

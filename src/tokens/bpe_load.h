@@ -26,7 +26,6 @@ enum wr_bpe_pattern {
         WR_BPE_PATTERNS_COUNT
 };
 
-const char *wr_bpe_pattern_name(enum wr_bpe_pattern pattern);
 bool wr_bpe_pattern_find(weir_span name, enum wr_bpe_pattern *pattern);
 
 /* What was made of a tokenizer.json. Where `exact` is false, `text` says why counts may differ. */

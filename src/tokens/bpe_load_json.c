@@ -1,6 +1,16 @@
-/* The tokenizer.json of HuggingFace: {"model": {"type": "BPE", "vocab": {TOKEN: ID}, "merges":
- * [...]}, "pre_tokenizer": ..., "added_tokens": [...]}. Tokens are written in the alphabet of
- * ByteLevel, one character a byte. */
+/* Reads the tokenizer.json of HuggingFace: {"model": {"type": "BPE", "vocab": {TOKEN: ID},
+ * "merges": [...]}, "pre_tokenizer": ..., "added_tokens": [...]}.
+ *
+ *   read_pretokenizer    how text is cut into pieces, by comparing with the expressions we know
+ *   read_vocabulary      the tokens, in the alphabet of ByteLevel: one character for each byte
+ *   add_merges           the merges in order, which is the order of rank; then the tokens that no
+ *                        merge reaches, which are only ever found as whole pieces
+ *
+ * We have no engine for the expressions that cut text: each known one is code of its own
+ * (pretoken_*.c). A file with another one is still read, with the expression of cl100k, and the
+ * report says that its counts may differ. The same goes for a normalizer and for steps we do not
+ * know.
+ */
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -18,8 +28,7 @@ struct reader {
     bool ignore_merges;
 };
 
-/* The bytes that stand for themselves in the alphabet; the others follow in order from U+0100 on.
- */
+/* Bytes that stand for themselves in the alphabet. The others follow in order, from U+0100 on. */
 static bool is_plain(unsigned byte)
 {
     return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
@@ -55,7 +64,7 @@ static weir_span token_bytes(struct reader *reader, weir_span text)
     return (weir_span){out, len};
 }
 
-static size_t byte_of(const struct reader *reader, wr_json_id id)
+static size_t node_byte(const struct reader *reader, wr_json_id id)
 {
     return id == WR_JSON_NONE ? 0 : reader->doc.nodes[id].start;
 }
@@ -64,21 +73,22 @@ static weir_status read_vocabulary(struct reader *reader, wr_json_id vocab, stru
 {
     const struct wr_json *doc = &reader->doc;
     if (!wr_json_is(doc, vocab, WR_JSON_OBJECT))
-        return wr_fail(err, WEIR_INVALID, byte_of(reader, vocab), "model.vocab is not an object");
+        return wr_fail(err, WEIR_INVALID, node_byte(reader, vocab), "model.vocab is not an object");
     weir_status status = wr_bpe_vocabulary_init(&reader->vocabulary, &reader->arena,
                                                 wr_json_count(doc, vocab) + 1, err);
     for (wr_json_id key = wr_json_first(doc, vocab); key != WR_JSON_NONE && !status;
          key = wr_json_next(doc, vocab, key)) {
         int64_t id;
         if (!wr_json_i64(doc, wr_json_value(key), &id) || id < 0)
-            return wr_fail(err, WEIR_INVALID, byte_of(reader, key), "a token's number is not one");
+            return wr_fail(err, WEIR_INVALID, node_byte(reader, key),
+                           "a token's number is not one");
         weir_span bytes = token_bytes(reader, wr_json_text(doc, &reader->arena, key));
         if (bytes.ptr)
             status = wr_bpe_vocabulary_add(&reader->vocabulary, bytes, (uint64_t)id,
-                                           byte_of(reader, key), err);
+                                           node_byte(reader, key), err);
         else if (wr_arena_status(&reader->arena))
             status =
-                wr_fail(err, wr_arena_status(&reader->arena), byte_of(reader, key), "no memory");
+                wr_fail(err, wr_arena_status(&reader->arena), node_byte(reader, key), "no memory");
         /* What is not of the alphabet is a special token; as plain text it never occurs. */
     }
     return status;
@@ -114,28 +124,28 @@ static uint32_t reachable_rank(const struct wr_bpe *bpe, weir_span text)
     return rank & WR_BPE_UNREACHABLE ? WR_BPE_NO_RANK : rank;
 }
 
-/* A list may name several pairs that make one token; merging only ever comes upon the pair that the
- * merges before it leave alone. The others, and what is built on parts out of reach, are passed
- * over. */
+/* A list may name several pairs that make the same token. Merging only ever meets the pair that the
+ * merges before it leave alone, so the other pairs are skipped. A merge of a part that cannot be
+ * reached is skipped too. */
 static weir_status add_merge(struct reader *reader, struct wr_bpe *bpe, wr_json_id merge,
                              struct weir_err *err)
 {
     weir_span halves[2];
     if (!merge_halves(reader, merge, halves))
-        return wr_fail(err, WEIR_INVALID, byte_of(reader, merge), "a merge is not of two tokens");
+        return wr_fail(err, WEIR_INVALID, node_byte(reader, merge), "a merge is not of two tokens");
     uint32_t left = reachable_rank(bpe, halves[0]), right = reachable_rank(bpe, halves[1]);
     if (left == WR_BPE_NO_RANK || right == WR_BPE_NO_RANK)
         return WEIR_OK;
 
     char *both = wr_arena_alloc(&reader->arena, halves[0].len + halves[1].len);
     if (!both)
-        return wr_fail(err, wr_arena_status(&reader->arena), byte_of(reader, merge), "no memory");
+        return wr_fail(err, wr_arena_status(&reader->arena), node_byte(reader, merge), "no memory");
     memcpy(both, halves[0].ptr, halves[0].len);
     memcpy(both + halves[0].len, halves[1].ptr, halves[1].len);
     struct wr_bpe_word *word = wr_bpe_vocabulary_find(
         &reader->vocabulary, (weir_span){both, halves[0].len + halves[1].len});
     if (!word)
-        return wr_fail(err, WEIR_INVALID, byte_of(reader, merge),
+        return wr_fail(err, WEIR_INVALID, node_byte(reader, merge),
                        "a merge makes a token that model.vocab lacks");
     if (!word->added && wr_bpe_is_stable_pair(bpe, left, right))
         wr_bpe_build_add(bpe, word, (struct wr_bpe_split){left, right});
@@ -148,7 +158,8 @@ static weir_status add_merges(struct reader *reader, struct wr_bpe *bpe, wr_json
     const struct wr_json *doc = &reader->doc;
     weir_status status = WEIR_OK;
     if (!wr_json_is(doc, merges, WR_JSON_ARRAY))
-        return wr_fail(err, WEIR_INVALID, byte_of(reader, merges), "model.merges is not an array");
+        return wr_fail(err, WEIR_INVALID, node_byte(reader, merges),
+                       "model.merges is not an array");
     for (wr_json_id merge = wr_json_first(doc, merges); merge != WR_JSON_NONE && !status;
          merge = wr_json_next(doc, merges, merge))
         status = add_merge(reader, bpe, merge, err);
@@ -183,42 +194,43 @@ static const struct {
      WR_BPE_PATTERN_GPT2},
 };
 
-static void doubt(struct reader *reader, const char *why)
+static void report_doubt(struct reader *reader, const char *why)
 {
     if (reader->report.exact)
         (void)snprintf(reader->report.text, sizeof reader->report.text, "%s", why);
     reader->report.exact = false;
 }
 
-static void read_split(struct reader *reader, wr_json_id split)
+static void read_split_step(struct reader *reader, wr_json_id split)
 {
     const struct wr_json *doc = &reader->doc;
     wr_json_id regex = wr_json_find(doc, wr_json_find(doc, split, "pattern"), "Regex");
-    for (size_t i = 0; i < sizeof(known_patterns) / sizeof(known_patterns[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(known_patterns); i++) {
         if (wr_json_text_is(doc, regex, known_patterns[i].expression) &&
             wr_json_text_is(doc, wr_json_find(doc, split, "behavior"), "Isolated")) {
             reader->report.pattern = known_patterns[i].pattern;
             return;
         }
     }
-    doubt(reader, "the expression that cuts text into pieces is not known; cl100k's is used");
+    report_doubt(reader,
+                 "the expression that cuts text into pieces is not known; cl100k's is used");
 }
 
 /* One step of the pre-tokenizer; true where it cuts text. */
-static bool read_step(struct reader *reader, wr_json_id step)
+static bool read_cut_step(struct reader *reader, wr_json_id step)
 {
     const struct wr_json *doc = &reader->doc;
     wr_json_id type = wr_json_find(doc, step, "type");
     if (wr_json_text_is(doc, type, "Split")) {
-        read_split(reader, step);
+        read_split_step(reader, step);
         return true;
     }
     if (!wr_json_text_is(doc, type, "ByteLevel")) {
-        doubt(reader, "a step of the pre-tokenizer is not known and left out");
+        report_doubt(reader, "a step of the pre-tokenizer is not known and left out");
         return false;
     }
     if (wr_json_is(doc, wr_json_find(doc, step, "add_prefix_space"), WR_JSON_TRUE))
-        doubt(reader, "the tokenizer puts a space before the text; that is left out");
+        report_doubt(reader, "the tokenizer puts a space before the text; that is left out");
     if (wr_json_is(doc, wr_json_find(doc, step, "use_regex"), WR_JSON_FALSE))
         return false;
     reader->report.pattern = WR_BPE_PATTERN_GPT2;
@@ -236,16 +248,16 @@ static void read_pretokenizer(struct reader *reader)
     if (wr_json_is(doc, steps, WR_JSON_ARRAY)) {
         for (wr_json_id step = wr_json_first(doc, steps); step != WR_JSON_NONE;
              step = wr_json_next(doc, steps, step))
-            cuts += read_step(reader, step);
+            cuts += read_cut_step(reader, step);
     } else if (wr_json_is(doc, pretokenizer, WR_JSON_OBJECT)) {
-        cuts += read_step(reader, pretokenizer);
+        cuts += read_cut_step(reader, pretokenizer);
     }
     if (!cuts)
         reader->report.pattern = WR_BPE_PATTERN_NONE;
     if (cuts > 1)
-        doubt(reader, "text is cut by several expressions; only the last is used");
+        report_doubt(reader, "text is cut by several expressions; only the last is used");
     if (wr_json_is(doc, wr_json_find(doc, 0, "normalizer"), WR_JSON_OBJECT))
-        doubt(reader, "the tokenizer normalises text first; here it is counted as it is");
+        report_doubt(reader, "the tokenizer normalises text first; here it is counted as it is");
 }
 
 static weir_status read_model(struct reader *reader, struct wr_bpe **bpe, struct weir_err *err)
@@ -258,7 +270,7 @@ static weir_status read_model(struct reader *reader, struct wr_bpe **bpe, struct
     if (!wr_json_is(doc, model, WR_JSON_OBJECT))
         return wr_fail(err, WEIR_INVALID, 0, "no tokenizer.json: it has no model");
     if (type != WR_JSON_NONE && !wr_json_text_is(doc, type, "BPE"))
-        return wr_fail(err, WEIR_INVALID, byte_of(reader, type), "model.type is not BPE");
+        return wr_fail(err, WEIR_INVALID, node_byte(reader, type), "model.type is not BPE");
     reader->ignore_merges =
         wr_json_is(doc, wr_json_find(doc, model, "ignore_merges"), WR_JSON_TRUE);
     read_pretokenizer(reader);

@@ -1,4 +1,11 @@
-/* Rank files: `BASE64 RANK` a line. */
+/* Reads the rank files of tiktoken: a line for each token, its bytes in base64, a space, its rank.
+ *
+ * Such a file has no list of merges: which two tokens a token is merged from follows from the
+ * ranks. last_merge() finds them by merging the token's own text with the tokens of lower rank,
+ * which are those added so far. Plain merging (joining the lowest pair again and again) is slow on
+ * long texts, but a token is at most WR_TOKENS_TOKEN_BYTES_MAX bytes long. A token whose text does
+ * not come down to two parts cannot be reached by merging and is only found as a whole piece.
+ */
 #include <stdlib.h>
 
 #include "base/err.h"
@@ -47,8 +54,8 @@ static size_t lines_count(weir_span file)
     return count;
 }
 
-static weir_status read_line(struct wr_bpe_vocabulary *vocabulary, struct wr_arena *arena,
-                             weir_span line, size_t at_byte, struct weir_err *err)
+static weir_status read_rank_line(struct wr_bpe_vocabulary *vocabulary, struct wr_arena *arena,
+                                  weir_span line, size_t at_byte, struct weir_err *err)
 {
     size_t space = wr_span_find(line, WR_LIT(" "), 0);
     uint64_t rank;
@@ -63,8 +70,8 @@ static weir_status read_line(struct wr_bpe_vocabulary *vocabulary, struct wr_are
     return wr_bpe_vocabulary_add(vocabulary, (weir_span){text, len}, rank, at_byte, err);
 }
 
-static weir_status read_lines(struct wr_bpe_vocabulary *vocabulary, struct wr_arena *arena,
-                              weir_span file, struct weir_err *err)
+static weir_status read_rank_lines(struct wr_bpe_vocabulary *vocabulary, struct wr_arena *arena,
+                                   weir_span file, struct weir_err *err)
 {
     weir_span rest = file, line;
     weir_status status = wr_bpe_vocabulary_init(vocabulary, arena, lines_count(file), err);
@@ -72,26 +79,26 @@ static weir_status read_lines(struct wr_bpe_vocabulary *vocabulary, struct wr_ar
         size_t at_byte = (size_t)(line.ptr - file.ptr);
         line = wr_span_trim(line);
         if (line.len)
-            status = read_line(vocabulary, arena, line, at_byte, err);
+            status = read_rank_line(vocabulary, arena, line, at_byte, err);
     }
     return status;
 }
 
-static int by_id(const void *a, const void *b)
+static int compare_ids(const void *a, const void *b)
 {
     const struct wr_bpe_word *left = *(struct wr_bpe_word *const *)a;
     const struct wr_bpe_word *right = *(struct wr_bpe_word *const *)b;
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-static uint32_t rank_of(const struct wr_bpe *bpe, const uint8_t *from, const uint8_t *to)
+static uint32_t rank_of_bytes(const struct wr_bpe *bpe, const uint8_t *from, const uint8_t *to)
 {
     size_t len = (size_t)(to - from);
     return wr_bpe_find_key(bpe, from, len, wr_bpe_key(from, len, to));
 }
 
-/* The two tokens that merging the text leaves, by the tokens so far, which are all of lower rank;
- * or NO_RANK where it leaves more. A rank file has only such merges as the ranks imply. */
+/* The last two tokens that merging the text by the tokens so far leaves; NO_RANK where it leaves
+ * more than two. */
 static struct wr_bpe_split last_merge(const struct wr_bpe *bpe, weir_span text)
 {
     const uint8_t *borders[WR_TOKENS_TOKEN_BYTES_MAX + 1], *at = (const uint8_t *)text.ptr;
@@ -103,7 +110,7 @@ static struct wr_bpe_split last_merge(const struct wr_bpe *bpe, weir_span text)
         uint32_t lowest = WR_BPE_NO_RANK;
         size_t where = 0;
         for (size_t i = 0; i + 2 <= count; i++) {
-            uint32_t rank = rank_of(bpe, borders[i], borders[i + 2]);
+            uint32_t rank = rank_of_bytes(bpe, borders[i], borders[i + 2]);
             if (rank < lowest) {
                 lowest = rank;
                 where = i;
@@ -114,8 +121,8 @@ static struct wr_bpe_split last_merge(const struct wr_bpe *bpe, weir_span text)
         memmove(&borders[where + 1], &borders[where + 2], (count - where - 1) * sizeof *borders);
         count--;
     }
-    return (struct wr_bpe_split){rank_of(bpe, borders[0], borders[1]),
-                                 rank_of(bpe, borders[1], borders[2])};
+    return (struct wr_bpe_split){rank_of_bytes(bpe, borders[0], borders[1]),
+                                 rank_of_bytes(bpe, borders[1], borders[2])};
 }
 
 static weir_status add_by_rank(struct wr_bpe *bpe, struct wr_bpe_vocabulary *vocabulary,
@@ -127,7 +134,7 @@ static weir_status add_by_rank(struct wr_bpe *bpe, struct wr_bpe_vocabulary *voc
                        vocabulary->count);
     for (uint32_t i = 0; i < vocabulary->count; i++)
         order[i] = &vocabulary->words[i];
-    qsort(order, vocabulary->count, sizeof(struct wr_bpe_word *), by_id);
+    qsort(order, vocabulary->count, sizeof(struct wr_bpe_word *), compare_ids);
     for (uint32_t i = 0; i < vocabulary->count; i++)
         if (!order[i]->added)
             wr_bpe_build_add(bpe, order[i], last_merge(bpe, order[i]->text));
@@ -145,7 +152,7 @@ weir_status wr_bpe_load_tiktoken(struct wr_bpe **out, weir_span file, enum wr_bp
         return wr_fail(err, WEIR_LIMIT, file.len, "a table of %zu bytes, at most %d are read",
                        file.len, WR_TOKENS_TABLE_BYTES_MAX);
     wr_arena_init(&arena, ARENA_BYTES_MAX);
-    weir_status status = read_lines(&vocabulary, &arena, file, err);
+    weir_status status = read_rank_lines(&vocabulary, &arena, file, err);
     if (!status)
         status = wr_bpe_build_new(&bpe, &vocabulary, pattern, err);
     if (!status)

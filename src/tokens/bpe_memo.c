@@ -47,7 +47,7 @@ void wr_bpe_memo_free(struct wr_bpe_memo *memo)
 }
 
 /* The entry of the text, or the one to give up for it. */
-static struct entry *entry_for(struct wr_bpe_memo *memo, wr_hash128 hash)
+static struct entry *find_or_free_entry(struct wr_bpe_memo *memo, wr_hash128 hash)
 {
     struct entry *set = &memo->entries[hash.low % memo->sets_count * SET_ENTRIES], *oldest = set;
     for (int i = 0; i < SET_ENTRIES; i++) {
@@ -66,7 +66,7 @@ weir_status wr_bpe_memo_count(struct wr_bpe_memo *memo, weir_span text, size_t *
         return wr_bpe_count(memo->scratch, text, tokens);
 
     wr_hash128 hash = wr_hash128_of(text);
-    struct entry *entry = entry_for(memo, hash);
+    struct entry *entry = find_or_free_entry(memo, hash);
     if (entry->used_at) {
         memo->use.found++;
     } else {

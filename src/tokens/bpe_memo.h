@@ -16,7 +16,7 @@ WEIR_MUST_USE weir_status wr_bpe_memo_new(struct wr_bpe_memo **memo, struct wr_b
                                           size_t entries_count);
 void wr_bpe_memo_free(struct wr_bpe_memo *memo);
 
-/* As wr_bpe_count(). Two texts are the same when their XXH3 of 128 bits is. */
+/* Counts as wr_bpe_count() does. Two texts with the same XXH3 of 128 bits are taken for one. */
 WEIR_MUST_USE weir_status wr_bpe_memo_count(struct wr_bpe_memo *memo, weir_span text,
                                             size_t *tokens);
 

@@ -1,21 +1,28 @@
-/* Merging without merging. A sequence of tokens is what byte pair merging makes of its text exactly
- * when every two neighbours are (a pair that merging leaves alone can only be joined by way of the
- * bytes at their border, and those two tokens hold them). So the encoding is found from left to
- * right: take the longest token that goes with the one before it; where none does, the one before
- * it was wrong, and its next shorter alternative is tried. A place that was given up is never tried
- * again, hence time is linear. Merging proper (repeatedly joining the lowest pair) needs a heap to
- * be O(n log n) and is several times slower on long pieces; the fuzzer holds the two against each
- * other.
+/* Merging without merging.
+ *
+ * Byte pair merging joins, again and again, the neighbours whose pair has the lowest rank. A
+ * sequence of tokens is its result exactly when every two neighbours in it are a result by
+ * themselves: two tokens that merging leaves alone could only be joined by way of the bytes at
+ * their border, and those bytes are in these two tokens. wr_bpe_is_stable_pair() tells whether two
+ * tokens are such a pair.
+ *
+ * So the tokens are found from left to right (wr_bpe_merge): take the longest token that goes with
+ * the one before it. Where none does, the one before it was wrong: it is taken back, and its next
+ * shorter alternative is tried. A place that was given up is never tried again, so the time is
+ * linear.
+ *
+ * Merging proper needs a heap to be O(n log n) and is several times slower on long pieces; the
+ * fuzzer compares the two.
+ *
+ * The longest token at a place is found without a trie. For each token of n bytes there is an entry
+ * for its first 4, 8, 16, ... bytes, for each power of two up to n. The entry for the largest such
+ * power also has a bit for n. A look-up climbs the powers while the beginning of the text is an
+ * entry, then comes down, trying only lengths that have a bit. Two texts may share an entry because
+ * their tags clash; that costs a vain try and no more, because every try compares the text.
  */
 #include "tokens/bpe_merge.h"
 
 #include <stdlib.h>
-
-/* How the longest token at a place is found without a trie. For each token of n bytes there is an
- * entry for its first 4, 8, 16, ... bytes (each power of two up to n). The entry for the largest
- * such power also has a bit for n. Looking up climbs the powers while the text's beginning is an
- * entry, then comes down trying only lengths that have a bit. An entry that is there by a clash of
- * tags costs a vain try, no more, because every try compares the text. */
 
 struct match {
     uint32_t rank; /* or NO_RANK */
@@ -32,8 +39,8 @@ static struct match find_reachable(const struct wr_bpe *bpe, const uint8_t *at, 
 }
 
 /* The longest token of 2^power_shift bytes up to twice that, among the lengths that have a bit. */
-static struct match longest_of(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
-                               const uint8_t *end, unsigned power_shift, uint32_t lengths)
+static struct match longest_of_power(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
+                                     const uint8_t *end, unsigned power_shift, uint32_t lengths)
 {
     size_t power = (size_t)1 << power_shift, width = (size_t)1 << wr_bpe_length_shift(power_shift);
 
@@ -52,8 +59,8 @@ static struct match longest_of(const struct wr_bpe *bpe, const uint8_t *at, size
 }
 
 /* The longest token of four bytes or more. */
-static struct match longest_long(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
-                                 const uint8_t *end)
+static struct match longest_from_4(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
+                                   const uint8_t *end)
 {
     uint32_t entries[32];
     unsigned shift = WR_BPE_PREFIX_LEAST_SHIFT;
@@ -68,20 +75,20 @@ static struct match longest_long(const struct wr_bpe *bpe, const uint8_t *at, si
             break;
     }
     while (!match.bytes && shift-- > WR_BPE_PREFIX_LEAST_SHIFT)
-        match = longest_of(bpe, at, len, end, shift, entries[shift] & 0xFFFF);
+        match = longest_of_power(bpe, at, len, end, shift, entries[shift] & 0xFFFF);
     return match;
 }
 
 /* The longest token that merging can reach and that begins the `len` bytes at `at`; len > 0. */
-static struct match longest(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
-                            const uint8_t *end)
+static struct match longest_token(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
+                                  const uint8_t *end)
 {
     struct match one = {bpe->singles[at[0]], 1};
     if (len < 2)
         return one;
     const struct wr_bpe_two *two = wr_bpe_two_of(bpe, one.rank, bpe->singles[at[1]]);
     if (len > 2 && two->thirds & wr_bpe_third_bit(at[2])) {
-        struct match match = len > 3 ? longest_long(bpe, at, len, end) : no_match;
+        struct match match = len > 3 ? longest_from_4(bpe, at, len, end) : no_match;
         if (!match.bytes)
             match = find_reachable(bpe, at, 3, end);
         if (match.bytes)
@@ -91,7 +98,7 @@ static struct match longest(const struct wr_bpe *bpe, const uint8_t *at, size_t 
 }
 
 /* The token that a merge of the two makes, or NO_RANK. */
-static uint32_t merged(const struct wr_bpe *bpe, uint32_t left, uint32_t right)
+static uint32_t find_merged(const struct wr_bpe *bpe, uint32_t left, uint32_t right)
 {
     uint64_t key = wr_bpe_pair_key(left, right), product = wr_bpe_pair_product(key);
     if (!wr_bpe_filter_has(bpe->pair_filter, product, WR_BPE_PAIR_FILTER_SHIFT))
@@ -109,10 +116,11 @@ bool wr_bpe_is_stable_pair(const struct wr_bpe *bpe, uint32_t left, uint32_t rig
 {
     uint32_t before = UINT32_MAX; /* a pair across the border merges if it is of lower rank */
 
-    /* Single bytes have the lowest ranks, so the later of the two is one only when both are. A tie
-     * is a token next to itself: of two equal merges the left one is made first. */
+    /* The token of higher rank was merged later, so it is taken apart first. Single bytes have the
+     * lowest ranks: when the later of the two is a single byte, both are. A tie is a token next to
+     * itself, and of two equal merges the left one is made first. */
     while (left >= WR_BPE_SINGLE_BYTES || right >= WR_BPE_SINGLE_BYTES) {
-        if (merged(bpe, left, right) < before)
+        if (find_merged(bpe, left, right) < before)
             return false;
         bool left_later = left > right;
         struct wr_bpe_split split = bpe->makings[left_later ? left : right].split;
@@ -124,10 +132,10 @@ bool wr_bpe_is_stable_pair(const struct wr_bpe *bpe, uint32_t left, uint32_t rig
     return !two || two >= before;
 }
 
-/* What the loop above comes to last, for a token `left` that ends at `border`: the rank of the
- * merge of the two bytes there if it comes before the left one is taken, else NO_MERGE. It is made
- * unless the right byte was merged earlier. This turns down most of what is turned down, and costs
- * the least. */
+/* The cheapest check first, which turns down most candidates: the last step of the loop above, for
+ * the token `left` that ends at `border`. It gives the rank of the merge of the two bytes at the
+ * border where that comes before the left byte is merged otherwise, else NO_MERGE. That merge is
+ * made unless the right byte was merged earlier. */
 #define NO_MERGE UINT64_MAX
 
 static uint64_t border_merge(const struct wr_bpe *bpe, uint32_t left, const uint8_t *border)
@@ -136,7 +144,7 @@ static uint64_t border_merge(const struct wr_bpe *bpe, uint32_t left, const uint
     return two && two < bpe->makings[left].last_merge ? two : NO_MERGE;
 }
 
-static weir_status reserve(struct wr_bpe_stack *stack, size_t bytes)
+static weir_status reserve_stack(struct wr_bpe_stack *stack, size_t bytes)
 {
     if (bytes <= stack->bytes_max)
         return WEIR_OK;
@@ -163,15 +171,15 @@ static bool is_dead(const struct wr_bpe_stack *stack, size_t place)
 
 /* The longest token of at most `len_max` bytes at `place` that may follow the last one on the
  * stack. */
-static struct match fitting(const struct wr_bpe *bpe, const struct wr_bpe_stack *stack,
-                            size_t count, const uint8_t *at, size_t place, size_t len_max,
-                            const uint8_t *end)
+static struct match longest_fitting(const struct wr_bpe *bpe, const struct wr_bpe_stack *stack,
+                                    size_t count, const uint8_t *at, size_t place, size_t len_max,
+                                    const uint8_t *end)
 {
     uint32_t last = count ? stack->ranks[count - 1] : 0;
     uint64_t border = count ? border_merge(bpe, last, at + place) : NO_MERGE;
 
     while (len_max) {
-        struct match match = longest(bpe, at + place, len_max, end);
+        struct match match = longest_token(bpe, at + place, len_max, end);
         bool fits =
             border > bpe->makings[match.rank].first_merge && !is_dead(stack, place + match.bytes);
         if (fits && (!count || wr_bpe_is_stable_pair(bpe, last, match.rank)))
@@ -185,13 +193,13 @@ weir_status wr_bpe_merge(const struct wr_bpe *bpe, struct wr_bpe_stack *stack, c
                          const uint8_t *piece_end, const uint8_t *end, size_t *tokens)
 {
     size_t bytes = (size_t)(piece_end - at), place = 0, count = 0, len_max = bytes;
-    weir_status status = reserve(stack, bytes < 256 ? 256 : bytes);
+    weir_status status = reserve_stack(stack, bytes < 256 ? 256 : bytes);
     if (status)
         return status;
     memset(stack->dead, 0, (bytes / 64 + 1) * sizeof *stack->dead);
 
     while (place < bytes) {
-        struct match match = fitting(bpe, stack, count, at, place, len_max, end);
+        struct match match = longest_fitting(bpe, stack, count, at, place, len_max, end);
         if (match.bytes) {
             stack->ranks[count++] = match.rank;
             place += match.bytes;

@@ -17,7 +17,7 @@ void wr_bpe_stream_release(struct wr_bpe_stream *stream)
 }
 
 /* Drops the first `bytes` of what is held. */
-static void forget(struct wr_bpe_stream *stream, size_t bytes)
+static void drop_held(struct wr_bpe_stream *stream, size_t bytes)
 {
     memmove(stream->held.bytes, stream->held.bytes + bytes, stream->held.len - bytes);
     stream->held.len -= bytes;
@@ -39,7 +39,7 @@ static weir_status feed_held(struct wr_bpe_stream *stream, weir_span chunk, size
     if (status)
         return status;
     stream->tokens = mark.tokens;
-    forget(stream, mark.bytes);
+    drop_held(stream, mark.bytes);
     /* A long piece that stays open is scanned again only when it has doubled: linear in all. */
     stream->held_bytes_next = mark.bytes ? 0 : stream->held.len * 2;
     if (stream->held.len <= bytes) {

@@ -1,4 +1,4 @@
-/* Whatever way a text is cut, grown or taken in parts, the counts are those of the text itself. */
+/* Whatever way a text is cut into chunks, the counts are those of the text itself. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,11 +7,10 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "tokens/bpe_index.h"
 #include "tokens/bpe_memo.h"
 #include "tokens/bpe_stream.h"
 
-enum { TEXT_BYTES = 20000, ARENA_BYTES_MAX = 1 << 20 };
+enum { TEXT_BYTES = 20000 };
 
 static struct wr_bpe *bpe;
 static struct wr_bpe_scratch *scratch;
@@ -52,7 +51,7 @@ static void chunks_of_every_size_count_as_the_whole(void **state)
     static const size_t steps[] = {1, 2, 3, 7, 64, 1000, 4096, 4097, 9000, TEXT_BYTES};
     weir_span text = {long_text, TEXT_BYTES};
     (void)state;
-    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(steps); i++) {
         struct wr_bpe_stream stream;
         size_t tokens;
         wr_bpe_stream_init(&stream, scratch);
@@ -88,39 +87,6 @@ static void a_stream_keeps_little(void **state)
     assert_int_equal(wr_bpe_stream_feed(&stream, (weir_span){long_text, 5900}), WEIR_OK);
     assert_true(stream.held.len < 64);
     wr_bpe_stream_release(&stream);
-}
-
-static void parts_count_as_texts_by_themselves(void **state)
-{
-    struct wr_bpe_index index;
-    struct wr_arena arena;
-    (void)state;
-    wr_arena_init(&arena, ARENA_BYTES_MAX);
-    assert_int_equal(wr_bpe_index_init(&index, &arena, scratch, (weir_span){long_text, TEXT_BYTES}),
-                     WEIR_OK);
-    assert_int_equal(index.tokens, count(index.text));
-    for (size_t from = 0; from <= TEXT_BYTES; from += 613) {
-        for (size_t to = from; to <= TEXT_BYTES; to += to == from ? 1 : 797) {
-            size_t tokens;
-            assert_int_equal(wr_bpe_index_count(&index, scratch, from, to, &tokens), WEIR_OK);
-            if (tokens != count(wr_span_cut(index.text, from, to)))
-                fail_msg("bytes %zu to %zu", from, to);
-        }
-    }
-    wr_arena_release(&arena);
-}
-
-static void an_empty_text_has_an_index(void **state)
-{
-    struct wr_bpe_index index;
-    struct wr_arena arena;
-    size_t tokens;
-    (void)state;
-    wr_arena_init(&arena, ARENA_BYTES_MAX);
-    assert_int_equal(wr_bpe_index_init(&index, &arena, scratch, (weir_span){NULL, 0}), WEIR_OK);
-    assert_int_equal(wr_bpe_index_count(&index, scratch, 0, 0, &tokens), WEIR_OK);
-    assert_int_equal(tokens, 0);
-    wr_arena_release(&arena);
 }
 
 static void a_memo_finds_what_it_counted(void **state)
@@ -160,8 +126,6 @@ int main(void)
         cmocka_unit_test(chunks_of_every_size_count_as_the_whole),
         cmocka_unit_test(a_stream_can_be_asked_on_the_way),
         cmocka_unit_test(a_stream_keeps_little),
-        cmocka_unit_test(parts_count_as_texts_by_themselves),
-        cmocka_unit_test(an_empty_text_has_an_index),
         cmocka_unit_test(a_memo_finds_what_it_counted),
         cmocka_unit_test(a_full_memo_forgets_and_stays_right),
     };

@@ -1,3 +1,13 @@
+/* Fills the tables of an encoding; bpe_table.h says what they hold and has the look-ups.
+ *
+ * All tables are cut from one block (wr_pages_new), so that a system with large pages can give the
+ * whole of it on few of them. lay_out_tables() is called twice: without a block it only adds up the
+ * sizes.
+ *
+ * Tokens come in order of rank. What is entered for each:
+ *   its text                         always (slot_add): a piece may be a token as a whole
+ *   its pair, first bytes, prefixes  only where merging can reach it (reachable_add)
+ */
 #include "tokens/bpe_table.h"
 
 #include <stdlib.h>
@@ -6,13 +16,13 @@
 
 enum { TWOS = 1 << 16, ALIGN_BYTES = 64, PAD_BYTES = 8 };
 
-/* Hands out the parts of a block; a first walk without one finds how large it must be. */
+/* Hands out the parts of a block. Without a block it only counts. */
 struct cutter {
     uint8_t *block;
     size_t used;
 };
 
-static void *cut(struct cutter *cutter, size_t count, size_t item_bytes)
+static void *cut_table(struct cutter *cutter, size_t count, size_t item_bytes)
 {
     void *part = cutter->block ? cutter->block + cutter->used : NULL;
     cutter->used += (count * item_bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
@@ -24,22 +34,22 @@ static size_t filter_words(unsigned shift)
     return (size_t)1 << (64 - shift - 6);
 }
 
-static size_t lay_out(struct wr_bpe *bpe, uint8_t *block, size_t bytes_total)
+static size_t lay_out_tables(struct wr_bpe *bpe, uint8_t *block, size_t bytes_total)
 {
     struct cutter cutter = {block, 0};
     size_t tokens = bpe->tokens_max;
 
-    bpe->slots = cut(&cutter, bpe->slots_max, sizeof *bpe->slots);
-    bpe->pairs = cut(&cutter, bpe->pairs_max, sizeof *bpe->pairs);
-    bpe->prefixes = cut(&cutter, bpe->prefixes_max, sizeof *bpe->prefixes);
+    bpe->slots = cut_table(&cutter, bpe->slots_max, sizeof *bpe->slots);
+    bpe->pairs = cut_table(&cutter, bpe->pairs_max, sizeof *bpe->pairs);
+    bpe->prefixes = cut_table(&cutter, bpe->prefixes_max, sizeof *bpe->prefixes);
     bpe->pair_filter =
-        cut(&cutter, filter_words(WR_BPE_PAIR_FILTER_SHIFT), sizeof *bpe->pair_filter);
+        cut_table(&cutter, filter_words(WR_BPE_PAIR_FILTER_SHIFT), sizeof *bpe->pair_filter);
     bpe->prefix_filter =
-        cut(&cutter, filter_words(WR_BPE_PREFIX_FILTER_SHIFT), sizeof *bpe->prefix_filter);
-    bpe->twos = cut(&cutter, TWOS, sizeof *bpe->twos);
-    bpe->makings = cut(&cutter, tokens, sizeof *bpe->makings);
-    bpe->starts = cut(&cutter, tokens + 1, sizeof *bpe->starts);
-    bpe->bytes = cut(&cutter, bytes_total + PAD_BYTES, 1);
+        cut_table(&cutter, filter_words(WR_BPE_PREFIX_FILTER_SHIFT), sizeof *bpe->prefix_filter);
+    bpe->twos = cut_table(&cutter, TWOS, sizeof *bpe->twos);
+    bpe->makings = cut_table(&cutter, tokens, sizeof *bpe->makings);
+    bpe->starts = cut_table(&cutter, tokens + 1, sizeof *bpe->starts);
+    bpe->bytes = cut_table(&cutter, bytes_total + PAD_BYTES, 1);
     return cutter.used;
 }
 
@@ -53,13 +63,13 @@ weir_status wr_bpe_table_new(struct wr_bpe **out, uint32_t tokens_max, size_t by
         bpe->pairs_max = bpe->slots_max;
         /* A token of n bytes has log2(n) - 1 prefixes, which is never above n / 4. */
         bpe->prefixes_max = (uint32_t)(bytes_total / 4) + 1;
-        bpe->block = wr_pages_new(lay_out(bpe, NULL, bytes_total));
+        bpe->block = wr_pages_new(lay_out_tables(bpe, NULL, bytes_total));
     }
     if (!bpe || !bpe->block.memory) {
         wr_bpe_free(bpe);
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for a table of %u tokens", tokens_max);
     }
-    lay_out(bpe, bpe->block.memory, bytes_total);
+    lay_out_tables(bpe, bpe->block.memory, bytes_total);
     *out = bpe;
     return WEIR_OK;
 }
@@ -105,7 +115,7 @@ static void prefixes_add(struct wr_bpe *bpe, const uint8_t *at, size_t len)
     }
 }
 
-/* From two bytes on: what the first three lead to. */
+/* For a token of two bytes or more: notes what its first two and three bytes lead to. */
 static void twos_add(struct wr_bpe *bpe, const uint8_t *at, size_t len, uint32_t rank)
 {
     struct wr_bpe_two *two = wr_bpe_two_of(bpe, bpe->singles[at[0]], bpe->singles[at[1]]);

@@ -1,10 +1,10 @@
 /* bpe_table.h -- the look-ups of one byte pair encoding; private to src/tokens.
  *
  * 1. A token's number here is its rank: merging takes the pair with the lowest. Numbers 0 to 255
- * are the single bytes. What the outside calls the token may differ (`names`).
+ *    are the single bytes. What the outside calls the token may differ (`names`).
  * 2. A token that merging can reach is made by one last merge, of the two tokens in `makings`; both
- * have lower numbers. One that it cannot reach (its parts are the token itself) is only ever found
- * as a whole piece.
+ *    have lower numbers. A token that merging cannot reach has itself as both parts, and is only
+ *    ever found as a whole piece.
  * 3. Nothing changes after the last wr_bpe_table_add().
  *
  * All tables are in one block of memory and probed linearly from a place that a product gives.
@@ -124,8 +124,9 @@ static inline uint64_t wr_bpe_hash_long(const uint8_t *at, size_t len)
     return ((hash ^ (hash >> 32)) + wr_bpe_load8(at + len - 8)) * WR_BPE_MIX;
 }
 
-/* The key of a text: up to 7 bytes these and their number, so that equal keys are equal texts; a
- * hash with the top bit set above. Never 0. `end` is where the text ends that may be read. */
+/* The key of a text. For up to 7 bytes it is these bytes and their number, so that equal keys are
+ * equal texts; for more it is a hash with the top bit set. Never 0. Bytes up to `end` may be read.
+ */
 static inline uint64_t wr_bpe_key(const uint8_t *at, size_t len, const uint8_t *end)
 {
     if (len <= WR_BPE_KEY_EXACT_BYTES)

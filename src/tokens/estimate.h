@@ -27,10 +27,11 @@ enum wr_estimator {
 const char *wr_estimator_name(enum wr_estimator estimator);
 bool wr_estimator_find(weir_span name, enum wr_estimator *estimator);
 
-/* The fitted estimate is never 0 for a text that is not empty, never above its bytes, and made at
- * above 1 GB/s. Two documents define others: `bytes/4` rounds down; `runs` counts a token for four
- * letters or three digits begun, a quarter for brackets, quotes and the like, an eighth for line
- * ends and one for any other character, but at least half of bytes/4 rounded up. */
+/* The fitted estimate is never 0 for a text that is not empty, and never more than its bytes. The
+ * other two are as the documents of their policies define them: `bytes/4` rounds down; `runs`
+ * counts one token for each four letters or three digits begun, a quarter for brackets, quotes and
+ * the like, an eighth for line ends and one for any other character, but at least half of bytes/4
+ * rounded up. */
 size_t wr_estimate_tokens(enum wr_estimator estimator, weir_span text);
 
 /* What the fitted estimate counts. ORDER ESTIMATE_FEATURES: estimate_weights.h has one weight each.

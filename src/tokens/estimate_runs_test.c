@@ -1,5 +1,3 @@
-#include "tokens/estimate_runs.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "base/test_file.h"
+#include "tests/test_file.h"
 #include "json/json.h"
 #include "tokens/estimate.h"
 
@@ -29,10 +27,11 @@ static const struct {
 static void runs_are_counted_as_the_document_says(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        if (wr_estimate_runs(wr_span_of(cases[i].text)) != cases[i].tokens)
-            fail_msg("%s: %zu", cases[i].behaviour, wr_estimate_runs(wr_span_of(cases[i].text)));
-    assert_int_equal(wr_estimate_runs(WR_LIT("\xff\xff\xff\xff\xff")), 2);
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        if (wr_estimate_tokens(WR_ESTIMATOR_RUNS, wr_span_of(cases[i].text)) != cases[i].tokens)
+            fail_msg("%s: %zu", cases[i].behaviour,
+                     wr_estimate_tokens(WR_ESTIMATOR_RUNS, wr_span_of(cases[i].text)));
+    assert_int_equal(wr_estimate_tokens(WR_ESTIMATOR_RUNS, WR_LIT("\xff\xff\xff\xff\xff")), 2);
 }
 
 /* Rows of {"text", "tokens"} in a list of a fixture. */

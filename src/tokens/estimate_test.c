@@ -42,7 +42,7 @@ static const struct {
 static void features_are_counted(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_estimate_features features;
         wr_estimate_features(wr_span_of(cases[i].text), &features);
         if (features.counts[cases[i].feature] != cases[i].count)

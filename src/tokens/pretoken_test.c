@@ -53,7 +53,7 @@ static const struct {
 static void text_is_cut_into_pieces(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         const uint8_t *at = (const uint8_t *)cases[i].text, *end = at + strlen(cases[i].text);
         struct wr_buf got;
         wr_buf_init(&got, 1024);
@@ -75,9 +75,9 @@ static void a_piece_is_closed_only_when_no_text_can_change_it(void **state)
     static const char tails[][6] = {"",   "a", "A", "'s",       "1",           " ",
                                     "\n", "!", "/", "\xCC\x81", "\xE4\xB8\xAD"};
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         size_t len = strlen(cases[i].text);
-        for (size_t tail = 0; tail < sizeof(tails) / sizeof(tails[0]); tail++) {
+        for (size_t tail = 0; tail < WR_COUNT_OF(tails); tail++) {
             uint8_t text[64];
             memcpy(text, cases[i].text, len);
             memcpy(text + len, tails[tail], strlen(tails[tail]));
@@ -109,7 +109,7 @@ static const struct {
 static void characters_have_their_class(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(characters); i++) {
         const uint8_t *at = (const uint8_t *)characters[i].text;
         struct wr_char c = wr_char_at(at, at + strlen(characters[i].text));
         if (c.bits != characters[i].bits || c.bytes != characters[i].bytes)

@@ -2,6 +2,10 @@
 
 #include <stdbool.h>
 
+#include "base/embed.h"
+
+WR_EMBED(wr_unicode_classes, "data/unicode_classes.bin");
+
 static bool is_continuation(uint8_t byte)
 {
     return (byte & 0xC0) == 0x80;

@@ -10,9 +10,11 @@
 #ifndef WR_TOKENS_UNICODE_CLASS_H
 #define WR_TOKENS_UNICODE_CLASS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include "tokens/embedded.h"
+/* data/unicode_classes.bin, made by tools/make-unicode-classes. */
+extern const unsigned char wr_unicode_classes[];
 
 /* ORDER UNICODE_CLASS: tools/make-unicode-classes writes these bits. */
 enum {
@@ -35,8 +37,8 @@ struct wr_char {
 
 static inline unsigned wr_class_of(uint32_t code_point)
 {
-    const unsigned char *blocks = wr_embedded_unicode_classes + WR_CLASS_BLOCKS;
-    size_t block = wr_embedded_unicode_classes[code_point >> WR_CLASS_BLOCK_SHIFT];
+    const unsigned char *blocks = wr_unicode_classes + WR_CLASS_BLOCKS;
+    size_t block = wr_unicode_classes[code_point >> WR_CLASS_BLOCK_SHIFT];
     return blocks[(block << WR_CLASS_BLOCK_SHIFT) +
                   (code_point & ((1u << WR_CLASS_BLOCK_SHIFT) - 1))];
 }
@@ -49,7 +51,7 @@ static inline struct wr_char wr_char_at(const uint8_t *at, const uint8_t *end)
 {
     /* The table begins with the number of the block of ASCII, which is block 0. */
     if (*at < 0x80)
-        return (struct wr_char){wr_embedded_unicode_classes[WR_CLASS_BLOCKS + *at], 1};
+        return (struct wr_char){wr_unicode_classes[WR_CLASS_BLOCKS + *at], 1};
     return wr_char_wide(at, end);
 }
 

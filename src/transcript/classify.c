@@ -1,3 +1,19 @@
+/* Gives every segment its class, which says what may be done with it, and a sentence that says why.
+ *
+ * Results are the interesting ones; the first reason that holds decides (classify_result):
+ *   exact          it has no text that may be edited
+ *   rehydratable   it was recalled
+ *   exact          it is a plan or instructions, an error of the turn under way, or an image, a
+ *                  file or a reference stands beside its text
+ *   duplicate      the same text stands earlier
+ *   rehydratable   it is a read of a file that has not changed since
+ *   lossless       only control bytes, trailing space or blank lines would go
+ *   condensable    everything else
+ *
+ * Everything that is not a result keeps its bytes: it is protocol, the user's words, or state that
+ * the provider checks. Duplicates are found by a hash of the text as it stands in the body, and
+ * then compared byte by byte; texts under 64 bytes are not looked for.
+ */
 #include "transcript/order.h"
 
 #include "base/hash.h"
@@ -7,7 +23,7 @@
 /* A shorter result is not worth a reference to an earlier one. */
 enum { DUPLICATE_BYTES_MIN = 64 };
 
-/* So many line ends in a row are two blank lines, of which one does. */
+/* So many line ends in a row are two blank lines, of which one is enough. */
 enum { BLANK_RUN_LINES = 3 };
 
 static void set_class(struct wr_segment *s, weir_class class_, const char *why)
@@ -58,27 +74,22 @@ static bool parts_equal(const struct wr_transcript *t, const struct wr_segment *
     return true;
 }
 
-static uint64_t parts_hash(const struct wr_transcript *t, const struct wr_segment *s, size_t *bytes)
+static size_t parts_bytes(const struct wr_transcript *t, const struct wr_segment *s)
 {
-    uint64_t hash = s->parts_count;
-    *bytes = 0;
-    for (uint32_t i = 0; i < s->parts_count; i++) {
-        weir_span part = wr_json_inner(t->doc, s->parts[i]);
-        hash = wr_hash64_seeded(part, hash);
-        *bytes += part.len;
-    }
-    return hash;
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < s->parts_count; i++)
+        bytes += wr_json_inner(t->doc, s->parts[i]).len;
+    return bytes;
 }
 
 /* The first result with the same text, or NONE; a new text is remembered. */
 static uint32_t find_same_text(const struct wr_transcript *t, struct wr_index *texts, uint32_t i)
 {
-    size_t bytes;
-    uint64_t hash = parts_hash(t, &t->segments[i], &bytes);
     uint32_t at, item;
 
-    if (bytes < DUPLICATE_BYTES_MIN)
+    if (parts_bytes(t, &t->segments[i]) < DUPLICATE_BYTES_MIN)
         return WR_SEGMENT_NONE;
+    uint64_t hash = wr_segment_body_hash(t, &t->segments[i]).low;
     for (at = wr_index_first(texts, hash); (item = wr_index_item(texts, at)) != WR_INDEX_NONE;
          at = wr_index_next(texts, at, hash))
         if (parts_equal(t, &t->segments[item], &t->segments[i]))
@@ -89,8 +100,8 @@ static uint32_t find_same_text(const struct wr_transcript *t, struct wr_index *t
 
 static bool is_escape(weir_span text, size_t at)
 {
-    return (wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("\\u001b")) ||
-            wr_span_starts(wr_span_cut(text, at, text.len), WR_LIT("\\u001B")));
+    return (wr_span_starts(wr_span_from(text, at), WR_LIT("\\u001b")) ||
+            wr_span_starts(wr_span_from(text, at), WR_LIT("\\u001B")));
 }
 
 /* What a lossless transform would take: terminal control bytes, trailing space, runs of blank
@@ -127,11 +138,10 @@ static bool has_lossless_slack(const struct wr_transcript *t, const struct wr_se
     return false;
 }
 
-static bool is_failure(const struct wr_segment *s)
+bool wr_result_has_failed(const struct wr_segment *result, const struct wr_tool_handles *handles)
 {
-    return s->is_error ||
-           (s->handles &&
-            (s->handles->is_error || (s->handles->has_exit_code && s->handles->exit_code != 0)));
+    return result->is_error ||
+           (handles && (handles->is_error || (handles->has_exit_code && handles->exit_code != 0)));
 }
 
 static void classify_result(struct wr_transcript *t, struct wr_index *texts, uint32_t i)
@@ -151,7 +161,7 @@ static void classify_result(struct wr_transcript *t, struct wr_index *texts, uin
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "a plan or instructions");
     } else if (s->handles && s->handles->is_instructions && s->staleness != WR_STALE) {
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "instructions that were read");
-    } else if (is_newest && is_failure(s)) {
+    } else if (is_newest && wr_result_has_failed(s, s->handles)) {
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "an error of the current turn");
     } else if (s->has_exact_blocks) {
         set_class(s, WEIR_CLASS_CRITICAL_EXACT, "a result with an image, a file or a reference");
@@ -169,7 +179,7 @@ static void classify_result(struct wr_transcript *t, struct wr_index *texts, uin
     }
 }
 
-static void classify_one(struct wr_transcript *t, struct wr_index *texts, uint32_t i)
+static void classify_segment(struct wr_transcript *t, struct wr_index *texts, uint32_t i)
 {
     struct wr_segment *s = &t->segments[i];
 
@@ -207,6 +217,6 @@ weir_status wr_order_classify(struct wr_transcript *t)
     if (status)
         return status;
     for (uint32_t i = 0; i < t->segments_count; i++)
-        classify_one(t, &texts, i);
+        classify_segment(t, &texts, i);
     return WEIR_OK;
 }

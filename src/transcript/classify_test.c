@@ -9,8 +9,6 @@
 #include "base/span.h"
 #include "tests/listing.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Chat messages: a call of `name` and its result. */
 #define CALL(id, name, arguments)                                                                  \
     "{'role':'assistant','tool_calls':[{'id':'" id "','type':'function','function':{'name':'" name \
@@ -114,7 +112,7 @@ static const struct {
 static void every_segment_has_a_class_and_a_reason(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_listing_request r;
         wr_listing_read(&r, rows[i].body, "chat", NULL);
         assert_int_equal(r.status, WEIR_OK);
@@ -148,7 +146,7 @@ static void a_repeated_text_names_the_first(void **state)
         {6, WEIR_CLASS_DROPPABLE_DUPLICATE, 2},
         {8, WEIR_CLASS_CONDENSABLE, WR_SEGMENT_NONE},
     };
-    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(expected); i++) {
         const struct wr_segment *s = &r.transcript.segments[expected[i].segment];
         assert_int_equal(s->class_, expected[i].class_);
         assert_int_equal(s->why_other, expected[i].other);
@@ -180,7 +178,7 @@ static void what_is_no_duplicate(void **state)
          4},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(others); i++) {
         struct wr_listing_request r;
         wr_listing_read(&r, others[i].body, "chat", NULL);
         assert_int_equal(r.status, WEIR_OK);

@@ -1,20 +1,26 @@
+/* Finds the handles of each call (transcript/tool.h) and, from them, which results are out of date.
+ *
+ * A session's next request repeats all its calls, so what was found out about a call and its result
+ * is kept in a memo, under a hash of the tool, the arguments and the result. A call and its result
+ * share one entry. Staleness is found anew in every request: it depends on what came later.
+ */
 #include "transcript/order.h"
 
 #include "base/span.h"
 
 /* What a call was made with, as text: the inside of an arguments string, or an object as it stands.
  */
-static weir_span arguments_of(const struct wr_transcript *t, const struct wr_segment *call)
+static weir_span call_arguments(const struct wr_transcript *t, const struct wr_segment *call)
 {
     if (wr_json_kind(t->doc, call->payload) == WR_JSON_STRING)
         return wr_json_text(t->doc, t->arena, call->payload);
     return wr_json_raw(t->doc, call->payload);
 }
 
-/* Results are read where they stand in the arena only as far as their handles need: the first bytes
- * and the last. A result of many parts is judged by its first. */
-static weir_status read_result(struct wr_transcript *t, struct wr_tool_handles *handles,
-                               const struct wr_segment *result)
+/* Of a result only the first and the last bytes are read. A result of many parts is judged by its
+ * first part. */
+static weir_status read_result_handles(struct wr_transcript *t, struct wr_tool_handles *handles,
+                                       const struct wr_segment *result)
 {
     weir_span text = {"", 0};
     if (result->parts_count) {
@@ -27,7 +33,7 @@ static weir_status read_result(struct wr_transcript *t, struct wr_tool_handles *
 }
 
 /* What handles depend on: the tool, what it was called with, and the result. */
-static wr_hash128 key_of(const struct wr_transcript *t, const struct wr_segment *call)
+static wr_hash128 call_memo_key(const struct wr_transcript *t, const struct wr_segment *call)
 {
     wr_hash128 key = wr_hash128_seeded(call->tool, (wr_hash128){call->kind, 0});
     key = wr_hash128_seeded(wr_json_raw(t->doc, call->payload), key);
@@ -41,7 +47,7 @@ static wr_hash128 key_of(const struct wr_transcript *t, const struct wr_segment 
 static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *call,
                               struct wr_memo_entry *entry)
 {
-    weir_span arguments = arguments_of(t, call), no_directory = {"", 0};
+    weir_span arguments = call_arguments(t, call), no_directory = {"", 0};
     if (!arguments.ptr)
         return wr_arena_status(t->arena);
     weir_status status =
@@ -51,11 +57,11 @@ static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *
     const struct wr_segment *result = &t->segments[call->pair];
     if (result->parts_count)
         entry->has_slack = wr_order_has_slack(wr_json_inner(t->doc, result->parts[0]));
-    return read_result(t, &entry->handles, result);
+    return read_result_handles(t, &entry->handles, result);
 }
 
-static void share(struct wr_transcript *t, struct wr_segment *call,
-                  const struct wr_memo_entry *entry)
+static void share_entry(struct wr_transcript *t, struct wr_segment *call,
+                        const struct wr_memo_entry *entry)
 {
     call->handles = &entry->handles;
     if (call->pair == WR_SEGMENT_NONE)
@@ -66,16 +72,16 @@ static void share(struct wr_transcript *t, struct wr_segment *call,
     result->is_slack_known = result->parts_count == 1;
 }
 
-static weir_status read_call(struct wr_transcript *t, uint32_t i)
+static weir_status read_call_handles(struct wr_transcript *t, uint32_t i)
 {
     struct wr_segment *call = &t->segments[i];
     wr_hash128 key = {0, 0};
 
     if (t->memo) {
-        key = key_of(t, call);
+        key = call_memo_key(t, call);
         const struct wr_memo_entry *known = wr_memo_find(t->memo, key);
         if (known) {
-            share(t, call, known);
+            share_entry(t, call, known);
             return WEIR_OK;
         }
     }
@@ -85,13 +91,13 @@ static weir_status read_call(struct wr_transcript *t, uint32_t i)
     weir_status status = make_entry(t, call, entry);
     if (status)
         return status;
-    share(t, call, entry);
+    share_entry(t, call, entry);
     if (t->memo)
         wr_memo_put(t->memo, key, entry);
     return WEIR_OK;
 }
 
-static weir_status mark_stale(struct wr_transcript *t)
+static weir_status mark_stale_results(struct wr_transcript *t)
 {
     const struct wr_tool_handles **handles =
         WR_ARENA_ARRAY(t->arena, const struct wr_tool_handles *, t->segments_count);
@@ -121,8 +127,8 @@ weir_status wr_order_handles(struct wr_transcript *t)
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < t->segments_count && !status; i++)
         if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
-            status = read_call(t, i);
-    return status ? status : mark_stale(t);
+            status = read_call_handles(t, i);
+    return status ? status : mark_stale_results(t);
 }
 
 weir_status wr_transcript_know_call(struct wr_transcript *t, uint32_t result, weir_span tool,
@@ -141,7 +147,7 @@ weir_status wr_transcript_know_call(struct wr_transcript *t, uint32_t result, we
         return wr_arena_status(t->arena);
     weir_status status = wr_tool_call(handles, t->arena, tool, copy, (weir_span){"", 0});
     if (!status)
-        status = read_result(t, handles, s);
+        status = read_result_handles(t, handles, s);
     if (status)
         return status;
     s->tool = wr_arena_copy(t->arena, tool);

@@ -9,8 +9,6 @@
 #include "base/span.h"
 #include "tests/listing.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 #define Q "\\u0022"
 #define READ_CHAT(id, path)                          \
     "{'role':'assistant','tool_calls':[{'id':'" id   \
@@ -37,7 +35,7 @@ static const struct {
 static void a_call_and_its_result_share_their_handles(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(reads); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(reads); i++) {
         struct wr_listing_request r;
         wr_listing_read(&r, reads[i].body, reads[i].dialect, NULL);
         assert_int_equal(r.status, WEIR_OK);
@@ -106,7 +104,7 @@ static void staleness_is_the_results(void **state)
     assert_int_equal(r.status, WEIR_OK);
     static const enum wr_staleness expected[] = {WR_FRESH, WR_STALE, WR_FRESH,
                                                  WR_FRESH, WR_FRESH, WR_FRESH};
-    for (uint32_t i = 0; i < COUNT_OF(expected); i++)
+    for (uint32_t i = 0; i < WR_COUNT_OF(expected); i++)
         assert_int_equal(r.transcript.segments[i].staleness, expected[i]);
     wr_listing_release(&r);
 }

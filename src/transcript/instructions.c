@@ -2,8 +2,6 @@
 
 #include "base/span.h"
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
 /* The last name of a path. */
 static const char *const names[] = {
     "AGENTS.md",
@@ -25,12 +23,12 @@ static const char *const names[] = {
     ".augment-guidelines",
 };
 
-/* Where the last name alone does not tell, the directory it stands in. */
+/* Names that only count in a certain directory. */
 static const struct {
     const char *name, *dir;
 } places[] = {{"guidelines.md", ".junie"}, {"copilot-instructions.md", ".github"}};
 
-/* All that lies below these. */
+/* Everything below these counts. */
 static const char *const dirs[] = {
     ".cursor/rules/",        ".claude/rules/",  ".clinerules/",
     ".windsurf/rules/",      ".roo/rules/",     ".continue/rules/",
@@ -45,13 +43,13 @@ static size_t last_slash(weir_span path)
     return at;
 }
 
-static bool stands_in(weir_span path, size_t name_at, const char *dir)
+static bool stands_in_dir(weir_span path, size_t name_at, const char *dir)
 {
     weir_span before = wr_span_cut(path, 0, name_at ? name_at - 1 : 0);
-    return wr_span_is(wr_span_cut(before, last_slash(before), before.len), dir);
+    return wr_span_is(wr_span_from(before, last_slash(before)), dir);
 }
 
-static bool is_below(weir_span path, const char *dir)
+static bool is_below_dir(weir_span path, const char *dir)
 {
     size_t at = wr_span_find(path, wr_span_of(dir), 0);
     return at != SIZE_MAX && (!at || path.ptr[at - 1] == '/');
@@ -60,16 +58,16 @@ static bool is_below(weir_span path, const char *dir)
 bool wr_path_is_instructions(weir_span path)
 {
     size_t name_at = last_slash(path);
-    weir_span name = wr_span_cut(path, name_at, path.len);
+    weir_span name = wr_span_from(path, name_at);
 
-    for (size_t i = 0; i < COUNT(places); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(places); i++)
         if (wr_span_is(name, places[i].name))
-            return stands_in(path, name_at, places[i].dir);
-    for (size_t i = 0; i < COUNT(names); i++)
+            return stands_in_dir(path, name_at, places[i].dir);
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_span_is(name, names[i]))
             return true;
-    for (size_t i = 0; i < COUNT(dirs); i++)
-        if (is_below(path, dirs[i]))
+    for (size_t i = 0; i < WR_COUNT_OF(dirs); i++)
+        if (is_below_dir(path, dirs[i]))
             return true;
     return false;
 }

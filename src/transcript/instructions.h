@@ -1,12 +1,12 @@
-/* instructions.h -- files by which people tell agents how to work: what is read from them is obeyed
- * long after, so it stays whole (law L5). */
+/* instructions.h -- files in which people tell agents how to work. What was read from them must be
+ * obeyed long afterwards, so it stays whole (law L5). */
 #ifndef WR_TRANSCRIPT_INSTRUCTIONS_H
 #define WR_TRANSCRIPT_INSTRUCTIONS_H
 
 #include "transcript/tool.h"
 
-/* Whether a path is one of a file of instructions, by the names that agents look for, spelled as
- * they spell them: AGENTS.md, CLAUDE.md, SKILL.md, .cursor/rules/x.mdc, ... */
+/* Whether a path names a file of instructions: one of the names that agents look for, spelled as
+ * they spell them (AGENTS.md, CLAUDE.md, SKILL.md, .cursor/rules/x.mdc, ...). */
 bool wr_path_is_instructions(weir_span path);
 
 /* Whether what a call shows are instructions: a skill, or such a file read as it stands. Searching

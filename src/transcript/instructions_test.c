@@ -9,8 +9,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 static void paths_are_told_by_the_names_agents_look_for(void **state)
 {
     static const struct {
@@ -49,7 +47,7 @@ static void paths_are_told_by_the_names_agents_look_for(void **state)
         {"src/rules/a.c", false},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         if (wr_path_is_instructions(wr_span_of(rows[i].path)) != rows[i].want)
             fail_msg("%s", rows[i].path);
 }
@@ -85,7 +83,7 @@ static void calls_are_told_by_what_they_show(void **state)
         {"a skill that is made", "create_skill", "{\"name\":\"pdf\"}", false},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct wr_tool_handles handles;
         struct wr_arena arena;
         wr_arena_init(&arena, WR_ARENA_BYTES_MAX);

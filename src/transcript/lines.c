@@ -1,7 +1,7 @@
 #include "transcript/lines.h"
 
 /* Line number `n` of a piece that begins at `start` and ends at `end`, as a line of the file. */
-static int64_t resolve(int64_t start, int64_t end, int64_t n)
+static int64_t resolve_line(int64_t start, int64_t end, int64_t n)
 {
     return n > 0 ? start + n - 1 : end + n + 1;
 }
@@ -15,13 +15,15 @@ struct wr_lines wr_lines_slice(struct wr_lines of, struct wr_lines slice)
 {
     const struct wr_lines unknown = {0, 0, false};
     int64_t a = of.start, b = of.end;
-    /* Lines from the end up to a numbered one: their order depends on the file. */
+    /* From a line counted from the end up to a numbered one: which comes first depends on the file.
+     */
     bool upside_down = a < 0 && b > 0;
     if (!a || !b || !slice.start || !slice.end || upside_down)
         return unknown;
 
-    struct wr_lines lines = {resolve(a, b, slice.start), resolve(a, b, slice.end), of.if_long};
-    /* From the last lines one cannot count on into numbered ones, nor the other way round. */
+    struct wr_lines lines = {resolve_line(a, b, slice.start), resolve_line(a, b, slice.end),
+                             of.if_long};
+    /* Counting on from the last lines never leads to a numbered one, nor the other way round. */
     bool crosses = !same_sign(slice.start > 0 ? a : b, lines.start) ||
                    !same_sign(slice.end > 0 ? a : b, lines.end);
     if (!lines.start || !lines.end || crosses)

@@ -7,8 +7,10 @@
 
 #include "transcript/lines.h"
 
+#include "base/span.h"
+
 static const int64_t numbers[] = {1, 2, 3, 5, 8, 12, -1, -2, -3, -6, -10};
-enum { NUMBERS = sizeof(numbers) / sizeof(numbers[0]), LONG_LINES = 400 };
+enum { NUMBERS = WR_COUNT_OF(numbers), LONG_LINES = 400 };
 
 struct cut {
     int64_t first, last; /* lines of the file; last < first: none */
@@ -87,7 +89,7 @@ static void what_can_be_told_is_told(void **state)
         {"of what is not known", {0, 0, false}, {1, 5, false}, {0, 0, false}},
         {"a count that is not known", {1, -1, false}, {1, 0, false}, {0, 0, false}},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_lines got = wr_lines_slice(cases[i].of, cases[i].slice);
         bool right = got.start == cases[i].want.start && got.end == cases[i].want.end &&
                      got.if_long == cases[i].want.if_long;

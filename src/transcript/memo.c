@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/span.h"
 
 /* A key is looked for in this many places, and put over the last of them when all are taken. */
 enum { PLACES_COUNT = 1 << 16, PROBES_MAX = 8 };
@@ -31,7 +32,7 @@ weir_status wr_memo_new(struct wr_memo **memo, size_t bytes_max)
         return WEIR_NOMEM;
     }
     m->bytes_max = bytes_max;
-    /* Twice the cap: it may be passed within a request, and is looked at between them. */
+    /* Twice the cap: the cap is looked at between requests, and one request may go past it. */
     wr_arena_init(&m->arena,
                   bytes_max > WR_ARENA_BYTES_MAX / 2 ? WR_ARENA_BYTES_MAX : bytes_max * 2);
     *memo = m;
@@ -63,7 +64,7 @@ static bool same_key(wr_hash128 a, wr_hash128 b)
 }
 
 /* Where the key is, or else where it goes. */
-static struct place *place_of(const struct wr_memo *memo, wr_hash128 key)
+static struct place *find_memo_place(const struct wr_memo *memo, wr_hash128 key)
 {
     uint64_t first = key.low % PLACES_COUNT;
     struct place *place = NULL;
@@ -77,7 +78,7 @@ static struct place *place_of(const struct wr_memo *memo, wr_hash128 key)
 
 const struct wr_memo_entry *wr_memo_find(const struct wr_memo *memo, wr_hash128 key)
 {
-    const struct place *place = place_of(memo, key);
+    const struct place *place = find_memo_place(memo, key);
     return place->entry && same_key(place->key, key) ? place->entry : NULL;
 }
 
@@ -94,7 +95,7 @@ static bool copy_spans(struct wr_arena *arena, weir_span *const *spans, size_t c
 static bool copy_effect(struct wr_arena *arena, struct wr_effect *e)
 {
     weir_span *const spans[] = {&e->path, &e->query, &e->rev, &e->program};
-    return copy_spans(arena, spans, sizeof(spans) / sizeof(spans[0]));
+    return copy_spans(arena, spans, WR_COUNT_OF(spans));
 }
 
 static bool copy_handles(struct wr_arena *arena, struct wr_tool_handles *h)
@@ -102,7 +103,7 @@ static bool copy_handles(struct wr_arena *arena, struct wr_tool_handles *h)
     weir_span *const spans[] = {&h->path, &h->query,   &h->process_id, &h->cursor,
                                 &h->mode, &h->command, &h->workdir,    &h->spill_path};
     const struct wr_effect *from = h->effects;
-    if (!copy_spans(arena, spans, sizeof(spans) / sizeof(spans[0])))
+    if (!copy_spans(arena, spans, WR_COUNT_OF(spans)))
         return false;
     h->effects = WR_ARENA_ARRAY(arena, struct wr_effect, h->effects_count);
     if (!h->effects)
@@ -123,5 +124,5 @@ void wr_memo_put(struct wr_memo *memo, wr_hash128 key, const struct wr_memo_entr
     *copy = *entry;
     if (!copy_handles(&memo->arena, &copy->handles))
         return;
-    *place_of(memo, key) = (struct place){key, copy};
+    *find_memo_place(memo, key) = (struct place){key, copy};
 }

@@ -1,3 +1,4 @@
+#include "base/span.h"
 #include "weir/segment.h"
 
 #include <setjmp.h>
@@ -18,13 +19,13 @@ static void names_are_what_is_documented(void **state)
         "protocol exact",         "continuation exact", "critical exact",     "rehydratable exact",
         "lossless transformable", "condensable",        "droppable duplicate"};
     (void)state;
-    for (int i = 0; i < (int)(sizeof(dialects) / sizeof(dialects[0])); i++)
+    for (int i = 0; i < (int)(WR_COUNT_OF(dialects)); i++)
         assert_string_equal(weir_dialect_name((weir_dialect)i), dialects[i]);
-    for (int i = 0; i < (int)(sizeof(roles) / sizeof(roles[0])); i++)
+    for (int i = 0; i < (int)(WR_COUNT_OF(roles)); i++)
         assert_string_equal(weir_role_name((weir_role)i), roles[i]);
-    for (int i = 0; i < (int)(sizeof(kinds) / sizeof(kinds[0])); i++)
+    for (int i = 0; i < (int)(WR_COUNT_OF(kinds)); i++)
         assert_string_equal(weir_kind_name((weir_kind)i), kinds[i]);
-    for (int i = 0; i < (int)(sizeof(classes) / sizeof(classes[0])); i++)
+    for (int i = 0; i < (int)(WR_COUNT_OF(classes)); i++)
         assert_string_equal(weir_class_name((weir_class)i), classes[i]);
 }
 

@@ -1,27 +1,41 @@
+/* What follows from the order of segments alone: pairs, turns, loops and groups.
+ *
+ *   wr_order_pair     a result belongs to the latest call with its id. Calls from before there were
+ *                     ids are found by their function's name, and what the provider runs itself is
+ *                     kept apart from what the client runs
+ *   wr_order_turns    a turn ends with the last thing the model said before somebody else speaks
+ *   wr_order_loops    a loop begins with a user's message and ends with a model output that calls
+ *                     nothing. What the user says before that end is steering
+ *   wr_order_groups   one model output is one group: its reasoning, its words, its calls, and the
+ *                     results of those. Groups that share a call become one
+ *
+ * Each question is one pass; pairs are found by hash, because a request may have thousands of
+ * calls. Groups are formed by union-find inside the segments themselves: while it runs, `group`
+ * leads to an earlier segment of the same group, or to the segment itself.
+ */
 #include "transcript/order.h"
 
 #include "base/hash.h"
 #include "base/index.h"
 #include "base/span.h"
 
-/* What an answer finds its call by. Calls of before ids existed are known by their function's name,
- * and what the provider runs itself is apart from what the client runs. */
+/* What an answer finds its call by. */
 struct call_key {
     weir_span text;
     bool is_name, is_client;
 };
 
-static bool asks(const struct wr_segment *s)
+static bool asks_something(const struct wr_segment *s)
 {
     return s->kind == WEIR_KIND_TOOL_CALL || s->link == WR_LINK_ASKS;
 }
 
-static bool answers(const struct wr_segment *s)
+static bool answers_something(const struct wr_segment *s)
 {
     return s->kind == WEIR_KIND_TOOL_RESULT || s->link == WR_LINK_ANSWERS;
 }
 
-static struct call_key key_of(const struct wr_segment *s)
+static struct call_key call_key_of(const struct wr_segment *s)
 {
     bool is_client = s->kind == WEIR_KIND_TOOL_CALL || s->kind == WEIR_KIND_TOOL_RESULT;
     if (s->call_id.len)
@@ -51,8 +65,8 @@ static uint32_t find_call(const struct wr_transcript *t, const struct wr_index *
     return WR_SEGMENT_NONE;
 }
 
-static void put_call(const struct wr_transcript *t, struct wr_index *calls,
-                     const struct call_key *key, uint32_t call)
+static void remember_call(const struct wr_transcript *t, struct wr_index *calls,
+                          const struct call_key *key, uint32_t call)
 {
     uint32_t at;
     if (!key->text.len)
@@ -61,7 +75,7 @@ static void put_call(const struct wr_transcript *t, struct wr_index *calls,
     wr_index_put(calls, at, wr_hash64(key->text), call);
 }
 
-static void answer(struct wr_transcript *t, uint32_t call, uint32_t result)
+static void pair_with_call(struct wr_transcript *t, uint32_t call, uint32_t result)
 {
     struct wr_segment *asked = &t->segments[call], *answered = &t->segments[result];
     answered->pair = call;
@@ -73,18 +87,18 @@ static void answer(struct wr_transcript *t, uint32_t call, uint32_t result)
         answered->is_repeated_result = answered->kind == WEIR_KIND_TOOL_RESULT;
 }
 
-static void pair_one(struct wr_transcript *t, struct wr_index *calls, uint32_t i)
+static void pair_segment(struct wr_transcript *t, struct wr_index *calls, uint32_t i)
 {
     struct wr_segment *s = &t->segments[i];
-    struct call_key key = key_of(s), other = {s->other_id, false, key.is_client};
+    struct call_key key = call_key_of(s), other = {s->other_id, false, key.is_client};
 
-    if (asks(s)) {
-        put_call(t, calls, &key, i);
-        put_call(t, calls, &other, i);
-    } else if (answers(s) && key.text.len) {
+    if (asks_something(s)) {
+        remember_call(t, calls, &key, i);
+        remember_call(t, calls, &other, i);
+    } else if (answers_something(s) && key.text.len) {
         uint32_t at, call = find_call(t, calls, &key, &at);
         if (call != WR_SEGMENT_NONE)
-            answer(t, call, i);
+            pair_with_call(t, call, i);
     }
 }
 
@@ -92,13 +106,14 @@ static void pair_one(struct wr_transcript *t, struct wr_index *calls, uint32_t i
 static void pair_early_results(struct wr_transcript *t, const struct wr_index *calls)
 {
     for (uint32_t i = 0; i < t->segments_count; i++) {
-        struct call_key key = key_of(&t->segments[i]);
+        struct call_key key = call_key_of(&t->segments[i]);
         uint32_t at;
-        if (!answers(&t->segments[i]) || t->segments[i].pair != WR_SEGMENT_NONE || !key.text.len)
+        if (!answers_something(&t->segments[i]) || t->segments[i].pair != WR_SEGMENT_NONE ||
+            !key.text.len)
             continue;
         uint32_t call = find_call(t, calls, &key, &at);
         if (call != WR_SEGMENT_NONE && t->segments[call].pair == WR_SEGMENT_NONE)
-            answer(t, call, i);
+            pair_with_call(t, call, i);
     }
 }
 
@@ -110,8 +125,8 @@ weir_status wr_order_pair(struct wr_transcript *t)
         return status;
 
     for (uint32_t i = 0; i < t->segments_count; i++)
-        pair_one(t, &calls, i);
-    if (t->dialect == WEIR_DIALECT_RESPONSES)
+        pair_segment(t, &calls, i);
+    if (t->pairs_anywhere)
         pair_early_results(t, &calls);
     return WEIR_OK;
 }
@@ -173,8 +188,8 @@ static void hear_user(struct loop_walk *w, const struct wr_transcript *t, uint32
     w->is_steering = s->turn != w->started_in_turn;
 }
 
-/* A loop ends with a model output that calls nothing. What the user says before that end steers the
- * loop it falls into; an interrupted loop is never taken for a completed one. */
+/* What the user says before a loop's end steers that loop. So an interrupted loop is never taken
+ * for a completed one. */
 void wr_order_loops(struct wr_transcript *t)
 {
     struct loop_walk w = {.loop = WR_SEGMENT_NONE, .user = WR_SEGMENT_NONE};
@@ -194,7 +209,7 @@ void wr_order_loops(struct wr_transcript *t)
     t->loops_count = w.loop == WR_SEGMENT_NONE ? 0 : w.loop + 1;
 }
 
-/* While groups are formed, `group` leads to an earlier segment of the same group, or to itself. */
+/* The first segment of the group that segment `i` is in. */
 static uint32_t group_first(struct wr_transcript *t, uint32_t i)
 {
     struct wr_segment *s = t->segments;
@@ -213,7 +228,6 @@ static void unite_groups(struct wr_transcript *t, uint32_t a, uint32_t b)
         t->segments[a].group = b;
 }
 
-/* One model output is one group: its reasoning, its words, its calls, and the results of those. */
 void wr_order_groups(struct wr_transcript *t)
 {
     struct wr_segment *s = t->segments;

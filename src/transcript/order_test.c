@@ -9,8 +9,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 /* Transcripts are made here of letters, one a segment; what a reader would say of it is in the
  * letter: s system   u user   g user that begins as steering   U user, same message as the segment
  * before a answer   r reasoning   o other, of the model   x other, of nobody 1-9 a call with that
@@ -69,7 +67,7 @@ static struct wr_segment segment_of(const struct made *made, char letter, wr_jso
     return s;
 }
 
-static void make(struct made *made, const char *letters, weir_dialect dialect)
+static void make(struct made *made, const char *letters, bool pairs_anywhere)
 {
     wr_arena_init(&made->arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(
@@ -77,7 +75,8 @@ static void make(struct made *made, const char *letters, weir_dialect dialect)
         WEIR_OK);
     made->parts[0] = 1;
     made->parts[1] = 2;
-    wr_transcript_init(&made->transcript, &made->arena, &made->doc, dialect);
+    wr_transcript_init(&made->transcript, &made->arena, &made->doc, WEIR_DIALECT_CHAT);
+    made->transcript.pairs_anywhere = pairs_anywhere;
     for (uint32_t i = 0; letters[i]; i++) {
         struct wr_segment s =
             segment_of(made, letters[i], letters[i] == 'U' ? 1000 + i - 1 : 1000 + i);
@@ -113,12 +112,12 @@ static uint32_t steering_of(const struct wr_segment *s)
     return s->is_steering;
 }
 
-static void check(const struct row *rows, size_t count, value_fn *value, weir_dialect dialect)
+static void check(const struct row *rows, size_t count, value_fn *value, bool pairs_anywhere)
 {
     for (size_t i = 0; i < count; i++) {
         struct made made;
         char got[SEGMENTS_MAX + 1] = {0};
-        make(&made, rows[i].segments, dialect);
+        make(&made, rows[i].segments, pairs_anywhere);
         for (uint32_t k = 0; k < made.transcript.segments_count; k++) {
             uint32_t number = value(&made.transcript.segments[k]);
             got[k] = "0123456789abcdefghijklmnopqrstuv"[number == WR_SEGMENT_NONE ? 0 : number];
@@ -153,9 +152,9 @@ static void results_answer_calls(void **state)
         {"a result between two calls of one id is the first one's", "u1!1", "-21-"},
     };
     (void)state;
-    check(rows, COUNT_OF(rows), pair_of, WEIR_DIALECT_CHAT);
-    check(rows, COUNT_OF(rows), pair_of, WEIR_DIALECT_MESSAGES);
-    check(anywhere, COUNT_OF(anywhere), pair_of, WEIR_DIALECT_RESPONSES);
+    check(rows, WR_COUNT_OF(rows), pair_of, false);
+    check(rows, WR_COUNT_OF(rows), pair_of, false);
+    check(anywhere, WR_COUNT_OF(anywhere), pair_of, true);
 }
 
 static void turns_begin_with_what_is_new(void **state)
@@ -168,7 +167,7 @@ static void turns_begin_with_what_is_new(void **state)
         {"an output may come first", "aua", "011"},
     };
     (void)state;
-    check(rows, COUNT_OF(rows), turn_of, WEIR_DIALECT_CHAT);
+    check(rows, WR_COUNT_OF(rows), turn_of, false);
 }
 
 static void loops_end_with_an_answer(void **state)
@@ -191,7 +190,7 @@ static void loops_end_with_an_answer(void **state)
         {"reasoning alone is an output", "uru", "001"},
     };
     (void)state;
-    check(rows, COUNT_OF(rows), loop_of, WEIR_DIALECT_CHAT);
+    check(rows, WR_COUNT_OF(rows), loop_of, false);
 }
 
 static void steering_is_marked(void **state)
@@ -204,7 +203,7 @@ static void steering_is_marked(void **state)
         {"the first message never is", "gU1", "000"},
     };
     (void)state;
-    check(rows, COUNT_OF(rows), steering_of, WEIR_DIALECT_CHAT);
+    check(rows, WR_COUNT_OF(rows), steering_of, false);
 }
 
 static void groups_are_outputs_and_their_results(void **state)
@@ -224,8 +223,8 @@ static void groups_are_outputs_and_their_results(void **state)
         {"so does one before an earlier output", "u!au1", "-12-1"},
     };
     (void)state;
-    check(rows, COUNT_OF(rows), group_of, WEIR_DIALECT_CHAT);
-    check(early, COUNT_OF(early), group_of, WEIR_DIALECT_RESPONSES);
+    check(rows, WR_COUNT_OF(rows), group_of, false);
+    check(early, WR_COUNT_OF(early), group_of, true);
 }
 
 static void counts_follow(void **state)
@@ -235,7 +234,7 @@ static void counts_follow(void **state)
         uint32_t turns, loops;
     } rows[] = {{"", 0, 0}, {"s", 1, 0}, {"u", 1, 1}, {"ua", 1, 1}, {"uau", 2, 2}, {"u1!a", 2, 1}};
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct made made;
         make(&made, rows[i].segments, WEIR_DIALECT_CHAT);
         assert_int_equal(made.transcript.turns_count, rows[i].turns);

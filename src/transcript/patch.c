@@ -12,7 +12,7 @@ static bool take_prefix(weir_span line, const char *prefix, weir_span *path)
     weir_span start = wr_span_of(prefix);
     if (!wr_span_starts(line, start))
         return false;
-    *path = wr_span_trim(wr_span_cut(line, start.len, line.len));
+    *path = wr_span_trim(wr_span_from(line, start.len));
     return path->len > 0;
 }
 
@@ -27,7 +27,7 @@ static bool read_marker(weir_span line, struct wr_patch_file *file)
         {"*** Delete File:", WR_EFFECT_WRITE},
         {"*** Move to:", WR_EFFECT_WRITE},
     };
-    for (size_t i = 0; i < sizeof(markers) / sizeof(markers[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(markers); i++)
         if (take_prefix(line, markers[i].prefix, &file->path)) {
             file->kind = markers[i].kind;
             return true;
@@ -42,7 +42,7 @@ static weir_span diff_name(weir_span name)
     if (tab)
         name.len = (size_t)(tab - name.ptr);
     if (wr_span_starts(name, WR_LIT("a/")) || wr_span_starts(name, WR_LIT("b/")))
-        name = wr_span_cut(name, 2, name.len);
+        name = wr_span_from(name, 2);
     return wr_span_trim(name);
 }
 

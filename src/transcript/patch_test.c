@@ -34,7 +34,7 @@ static const struct {
 static void patches_name_their_files(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_buf got;
         struct wr_patch patch;
         struct wr_patch_file file;

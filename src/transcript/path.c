@@ -1,7 +1,18 @@
+/* Paths as agents write them: joined, normalised, and compared by their names alone.
+ *
+ * Nothing is looked up in a file system, so comparing has three answers. Two paths are SAME or
+ * DIFFERENT where their names say so; they are MAYBE the same where that hangs on a directory that
+ * is not known: a relative path without a working directory, or one that begins with `~`.
+ *
+ * wr_path_compare() walks both paths from their last names to their first, with `.` and `..`
+ * applied on the way, without writing them out. From the end, because most comparisons are of
+ * different files and end at the first name.
+ */
 #include "transcript/path.h"
 
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
 
@@ -10,25 +21,20 @@ static bool is_separator(char c)
     return c == '/';
 }
 
-static bool is_letter(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
 bool wr_path_is_absolute(weir_span path)
 {
     if (!path.len)
         return false;
     if (path.ptr[0] == '/' || path.ptr[0] == '~')
         return true;
-    if (path.len > 2 && is_letter(path.ptr[0]) && path.ptr[1] == ':' &&
+    if (path.len > 2 && wr_is_alpha(path.ptr[0]) && path.ptr[1] == ':' &&
         (path.ptr[2] == '/' || path.ptr[2] == '\\'))
         return true;
-    return memchr(path.ptr, ':', path.len) && wr_span_find(path, WR_LIT("://"), 0) != SIZE_MAX;
+    return memchr(path.ptr, ':', path.len) && wr_span_has(path, WR_LIT("://"));
 }
 
 /* Whether the path has no empty name, no `.` and no `..`, and does not end in a slash. */
-static bool is_normal(weir_span path)
+static bool is_normal_path(weir_span path)
 {
     size_t name = 0;
     for (size_t i = 0; i <= path.len; i++) {
@@ -92,9 +98,9 @@ weir_span wr_path_join(struct wr_arena *arena, weir_span dir, weir_span path)
 {
     if (wr_path_is_absolute(path))
         dir = (weir_span){"", 0};
-    if (!dir.len && (!path.len || is_normal(path)))
+    if (!dir.len && (!path.len || is_normal_path(path)))
         return path;
-    if (!path.len && is_normal(dir))
+    if (!path.len && is_normal_path(dir))
         return dir;
 
     struct builder out = {.bytes = wr_arena_alloc(arena, dir.len + path.len + 2)};
@@ -136,7 +142,7 @@ static struct names names_of(weir_span path, weir_span cwd)
 }
 
 /* The next name to the left as it is written; empty at the front. */
-static weir_span take_raw(struct names *walk)
+static weir_span take_written_name(struct names *walk)
 {
     for (;;) {
         weir_span text = walk->parts[walk->part];
@@ -158,7 +164,7 @@ static weir_span take_raw(struct names *walk)
 static weir_span take_name(struct names *walk)
 {
     for (;;) {
-        weir_span name = take_raw(walk);
+        weir_span name = take_written_name(walk);
         if (!name.len) {
             if (!walk->skip || walk->rooted)
                 return name;
@@ -178,8 +184,8 @@ static weir_span take_name(struct names *walk)
 }
 
 /* What to say when the names of one path have run out. */
-static enum wr_path_relation ended(const struct names *shorter, bool other_ended,
-                                   const struct names *other)
+static enum wr_path_relation relation_at_end(const struct names *shorter, bool other_ended,
+                                             const struct names *other)
 {
     if (other_ended)
         return shorter->rooted == other->rooted && shorter->home == other->home ? WR_PATH_SAME
@@ -202,21 +208,11 @@ enum wr_path_relation wr_path_compare(weir_span a, weir_span b, weir_span cwd)
         if (right.home && wr_span_is(y, "~"))
             return x.len ? WR_PATH_MAYBE : WR_PATH_DIFFERENT;
         if (!x.len)
-            return ended(&left, !y.len, &right);
+            return relation_at_end(&left, !y.len, &right);
         if (!y.len)
-            return ended(&right, false, &left);
+            return relation_at_end(&right, false, &left);
         if (!wr_span_eq(x, y))
             return WR_PATH_DIFFERENT;
     }
     return WR_PATH_MAYBE;
-}
-
-bool wr_path_is_within(weir_span path, weir_span dir)
-{
-    if (wr_span_is(dir, "."))
-        return !wr_path_is_absolute(path);
-    if (!wr_span_starts(path, dir))
-        return false;
-    return path.len == dir.len || is_separator(path.ptr[dir.len]) ||
-           (dir.len && is_separator(dir.ptr[dir.len - 1]));
 }

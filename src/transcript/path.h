@@ -32,7 +32,4 @@ weir_span wr_path_join(struct wr_arena *arena, weir_span dir, weir_span path);
  * same. Never allocates. */
 enum wr_path_relation wr_path_compare(weir_span a, weir_span b, weir_span cwd);
 
-/* Whether `path` lies in the directory `dir`, or is it. Both normalised. */
-bool wr_path_is_within(weir_span path, weir_span dir);
-
 #endif

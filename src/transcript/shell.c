@@ -1,21 +1,33 @@
+/* What a command line does to files: one walk over its tokens, without running anything.
+ *
+ * The text is read as a stack of frames: the command line, and the scripts inside it (`bash -c`).
+ * Each frame has a list of tokens (shell_lex.c) and the command that is being collected:
+ *
+ *   walk_token() -- word, redirection --> collected
+ *                -- operator ----------> finish_command() --> run_plan() --> effects
+ *                                            \--> push_frame() for `bash -c`, whose end comes back
+ *                                                 to the same operator with nothing collected
+ *
+ * What a single command means is its plan (shell_plan.c). Here the plans are put together, because
+ * only here the directory, the pipe and the redirections are known. Effects go straight into the
+ * output. Those of the open pipeline are the ones from `pipe_first` on, so that a later stage can
+ * change them (`cat f | head`: a read of fewer lines) or hide them (`cat f > g` shows nothing).
+ *
+ * What is not certain is never guessed. Behind `cd $x` the directory is unknown, and so it is
+ * behind a branch that may not have been taken; relative paths are then not literal. Where bash
+ * would refuse the text, or a cap was reached, is_complete is false and the effects found so far
+ * stand.
+ */
 #include "transcript/shell.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "transcript/patch.h"
 #include "transcript/path.h"
 #include "transcript/shell_plan.h"
 
-/* The text is read as a stack of frames (a command line, and the scripts inside it), each with a
- * list of tokens and the command that is being collected. Effects go straight into the output;
- * those of the current pipeline are the ones from `pipe_first` on, so that a later stage can change
- * or hide them:
- *
- *   step() -- word, redirection --> collected
- *          -- operator ----------> finish_command() --> run_plan() --> effects
- *                                        \--> push_frame() for `bash -c`, whose end comes back to
- *                                             the same operator with nothing collected
- */
 struct frame {
     struct wr_shell_tokens tokens;
     size_t at;
@@ -53,14 +65,13 @@ struct reader {
     size_t pipe_first; /* first effect of the pipeline that is open */
     size_t stage;      /* commands before this one in the pipeline */
     bool after_or;
-    bool
-        pipe_repeats; /* what the pipeline shows came out of a loop: its effects may each be many */
+    bool pipe_repeats; /* the pipeline shows what a loop put out: each effect may be many */
     struct wr_shell_token listed; /* where names that are not written come from */
     bool script_is_listed;        /* the next frame's `{}` is such a name */
     weir_status status;
 };
 
-static struct frame *top(struct reader *reader)
+static struct frame *top_frame(struct reader *reader)
 {
     return &reader->frames[reader->frames_count - 1];
 }
@@ -74,17 +85,10 @@ static void add_effect(struct reader *reader, struct wr_effect effect)
         shell->is_complete = false;
         return;
     }
-    if (shell->effects_count == reader->effects_cap) {
-        size_t cap = reader->effects_cap ? reader->effects_cap * 2 : 8;
-        size_t bytes = sizeof(struct wr_effect);
-        void *effects =
-            wr_arena_grow(reader->arena, shell->effects, reader->effects_cap * bytes, cap * bytes);
-        if (!effects) {
-            reader->status = wr_arena_status(reader->arena);
-            return;
-        }
-        shell->effects = effects;
-        reader->effects_cap = cap;
+    if (!WR_ARENA_ROOM(reader->arena, shell->effects, shell->effects_count, reader->effects_cap,
+                       8)) {
+        reader->status = wr_arena_status(reader->arena);
+        return;
     }
     shell->effects[shell->effects_count++] = effect;
 }
@@ -106,7 +110,7 @@ static void hide_shown(struct reader *reader)
     shell->effects_count = to;
 }
 
-static bool has_run(const struct reader *reader)
+static bool pipeline_has_run(const struct reader *reader)
 {
     for (size_t i = reader->pipe_first; i < reader->shell->effects_count; i++)
         if (reader->shell->effects[i].kind == WR_EFFECT_RUN)
@@ -183,8 +187,8 @@ static void forget_range(struct wr_effect *effect)
     effect->filtered = true;
 }
 
-/* A read whose lines a later stage takes by number. The first range changes the effect itself,
- * further ones add effects. */
+/* A later stage takes lines of a read by their numbers. Its first range changes the effect itself,
+ * further ranges add effects. */
 static void slice_read(struct reader *reader, size_t index, const struct wr_shell_plan *plan)
 {
     struct wr_effect whole = reader->shell->effects[index];
@@ -211,17 +215,17 @@ static size_t count_reads(const struct reader *reader)
     return reads;
 }
 
-static bool is_whole(const struct wr_shell_plan *plan)
+static bool is_whole_plan(const struct wr_shell_plan *plan)
 {
     return plan->ranges_count == 1 && plan->ranges[0].start == 1 && plan->ranges[0].end == -1;
 }
 
-static void filter_one(struct reader *reader, size_t index, const struct wr_shell_plan *plan,
-                       bool alone)
+static void filter_effect(struct reader *reader, size_t index, const struct wr_shell_plan *plan,
+                          bool alone)
 {
     struct wr_effect *effect = &reader->shell->effects[index];
     if (effect->kind != WR_EFFECT_READ) {
-        effect->filtered |= !(is_whole(plan) && !plan->filtered);
+        effect->filtered |= !(is_whole_plan(plan) && !plan->filtered);
         if (effect->kind == WR_EFFECT_LIST && plan->effect == WR_EFFECT_SEARCH &&
             !effect->query.len)
             effect->query = plan->query;
@@ -232,7 +236,7 @@ static void filter_one(struct reader *reader, size_t index, const struct wr_shel
     } else if (plan->effect == WR_EFFECT_LIST) {
         effect->kind = WR_EFFECT_LIST;
         forget_range(effect);
-    } else if (is_whole(plan)) {
+    } else if (is_whole_plan(plan)) {
         effect->filtered |= plan->filtered;
     } else if (alone && plan->ranges_count) {
         slice_read(reader, index, plan);
@@ -248,7 +252,7 @@ static void filter_shown(struct reader *reader, const struct wr_shell_plan *plan
     bool alone = count_reads(reader) == 1 && !reader->pipe_repeats;
     for (size_t i = reader->pipe_first; i < count; i++)
         if (is_shown(&reader->shell->effects[i]))
-            filter_one(reader, i, plan, alone);
+            filter_effect(reader, i, plan, alone);
 }
 
 /* --- one command --- */
@@ -268,7 +272,7 @@ static const struct wr_shell_token *find_input(const struct frame *frame)
 static void run_program(struct reader *reader, const struct wr_shell_plan *plan)
 {
     hide_shown(reader);
-    if (!has_run(reader))
+    if (!pipeline_has_run(reader))
         add_effect(reader, (struct wr_effect){
                                .kind = WR_EFFECT_RUN, .program = plan->program, .literal = true});
     for (size_t i = 0; plan->saves && i < plan->files_count; i++)
@@ -277,7 +281,7 @@ static void run_program(struct reader *reader, const struct wr_shell_plan *plan)
 
 static void run_files(struct reader *reader, const struct wr_shell_plan *plan)
 {
-    const struct wr_shell_token *input = find_input(top(reader));
+    const struct wr_shell_token *input = find_input(top_frame(reader));
     static const struct wr_shell_token here = {.literal = true, .text = {".", 1}};
     bool only_stdin = plan->files_count == 1 && wr_span_is(plan->files[0].text, "-");
 
@@ -309,7 +313,7 @@ static void run_files(struct reader *reader, const struct wr_shell_plan *plan)
 
 static void run_patch(struct reader *reader, const struct wr_shell_plan *plan)
 {
-    const struct wr_shell_token *input = find_input(top(reader));
+    const struct wr_shell_token *input = find_input(top_frame(reader));
     bool inline_text = input && input->redirect != WR_SHELL_IN;
     weir_span text = plan->script.len ? plan->script
                      : inline_text    ? input->text
@@ -372,7 +376,7 @@ static void push_frame(struct reader *reader, weir_span script)
 
 static void run_script(struct reader *reader, const struct wr_shell_plan *plan)
 {
-    const struct wr_shell_token *input = find_input(top(reader));
+    const struct wr_shell_token *input = find_input(top_frame(reader));
     weir_span script = plan->script;
     if (plan->from_stdin && input && input->redirect == WR_SHELL_HEREDOC)
         script = input->text;
@@ -386,7 +390,7 @@ static void run_script(struct reader *reader, const struct wr_shell_plan *plan)
 
 static bool has_placeholder(weir_span text)
 {
-    return wr_span_find(text, WR_LIT("{}"), 0) != SIZE_MAX;
+    return wr_span_has(text, WR_LIT("{}"));
 }
 
 /* Names that come from a list: the word `{}`, or one more word at the end. */
@@ -480,7 +484,7 @@ static void run_words(struct reader *reader, const struct wr_shell_token *words,
         return;
     if (listed)
         add_listed(reader, &plan);
-    reader->script_is_listed = listed || top(reader)->is_listed;
+    reader->script_is_listed = listed || top_frame(reader)->is_listed;
     run_plan(reader, &plan, piped);
 }
 
@@ -505,7 +509,7 @@ static void write_redirect(struct reader *reader, const struct wr_shell_token *r
 /* Ends the command that was collected: its redirections are the last to act. */
 static void end_command(struct reader *reader)
 {
-    struct frame *frame = top(reader);
+    struct frame *frame = top_frame(reader);
     for (size_t i = 0; i < frame->redirects_count; i++)
         write_redirect(reader, &frame->redirects[i]);
     frame->words_count = frame->redirects_count = 0;
@@ -515,8 +519,7 @@ static bool is_assignment(const struct wr_shell_token *word)
 {
     for (size_t i = 0; i < word->text.len; i++) {
         char c = word->text.ptr[i];
-        bool name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                    (i && c >= '0' && c <= '9');
+        bool name = wr_is_word(c) && (i || !wr_is_digit(c));
         if (c == '=' || (c == '+' && i + 1 < word->text.len && word->text.ptr[i + 1] == '='))
             return i > 0;
         if (!name)
@@ -527,7 +530,7 @@ static bool is_assignment(const struct wr_shell_token *word)
 
 static void finish_command(struct reader *reader, bool piped)
 {
-    struct frame *frame = top(reader);
+    struct frame *frame = top_frame(reader);
     size_t skip = 0, frames = reader->frames_count;
     while (skip < frame->words_count && is_assignment(&frame->words[skip]))
         skip++;
@@ -560,7 +563,7 @@ static void open_group(struct reader *reader, char kind)
 
 static void close_group(struct reader *reader, char kind)
 {
-    bool open = reader->groups_count > top(reader)->groups_first &&
+    bool open = reader->groups_count > top_frame(reader)->groups_first &&
                 reader->groups[reader->groups_count - 1].kind == kind;
     if (!open) {
         reader->shell->is_complete = false;
@@ -730,7 +733,7 @@ static void skip_pattern(struct reader *reader, struct frame *frame,
 
 static void pop_frame(struct reader *reader)
 {
-    struct frame *frame = top(reader);
+    struct frame *frame = top_frame(reader);
     if (reader->groups_count > frame->groups_first) {
         reader->groups_count = frame->groups_first;
         reader->shell->is_complete = false;
@@ -744,9 +747,9 @@ static void pop_frame(struct reader *reader)
         end_command(reader);
 }
 
-static void step(struct reader *reader)
+static void walk_token(struct reader *reader)
 {
-    struct frame *frame = top(reader);
+    struct frame *frame = top_frame(reader);
     if (frame->at >= frame->tokens.count) {
         if (frame->words_count || frame->redirects_count)
             finish_command(reader, false);
@@ -788,6 +791,6 @@ weir_status wr_shell_parse(struct wr_shell *shell, struct wr_arena *arena, weir_
     }
     push_frame(&reader, command);
     while (reader.frames_count && !reader.status)
-        step(&reader);
+        walk_token(&reader);
     return reader.status;
 }

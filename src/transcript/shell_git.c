@@ -1,16 +1,17 @@
 /* git: which of its commands show a file, a difference or a list, and which change the work tree.
+ *
+ * Commands are rows as in shell_plan.c. Those with a maker take words that may be versions or
+ * paths: git looks both up; here the spelling alone decides (looks_like_path).
  */
+#include "base/ascii.h"
 #include "transcript/shell_plan.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static bool is_hex(weir_span word)
 {
     if (word.len < 7 || word.len > 40)
         return false;
     for (size_t i = 0; i < word.len; i++)
-        if (!((word.ptr[i] >= '0' && word.ptr[i] <= '9') ||
-              (word.ptr[i] >= 'a' && word.ptr[i] <= 'f')))
+        if (!wr_is_lower_hex(word.ptr[i]))
             return false;
     return true;
 }
@@ -19,19 +20,16 @@ static bool is_hex(weir_span word)
  * alone, a path has a dot in its last name, a slash at its end, or begins like one. */
 static bool looks_like_path(weir_span word)
 {
-    static const char *const version_starts[] = {
-        "HEAD", "@", "origin/", "upstream/", "refs/", "stash@{", "FETCH", "ORIG_", "MERGE_"};
     if (!word.len)
         return false;
     if (word.ptr[0] == '/' || word.ptr[0] == '.' || word.ptr[0] == ':')
         return true;
-    if (is_hex(word) || wr_span_find(word, WR_LIT(".."), 0) != SIZE_MAX ||
-        memchr(word.ptr, '~', word.len) || memchr(word.ptr, '^', word.len))
+    if (is_hex(word) || wr_span_has(word, WR_LIT("..")) || memchr(word.ptr, '~', word.len) ||
+        memchr(word.ptr, '^', word.len))
         return false;
-    for (size_t i = 0; i < COUNT(version_starts); i++)
-        if (wr_span_starts(word, wr_span_of(version_starts[i])))
-            return false;
-    if (word.len > 1 && word.ptr[0] == 'v' && word.ptr[1] >= '0' && word.ptr[1] <= '9')
+    if (wr_front_of(word, "HEAD|@|origin/|upstream/|refs/|stash@{|FETCH|ORIG_|MERGE_"))
+        return false;
+    if (word.len > 1 && word.ptr[0] == 'v' && wr_is_digit(word.ptr[1]))
         return false;
     if (word.ptr[word.len - 1] == '/')
         return true;
@@ -69,26 +67,10 @@ static void add_operand(struct wr_shell_plan *plan, struct operands *operands,
         plan->rev = arg->word.text;
 }
 
-static void plan_files(struct wr_shell_plan *plan, enum wr_effect_kind effect)
-{
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = effect;
-}
-
-static void plan_tree(struct wr_shell_plan *plan)
-{
-    plan_files(plan, WR_EFFECT_EDIT);
-    plan->files_count = 0;
-    plan->whole_tree = true;
-}
-
 static void plan_diff(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct operands operands = {.args = args, .has_dashes = has_dashes(args)};
     struct wr_shell_arg arg;
-    plan_files(plan, WR_EFFECT_DIFF);
-    args->shorts = "USGOl";
-    args->longs = " unified stat-width diff-algorithm word-diff-regex output inter-hunk-context ";
     while (wr_shell_next_arg(args, &arg))
         if (arg.is_operand)
             add_operand(plan, &operands, &arg);
@@ -99,9 +81,6 @@ static void plan_show(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct operands operands = {.args = args, .has_dashes = has_dashes(args)};
     struct wr_shell_arg arg;
-    plan_files(plan, WR_EFFECT_DIFF);
-    args->shorts = "Un";
-    args->longs = " format pretty date unified encoding ";
     while (wr_shell_next_arg(args, &arg)) {
         if (!arg.is_operand)
             continue;
@@ -112,12 +91,11 @@ static void plan_show(struct wr_shell_plan *plan, struct wr_shell_args *args)
         }
         size_t at = (size_t)(colon - arg.word.text.ptr);
         struct wr_shell_token file = arg.word;
-        file.text = wr_span_cut(arg.word.text, at + 1, arg.word.text.len);
+        file.text = wr_span_from(arg.word.text, at + 1);
         plan->rev = wr_span_cut(arg.word.text, 0, at);
         plan->effect = !file.text.len || file.text.ptr[file.text.len - 1] == '/' ? WR_EFFECT_LIST
                                                                                  : WR_EFFECT_READ;
-        plan->from_root =
-            !wr_span_starts(file.text, WR_LIT("./")) && !wr_span_starts(file.text, WR_LIT("../"));
+        plan->from_root = !wr_front_of(file.text, "./|../");
         if (plan->effect == WR_EFFECT_READ && !plan->ranges_count)
             wr_shell_plan_range(plan, 1, -1);
         wr_shell_plan_file(plan, file);
@@ -141,7 +119,7 @@ static void plan_blame_range(struct wr_shell_plan *plan, weir_span text)
     size_t at = (size_t)(comma - text.ptr);
     bool plus = at + 1 < text.len && text.ptr[at + 1] == '+';
     if (wr_span_u64(wr_span_cut(text, 0, at), &start) && start < INT32_MAX &&
-        wr_span_u64(wr_span_cut(text, at + 1 + plus, text.len), &end) && end < INT32_MAX)
+        wr_span_u64(wr_span_from(text, at + 1 + plus), &end) && end < INT32_MAX)
         wr_shell_plan_range(plan, (int64_t)start, (int64_t)(plus ? start + end - 1 : end));
 }
 
@@ -150,9 +128,6 @@ static void plan_blame(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     struct wr_shell_token last = {0};
     bool ranged = false;
-    plan_files(plan, WR_EFFECT_READ);
-    args->shorts = "LS";
-    args->longs = " contents date ";
     while (wr_shell_next_arg(args, &arg)) {
         if (arg.letter == 'L') {
             ranged = true;
@@ -173,10 +148,6 @@ static void plan_git_grep(struct wr_shell_plan *plan, struct wr_shell_args *args
 {
     struct wr_shell_arg arg;
     bool has_query = false;
-    plan_files(plan, WR_EFFECT_SEARCH);
-    plan->here = true;
-    args->shorts = "ABCmef";
-    args->longs = " max-depth threads after-context before-context context max-count ";
     while (wr_shell_next_arg(args, &arg)) {
         bool query = arg.letter == 'e' || (arg.is_operand && !has_query && !args->operands_only);
         if (query) {
@@ -184,10 +155,8 @@ static void plan_git_grep(struct wr_shell_plan *plan, struct wr_shell_args *args
                 plan->query = arg.word.text;
             has_query = true;
         } else if (arg.is_operand) {
-            bool version =
-                !args->operands_only && !looks_like_path(arg.word.text) &&
-                (is_hex(arg.word.text) || wr_span_starts(arg.word.text, WR_LIT("HEAD")) ||
-                 wr_span_starts(arg.word.text, WR_LIT("origin/")));
+            bool version = !args->operands_only && !looks_like_path(arg.word.text) &&
+                           (is_hex(arg.word.text) || wr_front_of(arg.word.text, "HEAD|origin/"));
             if (version)
                 plan->rev = arg.word.text;
             else
@@ -196,45 +165,13 @@ static void plan_git_grep(struct wr_shell_plan *plan, struct wr_shell_args *args
     }
 }
 
-static void plan_ls_files(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    plan_files(plan, WR_EFFECT_LIST);
-    plan->here = true;
-    args->shorts = "xX";
-    args->longs = " exclude exclude-from ";
-    while (wr_shell_next_arg(args, &arg))
-        if (arg.is_operand)
-            wr_shell_plan_file(plan, arg.word);
-}
-
-static void plan_ls_tree(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    bool has_tree = false;
-    plan_files(plan, WR_EFFECT_LIST);
-    plan->here = true;
-    while (wr_shell_next_arg(args, &arg)) {
-        if (!arg.is_operand)
-            continue;
-        if (has_tree)
-            wr_shell_plan_file(plan, arg.word);
-        else
-            plan->rev = arg.word.text;
-        has_tree = true;
-    }
-}
-
 static void plan_checkout(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct operands operands = {.args = args, .has_dashes = has_dashes(args)};
     struct wr_shell_arg arg;
     bool creates = false;
-    plan_files(plan, WR_EFFECT_WRITE);
-    args->shorts = "bB";
-    args->longs = " orphan conflict ";
     while (wr_shell_next_arg(args, &arg)) {
-        creates |= arg.letter == 'b' || wr_shell_is_long(&arg, "orphan");
+        creates |= wr_shell_is(&arg, "b|orphan");
         if (arg.is_operand)
             add_operand(plan, &operands, &arg);
     }
@@ -244,7 +181,7 @@ static void plan_checkout(struct wr_shell_plan *plan, struct wr_shell_args *args
     if (creates && !operands.versions)
         plan->kind = WR_SHELL_PLAN_RUN; /* a new name for what is checked out already */
     else
-        plan_tree(plan);
+        wr_shell_plan_tree(plan);
 }
 
 static void plan_switch(struct wr_shell_plan *plan, struct wr_shell_args *args)
@@ -252,41 +189,12 @@ static void plan_switch(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool creates = false;
     size_t operands = 0;
-    args->shorts = "cC";
-    args->longs = " create force-create orphan ";
     while (wr_shell_next_arg(args, &arg)) {
-        creates |= arg.letter == 'c' || wr_shell_is_long(&arg, "create") ||
-                   wr_shell_is_long(&arg, "orphan");
+        creates |= wr_shell_is(&arg, "c|create|orphan");
         operands += arg.is_operand;
     }
     if (!creates || operands)
-        plan_tree(plan);
-}
-
-static void plan_restore(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    bool staged = false, worktree = false;
-    plan_files(plan, WR_EFFECT_WRITE);
-    args->shorts = "s";
-    args->longs = " source conflict ";
-    while (wr_shell_next_arg(args, &arg)) {
-        staged |= arg.letter == 'S' || wr_shell_is_long(&arg, "staged");
-        worktree |= arg.letter == 'W' || wr_shell_is_long(&arg, "worktree");
-        if (arg.is_operand)
-            wr_shell_plan_file(plan, arg.word);
-    }
-    if (staged && !worktree)
-        plan->kind = WR_SHELL_PLAN_RUN; /* the index alone */
-}
-
-static void plan_reset(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    while (wr_shell_next_arg(args, &arg))
-        if (wr_shell_is_long(&arg, "hard") || wr_shell_is_long(&arg, "merge") ||
-            wr_shell_is_long(&arg, "keep"))
-            plan_tree(plan);
+        wr_shell_plan_tree(plan);
 }
 
 static void plan_stash(struct wr_shell_plan *plan, struct wr_shell_args *args)
@@ -294,104 +202,74 @@ static void plan_stash(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool push = true;
     bool first = true;
-    args->shorts = "m";
-    args->longs = " message ";
     while (wr_shell_next_arg(args, &arg)) {
         if (!arg.is_operand)
             continue;
         if (first && !args->operands_only) {
-            push = wr_span_is(arg.word.text, "push") || wr_span_is(arg.word.text, "save");
-            bool changes =
-                push || wr_span_is(arg.word.text, "pop") || wr_span_is(arg.word.text, "apply");
-            if (!changes)
+            push = wr_is_any_of(arg.word.text, "push|save");
+            if (!push && !wr_is_any_of(arg.word.text, "pop|apply"))
                 return; /* list, show, drop: no file changes */
         } else if (args->operands_only && push) {
             wr_shell_plan_file(plan, arg.word);
         }
         first = false;
     }
-    if (plan->files_count)
-        plan_files(plan, WR_EFFECT_WRITE);
-    else
-        plan_tree(plan);
+    plan->kind = WR_SHELL_PLAN_FILES;
+    if (!plan->files_count)
+        wr_shell_plan_tree(plan);
 }
 
 static void plan_apply(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct wr_shell_arg arg;
     bool from_file = false, changes = true;
-    args->shorts = "pC";
-    args->longs = " directory exclude include whitespace build-fake-ancestor ";
     while (wr_shell_next_arg(args, &arg)) {
         from_file |= arg.is_operand && !wr_span_is(arg.word.text, "-");
-        if (wr_shell_is_long(&arg, "check") || wr_shell_is_long(&arg, "stat") ||
-            wr_shell_is_long(&arg, "numstat") || wr_shell_is_long(&arg, "summary") ||
-            wr_shell_is_long(&arg, "cached"))
-            changes = false;
+        changes &= !wr_shell_is(&arg, "check|stat|numstat|summary|cached");
     }
     if (!changes)
         return;
     if (from_file)
-        plan_tree(plan);
+        wr_shell_plan_tree(plan);
     else
         plan->kind = WR_SHELL_PLAN_PATCH;
 }
 
-static void plan_clean(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    bool dry = false;
-    args->shorts = "e";
-    while (wr_shell_next_arg(args, &arg)) {
-        dry |= arg.letter == 'n' || wr_shell_is_long(&arg, "dry-run");
-        if (arg.is_operand)
-            wr_shell_plan_file(plan, arg.word);
-    }
-    if (dry)
-        return;
-    if (plan->files_count)
-        plan_files(plan, WR_EFFECT_WRITE);
-    else
-        plan_tree(plan);
-}
+enum { HERE = WR_SHELL_HERE, TREE = WR_SHELL_TREE, NO_FILES = WR_SHELL_NO_FILES };
+enum {
+    READ = WR_EFFECT_READ,
+    LIST = WR_EFFECT_LIST,
+    DIFF = WR_EFFECT_DIFF,
+    SEARCH = WR_EFFECT_SEARCH,
+    WRITE = WR_EFFECT_WRITE,
+    EDIT = WR_EFFECT_EDIT,
+};
 
-static void plan_rm_mv(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    bool cached = false;
-    plan_files(plan, WR_EFFECT_WRITE);
-    while (wr_shell_next_arg(args, &arg)) {
-        cached |= wr_shell_is_long(&arg, "cached") || wr_shell_is_long(&arg, "dry-run") ||
-                  arg.letter == 'n';
-        if (arg.is_operand)
-            wr_shell_plan_file(plan, arg.word);
-    }
-    if (cached)
-        plan->kind = WR_SHELL_PLAN_RUN;
-}
-
-static void plan_moves_tree(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    (void)args;
-    plan_tree(plan);
-}
-
-static const struct {
-    const char *name; /* as effects name the program */
-    void (*make)(struct wr_shell_plan *, struct wr_shell_args *);
-} commands[] = {
-    {"git diff", plan_diff},         {"git show", plan_show},
-    {"git cat-file", plan_cat_file}, {"git difftool", plan_diff},
-    {"git blame", plan_blame},       {"git annotate", plan_blame},
-    {"git grep", plan_git_grep},     {"git ls-files", plan_ls_files},
-    {"git ls-tree", plan_ls_tree},   {"git checkout", plan_checkout},
-    {"git switch", plan_switch},     {"git restore", plan_restore},
-    {"git reset", plan_reset},       {"git stash", plan_stash},
-    {"git apply", plan_apply},       {"git clean", plan_clean},
-    {"git rm", plan_rm_mv},          {"git mv", plan_rm_mv},
-    {"git merge", plan_moves_tree},  {"git pull", plan_moves_tree},
-    {"git rebase", plan_moves_tree}, {"git am", plan_moves_tree},
-    {"git revert", plan_moves_tree}, {"git cherry-pick", plan_moves_tree},
+/* Programs by the names that they have in effects. */
+static const struct wr_shell_row commands[] = {
+    {"git diff|git difftool", plan_diff, DIFF, .shorts = "USGOl",
+     .longs = "unified|stat-width|diff-algorithm|word-diff-regex|output|inter-hunk-context"},
+    {"git show", plan_show, DIFF, .shorts = "Un", .longs = "format|pretty|date|unified|encoding"},
+    {"git cat-file", plan_cat_file, DIFF, .shorts = "Un",
+     .longs = "format|pretty|date|unified|encoding"},
+    {"git blame|git annotate", plan_blame, READ, .shorts = "LS", .longs = "contents|date"},
+    {"git grep", plan_git_grep, SEARCH, .flags = HERE, .shorts = "ABCmef",
+     .longs = "max-depth|threads|after-context|before-context|context|max-count"},
+    {"git ls-files", NULL, LIST, .flags = HERE, .shorts = "xX", .longs = "exclude|exclude-from"},
+    {"git ls-tree", NULL, LIST, .flags = HERE | WR_SHELL_REV_FIRST},
+    {"git checkout", plan_checkout, WRITE, .shorts = "bB", .longs = "orphan|conflict"},
+    {"git switch", plan_switch, EDIT, .flags = WR_SHELL_RUNS, .shorts = "cC",
+     .longs = "create|force-create|orphan"},
+    {"git restore", NULL, WRITE, .flags = WR_SHELL_EITHER, .shorts = "s",
+     .longs = "source|conflict", .only_with = "W|worktree", .never_with = "S|staged"},
+    {"git reset", NULL, EDIT, .flags = NO_FILES | TREE, .only_with = "hard|merge|keep"},
+    {"git stash", plan_stash, WRITE, .flags = WR_SHELL_RUNS, .shorts = "m", .longs = "message"},
+    {"git apply", plan_apply, EDIT, .flags = WR_SHELL_RUNS, .shorts = "pC",
+     .longs = "directory|exclude|include|whitespace|build-fake-ancestor"},
+    {"git clean", NULL, WRITE, .flags = TREE, .shorts = "e", .never_with = "n|dry-run"},
+    {"git rm|git mv", NULL, WRITE, .never_with = "n|dry-run|cached"},
+    {"git merge|git pull|git rebase|git am|git revert|git cherry-pick", NULL, EDIT,
+     .flags = NO_FILES | TREE},
 };
 
 /* Options before the command; stops at the command itself. */
@@ -408,9 +286,7 @@ static void take_globals(struct wr_shell_plan *plan, struct wr_shell_args *args)
             plan->dir = args->words[args->at].text;
             plan->dir_literal = args->words[args->at].literal;
             args->at++;
-        } else if (wr_span_is(word, "-c") || wr_span_is(word, "--git-dir") ||
-                   wr_span_is(word, "--work-tree") || wr_span_is(word, "--namespace") ||
-                   wr_span_is(word, "--exec-path")) {
+        } else if (wr_is_any_of(word, "-c|--git-dir|--work-tree|--namespace|--exec-path")) {
             args->at++;
         }
     }
@@ -422,11 +298,12 @@ void wr_shell_plan_git(struct wr_shell_plan *plan, struct wr_shell_args *args)
     take_globals(plan, args);
     if (args->at >= args->count)
         return;
-    weir_span command = args->words[args->at++].text;
-    for (size_t i = 0; i < COUNT(commands); i++)
-        if (wr_span_is(command, commands[i].name + 4)) {
-            plan->program = wr_span_of(commands[i].name);
-            commands[i].make(plan, args);
-            return;
-        }
+    weir_span command = args->words[args->at++].text, name;
+    for (size_t i = 0; i < WR_COUNT_OF(commands); i++)
+        for (const char *names = commands[i].names; wr_list_next(&names, &name);)
+            if (wr_span_eq(wr_span_from(name, sizeof("git ") - 1), command)) {
+                plan->program = name;
+                wr_shell_plan_row(plan, args, &commands[i]);
+                return;
+            }
 }

@@ -1,9 +1,27 @@
+/* Cuts a command line into words, operators and redirections, as bash would.
+ *
+ *   take_token      what begins here: a redirection, an operator, a line end, a comment, a word
+ *   take_word       quotes and escapes are removed. What the shell would expand stays as it is
+ *                   written, and makes the word not literal
+ *   take_newline    bodies of heredocs begin behind the line that names them, so their tokens are
+ *                   kept until then
+ *
+ * A substitution (`$(..)`, `${..}`, backquotes, `<(..)`) may hold anything, more substitutions and
+ * heredocs included. Nobody looks inside: it is skipped by an explicit stack of what is open
+ * (struct skipper), so that input cannot make us recurse.
+ *
+ * Unquoted words go into one scratch buffer, one after the other: removing quotes never makes a
+ * text longer. A word without quotes points into the command line itself. Looking ahead (is this
+ * brace expanded? does this `((` close?) ends after 256 bytes, which keeps the whole linear.
+ */
 #include "transcript/shell_lex.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 
-/* How far a brace or `((` is looked for its end: keeps the whole linear. */
+/* How far the end of a brace or of `((` is looked for. */
 enum { LOOK_AHEAD_BYTES = 256 };
 
 struct lexer {
@@ -17,25 +35,19 @@ struct lexer {
     size_t heredocs[WR_SHELL_HEREDOCS_MAX]; /* tokens whose bodies begin after this line */
     bool heredocs_tabs[WR_SHELL_HEREDOCS_MAX];
     size_t heredocs_count;
-    struct wr_shell_token
-        nowhere; /* takes what has no room; never read, the status stops the loop */
+    struct wr_shell_token nowhere; /* takes what has no room; never read: the status ends it */
     weir_status status;
 };
 
 static bool is_blank(char c)
 {
-    return c == ' ' || c == '\t' || c == '\r';
+    return wr_is_blank(c) || c == '\r';
 }
 
 static bool ends_word(char c)
 {
     return is_blank(c) || c == '\n' || c == '|' || c == '&' || c == ';' || c == '(' || c == ')' ||
            c == '<' || c == '>';
-}
-
-static bool is_name(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 static char byte_at(weir_span text, size_t at)
@@ -95,7 +107,7 @@ static weir_span take_body(weir_span text, size_t *at, weir_span delimiter, bool
         if (is_delimiter(wr_span_cut(text, line, end), delimiter, strip_tabs))
             return wr_span_cut(text, start, line);
     }
-    return wr_span_cut(text, start, text.len);
+    return wr_span_from(text, start);
 }
 
 /* --- substitutions --- */
@@ -252,7 +264,7 @@ static bool skip_substitution(weir_span text, size_t *at)
 
 /* --- words --- */
 
-static void put(struct lexer *lex, char c)
+static void put_byte(struct lexer *lex, char c)
 {
     lex->scratch[lex->scratch_len++] = c;
 }
@@ -273,10 +285,10 @@ static void take_dollar(struct lexer *lex, struct wr_shell_token *word)
         word->literal = false;
         if (!skip_substitution(lex->text, &lex->at))
             lex->tokens->incomplete = true;
-    } else if (is_name(next)) {
+    } else if (wr_is_word(next)) {
         word->literal = false;
         lex->at++;
-        while (is_name(byte_at(lex->text, lex->at)) && lex->at < lex->text.len)
+        while (wr_is_word(byte_at(lex->text, lex->at)) && lex->at < lex->text.len)
             lex->at++;
     } else if (next && memchr("@*#?-$!", next, 7)) {
         word->literal = false;
@@ -294,14 +306,14 @@ static void take_double_quoted(struct lexer *lex, struct wr_shell_token *word)
     while (lex->at < text.len && text.ptr[lex->at] != '"') {
         char c = text.ptr[lex->at], next = byte_at(text, lex->at + 1);
         if (c == '\\' && lex->at + 1 < text.len && memchr("$`\"\\", next, 4)) {
-            put(lex, next);
+            put_byte(lex, next);
             lex->at += 2;
         } else if (c == '\\' && next == '\n') {
             lex->at += 2;
         } else if (c == '$' || c == '`') {
             take_dollar(lex, word);
         } else {
-            put(lex, c);
+            put_byte(lex, c);
             lex->at++;
         }
     }
@@ -320,30 +332,22 @@ static void take_single_quoted(struct lexer *lex)
     lex->at = end < lex->text.len ? end + 1 : end;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static void put_utf8(struct lexer *lex, uint32_t code)
 {
     if (code < 0x80) {
-        put(lex, (char)code);
+        put_byte(lex, (char)code);
     } else if (code < 0x800) {
-        put(lex, (char)(0xc0 | (code >> 6)));
-        put(lex, (char)(0x80 | (code & 0x3f)));
+        put_byte(lex, (char)(0xc0 | (code >> 6)));
+        put_byte(lex, (char)(0x80 | (code & 0x3f)));
     } else if (code < 0x10000) {
-        put(lex, (char)(0xe0 | (code >> 12)));
-        put(lex, (char)(0x80 | ((code >> 6) & 0x3f)));
-        put(lex, (char)(0x80 | (code & 0x3f)));
+        put_byte(lex, (char)(0xe0 | (code >> 12)));
+        put_byte(lex, (char)(0x80 | ((code >> 6) & 0x3f)));
+        put_byte(lex, (char)(0x80 | (code & 0x3f)));
     } else {
-        put(lex, (char)(0xf0 | ((code >> 18) & 0x07)));
-        put(lex, (char)(0x80 | ((code >> 12) & 0x3f)));
-        put(lex, (char)(0x80 | ((code >> 6) & 0x3f)));
-        put(lex, (char)(0x80 | (code & 0x3f)));
+        put_byte(lex, (char)(0xf0 | ((code >> 18) & 0x07)));
+        put_byte(lex, (char)(0x80 | ((code >> 12) & 0x3f)));
+        put_byte(lex, (char)(0x80 | ((code >> 6) & 0x3f)));
+        put_byte(lex, (char)(0x80 | (code & 0x3f)));
     }
 }
 
@@ -352,15 +356,15 @@ static void take_code(struct lexer *lex, int digits_max, char kind)
 {
     uint32_t code = 0;
     int digits = 0;
-    while (digits < digits_max && hex_value(byte_at(lex->text, lex->at)) >= 0) {
-        code = code * 16 + (uint32_t)hex_value(lex->text.ptr[lex->at++]);
+    while (digits < digits_max && wr_hex_value(byte_at(lex->text, lex->at)) >= 0) {
+        code = code * 16 + (uint32_t)wr_hex_value(lex->text.ptr[lex->at++]);
         digits++;
     }
     if (!digits) {
-        put(lex, '\\');
-        put(lex, kind);
+        put_byte(lex, '\\');
+        put_byte(lex, kind);
     } else if (kind == 'x') {
-        put(lex, (char)code);
+        put_byte(lex, (char)code);
     } else {
         put_utf8(lex, code < 0x110000 ? code : '?');
     }
@@ -371,7 +375,7 @@ static void take_octal(struct lexer *lex)
     unsigned code = 0;
     for (int i = 0; i < 3 && (byte_at(lex->text, lex->at) & ~7) == '0'; i++)
         code = code * 8 + (unsigned)(lex->text.ptr[lex->at++] - '0');
-    put(lex, (char)code);
+    put_byte(lex, (char)code);
 }
 
 /* One escape of $'..'; `lex->at` is at the backslash. */
@@ -389,7 +393,7 @@ static void take_ansi_escape(struct lexer *lex)
     }
     lex->at += 2;
     if (name)
-        put(lex, codes[name - names]);
+        put_byte(lex, codes[name - names]);
     else if (c == 'x')
         take_code(lex, 2, c);
     else if (c == 'u')
@@ -407,7 +411,7 @@ static void take_ansi_quoted(struct lexer *lex)
         if (lex->text.ptr[lex->at] == '\\' && lex->at + 1 < lex->text.len)
             take_ansi_escape(lex);
         else
-            put(lex, lex->text.ptr[lex->at++]);
+            put_byte(lex, lex->text.ptr[lex->at++]);
     }
     if (lex->at == lex->text.len)
         lex->tokens->incomplete = true;
@@ -464,7 +468,7 @@ static void take_quoting(struct lexer *lex, struct wr_shell_token *word, char c,
     } else if (next == '\n' || lex->at + 1 == lex->text.len) {
         lex->at = lex->at + 2 < lex->text.len ? lex->at + 2 : lex->text.len;
     } else {
-        put(lex, next);
+        put_byte(lex, next);
         lex->at += 2;
     }
 }
@@ -489,7 +493,7 @@ static void take_word(struct lexer *lex, struct wr_shell_token *word)
         } else {
             if (is_pattern(text, lex->at))
                 word->literal = false;
-            put(lex, c);
+            put_byte(lex, c);
             lex->at++;
         }
     }
@@ -505,17 +509,9 @@ static void take_word(struct lexer *lex, struct wr_shell_token *word)
 static struct wr_shell_token *add_token(struct lexer *lex, enum wr_shell_token_kind kind)
 {
     struct wr_shell_tokens *tokens = lex->tokens;
-    if (tokens->count == lex->tokens_cap) {
-        size_t cap = lex->tokens_cap ? lex->tokens_cap * 2 : 32;
-        size_t bytes = sizeof(struct wr_shell_token);
-        void *items =
-            wr_arena_grow(lex->arena, tokens->items, lex->tokens_cap * bytes, cap * bytes);
-        if (!items) {
-            lex->status = wr_arena_status(lex->arena);
-            return &lex->nowhere;
-        }
-        tokens->items = items;
-        lex->tokens_cap = cap;
+    if (!WR_ARENA_ROOM(lex->arena, tokens->items, tokens->count, lex->tokens_cap, 32)) {
+        lex->status = wr_arena_status(lex->arena);
+        return &lex->nowhere;
     }
     tokens->items[tokens->count] = (struct wr_shell_token){.kind = (uint8_t)kind};
     return &tokens->items[tokens->count++];
@@ -535,7 +531,7 @@ static void take_heredoc(struct lexer *lex, struct wr_shell_token *token)
     lex->heredocs[lex->heredocs_count++] = lex->tokens->count - 1;
 }
 
-static void take_target(struct lexer *lex, struct wr_shell_token *token)
+static void take_redirect_target(struct lexer *lex, struct wr_shell_token *token)
 {
     while (is_blank(byte_at(lex->text, lex->at)) && lex->at < lex->text.len)
         lex->at++;
@@ -562,8 +558,8 @@ static enum wr_shell_redirect take_redirect_operator(struct lexer *lex)
         {">&", WR_SHELL_DUP},       {">|", WR_SHELL_OUT},     {"&>>", WR_SHELL_APPEND},
         {"&>", WR_SHELL_OUT},       {">", WR_SHELL_OUT},
     };
-    weir_span rest = wr_span_cut(lex->text, lex->at, lex->text.len);
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+    weir_span rest = wr_span_from(lex->text, lex->at);
+    for (size_t i = 0; i < WR_COUNT_OF(operators); i++) {
         weir_span spelling = wr_span_of(operators[i].spelling);
         if (wr_span_starts(rest, spelling)) {
             lex->at += spelling.len;
@@ -591,7 +587,7 @@ static void take_redirect(struct lexer *lex, int fd)
         take_heredoc(lex, token);
         return;
     }
-    take_target(lex, token);
+    take_redirect_target(lex, token);
     /* `>& file` is an old spelling of `&> file`. */
     if (token->redirect == WR_SHELL_DUP && token->literal && !is_dup_target(token->text)) {
         token->redirect = WR_SHELL_OUT;
@@ -600,7 +596,7 @@ static void take_redirect(struct lexer *lex, int fd)
 }
 
 /* A line that ends in `|`, `&&` or `||` goes on in the next. */
-static bool goes_on(const struct wr_shell_tokens *tokens)
+static bool line_goes_on(const struct wr_shell_tokens *tokens)
 {
     unsigned last = tokens->count ? tokens->items[tokens->count - 1].kind : WR_SHELL_END;
     return last == WR_SHELL_PIPE || last == WR_SHELL_AND || last == WR_SHELL_OR;
@@ -608,7 +604,7 @@ static bool goes_on(const struct wr_shell_tokens *tokens)
 
 static void take_newline(struct lexer *lex)
 {
-    if (!goes_on(lex->tokens))
+    if (!line_goes_on(lex->tokens))
         add_token(lex, WR_SHELL_END);
     lex->at++;
     for (size_t i = 0; i < lex->heredocs_count; i++) {
@@ -631,8 +627,8 @@ static const struct {
 
 static void take_operator(struct lexer *lex)
 {
-    weir_span rest = wr_span_cut(lex->text, lex->at, lex->text.len);
-    for (size_t i = 0; i < sizeof(operators) / sizeof(operators[0]); i++) {
+    weir_span rest = wr_span_from(lex->text, lex->at);
+    for (size_t i = 0; i < WR_COUNT_OF(operators); i++) {
         weir_span spelling = wr_span_of(operators[i].spelling);
         if (wr_span_starts(rest, spelling)) {
             add_token(lex, operators[i].kind);
@@ -669,8 +665,7 @@ static int take_descriptor(struct lexer *lex)
 {
     size_t at = lex->at;
     int fd = 0;
-    while (at < lex->text.len && lex->text.ptr[at] >= '0' && lex->text.ptr[at] <= '9' &&
-           at < lex->at + 4)
+    while (at < lex->text.len && wr_is_digit(lex->text.ptr[at]) && at < lex->at + 4)
         fd = fd * 10 + (lex->text.ptr[at++] - '0');
     char next = byte_at(lex->text, at);
     if (at == lex->at || (next != '<' && next != '>') || byte_at(lex->text, at + 1) == '(')
@@ -703,7 +698,7 @@ static void take_token(struct lexer *lex)
     } else if (ends_word(c) && c != '<' && c != '>') {
         take_operator(lex);
     } else {
-        /* The token is added once the word is whole: a word of nothing but a line break is none. */
+        /* The token is added only when the word is whole. */
         struct wr_shell_token word = {.kind = WR_SHELL_WORD};
         take_word(lex, &word);
         struct wr_shell_token *token = add_token(lex, WR_SHELL_WORD);

@@ -75,7 +75,7 @@ static const struct {
 static void tokens_are_those_of_a_shell(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_arena arena;
         struct wr_buf got;
         struct wr_shell_tokens tokens;

@@ -1,19 +1,21 @@
+/* What one simple command means: which of its words are files, and what it does to them.
+ *
+ * What is known of programs is a table, `programs`: their names, what they do to the files they are
+ * given, and the options that take a value, without which a value would be taken for a file. A
+ * program whose words need more than that has a maker of its own, here, in shell_slice.c (lines by
+ * number) or in shell_git.c. To add a program, add a row, and labelled lines to
+ * tests/data/shell_commands.tsv.
+ *
+ *   wr_shell_plan       look through wrappers (sudo, env, timeout) to the program itself
+ *   plan_program        its row; a program without one is a RUN
+ *   wr_shell_next_arg   options and operands, permuted as getopt permutes them
+ */
 #include "transcript/shell_plan.h"
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+#include "base/ascii.h"
+#include "transcript/path.h"
 
 /* --- options --- */
-
-bool wr_shell_in_list(const char *names, weir_span name)
-{
-    for (const char *at = names; name.len && *at;) {
-        size_t len = strcspn(at, " ");
-        if (len == name.len && !memcmp(at, name.ptr, len))
-            return true;
-        at += len + strspn(at + len, " ");
-    }
-    return false;
-}
 
 static void take_value(struct wr_shell_args *args, struct wr_shell_arg *arg)
 {
@@ -26,18 +28,18 @@ static void take_value(struct wr_shell_args *args, struct wr_shell_arg *arg)
 static void take_long(struct wr_shell_args *args, struct wr_shell_arg *arg,
                       const struct wr_shell_token *word)
 {
-    weir_span name = wr_span_cut(word->text, 2, word->text.len);
+    weir_span name = wr_span_from(word->text, 2);
     const char *equals = memchr(name.ptr, '=', name.len);
     args->at++;
     if (!equals) {
         arg->name = name;
-        if (args->longs && wr_shell_in_list(args->longs, name))
+        if (args->longs && wr_is_any_of(name, args->longs))
             take_value(args, arg);
         return;
     }
     arg->name = wr_span_cut(name, 0, (size_t)(equals - name.ptr));
     arg->word = *word;
-    arg->word.text = wr_span_cut(name, arg->name.len + 1, name.len);
+    arg->word.text = wr_span_from(name, arg->name.len + 1);
     arg->has_value = true;
 }
 
@@ -49,9 +51,8 @@ static void take_short(struct wr_shell_args *args, struct wr_shell_arg *arg,
     size_t at = args->cluster++;
     char letter = text.ptr[at];
     arg->letter = letter;
-    if (letter >= '0' && letter <= '9') {
-        while (args->cluster < text.len && text.ptr[args->cluster] >= '0' &&
-               text.ptr[args->cluster] <= '9')
+    if (wr_is_digit(letter)) {
+        while (args->cluster < text.len && wr_is_digit(text.ptr[args->cluster]))
             args->cluster++;
         arg->letter = '#';
         arg->word = *word;
@@ -62,7 +63,7 @@ static void take_short(struct wr_shell_args *args, struct wr_shell_arg *arg,
     bool rest = args->rests && strchr(args->rests, letter) && letter;
     if ((value && args->cluster < text.len) || rest) {
         arg->word = *word;
-        arg->word.text = wr_span_cut(text, args->cluster, text.len);
+        arg->word.text = wr_span_from(text, args->cluster);
         arg->has_value = true;
         args->cluster = text.len;
     }
@@ -109,7 +110,7 @@ weir_span wr_shell_last_name(weir_span path)
         path.len--;
     for (size_t i = path.len; i > 0; i--)
         if (path.ptr[i - 1] == '/')
-            return wr_span_cut(path, i, path.len);
+            return wr_span_from(path, i);
     return path;
 }
 
@@ -126,103 +127,63 @@ void wr_shell_plan_range(struct wr_shell_plan *plan, int64_t start, int64_t end)
         plan->filtered = true; /* `NR<=0`: nothing, or more ranges than we keep */
 }
 
-/* --- programs that need no more than a row --- */
+void wr_shell_plan_tree(struct wr_shell_plan *plan)
+{
+    plan->kind = WR_SHELL_PLAN_FILES;
+    plan->effect = WR_EFFECT_EDIT;
+    plan->files_count = 0;
+    plan->whole_tree = true;
+}
 
-enum {
-    FILTERED = 1, /* shows the lines in another shape */
-    STDIN = 2,    /* reads the pipe where no file is named */
-    HERE = 4,     /* means the working directory where no file is named */
-    NO_FILES = 8, /* its operands are not files */
-};
+/* --- a command by its row --- */
 
-struct simple {
-    const char *name;
-    enum wr_effect_kind effect;
-    unsigned flags;
-    const char *shorts, *longs; /* that take a value */
-    unsigned operands_skip;     /* that are not files, at the front */
-};
-
-static const struct simple simples[] = {
-    {"cat", WR_EFFECT_READ, STDIN, "", "", 0},
-    {"nl", WR_EFFECT_READ, STDIN, "bdfhilnsvw",
-     " body-numbering number-format number-width number-separator ", 0},
-    {"less", WR_EFFECT_READ, STDIN, "", "", 0},
-    {"more", WR_EFFECT_READ, STDIN, "n", "", 0},
-    {"tac", WR_EFFECT_READ, STDIN | FILTERED, "s", "", 0},
-    {"rev", WR_EFFECT_READ, STDIN | FILTERED, "", "", 0},
-    {"zcat", WR_EFFECT_READ, STDIN | FILTERED, "", "", 0},
-    {"gunzip", WR_EFFECT_READ, STDIN | FILTERED, "", "", 0},
-    {"sort", WR_EFFECT_READ, STDIN | FILTERED, "ktST", " key field-separator ", 0},
-    {"uniq", WR_EFFECT_READ, STDIN | FILTERED, "fsw", "", 0},
-    {"cut", WR_EFFECT_READ, STDIN | FILTERED, "bcdf", " delimiter fields ", 0},
-    {"tr", WR_EFFECT_READ, STDIN | FILTERED | NO_FILES, "", "", 0},
-    {"column", WR_EFFECT_READ, STDIN | FILTERED, "cNosRTHWl", " separator output-separator ", 0},
-    {"paste", WR_EFFECT_READ, STDIN | FILTERED, "d", " delimiters ", 0},
-    {"fold", WR_EFFECT_READ, STDIN | FILTERED, "w", " width ", 0},
-    {"fmt", WR_EFFECT_READ, STDIN | FILTERED, "w", "", 0},
-    {"expand", WR_EFFECT_READ, STDIN | FILTERED, "t", "", 0},
-    {"iconv", WR_EFFECT_READ, STDIN | FILTERED, "fto", "", 0},
-    {"yq", WR_EFFECT_READ, STDIN | FILTERED, "fpoI", " indent input-format output-format ", 1},
-    {"xmllint", WR_EFFECT_READ, STDIN | FILTERED, "", " xpath schema encode ", 0},
-    {"xxd", WR_EFFECT_READ, STDIN | FILTERED, "closg", "", 0},
-    {"hexdump", WR_EFFECT_READ, STDIN | FILTERED, "efns", "", 0},
-    {"od", WR_EFFECT_READ, STDIN | FILTERED, "AjNtwS", "", 0},
-    {"strings", WR_EFFECT_READ, STDIN | FILTERED, "nte", "", 0},
-    {"base64", WR_EFFECT_READ, STDIN | FILTERED, "w", " wrap ", 0},
-    {"col", WR_EFFECT_READ, STDIN | FILTERED | NO_FILES, "", "", 0},
-    {"ansi2txt", WR_EFFECT_READ, STDIN | FILTERED | NO_FILES, "", "", 0},
-    {"ls", WR_EFFECT_LIST, HERE, "ITw", " ignore hide width time-style ", 0},
-    {"ll", WR_EFFECT_LIST, HERE, "", "", 0},
-    {"dir", WR_EFFECT_LIST, HERE, "", "", 0},
-    {"exa", WR_EFFECT_LIST, HERE, "LIst", " level ignore-glob sort time ", 0},
-    {"eza", WR_EFFECT_LIST, HERE, "LIst", " level ignore-glob sort time ", 0},
-    {"tree", WR_EFFECT_LIST, HERE, "LIPoHT", " filelimit charset timefmt ", 0},
-    {"du", WR_EFFECT_LIST, HERE, "dBtX", " max-depth exclude block-size threshold ", 0},
-    {"wc", WR_EFFECT_LIST, STDIN, "", " files0-from ", 0},
-    {"stat", WR_EFFECT_LIST, 0, "cf", " format printf ", 0},
-    {"file", WR_EFFECT_LIST, 0, "efmP", "", 0},
-    {"diff", WR_EFFECT_DIFF, 0, "UCxXIFW", " exclude label unified width ", 0},
-    {"colordiff", WR_EFFECT_DIFF, STDIN, "UCxXI", "", 0},
-    {"rm", WR_EFFECT_WRITE, 0, "", "", 0},
-    {"unlink", WR_EFFECT_WRITE, 0, "", "", 0},
-    {"shred", WR_EFFECT_WRITE, 0, "ns", "", 0},
-    {"touch", WR_EFFECT_WRITE, 0, "drt", " date reference ", 0},
-    {"truncate", WR_EFFECT_WRITE, 0, "sr", " size reference ", 0},
-    {"mv", WR_EFFECT_WRITE, 0, "tS", " target-directory suffix ", 0},
-    {"dos2unix", WR_EFFECT_EDIT, 0, "", "", 0},
-};
-
-/* Shell built-ins and the like that show no file and change none. */
-static const char nothings[] =
-    "echo printf true false : test [ pwd export unset set shopt exit return break continue "
-    "local declare typeset readonly read sleep wait trap alias unalias umask shift let "
-    "getopts hash clear exec ]] fi done esac } ";
-
-static void plan_simple(struct wr_shell_plan *plan, struct wr_shell_args *args,
-                        const struct simple *row)
+static void walk_args(struct wr_shell_plan *plan, struct wr_shell_args *args,
+                      const struct wr_shell_row *row)
 {
     struct wr_shell_arg arg;
-    size_t skip = row->operands_skip;
-
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = row->effect;
-    plan->filtered = row->flags & FILTERED;
-    plan->from_stdin = row->flags & STDIN;
-    plan->here = row->flags & HERE;
-    args->shorts = row->shorts;
-    args->longs = row->longs;
+    bool either = row->flags & WR_SHELL_EITHER, asked = false;
+    bool acts = !row->only_with || either, first = true;
     while (wr_shell_next_arg(args, &arg)) {
-        if (!arg.is_operand || (row->flags & NO_FILES))
+        if (!arg.is_operand) {
+            bool sets = row->only_with && wr_shell_is(&arg, row->only_with);
+            asked |= sets;
+            acts = sets || (acts && !(row->never_with && wr_shell_is(&arg, row->never_with)));
             continue;
-        if (skip)
-            skip--;
-        else
+        }
+        if (first && (row->flags & WR_SHELL_REV_FIRST))
+            plan->rev = arg.word.text;
+        else if (!(row->flags & WR_SHELL_NO_FILES) && !(first && (row->flags & WR_SHELL_SKIPS)))
             wr_shell_plan_file(plan, arg.word);
+        first = false;
     }
+    if (!acts && !(either && asked))
+        plan->kind = WR_SHELL_PLAN_RUN;
+    else if ((row->flags & WR_SHELL_TREE) && !plan->files_count)
+        wr_shell_plan_tree(plan);
+    for (size_t i = 0; (row->flags & WR_SHELL_GLOBS) && i < plan->files_count; i++)
+        plan->files[i].literal &= !memchr(plan->files[i].text.ptr, '*', plan->files[i].text.len);
     if (row->effect == WR_EFFECT_READ && !plan->filtered)
         wr_shell_plan_range(plan, 1, -1);
 }
+
+void wr_shell_plan_row(struct wr_shell_plan *plan, struct wr_shell_args *args,
+                       const struct wr_shell_row *row)
+{
+    plan->kind = row->flags & WR_SHELL_RUNS ? WR_SHELL_PLAN_RUN : WR_SHELL_PLAN_FILES;
+    plan->effect = (enum wr_effect_kind)row->effect;
+    plan->filtered = row->flags & WR_SHELL_FILTERED;
+    plan->from_stdin = row->flags & WR_SHELL_STDIN;
+    plan->here = row->flags & WR_SHELL_HERE;
+    args->shorts = row->shorts;
+    args->rests = row->rests;
+    args->longs = row->longs;
+    if (row->make)
+        row->make(plan, args);
+    else
+        walk_args(plan, args, row);
+}
+
+/* --- reading --- */
 
 /* jq's first operand is its program; some of its options take two words. */
 static void plan_jq(struct wr_shell_plan *plan, struct wr_shell_args *args)
@@ -230,15 +191,10 @@ static void plan_jq(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool has_program = false;
 
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = WR_EFFECT_READ;
-    plan->filtered = plan->from_stdin = true;
-    args->shorts = "fL";
-    args->longs = " indent from-file arg argjson slurpfile rawfile ";
     while (wr_shell_next_arg(args, &arg)) {
-        if (wr_shell_in_list("arg argjson slurpfile rawfile", arg.name))
+        if (wr_is_any_of(arg.name, "arg|argjson|slurpfile|rawfile"))
             args->at++;
-        has_program |= arg.letter == 'f' || wr_shell_is_long(&arg, "from-file");
+        has_program |= wr_shell_is(&arg, "f|from-file");
         if (arg.is_operand && has_program)
             wr_shell_plan_file(plan, arg.word);
         has_program |= arg.is_operand;
@@ -251,22 +207,17 @@ static void plan_grep(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct wr_shell_arg arg;
     bool has_query = false, recursive = false, lists = false;
-    bool always_here = !wr_shell_in_list("grep egrep fgrep zgrep bzgrep", plan->program);
 
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = WR_EFFECT_SEARCH;
-    plan->from_stdin = true;
     while (wr_shell_next_arg(args, &arg)) {
-        if (arg.letter == 'e' || wr_shell_is_long(&arg, "regexp")) {
+        if (wr_shell_is(&arg, "e|regexp")) {
             if (!has_query)
                 plan->query = arg.word.text;
             has_query = true;
-        } else if (arg.letter == 'f' || wr_shell_is_long(&arg, "file")) {
+        } else if (wr_shell_is(&arg, "f|file")) {
             has_query = true;
-        } else if (arg.letter == 'r' || arg.letter == 'R' || wr_shell_is_long(&arg, "recursive") ||
-                   wr_shell_is_long(&arg, "dereference-recursive")) {
+        } else if (wr_shell_is(&arg, "r|R|recursive|dereference-recursive")) {
             recursive = true;
-        } else if (wr_shell_is_long(&arg, "files") || wr_shell_is_long(&arg, "type-list")) {
+        } else if (wr_shell_is(&arg, "files|type-list")) {
             lists = has_query = true;
         } else if (arg.is_operand && !has_query) {
             plan->query = arg.word.text;
@@ -275,43 +226,11 @@ static void plan_grep(struct wr_shell_plan *plan, struct wr_shell_args *args)
             wr_shell_plan_file(plan, arg.word);
         }
     }
-    plan->here = recursive || always_here;
+    plan->here |= recursive;
     if (lists) {
         plan->effect = WR_EFFECT_LIST;
         plan->from_stdin = false;
     }
-}
-
-static void plan_gnu_grep(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    args->shorts = "ABCmefdD";
-    args->longs = " regexp file include exclude exclude-dir exclude-from max-count after-context "
-                  "before-context "
-                  "context label directories devices binary-files ";
-    plan_grep(plan, args);
-}
-
-static void plan_ripgrep(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    args->shorts = "ABCmMefgtTjrEd";
-    args->longs =
-        " regexp file glob iglob type type-not type-add type-clear after-context before-context "
-        "context "
-        "max-count max-columns max-depth maxdepth max-filesize threads replace encoding sort sortr "
-        "color "
-        "colors context-separator field-match-separator field-context-separator path-separator pre "
-        "pre-glob "
-        "engine ignore-file dfa-size-limit regex-size-limit hostname-bin hyperlink-format ";
-    plan_grep(plan, args);
-}
-
-static void plan_ag(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    args->shorts = "ABCmGpW";
-    args->longs = " after before context depth ignore ignore-dir file-search-regex max-count "
-                  "path-to-ignore pager "
-                  "type ignore-file output workers width ";
-    plan_grep(plan, args);
 }
 
 /* --- find, fd, xargs --- */
@@ -339,11 +258,8 @@ static void plan_find_exec(struct wr_shell_plan *plan, struct wr_shell_args *arg
 
 static void plan_find(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = WR_EFFECT_LIST;
-    plan->here = true;
     while (args->at < args->count &&
-           wr_shell_in_list("-L -H -P -O1 -O2 -O3", args->words[args->at].text))
+           wr_is_any_of(args->words[args->at].text, "-L|-H|-P|-O1|-O2|-O3"))
         args->at++;
     while (args->at < args->count && is_find_path(args->words[args->at].text))
         wr_shell_plan_file(plan, args->words[args->at++]);
@@ -351,9 +267,9 @@ static void plan_find(struct wr_shell_plan *plan, struct wr_shell_args *args)
         weir_span word = args->words[args->at++].text;
         bool value = args->at < args->count;
         if (value && !plan->query.len &&
-            wr_shell_in_list("-name -iname -path -ipath -wholename -regex -iregex", word))
+            wr_is_any_of(word, "-name|-iname|-path|-ipath|-wholename|-regex|-iregex"))
             plan->query = args->words[args->at++].text;
-        else if (wr_shell_in_list("-exec -execdir -ok -okdir", word) &&
+        else if (wr_is_any_of(word, "-exec|-execdir|-ok|-okdir") &&
                  plan->kind == WR_SHELL_PLAN_FILES)
             plan_find_exec(plan, args);
         else if (wr_span_is(word, "-delete"))
@@ -366,16 +282,8 @@ static void plan_fd(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool has_query = false;
 
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = WR_EFFECT_LIST;
-    plan->here = true;
-    args->shorts = "etdEScjo";
-    args->longs = " extension type max-depth min-depth exact-depth exclude size changed-within "
-                  "changed-before color "
-                  "threads owner max-results base-directory ";
     while (wr_shell_next_arg(args, &arg)) {
-        if (arg.letter == 'x' || arg.letter == 'X' || wr_shell_is_long(&arg, "exec") ||
-            wr_shell_is_long(&arg, "exec-batch")) {
+        if (wr_shell_is(&arg, "x|X|exec|exec-batch")) {
             plan_find_exec(plan, args);
             return;
         }
@@ -389,10 +297,6 @@ static void plan_fd(struct wr_shell_plan *plan, struct wr_shell_args *args)
 
 static void plan_xargs(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
-    static const char shorts[] = "InPLdsaE";
-    args->shorts = shorts;
-    args->rests = "il";
-    args->longs = " max-args max-procs max-lines delimiter arg-file max-chars ";
     plan->kind = WR_SHELL_PLAN_NOTHING;
     while (args->at < args->count) {
         size_t before = args->at;
@@ -414,9 +318,6 @@ static void plan_interpreter(struct wr_shell_plan *plan, struct wr_shell_args *a
     struct wr_shell_arg arg;
     bool has_command = false;
     plan->kind = WR_SHELL_PLAN_SCRIPT; /* from standard input, unless something is named */
-    plan->from_stdin = true;
-    args->shorts = "oO";
-    args->longs = " rcfile init-file ";
     while (wr_shell_next_arg(args, &arg)) {
         has_command |= arg.letter == 'c';
         if (!arg.is_operand)
@@ -429,27 +330,27 @@ static void plan_interpreter(struct wr_shell_plan *plan, struct wr_shell_args *a
     }
 }
 
+/* `python -m json.tool` is a filter. */
 static void plan_python(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
-    bool json_tool = args->count > 2 && wr_span_is(args->words[1].text, "-m") &&
-                     wr_span_is(args->words[2].text, "json.tool");
-    if (!json_tool)
+    static const struct wr_shell_row tool = {
+        .effect = WR_EFFECT_READ, .flags = WR_SHELL_STDIN | WR_SHELL_FILTERED, .longs = "indent"};
+    if (args->count < 3 || !wr_span_is(args->words[1].text, "-m") ||
+        !wr_span_is(args->words[2].text, "json.tool"))
         return;
-    static const struct simple row = {"json.tool", WR_EFFECT_READ, STDIN | FILTERED,
-                                      "",          " indent ",     0};
     args->at = 3;
-    plan_simple(plan, args, &row);
+    wr_shell_plan_row(plan, args, &tool);
 }
 
 static void plan_cd(struct wr_shell_plan *plan, struct wr_shell_args *args)
 {
     struct wr_shell_arg arg;
-    bool back = wr_shell_in_list("popd", plan->program);
+    bool back = wr_span_is(plan->program, "popd");
     plan->kind = WR_SHELL_PLAN_CD;
     while (wr_shell_next_arg(args, &arg))
         if (arg.is_operand && !wr_span_is(arg.word.text, "-") && !back && !plan->files_count)
             wr_shell_plan_file(plan, arg.word);
-    if (args->count == 1 && wr_shell_in_list("cd", plan->program))
+    if (args->count == 1 && wr_span_is(plan->program, "cd"))
         wr_shell_plan_file(plan, (struct wr_shell_token){.text = WR_LIT("~"), .literal = true});
 }
 
@@ -461,57 +362,297 @@ static void plan_eval(struct wr_shell_plan *plan, struct wr_shell_args *args)
     }
 }
 
-static void plan_command_of(struct wr_shell_plan *plan, struct wr_shell_args *args)
+/* --- writing --- */
+
+/* Files that are copied or linked into the directory `dir` are named in it. */
+static weir_status name_in_directory(struct wr_shell_plan *plan, struct wr_arena *arena,
+                                     struct wr_shell_token dir)
 {
-    static const struct {
-        const char *programs;
-        void (*make)(struct wr_shell_plan *, struct wr_shell_args *);
-    } makers[] = {
-        {"head", wr_shell_plan_head},
-        {"tail", wr_shell_plan_tail},
-        {"sed gsed", wr_shell_plan_sed},
-        {"awk gawk mawk nawk", wr_shell_plan_awk},
-        {"perl", wr_shell_plan_perl},
-        {"bat batcat", wr_shell_plan_bat},
-        {"git", wr_shell_plan_git},
-        {"grep egrep fgrep zgrep bzgrep ggrep", plan_gnu_grep},
-        {"rg ripgrep rga", plan_ripgrep},
-        {"ag ack ack-grep ugrep", plan_ag},
-        {"find gfind", plan_find},
-        {"fd fdfind", plan_fd},
-        {"xargs gxargs parallel", plan_xargs},
-        {"jq", plan_jq},
-        {"tee sponge", wr_shell_plan_tee},
-        {"dd", wr_shell_plan_dd},
-        {"patch", wr_shell_plan_patch},
-        {"apply_patch applypatch", wr_shell_plan_apply_patch},
-        {"bash sh zsh dash ksh ash", plan_interpreter},
-        {"python python3", plan_python},
-        {"cd pushd popd chdir", plan_cd},
-        {"eval", plan_eval},
-        {"curl wget", wr_shell_plan_download},
-        {"ruff biome cargo go dotnet mix", wr_shell_plan_subcommand_formatter},
-    };
-    for (size_t i = 0; i < COUNT(makers); i++)
-        if (wr_shell_in_list(makers[i].programs, plan->program)) {
-            makers[i].make(plan, args);
-            return;
-        }
-    for (size_t i = 0; i < COUNT(simples); i++)
-        if (wr_span_is(plan->program, simples[i].name)) {
-            plan_simple(plan, args, &simples[i]);
-            return;
-        }
-    if (wr_shell_plan_formatter(plan, args))
+    for (size_t i = 0; i < plan->files_count; i++) {
+        struct wr_shell_token *file = &plan->files[i];
+        file->text = wr_path_join(arena, dir.text, wr_shell_last_name(file->text));
+        if (!file->text.ptr)
+            return wr_arena_status(arena);
+        file->literal &= dir.literal;
+    }
+    return WEIR_OK;
+}
+
+/* cp and ln write their last operand, or a file of each name in it. */
+static void plan_copy(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    struct wr_shell_arg arg;
+    struct wr_shell_token dir = {0};
+
+    while (wr_shell_next_arg(args, &arg)) {
+        if (arg.is_operand)
+            wr_shell_plan_file(plan, arg.word);
+        else if (wr_shell_is(&arg, "t|target-directory"))
+            dir = arg.word;
+    }
+    if (dir.text.len) {
+        args->status = name_in_directory(plan, args->arena, dir);
         return;
-    if (wr_shell_in_list(nothings, plan->program))
+    }
+    if (plan->files_count < 2) {
+        plan->kind = WR_SHELL_PLAN_RUN;
+        return;
+    }
+    struct wr_shell_token last = plan->files[plan->files_count - 1];
+    bool into =
+        plan->files_count > 2 || wr_is_any_of(last.text, ".|..") || wr_end_of(last.text, "/|/.");
+    if (!into) {
+        plan->files[0] = last;
+        plan->files_count = 1;
+        return;
+    }
+    plan->files_count--;
+    args->status = name_in_directory(plan, args->arena, last);
+}
+
+static void plan_tee(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    struct wr_shell_arg arg;
+    plan->kind = WR_SHELL_PLAN_TEE;
+    while (wr_shell_next_arg(args, &arg)) {
+        if (arg.is_operand)
+            wr_shell_plan_file(plan, arg.word);
+        else if (wr_shell_is(&arg, "a|append"))
+            plan->effect = WR_EFFECT_EDIT;
+    }
+}
+
+static void plan_dd(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    for (size_t i = 1; i < args->count; i++) {
+        struct wr_shell_token word = args->words[i];
+        if (!wr_span_starts(word.text, WR_LIT("of=")))
+            continue;
+        word.text = wr_span_from(word.text, 3);
+        wr_shell_plan_file(plan, word);
+        plan->kind = WR_SHELL_PLAN_FILES;
+    }
+}
+
+/* `patch [options] [file [patchfile]]`. */
+static void plan_patch(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    struct wr_shell_arg arg;
+    bool dry = false;
+    while (wr_shell_next_arg(args, &arg)) {
+        if (arg.is_operand && !plan->files_count)
+            wr_shell_plan_file(plan, arg.word);
+        dry |= wr_shell_is(&arg, "dry-run");
+    }
+    plan->kind = dry                 ? WR_SHELL_PLAN_RUN
+                 : plan->files_count ? WR_SHELL_PLAN_FILES
+                                     : WR_SHELL_PLAN_PATCH;
+}
+
+static void plan_apply_patch(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    plan->kind = WR_SHELL_PLAN_PATCH;
+    if (args->count > 1)
+        plan->script = args->words[1].text;
+}
+
+/* Options of formatters that only say what would change. */
+#define CHECKS "check|check-only|diff|list-different"
+
+/* Formatters that are a command of a larger program. */
+static void plan_subcommand_formatter(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    static const struct wr_shell_row fixes = {.effect = WR_EFFECT_EDIT,
+                                              .flags = WR_SHELL_GLOBS,
+                                              .longs = "config|select|ignore|line-length",
+                                              .only_with = "fix|write|w",
+                                              .never_with = CHECKS};
+    static const struct wr_shell_row formats = {.effect = WR_EFFECT_EDIT,
+                                                .flags = WR_SHELL_GLOBS,
+                                                .longs = "config|line-length",
+                                                .never_with = CHECKS};
+    weir_span command = args->count > 1 ? args->words[1].text : (weir_span){"", 0};
+    bool whole_tree = wr_is_any_of(plan->program, "cargo|go|dotnet|mix");
+
+    if (whole_tree && !wr_is_any_of(command, "fmt|fix|format"))
+        return;
+    args->at = 2;
+    wr_shell_plan_row(plan, args, wr_is_any_of(command, "format|fmt") ? &formats : &fixes);
+    plan->whole_tree = whole_tree && plan->kind == WR_SHELL_PLAN_FILES;
+}
+
+/* curl -o F, wget -O F. */
+static void plan_download(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    struct wr_shell_arg arg;
+    const char *output = wr_span_is(plan->program, "wget") ? "O|output-document" : "o|output";
+    while (wr_shell_next_arg(args, &arg))
+        if (arg.has_value && wr_shell_is(&arg, output))
+            wr_shell_plan_file(plan, arg.word);
+    plan->saves = true;
+}
+
+/* --- the table --- */
+
+enum {
+    FILTERED = WR_SHELL_FILTERED,
+    STDIN = WR_SHELL_STDIN,
+    HERE = WR_SHELL_HERE,
+    NO_FILES = WR_SHELL_NO_FILES,
+    SKIPS = WR_SHELL_SKIPS,
+    GLOBS = WR_SHELL_GLOBS,
+    RUNS = WR_SHELL_RUNS,
+    READ = WR_EFFECT_READ,
+    LIST = WR_EFFECT_LIST,
+    DIFF = WR_EFFECT_DIFF,
+    SEARCH = WR_EFFECT_SEARCH,
+    WRITE = WR_EFFECT_WRITE,
+    EDIT = WR_EFFECT_EDIT,
+    RUN = WR_EFFECT_RUN,
+};
+
+static const struct wr_shell_row programs[] = {
+    /* that show what is in files */
+    {"cat|less", NULL, READ, .flags = STDIN},
+    {"nl", NULL, READ, .flags = STDIN, .shorts = "bdfhilnsvw",
+     .longs = "body-numbering|number-format|number-width|number-separator"},
+    {"more", NULL, READ, .flags = STDIN, .shorts = "n"},
+    {"tac", NULL, READ, .flags = STDIN | FILTERED, .shorts = "s"},
+    {"rev|zcat|gunzip", NULL, READ, .flags = STDIN | FILTERED},
+    {"sort", NULL, READ, .flags = STDIN | FILTERED, .shorts = "ktST",
+     .longs = "key|field-separator"},
+    {"uniq", NULL, READ, .flags = STDIN | FILTERED, .shorts = "fsw"},
+    {"cut", NULL, READ, .flags = STDIN | FILTERED, .shorts = "bcdf", .longs = "delimiter|fields"},
+    {"tr|col|ansi2txt", NULL, READ, .flags = STDIN | FILTERED | NO_FILES},
+    {"column", NULL, READ, .flags = STDIN | FILTERED, .shorts = "cNosRTHWl",
+     .longs = "separator|output-separator"},
+    {"paste", NULL, READ, .flags = STDIN | FILTERED, .shorts = "d", .longs = "delimiters"},
+    {"fold", NULL, READ, .flags = STDIN | FILTERED, .shorts = "w", .longs = "width"},
+    {"fmt", NULL, READ, .flags = STDIN | FILTERED, .shorts = "w"},
+    {"expand", NULL, READ, .flags = STDIN | FILTERED, .shorts = "t"},
+    {"iconv", NULL, READ, .flags = STDIN | FILTERED, .shorts = "fto"},
+    {"yq", NULL, READ, .flags = STDIN | FILTERED | SKIPS, .shorts = "fpoI",
+     .longs = "indent|input-format|output-format"},
+    {"xmllint", NULL, READ, .flags = STDIN | FILTERED, .longs = "xpath|schema|encode"},
+    {"xxd", NULL, READ, .flags = STDIN | FILTERED, .shorts = "closg"},
+    {"hexdump", NULL, READ, .flags = STDIN | FILTERED, .shorts = "efns"},
+    {"od", NULL, READ, .flags = STDIN | FILTERED, .shorts = "AjNtwS"},
+    {"strings", NULL, READ, .flags = STDIN | FILTERED, .shorts = "nte"},
+    {"base64", NULL, READ, .flags = STDIN | FILTERED, .shorts = "w", .longs = "wrap"},
+    {"ls", NULL, LIST, .flags = HERE, .shorts = "ITw", .longs = "ignore|hide|width|time-style"},
+    {"ll|dir", NULL, LIST, .flags = HERE},
+    {"exa|eza", NULL, LIST, .flags = HERE, .shorts = "LIst",
+     .longs = "level|ignore-glob|sort|time"},
+    {"tree", NULL, LIST, .flags = HERE, .shorts = "LIPoHT", .longs = "filelimit|charset|timefmt"},
+    {"du", NULL, LIST, .flags = HERE, .shorts = "dBtX",
+     .longs = "max-depth|exclude|block-size|threshold"},
+    {"wc", NULL, LIST, .flags = STDIN, .longs = "files0-from"},
+    {"stat", NULL, LIST, .shorts = "cf", .longs = "format|printf"},
+    {"file", NULL, LIST, .shorts = "efmP"},
+    {"diff", NULL, DIFF, .shorts = "UCxXIFW", .longs = "exclude|label|unified|width"},
+    {"colordiff", NULL, DIFF, .flags = STDIN, .shorts = "UCxXI"},
+    {"head", wr_shell_plan_head, READ, .flags = STDIN, .shorts = "nc", .longs = "lines|bytes"},
+    {"tail", wr_shell_plan_tail, READ, .flags = STDIN, .shorts = "ncs",
+     .longs = "lines|bytes|pid|sleep-interval"},
+    {"sed|gsed", wr_shell_plan_sed, READ, .flags = STDIN, .shorts = "efl", .rests = "i",
+     .longs = "expression|file|line-length"},
+    {"awk|gawk|mawk|nawk", wr_shell_plan_awk, READ, .flags = STDIN, .shorts = "vFfi",
+     .longs = "assign|field-separator|file|include"},
+    {"perl", wr_shell_plan_perl, READ, .flags = STDIN | RUNS, .shorts = "eEIMm", .rests = "iFC"},
+    {"bat|batcat", wr_shell_plan_bat, READ, .flags = STDIN, .shorts = "rlHm",
+     .longs = "line-range|language|style|theme|paging|color|wrap|tabs|map-syntax|file-name|"
+              "highlight-line|terminal-width|decorations|italic-text|pager"},
+    {"jq", plan_jq, READ, .flags = STDIN | FILTERED, .shorts = "fL",
+     .longs = "indent|from-file|arg|argjson|slurpfile|rawfile"},
+    {"python|python3", plan_python, RUN, .flags = RUNS},
+    /* that search */
+    {"grep|egrep|fgrep|zgrep|bzgrep", plan_grep, SEARCH, .flags = STDIN, .shorts = "ABCmefdD",
+     .longs = "regexp|file|include|exclude|exclude-dir|exclude-from|max-count|after-context|"
+              "before-context|context|label|directories|devices|binary-files"},
+    {"ggrep", plan_grep, SEARCH, .flags = STDIN | HERE, .shorts = "ABCmefdD",
+     .longs = "regexp|file|include|exclude|exclude-dir|exclude-from|max-count|after-context|"
+              "before-context|context|label|directories|devices|binary-files"},
+    {"rg|ripgrep|rga", plan_grep, SEARCH, .flags = STDIN | HERE, .shorts = "ABCmMefgtTjrEd",
+     .longs = "regexp|file|glob|iglob|type|type-not|type-add|type-clear|after-context|"
+              "before-context|context|max-count|max-columns|max-depth|maxdepth|max-filesize|"
+              "threads|replace|encoding|sort|sortr|color|colors|context-separator|"
+              "field-match-separator|field-context-separator|path-separator|pre|pre-glob|engine|"
+              "ignore-file|dfa-size-limit|regex-size-limit|hostname-bin|hyperlink-format"},
+    {"ag|ack|ack-grep|ugrep", plan_grep, SEARCH, .flags = STDIN | HERE, .shorts = "ABCmGpW",
+     .longs = "after|before|context|depth|ignore|ignore-dir|file-search-regex|max-count|"
+              "path-to-ignore|pager|type|ignore-file|output|workers|width"},
+    {"find|gfind", plan_find, LIST, .flags = HERE},
+    {"fd|fdfind", plan_fd, LIST, .flags = HERE, .shorts = "etdEScjo",
+     .longs = "extension|type|max-depth|min-depth|exact-depth|exclude|size|changed-within|"
+              "changed-before|color|threads|owner|max-results|base-directory"},
+    /* that run others, or move */
+    {"xargs|gxargs|parallel", plan_xargs, RUN, .shorts = "InPLdsaE", .rests = "il",
+     .longs = "max-args|max-procs|max-lines|delimiter|arg-file|max-chars"},
+    {"bash|sh|zsh|dash|ksh|ash", plan_interpreter, RUN, .flags = STDIN, .shorts = "oO",
+     .longs = "rcfile|init-file"},
+    {"eval", plan_eval, RUN, .flags = RUNS},
+    {"cd|pushd|popd|chdir", plan_cd, RUN, .flags = 0},
+    {"git", wr_shell_plan_git, RUN, .flags = RUNS},
+    /* that change files */
+    {"rm|unlink", NULL, WRITE, .flags = 0},
+    {"shred", NULL, WRITE, .shorts = "ns"},
+    {"touch", NULL, WRITE, .shorts = "drt", .longs = "date|reference"},
+    {"truncate", NULL, WRITE, .shorts = "sr", .longs = "size|reference"},
+    {"mv", NULL, WRITE, .shorts = "tS", .longs = "target-directory|suffix"},
+    {"dos2unix", NULL, EDIT, .flags = 0},
+    {"cp|ln|install", plan_copy, WRITE, .shorts = "tSmog",
+     .longs = "target-directory|suffix|mode|owner|group"},
+    {"tee|sponge", plan_tee, WRITE, .flags = 0},
+    {"dd", plan_dd, WRITE, .flags = RUNS},
+    {"patch", plan_patch, EDIT, .shorts = "pidoDFrzBY",
+     .longs = "strip|input|directory|output|fuzz|reject-file|suffix"},
+    {"apply_patch|applypatch", plan_apply_patch, EDIT, .flags = 0},
+    {"wget", plan_download, WRITE, .flags = RUNS, .shorts = "OoPaUTtw",
+     .longs = "output-document|output-file|directory-prefix|header|user-agent"},
+    {"curl", plan_download, WRITE, .flags = RUNS, .shorts = "oHdXuAFbceTKxmrw",
+     .longs = "output|header|data|data-raw|data-binary|request|user|user-agent|form|cookie|"
+              "max-time|retry|write-out|url|connect-timeout|cacert|cert|key|proxy|resolve"},
+    /* that rewrite files in place */
+    {"ruff|biome|cargo|go|dotnet|mix", plan_subcommand_formatter, EDIT, .flags = RUNS},
+    {"gofmt", NULL, EDIT, .flags = GLOBS, .shorts = "r", .only_with = "w", .never_with = CHECKS},
+    {"goimports|gofumpt", NULL, EDIT, .flags = GLOBS, .only_with = "w", .never_with = CHECKS},
+    {"shfmt", NULL, EDIT, .flags = GLOBS, .shorts = "iln", .only_with = "w", .never_with = CHECKS},
+    {"clang-format", NULL, EDIT, .flags = GLOBS, .only_with = "i", .never_with = CHECKS},
+    {"autopep8|yapf", NULL, EDIT, .flags = GLOBS, .only_with = "i|in-place", .never_with = CHECKS},
+    {"prettier", NULL, EDIT, .flags = GLOBS, .longs = "config|parser|ignore-path|plugin",
+     .only_with = "w|write", .never_with = CHECKS},
+    {"eslint", NULL, EDIT, .flags = GLOBS, .shorts = "c", .longs = "ext|config|rule|format",
+     .only_with = "fix", .never_with = CHECKS},
+    {"black", NULL, EDIT, .flags = GLOBS, .shorts = "ltC",
+     .longs = "line-length|config|target-version", .never_with = CHECKS},
+    {"isort", NULL, EDIT, .flags = GLOBS, .shorts = "ls", .longs = "profile|settings-path",
+     .never_with = CHECKS},
+    {"rustfmt", NULL, EDIT, .flags = GLOBS, .longs = "edition|config-path|config",
+     .never_with = CHECKS},
+    {"stylua", NULL, EDIT, .flags = GLOBS, .never_with = CHECKS},
+};
+
+/* Shell built-ins and the like that show no file and change none. */
+static const char nothings[] =
+    "echo|printf|true|false|:|test|[|pwd|export|unset|set|shopt|exit|return|break|continue|local|"
+    "declare|typeset|readonly|read|sleep|wait|trap|alias|unalias|umask|shift|let|getopts|hash|"
+    "clear|exec|]]|fi|done|esac|}";
+
+static void plan_program(struct wr_shell_plan *plan, struct wr_shell_args *args)
+{
+    for (size_t i = 0; i < WR_COUNT_OF(programs); i++)
+        if (wr_is_any_of(plan->program, programs[i].names)) {
+            wr_shell_plan_row(plan, args, &programs[i]);
+            return;
+        }
+    if (wr_is_any_of(plan->program, nothings))
         plan->kind = WR_SHELL_PLAN_NOTHING;
 }
 
 /* --- wrappers --- */
 
 struct wrapper {
-    const char *name;
+    const char *names;  /* a list */
     const char *second; /* a word that must follow; NULL: none */
     const char *shorts;
     const char *longs;
@@ -519,32 +660,21 @@ struct wrapper {
 };
 
 static const struct wrapper wrappers[] = {
-    {"sudo", NULL, "ugpCDRThrU", " user group chdir host prompt ", 0},
+    {"sudo", NULL, "ugpCDRThrU", "user|group|chdir|host|prompt", 0},
     {"doas", NULL, "uC", "", 0},
-    {"env", NULL, "uCS", " unset chdir ", 0},
-    {"timeout", NULL, "sk", " signal kill-after ", 1},
-    {"gtimeout", NULL, "sk", " signal kill-after ", 1},
-    {"time", NULL, "fo", " format output ", 0},
-    {"nice", NULL, "n", " adjustment ", 0},
+    {"env", NULL, "uCS", "unset|chdir", 0},
+    {"timeout|gtimeout", NULL, "sk", "signal|kill-after", 1},
+    {"time", NULL, "fo", "format|output", 0},
+    {"nice", NULL, "n", "adjustment", 0},
     {"ionice", NULL, "cnp", "", 0},
-    {"nohup", NULL, "", "", 0},
-    {"stdbuf", NULL, "ioe", " input output error ", 0},
-    {"unbuffer", NULL, "", "", 0},
-    {"setsid", NULL, "", "", 0},
-    {"chronic", NULL, "", "", 0},
+    {"nohup|unbuffer|setsid|chronic|builtin|command|noglob|bunx", NULL, "", "", 0},
+    {"stdbuf", NULL, "ioe", "input|output|error", 0},
     {"exec", NULL, "a", "", 0},
-    {"builtin", NULL, "", "", 0},
-    {"command", NULL, "", "", 0},
-    {"noglob", NULL, "", "", 0},
-    {"npx", NULL, "pc", " package ", 0},
-    {"bunx", NULL, "", "", 0},
-    {"uvx", NULL, "", " from with ", 0},
-    {"uv", "run", "", " with extra group ", 0},
-    {"poetry", "run", "", "", 0},
-    {"pipenv", "run", "", "", 0},
-    {"bundle", "exec", "", "", 0},
-    {"pnpm", "exec", "", "", 0},
-    {"yarn", "exec", "", "", 0},
+    {"npx", NULL, "pc", "package", 0},
+    {"uvx", NULL, "", "from|with", 0},
+    {"uv", "run", "", "with|extra|group", 0},
+    {"poetry|pipenv", "run", "", "", 0},
+    {"bundle|pnpm|yarn", "exec", "", "", 0},
 };
 
 static bool is_assignment(const struct wr_shell_token *word)
@@ -554,8 +684,7 @@ static bool is_assignment(const struct wr_shell_token *word)
         char c = text.ptr[i];
         if (c == '=')
             return i > 0;
-        bool name = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                    (i && c >= '0' && c <= '9');
+        bool name = wr_is_word(c) && (i || !wr_is_digit(c));
         if (!name)
             return false;
     }
@@ -567,13 +696,13 @@ static weir_span program_name(const struct wr_shell_token *word)
 {
     weir_span text = word->text;
     if (text.len > 1 && text.ptr[0] == '\\')
-        text = wr_span_cut(text, 1, text.len);
+        text = wr_span_from(text, 1);
     return text.len && text.ptr[0] == '/' ? wr_shell_last_name(text) : text;
 }
 
 /* The place of the first word behind a wrapper and its options; 0 where it wraps nothing. */
-static size_t unwrap(const struct wrapper *wrapper, const struct wr_shell_token *words,
-                     size_t count)
+static size_t skip_wrapper(const struct wrapper *wrapper, const struct wr_shell_token *words,
+                           size_t count)
 {
     struct wr_shell_args args = {.words = words,
                                  .count = count,
@@ -598,8 +727,8 @@ static size_t unwrap(const struct wrapper *wrapper, const struct wr_shell_token 
 static const struct wrapper *find_wrapper(const struct wr_shell_token *words, size_t count)
 {
     weir_span name = program_name(&words[0]);
-    for (size_t i = 0; i < COUNT(wrappers); i++) {
-        if (!wr_span_is(name, wrappers[i].name))
+    for (size_t i = 0; i < WR_COUNT_OF(wrappers); i++) {
+        if (!wr_is_any_of(name, wrappers[i].names))
             continue;
         if (!wrappers[i].second || (count > 1 && wr_span_is(words[1].text, wrappers[i].second)))
             return &wrappers[i];
@@ -614,8 +743,8 @@ weir_status wr_shell_plan(struct wr_shell_plan *plan, struct wr_arena *arena,
     *plan = (struct wr_shell_plan){.kind = WR_SHELL_PLAN_RUN};
     while ((wrapper = find_wrapper(words, count))) {
         bool asks = wr_span_is(program_name(&words[0]), "command") && count > 1 &&
-                    wr_shell_in_list("-v -V", words[1].text);
-        size_t skip = asks ? 0 : unwrap(wrapper, words, count);
+                    wr_is_any_of(words[1].text, "-v|-V");
+        size_t skip = asks ? 0 : skip_wrapper(wrapper, words, count);
         if (!skip)
             break;
         words += skip;
@@ -625,11 +754,8 @@ weir_status wr_shell_plan(struct wr_shell_plan *plan, struct wr_arena *arena,
     plan->files = wr_arena_alloc(arena, (count + 1) * sizeof(*plan->files));
     if (!plan->files)
         return wr_arena_status(arena);
-    struct wr_shell_args args = {.words = words, .count = count, .at = 1};
-    if (!words[0].literal)
-        return WEIR_OK;
-    if (wr_shell_in_list("cp ln install", plan->program))
-        return wr_shell_plan_copy(plan, arena, &args);
-    plan_command_of(plan, &args);
-    return WEIR_OK;
+    struct wr_shell_args args = {.words = words, .count = count, .at = 1, .arena = arena};
+    if (words[0].literal)
+        plan_program(plan, &args);
+    return args.status;
 }

@@ -8,7 +8,7 @@
 #define WR_TRANSCRIPT_SHELL_PLAN_H
 
 #include "base/limits.h"
-#include "base/span.h"
+#include "base/words.h"
 #include "transcript/effect.h"
 #include "transcript/lines.h"
 #include "transcript/shell_lex.h"
@@ -53,15 +53,17 @@ WEIR_MUST_USE weir_status wr_shell_plan(struct wr_shell_plan *plan, struct wr_ar
 
 /* --- between the shell_*.c files --- */
 
-/* Walks options and operands as getopt does, permuted. */
+/* Walks options and operands as getopt does, permuted. Lists are as in base/words.h. */
 struct wr_shell_args {
     const struct wr_shell_token *words;
     size_t count, at;
     const char *shorts; /* letters that take a value, in the same word or the next */
-    const char *rests;  /* letters that take what is left of their word, be it nothing */
-    const char *longs;  /* names that take the next word where they have no `=`, between spaces */
+    const char *rests;  /* letters that take the rest of their word, which may be empty */
+    const char *longs;  /* a list of names that take the next word where they have no `=` */
     size_t cluster;     /* place within a word of short options; 0: not inside one */
     bool operands_only;
+    struct wr_arena *arena;
+    weir_status status; /* of what was made in the arena */
 };
 
 struct wr_shell_arg {
@@ -74,13 +76,11 @@ struct wr_shell_arg {
 
 bool wr_shell_next_arg(struct wr_shell_args *args, struct wr_shell_arg *arg);
 
-static inline bool wr_shell_is_long(const struct wr_shell_arg *arg, const char *name)
+/* Whether it is one of these options: letters and long names in one list, "n|lines". */
+static inline bool wr_shell_is(const struct wr_shell_arg *arg, const char *options)
 {
-    return arg->name.len && wr_span_is(arg->name, name);
+    return wr_is_any_of(arg->letter ? (weir_span){&arg->letter, 1} : arg->name, options);
 }
-
-/* Whether `names`, separated by spaces, holds `name`. */
-bool wr_shell_in_list(const char *names, weir_span name);
 
 /* The last name of a path. */
 weir_span wr_shell_last_name(weir_span path);
@@ -88,28 +88,44 @@ weir_span wr_shell_last_name(weir_span path);
 void wr_shell_plan_file(struct wr_shell_plan *plan, struct wr_shell_token file);
 void wr_shell_plan_range(struct wr_shell_plan *plan, int64_t start, int64_t end);
 
-/* Commands that print lines by number. `plan->files` has room for every word. */
-void wr_shell_plan_head(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_tail(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_sed(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_awk(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_perl(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_bat(struct wr_shell_plan *plan, struct wr_shell_args *args);
+/* Makes it a change of the work tree at unknown places. */
+void wr_shell_plan_tree(struct wr_shell_plan *plan);
 
-/* Commands that make, move or rewrite files. */
-void wr_shell_plan_tee(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_dd(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_patch(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_apply_patch(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_download(struct wr_shell_plan *plan, struct wr_shell_args *args);
-void wr_shell_plan_subcommand_formatter(struct wr_shell_plan *plan, struct wr_shell_args *args);
-weir_status wr_shell_plan_copy(struct wr_shell_plan *plan, struct wr_arena *arena,
-                               struct wr_shell_args *args);
+/* Reads the words of a command whose row does not say all. */
+typedef void wr_shell_maker(struct wr_shell_plan *plan, struct wr_shell_args *args);
 
-/* False where the program is no formatter. */
-bool wr_shell_plan_formatter(struct wr_shell_plan *plan, struct wr_shell_args *args);
+enum {
+    WR_SHELL_FILTERED = 1,   /* shows the lines in another shape */
+    WR_SHELL_STDIN = 2,      /* reads the pipe where no file is named */
+    WR_SHELL_HERE = 4,       /* means the working directory where no file is named */
+    WR_SHELL_NO_FILES = 8,   /* its operands are not files */
+    WR_SHELL_SKIPS = 16,     /* its first operand is no file */
+    WR_SHELL_REV_FIRST = 32, /* its first operand is a version */
+    WR_SHELL_GLOBS = 64,     /* it expands `*` by itself */
+    WR_SHELL_TREE = 128,     /* changes the whole tree where no file is named */
+    WR_SHELL_RUNS = 256,     /* is a RUN, unless its maker finds more */
+    WR_SHELL_EITHER = 512,   /* `only_with` is not needed, but wins over `never_with` */
+};
 
-/* `git ...`; words[0] is git itself. */
-void wr_shell_plan_git(struct wr_shell_plan *plan, struct wr_shell_args *args);
+/* What is known of a program, or of a command of git. Its operands are files that have `effect`,
+ * but for what the flags and the maker say. */
+struct wr_shell_row {
+    const char *names;                  /* a list */
+    wr_shell_maker *make;               /* NULL: the row says all */
+    int effect;                         /* enum wr_effect_kind */
+    unsigned flags;                     /* WR_SHELL_* */
+    const char *shorts, *rests, *longs; /* options that take a value: as in struct wr_shell_args */
+    const char *only_with;              /* it does nothing to files without one of these options */
+    const char *never_with; /* or with one of these: a list of options, the last one given counts */
+};
+
+void wr_shell_plan_row(struct wr_shell_plan *plan, struct wr_shell_args *args,
+                       const struct wr_shell_row *row);
+
+/* shell_slice.c: commands that print lines by number. */
+wr_shell_maker wr_shell_plan_head, wr_shell_plan_tail, wr_shell_plan_sed, wr_shell_plan_awk,
+    wr_shell_plan_perl, wr_shell_plan_bat;
+
+wr_shell_maker wr_shell_plan_git; /* `git ...`; words[0] is git itself */
 
 #endif

@@ -1,5 +1,11 @@
-/* Programs that print some lines of a file: head, tail, sed, awk, perl, bat. Each gives the ranges
- * it prints where its script says so by line number, and says nothing where it does not. */
+/* Programs that print some lines of a file: head, tail, sed, awk, perl, bat.
+ *
+ * Agents read files by line numbers with these, so that `sed -n '40,80p' f` must be known as a read
+ * of lines 40 to 80. Each maker here reads the program's script or options with a small scanner and
+ * adds the ranges where they are given by line number. A script that does anything else leaves the
+ * range unknown: the read still counts, and is marked as filtered. Nothing is guessed.
+ */
+#include "base/ascii.h"
 #include "transcript/shell_plan.h"
 
 /* --- a small scanner for scripts --- */
@@ -9,30 +15,30 @@ struct scan {
     size_t at;
 };
 
-static char peek(const struct scan *scan)
+static char peek_byte(const struct scan *scan)
 {
     return scan->at < scan->text.len ? scan->text.ptr[scan->at] : '\0';
 }
 
 static void skip_spaces(struct scan *scan)
 {
-    while (peek(scan) == ' ' || peek(scan) == '\t')
+    while (wr_is_blank(peek_byte(scan)))
         scan->at++;
 }
 
-static bool take_text(struct scan *scan, const char *text)
+static bool take_literal(struct scan *scan, const char *text)
 {
-    weir_span rest = wr_span_cut(scan->text, scan->at, scan->text.len);
+    weir_span rest = wr_span_from(scan->text, scan->at);
     if (!wr_span_starts(rest, wr_span_of(text)))
         return false;
     scan->at += strlen(text);
     return true;
 }
 
-static bool take_number(struct scan *scan, int64_t *number)
+static bool take_line_number(struct scan *scan, int64_t *number)
 {
     size_t from = scan->at;
-    while (peek(scan) >= '0' && peek(scan) <= '9')
+    while (wr_is_digit(peek_byte(scan)))
         scan->at++;
     uint64_t value;
     if (!wr_span_u64(wr_span_cut(scan->text, from, scan->at), &value) || value > INT32_MAX)
@@ -57,25 +63,10 @@ static bool take_regex(struct scan *scan, weir_span *regex)
     return false;
 }
 
-static bool read_number(weir_span text, int64_t *number)
+static bool read_whole_number(weir_span text, int64_t *number)
 {
     struct scan scan = {text, 0};
-    return take_number(&scan, number) && scan.at == text.len;
-}
-
-static void add_files(struct wr_shell_plan *plan, struct wr_shell_args *args)
-{
-    struct wr_shell_arg arg;
-    while (wr_shell_next_arg(args, &arg))
-        if (arg.is_operand)
-            wr_shell_plan_file(plan, arg.word);
-}
-
-static void plan_reads(struct wr_shell_plan *plan)
-{
-    plan->kind = WR_SHELL_PLAN_FILES;
-    plan->effect = WR_EFFECT_READ;
-    plan->from_stdin = true;
+    return take_line_number(&scan, number) && scan.at == text.len;
 }
 
 /* --- head, tail --- */
@@ -87,8 +78,8 @@ static struct wr_lines head_range(const struct wr_shell_token *count)
     int64_t lines;
     bool but_last = text.len && text.ptr[0] == '-';
     if (but_last)
-        text = wr_span_cut(text, 1, text.len);
-    if (!count->literal || !read_number(text, &lines))
+        text = wr_span_from(text, 1);
+    if (!count->literal || !read_whole_number(text, &lines))
         return (struct wr_lines){1, 0, false};
     return (struct wr_lines){1, but_last ? -lines - 1 : lines, false};
 }
@@ -99,8 +90,8 @@ static struct wr_lines tail_range(const struct wr_shell_token *count)
     int64_t lines;
     bool from = text.len && text.ptr[0] == '+';
     if (text.len && (from || text.ptr[0] == '-'))
-        text = wr_span_cut(text, 1, text.len);
-    if (!count->literal || !read_number(text, &lines))
+        text = wr_span_from(text, 1);
+    if (!count->literal || !read_whole_number(text, &lines))
         return (struct wr_lines){0, -1, false};
     if (from)
         return (struct wr_lines){lines ? lines : 1, -1, false};
@@ -112,15 +103,12 @@ void wr_shell_plan_head(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_lines range = {1, 10, false};
     struct wr_shell_arg arg;
 
-    plan_reads(plan);
-    args->shorts = "nc";
-    args->longs = " lines bytes ";
     while (wr_shell_next_arg(args, &arg)) {
         if (arg.is_operand)
             wr_shell_plan_file(plan, arg.word);
-        else if (arg.letter == 'n' || arg.letter == '#' || wr_shell_is_long(&arg, "lines"))
+        else if (wr_shell_is(&arg, "n|#|lines"))
             range = head_range(&arg.word);
-        else if (arg.letter == 'c' || wr_shell_is_long(&arg, "bytes"))
+        else if (wr_shell_is(&arg, "c|bytes"))
             range = (struct wr_lines){1, 0, false};
     }
     if (range.end)
@@ -132,17 +120,14 @@ void wr_shell_plan_tail(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_lines range = {-10, -1, false};
     struct wr_shell_arg arg;
 
-    plan_reads(plan);
-    args->shorts = "ncs";
-    args->longs = " lines bytes pid sleep-interval ";
     while (wr_shell_next_arg(args, &arg)) {
         bool old_style = arg.is_operand && !plan->files_count && arg.word.text.len > 1 &&
                          arg.word.text.ptr[0] == '+';
-        if (arg.letter == 'n' || arg.letter == '#' || wr_shell_is_long(&arg, "lines") || old_style)
+        if (wr_shell_is(&arg, "n|#|lines") || old_style)
             range = tail_range(&arg.word);
         else if (arg.is_operand)
             wr_shell_plan_file(plan, arg.word);
-        else if (arg.letter == 'c' || wr_shell_is_long(&arg, "bytes"))
+        else if (wr_shell_is(&arg, "c|bytes"))
             range = (struct wr_lines){0, -1, false};
     }
     if (range.start)
@@ -156,15 +141,15 @@ static void bat_range(struct wr_shell_plan *plan, weir_span text)
 {
     struct scan scan = {text, 0};
     int64_t start = 1, end = -1;
-    bool has_start = take_number(&scan, &start);
-    bool colon = take_text(&scan, ":");
+    bool has_start = take_line_number(&scan, &start);
+    bool colon = take_literal(&scan, ":");
     if (!colon) {
         if (has_start && scan.at == text.len)
             wr_shell_plan_range(plan, start, start);
         return;
     }
-    bool plus = take_text(&scan, "+");
-    if (scan.at < text.len && !take_number(&scan, &end))
+    bool plus = take_literal(&scan, "+");
+    if (scan.at < text.len && !take_line_number(&scan, &end))
         return;
     if (scan.at == text.len)
         wr_shell_plan_range(plan, start, plus ? start + end : end);
@@ -175,14 +160,10 @@ void wr_shell_plan_bat(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool ranged = false;
 
-    plan_reads(plan);
-    args->shorts = "rlHm";
-    args->longs = " line-range language style theme paging color wrap tabs map-syntax file-name "
-                  "highlight-line terminal-width decorations italic-text pager ";
     while (wr_shell_next_arg(args, &arg)) {
         if (arg.is_operand)
             wr_shell_plan_file(plan, arg.word);
-        if (arg.letter == 'r' || wr_shell_is_long(&arg, "line-range")) {
+        if (wr_shell_is(&arg, "r|line-range")) {
             bat_range(plan, arg.word.text);
             ranged = true;
         }
@@ -201,13 +182,13 @@ struct sed_address {
 static bool take_address(struct scan *scan, struct sed_address *address)
 {
     *address = (struct sed_address){0};
-    if (take_text(scan, "$")) {
+    if (take_literal(scan, "$")) {
         address->line = -1;
         return true;
     }
-    if (peek(scan) == '/')
+    if (peek_byte(scan) == '/')
         return take_regex(scan, &address->regex);
-    return take_number(scan, &address->line) && address->line > 0;
+    return take_line_number(scan, &address->line) && address->line > 0;
 }
 
 struct sed_command {
@@ -222,11 +203,11 @@ struct sed_command {
 static bool take_print_block(struct scan *scan)
 {
     bool prints = false;
-    while (peek(scan) && memchr("{pq; \n", peek(scan), 6)) {
-        prints |= peek(scan) == 'p';
+    while (peek_byte(scan) && memchr("{pq; \n", peek_byte(scan), 6)) {
+        prints |= peek_byte(scan) == 'p';
         scan->at++;
     }
-    return prints && take_text(scan, "}");
+    return prints && take_literal(scan, "}");
 }
 
 /* One command that is nothing but addresses and one of p, d, q, = . False for anything else. */
@@ -237,10 +218,10 @@ static bool take_sed_command(struct scan *scan, struct sed_command *command)
     if (take_address(scan, &command->from)) {
         command->addresses = 1;
         skip_spaces(scan);
-        if (take_text(scan, ",")) {
+        if (take_literal(scan, ",")) {
             skip_spaces(scan);
-            command->plus = take_text(scan, "+");
-            bool ok = command->plus ? take_number(scan, &command->to.line)
+            command->plus = take_literal(scan, "+");
+            bool ok = command->plus ? take_line_number(scan, &command->to.line)
                                     : take_address(scan, &command->to);
             if (!ok)
                 return false;
@@ -248,9 +229,9 @@ static bool take_sed_command(struct scan *scan, struct sed_command *command)
         }
     }
     skip_spaces(scan);
-    command->inverted = take_text(scan, "!");
+    command->inverted = take_literal(scan, "!");
     skip_spaces(scan);
-    command->verb = peek(scan);
+    command->verb = peek_byte(scan);
     if (command->verb == '{' && command->addresses) {
         command->verb = 'p';
         if (!take_print_block(scan))
@@ -261,7 +242,8 @@ static bool take_sed_command(struct scan *scan, struct sed_command *command)
         scan->at++;
     }
     skip_spaces(scan);
-    return !peek(scan) || take_text(scan, ";") || take_text(scan, "\n") || peek(scan) == '}';
+    return !peek_byte(scan) || take_literal(scan, ";") || take_literal(scan, "\n") ||
+           peek_byte(scan) == '}';
 }
 
 static bool is_by_number(const struct sed_command *command)
@@ -336,8 +318,8 @@ static void plan_sed_script(struct wr_shell_plan *plan, weir_span script, bool q
         wr_shell_plan_range(plan, 1, -1);
         return;
     }
-    bool braces = take_text(&scan, "{"); /* `{..}` around all of it means nothing */
-    while (by_number && scan.at < script.len && !(braces && peek(&scan) == '}'))
+    bool braces = take_literal(&scan, "{"); /* `{..}` around all of it means nothing */
+    while (by_number && scan.at < script.len && !(braces && peek_byte(&scan) == '}'))
         by_number = take_sed_command(&scan, &command) && add_sed_command(plan, &command, quiet);
     if (by_number)
         return;
@@ -368,11 +350,10 @@ static void add_sed_script(struct sed_options *sed, const struct wr_shell_token 
 
 static void take_sed_option(struct sed_options *sed, const struct wr_shell_arg *arg)
 {
-    sed->quiet |=
-        arg->letter == 'n' || wr_shell_is_long(arg, "quiet") || wr_shell_is_long(arg, "silent");
-    sed->in_place |= arg->letter == 'i' || wr_shell_is_long(arg, "in-place");
-    sed->unseen |= arg->letter == 'f' || wr_shell_is_long(arg, "file");
-    if (arg->letter == 'e' || wr_shell_is_long(arg, "expression"))
+    sed->quiet |= wr_shell_is(arg, "n|quiet|silent");
+    sed->in_place |= wr_shell_is(arg, "i|in-place");
+    sed->unseen |= wr_shell_is(arg, "f|file");
+    if (wr_shell_is(arg, "e|expression"))
         add_sed_script(sed, &arg->word);
 }
 
@@ -394,10 +375,6 @@ void wr_shell_plan_sed(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool bsd_suffix = false;
 
-    plan_reads(plan);
-    args->shorts = "efl";
-    args->rests = "i";
-    args->longs = " expression file line-length ";
     while (wr_shell_next_arg(args, &arg)) {
         if (!arg.is_operand) {
             take_sed_option(&sed, &arg);
@@ -425,7 +402,7 @@ void wr_shell_plan_sed(struct wr_shell_plan *plan, struct wr_shell_args *args)
 
 static bool take_variable(struct scan *scan, const char *variable)
 {
-    return take_text(scan, variable) || (!strcmp(variable, "NR") && take_text(scan, "FNR"));
+    return take_literal(scan, variable) || (!strcmp(variable, "NR") && take_literal(scan, "FNR"));
 }
 
 /* Narrows `range` by one comparison of the line number. */
@@ -439,10 +416,10 @@ static bool take_comparison(struct scan *scan, const char *variable, struct wr_l
     if (!take_variable(scan, variable))
         return false;
     skip_spaces(scan);
-    while (which < 5 && !take_text(scan, operators[which]))
+    while (which < 5 && !take_literal(scan, operators[which]))
         which++;
     skip_spaces(scan);
-    if (which == 5 || !take_number(scan, &number))
+    if (which == 5 || !take_line_number(scan, &number))
         return false;
     bool lower = which == 0 || which == 2 || which == 3,
          upper = which == 1 || which == 2 || which == 4;
@@ -457,21 +434,21 @@ static bool take_comparison(struct scan *scan, const char *variable, struct wr_l
 /* `NR>=A && NR<=B`, `NR==A`, `NR==A,NR==B`. */
 static bool take_line_condition(struct scan *scan, const char *variable, struct wr_lines *range)
 {
-    bool open = take_text(scan, "(");
+    bool open = take_literal(scan, "(");
     *range = (struct wr_lines){1, -1, false};
     if (!take_comparison(scan, variable, range))
         return false;
-    if (take_text(scan, ",")) {
+    if (take_literal(scan, ",")) {
         struct wr_lines last;
         if (!take_comparison(scan, variable, &last) || range->start != range->end)
             return false;
         range->end = last.end;
     } else {
-        while (take_text(scan, "&&"))
+        while (take_literal(scan, "&&"))
             if (!take_comparison(scan, variable, range))
                 return false;
     }
-    if (open && !take_text(scan, ")"))
+    if (open && !take_literal(scan, ")"))
         return false;
     skip_spaces(scan);
     return true;
@@ -482,11 +459,11 @@ static bool take_line_condition(struct scan *scan, const char *variable, struct 
 static weir_span take_action(struct scan *scan)
 {
     size_t depth = 0, from = scan->at;
-    if (peek(scan) != '{')
+    if (peek_byte(scan) != '{')
         return (weir_span){"", 0};
     for (; scan->at < scan->text.len; scan->at++) {
-        depth += peek(scan) == '{';
-        if (peek(scan) == '}' && !--depth) {
+        depth += peek_byte(scan) == '{';
+        if (peek_byte(scan) == '}' && !--depth) {
             scan->at++;
             break;
         }
@@ -503,9 +480,9 @@ static bool is_print(weir_span action)
 /* What may follow a rule: rules that only stop early. */
 static bool rest_only_stops(struct scan *scan)
 {
-    weir_span rest = wr_span_trim(wr_span_cut(scan->text, scan->at, scan->text.len));
+    weir_span rest = wr_span_trim(wr_span_from(scan->text, scan->at));
     while (rest.len && rest.ptr[0] == ';')
-        rest = wr_span_trim(wr_span_cut(rest, 1, rest.len));
+        rest = wr_span_trim(wr_span_from(rest, 1));
     if (!rest.len)
         return true;
     struct scan next = {rest, 0};
@@ -522,15 +499,15 @@ static void plan_awk_program(struct wr_shell_plan *plan, weir_span program)
     struct wr_lines range;
     weir_span regex;
 
-    if (peek(&scan) == '{') {
+    if (peek_byte(&scan) == '{') {
         plan->filtered = true; /* every line, in another shape */
         if (is_print(take_action(&scan)) && scan.at == scan.text.len)
             wr_shell_plan_range(plan, 1, -1);
         return;
     }
-    if (peek(&scan) == '/' && take_regex(&scan, &regex)) {
+    if (peek_byte(&scan) == '/' && take_regex(&scan, &regex)) {
         skip_spaces(&scan);
-        bool one = peek(&scan) != ',';
+        bool one = peek_byte(&scan) != ',';
         plan->filtered = true;
         plan->query = regex;
         if (one && is_print(take_action(&scan)) && scan.at == scan.text.len)
@@ -550,11 +527,8 @@ void wr_shell_plan_awk(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_arg arg;
     bool has_program = false;
 
-    plan_reads(plan);
-    args->shorts = "vFfi";
-    args->longs = " assign field-separator file include ";
     while (wr_shell_next_arg(args, &arg)) {
-        if (arg.letter == 'f' || wr_shell_is_long(&arg, "file")) {
+        if (wr_shell_is(&arg, "f|file")) {
             has_program = plan->filtered = true;
         } else if (arg.is_operand && !has_program) {
             has_program = true;
@@ -574,10 +548,10 @@ static void plan_perl_script(struct wr_shell_plan *plan, weir_span script)
     struct scan scan = {wr_span_trim(script), 0};
     struct wr_lines range = {0, 0, false};
     plan->filtered = true;
-    if (!take_text(&scan, "print if ") && !take_text(&scan, "print if"))
+    if (!take_literal(&scan, "print if ") && !take_literal(&scan, "print if"))
         return;
     skip_spaces(&scan);
-    if (peek(&scan) == '/') {
+    if (peek_byte(&scan) == '/') {
         weir_span regex;
         if (take_regex(&scan, &regex)) {
             plan->query = regex;
@@ -587,11 +561,11 @@ static void plan_perl_script(struct wr_shell_plan *plan, weir_span script)
         }
         return;
     }
-    bool dots = take_number(&scan, &range.start) && take_text(&scan, "..") &&
-                take_number(&scan, &range.end);
+    bool dots = take_line_number(&scan, &range.start) && take_literal(&scan, "..") &&
+                take_line_number(&scan, &range.end);
     if (!dots && !take_line_condition(&scan, "$.", &range))
         return;
-    take_text(&scan, ";");
+    take_literal(&scan, ";");
     if (scan.at == scan.text.len) {
         plan->filtered = false;
         wr_shell_plan_range(plan, range.start, range.end);
@@ -604,8 +578,6 @@ void wr_shell_plan_perl(struct wr_shell_plan *plan, struct wr_shell_args *args)
     struct wr_shell_token script = {0};
     bool in_place = false, loops = false, has_script = false;
 
-    args->shorts = "eEIMm";
-    args->rests = "iFC";
     while (wr_shell_next_arg(args, &arg)) {
         in_place |= arg.letter == 'i';
         loops |= arg.letter == 'n' || arg.letter == 'p';
@@ -618,11 +590,9 @@ void wr_shell_plan_perl(struct wr_shell_plan *plan, struct wr_shell_args *args)
             wr_shell_plan_file(plan, arg.word);
         }
     }
-    if (!has_script || !loops) {
-        plan->kind = WR_SHELL_PLAN_RUN;
+    if (!has_script || !loops)
         return;
-    }
-    plan_reads(plan);
+    plan->kind = WR_SHELL_PLAN_FILES;
     if (in_place) {
         plan->effect = WR_EFFECT_EDIT;
         plan->from_stdin = false;
@@ -631,5 +601,4 @@ void wr_shell_plan_perl(struct wr_shell_plan *plan, struct wr_shell_args *args)
     } else {
         plan->filtered = true;
     }
-    add_files(plan, args);
 }

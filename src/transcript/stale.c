@@ -1,3 +1,20 @@
+/* Which results are out of date, found in one walk over the calls from the last to the first.
+ *
+ * Going backwards, every later write is in a table already when a read is met, and the nearest
+ * later write is the one found. A path stands in the table under two sorts of keys:
+ *
+ *   WHOLE    the normalised path
+ *   ENDING   every run of its last names, up to WR_STALE_PARTS_MAX: a relative path and an absolute
+ *            one may be the same file where one is an ending of the other
+ *
+ * Process ids have a key space of their own (PROCESS), for polls that a later poll replaces. A call
+ * that may have written anything (a command line that could not be read to its end, `git checkout
+ * main`) is not in the table: it is the one number `tree_call`, and makes every earlier read MAYBE
+ * stale.
+ *
+ * A read looks up itself and the directories it is in. The time grows with the bytes of the paths
+ * and not with the square of the calls.
+ */
 #include "transcript/stale.h"
 
 #include "base/hash.h"
@@ -6,11 +23,6 @@
 #include "base/span.h"
 #include "transcript/path.h"
 
-/* The calls are walked from the last to the first. What is written later is then already in the
- * table when a read is met, and the nearest later write is the one found. A path stands in the
- * table under these keys: WHOLE    the normalised path ENDING   every run of its last names, for
- * paths whose directory is not known: a relative path and an absolute one may be the same file
- * where one is an ending of the other Process ids have a key space of their own. */
 enum key_space { WHOLE, ENDING, PROCESS };
 
 struct item {
@@ -29,7 +41,7 @@ struct marker {
     uint32_t tree_call; /* nearest later call that may have written anything; UINT32_MAX: none */
 };
 
-static bool is_same(const struct item *item, enum key_space space, weir_span key)
+static bool is_same_key(const struct item *item, enum key_space space, weir_span key)
 {
     return item->space == space && wr_span_eq(item->key, key);
 }
@@ -39,12 +51,12 @@ static uint64_t hash_key(enum key_space space, weir_span key)
     return wr_hash64_seeded(key, (uint64_t)space + 1);
 }
 
-static struct item *find(struct marker *marker, enum key_space space, weir_span key)
+static struct item *find_key(struct marker *marker, enum key_space space, weir_span key)
 {
     uint64_t hash = hash_key(space, key);
     uint32_t at = wr_index_first(&marker->index, hash), number;
     while ((number = wr_index_item(&marker->index, at)) != WR_INDEX_NONE) {
-        if (is_same(&marker->items[number], space, key))
+        if (is_same_key(&marker->items[number], space, key))
             return &marker->items[number];
         at = wr_index_next(&marker->index, at, hash);
     }
@@ -52,12 +64,12 @@ static struct item *find(struct marker *marker, enum key_space space, weir_span 
 }
 
 /* The item of a key, made where there is none. */
-static struct item *get(struct marker *marker, enum key_space space, weir_span key)
+static struct item *get_key(struct marker *marker, enum key_space space, weir_span key)
 {
     uint64_t hash = hash_key(space, key);
     uint32_t at = wr_index_first(&marker->index, hash), number;
     while ((number = wr_index_item(&marker->index, at)) != WR_INDEX_NONE) {
-        if (is_same(&marker->items[number], space, key))
+        if (is_same_key(&marker->items[number], space, key))
             return &marker->items[number];
         at = wr_index_next(&marker->index, at, hash);
     }
@@ -83,7 +95,7 @@ static bool go_up(weir_span path, size_t *end)
 
 /* The part of path[0, end) from its `names`-th last name on; empty where it has fewer names, or
  * exactly as many and does not begin with a root (it would be all of it). */
-static weir_span ending(weir_span path, size_t end, int names)
+static weir_span last_names(weir_span path, size_t end, int names)
 {
     size_t at = end;
     for (int i = 0; i < names; i++) {
@@ -99,7 +111,7 @@ static weir_span ending(weir_span path, size_t end, int names)
 
 static weir_span without_home(weir_span path)
 {
-    return wr_span_starts(path, WR_LIT("~/")) ? wr_span_cut(path, 2, path.len) : path;
+    return wr_span_starts(path, WR_LIT("~/")) ? wr_span_from(path, 2) : path;
 }
 
 static bool is_rooted(weir_span path)
@@ -109,18 +121,18 @@ static bool is_rooted(weir_span path)
 
 /* --- writes --- */
 
-static void add_write(struct marker *marker, weir_span path, uint32_t call)
+static void add_written_path(struct marker *marker, weir_span path, uint32_t call)
 {
-    get(marker, WHOLE, path)->call = call;
+    get_key(marker, WHOLE, path)->call = call;
     if (!is_rooted(path)) {
-        get(marker, WHOLE, without_home(path))->call = call;
+        get_key(marker, WHOLE, without_home(path))->call = call;
         return;
     }
     for (int names = 1; names <= WR_STALE_PARTS_MAX; names++) {
-        weir_span part = ending(path, path.len, names);
+        weir_span part = last_names(path, path.len, names);
         if (!part.len)
             break;
-        get(marker, ENDING, part)->call = call;
+        get_key(marker, ENDING, part)->call = call;
     }
 }
 
@@ -131,7 +143,8 @@ struct verdict {
     uint32_t by, touched_by;
 };
 
-static void judge(struct verdict *verdict, enum wr_staleness staleness, const struct item *item)
+static void judge_item(struct verdict *verdict, enum wr_staleness staleness,
+                       const struct item *item)
 {
     if (!item)
         return;
@@ -149,16 +162,16 @@ static void judge_part(struct marker *marker, struct verdict *verdict, weir_span
 {
     weir_span part = wr_span_cut(path, 0, end);
     bool itself = end == path.len;
-    judge(verdict, itself ? WR_STALE : WR_MAYBE_STALE, find(marker, WHOLE, part));
+    judge_item(verdict, itself ? WR_STALE : WR_MAYBE_STALE, find_key(marker, WHOLE, part));
     if (!is_rooted(path)) {
-        judge(verdict, WR_MAYBE_STALE, find(marker, ENDING, without_home(part)));
+        judge_item(verdict, WR_MAYBE_STALE, find_key(marker, ENDING, without_home(part)));
         return;
     }
     for (int names = 1; names <= WR_STALE_PARTS_MAX; names++) {
-        weir_span relative = ending(path, end, names);
+        weir_span relative = last_names(path, end, names);
         if (!relative.len)
             return;
-        judge(verdict, WR_MAYBE_STALE, find(marker, WHOLE, relative));
+        judge_item(verdict, WR_MAYBE_STALE, find_key(marker, WHOLE, relative));
     }
 }
 
@@ -171,16 +184,16 @@ static struct verdict judge_read(struct marker *marker, weir_span path)
         judge_part(marker, &verdict, path, end);
     while (++parts < WR_STALE_PARTS_MAX && go_up(path, &end));
     if (!wr_path_is_absolute(path))
-        judge(&verdict, WR_MAYBE_STALE, find(marker, WHOLE, WR_LIT(".")));
+        judge_item(&verdict, WR_MAYBE_STALE, find_key(marker, WHOLE, WR_LIT(".")));
     return verdict;
 }
 
 /* --- the walk --- */
 
-/* A search names a file where its last name has a dot inside. */
+/* Whether a search names a file, not a directory: then its last name has a dot inside. */
 static bool names_file(weir_span path)
 {
-    weir_span name = ending(path, path.len, 1);
+    weir_span name = last_names(path, path.len, 1);
     return name.len > 1 && memchr(name.ptr + 1, '.', name.len - 1);
 }
 
@@ -208,15 +221,15 @@ static weir_status mark_effect(struct marker *marker, struct wr_stale *stale,
     if (!path.ptr)
         return wr_arena_status(marker->arena);
     if (writes) {
-        add_write(marker, path, call);
+        add_written_path(marker, path, call);
         return WEIR_OK;
     }
     struct verdict verdict = {WR_FRESH, UINT32_MAX, UINT32_MAX};
     if (path.len <= WR_STALE_PATH_BYTES_MAX)
         verdict = judge_read(marker, path);
     if (marker->tree_call != UINT32_MAX)
-        judge(&verdict, WR_MAYBE_STALE, &(struct item){.call = marker->tree_call});
-    /* Of several files that one call read, the first that changed makes it stale. */
+        judge_item(&verdict, WR_MAYBE_STALE, &(struct item){.call = marker->tree_call});
+    /* Where one call read several files, the first of them that changed makes it stale. */
     if (verdict.staleness > stale->staleness ||
         (verdict.staleness == stale->staleness && verdict.by < stale->by)) {
         stale->staleness = verdict.staleness;
@@ -232,7 +245,7 @@ static void mark_process(struct marker *marker, struct wr_stale *stale,
 {
     if (!handles->process_id.len)
         return;
-    struct item *item = get(marker, PROCESS, handles->process_id);
+    struct item *item = get_key(marker, PROCESS, handles->process_id);
     if (handles->kind == WR_EFFECT_POLL) {
         stale->is_superseded = item->is_live;
         if (item->is_live)

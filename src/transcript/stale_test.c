@@ -123,7 +123,7 @@ static void stories_end_as_told(void **state)
 {
     (void)state;
     unsigned wrong = 0;
-    for (size_t i = 0; i < sizeof(stories) / sizeof(stories[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(stories); i++)
         wrong += !tell(&stories[i]);
     assert_int_equal(wrong, 0);
 }

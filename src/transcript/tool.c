@@ -1,7 +1,20 @@
+/* What a tool call is about: its handles, read from its name and its arguments.
+ *
+ *   wr_tool_call         find the tool's row by its name and keys (tool_table.c)
+ *   read_known_tool      each argument by its role in that row: a path, a query, a command, ...
+ *   read_action          SWE-agent's commands, which are text and not JSON
+ *   read_unknown_tool    no row: what the name says, and the arguments such tools usually have
+ *   finish_*             what follows when all arguments are known: lines, the path, the command
+ *
+ * Models write arguments loosely: a number in a string, a path under another key, one path where a
+ * list is wanted. All of that is taken. Arguments that make no sense give fewer handles, never an
+ * error. A command line is read by shell.c, and its effects are then the call's.
+ */
 #include "transcript/tool.h"
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/vec.h"
 #include "transcript/instructions.h"
 #include "transcript/patch.h"
 #include "transcript/path.h"
@@ -63,7 +76,7 @@ static bool value_number(struct call *call, wr_json_id value, int64_t *number)
     return true;
 }
 
-static void set_text(weir_span *field, weir_span text)
+static void set_text_once(weir_span *field, weir_span text)
 {
     if (!field->len)
         *field = text;
@@ -71,27 +84,21 @@ static void set_text(weir_span *field, weir_span text)
 
 /* --- effects --- */
 
-static void add_effect(struct call *call, struct wr_effect effect)
+static void add_call_effect(struct call *call, struct wr_effect effect)
 {
     struct wr_tool_handles *handles = call->handles;
     if (call->status || handles->effects_count == WR_TOOL_PATHS_MAX)
         return;
-    if (handles->effects_count == call->effects_cap) {
-        size_t cap = call->effects_cap ? call->effects_cap * 2 : 2, bytes = sizeof(effect);
-        void *effects =
-            wr_arena_grow(call->arena, handles->effects, call->effects_cap * bytes, cap * bytes);
-        if (!effects) {
-            call->status = wr_arena_status(call->arena);
-            return;
-        }
-        handles->effects = effects;
-        call->effects_cap = cap;
+    if (!WR_ARENA_ROOM(call->arena, handles->effects, handles->effects_count, call->effects_cap,
+                       2)) {
+        call->status = wr_arena_status(call->arena);
+        return;
     }
     handles->effects[handles->effects_count++] = effect;
 }
 
-static void add_path(struct call *call, enum wr_effect_kind kind, weir_span path, int64_t start,
-                     int64_t end)
+static void add_path_effect(struct call *call, enum wr_effect_kind kind, weir_span path,
+                            int64_t start, int64_t end)
 {
     weir_span joined = wr_path_join(call->arena, call->base, path);
     if (!joined.ptr && path.len) {
@@ -99,14 +106,14 @@ static void add_path(struct call *call, enum wr_effect_kind kind, weir_span path
         return;
     }
     bool pattern = kind == WR_EFFECT_READ && memchr(path.ptr, '*', path.len);
-    add_effect(call, (struct wr_effect){.kind = kind,
-                                        .path = pattern ? path : joined,
-                                        .literal = !pattern,
-                                        .query = kind == WR_EFFECT_READ ? (weir_span){"", 0}
-                                                                        : call->handles->query,
-                                        .program = call->name,
-                                        .start_line = start,
-                                        .end_line = end});
+    add_call_effect(call, (struct wr_effect){.kind = kind,
+                                             .path = pattern ? path : joined,
+                                             .literal = !pattern,
+                                             .query = kind == WR_EFFECT_READ ? (weir_span){"", 0}
+                                                                             : call->handles->query,
+                                             .program = call->name,
+                                             .start_line = start,
+                                             .end_line = end});
 }
 
 /* --- command lines --- */
@@ -150,7 +157,7 @@ static wr_json_id find_script(struct call *call, wr_json_id array)
     wr_json_id second = wr_json_next(call->doc, array, first);
     bool runs =
         wr_json_text_is(call->doc, second, "-lc") || wr_json_text_is(call->doc, second, "-c");
-    for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]) && runs; i++)
+    for (size_t i = 0; i < WR_COUNT_OF(shells) && runs; i++)
         if (wr_json_text_is(call->doc, first, shells[i]))
             return wr_json_next(call->doc, array, second);
     return WR_JSON_NONE;
@@ -226,12 +233,12 @@ static void read_patch(struct call *call, weir_span text)
     struct wr_patch_file file;
     wr_patch_init(&patch, text);
     while (wr_patch_next(&patch, &file))
-        add_path(call, file.kind, file.path, 0, 0);
+        add_path_effect(call, file.kind, file.path, 0, 0);
     if (!call->handles->effects_count && !call->handles->path.len)
-        add_effect(call, (struct wr_effect){.kind = WR_EFFECT_EDIT,
-                                            .program = call->name,
-                                            .literal = true,
-                                            .whole_tree = true});
+        add_call_effect(call, (struct wr_effect){.kind = WR_EFFECT_EDIT,
+                                                 .program = call->name,
+                                                 .literal = true,
+                                                 .whole_tree = true});
 }
 
 /* --- arguments by their role --- */
@@ -252,14 +259,14 @@ static void add_listed_path(struct call *call, wr_json_id item)
     weir_span path = value_text(call, item);
     int64_t start = 1, end = -1;
     if (wr_json_is(call->doc, item, WR_JSON_OBJECT)) {
-        for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !path.len; i++)
+        for (size_t i = 0; i < WR_COUNT_OF(keys) && !path.len; i++)
             path = value_text(call, wr_json_find(call->doc, item, keys[i]));
         value_number(call, wr_json_find(call->doc, item, "start_line"), &start);
         value_number(call, wr_json_find(call->doc, item, "end_line"), &end);
     }
     bool read = call->handles->kind == WR_EFFECT_READ;
     if (path.len)
-        add_path(call, call->handles->kind, path, read ? start : 0, read ? end : 0);
+        add_path_effect(call, call->handles->kind, path, read ? start : 0, read ? end : 0);
 }
 
 static void read_paths(struct call *call, wr_json_id value)
@@ -288,7 +295,7 @@ static void read_line_pair(struct call *call, wr_json_id value)
 }
 
 /* view, create, str_replace, insert, undo_edit, delete. */
-static void read_verb(struct call *call, weir_span verb)
+static void read_editor_verb(struct call *call, weir_span verb)
 {
     struct wr_tool_handles *handles = call->handles;
     handles->mode = verb;
@@ -298,14 +305,14 @@ static void read_verb(struct call *call, weir_span verb)
         handles->kind = WR_EFFECT_WRITE;
 }
 
-static void read_query(struct call *call, wr_json_id value)
+static void read_query_arg(struct call *call, wr_json_id value)
 {
     if (wr_json_is(call->doc, value, WR_JSON_ARRAY))
         value = wr_json_first(call->doc, value);
-    set_text(&call->handles->query, value_text(call, value));
+    set_text_once(&call->handles->query, value_text(call, value));
 }
 
-static void read_number(struct call *call, wr_json_id value, enum wr_tool_role role)
+static void read_number_arg(struct call *call, wr_json_id value, enum wr_tool_role role)
 {
     struct wr_tool_handles *handles = call->handles;
     int64_t number;
@@ -326,50 +333,50 @@ static void read_arg(struct call *call, enum wr_tool_role role, wr_json_id value
     struct wr_tool_handles *handles = call->handles;
     switch (role) {
     case WR_ROLE_PATH:
-        set_text(&handles->path, value_text(call, value));
+        set_text_once(&handles->path, value_text(call, value));
         break;
     case WR_ROLE_FROM:
-        add_path(call, WR_EFFECT_WRITE, value_text(call, value), 0, 0);
+        add_path_effect(call, WR_EFFECT_WRITE, value_text(call, value), 0, 0);
         break;
     case WR_ROLE_PATHS:
         read_paths(call, value);
         break;
     case WR_ROLE_QUERY:
-        read_query(call, value);
+        read_query_arg(call, value);
         break;
     case WR_ROLE_COMMAND:
-        set_text(&handles->command, command_text(call, value));
+        set_text_once(&handles->command, command_text(call, value));
         break;
     case WR_ROLE_COMMANDS:
-        set_text(&handles->command, join_commands(call, value));
+        set_text_once(&handles->command, join_commands(call, value));
         break;
     case WR_ROLE_SOURCE:
-        set_text(&handles->command, value_text(call, value));
+        set_text_once(&handles->command, value_text(call, value));
         break;
     case WR_ROLE_WORKDIR:
-        set_text(&handles->workdir, value_text(call, value));
+        set_text_once(&handles->workdir, value_text(call, value));
         break;
     case WR_ROLE_PROCESS:
-        set_text(&handles->process_id, value_text(call, value));
+        set_text_once(&handles->process_id, value_text(call, value));
         break;
     case WR_ROLE_MODE:
-        set_text(&handles->mode, value_text(call, value));
+        set_text_once(&handles->mode, value_text(call, value));
         break;
     case WR_ROLE_CURSOR:
-        set_text(&handles->cursor, value_text(call, value));
+        set_text_once(&handles->cursor, value_text(call, value));
         break;
     case WR_ROLE_LINES:
         read_line_pair(call, value);
         break;
     case WR_ROLE_VERB:
-        read_verb(call, value_text(call, value));
+        read_editor_verb(call, value_text(call, value));
         break;
     case WR_ROLE_OFFSET:
     case WR_ROLE_OFFSET0:
     case WR_ROLE_LIMIT:
     case WR_ROLE_START:
     case WR_ROLE_END:
-        read_number(call, value, role);
+        read_number_arg(call, value, role);
         break;
     case WR_ROLE_INPUT:
         /* Typing something is an act of its own; typing nothing asks for more output. */
@@ -407,7 +414,7 @@ static bool has_role(const struct wr_tool_row *row, enum wr_tool_role role)
 static void read_args(struct call *call)
 {
     /* The directory first: paths are joined to it as they are read. */
-    set_text(&call->handles->workdir, value_text(call, find_role(call, WR_ROLE_WORKDIR)));
+    set_text_once(&call->handles->workdir, value_text(call, find_role(call, WR_ROLE_WORKDIR)));
     call->base = wr_path_join(call->arena, call->base, call->handles->workdir);
     if (!call->base.ptr)
         call->base = (weir_span){"", 0};
@@ -475,22 +482,22 @@ static void finish_path(struct call *call)
 {
     struct wr_tool_handles *handles = call->handles;
     if (handles->path.len) {
-        add_path(call, handles->kind, handles->path, handles->start_line, handles->end_line);
+        add_path_effect(call, handles->kind, handles->path, handles->start_line, handles->end_line);
     } else if (touches_files(handles->kind) && !handles->effects_count) {
         /* A file that only the result names, or none. */
         bool searches = handles->kind == WR_EFFECT_SEARCH || handles->kind == WR_EFFECT_LIST;
-        add_effect(call, (struct wr_effect){.kind = handles->kind,
-                                            .query = handles->query,
-                                            .program = call->name,
-                                            .path = searches ? call->base : (weir_span){"", 0},
-                                            .start_line = handles->start_line,
-                                            .end_line = handles->end_line,
-                                            .literal = searches});
+        add_call_effect(call, (struct wr_effect){.kind = handles->kind,
+                                                 .query = handles->query,
+                                                 .program = call->name,
+                                                 .path = searches ? call->base : (weir_span){"", 0},
+                                                 .start_line = handles->start_line,
+                                                 .end_line = handles->end_line,
+                                                 .literal = searches});
     }
 }
 
 /* The first effect of the call's kind gives it its path and lines. */
-static void take_first(struct wr_tool_handles *handles)
+static void take_first_effect(struct wr_tool_handles *handles)
 {
     for (size_t i = 0; i < handles->effects_count; i++) {
         const struct wr_effect *effect = &handles->effects[i];
@@ -499,12 +506,12 @@ static void take_first(struct wr_tool_handles *handles)
         handles->path = effect->path;
         handles->start_line = effect->start_line;
         handles->end_line = effect->end_line;
-        set_text(&handles->query, effect->query);
+        set_text_once(&handles->query, effect->query);
         return;
     }
 }
 
-static void read_known(struct call *call)
+static void read_known_tool(struct call *call)
 {
     struct wr_tool_handles *handles = call->handles;
     handles->dialect = call->row->dialect;
@@ -522,7 +529,7 @@ static void read_known(struct call *call)
         handles->command = call->text;
     if (!handles->is_shell && handles->kind != WR_EFFECT_POLL)
         finish_path(call);
-    take_first(handles);
+    take_first_effect(handles);
 }
 
 /* --- SWE-agent's commands as text: a tool `open` with {"command": "open src/a.py 40"} --- */
@@ -547,7 +554,7 @@ static void read_action(struct call *call, weir_span action)
     handles->dialect = WR_TOOL_SWE_AGENT;
     handles->is_known = true;
     handles->command = action;
-    for (size_t i = 0; i < sizeof(actions) / sizeof(actions[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(actions); i++) {
         if (!wr_span_is(call->name, actions[i].name))
             continue;
         handles->kind = actions[i].kind;
@@ -565,7 +572,7 @@ static void read_action(struct call *call, weir_span action)
     }
     handles->kind = WR_EFFECT_RUN;
     read_command(call);
-    take_first(handles);
+    take_first_effect(handles);
 }
 
 static bool is_action(struct call *call, weir_span *action)
@@ -581,7 +588,7 @@ static bool is_action(struct call *call, weir_span *action)
 
 /* --- tools of no known agent --- */
 
-static void read_unknown(struct call *call)
+static void read_unknown_tool(struct call *call)
 {
     struct wr_tool_handles *handles = call->handles;
     enum wr_effect_kind guess = wr_tool_guess(call->name);
@@ -596,7 +603,7 @@ static void read_unknown(struct call *call)
                !(guess == WR_EFFECT_SEARCH && handles->query.len)) {
         handles->kind = WR_EFFECT_OTHER; /* "create_issue" writes no file */
     }
-    take_first(handles);
+    take_first_effect(handles);
 }
 
 static bool starts_object(weir_span text)
@@ -636,9 +643,9 @@ weir_status wr_tool_call(struct wr_tool_handles *handles, struct wr_arena *arena
     } else if (!(call.row && call.row->keys[0]) && is_action(&call, &action)) {
         read_action(&call, action);
     } else if (call.row) {
-        read_known(&call);
+        read_known_tool(&call);
     } else {
-        read_unknown(&call);
+        read_unknown_tool(&call);
     }
     handles->is_instructions = wr_tool_shows_instructions(handles);
     return call.status;
@@ -706,5 +713,5 @@ const char *wr_tool_dialect_text(enum wr_tool_dialect dialect)
 const char *wr_tool_cut_text(enum wr_tool_cut cut)
 {
     static const char *const texts[] = {"none", "head", "tail", "middle", "somewhere"};
-    return (unsigned)cut < sizeof(texts) / sizeof(texts[0]) ? texts[cut] : "somewhere";
+    return (unsigned)cut < WR_COUNT_OF(texts) ? texts[cut] : "somewhere";
 }

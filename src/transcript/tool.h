@@ -77,8 +77,8 @@ struct wr_tool_handles {
  * `cwd` is the directory relative paths are meant from; may be empty. Spans point into the given
  * texts or into `arena`; both must outlive the handles.
  *
- * Of a command line with several effects, `kind` is RUN where anything was run, else the first of
- * its effects that shows something, else its first write. */
+ * A command line may have several effects. Then `kind` is RUN if anything was run, else the first
+ * effect that shows something, else the first write. */
 WEIR_MUST_USE weir_status wr_tool_call(struct wr_tool_handles *handles, struct wr_arena *arena,
                                        weir_span name, weir_span arguments, weir_span cwd);
 

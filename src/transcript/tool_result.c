@@ -1,10 +1,23 @@
-/* What results say about themselves: footers, headers and marks of cuts, one rule a shape. */
+/* What results say about themselves, in headers, in footers and at marks of cuts.
+ *
+ * Agents' tools add lines of their own around a file or an output: "(Showing lines 1-200 of 812.
+ * Use offset=201 to continue", "Exit code 1", a process id, the path of a file with the whole
+ * output. Each such shape is a row of `rules`: whose tools write it, where it must stand, a pattern
+ * with places for what is wanted, and what it means.
+ *
+ * Only the first and the last few lines are looked at: further in, a result is somebody's text,
+ * which may hold any of these words. Footers come before headers, and what an earlier source has
+ * filled a later one does not change; lines are only ever narrowed, from those asked for to those
+ * shown.
+ *
+ * A call whose agent is not known tries the rules of all; a rule that only one agent's results fit
+ * then tells whose call it was.
+ */
 #include "transcript/tool.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* Whose results a rule is for. A call whose dialect is not known tries them all. */
 enum {
@@ -36,8 +49,9 @@ enum {
 
 /* A pattern is matched from the beginning of a line, and may leave the rest of it:
  *   %a %b first and last line shown   %t lines in all   %n next offset   %A %B lines above, below
- *   %x exit code   %p process id   %s spill path   %f the file   %l limit, %o offset: together the
- * next %i a number   %* anything, up to what follows in the pattern   %. the end of the line */
+ *   %x exit code   %p process id   %s spill path   %f the file
+ *   %l limit, %o offset: together they give the next offset   %i a number
+ *   %* anything, up to what follows in the pattern   %. the end of the line */
 struct rule {
     int dialects;
     enum zone zone;
@@ -169,12 +183,11 @@ struct scan {
     size_t at;
 };
 
-static bool take_number(struct scan *scan, int64_t *number)
+static bool take_count(struct scan *scan, int64_t *number)
 {
     size_t from = scan->at;
     uint64_t value;
-    while (scan->at < scan->line.len && scan->line.ptr[scan->at] >= '0' &&
-           scan->line.ptr[scan->at] <= '9')
+    while (scan->at < scan->line.len && wr_is_digit(scan->line.ptr[scan->at]))
         scan->at++;
     if (!wr_span_u64(wr_span_cut(scan->line, from, scan->at), &value) || value > INT32_MAX)
         return false;
@@ -187,7 +200,7 @@ static bool take_exit_code(struct scan *scan, struct found *found)
     int64_t code;
     bool negative = scan->at < scan->line.len && scan->line.ptr[scan->at] == '-';
     scan->at += negative;
-    if (!take_number(scan, &code))
+    if (!take_count(scan, &code))
         return false;
     found->exit_code = (int)(negative ? -code : code);
     found->has_exit_code = true;
@@ -199,9 +212,7 @@ static bool take_id(struct scan *scan, weir_span *id)
     size_t from = scan->at;
     while (scan->at < scan->line.len) {
         char c = scan->line.ptr[scan->at];
-        bool part = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                    c == '_' || c == '-';
-        if (!part)
+        if (!wr_is_word(c) && c != '-')
             break;
         scan->at++;
     }
@@ -228,23 +239,23 @@ static bool take_capture(struct scan *scan, const char *pattern, struct found *f
     weir_span skipped;
     switch (*pattern) {
     case 'a':
-        return take_number(scan, &found->first);
+        return take_count(scan, &found->first);
     case 'b':
-        return take_number(scan, &found->last);
+        return take_count(scan, &found->last);
     case 't':
-        return take_number(scan, &found->total);
+        return take_count(scan, &found->total);
     case 'n':
-        return take_number(scan, &found->next);
+        return take_count(scan, &found->next);
     case 'A':
-        return take_number(scan, &found->above);
+        return take_count(scan, &found->above);
     case 'B':
-        return take_number(scan, &found->below);
+        return take_count(scan, &found->below);
     case 'l':
-        return take_number(scan, &found->limit);
+        return take_count(scan, &found->limit);
     case 'o':
-        return take_number(scan, &found->offset);
+        return take_count(scan, &found->offset);
     case 'i':
-        return take_number(scan, &unused);
+        return take_count(scan, &unused);
     case 'x':
         return take_exit_code(scan, found);
     case 'p':
@@ -260,7 +271,7 @@ static bool take_capture(struct scan *scan, const char *pattern, struct found *f
     }
 }
 
-static bool match(const char *pattern, weir_span line, struct found *found)
+static bool match_line(const char *pattern, weir_span line, struct found *found)
 {
     struct scan scan = {line, 0};
     *found = (struct found){-1, -1, -1, -1, -1, -1, -1, -1, {"", 0}, {"", 0}, {"", 0}, 0, false};
@@ -277,13 +288,13 @@ static bool match(const char *pattern, weir_span line, struct found *found)
 
 /* --- from what was found to handles --- */
 
-static void set_number(int64_t *field, int64_t number)
+static void set_number_once(int64_t *field, int64_t number)
 {
     if (*field < 0 && number >= 0)
         *field = number;
 }
 
-static void set_text(weir_span *field, weir_span text)
+static void set_text_once(weir_span *field, weir_span text)
 {
     if (!field->len)
         *field = text;
@@ -310,12 +321,13 @@ static void use_found(struct wr_tool_handles *handles, const struct rule *rule,
     handles->is_running |= (rule->flags & RUNNING) != 0;
     handles->is_error |= (rule->flags & FAILED) != 0;
     handles->is_unchanged |= (rule->flags & UNCHANGED) != 0;
-    set_number(&handles->total_lines, found->total);
-    set_number(&handles->next_offset, found->next);
+    set_number_once(&handles->total_lines, found->total);
+    set_number_once(&handles->next_offset, found->next);
     if (found->limit >= 0)
-        set_number(&handles->next_offset, found->limit + (found->offset > 0 ? found->offset : 0));
-    set_text(&handles->process_id, found->process);
-    set_text(&handles->spill_path, found->spill);
+        set_number_once(&handles->next_offset,
+                        found->limit + (found->offset > 0 ? found->offset : 0));
+    set_text_once(&handles->process_id, found->process);
+    set_text_once(&handles->spill_path, found->spill);
     narrow_lines(handles, found->first, found->last);
     if (found->above >= 0)
         narrow_lines(handles, found->above + 1, -1);
@@ -337,7 +349,7 @@ static void use_file(struct wr_tool_handles *handles, weir_span file)
     }
 }
 
-static bool is_for(int dialects, const struct wr_tool_handles *handles)
+static bool is_for_dialect(int dialects, const struct wr_tool_handles *handles)
 {
     return handles->dialect == WR_TOOL_UNKNOWN || (dialects & (1 << handles->dialect));
 }
@@ -352,17 +364,17 @@ static void learn_dialect(struct wr_tool_handles *handles, int dialects)
             handles->dialect = (enum wr_tool_dialect)i;
 }
 
-static void read_line(struct wr_tool_handles *handles, weir_span line, enum zone zone,
-                      bool is_first)
+static void read_result_line(struct wr_tool_handles *handles, weir_span line, enum zone zone,
+                             bool is_first)
 {
     struct found found;
-    for (size_t i = 0; i < COUNT(rules); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rules); i++) {
         const struct rule *rule = &rules[i];
         bool here = (rule->zone == zone || rule->zone == EITHER) &&
                     (is_first || !(rule->flags & FIRST_LINE));
         bool fits = !(rule->flags & READS_ONLY) || handles->kind == WR_EFFECT_READ;
-        if (!here || !fits || !is_for(rule->dialects, handles) ||
-            !match(rule->pattern, line, &found))
+        if (!here || !fits || !is_for_dialect(rule->dialects, handles) ||
+            !match_line(rule->pattern, line, &found))
             continue;
         learn_dialect(handles, rule->dialects);
         use_found(handles, rule, &found);
@@ -382,7 +394,7 @@ static void read_footers(struct wr_tool_handles *handles, weir_span result)
             start--;
         weir_span line = wr_span_trim(wr_span_cut(result, start, end));
         if (line.len) {
-            read_line(handles, line, FOOTER, false);
+            read_result_line(handles, line, FOOTER, false);
             lines++;
         }
         end = start > from ? start - 1 : from;
@@ -398,7 +410,7 @@ static void read_headers(struct wr_tool_handles *handles, weir_span result)
         line = wr_span_trim(line);
         if (!line.len)
             continue;
-        read_line(handles, line, HEADER, !lines);
+        read_result_line(handles, line, HEADER, !lines);
         lines++;
     }
 }
@@ -425,10 +437,12 @@ static void find_marks(struct wr_tool_handles *handles, weir_span result)
 {
     if (result.len > WR_TOOL_RESULT_CUT_BYTES_MAX)
         result.len = WR_TOOL_RESULT_CUT_BYTES_MAX;
-    for (size_t i = 0; i < COUNT(marks) && handles->cut == WR_TOOL_CUT_NONE; i++) {
-        /* Text that was read may hold such a mark itself: only whose own tools make them. */
-        bool own = handles->dialect != WR_TOOL_UNKNOWN && is_for(marks[i].dialects, handles);
-        if (own && wr_span_find(result, wr_span_of(marks[i].mark), 0) != SIZE_MAX)
+    for (size_t i = 0; i < WR_COUNT_OF(marks) && handles->cut == WR_TOOL_CUT_NONE; i++) {
+        /* Text that was read may hold such a mark itself, so only marks of the agent's own tools
+         * count. */
+        bool own =
+            handles->dialect != WR_TOOL_UNKNOWN && is_for_dialect(marks[i].dialects, handles);
+        if (own && wr_span_has(result, wr_span_of(marks[i].mark)))
             handles->cut = marks[i].cut;
     }
 }
@@ -441,9 +455,9 @@ static bool line_number(weir_span line, int64_t *number)
     struct scan scan = {line, 0};
     while (scan.at < line.len && line.ptr[scan.at] == ' ')
         scan.at++;
-    if (!take_number(&scan, number) || *number < 1)
+    if (!take_count(&scan, number) || *number < 1)
         return false;
-    weir_span rest = wr_span_cut(line, scan.at, line.len);
+    weir_span rest = wr_span_from(line, scan.at);
     return wr_span_starts(rest, WR_LIT("\t")) || wr_span_starts(rest, WR_LIT("\xe2\x86\x92")) ||
            wr_span_starts(rest, WR_LIT(":")) || wr_span_starts(rest, WR_LIT(" | ")) ||
            wr_span_starts(rest, WR_LIT(". ")) || wr_span_is(rest, ".") || wr_span_is(rest, " |");
@@ -496,7 +510,7 @@ static void read_numbers(struct wr_tool_handles *handles, weir_span result)
     bool whole =
         to_the_end && handles->cut == WR_TOOL_CUT_NONE && last - first + 1 < CLIENT_LINES_MAX;
     if (whole)
-        set_number(&handles->total_lines, last);
+        set_number_once(&handles->total_lines, last);
     else
         narrow_lines(handles, first, last);
 }
@@ -515,7 +529,7 @@ static void settle_lines(struct wr_tool_handles *handles)
                    handles->total_lines > handles->end_line;
     bool by_line = handles->dialect != WR_TOOL_UNKNOWN && !handles->is_shell;
     if (goes_on && by_line)
-        set_number(&handles->next_offset, handles->end_line + 1);
+        set_number_once(&handles->next_offset, handles->end_line + 1);
     if (handles->effects_count == 1 && handles->effects[0].kind == WR_EFFECT_READ &&
         !handles->is_shell) {
         handles->effects[0].start_line = handles->start_line;

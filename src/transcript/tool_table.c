@@ -1,9 +1,21 @@
+/* The tools of the agents we know, one row for each name and shape of arguments.
+ *
+ * A row is found by the tool's name and the keys that its arguments must have, never by the client:
+ * agents borrow each other's tools, and one name (`read_file`) has had many shapes. Rows of one
+ * name stand together, those with more keys first, because the first row that fits is taken. Each
+ * row says what the tool does and the role of each argument; tool.c does the reading.
+ *
+ * A name may have a server's name in front (`mcp__fs__read_file`): then its last part is looked up,
+ * but only in rows whose keys fit. For a name that no row has, wr_tool_guess() looks at its words:
+ * "read_notes" reads.
+ *
+ * To add an agent's tool, add a row, and cases to tool_test.c.
+ */
 #include "transcript/tool_table.h"
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
-
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 #define PATH(key)         \
     {                     \
@@ -459,10 +471,10 @@ static bool has_keys(const char *keys, const struct wr_json *doc, wr_json_id obj
     return true;
 }
 
-static const struct wr_tool_row *find_exact(weir_span name, const struct wr_json *doc,
-                                            wr_json_id object, bool keys_needed)
+static const struct wr_tool_row *find_row(weir_span name, const struct wr_json *doc,
+                                          wr_json_id object, bool keys_needed)
 {
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++)
         if (wr_span_is(name, rows[i].name) && (rows[i].keys[0] || !keys_needed) &&
             has_keys(rows[i].keys, doc, object))
             return &rows[i];
@@ -478,10 +490,10 @@ const struct wr_tool_row *wr_tool_find(weir_span name, const struct wr_json *doc
 {
     if (name.len > WR_TOOL_NAME_BYTES_MAX)
         return NULL;
-    const struct wr_tool_row *row = find_exact(name, doc, object, false);
+    const struct wr_tool_row *row = find_row(name, doc, object, false);
     for (size_t i = 1; i < name.len && !row; i++)
         if (is_separator(name.ptr[i - 1]) && !is_separator(name.ptr[i]))
-            row = find_exact(wr_span_cut(name, i, name.len), doc, object, true);
+            row = find_row(wr_span_from(name, i), doc, object, true);
     return row;
 }
 
@@ -506,11 +518,6 @@ static const struct {
     {"plan", WR_EFFECT_PLAN},      {"skill", WR_EFFECT_SKILL},
 };
 
-static bool is_upper(char c)
-{
-    return c >= 'A' && c <= 'Z';
-}
-
 /* The next word of a name in snake, kebab or camel case, lower-cased into `word`. */
 static size_t take_name_word(weir_span name, size_t *at, char *word, size_t word_max)
 {
@@ -519,9 +526,9 @@ static size_t take_name_word(weir_span name, size_t *at, char *word, size_t word
         ++*at;
     while (*at < name.len && !is_separator(name.ptr[*at]) && len < word_max) {
         char c = name.ptr[*at];
-        if (len && is_upper(c) && !is_upper(name.ptr[*at - 1]))
+        if (len && wr_is_upper(c) && !wr_is_upper(name.ptr[*at - 1]))
             break;
-        word[len++] = is_upper(c) ? (char)(c + 32) : c;
+        word[len++] = wr_lower(c);
         ++*at;
     }
     return len;
@@ -534,7 +541,7 @@ enum wr_effect_kind wr_tool_guess(weir_span name)
     if (name.len > WR_TOOL_NAME_BYTES_MAX)
         return WR_EFFECT_OTHER;
     while ((len = take_name_word(name, &at, word, sizeof(word))))
-        for (size_t i = 0; i < COUNT(verbs); i++)
+        for (size_t i = 0; i < WR_COUNT_OF(verbs); i++)
             if (wr_span_is((weir_span){word, len}, verbs[i].word))
                 return verbs[i].kind;
     return WR_EFFECT_OTHER;

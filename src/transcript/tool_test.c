@@ -365,7 +365,7 @@ static void calls_give_handles(void **state)
 {
     (void)state;
     unsigned wrong = 0;
-    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(calls); i++)
         wrong += !check(calls[i].behaviour, calls[i].name, calls[i].arguments, NULL, calls[i].want);
     assert_int_equal(wrong, 0);
 }
@@ -616,7 +616,7 @@ static void results_refine_handles(void **state)
 {
     (void)state;
     unsigned wrong = 0;
-    for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++)
+    for (size_t i = 0; i < WR_COUNT_OF(results); i++)
         wrong += !check(results[i].behaviour, results[i].name, results[i].arguments,
                         results[i].result, results[i].want);
     assert_int_equal(wrong, 0);
@@ -646,7 +646,7 @@ static void recall_is_known_by_its_name_alone(void **state)
         {"mcp__weir__recall", false},
         {"weir:weir_recall", false},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         if (wr_tool_is_recall(wr_span_of(cases[i].name)) != cases[i].want)
             print_message("%s\n", cases[i].name);
         assert_int_equal(wr_tool_is_recall(wr_span_of(cases[i].name)), cases[i].want);

@@ -1,9 +1,22 @@
+/* A request as segments: adding them, and the order in which everything else is found.
+ *
+ *   wr_transcript_add       the dialect readers (src/api) add segments in the order of the prompt
+ *   wr_transcript_finish    pairs, turns, loops, groups (order.c); handles, staleness (handles.c);
+ *                           classes (classify.c). Each needs what the ones before it found
+ *
+ * Texts and hashes of segments are made when they are first asked for, and kept. There are two
+ * hashes. wr_segment_body_hash() is of the bytes as they stand in the body, for memos.
+ * wr_segment_hash() is of what the segment says; cache markers are no part of it, because agents
+ * move them from message to message.
+ */
 #include "transcript/transcript.h"
 
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/vec.h"
 #include "transcript/order.h"
+#include "transcript/starts.h"
 
 enum { SEGMENTS_FIRST_COUNT = 256 };
 
@@ -14,19 +27,23 @@ void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena
         .dialect = dialect, .doc = doc, .arena = arena, .list = WR_JSON_NONE};
 }
 
+weir_status wr_transcript_reserve(struct wr_transcript *t, uint32_t more)
+{
+    if (more > WR_SEGMENTS_MAX - t->segments_count)
+        return WEIR_LIMIT;
+    if (!WR_ARENA_ROOM(t->arena, t->segments, t->segments_count + more, t->segments_cap,
+                       SEGMENTS_FIRST_COUNT))
+        return wr_arena_status(t->arena);
+    return WEIR_OK;
+}
+
 weir_status wr_transcript_add(struct wr_transcript *t, const struct wr_segment *segment)
 {
     if (t->segments_count == WR_SEGMENTS_MAX)
         return WEIR_LIMIT;
-    if (t->segments_count == t->segments_cap) {
-        uint32_t cap = t->segments_cap ? t->segments_cap * 2 : SEGMENTS_FIRST_COUNT;
-        struct wr_segment *grown = wr_arena_grow(
-            t->arena, t->segments, t->segments_cap * sizeof(*grown), cap * sizeof(*grown));
-        if (!grown)
-            return wr_arena_status(t->arena);
-        t->segments = grown;
-        t->segments_cap = cap;
-    }
+    if (!WR_ARENA_ROOM(t->arena, t->segments, t->segments_count, t->segments_cap,
+                       SEGMENTS_FIRST_COUNT))
+        return wr_arena_status(t->arena);
     struct wr_segment *added = &t->segments[t->segments_count++];
     *added = *segment;
     added->pair = added->group = added->loop = added->why_other = WR_SEGMENT_NONE;
@@ -55,6 +72,7 @@ weir_status wr_transcript_finish(struct wr_transcript *t)
     t->hashes = WR_ARENA_ARRAY(t->arena, wr_hash128, t->segments_count);
     if (!t->texts || !t->hashes)
         return wr_arena_status(t->arena);
+    wr_start_hashes(t->start, t);
     status = wr_order_handles(t);
     return status ? status : wr_order_classify(t);
 }
@@ -87,8 +105,8 @@ static weir_span join_parts(const struct wr_transcript *t, const struct wr_segme
     return (weir_span){joined, joined ? len : 0};
 }
 
-static weir_span make_text(const struct wr_transcript *t, const struct wr_segment *segment,
-                           struct wr_arena *arena)
+static weir_span make_segment_text(const struct wr_transcript *t, const struct wr_segment *segment,
+                                   struct wr_arena *arena)
 {
     if (segment->parts_count > 1)
         return join_parts(t, segment, arena);
@@ -101,17 +119,17 @@ weir_span wr_segment_text(const struct wr_transcript *t, const struct wr_segment
                           struct wr_arena *arena)
 {
     if (!t->texts)
-        return make_text(t, segment, arena);
+        return make_segment_text(t, segment, arena);
     weir_span *kept = &t->texts[segment - t->segments];
     if (kept->ptr)
         return *kept;
-    weir_span text = make_text(t, segment, arena);
+    weir_span text = make_segment_text(t, segment, arena);
     if (arena == t->arena)
         *kept = text;
     return text;
 }
 
-static wr_hash128 make_hash(const struct wr_transcript *t, const struct wr_segment *segment)
+static wr_hash128 make_body_hash(const struct wr_transcript *t, const struct wr_segment *segment)
 {
     wr_hash128 hash = {segment->parts_count, 0};
     if (!segment->parts_count)
@@ -124,11 +142,24 @@ static wr_hash128 make_hash(const struct wr_transcript *t, const struct wr_segme
 wr_hash128 wr_segment_body_hash(const struct wr_transcript *t, const struct wr_segment *segment)
 {
     if (!t->hashes)
-        return make_hash(t, segment);
+        return make_body_hash(t, segment);
     wr_hash128 *kept = &t->hashes[segment - t->segments];
     if (!kept->low && !kept->high)
-        *kept = make_hash(t, segment);
+        *kept = make_body_hash(t, segment);
     return *kept;
+}
+
+/* A segment with strings is hashed by them alone, so that a cache marker beside them is left out.
+ */
+uint64_t wr_segment_hash(const struct wr_transcript *t, const struct wr_segment *segment)
+{
+    uint64_t hash = (uint64_t)segment->role << 8 | (uint64_t)segment->kind;
+    hash = wr_hash64_seeded(segment->call_id, wr_hash64_seeded(segment->tool, hash));
+    for (uint32_t i = 0; i < segment->parts_count; i++)
+        hash = wr_hash64_seeded(wr_json_inner(t->doc, segment->parts[i]), hash);
+    if (segment->parts_count || segment->payload == WR_JSON_NONE)
+        return hash;
+    return wr_hash64_seeded(wr_json_raw(t->doc, segment->payload), hash);
 }
 
 bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)
@@ -144,15 +175,4 @@ bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)
 bool wr_segment_is_editable(const struct wr_segment *segment)
 {
     return segment->parts_count > 0;
-}
-
-wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block)
-{
-    static const char *const names[] = {"cache_control", "prompt_cache_breakpoint"};
-    wr_json_id values[2];
-    (void)wr_json_pick(doc, block, names, 2, values);
-    for (size_t i = 0; i < 2; i++)
-        if (wr_json_is(doc, values[i], WR_JSON_OBJECT))
-            return values[i] - 1; /* a value's key is the node before it */
-    return WR_JSON_NONE;
 }

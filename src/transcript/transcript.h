@@ -1,16 +1,16 @@
 /* transcript.h -- a request as segments in the order the model reads them.
  *
- * The dialect readers (src/wire) add segments; wr_transcript_finish() then finds what follows from
+ * The dialect readers (src/api) add segments; wr_transcript_finish() then finds what follows from
  * them alone, the same way for all dialects: which result answers which call, turns, loops, groups,
  * handles, staleness, and the class of each segment.
  *
  * 1. Order is prompt order: tools, instructions, then messages or items as they come.
- * 2. `parts` are string nodes; they are the only strings of a request that may be edited, but for
- *    strings inside the arguments of calls (engine/arguments.h), which are never among them. Ids,
+ * 2. `parts` are string nodes. They are the only strings of a request that may be edited, apart
+ * from strings inside the arguments of calls (engine/arguments.h), which are never among them. Ids,
  *    names, signatures and encrypted content are not edited at all.
  * 3. A group is one model output with calls, and the results of those calls; outputs that share a
- *    call of the provider's own tools are one group. What remains of a request after an edit has
- * each group whole or not at all.
+ *    call of the provider's own tools are one group. After an edit a request has each group whole
+ *    or not at all.
  * 4. What is not known here (kind `other`, no continuation) is never edited and never dropped.
  */
 #ifndef WR_TRANSCRIPT_TRANSCRIPT_H
@@ -22,6 +22,8 @@
 #include "weir/segment.h"
 
 #define WR_SEGMENT_NONE UINT32_MAX
+
+struct wr_start;
 
 /* What the provider's own machinery asks and answers, found by `call_id` like calls and results. */
 enum wr_link { WR_LINK_NONE, WR_LINK_ASKS, WR_LINK_ANSWERS };
@@ -67,6 +69,26 @@ struct wr_segment {
     const struct wr_tool_handles *handles; /* a call and its result share them; NULL: none */
 };
 
+/* Tokens of a request that are in no text: what the API adds around it. They are as published, or a
+ * little above what was seen: too low is the costly side. */
+struct wr_framing {
+    uint32_t request; /* once */
+    uint32_t message; /* each message or item */
+    uint32_t call;    /* each tool call or result, beside its message: ids and names */
+    uint32_t tools;   /* once, when there are tools */
+    uint32_t tool;    /* each tool, beside its schema's text */
+};
+
+/* A tool that a request offers. */
+struct wr_offer {
+    weir_span name;        /* with its namespace, as the model calls it */
+    wr_json_id definition; /* the whole of it */
+    uint32_t segment;
+    bool is_deferred; /* its definition is not in the prompt yet */
+};
+
+typedef weir_status wr_offer_fn(void *user, const struct wr_offer *offer);
+
 struct wr_transcript {
     weir_dialect dialect;
     const struct wr_json *doc; /* borrowed */
@@ -74,15 +96,23 @@ struct wr_transcript {
     struct wr_memo *memo;      /* borrowed; NULL: everything is found out anew */
     struct wr_segment *segments;
     uint32_t segments_count, segments_cap;
-    weir_span
-        *texts; /* of segments, unescaped, as far as they were asked for; NULL until the first */
+    weir_span *texts;   /* of segments, unescaped, as far as they were asked for */
     wr_hash128 *hashes; /* the same of wr_segment_body_hash(); both zero: not asked for */
     uint32_t turns_count, loops_count;
     weir_span model;            /* unescaped; empty when the request names none */
     uint64_t answer_tokens_max; /* what the request lets the answer take; 0: it does not say */
     bool is_delta;              /* the server holds the history; only new items are here */
-    wr_json_id list;   /* the array of messages or items; NONE when input is a string or absent */
-    bool binds_prefix; /* holds signed thinking */
+    wr_json_id list;     /* the array of messages or items; NONE when input is a string or absent */
+    bool binds_prefix;   /* holds signed thinking */
+    bool pairs_anywhere; /* a result may stand before its call */
+    struct wr_framing framing; /* what the API adds to the texts */
+    /* Tells `on_offer` of each tool of the request, in order; names are in `arena`. NULL: there are
+     * none. A function, so that only who wants to know pays for it. */
+    weir_status (*list_tools)(const struct wr_transcript *transcript, struct wr_arena *arena,
+                              wr_offer_fn *on_offer, void *user);
+    const struct wr_start *start;      /* what is known of how the body begins; borrowed while it
+                                        * is read (transcript/starts.h). NULL: nothing */
+    uint32_t taken_first, taken_count; /* segments that were taken over from it */
 };
 
 void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena,
@@ -92,20 +122,26 @@ void wr_transcript_init(struct wr_transcript *transcript, struct wr_arena *arena
 WEIR_MUST_USE weir_status wr_transcript_add(struct wr_transcript *transcript,
                                             const struct wr_segment *segment);
 
+/* Room for `more` segments, so that adding them one by one moves none. */
+WEIR_MUST_USE weir_status wr_transcript_reserve(struct wr_transcript *transcript, uint32_t more);
+
 WEIR_MUST_USE weir_status wr_transcript_finish(struct wr_transcript *transcript);
 
 /* The same without handles and classes, which cost most of the time: for a request that is only to
  * be compared with another. */
 WEIR_MUST_USE weir_status wr_transcript_finish_structure(struct wr_transcript *transcript);
 
-/* Fills in the tool and the handles of a result whose call is not in the request. Without effect
- * on what has its call. */
+/* Fills in the tool and the handles of a result whose call is not in the request. A result whose
+ * call is there stays as it is. */
 WEIR_MUST_USE weir_status wr_transcript_know_call(struct wr_transcript *transcript, uint32_t result,
                                                   weir_span tool, weir_span arguments);
 
 /* Where a segment's bytes are: between the quotes of a single string, else the whole value. */
 weir_range wr_segment_range(const struct wr_transcript *transcript,
                             const struct wr_segment *segment);
+
+/* Whether a result says that its call failed, by itself or by the handles of the call. */
+bool wr_result_has_failed(const struct wr_segment *result, const struct wr_tool_handles *handles);
 
 /* The segment's text, unescaped, its parts joined by '\n' where there are several. Borrowed from
  * the body, or in `arena`; where that is the transcript's own, it is made once and kept. NULL ptr:
@@ -114,15 +150,15 @@ weir_span wr_segment_text(const struct wr_transcript *transcript, const struct w
                           struct wr_arena *arena);
 
 /* A hash of a segment's bytes as they stand in the body: of its parts, or of its payload where it
- * has none. Made once: who remembers something about a text finds it by this. */
+ * has none. Made once, and used as the key wherever something is remembered about a text. */
 wr_hash128 wr_segment_body_hash(const struct wr_transcript *transcript,
                                 const struct wr_segment *segment);
 
-/* The cache marker of a block: its key node, or NONE. */
-wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block);
+/* The hash of what a segment says, to whom and of which call; cache markers are no part of it. */
+uint64_t wr_segment_hash(const struct wr_transcript *transcript, const struct wr_segment *segment);
 
-/* Whether something from segment `end` on answers a call before it that had an answer, or was the
- * provider's own: then a group that was whole before is so no longer. */
+/* Whether some segment from `end` on answers a call before `end` that had an answer already or was
+ * the provider's own. Then a group that was whole before `end` is no longer whole. */
 bool wr_transcript_has_late_answer(const struct wr_transcript *transcript, uint32_t end);
 
 /* Whether a segment has text that may be changed. */

@@ -9,8 +9,6 @@
 #include "base/limits.h"
 #include "base/span.h"
 
-#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
-
 struct made {
     struct wr_arena arena;
     struct wr_json doc;
@@ -36,7 +34,7 @@ static void a_range_is_between_quotes_or_the_whole_value(void **state)
         {" {\"a\":1}", 0, 1, 8}, {" null", 0, 1, 5}, {"[12]", 1, 1, 3},     {"\"\\n\"", 0, 1, 3},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct made made;
         make(&made, rows[i].json);
         struct wr_segment s = {.payload = rows[i].payload};
@@ -64,7 +62,7 @@ static void a_text_is_unescaped_and_its_parts_joined(void **state)
         {"an empty part", "[\"x\",\"\"]", 0, 1, ""},
     };
     (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
         struct made made;
         make(&made, rows[i].json);
         struct wr_segment s = {
@@ -92,31 +90,6 @@ static void a_text_without_memory_is_null(void **state)
     assert_int_equal(wr_arena_status(&none), WEIR_LIMIT);
     wr_arena_release(&none);
     wr_arena_release(&made.arena);
-}
-
-static void a_marker_is_found_by_its_key(void **state)
-{
-    static const struct {
-        const char *json;
-        wr_json_id marker;
-    } rows[] = {
-        {"{\"a\":1,\"cache_control\":{}}", 3},
-        {"{\"prompt_cache_breakpoint\":{\"mode\":\"explicit\"}}", 1},
-        {"{\"cache_control\":null,\"prompt_cache_breakpoint\":{}}", 3},
-        {"{\"cache_control\":null}", WR_JSON_NONE},
-        {"{\"cache_control\":\"ephemeral\"}", WR_JSON_NONE},
-        {"{\"a\":{\"cache_control\":{}}}", WR_JSON_NONE},
-        {"[\"cache_control\",{}]", WR_JSON_NONE},
-        {"\"cache_control\"", WR_JSON_NONE},
-    };
-    (void)state;
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct made made;
-        make(&made, rows[i].json);
-        if (wr_find_marker(&made.doc, 0) != rows[i].marker)
-            fail_msg("%s", rows[i].json);
-        wr_arena_release(&made.arena);
-    }
 }
 
 static void what_is_added_is_a_copy_without_links(void **state)
@@ -162,7 +135,6 @@ int main(void)
         cmocka_unit_test(a_range_is_between_quotes_or_the_whole_value),
         cmocka_unit_test(a_text_is_unescaped_and_its_parts_joined),
         cmocka_unit_test(a_text_without_memory_is_null),
-        cmocka_unit_test(a_marker_is_found_by_its_key),
         cmocka_unit_test(what_is_added_is_a_copy_without_links),
         cmocka_unit_test(there_are_not_more_segments_than_the_cap),
     };

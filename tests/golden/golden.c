@@ -20,7 +20,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/policy.h"
-#include "replay/session.h"
+#include "lab/session.h"
 #include "tests/made_sessions.h"
 #include "weir/weir.h"
 
@@ -119,9 +119,9 @@ static void print_session(const char *name, weir_span text)
     must(wr_session_read(&session, &arena, text, &err), name, &err);
     must(weir_engine_new(&engine, &err), name, &err);
     for (uint32_t p = 0; p < wr_policy_count(); p++)
-        for (size_t d = 0; d < sizeof(dialects) / sizeof(dialects[0]); d++) {
+        for (size_t d = 0; d < WR_COUNT_OF(dialects); d++) {
             struct play play = {name, &session, wr_policy_at(p), dialects[d],
-                                windows[hash / 2 % (sizeof(windows) / sizeof(windows[0]))]};
+                                windows[hash / 2 % (WR_COUNT_OF(windows))]};
             play_session(&play, engine);
         }
     weir_engine_free(engine);

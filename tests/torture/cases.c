@@ -7,16 +7,16 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/project.h"
+#include "engine/settle.h"
 #include "face/call_args.h"
 #include "json/json.h"
 #include "json/splice.h"
 #include "json/write.h"
 #include "policy/policy_yaml.h"
-#include "replay/import.h"
-#include "replay/floor.h"
+#include "lab/import.h"
+#include "lab/floor.h"
 #include "weir/weir.h"
-#include "wire/wire.h"
+#include "api/api.h"
 
 static const char BODY[] =
     "{\"model\":\"m\",\"messages\":[{\"role\":\"user\",\"content\":\"caf\\u00e9 \\ud83d\\ude00\"},"
@@ -263,21 +263,21 @@ static weir_status plan_changes(struct wr_plan *plan, const struct request_case 
 static weir_status project_one(const struct request_case *given, struct wr_arena *arena,
                                struct wr_buf *out)
 {
-    struct wr_wire_options options = {.dialect = given->dialect};
+    struct wr_api_options options = {.dialect = given->dialect};
     struct wr_json doc;
     struct wr_transcript transcript;
     struct wr_plan plan;
-    struct wr_projection projection;
+    struct wr_settled projection;
 
     weir_status status = wr_json_parse(&doc, arena, wr_span_of(given->body), NULL, NULL);
     if (!status)
-        status = wr_wire_read(&transcript, arena, &doc, &options, NULL);
+        status = wr_api_read(&transcript, arena, &doc, &options, NULL);
     if (!status)
         status = wr_plan_init(&plan, arena, &transcript);
     if (!status)
         status = plan_changes(&plan, given);
     if (!status)
-        status = wr_project_apply(&plan, arena, out, &projection, NULL);
+        status = wr_plan_settle(&plan, arena, out, &projection, NULL);
     if (status)
         return status;
     if (projection.first.found) /* all of it stands, or it is not this that was tested */
@@ -431,7 +431,7 @@ static weir_status session_is_priced(void)
         "{\"name\":\"ls\",\"arguments\":\"{\\\"a\\\":\\\"b\\\"}\"}}]},"
         "{\"role\":\"tool\",\"tool_call_id\":\"c\",\"content\":\"src/net/poll_loop.c\"}]}";
     static const char said[] = "{\"role\":\"assistant\",\"content\":\"src/net/poll_loop.c\"}";
-    struct wr_wire_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_api_options options = {.dialect = "chat", .structure_only = true};
     struct wr_evidence evidence = {0};
     struct wr_transcript t;
     struct wr_json doc, answer;
@@ -441,7 +441,7 @@ static weir_status session_is_priced(void)
     if (!status)
         status = wr_json_parse(&answer, &arena, wr_span_of(said), NULL, NULL);
     if (!status)
-        status = wr_wire_read(&t, &arena, &doc, &options, NULL);
+        status = wr_api_read(&t, &arena, &doc, &options, NULL);
     if (!status)
         status = wr_evidence_init(&evidence, &arena);
     if (!status)

@@ -3,7 +3,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "engine/job.h"
+#include "engine/projection.h"
 
 enum { RESULTS = 6, LINES = 40, PAUSE_MS = 86400000 };
 
@@ -55,19 +55,20 @@ static weir_status make(void)
 
 /* What is held back for want of memory failed, as far as this is concerned; but nothing may have
  * been taken out then. */
-static weir_status project(struct wr_job *job, const struct weir_project_options *options,
+static weir_status project(struct wr_projection *job, const struct weir_project_options *options,
                            int which, struct wr_buf *out)
 {
+    struct wr_record record = {0};
     struct weir_projected projected;
     weir_span body = wr_buf_view(&made.bodies[which]);
     weir_status status = weir_request_new(body, NULL, &job->request, NULL);
     if (status)
         return status;
     job->options = options;
-    status = wr_job_run(job, &projected, NULL);
-    if (!status && projected.held_back)
-        status = projected.is_changed ? WEIR_INVALID : WEIR_NOMEM;
-    if (!status && projected.is_step != (which == 1))
+    status = wr_project(job, &record, &projected, NULL);
+    if (!status && record.held_back.ptr)
+        status = record.is_changed ? WEIR_INVALID : WEIR_NOMEM;
+    if (!status && record.is_step != (which == 1))
         status = WEIR_INVALID;
     if (!status) {
         wr_buf_append(out, projected.body);
@@ -85,12 +86,13 @@ static weir_status two_requests(struct weir_store *store, struct wr_meter *meter
     for (int i = 0; i < 2 && !status; i++) {
         struct weir_project_options options = {
             .policy = "p", .store = store, .now_ms = 1 + (int64_t)i * PAUSE_MS};
-        struct wr_job job = {.models = made.models,
-                             .meter = meter,
-                             .policies = made.policies,
-                             .held = held,
-                             .folds = folds,
-                             .input = {.odds = &made.odds, .count = wr_meter_count, .user = meter}};
+        struct wr_projection job = {
+            .models = made.models,
+            .meter = meter,
+            .policies = made.policies,
+            .held = held,
+            .folds = folds,
+            .input = {.odds = &made.odds, .count = wr_meter_count, .user = meter}};
         status = project(&job, &options, i, out);
     }
     wr_fold_memo_free(folds);

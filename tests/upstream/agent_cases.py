@@ -231,7 +231,7 @@ def goes_on_otherwise(folder):
 def bad_calls(folder):
     upstream, home = Upstream(folder), Home(folder)
     cases = [
-        ('an API that is none', ['--api', 'soap', '-p', 'x'], '--api is chat'),
+        ('an API that is none', ['--api', 'soap', '-p', 'x'], '--api takes chat'),
         ('a window that is none', ['--window', 'big', '-p', 'x'], '--window wants'),
         ('a session\'s name that leads elsewhere', ['--session', '../x', '-p', 'x'], 'no name'),
         ('a word too many', ['hello'], 'one word too many'),

@@ -71,6 +71,18 @@ def wait_for(what, seconds=PATIENCE_SECONDS):
         time.sleep(0.02)
 
 
+def whole_lines(path):
+    """What a log's lines say, as far as they are there whole; none where there is no file. It is
+    read once and cut behind its last line end: reading on behind half a line, which the server is
+    just writing, would give the other half as a line of its own."""
+    try:
+        with open(path, 'rb') as file:
+            whole = file.read().rpartition(b'\n')[0]
+    except FileNotFoundError:
+        return []
+    return [json.loads(line) for line in whole.splitlines()]
+
+
 def command_lines():
     """Of every process that there is: the words that it was called with."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
@@ -272,12 +284,7 @@ class Weir:
         return sum(line.get('api') != 'mcp' for line in self.log_lines())
 
     def log_lines(self):
-        """Those that are there, whole."""
-        try:
-            with open(os.path.join(self.store, 'requests.jsonl'), encoding='utf-8') as file:
-                return [json.loads(line) for line in file if line.endswith('\n')]
-        except FileNotFoundError:
-            return []
+        return whole_lines(os.path.join(self.store, 'requests.jsonl'))
 
     def log(self, count=1):
         """The lines of the log, once there are `count` of them."""

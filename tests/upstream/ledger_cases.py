@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 
-from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
+from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for, whole_lines
 from sessions import ANTHROPIC, CHECK, chat_session, ok, play, serve, write_policies
 
 PROGRAM = os.environ.get('WEIR', 'build/weir')
@@ -43,8 +43,7 @@ def integrity(store):
 
 
 def lines_of(weir):
-    with open(os.path.join(weir.store, 'requests.jsonl'), encoding='utf-8') as file:
-        return [json.loads(line) for line in file]
+    return whole_lines(os.path.join(weir.store, 'requests.jsonl'))
 
 
 def session_of(weir, name, turns=6, agent='pi/1.0', **more):
@@ -327,12 +326,38 @@ limits: {{project_ms: 100}}
     weir.stop()
 
 
+def late_second_tries_are_named(folder, upstream):
+    """The prompt is refused as too long, and the store is held before it can be made smaller."""
+    weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', config='''
+listen: 127.0.0.1:0
+policy: tiered
+limits: {project_ms: 400}
+''')
+    asked, results = upstream.stats()['requests'], []
+    thread = threading.Thread(target=lambda: results.append(
+        weir.post('/v1/chat/completions', chat_session(24, model='gpt-5'), {
+            'x-weir-session': 'again', 'x-test-window': '20000', 'x-test-delay-ms': '500'})[0]))
+    thread.start()
+    wait_for(lambda: upstream.stats()['requests'] > asked)
+    lock = sqlite3.connect(os.path.join(weir.store, 'store.db'), isolation_level=None,
+                           timeout=PATIENCE_SECONDS)
+    lock.execute('BEGIN EXCLUSIVE')
+    thread.join()
+    lock.execute('ROLLBACK')
+    lock.close()
+    line = weir.log(1)[-1]
+    ok('late, a second try is not made, and the refusal is shown',
+       (results, line['retries'], line.get('retry_reason')), ([400], 0, None))
+    ok('and the log says that it was late', line['held_back'], 'deadline_hard')
+    weir.stop()
+
+
 def main():
     with Folder() as folder:
         upstream = Upstream(folder)
         for case in (rows_are_counted, a_held_store_stops_nobody, a_kill_loses_the_last_moment_only,
                      purge_takes_the_rows, thresholds_are_the_policys, every_field_is_documented,
-                     late_projections_are_named):
+                     late_projections_are_named, late_second_tries_are_named):
             if wanted(case):
                 case(folder, upstream)
         store = rows_are_the_log(folder, upstream)

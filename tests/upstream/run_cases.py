@@ -17,7 +17,7 @@ import time
 
 from doctor_cases import doctor_cases, examine
 from harness import (PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, command_lines,
-                     free_port, wait_for)
+                     free_port, wait_for, whole_lines)
 from sessions import chat_session, write_policies
 
 CHECK = Checks()
@@ -116,8 +116,7 @@ def log_of(store, run):
     lines = []
     for name in os.listdir(store):
         if name.startswith('requests.jsonl'):
-            with open(os.path.join(store, name), encoding='utf-8') as file:
-                lines += [json.loads(line) for line in file if line.endswith('\n')]
+            lines += whole_lines(os.path.join(store, name))
     return [line for line in lines if line.get('run') == run]
 
 
@@ -240,9 +239,7 @@ def log_cases(world):
     config = os.path.join(world.folder, 'log.yaml')
     write(f'log: {log}\n', config)
     result = world.run('--config', config, 'gemini')
-    with open(log, encoding='utf-8') as file:
-        lines = [json.loads(line) for line in file]
-    passed = [line for line in lines if line['api'] == 'other']
+    passed = [line for line in whole_lines(log) if line['api'] == 'other']
     ok('a log elsewhere: the receipt counts what passed',
        (result.receipt['passed_requests'], result.receipt['passed_bytes']),
        (len(passed), sum_of(passed, 'body_bytes_received') + sum_of(passed, 'answer_bytes')))
@@ -598,17 +595,10 @@ def completion_cases(world):
     ok('bash: words of a command', bash_complete('store', 'ver'), ['verify'])
     ok('bash: files', bash_complete('inspect', world.folder + '/hom'), [world.folder + '/home'])
     ok('bash: nothing', bash_complete('serve', 'x'), [])
-    helps = subprocess.run([WEIR, '--help'], capture_output=True, text=True, check=True).stdout
-    for line in helps.splitlines():
-        command = line.split()[0] if line.startswith('  ') else ''
-        if not command:
-            continue
-        options = subprocess.run([WEIR, command, '--complete', command, '--'], check=True,
-                                 capture_output=True, text=True).stdout.split()
-        page = subprocess.run([WEIR, command, '--help'], check=True, capture_output=True,
-                              text=True).stdout
-        ok(f'{command}: every option that it has is in its help',
-           [o for o in options if o not in ('--help', '--prompt') and o not in page], [])
+    ok('bash: models', bash_complete('count', '--model', 'gpt-5.6-t'), ['gpt-5.6-terra'])
+    ok('bash: a value behind =', bash_complete('inspect', '--dialect', '=', 'ch'), ['chat'])
+    ok('bash: commands to be helped with', bash_complete('help', 'proj'), ['project'])
+    ok('bash: words of the agent', bash_complete('run', '--', 'codex', '--policy', 'ti'), [])
     for shell, check in (('zsh', ['zsh', '-n']), ('fish', ['fish', '--no-execute'])):
         if not shutil.which(shell):
             print(f'note: {shell} is not installed: its script was not run')

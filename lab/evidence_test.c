@@ -1,0 +1,347 @@
+#include "lab/evidence.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "api/api.h"
+
+/* Messages in short: u user, a assistant, c call with arguments, r result. */
+#define U(text)     "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define A(text)     "{\"role\":\"assistant\",\"content\":\"" text "\"}"
+#define R(id, text) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
+#define C(id, args)                                                          \
+    "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"" id \
+    "\",\"type\":\"function\",\"function\":{\"name\":\"Tool\",\"arguments\":\"{" args "}\"}}]}"
+#define KEY(key, value) "\\\"" key "\\\":\\\"" value "\\\""
+
+static weir_status read_request(struct wr_transcript *t, struct wr_arena *arena,
+                                const char *messages)
+{
+    struct wr_api_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_buf body;
+    struct wr_json *doc = wr_arena_zalloc(arena, sizeof(*doc));
+    wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
+    wr_buf_printf(&body, "{\"model\":\"m\",\"messages\":[%s]}", messages);
+    weir_span text = wr_arena_copy(arena, wr_buf_view(&body));
+    wr_buf_release(&body);
+    weir_status status = wr_json_parse(doc, arena, text, NULL, NULL);
+    return status ? status : wr_api_read(t, arena, doc, &options, NULL);
+}
+
+static const struct {
+    const char *behaviour, *messages, *answer;
+    const char *expected; /* kind text <-segment; `*` at first sight, `~` repeated */
+} cases[] = {
+    {"a path from a listing",
+     U("go") "," C("1", KEY("cmd", "ls")) "," R("1", "src/net/poll_loop.c\\nMakefile"),
+     C("2", KEY("path", "/repo/src/net/poll_loop.c")), "path src/net/poll_loop.c<-2*\n"},
+    {"an identifier, but no word of prose",
+     U("go") "," C("1", KEY("cmd", "x")) "," R("1", "call take_ticket here, important"),
+     C("2", KEY("cmd", "rg take_ticket important")), "identifier take_ticket<-2*\n"},
+    {"lines of an edit, and not the words in them again",
+     U("go") "," C("1", KEY("path", "f")) "," R("1", "   7→    count_tokens = limit_now + 1;\\n"),
+     C("2", KEY("old_string", "    count_tokens = limit_now + 1;\\\\n    x = 1;")),
+     "line count_tokens = limit_now + 1;<-2*\n"},
+    {"context and removed lines of a patch",
+     U("go") "," C("1", KEY("cmd", "cat f")) "," R("1", "  if (ready_count > 3)\\n    wake_all();"),
+     C("2", KEY("input", "*** Update File: f\\\\n@@\\\\n   if (ready_count > 3)\\\\n+  stop();")),
+     "line if (ready_count > 3)<-2*\n"},
+    {"what the user said since is not counted",
+     U("go") "," C("1", KEY("cmd", "x")) "," R("1", "take_ticket") "," A("hm") "," U(
+         "look at take_ticket"),
+     C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2~\n"},
+    {"what the call itself said is not counted",
+     U("go") "," C("1", KEY("pattern", "take_ticket")) "," R("1", "f.c:1: take_ticket(queue_head)"),
+     C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2*~\n"},
+    {"the newest result is the source, and not seen for the first time",
+     U("go") "," C("1", KEY("a", "x")) "," R("1", "take_ticket") "," C("2", KEY("a", "y")) "," R(
+         "2", "nothing here"),
+     C("3", KEY("pattern", "take_ticket")), "identifier take_ticket<-2\n"},
+    {"a name in back quotes, also where it is a plain word",
+     U("go") "," C("1", KEY("a", "x")) "," R("1", "def snapshot(self): pass"),
+     A("It is `snapshot` that fails."), "quoted snapshot<-2*\n"},
+    {"a name that every project has is no evidence of another folder's",
+     U("go") "," C("1", KEY("a", "x")) "," R("1", "docs/README.md"),
+     C("2", KEY("path", "/repo/web/README.md")), ""},
+    {"strings inside JSON results are found",
+     U("go") "," C("1", KEY("a", "x")) "," R("1", "{\\\"out\\\":\\\"one\\\\ntake_ticket\\\"}"),
+     C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2*\n"},
+    {"what is said twice counts once", U("go") "," C("1", KEY("a", "x")) "," R("1", "take_ticket"),
+     C("2", KEY("a", "take_ticket take_ticket")), "identifier take_ticket<-2*\n"},
+    {"without results there is no evidence", U("see take_ticket"), A("take_ticket it is"), ""},
+};
+
+static void describe(const struct wr_evidence_items *found, struct wr_buf *out)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        const struct wr_evidence_item *item = &found->items[i];
+        wr_buf_printf(out, "%s %.*s<-%u%s%s\n", wr_evidence_kind_text(item->kind),
+                      (int)item->text.len, item->text.ptr, item->source,
+                      item->is_first_sight ? "*" : "", item->is_repeated ? "~" : "");
+    }
+}
+
+static void answers_use_what_the_rules_say(void **state)
+{
+    int failed = 0;
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_evidence evidence;
+        struct wr_evidence_items found;
+        struct wr_evidence_at at;
+        struct wr_transcript t;
+        struct wr_arena arena;
+        struct wr_json answer;
+        struct wr_buf out;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        wr_buf_init(&out, 65536);
+        assert_int_equal(read_request(&t, &arena, cases[i].messages), WEIR_OK);
+        assert_int_equal(wr_json_parse(&answer, &arena, wr_span_of(cases[i].answer), NULL, NULL),
+                         WEIR_OK);
+        assert_int_equal(wr_evidence_init(&evidence, &arena), WEIR_OK);
+        assert_int_equal(wr_evidence_note(&evidence, &t, &at), WEIR_OK);
+        assert_int_equal(wr_evidence_find(&evidence, &at, &answer, &arena, &found), WEIR_OK);
+        describe(&found, &out);
+        if (!wr_span_is(wr_buf_view(&out), cases[i].expected)) {
+            printf("FAILED: %s:\n%.*s", cases[i].behaviour, (int)out.len, out.bytes);
+            failed++;
+        }
+        wr_buf_release(&out);
+        wr_evidence_release(&evidence);
+        wr_arena_release(&arena);
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* ---- judging ---- */
+
+#define SOURCE   "one\\ntake_ticket(queue_head)\\nthree"
+#define BEFORE   U("go") "," C("1", KEY("a", "x")) ","
+#define ORIGINAL BEFORE R("1", SOURCE) "," C("2", KEY("a", "y")) "," R("2", "fine")
+#define AFTER    "," C("2", KEY("a", "y")) "," R("2", "fine")
+/* The handle of the result's own text, and one of a text that holds it. */
+#define OWN  "%OWN%"
+#define WIDE "wr_00000000000000000000"
+
+static const struct {
+    const char *behaviour, *projected, *expected;
+} judged_cases[] = {
+    {"whole: supported", ORIGINAL, "supported"},
+    {"the line is still there", BEFORE R("1", "take_ticket(queue_head)\\n[cut]") AFTER,
+     "supported"},
+    {"its own handle stands in its place", BEFORE R("1", "[weir " OWN ": left out]") AFTER,
+     "recallable"},
+    {"nothing stands in its place", BEFORE R("1", "[cleared]") AFTER, "lost"},
+    {"another handle, whose original does not hold it",
+     BEFORE R("1", "[weir wr_11111111111111111111: left out]") AFTER, "lost"},
+    {"a handle that leads nowhere", BEFORE R("1", "[weir wr_22222222222222222222: left out]") AFTER,
+     "lost"},
+    {"the group is gone and a summary says it",
+     U("go") "," U("summary: take_ticket was called") AFTER, "supported"},
+    {"the group is gone and a summary has a handle",
+     U("go") "," U("summary [weir " WIDE ": left out]") AFTER, "recallable"},
+    {"the group is gone", U("go") AFTER, "lost"},
+    {"a recalled copy stands later",
+     BEFORE R("1", "[cleared]") AFTER
+     "," C("9", KEY("h", "x")) "," R("9", "take_ticket(queue_head)"),
+     "supported"},
+};
+
+/* A line that JSON spells otherwise, in a result that is JSON, and in what stands for it. */
+static const struct {
+    const char *behaviour, *shown, *behind, *expected;
+} json_cases[] = {
+    {"JSON in the prompt", "{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}", "", "supported"},
+    {"a piece of it in the prompt", "...\\\"print(\\\\\\\"one two\\\\\\\")\\\", cut]", "",
+     "supported"},
+    {"a handle that leads to JSON", "[weir " WIDE ": left out]",
+     "[{\"out\":\"print(\\\"one two\\\")\"}]", "recallable"},
+    {"a handle that leads to messages with JSON in them", "[weir " WIDE ": left out]",
+     "[{\"content\":\"{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}\"}]", "recallable"},
+    {"JSON that spells a letter by its number", "[weir " WIDE ": left out]",
+     "{\"out\":\"\\u0070rint(\\u0022one two\\u0022)\"}", "recallable"},
+    {"JSON without it", "[weir " WIDE ": left out]", "{\"out\":\"print('one two')\"}", "lost"},
+};
+
+static bool give_text(void *user, weir_handle handle, weir_span *text)
+{
+    (void)handle;
+    *text = wr_span_of(user);
+    return true;
+}
+
+static void json_is_read_before_and_behind_a_handle(void **state)
+{
+    static const char answer_text[] = C("3", KEY("old", "print(\\\\\\\"one two\\\\\\\")"));
+    int failed = 0;
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(json_cases); i++) {
+        struct wr_evidence_ways ways = {give_text, (void *)(uintptr_t)json_cases[i].behind};
+        struct wr_evidence evidence;
+        struct wr_evidence_items found;
+        struct wr_evidence_judged judged[4];
+        struct wr_evidence_view view;
+        struct wr_evidence_at at;
+        struct wr_transcript original, projected;
+        struct wr_arena arena;
+        struct wr_json answer;
+        char body[1024];
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(
+            read_request(&original, &arena,
+                         BEFORE R("1", "{\\\"out\\\":\\\"print(\\\\\\\"one two\\\\\\\")\\\"}")
+                             AFTER),
+            WEIR_OK);
+        (void)snprintf(body, sizeof(body), "%s%s%s%s", BEFORE,
+                       "{\"role\":\"tool\",\"tool_call_id\":\"1\",\"content\":\"",
+                       json_cases[i].shown, "\"}" AFTER);
+        assert_int_equal(read_request(&projected, &arena, body), WEIR_OK);
+        assert_int_equal(wr_json_parse(&answer, &arena, wr_span_of(answer_text), NULL, NULL),
+                         WEIR_OK);
+        assert_int_equal(wr_evidence_init(&evidence, &arena), WEIR_OK);
+        assert_int_equal(wr_evidence_note(&evidence, &original, &at), WEIR_OK);
+        assert_int_equal(wr_evidence_find(&evidence, &at, &answer, &arena, &found), WEIR_OK);
+        assert_int_equal(found.count, 1);
+        assert_int_equal(found.items[0].kind, WR_EVIDENCE_LINE);
+        assert_int_equal(wr_evidence_view_read(&view, &arena, &original, &projected), WEIR_OK);
+        wr_evidence_judge(&evidence, &at, &found, &view, &ways, judged);
+        const char *verdict = wr_evidence_verdict_text(judged[0].verdict);
+        if (!wr_span_is(wr_span_of(verdict), json_cases[i].expected)) {
+            printf("FAILED: %s: %s\n", json_cases[i].behaviour, verdict);
+            failed++;
+        }
+        wr_evidence_release(&evidence);
+        wr_arena_release(&arena);
+    }
+    assert_int_equal(failed, 0);
+}
+
+static bool give_original(void *user, weir_handle handle, weir_span *text)
+{
+    (void)user;
+    *text = wr_span_of(handle.bytes[0] ? "something else" : "turn 1: take_ticket(queue_head)");
+    return handle.bytes[0] < 0x22;
+}
+
+/* `projected` with the handle of the source's text in it. */
+static const char *with_handle(struct wr_arena *arena, const char *projected)
+{
+    char handle[WEIR_HANDLE_TEXT_BYTES + 1];
+    weir_handle own;
+    struct wr_buf out;
+    size_t at = wr_span_find(wr_span_of(projected), WR_LIT(OWN), 0);
+    if (at == SIZE_MAX)
+        return projected;
+    assert_int_equal(weir_handle_of(WR_LIT("one\ntake_ticket(queue_head)\nthree"), &own), WEIR_OK);
+    weir_handle_format(own, handle);
+    wr_buf_init(&out, 65536);
+    wr_buf_printf(&out, "%.*s%s%s", (int)at, projected, handle, projected + at + sizeof(OWN) - 1);
+    wr_buf_byte(&out, '\0');
+    const char *text = wr_arena_copy(arena, wr_buf_view(&out)).ptr;
+    wr_buf_release(&out);
+    return text;
+}
+
+static void what_a_prompt_lacks_is_recallable_or_lost(void **state)
+{
+    static const char answer_text[] = C("3", KEY("pattern", "take_ticket"));
+    struct wr_evidence_ways ways = {.original = give_original};
+    int failed = 0;
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(judged_cases); i++) {
+        struct wr_evidence evidence;
+        struct wr_evidence_items found;
+        struct wr_evidence_judged judged[4];
+        struct wr_evidence_view view;
+        struct wr_evidence_at at;
+        struct wr_transcript original, projected;
+        struct wr_arena arena;
+        struct wr_json answer;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(read_request(&original, &arena, ORIGINAL), WEIR_OK);
+        const char *body = with_handle(&arena, judged_cases[i].projected);
+        assert_int_equal(read_request(&projected, &arena, body), WEIR_OK);
+        assert_int_equal(wr_json_parse(&answer, &arena, wr_span_of(answer_text), NULL, NULL),
+                         WEIR_OK);
+        assert_int_equal(wr_evidence_init(&evidence, &arena), WEIR_OK);
+        assert_int_equal(wr_evidence_note(&evidence, &original, &at), WEIR_OK);
+        assert_int_equal(wr_evidence_find(&evidence, &at, &answer, &arena, &found), WEIR_OK);
+        assert_int_equal(found.count, 1);
+        assert_int_equal(wr_evidence_view_read(&view, &arena, &original, &projected), WEIR_OK);
+        wr_evidence_judge(&evidence, &at, &found, &view, &ways, judged);
+        const char *verdict = wr_evidence_verdict_text(judged[0].verdict);
+        assert_int_equal(wr_evidence_view_whole(&view, &arena, at.segments_count), WEIR_OK);
+        wr_evidence_judge(&evidence, &at, &found, &view, NULL, &judged[1]);
+        assert_int_equal(judged[1].verdict, WR_EVIDENCE_SUPPORTED);
+        if (!wr_span_is(wr_span_of(verdict), judged_cases[i].expected)) {
+            printf("FAILED: %s: %s\n", judged_cases[i].behaviour, verdict);
+            failed++;
+        }
+        wr_evidence_release(&evidence);
+        wr_arena_release(&arena);
+    }
+    assert_int_equal(failed, 0);
+}
+
+/* Where the host compacted, what it took away has not been seen any more. */
+static void a_compaction_begins_anew(void **state)
+{
+    static const char answer_text[] = C("3", KEY("pattern", "take_ticket"));
+    struct wr_evidence evidence;
+    struct wr_evidence_items found;
+    struct wr_evidence_at at;
+    struct wr_transcript first, second;
+    struct wr_arena arena;
+    struct wr_json answer;
+    (void)state;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    assert_int_equal(read_request(&first, &arena, ORIGINAL), WEIR_OK);
+    assert_int_equal(read_request(&second, &arena, U("summary of it") "," U("go on")), WEIR_OK);
+    assert_int_equal(wr_json_parse(&answer, &arena, wr_span_of(answer_text), NULL, NULL), WEIR_OK);
+    assert_int_equal(wr_evidence_init(&evidence, &arena), WEIR_OK);
+    assert_int_equal(wr_evidence_note(&evidence, &first, &at), WEIR_OK);
+    assert_int_equal(at.base, 0);
+    assert_int_equal(wr_evidence_note(&evidence, &first, &at), WEIR_OK);
+    assert_int_equal(at.base, 0);
+    assert_int_equal(wr_evidence_note(&evidence, &second, &at), WEIR_OK);
+    assert_int_equal(at.base, first.segments_count);
+    assert_int_equal(wr_evidence_find(&evidence, &at, &answer, &arena, &found), WEIR_OK);
+    assert_int_equal(found.count, 0);
+    wr_evidence_release(&evidence);
+    wr_arena_release(&arena);
+}
+
+static void recalls_are_counted_once(void **state)
+{
+    struct wr_evidence_item items[3] = {[2].is_repeated = true};
+    struct wr_evidence_items found = {items, 3, 3};
+    struct wr_evidence_judged judged[3] = {{WR_EVIDENCE_RECALLABLE, {{1}}},
+                                           {WR_EVIDENCE_RECALLABLE, {{1}}},
+                                           {WR_EVIDENCE_RECALLABLE, {{2}}}};
+    struct wr_evidence_tally tally = {0};
+    weir_handle handles[3];
+    (void)state;
+    assert_int_equal(wr_evidence_recalls(&found, judged, handles), 1);
+    wr_evidence_count(&tally, &found, judged);
+    assert_int_equal(tally.all[WR_EVIDENCE_RECALLABLE], 2);
+    assert_int_equal(tally.repeated[WR_EVIDENCE_RECALLABLE], 1);
+    assert_int_equal(tally.answers_wanting, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(answers_use_what_the_rules_say),
+        cmocka_unit_test(what_a_prompt_lacks_is_recallable_or_lost),
+        cmocka_unit_test(json_is_read_before_and_behind_a_handle),
+        cmocka_unit_test(a_compaction_begins_anew),
+        cmocka_unit_test(recalls_are_counted_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,385 @@
+/* OpenHands: trajectories (an array of events), and evaluation output (a record with `history` on
+ * each line).
+ *
+ * Two generations of events. V0: {id, source, action, args} and {cause, observation, content,
+ * extras}. V1 (the SDK): {id, kind: ActionEvent | ObservationEvent | MessageEvent | ...}. Actions
+ * of one model response are one model output. A condensation names the events that were forgotten.
+ */
+#include "lab/import_reader.h"
+
+#include "base/limits.h"
+#include "base/span.h"
+
+struct openhands {
+    struct wr_importer *in;
+    struct wr_draft draft;
+    struct wr_names events; /* ids; the draft's message of each, from 1 */
+    struct wr_names calls;  /* ids of V0 actions; the draft's call of each */
+    weir_span response;     /* the model response of the newest action */
+    uint32_t output;        /* and its message */
+};
+
+static bool is_event(wr_node value)
+{
+    weir_span kind = wr_node_inner(wr_node_get(value, "kind"));
+    if (kind.len)
+        return wr_node_has(value, "source", WR_JSON_STRING) &&
+               (wr_span_ends(kind, WR_LIT("Event")) || wr_span_is(kind, "Condensation") ||
+                wr_span_ends(kind, WR_LIT("Observation")));
+    return wr_node_has(value, "source", WR_JSON_STRING) &&
+           (wr_node_has(value, "action", WR_JSON_STRING) ||
+            wr_node_has(value, "observation", WR_JSON_STRING)) &&
+           wr_node_get(value, "id").id != WR_JSON_NONE;
+}
+
+/* `history` may hold pairs of an action and its observation. */
+static bool is_history(wr_node list)
+{
+    wr_node first = wr_node_first(list);
+    return is_event(wr_node_is(first, WR_JSON_ARRAY) ? wr_node_first(first) : first);
+}
+
+static bool claims_line(wr_node line)
+{
+    return is_event(line) || is_history(wr_node_get(line, "history"));
+}
+
+static bool claims(wr_node document)
+{
+    return is_history(document) || is_history(wr_node_get(document, "history"));
+}
+
+/* ---- results ---- */
+
+/* What a command printed, as the model is shown it: with where it ran and how it ended. */
+static weir_span command_text(struct openhands *o, weir_span content, wr_node metadata)
+{
+    wr_node code = wr_node_get(metadata, "exit_code");
+    weir_span folder = wr_node_inner(wr_node_get(metadata, "working_dir"));
+    weir_span python = wr_node_inner(wr_node_get(metadata, "py_interpreter_path"));
+    struct wr_buf text;
+    wr_buf_init(&text, WR_JSON_BODY_BYTES_MAX);
+    wr_buf_append(&text, wr_node_inner(wr_node_get(metadata, "prefix")));
+    wr_buf_append(&text, content);
+    wr_buf_append(&text, wr_node_inner(wr_node_get(metadata, "suffix")));
+    if (folder.len) {
+        wr_buf_text(&text, "\\n[Current working directory: ");
+        wr_buf_append(&text, folder);
+        wr_buf_text(&text, "]");
+    }
+    if (python.len) {
+        wr_buf_text(&text, "\\n[Python interpreter: ");
+        wr_buf_append(&text, python);
+        wr_buf_text(&text, "]");
+    }
+    if (wr_node_is(code, WR_JSON_NUMBER) && !wr_span_is(wr_json_raw(code.doc, code.id), "-1")) {
+        wr_buf_text(&text, "\\n[Command finished with exit code ");
+        wr_buf_append(&text, wr_json_raw(code.doc, code.id));
+        wr_buf_text(&text, "]");
+    }
+    return wr_draft_take(&o->draft, &text);
+}
+
+static weir_span observed(struct openhands *o, wr_node content, wr_node metadata)
+{
+    weir_span text = wr_import_content(o->in, &o->draft, content, NULL);
+    return wr_node_is(metadata, WR_JSON_OBJECT) ? command_text(o, text, metadata) : text;
+}
+
+/* ---- what both generations have ---- */
+
+static void note_event(struct openhands *o, wr_node event, uint32_t message)
+{
+    weir_span id = wr_node_name(o->in, wr_node_get(event, "id"));
+    bool is_new;
+    if (!id.len || message == WR_DRAFT_NONE)
+        return;
+    uint32_t item = wr_names_add(&o->events, &o->in->scratch, id, &is_new);
+    if (item == WR_NAMES_NONE)
+        o->in->status = o->in->scratch.status;
+    else
+        o->events.values[item] = message + 1;
+}
+
+/* The message of an action: that of the one before it where the same response gave both. */
+static uint32_t output_of(struct openhands *o, weir_span response, int64_t time_ms)
+{
+    if (!response.len || !wr_span_eq(response, o->response))
+        o->output = wr_draft_answer(&o->draft, WR_LIT(""), time_ms);
+    o->response = response;
+    return o->output;
+}
+
+struct forgotten {
+    bool *is_forgotten; /* of each message of the draft */
+    uint32_t count;
+};
+
+static void forget(struct openhands *o, struct forgotten *f, weir_span id)
+{
+    uint32_t item = wr_names_find(&o->events, id);
+    uint32_t message = item == WR_NAMES_NONE ? 0 : o->events.values[item];
+    if (message && message <= f->count)
+        f->is_forgotten[message - 1] = true;
+}
+
+/* Ids of V0 are numbers, and a range of them may be forgotten. */
+static void forget_range(struct openhands *o, struct forgotten *f, wr_node from, wr_node to)
+{
+    int64_t low, high;
+    uint64_t id;
+    if (!wr_json_i64(from.doc, from.id, &low) || !wr_json_i64(to.doc, to.id, &high) || low < 0)
+        return;
+    for (uint32_t i = 0; i < o->events.count; i++)
+        if (wr_span_u64(o->events.items[i], &id) && id >= (uint64_t)low && high >= 0 &&
+            id <= (uint64_t)high)
+            forget(o, f, o->events.items[i]);
+}
+
+static void keep_rest(struct openhands *o, const struct forgotten *f, weir_span summary)
+{
+    uint32_t message, at = 0;
+    bool is_told = !summary.len;
+    o->draft.is_hiding = true;
+    while ((message = wr_draft_view_next(&o->draft, &at)) != WR_DRAFT_NONE) {
+        bool is_gone = message < f->count && f->is_forgotten[message];
+        if (is_gone && !is_told) {
+            wr_draft_keep(&o->draft,
+                          wr_draft_say(&o->draft, WEIR_ROLE_USER, summary, WR_SESSION_NO_TIME));
+            is_told = true;
+        }
+        if (!is_gone)
+            wr_draft_keep(&o->draft, message);
+    }
+    o->draft.is_hiding = false;
+}
+
+static void read_condensation(struct openhands *o, wr_node fields)
+{
+    struct forgotten f = {.count = o->draft.messages_count};
+    f.is_forgotten = WR_ARENA_ARRAY(&o->in->scratch, bool, f.count);
+    if (!f.is_forgotten) {
+        o->in->status = o->in->scratch.status;
+        return;
+    }
+    if (wr_draft_compact(&o->draft) == WR_DRAFT_NONE)
+        return;
+    WR_NODE_EACH(id, wr_node_get(fields, "forgotten_event_ids"))
+    forget(o, &f, wr_node_name(o->in, id));
+    forget_range(o, &f, wr_node_get(fields, "forgotten_events_start_id"),
+                 wr_node_get(fields, "forgotten_events_end_id"));
+    keep_rest(o, &f, wr_node_inner(wr_node_get(fields, "summary")));
+    o->response = WR_LIT("");
+}
+
+/* ---- V0 ---- */
+
+/* The arguments as the model wrote them are in the response; those of the action are richer. */
+static wr_node written_arguments(wr_node metadata)
+{
+    wr_node choices = wr_node_get(wr_node_get(metadata, "model_response"), "choices");
+    wr_node calls = wr_node_get(wr_node_get(wr_node_first(choices), "message"), "tool_calls");
+    weir_span id = wr_node_inner(wr_node_get(metadata, "tool_call_id"));
+    WR_NODE_EACH(call, calls)
+    if (wr_span_eq(wr_node_inner(wr_node_get(call, "id")), id))
+        return wr_node_get(wr_node_get(call, "function"), "arguments");
+    return (wr_node){metadata.doc, WR_JSON_NONE};
+}
+
+static void read_v0_call(struct openhands *o, wr_node event, int64_t time_ms)
+{
+    wr_node metadata = wr_node_get(event, "tool_call_metadata"), args = wr_node_get(event, "args");
+    wr_node name = wr_node_get(metadata, "function_name"), arguments = written_arguments(metadata);
+    wr_node response = wr_node_get(wr_node_get(metadata, "model_response"), "id");
+    uint32_t output = output_of(o, wr_node_text(o->in, response), time_ms);
+    bool is_new;
+    if (!wr_node_is(name, WR_JSON_STRING))
+        name = wr_node_get(event, "action");
+    wr_draft_append(&o->draft, output, wr_node_inner(wr_node_get(args, "thought")));
+    uint32_t call = wr_draft_call(
+        &o->draft, output, wr_node_text(o->in, wr_node_get(metadata, "tool_call_id")),
+        wr_node_text(o->in, name),
+        wr_import_arguments(&o->draft, arguments.id == WR_JSON_NONE ? args : arguments));
+    uint32_t item = wr_names_add(&o->calls, &o->in->scratch,
+                                 wr_node_name(o->in, wr_node_get(event, "id")), &is_new);
+    if (item == WR_NAMES_NONE)
+        o->in->status = o->in->scratch.status;
+    else
+        o->calls.values[item] = call;
+    note_event(o, event, output);
+}
+
+static void read_v0_action(struct openhands *o, wr_node event, wr_node action, int64_t time_ms)
+{
+    wr_node args = wr_node_get(event, "args"), content = wr_node_get(args, "content");
+    bool is_user = wr_node_text_is(wr_node_get(event, "source"), "user");
+    if (!wr_node_is(content, WR_JSON_STRING))
+        content = wr_node_get(event, "message");
+    weir_span text = wr_node_inner(content);
+    if (wr_node_text_is(action, "system")) {
+        note_event(o, event, wr_draft_say(&o->draft, WEIR_ROLE_SYSTEM, text, time_ms));
+    } else if (wr_node_text_is(action, "message")) {
+        o->response = WR_LIT("");
+        note_event(o, event,
+                   is_user ? wr_draft_say(&o->draft, WEIR_ROLE_USER, text, time_ms)
+                           : wr_draft_answer(&o->draft, text, time_ms));
+    } else if (wr_node_text_is(action, "condensation")) {
+        read_condensation(o, args);
+    } else if (is_user || wr_node_text_is(action, "recall") || wr_node_text_is(action, "null") ||
+               wr_node_text_is(action, "change_agent_state") ||
+               wr_node_text_is(action, "condensation_request")) {
+        wr_import_note(o->in, WR_IMPORT_ENTRY_OTHER);
+    } else {
+        read_v0_call(o, event, time_ms);
+    }
+}
+
+static void read_v0(struct openhands *o, wr_node event, int64_t time_ms)
+{
+    wr_node observation = wr_node_get(event, "observation"), action = wr_node_get(event, "action");
+    if (wr_node_is(action, WR_JSON_STRING)) {
+        read_v0_action(o, event, action, time_ms);
+        return;
+    }
+    uint32_t item = wr_names_find(&o->calls, wr_node_name(o->in, wr_node_get(event, "cause")));
+    bool is_other = wr_node_text_is(observation, "recall") ||
+                    wr_node_text_is(observation, "null") ||
+                    wr_node_text_is(observation, "agent_state_changed");
+    if (is_other || !wr_node_is(observation, WR_JSON_STRING))
+        wr_import_note(o->in, WR_IMPORT_ENTRY_OTHER);
+    else
+        wr_draft_result_of(&o->draft, item == WR_NAMES_NONE ? WR_DRAFT_NONE : o->calls.values[item],
+                           observed(o, wr_node_get(event, "content"),
+                                    wr_node_get(wr_node_get(event, "extras"), "metadata")),
+                           time_ms);
+}
+
+/* ---- V1 ---- */
+
+static void read_v1_action(struct openhands *o, wr_node event, int64_t time_ms)
+{
+    wr_node call = wr_node_get(event, "tool_call"), function = wr_node_get(call, "function");
+    wr_node arguments = wr_node_get(call, "arguments");
+    uint32_t output =
+        output_of(o, wr_node_text(o->in, wr_node_get(event, "llm_response_id")), time_ms);
+    if (arguments.id == WR_JSON_NONE)
+        arguments = wr_node_get(function, "arguments");
+    wr_draft_append(&o->draft, output,
+                    wr_import_content(o->in, &o->draft, wr_node_get(event, "thought"), NULL));
+    wr_draft_call(&o->draft, output, wr_node_text(o->in, wr_node_get(event, "tool_call_id")),
+                  wr_node_text(o->in, wr_node_get(event, "tool_name")),
+                  wr_import_arguments(&o->draft, arguments));
+    note_event(o, event, output);
+}
+
+static void read_v1_result(struct openhands *o, wr_node event, wr_node kind, int64_t time_ms)
+{
+    wr_node observation = wr_node_get(event, "observation");
+    weir_span text, id = wr_node_text(o->in, wr_node_get(event, "tool_call_id"));
+    if (wr_node_text_is(kind, "AgentErrorEvent")) {
+        text = wr_node_inner(wr_node_get(event, "error"));
+    } else if (wr_node_text_is(kind, "UserRejectObservation")) {
+        struct wr_buf buf;
+        wr_buf_init(&buf, WR_JSON_BODY_BYTES_MAX);
+        wr_buf_text(&buf, "Action rejected: ");
+        wr_buf_append(&buf, wr_node_text(o->in, wr_node_get(event, "rejection_reason")));
+        text = wr_draft_take_escaped(&o->draft, &buf);
+    } else {
+        wr_node content = wr_node_get(observation, "content");
+        if (content.id == WR_JSON_NONE)
+            content = wr_node_get(observation, "output");
+        text = observed(o, content.id == WR_JSON_NONE ? observation : content,
+                        wr_node_get(observation, "metadata"));
+    }
+    wr_draft_result(&o->draft, id, text, time_ms);
+}
+
+static void read_v1(struct openhands *o, wr_node event, wr_node kind, int64_t time_ms)
+{
+    wr_node message = wr_node_get(event, "llm_message"), content = wr_node_get(message, "content");
+    if (wr_node_text_is(kind, "ActionEvent")) {
+        read_v1_action(o, event, time_ms);
+    } else if (wr_node_text_is(kind, "ObservationEvent") ||
+               wr_node_text_is(kind, "AgentErrorEvent") ||
+               wr_node_text_is(kind, "UserRejectObservation")) {
+        read_v1_result(o, event, kind, time_ms);
+    } else if (wr_node_text_is(kind, "SystemPromptEvent")) {
+        content = wr_node_get(event, "system_prompt");
+        note_event(o, event,
+                   wr_draft_say(&o->draft, WEIR_ROLE_SYSTEM,
+                                wr_import_content(o->in, &o->draft, content, NULL), time_ms));
+    } else if (wr_node_text_is(kind, "MessageEvent")) {
+        weir_span text = wr_import_content(o->in, &o->draft, content, NULL);
+        bool is_model = wr_node_text_is(wr_node_get(message, "role"), "assistant");
+        o->response = WR_LIT("");
+        note_event(o, event,
+                   is_model ? wr_draft_answer(&o->draft, text, time_ms)
+                            : wr_draft_say(&o->draft, WEIR_ROLE_USER, text, time_ms));
+    } else if (wr_node_text_is(kind, "Condensation")) {
+        read_condensation(o, event);
+    } else {
+        wr_import_note(o->in, WR_IMPORT_ENTRY_OTHER);
+    }
+}
+
+/* ---- the log ---- */
+
+static void read_event(struct openhands *o, wr_node event)
+{
+    wr_node kind = wr_node_get(event, "kind");
+    int64_t time_ms = wr_node_time(wr_node_get(event, "timestamp"));
+    if (wr_node_is(kind, WR_JSON_STRING))
+        read_v1(o, event, kind, time_ms);
+    else
+        read_v0(o, event, time_ms);
+}
+
+static void begin(struct openhands *o, struct wr_importer *in)
+{
+    *o = (struct openhands){.in = in, .response = WR_LIT(""), .output = WR_DRAFT_NONE};
+    wr_import_begin_draft(in, &o->draft);
+}
+
+static void read_history(struct wr_importer *in, wr_node history, wr_node record)
+{
+    struct openhands o;
+    wr_node config = wr_node_get(wr_node_get(record, "metadata"), "llm_config");
+    begin(&o, in);
+    wr_draft_model(&o.draft, wr_node_text(in, wr_node_get(config, "model")));
+    WR_NODE_EACH(event, history)
+    {
+        if (!wr_node_is(event, WR_JSON_ARRAY))
+            read_event(&o, event);
+        WR_NODE_EACH(one, event)
+        read_event(&o, one);
+    }
+    wr_import_end_draft(in, &o.draft);
+}
+
+static weir_status read_log(struct wr_importer *in)
+{
+    wr_node root = wr_import_root(in), entry, none = {root.doc, WR_JSON_NONE};
+    struct openhands o;
+    if (!in->is_lines) {
+        bool is_record = wr_node_is(root, WR_JSON_OBJECT);
+        read_history(in, is_record ? wr_node_get(root, "history") : root, is_record ? root : none);
+        return in->status;
+    }
+    begin(&o, in);
+    bool has_events = false;
+    while (wr_import_next(in, &entry)) {
+        wr_node history = wr_node_get(entry, "history");
+        if (is_history(history)) {
+            read_history(in, history, entry);
+            continue;
+        }
+        read_event(&o, entry);
+        has_events = true;
+    }
+    if (has_events)
+        wr_import_end_draft(in, &o.draft);
+    return in->status;
+}
+
+const struct wr_import_format wr_import_openhands = {"openhands", claims_line, claims, read_log,
+                                                     WEIR_DIALECT_CHAT};

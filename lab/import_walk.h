@@ -1,0 +1,57 @@
+/* import_walk.h -- every log below a path, one after the other.
+ *
+ * Folders are gone into in the order of their names, so a walk is the same each time. Symbolic
+ * links are followed for what was named, not for what is found below it. Every file is reported:
+ * read, or left out and why.
+ */
+#ifndef WR_LAB_IMPORT_WALK_H
+#define WR_LAB_IMPORT_WALK_H
+
+#include "lab/import.h"
+
+#define WR_IMPORT_FILE_MAP(X)                                              \
+    X(READ, "read")                                                        \
+    X(FOUND, "not read yet")                                               \
+    X(UNKNOWN, "no log of an agent that is known here")                    \
+    X(BROKEN, "breaks off, or is not JSON")                                \
+    X(EMPTY, "nothing was asked of a model in it")                         \
+    X(TOO_LARGE, "larger than the limit")                                  \
+    X(UNREADABLE, "cannot be read")                                        \
+    X(TOO_DEEP, "too many folders inside one another, or too long a path") \
+    X(LINK, "a symbolic link, not followed: name it to have it read")      \
+    X(SPECIAL, "neither a file nor a folder")
+
+enum wr_import_file_state {
+#define X(name, text) WR_IMPORT_FILE_##name,
+    WR_IMPORT_FILE_MAP(X)
+#undef X
+        WR_IMPORT_FILE_STATES
+};
+
+struct wr_import_file {
+    const char *path;
+    enum wr_import_file_state state;
+    const struct wr_import
+        *import;                /* its notes also for EMPTY; NULL for what was not looked into */
+    const struct weir_err *err; /* of what was not read; NULL: none */
+};
+
+const char *wr_import_file_state_text(enum wr_import_file_state state);
+
+/* All in `file` is borrowed and dies when the call returns. A failure stops the walk. */
+typedef weir_status wr_import_file_fn(void *user, const struct wr_import_file *file);
+
+/* Calls `on_file` for each file at or below `path`. WEIR_NOTFOUND: there is nothing at `path`.
+ * WEIR_NOMEM, WEIR_LIMIT (more files than WR_IMPORT_FILES_MAX), or what `on_file` returned. */
+WEIR_MUST_USE weir_status wr_import_walk(const char *path, wr_import_file_fn *on_file, void *user,
+                                         struct weir_err *err);
+
+/* The same without reading: files are reported as FOUND. For who reads them in parallel. */
+WEIR_MUST_USE weir_status wr_import_list(const char *path, wr_import_file_fn *on_file, void *user,
+                                         struct weir_err *err);
+
+/* One file, which may be a pipe or a device: sessions live in `arena`. */
+WEIR_MUST_USE weir_status wr_import_file_read(struct wr_import *import, struct wr_arena *arena,
+                                              const char *path, struct weir_err *err);
+
+#endif

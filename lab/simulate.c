@@ -1,0 +1,465 @@
+/* Sessions under many policies. A request of the session is read, measured and searched for
+ * evidence once; then every lane (lane.h) sends it under its own policy. What a lane may be:
+ *
+ *   a policy of the engine     those of data/baselines.yaml among them
+ *   a model of another system  baseline.h
+ *   a rival                    a real proxy behind a port
+ *   the clairvoyant            the floor itself, which needs the whole session: run at the end
+ *
+ * Where the model binds signed thinking, each lane has a twin whose requests hold none, since
+ * thinking bars steps: the difference is what it costs a policy. A log without time stamps is
+ * played a second a request, so nothing expires; the report says so. */
+#include "lab/simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embed.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "models/registry.h"
+#include "policy/policy_yaml.h"
+#include "lab/floor.h"
+#include "api/api.h"
+
+/* A log without time stamps has no pauses. */
+enum { STEP_MS = 1000, FIRST_MS = 1000000 };
+
+struct wr_simulator {
+    struct wr_simulate_options options;
+    struct weir_engine *engine;
+    struct weir_engine *baselines; /* of those that are policies; NULL: `engine` knows them */
+    struct wr_models *models;
+    struct wr_meter *meter;
+    struct wr_memo *memo;
+    struct wr_arena misses_arena;
+    struct wr_misses misses;
+};
+
+WR_EMBED(wr_baselines_data, "data/baselines.yaml");
+
+static bool is_rival(const struct wr_simulate_options *o, uint32_t lane)
+{
+    return o->rival && !strcmp(o->policies[lane], o->rival->name);
+}
+
+static bool is_clairvoyant(const struct wr_simulate_options *o, uint32_t lane)
+{
+    return !strcmp(o->policies[lane], WR_BASELINE_CLAIRVOYANT);
+}
+
+/* A name in a report means one thing. */
+static weir_status check_meanings(const struct wr_simulate_options *o,
+                                  const struct wr_policies *policies, struct weir_err *err)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++) {
+        const char *name = wr_policies_at(policies, i)->name;
+        if (wr_baseline_find(wr_span_of(name)))
+            return wr_fail(err, WEIR_INVALID, 0,
+                           "a baseline is called '%.60s' too: give your policy another name", name);
+    }
+    weir_span name = o->rival ? wr_span_of(o->rival->name) : (weir_span){"", 0};
+    if (o->rival && (wr_baseline_find(name) || wr_policies_find(policies, name)))
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "a policy or baseline is called '%.60s': give the rival another name",
+                       o->rival->name);
+    return WEIR_OK;
+}
+
+static weir_status check_names(const struct wr_simulate_options *o, struct weir_err *err)
+{
+    struct wr_policies *policies = NULL;
+
+    if (o->policies_count > WR_SIMULATE_LANES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "%u policies are too many: at most %d at once",
+                       o->policies_count, (int)WR_SIMULATE_LANES_MAX);
+    weir_status status = wr_policies_new(&policies, o->policies_yaml, err);
+    if (!status)
+        status = check_meanings(o, policies, err);
+    for (uint32_t i = 0; i < o->policies_count && !status; i++) {
+        weir_span name = wr_span_of(o->policies[i]);
+        if (!is_rival(o, i) && !wr_baseline_find(name) && !wr_policies_find(policies, name))
+            status = wr_fail(err, WEIR_NOTFOUND, 0,
+                             "no policy or baseline is called '%.60s'; `weir policies` lists them",
+                             o->policies[i]);
+    }
+    wr_policies_free(policies);
+    return status;
+}
+
+static weir_status new_engine(struct weir_engine **engine, weir_span yaml, struct weir_err *err)
+{
+    weir_status status = weir_engine_new(engine, err);
+    return status ? status : weir_engine_load_policies(*engine, yaml, err);
+}
+
+/* A user's policies take the place of those loaded before them, so baselines then have an engine
+ * of their own. */
+static weir_status make_engines(struct wr_simulator *s, struct weir_err *err)
+{
+    weir_span own = s->options.policies_yaml;
+    weir_status status =
+        new_engine(&s->engine, own.len ? own : WR_EMBEDDED(wr_baselines_data), err);
+    if (!status && own.len)
+        status = new_engine(&s->baselines, WR_EMBEDDED(wr_baselines_data), err);
+    return status;
+}
+
+weir_status wr_simulator_new(struct wr_simulator **simulator,
+                             const struct wr_simulate_options *options, struct weir_err *err)
+{
+    *simulator = NULL;
+    weir_status status = check_names(options, err);
+    if (status)
+        return status;
+    struct wr_simulator *s = calloc(1, sizeof(*s));
+    if (!s)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    s->options = *options;
+    wr_arena_init(&s->misses_arena, WR_ARENA_BYTES_MAX);
+    status = make_engines(s, err);
+    if (!status)
+        status = wr_models_new(&s->models, NULL, err);
+    if (!status)
+        status = wr_meter_new(&s->meter);
+    if (!status)
+        status = wr_memo_new(&s->memo, WR_MEMO_BYTES_MAX);
+    if (status) {
+        wr_simulator_free(s);
+        return status;
+    }
+    *simulator = s;
+    return WEIR_OK;
+}
+
+void wr_simulator_free(struct wr_simulator *s)
+{
+    if (!s)
+        return;
+    wr_arena_release(&s->misses_arena);
+    wr_memo_free(s->memo);
+    wr_meter_free(s->meter);
+    wr_models_free(s->models);
+    weir_engine_free(s->baselines);
+    weir_engine_free(s->engine);
+    free(s);
+}
+
+const struct wr_misses *wr_simulator_misses(const struct wr_simulator *s)
+{
+    return &s->misses;
+}
+
+/* ---- one session ---- */
+
+struct run {
+    struct wr_simulator *simulator;
+    const struct wr_session *session;
+    const struct wr_model *model;
+    char model_name[WR_STORE_NAME_BYTES_MAX + 1];
+    struct wr_lane *lanes;
+    struct wr_lane **twins; /* of some lanes: the same without thinking; NULL: none */
+    struct wr_arena arena;  /* evidence and floor */
+    struct wr_evidence evidence;
+    struct wr_floor floor;
+    struct wr_lane floor_lane; /* the clairvoyant's, whether it is asked for or not */
+    struct wr_evidence_at *ats;
+    int64_t *times_ms;
+    uint64_t *outputs;
+    struct wr_session_body body;
+    struct wr_simulated *out;
+};
+
+static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
+{
+    struct wr_simulator *s = r->simulator;
+    const struct wr_simulate_options *o = &s->options;
+    const struct wr_baseline_def *baseline = wr_baseline_find(wr_span_of(o->policies[lane]));
+    struct wr_lane_setup setup = {.policy = o->policies[lane],
+                                  .baseline = baseline,
+                                  .model = r->model,
+                                  .model_name = r->model_name,
+                                  .window_tokens = o->window_tokens,
+                                  .without_recall = o->without_recall,
+                                  .places_markers = !baseline && o->places_markers,
+                                  .engine = baseline && s->baselines ? s->baselines : s->engine,
+                                  .meter = s->meter,
+                                  .misses = o->with_misses ? &s->misses : NULL,
+                                  .misses_lane = lane};
+    if (baseline)
+        setup.policy = baseline->policy;
+    if (is_rival(o, lane)) {
+        setup.rival = o->rival;
+        setup.policy = NULL;
+        /* Where an API has markers it has placed its own. */
+        setup.places_markers = o->places_markers && !wr_api_of(r->session->api)->marker_key;
+    }
+    setup.with_thinking = setup.policy && r->model->preserved_thinking && r->session->has_thinking;
+    return setup;
+}
+
+static weir_status open_floor_lane(struct run *r)
+{
+    struct wr_lane_setup setup = {.model = r->model,
+                                  .model_name = r->model_name,
+                                  .window_tokens = r->simulator->options.window_tokens};
+    return wr_lane_init(&r->floor_lane, &setup);
+}
+
+/* A lane whose steps thinking may bar has a twin without it. */
+static weir_status open_lanes(struct run *r)
+{
+    uint32_t count = r->simulator->options.policies_count;
+    r->lanes = calloc(count, sizeof(*r->lanes));
+    r->twins = calloc(count, sizeof(*r->twins));
+    if (!r->lanes || !r->twins)
+        return WEIR_NOMEM;
+    for (uint32_t i = 0; i < count; i++) {
+        struct wr_lane_setup setup = setup_of(r, i);
+        weir_status status = wr_lane_init(&r->lanes[i], &setup);
+        if (!status && setup.with_thinking && !setup.baseline && strcmp(setup.policy, "exact")) {
+            setup.with_thinking = false;
+            setup.misses = NULL;
+            r->twins[i] = malloc(sizeof(*r->twins[i]));
+            status = r->twins[i] ? wr_lane_init(r->twins[i], &setup) : WEIR_NOMEM;
+        }
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static weir_status open_run(struct run *r, struct wr_simulator *s, const struct wr_session *session)
+{
+    weir_span name = s->options.model ? wr_span_of(s->options.model) : session->model;
+    struct wr_session_request request = {.dialect = WR_SESSION_DIALECT,
+                                         .model = r->model_name,
+                                         .with_tools = s->options.without_recall
+                                                           ? WR_SESSION_TOOLS_WITHOUT_RECALL
+                                                           : WR_SESSION_TOOLS};
+
+    r->simulator = s;
+    r->session = session;
+    if (name.len > WR_STORE_NAME_BYTES_MAX)
+        name.len = WR_STORE_NAME_BYTES_MAX;
+    memcpy(r->model_name, name.ptr ? name.ptr : "", name.len);
+    r->model = wr_models_lookup(s->models, name).model;
+    wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
+    wr_session_body_init(&r->body, session, &request);
+    r->ats = WR_ARENA_ARRAY(&r->arena, struct wr_evidence_at, session->requests_count);
+    r->times_ms = WR_ARENA_ARRAY(&r->arena, int64_t, session->requests_count);
+    r->outputs = WR_ARENA_ARRAY(&r->arena, uint64_t, session->requests_count);
+    weir_status status = r->ats && r->times_ms && r->outputs ? WEIR_OK : wr_arena_status(&r->arena);
+    if (!status)
+        status = wr_meter_use_model(s->meter, r->model, NULL);
+    if (!status)
+        status = wr_evidence_init(&r->evidence, &r->arena);
+    wr_floor_init(&r->floor, &r->arena, wr_meter_count, s->meter);
+    wr_arena_reset(&s->misses_arena);
+    wr_misses_init(&s->misses, &s->misses_arena, s->options.policies_count);
+    if (!status)
+        status = open_floor_lane(r);
+    return status ? status : open_lanes(r);
+}
+
+static void close_run(struct run *r)
+{
+    wr_lane_release(&r->floor_lane);
+    for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++) {
+        wr_lane_release(&r->lanes[i]);
+        if (r->twins && r->twins[i])
+            wr_lane_release(r->twins[i]);
+        if (r->twins)
+            free(r->twins[i]);
+    }
+    free(r->lanes);
+    free(r->twins);
+    wr_evidence_release(&r->evidence);
+    wr_session_body_release(&r->body);
+    wr_arena_release(&r->arena);
+}
+
+/* Tokens that the model wrote: its text, and the calls with their arguments. */
+static uint64_t output_tokens(struct run *r, const struct wr_json *answer)
+{
+    return wr_meter_count(r->simulator->meter, wr_json_raw(answer, 0));
+}
+
+static int64_t time_of(const struct run *r, const struct wr_session_view *view, uint32_t n)
+{
+    if (r->session->has_times && view->sent_ms != WR_SESSION_NO_TIME && view->sent_ms > 0)
+        return view->sent_ms;
+    return n ? r->times_ms[n - 1] + STEP_MS : FIRST_MS;
+}
+
+static weir_status note_floor(struct run *r, const struct wr_lane_request *request,
+                              struct wr_arena *arena)
+{
+    const struct wr_transcript *t = request->original;
+    struct wr_cache_block *blocks = WR_ARENA_ARRAY(arena, struct wr_cache_block, t->segments_count);
+    if (!blocks)
+        return wr_arena_status(arena);
+    wr_cache_blocks(t, request->measure->segment_tokens, request->measure->segment_overheads,
+                    blocks);
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        r->floor_lane.result.saved_tokens += blocks[i].tokens; /* less what is sent, at the end */
+    return wr_floor_note(&r->floor, t, request->at, blocks, request->measure->segment_overheads,
+                         request->found);
+}
+
+/* Of nothing that it leaves out is anything used: all evidence is at hand. */
+static weir_status count_floor_evidence(struct run *r, const struct wr_lane_request *request,
+                                        struct wr_arena *arena)
+{
+    const struct wr_evidence_items *found = request->found;
+    struct wr_evidence_judged *judged =
+        WR_ARENA_ARRAY(arena, struct wr_evidence_judged, found->count);
+    if (!judged)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < found->count; i++)
+        judged[i].verdict = WR_EVIDENCE_SUPPORTED;
+    wr_evidence_count(&r->floor_lane.result.evidence, found, judged);
+    return WEIR_OK;
+}
+
+/* The prompt of request `n` in a lane had this many tokens. */
+static void note_point(struct run *r, uint32_t lane, uint64_t n, uint64_t tokens)
+{
+    uint32_t *point = &r->out->points[lane][n * r->out->points_count / r->session->requests_count];
+    if (tokens > *point)
+        *point = (uint32_t)tokens;
+}
+
+/* Sends to one lane and notes the prompt's size: where recalls made it several, their mean. */
+static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_request *request)
+{
+    const struct wr_lane_result *result = &r->lanes[lane].result;
+    uint64_t requests = result->requests, tokens = result->prompt_tokens;
+    if (is_clairvoyant(&r->simulator->options, lane))
+        return WEIR_OK; /* it is run when the session has ended */
+    weir_status status = wr_lane_send(&r->lanes[lane], request);
+
+    requests = result->requests - requests;
+    tokens = result->prompt_tokens - tokens;
+    if (requests)
+        note_point(r, lane, (uint64_t)(request->at - r->ats), tokens / requests);
+    return status;
+}
+
+static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
+{
+    struct wr_simulator *s = r->simulator;
+    weir_status status = note_floor(r, request, arena);
+    if (!status)
+        status = count_floor_evidence(r, request, arena);
+    if (!status && s->options.with_misses)
+        status = wr_misses_note(&s->misses, request->original, request->measure, request->at,
+                                request->found);
+    for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
+        status = send_to(r, i, request);
+    for (uint32_t i = 0; i < s->options.policies_count && !status; i++)
+        status = r->twins[i] ? wr_lane_send(r->twins[i], request) : WEIR_OK;
+    return status;
+}
+
+static weir_status run_request(struct run *r, uint32_t n)
+{
+    struct wr_api_options options = {.dialect = "chat", .memo = r->simulator->memo};
+    struct wr_session_view view = wr_session_view(r->session, n);
+    struct wr_transcript transcript;
+    struct wr_measure measure;
+    struct wr_evidence_items found = {0};
+    struct wr_arena arena;
+    struct wr_json doc;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_memo_begin(r->simulator->memo);
+    r->times_ms[n] = time_of(r, &view, n);
+    r->outputs[n] = output_tokens(r, view.answer);
+    weir_span body = wr_session_body_at(&r->body, n);
+    weir_status status = wr_session_body_status(&r->body);
+    if (!status)
+        status = wr_json_parse(&doc, &arena, body, NULL, NULL);
+    if (!status)
+        status = wr_api_read(&transcript, &arena, &doc, &options, NULL);
+    if (!status)
+        status = wr_meter_measure(r->simulator->meter, &transcript, &arena, &measure);
+    if (!status)
+        status = wr_evidence_note(&r->evidence, &transcript, &r->ats[n]);
+    if (!status)
+        status = wr_evidence_find(&r->evidence, &r->ats[n], view.answer, &arena, &found);
+    struct wr_lane_request request = {.session = r->session,
+                                      .view = &view,
+                                      .original = &transcript,
+                                      .measure = &measure,
+                                      .evidence = &r->evidence,
+                                      .at = &r->ats[n],
+                                      .found = &found,
+                                      .now_ms = r->times_ms[n],
+                                      .output_tokens = r->outputs[n]};
+    if (!status)
+        status = send(r, &request, &arena);
+    wr_arena_release(&arena);
+    return status;
+}
+
+static weir_status send_floor(struct run *r, uint32_t n)
+{
+    struct wr_lane_result *result = &r->floor_lane.result;
+    uint64_t tokens = result->prompt_tokens;
+    struct wr_cache_prompt prompt = {.blocks_count = r->ats[n].segments_count,
+                                     .output_tokens = r->outputs[n]};
+    struct wr_cache_block *blocks = wr_floor_request(&r->floor, &r->ats[n]);
+    wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
+    prompt.blocks = blocks;
+    weir_status status = wr_lane_pay(&r->floor_lane, &prompt, r->times_ms[n]);
+    tokens = result->prompt_tokens - tokens;
+    for (uint32_t i = 0; i < r->simulator->options.policies_count; i++)
+        if (is_clairvoyant(&r->simulator->options, i))
+            note_point(r, i, n, tokens);
+    return status;
+}
+
+static weir_status run_floor(struct run *r)
+{
+    struct wr_lane_result *result = &r->floor_lane.result;
+    weir_status status = wr_floor_finish(&r->floor);
+    for (uint32_t n = 0; n < r->session->requests_count && !status; n++)
+        status = send_floor(r, n);
+    result->saved_tokens -=
+        result->saved_tokens < result->prompt_tokens ? result->saved_tokens : result->prompt_tokens;
+    r->out->floor_micro_usd = result->cost_micro_usd;
+    r->out->floor_tokens = result->prompt_tokens;
+    return status;
+}
+
+static const struct wr_lane_result *result_of(const struct run *r, uint32_t lane, bool is_unbarred)
+{
+    if (is_clairvoyant(&r->simulator->options, lane))
+        return &r->floor_lane.result;
+    return is_unbarred && r->twins[lane] ? &r->twins[lane]->result : &r->lanes[lane].result;
+}
+
+weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_session *session,
+                                struct wr_simulated *out)
+{
+    struct run r = {.out = out};
+    memset(out, 0, sizeof(*out));
+    out->requests_count = session->requests_count;
+    out->points_count = session->requests_count < WR_SIMULATE_POINTS_MAX ? session->requests_count
+                                                                         : WR_SIMULATE_POINTS_MAX;
+    out->has_times = session->has_times;
+    weir_status status = open_run(&r, simulator, session);
+    out->binds_thinking = r.model->preserved_thinking;
+    for (uint32_t n = 0; n < session->requests_count && !status; n++)
+        status = run_request(&r, n);
+    if (!status)
+        status = run_floor(&r);
+    for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
+        out->lanes[i] = *result_of(&r, i, false);
+    for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
+        out->unbarred[i] = *result_of(&r, i, true);
+    close_run(&r);
+    return status;
+}

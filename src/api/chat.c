@@ -1,0 +1,570 @@
+/* OpenAI Chat Completions, and the many servers that speak it. */
+#include "api/answer.h"
+#include "api/read.h"
+#include "api/write.h"
+#include "api/lawful.h"
+#include "base/span.h"
+
+enum field {
+    F_ROLE,
+    F_CONTENT,
+    F_TOOL_CALLS,
+    F_TOOL_CALL_ID,
+    F_NAME,
+    F_FUNCTION_CALL,
+    F_REFUSAL,
+    F_AUDIO,
+    F_REASONING_CONTENT,
+    F_REASONING,
+    F_REASONING_DETAILS,
+    F_THINKING_BLOCKS,
+    F_EXTRA_CONTENT,
+    F_COUNT
+};
+
+static const char *const field_names[F_COUNT] = {
+    "role",
+    "content",
+    "tool_calls",
+    "tool_call_id",
+    "name",
+    "function_call",
+    "refusal",
+    "audio",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+    "thinking_blocks",
+    "extra_content",
+};
+
+/* Parts that stay exact, OpenAI's own and those of servers that take more. */
+static const struct {
+    const char *type;
+    weir_kind kind;
+    bool is_continuation;
+} exact_parts[] = {
+    {"image_url", WEIR_KIND_IMAGE, false},   {"image", WEIR_KIND_IMAGE, false},
+    {"file", WEIR_KIND_FILE, false},         {"input_audio", WEIR_KIND_FILE, false},
+    {"audio_url", WEIR_KIND_FILE, false},    {"video_url", WEIR_KIND_FILE, false},
+    {"document_url", WEIR_KIND_FILE, false}, {"thinking", WEIR_KIND_REASONING, true},
+};
+
+static weir_status read_part(struct wr_transcript *t, const struct wr_place *place,
+                             wr_json_id parts, wr_json_id part)
+{
+    static const char *const names[] = {"type", "text", "refusal"};
+    const struct wr_json *doc = t->doc;
+    wr_json_id values[3];
+
+    if (!wr_json_pick(doc, part, names, 3, values))
+        return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
+    if (wr_json_text_is(doc, values[0], "text"))
+        return wr_add_text_block(t, place, parts, part, values[1]);
+    if (wr_json_text_is(doc, values[0], "refusal"))
+        return wr_add_refusal(t, place, parts, part, values[2]);
+    for (size_t i = 0; i < WR_COUNT_OF(exact_parts); i++)
+        if (wr_json_text_is(doc, values[0], exact_parts[i].type))
+            return wr_add_exact_block(t, place, exact_parts[i].kind, parts, part,
+                                      exact_parts[i].is_continuation);
+    return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
+}
+
+/* `function` or `custom` of a call: its name and the string that holds what it was called with. */
+static weir_status add_call(struct wr_transcript *t, const struct wr_place *place, wr_json_id call,
+                            wr_json_id id, wr_json_id name, wr_json_id arguments)
+{
+    struct wr_segment segment =
+        wr_segment_at(place, WEIR_KIND_TOOL_CALL, arguments != WR_JSON_NONE ? arguments : call);
+    weir_status status = WEIR_OK;
+    segment.tool = wr_text_or_empty(t, name, &status);
+    segment.call_id = wr_text_or_empty(t, id, &status);
+    return status ? status : wr_transcript_add(t, &segment);
+}
+
+static weir_status read_call(struct wr_transcript *t, const struct wr_place *place, wr_json_id call)
+{
+    static const char *const names[] = {"id", "function", "custom"};
+    const struct wr_json *doc = t->doc;
+    wr_json_id values[3];
+
+    if (!wr_json_pick(doc, call, names, 3, values) || !wr_json_is(doc, call, WR_JSON_OBJECT))
+        return wr_add_opaque(t, place, WEIR_KIND_OTHER, call, false);
+    bool is_custom = wr_json_is(doc, values[2], WR_JSON_OBJECT);
+    wr_json_id body = is_custom ? values[2] : values[1];
+    const char *arguments = is_custom ? "input" : "arguments";
+    return add_call(t, place, call, values[0], wr_json_find(doc, body, "name"),
+                    wr_json_find(doc, body, arguments));
+}
+
+static weir_status read_calls(struct wr_transcript *t, const struct wr_place *place,
+                              wr_json_id calls)
+{
+    if (!wr_json_is(t->doc, calls, WR_JSON_ARRAY))
+        return WEIR_OK;
+    for (wr_json_id call = wr_json_first(t->doc, calls); call != WR_JSON_NONE;
+         call = wr_json_next(t->doc, calls, call)) {
+        weir_status status = read_call(t, place, call);
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static bool is_empty(const struct wr_json *doc, wr_json_id value)
+{
+    if (value == WR_JSON_NONE || wr_json_kind(doc, value) == WR_JSON_NULL)
+        return true;
+    if (wr_json_kind(doc, value) == WR_JSON_STRING)
+        return !wr_json_inner(doc, value).len;
+    return wr_json_kind(doc, value) == WR_JSON_ARRAY && wr_json_first(doc, value) == WR_JSON_NONE;
+}
+
+/* A gateway hands on the signed thinking of the model behind it, block by block. */
+static bool holds_signature(const struct wr_json *doc, wr_json_id value)
+{
+    if (!wr_json_is(doc, value, WR_JSON_ARRAY))
+        return false;
+    for (wr_json_id block = wr_json_first(doc, value); block != WR_JSON_NONE;
+         block = wr_json_next(doc, value, block))
+        if (wr_has_signature(doc, block) ||
+            wr_json_text_is(doc, wr_json_find(doc, block, "type"), "redacted_thinking"))
+            return true;
+    return false;
+}
+
+/* Vendors' reasoning fields: opaque, in the order in which the model wrote them. */
+static weir_status read_reasoning(struct wr_transcript *t, const struct wr_place *place,
+                                  const wr_json_id fields[F_COUNT])
+{
+    for (enum field f = F_REASONING_CONTENT; f <= F_EXTRA_CONTENT; f++) {
+        struct wr_segment segment = wr_segment_at(place, WEIR_KIND_REASONING, fields[f]);
+        if (is_empty(t->doc, fields[f]))
+            continue;
+        segment.is_opaque = true;
+        segment.is_continuation = true;
+        segment.is_signed = holds_signature(t->doc, fields[f]);
+        t->binds_prefix |= segment.is_signed;
+        weir_status status = wr_transcript_add(t, &segment);
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+static weir_status read_assistant(struct wr_transcript *t, const struct wr_place *place,
+                                  const wr_json_id fields[F_COUNT])
+{
+    const struct wr_json *doc = t->doc;
+    weir_status status = read_reasoning(t, place, fields);
+    if (!status)
+        status = wr_add_content(t, place, fields[F_CONTENT], read_part);
+    if (!status)
+        status = wr_add_refusal(t, place, WR_JSON_NONE, WR_JSON_NONE, fields[F_REFUSAL]);
+    if (!status && wr_json_is(doc, fields[F_AUDIO], WR_JSON_OBJECT))
+        status = wr_add_opaque(t, place, WEIR_KIND_OTHER, fields[F_AUDIO], true);
+    if (!status)
+        status = read_calls(t, place, fields[F_TOOL_CALLS]);
+    wr_json_id legacy = fields[F_FUNCTION_CALL];
+    if (!status && wr_json_is(doc, legacy, WR_JSON_OBJECT))
+        status = add_call(t, place, legacy, WR_JSON_NONE, wr_json_find(doc, legacy, "name"),
+                          wr_json_find(doc, legacy, "arguments"));
+    return status;
+}
+
+static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
+                               const wr_json_id fields[F_COUNT])
+{
+    struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
+    weir_status status = WEIR_OK;
+    segment.tool = wr_text_or_empty(t, fields[F_NAME], &status);
+    segment.call_id = wr_text_or_empty(t, fields[F_TOOL_CALL_ID], &status);
+    segment.block = place->message;
+    if (!status)
+        status = wr_set_result_parts(t, &segment, fields[F_CONTENT], "text");
+    return status ? status : wr_transcript_add(t, &segment);
+}
+
+/* A marker beside the content marks the message's end. */
+static void mark_last(struct wr_transcript *t, wr_json_id message)
+{
+    struct wr_segment *last = t->segments_count ? &t->segments[t->segments_count - 1] : NULL;
+    wr_json_id marker = wr_find_marker(t->doc, message);
+    if (last && last->message == message && last->marker == WR_JSON_NONE)
+        last->marker = marker;
+}
+
+static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_json_id message)
+{
+    const struct wr_json *doc = t->doc;
+    wr_json_id fields[F_COUNT];
+    bool unique = wr_json_pick(doc, message, field_names, F_COUNT, fields);
+    struct wr_place place = {message, list, wr_role_of(doc, fields[F_ROLE])};
+
+    if (!unique)
+        return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
+    if (place.role == WEIR_ROLE_ASSISTANT)
+        return read_assistant(t, &place, fields);
+    if (wr_json_text_is(doc, fields[F_ROLE], "function"))
+        place.role = WEIR_ROLE_TOOL;
+    if (place.role == WEIR_ROLE_TOOL)
+        return read_result(t, &place, fields);
+    if (place.role == WEIR_ROLE_NONE)
+        return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
+    return wr_add_content(t, &place, fields[F_CONTENT], read_part);
+}
+
+static weir_status read_request(struct wr_transcript *transcript)
+{
+    static const char *const names[] = {"messages", "tools", "functions"};
+    const struct wr_json *doc = transcript->doc;
+    wr_json_id top[3];
+    (void)wr_json_pick(doc, 0, names, 3, top);
+
+    weir_status status = wr_add_whole(transcript, WEIR_KIND_TOOLS, WEIR_ROLE_NONE, top[1]);
+    if (!status)
+        status = wr_add_whole(transcript, WEIR_KIND_TOOLS, WEIR_ROLE_NONE, top[2]);
+    transcript->list = top[0];
+    for (wr_json_id m = wr_first_unread(transcript, &status); !status && m != WR_JSON_NONE;
+         m = wr_json_next(doc, top[0], m)) {
+        status = read_message(transcript, top[0], m);
+        mark_last(transcript, m);
+    }
+    return status;
+}
+
+/* ---- answers ---- */
+
+static bool holds(weir_span data, const char *word)
+{
+    return wr_span_find(data, wr_span_of(word), 0) != SIZE_MAX;
+}
+
+static enum wr_look look_at(const struct wr_sse_event *event)
+{
+    if (wr_span_is(event->data, "[DONE]"))
+        return WR_LOOK_LAST;
+    bool tells = holds(event->data, "\"usage\"") || holds(event->data, "\"tool_calls\"") ||
+                 holds(event->data, "\"error\"") || holds(event->data, "\"finish_reason\":\"") ||
+                 holds(event->data, "\"finish_reason\": \"");
+    return tells ? WR_LOOK_INTO : WR_LOOK_AWAY;
+}
+
+/* Some servers give every call the number 0: another id is another call. */
+static struct wr_part *call_at(struct wr_reply *a, int64_t index, weir_span id)
+{
+    struct wr_part *call = wr_answer_find(a, index);
+
+    if (call && id.len && call->id.len && !wr_span_eq(wr_buf_view(&call->id), id))
+        call = NULL;
+    return call ? call : wr_answer_part(a, WR_PART_CALL, index);
+}
+
+static void set_text(struct wr_buf *buf, weir_span text)
+{
+    if (!text.len)
+        return;
+    wr_buf_reset(buf);
+    wr_buf_append(buf, text);
+}
+
+static void read_answer_calls(struct wr_reply *a, const struct wr_json *doc, wr_json_id list)
+{
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at)) {
+        wr_json_id function = wr_json_find(doc, at, "function");
+        wr_json_id number = wr_json_find(doc, at, "index");
+        int64_t index = (int64_t)a->parts_count;
+        if (number != WR_JSON_NONE)
+            (void)wr_json_i64(doc, number, &index);
+        weir_span id = wr_answer_text(a, doc, at, "id");
+        struct wr_part *call = call_at(a, index, id);
+        if (!call)
+            return;
+        set_text(&call->id, id);
+        set_text(&call->name, wr_answer_text(a, doc, function, "name"));
+        wr_answer_extend(a, call, wr_answer_text(a, doc, function, "arguments"));
+    }
+}
+
+/* All that is said is one text, beside the calls. */
+static void read_answer_message(struct wr_reply *a, const struct wr_json *doc, wr_json_id message)
+{
+    enum { TEXT_INDEX = -2 };
+    weir_span text = wr_answer_text(a, doc, message, "content");
+
+    if (text.len && a->keeps_all) {
+        struct wr_part *part = wr_answer_find(a, TEXT_INDEX);
+        if (!part)
+            part = wr_answer_part(a, WR_PART_TEXT, TEXT_INDEX);
+        if (part)
+            wr_answer_extend(a, part, text);
+    }
+    wr_answer_show(a, WR_PIECE_THINKING, wr_answer_text(a, doc, message, "reasoning_content"));
+    wr_answer_show(a, WR_PIECE_TEXT, text);
+    read_answer_calls(a, doc, wr_json_find(doc, message, "tool_calls"));
+}
+
+static void read_answer_head(struct wr_reply *a, const struct wr_json *doc)
+{
+    wr_json_id error = wr_json_find(doc, 0, "error");
+
+    wr_answer_read_id(a, doc, 0);
+    wr_answer_read_error(a, doc, error, error);
+    wr_answer_read_usage(a, doc, wr_json_find(doc, 0, "usage"));
+}
+
+/* Who wants all of an answer has asked for one choice. */
+static void read_event(struct wr_reply *a, const struct wr_json *doc)
+{
+    wr_json_id choices = wr_json_find(doc, 0, "choices");
+
+    read_answer_head(a, doc);
+    for (wr_json_id at = wr_json_first(doc, choices); at != WR_JSON_NONE;
+         at = a->keeps_all ? WR_JSON_NONE : wr_json_next(doc, choices, at)) {
+        weir_span stop = wr_answer_text(a, doc, at, "finish_reason");
+        read_answer_message(a, doc, wr_json_find(doc, at, "delta"));
+        wr_answer_read_finish(a, stop);
+        a->has_stopped |= stop.len > 0;
+    }
+}
+
+static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+{
+    wr_json_id choices = wr_json_find(doc, 0, "choices");
+    bool is_answer = false;
+
+    read_answer_head(a, doc);
+    for (wr_json_id at = wr_json_first(doc, choices); at != WR_JSON_NONE;
+         at = a->keeps_all ? WR_JSON_NONE : wr_json_next(doc, choices, at)) {
+        wr_json_id message = wr_json_find(doc, at, "message");
+        wr_answer_read_finish(a, wr_answer_text(a, doc, at, "finish_reason"));
+        if (!wr_json_is(doc, message, WR_JSON_OBJECT))
+            continue;
+        is_answer = true;
+        wr_answer_read_item(a, doc, message);
+    }
+    return is_answer;
+}
+
+static void write_answer_call(struct wr_json_writer *w, const struct wr_part *call)
+{
+    wr_json_write_object(w);
+    wr_json_member_text(w, "id", wr_buf_view(&call->id));
+    wr_json_member_word(w, "type", "function");
+    wr_json_write_key(w, "function");
+    wr_json_write_object(w);
+    wr_json_member_text(w, "name", wr_buf_view(&call->name));
+    wr_json_member_text(w, "arguments", wr_buf_view(&call->text));
+    wr_json_write_object_end(w);
+    wr_json_write_object_end(w);
+}
+
+static void write_answer_message(const struct wr_reply *a, struct wr_json_writer *w)
+{
+    const struct wr_part *text = NULL;
+    size_t calls_count = 0;
+
+    for (size_t i = 0; i < a->parts_count; i++) {
+        calls_count += a->parts[i].kind == WR_PART_CALL;
+        if (a->parts[i].kind == WR_PART_TEXT)
+            text = &a->parts[i];
+    }
+    wr_json_member_word(w, "role", "assistant");
+    wr_json_write_key(w, "content");
+    if (text)
+        wr_json_write_text(w, wr_buf_view(&text->text));
+    else
+        wr_json_write_null(w);
+    if (!calls_count)
+        return;
+    wr_json_write_key(w, "tool_calls");
+    wr_json_write_array(w);
+    for (size_t i = 0; i < a->parts_count; i++)
+        if (a->parts[i].kind == WR_PART_CALL)
+            write_answer_call(w, &a->parts[i]);
+    wr_json_write_array_end(w);
+}
+
+static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+{
+    wr_json_write_key(w, "choices");
+    wr_json_write_array(w);
+    wr_json_write_object(w);
+    wr_json_member_word(w, "finish_reason", a->finish);
+    wr_json_write_key(w, "message");
+    wr_json_write_object(w);
+    write_answer_message(a, w);
+    wr_json_write_object_end(w);
+    wr_json_write_object_end(w);
+    wr_json_write_array_end(w);
+}
+
+/* ---- writing ---- */
+
+static void write_message(struct wr_body *b, const char *role, weir_span text)
+{
+    wr_body_close(b);
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", role);
+    wr_body_text(b, "content", text);
+    wr_json_write_object_end(&b->w);
+}
+
+static void write_prompt(struct wr_body *b, const struct wr_body_head *head)
+{
+    for (size_t i = 0; i < head->prompts_count; i++)
+        write_message(b, "system", head->prompts[i]);
+}
+
+static void write_tool(struct wr_body *b, const struct weir_tool *tool)
+{
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "function");
+    wr_json_write_key(&b->w, "function");
+    wr_json_write_object(&b->w);
+    wr_json_member_text(&b->w, "name", tool->name);
+    if (tool->description.len)
+        wr_json_member_text(&b->w, "description", tool->description);
+    wr_body_schema(b, "parameters", tool);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
+/* They wait for those that may follow. */
+static void add_words(struct wr_body *b, weir_span text)
+{
+    if (!b->joins)
+        wr_body_close(b);
+    if (b->words.len)
+        wr_buf_text(&b->words, "\n\n");
+    wr_buf_append(&b->words, text);
+}
+
+static void write_call(struct wr_body *b, const struct weir_call *call)
+{
+    wr_json_write_object(&b->w);
+    wr_body_id(b, "id", call->id);
+    wr_json_member_word(&b->w, "type", "function");
+    wr_json_write_key(&b->w, "function");
+    wr_json_write_object(&b->w);
+    wr_body_text(b, "name", call->name);
+    wr_body_arguments(b, call->arguments);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
+static void write_model_message(struct wr_body *b, const struct wr_line *line)
+{
+    if (line->items_count) {
+        wr_body_items(b, line);
+        return;
+    }
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", "assistant");
+    if (line->text.len)
+        wr_body_text(b, "content", line->text);
+    else
+        wr_json_member_null(&b->w, "content");
+    if (line->calls_count) {
+        wr_json_write_key(&b->w, "tool_calls");
+        wr_json_write_array(&b->w);
+        for (size_t i = 0; i < line->calls_count; i++)
+            write_call(b, &line->calls[i]);
+        wr_json_write_array_end(&b->w);
+    }
+    wr_json_write_object_end(&b->w);
+}
+
+static void write_line(struct wr_body *b, const struct wr_line *line)
+{
+    switch (line->kind) {
+    case WR_LINE_NOTICE:
+        if (b->alternates)
+            add_words(b, line->text);
+        else
+            write_message(b, line->role ? line->role : "system", line->text);
+        break;
+    case WR_LINE_WORDS:
+        add_words(b, line->text);
+        break;
+    case WR_LINE_RESULT:
+        wr_body_close(b);
+        wr_json_write_object(&b->w);
+        wr_json_member_word(&b->w, "role", "tool");
+        wr_body_id(b, "tool_call_id", line->call_id);
+        wr_body_text(b, "content", line->text);
+        wr_json_write_object_end(&b->w);
+        break;
+    case WR_LINE_ANSWER:
+        wr_body_close(b);
+        write_model_message(b, line);
+        break;
+    }
+}
+
+static void write_reply(struct wr_body *b, const struct wr_line *line)
+{
+    wr_json_member_word(&b->w, "id", "chatcmpl-meter");
+    wr_json_member_word(&b->w, "object", "chat.completion");
+    wr_json_member_number(&b->w, "created", 0);
+    wr_json_write_key(&b->w, "choices");
+    wr_json_write_array(&b->w);
+    wr_json_write_object(&b->w);
+    wr_json_member_number(&b->w, "index", 0);
+    wr_json_write_key(&b->w, "message");
+    write_model_message(b, line);
+    wr_json_member_word(&b->w, "finish_reason", line->calls_count ? "tool_calls" : "stop");
+    wr_json_write_object_end(&b->w);
+    wr_json_write_array_end(&b->w);
+}
+
+/* ---- the table ---- */
+
+static const char *const overflow_codes[] = {"context_length_exceeded", NULL};
+static const char *const continuation_words[] = {
+    "must be followed by tool messages",
+    "must be a response to a preceeding message", /* spelt so by the provider */
+    "must be a response to a preceding message", "did not have response messages", NULL};
+static const char *const end_words[] = {"stop", NULL};
+static const struct wr_api_path paths[] = {
+    {"/chat/completions", "/v1/chat/completions", true},
+};
+
+const struct wr_api wr_api_chat = {
+    .dialect = WEIR_DIALECT_CHAT,
+    .name = "chat",
+    .paths = paths,
+    .paths_count = WR_COUNT_OF(paths),
+    .read_request = read_request,
+    .list_tools = wr_list_tools,
+    .list_key = "messages",
+    .content_key = "content",
+    .framing = {.request = 3, .message = 4, .call = 8, .tools = 12, .tool = 8},
+    .may_alternate = true,
+    .marks_blocks_only = true,
+    .look = look_at,
+    .read_event = read_event,
+    .read_whole = read_whole,
+    .read_item = read_answer_message,
+    .write_answer = write_answer,
+    .write_error = wr_write_openai_error,
+    .write_prompt = write_prompt,
+    .write_tool = write_tool,
+    .write_line = write_line,
+    .write_reply = write_reply,
+    .output_max_key = "max_tokens",
+    .provider_max_key = "max_completion_tokens",
+    .has_prompt_in_list = true,
+    .overflow_codes = overflow_codes,
+    .continuation_words = continuation_words,
+    .end_words = end_words,
+    .url = "https://api.openai.com",
+    .url_variable = "OPENAI_BASE_URL",
+    .key_variable = "OPENAI_API_KEY",
+    .model = "gpt-5.6-terra",
+    .stream_members = "\"stream\":true,\"stream_options\":{\"include_usage\":true}",
+    .names_calls = true,
+};

@@ -1,0 +1,317 @@
+#include "api/read.h"
+
+#include "api/lawful.h"
+#include "base/span.h"
+#include "json/write.h"
+#include "transcript/starts.h"
+
+struct wr_segment wr_segment_at(const struct wr_place *place, weir_kind kind, wr_json_id payload)
+{
+    return (struct wr_segment){
+        .role = place->role,
+        .kind = kind,
+        .from_model = place->role == WEIR_ROLE_ASSISTANT,
+        .payload = payload,
+        .element = place->message,
+        .array = place->list,
+        .message = place->message,
+        .block = WR_JSON_NONE,
+        .marker = WR_JSON_NONE,
+    };
+}
+
+weir_role wr_role_of(const struct wr_json *doc, wr_json_id role)
+{
+    static const weir_role roles[] = {WEIR_ROLE_SYSTEM, WEIR_ROLE_DEVELOPER, WEIR_ROLE_USER,
+                                      WEIR_ROLE_ASSISTANT, WEIR_ROLE_TOOL};
+    for (size_t i = 0; i < WR_COUNT_OF(roles); i++)
+        if (wr_json_text_is(doc, role, weir_role_name(roles[i])))
+            return roles[i];
+    return WEIR_ROLE_NONE;
+}
+
+static bool is_instructions(weir_role role)
+{
+    return role == WEIR_ROLE_SYSTEM || role == WEIR_ROLE_DEVELOPER;
+}
+
+weir_span wr_text_or_empty(struct wr_transcript *transcript, wr_json_id id, weir_status *status)
+{
+    if (!wr_json_is(transcript->doc, id, WR_JSON_STRING))
+        return (weir_span){"", 0};
+    weir_span text = wr_json_text(transcript->doc, transcript->arena, id);
+    if (!text.ptr)
+        *status = wr_arena_status(transcript->arena);
+    return text;
+}
+
+static weir_status set_parts(struct wr_transcript *transcript, struct wr_segment *segment,
+                             wr_json_id part)
+{
+    wr_json_id *parts = WR_ARENA_ARRAY(transcript->arena, wr_json_id, 1);
+    if (!parts)
+        return wr_arena_status(transcript->arena);
+    parts[0] = part;
+    segment->parts = parts;
+    segment->parts_count = 1;
+    return WEIR_OK;
+}
+
+/* What is not known here stays where it is. */
+static void make_opaque(struct wr_segment *segment, bool is_continuation)
+{
+    segment->is_opaque = true;
+    segment->is_continuation = is_continuation;
+    if (segment->kind == WEIR_KIND_OTHER && !is_continuation)
+        segment->array = WR_JSON_NONE;
+}
+
+/* Text of the user and of the model may be edited by hand; instructions never. */
+static weir_status add_text(struct wr_transcript *transcript, struct wr_segment *segment,
+                            wr_json_id text)
+{
+    if (is_instructions(segment->role)) {
+        segment->kind = WEIR_KIND_SYSTEM;
+    } else if (segment->role == WEIR_ROLE_NONE) {
+        segment->kind = WEIR_KIND_OTHER;
+        make_opaque(segment, false);
+    } else {
+        weir_status status = set_parts(transcript, segment, text);
+        if (status)
+            return status;
+    }
+    return wr_transcript_add(transcript, segment);
+}
+
+weir_status wr_add_opaque(struct wr_transcript *transcript, const struct wr_place *place,
+                          weir_kind kind, wr_json_id payload, bool is_continuation)
+{
+    struct wr_segment segment = wr_segment_at(place, kind, payload);
+    make_opaque(&segment, is_continuation);
+    return wr_transcript_add(transcript, &segment);
+}
+
+weir_status wr_add_content(struct wr_transcript *transcript, const struct wr_place *place,
+                           wr_json_id content, wr_block_fn *read_block)
+{
+    const struct wr_json *doc = transcript->doc;
+
+    if (content == WR_JSON_NONE || wr_json_kind(doc, content) == WR_JSON_NULL)
+        return WEIR_OK;
+    if (wr_json_kind(doc, content) == WR_JSON_STRING) {
+        struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TEXT, content);
+        return wr_json_inner(doc, content).len ? add_text(transcript, &segment, content) : WEIR_OK;
+    }
+    if (wr_json_kind(doc, content) != WR_JSON_ARRAY)
+        return wr_add_opaque(transcript, place, WEIR_KIND_OTHER, content, false);
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block)) {
+        weir_status status = read_block(transcript, place, content, block);
+        if (status)
+            return status;
+    }
+    return WEIR_OK;
+}
+
+void wr_place_block(struct wr_transcript *transcript, struct wr_segment *segment, wr_json_id blocks,
+                    wr_json_id block)
+{
+    segment->element = block;
+    segment->array = segment->message == WR_JSON_NONE ? WR_JSON_NONE : blocks;
+    segment->block = block;
+    segment->marker = wr_find_marker(transcript->doc, block);
+}
+
+weir_status wr_add_text_block(struct wr_transcript *transcript, const struct wr_place *place,
+                              wr_json_id blocks, wr_json_id block, wr_json_id text)
+{
+    if (!wr_json_is(transcript->doc, text, WR_JSON_STRING))
+        return wr_add_exact_block(transcript, place, WEIR_KIND_OTHER, blocks, block, false);
+    struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TEXT, text);
+    wr_place_block(transcript, &segment, blocks, block);
+    return add_text(transcript, &segment, text);
+}
+
+weir_status wr_add_exact_block(struct wr_transcript *transcript, const struct wr_place *place,
+                               weir_kind kind, wr_json_id blocks, wr_json_id block,
+                               bool is_continuation)
+{
+    struct wr_segment segment = wr_segment_at(place, kind, block);
+    wr_place_block(transcript, &segment, blocks, block);
+    make_opaque(&segment, is_continuation);
+    return wr_transcript_add(transcript, &segment);
+}
+
+weir_status wr_add_refusal(struct wr_transcript *transcript, const struct wr_place *place,
+                           wr_json_id blocks, wr_json_id block, wr_json_id refusal)
+{
+    struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TEXT, refusal);
+    bool is_text = wr_json_is(transcript->doc, refusal, WR_JSON_STRING);
+    if (block == WR_JSON_NONE && (!is_text || !wr_json_inner(transcript->doc, refusal).len))
+        return WEIR_OK;
+    if (!is_text)
+        return wr_add_exact_block(transcript, place, WEIR_KIND_OTHER, blocks, block, false);
+    if (block != WR_JSON_NONE)
+        wr_place_block(transcript, &segment, blocks, block);
+    segment.is_opaque = true;
+    return wr_transcript_add(transcript, &segment);
+}
+
+bool wr_has_signature(const struct wr_json *doc, wr_json_id block)
+{
+    wr_json_id signature = wr_json_find(doc, block, "signature");
+    return wr_json_is(doc, signature, WR_JSON_STRING) && wr_json_inner(doc, signature).len;
+}
+
+static wr_json_id text_of_block(const struct wr_json *doc, wr_json_id block, const char *text_type)
+{
+    static const char *const names[] = {"type", "text"};
+    wr_json_id values[2];
+    if (!wr_json_pick(doc, block, names, 2, values) || !wr_json_text_is(doc, values[0], text_type))
+        return WR_JSON_NONE;
+    return wr_json_is(doc, values[1], WR_JSON_STRING) ? values[1] : WR_JSON_NONE;
+}
+
+weir_status wr_set_result_parts(struct wr_transcript *transcript, struct wr_segment *segment,
+                                wr_json_id content, const char *text_type)
+{
+    const struct wr_json *doc = transcript->doc;
+
+    if (content == WR_JSON_NONE)
+        return WEIR_OK;
+    segment->payload = content;
+    if (wr_json_kind(doc, content) == WR_JSON_STRING)
+        return set_parts(transcript, segment, content);
+    if (wr_json_kind(doc, content) != WR_JSON_ARRAY)
+        return WEIR_OK;
+
+    wr_json_id *parts = WR_ARENA_ARRAY(transcript->arena, wr_json_id, wr_json_count(doc, content));
+    if (!parts)
+        return wr_arena_status(transcript->arena);
+    uint32_t count = 0;
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block)) {
+        wr_json_id text = text_of_block(doc, block, text_type);
+        if (text != WR_JSON_NONE)
+            parts[count++] = text;
+        else
+            segment->has_exact_blocks = true;
+        wr_json_id marker = wr_find_marker(doc, block);
+        if (segment->marker == WR_JSON_NONE)
+            segment->marker = marker;
+    }
+    segment->parts = parts;
+    segment->parts_count = count;
+    return WEIR_OK;
+}
+
+weir_status wr_add_whole(struct wr_transcript *transcript, weir_kind kind, weir_role role,
+                         wr_json_id payload)
+{
+    const struct wr_json *doc = transcript->doc;
+    if (payload == WR_JSON_NONE || wr_json_kind(doc, payload) == WR_JSON_NULL)
+        return WEIR_OK;
+    if (wr_json_kind(doc, payload) == WR_JSON_ARRAY && wr_json_first(doc, payload) == WR_JSON_NONE)
+        return WEIR_OK;
+    struct wr_place place = {WR_JSON_NONE, WR_JSON_NONE, role};
+    return wr_add_opaque(transcript, &place, kind, payload, false);
+}
+
+/* ---- tools ---- */
+
+struct offering {
+    const struct wr_json *doc;
+    struct wr_arena *arena;
+    uint32_t segment;
+    wr_offer_fn *on_offer;
+    void *user;
+};
+
+/* Names stand under `name` of a tool, or of its `function` or `custom`. */
+static weir_status offer_tool(const struct offering *o, weir_span space, wr_json_id tool)
+{
+    static const char *const inside[] = {NULL, "function", "custom"};
+    wr_json_id deferred = wr_json_find(o->doc, tool, "defer_loading");
+    struct wr_offer offer = {.definition = tool,
+                             .segment = o->segment,
+                             .is_deferred = wr_json_is(o->doc, deferred, WR_JSON_TRUE)};
+    weir_status status = WEIR_OK;
+
+    for (size_t i = 0; i < WR_COUNT_OF(inside) && !status; i++) {
+        wr_json_id body = inside[i] ? wr_json_find(o->doc, tool, inside[i]) : tool;
+        wr_json_id name = wr_json_find(o->doc, body, "name");
+        if (!wr_json_is(o->doc, name, WR_JSON_STRING))
+            continue;
+        offer.name = wr_tool_join(o->arena, space, wr_json_text(o->doc, o->arena, name));
+        status = offer.name.ptr ? o->on_offer(o->user, &offer) : wr_arena_status(o->arena);
+    }
+    return status;
+}
+
+/* The name of a namespace; empty for any other list of tools. */
+static weir_span space_name(const struct offering *o, wr_json_id tool)
+{
+    wr_json_id name = wr_json_find(o->doc, tool, "name");
+    if (!wr_json_text_is(o->doc, wr_json_find(o->doc, tool, "type"), "namespace") ||
+        !wr_json_is(o->doc, name, WR_JSON_STRING))
+        return (weir_span){"", 0};
+    return wr_json_text(o->doc, o->arena, name);
+}
+
+static weir_status offer_list(const struct offering *o, wr_json_id list)
+{
+    weir_status status = WEIR_OK;
+
+    if (!wr_json_is(o->doc, list, WR_JSON_ARRAY))
+        return WEIR_OK;
+    for (wr_json_id tool = wr_json_first(o->doc, list); tool != WR_JSON_NONE && !status;
+         tool = wr_json_next(o->doc, list, tool)) {
+        status = offer_tool(o, (weir_span){"", 0}, tool);
+        wr_json_id inner = wr_json_find(o->doc, tool, "tools");
+        if (status || !wr_json_is(o->doc, inner, WR_JSON_ARRAY))
+            continue;
+        weir_span space = space_name(o, tool);
+        if (!space.ptr)
+            return wr_arena_status(o->arena);
+        for (wr_json_id t = wr_json_first(o->doc, inner); t != WR_JSON_NONE && !status;
+             t = wr_json_next(o->doc, inner, t))
+            status = offer_tool(o, space, t);
+    }
+    return status;
+}
+
+weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_arena *arena,
+                          wr_offer_fn *on_offer, void *user)
+{
+    struct offering o = {
+        .doc = transcript->doc, .arena = arena, .on_offer = on_offer, .user = user};
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < transcript->segments_count && !status; i++) {
+        const struct wr_segment *s = &transcript->segments[i];
+        if (s->kind != WEIR_KIND_TOOLS)
+            continue;
+        bool is_list = wr_json_kind(o.doc, s->payload) == WR_JSON_ARRAY;
+        o.segment = i;
+        status = offer_list(&o, is_list ? s->payload : wr_json_find(o.doc, s->payload, "tools"));
+    }
+    return status;
+}
+
+void wr_write_openai_error(struct wr_json_writer *w, const char *message)
+{
+    wr_json_write_key(w, "error");
+    wr_json_write_object(w);
+    wr_json_member_word(w, "type", "weir_error");
+    wr_json_member_word(w, "message", message);
+    wr_json_member_null(w, "param");
+    wr_json_member_word(w, "code", "weir");
+    wr_json_write_object_end(w);
+}
+
+wr_json_id wr_first_unread(struct wr_transcript *transcript, weir_status *status)
+{
+    if (*status)
+        return WR_JSON_NONE;
+    return wr_start_segments(transcript->start, transcript, transcript->list, status);
+}

@@ -1,0 +1,265 @@
+/* What the writers of the APIs share. A session writes its next request with this, the laboratory
+ * recorded sessions in an API of its choice, the engine a summary or a notice that it puts in.
+ *
+ * The laboratory's texts are JSON already and keep their spelling (`is_raw`): decoding and encoding
+ * again would cost it a third of its time, and change how a text is escaped.
+ */
+#include "api/write.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/ascii.h"
+#include "base/hash.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+
+void wr_body_init(struct wr_body *b, const struct wr_api *api, struct wr_buf *out)
+{
+    *b = (struct wr_body){.api = api};
+    wr_json_write_init(&b->w, out);
+    wr_arena_init(&b->scratch, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&b->words, WR_OUTPUT_BYTES_MAX);
+}
+
+void wr_body_release(struct wr_body *b)
+{
+    wr_buf_release(&b->words);
+    wr_arena_release(&b->scratch);
+}
+
+static void note_status(struct wr_body *b, weir_status status)
+{
+    if (status && !b->w.out->status)
+        b->w.out->status = status;
+}
+
+/* ---- parts ---- */
+
+void wr_body_text(struct wr_body *b, const char *key, weir_span text)
+{
+    wr_json_write_key(&b->w, key);
+    if (b->is_raw)
+        wr_json_write_raw(&b->w, text.len ? text : WR_LIT("\"\""));
+    else
+        wr_json_write_text(&b->w, text);
+}
+
+/* Ids that a provider would refuse: the letters of Messages are letters everywhere. */
+static weir_span safe_id(weir_span id, char room[24])
+{
+    bool is_good = id.len > 0 && id.len <= 64;
+    for (size_t i = 0; i < id.len && is_good; i++)
+        is_good = wr_is_word(id.ptr[i]) || id.ptr[i] == '-';
+    if (is_good)
+        return id;
+    (void)snprintf(room, 24, "call_%016llx", (unsigned long long)wr_hash64(id));
+    return wr_span_of(room);
+}
+
+void wr_body_id(struct wr_body *b, const char *key, weir_span id)
+{
+    char room[24];
+    wr_body_text(b, key, b->api->checks_ids && !b->is_raw ? safe_id(id, room) : id);
+}
+
+void wr_body_block(struct wr_body *b, const char *type, weir_span text)
+{
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", type);
+    wr_body_text(b, "text", text);
+    wr_json_write_object_end(&b->w);
+}
+
+void wr_body_items(struct wr_body *b, const struct wr_line *line)
+{
+    for (size_t i = 0; i < line->items_count; i++)
+        wr_json_write_raw(&b->w, line->items[i]);
+}
+
+void wr_body_schema(struct wr_body *b, const char *key, const struct weir_tool *tool)
+{
+    wr_json_write_key(&b->w, key);
+    wr_json_write_raw(&b->w, tool->schema.len ? tool->schema : WR_LIT("{\"type\":\"object\"}"));
+}
+
+/* The text of a JSON string as it stands. */
+static weir_span text_of_raw(struct wr_body *b, weir_span raw)
+{
+    struct wr_json *doc = WR_ARENA_ARRAY(&b->scratch, struct wr_json, 1);
+    weir_span text = {NULL, 0};
+
+    if (doc && !wr_json_parse(doc, &b->scratch, raw, NULL, NULL))
+        text = wr_json_text(doc, &b->scratch, 0);
+    if (!text.ptr)
+        note_status(b, wr_arena_status(&b->scratch));
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+void wr_body_object(struct wr_body *b, const char *key, weir_span arguments)
+{
+    struct wr_json doc;
+
+    wr_arena_reset(&b->scratch);
+    weir_span text = b->is_raw ? text_of_raw(b, arguments) : arguments;
+    weir_status status =
+        text.len ? wr_json_parse(&doc, &b->scratch, text, NULL, NULL) : WEIR_SYNTAX;
+    note_status(b, status == WEIR_NOMEM ? status : WEIR_OK);
+    wr_json_write_key(&b->w, key);
+    if (!status && wr_json_is(&doc, 0, WR_JSON_OBJECT)) {
+        wr_json_write_raw(&b->w, wr_json_raw(&doc, 0));
+        return;
+    }
+    wr_json_write_object(&b->w);
+    if (!wr_text_is_blank(text))
+        wr_body_text(b, "input", arguments);
+    wr_json_write_object_end(&b->w);
+}
+
+void wr_body_arguments(struct wr_body *b, weir_span arguments)
+{
+    bool is_blank = !b->is_raw && wr_text_is_blank(arguments);
+    wr_body_text(b, "arguments", is_blank ? WR_LIT("{}") : arguments);
+}
+
+/* ---- messages ---- */
+
+static void write_words(struct wr_body *b)
+{
+    note_status(b, wr_buf_status(&b->words));
+    if (!b->words.len)
+        return;
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", "user");
+    wr_json_member_text(&b->w, "content", wr_buf_view(&b->words));
+    wr_json_write_object_end(&b->w);
+    wr_buf_reset(&b->words);
+}
+
+void wr_body_close(struct wr_body *b)
+{
+    write_words(b);
+    if (!b->open_role)
+        return;
+    wr_json_write_array_end(&b->w);
+    wr_json_write_object_end(&b->w);
+    b->open_role = NULL;
+}
+
+void wr_body_open(struct wr_body *b, const char *role)
+{
+    if (b->open_role && !strcmp(b->open_role, role))
+        return;
+    wr_body_close(b);
+    wr_json_write_object(&b->w);
+    if (b->api->types_messages)
+        wr_json_member_word(&b->w, "type", "message");
+    wr_json_member_word(&b->w, "role", role);
+    wr_json_write_key(&b->w, "content");
+    wr_json_write_array(&b->w);
+    b->open_role = role;
+}
+
+void wr_body_line(struct wr_body *b, const struct wr_line *line)
+{
+    b->api->write_line(b, line);
+}
+
+void wr_body_mark(struct wr_body *b)
+{
+    struct wr_buf *out = b->w.out;
+    if (!b->api->marker || out->status || !out->len || out->bytes[out->len - 1] != '}')
+        return;
+    out->len--;
+    wr_buf_byte(out, ',');
+    wr_buf_text(out, b->api->marker);
+    wr_buf_byte(out, '}');
+}
+
+/* ---- a whole body ---- */
+
+static void write_head(struct wr_body *b, const struct wr_body_head *h)
+{
+    const struct wr_api *api = b->api;
+    uint64_t tokens = h->output_tokens_max;
+
+    wr_json_member_text(&b->w, "model", h->model);
+    if (!tokens && !h->is_bare)
+        tokens = api->output_tokens_default;
+    if (tokens)
+        wr_json_member_number(
+            &b->w, h->is_for_provider ? api->provider_max_key : api->output_max_key, tokens);
+    if (api->must_not_store && !h->is_bare)
+        wr_json_member_bool(&b->w, "store", false);
+    if (h->extra.len) {
+        wr_buf_byte(b->w.out, ',');
+        wr_buf_append(b->w.out, h->extra);
+    }
+    if (!h->has_tools && !h->tools_count)
+        return;
+    wr_json_write_key(&b->w, "tools");
+    wr_json_write_array(&b->w);
+    for (size_t i = 0; i < h->tools_count; i++)
+        api->write_tool(b, &h->tools[i]);
+    if (h->has_marked_tools)
+        wr_body_mark(b);
+    wr_json_write_array_end(&b->w);
+}
+
+void wr_body_begin(struct wr_body *b, const struct wr_body_head *h)
+{
+    wr_json_write_object(&b->w);
+    write_head(b, h);
+    if (!b->api->has_prompt_in_list)
+        b->api->write_prompt(b, h);
+    wr_json_write_key(&b->w, b->api->list_key);
+    wr_json_write_array(&b->w);
+    if (b->api->has_prompt_in_list)
+        b->api->write_prompt(b, h);
+}
+
+void wr_body_end(struct wr_body *b)
+{
+    wr_body_close(b);
+    wr_json_write_array_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
+/* A list that is not written from its start: the writer puts the commas between its items. */
+void wr_body_list(struct wr_body *b)
+{
+    wr_json_write_array(&b->w);
+}
+
+void wr_body_list_end(struct wr_body *b)
+{
+    wr_body_close(b);
+    wr_json_write_array_end(&b->w);
+}
+
+weir_span wr_body_message(const struct wr_api *api, const struct wr_line *line,
+                          struct wr_arena *arena)
+{
+    weir_span json = {NULL, 0};
+    struct wr_body body;
+    struct wr_buf out;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_body_init(&body, api, &out);
+    wr_body_line(&body, line);
+    wr_body_close(&body);
+    wr_body_release(&body);
+    if (!wr_buf_status(&out))
+        json = wr_arena_copy(arena, wr_buf_view(&out));
+    wr_buf_release(&out);
+    return json;
+}
+
+void wr_body_reply(struct wr_body *b, const struct wr_line *line)
+{
+    wr_json_write_object(&b->w);
+    b->api->write_reply(b, line);
+    wr_json_member_word(&b->w, "model", "meter");
+    wr_json_write_object_end(&b->w);
+}

@@ -1,0 +1,29 @@
+/* embed.h -- a file of the tree inside the library or the program, as it was when that was built.
+ *
+ * The assembler puts the file in as it is (.incbin): no generated source, no copy that can be out
+ * of date, and nothing to find at run time. Paths are from the root of the tree, where the compiler
+ * runs; the Makefile knows the files under data/ and web/ as what such a source depends on.
+ *
+ *     WR_EMBED(wr_odds_data, "data/odds.tsv");
+ *     weir_span text = WR_EMBEDDED(wr_odds_data);
+ */
+#ifndef WR_BASE_EMBED_H
+#define WR_BASE_EMBED_H
+
+#include "weir/span.h"
+
+#define WR_EMBED_HIDDEN __attribute__((visibility("hidden")))
+
+/* Once in one source, outside functions. A NUL byte follows that is no part of the span. */
+#define WR_EMBED(name, path)                                      \
+    __asm__(".pushsection .rodata\n.balign 64\n"                  \
+            ".globl " #name "\n.hidden " #name "\n" #name ":\n"   \
+            ".incbin \"" path "\"\n"                              \
+            ".globl " #name "_end\n.hidden " #name "_end\n" #name \
+            "_end:\n.byte 0\n.popsection\n");                     \
+    extern const unsigned char name[] WR_EMBED_HIDDEN;            \
+    extern const unsigned char name##_end[] WR_EMBED_HIDDEN
+
+#define WR_EMBEDDED(name) ((weir_span){(const char *)(name), (size_t)(name##_end - (name))})
+
+#endif

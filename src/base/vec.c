@@ -1,0 +1,70 @@
+#include "base/vec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+
+/* The macros hand over places whose types only the caller knows: the pointer is a T *, the cap a
+ * uint32_t or a size_t. They are read and written as bytes, which is defined for any type. */
+
+static size_t read_cap(const struct wr_vec_room *room)
+{
+    uint32_t narrow;
+    uint64_t wide;
+    WR_ASSERT(room->cap_bytes == sizeof(narrow) || room->cap_bytes == sizeof(wide));
+    if (room->cap_bytes == sizeof(narrow)) {
+        memcpy(&narrow, room->cap, sizeof(narrow));
+        return narrow;
+    }
+    memcpy(&wide, room->cap, sizeof(wide));
+    return (size_t)wide;
+}
+
+/* Twice what there was until `index` is below it; 0 where that is no number the owner can keep. */
+static size_t next_cap(const struct wr_vec_room *room)
+{
+    size_t cap = read_cap(room), cap_max = room->cap_bytes == 4 ? UINT32_MAX : SIZE_MAX;
+    WR_ASSERT(room->cap_first > 0);
+    do {
+        if (cap > cap_max / 2)
+            return 0;
+        cap = cap ? cap * 2 : room->cap_first;
+    } while (cap <= room->index);
+    return cap;
+}
+
+static void *read_items(const struct wr_vec_room *room)
+{
+    void *items;
+    memcpy(&items, room->items, sizeof(items));
+    return items;
+}
+
+static bool set_items(const struct wr_vec_room *room, void *items, size_t cap)
+{
+    uint32_t narrow = (uint32_t)cap;
+    uint64_t wide = cap;
+    if (!items)
+        return false;
+    memcpy(room->items, &items, sizeof(items));
+    memcpy(room->cap, room->cap_bytes == sizeof(wide) ? (void *)&wide : &narrow, room->cap_bytes);
+    return true;
+}
+
+bool wr_vec_room_arena(struct wr_arena *arena, const struct wr_vec_room *room)
+{
+    size_t cap = next_cap(room);
+    size_t bytes = cap ? wr_arena_array_bytes(cap, room->item_bytes) : SIZE_MAX;
+    return set_items(
+        room, wr_arena_grow(arena, read_items(room), read_cap(room) * room->item_bytes, bytes),
+        cap);
+}
+
+bool wr_vec_room_heap(const struct wr_vec_room *room)
+{
+    size_t cap = next_cap(room);
+    if (!cap || cap > SIZE_MAX / room->item_bytes)
+        return false;
+    return set_items(room, realloc(read_items(room), cap * room->item_bytes), cap);
+}

@@ -1,0 +1,265 @@
+/* The policy of a request.
+ *
+ * A session keeps the policy of its first request: the pin, in the store. Whoever names a policy
+ * with a request beats it, for that request or from then on (weir_pinning).
+ *
+ * A change of the policy changes what was sent before. That is a step like any other, but for
+ * models that bind their signed thinking to what stands before it: there the provider refuses the
+ * old thinking over the new text. Where the user speaks, the thinking goes, which a mark repeats
+ * ever after. Inside an open loop it may not go, so there the change waits.
+ *
+ * To wait takes the policy that sent the loop so far. An edited policies file, or a release with
+ * another preset, no longer has it: only its hash stands in the marks. So for such models each
+ * policy that a session is sent under is kept with the session, in full, as one more pin. Where
+ * that is lost too the rest of the loop goes as it came, with its thinking. */
+#include "engine/projection_policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+enum { PIN_BYTES_MAX = WR_TOOLS_BYTES_MAX + 256, FULL_NAME_BYTES = 32 };
+
+#define FULL_NAME "weir policy %016llx" /* no model has it */
+#define KEPT_NAME "kept"                /* in the YAML; a preset's own is taken */
+
+/* ---- the pin ---- */
+
+static struct weir_pin pin_of(const struct wr_projection *p)
+{
+    const struct weir_project_options *o = p->options;
+    struct weir_pin pin = {.model = o->model ? wr_span_of(o->model) : p->request->transcript.model};
+    if (!pin.model.len)
+        pin.model = WR_LIT("unknown");
+    if (pin.model.len > WR_STORE_NAME_BYTES_MAX)
+        pin.model.len = WR_STORE_NAME_BYTES_MAX;
+    if (p->trail.turns_count)
+        memcpy(pin.first_turn.bytes, &p->trail.turns[0], sizeof(p->trail.turns[0]));
+    return pin;
+}
+
+/* "auto", or "auto -Read": the policy's name, and what is said of tools. */
+static bool read_pinned_names(struct wr_projection *p, weir_span names)
+{
+    size_t space = wr_span_find(names, WR_LIT(" "), 0);
+    weir_span policy = wr_span_cut(names, 0, space < names.len ? space : names.len);
+    weir_span tools = wr_span_cut(names, policy.len + (policy.len < names.len), names.len);
+
+    if (policy.len > WR_POLICY_NAME_BYTES_MAX || tools.len > WR_TOOLS_BYTES_MAX)
+        return false;
+    (void)snprintf(p->pinned_policy, sizeof(p->pinned_policy), "%.*s", (int)policy.len, policy.ptr);
+    (void)snprintf(p->pinned_tools, sizeof(p->pinned_tools), "%.*s", (int)tools.len, tools.ptr);
+    return true;
+}
+
+/* "200000:registry"; older ones have the number alone. */
+static bool read_pinned_window(struct wr_projection *p, weir_span text)
+{
+    size_t colon = wr_span_find(text, WR_LIT(":"), 0);
+    uint64_t window;
+
+    if (!wr_span_u64(wr_span_cut(text, 0, colon < text.len ? colon : text.len), &window) ||
+        window > UINT32_MAX)
+        return false;
+    p->pinned_window_tokens = (uint32_t)window;
+    p->pinned_source =
+        colon < text.len ? wr_window_source_find(wr_span_cut(text, colon + 1, text.len)) : NULL;
+    if (!p->pinned_source)
+        p->pinned_source = "session";
+    return true;
+}
+
+/* The window before those: "200000:registry auto". */
+void wr_projection_read_pin(struct wr_projection *p)
+{
+    struct weir_pin pin = pin_of(p);
+
+    if (!p->options->store || p->request->transcript.is_delta || !p->trail.turns_count ||
+        weir_store_pin(p->options->store, p->tenant, p->session, &pin, NULL))
+        return;
+    size_t space = wr_span_find(pin.value, WR_LIT(" "), 0);
+    if (space == SIZE_MAX || !read_pinned_window(p, wr_span_cut(pin.value, 0, space)) ||
+        !read_pinned_names(p, wr_span_cut(pin.value, space + 1, pin.value.len)))
+        return;
+    p->has_pin = true;
+}
+
+/* Whether the session keeps the policy that its pin names. One that is said now goes into the pin
+ * even where it has to wait: so it is still asked for when the user speaks, by whichever process.
+ */
+static bool keeps_policy(const struct wr_projection *p)
+{
+    return p->has_pin && p->options->pinning != WEIR_PIN_POLICY;
+}
+
+static weir_status write_pin(const struct wr_projection *p, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &p->request->arena;
+    char *value = wr_arena_alloc(arena, PIN_BYTES_MAX);
+    if (!value)
+        return wr_arena_status(arena);
+    const char *policy = keeps_policy(p) ? p->pinned_policy : p->asked->name;
+    *pin = pin_of(p);
+    (void)snprintf(value, PIN_BYTES_MAX, "%llu:%s %.*s%s%.*s",
+                   (unsigned long long)p->input.window_tokens, p->window_source,
+                   (int)WR_POLICY_NAME_BYTES_MAX, policy, p->input.tools[0] ? " " : "",
+                   (int)WR_TOOLS_BYTES_MAX, p->input.tools);
+    pin->value = wr_span_of(value);
+    pin->replaces = p->has_pin;
+    return WEIR_OK;
+}
+
+static bool is_to_pin(const struct wr_projection *p)
+{
+    if (!p->has_pin)
+        return p->options->pinning != WEIR_PIN_NOTHING;
+    return p->is_repinned || (!keeps_policy(p) && strcmp(p->pinned_policy, p->asked->name) != 0);
+}
+
+/* ---- the policy in full ---- */
+
+/* Only where it may have to be in force once more, and not again where the last request had it. */
+static bool is_to_keep(const struct wr_projection *p)
+{
+    const struct wr_sent *last = &p->marks.last;
+    return p->input.binds_thinking && p->input.policy->stages_count &&
+           !(last->is_known && last->policy == p->marks.policy &&
+             last->model == p->marks.trail.model);
+}
+
+/* Its name, a line's end, and its YAML; empty: that is longer than a pin may be. */
+static weir_status write_full(const struct wr_projection *p, struct weir_pin *pin)
+{
+    struct wr_arena *arena = &p->request->arena;
+    char *name = wr_arena_alloc(arena, FULL_NAME_BYTES);
+    struct wr_buf text;
+
+    if (!name)
+        return wr_arena_status(arena);
+    (void)snprintf(name, FULL_NAME_BYTES, FULL_NAME, (unsigned long long)p->marks.policy);
+    wr_buf_init(&text, WR_STORE_PIN_BYTES_MAX);
+    wr_buf_printf(&text, "%s\n", p->input.policy->name);
+    wr_policy_yaml_begin(&text);
+    wr_policy_yaml_write(&text, p->input.policy, KEPT_NAME);
+    weir_span value = wr_buf_status(&text) ? WR_LIT("") : wr_buf_view(&text);
+    *pin = (struct weir_pin){
+        .model = wr_span_of(name), .value = wr_arena_copy(arena, value), .replaces = true};
+    wr_buf_release(&text);
+    return pin->value.ptr ? WEIR_OK : wr_arena_status(arena);
+}
+
+static const struct wr_policy *find_kept(struct wr_projection *p, uint64_t hash)
+{
+    struct wr_arena *arena = &p->request->arena;
+    char model[FULL_NAME_BYTES];
+    (void)snprintf(model, sizeof(model), FULL_NAME, (unsigned long long)hash);
+    struct weir_pin pin = {.model = wr_span_of(model)};
+
+    if (weir_store_pin(p->options->store, p->tenant, p->session, &pin, NULL))
+        return NULL;
+    size_t end = wr_span_find(pin.value, WR_LIT("\n"), 0);
+    if (end == SIZE_MAX ||
+        wr_policies_new(&p->kept_policies, wr_span_cut(pin.value, end + 1, pin.value.len), NULL))
+        return NULL;
+    const struct wr_policy *found = wr_policies_find(p->kept_policies, WR_LIT(KEPT_NAME));
+    struct wr_policy *kept = wr_arena_alloc(arena, sizeof(*kept));
+    char *name = wr_arena_alloc(arena, end + 1);
+    /* A stage that has learnt another parameter since is another stage. */
+    if (!found || !kept || !name || wr_policy_hash(found) != hash)
+        return NULL;
+    (void)snprintf(name, end + 1, "%.*s", (int)end, pin.value.ptr);
+    *kept = *found;
+    kept->name = name;
+    return kept;
+}
+
+weir_status wr_projection_write_pins(const struct wr_projection *p,
+                                     struct weir_pin pins[WR_PROJECTION_PINS_MAX], size_t *count)
+{
+    weir_status status = WEIR_OK;
+
+    *count = 0;
+    if (is_to_keep(p)) {
+        status = write_full(p, &pins[0]);
+        *count = !status && pins[0].value.len;
+    }
+    if (!status && is_to_pin(p))
+        status = write_pin(p, &pins[(*count)++]);
+    return status;
+}
+
+weir_status wr_projection_find_policy(struct wr_projection *p, struct weir_err *err)
+{
+    const struct weir_project_options *o = p->options;
+    const char *name = o->policy;
+
+    p->input.tools = p->has_pin ? p->pinned_tools : o->tools ? o->tools : "";
+    if (!name && p->has_pin && wr_policies_find(p->policies, wr_span_of(p->pinned_policy)))
+        name = p->pinned_policy;
+    if (!name)
+        name = o->policy_default ? o->policy_default : "exact";
+    p->input.policy = p->asked = wr_policies_find(p->policies, wr_span_of(name));
+    if (p->asked)
+        return WEIR_OK;
+    return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
+                   name);
+}
+
+/* ---- another policy than the last request's ---- */
+
+bool wr_holds_signed_thinking(const struct wr_transcript *t)
+{
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].is_signed)
+            return true;
+    return false;
+}
+
+/* Whether the newest turn is the user's own: it brings no result. */
+static bool is_users_turn(const struct wr_projection *p)
+{
+    const struct wr_transcript *t = &p->request->transcript;
+    uint32_t newest = p->trail.turns_count - 1;
+    for (uint32_t i = t->segments_count; i-- > 0 && t->segments[i].turn == newest;)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+            return false;
+    return true;
+}
+
+static const struct wr_policy *policy_by_hash(const struct wr_policies *policies, uint64_t hash)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        if (wr_policy_hash(wr_policies_at(policies, i)) == hash)
+            return wr_policies_at(policies, i);
+    return NULL;
+}
+
+static const struct wr_policy *policy_without_stages(const struct wr_policies *policies)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        if (!wr_policies_at(policies, i)->stages_count)
+            return wr_policies_at(policies, i);
+    return NULL;
+}
+
+enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
+                                                     const struct wr_policy **last)
+{
+    const struct wr_sent *sent = &p->marks.last;
+
+    if (!sent->is_known || sent->policy == p->marks.policy || !p->input.binds_thinking ||
+        !wr_holds_signed_thinking(&p->request->transcript))
+        return WR_CHANGE_FREE;
+    if (is_users_turn(p))
+        return WR_CHANGE_UNSIGNS;
+    *last = policy_by_hash(p->policies, sent->policy);
+    if (!*last)
+        *last = find_kept(p, sent->policy);
+    if (!*last)
+        *last = policy_without_stages(p->policies);
+    WR_ASSERT(*last);
+    return WR_CHANGE_WAITS;
+}

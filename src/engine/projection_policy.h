@@ -1,0 +1,32 @@
+/* projection_policy.h -- which policy a request is projected under: the one that its session keeps,
+ * or the one that is said now. */
+#ifndef WR_ENGINE_PROJECTION_POLICY_H
+#define WR_ENGINE_PROJECTION_POLICY_H
+
+#include "engine/projection.h"
+
+/* What the session keeps, if anything: fills in the projection's pinned_* and has_pin. */
+void wr_projection_read_pin(struct wr_projection *p);
+
+/* WEIR_NOTFOUND: there is no such policy. */
+WEIR_MUST_USE weir_status wr_projection_find_policy(struct wr_projection *p, struct weir_err *err);
+
+/* What is to be kept of this request: its policy in full, and last, if this request says so, what
+ * the session keeps from now on. */
+enum { WR_PROJECTION_PINS_MAX = 2 };
+WEIR_MUST_USE weir_status wr_projection_write_pins(const struct wr_projection *p,
+                                                   struct weir_pin pins[WR_PROJECTION_PINS_MAX],
+                                                   size_t *count);
+
+bool wr_holds_signed_thinking(const struct wr_transcript *transcript);
+
+/* What it takes to go on under another policy than the last request's. */
+enum wr_policy_change {
+    WR_CHANGE_FREE,    /* nothing: it is the same, or no thinking is bound to what was sent */
+    WR_CHANGE_UNSIGNS, /* the signed thinking before this turn goes */
+    WR_CHANGE_WAITS,   /* the user's next message: `*last` is in force until then */
+};
+enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
+                                                     const struct wr_policy **last);
+
+#endif

@@ -1,0 +1,130 @@
+#include "proxy/notes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "proxy/ledger_writer.h"
+#include "tests/test_dir.h"
+
+static void numbers_and_texts_come_back(void **state)
+{
+    static const struct {
+        uint64_t number;
+        size_t bytes;
+    } numbers[] = {{0, 1},
+                   {255, 1},
+                   {256, 2},
+                   {65535, 2},
+                   {0x123456, 4},
+                   {UINT64_MAX, 8},
+                   {(uint64_t)1 << 63, 8}};
+    struct wr_buf bytes;
+    (void)state;
+    wr_buf_init(&bytes, 1024);
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
+        wr_note_put(&bytes, numbers[i].number, numbers[i].bytes);
+    wr_note_put_text(&bytes, WR_LIT("hello"));
+    wr_note_put_text(&bytes, WR_LIT(""));
+    wr_note_put_text(&bytes, WR_LIT("end"));
+    struct wr_note_reader reader = {.rest = wr_buf_view(&bytes)};
+    for (size_t i = 0; i < WR_COUNT_OF(numbers); i++)
+        assert_true(wr_note_take(&reader, numbers[i].bytes) == numbers[i].number);
+    assert_true(wr_span_is(wr_note_take_text(&reader), "hello"));
+    assert_int_equal(wr_note_take_text(&reader).len, 0);
+    assert_true(wr_span_is(wr_note_take_text(&reader), "end"));
+    assert_int_equal(reader.rest.len, 0);
+    assert_false(reader.is_short);
+    wr_buf_release(&bytes);
+}
+
+static void they_are_little_endian(void **state)
+{
+    struct wr_buf bytes;
+    (void)state;
+    wr_buf_init(&bytes, 1024);
+    wr_note_put(&bytes, 0x0102, 3);
+    wr_note_put_text(&bytes, WR_LIT("x"));
+    assert_int_equal(bytes.len, 8);
+    assert_memory_equal(bytes.bytes, "\x02\x01\x00\x01\x00\x00\x00x", 8);
+    wr_buf_release(&bytes);
+}
+
+static void past_the_end_there_is_nothing(void **state)
+{
+    struct wr_note_reader reader = {.rest = {"\x01\x02\x03", 3}};
+    (void)state;
+    assert_int_equal(wr_note_take(&reader, 2), 0x0201);
+    assert_false(reader.is_short);
+    assert_int_equal(wr_note_take(&reader, 2), 0);
+    assert_true(reader.is_short);
+    assert_int_equal(wr_note_take(&reader, 1), 0); /* nor after that */
+    reader = (struct wr_note_reader){.rest = {"\x09\x00\x00\x00xy", 6}};
+    assert_int_equal(wr_note_take_text(&reader).len, 0);
+    assert_true(reader.is_short);
+}
+
+static void a_note_is_found_by_its_kind_tenant_and_id(void **state)
+{
+    const struct {
+        const char *behaviour;
+        struct wr_note_name name;
+        bool is_found;
+    } cases[] = {
+        {"itself", {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("a1")}, true},
+        {"another kind", {WR_NOTE_CHAIN, WR_LIT("local"), WR_LIT("a1")}, false},
+        {"another tenant", {WR_NOTE_ANSWER, WR_LIT("other"), WR_LIT("a1")}, false},
+        {"another id", {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("a2")}, false},
+        {"no id", {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("")}, false},
+    };
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(dir.path, wr_metrics_new());
+    struct wr_notes *notes = wr_notes_new(dir.path, writer);
+    struct wr_note_name nameless = {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("")};
+    (void)state;
+    assert_non_null(notes);
+    wr_notes_keep(notes, &cases[0].name, WR_LIT("s"), WR_LIT("first"), 1);
+    wr_notes_keep(notes, &nameless, WR_LIT("s"), WR_LIT("nobody's"), 2);
+    wr_ledger_writer_free(writer); /* what waits is committed */
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_buf data;
+        wr_buf_init(&data, 1024);
+        wr_buf_text(&data, "> ");
+        bool is_found = wr_notes_find(notes, &cases[i].name, &data);
+        if (is_found != cases[i].is_found ||
+            !wr_span_is(wr_buf_view(&data), is_found ? "> first" : "> "))
+            fail_msg("%s", cases[i].behaviour);
+        wr_buf_release(&data);
+    }
+    wr_notes_free(notes);
+    wr_test_dir_remove(&dir);
+}
+
+static void without_notes_nothing_is_kept_or_found(void **state)
+{
+    struct wr_note_name name = {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("a1")};
+    struct wr_buf data;
+    (void)state;
+    wr_buf_init(&data, 1024);
+    wr_notes_keep(NULL, &name, WR_LIT("s"), WR_LIT("x"), 1);
+    assert_false(wr_notes_find(NULL, &name, &data));
+    struct wr_notes *notes = wr_notes_new("/dev/null/x", NULL);
+    wr_notes_keep(notes, &name, WR_LIT("s"), WR_LIT("x"), 1);
+    assert_false(wr_notes_find(notes, &name, &data));
+    wr_notes_free(notes);
+    wr_notes_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_and_texts_come_back),
+        cmocka_unit_test(they_are_little_endian),
+        cmocka_unit_test(past_the_end_there_is_nothing),
+        cmocka_unit_test(a_note_is_found_by_its_kind_tenant_and_id),
+        cmocka_unit_test(without_notes_nothing_is_kept_or_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
