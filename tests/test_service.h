@@ -39,7 +39,7 @@
 enum {
     TEST_PEERS_MAX = 256,
     TEST_ASKED_MAX = 256,
-    TEST_PATIENCE_S = 30, /* after that nothing will come of it any more */
+    TEST_PATIENCE_S = 240, /* after that nothing will come of it any more */
     TEST_BYTES_MAX = 256 << 20,
 };
 
