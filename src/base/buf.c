@@ -10,8 +10,7 @@
 
 enum { BUF_CAP_FIRST_BYTES = 256 };
 
-/* Makes room for `need` more bytes, or records why it cannot. */
-static bool reserve(struct wr_buf *buf, size_t need)
+bool wr_buf_grow(struct wr_buf *buf, size_t need)
 {
     WR_ASSERT(buf->len <= buf->cap);
     if (buf->status)
@@ -47,30 +46,15 @@ void wr_buf_init(struct wr_buf *buf, size_t cap_max)
 
 void wr_buf_reserve(struct wr_buf *buf, size_t bytes)
 {
-    (void)reserve(buf, bytes);
+    (void)wr_buf_grow(buf, bytes);
 }
 
 bool wr_buf_try_reserve(struct wr_buf *buf, size_t bytes)
 {
     weir_status before = buf->status;
-    bool ok = reserve(buf, bytes);
+    bool ok = wr_buf_grow(buf, bytes);
     buf->status = before;
     return ok;
-}
-
-void wr_buf_append(struct wr_buf *buf, weir_span bytes)
-{
-    if (!bytes.len || !reserve(buf, bytes.len))
-        return;
-    memcpy(buf->bytes + buf->len, bytes.ptr, bytes.len);
-    buf->len += bytes.len;
-}
-
-void wr_buf_byte(struct wr_buf *buf, char byte)
-{
-    if (!reserve(buf, 1))
-        return;
-    buf->bytes[buf->len++] = byte;
 }
 
 void wr_buf_text(struct wr_buf *buf, const char *text)
@@ -86,7 +70,7 @@ void wr_buf_printf(struct wr_buf *buf, const char *format, ...)
     int need = vsnprintf(NULL, 0, format, args);
     va_end(args);
     WR_ASSERT(need >= 0);
-    if (need > 0 && reserve(buf, (size_t)need)) {
+    if (need > 0 && wr_buf_grow(buf, (size_t)need)) {
         (void)vsnprintf(buf->bytes + buf->len, (size_t)need + 1, format, again);
         buf->len += (size_t)need;
     }

@@ -7,6 +7,7 @@
 #define WR_BASE_BUF_H
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "weir/span.h"
 #include "weir/status.h"
@@ -21,9 +22,31 @@ struct wr_buf {
 
 void wr_buf_init(struct wr_buf *buf, size_t cap_max);
 
+/* Makes room for `bytes` more, or keeps why it cannot. */
+bool wr_buf_grow(struct wr_buf *buf, size_t bytes);
+
+/* Most appends find room: a writer of JSON makes hundreds for a line, so that is looked for here
+ * and only growing is a call. */
+static inline bool wr_buf_has_room(struct wr_buf *buf, size_t bytes)
+{
+    return (bytes <= buf->cap - buf->len && !buf->status) || wr_buf_grow(buf, bytes);
+}
+
 /* What is appended may not be part of the buffer itself. */
-void wr_buf_append(struct wr_buf *buf, weir_span bytes);
-void wr_buf_byte(struct wr_buf *buf, char byte);
+static inline void wr_buf_append(struct wr_buf *buf, weir_span bytes)
+{
+    if (!bytes.len || !wr_buf_has_room(buf, bytes.len))
+        return;
+    memcpy(buf->bytes + buf->len, bytes.ptr, bytes.len);
+    buf->len += bytes.len;
+}
+
+static inline void wr_buf_byte(struct wr_buf *buf, char byte)
+{
+    if (wr_buf_has_room(buf, 1))
+        buf->bytes[buf->len++] = byte;
+}
+
 void wr_buf_text(struct wr_buf *buf, const char *text);
 void wr_buf_printf(struct wr_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

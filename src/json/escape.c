@@ -1,10 +1,38 @@
 #include "json/json.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c != '"' && c != '\\' && c < 0x80;
+}
+
+/* Whether one of eight bytes is not plain. A byte behind one that is not may be taken for another
+ * by the borrow of a subtraction, so this says that there is one and not which. */
+static bool has_special(const char *eight)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = ones * 0x80;
+    uint64_t word;
+    memcpy(&word, eight, sizeof(word));
+    uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+    return (word | (word - ones * 0x20) | (quote - ones) | (backslash - ones)) & high;
+}
+
+static size_t skip_plain(weir_span text, size_t at)
+{
+    const size_t eight = sizeof(uint64_t);
+
+    while (at + eight <= text.len && !has_special(text.ptr + at))
+        at += eight;
+    /* The rest together with plain bytes before it, which saves the loop for most short words. */
+    if (at && text.len - at < eight && text.len >= eight &&
+        !has_special(text.ptr + text.len - eight))
+        return text.len;
+    while (at < text.len && is_plain((unsigned char)text.ptr[at]))
+        at++;
+    return at;
 }
 
 /* The place, from `at` on, of the first character that must be escaped or is no UTF-8. */
@@ -13,8 +41,7 @@ static size_t plain_end(weir_span text, size_t at)
     uint32_t code;
 
     for (;;) {
-        while (at < text.len && is_plain((unsigned char)text.ptr[at]))
-            at++;
+        at = skip_plain(text, at);
         if (at == text.len || (unsigned char)text.ptr[at] < 0x80)
             return at;
         size_t bytes = wr_utf8_decode((weir_span){text.ptr + at, text.len - at}, false, &code);

@@ -294,18 +294,15 @@ static void put_field(struct wr_json_writer *w, const struct wr_record *r, const
     }
 }
 
+/* The last rows of the table, one a category, whatever member they were read into. */
 static void put_composition(struct wr_json_writer *w, const struct wr_record *r)
 {
+    const struct field *composed = &fields[FIELDS_COUNT - WR_CATEGORIES_COUNT];
     const uint64_t *tokens = wr_record_sent_tokens(r);
-    char key[64];
 
-    for (int i = 0; i < WR_CATEGORIES_COUNT && has_group(r, COMPOSED); i++) {
-        if (!tokens[i])
-            continue;
-        (void)snprintf(key, sizeof(key), "context_%s_tokens",
-                       wr_category_name((enum wr_category)i));
-        wr_json_member_number(w, key, tokens[i]);
-    }
+    for (int i = 0; i < WR_CATEGORIES_COUNT && has_group(r, COMPOSED); i++)
+        if (tokens[i])
+            wr_json_member_number(w, composed[i].name, tokens[i]);
 }
 
 void wr_row_write(const struct wr_record *record, struct wr_buf *out)
