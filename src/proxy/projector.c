@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -26,7 +27,12 @@
 #include "proxy/store_state.h"
 #include "record/report.h"
 
-enum { THREADS_MAX = 64, FRONT_BYTES = 1024, ENDS_BYTES = 16 * 1024 };
+enum {
+    THREADS_MAX = 64,
+    FRONT_BYTES = 1024,
+    ENDS_BYTES = 16 * 1024,
+    YIELD_BYTES_LEAST = 64 * 1024
+};
 
 struct worker {
     struct wr_projector *projector;
@@ -50,8 +56,10 @@ struct worker {
 struct wr_projector {
     struct wr_projector_options options;
     pid_t pid; /* this process; asked for once */
-    uv_async_t wake;
+    uv_poll_t wake;
+    int wake_fd; /* an eventfd: uv_async_t lets the loop spin while the thread still wakes it */
     pthread_mutex_t lock;
+    bool is_woken;                /* the loop is told that there is something */
     struct wr_task *ready, *done; /* newest first */
     struct worker workers[THREADS_MAX];
     size_t workers_count;
@@ -310,6 +318,18 @@ static uint64_t failures_of(const struct weir_store *store)
     return store ? weir_store_hash_failures(store) : 0;
 }
 
+static void wake_loop(struct wr_projector *p)
+{
+    const uint64_t one = 1;
+
+    (void)pthread_mutex_lock(&p->lock);
+    bool is_woken = p->is_woken;
+    p->is_woken = true;
+    (void)pthread_mutex_unlock(&p->lock);
+    if (!is_woken)
+        (void)!write(p->wake_fd, &one, sizeof(one));
+}
+
 /* The request may leave; what is left to find out is for the log. */
 static void tell_ready(struct worker *w, struct wr_task *task)
 {
@@ -320,9 +340,11 @@ static void tell_ready(struct worker *w, struct wr_task *task)
     task->next_ready = p->ready;
     p->ready = task;
     (void)pthread_mutex_unlock(&p->lock);
-    (void)uv_async_send(&p->wake);
-    /* On a machine without an idle core the loop would wait for us to be done with the rest. */
-    (void)sched_yield();
+    wake_loop(p);
+    /* On a machine without an idle core the loop would wait for us to be done with the rest. Of a
+     * small body the rest is shorter than the switch. */
+    if (task->body.len > YIELD_BYTES_LEAST)
+        (void)sched_yield();
 }
 
 /* Under which policy. What goes as it came is counted, and nothing of that is kept. What somebody
@@ -494,21 +516,26 @@ static struct wr_task *take_task(struct worker *w)
     return task;
 }
 
-static void give_back(struct wr_projector *p, struct wr_task *task)
-{
-    (void)pthread_mutex_lock(&p->lock);
-    task->next = p->done;
-    p->done = task;
-    (void)pthread_mutex_unlock(&p->lock);
-    (void)uv_async_send(&p->wake);
-}
-
 static bool has_task(struct worker *w)
 {
     (void)pthread_mutex_lock(&w->lock);
     bool has_one = w->first || w->stops;
     (void)pthread_mutex_unlock(&w->lock);
     return has_one;
+}
+
+/* The request has left, so this is in no hurry: where another task waits it is told with that one.
+ */
+static void give_back(struct worker *w, struct wr_task *task)
+{
+    struct wr_projector *p = w->projector;
+
+    (void)pthread_mutex_lock(&p->lock);
+    task->next = p->done;
+    p->done = task;
+    (void)pthread_mutex_unlock(&p->lock);
+    if (!has_task(w))
+        wake_loop(p);
 }
 
 /* Tables of tokens are read when a model first needs them, which takes a third of a second: not
@@ -541,19 +568,25 @@ static void *work(void *user)
     warm_up(w);
     while ((task = take_task(w))) {
         run(w, task);
-        give_back(w->projector, task);
+        give_back(w, task);
     }
+    wake_loop(w->projector); /* what it was to be told with may not come any more */
     return NULL;
 }
 
 /* Both lists come newest first; they are told in the order they were made, and of one task the
  * first thing first. */
-static void on_wake(uv_async_t *wake)
+static void on_wake(uv_poll_t *wake, int status, int events)
 {
     struct wr_projector *p = wake->data;
     struct wr_task *ready = NULL, *done = NULL;
+    uint64_t times;
 
+    (void)status;
+    (void)events;
+    (void)!read(p->wake_fd, &times, sizeof(times));
     (void)pthread_mutex_lock(&p->lock);
+    p->is_woken = false;
     while (p->ready) {
         struct wr_task *task = p->ready;
         p->ready = task->next_ready;
@@ -652,12 +685,16 @@ weir_status wr_projector_new(struct wr_projector **projector, uv_loop_t *loop,
     weir_status status = WEIR_OK;
 
     *projector = p;
+    if (p)
+        p->wake_fd = -1;
     if (!p || pthread_mutex_init(&p->lock, NULL))
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     p->options = *options;
     p->pid = getpid();
+    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     p->wake.data = p;
-    if (uv_async_init(loop, &p->wake, on_wake) < 0)
+    if (p->wake_fd < 0 || uv_poll_init(loop, &p->wake, p->wake_fd) < 0 ||
+        uv_poll_start(&p->wake, UV_READABLE, on_wake) < 0)
         return wr_fail(err, WEIR_IO, 0, "cannot start a thread");
     while (!status && p->workers_count < options->config->threads && p->workers_count < THREADS_MAX)
         status = open_worker(p, &p->workers[p->workers_count++], err);
@@ -685,12 +722,14 @@ void wr_projector_close(struct wr_projector *projector)
 {
     for (size_t i = 0; i < projector->workers_count; i++)
         close_worker(&projector->workers[i]);
-    if (projector->wake.type == UV_ASYNC)
+    if (projector->wake.type == UV_POLL)
         uv_close((uv_handle_t *)&projector->wake, NULL);
 }
 
 void wr_projector_free(struct wr_projector *projector)
 {
     (void)pthread_mutex_destroy(&projector->lock);
+    if (projector->wake_fd >= 0)
+        (void)close(projector->wake_fd);
     free(projector);
 }
