@@ -746,13 +746,14 @@ static weir_status project_once(struct wr_projection *p, struct weir_err *err)
     return commit(p, err);
 }
 
-/* A store that is replaced meanwhile knows nothing of what was read from the old one. */
+/* A store that is replaced meanwhile knows nothing of what was read from the old one, or could not
+ * be read any more. */
 static weir_status project(struct wr_projection *p, struct weir_err *err)
 {
     const struct wr_projection begun = *p;
     weir_status status = project_once(p, err);
 
-    for (int tries = 1; tries < TRIES_MAX && !status && is_replaced(p); tries++) {
+    for (int tries = 1; tries < TRIES_MAX && is_replaced(p); tries++) {
         wr_policies_free(p->kept_policies);
         *p = begun;
         p->is_last_try = tries + 1 == TRIES_MAX;

@@ -117,7 +117,7 @@ void wr_sqlite_know_files(struct wr_sqlite *sqlite);
 
 /* Sees that what is open is what is at the path, and opens that where it is not.
  * store->replaced_count tells whether it is another database. Operations begin with it, but for
- * the search for marks, which is done between the pin of a session and a commit. */
+ * the search for pins and marks, where it is behind a failure: a commit follows them. */
 WEIR_MUST_USE weir_status wr_sqlite_follow(struct wr_sqlite *sqlite, struct weir_err *err);
 WEIR_MUST_USE weir_status wr_sqlite_follow_to_write(struct wr_sqlite *sqlite, struct weir_err *err);
 
@@ -128,8 +128,8 @@ WEIR_MUST_USE weir_status wr_sqlite_follow_behind(struct wr_sqlite *sqlite, stru
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name);
 int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name);
 
-/* The same, made where it is not known; the session is in use at `used_ms`, unless it was later.
- * For work that writes. */
+/* The same, made where it is not known; the session is in use at `used_ms`, unless it was later or
+ * less than WR_STORE_TOUCH_MS before. For work that writes. */
 int64_t wr_sqlite_need_tenant(struct wr_sqlite *sqlite, weir_span name);
 int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
                                int64_t used_ms);

@@ -2,12 +2,12 @@
  *
  * A store is promised to be at its path: whoever gets a handle asks a fresh process for it. But
  * what a process has open goes on working after somebody has removed it, moved its directory, or
- * put a copy from a backup in its place, and what is committed then is kept for nobody. So every
- * call looks first (three stat()s), and a commit looks again when it is done (two). Only marks are
- * searched for without: a request asks for its session's pin just before, and commits behind that.
- * Not to look at the pin either went wrong: a database whose file was removed can fail to be read
- * once another has begun to use the log that was left, and a read that fails ends a projection
- * before the commit that would have looked.
+ * put a copy from a backup in its place, and what is committed then is kept for nobody. So a
+ * commit looks before it begins (three stat()s) and again when it is done (two), and other calls
+ * look first. Only the pin and the marks of a request are searched for without: its commit looks
+ * before anything that was read is relied on, and finds out that all is to be begun anew. A
+ * database whose file was removed can fail to be read, though, once another has begun to use the
+ * log that was left: so a search that fails looks then, as does one for a pin that is not there.
  *
  *   the database is another     it is opened, or a new one is made: store->replaced_count tells
  *   or missing                  that what was committed before is not in it

@@ -280,6 +280,37 @@ static void what_was_seen_before_a_loss_is_looked_for_again(void **state)
     }
 }
 
+/* A session whose pin is found goes on with it; its commit finds out, and from then on it is what
+ * the path holds. A pin that is not found may be in the store at the path. */
+static void a_pin_is_of_the_store_at_the_path_once_a_commit_has_looked(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < LOSSES_COUNT; i++) {
+        struct wr_test_dir dir = wr_test_dir_new();
+        struct weir_store *store = open_used_store(dir.path), *other = open_store(dir.path);
+        struct weir_pin pin = {.model = WR_LIT("m"), .value = WR_LIT("kept")};
+        struct weir_pin late = {.model = WR_LIT("late"), .value = WR_LIT("kept")};
+        struct weir_batch batch = {
+            .tenant = LOCAL, .session = WR_LIT("s"), .pins = &pin, .pins_count = 1};
+        bool is_kept = losses[i].is_kept;
+        EXPECT(!weir_store_commit(store, &batch, NULL));
+        losses[i].lose(dir.path);
+
+        (void)!weir_store_pin(store, LOCAL, WR_LIT("s"), &pin, NULL);
+        weir_status status = put_text(store, BEFORE);
+        EXPECT(is_kept ? status == WEIR_OK : weir_store_replacements(store) == 1);
+        status = weir_store_pin(store, LOCAL, WR_LIT("s"), &pin, NULL);
+        EXPECT(status == (is_kept ? WEIR_OK : WEIR_NOTFOUND));
+        batch.pins = &late;
+        EXPECT(!weir_store_commit(store, &batch, NULL));
+        EXPECT(!weir_store_pin(other, LOCAL, WR_LIT("s"), &late, NULL));
+        weir_store_close(other);
+        weir_store_close(store);
+        wr_test_dir_remove(&dir);
+        remove_away(&dir);
+    }
+}
+
 /* Moved away and back, it is the same store: nothing was lost. */
 static void what_comes_back_is_what_it_was(void **state)
 {
@@ -424,6 +455,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_after_a_loss_is_at_the_path),
         cmocka_unit_test(what_was_seen_before_a_loss_is_looked_for_again),
+        cmocka_unit_test(a_pin_is_of_the_store_at_the_path_once_a_commit_has_looked),
         cmocka_unit_test(what_comes_back_is_what_it_was),
         cmocka_unit_test(what_cannot_be_made_anew_fails),
         cmocka_unit_test(a_log_of_somebody_else_is_left_alone),

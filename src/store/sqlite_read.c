@@ -346,6 +346,19 @@ static weir_status read_marks(struct wr_db *db, int64_t tenant_id, const struct 
     return status;
 }
 
+/* A database whose file was removed can fail to be read once another has begun to use the log that
+ * was left. Then store->replaced_count tells the caller to begin anew. */
+static weir_status look_behind_failure(struct weir_store *store, struct weir_err *err)
+{
+    struct wr_sqlite *sqlite = wr_sqlite_of(store);
+    weir_status status = wr_db_status(&sqlite->db, &store->trouble, err);
+    weir_trouble trouble = store->trouble;
+
+    (void)!wr_sqlite_follow(sqlite, NULL);
+    store->trouble = trouble;
+    return status;
+}
+
 weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
                             size_t keys_count, weir_mark_fn *found, void *user,
                             struct weir_err *err)
@@ -364,20 +377,17 @@ weir_status wr_sqlite_marks(struct weir_store *store, weir_span tenant, const we
     }
     wr_db_end(db);
     if (db->code)
-        return wr_db_status(db, &store->trouble, err);
+        return look_behind_failure(store, err);
     return status ? wr_fail(err, status, 0, "the search for marks was stopped") : WEIR_OK;
 }
 
-weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
-                          struct weir_pin *pin, struct weir_err *err)
+static weir_status read_pin(struct weir_store *store, weir_span tenant, weir_span session,
+                            struct weir_pin *pin, struct weir_err *err)
 {
     struct wr_sqlite *sqlite = wr_sqlite_of(store);
     struct wr_db *db = &sqlite->db;
     bool found = false;
 
-    weir_status status = wr_sqlite_follow(sqlite, err);
-    if (status)
-        return status;
     wr_db_start(db);
     sqlite3_stmt *read = wr_db_use(db, WR_SQL_PIN_READ,
                                    "SELECT p.value FROM pin p JOIN session s ON s.id = p.session_id"
@@ -398,8 +408,21 @@ weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span 
         return wr_db_status(db, &store->trouble, err);
     if (!found)
         return wr_fail(err, WEIR_NOTFOUND, 0, "no such pin");
-    status = wr_buf_status(&sqlite->text);
+    weir_status status = wr_buf_status(&sqlite->text);
     return status ? wr_fail(err, status, 0, "cannot read the pin") : WEIR_OK;
+}
+
+/* The files are looked at only where nothing is read: what a session has a pin in is what it goes
+ * on with, and its commit looks before anything of it is used. */
+weir_status wr_sqlite_pin(struct weir_store *store, weir_span tenant, weir_span session,
+                          struct weir_pin *pin, struct weir_err *err)
+{
+    weir_status status = read_pin(store, tenant, session, pin, err);
+
+    if (!status)
+        return WEIR_OK;
+    status = wr_sqlite_follow(wr_sqlite_of(store), err);
+    return status ? status : read_pin(store, tenant, session, pin, err);
 }
 
 /* ---- everything ---- */
