@@ -134,6 +134,7 @@ enum {
     WR_STORE_ARTIFACT_BYTES_MAX = 64 * 1024 * 1024, /* one original: as large as a body */
     WR_STORE_BATCH_COUNT_MAX = 1024 * 1024,         /* artifacts, marks or pins of one commit */
     WR_STORE_BUSY_MS = 1000,                        /* a locked store is waited for, unless told */
+    WR_STORE_TOUCH_MS = 100,                   /* between two writes of when a session was used */
     WR_STORE_WAL_BYTES_MAX = 16 * 1024 * 1024, /* of the log that is kept between checkpoints */
     WR_STORE_EXPIRED_COUNT_MAX = 1024 * 1024,  /* handles remembered as expired; the oldest go */
     WR_STORE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* a store in memory, unless told */

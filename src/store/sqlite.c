@@ -340,16 +340,29 @@ int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name)
     return id;
 }
 
-int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name)
+static int64_t find_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
+                            int64_t *used_ms)
 {
     struct wr_db *db = &sqlite->db;
-    sqlite3_stmt *find = wr_db_use(db, WR_SQL_SESSION_FIND,
-                                   "SELECT id FROM session WHERE tenant_id = ?1 AND name = ?2");
+    sqlite3_stmt *find =
+        wr_db_use(db, WR_SQL_SESSION_FIND,
+                  "SELECT id, used_ms FROM session WHERE tenant_id = ?1 AND name = ?2");
+    int64_t id = 0;
+
     wr_db_bind_number(db, find, 1, tenant_id);
     wr_db_bind_text(db, find, 2, name);
-    int64_t id = wr_db_next(db, find) ? sqlite3_column_int64(find, 0) : 0;
+    if (wr_db_next(db, find)) {
+        id = sqlite3_column_int64(find, 0);
+        *used_ms = sqlite3_column_int64(find, 1);
+    }
     wr_db_done(find);
     return id;
+}
+
+int64_t wr_sqlite_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name)
+{
+    int64_t ignored_ms;
+    return find_session(sqlite, tenant_id, name, &ignored_ms);
 }
 
 int64_t wr_sqlite_need_tenant(struct wr_sqlite *sqlite, weir_span name)
@@ -377,15 +390,25 @@ static int64_t add_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_spa
     return sqlite3_last_insert_rowid(db->handle);
 }
 
+/* To write the time costs two pages of the log, the session's and its index', and days are counted
+ * by it: a moment ago is as good as now. */
+static bool is_touch_due(int64_t before_ms, int64_t used_ms)
+{
+    return used_ms > before_ms && (uint64_t)used_ms - (uint64_t)before_ms >= WR_STORE_TOUCH_MS;
+}
+
 int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
                                int64_t used_ms)
 {
     struct wr_db *db = &sqlite->db;
-    int64_t id = wr_sqlite_session(sqlite, tenant_id, name);
+    int64_t before_ms = 0;
+    int64_t id = find_session(sqlite, tenant_id, name, &before_ms);
     if (!id)
         return add_session(sqlite, tenant_id, name, used_ms);
-    sqlite3_stmt *touch = wr_db_use(
-        db, WR_SQL_SESSION_TOUCH, "UPDATE session SET used_ms = ?2 WHERE id = ?1 AND used_ms < ?2");
+    if (!is_touch_due(before_ms, used_ms))
+        return id;
+    sqlite3_stmt *touch =
+        wr_db_use(db, WR_SQL_SESSION_TOUCH, "UPDATE session SET used_ms = ?2 WHERE id = ?1");
     wr_db_bind_number(db, touch, 1, id);
     wr_db_bind_number(db, touch, 2, used_ms);
     wr_db_run(db, touch);

@@ -179,7 +179,7 @@ static bool is_to_write(struct work *work, weir_span old, weir_span value, bool 
     return replaces;
 }
 
-/* The number of a mark that is there, with the value that it is to have from now on. */
+/* The number of a mark that is there. One that may not be replaced must have the value. */
 static int64_t find_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
@@ -187,40 +187,46 @@ static int64_t find_mark(struct work *work, const struct weir_mark *mark)
         wr_db_use(db, WR_SQL_MARK_FIND,
                   "SELECT id, value FROM mark WHERE tenant_id = ?1 AND key = ?2 AND kind = ?3");
     int64_t id = 0;
-    bool is_to_set = false;
 
     wr_db_bind_number(db, find, 1, work->tenant_id);
     wr_db_bind_blob(db, find, 2, wr_hash_span(&mark->key));
     wr_db_bind_number(db, find, 3, mark->kind);
     if (wr_db_next(db, find)) {
         id = sqlite3_column_int64(find, 0);
-        is_to_set = is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
+        (void)is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
     }
     wr_db_done(find);
-    if (!is_to_set)
-        return id;
-    sqlite3_stmt *set = wr_db_use(db, WR_SQL_MARK_SET, "UPDATE mark SET value = ?2 WHERE id = ?1");
-    wr_db_bind_number(db, set, 1, id);
-    wr_db_bind_blob(db, set, 2, mark->value);
-    wr_db_run(db, set);
     return id;
 }
 
-/* Most marks are new, so it is tried to add them before they are looked for. */
+/* The statement that adds a mark, where there is none, and where the mark replaces one gives that
+ * the new value. Most marks are new, so it is tried to add them before they are looked for. */
+static sqlite3_stmt *mark_adder(struct wr_db *db, bool replaces)
+{
+    if (replaces)
+        return wr_db_use(db, WR_SQL_MARK_PUT,
+                         "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)"
+                         " ON CONFLICT DO UPDATE SET value = excluded.value"
+                         " WHERE value <> excluded.value");
+    return wr_db_use(db, WR_SQL_MARK_ADD,
+                     "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)"
+                     " ON CONFLICT DO NOTHING");
+}
+
 static void keep_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
-    sqlite3_stmt *add =
-        wr_db_use(db, WR_SQL_MARK_ADD,
-                  "INSERT INTO mark(tenant_id, key, kind, value) VALUES(?1, ?2, ?3, ?4)"
-                  " ON CONFLICT DO NOTHING");
+    sqlite3_stmt *add = mark_adder(db, mark->replaces);
+
     wr_db_bind_number(db, add, 1, work->tenant_id);
     wr_db_bind_blob(db, add, 2, wr_hash_span(&mark->key));
     wr_db_bind_number(db, add, 3, mark->kind);
     wr_db_bind_blob(db, add, 4, mark->value);
+    sqlite3_set_last_insert_rowid(db->handle, 0); /* which only a row that is added sets */
     wr_db_run(db, add);
-    bool is_new = !db->code && sqlite3_changes64(db->handle);
-    int64_t id = is_new ? sqlite3_last_insert_rowid(db->handle) : find_mark(work, mark);
+    int64_t id = db->code ? 0 : sqlite3_last_insert_rowid(db->handle);
+    if (!id)
+        id = find_mark(work, mark);
 
     sqlite3_stmt *use =
         wr_db_use(db, WR_SQL_MARK_USE, "INSERT OR IGNORE INTO mark_use VALUES(?1, ?2)");

@@ -1,10 +1,12 @@
-/* What bounds a store: how many handles gc() remembers, and the cap of one in memory. */
+/* What bounds a store: how many handles gc() remembers, and the cap of one in memory; by which time
+ * a session is old. */
 #include "store/sqlite.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
+#include "base/limits.h"
 #include "base/span.h"
 #include "tests/test_dir.h"
 
@@ -98,11 +100,38 @@ static void a_store_in_memory_has_a_cap(void **state)
     weir_store_close(store);
 }
 
+static void a_session_was_used_when_a_batch_of_it_came_but_for_a_moment(void **state)
+{
+    static const struct {
+        int64_t batch_ms, used_ms;
+    } rows[] = {
+        {5000, 5000},
+        {5000 + WR_STORE_TOUCH_MS - 1, 5000},
+        {5000 + WR_STORE_TOUCH_MS, 5000 + WR_STORE_TOUCH_MS},
+        {4000, 5000 + WR_STORE_TOUCH_MS}, /* a clock that was put back */
+        {9000, 9000},
+    };
+    struct weir_store_stats stats;
+    struct weir_store *store;
+    (void)state;
+
+    assert_int_equal(weir_store_new_memory(0, &store), WEIR_OK);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct weir_batch batch = {
+            .tenant = LOCAL, .session = WR_LIT("s"), .used_ms = rows[i].batch_ms};
+        assert_int_equal(weir_store_commit(store, &batch, NULL), WEIR_OK);
+        assert_int_equal(weir_store_stats(store, &stats, NULL), WEIR_OK);
+        assert_int_equal(stats.newest_used_ms, rows[i].used_ms);
+    }
+    weir_store_close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_expired_handles_are_forgotten),
         cmocka_unit_test(a_store_in_memory_has_a_cap),
+        cmocka_unit_test(a_session_was_used_when_a_batch_of_it_came_but_for_a_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

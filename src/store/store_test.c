@@ -211,14 +211,14 @@ static void any_bytes_come_back(void **state)
 static void a_text_is_stored_once(void **state)
 {
     struct weir_store *store = store_of(state);
-    assert_int_equal(put_text(store, LOCAL, "a", "same", 1), WEIR_OK);
-    assert_int_equal(put_text(store, LOCAL, "a", "same", 2), WEIR_OK);
-    assert_int_equal(put_text(store, LOCAL, "b", "same", 3), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "a", "same", 1000), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "a", "same", 2000), WEIR_OK);
+    assert_int_equal(put_text(store, LOCAL, "b", "same", 3000), WEIR_OK);
     assert_int_equal(stats_of(store).artifacts_count, 1);
     assert_int_equal(stats_of(store).sessions_count, 2);
     assert_int_equal(stats_of(store).text_bytes, 4);
-    assert_int_equal(stats_of(store).newest_used_ms, 3);
-    assert_int_equal(stats_of(store).oldest_used_ms, 2);
+    assert_int_equal(stats_of(store).newest_used_ms, 3000);
+    assert_int_equal(stats_of(store).oldest_used_ms, 2000);
 }
 
 static void nobody_gets_what_another_tenant_stored(void **state)
