@@ -246,7 +246,7 @@ enum {
     WR_PROXY_LOG_FILES_MAX = 5,                /* rotated logs that are kept */
     WR_PROXY_LEDGER_ROWS_MAX = 4096,           /* rows that wait for the store; one more is lost */
     WR_PROXY_LEDGER_BYTES_MAX = 32 * 1024 * 1024,   /* and all of them together */
-    WR_PROXY_LEDGER_GROUP_MAX = 64,                 /* rows of one commit */
+    WR_PROXY_LEDGER_GROUP_MAX = 256,                /* rows of one commit */
     WR_PROXY_LEDGER_MS = 200,                       /* that the first of them waits for others */
     WR_PROXY_SHADOW_BYTES_MAX = 64 * 1024 * 1024,   /* originals held for shadow decisions */
     WR_SIDECAR_CALLS_MAX = 64,                      /* calls about sessions that wait */

@@ -121,11 +121,27 @@ static void set_report(struct wr_sqlite *sqlite, int64_t session_id,
     wr_db_run(db, set);
 }
 
-static int64_t need_session(struct wr_sqlite *sqlite, weir_span tenant, weir_span session,
-                            int64_t time_ms)
+/* Whose the last row or note of a transaction was: the next is often of the same session, and
+ * within the transaction nobody can take that out. */
+struct whose {
+    weir_span tenant, session;
+    int64_t tenant_id, session_id, time_ms; /* 0: nobody's yet */
+};
+
+static void need_session(struct wr_sqlite *sqlite, struct whose *last, weir_span tenant,
+                         weir_span session, int64_t time_ms)
 {
-    int64_t tenant_id = wr_sqlite_need_tenant(sqlite, tenant);
-    return wr_sqlite_need_session(sqlite, tenant_id, session, time_ms);
+    bool is_same = last->tenant_id && wr_span_eq(last->tenant, tenant);
+
+    if (is_same && last->session_id && wr_span_eq(last->session, session) &&
+        time_ms <= last->time_ms)
+        return;
+    if (!is_same)
+        last->tenant_id = wr_sqlite_need_tenant(sqlite, tenant);
+    last->session_id = wr_sqlite_need_session(sqlite, last->tenant_id, session, time_ms);
+    last->tenant = tenant;
+    last->session = session;
+    last->time_ms = time_ms;
 }
 
 static weir_status check_note(const struct wr_ledger_note *note, struct weir_err *err)
@@ -138,11 +154,22 @@ static weir_status check_note(const struct wr_ledger_note *note, struct weir_err
     return WEIR_OK;
 }
 
-static void set_note(struct wr_sqlite *sqlite, const struct wr_ledger_note *note)
+/* A note of the same key behind it would take its place. */
+static bool is_replaced_behind(const struct wr_ledger_note *notes, size_t notes_count, size_t at)
+{
+    for (size_t i = at + 1; i < notes_count; i++)
+        if (!memcmp(notes[i].key, notes[at].key, WR_LEDGER_KEY_BYTES) &&
+            wr_span_eq(notes[i].tenant, notes[at].tenant) &&
+            wr_span_eq(notes[i].session, notes[at].session))
+            return true;
+    return false;
+}
+
+static void set_note(struct wr_sqlite *sqlite, const struct whose *whose,
+                     const struct wr_ledger_note *note)
 {
     struct wr_db *db = &sqlite->db;
-    int64_t tenant_id = wr_sqlite_need_tenant(sqlite, note->tenant);
-    int64_t session_id = wr_sqlite_need_session(sqlite, tenant_id, note->session, note->time_ms);
+    int64_t tenant_id = whose->tenant_id, session_id = whose->session_id;
     sqlite3_stmt *set =
         wr_db_use(db, WR_SQL_NOTE_SET,
                   "INSERT OR REPLACE INTO note(tenant_id, key, session_id, time_ms, data)"
@@ -162,12 +189,35 @@ static void set_note(struct wr_sqlite *sqlite, const struct wr_ledger_note *note
     wr_db_run(db, trim);
 }
 
+static void write_all(struct wr_sqlite *sqlite, const struct wr_ledger_row *rows, size_t rows_count,
+                      const struct wr_ledger_note *notes, size_t notes_count)
+{
+    struct wr_db *db = &sqlite->db;
+    struct whose whose = {.tenant_id = 0};
+
+    wr_db_begin(db);
+    for (size_t i = 0; i < rows_count && !db->code; i++) {
+        const struct wr_ledger_row *row = &rows[i];
+        need_session(sqlite, &whose, row->tenant, row->session, row->time_ms);
+        add_row(db, whose.session_id, row);
+        if (row->report.len)
+            set_report(sqlite, whose.session_id, row);
+    }
+    for (size_t i = 0; i < notes_count && !db->code; i++) {
+        const struct wr_ledger_note *note = &notes[i];
+        if (is_replaced_behind(notes, notes_count, i))
+            continue;
+        need_session(sqlite, &whose, note->tenant, note->session, note->time_ms);
+        set_note(sqlite, &whose, note);
+    }
+    wr_db_end(db);
+}
+
 weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
                            size_t rows_count, const struct wr_ledger_note *notes,
                            size_t notes_count, struct weir_err *err)
 {
     struct wr_sqlite *sqlite = sqlite_of(ledger);
-    struct wr_db *db = &sqlite->db;
     weir_status status = WEIR_OK;
 
     if (rows_count > WR_LEDGER_ROWS_MAX || notes_count > WR_LEDGER_ROWS_MAX)
@@ -180,17 +230,7 @@ weir_status wr_ledger_keep(struct wr_ledger *ledger, const struct wr_ledger_row 
         status = wr_sqlite_follow_to_write(sqlite, err);
     if (status)
         return status;
-    wr_db_begin(db);
-    for (size_t i = 0; i < rows_count && !db->code; i++) {
-        const struct wr_ledger_row *row = &rows[i];
-        int64_t session_id = need_session(sqlite, row->tenant, row->session, row->time_ms);
-        add_row(db, session_id, row);
-        if (row->report.len)
-            set_report(sqlite, session_id, row);
-    }
-    for (size_t i = 0; i < notes_count && !db->code; i++)
-        set_note(sqlite, &notes[i]);
-    wr_db_end(db);
+    write_all(sqlite, rows, rows_count, notes, notes_count);
     return status_of(ledger, err);
 }
 
@@ -382,6 +422,7 @@ weir_status wr_ledger_add_sample(struct wr_ledger *ledger, const struct wr_ledge
 {
     struct wr_sqlite *sqlite = sqlite_of(ledger);
     struct wr_db *db = &sqlite->db;
+    struct whose whose = {.tenant_id = 0};
 
     if (!sample->tenant.len || !sample->bucket.len || !is_name(sample->bucket) ||
         !is_name(sample->tenant) || !is_name(sample->session))
@@ -390,14 +431,14 @@ weir_status wr_ledger_add_sample(struct wr_ledger *ledger, const struct wr_ledge
     if (status)
         return status;
     wr_db_begin(db);
-    int64_t session_id = need_session(sqlite, sample->tenant, sample->session, sample->time_ms);
+    need_session(sqlite, &whose, sample->tenant, sample->session, sample->time_ms);
     sqlite3_stmt *add =
         wr_db_use(db, WR_SQL_SAMPLE_ADD,
                   "INSERT INTO sample(bucket, session_id, time_ms, is_bad) VALUES(?1, ?2, ?3, ?4)"
                   " ON CONFLICT DO UPDATE SET is_bad = max(is_bad, excluded.is_bad),"
                   " time_ms = max(time_ms, excluded.time_ms)");
     wr_db_bind_text(db, add, 1, sample->bucket);
-    wr_db_bind_number(db, add, 2, session_id);
+    wr_db_bind_number(db, add, 2, whose.session_id);
     wr_db_bind_number(db, add, 3, sample->time_ms);
     wr_db_bind_number(db, add, 4, sample->is_bad);
     wr_db_run(db, add);
