@@ -99,6 +99,13 @@ void wr_json_write_key(struct wr_json_writer *writer, const char *key)
     writer->after_key = true;
 }
 
+void wr_json_write_raw_key(struct wr_json_writer *writer, weir_span key)
+{
+    before_item(writer, true);
+    wr_buf_append(writer->out, key);
+    writer->after_key = true;
+}
+
 void wr_json_write_text(struct wr_json_writer *writer, weir_span text)
 {
     before_item(writer, false);

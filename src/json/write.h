@@ -28,6 +28,8 @@ void wr_json_write_object_end(struct wr_json_writer *writer);
 void wr_json_write_array(struct wr_json_writer *writer);
 void wr_json_write_array_end(struct wr_json_writer *writer);
 void wr_json_write_key(struct wr_json_writer *writer, const char *key);
+void wr_json_write_raw_key(struct wr_json_writer *writer,
+                           weir_span key); /* as it is: quotes and colon are part of it */
 void wr_json_write_text(struct wr_json_writer *writer, weir_span text); /* escapes it */
 void wr_json_write_i64(struct wr_json_writer *writer, int64_t number);
 void wr_json_write_bool(struct wr_json_writer *writer, bool value);

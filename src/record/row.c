@@ -54,13 +54,16 @@ enum group {
 
 struct field {
     const char *name;
+    weir_span key; /* the name as the line has it */
     uint16_t offset;
     uint8_t type, group;
 };
 
-#define F(group, type, member, name)                                    \
-    {                                                                   \
-        name, (uint16_t)offsetof(struct wr_record, member), type, group \
+#define KEY(name) "\"" name "\":"
+#define F(group, type, member, name)                                                            \
+    {                                                                                           \
+        name, {KEY(name), sizeof(KEY(name)) - 1}, (uint16_t)offsetof(struct wr_record, member), \
+            type, group                                                                         \
     }
 
 static const struct field fields[] = {
@@ -201,17 +204,21 @@ static bool has_group(const struct wr_record *r, enum group group)
 
 /* ---- writing ---- */
 
-static void put_word(struct wr_json_writer *w, const char *key, weir_span word)
+static void put_word(struct wr_json_writer *w, weir_span word)
 {
     if (word.ptr)
-        wr_json_member_text(w, key, word);
+        wr_json_write_text(w, word);
     else
-        wr_json_member_null(w, key);
+        wr_json_write_null(w);
 }
 
-static void put_reasons(struct wr_json_writer *w, const char *key, uint64_t reasons)
+static void put_number(struct wr_json_writer *w, uint64_t number)
 {
-    wr_json_write_key(w, key);
+    wr_json_write_i64(w, number > INT64_MAX ? INT64_MAX : (int64_t)number);
+}
+
+static void put_reasons(struct wr_json_writer *w, uint64_t reasons)
+{
     wr_json_write_array(w);
     for (unsigned bit = 1; bit <= WR_REASON_CRITICAL_BUDGET; bit <<= 1)
         if (reasons & bit)
@@ -219,9 +226,8 @@ static void put_reasons(struct wr_json_writer *w, const char *key, uint64_t reas
     wr_json_write_array_end(w);
 }
 
-static void put_forms(struct wr_json_writer *w, const char *key, const uint64_t *by_form)
+static void put_forms(struct wr_json_writer *w, const uint64_t *by_form)
 {
-    wr_json_write_key(w, key);
     wr_json_write_object(w);
     for (int i = 0; i < WR_RECORD_FORMS_COUNT; i++)
         if (by_form[i])
@@ -229,69 +235,92 @@ static void put_forms(struct wr_json_writer *w, const char *key, const uint64_t 
     wr_json_write_object_end(w);
 }
 
-static void put_field(struct wr_json_writer *w, const struct wr_record *r, const char *key,
-                      const struct field *f)
+static bool is_left_out(const struct wr_record *r, const struct field *f)
+{
+    const void *at = (const char *)r + f->offset;
+
+    switch ((enum type)f->type) {
+    case SOME:
+        return !*(const uint64_t *)at;
+    case KNOWN:
+        return *(const int64_t *)at < 0;
+    case TRUTH:
+        return !*(const bool *)at;
+    case MENTION:
+        return !((const weir_span *)at)->len;
+    case BUST:
+        return !r->is_bust;
+    default:
+        return false;
+    }
+}
+
+static void put_value(struct wr_json_writer *w, const struct wr_record *r, const struct field *f)
 {
     const void *at = (const char *)r + f->offset;
     const uint64_t *number = at;
-    const int64_t *known = at;
-    const weir_span *word = at;
-    const bool *flag = at;
 
     switch ((enum type)f->type) {
     case NUMBER:
     case TOKENS:
-        wr_json_member_number(w, key, *number);
-        break;
     case SOME:
-        if (*number)
-            wr_json_member_number(w, key, *number);
+        put_number(w, *number);
         break;
     case TIME:
-        wr_json_member_i64(w, key, *known);
-        break;
     case KNOWN:
-        if (*known >= 0)
-            wr_json_member_i64(w, key, *known);
+        wr_json_write_i64(w, *(const int64_t *)at);
         break;
     case FLAG:
-        wr_json_member_bool(w, key, *flag);
-        break;
     case TRUTH:
-        if (*flag)
-            wr_json_member_bool(w, key, true);
+        wr_json_write_bool(w, *(const bool *)at);
         break;
     case WORD:
-        put_word(w, key, *word);
-        break;
     case MENTION:
-        if (word->len)
-            wr_json_member_text(w, key, *word);
+        put_word(w, *(const weir_span *)at);
         break;
     case MODEL:
     case POLICY:
-        wr_json_member_word(w, key, at);
+        put_word(w, wr_span_of(at));
         break;
     case API:
-        wr_json_member_word(w, key, wr_api_name(r->api));
+        put_word(w, wr_span_of(wr_api_name(r->api)));
         break;
     case BUST:
-        if (r->is_bust)
-            wr_json_member_word(w, key, wr_bust_name(r->bust));
+        put_word(w, wr_span_of(wr_bust_name(r->bust)));
         break;
     case REASONS:
-        put_reasons(w, key, *number);
+        put_reasons(w, *number);
         break;
     case FORMS:
-        put_forms(w, key, number);
+        put_forms(w, number);
         break;
     case SAVED:
-        wr_json_member_number(w, key, r->bytes_before > *number ? r->bytes_before - *number : 0);
+        put_number(w, r->bytes_before > *number ? r->bytes_before - *number : 0);
         break;
     case RATIO:
-        wr_json_member_number(w, key, r->bytes_before ? *number * 100 / r->bytes_before : 100);
+        put_number(w, r->bytes_before ? *number * 100 / r->bytes_before : 100);
         break;
     }
+}
+
+static void put_field(struct wr_json_writer *w, const struct wr_record *r, const struct field *f)
+{
+    if (is_left_out(r, f))
+        return;
+    wr_json_write_raw_key(w, f->key);
+    put_value(w, r, f);
+}
+
+static void put_shadow_field(struct wr_json_writer *w, const struct wr_record *r,
+                             const struct field *f)
+{
+    char name[80];
+
+    if (is_left_out(r, f))
+        return;
+    (void)snprintf(name, sizeof(name), SHADOW "%s", f->name);
+    wr_json_write_key(w, name);
+    put_value(w, r, f);
 }
 
 /* The last rows of the table, one a category, whatever member they were read into. */
@@ -300,15 +329,17 @@ static void put_composition(struct wr_json_writer *w, const struct wr_record *r)
     const struct field *composed = &fields[FIELDS_COUNT - WR_CATEGORIES_COUNT];
     const uint64_t *tokens = wr_record_sent_tokens(r);
 
-    for (int i = 0; i < WR_CATEGORIES_COUNT && has_group(r, COMPOSED); i++)
-        if (tokens[i])
-            wr_json_member_number(w, composed[i].name, tokens[i]);
+    for (int i = 0; i < WR_CATEGORIES_COUNT && has_group(r, COMPOSED); i++) {
+        if (!tokens[i])
+            continue;
+        wr_json_write_raw_key(w, composed[i].key);
+        put_number(w, tokens[i]);
+    }
 }
 
 void wr_row_write(const struct wr_record *record, struct wr_buf *out)
 {
     struct wr_json_writer w;
-    char name[80];
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
@@ -316,10 +347,10 @@ void wr_row_write(const struct wr_record *record, struct wr_buf *out)
         const struct field *f = &fields[i];
         if (!has_group(record, f->group))
             continue;
-        bool has_prefix = wr_record_is_shadow(record) && is_prefixed(f->group);
-        if (has_prefix)
-            (void)snprintf(name, sizeof(name), SHADOW "%s", f->name);
-        put_field(&w, record, has_prefix ? name : f->name, f);
+        if (wr_record_is_shadow(record) && is_prefixed(f->group))
+            put_shadow_field(&w, record, f);
+        else
+            put_field(&w, record, f);
     }
     put_composition(&w, record);
     wr_json_write_object_end(&w);
@@ -330,9 +361,11 @@ void wr_row_put_figures(const struct wr_record *record, struct wr_json_writer *w
 {
     for (size_t i = 0; i < FIELDS_COUNT; i++)
         if (fields[i].group >= BUDGET && fields[i].group <= COUNTERS)
-            put_field(writer, record, fields[i].name, &fields[i]);
-    put_word(writer, "held_back", record->held_back);
-    put_word(writer, "over_window", record->over_window);
+            put_field(writer, record, &fields[i]);
+    wr_json_write_key(writer, "held_back");
+    put_word(writer, record->held_back);
+    wr_json_write_key(writer, "over_window");
+    put_word(writer, record->over_window);
 }
 
 /* ---- reading ---- */
