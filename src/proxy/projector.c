@@ -51,6 +51,7 @@ struct worker {
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
     char tools[WR_TOOLS_BYTES_MAX + 1];
     uint64_t started_us;
+    uint64_t began_us; /* of its own time, when the engine first asked; 0: it has not */
 };
 
 struct wr_projector {
@@ -296,8 +297,12 @@ static const char *default_policy(struct worker *w, struct wr_task *task,
  * leave a result whole. */
 static uint64_t own_time_us(void *user)
 {
-    (void)user;
-    return wr_clock_thread_us();
+    struct worker *w = user;
+    uint64_t now_us = wr_clock_thread_us();
+
+    if (!w->began_us)
+        w->began_us = now_us;
+    return now_us;
 }
 
 /* The engine says WEIR_LIMIT of what is too large as well as of what takes too long. */
@@ -410,6 +415,7 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
         .calls_count = w->before.calls_count,
         .tools = w->tools,
         .clock_us = own_time_us,
+        .clock_user = w,
         .deadline_ms = task->config->new_ms_max,
         .was_whole = task->decision.turn == WR_MODE_TURNS_PROJECTED,
         .alternates = task->route->upstream->alternates,
@@ -418,10 +424,11 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
     choose_policy(w, task, request, header, &options);
 
     r->loaded_tokens = loaded_tokens;
-    uint64_t failures_count = failures_of(store), began_us = own_time_us(NULL);
+    uint64_t failures_count = failures_of(store);
+    w->began_us = 0;
     weir_status status = wr_engine_project(w->engine, request, &options, r, &projected, NULL);
     if (status)
-        r->not_read = name_failure(status, own_time_us(NULL) - began_us);
+        r->not_read = name_failure(status, own_time_us(w) - w->began_us);
     else
         take_result(task, request, &projected);
     if (task->bind == WR_BOUND_PROJECTED) {

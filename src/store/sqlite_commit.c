@@ -179,7 +179,7 @@ static bool is_to_write(struct work *work, weir_span old, weir_span value, bool 
     return replaces;
 }
 
-/* The number of a mark that is there. One that may not be replaced must have the value. */
+/* The number of a mark that is there and may not be replaced: it must have the value. */
 static int64_t find_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
@@ -193,7 +193,7 @@ static int64_t find_mark(struct work *work, const struct weir_mark *mark)
     wr_db_bind_number(db, find, 3, mark->kind);
     if (wr_db_next(db, find)) {
         id = sqlite3_column_int64(find, 0);
-        (void)is_to_write(work, wr_db_column(find, 1), mark->value, mark->replaces);
+        (void)is_to_write(work, wr_db_column(find, 1), mark->value, false);
     }
     wr_db_done(find);
     return id;
@@ -213,6 +213,20 @@ static sqlite3_stmt *mark_adder(struct wr_db *db, bool replaces)
                      " ON CONFLICT DO NOTHING");
 }
 
+/* The session refers to a mark that was there and has the value by now. */
+static void use_again(struct work *work, const struct weir_mark *mark)
+{
+    struct wr_db *db = &work->sqlite->db;
+    sqlite3_stmt *use = wr_db_use(db, WR_SQL_MARK_USE_AGAIN,
+                                  "INSERT OR IGNORE INTO mark_use SELECT ?4, id FROM mark"
+                                  " WHERE tenant_id = ?1 AND key = ?2 AND kind = ?3");
+    wr_db_bind_number(db, use, 1, work->tenant_id);
+    wr_db_bind_blob(db, use, 2, wr_hash_span(&mark->key));
+    wr_db_bind_number(db, use, 3, mark->kind);
+    wr_db_bind_number(db, use, 4, work->session_id);
+    wr_db_run(db, use);
+}
+
 static void keep_mark(struct work *work, const struct weir_mark *mark)
 {
     struct wr_db *db = &work->sqlite->db;
@@ -225,6 +239,10 @@ static void keep_mark(struct work *work, const struct weir_mark *mark)
     sqlite3_set_last_insert_rowid(db->handle, 0); /* which only a row that is added sets */
     wr_db_run(db, add);
     int64_t id = db->code ? 0 : sqlite3_last_insert_rowid(db->handle);
+    if (!id && mark->replaces) {
+        use_again(work, mark);
+        return;
+    }
     if (!id)
         id = find_mark(work, mark);
 

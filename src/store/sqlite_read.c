@@ -307,12 +307,17 @@ static const char mark_sql[] =
     ") SELECT asked.at, m.kind, m.value FROM asked CROSS JOIN mark m"
     " WHERE m.tenant_id = ?1 AND m.key = asked.key";
 
+/* A conversation that begins asks for one, and a group is run through whole. */
+static const char one_mark_sql[] =
+    "SELECT 0, kind, value FROM mark WHERE tenant_id = ?1 AND key = ?2";
+
 /* Fewer than a group: what is not bound is NULL, which no key is equal to. */
 static sqlite3_stmt *ask_for_marks(struct wr_db *db, int64_t tenant_id, const weir_hash *keys,
                                    size_t keys_count)
 {
-    sqlite3_stmt *read = wr_db_use(db, WR_SQL_MARK_READ, mark_sql);
-    if (!db->code && keys_count < MARK_KEYS_COUNT)
+    sqlite3_stmt *read = keys_count == 1 ? wr_db_use(db, WR_SQL_MARK_READ_ONE, one_mark_sql)
+                                         : wr_db_use(db, WR_SQL_MARK_READ, mark_sql);
+    if (!db->code && keys_count > 1 && keys_count < MARK_KEYS_COUNT)
         (void)sqlite3_clear_bindings(read);
     wr_db_bind_number(db, read, 1, tenant_id);
     for (size_t i = 0; i < keys_count; i++)
