@@ -10,6 +10,8 @@
  * found by a hash of the piece and holds the piece itself, so a wrong count cannot come out of it;
  * a piece that was pushed out is only counted again.
  *
+ * Of pieces that the memo does not know several are looked up together (count_from).
+ *
  * The encodings that the library carries are stored as the pairs of tokens that each token is
  * merged from (tools/make-bpe-table writes them), so reading one is only adding up texts.
  */
@@ -33,6 +35,7 @@ enum {
     MEMO_PIECE_BYTES_MAX = 14,
     TABLE_HEAD_BYTES = 16,
     IDS_CAP_FIRST = 64,
+    WAITING_MAX = 16,
 };
 
 struct memo_slot {
@@ -147,27 +150,27 @@ void wr_bpe_scratch_free(struct wr_bpe_scratch *scratch)
     free(scratch);
 }
 
-/* The token that all of the piece is, or NO_RANK. */
+/* The token that all of the piece is, or NO_RANK; `key` is its wr_bpe_key(). */
 static inline uint32_t find_piece(const struct wr_bpe *bpe, const uint8_t *at, size_t len,
-                                  const uint8_t *end)
+                                  uint64_t key)
 {
-    if (len > bpe->token_bytes_max)
-        return WR_BPE_NO_RANK;
-    uint32_t rank = wr_bpe_find_key(bpe, at, len, wr_bpe_key(at, len, end));
+    uint32_t rank = wr_bpe_find_key(bpe, at, len, key);
     if (rank & WR_BPE_UNREACHABLE)
         return bpe->whole_pieces && rank != WR_BPE_NO_RANK ? rank & ~WR_BPE_UNREACHABLE
                                                            : WR_BPE_NO_RANK;
     return rank;
 }
 
-static weir_status count_piece(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
-                               const uint8_t *end, size_t *tokens)
-{
-    *tokens = 1;
-    if (find_piece(scratch->bpe, at, len, end) != WR_BPE_NO_RANK)
-        return WEIR_OK;
-    return wr_bpe_merge(scratch->bpe, &scratch->stack, at, at + len, end, tokens);
-}
+/* ---- counting ---- */
+
+/* A piece whose count is not in the memo. */
+struct waiting {
+    const uint8_t *at;
+    size_t len;
+    uint64_t key;
+    struct memo_slot memo;  /* what is to be remembered, its tokens left open */
+    struct memo_slot *slot; /* where; NULL: it is too long for the memo */
+};
 
 /* The piece as a slot would hold it, its tokens left open. */
 static inline struct memo_slot memo_key(const uint8_t *at, size_t len, const uint8_t *end)
@@ -177,48 +180,84 @@ static inline struct memo_slot memo_key(const uint8_t *at, size_t len, const uin
     return (struct memo_slot){head, tail | (uint64_t)len << 48};
 }
 
-static inline weir_status count_short(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
-                                      const uint8_t *end, size_t *tokens)
+/* True: the memo knows how many tokens it is. Else `w` is what there is to do, and the place of the
+ * table where it begins is on its way from memory. */
+static inline bool is_known(struct wr_bpe_scratch *scratch, const uint8_t *at, size_t len,
+                            const uint8_t *end, struct waiting *w, size_t *tokens)
 {
-    struct memo_slot key = memo_key(at, len, end);
-    uint64_t product = (key.head ^ (key.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_MIX;
-    struct memo_slot *slot = &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
+    const struct wr_bpe *bpe = scratch->bpe;
 
-    if (slot->head == key.head && !((slot->tail ^ key.tail) << 8)) {
-        *tokens = slot->tail >> 56;
-        return WEIR_OK;
+    w->slot = NULL;
+    if (len <= MEMO_PIECE_BYTES_MAX) {
+        w->memo = memo_key(at, len, end);
+        uint64_t product = (w->memo.head ^ (w->memo.tail * WR_BPE_PREFIX_MIX)) * WR_BPE_MIX;
+        w->slot = &scratch->memo[product >> (64 - MEMO_SLOTS_BITS)];
+        if (w->slot->head == w->memo.head && !((w->slot->tail ^ w->memo.tail) << 8)) {
+            *tokens += w->slot->tail >> 56;
+            return true;
+        }
     }
-    weir_status status = count_piece(scratch, at, len, end, tokens);
-    if (!status)
-        *slot = (struct memo_slot){key.head, key.tail | (uint64_t)*tokens << 56};
-    return status;
+    w->at = at;
+    w->len = len;
+    if (len <= bpe->token_bytes_max) {
+        w->key = wr_bpe_key(at, len, end);
+        __builtin_prefetch(&bpe->slots[wr_bpe_place(w->key * WR_BPE_MIX, bpe->slots_max)]);
+    }
+    return false;
+}
+
+static weir_status count_waiting(struct wr_bpe_scratch *scratch, const struct waiting *w,
+                                 const uint8_t *end, size_t *tokens)
+{
+    const struct wr_bpe *bpe = scratch->bpe;
+    size_t count = 1;
+    weir_status status = WEIR_OK;
+
+    if (w->len > bpe->token_bytes_max || find_piece(bpe, w->at, w->len, w->key) == WR_BPE_NO_RANK)
+        status = wr_bpe_merge(bpe, &scratch->stack, w->at, w->at + w->len, end, &count);
+    if (status)
+        return status;
+    *tokens += count;
+    if (w->slot)
+        *w->slot = (struct memo_slot){w->memo.head, w->memo.tail | (uint64_t)count << 56};
+    return WEIR_OK;
 }
 
 /* Counts `text` from `mark` on and moves the mark. With `closed_only` it stops before a piece that
- * could change if more text came. */
+ * could change if more text came.
+ *
+ * Pieces are cut some way ahead of those that are looked up: the tables are larger than the caches,
+ * and a look-up that waits for memory costs more than cutting ten pieces. */
 static weir_status count_from(struct wr_bpe_scratch *scratch, weir_span text, bool closed_only,
                               struct wr_bpe_mark *mark)
 {
     const struct wr_bpe *bpe = scratch->bpe;
     const uint8_t *start = (const uint8_t *)text.ptr, *end = text.len ? start + text.len : start;
     const uint8_t *at = text.len ? start + mark->bytes : end;
+    struct waiting waiting[WAITING_MAX];
     weir_status status = WEIR_OK;
+    bool is_open = false;
 
     WR_ASSERT(mark->bytes <= text.len);
-    while (at < end) {
-        struct wr_piece piece = bpe->pretoken(at, end);
-        if (closed_only && wr_piece_is_open(piece, end))
-            break;
-        size_t len = (size_t)(piece.end - at), piece_tokens;
-        status = len <= MEMO_PIECE_BYTES_MAX ? count_short(scratch, at, len, end, &piece_tokens)
-                                             : count_piece(scratch, at, len, end, &piece_tokens);
+    while (at < end && !is_open) {
+        size_t tokens = 0, count = 0;
+        while (at < end && count < WAITING_MAX) {
+            struct wr_piece piece = bpe->pretoken(at, end);
+            is_open = closed_only && wr_piece_is_open(piece, end);
+            if (is_open)
+                break;
+            count +=
+                !is_known(scratch, at, (size_t)(piece.end - at), end, &waiting[count], &tokens);
+            at = piece.end;
+        }
+        for (size_t i = 0; i < count && !status; i++)
+            status = count_waiting(scratch, &waiting[i], end, &tokens);
         if (status)
-            break;
-        mark->tokens += piece_tokens;
-        at = piece.end;
+            return status;
+        mark->tokens += tokens;
+        mark->bytes = (size_t)(at - start);
     }
-    mark->bytes = text.len ? (size_t)(at - start) : 0;
-    return status;
+    return WEIR_OK;
 }
 
 weir_status wr_bpe_count(struct wr_bpe_scratch *scratch, weir_span text, size_t *tokens)
@@ -251,7 +290,10 @@ weir_status wr_bpe_encode(struct wr_bpe_scratch *scratch, struct wr_arena *arena
     *ids = (struct wr_bpe_ids){NULL, 0};
     while (at < end && !status) {
         struct wr_piece piece = bpe->pretoken(at, end);
-        uint32_t whole = find_piece(bpe, at, (size_t)(piece.end - at), end);
+        size_t len = (size_t)(piece.end - at);
+        uint32_t whole = WR_BPE_NO_RANK;
+        if (len <= bpe->token_bytes_max)
+            whole = find_piece(bpe, at, len, wr_bpe_key(at, len, end));
         const uint32_t *ranks = &whole;
         size_t count = 1;
         if (whole == WR_BPE_NO_RANK) {
