@@ -68,3 +68,45 @@ bool wr_vec_room_heap(const struct wr_vec_room *room)
         return false;
     return set_items(room, realloc(read_items(room), cap * room->item_bytes), cap);
 }
+
+/* How many of the items from the first on are in order. */
+static size_t in_order(const char *items, size_t count, size_t item_bytes,
+                       int (*compare)(const void *a, const void *b))
+{
+    size_t at = 1;
+    while (at < count && compare(items + (at - 1) * item_bytes, items + at * item_bytes) <= 0)
+        at++;
+    return at < count ? at : count;
+}
+
+void wr_sort(void *items, size_t count, size_t item_bytes,
+             int (*compare)(const void *a, const void *b))
+{
+    enum { REST_BYTES_MAX = 8 * 1024 };
+    char *all = items, rest[REST_BYTES_MAX];
+    size_t end = in_order(all, count, item_bytes, compare), rest_count = count - end;
+
+    if (!rest_count)
+        return;
+    if (rest_count * item_bytes > sizeof(rest) || rest_count > end) {
+        qsort(all, count, item_bytes, compare);
+        return;
+    }
+    memcpy(rest, all + end * item_bytes, rest_count * item_bytes);
+    qsort(rest, rest_count, item_bytes, compare);
+    /* From the last on: what is greater moves up by as many as are still to come before it. */
+    for (size_t i = rest_count; i-- > 0;) {
+        const char *item = rest + i * item_bytes;
+        size_t low = 0, high = end;
+        while (low < high) {
+            size_t middle = low + (high - low) / 2;
+            if (compare(all + middle * item_bytes, item) <= 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        memmove(all + (low + i + 1) * item_bytes, all + low * item_bytes, (end - low) * item_bytes);
+        memcpy(all + (low + i) * item_bytes, item, item_bytes);
+        end = low;
+    }
+}

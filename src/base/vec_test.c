@@ -121,6 +121,50 @@ static void a_number_of_items_that_wraps_round_is_refused(void **state)
     wr_arena_release(&arena);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const struct item *x = a, *y = b;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Numbers below `count`, each once: `ordered` of them in order, the rest behind them in none. */
+static void fill_items(struct item *items, uint32_t count, uint32_t ordered, uint32_t seed)
+{
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (struct item){.number = i};
+    for (uint32_t i = count; i-- > 1;) {
+        uint32_t other = (seed = seed * 1664525u + 1013904223u) % (i + 1);
+        struct item kept = items[i];
+        items[i] = items[other];
+        items[other] = kept;
+    }
+    qsort(items, ordered, sizeof(*items), by_number);
+}
+
+static void a_list_is_sorted_however_much_of_it_was(void **state)
+{
+    static const struct {
+        uint32_t count, ordered;
+    } rows[] = {
+        {0, 0},       {1, 1},       {2, 1},       {2, 2},       {10, 9},
+        {10, 5},      {10, 0},      {2000, 2000}, {2000, 1999}, {2000, 1970},
+        {2000, 1200}, {2000, 1000}, {2000, 0},    {5000, 4317}, {5000, 4318},
+    };
+    struct item *items = malloc(5000 * sizeof(*items));
+    (void)state;
+
+    assert_non_null(items);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (uint32_t seed = 0; seed < 8; seed++) {
+            fill_items(items, rows[i].count, rows[i].ordered, seed);
+            wr_sort(items, rows[i].count, sizeof(*items), by_number);
+            for (uint32_t at = 0; at < rows[i].count; at++)
+                if (items[at].number != at)
+                    fail_msg("row %zu, seed %u: %u at %u", i, seed, items[at].number, at);
+        }
+    free(items);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -128,6 +172,7 @@ int main(void)
         cmocka_unit_test(how_large_the_room_becomes),
         cmocka_unit_test(a_list_that_cannot_grow_stays_as_it_was),
         cmocka_unit_test(a_number_of_items_that_wraps_round_is_refused),
+        cmocka_unit_test(a_list_is_sorted_however_much_of_it_was),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,7 +268,7 @@ static weir_status sort_touches(struct applier *a)
         return wr_arena_status(a->arena);
     for (uint32_t i = 0; i < t->count; i++)
         keyed[i] = (struct keyed_touch){t->items[i], place_of(a->doc, &t->items[i]), i};
-    qsort(keyed, t->count, sizeof(*keyed), compare_touches);
+    wr_sort(keyed, t->count, sizeof(*keyed), compare_touches);
     for (uint32_t i = 0; i < t->count; i++)
         t->items[i] = keyed[i].touch;
     return WEIR_OK;

@@ -210,7 +210,7 @@ static weir_status compile_ops(struct wr_splice *s, struct weir_err *err)
 {
     if (!s->ops_count)
         return WEIR_OK;
-    qsort(s->ops, s->ops_count, sizeof(*s->ops), compare_ops);
+    wr_sort(s->ops, s->ops_count, sizeof(*s->ops), compare_ops);
     for (uint32_t i = 0, end; i < s->ops_count; i = end) {
         for (end = i; end < s->ops_count && s->ops[end].container == s->ops[i].container;)
             end++;
@@ -276,7 +276,7 @@ weir_status wr_splice_apply(struct wr_splice *splice, struct wr_buf *out, struct
     if (status)
         return status;
     if (splice->edits_count)
-        qsort(splice->edits, splice->edits_count, sizeof(*splice->edits), compare_edits);
+        wr_sort(splice->edits, splice->edits_count, sizeof(*splice->edits), compare_edits);
     status = check_overlap(splice, err);
     return status ? status : write_spliced(splice, out, err);
 }
