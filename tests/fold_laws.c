@@ -1,12 +1,14 @@
 #include "tests/fold_laws.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "api/lawful.h"
 #include "engine/run.h"
+#include "policy/open_loop.h"
 #include "policy/stage.h"
 #include "api/api.h"
 
@@ -69,6 +71,8 @@ static weir_status project(struct projected *p, weir_span body, const struct fol
                                       .reserve_tokens = c->window_tokens / 10,
                                       .message_overhead_tokens = OVERHEAD_TOKENS,
                                       .places_markers = true,
+                                      .binds_thinking = c->thinks,
+                                      .keeps_originals = true,
                                       .count = count_tokens}};
     wr_arena_init(&p->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&p->out, WR_OUTPUT_BYTES_MAX);
@@ -105,6 +109,8 @@ static bool broken(const struct fold_laws_case *c, uint32_t request, const char 
     return false;
 }
 
+static weir_span without_markers(weir_span body, struct wr_arena *arena);
+
 /* Marks a request as agents do: at its end. */
 static bool mark_end(struct wr_buf *body, weir_dialect dialect)
 {
@@ -133,6 +139,156 @@ static bool mark_end(struct wr_buf *body, weir_dialect dialect)
     wr_buf_release(&marked);
     wr_arena_release(&arena);
     return ok;
+}
+
+/* ---- signed thinking ---- */
+
+#define THOUGHT "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s%u\"}"
+
+/* Thinking before everything that an output of the model holds; each is known by its signature. */
+static bool add_thinking(struct wr_buf *body, weir_dialect dialect)
+{
+    struct wr_splice splice;
+    struct wr_arena arena;
+    struct wr_buf thought, out;
+    struct wr_json doc;
+    uint32_t number = 0;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    bool ok = !wr_json_parse(&doc, &arena, wr_buf_view(body), NULL, NULL);
+    wr_splice_init(&splice, &doc, &arena);
+    wr_json_id list = ok ? wr_json_find(&doc, 0, "messages") : WR_JSON_NONE;
+    bool was_model = false;
+    for (wr_json_id m = wr_json_first(&doc, list); ok && m != WR_JSON_NONE;
+         m = wr_json_next(&doc, list, m)) {
+        bool is_model = wr_json_text_is(&doc, wr_json_find(&doc, m, "role"), "assistant");
+        wr_json_id content = wr_json_find(&doc, m, "content");
+        bool begins = is_model && !was_model;
+        was_model = is_model;
+        if (!begins)
+            continue;
+        wr_buf_init(&thought, 256);
+        if (dialect == WEIR_DIALECT_CHAT)
+            wr_buf_printf(&thought, "\"thinking_blocks\":[" THOUGHT "]", number++);
+        else
+            wr_buf_printf(&thought, THOUGHT, number++);
+        weir_span text = wr_arena_copy(&arena, wr_buf_view(&thought));
+        if (dialect == WEIR_DIALECT_CHAT)
+            wr_splice_insert(&splice, m, WR_JSON_NONE, text);
+        else if (wr_json_is(&doc, content, WR_JSON_ARRAY))
+            wr_splice_insert(&splice, content, wr_json_first(&doc, content), text);
+        wr_buf_release(&thought);
+    }
+    ok = ok && !wr_splice_apply(&splice, &out, NULL);
+    if (ok) {
+        wr_buf_reset(body);
+        wr_buf_append(body, wr_buf_view(&out));
+    }
+    wr_buf_release(&out);
+    wr_arena_release(&arena);
+    return ok;
+}
+
+/* The numbers that thoughts were signed with, and a hash of what stood before each. */
+enum { THOUGHTS_MAX = 4096 };
+
+struct signed_over {
+    bool is_known[THOUGHTS_MAX];
+    uint64_t hash[THOUGHTS_MAX];
+    uint64_t sent; /* of all that the last request had: what the next output is signed over */
+    bool has_sent;
+};
+
+static bool is_thought(const struct wr_json *doc, wr_json_id block)
+{
+    return wr_json_text_is(doc, wr_json_find(doc, block, "type"), "thinking");
+}
+
+static uint32_t number_of(const struct wr_json *doc, wr_json_id block)
+{
+    weir_span signature = wr_json_inner(doc, wr_json_find(doc, block, "signature"));
+    uint32_t number = 0;
+    for (size_t i = 1; i < signature.len; i++)
+        number = number * 10 + (uint32_t)(signature.ptr[i] - '0');
+    return number < THOUGHTS_MAX ? number : THOUGHTS_MAX - 1;
+}
+
+/* What a provider hashes of a message: everything but thinking and cache markers, which
+ * without_markers() has taken. */
+static uint64_t hash_value(const struct wr_json *doc, wr_json_id id, uint64_t seed)
+{
+    if (wr_json_kind(doc, id) == WR_JSON_OBJECT || wr_json_kind(doc, id) == WR_JSON_ARRAY) {
+        for (wr_json_id child = wr_json_first(doc, id); child != WR_JSON_NONE;
+             child = wr_json_next(doc, id, child))
+            if (!is_thought(doc, child))
+                seed = hash_value(doc, child, seed);
+        return seed;
+    }
+    return wr_hash64_seeded(wr_json_raw(doc, id), seed);
+}
+
+static bool thought_holds(struct signed_over *s, uint32_t number, uint64_t before)
+{
+    uint64_t signed_hash = s->is_known[number] ? s->hash[number] : s->sent;
+    bool is_held = s->has_sent || s->is_known[number];
+    if (!s->is_known[number])
+        s->hash[number] = before;
+    s->is_known[number] = true;
+    return !is_held || signed_hash == before;
+}
+
+/* Looks for thoughts in a message: an output's, or a gateway's field of them. */
+static bool thoughts_hold(struct signed_over *s, const struct wr_json *doc, wr_json_id message,
+                          uint64_t before, bool *has_thought)
+{
+    static const char *const fields[] = {"content", "thinking_blocks"};
+    *has_thought = false;
+    for (size_t f = 0; f < WR_COUNT_OF(fields); f++) {
+        wr_json_id list = wr_json_find(doc, message, fields[f]);
+        if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+            continue;
+        for (wr_json_id b = wr_json_first(doc, list); b != WR_JSON_NONE;
+             b = wr_json_next(doc, list, b)) {
+            if (!is_thought(doc, b))
+                continue;
+            *has_thought = true;
+            if (!thought_holds(s, number_of(doc, b), before))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* (i) Thinking that is sent stands behind the very bytes that it was signed over. */
+static const char *what_breaks_thinking(struct signed_over *s, weir_span body,
+                                        struct wr_arena *arena)
+{
+    struct wr_json doc;
+    uint64_t hash = 0;
+    bool is_bare = false; /* the newest output has lost its thinking */
+
+    if (wr_json_parse(&doc, arena, without_markers(body, arena), NULL, NULL))
+        return "it is no JSON";
+    wr_json_id list = wr_json_find(&doc, 0, "messages");
+    bool was_model = false;
+    for (wr_json_id m = wr_json_first(&doc, list); m != WR_JSON_NONE;
+         m = wr_json_next(&doc, list, m)) {
+        wr_json_id role = wr_json_find(&doc, m, "role");
+        bool is_model = wr_json_text_is(&doc, role, "assistant"), has_thought;
+        if (!thoughts_hold(s, &doc, m, hash, &has_thought))
+            return "thinking is not bound to what stands before it";
+        if (is_model)
+            is_bare = !has_thought && !(was_model && !is_bare);
+        else if (wr_json_text_is(&doc, role, "user") &&
+                 wr_span_find(wr_json_raw(&doc, m), WR_LIT("\"tool_result\""), 0) == SIZE_MAX)
+            is_bare = false; /* the user has spoken since */
+        was_model = is_model;
+        hash = hash_value(&doc, m, hash);
+    }
+    s->sent = hash;
+    s->has_sent = true;
+    return is_bare ? "the newest calls have lost their thinking" : NULL;
 }
 
 /* The body without its cache markers; no text where that fails. */
@@ -258,6 +414,29 @@ static bool forms_are_sound(const struct projected *p)
     return p->run.tokens_after - p->run.fold.chosen.rehydrated_tokens <= p->run.tokens_before;
 }
 
+/* (j) Only a last resort takes what no tool brings back: without a recall tool, of a prompt that
+ * would be refused. Its marker says so, and names no tool. */
+static bool operators_are_last(const struct projected *p, const struct fold_laws_case *c,
+                               struct fold_laws_counts *counts)
+{
+    const struct wr_fold *fold = &p->run.fold;
+    const weir_span words = WR_LIT("no tool here brings it back");
+    bool is_needed = false;
+
+    for (uint32_t i = 0; i < p->transcript.segments_count; i++) {
+        const struct wr_fold_segment *now = &fold->segments[i];
+        bool has_text = now->form != WR_FORM_EXACT && now->form != WR_FORM_DROPPED;
+        if (has_text && now->needs_operator != (wr_span_find(now->text, words, 0) != SIZE_MAX))
+            return false;
+        is_needed |= has_text && now->needs_operator;
+    }
+    for (uint32_t i = 0; i < fold->inserts_count; i++)
+        is_needed |= !fold->inserts[i].is_gone && fold->inserts[i].needs_operator;
+    counts->operators += is_needed;
+    return !is_needed ||
+           (c->without_recall && p->run.tokens_before > wr_fold_threshold(fold, 10000));
+}
+
 /* (b) and (g): again, from another arena, the same bytes; and the result projects to itself. */
 static bool is_steady(const struct projected *p, weir_span body, const struct fold_laws_case *c,
                       bool *idempotent)
@@ -268,6 +447,29 @@ static bool is_steady(const struct projected *p, weir_span body, const struct fo
     release(&again);
     release(&twice);
     return same;
+}
+
+/* What no law lets leave: instructions, tools, what agents say as the user, the user's newest
+ * message; and a little for what stands in the place of the rest. */
+static uint64_t least_tokens(const struct projected *p)
+{
+    const struct wr_transcript *t = &p->transcript;
+    uint64_t tokens = p->input.window_tokens / 20;
+    wr_json_id newest = WR_JSON_NONE;
+
+    for (uint32_t i = t->segments_count; i-- > 0;) {
+        const struct wr_segment *s = &t->segments[i];
+        weir_span text = wr_segment_text(t, s, p->run.fold.arena);
+        bool is_words = s->kind == WEIR_KIND_TEXT && s->role == WEIR_ROLE_USER;
+        bool is_of_agent =
+            wr_span_starts(text, WR_LIT("<")) || wr_span_starts(text, WR_LIT("# AGENTS.md"));
+        if (is_words && !is_of_agent && newest == WR_JSON_NONE)
+            newest = s->message;
+        bool leaves = s->from_model || s->kind == WEIR_KIND_TOOL_RESULT ||
+                      (is_words && !is_of_agent && s->message != newest);
+        tokens += leaves ? 0 : p->input.tokens[i] + OVERHEAD_TOKENS;
+    }
+    return tokens;
 }
 
 static void add_counts(struct fold_laws_counts *counts, const struct projected *p)
@@ -286,6 +488,13 @@ static void add_counts(struct fold_laws_counts *counts, const struct projected *
     counts->tokens_after += p->run.tokens_after;
     counts->markers += p->run.plan.marker.is_standing;
     counts->over_window += p->run.tokens_after > p->input.window_tokens;
+    counts->over_promise +=
+        p->run.tokens_after > p->input.window_tokens && least_tokens(p) <= p->input.window_tokens;
+    for (uint32_t i = 0; i < p->run.fold.inserts_count; i++)
+        if (!p->run.fold.inserts[i].is_gone && p->run.fold.inserts[i].stage == wr_open_loop_name) {
+            counts->folded_open++;
+            break;
+        }
 }
 
 static bool request_holds(const struct fold_laws_case *c, uint32_t n, const struct projected *p,
@@ -300,12 +509,16 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
         return broken(c, n, "instructions that were read are not whole");
     if (!forms_are_sound(p))
         return broken(c, n, "a form is larger than its original, or its handle leads nowhere");
+    if (!operators_are_last(p, c, counts))
+        return broken(c, n, "something without a way back left, and not in the last resort");
     /* Each of these projects twice more: every third request, and the newest. */
     if (n % STEADY_EVERY && n + 1 < c->session->requests_count)
         return true;
     if (!is_steady(p, body, c, &idempotent))
         return broken(c, n, "the same request gives other bytes");
-    return idempotent || broken(c, n, "projecting a projection changes it");
+    /* One that could only just be made to fit is at its limit again when it comes in again. */
+    bool is_full = p->run.tokens_after * 20 > wr_fold_threshold(&p->run.fold, 10000) * 19;
+    return idempotent || is_full || broken(c, n, "projecting a projection changes it");
 }
 
 bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *counts)
@@ -315,15 +528,20 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
     struct wr_buf last, body;
     struct wr_arena scratch;
     bool ok = true, has_last = false;
+    struct signed_over *signed_over = calloc(1, sizeof(*signed_over));
 
     wr_buf_init(&last, WR_OUTPUT_BYTES_MAX);
     for (uint32_t n = first; n < total && ok; n++) {
-        struct wr_session_request request = {c->dialect, c->session->requests[n], "gpt-5", true};
+        struct wr_session_request request = {c->dialect, c->session->requests[n], "gpt-5",
+                                             c->without_recall ? WR_SESSION_TOOLS_WITHOUT_RECALL
+                                                               : WR_SESSION_TOOLS};
         struct projected p;
         wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
         wr_session_write(c->session, &request, &body);
         if (c->dialect == WEIR_DIALECT_MESSAGES && !mark_end(&body, c->dialect))
             ok = broken(c, n, "it cannot be marked");
+        if (c->thinks && !add_thinking(&body, c->dialect))
+            ok = broken(c, n, "it cannot think");
         ok &= !project(&p, wr_buf_view(&body), c, true) || broken(c, n, "it fails");
         if (ok)
             ok = request_holds(c, n, &p, wr_buf_view(&body), counts);
@@ -339,6 +557,10 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
             count_common(wr_buf_view(&last), p.body, c->dialect, &scratch) <
                 count_standing(&p, wr_fold_step_now(&p.run.fold)->first))
             ok = broken(c, n, "a step changed something before the first that it names");
+        const char *unbound =
+            ok && c->thinks ? what_breaks_thinking(signed_over, p.body, &scratch) : NULL;
+        if (unbound)
+            ok = broken(c, n, unbound);
         wr_arena_release(&scratch);
         add_counts(counts, &p);
         wr_buf_reset(&last);
@@ -348,5 +570,6 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
         wr_buf_release(&body);
     }
     wr_buf_release(&last);
+    free(signed_over);
     return ok;
 }

@@ -1,5 +1,7 @@
 /* fold_laws.h -- what must hold for every preset on every request of a session: prefix stability,
- * idempotence, pairing, the newest user message, instructions, no growth, determinism. */
+ * idempotence, pairing, the newest user message, instructions, no growth, determinism; with signed
+ * thinking, that the provider finds it where it was signed; without a recall tool, that nothing
+ * leaves but in the last resort, and is reported. */
 #ifndef TESTS_FOLD_LAWS_H
 #define TESTS_FOLD_LAWS_H
 
@@ -12,6 +14,8 @@ struct fold_laws_case {
     weir_dialect dialect;
     uint64_t window_tokens;
     uint32_t requests_max; /* the newest so many */
+    bool without_recall;   /* no request offers a recall tool */
+    bool thinks;           /* every output has signed thinking, which binds what stands before it */
 };
 
 struct fold_laws_counts {
@@ -19,6 +23,9 @@ struct fold_laws_counts {
     uint64_t pruned, rehydrated; /* of the edits, of the inserts */
     uint64_t tokens_before, tokens_after;
     uint64_t over_window;  /* requests still over it */
+    uint64_t over_promise; /* of them, those that something lawful could have left */
+    uint64_t operators;    /* requests of which only the operator has all originals */
+    uint64_t folded_open;  /* requests whose running calls are one message */
     uint64_t markers;      /* cache markers that were added */
     uint64_t instructions; /* results that show some, all requests together */
 };

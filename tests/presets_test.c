@@ -46,8 +46,16 @@ static uint32_t setting(const char *name, uint32_t otherwise)
     return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
 }
 
+/* What all requests of a run have in common. */
+struct kind {
+    const char *name;
+    bool without_recall, thinks;
+    uint64_t window_tokens; /* 0: another for each session and dialect */
+};
+
 static bool session_holds(const struct traces *traces, size_t index, const struct wr_policy *policy,
-                          uint32_t requests_max, struct fold_laws_counts *counts)
+                          uint32_t requests_max, const struct kind *kind,
+                          struct fold_laws_counts *counts)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
                                             WEIR_DIALECT_MESSAGES};
@@ -60,8 +68,17 @@ static bool session_holds(const struct traces *traces, size_t index, const struc
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     traces_read(traces, index, &text, &arena, &session);
     for (size_t d = 0; d < 3; d++) {
-        struct fold_laws_case c = {&session, policy, dialects[d], windows[(index + d) % 3],
-                                   requests_max};
+        struct fold_laws_case c = {&session,
+                                   policy,
+                                   dialects[d],
+                                   windows[(index + d) % 3],
+                                   requests_max,
+                                   .without_recall = kind->without_recall,
+                                   .thinks = kind->thinks};
+        if (kind->thinks && dialects[d] == WEIR_DIALECT_RESPONSES)
+            c.thinks = false; /* there nothing is signed over what stands before */
+        if (kind->window_tokens)
+            c.window_tokens = kind->window_tokens;
         if (fold_laws_hold(&c, counts))
             continue;
         printf("  in %s\n", traces->paths[index]);
@@ -105,11 +122,63 @@ static void laws_hold_for_every_policy(void **state)
         uint32_t requests_max = setting("WEIR_REQUESTS", wanted_here);
         struct fold_laws_counts counts = {0};
         for (size_t i = 0; i < traces.count; i += step)
-            ok &= session_holds(&traces, i, wr_policies_at(policies, p), requests_max, &counts);
+            ok &= session_holds(&traces, i, wr_policies_at(policies, p), requests_max,
+                                &(struct kind){.name = "plain"}, &counts);
         print_counts(wr_policies_at(policies, p), &counts);
     }
     traces_close(&traces);
     wr_policies_free(policies);
+    assert_true(ok);
+}
+
+/* ---- the window promise ---- */
+
+static bool has_fit(const struct wr_policy *policy)
+{
+    return policy->stages_count &&
+           !strcmp(policy->stages[policy->stages_count - 1].def->name, "fit");
+}
+
+/* Requests over the window that offer no recall tool, that stand inside of calls with bound
+ * thinking, or both: all of them fit, and all laws hold for them. */
+static void no_request_is_refused_for_its_length(void **state)
+{
+    static const struct kind kinds[] = {{"no recall", true, false, 16000},
+                                        {"thinking", false, true, 16000},
+                                        {"both", true, true, 24000}};
+    struct traces traces;
+    bool ok = true;
+    (void)state;
+
+    traces_open(&traces);
+    size_t step = traces.count > SESSIONS_TRIED ? traces.count / SESSIONS_TRIED : 1;
+    for (size_t k = 0; k < WR_COUNT_OF(kinds); k++) {
+        struct fold_laws_counts all = {0};
+        for (uint32_t p = 0; p < wr_policy_count(); p++) {
+            struct fold_laws_counts counts = {0};
+            if (!has_fit(wr_policy_at(p)))
+                continue;
+            for (size_t i = p % step; i < traces.count; i += step)
+                ok &=
+                    session_holds(&traces, i, wr_policy_at(p),
+                                  setting("WEIR_REQUESTS", REQUESTS_TRIED_OWN), &kinds[k], &counts);
+            if (counts.over_promise) {
+                printf("BROKEN: %s, %s: %llu over the window\n", kinds[k].name,
+                       wr_policy_at(p)->name, (unsigned long long)counts.over_promise);
+                ok = false;
+            }
+            all.requests += counts.requests;
+            all.operators += counts.operators;
+            all.folded_open += counts.folded_open;
+        }
+        printf("note: %s: %llu requests, %llu with the operator as way back, %llu with their "
+               "running calls in one message\n",
+               kinds[k].name, (unsigned long long)all.requests, (unsigned long long)all.operators,
+               (unsigned long long)all.folded_open);
+        assert_true((all.operators > 0) == kinds[k].without_recall);
+        assert_true(all.folded_open > 0 || !kinds[k].thinks);
+    }
+    traces_close(&traces);
     assert_true(ok);
 }
 
@@ -193,8 +262,10 @@ static void named_handles_come_back_under_the_same_laws(void **state)
     for (uint32_t p = wr_policy_count(); p < wr_policies_count(policies); p++)
         for (size_t d = 0; d < 3; d++)
             for (uint64_t window_tokens = 10000; window_tokens <= 40000; window_tokens += 15000) {
-                struct fold_laws_case c = {&session, wr_policies_at(policies, p), dialects[d],
-                                           window_tokens, REQUESTS_TRIED};
+                struct fold_laws_case c = {&session,       wr_policies_at(policies, p),
+                                           dialects[d],    window_tokens,
+                                           REQUESTS_TRIED, false,
+                                           false};
                 ok &= fold_laws_hold(&c, &counts);
             }
     printf("note: %llu requests, %llu pruned, %llu rehydrated\n",
@@ -299,7 +370,8 @@ static void instructions_stay_whole_under_every_policy(void **state)
         struct fold_laws_counts counts = {0};
         for (size_t d = 0; d < 3; d++)
             for (uint64_t window_tokens = 20000; window_tokens <= 60000; window_tokens += 40000) {
-                struct fold_laws_case c = {&session, policy, dialects[d], window_tokens, 64};
+                struct fold_laws_case c = {&session, policy, dialects[d], window_tokens,
+                                           64,       false,  false};
                 ok &= fold_laws_hold(&c, &counts);
             }
         print_counts(policy, &counts);
@@ -316,6 +388,7 @@ static void instructions_stay_whole_under_every_policy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_request_is_refused_for_its_length),
         cmocka_unit_test(instructions_stay_whole_under_every_policy),
         cmocka_unit_test(named_handles_come_back_under_the_same_laws),
         cmocka_unit_test(laws_hold_for_every_policy)};

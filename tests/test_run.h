@@ -24,6 +24,7 @@ struct test_run_facts {
     struct wr_fold_prices prices;
     const char *tools; /* what the session says of them */
     bool binds_thinking;
+    bool keeps_originals; /* there is a store */
 };
 
 /* `yaml` defines the policy `p`; `body` outlives the run. */
@@ -50,6 +51,7 @@ static inline void test_run_open_with(struct test_run *r, weir_span body, const 
                                       .prices = facts->prices,
                                       .tools = facts->tools,
                                       .binds_thinking = facts->binds_thinking,
+                                      .keeps_originals = facts->keeps_originals,
                                       .count = test_count};
     wr_buf_init(&r->out, WR_OUTPUT_BYTES_MAX);
     if (wr_run_policy(&r->run, &r->test.arena, &r->input, NULL, &r->out, &err))

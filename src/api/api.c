@@ -266,6 +266,14 @@ static uint64_t read_answer_max(const struct wr_json *doc)
     return 0;
 }
 
+/* Only accounts that have the feature may say so: others are refused for it. */
+static bool read_drops_thinking(const struct wr_json *doc)
+{
+    wr_json_id binding = wr_json_find(doc, wr_json_find(doc, 0, "thinking"), "block_binding");
+    return wr_json_text_is(doc, wr_json_find(doc, binding, "prefix_mismatch_behavior"),
+                           "drop_block");
+}
+
 weir_status wr_api_read(struct wr_transcript *transcript, struct wr_arena *arena,
                         const struct wr_json *doc, const struct wr_api_options *options,
                         struct weir_err *err)
@@ -288,6 +296,7 @@ weir_status wr_api_read(struct wr_transcript *transcript, struct wr_arena *arena
     transcript->start = options ? options->start : NULL;
     transcript->model = wr_text_or_empty(transcript, wr_json_find(doc, 0, "model"), &status);
     transcript->answer_tokens_max = read_answer_max(doc);
+    transcript->drops_thinking = read_drops_thinking(doc);
     transcript->framing = wr_api_of(dialect)->framing;
     transcript->list_tools = wr_api_of(dialect)->list_tools;
     if (!status)

@@ -145,6 +145,8 @@ wr_hash128 wr_fold_memo_seed(const struct wr_fold_input *input, uint64_t whose)
                                 p->output_pct,
                                 p->tier_tokens,
                                 input->binds_thinking,
+                                input->keeps_originals,
+                                input->transcript->drops_thinking,
                                 (uint64_t)input->transcript->dialect};
     wr_hash128 seed = {0, 0};
 

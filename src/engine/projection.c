@@ -66,6 +66,8 @@ static weir_status identify(struct wr_projection *p)
         p->trail.model = wr_hash64(wr_span_of(o->model));
     if (!status && o->alternates)
         p->trail.head = wr_hash64_seeded(WR_LIT("alternates"), p->trail.head);
+    if (!status && r->transcript.drops_thinking)
+        p->trail.head = wr_hash64_seeded(WR_LIT("drops thinking"), p->trail.head);
     return status || p->session.len ? status : name_session(p);
 }
 
@@ -184,6 +186,7 @@ static weir_status measure(struct wr_projection *p, struct weir_err *err)
     set_reserve(p);
     input->factor_bp = p->options->factor_bp;
     input->binds_thinking = p->match.model->preserved_thinking;
+    input->keeps_originals = p->options->store != NULL;
     input->prices = prices_of(p->match.model);
     input->ways = &p->ways;
     input->places_markers = is_weighing(input->policy);

@@ -23,11 +23,63 @@
 #include "models/window.h"
 #include "policy/stage.h"
 
+/* The first segment of the inputs that end before `end`. */
+static uint32_t first_of_inputs(const struct wr_fold *fold, uint32_t end)
+{
+    while (end > 0 && !fold->transcript->segments[end - 1].from_model)
+        end--;
+    return end;
+}
+
+static uint32_t first_of_output(const struct wr_fold *fold, uint32_t end)
+{
+    while (end > 0 && fold->transcript->segments[end - 1].from_model)
+        end--;
+    return end;
+}
+
+/* A result that was folded into a message of ours is no result to the provider any more. */
+static bool has_result(const struct wr_fold *fold, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++)
+        if (fold->transcript->segments[i].kind == WEIR_KIND_TOOL_RESULT &&
+            fold->segments[i].form != WR_FORM_DROPPED)
+            return true;
+    return false;
+}
+
 static bool has_result_in_turn(const struct wr_fold *fold)
 {
-    const struct wr_transcript *t = fold->transcript;
-    for (uint32_t i = fold->arrived; i-- > 0 && t->segments[i].turn == fold->turn;)
-        if (t->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t first = fold->arrived;
+
+    while (first > 0 && segments[first - 1].turn == fold->turn)
+        first--;
+    return has_result(fold, first, fold->arrived);
+}
+
+uint32_t wr_fold_open_first(const struct wr_fold *fold)
+{
+    uint32_t first = fold->arrived, inputs = first_of_inputs(fold, first);
+
+    while (has_result(fold, inputs, first)) {
+        first = first_of_output(fold, inputs);
+        if (first == inputs)
+            break; /* a result without a call */
+        inputs = first_of_inputs(fold, first);
+    }
+    return first;
+}
+
+uint32_t wr_fold_new_first(const struct wr_fold *fold)
+{
+    return first_of_output(fold, first_of_inputs(fold, fold->arrived));
+}
+
+static bool has_thinking(const struct wr_fold *fold, uint32_t first)
+{
+    for (uint32_t i = first; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].is_signed && fold->segments[i].form != WR_FORM_DROPPED)
             return true;
     return false;
 }
@@ -47,7 +99,12 @@ bool wr_fold_may_step(const struct wr_fold *fold)
 {
     /* What has arrived counts, not what the request holds: a later request holds more. */
     bool binds = fold->input->binds_thinking && fold->has_signed;
-    return !fold->transcript->is_delta && !(binds && has_result_in_turn(fold));
+    if (fold->transcript->is_delta)
+        return false;
+    if (!binds || !has_result_in_turn(fold))
+        return true;
+    return fold->is_over &&
+           (fold->transcript->drops_thinking || !has_thinking(fold, wr_fold_open_first(fold)));
 }
 
 /* ---- time ---- */
@@ -273,16 +330,35 @@ static bool skips_request(const struct wr_fold *fold)
     return is_late_now(fold) && fold->total_tokens <= wr_fold_threshold(fold, 10000);
 }
 
+/* Before all others a stage may open the way for steps where thinking bars them. */
+static weir_status unbar_step(struct wr_fold *fold)
+{
+    const struct wr_policy *policy = fold->input->policy;
+    weir_status status = WEIR_OK;
+
+    if (!fold->is_over || fold->transcript->is_delta || wr_fold_may_step(fold))
+        return WEIR_OK;
+    for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
+        const struct wr_stage *stage = &policy->stages[i];
+        fold->stage = stage->def->name;
+        if (stage->def->unbar)
+            status = stage->def->unbar(fold, stage);
+    }
+    return status;
+}
+
 static weir_status at_request(struct wr_fold *fold)
 {
     const struct wr_policy *policy = fold->input->policy;
-    bool may_step = wr_fold_may_step(fold);
     weir_status status = look_at_clock(fold, fold->arrived);
 
     if (turn_now(fold)->is_switched)
         wr_fold_drop_thinking(fold);
+    fold->is_over = fold->total_tokens > wr_fold_threshold(fold, 10000);
     if (status || skips_request(fold))
         return status;
+    status = unbar_step(fold);
+    bool may_step = wr_fold_may_step(fold);
     for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
         const struct wr_stage *stage = &policy->stages[i];
         fold->stage = stage->def->name;

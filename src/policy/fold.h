@@ -6,9 +6,11 @@
  * a reason, at one turn. Everything a request repeats from the one before has the same bytes unless
  *    a step was declared for it (law L3).
  * 3. A form that does not save WR_FOLD_GAIN_TOKENS_MIN is not taken; one without a way back is not
- * taken (law L2). A text that came with a marker of ours is left as it is.
+ * taken (law L2), but in the last resort, which leaves a handle to the operator. A text that came
+ * with a marker of ours is left as it is.
  * 4. Where signed thinking binds the prefix a step is taken only when the newest input is the
- * user's own, and the thinking before it goes with it, from the start (law L4).
+ * user's own, and the thinking before it goes with it, from the start (law L4). The one exception
+ * is a prompt that would be refused for its length: see wr_fold_may_step().
  * 5. A fold may go on from the state of an earlier one over the same turns (wr_fold_state). It then
  * gives the same forms as from the start; only time differs.
  */
@@ -99,7 +101,8 @@ struct wr_fold_input {
     uint64_t base_tokens;      /* framing of the request itself */
     const uint32_t *overheads; /* framing that comes with each segment; NULL: none is counted */
     uint32_t message_overhead_tokens; /* framing of a message that is put in */
-    bool binds_thinking; /* the model checks that what stands before thinking is unchanged */
+    bool binds_thinking;  /* the model checks that what stands before thinking is unchanged */
+    bool keeps_originals; /* there is a store: the operator can resolve any handle */
     wr_count_fn *count;
     void *user;
     const bool *is_marked; /* of each segment that the fold does not go on from: whether it came
@@ -141,13 +144,14 @@ struct wr_fold_segment {
     const char *reason;  /* the stage that gave the form */
     uint8_t output_kind; /* enum wr_output_kind plus one, once somebody asked; 0: nobody did */
     bool has_arrived;
-    bool is_offloaded; /* dropped into what an insert stands for */
-    bool is_stored;    /* its original is in the session's store since an earlier request */
-    uint32_t insert;   /* of what is offloaded: the first insert that stood for it */
-    bool is_pinned;    /* a reference without recall points at it: it stays */
-    uint32_t same;     /* the newest exact segment of the same text, of the first of that text */
-    bool is_reread;    /* of a file whose earlier read was shortened */
-    bool is_marked;    /* came with a marker in it: it stays */
+    bool is_offloaded;   /* dropped into what an insert stands for */
+    bool is_stored;      /* its original is in the session's store since an earlier request */
+    uint32_t insert;     /* of what is offloaded: the first insert that stood for it */
+    bool is_pinned;      /* a reference without recall points at it: it stays */
+    uint32_t same;       /* the newest exact segment of the same text, of the first of that text */
+    bool is_reread;      /* of a file whose earlier read was shortened */
+    bool is_marked;      /* came with a marker in it: it stays */
+    bool needs_operator; /* no tool brings its original back: a last resort took it */
 
     /* Results of a group that came with instructions: the newest, of the group's first segment; and
      * of such a result the one before. WR_SEGMENT_NONE: none. */
@@ -163,15 +167,17 @@ struct wr_fold_insert {
     uint64_t original_tokens;    /* of the segments in it, as they came */
     struct wr_history_hash hash; /* of what it stands for, so that the next may go on from it */
     uint32_t chain; /* the first of the inserts each of which replaced the one before */
-    uint32_t last;  /* the last segment it stands for */
+    uint32_t first; /* the first segment it stands for, */
+    uint32_t last;  /* and the last */
     struct wr_handle handle;
     uint64_t tokens;
     const char *stage;
-    bool is_gone;       /* a later step put another in its place */
-    bool is_absorbed;   /* and that one stands for its segments */
-    bool is_loop;       /* a completed loop's summary */
-    bool is_stored;     /* as of a segment */
-    bool is_rehydrated; /* not in place of anything: it brings an original back */
+    bool is_gone;        /* a later step put another in its place */
+    bool is_absorbed;    /* and that one stands for its segments */
+    bool is_loop;        /* a completed loop's summary */
+    bool is_stored;      /* as of a segment */
+    bool is_rehydrated;  /* not in place of anything: it brings an original back */
+    bool needs_operator; /* as of a segment */
 };
 
 struct wr_fold_step {
@@ -244,6 +250,8 @@ struct wr_fold {
     uint32_t resumed_count; /* segments that came with their form; 0: none */
     uint32_t changed_first; /* `first` of this turn's step, as far as it has come */
     uint32_t cold_turn;     /* the newest at which a step was taken for an expired cache */
+    bool is_over;           /* as it came it would be refused for its length */
+    bool is_last_resort;    /* the stage at work may take what only the operator can bring back */
     struct wr_fold_window window;
     struct wr_fold_lateness late;
 
@@ -328,6 +336,12 @@ bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group);
 /* The recall tool as the request spells it, where one has been offered by now; else empty. */
 weir_span wr_fold_recall(const struct wr_fold *fold);
 
+/* Whether something that is taken out now could be had again: by the request's recall tool, or in
+ * the last resort by the operator. `way` is that to a result, a file that can be read again
+ * included. */
+bool wr_fold_has_way(const struct wr_fold *fold);
+struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment);
+
 /* The segment's own text; NULL ptr: no memory. */
 weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
 
@@ -337,8 +351,19 @@ bool wr_fold_is_cold(const struct wr_fold *fold);
 /* Takes out the signed thinking that was sent: what it was signed over is no more. */
 void wr_fold_drop_thinking(struct wr_fold *fold);
 
-/* Whether a step may be taken at this request at all (invariant 4). */
+/* Whether a step may be taken at this request at all (invariant 4). Between a call and its result
+ * bound thinking bars it, unless the prompt is over its window and
+ *   - the request tells the provider to drop thinking that does not fit any more, or
+ *   - no thinking stands in the calls that go on: what stands before them may lose it. */
 bool wr_fold_may_step(const struct wr_fold *fold);
+
+/* The first segment of the calls and results that go on without a word of the user's own between
+ * them, newest results included; `arrived` where the newest input holds no result. */
+uint32_t wr_fold_open_first(const struct wr_fold *fold);
+
+/* The first segment that no earlier request had: the newest output of the model, and what came
+ * behind it. */
+uint32_t wr_fold_new_first(const struct wr_fold *fold);
 
 /* Gives a segment a form: `first_line` (a document's own words; may be empty) with the marker of
  * what is missing behind it. Not taken where it would not be smaller. A segment already sent makes
@@ -358,8 +383,8 @@ WEIR_MUST_USE weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment,
  * `before`. The text ends with the marker of what it stands for: those segments as a history
  * (policy/history.h). `supersedes` names an insert that it stands for as well, which then is gone;
  * so do those that it `absorbs`, which are summaries of other stages. Without any there is a
- * segment. All of it is one step. Not taken (and *taken false) where it would not be smaller, or
- * there is no recall. */
+ * segment. All of it is one step, where any of it was sent. Not taken (and *taken false) where it
+ * would not be smaller, or there is no way back. */
 #define WR_INSERT_NONE UINT32_MAX
 
 struct wr_fold_replacement {

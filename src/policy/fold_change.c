@@ -122,11 +122,25 @@ weir_span wr_fold_recall(const struct wr_fold *fold)
     return wr_ways_recall(fold->input->ways, fold->arrived);
 }
 
+bool wr_fold_has_way(const struct wr_fold *fold)
+{
+    return wr_fold_recall(fold).len || (fold->is_last_resort && fold->input->keeps_originals);
+}
+
+/* In the last resort what no tool brings back is the operator's to bring back. */
+struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment)
+{
+    struct wr_way way =
+        wr_way_to(fold->input->ways, &fold->transcript->segments[segment], fold->arrived);
+
+    if (way.kind == WR_WAY_NONE && wr_fold_has_way(fold))
+        way.kind = WR_WAY_OPERATOR;
+    return way;
+}
+
 bool wr_fold_is_open(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
-    return wr_fold_is_plain(fold, stage, segment) &&
-           wr_way_to(fold->input->ways, &fold->transcript->segments[segment], fold->arrived).kind !=
-               WR_WAY_NONE;
+    return wr_fold_is_plain(fold, stage, segment) && wr_fold_way(fold, segment).kind != WR_WAY_NONE;
 }
 
 uint64_t wr_fold_threshold(const struct wr_fold *fold, uint64_t basis_points)
@@ -207,9 +221,15 @@ static void drop_segment(struct wr_fold *fold, uint32_t segment, const char *rea
  * more. */
 void wr_fold_drop_thinking(struct wr_fold *fold)
 {
+    uint32_t end = fold->arrived;
+
     if (!fold->input->binds_thinking)
         return;
-    for (uint32_t i = 0; i < fold->arrived; i++) {
+    /* Calls whose results have just come are refused without their thinking. Where a step is taken
+     * there at all the provider drops it, as the request tells it to. */
+    if (wr_fold_open_first(fold) < end)
+        end = wr_fold_new_first(fold);
+    for (uint32_t i = 0; i < end; i++) {
         struct wr_fold_segment *now = &fold->segments[i];
         if (!fold->transcript->segments[i].is_signed || now->form == WR_FORM_DROPPED ||
             !wr_fold_is_sent(fold, i))
@@ -232,10 +252,9 @@ static weir_status write_with_marker(struct wr_fold *fold, weir_span first,
 
 weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr_fold_form *form)
 {
-    const struct wr_segment *s = &fold->transcript->segments[segment];
     struct wr_fold_segment *now = &fold->segments[segment];
     weir_span original = wr_fold_text(fold, segment), text;
-    struct wr_marker marker = {.way = wr_way_to(fold->input->ways, s, fold->arrived),
+    struct wr_marker marker = {.way = wr_fold_way(fold, segment),
                                .lines = form->lines_missing,
                                .tokens = fold->input->tokens[segment],
                                .what = form->what ? form->what : "left out"};
@@ -260,8 +279,9 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
     if (form->refers_to != WR_SEGMENT_NONE)
         fold->segments[form->refers_to].is_pinned = true;
     now->reason = fold->stage;
+    now->needs_operator = marker.way.kind == WR_WAY_OPERATOR;
     set_tokens(fold, now, tokens);
-    if (!wr_fold_is_sent(fold, segment))
+    if (!wr_fold_is_sent(fold, segment) || segment >= wr_fold_new_first(fold))
         return WEIR_OK;
     wr_fold_drop_thinking(fold);
     return declare_step(fold, form->reason);
@@ -336,10 +356,10 @@ static uint32_t *list_of(const struct wr_fold *fold, uint32_t insert, uint32_t *
 {
     const struct wr_fold_insert *in = &fold->inserts[insert];
     uint32_t *list = wr_arena_alloc(
-        fold->arena, wr_arena_array_bytes((size_t)in->last - in->before + 1, sizeof(*list)));
+        fold->arena, wr_arena_array_bytes((size_t)in->last - in->first + 1, sizeof(*list)));
 
     *count = 0;
-    for (uint32_t i = in->before; list && i <= in->last; i++)
+    for (uint32_t i = in->first; list && i <= in->last; i++)
         if (stands_for(fold, insert, i))
             list[(*count)++] = i;
     return list;
@@ -394,7 +414,10 @@ static weir_status hash_all(struct wr_fold *fold, const struct wr_fold_replaceme
         r->supersedes == WR_INSERT_NONE ? NULL : &fold->inserts[r->supersedes];
     uint32_t *all, count;
 
+    insert->first = r->segments[0];
     insert->last = r->segments[r->segments_count - 1];
+    if (old && old->first < insert->first)
+        insert->first = old->first;
     if (old && old->last > insert->last)
         insert->last = old->last;
     if (old && r->segments[0] < old->last) {
@@ -451,6 +474,9 @@ static weir_status make_insert(struct wr_fold *fold, const struct wr_fold_replac
     struct wr_marker marker = {.way = {.kind = WR_WAY_RECALL, .tool = wr_fold_recall(fold)},
                                .what = "left out"};
 
+    if (!marker.way.tool.len)
+        marker.way.kind = WR_WAY_OPERATOR;
+
     *insert = (struct wr_fold_insert){.before = r->before,
                                       .turn = fold->turn,
                                       .role = r->role,
@@ -458,7 +484,8 @@ static weir_status make_insert(struct wr_fold *fold, const struct wr_fold_replac
                                       .chain = r->supersedes == WR_INSERT_NONE
                                                    ? fold->inserts_count
                                                    : fold->inserts[r->supersedes].chain,
-                                      .stage = fold->stage};
+                                      .stage = fold->stage,
+                                      .needs_operator = marker.way.kind == WR_WAY_OPERATOR};
     insert->original_tokens = marker.tokens = original_tokens(fold, r);
     weir_status status = hash_all(fold, r, insert);
     if (status)
@@ -555,7 +582,7 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
     *taken = false;
     if (r.absorbs_count)
         status = list_absorbed(fold, &r);
-    if (status || !wr_fold_recall(fold).len || !r.segments_count)
+    if (status || !wr_fold_has_way(fold) || !r.segments_count)
         return status;
     status = make_insert(fold, &r, &insert);
     if (status || insert.tokens >= tokens_of(fold, &r))
@@ -567,7 +594,10 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         return status;
     drop_older_thinking(fold, &r);
     wr_fold_drop_thinking(fold);
-    return declare_step(fold, r.reason);
+    /* An insert that is gone was sent, though it may have stood right before what is new. */
+    bool was_sent = r.supersedes != WR_INSERT_NONE || r.absorbs_count ||
+                    fold->changed_first < wr_fold_new_first(fold);
+    return was_sent ? declare_step(fold, r.reason) : WEIR_OK;
 }
 
 uint32_t wr_fold_own_insert(const struct wr_fold *fold)

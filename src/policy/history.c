@@ -30,7 +30,7 @@ static void write_fence(struct wr_buf *out, size_t bytes)
     wr_buf_byte(out, '\n');
 }
 
-static void write_fenced(struct wr_buf *out, weir_span text)
+void wr_history_fence(struct wr_buf *out, weir_span text)
 {
     size_t run = longest_backtick_run(text);
     size_t fence = run < FENCE_BYTES_MIN ? FENCE_BYTES_MIN : run + 1;
@@ -89,7 +89,7 @@ static weir_status write_segment(struct wr_buf *out, struct wr_arena *arena,
         return wr_arena_status(arena);
     write_heading(out, s, is_first);
     if (!is_prose(s)) {
-        write_fenced(out, text);
+        wr_history_fence(out, text);
         return wr_buf_status(out);
     }
     wr_buf_append(out, text);

@@ -35,6 +35,9 @@ WEIR_MUST_USE weir_status wr_history_write(struct wr_buf *out, struct wr_arena *
                                            const struct wr_transcript *transcript,
                                            const uint32_t *segments, uint32_t segments_count);
 
+/* Appends `text` between fences, as such a text has it. */
+void wr_history_fence(struct wr_buf *out, weir_span text);
+
 /* The hash of such a text, of which nothing is kept. More segments may be added later; the hash
  * then is that of all of them together. Zero: none was added yet. */
 struct wr_history_hash {

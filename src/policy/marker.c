@@ -8,6 +8,10 @@
 
 static const char opening[] = "[weir wr_";
 
+/* What stands in a marker whose handle no tool of the request resolves. The model is told so: it
+ * would look for one. */
+#define WR_OPERATOR_WAY "; kept, but no tool here brings it back"
+
 weir_status wr_handle_of(weir_span original, struct wr_handle *handle)
 {
     weir_handle name;
@@ -28,6 +32,10 @@ static void write_way(struct wr_buf *out, const struct wr_marker *m)
 {
     if (m->way.kind == WR_WAY_HERE)
         return;
+    if (m->way.kind == WR_WAY_OPERATOR) {
+        wr_buf_text(out, WR_OPERATOR_WAY);
+        return;
+    }
     wr_buf_text(out, "; ");
     wr_buf_append(out, m->way.tool);
     if (m->way.kind == WR_WAY_RECALL) {

@@ -29,9 +29,10 @@ WEIR_MUST_USE weir_status wr_handle_of(weir_span original, struct wr_handle *han
 /* How what was taken out can be had again in this very request (law L2). */
 enum wr_way_kind {
     WR_WAY_NONE,
-    WR_WAY_RECALL, /* `tool` is weir_recall as this request spells it */
-    WR_WAY_READ,   /* `tool` is the agent's own read tool; gives the file as it is now */
-    WR_WAY_HERE,   /* the text stands elsewhere in the same prompt */
+    WR_WAY_RECALL,   /* `tool` is weir_recall as this request spells it */
+    WR_WAY_READ,     /* `tool` is the agent's own read tool; gives the file as it is now */
+    WR_WAY_HERE,     /* the text stands elsewhere in the same prompt */
+    WR_WAY_OPERATOR, /* no tool gives it back, but whoever runs Weir can: by the handle */
 };
 
 struct wr_way {

@@ -59,6 +59,8 @@ struct wr_stage_def {
     wr_stage_arrive_fn *arrive;   /* NULL: nothing */
     wr_stage_request_fn *turn;    /* NULL: nothing */
     wr_stage_request_fn *request; /* NULL: nothing */
+    wr_stage_request_fn *unbar;   /* before all of them, where the prompt would be refused and
+                                   * thinking bars a step; NULL: nothing */
     const char *acts;        /* when it acts, beside a size: "on arrival"; NULL: by size alone */
     wr_stage_at_fn *acts_at; /* NULL: at any size */
     enum wr_stage_work work;

@@ -69,9 +69,9 @@ static const struct {
     const char *name;
     uint64_t hash;
 } hashes[] = {
-    {"exact", 0x0000000000000000U},    {"guarded-mid", 0xb1ea83e0692fac6aU},
-    {"compress", 0x9e1f14590a28f35aU}, {"layers", 0x4c719f3f308e9dd6U},
-    {"tiered", 0xfd6a44afa63ce468U},   {"smart", 0x7665ca4d037d5ebdU},
+    {"exact", 0x0000000000000000U},    {"guarded-mid", 0x4df02ec9c28cf5b4U},
+    {"compress", 0xf5beda1b871787e0U}, {"layers", 0xf586d58ca0ef338bU},
+    {"tiered", 0x4e05abaa51d769dcU},   {"smart", 0x6b327029ca7448e5U},
     {"auto", 0xd7166aeb3dd4fda5U},     {"lean", 0x3a39a5656d373769U},
     {"careful", 0x792b3d796f9cc0f1U},
 };

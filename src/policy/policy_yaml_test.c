@@ -177,7 +177,7 @@ static const struct {
      "  p:\n    what: \"\"\n    stages:\n      - stage: clear\n        at_bp: 8000\n"
      "        trigger_tokens: 25600\n        keep: 1\n        older_turns: 4\n"
      "      - stage: summary\n        at_bp: 8000\n        trigger_tokens: 25600\n"
-     "        head: 2\n        tail: 6\n        max_tokens: 4000\n"},
+     "        head: 2\n        tail: 6\n        max_tokens: 4000\n      - stage: fit\n"},
     {"with stages it gives the values they leave out",
      "policies: {p: {stages: [{stage: clear, keep: 2, tools: {a: exact}}, {stage: cap}], "
      "like: tiered}}",

@@ -94,7 +94,9 @@ enum { WR_REHYDRATE_MAX_TOKENS };
 #define WR_LOOP_FRONT      "[COMPLETED AGENT LOOP SUMMARY]"
 #define WR_SUMMARY_FRONT   "[CONVERSATION SUMMARY]"
 #define WR_TRUNCATED_FRONT "[conversation truncated"
-#define WR_OMITTED_NOTICE  "[older calls and their results omitted]"
+#define WR_OPEN_LOOP_LINE \
+    "[RESULTS OF THE NEWEST CALLS] (the calls themselves were taken out; go on from here)"
+#define WR_OMITTED_NOTICE "[older calls and their results omitted]"
 
 /* "[conversation truncated — N older messages omitted]" */
 void wr_fill_notice(struct wr_buf *out, uint64_t messages_count);
@@ -135,6 +137,21 @@ WEIR_MUST_USE weir_status wr_stage_fold_loop(struct wr_fold *fold,
 /* Makes a result "FRONT file, command or tool]" and the marker, in a step. */
 WEIR_MUST_USE weir_status wr_stage_stub(struct wr_fold *fold, uint32_t segment, const char *front,
                                         enum wr_step_reason reason);
+
+/* What is oldest, so that a prompt fits without it: summaries of loops that are done, then groups
+ * but for the newest, until `goal_tokens` are left; where that is more than `limit_tokens` the
+ * conversation's summary too. Groups that `stays` says yes to are left out (NULL: none is). */
+typedef bool wr_stage_stays_fn(const struct wr_fold *fold, const struct wr_stage *stage,
+                               uint32_t group);
+struct wr_stage_oldest {
+    uint32_t *segments, *summaries; /* of groups; inserts that stand for others */
+    uint32_t segments_count, summaries_count;
+    uint64_t left_tokens;
+    uint64_t goal_tokens, limit_tokens; /* set by the caller, as what follows */
+    const struct wr_stage *stage;
+    wr_stage_stays_fn *stays;
+};
+WEIR_MUST_USE weir_status wr_stage_oldest(struct wr_fold *fold, struct wr_stage_oldest *oldest);
 
 /* Makes `r` the replacement of the listed segments and of all that this stage took
  * out before: its place, and what it supersedes. Sorts the list. The notice is the caller's. */

@@ -14,14 +14,9 @@
 
 enum { DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
 
-struct omission {
-    uint32_t *segments, *summaries; /* of groups; inserts that stand for others */
-    uint32_t segments_count, summaries_count;
-    uint64_t left_tokens;
-};
-
 /* Summaries of loops that are done, the oldest first. */
-static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens, struct omission *o)
+static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens,
+                          struct wr_stage_oldest *o)
 {
     for (uint32_t i = 0; i < fold->inserts_count && o->left_tokens > goal_tokens; i++) {
         if (!fold->inserts[i].is_loop || fold->inserts[i].is_gone)
@@ -32,7 +27,8 @@ static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens, stru
 }
 
 /* What the stage `summary` made of the conversation, where the prompt would not fit with it. */
-static void collect_summary(const struct wr_fold *fold, uint64_t limit_tokens, struct omission *o)
+static void collect_summary(const struct wr_fold *fold, uint64_t limit_tokens,
+                            struct wr_stage_oldest *o)
 {
     for (uint32_t i = 0; i < fold->inserts_count && o->left_tokens > limit_tokens; i++) {
         if (fold->inserts[i].stage != wr_stage_summary.name || fold->inserts[i].is_gone)
@@ -43,12 +39,14 @@ static void collect_summary(const struct wr_fold *fold, uint64_t limit_tokens, s
 }
 
 /* The oldest groups until what is left is below `goal_tokens`. */
-static void collect_groups(const struct wr_fold *fold, uint64_t goal_tokens, struct omission *o)
+static void collect_groups(const struct wr_fold *fold, uint64_t goal_tokens,
+                           struct wr_stage_oldest *o)
 {
     const struct wr_transcript *t = fold->transcript;
 
     for (uint32_t g = 0; g < fold->arrived && o->left_tokens > goal_tokens; g++) {
-        if (t->segments[g].group != g || !wr_fold_group_may_leave(fold, g))
+        if (t->segments[g].group != g || !wr_fold_group_may_leave(fold, g) ||
+            (o->stays && o->stays(fold, o->stage, g)))
             continue;
         for (uint32_t i = g; i < fold->group_end[g]; i++) {
             if (t->segments[i].group != g || fold->segments[i].form == WR_FORM_DROPPED)
@@ -59,8 +57,21 @@ static void collect_groups(const struct wr_fold *fold, uint64_t goal_tokens, str
     }
 }
 
+weir_status wr_stage_oldest(struct wr_fold *fold, struct wr_stage_oldest *oldest)
+{
+    oldest->segments = fold->scratch.lists[0];
+    oldest->left_tokens = fold->total_tokens;
+    oldest->summaries = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
+    if (!oldest->summaries)
+        return wr_arena_status(fold->arena);
+    collect_loops(fold, oldest->goal_tokens, oldest);
+    collect_groups(fold, oldest->goal_tokens, oldest);
+    collect_summary(fold, oldest->limit_tokens, oldest);
+    return WEIR_OK;
+}
+
 /* Little is worth a step only where the prompt would be refused. */
-static bool is_worth_it(const struct wr_fold *fold, const struct omission *o)
+static bool is_worth_it(const struct wr_fold *fold, const struct wr_stage_oldest *o)
 {
     if (!o->segments_count && !o->summaries_count)
         return false;
@@ -72,26 +83,22 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
 {
     uint64_t limit_tokens = wr_fold_threshold(fold, 10000 - (uint64_t)stage->params[0]);
     struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_WINDOW};
-    struct omission o = {fold->scratch.lists[0], NULL, 0, 0, fold->total_tokens};
+    struct wr_stage_oldest o = {.goal_tokens = wr_share_tokens(limit_tokens, DEPTH_BP),
+                                .limit_tokens = limit_tokens};
     struct wr_buf notice;
     bool taken;
 
     if (fold->total_tokens <= limit_tokens)
         return WEIR_OK;
-    o.summaries = WR_ARENA_ARRAY(fold->arena, uint32_t, fold->inserts_count);
-    if (!o.summaries)
-        return wr_arena_status(fold->arena);
-    collect_loops(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
-    collect_groups(fold, wr_share_tokens(limit_tokens, DEPTH_BP), &o);
-    collect_summary(fold, limit_tokens, &o);
-    if (!is_worth_it(fold, &o))
-        return WEIR_OK;
+    weir_status status = wr_stage_oldest(fold, &o);
+    if (status || !is_worth_it(fold, &o))
+        return status;
     wr_stage_omit(fold, o.segments, o.segments_count, &r);
     r.absorbs = o.summaries;
     r.absorbs_count = o.summaries_count;
     wr_buf_init(&notice, WR_OUTPUT_BYTES_MAX);
     wr_buf_text(&notice, WR_OMITTED_NOTICE);
-    weir_status status = wr_text_keep(fold->arena, &notice, &r.text);
+    status = wr_text_keep(fold->arena, &notice, &r.text);
     return status ? status : wr_fold_replace(fold, &r, &taken);
 }
 

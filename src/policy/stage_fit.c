@@ -1,13 +1,22 @@
 /* fit: the very last resort, where the prompt would be refused for its size after all that the
- * stages before have taken. The model's own older answers become stubs, then files of instructions
- * that were read earlier, the oldest first; then the results that have just come are shortened
- * evenly, as far as it takes: condensed, and where that is not enough cut to head and tail; then
- * whatever older result is left becomes a stub.
+ * stages before have taken.
  *
- * Where all that would not do, new failures, files that are read again and results that came with
- * a marker are shortened like the others; and after them the user's messages of earlier loops
- * become stubs (law L5). The running loop's words of the user and the request's own instructions
- * stay: where they alone are more than the window holds, nothing lawful is left to take.
+ *   fit_unbar     before all other stages: where bound thinking bars a step, the running calls and
+ *                 results become one message of the user's (policy/open_loop.h)
+ *   omit_oldest   the oldest groups of calls and results leave for a summary, and summaries of
+ * loops that are done: without a recall tool no other stage could take anything stub_answers  the
+ * model's own older answers, then files of instructions that were read earlier shorten_news  the
+ * results that have just come, evenly, as far as it takes: condensed, and where that is not enough
+ * cut to head and tail; then whatever older result is left
+ *   ...           where all that would not do: new failures, files that are read again and results
+ *                 that came with a marker, like the others; then the running calls and results, and
+ *                 after all else the user's older messages (law L5)
+ *
+ * The user's newest message and instructions stay: where they alone are more than the window
+ * holds, nothing lawful is left to take.
+ *
+ * Where the request offers no recall tool the originals are in the store all the same, and the
+ * operator can bring them back (law L2). Without a store nothing leaves.
  *
  * What has just come was not sent yet, so shortening it is no step and lawful beside signed
  * thinking too. */
@@ -16,8 +25,12 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "policy/open_loop.h"
+#include "policy/summary.h"
 
 enum {
+    SUMMARY_TOKENS_MAX = 4000,
+    SUMMARY_SHARE = 8, /* of the window */
     FULL_BP = 10000,
     DEPTH_BP = 8000,      /* of the room, to which answers go down */
     CAP_NOTE_TOKENS = 60, /* of a cut text: the indicator and the marker */
@@ -44,16 +57,14 @@ static bool is_words(const struct wr_fold *fold, uint32_t group)
     return true;
 }
 
-/* The output of the turn before comes in this request for the first time: it stays for now. */
 static bool is_answer(const struct wr_fold *fold, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
     const struct wr_fold_segment *now = &fold->segments[segment];
 
-    return s->turn + 1 < fold->turn && s->kind == WEIR_KIND_TEXT && s->from_model &&
-           s->parts_count && !s->is_opaque && s->group != WR_SEGMENT_NONE &&
-           now->form == WR_FORM_EXACT && !now->is_marked && !now->is_pinned &&
-           wr_fold_gain(fold, segment) && is_words(fold, s->group);
+    return s->kind == WEIR_KIND_TEXT && s->from_model && s->parts_count && !s->is_opaque &&
+           s->group != WR_SEGMENT_NONE && now->form == WR_FORM_EXACT && !now->is_marked &&
+           !now->is_pinned && wr_fold_gain(fold, segment) && is_words(fold, s->group);
 }
 
 /* The last output that said something: it is what the user speaks to. */
@@ -152,6 +163,19 @@ static bool is_old_result(struct wr_fold *fold, const struct wr_stage *stage, ui
 
 /* ---- the user's messages of earlier loops ---- */
 
+/* What the user said last, which stays; agents may have said something as the user behind it. */
+static bool is_of_agent(weir_span text);
+
+static uint32_t newest_of_user(struct wr_fold *fold)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    for (uint32_t i = fold->arrived; i-- > 0;)
+        if (segments[i].kind == WEIR_KIND_TEXT && segments[i].role == WEIR_ROLE_USER &&
+            !is_of_agent(wr_fold_text(fold, i)))
+            return i;
+    return WR_SEGMENT_NONE;
+}
+
 /* Agents send instructions and the state of the machine as the user's, in tags. */
 static bool is_of_agent(weir_span text)
 {
@@ -163,12 +187,32 @@ static bool is_old_words(struct wr_fold *fold, const struct wr_stage *stage, uin
     (void)stage;
     const struct wr_segment *s = &fold->transcript->segments[segment];
     const struct wr_fold_segment *now = &fold->segments[segment];
-    uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
 
     return s->kind == WEIR_KIND_TEXT && s->role == WEIR_ROLE_USER && s->parts_count &&
-           !s->is_opaque && s->loop != loop && s->loop != WR_SEGMENT_NONE &&
-           now->form == WR_FORM_EXACT && !now->is_pinned && wr_fold_is_sent(fold, segment) &&
-           wr_fold_gain(fold, segment) && !is_of_agent(wr_fold_text(fold, segment));
+           !s->is_opaque && s->loop != WR_SEGMENT_NONE && now->form == WR_FORM_EXACT &&
+           !now->is_pinned && wr_fold_is_sent(fold, segment) && wr_fold_gain(fold, segment) &&
+           !is_of_agent(wr_fold_text(fold, segment));
+}
+
+/* The first segment of the message that the user said last: nothing from there on is taken. */
+static uint32_t words_end(struct wr_fold *fold)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t newest = newest_of_user(fold);
+
+    if (newest == WR_SEGMENT_NONE)
+        return 0;
+    while (newest > 0 && segments[newest - 1].message == segments[newest].message)
+        newest--;
+    return newest;
+}
+
+static uint64_t words_gain(struct wr_fold *fold, const struct wr_stage *stage, uint32_t end)
+{
+    uint64_t gain = 0;
+    for (uint32_t i = 0; i < end; i++)
+        gain += is_old_words(fold, stage, i) ? wr_fold_gain(fold, i) : 0;
+    return gain;
 }
 
 static weir_status stub_words(struct wr_fold *fold, const struct wr_stage *stage)
@@ -178,11 +222,12 @@ static weir_status stub_words(struct wr_fold *fold, const struct wr_stage *stage
                                 .refers_to = WR_SEGMENT_NONE,
                                 .reason = WR_STEP_WINDOW};
     weir_status status = WEIR_OK;
+    uint32_t end = words_end(fold);
 
     if (!is_over(fold, FULL_BP) ||
-        fold->total_tokens - gain_of(fold, stage, is_old_words) > wr_fold_room(fold))
+        fold->total_tokens - words_gain(fold, stage, end) > wr_fold_room(fold))
         return WEIR_OK;
-    for (uint32_t i = 0; i < fold->arrived && !status && is_over(fold, FULL_BP); i++)
+    for (uint32_t i = 0; i < end && !status && is_over(fold, FULL_BP); i++)
         if (is_old_words(fold, stage, i))
             status = wr_fold_give(fold, i, &form);
     return status;
@@ -313,27 +358,186 @@ static weir_status shorten_news(struct wr_fold *fold, const struct wr_stage *sta
     return status;
 }
 
-static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
-{
-    bool may_step = wr_fold_may_step(fold);
-    weir_status status = WEIR_OK;
+/* ---- groups that leave whole ---- */
 
-    if (!is_over(fold, FULL_BP) || !wr_fold_recall(fold).len)
+/* Where what an insert stands for begins and ends is part of what the next one tells. */
+static void widen(const struct wr_fold *fold, uint32_t insert, uint32_t *first, uint32_t *end)
+{
+    const struct wr_fold_insert *in = &fold->inserts[insert];
+    *first = in->first < *first ? in->first : *first;
+    *end = in->last >= *end ? in->last + 1 : *end;
+}
+
+/* Of all that this stage has taken out so far, what it takes out now included. */
+static weir_status summarise_oldest(struct wr_fold *fold, const struct wr_fold_replacement *r,
+                                    weir_span *text)
+{
+    uint64_t share = fold->window.tokens / SUMMARY_SHARE;
+    struct wr_summary_input input = {.tokens_max =
+                                         share < SUMMARY_TOKENS_MAX ? share : SUMMARY_TOKENS_MAX,
+                                     .count = fold->input->count,
+                                     .user = fold->input->user};
+    uint32_t first = fold->arrived, end = 0;
+    struct wr_arena scratch; /* facts are many, and only the summary of them stays */
+    weir_status status = WEIR_NOMEM;
+
+    if (r->segments_count) {
+        first = r->segments[0];
+        end = r->segments[r->segments_count - 1] + 1;
+    }
+    if (r->supersedes != WR_INSERT_NONE)
+        widen(fold, r->supersedes, &first, &end);
+    for (uint32_t i = 0; i < r->absorbs_count; i++)
+        widen(fold, r->absorbs[i], &first, &end);
+    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
+    bool *is_included = WR_ARENA_ARRAY(&scratch, bool, end);
+    if (is_included) {
+        for (uint32_t i = first; i < end; i++)
+            is_included[i] =
+                fold->transcript->segments[i].role == WEIR_ROLE_USER ||
+                (fold->segments[i].is_offloaded && fold->segments[i].reason != wr_open_loop_name);
+        for (uint32_t i = 0; i < r->segments_count; i++)
+            is_included[r->segments[i]] = true;
+        input.range = (struct wr_facts_range){fold->transcript, first, end, is_included};
+        status = wr_summary_build(&input, &scratch, text);
+    }
+    if (!status) {
+        *text = wr_arena_copy(fold->arena, text->len ? *text : WR_LIT(WR_OMITTED_NOTICE));
+        status = text->ptr ? WEIR_OK : wr_arena_status(fold->arena);
+    }
+    wr_arena_release(&scratch);
+    return status;
+}
+
+/* Whether somebody said that a tool's results stay as they are, and the group has one. */
+static bool group_stays(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t group)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++)
+        if (segments[i].group == group && segments[i].kind == WEIR_KIND_TOOL_RESULT &&
+            (wr_stage_exempts(stage, segments[i].tool) ||
+             !wr_fold_may_change(fold, segments[i].tool)))
+            return true;
+    return false;
+}
+
+/* The oldest leave for one summary: deep, because a step for every request would write the whole
+ * prompt into the cache again each time. */
+static weir_status omit_oldest(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    struct wr_fold_replacement r = {.role = WEIR_ROLE_USER, .reason = WR_STEP_WINDOW};
+    struct wr_stage_oldest o = {.goal_tokens = wr_fold_threshold(fold, DEPTH_BP),
+                                .limit_tokens = wr_fold_threshold(fold, FULL_BP),
+                                .stage = stage,
+                                .stays = group_stays};
+    bool taken;
+
+    if (!is_over(fold, FULL_BP))
         return WEIR_OK;
-    if (may_step)
+    weir_status status = wr_stage_oldest(fold, &o);
+    if (status || (!o.segments_count && !o.summaries_count))
+        return status;
+    wr_stage_omit(fold, o.segments, o.segments_count, &r);
+    r.absorbs = o.summaries;
+    r.absorbs_count = o.summaries_count;
+    status = summarise_oldest(fold, &r, &r.text);
+    return status ? status : wr_fold_replace(fold, &r, &taken);
+}
+
+static weir_status fold_running(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    bool taken;
+
+    if (!is_over(fold, FULL_BP))
+        return WEIR_OK;
+    for (uint32_t i = wr_fold_open_first(fold); i < fold->arrived; i++)
+        if (segments[i].group == i && group_stays(fold, stage, i))
+            return WEIR_OK;
+    return wr_open_loop_fold(fold, &taken);
+}
+
+/* ---- in which order ---- */
+
+/* Whether not even everything that can leave would do. Then nothing leaves in vain. */
+static bool is_hopeless(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint64_t taken = words_gain(fold, stage, words_end(fold));
+
+    for (uint32_t i = 0; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].group != WR_SEGMENT_NONE)
+            taken += fold->segments[i].tokens;
+    for (uint32_t i = 0; i < fold->inserts_count; i++)
+        taken += fold->inserts[i].is_gone ? 0 : fold->inserts[i].tokens;
+    return fold->total_tokens > wr_fold_room(fold) + taken;
+}
+
+/* Whether the prompt would have room enough without the results that have just come: then it is
+ * they that are too large, and to shorten them is no step. */
+static bool is_for_news(const struct wr_fold *fold)
+{
+    uint64_t news = 0;
+    for (uint32_t i = fold->turn_first; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].kind == WEIR_KIND_TOOL_RESULT)
+            news += fold->segments[i].tokens;
+    return fold->total_tokens - news <= wr_fold_threshold(fold, DEPTH_BP);
+}
+
+static weir_status fit_unbar(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    if (is_for_news(fold) || is_hopeless(fold, stage))
+        return WEIR_OK;
+    fold->is_last_resort = true;
+    weir_status status = fold_running(fold, stage);
+    fold->is_last_resort = false;
+    return status;
+}
+
+/* What was sent before goes first; what has just come only where that would not do. */
+static weir_status fit_step(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    weir_status status = omit_oldest(fold, stage);
+
+    if (!status)
         status = stub_answers(fold, false, DEPTH_BP);
-    if (!status && may_step)
+    if (!status)
         status = stub_results(fold, stage, is_read_instructions, WR_STUB_FRONT ", instructions: ");
     if (!status && is_over(fold, FULL_BP))
-        status =
-            shorten_news(fold, stage, false, may_step ? gain_of(fold, stage, is_old_result) : 0);
-    if (!status && may_step)
+        status = shorten_news(fold, stage, false, gain_of(fold, stage, is_old_result));
+    if (!status)
         status = stub_results(fold, stage, is_old_result, WR_STUB_FRONT ": ");
-    if (!status && may_step)
+    if (!status)
         status = stub_newest(fold);
     if (!status && is_over(fold, FULL_BP))
-        status = shorten_news(fold, stage, true, may_step ? gain_of(fold, stage, is_old_words) : 0);
-    return status || !may_step ? status : stub_words(fold, stage);
+        status = shorten_news(fold, stage, true, words_gain(fold, stage, words_end(fold)));
+    if (!status)
+        status = fold_running(fold, stage);
+    return status ? status : stub_words(fold, stage);
+}
+
+/* Between a call and its result, where thinking binds both. */
+static weir_status fit_barred(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    weir_status status = shorten_news(fold, stage, false, 0);
+
+    if (!status && is_over(fold, FULL_BP))
+        status = shorten_news(fold, stage, true, 0);
+    if (!status)
+        status = fold_running(fold, stage);
+    return status || !wr_fold_may_step(fold) ? status : fit_step(fold, stage);
+}
+
+static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    weir_status status = WEIR_OK;
+
+    if (!is_over(fold, FULL_BP))
+        return WEIR_OK;
+    fold->is_last_resort = true;
+    if (wr_fold_has_way(fold) && !is_hopeless(fold, stage))
+        status = wr_fold_may_step(fold) ? fit_step(fold, stage) : fit_barred(fold, stage);
+    fold->is_last_resort = false;
+    return status;
 }
 
 static uint64_t fit_at(const struct wr_stage *stage, const struct wr_stage_room *room,
@@ -348,6 +552,7 @@ const struct wr_stage_def wr_stage_fit = {
     .name = "fit",
     .what = "where the prompt would be refused, older answers and then new results are shortened",
     .turn = fit_turn,
+    .unbar = fit_unbar,
     .acts_at = fit_at,
     .params_count = 0,
     .takes_tools = true,

@@ -21,7 +21,8 @@ enum { BODY_BYTES_MAX = 1 << 22, WINDOW_TOKENS = 10000 };
 /* u user, U what an agent says as the user, a answer, r a result with its call, two R in one
  * output, f a result that failed, m one that came with a marker, i a file of instructions, t
  * signed thinking before the next call or answer, T reasoning that nobody signed; the number behind
- * it are its rows. */
+ * it are its rows. Before all: ! the request offers no recall tool, ~ it tells the provider to drop
+ * thinking that does not fit any more. */
 static void write_rows(struct wr_buf *out, uint32_t id, uint32_t rows)
 {
     for (uint32_t i = 0; i < rows; i++)
@@ -66,13 +67,20 @@ static void write_calls(struct wr_buf *out, const char *thinking, uint32_t first
     wr_buf_text(out, "]}");
 }
 
+#define RECALL_TOOL(name) \
+    "\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"" name "\"}}],"
+
 static void write_session(struct wr_buf *out, const char *talk)
 {
     const char *thinking = "";
     uint32_t id = 0;
     wr_buf_init(out, BODY_BYTES_MAX);
-    wr_buf_text(out, "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"}}],"
-                     "\"messages\":[");
+    wr_buf_text(out, *talk == '!' ? "{" RECALL_TOOL("other") : "{" RECALL_TOOL("weir_recall"));
+    if (*talk == '~')
+        wr_buf_text(out, "\"thinking\":{\"type\":\"enabled\",\"block_binding\":{"
+                         "\"prefix_mismatch_behavior\":\"drop_block\"}},");
+    talk += *talk == '!' || *talk == '~';
+    wr_buf_text(out, "\"messages\":[");
     for (const char *c = talk; *c; c++, id++) {
         char *end, what = *c;
         uint32_t rows = (uint32_t)strtoul(c + 1, &end, 10);
@@ -129,7 +137,8 @@ static const struct {
     {"what fits stays", FIT, "u10a10u10r500", "....", true, false},
     {"a new result is condensed", FIT, "u10r2000", ".c", true, false},
     {"two give way together", FIT, "u10R800", ".cc", true, false},
-    {"one that is short already stays", FIT, "u10a900r10R300", "...cc", true, false},
+    {"the oldest calls and results go first", FIT, "u10r300r300r300r100", ".-...", true, true},
+    {"one that is short already stays", FIT, "u10a10u10r10R600", "....cc", true, false},
     {"older answers go first, but for the newest", FIT, "u10a300u10a300u10a300u10r200", ".s.s....",
      true, true},
     {"with the thinking that was signed before them", FIT, "u10ta300u10a300u10a300u10a10u200",
@@ -138,29 +147,47 @@ static const struct {
      true},
     {"only as many as bring it to 80 %", FIT, "u10a300u10a10u10a300u10a300u10r120", ".s........",
      true, true},
-    {"the newest answer stays as it comes", FIT, "u10a1500u10", "...", false, false},
-    {"and goes last", FIT, "u10a1500u10r40", ".s..", true, true},
-    {"then instructions that were read", FIT, "u10a300i400r20r500", "..s..", true, true},
-    {"then what is new", FIT, "u10a300i400r20r1500", "..s.c", true, true},
-    {"then older results that nobody has taken", FIT, "u10r600a10u500", ".s..", true, true},
+    {"the newest answer goes where it is too large by itself", FIT, "u10a1500u10", ".s.", true,
+     false},
+    {"and stays gone", FIT, "u10a1500u10r40", ".s..", true, false},
+    {"then instructions that were read", FIT, "u10a300i400r20r500", "..s-.", true, true},
+    {"then what is new", FIT, "u10a300i400r20r1500", "..s-c", true, true},
     {"a failure stays as it comes", FIT, "u10f500", "..", true, false},
     {"but not where it would be refused", FIT, "u10f1500", ".c", true, false},
     {"what came with a marker stays", FIT, "u10m500", "..", true, false},
     {"but not where it would be refused", FIT, "u10m1500", ".c", true, false},
-    {"nor when it is older", FIT, "u10m600a10u500", ".s..", true, true},
+    {"nor when it is older", FIT, "u10m600a10u500", ".-..", true, true},
     {"older messages of the user go last", FIT, "u600a10u500", "s..", true, true},
+    {"also within the running loop, but for the newest", FIT, "u600r10u500r10", "s...", true,
+     false},
     {"but what the agent says as the user stays", FIT, "U600a10u500", "...", false, false},
     {"and the newest one stays, and nothing is shortened in vain", FIT, "u10a50u1200r50", "....",
      false, false},
     {"signed thinking bars steps, not what is new", FIT, "u10a300u10a300u10a10u10tr900", ".......c",
      true, false},
+    {"but where they were sent, the running calls become one message", FIT,
+     "u10tr300tr300tr300tr100", ".----", true, true},
+    {"and so they stay", FIT, "u10tr300tr300tr300tr100tr10", ".----.", true, false},
+    {"the next such message stands for both", FIT, "u10tr300tr300tr300tr100tr150tr150tr150tr90tr90",
+     ".---------", true, true},
+    {"words in between stay", FIT, "u10tr300tr300u10tr300tr100", ".--.--", true, true},
+    {"calls that go on without thinking bar nothing", FIT, "u10tr300ta10u10r300r300r100", ".-.....",
+     true, true},
+    {"nor do those of which the provider drops it", FIT, "~u10tr300tr300tr300tr100", ".-...", true,
+     true},
+    {"without a recall tool the oldest leave all the same", FIT, "!u10r300r300r300r100", ".-...",
+     true, true},
+    {"with bound thinking too", FIT, "!u10tr300tr300tr300tr100", ".----", true, true},
+    {"what is new is shortened", FIT, "!u10r2000", ".c", true, false},
+    {"older messages of the user go last there too", FIT, "!u600a10u500", "s..", true, true},
     {"the stages before have taken the rest", AUTO, "u10r400r400u10a10u10r2000", ".--...c", true,
      true},
 };
 
 static void what_would_be_refused_is_made_to_fit(void **state)
 {
-    struct test_run_facts facts = {.window_tokens = WINDOW_TOKENS, .binds_thinking = true};
+    struct test_run_facts facts = {
+        .window_tokens = WINDOW_TOKENS, .binds_thinking = true, .keeps_originals = true};
     char forms[64];
     int broken = 0;
     (void)state;

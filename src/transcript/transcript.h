@@ -104,6 +104,8 @@ struct wr_transcript {
     bool is_delta;              /* the server holds the history; only new items are here */
     wr_json_id list;     /* the array of messages or items; NONE when input is a string or absent */
     bool binds_prefix;   /* holds signed thinking */
+    bool drops_thinking; /* it tells the provider to drop thinking that does not fit what stands
+                          * before it any more, instead of refusing the request */
     bool pairs_anywhere; /* a result may stand before its call */
     struct wr_framing framing; /* what the API adds to the texts */
     /* Tells `on_offer` of each tool of the request, in order; names are in `arena`. NULL: there are
