@@ -25,11 +25,25 @@ static const struct wr_option options[] = {
     WR_ROW_TENANT(tenant),
 };
 
-enum { I, FORM, CLASS, KIND, HANDLE, BEFORE, AFTER, REASON, ROLLED_BACK, VALUE, IN, FIELDS_COUNT };
+enum {
+    I,
+    FORM,
+    CLASS,
+    KIND,
+    HANDLE,
+    BEFORE,
+    AFTER,
+    REASON,
+    ROLLED_BACK,
+    VALUE,
+    IN,
+    WAY,
+    FIELDS_COUNT
+};
 
 static const char *const field_names[FIELDS_COUNT] = {
     "i",      "form",        "class", "kind", "handle", "tokens_before", "tokens_after",
-    "reason", "rolled_back", "value", "in",
+    "reason", "rolled_back", "value", "in",   "way",
 };
 
 static weir_span inner_text(const struct wr_json *doc, wr_json_id id)
@@ -68,6 +82,12 @@ static void print_value(const struct wr_json *doc, wr_json_id value)
                (long long)number_of(doc, v[5]));
 }
 
+/* Where no tool of the request brings it back. */
+static const char *way_words(const struct wr_json *doc, wr_json_id way)
+{
+    return wr_json_text_is(doc, way, "operator") ? ", way: operator" : "";
+}
+
 /* What a summary holds was not dropped: the line says where it is. */
 static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
 {
@@ -80,12 +100,12 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
         form = WR_LIT("in summary");
         handle = inner_text(doc, f[IN]);
     }
-    printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s\n",
+    printf("#%-5lld %-11.*s %-22.*s %s%-10.*s %8s → %-8s %-24.*s %s%.*s%s\n",
            (long long)number_of(doc, f[I]), (int)kind.len, kind.ptr, (int)class_.len, class_.ptr,
            is_back ? "not " : "", (int)form.len, form.ptr,
            WR_GROUPED((uint64_t)number_of(doc, f[BEFORE])),
            WR_GROUPED((uint64_t)number_of(doc, f[AFTER])), (int)handle.len, handle.ptr,
-           is_back ? "because " : "by ", (int)reason.len, reason.ptr);
+           is_back ? "because " : "by ", (int)reason.len, reason.ptr, way_words(doc, f[WAY]));
     print_value(doc, f[VALUE]);
 }
 
@@ -94,20 +114,22 @@ static void print_edit(const struct wr_json *doc, const wr_json_id f[FIELDS_COUN
 /* A message of our own: a summary of segments that left, or an original that came back. */
 static void print_insert(const struct wr_json *doc, wr_json_id insert)
 {
-    static const char *const names[] = {"before", "role",     "stage",        "handle",
-                                        "tokens", "segments", "tokens_before"};
-    wr_json_id v[7];
+    static const char *const names[] = {"before", "role",     "stage",         "handle",
+                                        "tokens", "segments", "tokens_before", "way"};
+    wr_json_id v[8];
 
-    (void)wr_json_pick(doc, insert, names, 7, v);
+    (void)wr_json_pick(doc, insert, names, 8, v);
     weir_span role = inner_text(doc, v[1]), stage = inner_text(doc, v[2]),
               handle = inner_text(doc, v[3]);
     int64_t segments = number_of(doc, v[5]);
     printf("put in before #%lld, as a message of role %.*s, by %.*s: ",
            (long long)number_of(doc, v[0]), (int)role.len, role.ptr, (int)stage.len, stage.ptr);
     if (segments)
-        printf("a summary of %lld segments, %s → %s tokens; `weir recall %.*s` shows them whole\n",
-               (long long)segments, WR_GROUPED((uint64_t)number_of(doc, v[6])),
-               WR_GROUPED((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr);
+        printf(
+            "a summary of %lld segments, %s → %s tokens; `weir recall %.*s` shows them whole%s\n",
+            (long long)segments, WR_GROUPED((uint64_t)number_of(doc, v[6])),
+            WR_GROUPED((uint64_t)number_of(doc, v[4])), (int)handle.len, handle.ptr,
+            way_words(doc, v[7]));
     else
         printf("the original of %.*s, %s tokens\n", (int)handle.len, handle.ptr,
                WR_GROUPED((uint64_t)number_of(doc, v[4])));
@@ -141,9 +163,10 @@ static void print_head(const struct wr_json *doc)
                                         "pressure_band",
                                         "held_back",
                                         "model_context_window_tokens",
-                                        "over_window"};
-    wr_json_id v[8];
-    (void)wr_json_pick(doc, 0, names, 8, v);
+                                        "over_window",
+                                        "way"};
+    wr_json_id v[9];
+    (void)wr_json_pick(doc, 0, names, 9, v);
     weir_span policy = inner_text(doc, v[0]), band = inner_text(doc, v[4]);
     printf("policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n", (int)policy.len,
            policy.ptr, WR_GROUPED((uint64_t)number_of(doc, v[1])),
@@ -162,6 +185,9 @@ static void print_head(const struct wr_json *doc)
         weir_span why = inner_text(doc, v[7]);
         printf("over the window: %.*s\n", (int)why.len, why.ptr);
     }
+    if (wr_json_text_is(doc, v[8], "operator"))
+        puts("way: operator: it would have been refused for its length, and no tool of the request "
+             "brings back what was taken out; `weir recall HANDLE` does");
 }
 
 static int print_report(const struct wr_json *doc, const char *path, bool has_segment,

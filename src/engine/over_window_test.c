@@ -13,7 +13,7 @@ enum { BODY_BYTES_MAX = 1 << 20, WINDOW_TOKENS = 1000 };
 
 struct prompt {
     uint32_t system_tokens, user_tokens, result_tokens;
-    bool is_failure, has_thinking, has_no_recall;
+    bool is_failure, has_thinking, has_no_recall, has_no_store;
 };
 
 static const struct {
@@ -21,15 +21,36 @@ static const struct {
     struct prompt prompt;
     const char *expected; /* part of it; NULL: nothing is said */
 } cases[] = {
-    {"it fits", AUTO, {100, 100, 100, false, false, false}, NULL},
-    {"a result gives way", AUTO, {100, 100, 2000, false, false, false}, NULL},
-    {"the user's words", AUTO, {300, 1500, 100, false, false, false}, "user's words"},
-    {"instructions", AUTO, {1500, 300, 100, false, false, false}, "instructions and tools"},
-    {"a failure that has just come", CLEAR, {100, 100, 2000, true, false, false}, "just come"},
-    {"it gives way where it would be refused", AUTO, {100, 100, 2000, true, false, false}, NULL},
-    {"a failure beside thinking", CLEAR, {100, 100, 2000, true, true, false}, "signed thinking"},
-    {"no recall", AUTO, {100, 100, 2000, false, false, true}, "no way back"},
-    {"nothing is ever taken", EXACT, {100, 100, 2000, false, false, false}, "policy takes nothing"},
+    {"it fits", AUTO, {100, 100, 100, false, false, false, false}, NULL},
+    {"a result gives way", AUTO, {100, 100, 2000, false, false, false, false}, NULL},
+    {"the user's words", AUTO, {300, 1500, 100, false, false, false, false}, "user's words"},
+    {"instructions", AUTO, {1500, 300, 100, false, false, false, false}, "instructions and tools"},
+    {"a failure that has just come",
+     CLEAR,
+     {100, 100, 2000, true, false, false, false},
+     "just come"},
+    {"it gives way where it would be refused",
+     AUTO,
+     {100, 100, 2000, true, false, false, false},
+     NULL},
+    {"a failure beside thinking",
+     CLEAR,
+     {100, 100, 2000, true, true, false, false},
+     "signed thinking"},
+    {"no recall and no store", AUTO, {100, 100, 2000, false, false, true, true}, "no store"},
+    {"no recall and no last resort",
+     CLEAR,
+     {100, 100, 2000, false, false, true, false},
+     "no way back"},
+    {"a last resort needs none", AUTO, {100, 100, 2000, false, false, true, false}, NULL},
+    {"a result beside words that are too much",
+     AUTO,
+     {700, 600, 2000, false, false, false, false},
+     "instructions and tools"},
+    {"nothing is ever taken",
+     EXACT,
+     {100, 100, 2000, false, false, false, false},
+     "policy takes nothing"},
 };
 
 static void write_lines(struct wr_buf *out, uint32_t tokens)
@@ -69,6 +90,7 @@ static void the_report_says_why_a_prompt_is_over_its_window(void **state)
         struct wr_buf body;
         struct test_run r;
         write_body(&body, &cases[i].prompt);
+        facts.keeps_originals = !cases[i].prompt.has_no_store;
         test_run_open_with(&r, wr_buf_view(&body), cases[i].yaml, &facts);
         const char *said = wr_over_window(&r.run), *expected = cases[i].expected;
         if (!said != !expected || (said && !strstr(said, expected)))

@@ -64,6 +64,13 @@ static struct standing find_standing(const struct wr_run *run)
 
 /* ---- changes and inserts ---- */
 
+static const char operator_way[] = "operator";
+
+static const char *way_of(bool needs_operator)
+{
+    return needs_operator ? operator_way : NULL;
+}
+
 static struct wr_record_change change_of(const struct wr_run *run, const struct standing *standing,
                                          const struct wr_change *change)
 {
@@ -72,6 +79,8 @@ static struct wr_record_change change_of(const struct wr_run *run, const struct 
     uint64_t before = run->fold.input->tokens[change->segment];
     uint32_t insert = insert_of(run, standing, change->segment);
     bool has_handle = now->handle.text[0] && now->form != WR_FORM_DROPPED;
+    bool needs_operator = insert == WR_INSERT_NONE ? has_handle && now->needs_operator
+                                                   : run->fold.inserts[insert].needs_operator;
 
     return (struct wr_record_change){
         .segment = change->segment,
@@ -80,6 +89,7 @@ static struct wr_record_change change_of(const struct wr_run *run, const struct 
         .kind = s->kind,
         .handle = has_handle ? now->handle.text : NULL,
         .in = insert == WR_INSERT_NONE ? NULL : run->fold.inserts[insert].handle.text,
+        .way = way_of(needs_operator && !change->is_rolled_back),
         .tokens_before = before,
         .tokens_after = change->is_rolled_back ? before : now->tokens,
         .reason = change->is_rolled_back ? change->reason : now->reason,
@@ -111,11 +121,14 @@ static weir_status list_changes(const struct wr_run *run, struct wr_record *reco
             .role = insert->role,
             .stage = insert->stage,
             .handle = insert->handle.text,
+            .way = way_of(insert->needs_operator),
             .tokens = insert->tokens,
             .tokens_before = insert->original_tokens,
             .segments_count = standing.segments ? standing.segments[i] : 0,
         };
     }
+    for (uint32_t i = 0; i < run->plan.changes_count && !record->way.len; i++)
+        record->way = changes[i].way ? wr_span_of(operator_way) : record->way;
     record->changes = changes;
     record->changes_count = run->plan.changes_count;
     record->inserts = inserts;

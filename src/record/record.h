@@ -64,8 +64,10 @@ struct wr_record_change {
     const char *handle; /* NULL: none */
     const char *in;     /* of DROPPED: the handle of the insert that stands for it; NULL: none */
     uint64_t tokens_before, tokens_after;
-    const char *reason;                /* the stage; of what was rolled back: why */
-    bool is_rolled_back;               /* validation took it back: it is sent as it came */
+    const char *reason;  /* the stage; of what was rolled back: why */
+    const char *way;     /* back to it, where that is no tool of the request: "operator";
+                          * NULL: a tool, or nothing was taken out */
+    bool is_rolled_back; /* validation took it back: it is sent as it came */
     const struct wr_fold_value *worth; /* the sum that decided; NULL: it was not weighed */
 };
 
@@ -74,6 +76,7 @@ struct wr_record_insert {
     uint32_t before; /* the segment that it is put before */
     weir_role role;
     const char *stage, *handle;
+    const char *way;                /* as of a change */
     uint64_t tokens, tokens_before; /* of it, and of what it stands for */
     uint32_t segments_count;        /* how many it stands for */
 };
@@ -184,8 +187,10 @@ struct wr_record {
     bool is_step;    /* it does not extend what was sent before */
     weir_span step_reason;
     uint64_t step_turn;
-    weir_span held_back;                  /* why a change was not made */
-    weir_span over_window;                /* why more than the window is sent */
+    weir_span held_back;   /* why a change was not made */
+    weir_span over_window; /* why more than the window is sent */
+    weir_span way;         /* "operator": what is sent lacks something that no tool of
+                            * the request brings back */
     uint64_t tokens_before, tokens_after; /* of the prompt: as it came, and as projected */
     uint64_t bytes_before, bytes_after;   /* of the body, the same */
     uint64_t answer_tokens;               /* that the answer may take; 0: the request names none */

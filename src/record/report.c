@@ -59,6 +59,8 @@ static void write_edit(struct wr_json_writer *w, struct wr_buf *edit,
     add_word(edit, WR_LIT(",\"handle\":"), change->handle);
     if (change->form == WR_FORM_DROPPED)
         add_word(edit, WR_LIT(",\"in\":"), change->in);
+    if (change->way)
+        add_word(edit, WR_LIT(",\"way\":"), change->way);
     add_figure(edit, WR_LIT(",\"tokens_before\":"), change->tokens_before);
     add_figure(edit, WR_LIT(",\"tokens_after\":"), change->tokens_after);
     add_word(edit, WR_LIT(",\"reason\":"), change->reason);
@@ -112,6 +114,8 @@ static void write_inserts(struct wr_json_writer *w, const struct wr_record *reco
         wr_json_member_word(w, "role", weir_role_name(insert->role));
         wr_json_member_word(w, "stage", insert->stage);
         wr_json_member_word(w, "handle", insert->handle);
+        if (insert->way)
+            wr_json_member_word(w, "way", insert->way);
         wr_json_member_number(w, "tokens", insert->tokens);
         wr_json_member_number(w, "tokens_before", insert->tokens_before);
         wr_json_member_number(w, "segments", insert->segments_count);

@@ -152,6 +152,7 @@ static const struct field fields[] = {
     WR_RECORD_CANDIDATE_MAP(X)
 #undef X
         F(WINDOW, WORD, over_window, "over_window"),
+    F(WINDOW, MENTION, way, "way"),
     F(HELD, TRUTH, is_delta, "delta"),
     F(HELD, KNOWN, hash_failures_count, "artifact_hash_failures"),
 #define X(name, text) F(COMPOSED, SOME, made_tokens[WR_CATEGORY_##name], "context_" text "_tokens"),
@@ -366,6 +367,10 @@ void wr_row_put_figures(const struct wr_record *record, struct wr_json_writer *w
     put_word(writer, record->held_back);
     wr_json_write_key(writer, "over_window");
     put_word(writer, record->over_window);
+    if (record->way.len) {
+        wr_json_write_key(writer, "way");
+        put_word(writer, record->way);
+    }
 }
 
 /* ---- reading ---- */

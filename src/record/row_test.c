@@ -77,6 +77,7 @@ static void fill(struct wr_record *r, enum wr_deed deed)
     r->counters.by_form[WR_FORM_CONDENSED] = 4;
     r->counters.late_segments = 1;
     r->over_window = WR_LIT("the policy takes nothing out");
+    r->way = WR_LIT("operator");
     r->came_tokens[WR_CATEGORY_RESULTS] = 800;
     r->came_tokens[WR_CATEGORY_USER] = 200;
     r->made_tokens[WR_CATEGORY_RESULTS] = 200;
