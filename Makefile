@@ -67,7 +67,7 @@ CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-SERVE_DIRS := net proxy mcp agent launch
+SERVE_DIRS := net proxy mcp agent hook launch
 SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
 LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
 LAB_SRC := $(filter-out %_test.c,$(sort $(wildcard lab/*.c)))
@@ -138,6 +138,7 @@ test-clients: ## real clients in tool loops through the proxy (needs npm, downlo
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/run.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_agents.py $(BUILD)/clients
+	WEIR=$(BUILD)/weir tests/clients/run_hooks.py $(BUILD)/clients
 
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test
@@ -312,7 +313,7 @@ $(BUILD)/%.o: %.cpp $(BUILD)/flags
 	$(Q)$(CXX_OF_CC) $(CXX_FLAGS) -MMD -MP -c $< -o $@
 
 # Sources that embed files (base/embed.h): the compiler does not report those as dependencies.
-EMBEDDING_SRC := $(shell grep -lsw 'WR_EMBED' $(LIB_SRC) $(LAB_SRC) /dev/null)
+EMBEDDING_SRC := $(shell grep -lsw 'WR_EMBED' $(LIB_SRC) $(SERVE_SRC) $(LAB_SRC) /dev/null)
 $(call objects,$(EMBEDDING_SRC)): $(wildcard data/* data/*/* web/*)
 
 # The presets become a constant table: a program of all that the library has but that table reads

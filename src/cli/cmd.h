@@ -18,7 +18,7 @@ enum { WR_EXIT_OK = 0, WR_EXIT_CHECK = 1, WR_EXIT_USAGE = 2 };
 
 /* Each is in the file of its name; commands.c has them in the order of `weir --help`. */
 extern const struct wr_command wr_cmd_agent, wr_cmd_completion, wr_cmd_condense, wr_cmd_context,
-    wr_cmd_count, wr_cmd_diff, wr_cmd_doctor, wr_cmd_inspect, wr_cmd_learn, wr_cmd_mcp,
+    wr_cmd_count, wr_cmd_diff, wr_cmd_doctor, wr_cmd_inspect, wr_cmd_hook, wr_cmd_learn, wr_cmd_mcp,
     wr_cmd_models, wr_cmd_policies, wr_cmd_project, wr_cmd_prompt, wr_cmd_recall, wr_cmd_replay,
     wr_cmd_report, wr_cmd_run, wr_cmd_serve, wr_cmd_sessions, wr_cmd_simulate, wr_cmd_store,
     wr_cmd_why;

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/open.h"
+#include "hook/presence.h"
 #include "mcp/line_reader.h"
 #include "mcp/server.h"
 #include "proxy/door.h"
@@ -85,6 +86,19 @@ static int serve_stream(struct stream *stream)
     return error ? wr_cli_fail("stdin: %s", strerror(error)) : WR_EXIT_OK;
 }
 
+/* While it lives, a hook of the same agent knows that what it takes out can be had again. Only this
+ * machine's own sessions have hooks. */
+static int serve_hooked(struct stream *stream, const char *store)
+{
+    struct wr_presence presence = {.fd = -1};
+
+    if (!strcmp(stream->tenant, WR_CLI_TENANT))
+        wr_presence_leave(&presence, store);
+    int code = serve_stream(stream);
+    wr_presence_take_back(&presence);
+    return code;
+}
+
 static bool name_tenant(struct stream *stream)
 {
     const char *token = getenv("WEIR_TOKEN");
@@ -109,7 +123,7 @@ static int run_mcp(void *values, const struct wr_words *words)
         if (wr_mcp_new(&stream.mcp, path.bytes))
             (void)wr_cli_fail("%s", weir_status_text(WEIR_NOMEM));
         else if (name_tenant(&stream))
-            code = serve_stream(&stream);
+            code = serve_hooked(&stream, path.bytes);
     }
     wr_mcp_free(stream.mcp);
     wr_buf_release(&path);

@@ -87,6 +87,16 @@ static void put_tokens_line(struct wr_buf *out, const struct wr_tally *t)
                       WR_GROUPED(t->passed_count), WR_GROUPED(t->passed_bytes));
 }
 
+static void put_hooks_line(struct wr_buf *out, const struct wr_tally *t)
+{
+    if (!t->hooked_count)
+        return;
+    wr_buf_printf(out,
+                  "hooks     %s results condensed as they came, from %s tokens to %s; in no sum\n",
+                  WR_GROUPED(t->hooked_count), WR_GROUPED(t->hooked_raw_tokens),
+                  WR_GROUPED(t->hooked_sent_tokens));
+}
+
 static void put_part(struct wr_buf *out, const struct wr_report_part *part)
 {
     const struct wr_tally *t = &part->tally;
@@ -129,6 +139,7 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
 
     if (!all->requests_count) {
         wr_buf_text(out, "no requests; `weir serve` keeps them\n");
+        put_hooks_line(out, all);
         return;
     }
     wr_report_time(all->first_ms, from);
@@ -141,6 +152,7 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
     put_money_line(out, all);
     put_tokens_line(out, all);
     put_shadow_line(out, all);
+    put_hooks_line(out, all);
     put_parts(out, "agent", &report->agents);
     put_parts(out, "model", &report->models);
 }

@@ -70,7 +70,7 @@ static weir_status on_row(void *user, const struct wr_ledger_row *row)
         return WEIR_OK; /* a damaged row: the others still stand */
     if (!status)
         status = wr_tallier_add(r->tallier, row, &record, tallies, 1);
-    if (status || !record.tokens_before)
+    if (status || !record.tokens_before || record.is_hook)
         return status;
     if (wr_record_was_step(&record) && wr_record_was_changed(&record))
         keep_step(&r->context->last_step, &record, row->time_ms);

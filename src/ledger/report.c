@@ -160,6 +160,9 @@ static void put_tally(struct wr_json_writer *w, const struct wr_tally *t)
     wr_tally_write_busts(w, "bust_tokens", t->bust_tokens);
     wr_json_member_number(w, "passed_requests", t->passed_count);
     wr_json_member_number(w, "passed_bytes", t->passed_bytes);
+    wr_json_member_number(w, "hook_results", t->hooked_count);
+    wr_json_member_number(w, "hook_tokens_before", t->hooked_raw_tokens);
+    wr_json_member_number(w, "hook_tokens_after", t->hooked_sent_tokens);
 }
 
 static void put_parts(struct wr_json_writer *w, const char *key, const char *name,

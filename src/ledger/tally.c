@@ -447,6 +447,14 @@ weir_status wr_tallier_add(struct wr_tallier *tallier, const struct wr_ledger_ro
     struct row r = {.time_ms = row->time_ms, .record = record};
     uint64_t call_tokens = 0;
 
+    if (record->is_hook) {
+        for (size_t i = 0; i < tallies_count; i++) {
+            tallies[i]->hooked_count++;
+            tallies[i]->hooked_raw_tokens += record->tokens_before;
+            tallies[i]->hooked_sent_tokens += record->tokens_after;
+        }
+        return WEIR_OK;
+    }
     if (!record->api) { /* of what was not read sizes are all that is known */
         for (size_t i = 0; i < tallies_count; i++) {
             tallies[i]->passed_count++;

@@ -34,6 +34,8 @@ struct wr_tally {
     uint64_t shadow_would_send_tokens; /* and as they would have been sent. In no other sum */
     uint64_t passed_count; /* requests of no API that is read: they are in no other sum */
     uint64_t passed_bytes; /* of their bodies, both ways */
+    uint64_t hooked_count; /* results that agents' hooks condensed: they are in no other sum, */
+    uint64_t hooked_raw_tokens, hooked_sent_tokens; /* nor are their tokens, before and after */
 };
 
 struct wr_tallier; /* what is remembered of sessions between their rows */

@@ -159,6 +159,8 @@ struct wr_record {
     int64_t time_ms;          /* when it came, since 1970 */
     const struct wr_api *api; /* NULL: the path is none of an API's */
     bool asks_model;          /* its answer is a model's, with usage and calls */
+    bool is_hook;             /* no request: one result that an agent's hook brought (docs/hook.md);
+                               * the tokens are its own */
     weir_span upstream, path, tenant, agent, run, session;
     const char *base_url; /* of the upstream */
     char model[WR_RECORD_MODEL_BYTES];

@@ -75,6 +75,7 @@ static const struct field fields[] = {
     F(ALWAYS, WORD, tenant, "tenant"),
     F(ALWAYS, WORD, agent, "agent"),
     F(ALWAYS, MENTION, run, "run"),
+    F(ALWAYS, TRUTH, is_hook, "hook"),
     F(ALWAYS, NUMBER, status, "status"),
     F(ALWAYS, WORD, end, "end"),
     F(ALWAYS, NUMBER, received_bytes, "body_bytes_received"),

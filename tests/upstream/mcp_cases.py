@@ -292,7 +292,7 @@ def the_store_may_come_later(weir, upstream):
     answer = client.recall(handle='wr_' + '1' * 20)
     ok('without a store', (answer['result']['isError'],
                            'Nothing has been stored' in text_of(answer)), (True, True))
-    ok('none is made', os.path.exists(folder), False)
+    ok('none is made', os.path.exists(os.path.join(folder, 'store.db')), False)
     other = serve(weir.folder, upstream, store=mkdir(folder))
     handles = fill(other, upstream)
     ok('one that was made since is read', text_of(client.recall(handle=handles[0])), file_text(0))

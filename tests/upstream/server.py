@@ -5,8 +5,9 @@
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
-other (`[in FOLDER]`: below it), and ends with words; with `[recall A-B]` it first asks weir_recall
-for these lines of what was left out first. Headers make trouble on demand: x-test-status,
+other (`[in FOLDER]`: below it; `[tool NAME]`: this one, be it one that runs commands), and ends
+with words; with `[recall A-B]` it first asks weir_recall for these lines of what was left out
+first. Headers make trouble on demand: x-test-status,
 x-test-break (after how many events the connection is cut), x-test-delay-ms, x-test-events,
 x-test-encoding, x-test-no-cache (nothing is read from a cache).
 
@@ -120,7 +121,8 @@ def choose_tool(body):
         schema = function.get('parameters') or function.get('input_schema') or {}
         if function.get('name') and 'recall' not in function['name']:
             tools[function['name']] = schema.get('properties') or {}
-    for name in ('Read', 'read', 'read_file'):
+    wanted = re.search(r'\[tool (\w+)\]', all_text(body))
+    for name in (wanted.group(1) if wanted else '', 'Read', 'read', 'read_file'):
         if name in tools:
             return name, tools[name]
     return next(iter(tools.items()), ('read_file', {}))
