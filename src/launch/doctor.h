@@ -13,7 +13,7 @@
 
 enum wr_finding_level { WR_FINDING_OK, WR_FINDING_WARN, WR_FINDING_FAIL };
 
-enum { WR_FINDINGS_MAX = 128 };
+enum { WR_FINDINGS_MAX = 128, WR_DOCTOR_VERSION_BYTES = 256 };
 
 struct wr_finding {
     enum wr_finding_level level;
@@ -47,7 +47,11 @@ void wr_doctor_server(struct wr_doctor *doctor); /* and the port */
 void wr_doctor_upstreams(struct wr_doctor *doctor);
 void wr_doctor_agents(struct wr_doctor *doctor);
 void wr_doctor_settings(struct wr_doctor *doctor, char **environment); /* of agents */
+void wr_doctor_hooks(struct wr_doctor *doctor, char **environment);    /* that call us */
 void wr_doctor_runs(struct wr_doctor *doctor); /* what killed ones have left */
+
+/* What `PROGRAM --version` says first; "": nothing, or not in time. */
+void wr_doctor_ask_version(const char *path, char version[WR_DOCTOR_VERSION_BYTES]);
 
 const char *wr_finding_level_name(enum wr_finding_level level); /* "ok", "warn", "fail" */
 

@@ -25,7 +25,6 @@ enum {
     PORT = 4141, /* of a bare `weir serve` */
     CLOCK_SKEW_S_MAX = 300,
     URL_BYTES_MAX = 512,
-    VERSION_BYTES_MAX = 256,
     VERSION_MS_MAX = 10 * 1000,
 };
 
@@ -145,13 +144,13 @@ void wr_doctor_upstreams(struct wr_doctor *doctor)
 
 /* ---- the agents ---- */
 
-static void read_version(int fd, pid_t child, char version[VERSION_BYTES_MAX])
+static void read_version(int fd, pid_t child, char version[WR_DOCTOR_VERSION_BYTES])
 {
     struct pollfd ready = {.fd = fd, .events = POLLIN};
     size_t bytes = 0;
 
-    while (bytes + 1 < VERSION_BYTES_MAX && poll(&ready, 1, VERSION_MS_MAX) == 1) {
-        ssize_t got = read(fd, version + bytes, VERSION_BYTES_MAX - 1 - bytes);
+    while (bytes + 1 < WR_DOCTOR_VERSION_BYTES && poll(&ready, 1, VERSION_MS_MAX) == 1) {
+        ssize_t got = read(fd, version + bytes, WR_DOCTOR_VERSION_BYTES - 1 - bytes);
         if (got <= 0)
             break;
         bytes += (size_t)got;
@@ -164,8 +163,7 @@ static void read_version(int fd, pid_t child, char version[VERSION_BYTES_MAX])
     (void)kill(child, SIGKILL);
 }
 
-/* What `PROGRAM --version` says first; "": nothing, or not in time. */
-static void ask_version(const char *path, char version[VERSION_BYTES_MAX])
+void wr_doctor_ask_version(const char *path, char version[WR_DOCTOR_VERSION_BYTES])
 {
     int out[2];
 
@@ -190,7 +188,7 @@ static void ask_version(const char *path, char version[VERSION_BYTES_MAX])
 
 void wr_doctor_agents(struct wr_doctor *doctor)
 {
-    char version[VERSION_BYTES_MAX];
+    char version[WR_DOCTOR_VERSION_BYTES];
     size_t found = 0;
 
     for (size_t i = 0; wr_agent_at(i); i++) {
@@ -200,7 +198,7 @@ void wr_doctor_agents(struct wr_doctor *doctor)
         if (!path)
             continue;
         found++;
-        ask_version(path, version);
+        wr_doctor_ask_version(path, version);
         wr_doctor_add(doctor, WR_FINDING_OK, "agent", "", "%s %s at %s: weir run -- %s",
                       agent->name, version, path, agent->name);
     }

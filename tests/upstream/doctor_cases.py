@@ -79,6 +79,7 @@ def doctor_cases(ok):
         ok('an agent and its version', 'codex-cli 1.2.3' in found['agent'][0][1])
         places_of_stores(ok, folder)
         settings_of_agents(ok, folder, upstream)
+        hooks_of_agents(ok, folder)
         upstream.stop()
 
 
@@ -166,3 +167,67 @@ def settings_of_agents(ok, folder, upstream):
     write('.claude.json', json.dumps({'mcpServers': {'weir': {'command': 'weir'}}}))
     ok('settings: and with it', settings()[1][-1][0], 'ok')
     weir.stop()
+
+
+def hooks_of_agents(ok, folder):
+    home, bin_folder = os.path.join(folder, 'hooked'), os.path.join(folder, 'hooked-bin')
+    store = os.path.join(folder, 'hooked-store')
+
+    def write(name, text, mode=0o644):
+        path = os.path.join(home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(text)
+        os.chmod(path, mode)
+
+    def settings(agent, *words):
+        return subprocess.run([WEIR, 'hook', agent, '--settings', *words], check=True,
+                              capture_output=True, text=True).stdout
+
+    def server(**more):
+        return json.dumps({'mcpServers': {'weir': {'command': 'weir', **more}}})
+
+    def claude_version(version):
+        write('../hooked-bin/claude', f'#!/bin/sh\necho "{version} (Claude Code)"\n', 0o755)
+
+    def found_hooks():
+        code, found = examine(store, '--offline', HOME=home, PATH=f'{bin_folder}:/usr/bin:/bin',
+                              XDG_CONFIG_HOME=os.path.join(home, '.config'))
+        return code, found['hook']
+
+    def expect(sentence, code, level, words):
+        got, found = found_hooks()
+        ok(f'hooks: {sentence}', (got, found[-1][0], words in found[-1][1]), (code, level, True))
+    os.makedirs(home)
+    expect('none is no fault', 0, 'ok', 'no agent calls')
+    claude_version('2.1.197')
+    write('.claude/settings.json', settings('claude'))
+    expect('without recall nothing is taken out', 0, 'warn', 'no MCP server called weir')
+    write('.claude.json', server(args=['mcp']))
+    expect('with it all is well', 0, 'ok', 'results are condensed')
+    write('.claude.json', server(args=['mcp', '--store', '/elsewhere']))
+    expect('another store', 0, 'warn', 'another store')
+    write('.claude/settings.json', settings('claude', '--store', "/it's here"))
+    write('.claude.json', server(args=['mcp', '--store', "/it's here"]))
+    expect('the same one', 0, 'ok', 'results are condensed')
+    claude_version('2.1.120')
+    expect('a version that ignores it', 0, 'warn', '2.1.120')
+    claude_version('2.2.0')
+    expect('a later one', 0, 'ok', 'results are condensed')
+    told = json.loads(settings('claude', '--store', "/it's here"))
+    write('.claude/settings.json', json.dumps({**told, 'disableAllHooks': True}))
+    expect('switched off', 0, 'warn', 'switched off')
+    told['hooks']['PostToolUse'][0]['hooks'][0]['command'] = '/gone/weir hook claude'
+    write('.claude/settings.json', json.dumps(told))
+    write('.claude.json', server(args=['mcp']))
+    expect('a program that is gone', 1, 'fail', '/gone/weir')
+    os.remove(os.path.join(home, '.claude/settings.json'))
+    write('.config/opencode/plugins/weir.js', settings('opencode', '--store', '/s'))
+    expect('the plugin without recall', 0, 'warn', 'no MCP server called weir')
+    write('.config/opencode/opencode.jsonc', json.dumps(
+        {'mcp': {'weir': {'type': 'local', 'command': ['weir', 'mcp', '--store', '/s']}}}))
+    expect('the plugin', 0, 'ok', 'results are condensed')
+    os.remove(os.path.join(home, '.config/opencode/plugins/weir.js'))
+    hook = {'type': 'command', 'command': 'weir hook codex'}
+    write('.codex/hooks.json', json.dumps({'hooks': {'PostToolUse': [{'hooks': [hook]}]}}))
+    expect('an agent that takes nothing', 0, 'warn', 'exit code')
