@@ -17,6 +17,14 @@ const ask = (event) =>
     hook.stdin.end(JSON.stringify(event))
   })
 
+// Where the text of a result is: tools of MCP servers give a list of blocks.
+const placeOf = (result) => {
+  if (typeof result?.output === "string") return [result, "output"]
+  const [block, ...rest] = result?.content ?? []
+  const isText = block?.type === "text" && typeof block.text === "string"
+  return isText && !rest.length && !result.isError ? [block, "text"] : [{}, ""]
+}
+
 export const Weir = async ({ client }) => {
   const mains = new Map()
 
@@ -32,7 +40,8 @@ export const Weir = async ({ client }) => {
   return {
     "tool.execute.after": async (input, output) => {
       try {
-        const text = output?.output
+        const [place, key] = placeOf(output)
+        const text = place[key]
         if (typeof text !== "string" || text.length < 300) return
         if (!(await isMain(input.sessionID))) return
         const code = output.metadata?.exit
@@ -44,7 +53,7 @@ export const Weir = async ({ client }) => {
           failed: typeof code === "number" && code !== 0,
         })
         const said = answer ? JSON.parse(answer).output : undefined
-        if (typeof said === "string" && said.length < text.length) output.output = said
+        if (typeof said === "string" && said.length < text.length) place[key] = said
       } catch {}
     },
   }
