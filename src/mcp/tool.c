@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/span.h"
+#include "transcript/recall_words.h"
 
 #define READS_ONLY                                                      \
     "\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false," \
@@ -24,20 +25,10 @@ static const struct {
     wr_mcp_tool_fn *call;
     const char *definition;
 } tools[] = {
-    {"weir_recall", wr_mcp_recall,
-     "{\"name\":\"weir_recall\",\"title\":\"Recall left-out text\",\"description\":"
-     "\"Brings back text that was left out of this conversation, as it was. A line "
-     "`[weir wr_…: N lines, ~N tokens left out; …]` stands in its place and has its handle. Ask "
-     "for "
-     "what you need by lines or grep; a long text comes in pages, and the last line of a page says "
-     "which lines are next.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
-     "\"handle\":{\"type\":\"string\",\"description\":\"wr_ and 20 hex digits\"},"
-     "\"lines\":{\"type\":\"string\",\"description\":\"A-B, A- or several: 1-20,90-\"},"
-     "\"head\":{\"type\":\"integer\",\"description\":\"the first N lines\"},"
-     "\"tail\":{\"type\":\"integer\",\"description\":\"the last N lines\"},"
-     "\"grep\":{\"type\":\"string\",\"description\":\"only lines that match this PCRE2 pattern\"},"
-     "\"context\":{\"type\":\"integer\",\"description\":\"with grep: lines around a match\"}},"
-     "\"required\":[\"handle\"],\"additionalProperties\":false}," READS_ONLY "}"},
+    {WR_RECALL_NAME, wr_mcp_recall,
+     "{\"name\":\"" WR_RECALL_NAME
+     "\",\"title\":\"Recall left-out text\",\"description\":\"" WR_RECALL_DESCRIPTION
+     "\",\"inputSchema\":" WR_RECALL_SCHEMA "," READS_ONLY "}"},
     {"weir_context", wr_mcp_context,
      "{\"name\":\"weir_context\",\"title\":\"What fills the context\",\"description\":"
      "\"Shows what fills the model's context window, by category, and what was left "
