@@ -1,6 +1,7 @@
 /* Applies edits to a document's text in one pass, from its beginning to its end.
  *
- *   wr_splice_set_text    becomes an edit of bytes [start, end) at once
+ *   wr_splice_set_text,
+ *   wr_splice_set_json    become an edit of bytes [start, end) at once
  *   wr_splice_remove,
  *   wr_splice_insert      are kept as operations on a container's list of children
  *   wr_splice_apply       compile_ops: each container's operations become edits, commas included
@@ -81,6 +82,12 @@ void wr_splice_set_text(struct wr_splice *splice, wr_json_id id, weir_span text)
     const struct wr_json_node *node = &splice->doc->nodes[id];
     WR_ASSERT(node->kind == WR_JSON_STRING);
     add_edit(splice, node->start + 1, node->end - 1, MODE_ESCAPE, text);
+}
+
+void wr_splice_set_json(struct wr_splice *splice, wr_json_id id, weir_span json)
+{
+    const struct wr_json_node *node = &splice->doc->nodes[id];
+    add_edit(splice, node->start, node->end, MODE_RAW, json);
 }
 
 void wr_splice_remove(struct wr_splice *splice, wr_json_id container, wr_json_id child)

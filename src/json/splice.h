@@ -2,7 +2,7 @@
  *
  * Edits are collected in any order, then applied in one pass over the text. What no edit names is
  * copied as it stands; no edits give the same bytes (law L1). There are three kinds:
- *   (a) the content of a string is replaced (escaped here);
+ *   (a) the content of a string is replaced (escaped here), or a value by another;
  *   (b) an element of an array, or a member of an object, is removed with its comma;
  *   (c) an element or a member is inserted, with its comma.
  * Edits that overlap are refused: no order of applying them would be right.
@@ -28,6 +28,9 @@ void wr_splice_init(struct wr_splice *splice, const struct wr_json *doc, struct 
 
 /* Replaces what the string `id` says. `text` is plain UTF-8 or WTF-8, borrowed until apply. */
 void wr_splice_set_text(struct wr_splice *splice, wr_json_id id, weir_span text);
+
+/* Replaces the value `id`. `json` is trusted, borrowed until apply. */
+void wr_splice_set_json(struct wr_splice *splice, wr_json_id id, weir_span json);
 
 /* Removes `child` of `container`: an element, or a member named by its key. Twice is as good as
  * once. */
