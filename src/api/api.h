@@ -19,6 +19,7 @@ struct wr_body;
 struct wr_body_head;
 struct wr_line;
 struct weir_tool;
+struct wr_joiner;
 
 /* What one that looks on at a stream does with an event: most are pieces of text. */
 enum wr_look { WR_LOOK_AWAY, WR_LOOK_INTO, WR_LOOK_LAST };
@@ -103,6 +104,10 @@ struct wr_api {
     const char *const *continuation_words; /* in small letters: a call and its result are apart */
     const char *const *unbound_words;      /* signed thinking stands behind another prompt */
     const char *const *end_words;          /* why an answer ended, where the model is done */
+
+    /* Several answers shown as one, and the proxy's own recall (api/join_api.h); NULL: it has no
+     * way to do that. */
+    const struct wr_joiner *joiner;
 
     bool names_calls;         /* calls may come without an id */
     bool counts_cached_apart; /* input tokens are counted without those of the cache */

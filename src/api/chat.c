@@ -1,5 +1,6 @@
 /* OpenAI Chat Completions, and the many servers that speak it. */
 #include "api/answer.h"
+#include "api/join_api.h"
 #include "api/read.h"
 #include "api/write.h"
 #include "api/lawful.h"
@@ -566,5 +567,6 @@ const struct wr_api wr_api_chat = {
     .key_variable = "OPENAI_API_KEY",
     .model = "gpt-5.6-terra",
     .stream_members = "\"stream\":true,\"stream_options\":{\"include_usage\":true}",
+    .joiner = &wr_joiner_chat,
     .names_calls = true,
 };

@@ -1,5 +1,6 @@
 /* Anthropic Messages: content blocks in messages of a user and a model that take turns. */
 #include "api/answer.h"
+#include "api/join_api.h"
 #include "api/read.h"
 #include "api/write.h"
 #include "base/span.h"
@@ -563,5 +564,6 @@ const struct wr_api wr_api_messages = {
     .model = "claude-sonnet-5-5",
     .model_word = "claude",
     .stream_members = "\"stream\":true",
+    .joiner = &wr_joiner_messages,
     .counts_cached_apart = true,
 };

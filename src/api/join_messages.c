@@ -1,0 +1,530 @@
+/* Anthropic Messages: several answers shown as one, and exchanges put back into requests.
+ *
+ * An answer is a list of blocks. A block says what it is when it begins, so nothing has to be held
+ * but the end: message_delta, which has the stop reason and the usage, and message_stop. Blocks are
+ * numbered; those behind a hidden one, and those of later legs, get the numbers that follow.
+ */
+#include "api/join_api.h"
+#include "api/own_api.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+
+static bool is_type(const struct wr_json *doc, wr_json_id object, const char *type)
+{
+    return wr_json_text_is(doc, wr_json_find(doc, object, "type"), type);
+}
+
+static bool is_own_block(const struct wr_json *doc, wr_json_id block)
+{
+    return is_type(doc, block, "tool_use") && wr_join_is_own(doc, wr_json_find(doc, block, "name"));
+}
+
+/* ---- events ---- */
+
+static void join_block_event(struct wr_join *j, const struct wr_join_event *event)
+{
+    wr_json_id index = wr_json_find(event->doc, 0, "index");
+    struct wr_splice splice;
+    int64_t from;
+
+    if (!wr_json_i64(event->doc, index, &from)) {
+        wr_join_show(j, event, NULL);
+        return;
+    }
+    struct wr_join_number *number = wr_join_number_find(j, from);
+    if (is_type(event->doc, 0, "content_block_start")) {
+        bool is_own = is_own_block(event->doc, wr_json_find(event->doc, 0, "content_block"));
+        number = wr_join_number_add(j, from, is_own);
+        j->has_hidden |= is_own;
+    }
+    if (number && number->to < 0)
+        return;
+    wr_splice_init(&splice, event->doc, &j->scratch);
+    if (number)
+        wr_join_set_number(j, &splice, index, number->to);
+    wr_join_show(j, event, &splice);
+}
+
+/* What the last leg took in. Its beginning said so, which was not shown; most ends say it again. */
+static void set_input(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc,
+                      wr_json_id usage)
+{
+    const struct wr_seen_usage *last = &j->legs[j->legs_count - 1].usage;
+    struct {
+        const char *key;
+        int64_t tokens;
+    } const rows[] = {{"input_tokens", last->input_tokens},
+                      {"cache_creation_input_tokens", last->cache_write_tokens},
+                      {"cache_read_input_tokens", last->cache_read_tokens}};
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        wr_json_id now = wr_json_find(doc, usage, rows[i].key);
+        struct wr_buf member;
+        weir_span text;
+        if (rows[i].tokens < 0 || wr_json_is(doc, now, WR_JSON_NUMBER))
+            continue;
+        if (now != WR_JSON_NONE) {
+            wr_join_set_number(j, splice, now, rows[i].tokens);
+            continue;
+        }
+        wr_buf_init(&member, WR_OUTPUT_BYTES_MAX);
+        wr_buf_printf(&member, "\"%s\":%lld", rows[i].key, (long long)rows[i].tokens);
+        wr_join_fail_with(j, wr_text_keep(&j->scratch, &member, &text));
+        if (!j->is_broken)
+            wr_splice_insert(splice, usage, WR_JSON_NONE, text);
+    }
+}
+
+static void join_end(struct wr_join *j, const struct wr_join_event *event)
+{
+    wr_json_id usage = wr_json_find(event->doc, 0, "usage");
+    struct wr_splice splice;
+
+    if (!j->is_ending && !wr_join_is_plain(j)) {
+        wr_join_hold(j, event, NULL);
+        return;
+    }
+    wr_splice_init(&splice, event->doc, &j->scratch);
+    if (!wr_join_is_first(j) && wr_json_is(event->doc, usage, WR_JSON_OBJECT)) {
+        wr_join_edit_usage(j, &splice, event->doc, usage);
+        set_input(j, &splice, event->doc, usage);
+    }
+    wr_join_show(j, event, &splice);
+}
+
+static void join_event(struct wr_join *j, const struct wr_join_event *event)
+{
+    const struct wr_json *doc = event->doc;
+
+    if (!doc) { /* some gateways end every stream with [DONE] */
+        if (!j->is_ending && !wr_join_is_plain(j))
+            wr_join_hold(j, event, NULL);
+        else
+            wr_join_show(j, event, NULL);
+    } else if (is_type(doc, 0, "message_start")) {
+        wr_join_envelope(j, NULL, doc, wr_json_find(doc, 0, "message"));
+        if (wr_join_is_first(j))
+            wr_join_show(j, event, NULL);
+    } else if (is_type(doc, 0, "message_delta") || is_type(doc, 0, "message_stop")) {
+        join_end(j, event);
+    } else if (is_type(doc, 0, "error") && !wr_join_is_first(j)) {
+        j->has_error = true;
+    } else {
+        join_block_event(j, event);
+    }
+}
+
+/* ---- a leg ---- */
+
+static void write_input(struct wr_json_writer *w, const struct wr_part *part, struct wr_join *j)
+{
+    struct wr_json doc;
+    weir_span text = wr_buf_view(&part->text);
+
+    wr_arena_reset(&j->scratch);
+    weir_status status =
+        text.len ? wr_json_parse(&doc, &j->scratch, text, NULL, NULL) : WEIR_SYNTAX;
+    if (status == WEIR_NOMEM)
+        wr_join_fail_with(j, status);
+    bool is_object = !status && wr_json_is(&doc, 0, WR_JSON_OBJECT);
+    wr_json_write_key(w, "input");
+    wr_json_write_raw(w, is_object ? text : WR_LIT("{}")); /* the API takes nothing else */
+}
+
+static void write_call(struct wr_join *j, struct wr_json_writer *w, const struct wr_part *part)
+{
+    wr_json_write_object(w);
+    wr_json_member_word(w, "type", "tool_use");
+    wr_json_member_text(w, "id", wr_buf_view(&part->id));
+    wr_json_member_text(w, "name", wr_buf_view(&part->name));
+    write_input(w, part, j);
+    wr_json_write_object_end(w);
+}
+
+static weir_span signature_member(struct wr_join *j, weir_span signature)
+{
+    struct wr_buf member;
+    weir_span text = {"", 0};
+
+    wr_buf_init(&member, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&member, "\"signature\":\"");
+    wr_json_escape(&member, signature);
+    wr_buf_byte(&member, '"');
+    wr_join_fail_with(j, wr_text_keep(&j->scratch, &member, &text));
+    return text;
+}
+
+static bool is_json(struct wr_join *j, weir_span text)
+{
+    struct wr_json doc;
+    weir_status status = wr_json_parse(&doc, &j->scratch, text, NULL, NULL);
+
+    if (status == WEIR_NOMEM)
+        wr_join_fail_with(j, status);
+    return !status;
+}
+
+/* A block as it began, with what came behind. Blocks of the provider's own tools say what they were
+ * called with in pieces, as calls do. */
+static void write_grown(struct wr_join *j, struct wr_buf *out, const struct wr_part *part)
+{
+    static const char *const names[] = {"text", "thinking", "signature", "input"};
+    weir_span text = wr_buf_view(&part->text), signature = wr_buf_view(&part->signature);
+    struct wr_splice splice;
+    wr_json_id values[4];
+    struct wr_json doc;
+
+    wr_arena_reset(&j->scratch);
+    weir_status status = wr_json_parse(&doc, &j->scratch, wr_buf_view(&part->raw), NULL, NULL);
+    wr_join_fail_with(j, status);
+    if (status)
+        return;
+    (void)wr_json_pick(&doc, 0, names, 4, values);
+    wr_splice_init(&splice, &doc, &j->scratch);
+    wr_json_id grown = part->kind == WR_PART_TEXT       ? values[0]
+                       : part->kind == WR_PART_THINKING ? values[1]
+                                                        : WR_JSON_NONE;
+    if (wr_json_is(&doc, grown, WR_JSON_STRING))
+        wr_splice_set_text(&splice, grown, text);
+    if (wr_json_is(&doc, values[2], WR_JSON_STRING))
+        wr_splice_set_text(&splice, values[2], signature);
+    else if (signature.len && values[2] == WR_JSON_NONE)
+        wr_splice_insert(&splice, 0, WR_JSON_NONE, signature_member(j, signature));
+    if (part->kind == WR_PART_OTHER && values[3] != WR_JSON_NONE && text.len && is_json(j, text))
+        wr_splice_set_json(&splice, values[3], text);
+    wr_join_fail_with(j, wr_splice_apply(&splice, out, NULL));
+}
+
+static weir_span block_of(struct wr_join *j, const struct wr_part *part)
+{
+    struct wr_json_writer writer;
+    struct wr_buf out;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_json_write_init(&writer, &out);
+    if (part->kind == WR_PART_CALL)
+        write_call(j, &writer, part);
+    else
+        write_grown(j, &out, part);
+    wr_join_fail_with(j, wr_buf_status(&out));
+    weir_span block = wr_join_keep(j, wr_buf_view(&out));
+    wr_buf_release(&out);
+    return block;
+}
+
+static void add_block(struct wr_join *j, struct wr_leg *leg, const struct wr_part *part,
+                      weir_span json)
+{
+    bool is_own =
+        part->kind == WR_PART_CALL && wr_span_is(wr_buf_view(&part->name), WR_OWN_TOOL_NAME);
+    struct wr_leg_part *added = wr_leg_add(j, leg,
+                                           is_own                       ? WR_LEG_OWN
+                                           : part->kind == WR_PART_CALL ? WR_LEG_CALL
+                                           : part->kind == WR_PART_TEXT ? WR_LEG_TEXT
+                                                                        : WR_LEG_OTHER);
+    if (!added)
+        return;
+    added->json = json.ptr ? json : block_of(j, part);
+    added->id = wr_join_keep(j, wr_buf_view(&part->id));
+    added->text = wr_join_keep(j, wr_buf_view(&part->text));
+    if (is_own && !added->text.len)
+        added->text = WR_LIT("{}");
+    added->is_dropped = part->kind == WR_PART_TEXT && wr_text_is_blank(added->text);
+}
+
+static void read_leg(struct wr_join *j, struct wr_leg *leg)
+{
+    struct wr_arena arena;
+    struct wr_reply reply;
+    weir_status status = WEIR_OK;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_answer_init(&reply,
+                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
+    if (leg->bytes.len)
+        status = wr_answer_whole(&reply, leg->bytes, NULL);
+    else
+        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
+    if (status == WEIR_NOMEM)
+        wr_join_fail_with(j, status);
+    wr_leg_read_facts(j, leg, &reply);
+    leg->is_finished &= !status;
+    bool is_whole = leg->bytes.len > 0 && reply.items_count == reply.parts_count;
+    for (size_t i = 0; i < reply.parts_count && !j->is_broken; i++)
+        add_block(j, leg, &reply.parts[i], is_whole ? reply.items[i] : (weir_span){NULL, 0});
+    wr_answer_release(&reply);
+    wr_arena_release(&arena);
+}
+
+static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc)
+{
+    wr_json_id content = wr_json_find(doc, 0, "content");
+
+    wr_join_envelope(j, splice, doc, 0);
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
+        return;
+    wr_join_insert_shown(j, splice, doc, content);
+    wr_join_remove_own(splice, doc, content);
+    wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
+}
+
+static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
+{
+    const char *comma = "";
+
+    wr_buf_text(out, "{\"role\":\"assistant\",\"content\":[");
+    for (size_t i = 0; i < leg->parts_count; i++) {
+        if (leg->parts[i].is_dropped)
+            continue;
+        wr_buf_text(out, comma);
+        wr_buf_append(out, leg->parts[i].json);
+        comma = ",";
+    }
+    wr_buf_text(out, "]},{\"role\":\"user\",\"content\":[");
+    for (size_t i = 0; i < leg->calls_count; i++) {
+        wr_buf_text(out, i ? "," : "");
+        wr_buf_append(out, leg->results[i]);
+    }
+    wr_buf_text(out, "]}");
+}
+
+static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
+                         bool is_error)
+{
+    wr_json_write_object(w);
+    wr_json_member_word(w, "type", "tool_result");
+    wr_json_member_text(w, "tool_use_id", call->id);
+    wr_json_member_text(w, "content", text);
+    if (is_error)
+        wr_json_member_bool(w, "is_error", true);
+    wr_json_write_object_end(w);
+}
+
+static void write_error(struct wr_join *j, const char *message, struct wr_buf *out)
+{
+    struct wr_json_writer writer;
+
+    wr_buf_text(out, "event: error\ndata: ");
+    wr_json_write_init(&writer, out);
+    wr_json_write_object(&writer);
+    j->api->write_error(&writer, message);
+    wr_json_write_object_end(&writer);
+    wr_buf_text(out, "\n\n");
+}
+
+/* ---- requests ---- */
+
+/* History that the provider holds cannot be gone back to for a second leg. */
+static bool may_call(const struct wr_json *doc)
+{
+    return !is_type(doc, wr_json_find(doc, 0, "tool_choice"), "none") &&
+           wr_json_find(doc, 0, "thread") == WR_JSON_NONE;
+}
+
+/* Tools with a type are Anthropic's; some of them the client runs. */
+static bool is_hosted(const struct wr_json *doc, wr_json_id tool)
+{
+    static const char *const fronts[] = {"bash_", "text_editor_", "computer_", "memory_", "custom"};
+    wr_json_id type = wr_json_find(doc, tool, "type");
+
+    if (!wr_json_is(doc, type, WR_JSON_STRING))
+        return false;
+    for (size_t i = 0; i < WR_COUNT_OF(fronts); i++)
+        if (wr_span_starts(wr_json_inner(doc, type), wr_span_of(fronts[i])))
+            return false;
+    return true;
+}
+
+static void read_element(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                         struct wr_own_front *front, struct wr_buf *text)
+{
+    wr_json_id content = wr_json_find(doc, element, "content");
+
+    if (!wr_json_text_is(doc, wr_json_find(doc, element, "role"), "assistant"))
+        return;
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block)) {
+        if (is_type(doc, block, "text"))
+            wr_buf_append(text, wr_own_text(e, doc, wr_json_find(doc, block, "text")));
+        else if (!is_type(doc, block, "tool_use"))
+            wr_own_add_mark(e, front, wr_own_mark(doc, block, e->arena));
+    }
+}
+
+/* Whether a block stands in an earlier leg: then it leaves, or a part of it. */
+static bool cut_block(struct wr_own_edits *e, struct wr_own_front *front, wr_json_id content,
+                      wr_json_id block, bool *fits)
+{
+    const struct wr_json *doc = e->t->doc;
+    wr_json_id text = wr_json_find(doc, block, "text");
+    weir_span said, rest;
+
+    if (is_type(doc, block, "tool_use"))
+        return false;
+    if (!is_type(doc, block, "text")) {
+        bool is_known = wr_own_has_mark(front, wr_own_mark(doc, block, e->arena));
+        if (is_known)
+            wr_own_remove(e, content, block);
+        else if (front->has_begun && !wr_own_front_is_over(front))
+            *fits = false;
+        return is_known;
+    }
+    said = wr_own_text(e, doc, text);
+    if (wr_own_front_is_over(front))
+        return false;
+    switch (wr_own_match_text(front, said, &rest)) {
+    case WR_OWN_NO_MATCH:
+        *fits = false;
+        return false;
+    case WR_OWN_ALL:
+        wr_own_remove(e, content, block);
+        return true;
+    case WR_OWN_CUT:
+        break;
+    }
+    if (wr_text_is_blank(rest))
+        wr_own_remove(e, content, block);
+    else
+        wr_own_set_text(e, text, rest);
+    return wr_text_is_blank(rest);
+}
+
+static bool has_text(const struct wr_json *doc, wr_json_id content)
+{
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block))
+        if (is_type(doc, block, "text"))
+            return true;
+    return false;
+}
+
+/* Cuts off what earlier legs have. `*first` is the first block that stays, `*count` how many do. */
+static bool cut_blocks(struct wr_own_edits *e, wr_json_id content, wr_json_id *first,
+                       uint32_t *count)
+{
+    const struct wr_json *doc = e->t->doc;
+    struct wr_own_front front;
+    bool fits = wr_own_read_front(e, read_element, &front);
+
+    *first = wr_json_first(doc, content);
+    while (*first != WR_JSON_NONE && fits && cut_block(e, &front, content, *first, &fits))
+        *first = wr_json_next(doc, content, *first);
+    *count = 0;
+    for (wr_json_id at = *first; at != WR_JSON_NONE; at = wr_json_next(doc, content, at))
+        ++*count;
+    /* Some clients drop what was said beside calls. */
+    return fits && (wr_own_front_is_over(&front) || !has_text(doc, content));
+}
+
+/* A place among blocks: before the one with that many others, or calls, before it. */
+static wr_json_id block_at(const struct wr_json *doc, wr_json_id content, wr_json_id first,
+                           const char *type, uint32_t before)
+{
+    wr_json_id last = WR_JSON_NONE;
+
+    for (wr_json_id at = first; at != WR_JSON_NONE; at = wr_json_next(doc, content, at)) {
+        bool counts = !type || is_type(doc, at, type);
+        if (counts && !before--)
+            return at;
+        if (counts)
+            last = at;
+    }
+    return last != WR_JSON_NONE ? wr_json_next(doc, content, last) : WR_JSON_NONE;
+}
+
+static bool put_results(struct wr_own_edits *e, const struct wr_own_leg *beside, wr_json_id message)
+{
+    const struct wr_json *doc = e->t->doc;
+    wr_json_id content =
+        message == WR_JSON_NONE ? WR_JSON_NONE : wr_json_find(doc, message, "content");
+
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY) ||
+        !wr_json_text_is(doc, wr_json_find(doc, message, "role"), "user") ||
+        !is_type(doc, wr_json_first(doc, content), "tool_result"))
+        return false;
+    for (uint32_t i = 0; i < beside->hidden_count; i++)
+        wr_own_insert(e, content,
+                      block_at(doc, content, wr_json_first(doc, content), "tool_result",
+                               beside->hidden[i].calls_before),
+                      beside->hidden[i].result);
+    return true;
+}
+
+static void put_calls(struct wr_own_edits *e, const struct wr_own_leg *beside, wr_json_id content,
+                      wr_json_id first, uint32_t count)
+{
+    bool is_same = count == beside->parts_count;
+
+    for (uint32_t i = 0; i < beside->hidden_count; i++) {
+        const struct wr_own_hidden *h = &beside->hidden[i];
+        wr_json_id at = block_at(e->t->doc, content, first, is_same ? NULL : "tool_use",
+                                 is_same ? h->parts_before : h->calls_before);
+        wr_own_insert(e, content, at, h->call);
+    }
+}
+
+/* A text alone has no calls. */
+static bool put_into_text(struct wr_own_edits *e, wr_json_id message, wr_json_id content)
+{
+    struct wr_own_front front;
+    weir_span rest;
+
+    if (wr_own_beside(e) || !wr_own_read_front(e, read_element, &front))
+        return false;
+    if (wr_own_match_text(&front, wr_own_text(e, e->t->doc, content), &rest) == WR_OWN_NO_MATCH)
+        return false;
+    if (!wr_own_front_is_over(&front))
+        return false;
+    if (wr_text_is_blank(rest) || rest.len == 0)
+        wr_own_remove(e, e->t->list, message);
+    else
+        wr_own_set_text(e, content, rest);
+    wr_own_insert_elements(e, message);
+    return true;
+}
+
+static bool put_back(struct wr_own_edits *e)
+{
+    const struct wr_json *doc = e->t->doc;
+    const struct wr_own_leg *beside = wr_own_beside(e);
+    wr_json_id first;
+    uint32_t count;
+
+    if (!e->answer || e->t->list == WR_JSON_NONE)
+        return false; /* threads have no recall of ours */
+    wr_json_id message = e->t->segments[e->answer->first].message;
+    if (message == WR_JSON_NONE || e->t->segments[e->answer->last].message != message)
+        return false;
+    wr_json_id content = wr_json_find(doc, message, "content");
+    if (wr_json_is(doc, content, WR_JSON_STRING))
+        return put_into_text(e, message, content);
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY) || !cut_blocks(e, content, &first, &count))
+        return false;
+    wr_own_insert_elements(e, message);
+    if (beside && !put_results(e, beside, wr_json_next(doc, e->t->list, message)))
+        return false;
+    if (beside)
+        put_calls(e, beside, content, first, count);
+    else if (!count)
+        wr_own_remove(e, e->t->list, message);
+    return true;
+}
+
+/* ---- the table ---- */
+
+static const char *const call_words[] = {"tool_use", NULL};
+
+const struct wr_joiner wr_joiner_messages = {
+    .join_event = join_event,
+    .read_leg = read_leg,
+    .edit_whole = edit_whole,
+    .write_elements = write_elements,
+    .write_result = write_result,
+    .write_error = write_error,
+    .ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n",
+    .call_words = call_words,
+    .may_call = may_call,
+    .is_hosted = is_hosted,
+    .put_back = put_back,
+};

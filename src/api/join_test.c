@@ -1,0 +1,297 @@
+#include "api/join.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/test_join.h"
+
+struct join_case {
+    const char *behaviour;
+    weir_dialect dialect;
+    const char *legs[TEST_LEGS_MAX + 1];
+    const char *said;
+    const char *shown;
+    const char *elements; /* NULL: not looked at */
+};
+
+#define DATA(json) "data: " json "\n\n"
+#define DONE       "data: [DONE]\n\n"
+
+/* Chat. */
+#define CHUNK(id, rest) DATA("{\"id\":\"" id "\",\"created\":1,\"model\":\"m\"," rest "}")
+#define DELTA(id, delta) \
+    CHUNK(id, "\"choices\":[{\"index\":0,\"delta\":{" delta "},\"finish_reason\":null}]")
+#define FINISH(id, word) \
+    CHUNK(id, "\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"" word "\"}]")
+#define USAGE(id, in, out, all)                                                               \
+    CHUNK(id, "\"choices\":[],\"usage\":{\"prompt_tokens\":" in ",\"completion_tokens\":" out \
+              ",\"total_tokens\":" all "}")
+#define ROLE(id)       DELTA(id, "\"role\":\"assistant\",\"content\":\"\"")
+#define TEXT(id, text) DELTA(id, "\"content\":\"" text "\"")
+#define CALL(id, index, call, name)                             \
+    DELTA(id,                                                   \
+          "\"tool_calls\":[{\"index\":" index ",\"id\":\"" call \
+          "\",\"type\":\"function\",\"function\":{\"name\":\"" name "\",\"arguments\":\"\"}}]")
+#define ARGS(id, index, text) \
+    DELTA(id, "\"tool_calls\":[{\"index\":" index ",\"function\":{\"arguments\":\"" text "\"}}]")
+#define NAME(id, index, text) \
+    DELTA(id, "\"tool_calls\":[{\"index\":" index ",\"function\":{\"name\":\"" text "\"}}]")
+#define OWN_CHAT(id, index, call) CALL(id, index, call, "weir_recall") ARGS(id, index, "{}")
+
+#define ELEMENTS_CHAT(content, call, n)                                                         \
+    "{\"role\":\"assistant\",\"content\":" content ",\"tool_calls\":[{\"id\":\"" call           \
+    "\",\"type\":\"function\",\"function\":{\"name\":\"weir_recall\",\"arguments\":\"{}\"}}]}," \
+    "{\"role\":\"tool\",\"tool_call_id\":\"" call "\",\"content\":\"found " n "\"}\n"
+
+/* Messages. */
+#define EVENT(name, json) "event: " name "\ndata: {\"type\":\"" name "\"," json "}\n\n"
+#define START(id, in)                                                                       \
+    EVENT("message_start", "\"message\":{\"id\":\"" id "\",\"model\":\"c\",\"content\":[]," \
+                           "\"usage\":{\"input_tokens\":" in ",\"output_tokens\":1}}")
+#define BEGIN(index, block) \
+    EVENT("content_block_start", "\"index\":" index ",\"content_block\":{" block "}")
+#define GROW(index, delta) \
+    EVENT("content_block_delta", "\"index\":" index ",\"delta\":{\"type\":" delta "}")
+#define END(index) EVENT("content_block_stop", "\"index\":" index)
+#define STOP(word, usage)                                                                    \
+    EVENT("message_delta", "\"delta\":{\"stop_reason\":\"" word "\"},\"usage\":{" usage "}") \
+    "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+#define SAY(index, text)                            \
+    BEGIN(index, "\"type\":\"text\",\"text\":\"\"") \
+    GROW(index, "\"text_delta\",\"text\":\"" text "\"") END(index)
+#define THINK(index, text, signature)                                          \
+    BEGIN(index, "\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"\"") \
+    GROW(index, "\"thinking_delta\",\"thinking\":\"" text "\"")                \
+    GROW(index, "\"signature_delta\",\"signature\":\"" signature "\"") END(index)
+#define USE(index, call, name)                                                                   \
+    BEGIN(index, "\"type\":\"tool_use\",\"id\":\"" call "\",\"name\":\"" name "\",\"input\":{}") \
+    GROW(index, "\"input_json_delta\",\"partial_json\":\"{\\\"a\\\":1}\"") END(index)
+#define PING "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+#define OWN_BLOCK(call) \
+    "{\"type\":\"tool_use\",\"id\":\"" call "\",\"name\":\"weir_recall\",\"input\":{\"a\":1}}"
+#define RESULT_BLOCK(call, n) \
+    "{\"type\":\"tool_result\",\"tool_use_id\":\"" call "\",\"content\":\"found " n "\"}"
+
+static const struct join_case cases[] = {
+    {"chat: an answer without a call of ours is the provider's bytes",
+     WEIR_DIALECT_CHAT,
+     {": hi\r\n\r\n" ROLE("a") TEXT("a", "Hel") "data: {\"odd\":1}\r\n\r\n" CALL("a", "0", "c", "f")
+          ARGS("a", "0", "{}") FINISH("a", "tool_calls") USAGE("a", "5", "2", "7") DONE "tail"},
+     "plain;",
+     ": hi\r\n\r\n" ROLE("a") TEXT("a", "Hel") "data: {\"odd\":1}\r\n\r\n" CALL("a", "0", "c", "f")
+         ARGS("a", "0", "{}") FINISH("a", "tool_calls") USAGE("a", "5", "2", "7") DONE "tail",
+     ""},
+    {"chat: two legs are one answer, with the first's id and all outputs",
+     WEIR_DIALECT_CHAT,
+     {ROLE("a") TEXT("a", "Let me see. ") OWN_CHAT("a", "0", "c1") FINISH("a", "tool_calls")
+          USAGE("a", "10", "3", "13") DONE,
+      ROLE("b") TEXT("b", "It is 7.") FINISH("b", "stop") USAGE("b", "20", "4", "24") DONE},
+     "ask c1 {};plain;",
+     ROLE("a") TEXT("a", "Let me see. ") TEXT("a", "It is 7.") FINISH("a", "stop")
+         USAGE("a", "20", "7", "27") DONE,
+     ELEMENTS_CHAT("\"Let me see. \"", "c1", "1")},
+    {"chat: a name in pieces is held until it is known",
+     WEIR_DIALECT_CHAT,
+     {ROLE("a") CALL("a", "0", "c1", "weir_") NAME("a", "0", "recall") ARGS("a", "0", "{}")
+          FINISH("a", "tool_calls") DONE,
+      ROLE("b") CALL("b", "0", "c2", "weir") ARGS("b", "0", "{}") FINISH("b", "tool_calls") DONE},
+     "ask c1 {};plain;",
+     ROLE("a") CALL("a", "0", "c2", "weir") ARGS("a", "0", "{}") FINISH("a", "tool_calls") DONE,
+     ELEMENTS_CHAT("null", "c1", "1")},
+    {"chat: beside the client's calls ours is not there, and the others move up",
+     WEIR_DIALECT_CHAT,
+     {ROLE("a") CALL("a", "0", "c1", "f") ARGS("a", "0", "{}") OWN_CHAT("a", "1", "c2")
+          CALL("a", "2", "c3", "g") ARGS("a", "2", "{}") FINISH("a", "tool_calls")
+              USAGE("a", "1", "2", "3") DONE},
+     "beside c2 {};",
+     ROLE("a") CALL("a", "0", "c1", "f") ARGS("a", "0", "{}") CALL("a", "1", "c3", "g")
+         ARGS("a", "1", "{}") FINISH("a", "tool_calls") USAGE("a", "1", "2", "3") DONE,
+     ""},
+    {"chat: a server that says all in one chunk",
+     WEIR_DIALECT_CHAT,
+     {DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"Hm\","
+           "\"tool_calls\":[{\"index\":0,\"id\":\"c1\",\"type\":\"function\",\"function\":{"
+           "\"name\":\"weir_recall\",\"arguments\":\"{}\"}}]},\"finish_reason\":\"tool_calls\"}],"
+           "\"usage\":{\"completion_tokens\":2}}"),
+      DATA("{\"id\":\"b\",\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"7\"},"
+           "\"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}")},
+     "ask c1 {};plain;",
+     DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"Hm\"},"
+          "\"finish_reason\":null}],\"usage\":null}")
+         DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"content\":\"7\"},\"finish_reason\":null}],"
+              "\"usage\":null}")
+             DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],"
+                  "\"usage\":{\"completion_tokens\":5}}"),
+     ELEMENTS_CHAT("\"Hm\"", "c1", "1")},
+    {"chat: whole answers",
+     WEIR_DIALECT_CHAT,
+     {"{\"id\":\"a\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
+      "\"Hm. \",\"reasoning_content\":\"r1 \",\"refusal\":null,\"tool_calls\":[{\"id\":\"c1\","
+      "\"type\":\"function\",\"function\":{\"name\":\"weir_recall\",\"arguments\":\"{}\"}}]},"
+      "\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":2,"
+      "\"total_tokens\":3}}",
+      "{\"id\": \"b\", \"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
+      "\"7\",\"reasoning_content\":\"r2\",\"refusal\":null},\"finish_reason\":\"stop\"}],\"usage\":"
+      "{\"prompt_tokens\":9,\"completion_tokens\":4,\"total_tokens\":13}}\n"},
+     "ask c1 {};plain;",
+     "{\"id\": \"a\", \"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
+     "\"Hm. 7\",\"reasoning_content\":\"r1 r2\",\"refusal\":null},\"finish_reason\":\"stop\"}],"
+     "\"usage\":{\"prompt_tokens\":9,\"completion_tokens\":6,\"total_tokens\":15}}\n",
+     "{\"role\":\"assistant\",\"content\":\"Hm. \",\"reasoning_content\":\"r1 \",\"tool_calls\":["
+     "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"weir_recall\",\"arguments\":"
+     "\"{}\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"found 1\"}\n"},
+    {"chat: a second leg that is an error is no answer",
+     WEIR_DIALECT_CHAT,
+     {ROLE("a") OWN_CHAT("a", "0", "c1") FINISH("a", "tool_calls") DONE,
+      "{\"error\":{\"message\":\"no\"}}"},
+     "ask c1 {};plain;",
+     ROLE("a") DATA("{\"error\":{\"type\":\"weir_error\",\"message\":\"it broke\",\"param\":null,"
+                    "\"code\":\"weir\"}}"),
+     NULL},
+    {"chat: an error comes whole though a stream was asked for",
+     WEIR_DIALECT_CHAT,
+     {"{\"error\":{\"message\":\"no\"}}"},
+     "plain;",
+     "{\"error\":{\"message\":\"no\"}}",
+     ""},
+    {"messages: an answer without a call of ours is the provider's bytes",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") PING THINK("0", "hm", "s1") SAY("1", "Hi") USE("2", "t1", "f")
+          STOP("tool_use", "\"output_tokens\":9") ": x\n"},
+     "plain;",
+     START("m1", "5") PING THINK("0", "hm", "s1") SAY("1", "Hi") USE("2", "t1", "f")
+         STOP("tool_use", "\"output_tokens\":9") ": x\n",
+     ""},
+    {"messages: two legs with signed thinking",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") THINK("0", "hm", "s1") SAY("1", "Hi") USE("2", "t1", "weir_recall")
+          STOP("tool_use", "\"output_tokens\":9"),
+      START("m2", "30") PING THINK("0", "so", "s2") SAY("1", "7")
+          STOP("end_turn", "\"output_tokens\":4")},
+     "ask t1 {\"a\":1};plain;",
+     START("m1", "5") THINK("0", "hm", "s1") SAY("1", "Hi") PING THINK("2", "so", "s2")
+         SAY("3", "7") STOP("end_turn", "\"output_tokens\":13,\"input_tokens\":30"),
+     "{\"role\":\"assistant\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"hm\","
+     "\"signature\":\"s1\"},{\"type\":\"text\",\"text\":\"Hi\"}," OWN_BLOCK(
+         "t1") "]},"
+               "{\"role\":\"user\",\"content\":[" RESULT_BLOCK("t1", "1") "]}\n"},
+    {"messages: several calls of ours in two legs",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") USE("0", "t1", "weir_recall") USE("1", "t2", "weir_recall")
+          STOP("tool_use", "\"output_tokens\":9"),
+      START("m2", "6") USE("0", "t3", "weir_recall") STOP("tool_use", "\"output_tokens\":1"),
+      START("m3", "7") SAY("0", "7") STOP("end_turn", "\"input_tokens\":7,\"output_tokens\":4")},
+     "ask t1 {\"a\":1} t2 {\"a\":1};ask t3 {\"a\":1};plain;",
+     START("m1", "5") SAY("0", "7") STOP("end_turn", "\"input_tokens\":7,\"output_tokens\":14"),
+     "{\"role\":\"assistant\",\"content\":[" OWN_BLOCK("t1") "," OWN_BLOCK(
+         "t2") "]},"
+               "{\"role\":\"user\",\"content\":[" RESULT_BLOCK("t1", "1") "," RESULT_BLOCK(
+                   "t2", "2") "]}\n"
+                              "{\"role\":\"assistant\",\"content\":[" OWN_BLOCK(
+                                  "t3") "]},"
+                                        "{\"role\":\"user\",\"content\":[" RESULT_BLOCK(
+                                            "t3", "3") "]}\n"},
+    {"messages: beside the client's calls",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") SAY("0", "Hi") USE("1", "t1", "weir_recall") USE("2", "t2", "f")
+          STOP("tool_use", "\"output_tokens\":9")},
+     "beside t1 {\"a\":1};",
+     START("m1", "5") SAY("0", "Hi") USE("1", "t2", "f") STOP("tool_use", "\"output_tokens\":9"),
+     ""},
+    {"messages: a call that the output limit cut is hidden, and nobody is asked",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") SAY("0", "Hi") BEGIN("1", "\"type\":\"tool_use\",\"id\":\"t1\",\"name\":"
+                                                 "\"weir_recall\",\"input\":{}")
+          GROW("1", "\"input_json_delta\",\"partial_json\":\"{\\\"a\"") END("1")
+              STOP("max_tokens", "\"output_tokens\":9")},
+     "plain;",
+     START("m1", "5") SAY("0", "Hi") STOP("max_tokens", "\"output_tokens\":9"),
+     ""},
+    {"messages: a second leg that breaks off",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") SAY("0", "Hi") USE("1", "t1", "weir_recall")
+          STOP("tool_use", "\"output_tokens\":9"),
+      START("m2", "6") SAY("0", "7")},
+     "ask t1 {\"a\":1};plain;",
+     START("m1", "5") SAY("0", "Hi")
+         SAY("1", "7") "event: error\ndata: "
+                       "{\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":"
+                       "\"it broke\"}}\n\n",
+     NULL},
+    {"messages: an error event in the second leg",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") USE("0", "t1", "weir_recall") STOP("tool_use", "\"output_tokens\":9"),
+      START("m2", "6") EVENT("error", "\"error\":{\"type\":\"overloaded_error\"}")},
+     "ask t1 {\"a\":1};plain;",
+     START("m1", "5") "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\","
+                      "\"message\":\"it broke\"}}\n\n",
+     NULL},
+    {"messages: an error event in the first leg is the client's",
+     WEIR_DIALECT_MESSAGES,
+     {START("m1", "5") USE("0", "t1", "weir_recall")
+          EVENT("error", "\"error\":{\"type\":\"overloaded_error\"}")},
+     "plain;",
+     START("m1", "5") EVENT("error", "\"error\":{\"type\":\"overloaded_error\"}"),
+     ""},
+    {"messages: whole answers",
+     WEIR_DIALECT_MESSAGES,
+     {"{\"id\":\"m1\",\"model\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"}," OWN_BLOCK(
+          "t1") "],\"stop_reason\":\"tool_use\",\"usage\":{\"input_tokens\":1,"
+                "\"output_tokens\":2}}",
+      "{\"id\":\"m2\",\"model\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"7\"}],"
+      "\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":3,\"output_tokens\":4}}"},
+     "ask t1 {\"a\":1};plain;",
+     "{\"id\":\"m1\",\"model\":\"c\",\"content\":[{\"type\":\"text\",\"text\":\"Hi\"},{\"type\":"
+     "\"text\",\"text\":\"7\"}],\"stop_reason\":\"end_turn\",\"usage\":{\"input_tokens\":3,"
+     "\"output_tokens\":6}}",
+     NULL},
+    {"messages: whole, beside the client's calls",
+     WEIR_DIALECT_MESSAGES,
+     {"{\"id\":\"m1\",\"content\":[" OWN_BLOCK(
+         "t1") ",{\"type\":\"tool_use\",\"id\":\"t2\","
+               "\"name\":\"f\",\"input\":{}}],\"stop_reason\":\"tool_use\"}"},
+     "beside t1 {\"a\":1};",
+     "{\"id\":\"m1\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t2\",\"name\":\"f\",\"input\":{}"
+     "}],\"stop_reason\":\"tool_use\"}",
+     NULL},
+};
+
+static void assert_text(const char *behaviour, const char *what, size_t piece, const char *expected,
+                        const struct wr_buf *got)
+{
+    if (wr_span_is(wr_buf_view(got), expected))
+        return;
+    fail_msg("%s (%s, pieces of %zu):\n--- expected\n%s\n--- got\n%.*s", behaviour, what, piece,
+             expected, (int)got->len, got->bytes);
+}
+
+static void legs_become_one_answer(void **state)
+{
+    static const size_t pieces[] = {SIZE_MAX, 1, 2, 3, 7, 64, 200};
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        for (size_t p = 0; p < WR_COUNT_OF(pieces); p++) {
+            const struct join_case *c = &cases[i];
+            bool is_stream = c->legs[0][0] != '{';
+            struct test_joined joined;
+            test_join_run(&joined, wr_api_of(c->dialect), is_stream, c->legs, pieces[p]);
+            assert_text(c->behaviour, "verdicts", pieces[p], c->said, &joined.said);
+            assert_text(c->behaviour, "shown", pieces[p], c->shown, &joined.shown);
+            if (c->elements)
+                assert_text(c->behaviour, "elements", pieces[p], c->elements, &joined.elements);
+            test_join_release(&joined);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(legs_become_one_answer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

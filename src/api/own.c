@@ -1,0 +1,653 @@
+/* The proxy's own recall in requests: how an exchange is kept, and how it is put back.
+ *
+ * A client sends back the one answer that it was shown. What it was shown of earlier legs stands in
+ * their elements already, so it is cut off the front of that answer; the elements, byte for byte as
+ * they went to the provider, are put before what is left. Calls of ours that stood beside the
+ * client's are put among them, and their results among the results.
+ *
+ *   [user] [answer: A1 A2]            ─▶ [user] [A1 call] [result] [A2]
+ *   [user] [answer: c1 c2] [r1] [r2]  ─▶ [user] [c1 call c2] [r1] [result] [r2]
+ *
+ * Clients change answers: they trim texts, drop thinking, spell a text as a string or as parts.
+ * What is cut off is therefore found by what it says, never by its bytes. Where that fails (a
+ * client that splits or joins messages, an edit) the exchange stays out: half of one would be worse
+ * than none.
+ */
+#include "api/own.h"
+
+#include <stdlib.h>
+
+#include "api/own_api.h"
+#include "api/lawful.h"
+#include "api/write.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "transcript/recall_words.h"
+#include "transcript/tool.h"
+
+_Static_assert(sizeof(WR_OWN_TOOL_NAME) == sizeof(WR_RECALL_NAME), "one name");
+
+enum { VERSION = 1, SUM_BYTES = 8, EDITS_CAP_FIRST = 16, MARKS_CAP_FIRST = 8, LEGS_MAX = 64 };
+
+/* ---- an exchange as bytes ---- */
+
+static void put_number(struct wr_buf *out, uint64_t number)
+{
+    for (; number > 127; number >>= 7)
+        wr_buf_byte(out, (char)((number & 127) | 128));
+    wr_buf_byte(out, (char)number);
+}
+
+static void put_text(struct wr_buf *out, weir_span text)
+{
+    put_number(out, text.len);
+    wr_buf_append(out, text);
+}
+
+static void put_beside(struct wr_buf *out, const struct wr_leg *leg)
+{
+    uint32_t shown = 0, calls = 0;
+    size_t own = 0;
+
+    for (size_t i = 0; i < leg->parts_count; i++)
+        shown += leg->parts[i].kind != WR_LEG_OWN;
+    put_number(out, 1);
+    put_number(out, shown);
+    put_number(out, leg->calls_count);
+    shown = 0;
+    for (size_t i = 0; i < leg->parts_count; i++) {
+        if (leg->parts[i].kind != WR_LEG_OWN) {
+            shown++;
+            calls += leg->parts[i].kind == WR_LEG_CALL;
+            continue;
+        }
+        put_number(out, calls);
+        put_number(out, shown);
+        put_text(out, leg->parts[i].json);
+        put_text(out, leg->results[own++]);
+    }
+}
+
+static void put_sum(struct wr_buf *out, size_t from)
+{
+    uint64_t sum = wr_hash64(wr_span_from(wr_buf_view(out), from));
+
+    for (size_t i = 0; i < SUM_BYTES; i++)
+        wr_buf_byte(out, (char)(sum >> 8 * i & 255));
+}
+
+void wr_own_encode(weir_dialect dialect, const struct wr_leg *legs, size_t legs_count,
+                   struct wr_buf *out)
+{
+    size_t from = out->len, count = 0;
+
+    for (size_t i = 0; i < legs_count; i++)
+        count += legs[i].verdict != WR_JOIN_PLAIN;
+    wr_buf_text(out, "WX");
+    put_number(out, VERSION);
+    put_number(out, (uint64_t)dialect);
+    put_number(out, count);
+    for (size_t i = 0; i < legs_count; i++) {
+        if (legs[i].verdict == WR_JOIN_BESIDE)
+            put_beside(out, &legs[i]);
+        if (legs[i].verdict != WR_JOIN_ASK)
+            continue;
+        put_number(out, 0);
+        put_text(out, legs[i].elements);
+    }
+    if (!wr_buf_status(out))
+        put_sum(out, from);
+}
+
+struct reader {
+    weir_span rest;
+    bool is_bad;
+};
+
+static uint64_t take_number(struct reader *r, uint64_t most)
+{
+    uint64_t number = 0;
+
+    for (unsigned shift = 0; r->rest.len && shift < 63; shift += 7) {
+        unsigned char byte = (unsigned char)r->rest.ptr[0];
+        r->rest = wr_span_from(r->rest, 1);
+        number |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) {
+            r->is_bad |= number > most;
+            return number > most ? 0 : number;
+        }
+    }
+    r->is_bad = true;
+    return 0;
+}
+
+static weir_span take_text(struct reader *r)
+{
+    size_t bytes = (size_t)take_number(r, r->rest.len);
+
+    if (r->is_bad || bytes > r->rest.len) {
+        r->is_bad = true;
+        return (weir_span){"", 0};
+    }
+    weir_span text = wr_span_cut(r->rest, 0, bytes);
+    r->rest = wr_span_from(r->rest, bytes);
+    return text;
+}
+
+static weir_status take_leg(struct reader *r, struct wr_arena *arena, struct wr_own_leg *leg)
+{
+    bool is_beside = take_number(r, 1);
+
+    if (!is_beside) {
+        leg->elements = take_text(r);
+        r->is_bad |= !leg->elements.len;
+        return WEIR_OK;
+    }
+    leg->parts_count = (uint32_t)take_number(r, WR_AGENT_BLOCKS_MAX);
+    leg->hidden_count = (uint32_t)take_number(r, WR_AGENT_BLOCKS_MAX);
+    if (r->is_bad)
+        return WEIR_OK;
+    leg->hidden = WR_ARENA_ARRAY(arena, struct wr_own_hidden, leg->hidden_count);
+    if (!leg->hidden)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < leg->hidden_count; i++) {
+        leg->hidden[i].calls_before = (uint32_t)take_number(r, WR_AGENT_BLOCKS_MAX);
+        leg->hidden[i].parts_before = (uint32_t)take_number(r, WR_AGENT_BLOCKS_MAX);
+        leg->hidden[i].call = take_text(r);
+        leg->hidden[i].result = take_text(r);
+    }
+    return WEIR_OK;
+}
+
+static bool has_sum(weir_span bytes)
+{
+    if (bytes.len < SUM_BYTES)
+        return false;
+    uint64_t sum = wr_hash64(wr_span_cut(bytes, 0, bytes.len - SUM_BYTES)), said = 0;
+    for (size_t i = 0; i < SUM_BYTES; i++)
+        said |= (uint64_t)(unsigned char)bytes.ptr[bytes.len - SUM_BYTES + i] << 8 * i;
+    return said == sum;
+}
+
+weir_status wr_own_decode(weir_dialect dialect, weir_span bytes, struct wr_arena *arena,
+                          struct wr_own_exchange *exchange)
+{
+    weir_status status = WEIR_OK;
+
+    if (!has_sum(bytes) || !wr_span_starts(bytes, WR_LIT("WX")))
+        return WEIR_INVALID;
+    struct reader r = {wr_span_cut(bytes, 2, bytes.len - SUM_BYTES), false};
+    if (take_number(&r, VERSION) != VERSION || take_number(&r, 255) != (uint64_t)dialect)
+        return WEIR_INVALID;
+    exchange->legs_count = (uint32_t)take_number(&r, LEGS_MAX);
+    exchange->legs = WR_ARENA_ARRAY(arena, struct wr_own_leg, exchange->legs_count);
+    if (!exchange->legs)
+        return wr_arena_status(arena);
+    for (uint32_t i = 0; i < exchange->legs_count && !r.is_bad && !status; i++)
+        status = take_leg(&r, arena, &exchange->legs[i]);
+    if (status)
+        return status;
+    /* Other calls go to the client, so the leg that has them is the last. */
+    for (uint32_t i = 0; i + 1 < exchange->legs_count && !r.is_bad; i++)
+        r.is_bad = !exchange->legs[i].elements.len;
+    return r.is_bad || r.rest.len || !exchange->legs_count ? WEIR_INVALID : WEIR_OK;
+}
+
+/* ---- what the client saw ---- */
+
+/* FNV-1a, twice: it takes a text byte by byte, however it is cut into parts. */
+static const wr_hash128 SEEN_START = {0xcbf29ce484222325u, 0x6c62272e07bb0142u};
+
+static void see_byte(wr_hash128 *seen, unsigned char byte)
+{
+    seen->low = (seen->low ^ byte) * 0x100000001b3u;
+    seen->high = (seen->high ^ byte) * 0x9e3779b97f4a7c15u;
+    seen->high ^= seen->high >> 29;
+}
+
+static void see_id(wr_hash128 *seen, weir_span id)
+{
+    see_byte(seen, 0xFF); /* no text has it */
+    for (size_t i = 0; i < id.len; i++)
+        see_byte(seen, (unsigned char)id.ptr[i]);
+}
+
+/* Parts may be joined by white space, and clients trim. */
+static void see_text(wr_hash128 *seen, weir_span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!memchr(" \t\r\n", text.ptr[i], 4))
+            see_byte(seen, (unsigned char)text.ptr[i]);
+}
+
+wr_hash128 wr_own_seen_of_legs(const struct wr_leg *legs, size_t legs_count)
+{
+    wr_hash128 calls = SEEN_START, text = SEEN_START;
+    bool has_calls = false;
+
+    for (size_t i = 0; i < legs_count; i++)
+        for (size_t at = 0; at < legs[i].parts_count; at++) {
+            const struct wr_leg_part *part = &legs[i].parts[at];
+            if (part->kind == WR_LEG_CALL)
+                see_id(&calls, part->id);
+            if (part->kind == WR_LEG_TEXT)
+                see_text(&text, part->text);
+            has_calls |= part->kind == WR_LEG_CALL;
+        }
+    return has_calls ? calls : text;
+}
+
+static weir_status see_answer(const struct wr_transcript *t, struct wr_arena *arena,
+                              struct wr_own_answer *answer)
+{
+    wr_hash128 calls = SEEN_START, text = SEEN_START;
+    bool has_calls = false;
+
+    for (uint32_t i = answer->first; i <= answer->last; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind == WEIR_KIND_TOOL_CALL) {
+            see_id(&calls, s->call_id);
+            has_calls = true;
+        } else if (s->kind == WEIR_KIND_TEXT && !s->is_opaque) {
+            weir_span said = wr_segment_text(t, s, arena);
+            if (!said.ptr)
+                return wr_arena_status(arena);
+            see_text(&text, said);
+        }
+    }
+    answer->seen = has_calls ? calls : text;
+    return WEIR_OK;
+}
+
+weir_status wr_own_answers(const struct wr_transcript *t, struct wr_arena *arena,
+                           const struct wr_own_answer **answers, uint32_t *count)
+{
+    struct wr_own_answer *found = NULL;
+    uint32_t cap = 0;
+    weir_status status = WEIR_OK;
+
+    *count = 0;
+    *answers = NULL;
+    for (uint32_t i = 0; i < t->segments_count && !status; i++) {
+        bool goes_on = i && t->segments[i - 1].from_model;
+        if (!t->segments[i].from_model)
+            continue;
+        if (goes_on) {
+            found[*count - 1].last = i;
+            continue;
+        }
+        if (!WR_ARENA_ROOM(arena, found, *count, cap, EDITS_CAP_FIRST))
+            return wr_arena_status(arena);
+        found[(*count)++] =
+            (struct wr_own_answer){.turn = t->segments[i].turn, .first = i, .last = i};
+    }
+    for (uint32_t i = 0; i < *count && !status; i++)
+        status = see_answer(t, arena, &found[i]);
+    *answers = found;
+    return status;
+}
+
+/* ---- a request's own words ---- */
+
+void wr_own_definition(const struct wr_api *api, struct wr_buf *out)
+{
+    struct weir_tool tool = {.name = WR_LIT(WR_RECALL_NAME),
+                             .description = WR_LIT(WR_RECALL_DESCRIPTION),
+                             .schema = WR_LIT(WR_RECALL_SCHEMA)};
+    struct wr_body body;
+
+    wr_body_init(&body, api, out);
+    api->write_tool(&body, &tool);
+    wr_body_release(&body);
+}
+
+static weir_status look_at_offer(void *user, const struct wr_offer *offer)
+{
+    struct wr_own_look *look = user;
+    look->has_recall |= wr_tool_is_recall(offer->name);
+    return WEIR_OK;
+}
+
+/* The list that tools are put into: the request's own, else the one in its first item. */
+static wr_json_id tools_list(const struct wr_transcript *t)
+{
+    wr_json_id list = wr_json_find(t->doc, 0, "tools");
+
+    if (wr_json_first(t->doc, list) != WR_JSON_NONE && wr_json_is(t->doc, list, WR_JSON_ARRAY))
+        return list;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOLS || s->message == WR_JSON_NONE)
+            continue;
+        list = wr_json_find(t->doc, s->payload, "tools");
+        if (wr_json_is(t->doc, list, WR_JSON_ARRAY))
+            return list;
+    }
+    return WR_JSON_NONE;
+}
+
+struct wr_own_look wr_own_look_at(const struct wr_transcript *t, struct wr_arena *arena)
+{
+    const struct wr_joiner *joiner = wr_api_of(t->dialect)->joiner;
+    const struct wr_json *doc = t->doc;
+    wr_json_id list = tools_list(t);
+    struct wr_own_look look = {.has_model_turn = t->is_delta,
+                               .is_stream =
+                                   wr_json_is(doc, wr_json_find(doc, 0, "stream"), WR_JSON_TRUE)};
+
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        look.has_model_turn |= t->segments[i].from_model;
+    /* Without memory nothing is offered. */
+    if (!joiner || (t->list_tools && t->list_tools(t, arena, look_at_offer, &look)))
+        return look;
+    look.may_call = joiner->may_call(doc);
+    for (wr_json_id tool = wr_json_first(doc, list); tool != WR_JSON_NONE;
+         tool = wr_json_next(doc, list, tool))
+        look.has_tools |= wr_json_is(doc, tool, WR_JSON_OBJECT) && !joiner->is_hosted(doc, tool);
+    return look;
+}
+
+/* ---- edits ---- */
+
+static void add_edit(struct wr_own_edits *e, struct wr_own_edit edit)
+{
+    if (e->status)
+        return;
+    if (!WR_ARENA_ROOM(e->arena, e->items, e->count, e->cap, EDITS_CAP_FIRST)) {
+        e->status = wr_arena_status(e->arena);
+        return;
+    }
+    e->items[e->count++] = edit;
+}
+
+void wr_own_remove(struct wr_own_edits *e, wr_json_id container, wr_json_id child)
+{
+    add_edit(e, (struct wr_own_edit){WR_OWN_REMOVE, container, child, {NULL, 0}});
+}
+
+void wr_own_insert(struct wr_own_edits *e, wr_json_id container, wr_json_id child, weir_span json)
+{
+    add_edit(e, (struct wr_own_edit){WR_OWN_INSERT, container, child, json});
+}
+
+void wr_own_set_text(struct wr_own_edits *e, wr_json_id id, weir_span text)
+{
+    add_edit(e, (struct wr_own_edit){WR_OWN_TEXT, WR_JSON_NONE, id, text});
+}
+
+void wr_own_set_json(struct wr_own_edits *e, wr_json_id id, weir_span json)
+{
+    add_edit(e, (struct wr_own_edit){WR_OWN_JSON, WR_JSON_NONE, id, json});
+}
+
+weir_span wr_own_text(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id id)
+{
+    weir_span text = {"", 0};
+
+    if (wr_json_is(doc, id, WR_JSON_STRING))
+        text = wr_json_text(doc, e->arena, id);
+    if (!text.ptr)
+        e->status = wr_arena_status(e->arena);
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+/* ---- what earlier legs have said ---- */
+
+uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena)
+{
+    static const char *const names[] = {"signature",         "data",    "id", "tool_use_id",
+                                        "encrypted_content", "thinking"};
+    wr_json_id type = wr_json_find(doc, part, "type");
+    uint64_t mark = wr_json_is(doc, type, WR_JSON_STRING) ? wr_hash64(wr_json_inner(doc, type)) : 0;
+
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
+        wr_json_id id = wr_json_find(doc, part, names[i]);
+        if (!wr_json_is(doc, id, WR_JSON_STRING) || !wr_json_inner(doc, id).len)
+            continue;
+        weir_span text = wr_json_text(doc, arena, id);
+        return text.ptr ? wr_hash64_seeded(text, mark) : 0;
+    }
+    return mark;
+}
+
+void wr_own_add_mark(struct wr_own_edits *e, struct wr_own_front *front, uint64_t mark)
+{
+    if (!WR_ARENA_ROOM(e->arena, front->marks, front->marks_count, front->marks_cap,
+                       MARKS_CAP_FIRST)) {
+        e->status = wr_arena_status(e->arena);
+        return;
+    }
+    front->marks[front->marks_count++] = mark;
+}
+
+bool wr_own_has_mark(const struct wr_own_front *front, uint64_t mark)
+{
+    for (size_t i = 0; i < front->marks_count; i++)
+        if (front->marks[i] == mark)
+            return true;
+    return false;
+}
+
+static weir_status parse_elements(struct wr_own_edits *e, weir_span elements, struct wr_json *doc)
+{
+    struct wr_buf text;
+    weir_span list;
+
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    wr_buf_byte(&text, '[');
+    wr_buf_append(&text, elements);
+    wr_buf_byte(&text, ']');
+    weir_status status = wr_text_keep(e->arena, &text, &list);
+    return status ? status : wr_json_parse(doc, e->arena, list, NULL, NULL);
+}
+
+bool wr_own_read_front(struct wr_own_edits *e, wr_own_element_fn *read_element,
+                       struct wr_own_front *front)
+{
+    struct wr_buf text;
+
+    *front = (struct wr_own_front){.text = {"", 0}};
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    for (uint32_t i = 0; i < e->exchange->legs_count && !e->status; i++) {
+        struct wr_json doc;
+        if (!e->exchange->legs[i].elements.len)
+            continue;
+        e->status = parse_elements(e, e->exchange->legs[i].elements, &doc);
+        if (e->status)
+            break;
+        for (wr_json_id at = wr_json_first(&doc, 0); at != WR_JSON_NONE;
+             at = wr_json_next(&doc, 0, at))
+            read_element(e, &doc, at, front, &text);
+    }
+    weir_status status = wr_text_keep(e->arena, &text, &front->text);
+    if (!e->status)
+        e->status = status;
+    return !e->status;
+}
+
+static weir_span skip_blanks(weir_span text)
+{
+    size_t at = 0;
+
+    while (at < text.len && memchr(" \t\r\n", text.ptr[at], 4))
+        at++;
+    return wr_span_from(text, at);
+}
+
+enum wr_own_match wr_own_match_text(struct wr_own_front *front, weir_span said, weir_span *rest)
+{
+    weir_span sought = skip_blanks(front->text), text = skip_blanks(said);
+    weir_span core = wr_span_trim(text);
+
+    *rest = said;
+    if (!sought.len)
+        return WR_OWN_CUT;
+    if (wr_span_starts(sought, core)) {
+        front->has_begun |= core.len > 0;
+        front->text = wr_span_from(sought, core.len);
+        return WR_OWN_ALL;
+    }
+    core = wr_span_trim(sought);
+    if (!wr_span_starts(text, core))
+        return WR_OWN_NO_MATCH;
+    front->has_begun = true;
+    front->text = (weir_span){"", 0};
+    /* The blanks behind it are the earlier leg's as far as it had them. */
+    size_t blanks = sought.len - core.len, at = core.len;
+    while (blanks && at < text.len && text.ptr[at] == sought.ptr[at]) {
+        at++;
+        blanks--;
+    }
+    *rest = wr_span_from(text, at);
+    return WR_OWN_CUT;
+}
+
+bool wr_own_front_is_over(const struct wr_own_front *front)
+{
+    return wr_text_is_blank(front->text);
+}
+
+void wr_own_insert_elements(struct wr_own_edits *e, wr_json_id child)
+{
+    for (uint32_t i = 0; i < e->exchange->legs_count; i++)
+        if (e->exchange->legs[i].elements.len)
+            wr_own_insert(e, e->t->list, child, e->exchange->legs[i].elements);
+}
+
+const struct wr_own_leg *wr_own_beside(const struct wr_own_edits *e)
+{
+    const struct wr_own_leg *last = &e->exchange->legs[e->exchange->legs_count - 1];
+    return last->elements.len ? NULL : last;
+}
+
+/* ---- the view ---- */
+
+static void offer_tool(struct wr_own_edits *e, weir_span definition)
+{
+    const struct wr_json *doc = e->t->doc;
+    wr_json_id list = tools_list(e->t), at;
+
+    if (list == WR_JSON_NONE) {
+        e->status = WEIR_INVALID;
+        return;
+    }
+    for (at = wr_json_first(doc, list); at != WR_JSON_NONE; at = wr_json_next(doc, list, at))
+        if (wr_find_marker(doc, at) != WR_JSON_NONE ||
+            wr_find_marker(doc, wr_json_find(doc, at, "function")) != WR_JSON_NONE)
+            break;
+    wr_own_insert(e, list, at, definition);
+}
+
+/* The id that the request goes on from is spelt in one place. */
+static void set_previous(struct wr_own_edits *e, weir_span id)
+{
+    const struct wr_json *doc = e->t->doc;
+    const struct wr_api *api = wr_api_of(e->t->dialect);
+    weir_span now = api->id_before ? api->id_before(doc) : (weir_span){NULL, 0};
+
+    for (wr_json_id at = 0; now.len && at < doc->nodes_count; at++)
+        if (wr_json_is(doc, at, WR_JSON_STRING) && wr_json_inner(doc, at).ptr == now.ptr) {
+            wr_own_set_text(e, at, id);
+            return;
+        }
+    e->status = WEIR_INVALID;
+}
+
+/* A request may say its words as one text: then they become the list's first element. */
+static void append_elements(struct wr_own_edits *e, weir_span elements)
+{
+    const struct wr_json *doc = e->t->doc;
+    wr_json_id words = wr_json_find(doc, 0, wr_api_of(e->t->dialect)->list_key);
+    struct wr_buf list;
+    weir_span text;
+
+    if (wr_json_is(doc, words, WR_JSON_ARRAY)) {
+        wr_own_insert(e, words, WR_JSON_NONE, elements);
+        return;
+    }
+    if (!wr_json_is(doc, words, WR_JSON_STRING)) {
+        e->status = WEIR_INVALID;
+        return;
+    }
+    wr_buf_init(&list, WR_OUTPUT_BYTES_MAX);
+    wr_buf_text(&list, "[{\"role\":\"user\",\"content\":");
+    wr_buf_append(&list, wr_json_raw(doc, words));
+    wr_buf_text(&list, "},");
+    wr_buf_append(&list, elements);
+    wr_buf_byte(&list, ']');
+    e->status = wr_text_keep(e->arena, &list, &text);
+    wr_own_set_json(e, words, text);
+}
+
+/* False: it does not fit, and the request is as if it were not there. */
+static bool put_back(struct wr_own_edits *e, const struct wr_own_put *put)
+{
+    struct wr_own_exchange exchange;
+    size_t count = e->count;
+
+    weir_status status = wr_own_decode(e->t->dialect, put->exchange, e->arena, &exchange);
+    if (status) {
+        if (status != WEIR_INVALID)
+            e->status = status;
+        return false;
+    }
+    e->answer = put->answer;
+    e->exchange = &exchange;
+    bool fits = wr_api_of(e->t->dialect)->joiner->put_back(e);
+    if (e->status == WEIR_SYNTAX) /* elements that are no JSON */
+        e->status = WEIR_OK, fits = false;
+    if (!fits)
+        e->count = count;
+    return fits;
+}
+
+static weir_status write_edits(const struct wr_own_edits *e, struct wr_buf *out)
+{
+    struct wr_splice splice;
+    size_t len = out->len;
+
+    wr_splice_init(&splice, e->t->doc, e->arena);
+    for (size_t i = 0; i < e->count; i++) {
+        const struct wr_own_edit *edit = &e->items[i];
+        switch (edit->kind) {
+        case WR_OWN_REMOVE:
+            wr_splice_remove(&splice, edit->container, edit->child);
+            break;
+        case WR_OWN_INSERT:
+            wr_splice_insert(&splice, edit->container, edit->child, edit->text);
+            break;
+        case WR_OWN_TEXT:
+            wr_splice_set_text(&splice, edit->child, edit->text);
+            break;
+        case WR_OWN_JSON:
+            wr_splice_set_json(&splice, edit->child, edit->text);
+            break;
+        }
+    }
+    weir_status status = wr_splice_apply(&splice, out, NULL);
+    if (status)
+        out->len = len;
+    return status;
+}
+
+weir_status wr_own_view_write(const struct wr_transcript *t, struct wr_arena *arena,
+                              const struct wr_own_view *view, struct wr_buf *out,
+                              uint32_t *left_out)
+{
+    struct wr_own_edits edits = {.t = t, .arena = arena};
+
+    *left_out = 0;
+    if (!wr_api_of(t->dialect)->joiner)
+        return WEIR_INVALID;
+    if (view->definition.len)
+        offer_tool(&edits, view->definition);
+    for (size_t i = 0; i < view->puts_count && !edits.status; i++)
+        *left_out += !put_back(&edits, &view->puts[i]);
+    if (view->previous_id.len && !edits.status)
+        set_previous(&edits, view->previous_id);
+    if (view->elements.len && !edits.status)
+        append_elements(&edits, view->elements);
+    return edits.status ? edits.status : write_edits(&edits, out);
+}

@@ -1,0 +1,67 @@
+/* own.h -- the proxy's own recall in requests: the tool offered, its exchanges put back.
+ *
+ * A client without a recall tool is given one by the proxy (docs/own-recall.md). What the client
+ * sends lacks its definition and the exchanges in which the model used it. The view of a request is
+ * what a client would have sent that has the tool: made here by splicing, so that outside of what
+ * is put in every byte is the client's (law L1). All else works on the view.
+ */
+#ifndef WR_API_OWN_H
+#define WR_API_OWN_H
+
+#include "api/api.h"
+#include "base/buf.h"
+#include "base/hash.h"
+
+/* The definition of our tool in the shape of the API, as a session that begins now gets it. A
+ * session keeps, byte for byte, the one it began with, so it is handed in below. */
+void wr_own_definition(const struct wr_api *api, struct wr_buf *out);
+
+/* What of a request decides whether the proxy's own recall may be offered. */
+struct wr_own_look {
+    bool has_tools;      /* a list of tools with at least one the client runs */
+    bool has_recall;     /* a recall tool of the client's is among them */
+    bool may_call;       /* the model may call, once: no tool_choice none, no n > 1, no background,
+                          * no conversation, and the API has a way to join answers */
+    bool has_model_turn; /* the model has said something already, here or at the provider */
+    bool is_stream;      /* the answer comes as events */
+};
+struct wr_own_look wr_own_look_at(const struct wr_transcript *transcript, struct wr_arena *arena);
+
+/* An answer of the model in the client's history, behind which an exchange may be missing. */
+struct wr_own_answer {
+    uint32_t turn;   /* of its segments */
+    wr_hash128 seen; /* as wr_join_exchange() gives it: by the ids of its calls; without calls by
+                      * its text, white space aside: clients trim it, and join its parts */
+    uint32_t first, last; /* its segments */
+};
+/* All of them, in order, in `arena`. */
+WEIR_MUST_USE weir_status wr_own_answers(const struct wr_transcript *transcript,
+                                         struct wr_arena *arena,
+                                         const struct wr_own_answer **answers, uint32_t *count);
+
+/* An exchange to be put back into an answer. */
+struct wr_own_put {
+    /* NULL: the answer that the request goes on from, which the provider holds. Only results of
+     * calls beside the client's are put in then. */
+    const struct wr_own_answer *answer;
+    weir_span exchange; /* as wr_join_exchange() encoded it */
+};
+
+struct wr_own_view {
+    weir_span definition;          /* of our tool; empty: the tools stay as they are */
+    const struct wr_own_put *puts; /* in the order of their answers */
+    size_t puts_count;
+    weir_span previous_id; /* of the answer that the request goes on from, in place of the one it
+                            * names; empty: that one */
+    weir_span elements;    /* to join the end of the list (wr_join_elements); empty: none */
+};
+
+/* Writes the request of `transcript` with all of that to `out`. The definition goes before the
+ * first tool that has a cache marker, else behind the last. An exchange that does not fit its
+ * answer (its parts are not those that the client was shown) is left out and counted in
+ * `*left_out`. WEIR_INVALID: the body cannot take it, nothing is written. */
+WEIR_MUST_USE weir_status wr_own_view_write(const struct wr_transcript *transcript,
+                                            struct wr_arena *arena, const struct wr_own_view *view,
+                                            struct wr_buf *out, uint32_t *left_out);
+
+#endif
