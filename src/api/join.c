@@ -204,7 +204,7 @@ struct wr_join_number *wr_join_number_add(struct wr_join *j, int64_t from, bool 
         return NULL;
     }
     struct wr_join_number *number = &j->numbers[j->numbers_count++];
-    *number = (struct wr_join_number){from, is_hidden ? -1 : j->number_next++};
+    *number = (struct wr_join_number){from, is_hidden ? -1 : j->number_next++, {"", 0}};
     return number;
 }
 
@@ -680,9 +680,13 @@ void wr_join_remove_own(struct wr_splice *splice, const struct wr_json *doc, wr_
         return;
     for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
          at = wr_json_next(doc, list, at)) {
+        wr_json_id type = wr_json_find(doc, at, "type");
         wr_json_id function = wr_json_find(doc, at, "function");
-        if (wr_join_is_own(doc, wr_json_find(doc, at, "name")) ||
-            wr_join_is_own(doc, wr_json_find(doc, function, "name")))
+        bool is_call = type == WR_JSON_NONE || wr_json_text_is(doc, type, "function") ||
+                       wr_json_text_is(doc, type, "function_call") ||
+                       wr_json_text_is(doc, type, "tool_use");
+        if (is_call && (wr_join_is_own(doc, wr_json_find(doc, at, "name")) ||
+                        wr_join_is_own(doc, wr_json_find(doc, function, "name"))))
             wr_splice_remove(splice, list, at);
     }
 }

@@ -55,6 +55,7 @@ struct wr_join_event {
 /* A block, item or call of the leg at hand: its number there, and the one that the client knows. */
 struct wr_join_number {
     int64_t from, to; /* to -1: it is hidden */
+    weir_span id;     /* of a hidden item; else empty */
 };
 
 enum wr_join_form {

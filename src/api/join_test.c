@@ -76,6 +76,48 @@ struct join_case {
 #define RESULT_BLOCK(call, n) \
     "{\"type\":\"tool_result\",\"tool_use_id\":\"" call "\",\"content\":\"found " n "\"}"
 
+/* Responses. */
+#define R(name, number, rest) \
+    "event: " name "\ndata: {\"type\":\"" name "\",\"sequence_number\":" number "," rest "}\n\n"
+#define TOOLS_F   "{\"type\":\"function\",\"name\":\"f\"}"
+#define TOOLS_OWN "{\"type\":\"function\",\"name\":\"weir_recall\"}"
+#define CREATED(number, id, tools) \
+    R("response.created", number,  \
+      "\"response\":{\"id\":\"" id "\",\"model\":\"g\",\"tools\":[" tools "],\"output\":[]}")
+#define ADDED(number, index, item) \
+    R("response.output_item.added", number, "\"output_index\":" index ",\"item\":" item)
+#define ITEM_DONE(number, index, item) \
+    R("response.output_item.done", number, "\"output_index\":" index ",\"item\":" item)
+#define WORDS(number, index, id, text)      \
+    R("response.output_text.delta", number, \
+      "\"item_id\":\"" id "\",\"output_index\":" index ",\"delta\":\"" text "\"")
+#define INPUT(number, index, id)                        \
+    R("response.function_call_arguments.delta", number, \
+      "\"item_id\":\"" id "\",\"output_index\":" index ",\"delta\":\"{}\"")
+#define COMPLETED(number, id, output, in, out, all)                     \
+    R("response.completed", number,                                     \
+      "\"response\":{\"id\":\"" id                                      \
+      "\",\"model\":\"g\",\"status\":\"completed\",\"output\":[" output \
+      "],\"usage\":{\"input_tokens\":" in ",\"output_tokens\":" out     \
+      ",\"output_tokens_details\":{\"reasoning_tokens\":1},\"total_tokens\":" all "}}")
+#define REASON(id) "{\"type\":\"reasoning\",\"id\":\"" id "\",\"encrypted_content\":\"e-" id "\"}"
+#define MESSAGE(id, text)                                                                    \
+    "{\"type\":\"message\",\"id\":\"" id "\",\"role\":\"assistant\",\"content\":[{\"type\":" \
+    "\"output_text\",\"text\":\"" text "\"}]}"
+#define FUNCTION(id, call, name)                                                              \
+    "{\"type\":\"function_call\",\"id\":\"" id "\",\"call_id\":\"" call "\",\"name\":\"" name \
+    "\",\"arguments\":\"{}\"}"
+#define OWN_ITEM(id, call) FUNCTION(id, call, "weir_recall")
+#define OUTPUT(call, n) \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" call "\",\"output\":\"found " n "\"}"
+#define WHOLE_R(id, output, in, out)                                                          \
+    "{\"id\":\"" id "\",\"object\":\"response\",\"status\":\"completed\",\"tools\":[" TOOLS_F \
+    "],\"output\":[" output "],\"usage\":{\"input_tokens\":" in ",\"output_tokens\":" out "}}"
+#define WHOLE_R_OWN(id, output, in, out)                                                      \
+    "{\"id\":\"" id "\",\"object\":\"response\",\"status\":\"completed\",\"tools\":[" TOOLS_F \
+    "," TOOLS_OWN "],\"output\":[" output "],\"usage\":{\"input_tokens\":" in                 \
+    ",\"output_tokens\":" out "}}"
+
 static const struct join_case cases[] = {
     {"chat: an answer without a call of ours is the provider's bytes",
      WEIR_DIALECT_CHAT,
@@ -258,6 +300,78 @@ static const struct join_case cases[] = {
      "{\"id\":\"m1\",\"content\":[{\"type\":\"tool_use\",\"id\":\"t2\",\"name\":\"f\",\"input\":{}"
      "}],\"stop_reason\":\"tool_use\"}",
      NULL},
+    {"responses: an answer without a call of ours passes, but for our tool's definition",
+     WEIR_DIALECT_RESPONSES,
+     {CREATED("0", "r1", TOOLS_F "," TOOLS_OWN) ADDED("1", "0", MESSAGE("m1", ""))
+          WORDS("2", "0", "m1", "Hi") ITEM_DONE("3", "0", MESSAGE("m1", "Hi"))
+              COMPLETED("4", "r1", MESSAGE("m1", "Hi"), "5", "2", "7")},
+     "plain;",
+     CREATED("0", "r1", TOOLS_F) ADDED("1", "0", MESSAGE("m1", "")) WORDS("2", "0", "m1", "Hi")
+         ITEM_DONE("3", "0", MESSAGE("m1", "Hi"))
+             COMPLETED("4", "r1", MESSAGE("m1", "Hi"), "5", "2", "7"),
+     ""},
+    {"responses: two legs with encrypted reasoning",
+     WEIR_DIALECT_RESPONSES,
+     {CREATED("0", "r1", TOOLS_OWN) ADDED("1", "0", REASON("rs1"))
+          ITEM_DONE("2", "0", REASON("rs1")) ADDED("3", "1", OWN_ITEM("fc1", "c1"))
+              INPUT("4", "1", "fc1") ITEM_DONE("5", "1", OWN_ITEM("fc1", "c1"))
+                  COMPLETED("6", "r1", REASON("rs1") "," OWN_ITEM("fc1", "c1"), "5", "2", "7"),
+      CREATED("0", "r2", TOOLS_OWN) ADDED("1", "0", MESSAGE("m1", "")) WORDS("2", "0", "m1", "Hi")
+          ITEM_DONE("3", "0", MESSAGE("m1", "Hi"))
+              COMPLETED("4", "r2", MESSAGE("m1", "Hi"), "9", "4", "13")},
+     "ask c1 {};plain;",
+     CREATED("0", "r1", "") ADDED("1", "0", REASON("rs1")) ITEM_DONE("2", "0", REASON("rs1")) ADDED(
+         "3", "1", MESSAGE("m1", "")) WORDS("4", "1", "m1", "Hi") ITEM_DONE("5", "1",
+                                                                            MESSAGE("m1", "Hi"))
+         R("response.completed", "6",
+           "\"response\":{\"id\":\"r1\",\"model\":\"g\",\"status\":\"completed\","
+           "\"output\":[" REASON("rs1") "," MESSAGE(
+               "m1",
+               "Hi") "],\"usage\":{\"input_tokens\":9,\"output_tokens\":6,"
+                     "\"output_tokens_details\":{\"reasoning_tokens\":2},\"total_tokens\":15}}"),
+     REASON("rs1") "," OWN_ITEM("fc1", "c1") "," OUTPUT("c1", "1") "\n"},
+    {"responses: beside the client's calls, and a server that lists nothing at the end",
+     WEIR_DIALECT_RESPONSES,
+     {CREATED("0", "r1", "") ADDED("1", "0", OWN_ITEM("fc1", "c1")) INPUT("2", "0", "fc1")
+          ITEM_DONE("3", "0", OWN_ITEM("fc1", "c1")) ADDED("4", "1", FUNCTION("fc2", "c2", "f"))
+              INPUT("5", "1", "fc2") ITEM_DONE("6", "1", FUNCTION("fc2", "c2", "f"))
+                  COMPLETED("7", "r1", "", "5", "2", "7")},
+     "beside c1 {};",
+     CREATED("0", "r1", "") ADDED("1", "0", FUNCTION("fc2", "c2", "f")) INPUT("2", "0", "fc2")
+         ITEM_DONE("3", "0", FUNCTION("fc2", "c2", "f")) COMPLETED("4", "r1", "", "5", "2", "7"),
+     ""},
+    {"responses: a call cut by the output limit is hidden, and nobody is asked",
+     WEIR_DIALECT_RESPONSES,
+     {ADDED("1", "0", OWN_ITEM("fc1", "c1"))
+          ITEM_DONE("2", "0",
+                    "{\"type\":\"function_call\",\"call_id\":\"c1\",\"name\":"
+                    "\"weir_recall\",\"arguments\":\"{\\\"a\"}")
+              R("response.incomplete", "3",
+                "\"response\":{\"id\":\"r1\",\"status\":\"incomplete\",\"output\":[]}")},
+     "plain;",
+     R("response.incomplete", "0",
+       "\"response\":{\"id\":\"r1\",\"status\":\"incomplete\",\"output\":[]}"),
+     ""},
+    {"responses: a second leg that fails",
+     WEIR_DIALECT_RESPONSES,
+     {CREATED("0", "r1", "") ITEM_DONE("1", "0", OWN_ITEM("fc1", "c1"))
+          COMPLETED("2", "r1", "", "5", "2", "7"),
+      CREATED("0", "r2", "")
+          R("response.failed", "1", "\"response\":{\"id\":\"r2\",\"error\":{\"code\":\"x\"}}")},
+     "ask c1 {};plain;",
+     CREATED("0", "r1", "")
+         R("response.failed", "1",
+           "\"response\":{\"id\":\"r1\",\"object\":\"response\",\"created_at\":0,\"model\":\"g\","
+           "\"status\":\"failed\",\"error\":{\"code\":\"server_error\",\"message\":"
+           "\"it broke\"},\"output\":[]}"),
+     NULL},
+    {"responses: whole answers",
+     WEIR_DIALECT_RESPONSES,
+     {WHOLE_R_OWN("r1", MESSAGE("m1", "Hm") "," OWN_ITEM("fc1", "c1"), "1", "2"),
+      WHOLE_R_OWN("r2", REASON("rs2") "," MESSAGE("m2", "7"), "3", "4")},
+     "ask c1 {};plain;",
+     WHOLE_R("r1", MESSAGE("m1", "Hm") "," REASON("rs2") "," MESSAGE("m2", "7"), "3", "6"),
+     MESSAGE("m1", "Hm") "," OWN_ITEM("fc1", "c1") "," OUTPUT("c1", "1") "\n"},
 };
 
 static void assert_text(const char *behaviour, const char *what, size_t piece, const char *expected,

@@ -509,6 +509,67 @@ bool wr_own_front_is_over(const struct wr_own_front *front)
     return wr_text_is_blank(front->text);
 }
 
+/* All APIs' kinds of texts end so: text, output_text, input_text. */
+bool wr_own_is_text_part(const struct wr_json *doc, wr_json_id part)
+{
+    wr_json_id type = wr_json_find(doc, part, "type");
+
+    return wr_json_is(doc, type, WR_JSON_STRING) &&
+           wr_span_ends(wr_json_inner(doc, type), WR_LIT("text")) &&
+           wr_json_is(doc, wr_json_find(doc, part, "text"), WR_JSON_STRING);
+}
+
+static enum wr_own_fate cut_text(struct wr_own_edits *e, struct wr_own_front *front,
+                                 wr_json_id text)
+{
+    weir_span said = wr_own_text(e, e->t->doc, text), rest;
+
+    switch (wr_own_match_text(front, said, &rest)) {
+    case WR_OWN_NO_MATCH:
+        return WR_OWN_FITS_NOT;
+    case WR_OWN_ALL:
+        return WR_OWN_GONE;
+    case WR_OWN_CUT:
+        break;
+    }
+    if (wr_text_is_blank(rest))
+        return WR_OWN_GONE;
+    if (rest.len < said.len)
+        wr_own_set_text(e, text, rest);
+    return WR_OWN_STAYS;
+}
+
+static enum wr_own_fate cut_parts(struct wr_own_edits *e, struct wr_own_front *front,
+                                  wr_json_id content)
+{
+    const struct wr_json *doc = e->t->doc;
+    size_t count = e->count;
+    bool is_gone = true;
+
+    for (wr_json_id part = wr_json_first(doc, content); part != WR_JSON_NONE;
+         part = wr_json_next(doc, content, part)) {
+        bool is_text = wr_own_is_text_part(doc, part);
+        enum wr_own_fate fate = WR_OWN_STAYS;
+        if (is_text && !wr_own_front_is_over(front))
+            fate = cut_text(e, front, wr_json_find(doc, part, "text"));
+        if (fate == WR_OWN_FITS_NOT)
+            return fate;
+        if (fate == WR_OWN_GONE)
+            wr_own_remove(e, content, part);
+        is_gone &= fate == WR_OWN_GONE;
+    }
+    if (is_gone) /* the whole of it is replaced, or leaves with its message */
+        e->count = count;
+    return is_gone ? WR_OWN_GONE : WR_OWN_STAYS;
+}
+
+enum wr_own_fate wr_own_cut_content(struct wr_own_edits *e, struct wr_own_front *front,
+                                    wr_json_id content)
+{
+    bool is_list = wr_json_is(e->t->doc, content, WR_JSON_ARRAY);
+    return is_list ? cut_parts(e, front, content) : cut_text(e, front, content);
+}
+
 void wr_own_insert_elements(struct wr_own_edits *e, wr_json_id child)
 {
     for (uint32_t i = 0; i < e->exchange->legs_count; i++)

@@ -98,6 +98,16 @@ enum wr_own_match {
 enum wr_own_match wr_own_match_text(struct wr_own_front *front, weir_span said, weir_span *rest);
 bool wr_own_front_is_over(const struct wr_own_front *front);
 
+/* What becomes of the content of a message, a string or parts. */
+enum wr_own_fate {
+    WR_OWN_FITS_NOT,
+    WR_OWN_STAYS, /* it, or what is left of it; the edits are made */
+    WR_OWN_GONE   /* all of it is the front's; no edits are made */
+};
+enum wr_own_fate wr_own_cut_content(struct wr_own_edits *edits, struct wr_own_front *front,
+                                    wr_json_id content);
+bool wr_own_is_text_part(const struct wr_json *doc, wr_json_id part);
+
 /* Puts the elements of the legs that asked before `child`. */
 void wr_own_insert_elements(struct wr_own_edits *edits, wr_json_id child);
 /* The last leg, where it had other calls than ours; else NULL. */

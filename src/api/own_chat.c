@@ -83,67 +83,22 @@ static void cut_thoughts(struct wr_own_edits *e, wr_json_id message)
     }
 }
 
-/* What becomes of the client's content. */
-enum fate { FATE_FITS_NOT, FATE_STAYS, FATE_GONE };
-
-static enum fate cut_text(struct wr_own_edits *e, struct wr_own_front *front, wr_json_id text)
-{
-    weir_span said = wr_own_text(e, e->t->doc, text), rest;
-
-    switch (wr_own_match_text(front, said, &rest)) {
-    case WR_OWN_NO_MATCH:
-        return FATE_FITS_NOT;
-    case WR_OWN_ALL:
-        return FATE_GONE;
-    case WR_OWN_CUT:
-        break;
-    }
-    if (wr_text_is_blank(rest))
-        return FATE_GONE;
-    if (rest.len < said.len)
-        wr_own_set_text(e, text, rest);
-    return FATE_STAYS;
-}
-
-static enum fate cut_parts(struct wr_own_edits *e, struct wr_own_front *front, wr_json_id content)
-{
-    const struct wr_json *doc = e->t->doc;
-    size_t count = e->count;
-    bool is_gone = true;
-
-    for (wr_json_id part = wr_json_first(doc, content); part != WR_JSON_NONE;
-         part = wr_json_next(doc, content, part)) {
-        bool is_text = wr_json_text_is(doc, wr_json_find(doc, part, "type"), "text");
-        enum fate fate = FATE_STAYS;
-        if (is_text && !wr_own_front_is_over(front))
-            fate = cut_text(e, front, wr_json_find(doc, part, "text"));
-        if (fate == FATE_FITS_NOT)
-            return fate;
-        if (fate == FATE_GONE)
-            wr_own_remove(e, content, part);
-        is_gone &= fate == FATE_GONE;
-    }
-    if (is_gone) /* the whole of it is replaced, or leaves with its message */
-        e->count = count;
-    return is_gone ? FATE_GONE : FATE_STAYS;
-}
-
-static enum fate cut_content(struct wr_own_edits *e, wr_json_id content)
+static enum wr_own_fate cut_content(struct wr_own_edits *e, wr_json_id content)
 {
     const struct wr_json *doc = e->t->doc;
     struct wr_own_front front;
-    enum fate fate = FATE_GONE;
+    enum wr_own_fate fate = WR_OWN_GONE;
 
     if (!wr_own_read_front(e, read_element, &front))
-        return FATE_FITS_NOT;
+        return WR_OWN_FITS_NOT;
     bool is_list = wr_json_is(doc, content, WR_JSON_ARRAY);
     /* Some clients drop what was said beside calls. */
     if (!is_list && (!wr_json_is(doc, content, WR_JSON_STRING) || !wr_json_inner(doc, content).len))
-        return FATE_GONE;
+        return WR_OWN_GONE;
     if (wr_own_front_is_over(&front))
-        return FATE_STAYS;
-    fate = is_list ? cut_parts(e, &front, content) : cut_text(e, &front, content);
-    return wr_own_front_is_over(&front) ? fate : FATE_FITS_NOT;
+        return WR_OWN_STAYS;
+    fate = wr_own_cut_content(e, &front, content);
+    return wr_own_front_is_over(&front) ? fate : WR_OWN_FITS_NOT;
 }
 
 /* ---- calls and results ---- */
@@ -195,15 +150,15 @@ bool wr_own_chat_put_back(struct wr_own_edits *e)
     wr_json_id calls = wr_json_find(doc, message, "tool_calls");
     bool has_calls =
         wr_json_is(doc, calls, WR_JSON_ARRAY) && wr_json_first(doc, calls) != WR_JSON_NONE;
-    enum fate fate = cut_content(e, content);
-    if (fate == FATE_FITS_NOT)
+    enum wr_own_fate fate = cut_content(e, content);
+    if (fate == WR_OWN_FITS_NOT)
         return false;
     wr_own_insert_elements(e, message);
-    if (fate == FATE_GONE && !has_calls) {
+    if (fate == WR_OWN_GONE && !has_calls) {
         wr_own_remove(e, e->t->list, message);
         return !beside;
     }
-    if (fate == FATE_GONE && content != WR_JSON_NONE && e->exchange->legs[0].elements.len)
+    if (fate == WR_OWN_GONE && content != WR_JSON_NONE && e->exchange->legs[0].elements.len)
         wr_own_set_json(e, content, WR_LIT("null"));
     cut_thoughts(e, message);
     return !beside || put_beside(e, beside, message);

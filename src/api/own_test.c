@@ -55,6 +55,19 @@ struct put_case {
 #define LEG(blocks, word) \
     "{\"id\":\"x\",\"type\":\"message\",\"content\":[" blocks "],\"stop_reason\":\"" word "\"}"
 
+#define ITEMS(items)    "{\"model\":\"g\",\"input\":[{\"role\":\"user\",\"content\":\"u\"}," items "]}"
+#define RESPONSE(items) "{\"id\":\"x\",\"status\":\"completed\",\"output\":[" items "]}"
+#define REASON(id)      "{\"type\":\"reasoning\",\"id\":\"" id "\",\"encrypted_content\":\"e-" id "\"}"
+#define MESSAGE(id, text)                                                          \
+    "{\"type\":\"message\",\"id\":\"" id "\",\"role\":\"assistant\",\"content\":[" \
+    "{\"type\":\"output_text\",\"text\":\"" text "\"}]}"
+#define FUNCTION(call, name)                                                \
+    "{\"type\":\"function_call\",\"call_id\":\"" call "\",\"name\":\"" name \
+    "\",\"arguments\":\"{}\"}"
+#define OWN_ITEM(call) FUNCTION(call, "weir_recall")
+#define OUTPUT(call, text) \
+    "{\"type\":\"function_call_output\",\"call_id\":\"" call "\",\"output\":\"" text "\"}"
+
 static const struct put_case cases[] = {
     {"chat: one answer becomes the legs that it was",
      WEIR_DIALECT_CHAT,
@@ -192,6 +205,46 @@ static const struct put_case cases[] = {
      BODY(SAYS(USES("c1", "f")) NEXT),
      BODY(SAYS(USES("c1", "f")) NEXT),
      1},
+    {"responses: one answer becomes the legs that it was",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1")),
+      RESPONSE(REASON("r2") "," MESSAGE("m2", "It is 7."))},
+     ITEMS(REASON("r1") "," MESSAGE("m1", "Hm.") "," REASON("r2") "," MESSAGE("m2", "It is 7.")
+               NEXT),
+     ITEMS(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1") "," OUTPUT(
+         "o1", "found 1") "," REASON("r2") "," MESSAGE("m2", "It is 7.") NEXT),
+     0},
+    {"responses: reasoning dropped, texts as one",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1")),
+      RESPONSE(REASON("r2") "," MESSAGE("m2", "It is 7."))},
+     ITEMS("{\"role\":\"assistant\",\"content\":\"Hm.\\nIt is 7.\"}" NEXT),
+     ITEMS(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1") "," OUTPUT(
+         "o1", "found 1") ",{\"role\":\"assistant\",\"content\":\"\\nIt is 7.\"}" NEXT),
+     0},
+    {"responses: beside the client's calls",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(REASON("r1") "," FUNCTION("c1", "f") "," OWN_ITEM("o1") "," FUNCTION("c2", "g"))},
+     ITEMS(REASON("r1") "," FUNCTION("c1", "f") "," FUNCTION("c2", "g") "," OUTPUT(
+         "c1", "r") "," OUTPUT("c2", "r")),
+     ITEMS(REASON("r1") "," FUNCTION("c1", "f") "," OWN_ITEM("o1") "," FUNCTION(
+         "c2", "g") "," OUTPUT("c1", "r") "," OUTPUT("o1", "found 1") "," OUTPUT("c2", "r")),
+     0},
+    {"responses: beside, and last",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(FUNCTION("c1", "f") "," OWN_ITEM("o1"))},
+     ITEMS(FUNCTION("c1", "f") "," OUTPUT("c1", "r") NEXT),
+     ITEMS(FUNCTION("c1", "f") "," OWN_ITEM("o1") "," OUTPUT("c1", "r") "," OUTPUT("o1", "found 1")
+               NEXT),
+     0},
+    {"responses: only a call of the second leg comes back",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1")),
+      RESPONSE(FUNCTION("c1", "f"))},
+     ITEMS(FUNCTION("c1", "f") "," OUTPUT("c1", "r")),
+     ITEMS(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1") "," OUTPUT(
+         "o1", "found 1") "," FUNCTION("c1", "f") "," OUTPUT("c1", "r")),
+     0},
 };
 
 struct body {

@@ -1,5 +1,6 @@
 /* OpenAI Responses. */
 #include "api/answer.h"
+#include "api/join_responses.h"
 #include "api/read.h"
 #include "api/write.h"
 #include "base/span.h"
@@ -361,6 +362,29 @@ static bool is_continued(const struct wr_json *doc)
     return !wr_json_is(doc, wr_json_find(doc, 0, "store"), WR_JSON_FALSE);
 }
 
+bool wr_responses_is_call(const struct wr_json *doc, wr_json_id item)
+{
+    wr_json_id fields[F_COUNT];
+
+    (void)wr_json_pick(doc, item, field_names, F_COUNT, fields);
+    if (is_hosted_search(doc, fields))
+        return false;
+    for (size_t i = 0; i < WR_COUNT_OF(call_items); i++)
+        if (wr_json_text_is(doc, fields[F_TYPE], call_items[i].type))
+            return true;
+    return false;
+}
+
+bool wr_responses_is_result(const struct wr_json *doc, wr_json_id item)
+{
+    wr_json_id type = wr_json_find(doc, item, "type");
+
+    for (size_t i = 0; i < WR_COUNT_OF(result_items); i++)
+        if (wr_json_text_is(doc, type, result_items[i].type))
+            return true;
+    return false;
+}
+
 /* ---- answers ---- */
 
 static enum wr_look look_at(const struct wr_sse_event *event)
@@ -619,6 +643,7 @@ const struct wr_api wr_api_responses = {
     .url = "https://api.openai.com",
     .url_variable = "OPENAI_BASE_URL",
     .key_variable = "OPENAI_API_KEY",
+    .joiner = &wr_joiner_responses,
     .model = "gpt-5.6-terra",
     .stream_members = "\"stream\":true,\"store\":false,"
                       "\"include\":[\"reasoning.encrypted_content\"]",
