@@ -55,9 +55,14 @@ struct put_case {
 #define LEG(blocks, word) \
     "{\"id\":\"x\",\"type\":\"message\",\"content\":[" blocks "],\"stop_reason\":\"" word "\"}"
 
-#define ITEMS(items)    "{\"model\":\"g\",\"input\":[{\"role\":\"user\",\"content\":\"u\"}," items "]}"
+#define USER_U "{\"role\":\"user\",\"content\":\"u\"}"
+
+#define ITEMS(items) "{\"model\":\"g\",\"input\":[" USER_U "," items "]}"
+
 #define RESPONSE(items) "{\"id\":\"x\",\"status\":\"completed\",\"output\":[" items "]}"
-#define REASON(id)      "{\"type\":\"reasoning\",\"id\":\"" id "\",\"encrypted_content\":\"e-" id "\"}"
+
+#define REASON(id) "{\"type\":\"reasoning\",\"id\":\"" id "\",\"encrypted_content\":\"e-" id "\"}"
+
 #define MESSAGE(id, text)                                                          \
     "{\"type\":\"message\",\"id\":\"" id "\",\"role\":\"assistant\",\"content\":[" \
     "{\"type\":\"output_text\",\"text\":\"" text "\"}]}"
@@ -325,10 +330,260 @@ static void exchanges_go_back_into_the_answer(void **state)
     }
 }
 
+/* ---- what a request is asked ---- */
+
+struct look_case {
+    const char *behaviour;
+    weir_dialect dialect;
+    const char *request;
+    const char *look; /* of tools, recall, may call, model turn, stream: T R C M S */
+};
+
+#define TOOL_F      "{\"type\":\"function\",\"function\":{\"name\":\"f\"}}"
+#define TOOL_PLAIN  "{\"type\":\"function\",\"name\":\"f\"}"
+#define ASKS(rest)  "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"}]" rest "}"
+#define INPUT(rest) "{\"input\":\"u\"" rest "}"
+
+static const struct look_case looks[] = {
+    {"chat: a first request with tools", WEIR_DIALECT_CHAT,
+     ASKS(",\"stream\":true,\"tools\":[" TOOL_F "]"), "TCS"},
+    {"chat: without tools", WEIR_DIALECT_CHAT, ASKS(""), "C"},
+    {"chat: an empty list of tools is none", WEIR_DIALECT_CHAT, ASKS(",\"tools\":[]"), "C"},
+    {"chat: the model may not call", WEIR_DIALECT_CHAT,
+     ASKS(",\"tool_choice\":\"none\",\"tools\":[" TOOL_F "]"), "T"},
+    {"chat: several answers at once", WEIR_DIALECT_CHAT, ASKS(",\"n\":2,\"tools\":[" TOOL_F "]"),
+     "T"},
+    {"chat: one answer, said so", WEIR_DIALECT_CHAT, ASKS(",\"n\":1,\"tools\":[" TOOL_F "]"), "TC"},
+    {"chat: functions from before there were tools", WEIR_DIALECT_CHAT,
+     ASKS(",\"functions\":[{\"name\":\"f\"}]"), ""},
+    {"chat: a recall tool of the client's", WEIR_DIALECT_CHAT,
+     ASKS(
+         ",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"mcp__weir__weir_recall\"}}]"),
+     "TRC"},
+    {"chat: the model has spoken", WEIR_DIALECT_CHAT,
+     "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":"
+     "\"a\"},{\"role\":\"user\",\"content\":\"v\"}],\"tools\":[" TOOL_F "]}",
+     "TCM"},
+    {"messages: tools of the client's and of the provider's", WEIR_DIALECT_MESSAGES,
+     ASKS(",\"tools\":[{\"type\":\"web_search_20250305\",\"name\":\"web_search\"},{\"name\":\"f\","
+          "\"input_schema\":{}}]"),
+     "TC"},
+    {"messages: only tools that the provider runs", WEIR_DIALECT_MESSAGES,
+     ASKS(",\"tools\":[{\"type\":\"web_search_20250305\",\"name\":\"web_search\"}]"), "C"},
+    {"messages: a tool of the provider's that the client runs", WEIR_DIALECT_MESSAGES,
+     ASKS(",\"tools\":[{\"type\":\"bash_20250124\",\"name\":\"bash\"}]"), "TC"},
+    {"messages: tool_choice none", WEIR_DIALECT_MESSAGES,
+     ASKS(",\"tool_choice\":{\"type\":\"none\"},\"tools\":[{\"name\":\"f\"}]"), "T"},
+    {"messages: a thread of the provider's", WEIR_DIALECT_MESSAGES,
+     ASKS(",\"thread\":{\"type\":\"create\"},\"tools\":[{\"name\":\"f\"}]"), "T"},
+    {"responses: a first request", WEIR_DIALECT_RESPONSES,
+     INPUT(",\"tools\":[" TOOL_PLAIN "],\"stream\":true"), "TCS"},
+    {"responses: hosted tools alone", WEIR_DIALECT_RESPONSES,
+     INPUT(",\"tools\":[{\"type\":\"web_search\"},{\"type\":\"mcp\"}]"), "C"},
+    {"responses: tools in an item", WEIR_DIALECT_RESPONSES,
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[" TOOL_PLAIN "]},{\"role\":\"user\","
+     "\"content\":\"u\"}]}",
+     "TC"},
+    {"responses: in the background", WEIR_DIALECT_RESPONSES,
+     INPUT(",\"background\":true,\"tools\":[" TOOL_PLAIN "]"), "T"},
+    {"responses: a conversation", WEIR_DIALECT_RESPONSES,
+     INPUT(",\"conversation\":\"conv\",\"tools\":[" TOOL_PLAIN "]"), "TM"},
+    {"responses: going on from an answer", WEIR_DIALECT_RESPONSES,
+     INPUT(",\"previous_response_id\":\"r1\",\"tools\":[" TOOL_PLAIN "]"), "TCM"},
+};
+
+static void requests_say_whether_recall_may_be_offered(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(looks); i++) {
+        struct body body;
+        char said[8];
+        open_body(&body, looks[i].behaviour, looks[i].dialect, wr_span_of(looks[i].request));
+        struct wr_own_look look = wr_own_look_at(&body.t, &body.arena);
+        (void)snprintf(said, sizeof(said), "%s%s%s%s%s", look.has_tools ? "T" : "",
+                       look.has_recall ? "R" : "", look.may_call ? "C" : "",
+                       look.has_model_turn ? "M" : "", look.is_stream ? "S" : "");
+        if (strcmp(said, looks[i].look) != 0)
+            fail_msg("%s: %s, not %s", looks[i].behaviour, said, looks[i].look);
+        wr_arena_release(&body.arena);
+    }
+}
+
+/* ---- what else is put into a request ---- */
+
+struct view_case {
+    const char *behaviour;
+    weir_dialect dialect;
+    const char *request;
+    struct wr_own_view view;
+    const char *out; /* NULL: WEIR_INVALID */
+};
+
+#define L(text)                \
+    {                          \
+        text, sizeof(text) - 1 \
+    }
+
+static const struct view_case views[] = {
+    {"nothing to put in: the bytes are the client's",
+     WEIR_DIALECT_CHAT,
+     " {\"messages\" : [ {\"role\":\"user\",\"content\":\"u\"} ] }\n",
+     {.definition = L("")},
+     " {\"messages\" : [ {\"role\":\"user\",\"content\":\"u\"} ] }\n"},
+    {"the definition goes behind the last tool",
+     WEIR_DIALECT_CHAT,
+     ASKS(",\"tools\":[{\"a\":1}, {\"a\":2} ]"),
+     {.definition = L("{\"d\":1}")},
+     ASKS(",\"tools\":[{\"a\":1}, {\"a\":2},{\"d\":1} ]")},
+    {"but before the first that has a cache marker",
+     WEIR_DIALECT_MESSAGES,
+     ASKS(",\"tools\":[{\"name\":\"f\"},{\"name\":\"g\",\"cache_control\":{\"type\":"
+          "\"ephemeral\"}}]"),
+     {.definition = L("{\"d\":1}")},
+     ASKS(",\"tools\":[{\"name\":\"f\"},{\"d\":1},{\"name\":\"g\",\"cache_control\":{\"type\":"
+          "\"ephemeral\"}}]")},
+    {"into tools that stand in an item",
+     WEIR_DIALECT_RESPONSES,
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"name\":\"f\"}]}]}",
+     {.definition = L("{\"d\":1}")},
+     "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"name\":\"f\"},{\"d\":1}]}]}"},
+    {"a request without tools cannot take it",
+     WEIR_DIALECT_CHAT,
+     ASKS(""),
+     {.definition = L("{\"d\":1}")},
+     NULL},
+    {"elements go to the end",
+     WEIR_DIALECT_CHAT,
+     ASKS(",\"x\":1"),
+     {.elements = L("{\"e\":1},{\"e\":2}")},
+     "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"e\":1},{\"e\":2}],\"x\":1}"},
+    {"words that stand alone become the list's first",
+     WEIR_DIALECT_RESPONSES,
+     "{\"input\":\"a\\\"b\",\"x\":1}",
+     {.elements = L("{\"e\":1}")},
+     "{\"input\":[{\"role\":\"user\",\"content\":\"a\\\"b\"},{\"e\":1}],\"x\":1}"},
+    {"another answer to go on from",
+     WEIR_DIALECT_RESPONSES,
+     "{\"previous_response_id\":\"r1\",\"input\":\"r1\"}",
+     {.previous_id = L("r2")},
+     "{\"previous_response_id\":\"r2\",\"input\":\"r1\"}"},
+    {"a request that goes on from none",
+     WEIR_DIALECT_RESPONSES,
+     "{\"input\":\"r1\"}",
+     {.previous_id = L("r2")},
+     NULL},
+};
+
+static void views_keep_the_client_s_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(views); i++) {
+        const struct view_case *c = &views[i];
+        struct wr_buf out;
+        struct body body;
+        uint32_t left_out;
+        open_body(&body, c->behaviour, c->dialect, wr_span_of(c->request));
+        wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+        weir_status status = wr_own_view_write(&body.t, &body.arena, &c->view, &out, &left_out);
+        if (status != (c->out ? WEIR_OK : WEIR_INVALID) ||
+            !wr_span_is(wr_buf_view(&out), c->out ? c->out : ""))
+            fail_msg("%s (%s):\n%.*s", c->behaviour, weir_status_text(status), (int)out.len,
+                     out.len ? out.bytes : "");
+        wr_buf_release(&out);
+        wr_arena_release(&body.arena);
+    }
+}
+
+/* The provider has our call; the request has only what is new. */
+static void results_join_those_of_a_history_that_the_provider_holds(void **state)
+{
+    static const char *const legs[] = {RESPONSE(FUNCTION("c1", "f") "," OWN_ITEM("o1")), NULL};
+    struct test_joined joined;
+    struct body body;
+    struct wr_buf out;
+    uint32_t left_out;
+
+    (void)state;
+    test_join_run(&joined, &wr_api_responses, false, legs, SIZE_MAX);
+    open_body(&body, "stored", WEIR_DIALECT_RESPONSES,
+              WR_LIT("{\"previous_response_id\":\"r1\",\"input\":[" OUTPUT("c1", "r") NEXT "]}"));
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    struct wr_own_put put = {NULL, wr_buf_view(&joined.exchange)};
+    struct wr_own_view view = {.puts = &put, .puts_count = 1};
+    assert_int_equal(wr_own_view_write(&body.t, &body.arena, &view, &out, &left_out), WEIR_OK);
+    assert_int_equal(left_out, 0);
+    wr_buf_byte(&out, '\0');
+    assert_string_equal(out.bytes, "{\"previous_response_id\":\"r1\",\"input\":[" OUTPUT(
+                                       "c1", "r") "," OUTPUT("o1", "found 1") NEXT "]}");
+    wr_buf_release(&out);
+    wr_arena_release(&body.arena);
+    test_join_release(&joined);
+}
+
+static void a_damaged_exchange_is_left_out(void **state)
+{
+    static const char *const legs[] = {CHAT_OWN("\"A \"", "o1"), CHAT_LEG("\"B\"", "", "stop"),
+                                       NULL};
+    struct test_joined joined;
+    struct body body;
+
+    (void)state;
+    test_join_run(&joined, &wr_api_chat, false, legs, SIZE_MAX);
+    open_body(&body, "damaged", WEIR_DIALECT_CHAT,
+              WR_LIT(CHAT("{\"role\":\"assistant\",\"content\":\"A B\"}" NEXT)));
+    const struct wr_own_answer *answer = find_answer(&body, joined.seen);
+    assert_non_null(answer);
+    for (size_t cut = 0; cut < joined.exchange.len; cut++)
+        for (int way = 0; way < 2; way++) {
+            struct wr_buf out;
+            uint32_t left_out;
+            weir_span bytes = wr_buf_view(&joined.exchange);
+            struct wr_own_put put = {answer, way ? bytes : wr_span_cut(bytes, 0, cut)};
+            struct wr_own_view view = {.puts = &put, .puts_count = 1};
+            joined.exchange.bytes[cut] ^= (char)way;
+            wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+            assert_int_equal(wr_own_view_write(&body.t, &body.arena, &view, &out, &left_out),
+                             WEIR_OK);
+            assert_int_equal(left_out, 1);
+            assert_true(wr_span_eq(wr_buf_view(&out), body.doc.text));
+            wr_buf_release(&out);
+            joined.exchange.bytes[cut] ^= (char)way;
+        }
+    wr_arena_release(&body.arena);
+    test_join_release(&joined);
+}
+
+static void definitions_have_the_api_s_shape(void **state)
+{
+    static const char *const begins[] = {
+        "{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\",\"description\":\"Brings",
+        "{\"type\":\"function\",\"name\":\"weir_recall\",\"description\":\"Brings",
+        "{\"name\":\"weir_recall\",\"description\":\"Brings"};
+
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(begins); i++) {
+        struct wr_arena arena;
+        struct wr_json doc;
+        struct wr_buf out;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+        wr_own_definition(wr_apis[i], &out);
+        assert_true(wr_span_starts(wr_buf_view(&out), wr_span_of(begins[i])));
+        assert_int_equal(wr_json_parse(&doc, &arena, wr_buf_view(&out), NULL, NULL), WEIR_OK);
+        wr_buf_release(&out);
+        wr_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges_go_back_into_the_answer),
+        cmocka_unit_test(requests_say_whether_recall_may_be_offered),
+        cmocka_unit_test(views_keep_the_client_s_bytes),
+        cmocka_unit_test(results_join_those_of_a_history_that_the_provider_holds),
+        cmocka_unit_test(a_damaged_exchange_is_left_out),
+        cmocka_unit_test(definitions_have_the_api_s_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
