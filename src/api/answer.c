@@ -192,8 +192,9 @@ static void on_event(void *user, const struct wr_sse_event *event)
     if (wr_span_is(event->data, "[DONE]")) /* gateways end streams of any API like that */
         return;
     wr_arena_reset(a->arena);
-    if (wr_json_parse(&doc, a->arena, event->data, NULL, NULL)) {
-        wr_answer_fail(a, WEIR_SYNTAX); /* what was in it is missing: half a command must not run */
+    weir_status status = wr_json_parse(&doc, a->arena, event->data, NULL, NULL);
+    if (status) { /* what was in it is missing: half a command must not run */
+        wr_answer_fail(a, status == WEIR_NOMEM ? status : WEIR_SYNTAX);
         return;
     }
     if (wr_json_is(&doc, 0, WR_JSON_OBJECT))
@@ -210,7 +211,7 @@ void wr_answer_init(struct wr_reply *a, const struct wr_answer_options *o)
                            .on_piece = o->on_piece,
                            .user = o->user};
     wr_seen_usage_init(&a->usage);
-    wr_buf_init(&a->id, ID_BYTES_MAX);
+    wr_buf_init(&a->id, o->keeps_all ? most : ID_BYTES_MAX);
     wr_buf_init(&a->conversation_id, ID_BYTES_MAX);
     wr_buf_init(&a->usage_raw, most);
     wr_buf_init(&a->model_name, most);
@@ -249,7 +250,7 @@ void wr_answer_feed(struct wr_reply *a, weir_span bytes)
 /* ---- a stream's end ---- */
 
 /* A part that did not fit is missing, and there is no answer without it. */
-static weir_status check_parts(const struct wr_reply *a)
+weir_status wr_answer_check(const struct wr_reply *a)
 {
     weir_status status = a->status ? a->status : wr_buf_status(&a->usage_raw);
 
@@ -314,7 +315,7 @@ weir_status wr_answer_end(struct wr_reply *a, weir_span *body)
     *body = (weir_span){"", 0};
     if (a->has_error || (!a->is_finished && !a->has_stopped))
         return WEIR_INVALID;
-    a->status = check_parts(a);
+    a->status = wr_answer_check(a);
     if (!a->status) {
         if (a->api->names_calls)
             name_calls(a);
@@ -405,7 +406,7 @@ weir_status wr_answer_said(const struct wr_reply *a, struct wr_arena *arena,
     struct weir_call *calls = WR_ARENA_ARRAY(arena, struct weir_call, WR_JOURNAL_CALLS_MAX);
     struct wr_buf text;
 
-    weir_status status = check_parts(a);
+    weir_status status = wr_answer_check(a);
     if (status == WEIR_INVALID)
         return wr_fail(err, status, 0, "an item of the answer is no object");
     if (status)

@@ -98,6 +98,9 @@ weir_status wr_answer_whole(struct wr_reply *answer, weir_span body, struct weir
 WEIR_MUST_USE weir_status wr_answer_item(struct wr_reply *answer, weir_span item,
                                          struct weir_err *err);
 
+/* Whether all that was read could be kept, with `keeps_all`: the failure, else WEIR_OK. */
+WEIR_MUST_USE weir_status wr_answer_check(const struct wr_reply *answer);
+
 /* Fills in `said`'s text and calls, copied into `arena`. WEIR_INVALID: a call has no id or no name.
  * WEIR_LIMIT: there is more than a session takes. */
 WEIR_MUST_USE weir_status wr_answer_said(const struct wr_reply *answer, struct wr_arena *arena,

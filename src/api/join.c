@@ -497,9 +497,11 @@ void wr_leg_read_facts(struct wr_join *j, struct wr_leg *leg, struct wr_reply *r
     keep_finish(leg, reply->finish);
     leg->is_finished = reply->is_finished || reply->has_stopped;
     leg->has_error = reply->has_error;
-    wr_join_fail_with(j, reply->status == WEIR_NOMEM || reply->status == WEIR_LIMIT ? reply->status
-                                                                                    : WEIR_OK);
-    if (reply->status)
+    weir_status status = wr_answer_check(reply);
+    if (!status)
+        status = wr_buf_status(&reply->id);
+    wr_join_fail_with(j, status == WEIR_NOMEM || status == WEIR_LIMIT ? status : WEIR_OK);
+    if (status)
         leg->is_finished = false;
 }
 
@@ -758,7 +760,9 @@ void wr_join_fail(struct wr_join *j, const char *message, struct wr_buf *out)
 
 void wr_join_ping(const struct wr_join *j, struct wr_buf *out)
 {
-    if (!j->block.len)
+    bool is_whole = !j->is_stream || j->form == WR_JOIN_FORM_WHOLE || j->legs[0].bytes.len;
+
+    if (!is_whole && !j->block.len)
         wr_buf_text(out, j->api->joiner->ping);
 }
 

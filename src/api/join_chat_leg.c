@@ -175,6 +175,9 @@ static void merge_call(struct message *m, const struct wr_json *doc, wr_json_id 
         wr_buf_append(&call->name, name);
     wr_buf_append(&call->arguments, message_text(m, doc, wr_json_find(doc, function, "arguments")));
     merge_extra(call, doc, entry);
+    const struct wr_buf *const bufs[] = {&call->id, &call->name, &call->arguments, &call->extra};
+    for (size_t i = 0; i < WR_COUNT_OF(bufs); i++)
+        wr_join_fail_with(m->j, wr_buf_status(bufs[i]));
     call->is_own = wr_span_is(wr_buf_view(&call->name), WR_OWN_TOOL_NAME);
     if (m->is_whole)
         call->raw = wr_json_raw(doc, entry);
@@ -212,8 +215,8 @@ static void on_delta(void *user, const struct wr_sse_event *event)
 
     wr_arena_reset(&m->arena);
     weir_status status = wr_json_parse(&doc, &m->arena, event->data, NULL, NULL);
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(m->j, status);
+    if (status == WEIR_NOMEM || event->is_cut) /* all of the leg is within the cap */
+        wr_join_fail_with(m->j, WEIR_NOMEM);
     if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
         return;
     struct wr_chat_chunk c = wr_chat_read_chunk(&doc);
@@ -316,6 +319,8 @@ static void add_parts(struct message *m, struct wr_leg *leg)
         wr_buf_init(&json, WR_OUTPUT_BYTES_MAX);
         if (is_text)
             part->text = said_in(m, &m->members[i]);
+        part->is_dropped = is_text && m->members[i].kind == MEMBER_TEXT &&
+                           wr_text_is_blank(part->text); /* servers refuse it */
         wr_buf_byte(&json, '"');
         wr_buf_append(&json, m->members[i].key);
         wr_buf_text(&json, "\":");
@@ -464,11 +469,13 @@ void wr_chat_write_elements(const struct wr_leg *leg, struct wr_buf *out)
 
     wr_buf_text(out, "{\"role\":\"assistant\"");
     for (size_t i = 0; i < leg->parts_count; i++)
-        has_text |= leg->parts[i].kind == WR_LEG_TEXT;
+        has_text |= leg->parts[i].kind == WR_LEG_TEXT && !leg->parts[i].is_dropped;
     if (!has_text)
         wr_buf_text(out, ",\"content\":null");
     for (size_t i = 0; i < leg->parts_count; i++) {
         const struct wr_leg_part *part = &leg->parts[i];
+        if (part->is_dropped)
+            continue;
         if (part->kind == WR_LEG_CALL || part->kind == WR_LEG_OWN)
             wr_buf_text(out, calls_count++ ? "," : ",\"tool_calls\":[");
         else

@@ -488,6 +488,7 @@ static bool put_back(struct wr_own_edits *e)
 {
     const struct wr_json *doc = e->t->doc;
     const struct wr_own_leg *beside = wr_own_beside(e);
+    size_t edits_count = e->count;
     wr_json_id first;
     uint32_t count;
 
@@ -501,14 +502,15 @@ static bool put_back(struct wr_own_edits *e)
         return put_into_text(e, message, content);
     if (!wr_json_is(doc, content, WR_JSON_ARRAY) || !cut_blocks(e, content, &first, &count))
         return false;
-    wr_own_insert_elements(e, message);
-    if (beside && !put_results(e, beside, wr_json_next(doc, e->t->list, message)))
-        return false;
-    if (beside)
-        put_calls(e, beside, content, first, count);
-    else if (!count)
+    if (!count && !beside) { /* nothing is left: the message leaves, not its blocks */
+        e->count = edits_count;
         wr_own_remove(e, e->t->list, message);
-    return true;
+    }
+    wr_own_insert_elements(e, message);
+    if (!beside)
+        return true;
+    put_calls(e, beside, content, first, count);
+    return put_results(e, beside, wr_json_next(doc, e->t->list, message));
 }
 
 /* ---- the table ---- */

@@ -467,40 +467,42 @@ bool wr_own_read_front(struct wr_own_edits *e, wr_own_element_fn *read_element,
     return !e->status;
 }
 
-static weir_span skip_blanks(weir_span text)
+static size_t skip_blanks(weir_span text, size_t at)
 {
-    size_t at = 0;
-
     while (at < text.len && memchr(" \t\r\n", text.ptr[at], 4))
         at++;
-    return wr_span_from(text, at);
+    return at;
 }
 
+/* White space is no part of it: clients trim, parts are joined by some, and a text that is nothing
+ * else did not go back to the provider. */
 enum wr_own_match wr_own_match_text(struct wr_own_front *front, weir_span said, weir_span *rest)
 {
-    weir_span sought = skip_blanks(front->text), text = skip_blanks(said);
-    weir_span core = wr_span_trim(text);
+    weir_span sought = front->text;
+    size_t of_sought = skip_blanks(sought, 0), of_said = skip_blanks(said, 0), end = 0,
+           end_said = 0;
 
     *rest = said;
-    if (!sought.len)
+    if (of_sought == sought.len)
         return WR_OWN_CUT;
-    if (wr_span_starts(sought, core)) {
-        front->has_begun |= core.len > 0;
-        front->text = wr_span_from(sought, core.len);
+    while (of_sought < sought.len && of_said < said.len) {
+        if (sought.ptr[of_sought] != said.ptr[of_said])
+            return WR_OWN_NO_MATCH;
+        end = ++of_sought;
+        end_said = ++of_said;
+        of_sought = skip_blanks(sought, of_sought);
+        of_said = skip_blanks(said, of_said);
+        front->has_begun = true;
+    }
+    front->text = wr_span_from(sought, of_sought);
+    if (of_said == said.len)
         return WR_OWN_ALL;
-    }
-    core = wr_span_trim(sought);
-    if (!wr_span_starts(text, core))
-        return WR_OWN_NO_MATCH;
-    front->has_begun = true;
-    front->text = (weir_span){"", 0};
     /* The blanks behind it are the earlier leg's as far as it had them. */
-    size_t blanks = sought.len - core.len, at = core.len;
-    while (blanks && at < text.len && text.ptr[at] == sought.ptr[at]) {
-        at++;
-        blanks--;
+    while (end < sought.len && sought.ptr[end] == said.ptr[end_said]) {
+        end++;
+        end_said++;
     }
-    *rest = wr_span_from(text, at);
+    *rest = wr_span_from(said, end_said);
     return WR_OWN_CUT;
 }
 

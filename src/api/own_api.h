@@ -94,7 +94,7 @@ enum wr_own_match {
     WR_OWN_ALL, /* the text is all of the front's: it leaves */
     WR_OWN_CUT  /* what follows the front's stays: `*rest` */
 };
-/* Looks for the front's text where `said` begins; white space at the ends aside. */
+/* Looks for the front's text where `said` begins; white space aside. */
 enum wr_own_match wr_own_match_text(struct wr_own_front *front, weir_span said, weir_span *rest);
 bool wr_own_front_is_over(const struct wr_own_front *front);
 

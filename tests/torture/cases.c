@@ -543,6 +543,7 @@ const struct torture_case torture_cases[] = {
     {"a responses request is used by the public interface", use_responses, false},
     {"a messages request is used by the public interface", use_messages, false},
     {"an output is condensed and a call is read", face_is_used, false},
+    {"legs of an answer are joined, and put back", torture_join, true},
     {"a log is imported, and its requests are written", log_is_imported, false},
     {0},
 };

@@ -37,6 +37,9 @@ weir_status torture_prompt(void);
 /* In kept.c: a session on the disk, opened, compacted and opened again. */
 weir_status torture_kept(void);
 
+/* In join.c: legs of an answer joined, and put back into a request. */
+weir_status torture_join(void);
+
 /* Adds to what the case tells. More than the harness can keep fails the case. */
 void torture_tell(weir_span bytes);
 
