@@ -44,12 +44,13 @@ static struct seen_calls *calls_of(struct wr_join *j)
     return j->calls;
 }
 
-/* Some servers give every call the number 0: another id is another call. */
+/* Some servers give every call the number 0: another id is another call. Others give none. */
 static struct seen_call *call_find(struct seen_calls *calls, int64_t index, weir_span id)
 {
     for (size_t i = calls ? calls->count : 0; i > 0; i--) {
         struct seen_call *call = &calls->items[i - 1];
-        if (call->index == index && (!id.len || !call->id.len || wr_span_eq(call->id, id)))
+        bool is_same = !id.len || wr_span_eq(call->id, id);
+        if (index < 0 ? is_same : call->index == index && (is_same || !call->id.len))
             return call;
     }
     return NULL;
@@ -81,10 +82,10 @@ static weir_span text_at(struct wr_join *j, const struct wr_json *doc, wr_json_i
     return text.ptr ? text : (weir_span){"", 0};
 }
 
-int64_t wr_chat_index(const struct wr_json *doc, wr_json_id entry, size_t otherwise)
+int64_t wr_chat_index(const struct wr_json *doc, wr_json_id entry)
 {
     wr_json_id number = wr_json_find(doc, entry, "index");
-    int64_t index = (int64_t)otherwise;
+    int64_t index = -1;
 
     if (number != WR_JSON_NONE)
         (void)wr_json_i64(doc, number, &index);
@@ -123,7 +124,7 @@ static bool note_calls(struct wr_join *j, const struct wr_json *doc, wr_json_id 
     for (wr_json_id at = calls ? wr_json_first(doc, list) : WR_JSON_NONE; at != WR_JSON_NONE;
          at = wr_json_next(doc, list, at)) {
         wr_json_id function = wr_json_find(doc, at, "function");
-        int64_t index = wr_chat_index(doc, at, calls->count);
+        int64_t index = wr_chat_index(doc, at);
         weir_span id = text_at(j, doc, at, "id");
         struct seen_call *call = call_find(calls, index, id);
         if (!call)
@@ -205,7 +206,7 @@ static void edit_calls(struct wr_join *j, struct wr_splice *splice, struct wr_ch
     for (wr_json_id at = wr_json_first(c->doc, c->calls); at != WR_JSON_NONE;
          at = wr_json_next(c->doc, c->calls, at)) {
         weir_span id = text_at(j, c->doc, at, "id");
-        struct seen_call *call = call_find(calls, wr_chat_index(c->doc, at, 0), id);
+        struct seen_call *call = call_find(calls, wr_chat_index(c->doc, at), id);
         if (call && call->owner == OWNER_WEIR) {
             c->own_count++;
             wr_splice_remove(splice, c->calls, at);
@@ -265,7 +266,7 @@ static void show_chunk(struct wr_join *j, const struct wr_join_event *event,
         for (wr_json_id at = wr_json_first(c->doc, c->calls); at != WR_JSON_NONE;
              at = wr_json_next(c->doc, c->calls, at)) {
             struct seen_call *call =
-                call_find(calls_of(j), wr_chat_index(c->doc, at, 0), text_at(j, c->doc, at, "id"));
+                call_find(calls_of(j), wr_chat_index(c->doc, at), text_at(j, c->doc, at, "id"));
             if (call && call->number < 0)
                 call->number = j->number_next++;
         }

@@ -19,8 +19,8 @@ struct wr_chat_chunk wr_chat_read_chunk(const struct wr_json *doc);
 /* null, or empty. */
 bool wr_chat_is_nothing(const struct wr_json *doc, wr_json_id value);
 
-/* The number of a call. */
-int64_t wr_chat_index(const struct wr_json *doc, wr_json_id entry, size_t otherwise);
+/* The number of a call; -1: it has none, and is known by its id. */
+int64_t wr_chat_index(const struct wr_json *doc, wr_json_id entry);
 
 /* For the table. */
 void wr_chat_read_leg(struct wr_join *join, struct wr_leg *leg);

@@ -124,8 +124,8 @@ static struct grown_call *grown_call_for(struct message *m, int64_t index, weir_
 {
     for (size_t i = m->is_whole ? 0 : m->calls_count; i > 0; i--) {
         struct grown_call *call = &m->calls[i - 1];
-        if (call->index == index &&
-            (!id.len || !call->id.len || wr_span_eq(wr_buf_view(&call->id), id)))
+        bool is_same = !id.len || wr_span_eq(wr_buf_view(&call->id), id);
+        if (index < 0 ? is_same : call->index == index && (is_same || !call->id.len))
             return call;
     }
     if (m->calls_count == WR_AGENT_BLOCKS_MAX)
@@ -164,7 +164,7 @@ static void merge_call(struct message *m, const struct wr_json *doc, wr_json_id 
 {
     weir_span id = message_text(m, doc, wr_json_find(doc, entry, "id"));
     wr_json_id function = wr_json_find(doc, entry, "function");
-    struct grown_call *call = grown_call_for(m, wr_chat_index(doc, entry, m->calls_count), id);
+    struct grown_call *call = grown_call_for(m, wr_chat_index(doc, entry), id);
     weir_span name = message_text(m, doc, wr_json_find(doc, function, "name"));
 
     if (!call)

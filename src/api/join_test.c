@@ -40,6 +40,9 @@ struct join_case {
     DELTA(id, "\"tool_calls\":[{\"index\":" index ",\"function\":{\"arguments\":\"" text "\"}}]")
 #define NAME(id, index, text) \
     DELTA(id, "\"tool_calls\":[{\"index\":" index ",\"function\":{\"name\":\"" text "\"}}]")
+#define BARE(call, name)                                                        \
+    "{\"id\":\"" call "\",\"type\":\"function\",\"function\":{\"name\":\"" name \
+    "\",\"arguments\":\"{}\"}}"
 #define OWN_CHAT(id, index, call) CALL(id, index, call, "weir_recall") ARGS(id, index, "{}")
 
 #define ELEMENTS_CHAT(content, call, n)                                                         \
@@ -169,6 +172,17 @@ static const struct join_case cases[] = {
              DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}],"
                   "\"usage\":{\"completion_tokens\":5}}"),
      ELEMENTS_CHAT("\"Hm\"", "c1", "1")},
+    {"chat: calls without numbers are told apart by their ids",
+     WEIR_DIALECT_CHAT,
+     {DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"tool_calls\":[" BARE("c1", "f") "," BARE(
+         "c2", "weir_recall") "]},\"finish_reason\":null}]}")
+          DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"tool_calls\":[" BARE(
+              "c3", "weir_recall") "]},\"finish_reason\":\"stop\"}]}")},
+     "beside c2 {} c3 {};",
+     DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{\"tool_calls\":[" BARE(
+         "c1", "f") "]},\"finish_reason\":null}]}")
+         DATA("{\"id\":\"a\",\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}"),
+     ""},
     {"chat: whole answers",
      WEIR_DIALECT_CHAT,
      {"{\"id\":\"a\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":"
@@ -402,9 +416,74 @@ static void legs_become_one_answer(void **state)
         }
 }
 
+static void an_api_without_a_way_joins_nothing(void **state)
+{
+    struct wr_api bare = wr_api_chat;
+
+    (void)state;
+    bare.joiner = NULL;
+    assert_null(wr_join_new(&bare, true));
+    wr_join_free(NULL);
+}
+
+/* Pings come between events, and never into a whole answer. */
+static void pings_do_not_cut_an_event(void **state)
+{
+    struct wr_join *join = wr_join_new(&wr_api_messages, true);
+    struct wr_buf out;
+
+    (void)state;
+    assert_non_null(join);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_join_feed(join, WR_LIT("event: ping\nda"), &out);
+    wr_join_ping(join, &out);
+    assert_int_equal(out.len, 0);
+    wr_join_feed(join, WR_LIT("ta: {\"type\":\"ping\"}\n\n"), &out);
+    size_t len = out.len;
+    wr_join_ping(join, &out);
+    assert_true(out.len > len);
+    wr_join_free(join);
+    join = wr_join_new(&wr_api_messages, false);
+    assert_non_null(join);
+    len = out.len;
+    wr_join_ping(join, &out);
+    assert_int_equal(out.len, len);
+    wr_join_free(join);
+    wr_buf_release(&out);
+}
+
+static void ids_are_those_of_the_first_and_the_last_leg(void **state)
+{
+    static const char *const legs[] = {
+        CREATED("0", "r1", "") ITEM_DONE("1", "0", OWN_ITEM("fc1", "c1"))
+            COMPLETED("2", "r1", "", "5", "2", "7"),
+        CREATED("0", "r2", "") ITEM_DONE("1", "0", MESSAGE("m1", "Hi"))
+            COMPLETED("2", "r2", "", "5", "2", "7")};
+    struct wr_join *join = wr_join_new(&wr_api_responses, true);
+    struct wr_buf out;
+
+    (void)state;
+    assert_non_null(join);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_join_feed(join, wr_span_of(legs[0]), &out);
+    assert_int_equal(wr_join_end_leg(join), WR_JOIN_ASK);
+    assert_true(wr_span_is(wr_join_id_last(join), "r1"));
+    wr_join_set_result(join, 0, WR_LIT(""), true);
+    wr_join_next(join);
+    wr_join_feed(join, wr_span_of(legs[1]), &out);
+    assert_int_equal(wr_join_end_leg(join), WR_JOIN_PLAIN);
+    assert_true(wr_span_is(wr_join_id_seen(join), "r1"));
+    assert_true(wr_span_is(wr_join_id_last(join), "r2"));
+    wr_join_free(join);
+    wr_buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_api_without_a_way_joins_nothing),
+        cmocka_unit_test(pings_do_not_cut_an_event),
+        cmocka_unit_test(ids_are_those_of_the_first_and_the_last_leg),
         cmocka_unit_test(legs_become_one_answer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,58 @@ static void cut_thoughts(struct wr_own_edits *e, wr_json_id message)
     }
 }
 
+/* The same in lists, whose parts may be signed. */
+static const char *const thought_lists[] = {"reasoning_details", "thinking_blocks"};
+
+static void read_marks(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                       struct wr_own_front *front, const char *key)
+{
+    wr_json_id list = is_model(doc, element) ? wr_json_find(doc, element, key) : WR_JSON_NONE;
+
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id part = wr_json_first(doc, list); part != WR_JSON_NONE;
+         part = wr_json_next(doc, list, part))
+        wr_own_add_mark(e, front, wr_own_mark(doc, part, e->arena));
+}
+
+static void read_details(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                         struct wr_own_front *front, struct wr_buf *text)
+{
+    (void)text;
+    read_marks(e, doc, element, front, thought_lists[0]);
+}
+
+static void read_blocks(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                        struct wr_own_front *front, struct wr_buf *text)
+{
+    (void)text;
+    read_marks(e, doc, element, front, thought_lists[1]);
+}
+
+static void cut_thought_lists(struct wr_own_edits *e, wr_json_id message)
+{
+    static wr_own_element_fn *const readers[] = {read_details, read_blocks};
+    const struct wr_json *doc = e->t->doc;
+
+    for (size_t i = 0; i < WR_COUNT_OF(readers); i++) {
+        wr_json_id list = wr_json_find(doc, message, thought_lists[i]);
+        struct wr_own_front front;
+        size_t edits_count = e->count, cut = 0;
+        if (!wr_json_is(doc, list, WR_JSON_ARRAY) || !wr_own_read_front(e, readers[i], &front))
+            continue;
+        wr_json_id part = wr_json_first(doc, list);
+        for (; part != WR_JSON_NONE && cut < front.marks_count &&
+               front.marks[cut] == wr_own_mark(doc, part, e->arena);
+             part = wr_json_next(doc, list, part), cut++)
+            wr_own_remove(e, list, part);
+        if (part != WR_JSON_NONE || !cut)
+            continue;
+        e->count = edits_count; /* all of it leaves */
+        wr_own_remove(e, message, list - 1);
+    }
+}
+
 static enum wr_own_fate cut_content(struct wr_own_edits *e, wr_json_id content)
 {
     const struct wr_json *doc = e->t->doc;
@@ -161,5 +213,6 @@ bool wr_own_chat_put_back(struct wr_own_edits *e)
     if (fate == WR_OWN_GONE && content != WR_JSON_NONE && e->exchange->legs[0].elements.len)
         wr_own_set_json(e, content, WR_LIT("null"));
     cut_thoughts(e, message);
+    cut_thought_lists(e, message);
     return !beside || put_beside(e, beside, message);
 }

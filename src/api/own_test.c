@@ -37,6 +37,8 @@ struct put_case {
                            "\",\"content\":\"found " n "\"}"
 #define CHAT_RESULT(id) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"r\"}"
 
+#define DETAIL(n) "{\"type\":\"reasoning.text\",\"signature\":\"s" n "\"}"
+
 #define NOW "{\"role\":\"assistant\",\"content\":\"Now\",\"tool_calls\":["
 
 #define BODY(messages)                                                                     \
@@ -130,6 +132,25 @@ static const struct put_case cases[] = {
                                                       "1\"},{\"role\":\"assistant\",\"content\":"
                                                       "\"B\",\"reasoning_content\":\"r2\"}" NEXT),
      0},
+    {"chat: signed thoughts in a list are cut too",
+     WEIR_DIALECT_CHAT,
+     {CHAT_LEG("\"A \"",
+               ",\"reasoning_details\":[" DETAIL("1") "],\"tool_calls\":[" CHAT_CALL(
+                   "o1", "weir_recall") "]",
+               "tool_calls"),
+      CHAT_LEG("\"B\"", ",\"reasoning_details\":[" DETAIL("2") "]", "stop")},
+     CHAT("{\"role\":\"assistant\",\"content\":\"A B\",\"reasoning_details\":[" DETAIL(
+         "1") "," DETAIL("2") "]}" NEXT),
+     CHAT("{\"role\":\"assistant\",\"content\":\"A \",\"reasoning_details\":[" DETAIL(
+         "1") "],\"tool_calls\":[" CHAT_CALL("o1",
+                                             "weir_recall") "]},{\"role\":\"tool\","
+                                                            "\"tool_call_id\":\"o1\",\"content\":"
+                                                            "\"found "
+                                                            "1\"},{\"role\":\"assistant\","
+                                                            "\"content\":"
+                                                            "\"B\",\"reasoning_details\":[" DETAIL(
+                                                                "2") "]}" NEXT),
+     0},
     {"chat: beside the client's calls ours goes back to its place, and its result too",
      WEIR_DIALECT_CHAT,
      {CHAT_LEG("\"Now\"",
@@ -203,6 +224,13 @@ static const struct put_case cases[] = {
      BODY(SAYS(THINKS("a") "," OWN("o1")) "," USER(GIVES("o1", "found 1")) "," SAYS(
          THINKS("b") "," USES("c1", "f") "," OWN(
              "o2")) "," USER(GIVES("c1", "r") "," GIVES("o2", "found 2"))),
+     0},
+    {"messages: all was said in the first leg",
+     WEIR_DIALECT_MESSAGES,
+     {LEG(THINKS("a") "," BLOCK("It is 7.") "," OWN("o1"), "tool_use"), LEG("", "end_turn")},
+     BODY(SAYS(THINKS("a") "," BLOCK("It is 7.")) NEXT),
+     BODY(SAYS(THINKS("a") "," BLOCK("It is 7.") "," OWN("o1")) "," USER(GIVES("o1", "found 1"))
+              NEXT),
      0},
     {"messages: calls without results do not fit",
      WEIR_DIALECT_MESSAGES,

@@ -12,7 +12,7 @@
 enum { OPS_MAX = 6, BYTES_MAX = 1 << 16 };
 
 /* One call: `container` and `node` are indexes of nodes, END is behind the last child. */
-enum verb { SET = 1, REMOVE, INSERT };
+enum verb { SET = 1, SET_VALUE, REMOVE, INSERT };
 #define END WR_JSON_NONE
 
 struct op {
@@ -24,6 +24,10 @@ struct op {
 #define SET_TEXT(node, text)   \
     {                          \
         SET, 0, (node), (text) \
+    }
+#define SET_JSON(node, json)         \
+    {                                \
+        SET_VALUE, 0, (node), (json) \
     }
 #define REMOVE_CHILD(container, node)     \
     {                                     \
@@ -57,6 +61,12 @@ static const struct {
      "[\"\",\"\"]",
      {SET_TEXT(1, "a"), SET_TEXT(2, "b")},
      "[\"a\",\"b\"]"},
+    {"a value of any kind becomes another",
+     "{\"a\": 1.50, \"b\":[2,3] ,\"c\":\"d\"}",
+     {SET_JSON(2, "{}"), SET_JSON(4, "7"), SET_JSON(8, "null")},
+     "{\"a\": {}, \"b\":7 ,\"c\":null}"},
+    {"but not together with what is in it", "[[1]]", {SET_JSON(1, "2"), SET_JSON(2, "3")}, NULL},
+    {"nor twice", "[1]", {SET_JSON(1, "2"), SET_JSON(1, "3")}, NULL},
     {"the root may be a string", " \"a\" ", {SET_TEXT(0, "b")}, " \"b\" "},
     {"a key may be renamed", "{\"a\":1}", {SET_TEXT(1, "b")}, "{\"b\":1}"},
     {"edits may come in any order",
@@ -202,7 +212,9 @@ static void bench_close(struct bench *b)
 
 static void add_op(struct wr_splice *splice, const struct op *op)
 {
-    if (op->verb == SET)
+    if (op->verb == SET_VALUE)
+        wr_splice_set_json(splice, op->node, wr_span_of(op->text));
+    else if (op->verb == SET)
         wr_splice_set_text(splice, op->node, wr_span_of(op->text));
     else if (op->verb == REMOVE)
         wr_splice_remove(splice, op->container, op->node);
