@@ -1,9 +1,9 @@
 /* exchange.c -- one request and its answer (exchange.h draws the states).
  *
- * In the order of the file: the body comes in, is projected, and leaves; the answer passes; a
- * refusal may lead to a second try; what happened is told. Two things run beside each other and may
- * end in any order, the task on its thread and the fetch on the loop. So the state is of what the
- * client waits for, and `task_state` of the thread.
+ * In the order of the file: the body comes in, is projected, and leaves; the answer passes; what
+ * happened is told. A refusal may lead to a second try (second_try.c). Two things run beside each
+ * other and may end in any order, the task on its thread and the fetch on the loop. So the state is
+ * of what the client waits for, and `task_state` of the thread.
  */
 #include "proxy/exchange.h"
 
@@ -13,14 +13,11 @@
 #include "base/span.h"
 #include "proxy/agent_name.h"
 #include "proxy/counts.h"
-#include "proxy/door.h"
+#include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
 #include "proxy/pages.h"
-#include "proxy/projector.h"
-#include "proxy/refusal.h"
 #include "proxy/sinks.h"
-#include "proxy/tap.h"
 
 enum {
     URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,
@@ -30,70 +27,8 @@ enum {
     PLACE_BYTES_MIN = 64 * 1024, /* less room is not worth a read of its own */
 };
 
-struct wr_exchange {
-    struct wr_service *service;
-    const struct wr_config *config;
-    struct wr_conn *conn;       /* NULL: the client is done, or gone */
-    const struct wr_head *head; /* the request's; as long as `conn` */
-    struct wr_route route;
-    struct wr_entry entry;
-    char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1]; /* headers that a task reads: it may run
-                                                          * longer than the connection lives */
-    enum wr_exchange_state state;
-    struct wr_exchange *next_waiting;
-
-    struct wr_buf body; /* collected; or of a streamed one what the upstream has not taken */
-    size_t body_taken_bytes;
-    enum {
-        WHOLE,
-        STREAMED,
-        REPLAYED
-    } upload; /* when all of it is here; as it comes; so, but kept to be sent once more */
-    bool is_upload_paused;
-
-    struct wr_task task;
-    enum {
-        NO_TASK,
-        RUNNING, /* task and record are the thread's, but for what the loop alone writes */
-        READY,   /* it says what to send, and still runs */
-        MISSED,  /* the same, but nobody waited for it any more */
-        DONE
-    } task_state;
-    bool is_late;         /* the task ran longer than it may be waited for */
-    bool is_sent_changed; /* what left is task.out */
-    bool is_fresh;        /* it left on a connection of its own */
-    bool is_answer_kept;
-
-    struct wr_fetch *fetch; /* NULL: none runs */
-    struct wr_tap tap;
-    struct wr_refusal refusal; /* an answer that is looked at before it goes on */
-    struct wr_remedy remedy;   /* of the second try */
-
-    uint64_t started_us, body_ended_us, task_started_us, sent_us, first_byte_us;
-    struct wr_record record; /* of this request */
-};
-
 static const struct wr_fetch_events fetch_events;
 static void unlink_waiting(struct wr_exchange *ex);
-static void send_body(struct wr_exchange *ex);
-static bool start_task(struct wr_exchange *ex, enum wr_exchange_state state);
-static bool start_fetch(struct wr_exchange *ex, weir_span body);
-static void finish_refusal(struct wr_exchange *ex);
-static void try_again(struct wr_exchange *ex);
-static void send_again(struct wr_exchange *ex);
-static void free_if_over(struct wr_exchange *ex);
-static void fail(struct wr_exchange *ex, int status, const char *end, const char *why);
-
-static bool is_task_running(const struct wr_exchange *ex)
-{
-    return ex->task_state != NO_TASK && ex->task_state != DONE;
-}
-
-/* What the task says of the request may be read. */
-static bool is_task_ready(const struct wr_exchange *ex)
-{
-    return ex->task_state >= READY;
-}
 
 /* With every mode off nothing is read. */
 static bool wants_reading(const struct wr_exchange *ex)
@@ -101,19 +36,6 @@ static bool wants_reading(const struct wr_exchange *ex)
     const struct wr_config *config = ex->config;
     return ex->route.api && (config->mode != WR_MODE_OFF || config->rules_count) &&
            ex->head->content_bytes <= WR_NET_BODY_BYTES_MAX;
-}
-
-/* What was made of it is to be sent in its place. */
-static bool is_projected(const struct wr_exchange *ex)
-{
-    return is_task_ready(ex) && ex->task_state != MISSED && ex->record.deed == WR_DEED_PROJECTED &&
-           ex->record.is_changed;
-}
-
-/* What is sent: what came, or what was made of it. */
-static weir_span body_of(const struct wr_exchange *ex, bool is_changed)
-{
-    return wr_buf_view(is_changed ? &ex->task.out : &ex->body);
 }
 
 /* ---- the request ---- */
@@ -143,9 +65,10 @@ static void choose_upload(struct wr_exchange *ex)
     const struct wr_head *head = ex->head;
 
     if (!wants_reading(ex) && head->is_chunked)
-        ex->upload = STREAMED;
+        ex->upload = WR_UPLOAD_STREAMED;
     else if (!wants_reading(ex) && head->content_bytes > WR_NET_QUEUED_BYTES_MAX)
-        ex->upload = head->content_bytes <= WR_NET_REPLAYED_BYTES_MAX ? REPLAYED : STREAMED;
+        ex->upload = head->content_bytes <= WR_NET_REPLAYED_BYTES_MAX ? WR_UPLOAD_REPLAYED
+                                                                      : WR_UPLOAD_STREAMED;
 }
 
 static void keep_header(char *text, size_t text_bytes, const struct wr_head *head, const char *name)
@@ -190,7 +113,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
     atomic_fetch_add(service->exchanges_open, 1);
     choose_upload(ex);
-    if (ex->upload != WHOLE && !start_fetch(ex, (weir_span){"", 0}))
+    if (ex->upload != WR_UPLOAD_WHOLE && !wr_exchange_ask(ex, (weir_span){"", 0}))
         return NULL;
     return ex;
 }
@@ -202,7 +125,7 @@ static char *body_place(void *user, size_t *bytes_max)
     struct wr_buf *body = &ex->body;
     size_t room = body->cap - body->len;
 
-    if (ex->upload != WHOLE || ex->head->is_chunked || wr_buf_status(body) ||
+    if (ex->upload != WR_UPLOAD_WHOLE || ex->head->is_chunked || wr_buf_status(body) ||
         ex->head->content_bytes <= (int64_t)body->len)
         return NULL;
     size_t left = (size_t)ex->head->content_bytes - body->len;
@@ -216,7 +139,7 @@ static void on_body(void *user, weir_span bytes)
     int64_t announced_bytes = ex->head->content_bytes;
 
     /* What is announced is made room for at once, but no more than is harmless to believe. */
-    if (!ex->record.received_bytes && ex->upload == WHOLE && announced_bytes > 0)
+    if (!ex->record.received_bytes && ex->upload == WR_UPLOAD_WHOLE && announced_bytes > 0)
         (void)wr_buf_try_reserve(&ex->body, announced_bytes < BELIEVED_BYTES_MAX
                                                 ? (size_t)announced_bytes
                                                 : BELIEVED_BYTES_MAX);
@@ -230,18 +153,19 @@ static void on_body(void *user, weir_span bytes)
         ex->fetch = NULL;
         if (fetch)
             wr_fetch_cancel(fetch);
-        fail(ex, 503, "no_memory", "out of memory");
+        wr_exchange_fail(ex, 503, "no_memory", "out of memory");
         return;
     }
     /* What finds no room in memory passes unread, as what is too long does (law L6). */
-    bool is_full = ex->upload == WHOLE && (int64_t)ex->record.received_bytes != announced_bytes &&
+    bool is_full = ex->upload == WR_UPLOAD_WHOLE &&
+                   (int64_t)ex->record.received_bytes != announced_bytes &&
                    !wr_buf_try_reserve(&ex->body, SPARE_BYTES);
-    if (is_full || (ex->upload == WHOLE && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
-        ex->upload = STREAMED;
-        if (!start_fetch(ex, (weir_span){"", 0}))
+    if (is_full || (ex->upload == WR_UPLOAD_WHOLE && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
+        ex->upload = WR_UPLOAD_STREAMED;
+        if (!wr_exchange_ask(ex, (weir_span){"", 0}))
             return;
     }
-    if (ex->upload == WHOLE || !ex->conn)
+    if (ex->upload == WR_UPLOAD_WHOLE || !ex->conn)
         return;
     if (is_full || ex->body.len - ex->body_taken_bytes > WR_NET_QUEUED_BYTES_MAX) {
         ex->is_upload_paused = true;
@@ -256,11 +180,11 @@ static void on_body_end(void *user)
     struct wr_exchange *ex = user;
 
     ex->body_ended_us = wr_clock_steady_us();
-    if (ex->upload != WHOLE) {
+    if (ex->upload != WR_UPLOAD_WHOLE) {
         if (ex->fetch)
             wr_fetch_resume_body(ex->fetch);
-    } else if (!wants_reading(ex) || !start_task(ex, WR_EXCHANGE_PROJECTING)) {
-        send_body(ex);
+    } else if (!wants_reading(ex) || !wr_exchange_project(ex, WR_EXCHANGE_PROJECTING)) {
+        wr_exchange_send(ex);
     }
 }
 
@@ -285,7 +209,7 @@ static void on_gone(void *user)
     if (ex->state == WR_EXCHANGE_PROJECTING || ex->state == WR_EXCHANGE_REPROJECTING)
         unlink_waiting(ex);
     ex->state = WR_EXCHANGE_OVER;
-    free_if_over(ex);
+    wr_exchange_free_if_over(ex);
 }
 
 static void on_refused(void *user, int status)
@@ -306,10 +230,10 @@ static void unlink_waiting(struct wr_exchange *ex)
         }
 }
 
-static void send_body(struct wr_exchange *ex)
+void wr_exchange_send(struct wr_exchange *ex)
 {
-    ex->is_sent_changed = is_projected(ex);
-    (void)start_fetch(ex, body_of(ex, ex->is_sent_changed));
+    ex->is_sent_changed = wr_exchange_is_projected(ex);
+    (void)wr_exchange_ask(ex, wr_exchange_body(ex, ex->is_sent_changed));
 }
 
 /* In any other state it is too late: the request has left as it came, or nobody waits for it. */
@@ -319,30 +243,30 @@ static void on_task_ready(void *user, struct wr_task *task)
     enum wr_exchange_state state = ex->state;
 
     (void)task;
-    ex->task_state = MISSED;
+    ex->task_state = WR_TASK_MISSED;
     if (state != WR_EXCHANGE_PROJECTING && state != WR_EXCHANGE_REPROJECTING)
         return;
-    ex->task_state = READY;
+    ex->task_state = WR_TASK_READY;
     unlink_waiting(ex);
     if (state == WR_EXCHANGE_PROJECTING)
-        send_body(ex);
+        wr_exchange_send(ex);
     else
-        send_again(ex);
+        wr_second_try_send(ex);
 }
 
 static void on_task_done(void *user, struct wr_task *task)
 {
     struct wr_exchange *ex = user;
 
-    if (ex->task_state == RUNNING)
+    if (ex->task_state == WR_TASK_RUNNING)
         on_task_ready(user, task);
-    if (ex->task_state == MISSED && ex->record.deed == WR_DEED_PROJECTED)
+    if (ex->task_state == WR_TASK_MISSED && ex->record.deed == WR_DEED_PROJECTED)
         ex->record.deed = ex->is_late ? WR_DEED_LATE : WR_DEED_UNWAITED;
-    ex->task_state = DONE;
+    ex->task_state = WR_TASK_DONE;
     if (ex->state == WR_EXCHANGE_RETRY_DUE)
-        try_again(ex);
+        wr_second_try_project(ex);
     else
-        free_if_over(ex);
+        wr_exchange_free_if_over(ex);
 }
 
 /* Whoever waits too long goes as he came (law L6); his projection is thrown away when it comes. */
@@ -360,9 +284,9 @@ static void on_deadline(uv_timer_t *timer)
         *at = ex->next_waiting;
         ex->is_late = true;
         if (ex->state == WR_EXCHANGE_REPROJECTING)
-            finish_refusal(ex);
+            wr_second_try_give_up(ex);
         else
-            send_body(ex);
+            wr_exchange_send(ex);
     }
     if (!service->waiting)
         (void)uv_timer_stop(timer);
@@ -381,7 +305,7 @@ static void wait_for_task(struct wr_exchange *ex)
     }
 }
 
-static bool start_task(struct wr_exchange *ex, enum wr_exchange_state state)
+bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state)
 {
     ex->task = (struct wr_task){
         .config = ex->config,
@@ -403,7 +327,7 @@ static bool start_task(struct wr_exchange *ex, enum wr_exchange_state state)
     if (!wr_projector_add(ex->service->projector, &ex->task))
         return false;
     ex->state = state;
-    ex->task_state = RUNNING;
+    ex->task_state = WR_TASK_RUNNING;
     wait_for_task(ex);
     return true;
 }
@@ -416,7 +340,7 @@ static void drop_taken(struct wr_exchange *ex)
 {
     size_t left = ex->body.len - ex->body_taken_bytes;
 
-    if (ex->upload == REPLAYED || ex->body_taken_bytes < left)
+    if (ex->upload == WR_UPLOAD_REPLAYED || ex->body_taken_bytes < left)
         return;
     if (left)
         memmove(ex->body.bytes, ex->body.bytes + ex->body_taken_bytes, left);
@@ -455,7 +379,7 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
 }
 
 /* `body` is empty where it is streamed. False: the client was told, and `ex` may be no more. */
-static bool start_fetch(struct wr_exchange *ex, weir_span body)
+bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
 {
     struct wr_header headers[WR_NET_HEADERS_MAX];
     struct wr_buf url;
@@ -463,12 +387,12 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body)
         .method = ex->head->method,
         .headers = headers,
         .has_body = ex->head->is_chunked || ex->head->content_bytes >= 0,
-        .is_streamed = ex->upload != WHOLE,
+        .is_streamed = ex->upload != WR_UPLOAD_WHOLE,
         .body = body,
         .content_bytes = ex->head->content_bytes,
         .http2 = ex->route.upstream->http2,
         .proxy = ex->route.upstream->proxy,
-        .is_fresh = ex->is_fresh || ex->upload == STREAMED,
+        .is_fresh = ex->is_fresh || ex->upload == WR_UPLOAD_STREAMED,
     };
 
     for (size_t i = 0; i < ex->head->headers_count; i++)
@@ -484,7 +408,7 @@ static bool start_fetch(struct wr_exchange *ex, weir_span body)
               !wr_fetch_start(&ex->fetch, ex->service->fetcher, &request, &fetch_events, ex, NULL);
     wr_buf_release(&url);
     if (!ok)
-        fail(ex, 503, "no_memory", "out of memory");
+        wr_exchange_fail(ex, 503, "no_memory", "out of memory");
     return ok;
 }
 
@@ -517,13 +441,13 @@ static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
 static bool may_retry(const struct wr_exchange *ex, int status)
 {
     return (status == 400 || status == 413) && !ex->record.retries_count && wants_reading(ex) &&
-           ex->upload == WHOLE && strcmp(ex->mode, "exact");
+           ex->upload == WR_UPLOAD_WHOLE && strcmp(ex->mode, "exact");
 }
 
 /* Before the client has the end of the answer, and with it a reason to ask again. */
 static void keep_answer(struct wr_exchange *ex)
 {
-    if (!ex->tap.answer.is_finished || ex->is_answer_kept || !is_task_ready(ex))
+    if (!ex->tap.answer.is_finished || ex->is_answer_kept || !wr_exchange_is_task_ready(ex))
         return;
     ex->is_answer_kept = true;
     if (ex->tap.answer.usage.cache_read_tokens > 0)
@@ -552,7 +476,7 @@ static void on_answer_head(void *user, const struct wr_head *head)
 }
 
 /* The refusal that was looked at goes to the client as it came. */
-static void show_refusal(struct wr_exchange *ex)
+void wr_exchange_show_refusal(struct wr_exchange *ex)
 {
     weir_span body = wr_buf_view(&ex->refusal.body);
 
@@ -572,7 +496,7 @@ static bool on_answer_data(void *user, weir_span bytes)
     if (ex->state == WR_EXCHANGE_REFUSED) {
         if (wr_refusal_add(&ex->refusal, bytes))
             return true;
-        show_refusal(ex); /* it is too long to be one */
+        wr_exchange_show_refusal(ex); /* it is too long to be one */
     }
     if (!wr_conn_has_room(ex->conn))
         return false;
@@ -583,7 +507,7 @@ static bool on_answer_data(void *user, weir_span bytes)
     return true;
 }
 
-static void finish_answer(struct wr_exchange *ex)
+void wr_exchange_finish(struct wr_exchange *ex)
 {
     struct wr_conn *conn = ex->conn;
 
@@ -593,96 +517,22 @@ static void finish_answer(struct wr_exchange *ex)
     ex->conn = NULL;
     if (conn)
         wr_conn_end(conn);
-    free_if_over(ex);
+    wr_exchange_free_if_over(ex);
 }
 
-/* ---- a second try ---- */
-
-/* Nothing is sent again after all. */
-static void finish_refusal(struct wr_exchange *ex)
-{
-    ex->record.retries_count = 0;
-    ex->record.retry_reason = (weir_span){NULL, 0};
-    show_refusal(ex);
-    finish_answer(ex);
-}
-
-/* Projects what came once more, as the provider wants it. The refusal is held until that is done:
- * it may turn out that there is nothing else to send. */
-static void try_again(struct wr_exchange *ex)
-{
-    wr_task_release(&ex->task);
-    ex->task_state = NO_TASK;
-    wr_record_forget(&ex->record);
-    if (!start_task(ex, WR_EXCHANGE_REPROJECTING))
-        finish_refusal(ex);
-}
-
-/* Of the prompt that left, by our count; 0: it is not known, or not yet. */
-static uint64_t tokens_sent(const struct wr_exchange *ex)
-{
-    if (!is_task_ready(ex))
-        return 0;
-    return ex->is_sent_changed ? ex->record.tokens_after : ex->record.tokens_before;
-}
-
-static struct wr_remedy find_remedy(const struct wr_exchange *ex)
-{
-    bool is_known = is_task_ready(ex) && ex->record.deed != WR_DEED_PASSED;
-    struct wr_refused refused = {
-        .body = body_of(ex, ex->is_sent_changed),
-        .was_changed = ex->is_sent_changed,
-        .may_project = !(is_known && ex->task.decision.bound == WR_BOUND_RAW),
-        .was_projected = is_known && ex->task.decision.action == WR_ACTION_PROJECT,
-        .tokens_sent = tokens_sent(ex),
-        .answer_tokens = is_known ? (uint32_t)ex->record.answer_tokens : 0,
-    };
-    return wr_refusal_judge(&ex->refusal, &refused);
-}
-
-/* True: the request goes out again, or may; nothing of the refusal is shown yet. */
-static bool retry(struct wr_exchange *ex)
-{
-    ex->remedy = find_remedy(ex);
-    if (is_task_ready(ex))
-        (void)!wr_counts_add(ex->service->counts, ex->record.base_url, ex->record.model,
-                             tokens_sent(ex), ex->remedy.counted_tokens);
-    if (!ex->remedy.reason)
-        return false;
-    ex->record.retries_count++;
-    ex->record.retry_reason = wr_span_of(ex->remedy.reason);
-    ex->first_byte_us = 0;
-    if (is_task_running(ex))
-        ex->state = WR_EXCHANGE_RETRY_DUE;
-    else
-        try_again(ex);
-    return true;
-}
-
-/* The second try is projected: what is not another form of what was refused is not sent. */
-static void send_again(struct wr_exchange *ex)
-{
-    bool is_changed = is_projected(ex);
-
-    if (!wr_remedy_fits(&ex->remedy, body_of(ex, is_changed), is_changed)) {
-        finish_refusal(ex);
-        return;
-    }
-    wr_refusal_release(&ex->refusal);
-    send_body(ex);
-}
+/* ---- the end of an answer ---- */
 
 /* A kept connection had died: one more try on a fresh one, where all of the body is here. */
 static bool try_fresh(struct wr_exchange *ex)
 {
-    if (ex->is_fresh || ex->upload == STREAMED)
+    if (ex->is_fresh || ex->upload == WR_UPLOAD_STREAMED)
         return false;
     ex->is_fresh = true;
     ex->body_taken_bytes = 0;
-    if (ex->upload == REPLAYED)
-        (void)start_fetch(ex, (weir_span){"", 0});
+    if (ex->upload == WR_UPLOAD_REPLAYED)
+        (void)wr_exchange_ask(ex, (weir_span){"", 0});
     else
-        send_body(ex);
+        wr_exchange_send(ex);
     return true;
 }
 
@@ -694,22 +544,22 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
 
     ex->fetch = NULL;
     if (!ex->conn) {
-        free_if_over(ex);
+        wr_exchange_free_if_over(ex);
         return;
     }
     if (ex->state == WR_EXCHANGE_REFUSED && result == WR_FETCH_DONE) {
-        if (retry(ex))
+        if (wr_second_try_begin(ex))
             return;
-        show_refusal(ex);
+        wr_exchange_show_refusal(ex);
     }
     if (result == WR_FETCH_DONE) {
-        finish_answer(ex);
+        wr_exchange_finish(ex);
         return;
     }
     if (result == WR_FETCH_STALE && try_fresh(ex))
         return;
     (void)snprintf(text, sizeof(text), "%s (%s): %s", upstream->name, upstream->base_url, why);
-    fail(ex, wr_page_failure(result).status, wr_page_failure(result).end, text);
+    wr_exchange_fail(ex, wr_page_failure(result).status, wr_page_failure(result).end, text);
 }
 
 static const struct wr_fetch_events fetch_events = {on_answer_head, on_answer_data, on_answer_end,
@@ -747,7 +597,7 @@ static void tell_record(struct wr_exchange *ex)
     r->total_us = wr_clock_steady_us() - ex->started_us;
     r->added_us = ex->sent_us > ex->body_ended_us ? ex->sent_us - ex->body_ended_us : 0;
     r->first_byte_us = ex->first_byte_us ? ex->first_byte_us - ex->sent_us : 0;
-    r->is_collected = ex->task_state != NO_TASK;
+    r->is_collected = ex->task_state != WR_TASK_NONE;
     if (!r->bytes_before)
         r->bytes_before = r->received_bytes;
     if (!r->end.ptr)
@@ -765,12 +615,12 @@ static void tell_record(struct wr_exchange *ex)
 }
 
 /* Invariant 3. */
-static void free_if_over(struct wr_exchange *ex)
+void wr_exchange_free_if_over(struct wr_exchange *ex)
 {
-    if (ex->conn || ex->fetch || is_task_running(ex))
+    if (ex->conn || ex->fetch || wr_exchange_is_task_running(ex))
         return;
     tell_record(ex);
-    if (ex->task_state != NO_TASK)
+    if (ex->task_state != WR_TASK_NONE)
         wr_task_release(&ex->task);
     wr_tap_release(&ex->tap);
     wr_refusal_release(&ex->refusal);
@@ -779,7 +629,7 @@ static void free_if_over(struct wr_exchange *ex)
 }
 
 /* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
-static void fail(struct wr_exchange *ex, int status, const char *end, const char *why)
+void wr_exchange_fail(struct wr_exchange *ex, int status, const char *end, const char *why)
 {
     struct wr_conn *conn = ex->conn;
 
@@ -792,7 +642,7 @@ static void fail(struct wr_exchange *ex, int status, const char *end, const char
         ex->record.status = (uint64_t)status;
         wr_page_error(conn, ex->route.api, status, why);
     }
-    free_if_over(ex);
+    wr_exchange_free_if_over(ex);
 }
 
 const struct wr_server_handler wr_exchange_handler = {on_begin, on_body,    on_body_end, on_room,

@@ -1,0 +1,105 @@
+/* exchange_inside.h -- the inside of an exchange, for the files that carry it out: exchange.c has
+ * the request and its answer, second_try.c what a refusal may lead to.
+ */
+#ifndef WR_PROXY_EXCHANGE_INSIDE_H
+#define WR_PROXY_EXCHANGE_INSIDE_H
+
+#include "proxy/door.h"
+#include "proxy/exchange.h"
+#include "proxy/projector.h"
+#include "proxy/refusal.h"
+#include "proxy/tap.h"
+
+struct wr_exchange {
+    struct wr_service *service;
+    const struct wr_config *config;
+    struct wr_conn *conn;       /* NULL: the client is done, or gone */
+    const struct wr_head *head; /* the request's; as long as `conn` */
+    struct wr_route route;
+    struct wr_entry entry;
+    char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1]; /* headers that a task reads: it may run
+                                                          * longer than the connection lives */
+    enum wr_exchange_state state;
+    struct wr_exchange *next_waiting;
+
+    struct wr_buf body; /* collected; or of a streamed one what the upstream has not taken */
+    size_t body_taken_bytes;
+    enum {
+        WR_UPLOAD_WHOLE,
+        WR_UPLOAD_STREAMED,
+        WR_UPLOAD_REPLAYED
+    } upload; /* when all of it is here; as it comes; so, but kept to be sent once more */
+    bool is_upload_paused;
+
+    struct wr_task task;
+    enum {
+        WR_TASK_NONE,
+        WR_TASK_RUNNING, /* task and record are the thread's, but for what the loop alone writes */
+        WR_TASK_READY,   /* it says what to send, and still runs */
+        WR_TASK_MISSED,  /* the same, but nobody waited for it any more */
+        WR_TASK_DONE
+    } task_state;
+    bool is_late;         /* the task ran longer than it may be waited for */
+    bool is_sent_changed; /* what left is task.out */
+    bool is_fresh;        /* it left on a connection of its own */
+    bool is_answer_kept;
+
+    struct wr_fetch *fetch; /* NULL: none runs */
+    struct wr_tap tap;
+    struct wr_refusal refusal; /* an answer that is looked at before it goes on */
+    struct wr_remedy remedy;   /* of the second try */
+
+    uint64_t started_us, body_ended_us, task_started_us, sent_us, first_byte_us;
+    struct wr_record record; /* of this request */
+};
+
+static inline bool wr_exchange_is_task_running(const struct wr_exchange *ex)
+{
+    return ex->task_state != WR_TASK_NONE && ex->task_state != WR_TASK_DONE;
+}
+
+/* What the task says of the request may be read. */
+static inline bool wr_exchange_is_task_ready(const struct wr_exchange *ex)
+{
+    return ex->task_state >= WR_TASK_READY;
+}
+
+/* What was made of it is to be sent in its place. */
+static inline bool wr_exchange_is_projected(const struct wr_exchange *ex)
+{
+    return wr_exchange_is_task_ready(ex) && ex->task_state != WR_TASK_MISSED &&
+           ex->record.deed == WR_DEED_PROJECTED && ex->record.is_changed;
+}
+
+/* What is sent: what came, or what was made of it. */
+static inline weir_span wr_exchange_body(const struct wr_exchange *ex, bool is_changed)
+{
+    return wr_buf_view(is_changed ? &ex->task.out : &ex->body);
+}
+
+/* ---- exchange.c ---- */
+
+/* Gives what came to the engine; meanwhile the exchange is in `state`. False: it cannot be. */
+bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state);
+/* Asks the upstream with what came, or with what was made of it. */
+void wr_exchange_send(struct wr_exchange *ex);
+/* The same with this body, which is empty where it is streamed. False: the client was told, and
+ * `ex` may be no more. */
+bool wr_exchange_ask(struct wr_exchange *ex, weir_span body);
+/* The refusal that was looked at goes to the client as it came. */
+void wr_exchange_show_refusal(struct wr_exchange *ex);
+void wr_exchange_finish(struct wr_exchange *ex);
+/* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
+void wr_exchange_fail(struct wr_exchange *ex, int status, const char *end, const char *why);
+void wr_exchange_free_if_over(struct wr_exchange *ex);
+
+/* ---- second_try.c ---- */
+
+/* A refusal has come whole. True: the request goes out again, or may; nothing of the refusal is
+ * shown yet. */
+bool wr_second_try_begin(struct wr_exchange *ex);
+void wr_second_try_project(struct wr_exchange *ex); /* once the first task is done */
+void wr_second_try_send(struct wr_exchange *ex);    /* once it is projected */
+void wr_second_try_give_up(struct wr_exchange *ex); /* nothing is sent again after all */
+
+#endif
