@@ -90,6 +90,8 @@ struct weir_project_options {
      * cache marker of its own somebody behind us adds them: from now on such a session is a cached
      * one (its mark `sent` says so). */
     bool reads_cache;
+    /* A recall tool among the request's is no way back: nothing rests on it. */
+    bool without_recall;
 };
 #define WEIR_PROJECT_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_project_options)
 

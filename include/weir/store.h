@@ -65,7 +65,8 @@ typedef struct weir_hash {
     X(ANSWER, "answer")         \
     X(SESSION, "session")       \
     X(LOOK_ALIKE, "look-alike") \
-    X(COUNT, "count")
+    X(COUNT, "count")           \
+    X(OWN, "own recall")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,

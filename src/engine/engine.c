@@ -14,8 +14,11 @@
 #include "base/limits.h"
 #include "base/sized.h"
 #include "engine/projection_policy.h"
+#include "policy/worth.h"
 #include "record/report.h"
 #include "transcript/starts.h"
+
+enum { BYTES_A_TOKEN = 4 }; /* where a sum needs no more than that */
 
 struct weir_engine {
     struct wr_models *models;
@@ -134,6 +137,18 @@ bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request
 {
     return wr_holds_signed_thinking(&request->transcript) &&
            wr_models_lookup(engine->models, request->transcript.model).model->preserved_thinking;
+}
+
+bool wr_engine_leaves(const struct weir_engine *engine, const struct weir_request *request,
+                      size_t exchange_bytes)
+{
+    const struct wr_model *model =
+        wr_models_lookup(engine->models, request->transcript.model).model;
+    struct wr_fold_prices prices = wr_projection_prices(model);
+
+    return !wr_engine_binds(engine, request) &&
+           wr_worth_exchange_leaves(&prices, &engine->odds, request->transcript.turns_count,
+                                    exchange_bytes / BYTES_A_TOKEN);
 }
 
 void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies)

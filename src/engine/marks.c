@@ -357,6 +357,7 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
         break;
     case WEIR_MARK_SENT:
     case WEIR_MARK_SESSION:
+    case WEIR_MARK_OWN:
     case WEIR_MARK_KINDS_COUNT:
         return WEIR_OK;
     }
@@ -483,6 +484,7 @@ static weir_status add_kind_again(struct wr_marks *marks, weir_mark_kind kind, u
     case WEIR_MARK_LOOK_ALIKE: /* asked of the new store, since all is folded from the start */
     case WEIR_MARK_SENT:       /* add_sent() */
     case WEIR_MARK_SESSION:
+    case WEIR_MARK_OWN: /* the proxy's, which keeps it itself */
     case WEIR_MARK_KINDS_COUNT:
         break;
     }

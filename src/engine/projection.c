@@ -128,7 +128,7 @@ static uint32_t percent(uint64_t price, uint64_t of)
     return (uint32_t)((price * 100 + of / 2) / of);
 }
 
-static struct wr_fold_prices prices_of(const struct wr_model *model)
+struct wr_fold_prices wr_projection_prices(const struct wr_model *model)
 {
     struct wr_prices p = wr_model_prices(model, 0, NULL);
     struct wr_fold_prices prices = {0};
@@ -175,6 +175,8 @@ static weir_status measure(struct wr_projection *p, struct weir_err *err)
         status = wr_meter_measure(p->meter, &r->transcript, &r->arena, &measured);
     if (!status && p->options->store)
         status = wr_ways_read(&p->ways, &r->arena, &r->transcript);
+    if (p->options->without_recall)
+        p->ways.recall = (weir_span){"", 0};
     if (status)
         return status;
     input->transcript = &r->transcript;
@@ -187,7 +189,7 @@ static weir_status measure(struct wr_projection *p, struct weir_err *err)
     input->factor_bp = p->options->factor_bp;
     input->binds_thinking = p->match.model->preserved_thinking;
     input->keeps_originals = p->options->store != NULL;
-    input->prices = prices_of(p->match.model);
+    input->prices = wr_projection_prices(p->match.model);
     input->ways = &p->ways;
     input->places_markers = is_weighing(input->policy);
     input->alternates = p->options->alternates && wr_api_of(r->transcript.dialect)->may_alternate;

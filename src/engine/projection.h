@@ -70,4 +70,7 @@ struct wr_projection {
 WEIR_MUST_USE weir_status wr_project(struct wr_projection *p, struct wr_record *record,
                                      struct weir_projected *projected, struct weir_err *err);
 
+/* What a model charges, beside its price of plain input. */
+struct wr_fold_prices wr_projection_prices(const struct wr_model *model);
+
 #endif

@@ -54,6 +54,11 @@ const struct wr_models *wr_engine_models(const struct weir_engine *engine);
 /* Whether it holds signed thinking, and its model binds that to what stands before. */
 bool wr_engine_binds(const struct weir_engine *engine, const struct weir_request *request);
 
+/* Whether an exchange of the proxy's own recall, of so many bytes, is cheaper left out of this
+ * request and all that follow (policy/worth.h). Where thinking is bound to it, it stays. */
+bool wr_engine_leaves(const struct weir_engine *engine, const struct weir_request *request,
+                      size_t exchange_bytes);
+
 /* As weir_engine_project(), and fills in the engine's part of `record`, which was zeroed, instead
  * of writing the report. Its lists live as long as the request. */
 WEIR_MUST_USE weir_status wr_engine_project(struct weir_engine *engine,

@@ -1,10 +1,15 @@
 #include "policy/worth.h"
 
-enum { WRITE_PCT = 125, READ_PCT = 10, OUTPUT_PCT = 500 };
+enum {
+    WRITE_PCT = 125,
+    READ_PCT = 10,
+    OUTPUT_PCT = 500,
+    /* Of the files that agents read, so many percent are used again after the next action. */
+    AGAIN_PCT = 48
+};
 
-struct wr_fold_prices wr_worth_prices(const struct wr_fold *fold)
+static struct wr_fold_prices known_prices(struct wr_fold_prices prices)
 {
-    struct wr_fold_prices prices = fold->input->prices;
     if (!prices.write_pct || !prices.read_pct) {
         prices.write_pct = WRITE_PCT;
         prices.read_pct = READ_PCT;
@@ -14,12 +19,21 @@ struct wr_fold_prices wr_worth_prices(const struct wr_fold *fold)
     return prices;
 }
 
+struct wr_fold_prices wr_worth_prices(const struct wr_fold *fold)
+{
+    return known_prices(fold->input->prices);
+}
+
+static uint32_t turns_left(const struct wr_odds *odds, uint32_t turn)
+{
+    if (turn < odds->turns_left_min)
+        return odds->turns_left_min;
+    return turn > odds->turns_left ? odds->turns_left : turn;
+}
+
 uint32_t wr_worth_turns_left(const struct wr_fold *fold)
 {
-    const struct wr_odds *odds = fold->input->odds;
-    if (fold->turn < odds->turns_left_min)
-        return odds->turns_left_min;
-    return fold->turn > odds->turns_left ? odds->turns_left : fold->turn;
+    return turns_left(fold->input->odds, fold->turn);
 }
 
 /* A token that enters the prompt now and stays. */
@@ -49,4 +63,15 @@ int64_t wr_worth_step(const struct wr_fold *fold, uint64_t gain_tokens, uint64_t
     uint64_t dearer_pct = p.write_pct > p.read_pct ? p.write_pct - p.read_pct : 0;
     uint64_t saved = gain_tokens * p.read_pct * wr_worth_turns_left(fold);
     return (int64_t)saved - (int64_t)(suffix_tokens * dearer_pct * margin_pct / 100);
+}
+
+/* It is in the provider's cache already, so to keep it costs reading it. */
+bool wr_worth_exchange_leaves(const struct wr_fold_prices *prices, const struct wr_odds *odds,
+                              uint32_t turns, uint64_t tokens)
+{
+    struct wr_fold_prices p = known_prices(*prices);
+    uint64_t stay = tokens * p.read_pct * turns_left(odds, turns);
+    uint64_t again = (uint64_t)odds->prompt_tokens * p.read_pct + tokens * p.write_pct + stay +
+                     (uint64_t)odds->call_tokens * p.output_pct;
+    return stay * 100 > again * AGAIN_PCT;
 }

@@ -29,4 +29,9 @@ uint64_t wr_worth_recall(const struct wr_fold *fold);
 int64_t wr_worth_step(const struct wr_fold *fold, uint64_t gain_tokens, uint64_t suffix_tokens,
                       uint64_t margin_pct);
 
+/* Whether what one recall of the proxy's own has brought, `tokens` in all, costs more to keep in
+ * the prompt of a session of so many turns than to be asked for again if it is needed again. */
+bool wr_worth_exchange_leaves(const struct wr_fold_prices *prices, const struct wr_odds *odds,
+                              uint32_t turns, uint64_t tokens);
+
 #endif

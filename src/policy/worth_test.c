@@ -212,6 +212,32 @@ static void nothing_to_gain_never_pays(void **state)
     assert_true(wr_worth_step(fold, 0, 5000, 100) == -575000);
 }
 
+/* The sum: reading it from now on, against 48 % of a recall of it. */
+static void what_was_recalled_leaves_where_reading_it_is_dearer(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_fold_prices prices;
+        uint32_t turns;
+        uint64_t tokens;
+        bool leaves;
+    } cases[] = {
+        {"a small text stays", {125, 10, 500, 0}, 40, 500, false},
+        {"a large one early in a session stays", {125, 10, 500, 0}, 6, 8000, false},
+        {"late it leaves", {125, 10, 500, 0}, 40, 8000, true},
+        {"where reading is dear, a small one too", {100, 50, 400, 0}, 20, 3200, true},
+        {"but not a smaller one", {100, 50, 400, 0}, 20, 3000, false},
+        {"prices that are not known are those of most", {0, 0, 0, 0}, 40, 8000, true},
+    };
+    static const struct wr_odds odds = {
+        .turns_left = 40, .turns_left_min = 6, .prompt_tokens = 60000, .call_tokens = 80};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
+        if (wr_worth_exchange_leaves(&cases[i].prices, &odds, cases[i].turns, cases[i].tokens) !=
+            cases[i].leaves)
+            fail_msg("%s", cases[i].behaviour);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(a_margin_asks_for_that_much_more),
         cmocka_unit_test(a_step_brings_its_reads_less_what_is_written_again),
         cmocka_unit_test(nothing_to_gain_never_pays),
+        cmocka_unit_test(what_was_recalled_leaves_where_reading_it_is_dearer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
