@@ -493,6 +493,7 @@ static inline void test_start_service(struct test_service *s)
     wr_arena_init(&v->events, WR_ARENA_BYTES_MAX);
     wr_buf_init(&v->line, TEST_BYTES_MAX);
     assert_int_equal(uv_timer_init(&s->loop, &v->deadline), 0);
+    assert_int_equal(uv_timer_init(&s->loop, &v->pulse), 0);
     assert_int_equal(wr_fetcher_new(&v->fetcher, &s->loop, &fetcher, NULL), WEIR_OK);
     struct wr_projector_options projector = {.config = s->config,
                                              .policies = wr_span_of(test_policies),
@@ -575,6 +576,7 @@ static inline void test_service_free(struct test_service *s)
     wr_projector_close(s->service.projector);
     wr_fetcher_close(s->service.fetcher);
     uv_close((uv_handle_t *)&s->service.deadline, NULL);
+    uv_close((uv_handle_t *)&s->service.pulse, NULL);
     uv_close((uv_handle_t *)&s->tick, NULL);
     test_upstream_close(s);
     for (size_t i = 0; i < s->peers_count; i++)

@@ -80,6 +80,21 @@ const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **r
     return NULL;
 }
 
+weir_span wr_api_answer_id(weir_span path)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        weir_span part = wr_span_of(wr_apis[i]->answer_part ? wr_apis[i]->answer_part : "");
+        size_t at = part.len ? wr_span_find(path, part, 0) : SIZE_MAX, end;
+        if (at == SIZE_MAX)
+            continue;
+        at += part.len;
+        for (end = at; end < path.len && !strchr("/?#", path.ptr[end]); end++)
+            ;
+        return wr_span_cut(path, at, end);
+    }
+    return (weir_span){"", 0};
+}
+
 /* Messages that only Chat has: a role for results, calls beside the content. */
 static bool message_is_chat(const struct wr_json *doc, wr_json_id message)
 {

@@ -35,6 +35,7 @@ struct wr_api {
     const char *name;                /* "chat" */
     const struct wr_api_path *paths; /* POST alone; the first is where a model is asked */
     size_t paths_count;
+    const char *answer_part; /* of a path: behind it stands the id of an answer; NULL: of none */
 
     /* Requests. */
     weir_status (*read_request)(struct wr_transcript *transcript);
@@ -129,6 +130,10 @@ void wr_api_write_error(const struct wr_api *api, struct wr_json_writer *writer,
 /* The API of an HTTP path such as /v1/chat/completions?x; NULL: none of ours. `row`, where it
  * is not NULL, is set to what the API says of it. */
 const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **row);
+
+/* The id of an answer that an HTTP path names, as in /v1/responses/ID/cancel; empty: it names
+ * none. */
+weir_span wr_api_answer_id(weir_span path);
 
 /* How a conversation begins: its model, instructions and first words of the user. Cache markers and
  * the like, which come and go, are no part of it. */

@@ -47,6 +47,10 @@ void wr_join_fail_with(struct wr_join *j, weir_status status)
 
 static void begin_leg(struct wr_join *j)
 {
+    if (j->legs_count == WR_JOINED_LEGS_MAX) {
+        wr_join_fail_with(j, WEIR_LIMIT);
+        return;
+    }
     if (!WR_ARENA_ROOM(&j->kept, j->legs, j->legs_count, j->legs_cap, LEGS_CAP_FIRST)) {
         wr_join_fail_with(j, wr_arena_status(&j->kept));
         return;

@@ -18,7 +18,7 @@ enum { CALLS_CAP_FIRST = 8 };
 
 /* ---- a message, merged from deltas ---- */
 
-enum { MEMBERS_MAX = 32, KEY_BYTES_MAX = 64 };
+enum { KEY_BYTES_MAX = 64 };
 
 enum member_kind { MEMBER_TEXT, MEMBER_LIST, MEMBER_VALUE };
 
@@ -38,7 +38,7 @@ struct grown_call {
 struct message {
     struct wr_join *j;
     struct wr_arena arena;
-    struct member members[MEMBERS_MAX];
+    struct member members[WR_OWN_MEMBERS_MAX];
     size_t members_count;
     struct grown_call *calls;
     size_t calls_count, calls_cap;
@@ -83,7 +83,7 @@ static struct member *member_for(struct message *m, weir_span key, enum member_k
                 m->members[i].kind = kind;
             return m->members[i].kind == kind ? &m->members[i] : NULL;
         }
-    if (m->members_count == MEMBERS_MAX || key.len > KEY_BYTES_MAX)
+    if (m->members_count == WR_OWN_MEMBERS_MAX || key.len > KEY_BYTES_MAX)
         return NULL;
     struct member *added = &m->members[m->members_count++];
     *added = (struct member){wr_join_keep(m->j, key), kind, {0}};

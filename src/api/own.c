@@ -29,7 +29,7 @@
 
 _Static_assert(sizeof(WR_OWN_TOOL_NAME) == sizeof(WR_RECALL_NAME), "one name");
 
-enum { VERSION = 1, SUM_BYTES = 8, EDITS_CAP_FIRST = 16, MARKS_CAP_FIRST = 8, LEGS_MAX = 64 };
+enum { VERSION = 1, SUM_BYTES = 8, EDITS_CAP_FIRST = 16, MARKS_CAP_FIRST = 8 };
 
 /* ---- an exchange as bytes ---- */
 
@@ -181,7 +181,7 @@ weir_status wr_own_decode(weir_dialect dialect, weir_span bytes, struct wr_arena
     struct reader r = {wr_span_cut(bytes, 2, bytes.len - SUM_BYTES), false};
     if (take_number(&r, VERSION) != VERSION || take_number(&r, 255) != (uint64_t)dialect)
         return WEIR_INVALID;
-    exchange->legs_count = (uint32_t)take_number(&r, LEGS_MAX);
+    exchange->legs_count = (uint32_t)take_number(&r, WR_JOINED_LEGS_MAX);
     exchange->legs = WR_ARENA_ARRAY(arena, struct wr_own_leg, exchange->legs_count);
     if (!exchange->legs)
         return wr_arena_status(arena);
@@ -307,6 +307,7 @@ static weir_status look_at_offer(void *user, const struct wr_offer *offer)
 {
     struct wr_own_look *look = user;
     look->has_recall |= wr_tool_is_recall(offer->name);
+    look->is_name_taken |= wr_span_is(offer->name, WR_OWN_TOOL_NAME);
     return WEIR_OK;
 }
 
@@ -644,6 +645,54 @@ static void append_elements(struct wr_own_edits *e, weir_span elements)
     wr_own_set_json(e, words, text);
 }
 
+/* What tells the reasoning of the legs that asked. */
+static void mark_parts(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                       struct wr_own_front *front, struct wr_buf *text)
+{
+    wr_json_id parts = wr_json_find(doc, element, "content");
+
+    (void)text;
+    wr_own_add_mark(e, front, wr_own_mark(doc, element, e->arena));
+    if (!wr_json_is(doc, parts, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id at = wr_json_first(doc, parts); at != WR_JSON_NONE;
+         at = wr_json_next(doc, parts, at))
+        wr_own_add_mark(e, front, wr_own_mark(doc, at, e->arena));
+}
+
+/* Everything else that the client was shown of those legs stays where it is. */
+static bool leave_out(struct wr_own_edits *e)
+{
+    const struct wr_own_answer *answer = e->answer;
+    struct wr_own_front front;
+    uint32_t stays = 0;
+
+    if (!answer || wr_own_beside(e) || !wr_own_read_front(e, mark_parts, &front))
+        return false;
+    for (uint32_t i = answer->first; i <= answer->last; i++) {
+        const struct wr_segment *s = &e->t->segments[i];
+        bool is_theirs = s->kind == WEIR_KIND_REASONING && s->array != WR_JSON_NONE &&
+                         wr_own_has_mark(&front, wr_own_mark(e->t->doc, s->element, e->arena));
+        if (is_theirs)
+            wr_own_remove(e, s->array, s->element);
+        else
+            stays++;
+    }
+    return stays > 0;
+}
+
+bool wr_own_may_leave(weir_dialect dialect, weir_span exchange, struct wr_arena *arena)
+{
+    struct wr_own_exchange decoded;
+
+    if (wr_own_decode(dialect, exchange, arena, &decoded))
+        return false;
+    for (uint32_t i = 0; i < decoded.legs_count; i++)
+        if (!decoded.legs[i].elements.len)
+            return false;
+    return decoded.legs_count > 0;
+}
+
 /* False: it does not fit, and the request is as if it were not there. */
 static bool put_back(struct wr_own_edits *e, const struct wr_own_put *put)
 {
@@ -658,10 +707,13 @@ static bool put_back(struct wr_own_edits *e, const struct wr_own_put *put)
     }
     e->answer = put->answer;
     e->exchange = &exchange;
-    bool fits = wr_api_of(e->t->dialect)->joiner->put_back(e);
+    bool fits = put->leaves ? leave_out(e) : wr_api_of(e->t->dialect)->joiner->put_back(e);
     if (e->status == WEIR_SYNTAX) /* elements that are no JSON */
         e->status = WEIR_OK, fits = false;
     if (!fits)
+        e->count = count;
+    /* Reasoning that led to calls which are not there is refused by some: it leaves all the same. */
+    if (!fits && !put->leaves && !e->status && !leave_out(e))
         e->count = count;
     return fits;
 }

@@ -19,7 +19,8 @@ void wr_own_definition(const struct wr_api *api, struct wr_buf *out);
 /* What of a request decides whether the proxy's own recall may be offered. */
 struct wr_own_look {
     bool has_tools;      /* a list of tools with at least one the client runs */
-    bool has_recall;     /* a recall tool of the client's is among them */
+    bool has_recall;     /* a recall tool of the client's is among them, */
+    bool is_name_taken;  /* and it is called what ours is: two of one name are refused */
     bool may_call;       /* the model may call, once: no tool_choice none, no n > 1, no background,
                           * no conversation, and the API has a way to join answers */
     bool has_model_turn; /* the model has said something already, here or at the provider */
@@ -45,7 +46,13 @@ struct wr_own_put {
      * calls beside the client's are put in then. */
     const struct wr_own_answer *answer;
     weir_span exchange; /* as wr_join_exchange() encoded it */
+    /* It is left out for good: nothing is put in, and the reasoning of its legs, which led to calls
+     * that are not there, leaves the answer. Not for one with calls beside the client's. */
+    bool leaves;
 };
+
+/* Whether an exchange may be left out for good. */
+bool wr_own_may_leave(weir_dialect dialect, weir_span exchange, struct wr_arena *arena);
 
 struct wr_own_view {
     weir_span definition;          /* of our tool; empty: the tools stay as they are */

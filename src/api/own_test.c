@@ -315,7 +315,7 @@ static const struct wr_own_answer *find_answer(struct body *b, wr_hash128 seen)
 static void check_view(const struct put_case *c, struct body *b, const struct test_joined *joined)
 {
     const struct wr_own_answer *answer = find_answer(b, joined->seen);
-    struct wr_own_put put = {answer, wr_buf_view(&joined->exchange)};
+    struct wr_own_put put = {answer, wr_buf_view(&joined->exchange), false};
     struct wr_own_view view = {.puts = &put, .puts_count = 1};
     struct body again;
     struct wr_buf out;
@@ -536,7 +536,7 @@ static void results_join_those_of_a_history_that_the_provider_holds(void **state
     open_body(&body, "stored", WEIR_DIALECT_RESPONSES,
               WR_LIT("{\"previous_response_id\":\"r1\",\"input\":[" OUTPUT("c1", "r") NEXT "]}"));
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    struct wr_own_put put = {NULL, wr_buf_view(&joined.exchange)};
+    struct wr_own_put put = {NULL, wr_buf_view(&joined.exchange), false};
     struct wr_own_view view = {.puts = &put, .puts_count = 1};
     assert_int_equal(wr_own_view_write(&body.t, &body.arena, &view, &out, &left_out), WEIR_OK);
     assert_int_equal(left_out, 0);
@@ -566,7 +566,7 @@ static void a_damaged_exchange_is_left_out(void **state)
             struct wr_buf out;
             uint32_t left_out;
             weir_span bytes = wr_buf_view(&joined.exchange);
-            struct wr_own_put put = {answer, way ? bytes : wr_span_cut(bytes, 0, cut)};
+            struct wr_own_put put = {answer, way ? bytes : wr_span_cut(bytes, 0, cut), false};
             struct wr_own_view view = {.puts = &put, .puts_count = 1};
             joined.exchange.bytes[cut] ^= (char)way;
             wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);

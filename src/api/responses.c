@@ -612,6 +612,7 @@ const struct wr_api wr_api_responses = {
     .name = "responses",
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
+    .answer_part = "/responses/",
     .read_request = read_request,
     .list_tools = wr_list_tools,
     .list_key = "input",

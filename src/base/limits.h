@@ -152,6 +152,10 @@ enum {
     WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000, /* at most */
     WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024, /* memory of one match */
     WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,         /* a page for the tool */
+    WR_OWN_RECALLS_MAX = 4,    /* by the proxy itself, for one answer; more are refused in words */
+    WR_OWN_ID_BYTES_MAX = 512, /* of an answer, to be found again */
+    WR_OWN_LEGS_MAX = 6,       /* times that a provider is asked for one answer */
+    WR_OWN_QUIET_MS = 5000, /* a stream that has nothing to say between legs sends a sign of life */
 
     /* session */
     WR_SESSION_PATH_BYTES_MAX = 4096,             /* a path below a session's directory */
@@ -312,6 +316,10 @@ enum {
     WR_IMPORT_PATH_BYTES_MAX = 4096,              /* a longer path is not walked */
     WR_IMPORT_DEPTH_MAX = 32,                     /* folders inside one another */
     WR_IMPORT_FILES_MAX = 1024 * 1024,            /* files of one walk */
+
+    /* own recall */
+    WR_JOINED_LEGS_MAX = 64, /* answers of a provider that a client is shown as one */
+    WR_OWN_MEMBERS_MAX = 32, /* members of the messages that such an answer is joined from */
 };
 
 #endif

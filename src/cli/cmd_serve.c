@@ -38,7 +38,7 @@
 #include "store/probe.h"
 
 struct serve_options {
-    const char *listen, *mode, *policy, *store, *config;
+    const char *listen, *mode, *policy, *recall, *store, *config;
     struct wr_opt_list upstreams;
     bool is_unlisted, is_without_store;
 };
@@ -58,6 +58,10 @@ static const struct wr_option options[] = {
      .words = WR_WORDS_MODES},
     {"policy", WR_TEXT("P", policy), "auto unless told; `weir policies` lists them",
      .list = wr_list_policies},
+    {"recall", WR_TEXT("R", recall),
+     "whose tool brings back what is left out: auto (the default: the agent's where it has one, "
+     "else one that the proxy adds and answers itself), client, own or off",
+     .words = WR_WORDS_RECALL},
     WR_ROW_STORE(store),
     {"without-store", WR_FLAG(is_without_store),
      "keeps nothing, so nothing is shortened: requests are only passed on and counted. Else a "
@@ -108,6 +112,8 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
         if (wr_config_set_upstream(config, o->upstreams.items[i], err))
             return false;
     if (o->mode && wr_config_set_mode(config, o->mode, err))
+        return false;
+    if (o->recall && wr_config_set_recall(config, o->recall, err))
         return false;
     if (o->listen && wr_config_set_listen(config, o->listen, err))
         return false;

@@ -190,6 +190,29 @@ static void print_head(const struct wr_json *doc)
              "brings back what was taken out; `weir recall HANDLE` does");
 }
 
+/* What the agent does not see: the tool that the proxy has added, and what the model got by it. */
+static void print_own_recall(const struct wr_json *doc)
+{
+    static const char *const names[] = {"leg",   "recalls",  "misses",
+                                        "bytes", "put_back", "left_out"};
+    wr_json_id own = wr_json_find(doc, 0, "own_recall"), v[6];
+
+    if (!wr_json_is(doc, own, WR_JSON_OBJECT))
+        return;
+    (void)wr_json_pick(doc, own, names, 6, v);
+    printf("the proxy's own recall: its tool is offered, and the agent does not see it\n");
+    if (number_of(doc, v[0]))
+        printf("  this request went on from a recall (leg %lld of one answer): %lld answered, %s "
+               "bytes, %lld brought nothing back\n",
+               (long long)number_of(doc, v[0]), (long long)number_of(doc, v[1]),
+               WR_GROUPED((uint64_t)number_of(doc, v[3])), (long long)number_of(doc, v[2]));
+    if (number_of(doc, v[4]) || number_of(doc, v[5]))
+        printf(
+            "  of earlier recalls %lld are in the prompt, put back where they were; %lld are out "
+            "for good\n",
+            (long long)number_of(doc, v[4]), (long long)number_of(doc, v[5]));
+}
+
 static int print_report(const struct wr_json *doc, const char *path, bool has_segment,
                         uint64_t segment)
 {
@@ -201,6 +224,7 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
                            path);
     if (!has_segment) {
         print_head(doc);
+        print_own_recall(doc);
         found = print_inserts(doc, NULL);
     }
     for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;

@@ -44,7 +44,8 @@
     }
 
 /* Words of --mode, some of which take a percentage. */
-#define WR_WORDS_MODES "active off meter shadow canary holdout"
+#define WR_WORDS_MODES  "active off meter shadow canary holdout"
+#define WR_WORDS_RECALL "auto client own off"
 
 /* Values for completion and for "did you mean": the presets, the models of the registry. */
 void wr_list_policies(wr_word_fn *each, void *user);

@@ -99,6 +99,30 @@ weir_status wr_config_set_text(struct wr_config *config, const char **field, con
     return *field ? WEIR_OK : no_memory(err);
 }
 
+#define RECALL_WANTED "recall is auto, client, own or off"
+
+bool wr_recall_parse(weir_span text, enum wr_recall *recall)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_RECALL_MAP(X)
+#undef X
+    };
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        if (wr_span_is(text, names[i])) {
+            *recall = (enum wr_recall)i;
+            return true;
+        }
+    return false;
+}
+
+weir_status wr_config_set_recall(struct wr_config *config, const char *text, struct weir_err *err)
+{
+    if (wr_recall_parse(wr_span_of(text), &config->recall))
+        return WEIR_OK;
+    return wr_fail(err, WEIR_INVALID, 0, RECALL_WANTED ", not '%s'", text);
+}
+
 weir_status wr_config_set_mode(struct wr_config *config, const char *text, struct weir_err *err)
 {
     if (wr_mode_parse(wr_span_of(text), &config->mode, &config->percent))
@@ -247,6 +271,13 @@ static weir_status read_mode(struct reading *r, yaml_node_t *value, enum wr_mode
                         "a mode is off, meter, shadow, `canary N%%`, `holdout N%%` or active");
 }
 
+static weir_status read_recall(struct reading *r, yaml_node_t *value, enum wr_recall *recall)
+{
+    if (wr_recall_parse(wr_yaml_text(value), recall))
+        return WEIR_OK;
+    return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, RECALL_WANTED);
+}
+
 static weir_status read_bool(struct reading *r, yaml_node_t *value, bool *is_set)
 {
     weir_span text = wr_yaml_text(value);
@@ -382,8 +413,12 @@ static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *val
     }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &rule->mode, &rule->percent);
+    if (wr_span_is(name, "recall")) {
+        rule->says_recall = true;
+        return read_recall(r, value, &rule->recall);
+    }
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
-                        "a rule has upstream, model, tool, mode and policy, not '%.*s'",
+                        "a rule has upstream, model, tool, mode, policy and recall, not '%.*s'",
                         (int)name.len, name.ptr);
 }
 
@@ -410,9 +445,9 @@ static weir_status on_rule(struct reading *r, yaml_node_t *node)
     weir_status status = wr_yaml_each(&r->yaml, node, KEYS_MAX, on_rule_member, r);
     if (status || !rule->tool)
         return status;
-    if (rule->policy || strpbrk(rule->tool, " \t\n"))
+    if (rule->policy || rule->says_recall || strpbrk(rule->tool, " \t\n"))
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
-                            "a tool's rule has no policy, and its name no space");
+                            "a tool's rule has no policy and no recall, and its name no space");
     r->tools_bytes += strlen(rule->tool) + 2;
     if (r->tools_bytes > WR_TOOLS_BYTES_MAX)
         return wr_yaml_fail(&r->yaml, node, WEIR_LIMIT, "all rules for tools have %d bytes at most",
@@ -562,6 +597,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &c->mode, &c->percent);
+    if (wr_span_is(name, "recall"))
+        return read_recall(r, value, &c->recall);
     if (wr_span_is(name, "store"))
         return read_store(r, value);
     if (wr_span_is(name, "learning"))

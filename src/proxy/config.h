@@ -29,6 +29,22 @@ enum wr_mode {
 
 const char *wr_mode_name(enum wr_mode mode);
 
+/* Whose recall tool is the way back to what is taken out (docs/own-recall.md). */
+#define WR_RECALL_MAP(X)                                                             \
+    X(AUTO, "auto")     /* the client's where it offers one, else the proxy's own */ \
+    X(CLIENT, "client") /* the client's alone */                                     \
+    X(OWN, "own")       /* the proxy's own, whatever the client offers */            \
+    X(OFF, "off")       /* none: nothing that needs one is taken out */
+
+enum wr_recall {
+#define X(name, text) WR_RECALL_##name,
+    WR_RECALL_MAP(X)
+#undef X
+};
+
+/* False: it is none of these words. */
+bool wr_recall_parse(weir_span text, enum wr_recall *recall);
+
 struct wr_upstream {
     const char *name;
     const char *base_url; /* no '/' at its end */
@@ -54,6 +70,8 @@ struct wr_rule {
     uint32_t percent;   /* of canary and holdout */
     const char *policy; /* NULL: the general one */
     struct wr_config_place policy_at;
+    bool says_recall;
+    enum wr_recall recall;
 };
 
 struct wr_config {
@@ -75,6 +93,7 @@ struct wr_config {
     uint32_t threads;         /* that project, in each */
     uint32_t project_ms_max;  /* for a projection */
     uint32_t new_ms_max;      /* of work, for what is new in a request; past it that stays whole */
+    enum wr_recall recall;    /* for sessions that begin */
     bool learns;              /* from sessions that go badly: docs/quality.md */
     struct wr_server_limits limits;
     struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
@@ -107,6 +126,8 @@ WEIR_MUST_USE weir_status wr_config_read(struct wr_config *config, weir_span yam
 /* The ways of the command line. They fail with what is wrong in `err`. */
 WEIR_MUST_USE weir_status wr_config_set_mode(struct wr_config *config, const char *text,
                                              struct weir_err *err);
+WEIR_MUST_USE weir_status wr_config_set_recall(struct wr_config *config, const char *text,
+                                               struct weir_err *err);
 /* `url` alone is one provider behind all APIs; NAME=URL is one more upstream, or that one's URL. */
 WEIR_MUST_USE weir_status wr_config_set_upstream(struct wr_config *config, const char *url,
                                                  struct weir_err *err);

@@ -121,6 +121,9 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"policy: []\n", "a text is wanted"},
         {"listen: 127.0.0.1:1\nlearning: maybe\n", "line 2, column 11: on or off"},
         {"learning: [on]\n", "on or off"},
+        {"recall: maybe\n", "line 1, column 9: recall is auto, client, own or off"},
+        {"rollout: [{model: m, recall: yes}]\n", "recall is auto"},
+        {"rollout: [{tool: Read, recall: own}]\n", "no policy and no recall"},
         {"listen: [\n", "line"},
     };
     (void)state;
@@ -250,6 +253,27 @@ static void learning_is_on_unless_told(void **state)
     wr_config_free(c);
 }
 
+static void recall_is_auto_unless_told(void **state)
+{
+    struct wr_config *c = wr_config_new();
+    (void)state;
+    assert_non_null(c);
+    assert_int_equal(c->recall, WR_RECALL_AUTO);
+    assert_int_equal(wr_config_read(c,
+                                    WR_LIT("recall: client\nrollout:\n  - {model: a, recall: own}\n"
+                                           "  - {model: b}\n"),
+                                    NULL),
+                     WEIR_OK);
+    assert_int_equal(c->recall, WR_RECALL_CLIENT);
+    assert_true(c->rules[0].says_recall);
+    assert_int_equal(c->rules[0].recall, WR_RECALL_OWN);
+    assert_false(c->rules[1].says_recall);
+    assert_int_equal(wr_config_set_recall(c, "off", NULL), WEIR_OK);
+    assert_int_equal(c->recall, WR_RECALL_OFF);
+    assert_int_equal(wr_config_set_recall(c, "on", NULL), WEIR_INVALID);
+    wr_config_free(c);
+}
+
 static void an_address_to_listen_on_has_a_port(void **state)
 {
     static const char *const wrong[] = {"",     "h",     ":1",    "h:",    "h:65536", "h:99999",
@@ -345,6 +369,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_named_with_its_place),
         cmocka_unit_test(the_example_of_the_docs_is_right),
         cmocka_unit_test(learning_is_on_unless_told),
+        cmocka_unit_test(recall_is_auto_unless_told),
         cmocka_unit_test(an_upstream_may_have_a_proxy),
         cmocka_unit_test(origins_hosts_and_the_operators_token_are_read),
         cmocka_unit_test(policies_must_be_there),

@@ -155,7 +155,11 @@ static const char *wrong_header(const struct wr_config *config, const struct wr_
 {
     weir_span mode = wr_head_find(head, "x-weir-mode");
     weir_span policy = wr_head_find(head, "x-weir-policy");
+    weir_span recall = wr_head_find(head, "x-weir-recall");
+    enum wr_recall word;
 
+    if (recall.len && !wr_recall_parse(recall, &word))
+        return "x-weir-recall: a request may ask for auto, client, own or off";
     if (mode.len && !wr_span_is(mode, "exact"))
         return "x-weir-mode: a request may ask for `exact` only; weir.yaml sets the other modes";
     return policy.len && !wr_config_has_policy(config, policy) ? config->no_policy : NULL;

@@ -110,6 +110,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     begin_record(ex, wr_agent_name(head), wr_clock_ms());
     keep_header(ex->mode, sizeof(ex->mode), head, "x-weir-mode");
     keep_header(ex->policy, sizeof(ex->policy), head, "x-weir-policy");
+    keep_header(ex->recall, sizeof(ex->recall), head, "x-weir-recall");
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
     atomic_fetch_add(service->exchanges_open, 1);
     choose_upload(ex);
@@ -183,7 +184,8 @@ static void on_body_end(void *user)
     if (ex->upload != WR_UPLOAD_WHOLE) {
         if (ex->fetch)
             wr_fetch_resume_body(ex->fetch);
-    } else if (!wants_reading(ex) || !wr_exchange_project(ex, WR_EXCHANGE_PROJECTING)) {
+    } else if (wants_reading(ex) ? !wr_exchange_project(ex, WR_EXCHANGE_PROJECTING)
+                                 : !wr_own_legs_name(ex)) {
         wr_exchange_send(ex);
     }
 }
@@ -244,6 +246,11 @@ static void on_task_ready(void *user, struct wr_task *task)
 
     (void)task;
     ex->task_state = WR_TASK_MISSED;
+    if (state == WR_EXCHANGE_RECALLING) {
+        ex->task_state = WR_TASK_READY;
+        wr_own_legs_ready(ex);
+        return;
+    }
     if (state != WR_EXCHANGE_PROJECTING && state != WR_EXCHANGE_REPROJECTING)
         return;
     ex->task_state = WR_TASK_READY;
@@ -265,6 +272,8 @@ static void on_task_done(void *user, struct wr_task *task)
     ex->task_state = WR_TASK_DONE;
     if (ex->state == WR_EXCHANGE_RETRY_DUE)
         wr_second_try_project(ex);
+    else if (ex->state == WR_EXCHANGE_LEG_DUE)
+        wr_own_legs_next(ex);
     else
         wr_exchange_free_if_over(ex);
 }
@@ -305,6 +314,19 @@ static void wait_for_task(struct wr_exchange *ex)
     }
 }
 
+bool wr_exchange_start_task(struct wr_exchange *ex, enum wr_exchange_state state)
+{
+    ex->task.ready = on_task_ready;
+    ex->task.done = on_task_done;
+    ex->task.user = ex;
+    ex->task.record = &ex->record;
+    if (!wr_projector_add(ex->service->projector, &ex->task))
+        return false;
+    ex->state = state;
+    ex->task_state = WR_TASK_RUNNING;
+    return true;
+}
+
 bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state)
 {
     ex->task = (struct wr_task){
@@ -314,20 +336,15 @@ bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state)
         .coding = wr_coding_of(wr_head_find(ex->head, "content-encoding")),
         .mode = wr_span_of(ex->mode),
         .policy = wr_span_of(ex->policy),
+        .recall = wr_span_of(ex->recall),
         .overflow_tokens = ex->remedy.overflow_tokens,
         .bind = ex->remedy.bind,
         .now_ms = wr_clock_ms(),
-        .ready = on_task_ready,
-        .done = on_task_done,
-        .user = ex,
-        .record = &ex->record,
     };
     wr_identity_from_head(ex->head, &ex->task.session);
     ex->record.session = wr_session_span(&ex->task.session);
-    if (!wr_projector_add(ex->service->projector, &ex->task))
+    if (!wr_exchange_start_task(ex, state))
         return false;
-    ex->state = state;
-    ex->task_state = WR_TASK_RUNNING;
     wait_for_task(ex);
     return true;
 }
@@ -375,6 +392,9 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "host") || wr_header_is(header, "content-length") ||
         wr_header_is(header, "expect"))
         return false;
+    /* An answer that may have to be joined with another is asked for in no coding. */
+    if (wr_header_is(header, "accept-encoding") && wr_own_legs_may_come(ex))
+        return false;
     return !(wr_header_is(header, "content-encoding") && ex->is_sent_changed);
 }
 
@@ -414,34 +434,43 @@ bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
 
 /* ---- the answer ---- */
 
-static bool is_forwarded_answer(const struct wr_head *head, const struct wr_header *header)
+static bool is_forwarded_answer(const struct wr_exchange *ex, const struct wr_head *head,
+                                const struct wr_header *header)
 {
     return !wr_head_is_hop(head, header) && !wr_header_is(header, "content-length") &&
-           !wr_header_starts(header, "x-weir-");
+           !wr_header_starts(header, "x-weir-") &&
+           !(ex->own.decoder && wr_header_is(header, "content-encoding"));
 }
 
-static void begin_answer(struct wr_exchange *ex, const struct wr_head *head)
+void wr_exchange_begin_answer(struct wr_exchange *ex, const struct wr_head *head,
+                              int64_t content_bytes)
 {
     struct wr_header headers[WR_NET_HEADERS_MAX];
     struct wr_answer answer = {.status = head->status,
                                .reason = head->target,
                                .headers = headers,
-                               .content_bytes = head->content_bytes};
+                               .content_bytes = content_bytes};
 
     for (size_t i = 0; i < head->headers_count; i++)
-        if (is_forwarded_answer(head, &head->headers[i]))
+        if (is_forwarded_answer(ex, head, &head->headers[i]))
             headers[answer.headers_count++] = head->headers[i];
     ex->state = WR_EXCHANGE_ANSWERING;
     ex->record.status = (uint64_t)head->status;
-    wr_tap_init(&ex->tap, ex->route.is_answer ? ex->route.api : NULL, head, &ex->service->events);
     wr_conn_begin(ex->conn, &answer);
+}
+
+/* An answer that passes as it comes, and is looked at. */
+static void pass_answer(struct wr_exchange *ex, const struct wr_head *head)
+{
+    wr_tap_init(&ex->tap, ex->route.is_answer ? ex->route.api : NULL, head, &ex->service->events);
+    wr_exchange_begin_answer(ex, head, head->content_bytes);
 }
 
 /* Whether the provider's refusal may be our doing, and a second try could mend it. */
 static bool may_retry(const struct wr_exchange *ex, int status)
 {
     return (status == 400 || status == 413) && !ex->record.retries_count && wants_reading(ex) &&
-           ex->upload == WR_UPLOAD_WHOLE && strcmp(ex->mode, "exact");
+           ex->upload == WR_UPLOAD_WHOLE && strcmp(ex->mode, "exact") && !ex->own.count;
 }
 
 /* Before the client has the end of the answer, and with it a reason to ask again. */
@@ -472,7 +501,8 @@ static void on_answer_head(void *user, const struct wr_head *head)
         ex->state = WR_EXCHANGE_REFUSED;
         return;
     }
-    begin_answer(ex, head);
+    if (!wr_own_legs_may_come(ex) || !wr_own_legs_head(ex, head))
+        pass_answer(ex, head);
 }
 
 /* The refusal that was looked at goes to the client as it came. */
@@ -480,7 +510,7 @@ void wr_exchange_show_refusal(struct wr_exchange *ex)
 {
     weir_span body = wr_buf_view(&ex->refusal.body);
 
-    begin_answer(ex, ex->refusal.head);
+    pass_answer(ex, ex->refusal.head);
     wr_conn_write(ex->conn, body);
     wr_tap_feed(&ex->tap, body);
     ex->record.answer_bytes += body.len;
@@ -501,7 +531,10 @@ static bool on_answer_data(void *user, weir_span bytes)
     if (!wr_conn_has_room(ex->conn))
         return false;
     ex->record.answer_bytes += bytes.len;
-    wr_conn_write(ex->conn, bytes);
+    if (ex->own.join)
+        wr_own_legs_data(ex, bytes);
+    else
+        wr_conn_write(ex->conn, bytes);
     wr_tap_feed(&ex->tap, bytes);
     keep_answer(ex);
     return true;
@@ -552,6 +585,10 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
             return;
         wr_exchange_show_refusal(ex);
     }
+    if (result == WR_FETCH_DONE && ex->own.join) {
+        wr_own_legs_end(ex);
+        return;
+    }
     if (result == WR_FETCH_DONE) {
         wr_exchange_finish(ex);
         return;
@@ -559,6 +596,10 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
     if (result == WR_FETCH_STALE && try_fresh(ex))
         return;
     (void)snprintf(text, sizeof(text), "%s (%s): %s", upstream->name, upstream->base_url, why);
+    if (ex->own.count) {
+        wr_own_legs_fail(ex, text);
+        return;
+    }
     wr_exchange_fail(ex, wr_page_failure(result).status, wr_page_failure(result).end, text);
 }
 
@@ -587,8 +628,7 @@ static void watch_answer(struct wr_exchange *ex)
         wr_watch_answer(ex->service->watch, &answer, &ex->task.note, &ex->record);
 }
 
-/* It is over, and told to all who want to know. */
-static void tell_record(struct wr_exchange *ex)
+void wr_exchange_tell(struct wr_exchange *ex)
 {
     struct wr_service *service = ex->service;
     struct wr_record *r = &ex->record;
@@ -608,7 +648,6 @@ static void tell_record(struct wr_exchange *ex)
     wr_counts_judge(r);
     if (r->is_collected && r->asks_model) /* what has answered is loaded by now */
         wr_loaded_windows_ask(service->loaded, ex->route.upstream, r->model);
-    atomic_fetch_sub(service->exchanges_open, 1);
     wr_sinks_tell(service, r,
                   r->is_changed && !wr_buf_status(&ex->task.report) ? wr_buf_view(&ex->task.report)
                                                                     : (weir_span){"", 0});
@@ -617,13 +656,15 @@ static void tell_record(struct wr_exchange *ex)
 /* Invariant 3. */
 void wr_exchange_free_if_over(struct wr_exchange *ex)
 {
-    if (ex->conn || ex->fetch || wr_exchange_is_task_running(ex))
+    if (ex->conn || ex->fetch || wr_exchange_is_task_running(ex) || ex->own.is_keeping)
         return;
-    tell_record(ex);
+    atomic_fetch_sub(ex->service->exchanges_open, 1);
+    wr_exchange_tell(ex);
     if (ex->task_state != WR_TASK_NONE)
         wr_task_release(&ex->task);
     wr_tap_release(&ex->tap);
     wr_refusal_release(&ex->refusal);
+    wr_own_legs_release(ex);
     wr_buf_release(&ex->body);
     free(ex);
 }

@@ -19,6 +19,12 @@
  *              ▼ on_answer_end: finish_answer
  *            OVER ◀── from any state: on_gone (the client left), fail
  *
+ * Where the proxy offers a recall tool of its own (own_legs.c), an answer that calls it does not
+ * end there:
+ *
+ *   ANSWERING ──wr_own_legs_end──▶ LEG_DUE: the last task still runs ──▶ RECALLING ──▶ ASKING
+ *       └─────────────────────────▶ KEEPING: what was hidden is put into the store ──▶ OVER
+ *
  * 1. No byte of an answer waits for anything but the client's socket. Only a refusal (400, 413) of
  * a request that was collected is looked at before it goes on: nothing was streamed yet.
  * 2. The client is gone: the upstream is cancelled. The upstream breaks off: so does the answer.
@@ -43,6 +49,10 @@ enum wr_exchange_state {
     WR_EXCHANGE_RETRY_DUE,    /* it is to be projected otherwise, */
     WR_EXCHANGE_REPROJECTING, /* and is; the refusal is still held */
     WR_EXCHANGE_ANSWERING,    /* the answer passes */
+    WR_EXCHANGE_LEG_DUE,      /* the model has called our own recall: it is to be asked again, */
+    WR_EXCHANGE_RECALLING,    /* and what it asked for is read and projected */
+    WR_EXCHANGE_KEEPING,      /* the answer is here; the calls that it hides are being kept */
+    WR_EXCHANGE_NAMING,       /* the provider's id of the answer in its path is looked up */
     WR_EXCHANGE_OVER          /* the client is done, or gone; what still runs is waited for */
 };
 
@@ -68,6 +78,8 @@ struct wr_service {
     struct wr_buf line;              /* for the log */
     struct wr_exchange *waiting;     /* for a projection, the oldest last */
     uv_timer_t deadline;             /* of those */
+    struct wr_exchange *recalling;   /* between legs, or in a later one */
+    uv_timer_t pulse;                /* of those */
     uint64_t requests_count;
     int64_t started_ms;
     bool is_draining;

@@ -1,5 +1,6 @@
 /* exchange_inside.h -- the inside of an exchange, for the files that carry it out: exchange.c has
- * the request and its answer, second_try.c what a refusal may lead to.
+ * the request and its answer, second_try.c what a refusal may lead to, own_legs.c answers that call
+ * the proxy's own recall.
  */
 #ifndef WR_PROXY_EXCHANGE_INSIDE_H
 #define WR_PROXY_EXCHANGE_INSIDE_H
@@ -10,6 +11,23 @@
 #include "proxy/refusal.h"
 #include "proxy/tap.h"
 
+/* The answers of the provider that make one for the client (own_legs.c). Zeroed: there is only
+ * one. */
+struct wr_own_legs {
+    struct wr_join *join;       /* NULL: the answer passes as it comes */
+    struct wr_decoder *decoder; /* NULL: it comes in no coding */
+    struct wr_buf out;          /* for the client */
+    struct wr_task keep;
+    bool is_keeping; /* `keep` runs */
+    bool is_held;    /* the answer comes whole: its head is with `refusal` until the end */
+    uint32_t count;  /* legs before this one */
+    bool is_quiet;   /* nothing was shown since the last pulse */
+    bool is_linked;  /* among service->recalling, by */
+    struct wr_exchange *next;
+    struct wr_buf target; /* with the id that the provider knows; empty: the one that came */
+    int refused;          /* status of a later leg that is no answer; 0: it is one */
+};
+
 struct wr_exchange {
     struct wr_service *service;
     const struct wr_config *config;
@@ -17,8 +35,9 @@ struct wr_exchange {
     const struct wr_head *head; /* the request's; as long as `conn` */
     struct wr_route route;
     struct wr_entry entry;
-    char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1]; /* headers that a task reads: it may run
-                                                          * longer than the connection lives */
+    char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1], recall[16]; /* headers that a task reads:
+                                                                      * it may run longer than the
+                                                                      * connection lives */
     enum wr_exchange_state state;
     struct wr_exchange *next_waiting;
 
@@ -48,6 +67,7 @@ struct wr_exchange {
     struct wr_tap tap;
     struct wr_refusal refusal; /* an answer that is looked at before it goes on */
     struct wr_remedy remedy;   /* of the second try */
+    struct wr_own_legs own;
 
     uint64_t started_us, body_ended_us, task_started_us, sent_us, first_byte_us;
     struct wr_record record; /* of this request */
@@ -86,9 +106,16 @@ void wr_exchange_send(struct wr_exchange *ex);
 /* The same with this body, which is empty where it is streamed. False: the client was told, and
  * `ex` may be no more. */
 bool wr_exchange_ask(struct wr_exchange *ex, weir_span body);
+/* The client gets the head of an answer of so many bytes; -1: not known. */
+void wr_exchange_begin_answer(struct wr_exchange *ex, const struct wr_head *head,
+                              int64_t content_bytes);
 /* The refusal that was looked at goes to the client as it came. */
 void wr_exchange_show_refusal(struct wr_exchange *ex);
 void wr_exchange_finish(struct wr_exchange *ex);
+/* What happened is told; the record is then done with. */
+void wr_exchange_tell(struct wr_exchange *ex);
+/* Hands the task to a thread; meanwhile the exchange is in `state`. False: too many wait. */
+bool wr_exchange_start_task(struct wr_exchange *ex, enum wr_exchange_state state);
 /* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
 void wr_exchange_fail(struct wr_exchange *ex, int status, const char *end, const char *why);
 void wr_exchange_free_if_over(struct wr_exchange *ex);
@@ -101,5 +128,27 @@ bool wr_second_try_begin(struct wr_exchange *ex);
 void wr_second_try_project(struct wr_exchange *ex); /* once the first task is done */
 void wr_second_try_send(struct wr_exchange *ex);    /* once it is projected */
 void wr_second_try_give_up(struct wr_exchange *ex); /* nothing is sent again after all */
+
+/* ---- own_legs.c ---- */
+
+/* The head of an answer to a request that has our own recall tool. False: nothing is to be joined,
+ * the answer passes. */
+bool wr_own_legs_head(struct wr_exchange *ex, const struct wr_head *head);
+void wr_own_legs_data(struct wr_exchange *ex, weir_span bytes);
+/* The provider has sent all, or has failed for a reason. */
+void wr_own_legs_end(struct wr_exchange *ex);
+void wr_own_legs_fail(struct wr_exchange *ex, const char *why);
+void wr_own_legs_next(struct wr_exchange *ex);  /* once the last task is done */
+void wr_own_legs_ready(struct wr_exchange *ex); /* once the next request is projected */
+void wr_own_legs_release(struct wr_exchange *ex);
+/* A request that names an answer (to get, delete or cancel it) goes out with the id by which the
+ * provider knows it. False: it goes as it came, now. */
+bool wr_own_legs_name(struct wr_exchange *ex);
+
+/* Whether what left has our own recall tool. */
+static inline bool wr_own_legs_may_come(const struct wr_exchange *ex)
+{
+    return ex->is_sent_changed && ex->task.own.is_offered && ex->route.is_answer;
+}
 
 #endif

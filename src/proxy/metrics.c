@@ -90,6 +90,9 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     count_up(&m->request_bytes, r->received_bytes);
     count_up(&m->sent_bytes, r->sent_bytes);
     count_up(&m->answer_bytes, r->answer_bytes);
+    count_up(&m->own_recalls, r->own_recalls);
+    count_up(&m->own_recall_misses, r->own_misses);
+    count_up(&m->own_legs, r->leg > 0);
     count_up(&m->retries, r->retries_count);
     count_up(&m->clients_gone, wr_span_is(r->end, "client_gone"));
     count_up(&m->upstream_failures, wr_span_starts(r->end, WR_LIT("upstream")));

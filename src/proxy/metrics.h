@@ -49,6 +49,9 @@ struct wr_histogram {
     X(cache_judged, "answers whose cache reads could be compared with what was expected") \
     X(cache_expected_tokens, "tokens that those were expected to read from a cache")      \
     X(mcp_requests, "messages to /mcp")                                                   \
+    X(own_recalls, "calls of the recall tool that the proxy itself offers")               \
+    X(own_recall_misses, "those of them that brought nothing back")                       \
+    X(own_legs, "requests that went on from such calls")                                  \
     X(retries, "requests sent a second time")                                             \
     X(clients_gone, "clients that left before their answer was complete")                 \
     X(upstream_failures, "upstreams that could not be reached or broke off")              \

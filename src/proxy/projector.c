@@ -24,7 +24,7 @@
 #include "base/span.h"
 #include "engine/request.h"
 #include "proxy/counts.h"
-#include "proxy/store_state.h"
+#include "proxy/thread_stores.h"
 #include "record/report.h"
 
 enum {
@@ -44,9 +44,8 @@ struct worker {
     bool stops, is_started;
     /* Below: the thread's own. */
     struct weir_engine *engine;
-    struct weir_store *store;
-    uint64_t place;                /* of the store, as wr_store_state_seen() knows it */
-    struct weir_store *shadow;     /* made when it is first needed */
+    struct wr_thread_stores stores;
+    struct wr_own *own;            /* NULL: no memory for it */
     struct wr_arena arena;         /* of the task at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
     char tools[WR_TOOLS_BYTES_MAX + 1];
@@ -84,52 +83,6 @@ static bool decode(const struct wr_task *task, struct wr_buf *decoded)
     return ok;
 }
 
-/* A store that cannot be opened is tried again by the next request: without it nothing that needs a
- * way back is taken out, and the requests still go (law L6). */
-static void open_store(struct worker *w)
-{
-    const struct wr_projector_options *o = &w->projector->options;
-    weir_trouble trouble;
-
-    if (w->store || !o->store_dir)
-        return;
-    if (weir_store_open(o->store_dir, NULL, &w->store, &trouble, NULL)) {
-        w->store = NULL;
-        wr_store_state_failed(o->metrics, o->store_dir, trouble);
-    }
-}
-
-/* How the store was while it was used for the task. */
-static void note_store(struct worker *w, weir_trouble trouble)
-{
-    const struct wr_projector_options *o = &w->projector->options;
-
-    wr_store_state_seen(o->metrics, o->store_dir, w->store, &w->place);
-    wr_store_state_failed(o->metrics, o->store_dir, trouble);
-}
-
-static struct weir_store *store_for(struct worker *w, const struct wr_task *task)
-{
-    /* The last time of a session that was projected so far: the engine compares, and says whether
-     * that is a step. */
-    if (task->decision.action == WR_ACTION_PROJECT || task->decision.turn == WR_MODE_TURNS_WHOLE)
-        return w->store;
-    if (task->decision.action != WR_ACTION_SHADOW)
-        return NULL;
-    if (!w->shadow && weir_store_new_memory(WR_PROXY_SHADOW_BYTES_MAX, &w->shadow))
-        w->shadow = NULL;
-    return w->shadow;
-}
-
-/* A store in memory that is full is begun anew: shadow decisions are figures, not promises. */
-static void empty_shadow(struct worker *w)
-{
-    if (w->shadow && weir_store_trouble(w->shadow) == WEIR_TROUBLE_FULL) {
-        weir_store_close(w->shadow);
-        w->shadow = NULL;
-    }
-}
-
 /* What was done, by what was decided. On the request with which a session leaves its projection the
  * figures are of what is sent, as it came. */
 static enum wr_deed deed_of(const struct wr_decision *decision)
@@ -147,7 +100,8 @@ static void take_result(struct wr_task *task, struct weir_request *request,
     r->deed = deed_of(&task->decision);
     if (r->deed == WR_DEED_MEASURED)
         r->is_changed = false;
-    if (r->deed != WR_DEED_PROJECTED || !r->is_changed)
+    /* What has our tool is not what came, whatever the engine made of it. */
+    if (r->deed != WR_DEED_PROJECTED || !(r->is_changed || task->own.is_offered))
         return;
     if (!wr_request_take_output(request, projected->body, &task->out))
         wr_buf_append(&task->out, projected->body);
@@ -165,9 +119,9 @@ static weir_span kept_mode(struct worker *w, const struct wr_task *task)
     struct weir_pin pin = mode_pin((weir_span){"", 0});
     weir_span session = wr_session_span(&task->session);
 
-    if (!w->store ||
+    if (!w->stores.store ||
         wr_sessions_has(w->projector->options.sessions, task->record->tenant, session) ||
-        weir_store_pin(w->store, task->record->tenant, session, &pin, NULL))
+        weir_store_pin(w->stores.store, task->record->tenant, session, &pin, NULL))
         return (weir_span){"", 0};
     return pin.value;
 }
@@ -185,8 +139,8 @@ static void keep_mode(struct worker *w, const struct wr_task *task, bool replace
                                .used_ms = task->now_ms,
                                .pins = &pin,
                                .pins_count = 1};
-    if (w->store)
-        (void)!weir_store_commit(w->store, &batch, NULL);
+    if (w->stores.store)
+        (void)!weir_store_commit(w->stores.store, &batch, NULL);
 }
 
 /* Here, and in the store for every other process. */
@@ -254,7 +208,7 @@ static void know_session(struct worker *w, struct wr_task *task, const struct we
                          id_before(request), &w->before))
         (void)wr_answer_note_find(w->projector->options.notes, &w->arena, task->record->tenant,
                                   id_before(request), &w->before);
-    open_store(w);
+    wr_thread_stores_open(&w->stores);
     if (!task->session.len)
         wr_identity_from_body(&request->doc, &w->arena, w->before.session, task->record->run,
                               &task->session);
@@ -391,12 +345,20 @@ static void tell_rest(struct worker *w, struct wr_task *task, const struct weir_
     r->changes_count = r->inserts_count = 0;
 }
 
+/* Whose recall a request may use: what its header says, else the rules. */
+static enum wr_recall recall_of(const struct wr_task *task)
+{
+    enum wr_recall recall = task->decision.recall;
+    (void)wr_recall_parse(task->recall, &recall);
+    return recall;
+}
+
 static void project(struct worker *w, struct wr_task *task, struct weir_request *request)
 {
     char header[WR_POLICY_NAME_BYTES_MAX + 1];
     struct wr_record *r = task->record;
     struct weir_projected projected = {0};
-    struct weir_store *store = store_for(w, task);
+    struct weir_store *store = wr_thread_stores_for(&w->stores, &task->decision);
     struct wr_known_count count =
         wr_counts_find(w->projector->options.counts, r->base_url, r->model);
     uint32_t loaded_tokens = wr_loaded_windows_find(w->projector->options.loaded, r->base_url,
@@ -420,6 +382,7 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
         .was_whole = task->decision.turn == WR_MODE_TURNS_PROJECTED,
         .alternates = task->route->upstream->alternates,
         .reads_cache = task->decision.reads_cache,
+        .without_recall = recall_of(task) == WR_RECALL_OFF,
     };
     choose_policy(w, task, request, header, &options);
 
@@ -441,12 +404,51 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
     if (!store && w->projector->options.store_dir && task->decision.action == WR_ACTION_PROJECT)
         r->held_back = wr_word_of(weir_trouble_text(WEIR_TROUBLE_DENIED));
     tell_ready(w, task);
-    if (store && store == w->store)
-        note_store(w, status ? weir_store_trouble(store) : projected.store_trouble);
+    if (store && store == w->stores.store)
+        wr_thread_stores_note(&w->stores,
+                              status ? weir_store_trouble(store) : projected.store_trouble);
     wr_counts_sync(w->projector->options.counts, r->base_url, r->model, task->now_ms);
     if (!status)
         tell_rest(w, task, request);
-    empty_shadow(w);
+    wr_thread_stores_empty_shadow(&w->stores);
+}
+
+/* ---- the proxy's own recall ---- */
+
+/* Whether a session that begins may have something taken out. */
+static bool may_take_out(const struct wr_task *task)
+{
+    const struct wr_policies *policies = task->config->policies;
+    weir_span name = task->policy.len ? task->policy : wr_span_of(task->decision.policy);
+    const struct wr_policy *policy = policies ? wr_policies_find(policies, name) : NULL;
+
+    return !policy || policy->stages_count;
+}
+
+static struct wr_own_input own_input(struct worker *w, const struct wr_task *task)
+{
+    return (struct wr_own_input){.engine = w->engine,
+                                 .store = w->stores.store,
+                                 .arena = &w->arena,
+                                 .tenant = task->record->tenant,
+                                 .session = wr_session_span(&task->session),
+                                 .path = task->route->path,
+                                 .recall = recall_of(task),
+                                 .may_begin = may_take_out(task),
+                                 .is_answer = task->route->is_answer,
+                                 .now_ms = task->now_ms};
+}
+
+static void offer_own(struct worker *w, struct wr_task *task, struct weir_request **request)
+{
+    struct wr_own_input input = own_input(w, task);
+
+    if (task->kind == WR_TASK_REQUEST)
+        wr_own_offer(w->own, &input, request, &task->own);
+    task->record->has_own_recall = task->own.is_offered;
+    task->record->own_put_back = task->own.put_count;
+    task->record->own_left = task->own.left_count;
+    task->record->own_misfits = task->own.misfit_count;
 }
 
 static void read_request(struct worker *w, struct wr_task *task, weir_span body)
@@ -460,6 +462,8 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     }
     know_session(w, task, request);
     decide(w, task, request);
+    if (task->decision.action == WR_ACTION_PROJECT)
+        offer_own(w, task, &request);
     if (task->decision.action == WR_ACTION_PASS)
         task->record->not_read = task->record->mode_reason;
     else
@@ -490,13 +494,57 @@ static void read_body(struct worker *w, struct wr_task *task, weir_span body)
     wr_crash_leave(w->projector->options.crashes, note);
 }
 
+/* The model's calls of our own recall are answered, and the request that goes on from there is
+ * projected like one that came. */
+static void run_leg(struct worker *w, struct wr_task *task)
+{
+    struct wr_own_input input = own_input(w, task);
+
+    task->recalls = wr_own_answer(w->own, input.tenant, task->join, &task->own);
+    task->record->own_recalls = task->recalls.calls_count;
+    task->record->own_misses = task->recalls.missed_count;
+    task->record->own_text_bytes = task->recalls.text_bytes;
+    task->is_failed = !wr_own_extend(&input, task->join, &task->own);
+    if (task->is_failed)
+        return;
+    read_body(w, task, wr_buf_view(&task->own.view));
+}
+
+/* Calls beside the client's own are answered now: their results wait for the client's. */
+static void run_keep(struct worker *w, struct wr_task *task)
+{
+    struct wr_own_input input = own_input(w, task);
+
+    task->recalls = wr_own_answer(w->own, input.tenant, task->join, &task->own);
+    task->is_failed = !wr_own_keep(&input, task->join, &task->own);
+}
+
+static void run_name(struct worker *w, struct wr_task *task)
+{
+    struct wr_own_input input = {
+        .store = w->stores.store, .arena = &w->arena, .tenant = task->record->tenant};
+
+    wr_arena_reset(&w->arena);
+    wr_buf_append(&task->out, wr_own_id(&input, task->route->answer_id));
+}
+
 static void run(struct worker *w, struct wr_task *task)
 {
     struct wr_buf decoded;
 
     w->started_us = wr_clock_steady_us();
+    if (task->kind == WR_TASK_KEEP) {
+        run_keep(w, task);
+        return;
+    }
+    if (task->kind == WR_TASK_NAME) {
+        run_name(w, task);
+        return;
+    }
     wr_buf_init(&decoded, WR_NET_DECODED_BYTES_MAX);
-    if (task->coding == WR_CODING_IDENTITY)
+    if (task->kind == WR_TASK_LEG)
+        run_leg(w, task);
+    else if (task->coding == WR_CODING_IDENTITY)
         read_body(w, task, task->body);
     else if (task->coding == WR_CODING_UNKNOWN || !decode(task, &decoded))
         task->record->not_read = WR_LIT("not_decoded");
@@ -631,8 +679,10 @@ static size_t choose_worker(const struct wr_projector *p, const struct wr_task *
 
 bool wr_projector_add(struct wr_projector *projector, struct wr_task *task)
 {
-    struct worker *w = &projector->workers[choose_worker(projector, task)];
+    size_t number = task->worker ? task->worker - 1 : choose_worker(projector, task);
+    struct worker *w = &projector->workers[number];
 
+    task->worker = (uint32_t)number + 1;
     task->next = NULL;
     wr_buf_init(&task->out, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&task->report, WR_LEDGER_REPORT_BYTES_MAX);
@@ -655,6 +705,7 @@ void wr_task_release(struct wr_task *task)
 {
     wr_buf_release(&task->out);
     wr_buf_release(&task->report);
+    wr_own_release(&task->own);
 }
 
 /* ---- life ---- */
@@ -672,12 +723,15 @@ static weir_status load_policies(struct worker *w, weir_span yaml, struct weir_e
 static weir_status open_worker(struct wr_projector *p, struct worker *w, struct weir_err *err)
 {
     w->projector = p;
+    w->stores =
+        (struct wr_thread_stores){.dir = p->options.store_dir, .metrics = p->options.metrics};
     wr_arena_init(&w->arena, WR_ARENA_BYTES_MAX);
     weir_status status = weir_engine_new(&w->engine, err);
     if (!status)
         status = load_policies(w, p->options.policies, err);
     if (!status)
-        open_store(w);
+        wr_thread_stores_open(&w->stores);
+    w->own = wr_own_new(p->options.store_dir);
     if (!status && (pthread_mutex_init(&w->lock, NULL) || pthread_cond_init(&w->wake, NULL) ||
                     pthread_create(&w->thread, NULL, work, w)))
         status = wr_fail(err, WEIR_IO, 0, "cannot start a thread");
@@ -719,8 +773,8 @@ static void close_worker(struct worker *w)
         (void)pthread_mutex_destroy(&w->lock);
         (void)pthread_cond_destroy(&w->wake);
     }
-    weir_store_close(w->shadow);
-    weir_store_close(w->store);
+    wr_own_free(w->own);
+    wr_thread_stores_close(&w->stores);
     weir_engine_free(w->engine);
     wr_arena_release(&w->arena);
 }

@@ -15,6 +15,7 @@
 #include "proxy/crash.h"
 #include "proxy/identity.h"
 #include "proxy/loaded_windows.h"
+#include "proxy/own.h"
 #include "proxy/quality_watch.h"
 #include "proxy/rollout.h"
 #include "proxy/route.h"
@@ -28,17 +29,27 @@ struct wr_counts;
 
 typedef void wr_task_done_fn(void *user, struct wr_task *task);
 
+enum wr_task_kind {
+    WR_TASK_REQUEST, /* a body that came */
+    WR_TASK_LEG,     /* the model has called our own recall: answer it, and project what is next */
+    WR_TASK_KEEP,    /* an answer that hides such calls is about to end: keep them */
+    WR_TASK_NAME     /* by which id does the provider know the answer that the path names? */
+};
+
 /* One body on its way through a projector's thread. The caller fills in the first part; it and what
  * it borrows stay until `done`. */
 struct wr_task {
+    enum wr_task_kind kind;
+    struct wr_join *join; /* of a leg, and to be kept; else NULL. The thread's until `done` */
+    uint32_t worker;      /* the one that had this conversation's last task, from 1; 0: any */
     const struct wr_config *config;
     const struct wr_route *route;
     weir_span body; /* as it came */
     enum wr_coding coding;
-    weir_span mode, policy;   /* headers; empty: none */
-    uint32_t overflow_tokens; /* the provider took no more than this; 0: it has not said so */
-    enum wr_bound bind;       /* the form that it asks for; PROJECTED is had only where an earlier
-                               * request of the conversation was projected */
+    weir_span mode, policy, recall; /* headers; empty: none */
+    uint32_t overflow_tokens;       /* the provider took no more than this; 0: it has not said so */
+    enum wr_bound bind; /* the form that it asks for; PROJECTED is had only where an earlier
+                         * request of the conversation was projected */
     int64_t now_ms;
     /* What is to be sent is known: everything below but `report` and `note`, which come with
      * `done`. Only where something was projected. */
@@ -48,11 +59,15 @@ struct wr_task {
     struct wr_record *record;       /* who asked is in it; what was done is filled in by `ready`.
                                      * Its lists are gone by `done` */
     struct wr_session_name session; /* from the headers, if they say; else filled in */
+    struct wr_own_part own;         /* of a leg, and to be kept: as the last task left it */
 
     struct wr_decision decision;
-    struct wr_buf out;    /* to be sent where record->is_changed; identity coded */
+    struct wr_buf out;    /* to be sent where record->is_changed; identity coded. WR_TASK_NAME: the
+                           * id; empty: that same one */
     struct wr_buf report; /* of what was changed; empty: nothing was */
-    bool is_continued;    /* the provider keeps the answer: a later request may go on from it */
+    struct wr_own_recalls recalls;
+    bool is_failed;    /* of a leg: the next request cannot be made */
+    bool is_continued; /* the provider keeps the answer: a later request may go on from it */
     struct wr_watch_note note;
 
     struct wr_task *next, *next_ready; /* the projector's */

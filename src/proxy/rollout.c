@@ -344,6 +344,7 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
     (void)pthread_mutex_unlock(&sessions->lock);
 
     d.policy = rule && rule->policy ? rule->policy : input->config->policy;
+    d.recall = rule && rule->says_recall ? rule->recall : input->config->recall;
     if (wr_span_is(input->mode, "exact")) {
         d.is_exact = true;
         d.reason = is_new ? "exact" : "exact_mid_session";

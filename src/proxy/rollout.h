@@ -42,10 +42,11 @@ enum wr_action {
 
 struct wr_decision {
     enum wr_action action;
-    enum wr_mode mode;  /* of the session */
-    const char *reason; /* a constant word for the log */
-    const char *policy; /* of the session if it has none yet; borrowed from the configuration */
-    uint32_t bucket;    /* 0 to 99: the session's place */
+    enum wr_mode mode;     /* of the session */
+    const char *reason;    /* a constant word for the log */
+    const char *policy;    /* of the session if it has none yet; borrowed from the configuration */
+    enum wr_recall recall; /* of a session that begins */
+    uint32_t bucket;       /* 0 to 99: the session's place */
     uint32_t percent;
     enum wr_bound bound;
     bool is_exact; /* the request asked for it */

@@ -96,6 +96,8 @@ struct wr_route wr_route_find(const struct wr_config *config, const struct wr_he
     const struct wr_api_path *row = NULL;
     if (wr_span_is(head->method, "POST"))
         route.api = wr_api_by_path(route.target, &row);
+    if (!route.api)
+        route.answer_id = wr_api_answer_id(route.target);
     route.path = row ? row->usual : NULL;
     route.is_answer = row && row->is_answer;
     return route;

@@ -26,7 +26,8 @@ struct wr_route {
     const struct wr_api *api;           /* of a POST with a conversation in it; else NULL */
     const char *path; /* how that API's path is usually written; NULL with no API */
     bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */
-    weir_span target; /* the part of the target that belongs to the upstream; points into it */
+    weir_span answer_id; /* that the path names, of a request without a conversation; else empty */
+    weir_span target;    /* the part of the target that belongs to the upstream; points into it */
 };
 
 /* `target` is the request's, without a leading access token. */

@@ -47,6 +47,7 @@ static void close_all(struct worker *w)
     wr_loaded_windows_close(s->loaded);
     wr_fetcher_close(s->fetcher);
     uv_close((uv_handle_t *)&s->deadline, NULL);
+    uv_close((uv_handle_t *)&s->pulse, NULL);
     uv_close((uv_handle_t *)&w->term, NULL);
     uv_close((uv_handle_t *)&w->interrupt, NULL);
     uv_close((uv_handle_t *)&w->hangup, NULL);
@@ -121,6 +122,7 @@ static int start_handles(struct worker *w)
     int result = uv_loop_init(&w->loop);
     result = result ? result : start_signals(w);
     result = result ? result : uv_timer_init(&w->loop, &w->service.deadline);
+    result = result ? result : uv_timer_init(&w->loop, &w->service.pulse);
     result = result ? result : uv_timer_init(&w->loop, &w->log_timer);
     result = result ? result : uv_timer_init(&w->loop, &w->drain_timer);
     result = result ? result : uv_timer_start(&w->log_timer, on_log_tick, LOG_MS, LOG_MS);

@@ -197,8 +197,16 @@ struct wr_record {
     uint64_t bytes_before, bytes_after;   /* of the body, the same */
     uint64_t answer_tokens;               /* that the answer may take; 0: the request names none */
     uint64_t own_tools_tokens;            /* of the prompt, what Weir's own tools take */
-    uint64_t steps_count;                 /* of the session so far */
-    uint64_t loaded_tokens; /* that its server has loaded the model with; 0: not known */
+    bool has_own_recall;                  /* the proxy itself offers a recall tool in it */
+    uint64_t leg;            /* how often the provider was asked before for the same answer */
+    uint64_t own_recalls;    /* calls of that tool in its answer, */
+    uint64_t own_misses;     /* those that brought nothing back, */
+    uint64_t own_put_back;   /* exchanges of earlier answers that are in it again, */
+    uint64_t own_left;       /* that were left out for good, */
+    uint64_t own_misfits;    /* and that did not fit what the client sent */
+    uint64_t own_text_bytes; /* and what the others brought */
+    uint64_t steps_count;    /* of the session so far */
+    uint64_t loaded_tokens;  /* that its server has loaded the model with; 0: not known */
     struct wr_record_budget budget;
     struct wr_record_counters counters;
     /* What the prompt consists of, as it came and as projected. The sums are tokens_before and

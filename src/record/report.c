@@ -124,6 +124,22 @@ static void write_inserts(struct wr_json_writer *w, const struct wr_record *reco
     wr_json_write_array_end(w);
 }
 
+/* What no client sees: the proxy's own recall tool, and what the model did with it. */
+static void write_own_recall(struct wr_json_writer *w, const struct wr_record *record)
+{
+    if (!record->has_own_recall)
+        return;
+    wr_json_write_key(w, "own_recall");
+    wr_json_write_object(w);
+    wr_json_member_number(w, "leg", record->leg);
+    wr_json_member_number(w, "recalls", record->own_recalls);
+    wr_json_member_number(w, "misses", record->own_misses);
+    wr_json_member_number(w, "bytes", record->own_text_bytes);
+    wr_json_member_number(w, "put_back", record->own_put_back);
+    wr_json_member_number(w, "left_out", record->own_left);
+    wr_json_write_object_end(w);
+}
+
 void wr_record_report(const struct wr_record *record, struct wr_buf *out)
 {
     struct wr_json_writer w;
@@ -134,6 +150,7 @@ void wr_record_report(const struct wr_record *record, struct wr_buf *out)
     wr_json_member_number(&w, "tokens_before", record->tokens_before);
     wr_json_member_number(&w, "tokens_after", record->tokens_after);
     write_step(&w, record);
+    write_own_recall(&w, record);
     wr_row_put_figures(record, &w);
     write_inserts(&w, record);
     write_edits(&w, record);

@@ -84,6 +84,7 @@ def headers_are_obeyed_or_refused(folder, upstream):
     for header, words in (({'x-weir-policy': 'wibble'}, 'there are exact'),
                           ({'x-weir-policy': 'SHORT'}, 'short'),
                           ({'x-weir-mode': 'wibble'}, '`exact` only'),
+                          ({'x-weir-recall': 'on'}, 'auto, client, own or off'),
                           ({'x-weir-mode': 'off'}, '`exact` only'),
                           ({'x-weir-mode': 'shadow'}, '`exact` only')):
         status, answer, _ = weir.post('/v1/chat/completions', body, header)

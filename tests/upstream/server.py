@@ -7,11 +7,13 @@ It listens on a free port of loopback and writes the number to PORT_FILE. A conv
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
 other (`[in FOLDER]`: below it; `[tool NAME]`: this one, be it one that runs commands), and ends
 with words; with `[recall A-B]` it first asks weir_recall for these lines of what was left out
-first. Headers make trouble on demand: x-test-status,
-x-test-break (after how many events the connection is cut), x-test-delay-ms, x-test-events,
-x-test-encoding, x-test-no-cache (nothing is read from a cache).
+first. `[recall A-B at N]` asks when there are N results, `[recall A-B at N beside]` beside the call
+of that turn; with `[aloud]` words stand before calls. Headers make trouble on demand:
+x-test-status, x-test-break (after how many events the connection is cut), x-test-delay-ms,
+x-test-events, x-test-encoding, x-test-no-cache (nothing is read from a cache).
 
-A script is a JSON list of what the model does, step by step, in each session (x-weir-session):
+A script is a JSON list of what the model does, step by step, in each session (x-weir-session or
+session-id):
 {"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
 loaded its models with a window of so many tokens and cuts longer prompts without a word.
 --record keeps every request, a JSON object a line: api, session, is_refused, body (as it came).
@@ -165,7 +167,7 @@ def usage_of(body_bytes, answer):
 
 
 class Turn:
-    """What the model says next: a call, or its last words."""
+    """What the model says next: calls, or its last words."""
 
     def __init__(self, body, raw, session=''):
         done, wanted = done_turns(body), wanted_turns(body)
@@ -177,23 +179,35 @@ class Turn:
         self.arguments = json.dumps(arguments_for(properties, done,
                                                   folder.group(1) if folder else ''))
         self.words = f'Done after {done} results.'
-        self.namespace = None
+        self.namespace = self.beside = None
+        self.aloud = f'Let me see {self.number}.' if '[aloud]' in all_text(body) else ''
         if SUMMARY in all_text(body):
             self.call_id, self.words = None, extract_in(body)
         elif STATE.script is not None:
             self.play(STATE.next_step(session))
-        elif done == wanted:
-            self.recall(body)
+        else:
+            self.recall(body, done, wanted)
         self.input_tokens, self.output_tokens = usage_of(len(raw), self.words)
         self.cached_tokens = self.input_tokens // 2
 
-    def recall(self, body):
-        lines = re.search(r'\[recall (\d+-\d+)\]', all_text(body))
+    def recall(self, body, done, wanted):
         handle, tool = re.search(r'wr_[0-9a-f]{20}', all_text(body)), recall_tool(body)
-        if lines and handle and tool:
+        for lines, at, beside in re.findall(r'\[recall (\d+-\d+)(?: at (\d+))?( beside)?\]',
+                                            all_text(body)):
+            if not handle or not tool or done != (int(at) if at else wanted):
+                continue
+            arguments = json.dumps({'handle': handle.group(), 'lines': lines})
+            if beside and self.call_id:
+                self.beside = (f'call_{self.number}b', tool[1], arguments)
+                continue
             self.call_id = f'call_{self.number}'
             self.namespace, self.name = tool
-            self.arguments = json.dumps({'handle': handle.group(), 'lines': lines.group(1)})
+            self.arguments = arguments
+
+    def calls(self):
+        """(id, name, arguments) of each."""
+        first = [(self.call_id, self.name, self.arguments)] if self.call_id else []
+        return first + ([self.beside] if self.beside else [])
 
     def play(self, step):
         self.call_id = f'call_{self.number}' if 'name' in step else None
@@ -210,14 +224,15 @@ def chat_usage(turn):
 
 
 def chat_calls(turn):
-    return [{'id': turn.call_id, 'type': 'function',
-             'function': {'name': turn.name, 'arguments': turn.arguments}}]
+    return [{'id': call_id, 'type': 'function', 'function': {'name': name, 'arguments': arguments}}
+            for call_id, name, arguments in turn.calls()]
 
 
 def chat_whole(turn):
     message = {'role': 'assistant', 'content': turn.words}
     if turn.call_id:
-        message = {'role': 'assistant', 'content': None, 'tool_calls': chat_calls(turn)}
+        message = {'role': 'assistant', 'content': turn.aloud or None,
+                   'tool_calls': chat_calls(turn)}
     return {'id': f'chatcmpl-{turn.number}', 'object': 'chat.completion', 'created': 1,
             'model': turn.model, 'usage': chat_usage(turn),
             'choices': [{'index': 0, 'message': message, 'logprobs': None,
@@ -230,16 +245,16 @@ def chat_events(turn):
                       'created': 1, 'model': turn.model,
                       'choices': [{'index': 0, 'delta': delta, 'finish_reason': finish}], **more}
     yield chunk({'role': 'assistant', 'content': None if turn.call_id else ''})
-    if turn.call_id:
-        call = chat_calls(turn)[0]
-        yield chunk({'tool_calls': [{'index': 0, **call,
-                                     'function': {'name': turn.name, 'arguments': ''}}]})
-        for at in range(0, len(turn.arguments), 7):
-            yield chunk({'tool_calls': [{'index': 0, 'function': {
-                'arguments': turn.arguments[at:at + 7]}}]})
-    else:
-        for word in turn.words.split(' '):
-            yield chunk({'content': word + ' '})
+    words = turn.aloud if turn.call_id else turn.words
+    for word in words.split(' ') if words else []:
+        yield chunk({'content': word + ' '})
+    for index, call in enumerate(chat_calls(turn)):
+        arguments = call['function']['arguments']
+        yield chunk({'tool_calls': [{'index': index, **call, 'function': {
+            'name': call['function']['name'], 'arguments': ''}}]})
+        for at in range(0, len(arguments), 7):
+            yield chunk({'tool_calls': [{'index': index, 'function': {
+                'arguments': arguments[at:at + 7]}}]})
     yield chunk({}, 'tool_calls' if turn.call_id else 'stop')
     if (turn.body.get('stream_options') or {}).get('include_usage'):
         yield None, {'id': f'chatcmpl-{turn.number}', 'object': 'chat.completion.chunk',
@@ -253,13 +268,14 @@ def response_items(turn):
     n = turn.number
     yield {'type': 'reasoning', 'id': f'rs_{n}', 'summary': [],
            'encrypted_content': laws.seal(f'rs_{n}')}
-    if turn.call_id:
-        yield {'type': 'function_call', 'id': f'fc_r{n}', 'call_id': turn.call_id,
-               'name': turn.name, 'arguments': turn.arguments, 'status': 'completed',
-               **({'namespace': turn.namespace} if turn.namespace else {})}
-    else:
+    words = turn.aloud if turn.call_id else turn.words
+    if words:
         yield {'type': 'message', 'id': f'msg_{n}', 'role': 'assistant', 'status': 'completed',
-               'content': [{'type': 'output_text', 'text': turn.words, 'annotations': []}]}
+               'content': [{'type': 'output_text', 'text': words, 'annotations': []}]}
+    for index, (call_id, name, arguments) in enumerate(turn.calls()):
+        yield {'type': 'function_call', 'id': f'fc_r{n}_{index}', 'call_id': call_id,
+               'name': name, 'arguments': arguments, 'status': 'completed',
+               **({'namespace': turn.namespace} if turn.namespace else {})}
 
 
 def responses_whole(turn, items=None, status='completed'):
@@ -270,7 +286,7 @@ def responses_whole(turn, items=None, status='completed'):
                                       'cache_write_tokens_details': {'ttl_30m_tokens': 5,
                                                                      'ttl_12h_tokens': 0}},
              'output_tokens_details': {'reasoning_tokens': 1}}
-    calls = [turn.call_id] if turn.call_id else []
+    calls = [call_id for call_id, _, _ in turn.calls()]
     STATE.responses[f'resp_{turn.number}'] = calls
     conversation = turn.body.get('conversation')
     if conversation:
@@ -297,18 +313,18 @@ def responses_events(turn):
             part = item['content'][0]
             yield event('response.content_part.added', item_id=item['id'], output_index=index,
                         content_index=0, part={**part, 'text': ''})
-            for word in turn.words.split(' '):
+            for word in part['text'].split(' '):
                 yield event('response.output_text.delta', item_id=item['id'], output_index=index,
                             content_index=0, delta=word + ' ')
             yield event('response.output_text.done', item_id=item['id'], output_index=index,
-                        content_index=0, text=turn.words)
+                        content_index=0, text=part['text'])
             yield event('response.content_part.done', item_id=item['id'], output_index=index,
                         content_index=0, part=part)
         elif item['type'] == 'function_call':
             yield event('response.function_call_arguments.delta', item_id=item['id'],
-                        output_index=index, delta=turn.arguments)
+                        output_index=index, delta=item['arguments'])
             yield event('response.function_call_arguments.done', item_id=item['id'],
-                        output_index=index, arguments=turn.arguments)
+                        output_index=index, arguments=item['arguments'])
         yield event('response.output_item.done', output_index=index, item=item)
     yield event('response.completed', response=responses_whole(turn, items))
 
@@ -323,11 +339,12 @@ def message_blocks(turn):
         prefix = laws.prefix_of(whole, len(whole['messages']) - 1, 0)
         yield {'type': 'thinking', 'thinking': thinking,
                'signature': laws.issue(turn.model, thinking, prefix)}
-    if turn.call_id:
-        yield {'type': 'tool_use', 'id': turn.call_id.replace('call', 'toolu'), 'name': turn.name,
-               'input': json.loads(turn.arguments)}
-    else:
-        yield {'type': 'text', 'text': turn.words}
+    words = turn.aloud if turn.call_id else turn.words
+    if words:
+        yield {'type': 'text', 'text': words}
+    for call_id, name, arguments in turn.calls():
+        yield {'type': 'tool_use', 'id': call_id.replace('call', 'toolu'), 'name': name,
+               'input': json.loads(arguments)}
 
 
 def message_usage(turn, output_tokens):
@@ -486,7 +503,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def serve(self, api, path, raw):
         is_count = path.endswith(COUNTS)
-        session = self.headers.get('x-weir-session', '')
+        session = self.headers.get('x-weir-session') or self.headers.get('session-id', '')
         try:
             if self.headers.get('Content-Encoding'):
                 raw = self.decode(raw)

@@ -1,0 +1,81 @@
+/* own.h -- the proxy's own recall, on the thread that projects (docs/own-recall.md).
+ *
+ * A session whose first request offers tools but none that recalls is given one. From then on the
+ * thread works on the request's view (api/own.h): what a client with the tool would have sent. What
+ * the model asks for is read from the store here, and each exchange is kept there before the client
+ * has the end of the answer that hides it.
+ *
+ * 1. Whether a session has it, and the definition's bytes, is a pin of the session, its model and
+ *    its first turn: the tools never change in mid-session.
+ * 2. An exchange is a mark, found by the turns before it and by the answer that the client sends
+ *    back, whatever the session is called. No match, nothing is put back.
+ * 3. What cannot be read or kept is no failure of the request: it goes on without (law L6).
+ */
+#ifndef WR_PROXY_OWN_H
+#define WR_PROXY_OWN_H
+
+#include "api/join.h"
+#include "api/own.h"
+#include "proxy/config.h"
+#include "weir/weir.h"
+
+/* What a request has of it. Zeroed: nothing; released by wr_own_release(). */
+struct wr_own_part {
+    bool is_offered; /* what leaves has our tool, and its answer may call it */
+    bool is_stream;  /* that answer comes as events */
+    struct wr_buf view;
+    wr_hash128 before;                /* the client's turns up to the answer */
+    uint32_t put_count, misfit_count; /* exchanges put back, and those that did not fit */
+    uint32_t left_count;              /* exchanges that are out for good */
+    uint32_t recalls_count;           /* of this answer so far */
+};
+
+void wr_own_release(struct wr_own_part *part);
+
+/* What our tool did. */
+struct wr_own_recalls {
+    uint64_t calls_count, missed_count; /* that brought nothing back */
+    uint64_t text_bytes;                /* of what was brought back */
+};
+
+/* A thread's: what it knows of sessions, and its look into the store. */
+struct wr_own;
+
+struct wr_own *wr_own_new(const char *store_dir); /* NULL: out of memory */
+void wr_own_free(struct wr_own *own);             /* NULL is fine */
+
+struct wr_own_input {
+    struct weir_engine *engine;
+    struct weir_store *store; /* NULL: there is no own recall */
+    struct wr_arena *arena;
+    weir_span tenant, session;
+    const char *path; /* of the HTTP request */
+    enum wr_recall recall;
+    bool may_begin; /* a session that begins may be given it: something may be taken out */
+    bool is_answer; /* a model answers; where tokens are counted nothing is kept */
+    int64_t now_ms;
+};
+
+/* Makes the view of `*request` where the session has an own recall, or begins to, and puts the view
+ * in its place; else leaves both as they are. */
+void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
+                  struct weir_request **request, struct wr_own_part *part);
+
+/* Answers the calls of the leg that has ended. */
+struct wr_own_recalls wr_own_answer(struct wr_own *own, weir_span tenant, struct wr_join *join,
+                                    struct wr_own_part *part);
+
+/* The view gets what the leg brought: the next request. False: it cannot be made. */
+bool wr_own_extend(const struct wr_own_input *input, struct wr_join *join,
+                   struct wr_own_part *part);
+
+/* Keeps the exchange for later requests, and by which id the provider knows an answer that the
+ * client knows by another. False: it could not be. */
+bool wr_own_keep(const struct wr_own_input *input, struct wr_join *join,
+                 const struct wr_own_part *part);
+
+/* The id under which the provider has the answer that the client calls `id`, in the arena; empty:
+ * that same one. */
+weir_span wr_own_id(const struct wr_own_input *input, weir_span id);
+
+#endif

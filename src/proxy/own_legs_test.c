@@ -1,0 +1,192 @@
+/* Answers that call the proxy's own recall: what the client is shown, and what it is told when a
+ * later leg goes wrong. tests/upstream/own_cases.py has whole sessions. */
+#include "tests/test_service.h"
+
+#define CHAT "/v1/chat/completions"
+#define BODY                                                                                  \
+    "{\"model\":\"gpt-4o\",%s\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"       \
+    "\"read_file\",\"parameters\":{\"type\":\"object\"}}}],\"messages\":[{\"role\":\"user\"," \
+    "\"content\":\"Good morning.\"}]}"
+#define RECALL                                                                     \
+    "{\"id\":\"r1\",\"type\":\"function\",\"function\":{\"name\":\"weir_recall\"," \
+    "\"arguments\":\"{\\\"handle\\\":\\\"wr_0123456789abcdef0123\\\"}\"}}"
+#define CALLS                                                                                  \
+    "{\"id\":\"a1\",\"object\":\"chat.completion\",\"model\":\"m\",\"choices\":[{\"index\":0," \
+    "\"message\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[" RECALL "]},"       \
+    "\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":10,"                      \
+    "\"completion_tokens\":3,\"total_tokens\":13}}"
+#define WORDS                                                                                   \
+    "{\"id\":\"a2\",\"object\":\"chat.completion\",\"model\":\"m\",\"choices\":[{\"index\":0,"  \
+    "\"message\":{\"role\":\"assistant\",\"content\":\"Found.\"},\"finish_reason\":\"stop\"}]," \
+    "\"usage\":{\"prompt_tokens\":20,\"completion_tokens\":4,\"total_tokens\":24}}"
+#define STREAM "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nconnection: close\r\n\r\n"
+#define CHUNK(id, delta, finish)                                                                   \
+    "data: {\"id\":\"" id "\",\"object\":\"chat.completion.chunk\",\"model\":\"m\",\"choices\":[{" \
+    "\"index\":0,\"delta\":" delta ",\"finish_reason\":" finish "}]}\n\n"
+#define CALLS_STREAM                                                               \
+    STREAM CHUNK("a1", "{\"role\":\"assistant\",\"content\":null}", "null")        \
+        CHUNK("a1",                                                                \
+              "{\"tool_calls\":[{\"index\":0,\"id\":\"r1\",\"type\":\"function\"," \
+              "\"function\":{\"name\":\"weir_recall\",\"arguments\":\"{}\"}}]}",   \
+              "null") CHUNK("a1", "{}", "\"tool_calls\"") "data: [DONE]\n\n"
+#define WORDS_STREAM                                                        \
+    STREAM CHUNK("a2", "{\"role\":\"assistant\",\"content\":\"\"}", "null") \
+        CHUNK("a2", "{\"content\":\"Found.\"}", "null")                     \
+            CHUNK("a2", "{}", "\"stop\"") "data: [DONE]\n\n"
+#define HALF_STREAM STREAM CHUNK("a2", "{\"content\":\"Fou\"}", "null")
+
+static struct test_client *post(struct test_service *s, bool is_stream)
+{
+    char body[1024];
+    (void)snprintf(body, sizeof(body), BODY, is_stream ? "\"stream\":true," : "");
+    return test_client_post(s, CHAT, "", wr_span_of(body));
+}
+
+static void expect(const struct test_client *c, const char *behaviour, const char *has,
+                   const char *lacks)
+{
+    if (has && !test_has(&c->got, has))
+        fail_msg("%s: %s is not in %s", behaviour, has, test_text(&c->got));
+    if (lacks && test_has(&c->got, lacks))
+        fail_msg("%s: %s is in %s", behaviour, lacks, test_text(&c->got));
+    if (test_has(&c->got, "weir_recall"))
+        fail_msg("%s: our tool is shown: %s", behaviour, test_text(&c->got));
+}
+
+static void legs_make_one_answer(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        bool is_stream;
+        const char *first, *second;
+        int status;
+        const char *has, *lacks, *log;
+    } cases[] = {
+        {"two whole answers are one", false, TEST_WHOLE("200 OK", CALLS),
+         TEST_WHOLE("200 OK", WORDS), 200, "\"completion_tokens\":7", "\"r1\"",
+         "\"own_recall_leg\":1"},
+        {"two streams are one", true, CALLS_STREAM, WORDS_STREAM, 200, "Found.", "\"a2\"",
+         "\"own_recalls\":1"},
+        {"a whole answer whose second leg is refused is an error", false,
+         TEST_WHOLE("200 OK", CALLS), TEST_WHOLE("429 No", "{\"error\":{}}"), 502, "HTTP 429",
+         "chat.completion", "own_recall_failed"},
+        {"a stream whose second leg is refused ends with an error", true, CALLS_STREAM,
+         TEST_WHOLE("500 No", "{\"error\":{}}"), 200, "HTTP 500", "[DONE]", "own_recall_failed"},
+        {"one that breaks off is not called complete", true, CALLS_STREAM, HALF_STREAM, 200,
+         "could not go on", "\"stop\"", "own_recall_failed"},
+        {"a second leg that is no answer is told of", false, TEST_WHOLE("200 OK", CALLS),
+         TEST_WHOLE("200 OK", "{\"what\":1}"), 502, "could not go on", "chat.completion",
+         "own_recall_failed"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct test_service *s = test_service_new("");
+        test_upstream_says(s, cases[i].first);
+        test_upstream_says(s, cases[i].second);
+        struct test_client *c = post(s, cases[i].is_stream);
+        test_until(s, test_is_told(s, 2));
+        test_until(s, c->got.len && (test_is_answered(c) || test_has(&c->got, "0\r\n\r\n")));
+        assert_int_equal(test_status(c), cases[i].status);
+        expect(c, cases[i].behaviour, cases[i].has, cases[i].lacks);
+        if (!strstr(test_log(s), cases[i].log))
+            fail_msg("%s: %s is not in %s", cases[i].behaviour, cases[i].log, test_log(s));
+        assert_int_equal(s->asked_count, 2);
+        assert_non_null(strstr(test_text(&s->asked[0]), "weir_recall"));
+        assert_non_null(strstr(test_text(&s->asked[1]), "\"tool_call_id\":\"r1\""));
+        test_service_free(s);
+    }
+}
+
+static void a_client_that_leaves_ends_all_legs(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(s, CALLS_STREAM);
+    test_upstream_says(s, NULL);
+    struct test_client *c = post(s, true);
+    test_until(s, s->asked_count == 2);
+    test_leave(c);
+    test_until(s, test_is_told(s, 2));
+    test_until(s, !s->asker);
+    assert_non_null(strstr(test_log(s), "\"end\":\"client_gone\""));
+    test_service_free(s);
+}
+
+static void a_model_that_only_recalls_is_stopped(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    for (size_t i = 0; i < 2 * WR_OWN_LEGS_MAX; i++)
+        test_upstream_says(s, TEST_WHOLE("200 OK", CALLS));
+    struct test_client *c = post(s, false);
+    test_until(s, test_is_answered(c));
+    assert_int_equal(test_status(c), 502);
+    assert_int_equal(s->asked_count, WR_OWN_LEGS_MAX);
+    assert_non_null(strstr(test_text(&s->asked[WR_OWN_LEGS_MAX - 1]), "more than 4 recalls"));
+    test_until(s, test_is_told(s, WR_OWN_LEGS_MAX));
+    test_service_free(s);
+}
+
+static void an_answer_without_a_call_passes_as_it_came(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(s, TEST_WHOLE("200 OK", WORDS));
+    test_upstream_says(s, WORDS_STREAM);
+    struct test_client *c = post(s, false);
+    test_until(s, test_is_answered(c));
+    assert_non_null(strstr(test_text(&c->got), WORDS));
+    struct test_client *stream = post(s, true);
+    test_until(s, test_has(&stream->got, "[DONE]"));
+    expect(stream, "a stream", CHUNK("a2", "{\"content\":\"Found.\"}", "null"), NULL);
+    test_until(s, test_is_told(s, 2));
+    test_service_free(s);
+}
+
+#define RESPONSE(id, output)                                                               \
+    "{\"id\":\"" id "\",\"object\":\"response\",\"status\":\"completed\",\"model\":\"m\"," \
+    "\"output\":[" output "],\"usage\":{\"input_tokens\":1,\"output_tokens\":1,"           \
+    "\"total_tokens\":2}}"
+
+/* The client knows the answer by the id of its first leg, the provider by that of its last. */
+static void an_answer_is_asked_for_by_the_providers_id(void **state)
+{
+    static const char *const lines[] = {"GET /v1/responses/resp_1", "DELETE /v1/responses/resp_1",
+                                        "GET /v1/responses/resp_1/input_items?limit=2"};
+    static const char *const asked[] = {"GET /v1/responses/resp_2 ", "DELETE /v1/responses/resp_2 ",
+                                        "GET /v1/responses/resp_2/input_items?limit=2 "};
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(
+        s, TEST_WHOLE("200 OK", RESPONSE("resp_1", "{\"type\":\"function_call\",\"id\":\"f\","
+                                                   "\"call_id\":\"c\",\"name\":\"weir_recall\","
+                                                   "\"arguments\":\"{}\"}")));
+    test_upstream_says(s, TEST_WHOLE("200 OK", RESPONSE("resp_2", "")));
+    struct test_client *c = test_client_post(
+        s, "/v1/responses", "",
+        WR_LIT("{\"model\":\"gpt-5\",\"input\":\"Good morning.\",\"tools\":[{\"type\":"
+               "\"function\",\"name\":\"read_file\",\"parameters\":{\"type\":\"object\"}}]}"));
+    test_until(s, test_is_answered(c));
+    expect(c, "the id", "resp_1", "resp_2");
+    for (size_t i = 0; i < WR_COUNT_OF(lines); i++) {
+        test_upstream_says(s, TEST_WHOLE("200 OK", "{}"));
+        struct test_client *next = test_client_ask(s, lines[i], "");
+        test_until(s, test_is_answered(next));
+        if (!strstr(test_text(&s->asked[2 + i]), asked[i]))
+            fail_msg("%s is not in %s", asked[i], test_text(&s->asked[2 + i]));
+    }
+    test_until(s, test_is_told(s, 5));
+    test_service_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(legs_make_one_answer),
+        cmocka_unit_test(a_client_that_leaves_ends_all_legs),
+        cmocka_unit_test(a_model_that_only_recalls_is_stopped),
+        cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
+        cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
