@@ -26,7 +26,7 @@ struct encoding {
  * even be unescaped. A key is looked for in SEEN_PROBES places and put over the first of them when
  * all are taken: with one place a key, half of a history of 12,000 segments was counted again at
  * every request. */
-enum { SEEN_PROBES = 4 };
+enum { SEEN_AHEAD = 32, SEEN_PROBES = 4 };
 
 struct seen {
     wr_hash128 key; /* all zero: free */
@@ -302,9 +302,9 @@ static struct seen *find_seen(const struct wr_meter *meter, wr_hash128 key)
 }
 
 static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcript *t,
-                               const struct wr_segment *s, struct wr_arena *arena, uint64_t *tokens)
+                               const struct wr_segment *s, wr_hash128 key, struct wr_arena *arena,
+                               uint64_t *tokens)
 {
-    wr_hash128 key = text_key(meter, t, s);
     struct seen *seen = find_seen(meter, key);
     if (seen->key.low != key.low || seen->key.high != key.high) {
         weir_span text = wr_segment_text(t, s, arena);
@@ -319,8 +319,8 @@ static weir_status text_tokens(struct wr_meter *meter, const struct wr_transcrip
 }
 
 static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transcript *t,
-                                  const struct wr_segment *s, struct wr_arena *arena,
-                                  uint64_t *tokens)
+                                  const struct wr_segment *s, wr_hash128 key,
+                                  struct wr_arena *arena, uint64_t *tokens)
 {
     switch (s->kind) {
     case WEIR_KIND_IMAGE:
@@ -341,7 +341,7 @@ static weir_status segment_tokens(struct wr_meter *meter, const struct wr_transc
     case WEIR_KIND_OTHER:
         break;
     }
-    weir_status status = text_tokens(meter, t, s, arena, tokens);
+    weir_status status = text_tokens(meter, t, s, key, arena, tokens);
     if (status)
         return status;
     if (s->kind == WEIR_KIND_TOOL_RESULT)
@@ -371,6 +371,35 @@ static void measure_overhead(const struct wr_transcript *t, struct wr_measure *m
     measure->overhead_tokens += measure->base_tokens;
 }
 
+/* Whether a segment's tokens are those of its text. */
+static bool is_text_counted(const struct wr_segment *s)
+{
+    return s->kind != WEIR_KIND_IMAGE && s->kind != WEIR_KIND_FILE &&
+           s->kind != WEIR_KIND_REASONING && s->kind != WEIR_KIND_COMPACTION;
+}
+
+/* Counts SEEN_AHEAD segments from `first` on. What was seen lies all over a table larger than the
+ * caches: where each is looked for is asked for before the first is needed. */
+static weir_status measure_some(struct wr_meter *meter, const struct wr_transcript *t,
+                                uint32_t first, struct wr_arena *arena, struct wr_measure *measure)
+{
+    uint32_t left = t->segments_count - first, count = left < SEEN_AHEAD ? left : SEEN_AHEAD;
+    weir_status status = WEIR_OK;
+    wr_hash128 keys[SEEN_AHEAD];
+
+    for (uint32_t i = 0; i < count; i++) {
+        const struct wr_segment *s = &t->segments[first + i];
+        keys[i] = is_text_counted(s) ? text_key(meter, t, s) : (wr_hash128){0, 0};
+        __builtin_prefetch(&meter->seen[keys[i].low % WR_METER_SEEN_COUNT]);
+    }
+    for (uint32_t i = 0; i < count && !status; i++) {
+        uint64_t *tokens = &measure->segment_tokens[first + i];
+        status = segment_tokens(meter, t, &t->segments[first + i], keys[i], arena, tokens);
+        measure->total_tokens += *tokens;
+    }
+    return status;
+}
+
 weir_status wr_meter_measure(struct wr_meter *meter, const struct wr_transcript *transcript,
                              struct wr_arena *arena, struct wr_measure *measure)
 {
@@ -382,10 +411,7 @@ weir_status wr_meter_measure(struct wr_meter *meter, const struct wr_transcript 
         return wr_arena_status(arena);
     measure_overhead(transcript, measure);
     measure->total_tokens = measure->overhead_tokens;
-    for (uint32_t i = 0; i < transcript->segments_count && !status; i++) {
-        status = segment_tokens(meter, transcript, &transcript->segments[i], arena,
-                                &measure->segment_tokens[i]);
-        measure->total_tokens += measure->segment_tokens[i];
-    }
+    for (uint32_t i = 0; i < transcript->segments_count && !status; i += SEEN_AHEAD)
+        status = measure_some(meter, transcript, i, arena, measure);
     return status;
 }

@@ -17,6 +17,8 @@ static weir_span call_arguments(const struct wr_transcript *t, const struct wr_s
     return wr_json_raw(t->doc, call->payload);
 }
 
+enum { CALLS_AHEAD = 32 };
+
 /* Of a result only the first and the last bytes are read. A result of many parts is judged by its
  * first part. */
 static weir_status read_result_handles(struct wr_transcript *t, struct wr_tool_handles *handles,
@@ -72,19 +74,9 @@ static void share_entry(struct wr_transcript *t, struct wr_segment *call,
     result->is_slack_known = result->parts_count == 1;
 }
 
-static weir_status read_call_handles(struct wr_transcript *t, uint32_t i)
+static weir_status read_call_handles(struct wr_transcript *t, uint32_t i, wr_hash128 key)
 {
     struct wr_segment *call = &t->segments[i];
-    wr_hash128 key = {0, 0};
-
-    if (t->memo) {
-        key = call_memo_key(t, call);
-        const struct wr_memo_entry *known = wr_memo_find(t->memo, key);
-        if (known) {
-            share_entry(t, call, known);
-            return WEIR_OK;
-        }
-    }
     struct wr_memo_entry *entry = WR_ARENA_ARRAY(t->arena, struct wr_memo_entry, 1);
     if (!entry)
         return wr_arena_status(t->arena);
@@ -95,6 +87,48 @@ static weir_status read_call_handles(struct wr_transcript *t, uint32_t i)
     if (t->memo)
         wr_memo_put(t->memo, key, entry);
     return WEIR_OK;
+}
+
+/* Calls whose keys are made before the first is looked for, so that the memory of the memo is
+ * waited for once. */
+struct calls_ahead {
+    uint32_t segments[CALLS_AHEAD];
+    wr_hash128 keys[CALLS_AHEAD];
+    const struct wr_memo_entry *known[CALLS_AHEAD];
+    uint32_t count;
+};
+
+static weir_status read_calls(struct wr_transcript *t, struct calls_ahead *calls)
+{
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < calls->count; i++) {
+        calls->known[i] = t->memo ? wr_memo_find(t->memo, calls->keys[i]) : NULL;
+        if (calls->known[i])
+            __builtin_prefetch(&calls->known[i]->has_slack);
+    }
+    for (uint32_t i = 0; i < calls->count && !status; i++) {
+        uint32_t call = calls->segments[i];
+        if (calls->known[i])
+            share_entry(t, &t->segments[call], calls->known[i]);
+        else
+            status = read_call_handles(t, call, calls->keys[i]);
+    }
+    calls->count = 0;
+    return status;
+}
+
+static weir_status add_call(struct wr_transcript *t, struct calls_ahead *calls, uint32_t call)
+{
+    wr_hash128 key = {0, 0};
+
+    if (t->memo) {
+        key = call_memo_key(t, &t->segments[call]);
+        wr_memo_expect(t->memo, key);
+    }
+    calls->segments[calls->count] = call;
+    calls->keys[calls->count++] = key;
+    return calls->count == CALLS_AHEAD ? read_calls(t, calls) : WEIR_OK;
 }
 
 static weir_status mark_stale_results(struct wr_transcript *t)
@@ -124,10 +158,14 @@ static weir_status mark_stale_results(struct wr_transcript *t)
 
 weir_status wr_order_handles(struct wr_transcript *t)
 {
+    struct calls_ahead calls = {.count = 0};
     weir_status status = WEIR_OK;
+
     for (uint32_t i = 0; i < t->segments_count && !status; i++)
         if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
-            status = read_call_handles(t, i);
+            status = add_call(t, &calls, i);
+    if (!status)
+        status = read_calls(t, &calls);
     return status ? status : mark_stale_results(t);
 }
 

@@ -82,6 +82,11 @@ const struct wr_memo_entry *wr_memo_find(const struct wr_memo *memo, wr_hash128 
     return place->entry && same_key(place->key, key) ? place->entry : NULL;
 }
 
+void wr_memo_expect(const struct wr_memo *memo, wr_hash128 key)
+{
+    __builtin_prefetch(&memo->places[key.low % PLACES_COUNT]);
+}
+
 static bool copy_spans(struct wr_arena *arena, weir_span *const *spans, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -27,6 +27,9 @@ void wr_memo_begin(struct wr_memo *memo);
 
 const struct wr_memo_entry *wr_memo_find(const struct wr_memo *memo, wr_hash128 key);
 
+/* Asks for the place of a key that will be looked for soon: the memo is larger than the caches. */
+void wr_memo_expect(const struct wr_memo *memo, wr_hash128 key);
+
 /* Keeps a deep copy. Out of memory: nothing is kept, which is no failure. */
 void wr_memo_put(struct wr_memo *memo, wr_hash128 key, const struct wr_memo_entry *entry);
 
