@@ -237,6 +237,7 @@ void wr_run_fall_back(struct wr_run *run, const char *reason)
         (struct wr_finding){.found = true, .segment = WR_SEGMENT_NONE, .what = reason};
     run->artifacts_count = run->originals_count = 0;
     run->tokens_after = run->tokens_before;
+    run->forms_end = 0;
 }
 
 /* A message that lost what had joined it has lost what stands for others (law L2). */
@@ -293,21 +294,27 @@ static wr_hash128 add_form(wr_hash128 hash, uint32_t place, uint32_t form, weir_
     return wr_hash128_seeded(text, hash);
 }
 
-wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end)
+/* A request is asked of twice, for its last turn before and for its newest: the second goes on from
+ * the first. */
+wr_hash128 wr_run_forms(struct wr_run *run, uint32_t turn, uint32_t end)
 {
     const struct wr_fold *fold = &run->fold;
-    wr_hash128 hash = {0, 0};
     uint32_t head = 0; /* tools and instructions: how many there are is none of our doing */
 
     while (head < end && fold->transcript->segments[head].message == WR_JSON_NONE)
         head++;
-    for (uint32_t i = 0; i < end; i++) {
+    /* Places are counted from the head's end on: what ended within it is no beginning of this. */
+    bool goes_on = run->forms_end > head && run->forms_end <= end;
+    wr_hash128 hash = goes_on ? run->forms : (wr_hash128){0, 0};
+    for (uint32_t i = goes_on ? run->forms_end : 0; i < end; i++) {
         const struct wr_change *change = wr_plan_find(&run->plan, i);
         if (change && !change->is_rolled_back)
             hash = add_form(hash, i - head, (uint32_t)change->form,
                             change->form == WR_FORM_DROPPED ? (weir_span){"", 0}
                                                             : fold->segments[i].text);
     }
+    run->forms_end = end;
+    run->forms = hash;
     for (uint32_t i = 0; i < fold->inserts_count && !run->settled.is_fallback; i++) {
         const struct wr_fold_insert *insert = &fold->inserts[i];
         if (!insert->is_gone && (insert->before < end || insert->turn <= turn))

@@ -37,6 +37,8 @@ struct wr_run {
     uint32_t originals_count;             /* all that the result rests on */
     const char *window_source;            /* for the report; a constant */
     uint64_t tokens_before, tokens_after; /* of the whole prompt; after: as sent */
+    uint32_t forms_end;                   /* segments that wr_run_forms() has gone through */
+    wr_hash128 forms;                     /* what it had of them */
 };
 
 /* Everything is in `arena`, the result's bytes in `out` or in the request itself. `starts` knows
@@ -48,7 +50,7 @@ WEIR_MUST_USE weir_status wr_run_policy(struct wr_run *run, struct wr_arena *are
 
 /* A hash of how the run leaves what a request had that ended before segment `end` and at turn
  * `turn`: equal where the same would be sent of it. */
-wr_hash128 wr_run_forms(const struct wr_run *run, uint32_t turn, uint32_t end);
+wr_hash128 wr_run_forms(struct wr_run *run, uint32_t turn, uint32_t end);
 
 /* Takes everything back: the original is what leaves, and the report says so. */
 void wr_run_fall_back(struct wr_run *run, const char *reason);
