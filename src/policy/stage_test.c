@@ -343,7 +343,7 @@ static const struct {
      "c8:dropped/0 c9:dropped/0 c10:dropped/0 +3@2/93"},
     {"summary: nothing is left to it where the oldest left already",
      P("{stage: fit}, " SUMMARY_LATE), "u1 a150 u1 a150 u1 r80 r80 r80 r80", 660,
-     "c5:dropped/0 c6:dropped/0 +3@6/94 step:window@2"},
+     "c5:dropped/0 c6:dropped/0 c7:dropped/0 +3@6/100 step:window@6"},
 
     {"fit: what fills the window stays", P(FIT), "u1 b400 b400", 827, ""},
     {"fit: a token more, and the oldest leaves", P(FIT), "u1 b400 b400", 826,

@@ -58,6 +58,19 @@ def signed(model='claude-opus-5-5', change=None):
     return body
 
 
+def bare(body):
+    """Calls that were given out behind thinking, without it."""
+    laws.THOUGHT_CALLS.add('toolu_thought')
+    body['messages'][1]['content'] = [{**USE, 'id': 'toolu_thought'}]
+    body['messages'][2]['content'] = [{**RESULT, 'tool_use_id': 'toolu_thought'}]
+
+
+def dropping(body):
+    set_text(body)
+    body['thinking'] = {'type': 'enabled',
+                        'block_binding': {'prefix_mismatch_behavior': 'drop_block'}}
+
+
 def sealed_altered():
     item = {'type': 'reasoning', 'id': 'rs_1', 'summary': [], 'encrypted_content': laws.seal('rs')}
     item['encrypted_content'] = item['encrypted_content'][:-1] + 'x'
@@ -145,6 +158,10 @@ BAD = [
      .update(MARK)), ANTHROPIC, 'cache_control'),
     ('messages', 'thinking in another conversation', signed(change=set_text), ANTHROPIC,
      'bound to a different conversation'),
+    ('messages', 'calls whose thinking was taken', signed(change=bare), ANTHROPIC,
+     'latest assistant message cannot be modified'),
+    ('messages', 'blocks to be dropped, said by an account that may not', signed(change=dropping),
+     ANTHROPIC, 'block_binding: Extra inputs'),
     ('messages', 'thinking that was altered', signed('claude-opus-5', set_thinking), ANTHROPIC,
      'cannot be modified'),
     ('messages', 'an old signature that is forged', signed('claude-opus-5', forge), ANTHROPIC,
@@ -181,6 +198,8 @@ GOOD = [
     ('messages', 'a loop', messages(user('x'), assistant([USE]), user([RESULT, text('y')])),
      ANTHROPIC),
     ('messages', 'signed thinking where it was', signed(), ANTHROPIC),
+    ('messages', 'thinking in another conversation that is to be dropped', signed(change=dropping),
+     {**ANTHROPIC, 'anthropic-beta': laws.BINDING_BETA}),
     ('messages', 'signed thinking with another marker', signed(
         change=lambda b: b['messages'][2]['content'][0].update(MARK)), ANTHROPIC),
 ]

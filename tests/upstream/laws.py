@@ -14,6 +14,8 @@ BINDING_MODELS = ('claude-fable-5-1', 'claude-opus-5-5', 'claude-sonnet-5-5')
 ID_PATTERN = re.compile(r'^[a-zA-Z0-9_-]+$')
 BYTES_A_TOKEN = 4
 ISSUED = {}  # signatures that were given out, with the thinking they sign
+THOUGHT_CALLS = set()  # ids of calls that were given out behind signed thinking
+BINDING_BETA = 'thinking-binding-controls-2026-08-01'
 
 
 class Refusal(Exception):
@@ -241,7 +243,17 @@ def issue(model, text, prefix):
     return signature
 
 
-def check_thinking(body, i, n, block):
+def drops_blocks(body, headers):
+    """Whether thinking that does not fit what stands before it is dropped, not refused."""
+    binding = (body.get('thinking') or {}).get('block_binding')
+    if binding is None:
+        return False
+    if BINDING_BETA not in headers.get('anthropic-beta', ''):
+        raise Refusal(400, 'thinking.block_binding: Extra inputs are not permitted')
+    return binding.get('prefix_mismatch_behavior') == 'drop_block'
+
+
+def check_thinking(body, i, n, block, drops):
     where = f'messages.{i}.content.{n}'
     model = body.get('model')
     text = block.get('thinking', '') if block['type'] == 'thinking' else 'redacted'
@@ -249,6 +261,8 @@ def check_thinking(body, i, n, block):
     if 'cache_control' in block:
         raise Refusal(400, f'{where}.{block["type"]}.cache_control: Extra inputs are not permitted')
     if given == sign(model, text, prefix_of(body, i, n)):
+        return
+    if given and ISSUED.get(given) == text and drops:
         return
     if given and ISSUED.get(given) == text:
         raise Refusal(400, f'{where}: Invalid `signature` in `thinking` block. The block is bound '
@@ -262,7 +276,7 @@ def check_thinking(body, i, n, block):
     raise Refusal(400, f'{where}: Invalid `signature` in `thinking` block')
 
 
-def check_block(body, i, n, message, block, modern):
+def check_block(body, i, n, message, block, modern, drops):
     where = f'messages.{i}.content.{n}'
     kind = block.get('type')
     if kind == 'text' and not block.get('text'):
@@ -277,7 +291,7 @@ def check_block(body, i, n, message, block, modern):
     if kind == 'tool_use' and not isinstance(block.get('input'), dict):
         raise Refusal(400, f'{where}.tool_use.input: Input should be a valid dictionary')
     if kind in ('thinking', 'redacted_thinking'):
-        check_thinking(body, i, n, block)
+        check_thinking(body, i, n, block, drops)
     if kind == 'document' and message['role'] == 'assistant' and modern:
         raise Refusal(400, f'{where}: document blocks are not permitted in assistant messages')
     if kind == 'compaction' and (i, n) != (0, 0):
@@ -329,12 +343,23 @@ def check_server_tools(messages):
 
 
 def check_last_loop(body):
-    """A loop that goes on with thinking has it before its newest calls."""
+    """A loop that goes on with thinking has it before its newest calls: always where it is enabled,
+    and where the calls were given out behind thinking and their results have just come."""
     messages, last = body['messages'], max(
         (k for k, m in enumerate(body['messages']) if m.get('role') == 'assistant'), default=-1)
-    if body.get('thinking', {}).get('type') != 'enabled' or last < 0:
+    if last < 0:
         return
-    kinds = [b.get('type') for b in blocks_of(messages[last])]
+    blocks = blocks_of(messages[last])
+    kinds = [b.get('type') for b in blocks]
+    is_thinking = kinds and kinds[0] in ('thinking', 'redacted_thinking')
+    goes_on = last == len(messages) - 2 and any(
+        b.get('type') == 'tool_result' for b in blocks_of(messages[-1]))
+    if goes_on and not is_thinking and any(b.get('id') in THOUGHT_CALLS for b in blocks):
+        raise Refusal(400, f'messages.{last}.content.0: `thinking` or `redacted_thinking` blocks in '
+                      'the latest assistant message cannot be modified. These blocks must remain as '
+                      'they were in the original response.')
+    if body.get('thinking', {}).get('type') != 'enabled':
+        return
     if 'tool_use' in kinds and kinds[0] not in ('thinking', 'redacted_thinking'):
         raise Refusal(400, f'messages.{last}.content.0.type: Expected `thinking` or '
                       f'`redacted_thinking`, but found `{kinds[0]}`. When `thinking` is enabled, a '
@@ -359,11 +384,12 @@ def check_messages(body, headers, state, is_count=False):
     if count_markers(body) > 4:
         raise Refusal(400, 'A maximum of 4 blocks with cache_control may be provided. '
                       f'Found {count_markers(body)}.')
+    drops = drops_blocks(body, headers)
     for i, message in enumerate(messages):
         if message.get('role') not in ('user', 'assistant', 'system'):
             raise Refusal(400, f'messages.{i}.role: Input should be \'user\' or \'assistant\'')
         for n, block in enumerate(blocks_of(message)):
-            check_block(body, i, n, message, block, modern)
+            check_block(body, i, n, message, block, modern, drops)
         check_results(i, message, messages[i - 1] if i else None)
     check_server_tools(messages)
     check_last_loop(body)

@@ -496,6 +496,45 @@ def thinking_waits_for_the_user(folder, upstream):
     weir.stop()
 
 
+def bound_loops_stay_in_their_window(folder, upstream):
+    """One long loop with bound thinking, with and without a recall tool, and where the provider is
+    told to drop thinking: nothing is refused, for its length or for its thinking."""
+    narrow = Upstream(folder, '--window', '12000')
+    for name, tools, more in (('recall', [TOOL, RECALL], {}), ('none', [TOOL], {}),
+                              ('drop', [TOOL], {'block_binding': {
+                                  'prefix_mismatch_behavior': 'drop_block'}})):
+        weir = Weir(folder, config=f'''listen: 127.0.0.1:0
+policy: auto
+upstreams:
+  anthropic: {{base_url: http://127.0.0.1:{narrow.port}/v1}}
+models:
+  claude-opus-5-5: {{window: 12000}}
+''')
+        headers = {**ANTHROPIC, 'x-claude-code-session-id': 'narrow-' + name,
+                   'anthropic-beta': 'thinking-binding-controls-2026-08-01'}
+        session = ThinkingSession('[turns 99] Look.', headers)
+        session.body['tools'] = tools
+        session.body['thinking'].update(more)
+        statuses = []
+        for n in range(24):
+            statuses.append(session.ask(weir))
+            session.add_result(n)
+        lines = weir.log(24)
+        ok(f'{name}: every request is accepted', set(statuses), {200})
+        ok(f'{name}: at once', [l for l in lines if l.get('retries')], [])
+        ok(f'{name}: the window is the reason of a step', 'window' in [
+            l['step_reason'] for l in lines])
+        # Of files that can be read again one gives way for each that comes.
+        ok(f'{name}: and seldom', name == 'drop' or sum(l['step'] for l in lines) < 8)
+        ok(f'{name}: who has what left is told', {l.get('way') for l in lines if l['changed']}
+           & {'operator'}, set() if name == 'recall' else {'operator'})
+        sent = json.loads(narrow.last_body())['messages']
+        kinds = [b['type'] for m in sent if isinstance(m['content'], list) for b in m['content']]
+        ok(f'{name}: thinking goes on', 'thinking' in kinds or len(sent) < 4)
+        weir.stop()
+    narrow.stop()
+
+
 def policies_wait_for_the_user(folder, upstream):
     """The same of a policy, typed for the server or named by one request of the loop."""
     for words, name in ((['--policy', 'exact'], 'typed'), ([], 'named')):
@@ -711,6 +750,7 @@ def main():
         for case in (projects_sessions, counts_as_it_sends, remedies, thinking_is_mended,
                      trouble.crashing_body_is_left_alone, modes, what_is_typed_wins,
                      modes_turn_in_the_middle, thinking_waits_for_the_user,
+                     bound_loops_stay_in_their_window,
                      policies_wait_for_the_user, edited_policies_wait_for_the_user,
                      caches_of_gateways_are_kept,
                      canary_is_by_session,

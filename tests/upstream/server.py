@@ -339,6 +339,8 @@ def message_blocks(turn):
         prefix = laws.prefix_of(whole, len(whole['messages']) - 1, 0)
         yield {'type': 'thinking', 'thinking': thinking,
                'signature': laws.issue(turn.model, thinking, prefix)}
+        laws.THOUGHT_CALLS.update(call_id.replace('call', 'toolu')
+                                  for call_id, _, _ in turn.calls())
     words = turn.aloud if turn.call_id else turn.words
     if words:
         yield {'type': 'text', 'text': words}
