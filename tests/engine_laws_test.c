@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/limits.h"
@@ -24,9 +25,11 @@ struct walk {
     weir_dialect dialect;
     uint32_t window_tokens;
     int64_t now_ms;
+    bool without_recall, thinks; /* bound thinking before every output */
+    struct fold_laws_signed *signed_over;
     struct wr_buf last;
     bool has_last;
-    uint64_t requests, steps, cold_steps;
+    uint64_t requests, steps, cold_steps, forced;
 };
 
 static struct weir_project_options options_of(const struct walk *w)
@@ -62,7 +65,10 @@ static const char *what_is_wrong(struct walk *w, const struct weir_projected *p,
     wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
     bool extends =
         !w->has_last || fold_laws_extends(wr_buf_view(&w->last), p->body, w->dialect, &scratch);
+    const char *unbound = w->thinks ? fold_laws_unbound(w->signed_over, p->body, &scratch) : NULL;
     wr_arena_release(&scratch);
+    if (unbound)
+        return unbound;
     if (p->held_back)
         return p->held_back;
     if (!extends && !p->is_step)
@@ -79,11 +85,13 @@ static const char *what_is_wrong(struct walk *w, const struct weir_projected *p,
 static bool request_extends(struct walk *w, const struct wr_session *session, uint32_t n)
 {
     static const char *const models[] = {"claude-sonnet-4-5", "gpt-5"};
-    const char *model = models[w->dialect != WEIR_DIALECT_MESSAGES];
-    struct wr_session_request request = {.dialect = w->dialect,
-                                         .messages_count = session->requests[n],
-                                         .model = model,
-                                         .with_tools = true};
+    const char *model =
+        w->thinks ? "claude-sonnet-5-5" : models[w->dialect != WEIR_DIALECT_MESSAGES];
+    struct wr_session_request request = {
+        .dialect = w->dialect,
+        .messages_count = session->requests[n],
+        .model = model,
+        .with_tools = w->without_recall ? WR_SESSION_TOOLS_WITHOUT_RECALL : WR_SESSION_TOOLS};
     struct weir_projected projected;
     struct weir_request *read;
     struct wr_buf body;
@@ -92,18 +100,20 @@ static bool request_extends(struct walk *w, const struct wr_session *session, ui
     struct weir_project_options options = options_of(w);
     wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
     wr_session_write(session, &request, &body);
+    assert_true(!w->thinks || fold_laws_think(&body, w->dialect));
     assert_int_equal(weir_engine_request(w->engine, wr_buf_view(&body), NULL, &read, NULL),
                      WEIR_OK);
     assert_int_equal(weir_engine_project(w->engine, read, &options, &projected, NULL), WEIR_OK);
     const char *wrong = what_is_wrong(w, &projected, wr_buf_view(&body), n);
     if (wrong)
-        printf("BROKEN: %s, %s, request %u: %s\n", w->policy, weir_dialect_name(w->dialect), n,
-               wrong);
+        printf("BROKEN: %s, %s, request %u%s%s: %s\n", w->policy, weir_dialect_name(w->dialect), n,
+               w->without_recall ? ", no recall" : "", w->thinks ? ", thinking" : "", wrong);
     wr_buf_reset(&w->last);
     wr_buf_append(&w->last, projected.body);
     w->has_last = true;
     w->requests++;
     w->steps += projected.is_step;
+    w->forced += projected.is_step && w->thinks && !strcmp(projected.step_reason, "window");
     w->cold_steps += projected.is_step && !strcmp(projected.step_reason, "cold");
     weir_request_free(read);
     wr_buf_release(&body);
@@ -117,9 +127,12 @@ static bool session_extends(struct walk *w, const struct wr_session *session)
     bool ok = true;
     wr_buf_init(&w->last, WR_OUTPUT_BYTES_MAX);
     w->has_last = false;
+    w->signed_over = calloc(1, sizeof(*w->signed_over));
+    assert_non_null(w->signed_over);
     for (uint32_t n = first; n < total && ok; n++)
         ok = request_extends(w, session, n);
     wr_buf_release(&w->last);
+    free(w->signed_over);
     return ok;
 }
 
@@ -136,6 +149,8 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
         w->policy = policies[p];
         w->dialect = dialects[(index + p) % 3];
         w->window_tokens = windows[(index / 3 + p) % 3];
+        w->without_recall = (index + p) % 2;
+        w->thinks = (index / 2 + p) % 2 && w->dialect != WEIR_DIALECT_RESPONSES;
         ok &= session_extends(w, session);
     }
     return ok;
@@ -167,7 +182,7 @@ static void the_next_request_begins_with_the_last(void **state)
     }
     printf("note: %llu requests, %llu steps, %llu of them cold\n", (unsigned long long)w.requests,
            (unsigned long long)w.steps, (unsigned long long)w.cold_steps);
-    assert_true(w.cold_steps > 0);
+    assert_true(w.cold_steps > 0 && w.forced > 0);
     weir_store_close(w.store);
     weir_engine_free(w.engine);
     traces_close(&traces);

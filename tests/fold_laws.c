@@ -146,7 +146,7 @@ static bool mark_end(struct wr_buf *body, weir_dialect dialect)
 #define THOUGHT "{\"type\":\"thinking\",\"thinking\":\"hm\",\"signature\":\"s%u\"}"
 
 /* Thinking before everything that an output of the model holds; each is known by its signature. */
-static bool add_thinking(struct wr_buf *body, weir_dialect dialect)
+bool fold_laws_think(struct wr_buf *body, weir_dialect dialect)
 {
     struct wr_splice splice;
     struct wr_arena arena;
@@ -190,16 +190,6 @@ static bool add_thinking(struct wr_buf *body, weir_dialect dialect)
     return ok;
 }
 
-/* The numbers that thoughts were signed with, and a hash of what stood before each. */
-enum { THOUGHTS_MAX = 4096 };
-
-struct signed_over {
-    bool is_known[THOUGHTS_MAX];
-    uint64_t hash[THOUGHTS_MAX];
-    uint64_t sent; /* of all that the last request had: what the next output is signed over */
-    bool has_sent;
-};
-
 static bool is_thought(const struct wr_json *doc, wr_json_id block)
 {
     return wr_json_text_is(doc, wr_json_find(doc, block, "type"), "thinking");
@@ -211,7 +201,7 @@ static uint32_t number_of(const struct wr_json *doc, wr_json_id block)
     uint32_t number = 0;
     for (size_t i = 1; i < signature.len; i++)
         number = number * 10 + (uint32_t)(signature.ptr[i] - '0');
-    return number < THOUGHTS_MAX ? number : THOUGHTS_MAX - 1;
+    return number < FOLD_LAWS_THOUGHTS_MAX ? number : FOLD_LAWS_THOUGHTS_MAX - 1;
 }
 
 /* What a provider hashes of a message: everything but thinking and cache markers, which
@@ -228,7 +218,7 @@ static uint64_t hash_value(const struct wr_json *doc, wr_json_id id, uint64_t se
     return wr_hash64_seeded(wr_json_raw(doc, id), seed);
 }
 
-static bool thought_holds(struct signed_over *s, uint32_t number, uint64_t before)
+static bool thought_holds(struct fold_laws_signed *s, uint32_t number, uint64_t before)
 {
     uint64_t signed_hash = s->is_known[number] ? s->hash[number] : s->sent;
     bool is_held = s->has_sent || s->is_known[number];
@@ -239,7 +229,7 @@ static bool thought_holds(struct signed_over *s, uint32_t number, uint64_t befor
 }
 
 /* Looks for thoughts in a message: an output's, or a gateway's field of them. */
-static bool thoughts_hold(struct signed_over *s, const struct wr_json *doc, wr_json_id message,
+static bool thoughts_hold(struct fold_laws_signed *s, const struct wr_json *doc, wr_json_id message,
                           uint64_t before, bool *has_thought)
 {
     static const char *const fields[] = {"content", "thinking_blocks"};
@@ -261,8 +251,7 @@ static bool thoughts_hold(struct signed_over *s, const struct wr_json *doc, wr_j
 }
 
 /* (i) Thinking that is sent stands behind the very bytes that it was signed over. */
-static const char *what_breaks_thinking(struct signed_over *s, weir_span body,
-                                        struct wr_arena *arena)
+const char *fold_laws_unbound(struct fold_laws_signed *s, weir_span body, struct wr_arena *arena)
 {
     struct wr_json doc;
     uint64_t hash = 0;
@@ -528,7 +517,7 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
     struct wr_buf last, body;
     struct wr_arena scratch;
     bool ok = true, has_last = false;
-    struct signed_over *signed_over = calloc(1, sizeof(*signed_over));
+    struct fold_laws_signed *signed_over = calloc(1, sizeof(*signed_over));
 
     wr_buf_init(&last, WR_OUTPUT_BYTES_MAX);
     for (uint32_t n = first; n < total && ok; n++) {
@@ -540,7 +529,7 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
         wr_session_write(c->session, &request, &body);
         if (c->dialect == WEIR_DIALECT_MESSAGES && !mark_end(&body, c->dialect))
             ok = broken(c, n, "it cannot be marked");
-        if (c->thinks && !add_thinking(&body, c->dialect))
+        if (c->thinks && !fold_laws_think(&body, c->dialect))
             ok = broken(c, n, "it cannot think");
         ok &= !project(&p, wr_buf_view(&body), c, true) || broken(c, n, "it fails");
         if (ok)
@@ -558,7 +547,7 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
                 count_standing(&p, wr_fold_step_now(&p.run.fold)->first))
             ok = broken(c, n, "a step changed something before the first that it names");
         const char *unbound =
-            ok && c->thinks ? what_breaks_thinking(signed_over, p.body, &scratch) : NULL;
+            ok && c->thinks ? fold_laws_unbound(signed_over, p.body, &scratch) : NULL;
         if (unbound)
             ok = broken(c, n, unbound);
         wr_arena_release(&scratch);

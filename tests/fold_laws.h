@@ -38,4 +38,21 @@ bool fold_laws_hold(const struct fold_laws_case *c, struct fold_laws_counts *cou
 bool fold_laws_extends(weir_span before, weir_span after, weir_dialect dialect,
                        struct wr_arena *arena);
 
+/* Puts signed thinking before every output of the model; each is known by its signature. */
+bool fold_laws_think(struct wr_buf *body, weir_dialect dialect);
+
+/* The numbers that thoughts were signed with, and a hash of what stood before each. */
+enum { FOLD_LAWS_THOUGHTS_MAX = 4096 };
+
+struct fold_laws_signed {
+    bool is_known[FOLD_LAWS_THOUGHTS_MAX];
+    uint64_t hash[FOLD_LAWS_THOUGHTS_MAX];
+    uint64_t sent; /* of all that the last request had: what the next output is signed over */
+    bool has_sent;
+};
+
+/* (i) Whether all thinking that is sent stands behind the bytes that it was signed over, and the
+ * newest calls have theirs: NULL, or what is wrong. Requests come in their order. */
+const char *fold_laws_unbound(struct fold_laws_signed *s, weir_span body, struct wr_arena *arena);
+
 #endif
