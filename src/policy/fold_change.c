@@ -321,7 +321,7 @@ bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
         bool is_call = s->kind == WEIR_KIND_TOOL_CALL;
         if (fold->segments[i].form == WR_FORM_DROPPED || fold->segments[i].is_pinned ||
             !wr_fold_is_sent(fold, i) || s->array == WR_JSON_NONE ||
-            (is_call && s->pair >= fold->arrived))
+            s->kind == WEIR_KIND_COMPACTION || (is_call && s->pair >= fold->arrived))
             return false; /* the result that comes later is not here yet */
         has_call |= is_call;
     }
