@@ -294,11 +294,10 @@ enum {
 
     /* hook */
     WR_HOOK_SESSION_BYTES_MAX = 128, /* of a session's name; the rest of a longer one is cut */
-    WR_HOOK_BYTES_MIN = 300,      /* of a result that is looked at: no shorter one is condensed */
-    WR_HOOK_PROJECT_MS_MAX = 800, /* for its projection; past it the result stays whole */
-    WR_HOOK_STORE_MS_MAX = 300,   /* for a store that another process holds */
-    WR_HOOK_MS_MAX = 2000,        /* for all of it; past it the agent keeps what it has */
-    WR_HOOK_PARENTS_MAX = 8,      /* shells between an agent and what it starts */
+    WR_HOOK_BYTES_MIN = 300,    /* of a result that is looked at: no shorter one is condensed */
+    WR_HOOK_MS = 2000,          /* for all of it, unless told; past it the result stays whole */
+    WR_HOOK_MS_MAX = 60 * 1000, /* the most that can be told */
+    WR_HOOK_PARENTS_MAX = 8,    /* shells between an agent and what it starts */
 
     /* the laboratory */
     WR_RIVAL_ANSWER_MS_MAX = 120 * 1000, /* for a proxy under test to answer one request */

@@ -22,8 +22,11 @@
 
 struct hook_options {
     const char *store, *policy, *model, *recall;
+    uint64_t patience_ms;
     bool prints_settings, says_why;
 };
+
+static const struct hook_options defaults = {.patience_ms = WR_HOOK_MS};
 
 #define VALUES struct hook_options
 
@@ -44,6 +47,8 @@ static const struct wr_option options[] = {
     {"recall", WR_TEXT("NAME", recall),
      "the agent has weir_recall under this name, by `weir serve`'s /mcp or a program of its own; "
      "unless told only a `weir mcp` that it has started itself counts"},
+    {"patience", WR_NUMBER("MS", patience_ms, 10, WR_HOOK_MS_MAX),
+     "milliseconds that it may take; past them the result stays whole (2000)"},
     {"why", WR_FLAG(says_why), "says on stderr what was done, and why not"},
 };
 
@@ -82,7 +87,7 @@ static void answer_event(const struct wr_hook_agent *agent, const struct hook_op
                            .model = o->model,
                            .recall = o->recall,
                            .now_ms = wr_clock_ms(),
-                           .deadline_ms = WR_HOOK_PROJECT_MS_MAX};
+                           .patience_ms = (uint32_t)o->patience_ms};
     struct wr_hooked hooked = {.whole = NULL};
     struct weir_err err = {0};
     struct wr_buf event = {0};
@@ -107,7 +112,7 @@ static int run_as_hook(const struct wr_hook_agent *agent, const struct hook_opti
 
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGALRM, on_late);
-    set_timer(WR_HOOK_MS_MAX);
+    set_timer((int)o->patience_ms);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     if (wr_cli_store_path(o->store, &path))
         answer_event(agent, o, path.bytes, &out);
@@ -166,6 +171,7 @@ const struct wr_command wr_cmd_hook = {
         "to bring it back: without that, and in any doubt, nothing is printed and the agent "
         "keeps what it has. No address, no key, no proxy is involved.",
     WR_OPTIONS(options),
+    .defaults = &defaults,
     .words_min = 1,
     .words_max = 1,
     .wants = "name the agent: claude, opencode, codex or gemini",

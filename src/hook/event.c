@@ -24,12 +24,14 @@ static const struct wr_hook_agent agents[] = {
      .recall = "mcp__weir__weir_recall",
      .model = "claude-sonnet-4-5",
      .taker = WR_TAKES_UPDATED,
+     .bare = "mcp__",
      .lack = "what Read shows stays whole: Claude Code numbers its lines afterwards"},
     {.name = "opencode",
      .event = "tool.execute.after",
      .recall = "weir_weir_recall",
      .model = "gpt-5",
      .taker = WR_TAKES_OUTPUT,
+     .bare = "",
      .lack = ""},
     {.name = "codex",
      .event = "PostToolUse",
@@ -94,12 +96,13 @@ static wr_json_id only_text(const struct wr_json *doc, wr_json_id value)
     return is_text && wr_json_is(doc, text, WR_JSON_STRING) ? text : WR_JSON_NONE;
 }
 
-static wr_json_id find_place(const struct wr_hook_event *event)
+static wr_json_id find_place(const struct wr_hook_event *event, const struct wr_hook_agent *agent)
 {
     const struct wr_json *doc = &event->response;
 
     if (!wr_json_is(doc, 0, WR_JSON_OBJECT))
-        return only_text(doc, 0);
+        return wr_span_starts(event->tool, wr_span_of(agent->bare)) ? only_text(doc, 0)
+                                                                    : WR_JSON_NONE;
     for (size_t i = 0; i < WR_COUNT_OF(whole_members); i++)
         if (says_so(doc, wr_json_find(doc, 0, whole_members[i])))
             return WR_JSON_NONE;
@@ -135,12 +138,13 @@ static const char *why_whole(const struct wr_json *doc, const wr_json_id values[
 }
 
 static weir_status read_response(struct wr_hook_event *event, struct wr_arena *arena,
-                                 weir_span response, struct weir_err *err)
+                                 const struct wr_hook_agent *agent, weir_span response,
+                                 struct weir_err *err)
 {
     weir_status status = wr_json_parse(&event->response, arena, response, NULL, err);
     if (status)
         return status;
-    event->place = find_place(event);
+    event->place = find_place(event, agent);
     if (event->place == WR_JSON_NONE) {
         event->whole = "it is no text that the model sees as it is";
         return WEIR_OK;
@@ -173,7 +177,7 @@ weir_status wr_hook_event_read(struct wr_hook_event *event, struct wr_arena *are
     event->whole = agent->taker == WR_TAKES_NOTHING ? agent->lack : why_whole(&doc, values);
     if (event->whole)
         return WEIR_OK;
-    return read_response(event, arena, wr_json_raw(&doc, values[RESPONSE]), err);
+    return read_response(event, arena, agent, wr_json_raw(&doc, values[RESPONSE]), err);
 }
 
 /* ---- answering ---- */

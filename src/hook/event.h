@@ -33,6 +33,7 @@ struct wr_hook_agent {
     const char *recall; /* weir_recall as it spells it, where the server is called weir */
     const char *model;  /* that is counted for, where the event names none */
     enum wr_hook_taker taker;
+    const char *bare; /* tools that give the text itself, or blocks, begin so; others an object */
     const char *lack; /* of WR_TAKES_NOTHING: why, in a sentence; of the others what it leaves */
 };
 

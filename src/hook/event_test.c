@@ -40,6 +40,7 @@ static const struct {
     {"what is not so is not said", "claude",
      EVENT("Bash", "{\"stdout\":\"t\",\"isImage\":false,\"backgroundTaskId\":null}"), "t",
      UPDATED("{\"stdout\":\"X\",\"isImage\":false,\"backgroundTaskId\":null}")},
+    {"a text of a tool that gives objects stays", "claude", EVENT("Bash", "\"t\""), NULL, NULL},
     {"a number stays", "claude", EVENT("Bash", "7"), NULL, NULL},
     {"a subagent's stays", "claude",
      "{\"agent_id\":\"a\",\"tool_name\":\"Bash\",\"tool_input\":{},\"tool_response\":\"t\"}", NULL,

@@ -45,10 +45,11 @@ struct hooking {
     weir_span path; /* of the file that the result shows; empty: of none */
 };
 
+/* What other processes take of a busy machine is no work of ours. */
 static uint64_t clock_us(void *user)
 {
     (void)user;
-    return wr_clock_steady_us();
+    return wr_clock_thread_us();
 }
 
 /* ---- the request ---- */
@@ -202,7 +203,7 @@ static weir_status project(struct hooking *h, struct weir_projected *projected)
     options.session = wr_buf_view(&h->session);
     options.now_ms = h->hook->now_ms;
     options.clock_us = clock_us;
-    options.deadline_ms = options.deadline_hard_ms = h->hook->deadline_ms;
+    options.deadline_ms = options.deadline_hard_ms = h->hook->patience_ms / 2;
     options.reads_cache = true;
     return wr_engine_project(h->engine, h->request, &options, &h->record, projected, h->err);
 }
@@ -236,7 +237,7 @@ static weir_status open_store(struct hooking *h)
 {
     struct weir_store_options options = WEIR_STORE_OPTIONS_INIT;
 
-    options.busy_ms_max = WR_HOOK_STORE_MS_MAX;
+    options.busy_ms_max = h->hook->patience_ms / 5;
     weir_status status = weir_store_open(h->hook->store, &options, &h->store, NULL, h->err);
     if (!status)
         status = wr_ledger_open(h->hook->store, &options, &h->ledger, NULL, h->err);

@@ -25,7 +25,8 @@ struct wr_hook {
     const char *model;  /* NULL: the event's, else the agent's */
     const char *recall; /* weir_recall as the agent spells it; NULL: it has none */
     int64_t now_ms;
-    uint32_t deadline_ms; /* for the projection; past it the result stays whole */
+    uint32_t patience_ms; /* for all of it: half for the projection, by the time that this process
+                           * works, a fifth for a store that another one holds */
 };
 
 struct wr_hooked {

@@ -90,7 +90,8 @@ def opencode(folder, url, store, has_recall, tool):
     write(json.dumps({'$schema': 'https://opencode.ai/config.json', 'autoupdate': False,
                       'mcp': servers}), folder, 'home', '.config', 'opencode', 'opencode.json')
     return (['opencode', 'run', '-m', 'openai/gpt-5', PROMPT.replace('TOOL', tool)],
-            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1'})
+            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1',
+             'npm_config_fetch_retries': '0'})  # for what it wants to install beside a plugin
 
 
 def codex(folder, url, command):

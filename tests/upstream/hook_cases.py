@@ -14,6 +14,7 @@ import time
 from harness import Checks, Folder, wait_for
 
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+PATIENCE = ['--patience', '60000']  # on a busy machine nothing may stay whole for want of time
 CHECK = Checks()
 ok = CHECK.ok
 LOG = ''.join(f'2026-11-15 10:{i // 60:02}:{i % 60:02} INFO worker-{i % 7} fetched page {i} in '
@@ -53,7 +54,7 @@ class Hooked:
 
 def hook(store, told, *words, agent='claude', command=None, **more):
     data = told if isinstance(told, bytes) else json.dumps(told).encode()
-    command = command or [WEIR, 'hook', agent, '--store', store, *words]
+    command = command or [WEIR, 'hook', agent, '--store', store, *PATIENCE, *words]
     return Hooked(subprocess.run(command, input=data, capture_output=True, check=False, **more),
                   agent)
 
@@ -169,11 +170,12 @@ def needs_recall(folder):
        'x__weir_recall')
     with recall_server(store) as server:
         ok('with it they do not', hook(store, event()).is_whole, False)
+        words = [WEIR, 'hook', 'claude', '--store', store, *PATIENCE]
         ok('through a shell', hook(store, event(), command=[
-            'sh', '-c', f'{WEIR} hook claude --store {store}; true']).is_whole, False)
+            'sh', '-c', ' '.join(words) + '; true']).is_whole, False)
         nested = ('import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:]).returncode)')
         ok('but not for a program that the agent has started', hook(store, event(), command=[
-            sys.executable, '-c', nested, WEIR, 'hook', 'claude', '--store', store]).is_whole)
+            sys.executable, '-c', nested, *words]).is_whole)
         ok('nor on another store', hook(os.path.join(folder, 'elsewhere'), event()).is_whole)
         server.kill()
         server.wait()
@@ -213,7 +215,7 @@ def bad_stores(folder, store):
     ok('a store that cannot be', (hooked.status, hooked.raw, hooked.err.count('\n')), (0, b'', 1))
     held = sqlite3.connect(os.path.join(store, 'store.db'), isolation_level=None)
     held.execute('BEGIN IMMEDIATE')
-    hooked = hook(store, event('more\n' + LOG))
+    hooked = hook(store, event('more\n' + LOG), '--patience', '1000')
     ok('a store that another holds', (hooked.status, hooked.raw, hooked.err.count('\n') <= 1),
        (0, b'', True))
     held.execute('ROLLBACK')
@@ -240,8 +242,9 @@ def waits_for_nobody(store):
 def many_at_once(store):
     """The first ones may find the store held by the others, and leave their results whole."""
     texts = [f'run {n}\n{LOG}' for n in range(12)]
-    started = [subprocess.Popen([WEIR, 'hook', 'claude', '--store', store], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE) for _ in texts]
+    started = [subprocess.Popen([WEIR, 'hook', 'claude', '--store', store, *PATIENCE],
+                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE) for _ in texts]
     for process, text in zip(started, texts):
         process.stdin.write(json.dumps(event(text)).encode())
         process.stdin.close()
