@@ -226,7 +226,9 @@ static weir_status read_projected(struct hooking *h, const struct weir_projected
     *text = wr_segment_text(&h->after->transcript, result, &h->arena);
     if (!text->ptr)
         return wr_arena_status(&h->arena);
-    if (!wr_marker_find(*text, NULL) || text->len >= h->event.text.len)
+    bool has_way = wr_marker_find(*text, NULL) &&
+                   wr_span_find(*text, wr_span_of(h->hook->recall), 0) != SIZE_MAX;
+    if (!has_way || text->len >= h->event.text.len)
         text->len = 0;
     h->hooked->tokens_before = h->record.changes[0].tokens_before;
     h->hooked->tokens_after = h->record.changes[0].tokens_after;
