@@ -660,6 +660,17 @@ static void mark_parts(struct wr_own_edits *e, const struct wr_json *doc, wr_jso
         wr_own_add_mark(e, front, wr_own_mark(doc, at, e->arena));
 }
 
+/* Reasoning may be a member of a message that says other things too: that message stays whole. */
+static bool stands_alone(const struct wr_own_edits *e, const struct wr_segment *reasoning)
+{
+    for (uint32_t i = e->answer->first; i <= e->answer->last; i++) {
+        const struct wr_segment *s = &e->t->segments[i];
+        if (s != reasoning && s->element == reasoning->element)
+            return false;
+    }
+    return reasoning->array != WR_JSON_NONE;
+}
+
 /* Everything else that the client was shown of those legs stays where it is. */
 static bool leave_out(struct wr_own_edits *e)
 {
@@ -671,7 +682,7 @@ static bool leave_out(struct wr_own_edits *e)
         return false;
     for (uint32_t i = answer->first; i <= answer->last; i++) {
         const struct wr_segment *s = &e->t->segments[i];
-        bool is_theirs = s->kind == WEIR_KIND_REASONING && s->array != WR_JSON_NONE &&
+        bool is_theirs = s->kind == WEIR_KIND_REASONING && stands_alone(e, s) &&
                          wr_own_has_mark(&front, wr_own_mark(e->t->doc, s->element, e->arena));
         if (is_theirs)
             wr_own_remove(e, s->array, s->element);

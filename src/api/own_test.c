@@ -280,6 +280,34 @@ static const struct put_case cases[] = {
      0},
 };
 
+static const struct put_case leaving[] = {
+    {"chat: out for good, a message keeps what it thinks and says",
+     WEIR_DIALECT_CHAT,
+     {CHAT_LEG("\"A \"",
+               ",\"reasoning_content\":\"hm\",\"tool_calls\":[{\"id\":\"o1\",\"type\":"
+               "\"function\",\"function\":{\"name\":\"weir_recall\",\"arguments\":\"{}\"}}]",
+               "tool_calls"),
+      CHAT_LEG("\"B\"", "", "stop")},
+     CHAT("{\"role\":\"assistant\",\"content\":\"A B\",\"reasoning_content\":\"hm\"}" NEXT),
+     CHAT("{\"role\":\"assistant\",\"content\":\"A B\",\"reasoning_content\":\"hm\"}" NEXT),
+     0},
+    {"messages: out for good, with the thinking that led to the call",
+     WEIR_DIALECT_MESSAGES,
+     {LEG(THINKS("a") "," BLOCK("Hm.") "," OWN("o1"), "tool_use"),
+      LEG(THINKS("b") "," BLOCK("It is 7."), "end_turn")},
+     BODY(SAYS(THINKS("a") "," BLOCK("Hm.") "," THINKS("b") "," BLOCK("It is 7.")) NEXT),
+     BODY(SAYS(BLOCK("Hm.") "," THINKS("b") "," BLOCK("It is 7.")) NEXT),
+     0},
+    {"responses: out for good, with the reasoning that led to the call",
+     WEIR_DIALECT_RESPONSES,
+     {RESPONSE(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1")),
+      RESPONSE(REASON("r2") "," MESSAGE("m2", "It is 7."))},
+     ITEMS(REASON("r1") "," MESSAGE("m1", "Hm.") "," REASON("r2") "," MESSAGE("m2", "It is 7.")
+               NEXT),
+     ITEMS(MESSAGE("m1", "Hm.") "," REASON("r2") "," MESSAGE("m2", "It is 7.") NEXT),
+     0},
+};
+
 struct body {
     struct wr_arena arena;
     struct wr_json doc;
@@ -312,10 +340,11 @@ static const struct wr_own_answer *find_answer(struct body *b, wr_hash128 seen)
     return NULL;
 }
 
-static void check_view(const struct put_case *c, struct body *b, const struct test_joined *joined)
+static void check_view(const struct put_case *c, struct body *b, const struct test_joined *joined,
+                       bool leaves)
 {
     const struct wr_own_answer *answer = find_answer(b, joined->seen);
-    struct wr_own_put put = {answer, wr_buf_view(&joined->exchange), false};
+    struct wr_own_put put = {answer, wr_buf_view(&joined->exchange), leaves};
     struct wr_own_view view = {.puts = &put, .puts_count = 1};
     struct body again;
     struct wr_buf out;
@@ -336,26 +365,37 @@ static void check_view(const struct put_case *c, struct body *b, const struct te
         fail_msg("%s: %s", c->behaviour, wr_rule_text(breach->rule));
     /* What went to the provider is in it byte for byte. */
     weir_span rest = wr_buf_view(&joined->elements), line;
-    while (!left_out && wr_span_line(&rest, &line))
+    while (!left_out && !leaves && wr_span_line(&rest, &line))
         assert_true(wr_span_has(wr_buf_view(&out), line));
     wr_arena_release(&again.arena);
     wr_buf_release(&out);
 }
 
-static void exchanges_go_back_into_the_answer(void **state)
+static void check_cases(const struct put_case *rows, size_t count, bool leaves)
 {
-    (void)state;
-    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+    for (size_t i = 0; i < count; i++) {
         struct test_joined joined;
         struct body body;
-        test_join_run(&joined, wr_api_of(cases[i].dialect), false, cases[i].legs, SIZE_MAX);
+        test_join_run(&joined, wr_api_of(rows[i].dialect), false, rows[i].legs, SIZE_MAX);
         if (!joined.has_exchange)
-            fail_msg("%s: there is no exchange", cases[i].behaviour);
-        open_body(&body, cases[i].behaviour, cases[i].dialect, wr_span_of(cases[i].request));
-        check_view(&cases[i], &body, &joined);
+            fail_msg("%s: there is no exchange", rows[i].behaviour);
+        open_body(&body, rows[i].behaviour, rows[i].dialect, wr_span_of(rows[i].request));
+        check_view(&rows[i], &body, &joined, leaves);
         wr_arena_release(&body.arena);
         test_join_release(&joined);
     }
+}
+
+static void exchanges_go_back_into_the_answer(void **state)
+{
+    (void)state;
+    check_cases(cases, WR_COUNT_OF(cases), false);
+}
+
+static void exchanges_leave_for_good(void **state)
+{
+    (void)state;
+    check_cases(leaving, WR_COUNT_OF(leaving), true);
 }
 
 /* ---- what a request is asked ---- */
@@ -607,6 +647,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exchanges_go_back_into_the_answer),
+        cmocka_unit_test(exchanges_leave_for_good),
         cmocka_unit_test(requests_say_whether_recall_may_be_offered),
         cmocka_unit_test(views_keep_the_client_s_bytes),
         cmocka_unit_test(results_join_those_of_a_history_that_the_provider_holds),
