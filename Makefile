@@ -128,10 +128,12 @@ test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
 	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build tests long fuzz
 
-test-sessions: ## the presets' laws on the newest requests of every recorded session
+test-sessions: ## the laws of presets and of own recall on every recorded session
 	@$(BOOTSTRAP) test
-	@+$(MAKE) --no-print-directory -j$(JOBS) $(BUILD)/tests/presets_test
+	@+$(MAKE) --no-print-directory -j$(JOBS) \
+	    $(addprefix $(BUILD)/tests/,presets_test own_sessions_test)
 	WEIR_SESSIONS=100000 WEIR_REQUESTS=20 $(BUILD)/tests/presets_test
+	WEIR_SESSIONS=100000 $(BUILD)/tests/own_sessions_test
 
 test-clients: ## real clients in tool loops through the proxy (needs npm, downloads 300 MB)
 	@$(BOOTSTRAP) test

@@ -330,6 +330,33 @@ bool fold_laws_extends(weir_span before, weir_span after, weir_dialect dialect,
     return count_common(before, after, dialect, arena) == UINT32_MAX;
 }
 
+static struct wr_breaches breaches_of(weir_span body, weir_dialect dialect, struct wr_arena *arena)
+{
+    struct wr_api_options options = {.dialect = weir_dialect_name(dialect)};
+    struct wr_transcript *t = WR_ARENA_ARRAY(arena, struct wr_transcript, 1);
+    struct wr_json *doc = WR_ARENA_ARRAY(arena, struct wr_json, 1);
+    struct wr_breaches breaches = {.status = WEIR_NOMEM};
+
+    if (!t || !doc || wr_json_parse(doc, arena, body, NULL, NULL) ||
+        wr_api_read(t, arena, doc, &options, NULL))
+        return breaches;
+    breaches.status = WEIR_OK;
+    breaches.status = wr_lawful_check(t, arena, &breaches);
+    return breaches;
+}
+
+const char *fold_laws_breach(weir_span before, weir_span after, weir_dialect dialect,
+                             struct wr_arena *arena)
+{
+    struct wr_breaches had = breaches_of(before, dialect, arena);
+    struct wr_breaches has = breaches_of(after, dialect, arena);
+
+    if (had.status || has.status)
+        return "it cannot be read";
+    const struct wr_breach *breach = wr_lawful_new_breach(&had, &has);
+    return breach ? wr_rule_text(breach->rule) : NULL;
+}
+
 /* Messages that stand before the first that a step changed. */
 static uint32_t count_standing(const struct projected *p, uint32_t first)
 {

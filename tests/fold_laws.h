@@ -55,4 +55,9 @@ struct fold_laws_signed {
  * newest calls have theirs: NULL, or what is wrong. Requests come in their order. */
 const char *fold_laws_unbound(struct fold_laws_signed *s, weir_span body, struct wr_arena *arena);
 
+/* What the provider would refuse in `after` and not in `before` (api/lawful.h), in words; NULL:
+ * nothing. What it points to is in `arena`, which is not reset. */
+const char *fold_laws_breach(weir_span before, weir_span after, weir_dialect dialect,
+                             struct wr_arena *arena);
+
 #endif
