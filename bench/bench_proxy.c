@@ -1,11 +1,14 @@
 /* What the proxy adds: requests a second, time to the first byte, memory of open streams.
  *
  *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--small | --large SESSIONS] [WEIR...]
+ *   bench_proxy --own SESSIONS
  *
  * The program is the `weir` beside this one's folder. A peer is a gateway that already runs on that
  * port and was told where its upstream is by a header; tools/bench-peer does that. `--small`
  * measures small requests alone, beside mode `off`; `--large` large sessions alone, that many.
  * Other builds of the program that are named behind either get the same requests in the same run.
+ * `--own` compares a client that brings a recall tool with one that is given the proxy's own
+ * (docs/own-recall.md), in answers that do not recall: the first byte of a stream.
  */
 #include <stdbool.h>
 #include <sys/wait.h>
@@ -34,6 +37,7 @@ struct server {
     char weir[4096], dir[64]; /* the program; its store */
     int port;
     pid_t pid;
+    const char *recall; /* whose tool is the way back; NULL: the default */
     uint64_t *large_ns; /* what each large request took */
 };
 
@@ -46,6 +50,7 @@ struct bench {
     int scale;          /* divides the counts in a quick run */
     size_t large_count; /* sessions, where nothing else is measured; 0: everything is */
     bool is_small;      /* small requests, where nothing else is measured */
+    size_t own_count;   /* sessions for the proxy's own recall, likewise */
 };
 
 /* ---- requests ---- */
@@ -63,13 +68,14 @@ static const char small_body[] =
     "{\"model\":\"gpt-5\",\"messages\":[{\"role\":\"system\",\"content\":\"You are a helpful "
     "assistant.\"},{\"role\":\"user\",\"content\":\"What is the capital of France?\"}]}";
 
-/* A session of file reads that has `pairs` of them, each different, with a recall tool. */
-static void put_session(struct wr_buf *out, size_t number, size_t pairs)
+/* A session of file reads that has `pairs` of them, each different, with one tool. */
+static void put_session(struct wr_buf *out, size_t number, size_t pairs, const char *tool)
 {
-    wr_buf_text(out,
-                "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
-                "\"weir_recall\",\"parameters\":{\"type\":\"object\"}}}],\"messages\":[{"
-                "\"role\":\"user\",\"content\":\"Find the bug.\"}");
+    wr_buf_printf(out,
+                  "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                  "\"%s\",\"parameters\":{\"type\":\"object\"}}}],\"messages\":[{"
+                  "\"role\":\"user\",\"content\":\"Find the bug.\"}",
+                  tool);
     number *= 10000; /* no two sessions have a result in common */
     for (size_t i = 0; i < pairs; i++) {
         wr_buf_printf(
@@ -103,7 +109,8 @@ static void start_weir(struct bench *b, struct server *server, const char *mode)
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
         execl(server->weir, "weir", "serve", "--listen", "127.0.0.1:0", "--upstream", upstream,
-              "--mode", mode, "--policy", b->policy, "--store", server->dir, (char *)NULL);
+              "--mode", mode, "--policy", b->policy, "--store", server->dir,
+              server->recall ? "--recall" : NULL, server->recall, (char *)NULL);
         _exit(127);
     }
     close(fds[1]);
@@ -321,7 +328,7 @@ static void play_large(struct bench *b, struct large *large, size_t number)
         struct wr_buf body, request;
         wr_buf_init(&body, BODY_BYTES_MAX);
         wr_buf_init(&request, BODY_BYTES_MAX);
-        put_session(&body, number, pairs + i);
+        put_session(&body, number, pairs + i, "weir_recall");
         put_request(&request, body.bytes, body.len, headers);
         measure_large(b, large, &request, i >= 2);
         large->bytes_last = body.len;
@@ -356,6 +363,56 @@ static void bench_large(struct bench *b)
         free(server->large_ns);
     }
     free(large.direct_ns);
+}
+
+/* One request of a session, streamed, to each server; each in turn goes first. */
+static void measure_own(struct bench *b, size_t number, size_t pairs, size_t at, struct large *own)
+{
+    char headers[64];
+
+    (void)snprintf(headers, sizeof(headers), "session-id: own %zu\r\nx-events: 1\r\n", number);
+    for (size_t i = 0; i < b->servers_count; i++) {
+        struct server *server = &b->servers[(i + at) % b->servers_count];
+        struct wr_buf body, request;
+        wr_buf_init(&body, BODY_BYTES_MAX);
+        wr_buf_init(&request, BODY_BYTES_MAX);
+        put_session(&body, number, pairs, server == b->servers ? "weir_recall" : "read_file");
+        put_request(&request, body.bytes, body.len, headers);
+        if (!i)
+            own->direct_ns[at] =
+                (uint64_t)(run(b->upstream_port, &request, 1, 1).first_p50_ms * 1e6);
+        server->large_ns[at] = (uint64_t)(run(server->port, &request, 1, 1).first_p50_ms * 1e6);
+        own->bytes_last = body.len;
+        wr_buf_release(&body);
+        wr_buf_release(&request);
+    }
+}
+
+/* A session is given the tool by its first request, where the model has said nothing yet. */
+static void bench_own(struct bench *b, const char *what, size_t pairs, size_t numbers_from)
+{
+    struct large own = {.turns = LARGE_TURNS};
+    size_t room = own.turns * b->own_count;
+
+    own.direct_ns = calloc(room + 1, sizeof(uint64_t));
+    for (size_t i = 0; i < b->servers_count; i++)
+        b->servers[i].large_ns = calloc(room + 1, sizeof(uint64_t));
+    for (size_t s = 0; s < b->own_count; s++)
+        for (size_t turn = 0; turn < own.turns + 3; turn++) {
+            size_t at = turn < 3 ? room : own.count++;
+            measure_own(b, numbers_from + s, turn ? pairs + turn : 0, at, &own);
+        }
+    double direct_ms = load_percentile_ms(own.direct_ns, own.count, 50), added_ms[2];
+    for (size_t i = 0; i < b->servers_count; i++) {
+        added_ms[i] = load_percentile_ms(b->servers[i].large_ns, own.count, 50) - direct_ms;
+        free(b->servers[i].large_ns);
+    }
+    printf("%-34s first byte, added at p50: the client's tool %.3f ms, our own %.3f ms (%+.3f ms, "
+           "x %.2f; up to %zu KB)\n",
+           what, added_ms[0], added_ms[1], added_ms[1] - added_ms[0], added_ms[1] / added_ms[0],
+           own.bytes_last / 1000);
+    (void)fflush(stdout);
+    free(own.direct_ns);
 }
 
 static void bench_first_byte(struct bench *b)
@@ -449,6 +506,8 @@ static void read_arguments(struct bench *b, int argc, char **argv)
             b->peer_name = argv[i + 2];
         }
         b->is_small |= !strcmp(argv[i], "--small");
+        if (!strcmp(argv[i], "--own") && i + 1 < argc)
+            b->own_count = (size_t)strtoul(argv[++i], NULL, 10);
         if (!strcmp(argv[i], "--large") && i + 1 < argc)
             b->large_count = (size_t)strtoul(argv[++i], NULL, 10);
         if (b->is_small || b->large_count) {
@@ -461,6 +520,11 @@ static void read_arguments(struct bench *b, int argc, char **argv)
             *slash = '\0';
     size_t len = strlen(weir);
     (void)snprintf(weir + len, sizeof(b->servers[0].weir) - len, "/weir");
+    if (b->own_count) {
+        b->servers_count = 1;
+        add_server(b, weir)->recall = "own";
+        b->servers[0].recall = "client";
+    }
 }
 
 static void bench_all(struct bench *b)
@@ -482,7 +546,10 @@ int main(int argc, char **argv)
     b.upstream_pid = upstream_start(&b.upstream_port);
     for (size_t i = 0; i < b.servers_count; i++)
         start_weir(&b, &b.servers[i], "active");
-    if (b.is_small)
+    if (b.own_count) {
+        bench_own(&b, "small, streamed", 1, 0);
+        bench_own(&b, "large, streamed", LARGE_BYTES / (RESULT_BYTES - 400), b.own_count);
+    } else if (b.is_small)
         for (size_t i = 0; i < b.servers_count; i++)
             bench_ratio(&b, &b.servers[i]);
     else if (b.large_count)
