@@ -103,6 +103,17 @@ static bool begin_later(struct wr_exchange *ex, const struct wr_head *head)
     return true;
 }
 
+/* False: no memory, or a coding that is not known. To pass it on unread could show calls of ours.
+ */
+static bool begin_first(struct wr_exchange *ex, const struct wr_head *head, bool is_stream)
+{
+    ex->own.join = wr_join_new(ex->route.api, is_stream);
+    wr_buf_init(&ex->own.out, WR_OUTPUT_BYTES_MAX);
+    ex->own.is_held = !is_stream;
+    return ex->own.join && begin_decoding(ex, head) &&
+           (is_stream || wr_refusal_begin(&ex->refusal, head));
+}
+
 bool wr_own_legs_head(struct wr_exchange *ex, const struct wr_head *head)
 {
     bool is_stream = is_event_stream(head);
@@ -112,14 +123,14 @@ bool wr_own_legs_head(struct wr_exchange *ex, const struct wr_head *head)
         return begin_later(ex, head);
     }
     wr_join_free(ex->own.join); /* of a first try */
-    ex->own.join = head->status == 200 ? wr_join_new(ex->route.api, is_stream) : NULL;
-    if (!ex->own.join)
+    ex->own.join = NULL;
+    if (head->status != 200)
         return false;
-    wr_buf_init(&ex->own.out, WR_OUTPUT_BYTES_MAX);
-    ex->own.is_held = !is_stream;
-    if (!begin_decoding(ex, head) || (ex->own.is_held && !wr_refusal_begin(&ex->refusal, head))) {
+    if (!begin_first(ex, head, is_stream)) {
         wr_own_legs_release(ex);
-        return false;
+        wr_exchange_fail(ex, 502, "own_recall_failed",
+                         "weir: the answer cannot be read, and may hold what is not the client's");
+        return true;
     }
     wr_tap_init(&ex->tap, ex->route.api, head, &ex->service->events);
     if (ex->own.is_held) {

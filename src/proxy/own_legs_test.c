@@ -97,6 +97,21 @@ static void legs_make_one_answer(void **state)
     }
 }
 
+/* It may hold calls of ours, and nobody could tell. */
+static void an_answer_that_cannot_be_read_is_not_shown(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(s, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: "
+                          "rot13\r\nconnection: close\r\n\r\n" CALLS);
+    struct test_client *c = post(s, false);
+    test_until(s, test_is_answered(c));
+    assert_int_equal(test_status(c), 502);
+    expect(c, "an answer in a coding that is not known", "\"error\"", "chat.completion");
+    test_until(s, test_is_told(s, 1));
+    test_service_free(s);
+}
+
 static void a_client_that_leaves_ends_all_legs(void **state)
 {
     struct test_service *s = test_service_new("");
@@ -183,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legs_make_one_answer),
+        cmocka_unit_test(an_answer_that_cannot_be_read_is_not_shown),
         cmocka_unit_test(a_client_that_leaves_ends_all_legs),
         cmocka_unit_test(a_model_that_only_recalls_is_stopped),
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
