@@ -1,67 +1,64 @@
 // Tool loops of the OpenAI and Anthropic SDKs, streamed and not: sdk.mjs BASE_URL CASE
-import { createRequire } from 'node:module';
+import { base, name, report, require, run, task, tools } from './loop.mjs';
 
-const require = createRequire(process.env.CLIENTS_DIR + '/');
 const { OpenAI } = require('openai');
 const { Anthropic } = require('@anthropic-ai/sdk');
-const [base, name] = process.argv.slice(2);
 const openai = new OpenAI({ baseURL: base + '/v1', apiKey: 'k' });
 const anthropic = new Anthropic({ baseURL: base, apiKey: 'k' });
-const names = ['read_file', 'weir_recall'];
-const schema = { type: 'object', properties: {} };
-const task = '[turns 8] Fix the bug.';
-
-function file(n) {
-    const lines = Array.from({ length: 300 }, (_, i) => (
-        `def function_${n}_${i}(value):\n    total = value + ${i}\n    return total * ${n}\n`));
-    return lines.join('\n');
-}
 
 async function chat(stream) {
-    const tools = names.map((n) => ({ type: 'function', function: { name: n, parameters: schema } }));
+    const offered = tools.map((tool) => ({ type: 'function', function: {
+        name: tool.name, description: tool.description, parameters: tool.schema } }));
     const messages = [{ role: 'user', content: task }];
-    for (let round = 1; ; round++) {
-        const body = { model: 'gpt-5', messages, tools };
+    for (;;) {
+        const body = { model: 'gpt-5', messages, tools: offered };
         const answer = stream ? await openai.chat.completions.stream(body).finalChatCompletion()
             : await openai.chat.completions.create(body);
         const message = answer.choices[0].message;
         messages.push(message);
-        if (!message.tool_calls?.length) return message.content;
+        if (!message.tool_calls?.length) return report(messages, message.content);
         for (const call of message.tool_calls)
-            messages.push({ role: 'tool', tool_call_id: call.id, content: file(round) });
+            messages.push({ role: 'tool', tool_call_id: call.id,
+                content: await run(call.function.name, call.function.arguments) });
     }
 }
 
 async function responses(stream) {
-    const tools = names.map((n) => ({ type: 'function', name: n, parameters: schema, strict: false }));
+    const offered = tools.map((tool) => ({ type: 'function', name: tool.name,
+        description: tool.description, parameters: tool.schema, strict: false }));
     const input = [{ role: 'user', content: task }];
-    for (let round = 1; ; round++) {
-        const body = { model: 'gpt-5', input, tools, store: false };
+    for (;;) {
+        const body = { model: 'gpt-5', input, tools: offered, store: false };
         const answer = stream ? await openai.responses.stream(body).finalResponse()
             : await openai.responses.create(body);
         input.push(...answer.output);
         const calls = answer.output.filter((item) => item.type === 'function_call');
-        if (!calls.length) return answer.output_text;
+        if (!calls.length) return report(input, answer.output_text);
         for (const call of calls)
-            input.push({ type: 'function_call_output', call_id: call.call_id, output: file(round) });
+            input.push({ type: 'function_call_output', call_id: call.call_id,
+                output: await run(call.name, call.arguments) });
     }
 }
 
 // The model signs its thinking: every earlier turn must reach it as it was.
 async function messages(stream) {
-    const tools = names.map((n) => ({ name: n, input_schema: schema }));
+    const offered = tools.map((tool) => (
+        { name: tool.name, description: tool.description, input_schema: tool.schema }));
     const list = [{ role: 'user', content: task }];
-    for (let round = 1; ; round++) {
-        const body = { model: 'claude-opus-5-5', max_tokens: 1000, messages: list, tools };
+    for (;;) {
+        const body = { model: 'claude-opus-5-5', max_tokens: 1000, messages: list, tools: offered };
         const answer = stream ? await anthropic.messages.stream(body).finalMessage()
             : await anthropic.messages.create(body);
         list.push({ role: 'assistant', content: answer.content });
         const uses = answer.content.filter((block) => block.type === 'tool_use');
-        if (!uses.length) return answer.content.at(-1).text;
-        list.push({ role: 'user', content: uses.map((use) => (
-            { type: 'tool_result', tool_use_id: use.id, content: file(round) })) });
+        if (!uses.length) return report(list, answer.content.at(-1).text);
+        const results = [];
+        for (const use of uses)
+            results.push({ type: 'tool_result', tool_use_id: use.id,
+                content: await run(use.name, use.input) });
+        list.push({ role: 'user', content: results });
     }
 }
 
 const [api, how] = name.split('-');
-console.log(await { chat, responses, messages }[api](how === 'stream'));
+await { chat, responses, messages }[api](how === 'stream');

@@ -8,9 +8,13 @@ It listens on a free port of loopback and writes the number to PORT_FILE. A conv
 other (`[in FOLDER]`: below it; `[tool NAME]`: this one, be it one that runs commands), and ends
 with words; with `[recall A-B]` it first asks weir_recall for these lines of what was left out
 first. `[recall A-B at N]` asks when there are N results, `[recall A-B at N beside]` beside the call
-of that turn; with `[aloud]` words stand before calls. Headers make trouble on demand:
-x-test-status, x-test-break (after how many events the connection is cut), x-test-delay-ms,
-x-test-events, x-test-encoding, x-test-no-cache (nothing is read from a cache).
+of that turn; with `[aloud]` words stand before calls. With `[apart]` recalls are no turns: the
+results of other tools alone are counted, so that a session with recalls comes to the same end as
+one without.
+
+Headers make trouble on demand: x-test-status, x-test-break (after how many events the connection
+is cut), x-test-delay-ms, x-test-events, x-test-encoding, x-test-no-cache (nothing is read from a
+cache).
 
 A script is a JSON list of what the model does, step by step, in each session (x-weir-session or
 session-id):
@@ -114,6 +118,28 @@ def done_turns(body):
     return sum(str(item.get('type', '')).endswith('_output') for item in items)
 
 
+def called_names(body):
+    """Of all calls in the history, in order."""
+    for message in body.get('messages') or []:
+        for call in message.get('tool_calls') or []:
+            yield call['function']['name']
+        content = message.get('content')
+        for block in content if isinstance(content, list) else []:
+            if block.get('type') == 'tool_use':
+                yield block['name']
+    items = body.get('input')
+    for item in items if isinstance(items, list) else []:
+        if item.get('type') == 'function_call':
+            yield item['name']
+
+
+def recalls_apart(body):
+    """How many recalls there were; None: they are turns like others."""
+    if '[apart]' not in all_text(body):
+        return None
+    return sum(name.endswith('weir_recall') for name in called_names(body))
+
+
 def choose_tool(body):
     """A tool that reads files, else the first that is no recall: its name as the request spells
     it, and its parameters."""
@@ -170,7 +196,8 @@ class Turn:
     """What the model says next: calls, or its last words."""
 
     def __init__(self, body, raw, session=''):
-        done, wanted = done_turns(body), wanted_turns(body)
+        recalls = recalls_apart(body)
+        done, wanted = done_turns(body) - (recalls or 0), wanted_turns(body)
         self.number = STATE.next_number()
         self.body, self.model = body, body['model']
         self.call_id = f'call_{self.number}' if done < wanted else None
@@ -186,14 +213,14 @@ class Turn:
         elif STATE.script is not None:
             self.play(STATE.next_step(session))
         else:
-            self.recall(body, done, wanted)
+            self.recall(body, done, wanted, recalls)
         self.input_tokens, self.output_tokens = usage_of(len(raw), self.words)
         self.cached_tokens = self.input_tokens // 2
 
-    def recall(self, body, done, wanted):
+    def recall(self, body, done, wanted, recalls):
         handle, tool = re.search(r'wr_[0-9a-f]{20}', all_text(body)), recall_tool(body)
-        for lines, at, beside in re.findall(r'\[recall (\d+-\d+)(?: at (\d+))?( beside)?\]',
-                                            all_text(body)):
+        asked = re.findall(r'\[recall (\d+-\d+)(?: at (\d+))?( beside)?\]', all_text(body))
+        for lines, at, beside in asked if recalls is None else asked[recalls:recalls + 1]:
             if not handle or not tool or done != (int(at) if at else wanted):
                 continue
             arguments = json.dumps({'handle': handle.group(), 'lines': lines})
