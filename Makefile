@@ -139,6 +139,7 @@ test-clients: ## real clients in tool loops through the proxy (needs npm, downlo
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/run.py $(BUILD)/clients
+	WEIR=$(BUILD)/weir tests/clients/own.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_agents.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_hooks.py $(BUILD)/clients
 

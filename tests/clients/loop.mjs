@@ -1,7 +1,7 @@
 // What the JavaScript clients here have in common: the task, its files, a recall tool, their report.
 //
 //   TOOL     the name of the tool that brings the files; `read_file` unless said
-//   TASK     what the scripted model is told
+//   TASK     what the scripted model is told; TASK_AFTER: what it is told when it has ended
 //   RECALL   `mcp`: weir_recall is offered, its calls go to MCP_URL; `none`: it is not offered;
 //            else it is offered, and nobody calls it
 import { createRequire } from 'node:module';
@@ -11,6 +11,7 @@ export const require = createRequire(process.env.CLIENTS_DIR + '/');
 export const load = (name) => import(pathToFileURL(require.resolve(name)));
 export const [base, name] = process.argv.slice(2);
 export const task = process.env.TASK ?? '[turns 8] Fix the bug.';
+export const tasks = [task, ...(process.env.TASK_AFTER ? [process.env.TASK_AFTER] : [])];
 const how = process.env.RECALL ?? 'offered';
 
 async function ask(method, params) {

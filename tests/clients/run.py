@@ -29,14 +29,30 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TIMEOUT_S = 60
 
 
+# Each needs exact versions of the others, which now and then cannot be had: alone they fail alone.
+FAMILY = ('deepagents', 'langchain', '@langchain/openai', '@langchain/core')
+INSTALL_TIMEOUT_S = 900
+
+
 def install(clients):
-    missing = [f'{name}@{version}' for name, version in PACKAGES.items()
-               if not os.path.exists(os.path.join(clients, 'node_modules', name))]
-    if not missing:
-        return
+    """Installs what is missing; gives what cannot be had, and why."""
     os.makedirs(clients, exist_ok=True)
-    subprocess.run(['npm', 'install', '--no-audit', '--no-fund', '--silent', *missing], cwd=clients,
-                   check=True)
+    absent = {}
+    for group in ([name for name in PACKAGES if name not in FAMILY], FAMILY):
+        missing = [name for name in group
+                   if not os.path.exists(os.path.join(clients, 'node_modules', name))]
+        if not missing:
+            continue
+        try:
+            done = subprocess.run(
+                ['npm', 'install', '--no-audit', '--no-fund', '--loglevel=error',
+                 *(f'{name}@{PACKAGES[name]}' for name in missing)],
+                cwd=clients, timeout=INSTALL_TIMEOUT_S, capture_output=True, text=True, check=False)
+            why = 'npm cannot install it' if done.returncode else None
+        except subprocess.TimeoutExpired:
+            why = 'npm does not come to an end'
+        absent.update({name: why for name in missing if why})
+    return absent
 
 
 def run(command, cwd, **env):
@@ -290,12 +306,16 @@ def main():
         print('skipped: npm is not installed')
         return 77
     clients = os.path.abspath(sys.argv[1])
-    install(clients)
+    absent = install(clients)
     passed = failed = 0
     print(f'{"client":45} {"loop":8} {"requests":>8} {"changed":>8} {"saved":>8} {"refused":>8}')
     with Folder() as folder:
         for name, play in CLIENTS:
             if not any(word in name for word in sys.argv[2:] or ['']):
+                continue
+            family = FAMILY if name.startswith('deepagents') else set(PACKAGES) - set(FAMILY)
+            if why := next((absent[package] for package in family if package in absent), None):
+                print(f'{name:45} skipped: {why}')
                 continue
             upstream = Upstream(folder)
             weir = serve(folder, upstream)

@@ -359,7 +359,8 @@ def responses_events(turn):
 # ---- Messages ----
 
 def message_blocks(turn):
-    if turn.model in laws.BINDING_MODELS:
+    is_asked = (turn.body.get('thinking') or {}).get('type') == 'enabled'
+    if is_asked or turn.model in laws.BINDING_MODELS:
         thinking = f'Thinking about turn {turn.number}.'
         whole = {**turn.body, 'messages': turn.body['messages'] + [
             {'role': 'assistant', 'content': []}]}

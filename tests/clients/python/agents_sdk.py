@@ -6,7 +6,7 @@ from agents import (Agent, FunctionTool, OpenAIChatCompletionsModel, OpenAIRespo
                     set_tracing_disabled)
 from openai import AsyncOpenAI
 
-from loop import API, BASE, IS_STREAM, TASK, TOOLS, report
+from loop import API, BASE, IS_STREAM, TASKS, TOOLS, report
 
 set_tracing_disabled(True)
 CLIENT = AsyncOpenAI(base_url=BASE + '/v1', api_key='k')
@@ -23,13 +23,17 @@ def offered(tool):
 async def main():
     agent = Agent(name='worker', model=KINDS[API](model='gpt-5', openai_client=CLIENT),
                   tools=[offered(tool) for tool in TOOLS])
-    seen = []
-    if IS_STREAM:
-        result = Runner.run_streamed(agent, TASK, max_turns=40)
-        async for event in result.stream_events():
-            seen.append(event)
-    else:
-        result = await Runner.run(agent, TASK, max_turns=40)
-    report([seen, result.to_input_list(), result.raw_responses], result.final_output)
+    seen, history = [], []
+    for task in TASKS:
+        history.append({'role': 'user', 'content': task})
+        if IS_STREAM:
+            result = Runner.run_streamed(agent, history, max_turns=40)
+            async for event in result.stream_events():
+                seen.append(event)
+        else:
+            result = await Runner.run(agent, history, max_turns=40)
+        history = result.to_input_list()
+        seen += result.raw_responses
+    report([seen, history], result.final_output)
 
 asyncio.run(main())

@@ -4,7 +4,7 @@ from langchain_anthropic import ChatAnthropic
 from langchain_core.tools import StructuredTool
 from langchain_openai import ChatOpenAI
 
-from loop import API, BASE, IS_STREAM, TASK, TOOLS, report
+from loop import API, BASE, IS_STREAM, TASKS, TOOLS, report
 
 
 def model():
@@ -22,9 +22,11 @@ def main():
         StructuredTool.from_function(tool.run, name=tool.name, description=tool.description,
                                      args_schema=tool.schema, infer_schema=False)
         for tool in TOOLS])
-    result = agent.invoke({'messages': [{'role': 'user', 'content': TASK}]},
-                          {'recursion_limit': 100})
-    report(result['messages'], result['messages'][-1].text)
+    history = []
+    for task in TASKS:
+        history.append({'role': 'user', 'content': task})
+        history = agent.invoke({'messages': history}, {'recursion_limit': 100})['messages']
+    report(history, history[-1].text)
 
 
 main()

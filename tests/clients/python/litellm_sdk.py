@@ -1,7 +1,7 @@
 """A tool loop by the LiteLLM SDK: litellm_sdk.py BASE_URL API-HOW"""
 import litellm
 
-from loop import API, BASE, IS_STREAM, TASK, TOOLS, report, run
+from loop import API, BASE, IS_STREAM, TASKS, TOOLS, report, run
 
 litellm.telemetry = False
 SHAPE = ({'model': 'anthropic/claude-opus-5-5', 'api_base': BASE, 'max_tokens': 1000}
@@ -12,7 +12,7 @@ def complete():
     tools = [{'type': 'function', 'function': {
         'name': tool.name, 'description': tool.description, 'parameters': tool.schema}}
         for tool in TOOLS]
-    messages, seen = [{'role': 'user', 'content': TASK}], []
+    messages, seen, left = [{'role': 'user', 'content': TASKS[0]}], [], TASKS[1:]
     while True:
         answer = litellm.completion(messages=messages, tools=tools, api_key='k', stream=IS_STREAM,
                                     **SHAPE)
@@ -22,9 +22,11 @@ def complete():
             answer = litellm.stream_chunk_builder(chunks, messages=messages)
         message = answer.choices[0].message
         messages.append(message)
-        if not message.tool_calls:
+        if not message.tool_calls and not left:
             return report([seen, messages], message.content)
-        for call in message.tool_calls:
+        if not message.tool_calls:
+            messages.append({'role': 'user', 'content': left.pop(0)})
+        for call in message.tool_calls or []:
             messages.append({'role': 'tool', 'tool_call_id': call.id,
                              'content': run(call.function.name, call.function.arguments)})
 
@@ -32,7 +34,7 @@ def complete():
 def respond():
     tools = [{'type': 'function', 'name': tool.name, 'description': tool.description,
               'parameters': tool.schema} for tool in TOOLS]
-    items, seen = [{'role': 'user', 'content': TASK}], []
+    items, seen, left = [{'role': 'user', 'content': TASKS[0]}], [], TASKS[1:]
     while True:
         answer = litellm.responses(input=items, tools=tools, api_key='k', stream=IS_STREAM,
                                    store=False, **SHAPE)
@@ -44,8 +46,10 @@ def respond():
                   for item in answer.output]
         items += output
         calls = [item for item in output if item['type'] == 'function_call']
-        if not calls:
+        if not calls and not left:
             return report([seen, items], output[-1]['content'][0]['text'])
+        if not calls:
+            items.append({'role': 'user', 'content': left.pop(0)})
         for call in calls:
             items.append({'type': 'function_call_output', 'call_id': call['call_id'],
                           'output': run(call['name'], call['arguments'])})

@@ -1,7 +1,7 @@
 """What the Python clients here have in common: the task, its files, a recall tool, their report.
 
     TOOL     the name of the tool that brings the files
-    TASK     what the scripted model is told
+    TASK     what the scripted model is told; TASK_AFTER: what it is told when it has ended
     RECALL   `mcp`: weir_recall is offered, its calls go to MCP_URL; else it is not offered
 """
 import json
@@ -12,7 +12,7 @@ import urllib.request
 
 BASE, CASE = sys.argv[1:3]
 API, HOW = CASE.split('-')
-TASK = os.environ['TASK']
+TASKS = [os.environ['TASK'], os.environ['TASK_AFTER']]
 IS_STREAM = HOW == 'stream'
 
 

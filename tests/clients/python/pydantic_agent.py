@@ -7,7 +7,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.anthropic import AnthropicProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from loop import API, BASE, IS_STREAM, TASK, TOOLS, report
+from loop import API, BASE, IS_STREAM, TASKS, TOOLS, report
 
 
 def model():
@@ -27,7 +27,11 @@ async def main():
     agent = Agent(model(), tools=[
         Tool.from_schema(tool.run, name=tool.name, description=tool.description,
                          json_schema=tool.schema) for tool in TOOLS])
-    result = await agent.run(TASK, event_stream_handler=handle if IS_STREAM else None)
-    report([seen, result.all_messages()], result.output)
+    history = []
+    for task in TASKS:
+        result = await agent.run(task, message_history=history,
+                                 event_stream_handler=handle if IS_STREAM else None)
+        history = result.all_messages()
+    report([seen, history], result.output)
 
 asyncio.run(main())
