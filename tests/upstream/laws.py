@@ -355,9 +355,9 @@ def check_last_loop(body):
     goes_on = last == len(messages) - 2 and any(
         b.get('type') == 'tool_result' for b in blocks_of(messages[-1]))
     if goes_on and not is_thinking and any(b.get('id') in THOUGHT_CALLS for b in blocks):
-        raise Refusal(400, f'messages.{last}.content.0: `thinking` or `redacted_thinking` blocks in '
-                      'the latest assistant message cannot be modified. These blocks must remain as '
-                      'they were in the original response.')
+        raise Refusal(400, f'messages.{last}.content.0: `thinking` or `redacted_thinking` blocks '
+                      'in the latest assistant message cannot be modified. These blocks must '
+                      'remain as they were in the original response.')
     if body.get('thinking', {}).get('type') != 'enabled':
         return
     if 'tool_use' in kinds and kinds[0] not in ('thinking', 'redacted_thinking'):

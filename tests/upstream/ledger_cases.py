@@ -207,7 +207,7 @@ def thresholds_are_the_policys(folder, upstream):
     context = json.loads(run('context', '--json', '--store', weir.store)[1])
     ok('what happens when is in tokens of the window',
        [(t['stage'], t.get('at_tokens', t.get('when'))) for t in context['thresholds']],
-       [('evict', 'on arrival'), ('clear', 76800), ('summary', 108800)])
+       [('evict', 'on arrival'), ('clear', 76800), ('summary', 108800), ('fit', 121600)])
     ok('no step was taken yet', context['last_step'], None)
     ok('while the proxy runs', weir.process.poll(), None)
     page = run('context', '--store', weir.store)[1]
