@@ -154,14 +154,16 @@ FAMILIES ?= green
 HARDER ?= 1
 CHAOS = WEIR=$(BUILD)/weir BUILD=$(BUILD) PYTHONDONTWRITEBYTECODE=1 python3 tests/chaos/chaos.py
 
-chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green (docs/chaos.md)
+chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green, OWN= (docs/chaos.md)
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/tests/chaos/faults.so
-	@$(CHAOS) --seed $(SEED) --runs $(RUNS) --families $(FAMILIES) --harder $(HARDER)
+	@$(CHAOS) --seed $(SEED) --runs $(RUNS) --families $(FAMILIES) --harder $(HARDER) \
+	    $(if $(OWN),--own)
 
 # About a minute on two idle cores; the number of runs is fixed, not the time.
 chaos-fixed chaos-hour: all $(BUILD)/tests/chaos/faults.so
-	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3600,--seed 1 --runs 28)
+	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3000,--seed 1 --runs 28)
+	@$(CHAOS) --own $(if $(filter %-hour,$@),--seed 1000 --seconds 600,--seed 1 --runs 7)
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build

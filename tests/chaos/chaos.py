@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The proxy while the system fails under it: seeded runs that check what must hold all the same.
 
-    chaos.py [--seed N] [--runs M | --seconds S] [--families a,b | green | all] [--harder N]
+    chaos.py [--seed N] [--runs M | --seconds S] [--families a,b | green | all] [--harder N] [--own]
 
 WEIR is the program, BUILD the folder of the library of faults.c, and of logs of runs that fail.
 docs/chaos.md says what is checked and how a seed is played again.
@@ -221,7 +221,8 @@ def play(scenario, options, stub, figures):
         for invariant, what in first.items():
             print(f'  FAILED: {invariant}: {what[:500].strip()}')
         print(f'  logs: {folder}\n  again: make chaos SEED={seed} RUNS=1 '
-              f'FAMILIES={",".join(scenario.families)} HARDER={options.harder}', flush=True)
+              f'FAMILIES={",".join(scenario.families)} HARDER={options.harder}'
+              f'{" OWN=1" if options.own else ""}', flush=True)
 
 
 def read_options():
@@ -233,6 +234,8 @@ def read_options():
     parser.add_argument('--patience', type=int, default=client.IDLE_SECONDS_MAX,
                         help='seconds without a byte until an answer hangs')
     parser.add_argument('--harder', type=int, default=1, help='times the odds of every fault')
+    parser.add_argument('--own', action='store_true',
+                        help="sessions whose model recalls by the proxy's own tool")
     parser.add_argument('--keep', action='store_true')
     parser.add_argument('--verbose', action='store_true')
     options = parser.parse_args()
@@ -253,7 +256,7 @@ def main():
     seed = options.seed
     while (time.monotonic() - began < options.seconds if options.seconds
            else figures.runs < options.runs):
-        scenario = weather.Scenario(seed, options.families, options.harder)
+        scenario = weather.Scenario(seed, options.families, options.harder, options.own)
         seed += 1
         if scenario.families or not options.is_chosen:
             play(scenario, options, stub, figures)

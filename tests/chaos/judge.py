@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 
+import own
 import stub as upstream
 
 DEATH = 'weir serve: a worker '
@@ -32,7 +33,11 @@ def was_killed(proxy, outcome):
 def judge_answer(verdict, proxy, scenario, name, frozen, outcome):
     """Every byte reaches the client or the connection ends in time, visibly; nobody is left
     without an answer but by the driver's own doing."""
-    spec, body = json.loads(frozen), upstream.body_of(frozen)
+    spec = json.loads(frozen)
+    if 'own' in spec:
+        judge_own(verdict, proxy, scenario, name, spec, outcome)
+        return
+    body = upstream.body_of(frozen)
     where = f'{name}: {outcome.end} {outcome.status}, {len(outcome.body)} of {len(body)} bytes' \
             f' ({outcome.why}) {frozen}'
     if not verdict.hold('no hang', outcome.end != 'hang', where):
@@ -53,6 +58,30 @@ def judge_answer(verdict, proxy, scenario, name, frozen, outcome):
         verdict.hold('a short body is seen', 'cut' not in spec and outcome.body == body, where)
     else:
         verdict.hold('a whole body', 'cut' in spec or bool(fails) or excused, where)
+
+
+def judge_own(verdict, proxy, scenario, name, spec, outcome):
+    """One whole answer or an error of the API; nothing of ours in it."""
+    where = f'{name}: {outcome.end} {outcome.status} ({outcome.why}) {spec} {outcome.body[-900:]}'
+    if not verdict.hold('no hang', outcome.end != 'hang', where):
+        return
+    verdict.hold('nothing of ours is shown', own.OURS not in outcome.body and
+                 f'own-{spec["id"]}'.encode() not in outcome.body, where)
+    if outcome.end == 'left':
+        return
+    # Short reads, slow clients, clocks and signals are no reason for one to fail.
+    fails = bool(set(scenario.families) - {'client', 'upstream', 'clock', 'signals'})
+    fails |= was_killed(proxy, outcome)
+    if outcome.end != 'whole':
+        verdict.hold('an answer', fails, where)
+        return
+    seen = own.Seen(spec, outcome.body)
+    verdict.hold('an answer', seen.is_readable and (fails or outcome.status == 200), where)
+    if not seen.is_error and (seen.is_complete or outcome.status == 200):
+        is_whole = seen.is_complete and own.is_whole_answer(spec, seen)
+        verdict.hold('one whole answer', is_whole, where)
+    else:
+        verdict.hold('an error is not complete', fails and not seen.is_complete, where)
 
 
 # ---- what left to the upstream ----
@@ -140,9 +169,18 @@ def is_declared(line):
     return line.get('step') or is_raw(line)
 
 
+def begins_with(after, before):
+    first = without_markers(json.loads(before.raw)['messages'])
+    return without_markers(json.loads(after.raw)['messages'])[:len(first)] == first
+
+
 def judge_stability(verdict, proxy, arrivals, sent):
     """What a request repeats leaves with the same bytes, unless the log declares a step."""
     newest = {a.name: a for a in arrivals if a.is_whole and a.name in sent}
+    legs = collections.defaultdict(list)
+    for arrival in arrivals:
+        if arrival.is_whole:
+            legs[arrival.name].append(arrival)
     order = collections.defaultdict(list)
     for arrival in newest.values():
         order[sent[arrival.name].session.name].append(arrival)
@@ -152,7 +190,8 @@ def judge_stability(verdict, proxy, arrivals, sent):
         for before, after in zip(of_session, of_session[1:]):
             first = without_markers(json.loads(before.raw)['messages'])
             second = without_markers(json.loads(after.raw)['messages'])[:len(first)]
-            if first == second:
+            # Of an answer whose recalls were not kept, or are out for good, an earlier leg stays.
+            if first == second or any(begins_with(after, leg) for leg in legs[before.name]):
                 verdict.hold('same bytes again', True, '')
                 continue
             if sent[before.name].began <= proxy.destroyed:

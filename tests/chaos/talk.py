@@ -1,4 +1,5 @@
 """Conversations as agents hold them: several sessions on the same first turns, forks, late ones."""
+import copy
 import json
 import random
 
@@ -29,8 +30,9 @@ class Turn:
         self.words = f'Go on with part {number} of {branch}.' if rng.random() < 0.2 else ''
 
 
-def tools(api):
-    names = ('read_file', 'weir_recall')
+def tools(api, is_own):
+    """Of a client that has a recall tool, or one that is to be given the proxy's own."""
+    names = ('read_file',) if is_own else ('read_file', 'weir_recall')
     if api == 'messages':
         return [{'name': name, 'description': 'does', 'input_schema': {'type': 'object'}}
                 for name in names]
@@ -62,6 +64,14 @@ def messages_turn(turn):
 class Session:
     def __init__(self, name, api, words, turns, first):
         self.name, self.api, self.words, self.turns, self.first = name, api, words, turns, first
+        self.is_own = False
+
+    def ask_alone(self):
+        """From its first turn on, which decides what tools a session has; the model's calls have
+        ids of their own, as each answer of a provider does."""
+        self.first, self.turns = 0, [copy.copy(turn) for turn in self.turns]
+        for turn in self.turns:
+            turn.call = f'{turn.call}_{self.name}'
 
     def body(self, count):
         """The request that has `count` turns behind it."""
@@ -72,7 +82,7 @@ class Session:
         for turn in self.turns[:count]:
             said += make(turn)
         model = 'claude-sonnet-4-5' if self.api == 'messages' else 'gpt-4o-mini'
-        body = {'model': model, 'messages': said, 'tools': tools(self.api)}
+        body = {'model': model, 'messages': said, 'tools': tools(self.api, self.is_own)}
         if self.api == 'messages':
             body['max_tokens'] = 1000
         return json.dumps(body).encode()
@@ -102,7 +112,9 @@ def session_after(first):
     """One that begins when the trouble is over, with a result that is long enough to be cut."""
     turn = Turn(random.Random('after'), 'after', 0)
     turn.text = ''.join(f'def after_{n}(value):  # line {n}\n' for n in range(400))
-    return Session('after', first.api, 'Find the last bug.', [turn], 0)
+    session = Session('after', first.api, 'Find the last bug.', [turn], 0)
+    session.is_own = first.is_own
+    return session
 
 
 def originals(sessions):

@@ -37,7 +37,7 @@ KB, MB = 1024, 1024 * 1024
 
 
 class Scenario:
-    def __init__(self, seed, families, harder=1):
+    def __init__(self, seed, families, harder=1, is_own=False):
         rng = random.Random(f'scenario {seed}')
         self.seed = seed
         chosen = set(rng.sample(FAMILIES, rng.choice((1, 2, 2, 3))))
@@ -47,6 +47,11 @@ class Scenario:
         if turns_count == 20:
             sessions_count = min(sessions_count, 3)
         self.sessions = talk.make_sessions(rng, sessions_count, turns_count)
+        self.is_own = is_own
+        for session in self.sessions:
+            session.is_own = is_own
+            if is_own:
+                session.ask_alone()
         self.requests_count = sum(turns_count - s.first for s in self.sessions)
         acts = [(rng.randint(1, self.requests_count), name)
                 for family in ACTS for name in acts_of(rng, family)]
@@ -63,6 +68,22 @@ class Scenario:
         return ','.join(f'{name}={odds}/{stretch}' for name, (odds, stretch) in self.plan.items())
 
     def answer(self, session, count):
+        spec, pace, options = self.any_answer(session, count)
+        if not self.is_own:
+            return spec, pace, options
+        rng = random.Random(f'own {self.seed} {session.name} {count}')
+        turn = session.turns[count] if count < len(session.turns) else None
+        own = {key: spec[key] for key in ('id', 'framing', 'pause_ms', 'cut', 'resets')
+               if key in spec}
+        own |= {'shape': rng.choice(('json', 'events', 'events')), 'api': session.api,
+                'call': turn.call if turn else '', 'path': turn.path if turn else '',
+                'own': rng.choice((0, 1, 1, 2)), 'is_beside': bool(turn) and rng.random() < 0.4,
+                'cut_leg': rng.randrange(3), 'piece_bytes': rng.choice((20, 300, 10000))}
+        if 'leaves_after' in pace:
+            pace = {**pace, 'leaves_after': rng.randrange(400)}
+        return own, pace, options
+
+    def any_answer(self, session, count):
         """How the upstream answers this request, and how the client reads."""
         rng = random.Random(f'answer {self.seed} {session.name} {count}')
         size = rng.choice((rng.randint(1, 20 * KB), rng.randint(1, 20 * KB),
