@@ -12,6 +12,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 
 static bool is_type(const struct wr_json *doc, wr_json_id object, const char *type)
 {
@@ -218,6 +219,7 @@ static void add_item(struct wr_join *j, struct wr_leg *leg, weir_span raw)
     part->json = wr_join_keep(j, raw);
     if (is_text)
         part->text = text_of(j, &doc, 0);
+    part->is_dropped = is_text && wr_text_is_blank(part->text);
     if (!is_call)
         return;
     part->id = text_at(j, &doc, wr_json_find(&doc, 0, "call_id"));
@@ -260,8 +262,10 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
 
 static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
 {
-    for (size_t i = 0; i < leg->parts_count; i++) {
-        wr_buf_text(out, i ? "," : "");
+    for (size_t i = 0, written = 0; i < leg->parts_count; i++) {
+        if (leg->parts[i].is_dropped)
+            continue;
+        wr_buf_text(out, written++ ? "," : "");
         wr_buf_append(out, leg->parts[i].json);
     }
     for (size_t i = 0; i < leg->calls_count; i++) {

@@ -233,9 +233,13 @@ static weir_span begin_session(const struct wr_own_input *in, const struct wr_ap
 
 /* ---- exchanges that the client's history lacks ---- */
 
-static weir_hash exchange_key(wr_hash128 before, wr_hash128 seen)
+/* By session too: what the model of one has recalled is nothing to another that has said the same.
+ */
+static weir_hash exchange_key(weir_span session, wr_hash128 before, wr_hash128 seen)
 {
     weir_hash key = {{0}};
+
+    seen = wr_hash128_seeded(session, seen);
     memcpy(key.bytes, &before, sizeof(before));
     memcpy(key.bytes + sizeof(before), &seen, sizeof(seen));
     return key;
@@ -355,7 +359,8 @@ static const struct wr_own_put *find_puts(struct memo *memo, const struct wr_own
     if (!keys || !puts)
         return NULL;
     for (uint32_t i = 0; i < count; i++)
-        keys[i] = exchange_key(answers[i].turn < trail->turns_count ? trail->turns[answers[i].turn]
+        keys[i] = exchange_key(in->session,
+                               answers[i].turn < trail->turns_count ? trail->turns[answers[i].turn]
                                                                     : (wr_hash128){0, 0},
                                answers[i].seen);
     wr_hash128 known = chain_keys(keys, memo->answers_count < count ? memo->answers_count : count);
@@ -379,7 +384,7 @@ static const struct wr_own_put *find_puts(struct memo *memo, const struct wr_own
 static weir_hash alias_key(weir_span id)
 {
     wr_hash128 hash = wr_hash128_of(id);
-    return exchange_key(hash, wr_hash128_seeded(WR_LIT("own recall answer"), hash));
+    return exchange_key(WR_LIT("own recall answer"), hash, hash);
 }
 
 /* What is kept of an answer under the id that the client knows: the last leg's id, and the handle
@@ -607,7 +612,8 @@ bool wr_own_keep(const struct wr_own_input *input, struct wr_join *join,
 
     wr_buf_init(&exchange, WR_OUTPUT_BYTES_MAX);
     bool ok = input->store && wr_join_exchange(join, &exchange, &seen) &&
-              keep_exchange(input, join, wr_buf_view(&exchange), exchange_key(part->before, seen));
+              keep_exchange(input, join, wr_buf_view(&exchange),
+                            exchange_key(input->session, part->before, seen));
     wr_buf_release(&exchange);
     return ok;
 }

@@ -7,8 +7,8 @@
  *
  * 1. Whether a session has it, and the definition's bytes, is a pin of the session, its model and
  *    its first turn: the tools never change in mid-session.
- * 2. An exchange is a mark, found by the turns before it and by the answer that the client sends
- *    back, whatever the session is called. No match, nothing is put back.
+ * 2. An exchange is a mark, found by its session, the turns before it and the answer that the
+ *    client sends back. No match, nothing is put back.
  * 3. What cannot be read or kept is no failure of the request: it goes on without (law L6).
  */
 #ifndef WR_PROXY_OWN_H
