@@ -13,15 +13,14 @@
  * operator without a store or where a recall tool is there, and a second run gives the same. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "engine/cache_marker.h"
-#include "engine/run.h"
 #include "engine/settle.h"
 #include "api/api.h"
 #include "api/lawful.h"
+#include "fuzz/policy_check.h"
 
 #define CHECK(condition) ((condition) ? (void)0 : broken(#condition, __LINE__))
 
@@ -725,80 +724,16 @@ static bool open_model(struct model *m, size_t shape, weir_span body)
     return true;
 }
 
-/* ---- a policy, in a window that is too small ---- */
-
-/* A byte is a token, so that the short texts of these requests fill a window. */
-static uint64_t count_bytes(void *user, weir_span text)
-{
-    (void)user;
-    return text.len;
-}
-
-static void check_newest_words(const struct wr_fold *fold)
-{
-    const struct wr_segment *segments = fold->transcript->segments;
-    for (uint32_t i = fold->transcript->segments_count; i-- > 0;)
-        if (segments[i].role == WEIR_ROLE_USER && segments[i].kind == WEIR_KIND_TEXT) {
-            CHECK(fold->segments[i].form == WR_FORM_EXACT);
-            return;
-        }
-}
-
-static void check_operator(const struct wr_fold *fold)
-{
-    bool may_need = fold->input->keeps_originals && !fold->input->ways->recall.len;
-    for (uint32_t i = 0; i < fold->transcript->segments_count; i++)
-        CHECK(!fold->segments[i].needs_operator || may_need);
-    for (uint32_t i = 0; i < fold->inserts_count; i++)
-        CHECK(!fold->inserts[i].needs_operator || may_need);
-}
-
-static void check_run(struct model *m, const struct wr_run *run)
-{
-    struct wr_json after;
-    struct wr_handle handle;
-
-    check_operator(&run->fold);
-    if (run->settled.is_fallback)
-        return;
-    check_newest_words(&run->fold);
-    CHECK(!wr_json_parse(&after, &m->arena, run->settled.body, NULL, NULL));
-    check_pairs(m, &after);
-    for (uint32_t i = 0; i < run->artifacts_count; i++) {
-        CHECK(!wr_handle_of(run->artifacts[i].text, &handle));
-        CHECK(!strcmp(handle.text, run->artifacts[i].handle.text));
-        CHECK(wr_span_find(run->settled.body, wr_span_of(handle.text), 0) != SIZE_MAX);
-    }
-}
-
 static void check_policy(struct model *m, uint8_t flags, uint8_t size)
 {
-    static const char *const names[] = {"auto", "smart", "guarded-mid", "layers"};
-    const struct wr_transcript *t = &m->transcript;
-    struct wr_ways ways;
-    struct wr_run run, again;
-    struct wr_buf out, second;
-    uint64_t *tokens = WR_ARENA_ARRAY(&m->arena, uint64_t, t->segments_count);
+    struct wr_json after;
+    struct wr_buf out;
 
-    CHECK(tokens && !wr_ways_read(&ways, &m->arena, t));
-    for (uint32_t i = 0; i < t->segments_count; i++)
-        tokens[i] = wr_segment_text(t, &t->segments[i], &m->arena).len;
-    struct wr_fold_input input = {.transcript = t,
-                                  .tokens = tokens,
-                                  .policy = wr_policy_find(wr_span_of(names[flags >> 2 & 3])),
-                                  .ways = &ways,
-                                  .window_tokens = 64 + 8U * size,
-                                  .binds_thinking = flags & 1,
-                                  .keeps_originals = flags & 2,
-                                  .count = count_bytes};
     wr_buf_init(&out, BYTES_MAX);
-    wr_buf_init(&second, BYTES_MAX);
-    CHECK(!wr_run_policy(&run, &m->arena, &input, NULL, &out, NULL));
-    check_run(m, &run);
-    CHECK(!wr_run_policy(&again, &m->arena, &input, NULL, &second, NULL));
-    CHECK(wr_span_eq(run.settled.body, again.settled.body));
+    weir_span body = policy_check(&m->transcript, &m->arena, flags, size, &out);
+    CHECK(!wr_json_parse(&after, &m->arena, body, NULL, NULL));
+    check_pairs(m, &after);
     wr_buf_release(&out);
-    wr_buf_release(&second);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
