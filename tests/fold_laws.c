@@ -534,6 +534,9 @@ static bool request_holds(const struct fold_laws_case *c, uint32_t n, const stru
         return broken(c, n, "the same request gives other bytes");
     /* One that could only just be made to fit is at its limit again when it comes in again. */
     bool is_full = p->run.tokens_after * 20 > wr_fold_threshold(&p->run.fold, 10000) * 19;
+    for (uint32_t i = 0; i < p->run.fold.inserts_count; i++) /* nor what a last resort left */
+        is_full |=
+            !p->run.fold.inserts[i].is_gone && p->run.fold.inserts[i].stage == wr_stage_fit.name;
     return idempotent || is_full || broken(c, n, "projecting a projection changes it");
 }
 
