@@ -1,4 +1,4 @@
-// What the JavaScript clients here have in common: the task, its files, a recall tool, their report.
+// What the JavaScript clients here have in common: the task, its files, a recall tool, a report.
 //
 //   TOOL     the name of the tool that brings the files; `read_file` unless said
 //   TASK     what the scripted model is told; TASK_AFTER: what it is told when it has ended
@@ -17,7 +17,8 @@ const how = process.env.RECALL ?? 'offered';
 async function ask(method, params) {
     const answer = await fetch(process.env.MCP_URL, {
         method: 'POST', body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
-        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        headers: { 'content-type': 'application/json',
+            accept: 'application/json, text/event-stream' },
     });
     return (await answer.json()).result;
 }
@@ -41,7 +42,8 @@ async function recallTool() {
 }
 
 export const tools = [{ name: process.env.TOOL ?? 'read_file', description: 'brings a text',
-    run: async (args) => file(args), schema: { type: 'object', properties: { path: { type: 'string' } } } }];
+    schema: { type: 'object', properties: { path: { type: 'string' } } },
+    run: async (args) => file(args) }];
 if (how !== 'none') tools.push(await recallTool());
 
 export const run = (tool, args) => tools.find((one) => one.name === tool).run(

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Real clients with the proxy's own recall, beside the same clients with weir_recall by MCP, without
-any, and without Weir, against the strict upstream.
+"""Real clients with the proxy's own recall, beside the same with weir_recall by MCP, without any,
+and without Weir, against the strict upstream.
 
     own.py CLIENTS_DIR [WORD...]    where the clients are or are to be installed (npm, pip); only
                                     rows that have one of the words
 
-WEIR names the program; its policy is `lean`, or POLICY. The scripted model reads eight files, recalls lines of
-what was taken out first, alone, beside another call and before its last words. Libraries then
-ask it something more, with the history that they have. Of a client with own recall it is
-asked that its loop comes to the end that it has without Weir, by the same calls; that nothing of
-ours is in anything that it printed or wrote; that the upstream refused nothing, and got what was
-recalled in every later request. Saved is what the upstream got less of, in bytes of all requests,
-than from the same client without Weir.
+WEIR names the program; its policy is `lean`, or POLICY. The scripted model reads eight files,
+recalls lines of what was taken out first, alone, beside another call and before its last words.
+Libraries then ask it something more, with the history that they have.
+
+Of a client with own recall it is asked that its loop comes to the end that it has without Weir, by
+the same calls; that nothing of ours is in anything that it printed or wrote; that the upstream
+refused nothing, and had what was recalled in every later request. Saved is what the upstream got
+less of, in bytes of all requests, than from the same client without Weir. KEEP names a folder for
+what the last row left: requests, store, home, output.
 """
 import json
 import os
@@ -38,8 +40,8 @@ PACKAGES = {'@anthropic-ai/claude-code': '2.1', 'ai': '7.0', '@ai-sdk/openai': '
             '@ai-sdk/anthropic': '4.0', '@ai-sdk/openai-compatible': '3.0', 'cline': '3.0'}
 PYTHON = {'openai-agents': ['openai-agents==0.24.*'],
           'pydantic-ai': ['pydantic-ai-slim[openai,anthropic]==2.66.*'],
-          'litellm': ['litellm<1.109'],
-          'langchain': ['langchain', 'langchain-openai', 'langchain-anthropic']}
+          'litellm': ['litellm==1.100.0'],
+          'langchain': ['langchain==1.4.*', 'langchain-openai', 'langchain-anthropic']}
 GAP_POINTS_MAX = 5
 clients_run.TIMEOUT_S = 300  # on a busy machine some take a minute
 
@@ -63,8 +65,8 @@ class Play:
 
     def run(self, command, **env):
         return clients_run.run(command, self.work, **{
-            'HOME': self.home, 'CLIENTS_DIR': self.clients, 'TASK': TASK, 'TASK_AFTER': TASK_AFTER, 'TOOL': TOOL, 'RECALL': self.recall,
-            'MCP_URL': self.base + '/mcp', **env})
+            'HOME': self.home, 'CLIENTS_DIR': self.clients, 'TASK': TASK, 'TASK_AFTER': TASK_AFTER,
+            'TOOL': TOOL, 'RECALL': self.recall, 'MCP_URL': self.base + '/mcp', **env})
 
     def program(self, name):
         return os.path.join(self.clients, 'node_modules', '.bin', name)
@@ -104,8 +106,8 @@ def claude(model):
         if play.has_mcp():
             program, *arguments = play.mcp_command()
             path = os.path.join(play.folder, 'mcp.json')
-            clients_run.write_json({'mcpServers': {'weir': {'command': program, 'args': arguments}}},
-                                   path)
+            clients_run.write_json({'mcpServers': {'weir': {
+                'command': program, 'args': arguments}}}, path)
             more = ['--mcp-config', path, '--allowedTools', 'mcp__weir__weir_recall']
         return play.run([play.program('claude'), '-p', TASK, '--model', model, '--output-format',
                          'stream-json', '--verbose', *more], ANTHROPIC_API_KEY='k',
@@ -163,14 +165,16 @@ def cline(provider):
     def play_it(play):
         settings = os.path.join(play.home, '.cline', 'data', 'settings')
         base = play.base + ('' if provider == 'anthropic' else '/v1')
-        clients_run.write_json({'version': 1, 'lastUsedProvider': provider, 'modes': {}, 'providers': {
-            provider: {'updatedAt': '2026-01-01T00:00:00.000Z', 'tokenSource': 'manual', 'settings': {
-                'provider': provider, 'apiKey': 'k', 'model': 'gpt-5', 'baseUrl': base}}}},
+        told = {'provider': provider, 'apiKey': 'k', 'model': 'gpt-5', 'baseUrl': base}
+        clients_run.write_json({
+            'version': 1, 'lastUsedProvider': provider, 'modes': {},
+            'providers': {provider: {'updatedAt': '2026-01-01T00:00:00.000Z',
+                                     'tokenSource': 'manual', 'settings': told}}},
             settings, 'providers.json')
         if play.has_mcp():
             program, *arguments = play.mcp_command()
-            clients_run.write_json({'mcpServers': {'weir': {'command': program, 'args': arguments}}},
-                                   settings, 'cline_mcp_settings.json')
+            clients_run.write_json({'mcpServers': {'weir': {
+                'command': program, 'args': arguments}}}, settings, 'cline_mcp_settings.json')
         try:
             return play.run([play.program('cline'), '--json', '-P', provider, '-m', 'gpt-5',
                              '--compaction', 'off', '-c', play.work, TASK],
@@ -284,8 +288,9 @@ upstreams:
             weir.stop()
         upstream.stop()
         if os.environ.get('KEEP'):
-            shutil.copytree(folder, os.path.join(os.environ['KEEP'], kind), dirs_exist_ok=True)
-            with open(os.path.join(os.environ['KEEP'], kind, 'output'), 'w') as file:
+            kept = os.path.join(os.environ['KEEP'], kind)
+            shutil.copytree(folder, kept, dirs_exist_ok=True)
+            with open(os.path.join(kept, 'output'), 'w', encoding='utf-8') as file:
                 file.write(output)
         return outcome
 
@@ -327,16 +332,17 @@ def judge(name, played):
 def install(clients):
     """Gives what cannot be had here: the name and why."""
     clients_run.PACKAGES.update(PACKAGES)
-    absent = (clients_run.install(clients) if shutil.which('npm') else
+    absent = (clients_run.install(clients, False) if shutil.which('npm') else
               {name: 'npm is not installed' for name in clients_run.PACKAGES})
     for name, wanted in PYTHON.items():
         place = os.path.join(clients, 'python-' + name)
         if os.path.exists(os.path.join(place, 'installed')):
             continue
         subprocess.run([sys.executable, '-m', 'venv', place], check=True)
+        pip = os.path.join(place, 'bin', 'pip')
         try:
-            done = subprocess.run([os.path.join(place, 'bin', 'pip'), 'install', '--quiet', *wanted],
-                                  timeout=clients_run.INSTALL_TIMEOUT_S, check=False)
+            done = subprocess.run([pip, 'install', '--quiet', *wanted], check=False,
+                                  timeout=clients_run.INSTALL_TIMEOUT_S)
         except subprocess.TimeoutExpired:
             absent[name] = 'pip does not come to an end'
             continue
@@ -349,7 +355,7 @@ def install(clients):
 
 def main():
     clients = os.path.abspath(sys.argv[1])
-    absent = {} if os.environ.get('NO_INSTALL') else install(clients)
+    absent = install(clients)
     passed = failed = skipped = 0
     print(f'{"client":36} {"loop":6} {"direct":>6} {"own":>5} {"recalls":>7} {"visible":>7} '
           f'{"refused":>7} {"own":>9} {"MCP":>9} {"client":>9}')

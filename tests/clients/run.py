@@ -34,11 +34,12 @@ FAMILY = ('deepagents', 'langchain', '@langchain/openai', '@langchain/core')
 INSTALL_TIMEOUT_S = 900
 
 
-def install(clients):
+def install(clients, has_family=True):
     """Installs what is missing; gives what cannot be had, and why."""
     os.makedirs(clients, exist_ok=True)
     absent = {}
-    for group in ([name for name in PACKAGES if name not in FAMILY], FAMILY):
+    rest = [name for name in PACKAGES if name not in FAMILY]
+    for group in (rest, FAMILY) if has_family else (rest,):
         missing = [name for name in group
                    if not os.path.exists(os.path.join(clients, 'node_modules', name))]
         if not missing:
