@@ -161,27 +161,25 @@ def end_hub(work):
             continue
 
 
-def cline(provider):
-    def play_it(play):
-        settings = os.path.join(play.home, '.cline', 'data', 'settings')
-        base = play.base + ('' if provider == 'anthropic' else '/v1')
-        told = {'provider': provider, 'apiKey': 'k', 'model': 'gpt-5', 'baseUrl': base}
-        clients_run.write_json({
-            'version': 1, 'lastUsedProvider': provider, 'modes': {},
-            'providers': {provider: {'updatedAt': '2026-01-01T00:00:00.000Z',
-                                     'tokenSource': 'manual', 'settings': told}}},
-            settings, 'providers.json')
-        if play.has_mcp():
-            program, *arguments = play.mcp_command()
-            clients_run.write_json({'mcpServers': {'weir': {
-                'command': program, 'args': arguments}}}, settings, 'cline_mcp_settings.json')
-        try:
-            return play.run([play.program('cline'), '--json', '-P', provider, '-m', 'gpt-5',
-                             '--compaction', 'off', '-c', play.work, TASK],
-                            CLINE_TELEMETRY_DISABLED='1')
-        finally:
-            end_hub(play.work)
-    return play_it
+def cline(play):
+    provider, model = 'openai-compatible', 'gpt-5'
+    settings = os.path.join(play.home, '.cline', 'data', 'settings')
+    told = {'provider': provider, 'apiKey': 'k', 'model': model, 'baseUrl': play.base + '/v1'}
+    clients_run.write_json({
+        'version': 1, 'lastUsedProvider': provider, 'modes': {},
+        'providers': {provider: {'updatedAt': '2026-01-01T00:00:00.000Z',
+                                 'tokenSource': 'manual', 'settings': told}}},
+        settings, 'providers.json')
+    if play.has_mcp():
+        program, *arguments = play.mcp_command()
+        clients_run.write_json({'mcpServers': {'weir': {
+            'command': program, 'args': arguments}}}, settings, 'cline_mcp_settings.json')
+    try:
+        return play.run([play.program('cline'), '--json', '-P', provider, '-m', model,
+                         '--compaction', 'off', '-c', play.work, TASK],
+                        CLINE_TELEMETRY_DISABLED='1')
+    finally:
+        end_hub(play.work)
 
 
 def rows():
@@ -209,8 +207,7 @@ def rows():
         yield f'opencode, {api}', 'opencode-ai', opencode(package)
     for api in ('openai-completions', 'openai-responses', 'anthropic-messages'):
         yield f'pi, {api}', '@mariozechner/pi-coding-agent', pi(api)
-    for provider in ('openai-compatible', 'anthropic'):
-        yield f'cline, {provider}', 'cline', cline(provider)
+    yield 'cline, chat', 'cline', cline
 
 
 # ---- what came of a run ----

@@ -335,7 +335,10 @@ def responses_events(turn):
     yield event('response.created', response=responses_whole(turn, [], 'in_progress'))
     items = list(response_items(turn))
     for index, item in enumerate(items):
-        yield event('response.output_item.added', output_index=index, item=item)
+        begun = {'message': {'content': [], 'status': 'in_progress'},
+                 'function_call': {'arguments': '', 'status': 'in_progress'}}
+        yield event('response.output_item.added', output_index=index,
+                    item={**item, **begun.get(item['type'], {})})
         if item['type'] == 'message':
             part = item['content'][0]
             yield event('response.content_part.added', item_id=item['id'], output_index=index,
