@@ -396,7 +396,8 @@ weir_span wr_own_text(struct wr_own_edits *e, const struct wr_json *doc, wr_json
 
 /* ---- what earlier legs have said ---- */
 
-uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena)
+static uint64_t mark_of(const struct wr_json *doc, wr_json_id part, bool has_id,
+                        struct wr_arena *arena)
 {
     static const char *const names[] = {"signature",         "data",    "id", "tool_use_id",
                                         "encrypted_content", "thinking"};
@@ -405,12 +406,23 @@ uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena
 
     for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         wr_json_id id = wr_json_find(doc, part, names[i]);
-        if (!wr_json_is(doc, id, WR_JSON_STRING) || !wr_json_inner(doc, id).len)
+        if (!wr_json_is(doc, id, WR_JSON_STRING) || !wr_json_inner(doc, id).len ||
+            (!has_id && !strcmp(names[i], "id")))
             continue;
         weir_span text = wr_json_text(doc, arena, id);
         return text.ptr ? wr_hash64_seeded(text, mark) : 0;
     }
     return mark;
+}
+
+uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena)
+{
+    return mark_of(doc, part, true, arena);
+}
+
+uint64_t wr_own_mark_without_id(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena)
+{
+    return mark_of(doc, part, false, arena);
 }
 
 void wr_own_add_mark(struct wr_own_edits *e, struct wr_own_front *front, uint64_t mark)

@@ -88,6 +88,8 @@ void wr_own_add_mark(struct wr_own_edits *edits, struct wr_own_front *front, uin
 bool wr_own_has_mark(const struct wr_own_front *front, uint64_t mark);
 /* What tells a block or an item that is no text from others: its id, signature or data. */
 uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena);
+/* The same of a part that the client may have sent back without its id. */
+uint64_t wr_own_mark_without_id(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena);
 
 enum wr_own_match {
     WR_OWN_NO_MATCH,

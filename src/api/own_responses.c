@@ -57,6 +57,7 @@ static void read_element(struct wr_own_edits *e, const struct wr_json *doc, wr_j
         return;
     if (!is_type(doc, element, "message")) {
         wr_own_add_mark(e, front, wr_own_mark(doc, element, e->arena));
+        wr_own_add_mark(e, front, wr_own_mark_without_id(doc, element, e->arena));
         return;
     }
     for (wr_json_id part = wr_json_first(doc, content); part != WR_JSON_NONE;

@@ -294,7 +294,7 @@ def chat_events(turn):
 def response_items(turn):
     n = turn.number
     yield {'type': 'reasoning', 'id': f'rs_{n}', 'summary': [],
-           'encrypted_content': laws.seal(f'rs_{n}')}
+           'encrypted_content': laws.seal(f'rs_{n}', f'thoughts {n}')}
     words = turn.aloud if turn.call_id else turn.words
     if words:
         yield {'type': 'message', 'id': f'msg_{n}', 'role': 'assistant', 'status': 'completed',
