@@ -5,8 +5,10 @@
  */
 #include "api/join_responses.h"
 
+#include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "json/write.h"
 
 static bool is_type(const struct wr_json *doc, wr_json_id object, const char *type)
 {
@@ -122,11 +124,50 @@ static bool cut_items(struct wr_own_edits *e, struct items *items)
     return fits && (wr_own_front_is_over(&front) || !items->has_text);
 }
 
+static bool has_ids(const struct wr_own_edits *e, const struct items *items)
+{
+    const struct wr_json *doc = e->t->doc;
+
+    for (wr_json_id at = items->first; at != items->end; at = wr_json_next(doc, e->t->list, at))
+        if (wr_json_find(doc, at, "id") != WR_JSON_NONE)
+            return true;
+    return false;
+}
+
+/* Some clients send items back without their ids. One with its id among them would be taken for the
+ * provider's own, whose reasoning must then be there under its id too. */
+static weir_span without_id(struct wr_own_edits *e, weir_span call)
+{
+    struct wr_json_writer w;
+    struct wr_json doc;
+    struct wr_buf out;
+    weir_span text = call;
+
+    e->status = wr_json_parse(&doc, e->arena, call, NULL, NULL);
+    if (e->status)
+        return call;
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_json_write_init(&w, &out);
+    wr_json_write_object(&w);
+    for (wr_json_id key = wr_json_first(&doc, 0); key != WR_JSON_NONE;
+         key = wr_json_next(&doc, 0, key)) {
+        if (wr_json_text_is(&doc, key, "id"))
+            continue;
+        weir_span name = wr_json_raw(&doc, key), value = wr_json_raw(&doc, wr_json_value(key));
+        name.len = (size_t)(value.ptr - name.ptr);
+        wr_json_write_raw_key(&w, name);
+        wr_json_write_raw(&w, value);
+    }
+    wr_json_write_object_end(&w);
+    e->status = wr_text_keep(e->arena, &out, &text);
+    return text;
+}
+
 static void put_calls(struct wr_own_edits *e, const struct wr_own_leg *beside,
                       const struct items *items)
 {
     const struct wr_json *doc = e->t->doc;
-    bool is_same = items->count == beside->parts_count;
+    bool is_same = items->count == beside->parts_count, keeps_id = has_ids(e, items);
 
     for (uint32_t i = 0; i < beside->hidden_count; i++) {
         const struct wr_own_hidden *h = &beside->hidden[i];
@@ -139,7 +180,8 @@ static void put_calls(struct wr_own_edits *e, const struct wr_own_leg *beside,
             if (counts)
                 behind = wr_json_next(doc, e->t->list, at);
         }
-        wr_own_insert(e, e->t->list, at != items->end ? at : behind, h->call);
+        wr_own_insert(e, e->t->list, at != items->end ? at : behind,
+                      keeps_id ? h->call : without_id(e, h->call));
     }
 }
 
