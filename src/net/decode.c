@@ -201,3 +201,18 @@ bool wr_decoder_is_complete(const struct wr_decoder *decoder)
 {
     return decoder->is_complete;
 }
+
+static weir_status add_decoded(void *user, weir_span bytes)
+{
+    struct wr_buf *out = user;
+    wr_buf_append(out, bytes);
+    return wr_buf_status(out);
+}
+
+bool wr_decode_whole(enum wr_coding coding, weir_span coded, struct wr_buf *out)
+{
+    struct wr_decoder *decoder = wr_decoder_new(coding, out->cap_max, add_decoded, out);
+    bool ok = decoder && !wr_decoder_feed(decoder, coded) && wr_decoder_is_complete(decoder);
+    wr_decoder_free(decoder);
+    return ok;
+}

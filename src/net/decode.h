@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "weir/span.h"
 #include "weir/status.h"
 
@@ -38,5 +39,9 @@ WEIR_MUST_USE weir_status wr_decoder_feed(struct wr_decoder *decoder, weir_span 
 
 /* Whether what was fed ends where the coding says that it ends. */
 bool wr_decoder_is_complete(const struct wr_decoder *decoder);
+
+/* The whole of `coded`, at most as much as `out` takes. False: it is not, or has no end, or there
+ * is no memory. */
+bool wr_decode_whole(enum wr_coding coding, weir_span coded, struct wr_buf *out);
 
 #endif

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <sys/mman.h>
 
+#include "base/hash.h"
+#include "base/span.h"
+
 enum { NOTES_MAX = 256, SUSPECTS_MAX = 256, BLAMES_MAX = 2, NO_NOTE = -1 };
 
 /* Written by one worker each (its pid says whose it is), read by the supervisor when that is dead.
@@ -97,4 +100,12 @@ int wr_crash_blame(struct wr_crash_table *table, pid_t pid)
         atomic_store(&table->notes[i].pid, 0);
     }
     return count;
+}
+
+uint64_t wr_crash_hash(weir_span body)
+{
+    enum { ENDS_BYTES = 16 * 1024 };
+    size_t part = body.len < ENDS_BYTES ? body.len : ENDS_BYTES;
+    uint64_t front = wr_hash64_seeded(wr_span_cut(body, 0, part), body.len);
+    return wr_hash64_seeded(wr_span_cut(body, body.len - part, body.len), front);
 }

@@ -11,11 +11,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "weir/span.h"
+
 struct wr_crash_table;
 
 /* NULL: there is no memory to share. It lives until the process ends, and after that in those it
  * has forked. */
 struct wr_crash_table *wr_crash_table_new(void);
+
+/* Tells bodies of a session apart, which differ in their length and at their end, without reading
+ * all of them. */
+uint64_t wr_crash_hash(weir_span body);
 
 /* Notes that worker `pid` is reading a body of this hash. `*note` is for wr_crash_leave(). False:
  * it was in flight in two crashes and is to be left alone; nothing is noted then. `table` may be

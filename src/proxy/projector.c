@@ -27,12 +27,7 @@
 #include "proxy/thread_stores.h"
 #include "record/report.h"
 
-enum {
-    THREADS_MAX = 64,
-    FRONT_BYTES = 1024,
-    ENDS_BYTES = 16 * 1024,
-    YIELD_BYTES_LEAST = 64 * 1024
-};
+enum { THREADS_MAX = 64, FRONT_BYTES = 1024, YIELD_BYTES_LEAST = 64 * 1024 };
 
 struct worker {
     struct wr_projector *projector;
@@ -66,22 +61,6 @@ struct wr_projector {
 };
 
 /* ---- one task, on a thread ---- */
-
-static weir_status add_decoded(void *user, weir_span bytes)
-{
-    struct wr_buf *decoded = user;
-    wr_buf_append(decoded, bytes);
-    return wr_buf_status(decoded);
-}
-
-static bool decode(const struct wr_task *task, struct wr_buf *decoded)
-{
-    struct wr_decoder *decoder =
-        wr_decoder_new(task->coding, WR_NET_DECODED_BYTES_MAX, add_decoded, decoded);
-    bool ok = decoder && !wr_decoder_feed(decoder, task->body) && wr_decoder_is_complete(decoder);
-    wr_decoder_free(decoder);
-    return ok;
-}
 
 /* What was done, by what was decided. On the request with which a session leaves its projection the
  * figures are of what is sent, as it came. */
@@ -471,21 +450,12 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     weir_request_free(request);
 }
 
-/* Tells bodies of a session apart, which differ in their length and at their end, without reading
- * all of them. */
-static uint64_t hash_of_body(weir_span body)
-{
-    size_t part = body.len < ENDS_BYTES ? body.len : ENDS_BYTES;
-    uint64_t front = wr_hash64_seeded(wr_span_cut(body, 0, part), body.len);
-    return wr_hash64_seeded(wr_span_cut(body, body.len - part, body.len), front);
-}
-
 static void read_body(struct worker *w, struct wr_task *task, weir_span body)
 {
     int note;
 
     task->record->bytes_before = body.len;
-    if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, hash_of_body(body),
+    if (!wr_crash_enter(w->projector->options.crashes, w->projector->pid, wr_crash_hash(body),
                         &note)) {
         task->record->not_read = WR_LIT("suspected_of_crashes");
         return;
@@ -546,7 +516,7 @@ static void run(struct worker *w, struct wr_task *task)
         run_leg(w, task);
     else if (task->coding == WR_CODING_IDENTITY)
         read_body(w, task, task->body);
-    else if (task->coding == WR_CODING_UNKNOWN || !decode(task, &decoded))
+    else if (!wr_decode_whole(task->coding, task->body, &decoded))
         task->record->not_read = WR_LIT("not_decoded");
     else
         read_body(w, task, wr_buf_view(&decoded));
