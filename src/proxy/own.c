@@ -202,8 +202,11 @@ static weir_span find_definition(struct memo *memo, const struct wr_own_input *i
     }
     if (!is_known) {
         memo->has_none = status == WEIR_NOTFOUND && has_model_turn;
-        if (memo->has_none)
+        if (memo->has_none) {
+            free((char *)memo->definition.ptr); /* it was another conversation's */
+            memo->definition = (weir_span){NULL, 0};
             memo->pin = hash;
+        }
         return (weir_span){"", 0};
     }
     if (status == WEIR_NOTFOUND)

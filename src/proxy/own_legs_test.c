@@ -194,6 +194,42 @@ static void an_answer_is_asked_for_by_the_providers_id(void **state)
     test_service_free(s);
 }
 
+#define SHARED(model, first, more)                                                           \
+    "{\"model\":\"" model "\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"     \
+    "\"read_file\",\"parameters\":{\"type\":\"object\"}}}]" more ",\"messages\":[{\"role\":" \
+    "\"user\",\"content\":\"" first "\"}"
+#define GOES_ON                                                                           \
+    ",{\"role\":\"assistant\",\"content\":\"Yes.\"},{\"role\":\"user\",\"content\":\"Go " \
+    "on.\"}]}"
+
+/* Agents run several conversations under one session id. */
+static void conversations_of_one_session_keep_their_tools(void **state)
+{
+    static const struct {
+        const char *behaviour, *body;
+        bool has_tool;
+    } steps[] = {
+        {"one begins", SHARED("gpt-4o", "One.", "") "]}", true},
+        {"it goes on", SHARED("gpt-4o", "One.", "") GOES_ON, true},
+        {"a second is known from its middle on", SHARED("gpt-4o", "Two.", "") GOES_ON, false},
+        {"a third begins", SHARED("gpt-4o", "Three.", "") "]}", true},
+        {"the second goes on", SHARED("gpt-4o", "Two.", "") GOES_ON, false},
+        {"the first goes on", SHARED("gpt-4o", "One.", "") GOES_ON, true},
+    };
+    struct test_service *s = test_service_new("");
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(steps); i++) {
+        test_upstream_says(s, TEST_WHOLE("200 OK", WORDS));
+        struct test_client *c =
+            test_client_post(s, CHAT, "session_id: one\r\n", wr_span_of(steps[i].body));
+        test_until(s, test_is_answered(c));
+        if (test_has(&s->asked[i], "weir_recall") != steps[i].has_tool)
+            fail_msg("%s: %s", steps[i].behaviour, test_text(&s->asked[i]));
+    }
+    test_until(s, test_is_told(s, WR_COUNT_OF(steps)));
+    test_service_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +239,7 @@ int main(void)
         cmocka_unit_test(a_model_that_only_recalls_is_stopped),
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
         cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
+        cmocka_unit_test(conversations_of_one_session_keep_their_tools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
