@@ -120,7 +120,7 @@ struct wr_joiner {
     const char *const *call_words; /* why an answer ended whose calls are whole; NULL at the end */
 
     /* Requests (api/own.h). */
-    bool (*may_call)(const struct wr_json *doc);
+    bool (*may_join)(const struct wr_json *doc);
     bool (*is_hosted)(const struct wr_json *doc, wr_json_id tool); /* the provider runs it */
     /* Edits that put an exchange back; false: it does not fit. */
     bool (*put_back)(struct wr_own_edits *edits);

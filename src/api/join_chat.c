@@ -383,7 +383,7 @@ const struct wr_joiner wr_joiner_chat = {
     .write_error = write_error,
     .ping = ": ping\n\n",
     .call_words = call_words,
-    .may_call = wr_own_chat_may_call,
+    .may_join = wr_own_chat_may_join,
     .is_hosted = wr_own_chat_is_hosted,
     .put_back = wr_own_chat_put_back,
 };

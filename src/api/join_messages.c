@@ -316,10 +316,9 @@ static void write_error(struct wr_join *j, const char *message, struct wr_buf *o
 /* ---- requests ---- */
 
 /* History that the provider holds cannot be gone back to for a second leg. */
-static bool may_call(const struct wr_json *doc)
+static bool may_join(const struct wr_json *doc)
 {
-    return !is_type(doc, wr_json_find(doc, 0, "tool_choice"), "none") &&
-           wr_json_find(doc, 0, "thread") == WR_JSON_NONE;
+    return wr_json_find(doc, 0, "thread") == WR_JSON_NONE;
 }
 
 /* Tools with a type are Anthropic's; some of them the client runs. */
@@ -526,7 +525,7 @@ const struct wr_joiner wr_joiner_messages = {
     .write_error = write_error,
     .ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n",
     .call_words = call_words,
-    .may_call = may_call,
+    .may_join = may_join,
     .is_hosted = is_hosted,
     .put_back = put_back,
 };

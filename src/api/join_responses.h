@@ -9,7 +9,7 @@ bool wr_responses_is_call(const struct wr_json *doc, wr_json_id item);
 bool wr_responses_is_result(const struct wr_json *doc, wr_json_id item);
 
 /* own_responses.c, for the table. */
-bool wr_own_responses_may_call(const struct wr_json *doc);
+bool wr_own_responses_may_join(const struct wr_json *doc);
 bool wr_own_responses_is_hosted(const struct wr_json *doc, wr_json_id tool);
 bool wr_own_responses_put_back(struct wr_own_edits *edits);
 

@@ -329,6 +329,14 @@ static wr_json_id tools_list(const struct wr_transcript *t)
     return WR_JSON_NONE;
 }
 
+/* Spelt as a word, or as an object of that type. */
+static bool bars_calls(const struct wr_json *doc)
+{
+    wr_json_id choice = wr_json_find(doc, 0, "tool_choice");
+    return wr_json_text_is(doc, choice, "none") ||
+           wr_json_text_is(doc, wr_json_find(doc, choice, "type"), "none");
+}
+
 struct wr_own_look wr_own_look_at(const struct wr_transcript *t, struct wr_arena *arena)
 {
     const struct wr_joiner *joiner = wr_api_of(t->dialect)->joiner;
@@ -343,7 +351,8 @@ struct wr_own_look wr_own_look_at(const struct wr_transcript *t, struct wr_arena
     /* Without memory nothing is offered. */
     if (!joiner || (t->list_tools && t->list_tools(t, arena, look_at_offer, &look)))
         return look;
-    look.may_call = joiner->may_call(doc);
+    look.may_join = joiner->may_join(doc);
+    look.may_call = look.may_join && !bars_calls(doc);
     for (wr_json_id tool = wr_json_first(doc, list); tool != WR_JSON_NONE;
          tool = wr_json_next(doc, list, tool))
         look.has_tools |= wr_json_is(doc, tool, WR_JSON_OBJECT) && !joiner->is_hosted(doc, tool);

@@ -21,8 +21,9 @@ struct wr_own_look {
     bool has_tools;      /* a list of tools with at least one the client runs */
     bool has_recall;     /* a recall tool of the client's is among them, */
     bool is_name_taken;  /* and it is called what ours is: two of one name are refused */
-    bool may_call;       /* the model may call, once: no tool_choice none, no n > 1, no background,
-                          * no conversation, and the API has a way to join answers */
+    bool may_join;       /* calls could be answered: one answer (no n > 1), no background, no
+                          * conversation, and the API has a way to join answers; */
+    bool may_call;       /* and the model may call: no tool_choice none */
     bool has_model_turn; /* the model has said something already, here or at the provider */
     bool is_stream;      /* the answer comes as events */
 };

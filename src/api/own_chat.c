@@ -3,13 +3,12 @@
 #include "base/span.h"
 #include "base/text.h"
 
-bool wr_own_chat_may_call(const struct wr_json *doc)
+bool wr_own_chat_may_join(const struct wr_json *doc)
 {
     int64_t answers = 1;
 
     (void)wr_json_i64(doc, wr_json_find(doc, 0, "n"), &answers);
-    return answers == 1 && !wr_json_text_is(doc, wr_json_find(doc, 0, "tool_choice"), "none") &&
-           wr_json_find(doc, 0, "functions") == WR_JSON_NONE;
+    return answers == 1 && wr_json_find(doc, 0, "functions") == WR_JSON_NONE;
 }
 
 bool wr_own_chat_is_hosted(const struct wr_json *doc, wr_json_id tool)

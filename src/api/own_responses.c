@@ -20,10 +20,9 @@ static bool is_set(const struct wr_json *doc, wr_json_id id)
     return id != WR_JSON_NONE && wr_json_kind(doc, id) != WR_JSON_NULL;
 }
 
-bool wr_own_responses_may_call(const struct wr_json *doc)
+bool wr_own_responses_may_join(const struct wr_json *doc)
 {
-    return !wr_json_text_is(doc, wr_json_find(doc, 0, "tool_choice"), "none") &&
-           !wr_json_is(doc, wr_json_find(doc, 0, "background"), WR_JSON_TRUE) &&
+    return !wr_json_is(doc, wr_json_find(doc, 0, "background"), WR_JSON_TRUE) &&
            !is_set(doc, wr_json_find(doc, 0, "conversation"));
 }
 

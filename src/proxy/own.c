@@ -222,7 +222,7 @@ static weir_span begin_session(const struct wr_own_input *in, const struct wr_ap
         in->recall == WR_RECALL_OWN || (in->recall == WR_RECALL_AUTO && !look->has_recall);
     struct wr_buf text;
 
-    if (!is_wanted || !in->may_begin || look->has_model_turn)
+    if (!is_wanted || !in->may_begin || look->has_model_turn || !look->may_call)
         return (weir_span){"", 0};
     wr_buf_init(&text, WR_STORE_PIN_BYTES_MAX);
     wr_own_definition(api, &text);
@@ -478,7 +478,7 @@ void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
     struct wr_trail trail;
 
     *part = (struct wr_own_part){.is_stream = look.is_stream};
-    if (!own || !input->store || !look.has_tools || !look.may_call || look.is_name_taken ||
+    if (!own || !input->store || !look.has_tools || !look.may_join || look.is_name_taken ||
         wr_trail_read(&trail, input->arena, transcript))
         return;
     struct weir_pin pin = own_pin(input, transcript, &trail);

@@ -215,6 +215,11 @@ static void conversations_of_one_session_keep_their_tools(void **state)
         {"a third begins", SHARED("gpt-4o", "Three.", "") "]}", true},
         {"the second goes on", SHARED("gpt-4o", "Two.", "") GOES_ON, false},
         {"the first goes on", SHARED("gpt-4o", "One.", "") GOES_ON, true},
+        {"the first may not call for once",
+         SHARED("gpt-4o", "One.", ",\"tool_choice\":\"none\"") GOES_ON, true},
+        {"one begins that may not call",
+         SHARED("gpt-4o", "Four.", ",\"tool_choice\":\"none\"") "]}", false},
+        {"and may then", SHARED("gpt-4o", "Four.", "") GOES_ON, false},
     };
     struct test_service *s = test_service_new("");
     (void)state;
