@@ -469,35 +469,49 @@ static struct weir_request *make_view(const struct wr_own_input *in,
     return made;
 }
 
+/* A request that goes on from an answer of ours does so whatever its tools are: at the provider the
+ * answer that the client names ends with a call that nobody has answered. */
+static void fill_view(struct wr_own *own, const struct wr_own_input *in,
+                      const struct wr_own_look *look, const struct weir_request *request,
+                      const struct wr_trail *trail, struct wr_own_view *view)
+{
+    const struct wr_transcript *transcript = &request->transcript;
+    const struct wr_api *api = wr_api_of(transcript->dialect);
+
+    if (transcript->is_delta && api->id_before)
+        go_on_from(in, api->id_before(transcript->doc), view);
+    if (!look->has_tools || !look->may_join || look->is_name_taken)
+        return;
+    struct weir_pin pin = own_pin(in, transcript, trail);
+    struct memo *memo = find_memo(own, in);
+    view->definition = find_definition(memo, in, pin, look->has_model_turn);
+    if (!view->definition.len)
+        view->definition = begin_session(in, api, look, pin);
+    if (view->definition.len && !transcript->is_delta)
+        view->puts = find_puts(memo, in, request, trail, &view->puts_count);
+}
+
 void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
                   struct weir_request **request, struct wr_own_part *part)
 {
     const struct wr_transcript *transcript = &(*request)->transcript;
-    const struct wr_api *api = wr_api_of(transcript->dialect);
     struct wr_own_look look = wr_own_look_at(transcript, input->arena);
+    struct wr_own_view view = {.definition = {"", 0}};
     struct wr_trail trail;
 
     *part = (struct wr_own_part){.is_stream = look.is_stream};
-    if (!own || !input->store || !look.has_tools || !look.may_join || look.is_name_taken ||
-        wr_trail_read(&trail, input->arena, transcript))
+    if (!own || !input->store || wr_trail_read(&trail, input->arena, transcript))
         return;
-    struct weir_pin pin = own_pin(input, transcript, &trail);
-    struct memo *memo = find_memo(own, input);
-    struct wr_own_view view = {.definition =
-                                   find_definition(memo, input, pin, look.has_model_turn)};
-    if (!view.definition.len)
-        view.definition = begin_session(input, api, &look, pin);
-    if (!view.definition.len)
+    fill_view(own, input, &look, *request, &trail, &view);
+    if (!view.definition.len && !view.previous_id.len)
         return;
-    view.puts = find_puts(memo, input, *request, &trail, &view.puts_count);
-    if (transcript->is_delta && api->id_before)
-        go_on_from(input, api->id_before(transcript->doc), &view);
     if (trail.turns_count)
         part->before = trail.turns[trail.turns_count - 1];
     struct weir_request *made = make_view(input, *request, &view, part);
     if (!made)
         return;
-    part->is_offered = true;
+    part->is_viewed = true;
+    part->is_offered = view.definition.len > 0;
     for (size_t i = 0; i < view.puts_count; i++)
         part->left_count += view.puts[i].leaves;
     part->put_count = (uint32_t)view.puts_count - part->misfit_count - part->left_count;

@@ -22,6 +22,7 @@
 /* What a request has of it. Zeroed: nothing; released by wr_own_release(). */
 struct wr_own_part {
     bool is_offered; /* what leaves has our tool, and its answer may call it */
+    bool is_viewed;  /* what leaves is the view, with our tool or without */
     bool is_stream;  /* that answer comes as events */
     struct wr_buf view;
     wr_hash128 before;                /* the client's turns up to the answer */

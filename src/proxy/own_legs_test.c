@@ -235,6 +235,51 @@ static void conversations_of_one_session_keep_their_tools(void **state)
     test_service_free(s);
 }
 
+#define GOES_ON_FROM(more)                                                          \
+    "{\"model\":\"gpt-5\",\"previous_response_id\":\"resp_1\"," more "\"input\":[{" \
+    "\"role\":\"user\",\"content\":\"Go on.\"}]}"
+#define A_TOOL                                                                           \
+    "\"tools\":[{\"type\":\"function\",\"name\":\"read_file\",\"parameters\":{\"type\":" \
+    "\"object\"}}],"
+
+/* The answer that the client knows ends with a call that nobody has answered there. */
+static void a_chain_goes_on_from_the_last_leg(void **state)
+{
+    static const struct {
+        const char *behaviour, *body;
+        bool has_tool;
+    } cases[] = {
+        {"with tools", GOES_ON_FROM(A_TOOL), true},
+        {"without tools", GOES_ON_FROM(""), false},
+        {"with no calls allowed", GOES_ON_FROM(A_TOOL "\"tool_choice\":\"none\","), true},
+        {"in the background", GOES_ON_FROM(A_TOOL "\"background\":true,"), false},
+    };
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(
+        s, TEST_WHOLE("200 OK", RESPONSE("resp_1", "{\"type\":\"function_call\",\"id\":\"f\","
+                                                   "\"call_id\":\"c\",\"name\":\"weir_recall\","
+                                                   "\"arguments\":\"{}\"}")));
+    test_upstream_says(s, TEST_WHOLE("200 OK", RESPONSE("resp_2", "")));
+    struct test_client *c = test_client_post(
+        s, "/v1/responses", "",
+        WR_LIT("{\"model\":\"gpt-5\",\"input\":\"Good morning.\"," A_TOOL "\"store\":true}"));
+    test_until(s, test_is_answered(c));
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        test_upstream_says(s, TEST_WHOLE("200 OK", RESPONSE("resp_3", "")));
+        struct test_client *next =
+            test_client_post(s, "/v1/responses", "", wr_span_of(cases[i].body));
+        test_until(s, test_is_answered(next));
+        const char *asked = test_text(&s->asked[2 + i]);
+        if (!strstr(asked, "\"previous_response_id\":\"resp_2\"") ||
+            (strstr(asked, "weir_recall") != NULL) != cases[i].has_tool)
+            fail_msg("%s: %s", cases[i].behaviour, asked);
+        expect(next, cases[i].behaviour, "resp_3", NULL);
+    }
+    test_until(s, test_is_told(s, 2 + WR_COUNT_OF(cases)));
+    test_service_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,6 +290,7 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
         cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
+        cmocka_unit_test(a_chain_goes_on_from_the_last_leg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,8 +79,8 @@ static void take_result(struct wr_task *task, struct weir_request *request,
     r->deed = deed_of(&task->decision);
     if (r->deed == WR_DEED_MEASURED)
         r->is_changed = false;
-    /* What has our tool is not what came, whatever the engine made of it. */
-    if (r->deed != WR_DEED_PROJECTED || !(r->is_changed || task->own.is_offered))
+    /* A view is not what came, whatever the engine made of it. */
+    if (r->deed != WR_DEED_PROJECTED || !(r->is_changed || task->own.is_viewed))
         return;
     if (!wr_request_take_output(request, projected->body, &task->out))
         wr_buf_append(&task->out, projected->body);
@@ -178,16 +178,30 @@ static bool is_continued(const struct weir_request *request)
     return api->is_continued && api->is_continued(&request->doc);
 }
 
+/* What is known of the answer that a request goes on from. Of one that was made of several the
+ * client names the first, but goes on from the last: its calls are the ones that come answered. */
+static void find_before(struct worker *w, const struct wr_task *task,
+                        const struct weir_request *request)
+{
+    struct wr_own_input input = {
+        .store = w->stores.store, .arena = &w->arena, .tenant = task->record->tenant};
+    weir_span id = id_before(request), last = wr_own_id(&input, id);
+
+    if (last.len)
+        id = last;
+    if (!wr_answers_find(w->projector->options.answers, &w->arena, task->record->tenant, id,
+                         &w->before))
+        (void)wr_answer_note_find(w->projector->options.notes, &w->arena, task->record->tenant, id,
+                                  &w->before);
+}
+
 static void know_session(struct worker *w, struct wr_task *task, const struct weir_request *request)
 {
     wr_arena_reset(&w->arena);
     w->before = (struct wr_known_answer){.calls_count = 0};
-    if (weir_request_is_delta(request) &&
-        !wr_answers_find(w->projector->options.answers, &w->arena, task->record->tenant,
-                         id_before(request), &w->before))
-        (void)wr_answer_note_find(w->projector->options.notes, &w->arena, task->record->tenant,
-                                  id_before(request), &w->before);
     wr_thread_stores_open(&w->stores);
+    if (weir_request_is_delta(request))
+        find_before(w, task, request);
     if (!task->session.len)
         wr_identity_from_body(&request->doc, &w->arena, w->before.session, task->record->run,
                               &task->session);
