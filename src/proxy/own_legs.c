@@ -337,7 +337,7 @@ static void on_named(void *user, struct wr_task *task)
     ex->own.is_keeping = false;
     if (ex->state == WR_EXCHANGE_NAMING && task->out.len) {
         size_t at = (size_t)(id.ptr - target.ptr);
-        wr_buf_init(&ex->own.target, WR_NET_HEAD_BYTES_MAX);
+        wr_buf_reset(&ex->own.target);
         wr_buf_append(&ex->own.target, wr_span_cut(target, 0, at));
         wr_buf_append(&ex->own.target, wr_buf_view(&task->out));
         wr_buf_append(&ex->own.target, wr_span_cut(target, at + id.len, target.len));
@@ -355,7 +355,12 @@ bool wr_own_legs_name(struct wr_exchange *ex)
 {
     if (!ex->route.answer_id.len || !ex->config->store_dir)
         return false;
+    wr_buf_init(&ex->own.target, WR_NET_HEAD_BYTES_MAX);
+    wr_buf_append(&ex->own.target, ex->route.answer_id); /* the thread may outlive the head */
+    if (wr_buf_status(&ex->own.target))
+        return false;
     ex->own.keep = (struct wr_task){.kind = WR_TASK_NAME,
+                                    .body = wr_buf_view(&ex->own.target),
                                     .config = ex->config,
                                     .route = &ex->route,
                                     .record = &ex->record,

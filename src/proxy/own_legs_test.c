@@ -194,6 +194,24 @@ static void an_answer_is_asked_for_by_the_providers_id(void **state)
     test_service_free(s);
 }
 
+/* The path is the connection's: a thread that looks the id up may run longer than that lives. */
+static void a_client_that_leaves_while_an_id_is_sought(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    sqlite3 *db = test_hold_store(s);
+    struct test_client *first = post(s, false);
+    struct test_client *c = test_client_ask(s, "GET /v1/responses/resp_1", "");
+    test_until(s, atomic_load(s->service.exchanges_open) == 2);
+    test_leave(c);
+    test_leave(first);
+    for (size_t i = 0; i < 3; i++) /* both are seen to be gone */
+        (void)uv_run(&s->loop, UV_RUN_NOWAIT);
+    test_let_store_go(db);
+    test_until(s, test_is_told(s, 2));
+    test_service_free(s);
+}
+
 #define SHARED(model, first, more)                                                           \
     "{\"model\":\"" model "\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"     \
     "\"read_file\",\"parameters\":{\"type\":\"object\"}}}]" more ",\"messages\":[{\"role\":" \
@@ -289,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_model_that_only_recalls_is_stopped),
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
         cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
+        cmocka_unit_test(a_client_that_leaves_while_an_id_is_sought),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
         cmocka_unit_test(a_chain_goes_on_from_the_last_leg),
     };

@@ -509,7 +509,7 @@ static void run_name(struct worker *w, struct wr_task *task)
         .store = w->stores.store, .arena = &w->arena, .tenant = task->record->tenant};
 
     wr_arena_reset(&w->arena);
-    wr_buf_append(&task->out, wr_own_id(&input, task->route->answer_id));
+    wr_buf_append(&task->out, wr_own_id(&input, task->body));
 }
 
 static void run(struct worker *w, struct wr_task *task)

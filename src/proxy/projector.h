@@ -44,7 +44,7 @@ struct wr_task {
     uint32_t worker;      /* the one that had this conversation's last task, from 1; 0: any */
     const struct wr_config *config;
     const struct wr_route *route;
-    weir_span body; /* as it came */
+    weir_span body; /* as it came; WR_TASK_NAME: the id that the path names */
     enum wr_coding coding;
     weir_span mode, policy, recall; /* headers; empty: none */
     uint32_t overflow_tokens;       /* the provider took no more than this; 0: it has not said so */
