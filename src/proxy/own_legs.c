@@ -311,8 +311,10 @@ void wr_own_legs_next(struct wr_exchange *ex)
     wr_tap_release(&ex->tap);
     ex->tap = (struct wr_tap){.kind = WR_TAP_OFF};
     ex->task_state = WR_TASK_NONE;
-    if (!wr_exchange_start_task(ex, WR_EXCHANGE_RECALLING))
+    if (!wr_exchange_start_task(ex, WR_EXCHANGE_RECALLING)) {
+        wr_task_release(&ex->task);
         wr_own_legs_fail(ex, "too many requests wait");
+    }
 }
 
 void wr_own_legs_ready(struct wr_exchange *ex)
