@@ -67,9 +67,14 @@ static void unlink_recalling(struct wr_exchange *ex)
 
 /* ---- an answer comes ---- */
 
-static bool is_event_stream(const struct wr_head *head)
+/* An answer whose type says neither is taken for what was asked for: to hold a stream would stall
+ * it, and either is joined by what it turns out to be. */
+static bool is_event_stream(const struct wr_exchange *ex, const struct wr_head *head)
 {
-    return wr_span_starts(wr_head_find(head, "content-type"), WR_LIT("text/event-stream"));
+    weir_span type = wr_head_find(head, "content-type");
+
+    return wr_span_starts(type, WR_LIT("text/event-stream")) ||
+           (ex->task.own.is_stream && !wr_span_starts(type, WR_LIT("application/json")));
 }
 
 static weir_status feed_join(void *user, weir_span bytes)
@@ -116,7 +121,7 @@ static bool begin_first(struct wr_exchange *ex, const struct wr_head *head, bool
 
 bool wr_own_legs_head(struct wr_exchange *ex, const struct wr_head *head)
 {
-    bool is_stream = is_event_stream(head);
+    bool is_stream = is_event_stream(ex, head);
 
     if (ex->own.count) {
         wr_tap_init(&ex->tap, ex->route.api, head, &ex->service->events);

@@ -194,6 +194,26 @@ static void an_answer_is_asked_for_by_the_providers_id(void **state)
     test_service_free(s);
 }
 
+/* Servers spell the type of a stream in their own ways, or leave it out. */
+static void a_stream_of_another_type_is_not_held(void **state)
+{
+    static const char *const heads[] = {"Content-Type: Text/Event-Stream\r\n",
+                                        "Content-Type: application/octet-stream\r\n", ""};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(heads); i++) {
+        struct test_service *s = test_service_new("");
+        char says[1024];
+        (void)snprintf(says, sizeof(says), "HTTP/1.1 200 OK\r\n%s\r\n%s", heads[i],
+                       CHUNK("a2", "{\"content\":\"Found.\"}", "null"));
+        test_upstream_says(s, says); /* and it does not end */
+        struct test_client *c = post(s, true);
+        test_until(s, test_has(&c->got, "Found."));
+        test_leave(c);
+        test_until(s, test_is_told(s, 1));
+        test_service_free(s);
+    }
+}
+
 /* The path is the connection's: a thread that looks the id up may run longer than that lives. */
 static void a_client_that_leaves_while_an_id_is_sought(void **state)
 {
@@ -307,6 +327,7 @@ int main(void)
         cmocka_unit_test(a_model_that_only_recalls_is_stopped),
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
         cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
+        cmocka_unit_test(a_stream_of_another_type_is_not_held),
         cmocka_unit_test(a_client_that_leaves_while_an_id_is_sought),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
         cmocka_unit_test(a_chain_goes_on_from_the_last_leg),
