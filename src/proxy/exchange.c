@@ -267,6 +267,8 @@ static void on_task_done(void *user, struct wr_task *task)
 
     if (ex->task_state == WR_TASK_RUNNING)
         on_task_ready(user, task);
+    if (ex->task_state == WR_TASK_MISSED && ex->state != WR_EXCHANGE_RETRY_DUE)
+        wr_own_legs_forget(ex);
     if (ex->task_state == WR_TASK_MISSED && ex->record.deed == WR_DEED_PROJECTED)
         ex->record.deed = ex->is_late ? WR_DEED_LATE : WR_DEED_UNWAITED;
     ex->task_state = WR_TASK_DONE;

@@ -140,6 +140,8 @@ void wr_own_legs_end(struct wr_exchange *ex);
 void wr_own_legs_fail(struct wr_exchange *ex, const char *why);
 void wr_own_legs_next(struct wr_exchange *ex);  /* once the last task is done */
 void wr_own_legs_ready(struct wr_exchange *ex); /* once the next request is projected */
+/* A first request that was to have our tool went out as it came: the session has none. */
+void wr_own_legs_forget(struct wr_exchange *ex);
 void wr_own_legs_release(struct wr_exchange *ex);
 /* A request that names an answer (to get, delete or cancel it) goes out with the id by which the
  * provider knows it. False: it goes as it came, now. */

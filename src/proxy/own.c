@@ -128,18 +128,24 @@ static struct memo *find_memo(struct wr_own *own, const struct wr_own_input *in)
 
 /* ---- the pin ---- */
 
-/* A request whose history the provider holds does not show its first turn. */
-static struct weir_pin own_pin(const struct wr_own_input *in,
-                               const struct wr_transcript *transcript, const struct wr_trail *trail)
+static struct weir_pin pin_of_model(const struct wr_own_input *in, weir_span model)
 {
     char name[WR_STORE_NAME_BYTES_MAX + 1];
     struct weir_pin pin = {.value = {"", 0}};
     int bytes =
         snprintf(name, sizeof(name), PIN_NAME "%.*s",
-                 (int)(transcript->model.len < WR_MODEL_NAME_BYTES_MAX ? transcript->model.len
-                                                                       : WR_MODEL_NAME_BYTES_MAX),
-                 transcript->model.len ? transcript->model.ptr : "");
+                 (int)(model.len < WR_MODEL_NAME_BYTES_MAX ? model.len : WR_MODEL_NAME_BYTES_MAX),
+                 model.len ? model.ptr : "");
     pin.model = wr_arena_copy(in->arena, (weir_span){name, (size_t)bytes});
+    return pin;
+}
+
+/* A request whose history the provider holds does not show its first turn. */
+static struct weir_pin own_pin(const struct wr_own_input *in,
+                               const struct wr_transcript *transcript, const struct wr_trail *trail)
+{
+    struct weir_pin pin = pin_of_model(in, transcript->model);
+
     if (!transcript->is_delta && trail->turns_count)
         memcpy(pin.first_turn.bytes, &trail->turns[0], sizeof(trail->turns[0]));
     return pin;
@@ -147,7 +153,7 @@ static struct weir_pin own_pin(const struct wr_own_input *in,
 
 /* A second pin without the first turn is for requests that do not show it. */
 static bool keep_definition(const struct wr_own_input *in, struct weir_pin pin,
-                            weir_span definition)
+                            weir_span definition, bool replaces)
 {
     struct weir_pin pins[2];
     struct weir_batch batch = {.tenant = in->tenant,
@@ -156,6 +162,7 @@ static bool keep_definition(const struct wr_own_input *in, struct weir_pin pin,
                                .pins = pins,
                                .pins_count = 2};
     pin.value = definition;
+    pin.replaces = replaces;
     pins[0] = pins[1] = pin;
     pins[1].first_turn = (weir_hash){{0}};
     pins[1].replaces = true;
@@ -196,7 +203,7 @@ static weir_span find_definition(struct memo *memo, const struct wr_own_input *i
     weir_status status = weir_store_pin(in->store, in->tenant, in->session, &kept, NULL);
     if (!status) {
         weir_span definition = wr_arena_copy(in->arena, kept.value);
-        if (!is_known && definition.ptr)
+        if (!is_known && definition.len)
             remember_definition(memo, hash, definition);
         return definition.ptr ? definition : (weir_span){"", 0};
     }
@@ -210,7 +217,7 @@ static weir_span find_definition(struct memo *memo, const struct wr_own_input *i
         return (weir_span){"", 0};
     }
     if (status == WEIR_NOTFOUND)
-        (void)keep_definition(in, pin, memo->definition);
+        (void)keep_definition(in, pin, memo->definition, false);
     return memo->definition;
 }
 
@@ -229,7 +236,7 @@ static weir_span begin_session(const struct wr_own_input *in, const struct wr_ap
     weir_span definition =
         wr_buf_status(&text) ? (weir_span){NULL, 0} : wr_arena_copy(in->arena, wr_buf_view(&text));
     wr_buf_release(&text);
-    if (!definition.ptr || (in->is_answer && !keep_definition(in, pin, definition)))
+    if (!definition.ptr || (in->is_answer && !keep_definition(in, pin, definition, false)))
         return (weir_span){"", 0};
     return definition;
 }
@@ -473,7 +480,8 @@ static struct weir_request *make_view(const struct wr_own_input *in,
  * answer that the client names ends with a call that nobody has answered. */
 static void fill_view(struct wr_own *own, const struct wr_own_input *in,
                       const struct wr_own_look *look, const struct weir_request *request,
-                      const struct wr_trail *trail, struct wr_own_view *view)
+                      const struct wr_trail *trail, struct wr_own_view *view,
+                      struct wr_own_part *part)
 {
     const struct wr_transcript *transcript = &request->transcript;
     const struct wr_api *api = wr_api_of(transcript->dialect);
@@ -485,8 +493,11 @@ static void fill_view(struct wr_own *own, const struct wr_own_input *in,
     struct weir_pin pin = own_pin(in, transcript, trail);
     struct memo *memo = find_memo(own, in);
     view->definition = find_definition(memo, in, pin, look->has_model_turn);
-    if (!view->definition.len)
+    if (!view->definition.len) {
         view->definition = begin_session(in, api, look, pin);
+        part->has_begun = in->is_answer && view->definition.len;
+        part->first_turn = pin.first_turn;
+    }
     if (view->definition.len && !transcript->is_delta)
         view->puts = find_puts(memo, in, request, trail, &view->puts_count);
 }
@@ -502,7 +513,7 @@ void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
     *part = (struct wr_own_part){.is_stream = look.is_stream};
     if (!own || !input->store || wr_trail_read(&trail, input->arena, transcript))
         return;
-    fill_view(own, input, &look, *request, &trail, &view);
+    fill_view(own, input, &look, *request, &trail, &view, part);
     if (!view.definition.len && !view.previous_id.len)
         return;
     if (trail.turns_count)
@@ -517,6 +528,17 @@ void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
     part->put_count = (uint32_t)view.puts_count - part->misfit_count - part->left_count;
     weir_request_free(*request);
     *request = made;
+}
+
+/* A definition that says nothing is none, and no other takes its place. */
+void wr_own_forget(const struct wr_own_input *input, weir_span model,
+                   const struct wr_own_part *part)
+{
+    struct weir_pin pin = pin_of_model(input, model);
+
+    pin.first_turn = part->first_turn;
+    if (input->store && pin.model.ptr)
+        (void)keep_definition(input, pin, (weir_span){"", 0}, true);
 }
 
 /* ---- legs ---- */

@@ -24,6 +24,8 @@ struct wr_own_part {
     bool is_offered; /* what leaves has our tool, and its answer may call it */
     bool is_viewed;  /* what leaves is the view, with our tool or without */
     bool is_stream;  /* that answer comes as events */
+    bool has_begun;  /* the session begins with it: this is its first request, by */
+    weir_hash first_turn;
     struct wr_buf view;
     wr_hash128 before;                /* the client's turns up to the answer */
     uint32_t put_count, misfit_count; /* exchanges put back, and those that did not fit */
@@ -74,6 +76,11 @@ bool wr_own_extend(const struct wr_own_input *input, struct wr_join *join,
  * client knows by another. False: it could not be. */
 bool wr_own_keep(const struct wr_own_input *input, struct wr_join *join,
                  const struct wr_own_part *part);
+
+/* The first request went out without our tool after all (it waited too long): so does every later
+ * one, for the tools do not change in mid-session. `model` is the request's. */
+void wr_own_forget(const struct wr_own_input *input, weir_span model,
+                   const struct wr_own_part *part);
 
 /* The id under which the provider has the answer that the client calls `id`, in the arena; empty:
  * that same one. */

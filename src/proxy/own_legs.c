@@ -220,10 +220,9 @@ static void on_kept(void *user, struct wr_task *task)
         wr_exchange_free_if_over(ex);
 }
 
-/* Invariant 1. */
-static void start_keep(struct wr_exchange *ex)
+static void add_keep(struct wr_exchange *ex, enum wr_task_kind kind)
 {
-    ex->own.keep = (struct wr_task){.kind = WR_TASK_KEEP,
+    ex->own.keep = (struct wr_task){.kind = kind,
                                     .join = ex->own.join,
                                     .worker = ex->task.worker,
                                     .config = ex->config,
@@ -235,10 +234,22 @@ static void start_keep(struct wr_exchange *ex)
                                     .own = ex->task.own,
                                     .done = on_kept,
                                     .user = ex};
-    ex->state = WR_EXCHANGE_KEEPING;
     ex->own.is_keeping = wr_projector_add(ex->service->projector, &ex->own.keep);
+}
+
+/* Invariant 1. */
+static void start_keep(struct wr_exchange *ex)
+{
+    ex->state = WR_EXCHANGE_KEEPING;
+    add_keep(ex, WR_TASK_KEEP);
     if (!ex->own.is_keeping)
         finish_joined(ex);
+}
+
+void wr_own_legs_forget(struct wr_exchange *ex)
+{
+    if (ex->is_late && ex->task.own.has_begun)
+        add_keep(ex, WR_TASK_FORGET);
 }
 
 void wr_own_legs_end(struct wr_exchange *ex)

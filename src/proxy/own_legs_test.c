@@ -273,6 +273,31 @@ static void conversations_of_one_session_keep_their_tools(void **state)
     test_service_free(s);
 }
 
+/* The tools do not change in mid-session, not even to what they should have been. */
+static void a_session_whose_first_request_was_late_has_no_tool(void **state)
+{
+    static const char *const bodies[] = {SHARED("gpt-4o", "One.", "") GOES_ON,
+                                         SHARED("gpt-4o", "One.", "") "]}"};
+    struct test_service *s = test_service_new("");
+    (void)state;
+    s->config->project_ms_max = 0;
+    sqlite3 *held = test_hold_store(s);
+    test_upstream_says(s, TEST_WHOLE("200 OK", WORDS));
+    struct test_client *c = test_client_post(s, CHAT, "session_id: one\r\n", wr_span_of(bodies[1]));
+    test_until(s, test_is_answered(c));
+    test_let_store_go(held);
+    test_until(s, test_is_told(s, 1));
+    s->config->project_ms_max = TEST_PATIENCE_S * 1000;
+    for (size_t i = 0; i < WR_COUNT_OF(bodies); i++) {
+        test_upstream_says(s, TEST_WHOLE("200 OK", WORDS));
+        c = test_client_post(s, CHAT, "session_id: one\r\n", wr_span_of(bodies[i]));
+        test_until(s, test_is_answered(c));
+        assert_false(test_has(&s->asked[1 + i], "weir_recall"));
+    }
+    test_until(s, test_is_told(s, 3));
+    test_service_free(s);
+}
+
 #define GOES_ON_FROM(more)                                                          \
     "{\"model\":\"gpt-5\",\"previous_response_id\":\"resp_1\"," more "\"input\":[{" \
     "\"role\":\"user\",\"content\":\"Go on.\"}]}"
@@ -330,6 +355,7 @@ int main(void)
         cmocka_unit_test(a_stream_of_another_type_is_not_held),
         cmocka_unit_test(a_client_that_leaves_while_an_id_is_sought),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
+        cmocka_unit_test(a_session_whose_first_request_was_late_has_no_tool),
         cmocka_unit_test(a_chain_goes_on_from_the_last_leg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

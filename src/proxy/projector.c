@@ -503,6 +503,13 @@ static void run_keep(struct worker *w, struct wr_task *task)
     task->is_failed = !wr_own_keep(&input, task->join, &task->own);
 }
 
+static void run_forget(struct worker *w, const struct wr_task *task)
+{
+    wr_arena_reset(&w->arena);
+    struct wr_own_input input = own_input(w, task);
+    wr_own_forget(&input, wr_span_of(task->record->model), &task->own);
+}
+
 static void run_name(struct worker *w, struct wr_task *task)
 {
     struct wr_own_input input = {
@@ -519,6 +526,10 @@ static void run(struct worker *w, struct wr_task *task)
     w->started_us = wr_clock_steady_us();
     if (task->kind == WR_TASK_KEEP) {
         run_keep(w, task);
+        return;
+    }
+    if (task->kind == WR_TASK_FORGET) {
+        run_forget(w, task);
         return;
     }
     if (task->kind == WR_TASK_NAME) {

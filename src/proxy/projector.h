@@ -33,6 +33,7 @@ enum wr_task_kind {
     WR_TASK_REQUEST, /* a body that came */
     WR_TASK_LEG,     /* the model has called our own recall: answer it, and project what is next */
     WR_TASK_KEEP,    /* an answer that hides such calls is about to end: keep them */
+    WR_TASK_FORGET,  /* a session's first request has left without our own recall: none has it */
     WR_TASK_NAME     /* by which id does the provider know the answer that the path names? */
 };
 
