@@ -6,9 +6,12 @@
  * 2. So is everything in an object whose `type` is one of `control_types`; a message is no such
  * object, whatever type it claims.
  * 3. What may be edited stands under no keys but `payload_keys`.
+ * Gemini's results are objects with keys of the tool's own: there a path is all that counts.
  */
 #ifndef WR_TESTS_CONTROL_PLANE_H
 #define WR_TESTS_CONTROL_PLANE_H
+
+#include <string.h>
 
 #include "base/span.h"
 #include "json/json.h"
@@ -209,6 +212,31 @@ static inline bool control_is_payload_path(const struct wr_json *doc, wr_json_id
     return true;
 }
 
+/* Gemini: words of a part, and whatever stands in what a result says; no keys there are ours. */
+static inline bool control_is_gemini_payload(const struct wr_json *doc, wr_json_id string)
+{
+    static const char *const ways[][4] = {{"contents", "parts", "text", NULL},
+                                          {"contents", "parts", "functionResponse", "response"},
+                                          {"contents", "parts", "function_response", "response"}};
+    const char *keys[4] = {NULL};
+    size_t count = 0;
+    for (wr_json_id at = 0; at != string && count < 4;) {
+        wr_json_id child = wr_json_first(doc, at), next;
+        while (child != WR_JSON_NONE && (next = wr_json_next(doc, at, child)) != WR_JSON_NONE &&
+               next <= string)
+            child = next;
+        for (size_t i = 0; i < WR_COUNT_OF(ways) && doc->nodes[child].is_key; i++)
+            if (ways[i][count] && wr_json_text_is(doc, child, ways[i][count]))
+                keys[count] = ways[i][count];
+        bool is_wrapper = !at && wr_json_text_is(doc, child, "request");
+        if (doc->nodes[child].is_key && !keys[count] && !is_wrapper)
+            return false;
+        count += doc->nodes[child].is_key && !is_wrapper;
+        at = doc->nodes[child].is_key ? wr_json_value(child) : child;
+    }
+    return keys[2] && (!strcmp(keys[2], "text") || keys[3]);
+}
+
 static inline bool control_repeats_a_key(const struct wr_json *doc, wr_json_id object)
 {
     for (wr_json_id a = wr_json_first(doc, object); a != WR_JSON_NONE;
@@ -249,6 +277,28 @@ static inline void control_count_blocks(const struct wr_json *doc, wr_json_id me
             control_count(doc, block, results);
 }
 
+static inline void control_count_parts(const struct wr_json *doc, wr_json_id content,
+                                       struct control_results *results)
+{
+    wr_json_id parts = wr_json_find(doc, content, "parts");
+    wr_json_id role = wr_json_find(doc, content, "role");
+    if (!wr_json_is(doc, parts, WR_JSON_ARRAY) || control_repeats_a_key(doc, content) ||
+        (role != WR_JSON_NONE && !wr_json_text_is(doc, role, "user") &&
+         !wr_json_text_is(doc, role, "function")))
+        return;
+    for (wr_json_id part = wr_json_first(doc, parts); part != WR_JSON_NONE;
+         part = wr_json_next(doc, parts, part)) {
+        wr_json_id given = wr_json_find(doc, part, "functionResponse");
+        wr_json_id other = wr_json_find(doc, part, "function_response");
+        if (given == WR_JSON_NONE && other == WR_JSON_NONE)
+            continue;
+        results->count_max++;
+        results->count_min += !control_repeats_a_key(doc, part) &&
+                              (given == WR_JSON_NONE || other == WR_JSON_NONE) &&
+                              !control_repeats_a_key(doc, given == WR_JSON_NONE ? other : given);
+    }
+}
+
 static inline bool control_is_result_item(const struct wr_json *doc, wr_json_id item)
 {
     static const char *const types[] = {"function_call_output",    "custom_tool_call_output",
@@ -265,8 +315,12 @@ static inline struct control_results control_count_results(const struct wr_json 
 {
     static const char *const chat_roles[] = {"tool", "function"};
     struct control_results results = {0, 0};
-    const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages";
-    wr_json_id list = wr_json_find(doc, 0, name);
+    const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input"
+                       : dialect == WEIR_DIALECT_GEMINI  ? "contents"
+                                                         : "messages";
+    wr_json_id list = wr_json_find(doc, 0, name), request = wr_json_find(doc, 0, "request");
+    if (dialect == WEIR_DIALECT_GEMINI && list == WR_JSON_NONE)
+        list = wr_json_find(doc, request, name);
 
     if (!wr_json_is(doc, list, WR_JSON_ARRAY))
         return results;
@@ -275,6 +329,8 @@ static inline struct control_results control_count_results(const struct wr_json 
         wr_json_id role = wr_json_find(doc, m, "role");
         if (dialect == WEIR_DIALECT_MESSAGES)
             control_count_blocks(doc, m, &results);
+        else if (dialect == WEIR_DIALECT_GEMINI)
+            control_count_parts(doc, m, &results);
         else if (dialect == WEIR_DIALECT_CHAT && CONTROL_IS_ONE_OF(doc, role, chat_roles))
             control_count(doc, m, &results);
         else if (dialect == WEIR_DIALECT_RESPONSES && control_is_result_item(doc, m))

@@ -32,8 +32,8 @@ static wr_json_id node_at(const struct wr_json *doc, weir_range range, wr_json_i
 }
 
 static void check_segment(const struct wr_json *doc, const bool *is_control,
-                          const struct weir_segment *segment, wr_json_id *from,
-                          struct counts *counts)
+                          const struct weir_segment *segment, weir_dialect dialect,
+                          wr_json_id *from, struct counts *counts)
 {
     assert_true(segment->span.start <= segment->span.end && segment->span.end <= doc->text.len);
     counts->results += segment->kind == WEIR_KIND_TOOL_RESULT;
@@ -42,7 +42,10 @@ static void check_segment(const struct wr_json *doc, const bool *is_control,
         wr_json_id node = node_at(doc, part, from);
         if (node == WR_JSON_NONE)
             fail_msg("bytes %u to %u may be edited and are no string", part.start, part.end);
-        if (is_control[node] || !control_is_payload_path(doc, node))
+        bool is_payload = dialect == WEIR_DIALECT_GEMINI
+                              ? control_is_gemini_payload(doc, node)
+                              : !is_control[node] && control_is_payload_path(doc, node);
+        if (!is_payload)
             fail_msg("the string at byte %u may be edited and is control plane: %.*s", part.start,
                      (int)(part.end - part.start), doc->text.ptr + part.start);
         counts->parts++;
@@ -62,7 +65,7 @@ static void check_segments(struct weir_request *request, const struct wr_json *d
         assert_int_equal(weir_request_segment(request, i, &segment), WEIR_OK);
         if (segment.parts_count && segment.parts[0].start < doc->nodes[from].start)
             from = 0;
-        check_segment(doc, is_control, &segment, &from, counts);
+        check_segment(doc, is_control, &segment, weir_request_dialect(request), &from, counts);
         counts->segments++;
     }
     struct control_results expected = control_count_results(doc, weir_request_dialect(request));
@@ -110,9 +113,9 @@ static void print_counts(const char *of, const struct counts *c)
 static void check_session(const struct wr_session *session, struct counts *counts)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
 
-    for (size_t i = 0; i < 3 && session->requests_count; i++) {
+    for (size_t i = 0; i < 4 && session->requests_count; i++) {
         struct wr_session_request request = {
             .dialect = dialects[i],
             .messages_count = session->requests[session->requests_count - 1],

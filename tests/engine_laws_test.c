@@ -84,9 +84,11 @@ static const char *what_is_wrong(struct walk *w, const struct weir_projected *p,
 
 static bool request_extends(struct walk *w, const struct wr_session *session, uint32_t n)
 {
-    static const char *const models[] = {"claude-sonnet-4-5", "gpt-5"};
-    const char *model =
-        w->thinks ? "claude-sonnet-5-5" : models[w->dialect != WEIR_DIALECT_MESSAGES];
+    static const char *const models[] = {[WEIR_DIALECT_CHAT] = "gpt-5",
+                                         [WEIR_DIALECT_RESPONSES] = "gpt-5",
+                                         [WEIR_DIALECT_MESSAGES] = "claude-sonnet-4-5",
+                                         [WEIR_DIALECT_GEMINI] = "gemini-2.5-pro"};
+    const char *model = w->thinks ? "claude-sonnet-5-5" : models[w->dialect];
     struct wr_session_request request = {
         .dialect = w->dialect,
         .messages_count = session->requests[n],
@@ -142,15 +144,16 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
     static const char *const policies[] = {"guarded-mid", "compress", "layers",
                                            "tiered",      "smart",    "auto"};
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     static const uint32_t windows[] = {16000, 48000, 120000};
     bool ok = true;
     for (size_t p = 0; p < WR_COUNT_OF(policies); p++) {
         w->policy = policies[p];
-        w->dialect = dialects[(index + p) % 3];
+        w->dialect = dialects[(index + p) % 4];
         w->window_tokens = windows[(index / 3 + p) % 3];
-        w->without_recall = (index + p) % 2;
-        w->thinks = (index / 2 + p) % 2 && w->dialect != WEIR_DIALECT_RESPONSES;
+        w->without_recall = (index / 4 + p) % 2;
+        w->thinks = (index / 2 + p) % 2 && w->dialect != WEIR_DIALECT_RESPONSES &&
+                    w->dialect != WEIR_DIALECT_GEMINI;
         ok &= session_extends(w, session);
     }
     return ok;

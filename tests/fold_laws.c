@@ -306,7 +306,7 @@ static weir_span without_markers(weir_span body, struct wr_arena *arena)
 static uint32_t count_common(weir_span before, weir_span after, weir_dialect dialect,
                              struct wr_arena *arena)
 {
-    const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages";
+    const char *name = wr_api_of(dialect)->list_key;
     struct wr_json a, b;
     before = without_markers(before, arena);
     after = without_markers(after, arena);

@@ -1,5 +1,5 @@
 /* The presets' laws, and those of policies with stages that no preset has, on recorded sessions:
- * the newest requests of eight sessions, in all three dialects. */
+ * the newest requests of eight sessions, in all four dialects. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -58,7 +58,7 @@ static bool session_holds(const struct traces *traces, size_t index, const struc
                           struct fold_laws_counts *counts)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     static const uint64_t windows[] = {32000, 64000, 200000};
     struct wr_arena arena;
     struct wr_buf text;
@@ -67,7 +67,7 @@ static bool session_holds(const struct traces *traces, size_t index, const struc
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     traces_read(traces, index, &text, &arena, &session);
-    for (size_t d = 0; d < 3; d++) {
+    for (size_t d = 0; d < 4; d++) {
         struct fold_laws_case c = {&session,
                                    policy,
                                    dialects[d],
@@ -75,7 +75,8 @@ static bool session_holds(const struct traces *traces, size_t index, const struc
                                    requests_max,
                                    .without_recall = kind->without_recall,
                                    .thinks = kind->thinks};
-        if (kind->thinks && dialects[d] == WEIR_DIALECT_RESPONSES)
+        if (kind->thinks && dialects[d] != WEIR_DIALECT_CHAT &&
+            dialects[d] != WEIR_DIALECT_MESSAGES)
             c.thinks = false; /* there nothing is signed over what stands before */
         if (kind->window_tokens)
             c.window_tokens = kind->window_tokens;
@@ -247,7 +248,7 @@ static void write_naming_session(struct wr_buf *out)
 static void named_handles_come_back_under_the_same_laws(void **state)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     struct fold_laws_counts counts = {0};
     struct wr_policies *policies;
     struct wr_session session;
@@ -262,7 +263,7 @@ static void named_handles_come_back_under_the_same_laws(void **state)
     assert_int_equal(wr_policies_new(&policies, wr_span_of(own_policies), NULL), WEIR_OK);
     assert_int_equal(wr_session_read(&session, &arena, wr_buf_view(&text), NULL), WEIR_OK);
     for (uint32_t p = wr_policy_count(); p < wr_policies_count(policies); p++)
-        for (size_t d = 0; d < 3; d++)
+        for (size_t d = 0; d < 4; d++)
             for (uint64_t window_tokens = 10000; window_tokens <= 40000; window_tokens += 15000) {
                 struct fold_laws_case c = {&session,       wr_policies_at(policies, p),
                                            dialects[d],    window_tokens,
@@ -354,7 +355,7 @@ static void write_instructing_session(struct wr_buf *out)
 static void instructions_stay_whole_under_every_policy(void **state)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     struct wr_policies *policies;
     struct wr_session session;
     struct wr_arena arena;
@@ -370,7 +371,7 @@ static void instructions_stay_whole_under_every_policy(void **state)
     for (uint32_t p = 0; p < wr_policies_count(policies); p++) {
         const struct wr_policy *policy = wr_policies_at(policies, p);
         struct fold_laws_counts counts = {0};
-        for (size_t d = 0; d < 3; d++)
+        for (size_t d = 0; d < 4; d++)
             for (uint64_t window_tokens = 20000; window_tokens <= 60000; window_tokens += 40000) {
                 struct fold_laws_case c = {&session, policy, dialects[d], window_tokens,
                                            64,       false,  false};

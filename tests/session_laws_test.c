@@ -12,7 +12,7 @@
 #include "api/api.h"
 #include "base/span.h"
 
-enum { TURNS = 60, TEXTS_MAX = 1024, DIALECTS = 3, WINDOW_TOKENS = 24000, CALLS_MAX = 3 };
+enum { TURNS = 60, TEXTS_MAX = 1024, DIALECTS = 4, WINDOW_TOKENS = 24000, CALLS_MAX = 3 };
 
 struct script {
     const char *behaviour;
@@ -40,6 +40,8 @@ static const struct script scripts[] = {
     {"killed and opened again", "layers", WEIR_DIALECT_MESSAGES, 8, false, true, false, false,
      false, true},
     {"everything at once", "tiered", WEIR_DIALECT_MESSAGES, 9, true, true, true, true, true, true},
+    {"signed calls go back as they came", "auto", WEIR_DIALECT_GEMINI, 5, true, true, true, true,
+     true, true},
     {"everything at once, with auto", "auto", WEIR_DIALECT_RESPONSES, 10, true, true, true, true,
      true, true},
 };
@@ -126,13 +128,13 @@ static void check_turns(struct play *p, weir_span body, weir_dialect dialect)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     assert_int_equal(wr_json_parse(&doc, &arena, body, NULL, NULL), WEIR_OK);
-    wr_json_id list =
-        wr_json_find(&doc, 0, dialect == WEIR_DIALECT_RESPONSES ? "input" : "messages");
+    wr_json_id list = wr_json_find(&doc, 0, wr_api_of(dialect)->list_key);
     for (wr_json_id m = wr_json_first(&doc, list); m != WR_JSON_NONE;
          m = wr_json_next(&doc, list, m)) {
         wr_json_id role = wr_json_find(&doc, m, "role");
         int now = wr_json_text_is(&doc, role, "user")        ? 1
                   : wr_json_text_is(&doc, role, "assistant") ? 2
+                  : wr_json_text_is(&doc, role, "model")     ? 2
                   : wr_json_text_is(&doc, role, "system")    ? 0
                                                              : 3;
         bool repeats = now == last && (now == 1 || (now == 2 && dialect != WEIR_DIALECT_RESPONSES));
@@ -218,6 +220,19 @@ static void write_item(struct wr_buf *out, const struct play *p, const char *tex
                           "\"arguments\":\"{\\\"command\\\":\\\"./step %u\\\"}\"}",
                           p->call + i, p->call + i);
         wr_buf_text(out, "]}");
+        break;
+    case WEIR_DIALECT_GEMINI:
+        wr_buf_printf(out,
+                      "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":["
+                      "{\"text\":\"hm %u\",\"thought\":true},{\"text\":\"%s\"}",
+                      p->turn, text);
+        for (uint32_t i = 0; i < calls; i++)
+            wr_buf_printf(out,
+                          ",{\"functionCall\":{\"id\":\"call_%u\",\"name\":\"Bash\",\"args\":"
+                          "{\"command\":\"./step %u\"}}%s}",
+                          p->call + i, p->call + i, i ? "" : ",\"thoughtSignature\":\"sig+/==\"");
+        wr_buf_text(out, "]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{"
+                         "\"promptTokenCount\":10,\"candidatesTokenCount\":5}}");
         break;
     case WEIR_DIALECT_CHAT:
         wr_buf_printf(out,

@@ -1,4 +1,4 @@
-/* Real requests: the newest request of every session, in all three dialects. */
+/* Real requests: the newest request of every session, in all four dialects. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -14,7 +14,7 @@ static bool session_holds(const struct traces *traces, size_t index,
                           struct core_laws_counts *counts)
 {
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES};
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     struct wr_arena arena;
     struct wr_buf text, body;
     struct wr_session session;
@@ -22,7 +22,7 @@ static bool session_holds(const struct traces *traces, size_t index,
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     traces_read(traces, index, &text, &arena, &session);
-    for (size_t d = 0; d < 3 && ok && session.requests_count; d++) {
+    for (size_t d = 0; d < 4 && ok && session.requests_count; d++) {
         struct wr_session_request request = {
             dialects[d], session.requests[session.requests_count - 1], "gpt-5", true};
         wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);

@@ -18,7 +18,8 @@ WEIR_BEGIN_DECLS
 #define WEIR_DIALECT_MAP(X)   \
     X(CHAT, "chat")           \
     X(RESPONSES, "responses") \
-    X(MESSAGES, "messages")
+    X(MESSAGES, "messages")   \
+    X(GEMINI, "gemini")
 
 #define WEIR_ROLE_MAP(X)      \
     X(NONE, "none")           \

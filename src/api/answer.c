@@ -60,7 +60,11 @@ void wr_answer_read_id(struct wr_reply *a, const struct wr_json *doc, wr_json_id
 {
     if (!a->id.len)
         wr_buf_append(&a->id, wr_answer_text(a, doc, object, "id"));
+    if (!a->id.len)
+        wr_buf_append(&a->id, wr_answer_text(a, doc, object, "responseId"));
     weir_span model = wr_answer_text(a, doc, object, "model");
+    if (!model.len)
+        model = wr_answer_text(a, doc, object, "modelVersion");
     keep_word(a->model, sizeof(a->model), model);
     if (a->keeps_all && model.len) {
         wr_buf_reset(&a->model_name);
@@ -101,6 +105,8 @@ void wr_answer_read_error(struct wr_reply *a, const struct wr_json *doc, wr_json
         return;
     if (!word.len)
         word = wr_answer_text(a, doc, error, "type");
+    if (!word.len)
+        word = wr_answer_text(a, doc, error, "status");
     a->has_error = true;
     a->error_kind = wr_answer_error_of(word, wr_answer_text(a, doc, error, "message"));
     keep_word(a->error, sizeof(a->error), word);
@@ -305,7 +311,7 @@ static void write_body(struct wr_reply *a)
     if (!a->usage_raw.len || wr_buf_status(&a->body))
         return;
     a->body.len--; /* the brace */
-    wr_buf_text(&a->body, ",\"usage\":{");
+    wr_buf_printf(&a->body, ",\"%s\":{", a->api->usage_key ? a->api->usage_key : "usage");
     wr_buf_append(&a->body, wr_buf_view(&a->usage_raw));
     wr_buf_text(&a->body, "}}");
 }
@@ -370,8 +376,10 @@ weir_status wr_answer_whole(struct wr_reply *a, weir_span body, struct weir_err 
     if (status)
         return status;
     a->on_piece = NULL; /* there are no pieces */
-    bool is_answer = wr_json_is(doc, 0, WR_JSON_OBJECT) && a->api->read_whole(a, doc);
-    a->is_finished = wr_json_is(doc, 0, WR_JSON_OBJECT);
+    bool is_whole = wr_json_is(doc, 0, WR_JSON_OBJECT) ||
+                    (a->api->streams_lists && wr_json_is(doc, 0, WR_JSON_ARRAY));
+    bool is_answer = is_whole && a->api->read_whole(a, doc);
+    a->is_finished = is_whole;
     if (!is_answer)
         return wr_fail(err, WEIR_INVALID, 0, "this is no answer of the %s API", a->api->name);
     return WEIR_OK;

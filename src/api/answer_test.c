@@ -150,6 +150,36 @@ static const struct stream_case cases[] = {
      "{\"role\":\"assistant\",\"stop_reason\":\"\",\"content\":[]}", ""},
     {"messages: and it is not the end", WEIR_DIALECT_MESSAGES, EVENT("[DONE]"), WEIR_INVALID, NULL,
      NULL},
+    {"gemini: pieces are one text, thoughts another; the last usage counts", WEIR_DIALECT_GEMINI,
+     EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"hm\",\"thought\":true}],"
+           "\"role\":\"model\"}}],\"usageMetadata\":{\"promptTokenCount\":9},"
+           "\"modelVersion\":\"m\",\"responseId\":\"r\"}")
+         EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hel\"}]}}]}")
+             EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"lo\"},"
+                   "{\"text\":\"\",\"thoughtSignature\":\"s\"}]},\"finishReason\":\"STOP\"}],"
+                   "\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":2,"
+                   "\"thoughtsTokenCount\":3}}"),
+     WEIR_OK,
+     "{\"model\":\"m\",\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":["
+     "{\"text\":\"hm\",\"thought\":true},{\"text\":\"Hello\",\"thoughtSignature\":\"s\"}]},"
+     "\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":9,"
+     "\"candidatesTokenCount\":2,\"thoughtsTokenCount\":3}}",
+     "khm|tHel|tlo|"},
+    {"gemini: a call that is signed, in an answer that is wrapped", WEIR_DIALECT_GEMINI,
+     EVENT("{\"response\":{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":"
+           "\"c\",\"name\":\"f\",\"args\":{\"a\": 1}},\"thoughtSignature\":\"s\"}]},"
+           "\"finishReason\":\"STOP\"}]},\"traceId\":\"t\"}"),
+     WEIR_OK,
+     "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{\"functionCall\":{"
+     "\"id\":\"c\",\"name\":\"f\",\"args\":{\"a\": 1}},\"thoughtSignature\":\"s\"}]},"
+     "\"finishReason\":\"STOP\"}]}",
+     ""},
+    {"gemini: a stream that breaks off is no answer", WEIR_DIALECT_GEMINI,
+     EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hel\"}]}}]}"), WEIR_INVALID, NULL,
+     "tHel|"},
+    {"gemini: an error in the stream", WEIR_DIALECT_GEMINI,
+     EVENT("{\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}"),
+     WEIR_INVALID, NULL, NULL},
     {"messages: a block that begins twice", WEIR_DIALECT_MESSAGES,
      EVENT("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"x\"}}")
          EVENT("{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"y\"}}")

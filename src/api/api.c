@@ -11,6 +11,7 @@ const struct wr_api *const wr_apis[WR_APIS_COUNT] = {
     [WEIR_DIALECT_CHAT] = &wr_api_chat,
     [WEIR_DIALECT_RESPONSES] = &wr_api_responses,
     [WEIR_DIALECT_MESSAGES] = &wr_api_messages,
+    [WEIR_DIALECT_GEMINI] = &wr_api_gemini,
 };
 
 const struct wr_api *wr_api_of(weir_dialect dialect)
@@ -93,6 +94,41 @@ weir_span wr_api_answer_id(weir_span path)
         return wr_span_cut(path, at, end);
     }
     return (weir_span){"", 0};
+}
+
+const char *wr_api_upstream_of(weir_span path)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++)
+        for (const struct wr_api_front *f = wr_apis[i]->fronts; f && f->front; f++) {
+            size_t bytes = strlen(f->front);
+            if (wr_span_starts(path, wr_span_of(f->front)) &&
+                (path.len == bytes || memchr("/:?", path.ptr[bytes], 3)))
+                return f->upstream;
+        }
+    return NULL;
+}
+
+/* Where the members of a request are: some wrap it in another object. */
+static wr_json_id find_root(const struct wr_json *doc, const struct wr_api *api)
+{
+    if (!api->wrapper_keys || wr_json_find(doc, 0, api->list_key) != WR_JSON_NONE)
+        return 0;
+    for (const char *const *key = api->wrapper_keys; *key; key++) {
+        wr_json_id inner = wr_json_find(doc, 0, *key);
+        if (wr_json_find(doc, inner, api->list_key) != WR_JSON_NONE)
+            return inner;
+    }
+    return 0;
+}
+
+wr_json_id wr_api_root(const struct wr_transcript *transcript)
+{
+    return find_root(transcript->doc, wr_api_of(transcript->dialect));
+}
+
+static wr_json_id find_list(const struct wr_json *doc, const struct wr_api *api)
+{
+    return wr_json_find(doc, find_root(doc, api), api->list_key);
 }
 
 /* Messages that only Chat has: a role for results, calls beside the content. */
@@ -201,6 +237,10 @@ static weir_status by_shape(const struct wr_json *doc, weir_dialect *dialect, st
         *dialect = messages_or_chat(doc, messages, by_keys);
         return WEIR_OK;
     }
+    if (wr_json_is(doc, find_list(doc, &wr_api_gemini), WR_JSON_ARRAY)) {
+        *dialect = WEIR_DIALECT_GEMINI;
+        return WEIR_OK;
+    }
     wr_json_id input = wr_json_find(doc, 0, "input");
     bool has_input = wr_json_is(doc, input, WR_JSON_ARRAY) ||
                      wr_json_is(doc, input, WR_JSON_STRING) ||
@@ -208,8 +248,8 @@ static weir_status by_shape(const struct wr_json *doc, weir_dialect *dialect, st
     if (!has_input && by_keys != WEIR_DIALECT_RESPONSES)
         return wr_fail(
             err, WEIR_INVALID, doc->nodes[0].start,
-            "no `messages` list and no `input`: this is not a Chat Completions, Responses or "
-            "Messages request");
+            "no `messages` list, no `input` and no `contents`: this is not a Chat Completions, "
+            "Responses, Messages or Gemini request");
     *dialect = WEIR_DIALECT_RESPONSES;
     return WEIR_OK;
 }
@@ -221,8 +261,8 @@ static weir_status pick_dialect(const struct wr_json *doc, const struct wr_api_o
 
     const struct wr_api *api = name ? wr_api_named(wr_span_of(name)) : NULL;
     if (name && !api)
-        return wr_fail(err, WEIR_INVALID, 0,
-                       "no dialect is called '%.40s': use chat, responses or messages", name);
+        return wr_fail(err, WEIR_INVALID, 0, "no dialect is called '%.40s': use " WR_API_NAMES,
+                       name);
     if (!api && options && options->path)
         api = wr_api_by_path(wr_span_of(options->path), NULL);
     if (!api)
@@ -235,7 +275,7 @@ static weir_status pick_dialect(const struct wr_json *doc, const struct wr_api_o
 static weir_status check_list(const struct wr_json *doc, weir_dialect dialect, struct weir_err *err)
 {
     const char *name = wr_api_of(dialect)->list_key;
-    wr_json_id list = wr_json_find(doc, 0, name);
+    wr_json_id list = find_list(doc, wr_api_of(dialect));
     bool is_array = wr_json_is(doc, list, WR_JSON_ARRAY);
 
     bool may_lack = wr_api_of(dialect)->may_lack_list;
@@ -252,11 +292,12 @@ static weir_status check_list(const struct wr_json *doc, weir_dialect dialect, s
 static void keep_exact_where_repeated(struct wr_transcript *transcript)
 {
     static const char *const names[] = {
-        "messages",    "input",        "tools",  "functions",
-        "system",      "instructions", "thread", "previous_response_id",
-        "conversation"};
-    wr_json_id values[WR_COUNT_OF(names)];
-    if (wr_json_pick(transcript->doc, 0, names, WR_COUNT_OF(names), values))
+        "messages",     "input",        "tools",  "functions",
+        "system",       "instructions", "thread", "previous_response_id",
+        "conversation", "contents",     "request"};
+    wr_json_id values[WR_COUNT_OF(names)], root = wr_api_root(transcript);
+    if (wr_json_pick(transcript->doc, 0, names, WR_COUNT_OF(names), values) &&
+        (!root || wr_json_pick(transcript->doc, root, names, WR_COUNT_OF(names), values)))
         return;
     transcript->list = WR_JSON_NONE;
     transcript->taken_count = 0; /* hashes are of other parts than are left */
@@ -289,6 +330,26 @@ static bool read_drops_thinking(const struct wr_json *doc)
                            "drop_block");
 }
 
+/* As the body says, or the path of the HTTP request. What stands before the name says only that it
+ * is one. */
+static weir_status read_model(struct wr_transcript *t, const struct wr_api_options *options)
+{
+    const struct wr_api *api = wr_api_of(t->dialect);
+    weir_status status = WEIR_OK;
+    weir_span model = wr_text_or_empty(t, wr_json_find(t->doc, 0, "model"), &status);
+
+    if (!model.len && wr_api_root(t))
+        model = wr_text_or_empty(t, wr_json_find(t->doc, wr_api_root(t), "model"), &status);
+    if (!model.len && api->model_of_path && options && options->path) {
+        model = wr_arena_copy(t->arena, api->model_of_path(wr_span_of(options->path)));
+        status = wr_arena_status(t->arena);
+    }
+    if (!status && api->model_front && wr_span_starts(model, wr_span_of(api->model_front)))
+        model = wr_span_cut(model, strlen(api->model_front), model.len);
+    t->model = model;
+    return status;
+}
+
 weir_status wr_api_read(struct wr_transcript *transcript, struct wr_arena *arena,
                         const struct wr_json *doc, const struct wr_api_options *options,
                         struct weir_err *err)
@@ -309,7 +370,7 @@ weir_status wr_api_read(struct wr_transcript *transcript, struct wr_arena *arena
     transcript->dialect = dialect;
     transcript->memo = options ? options->memo : NULL;
     transcript->start = options ? options->start : NULL;
-    transcript->model = wr_text_or_empty(transcript, wr_json_find(doc, 0, "model"), &status);
+    status = read_model(transcript, options);
     transcript->answer_tokens_max = read_answer_max(doc);
     transcript->drops_thinking = read_drops_thinking(doc);
     transcript->framing = wr_api_of(dialect)->framing;
@@ -332,6 +393,8 @@ static wr_hash128 hash_content(const struct wr_json *doc, wr_json_id content, wr
 {
     if (wr_json_is(doc, content, WR_JSON_STRING))
         return wr_hash128_seeded(wr_json_inner(doc, content), seed);
+    if (wr_json_is(doc, content, WR_JSON_OBJECT)) /* instructions that are a message */
+        content = wr_json_find(doc, content, "parts");
     if (!wr_json_is(doc, content, WR_JSON_ARRAY))
         return seed;
     for (wr_json_id at = wr_json_first(doc, content); at != WR_JSON_NONE;
@@ -344,7 +407,7 @@ static wr_hash128 hash_content(const struct wr_json *doc, wr_json_id content, wr
 }
 
 /* Instructions among the messages, then the first message of the user. */
-static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, const char *content_key,
+static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, const struct wr_api *api,
                             wr_hash128 seed)
 {
     if (wr_json_is(doc, list, WR_JSON_STRING))
@@ -354,10 +417,11 @@ static wr_hash128 hash_list(const struct wr_json *doc, wr_json_id list, const ch
     for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
          at = wr_json_next(doc, list, at)) {
         wr_json_id role = wr_json_find(doc, at, "role");
-        bool is_user = wr_json_text_is(doc, role, "user");
+        bool is_user =
+            wr_json_text_is(doc, role, "user") || (role == WR_JSON_NONE && api->may_lack_role);
         if (is_user || wr_json_text_is(doc, role, "system") ||
             wr_json_text_is(doc, role, "developer"))
-            seed = hash_content(doc, wr_json_find(doc, at, content_key), seed);
+            seed = hash_content(doc, wr_json_find(doc, at, api->content_key), seed);
         if (is_user)
             break;
     }
@@ -372,16 +436,20 @@ wr_hash128 wr_api_hash_beginning(const struct wr_json *doc)
     if (wr_json_is(doc, id, WR_JSON_STRING))
         model = wr_json_inner(doc, id);
     wr_hash128 hash = wr_hash128_of(model);
-    for (size_t i = WR_APIS_COUNT; i-- > 0;)
+    for (size_t i = WR_APIS_COUNT; i-- > 0;) {
+        wr_json_id root = find_root(doc, wr_apis[i]);
+        if (wr_apis[i]->session_key)
+            hash = hash_content(doc, wr_json_find(doc, root, wr_apis[i]->session_key), hash);
         if (wr_apis[i]->prompt_key)
-            hash = hash_content(doc, wr_json_find(doc, 0, wr_apis[i]->prompt_key), hash);
+            hash = hash_content(doc, wr_json_find(doc, root, wr_apis[i]->prompt_key), hash);
+    }
     for (size_t i = 0; i < WR_APIS_COUNT; i++) {
         const struct wr_api *api = wr_apis[i];
         bool is_read = false; /* two may have one key */
         for (size_t k = 0; k < i; k++)
             is_read |= !strcmp(wr_apis[k]->list_key, api->list_key);
         if (!is_read)
-            hash = hash_list(doc, wr_json_find(doc, 0, api->list_key), api->content_key, hash);
+            hash = hash_list(doc, find_list(doc, api), api, hash);
     }
     return hash;
 }

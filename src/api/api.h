@@ -12,6 +12,7 @@
 
 #include "transcript/transcript.h"
 
+struct wr_buf;
 struct wr_reply;
 struct wr_sse_event;
 struct wr_json_writer;
@@ -25,9 +26,14 @@ struct wr_joiner;
 enum wr_look { WR_LOOK_AWAY, WR_LOOK_INTO, WR_LOOK_LAST };
 
 struct wr_api_path {
-    const char *end;   /* of a path */
+    const char *end;   /* of a path, without its query */
     const char *usual; /* how it is usually written; what counts and logs call it */
     bool is_answer;    /* a model answers: with usage, and calls. Not so where tokens are counted */
+};
+
+/* What begins so goes to that upstream, whatever is asked for there. */
+struct wr_api_front {
+    const char *front, *upstream;
 };
 
 struct wr_api {
@@ -36,6 +42,9 @@ struct wr_api {
     const struct wr_api_path *paths; /* POST alone; the first is where a model is asked */
     size_t paths_count;
     const char *answer_part; /* of a path: behind it stands the id of an answer; NULL: of none */
+    const struct wr_api_front *fronts; /* paths that are one provider's; front NULL at the end */
+    /* The model that a path names, as it stands there; empty: none. NULL: the body names it. */
+    weir_span (*model_of_path)(weir_span path);
 
     /* Requests. */
     weir_status (*read_request)(struct wr_transcript *transcript);
@@ -47,6 +56,12 @@ struct wr_api {
     bool may_lack_list;      /* or have a text in its place */
     const char *content_key; /* of what a message says */
     const char *prompt_key;  /* of instructions that stand apart; NULL: none do */
+    const char *session_key; /* of a name that clients give a conversation; NULL: none do */
+    /* Members under which some send the whole request; NULL at the end. NULL: nobody does. */
+    const char *const *wrapper_keys;
+    const char *model_role; /* of a message of the model; NULL: "assistant" */
+    bool may_lack_role;     /* a message without one is the user's */
+    bool numbers_calls;     /* calls without an id are known by "#" and their number */
     /* The answer or the conversation that a request goes on from, as its id is spelt, where the
      * provider holds the history; NULL: it never does. */
     weir_span (*id_before)(const struct wr_json *doc);
@@ -59,6 +74,7 @@ struct wr_api {
     bool may_alternate;     /* servers that speak it may want user and model to take turns */
     bool ties_reasoning;    /* reasoning and the output it led to travel together */
     bool marks_blocks_only; /* no cache marker stands beside a result's content */
+    bool has_calls_next;    /* what calls a tool stands right behind the user's words or results */
 
     /* Answers (api/answer.h). */
     enum wr_look (*look)(const struct wr_sse_event *event);
@@ -80,9 +96,12 @@ struct wr_api {
      * another by now and it is bound to that. NULL: all can. */
     bool (*drops_item)(struct wr_body *body, weir_span item, bool is_unbound);
     bool (*is_signed_item)(weir_span item); /* whether it is bound; NULL: none is */
-    const char *marker_key; /* of cache markers that are the client\'s to place; NULL: none are */
-    const char *marker;     /* the member that marks a prefix; NULL: there is none */
-    const char *output_max_key;     /* what an answer may take, for every server */
+    const char *marker_key;  /* of cache markers that are the client\'s to place; NULL: none are */
+    const char *marker;      /* the member that marks a prefix; NULL: there is none */
+    const char *tools_key;   /* of the list inside a tool that holds all; NULL: none */
+    const char *model_front; /* what a body puts before a model's name; NULL: nothing */
+    const char *output_max_key;     /* what an answer may take, for every server; NULL: the prompt's
+                                     * writer says it */
     const char *provider_max_key;   /* the same for the provider's own */
     uint64_t output_tokens_default; /* where the API wants a number; 0: it does not */
     bool has_prompt_in_list;        /* instructions are the list's first messages */
@@ -93,9 +112,12 @@ struct wr_api {
 
     /* Asking a provider of it. */
     const char *url, *url_variable, *key_variable; /* its address, and where users name theirs */
-    const char *key_header;                        /* NULL: authorization, as Bearer */
-    const char *version_header, *version;          /* NULL: there is none */
-    const char *model;                             /* the one that weir agent asks unless told */
+    const char *base_path;                         /* of an address that has none; NULL: "/v1" */
+    /* Appends the path to ask for an answer to `body` at; NULL: it is the first of `paths`. */
+    void (*write_path)(struct wr_buf *url, weir_span body);
+    const char *key_header;               /* NULL: authorization, as Bearer */
+    const char *version_header, *version; /* NULL: there is none */
+    const char *model;                    /* the one that weir agent asks unless told */
     const char *model_word;     /* a model's name that holds it speaks this API; NULL: none does */
     const char *stream_members; /* of a request whose answer is to come as a stream with usage */
 
@@ -110,13 +132,20 @@ struct wr_api {
      * way to do that. */
     const struct wr_joiner *joiner;
 
+    const char *usage_key;    /* of what an answer used; NULL: "usage" */
+    bool streams_lists;       /* a stream may come as one JSON array */
     bool names_calls;         /* calls may come without an id */
     bool counts_cached_apart; /* input tokens are counted without those of the cache */
 };
 
-extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages;
+extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages, wr_api_gemini;
 
-enum { WR_APIS_COUNT = 3 };
+enum { WR_APIS_COUNT = 4 };
+
+/* Their names, for people and for completion. */
+#define WR_API_NAMES "chat, responses, messages or gemini"
+#define WR_API_WORDS "chat responses messages gemini"
+
 extern const struct wr_api *const wr_apis[WR_APIS_COUNT]; /* by dialect */
 
 const struct wr_api *wr_api_of(weir_dialect dialect);
@@ -135,6 +164,9 @@ const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **r
  * none. */
 weir_span wr_api_answer_id(weir_span path);
 
+/* The upstream whose paths begin like this one; NULL: no API knows. */
+const char *wr_api_upstream_of(weir_span path);
+
 /* How a conversation begins: its model, instructions and first words of the user. Cache markers and
  * the like, which come and go, are no part of it. */
 wr_hash128 wr_api_hash_beginning(const struct wr_json *doc);
@@ -143,7 +175,7 @@ wr_hash128 wr_api_hash_beginning(const struct wr_json *doc);
 uint64_t wr_api_hash_parameters(const struct wr_json *doc);
 
 struct wr_api_options {
-    const char *dialect; /* "chat", "responses", "messages"; NULL: by path, else by shape */
+    const char *dialect; /* "chat", "gemini", ...; NULL: by path, else by shape */
     const char *path;    /* of the HTTP request, or NULL */
     struct wr_memo
         *memo; /* borrowed, for this call and as long as the transcript is used; NULL: none */

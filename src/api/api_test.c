@@ -168,20 +168,21 @@ static const struct {
     {"a list is no request", " [" ASK "]", NULL, 1, "JSON object"},
     {"nor is a string", "'go'", "chat", 0, "JSON object"},
     {"nor is null", "null", "responses", 0, "JSON object"},
-    {"an object of another API", "  {'contents':[],'prompt':'p'}", NULL, 2, "`messages`"},
+    {"an object of another API", "  {'inputs':[],'prompt':'p'}", NULL, 2, "`messages`"},
+    {"contents that are no list", "{'contents':{'a':1}}", "gemini", 12, "`contents` must be"},
     {"messages that are no list", "{'messages':'go'}", NULL, 0, "`messages`"},
     {"messages that are no list, by name", "{'messages':{'a':1}}", "chat", 12,
      "`messages` must be an array"},
     {"no messages, by name", "{'input':'go'}", "messages", 0,
      "`messages` must be an array in a messages request"},
     {"input that is neither", "{'input':{'a':1}}", "responses", 9, "`input` must be"},
-    {"a dialect that is none", "{'messages':[]}", "gemini", 0, "'gemini'"},
+    {"a dialect that is none", "{'messages':[]}", "hermes", 0, "'hermes'"},
     {"a dialect of any length", "{'messages':[]}",
      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaa",
-     0, "chat, responses or messages"},
+     0, "chat, responses, messages or gemini"},
 };
 
 static void what_is_no_request_is_refused(void **state)
@@ -250,9 +251,22 @@ static void plain_messages_read_the_same_in_both(void **state)
     wr_listing_check(rows, WR_COUNT_OF(rows), NULL);
 }
 
+/* Whoever shows or completes them has the words from here. */
+static void all_names_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        assert_non_null(strstr(WR_API_NAMES, wr_apis[i]->name));
+        assert_non_null(strstr(WR_API_WORDS, wr_apis[i]->name));
+        assert_int_equal(wr_apis[i]->dialect, i);
+        assert_string_equal(wr_apis[i]->name, weir_dialect_name((weir_dialect)i));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_names_are_told),
         cmocka_unit_test(a_path_names_the_dialect),
         cmocka_unit_test(a_shape_names_the_dialect),
         cmocka_unit_test(what_is_said_first_wins),

@@ -69,8 +69,9 @@ bool wr_finish_is_end(weir_span word)
 
 weir_span wr_error_message(const struct wr_json *doc, struct wr_arena *arena)
 {
-    wr_json_id error = wr_json_find(doc, 0, "error");
-    wr_json_id message = wr_json_find(doc, error != WR_JSON_NONE ? error : 0, "message");
+    wr_json_id root = wr_json_is(doc, 0, WR_JSON_ARRAY) ? wr_json_first(doc, 0) : 0;
+    wr_json_id error = wr_json_find(doc, root, "error");
+    wr_json_id message = wr_json_find(doc, error != WR_JSON_NONE ? error : root, "message");
     weir_span text = {"", 0};
 
     if (wr_json_is(doc, message, WR_JSON_STRING))

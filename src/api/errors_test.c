@@ -44,13 +44,20 @@ static const struct {
     {"Chat: a result without its call", "",
      "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
      WR_ANSWER_ERROR_CONTINUATION},
+    {"Gemini: too long", "INVALID_ARGUMENT",
+     "The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).",
+     WR_ANSWER_ERROR_CONTEXT},
+    {"Gemini: calls without their results", "INVALID_ARGUMENT",
+     "Please ensure that the number of function response parts is equal to the number of function "
+     "call parts of the function call turn.",
+     WR_ANSWER_ERROR_CONTINUATION},
     {"a rate is no matter of context", "rate_limit_exceeded", "Too many tokens a minute",
      WR_ANSWER_ERROR_NONE},
     {"an overload neither", "overloaded_error", "Overloaded", WR_ANSWER_ERROR_NONE},
     {"nothing is said", "", "", WR_ANSWER_ERROR_NONE},
 };
 
-static void errors_are_known_in_all_three_apis(void **state)
+static void errors_are_known_in_all_apis(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(errors); i++)
@@ -61,6 +68,6 @@ static void errors_are_known_in_all_three_apis(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_are_known_in_all_three_apis)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(errors_are_known_in_all_apis)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

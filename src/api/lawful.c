@@ -39,6 +39,15 @@ static void report(struct checker *c, enum wr_rule rule, weir_span id, uint32_t 
     b->items[b->count++] = (struct wr_breach){rule, id, segment};
 }
 
+/* What tells a breach at this segment from others: the id of its call. Where calls are only
+ * numbered, the number changes with what leaves before them; what is called does not. */
+static weir_span id_of(const struct checker *c, const struct wr_segment *s)
+{
+    bool is_number =
+        wr_api_of(c->t->dialect)->numbers_calls && wr_span_starts(s->call_id, WR_LIT("#"));
+    return is_number ? wr_json_raw(c->t->doc, s->payload) : s->call_id;
+}
+
 /* What stood last before the segment at hand: the model output that results must follow, and a
  * message with other content that came between. */
 struct position {
@@ -52,16 +61,16 @@ static void check_result(struct checker *c, const struct position *at, uint32_t 
 
     if (s->pair == WR_SEGMENT_NONE) {
         if (!c->t->is_delta) /* the call may be in what the server holds */
-            report(c, WR_RULE_RESULT_ORPHAN, s->call_id, i);
+            report(c, WR_RULE_RESULT_ORPHAN, id_of(c, s), i);
         return;
     }
     if (s->is_repeated_result)
-        report(c, WR_RULE_RESULT_REPEATED, s->call_id, i);
+        report(c, WR_RULE_RESULT_REPEATED, id_of(c, s), i);
     bool is_next = at->group == c->t->segments[s->pair].group &&
                    (at->between == WR_JSON_NONE || at->between == s->message);
     /* Responses pairs by id anywhere in its input, but not every server that speaks it does. */
     if (!is_next)
-        report(c, WR_RULE_RESULT_NOT_NEXT, s->call_id, i);
+        report(c, WR_RULE_RESULT_NOT_NEXT, id_of(c, s), i);
 }
 
 static void check_pairs(struct checker *c)
@@ -77,10 +86,10 @@ static void check_pairs(struct checker *c)
         else
             at.between = s->message;
         if (s->kind == WEIR_KIND_TOOL_CALL && s->pair == WR_SEGMENT_NONE)
-            report(c, WR_RULE_CALL_UNANSWERED, s->call_id, i);
+            report(c, WR_RULE_CALL_UNANSWERED, id_of(c, s), i);
         bool is_answer = s->link == WR_LINK_ANSWERS && s->call_id.len;
         if (is_answer && s->pair == WR_SEGMENT_NONE && !c->t->is_delta)
-            report(c, WR_RULE_ANSWER_ORPHAN, s->call_id, i);
+            report(c, WR_RULE_ANSWER_ORPHAN, id_of(c, s), i);
     }
 }
 
@@ -94,7 +103,23 @@ static void check_result_order(struct checker *c)
         const struct wr_segment *s = &t->segments[i], *before = &t->segments[i - 1];
         if (s->kind == WEIR_KIND_TOOL_RESULT && before->message == s->message &&
             before->kind != WEIR_KIND_TOOL_RESULT)
-            report(c, WR_RULE_RESULT_AFTER_TEXT, s->call_id, i);
+            report(c, WR_RULE_RESULT_AFTER_TEXT, id_of(c, s), i);
+    }
+}
+
+/* Gemini: a message that calls stands right behind one of the user or of results. */
+static void check_calls_next(struct checker *c)
+{
+    const struct wr_transcript *t = c->t;
+    bool is_behind_model = false; /* the message at hand */
+
+    for (uint32_t i = 0; i < t->segments_count && wr_api_of(t->dialect)->has_calls_next; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        bool is_first = !i || t->segments[i - 1].message != s->message;
+        if (is_first)
+            is_behind_model = i && t->segments[i - 1].from_model;
+        if (s->kind == WEIR_KIND_TOOL_CALL && is_behind_model)
+            report(c, WR_RULE_CALL_NOT_NEXT, id_of(c, s), i);
     }
 }
 
@@ -123,7 +148,7 @@ static bool is_empty_content(const struct wr_json *doc, wr_json_id content)
 
 static void check_message(struct checker *c, wr_json_id message)
 {
-    static const char *const names[] = {"content", "tool_calls"};
+    const char *const names[] = {wr_api_of(c->t->dialect)->content_key, "tool_calls"};
     const struct wr_json *doc = c->t->doc;
     wr_json_id values[2];
     (void)wr_json_pick(doc, message, names, 2, values);
@@ -131,11 +156,18 @@ static void check_message(struct checker *c, wr_json_id message)
         report(c, WR_RULE_CONTENT_EMPTY, wr_json_raw(doc, message), WR_SEGMENT_NONE);
 }
 
+static bool is_users(const struct wr_api *api, const struct wr_json *doc, wr_json_id message)
+{
+    wr_json_id role = wr_json_find(doc, message, "role");
+    return wr_json_text_is(doc, role, "user") || (role == WR_JSON_NONE && api->may_lack_role);
+}
+
 static void check_list(struct checker *c)
 {
     const struct wr_transcript *t = c->t;
     const struct wr_json *doc = t->doc;
-    bool has_user_ends = wr_api_of(t->dialect)->has_user_ends;
+    const struct wr_api *api = wr_api_of(t->dialect);
+    const char *model_role = api->model_role ? api->model_role : "assistant";
     weir_span none = {"", 0};
     if (t->list == WR_JSON_NONE)
         return;
@@ -146,9 +178,9 @@ static void check_list(struct checker *c)
     }
     if (first == WR_JSON_NONE)
         report(c, WR_RULE_LIST_EMPTY, none, WR_SEGMENT_NONE);
-    else if (has_user_ends && !wr_json_text_is(doc, wr_json_find(doc, first, "role"), "user"))
+    else if (api->has_user_ends && !is_users(api, doc, first))
         report(c, WR_RULE_FIRST_NOT_USER, none, WR_SEGMENT_NONE);
-    if (has_user_ends && wr_json_text_is(doc, wr_json_find(doc, last, "role"), "assistant"))
+    if (api->has_user_ends && wr_json_text_is(doc, wr_json_find(doc, last, "role"), model_role))
         report(c, WR_RULE_LAST_FROM_MODEL, none, WR_SEGMENT_NONE);
 }
 
@@ -168,10 +200,10 @@ static void check_texts(struct checker *c)
         const struct wr_segment *s = &t->segments[i];
         bool is_empty = is_empty_text(t, s);
         if (is_empty)
-            report(c, WR_RULE_TEXT_EMPTY, s->call_id, i);
+            report(c, WR_RULE_TEXT_EMPTY, id_of(c, s), i);
         wr_json_id marker = s->is_signed ? wr_find_marker(t->doc, s->payload) : s->marker;
         if (marker != WR_JSON_NONE && (is_empty || s->is_signed))
-            report(c, WR_RULE_MARKER_MISPLACED, s->call_id, i);
+            report(c, WR_RULE_MARKER_MISPLACED, id_of(c, s), i);
     }
 }
 
@@ -251,7 +283,7 @@ static void check_marker_order(struct checker *c)
             continue;
         bool is_long = wr_lawful_marker_is_long(t->doc, s->marker);
         if (is_long && has_short)
-            report(c, WR_RULE_MARKER_ORDER, s->call_id, i);
+            report(c, WR_RULE_MARKER_ORDER, id_of(c, s), i);
         has_short |= !is_long;
     }
 }
@@ -292,6 +324,7 @@ weir_status wr_lawful_check(const struct wr_transcript *transcript, struct wr_ar
     *breaches = (struct wr_breaches){0};
     check_pairs(&c);
     check_result_order(&c);
+    check_calls_next(&c);
     check_list(&c);
     check_texts(&c);
     check_reasoning(&c);

@@ -14,6 +14,7 @@
     X(RESULT_REPEATED, "a call has two results")                                      \
     X(RESULT_NOT_NEXT, "a result does not stand right behind its call")               \
     X(RESULT_AFTER_TEXT, "a result stands behind other content of its message")       \
+    X(CALL_NOT_NEXT, "a call does not follow the user or results")                    \
     X(ANSWER_ORPHAN, "what answers a server's tool or request has nothing to answer") \
     X(LIST_EMPTY, "no message is left")                                               \
     X(FIRST_NOT_USER, "the first message is not the user's")                          \

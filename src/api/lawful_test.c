@@ -19,6 +19,12 @@
 #define ITEM_CALL(id)   "{'type':'function_call','call_id':'" id "','name':'n','arguments':'{}'}"
 #define ITEM_RESULT(id) "{'type':'function_call_output','call_id':'" id "','output':'r'}"
 
+#define CONTENTS(list) "{'contents':[" list "]}"
+#define G_ASK          "{'role':'user','parts':[{'text':'u'}]}"
+#define G_CALL         "{'role':'model','parts':[{'functionCall':{'name':'n'}}]}"
+#define G_RESULT \
+    "{'role':'user','parts':[{'functionResponse':{'name':'n','response':{'output':'r'}}}]}"
+
 /* The rule whose breaches are counted; all other rules must find nothing, or what `also` says. */
 #define RULE(name) WR_RULE_##name
 #define ONLY       -1
@@ -99,6 +105,22 @@ static const struct {
      RULE(ANSWER_ORPHAN), 0, ONLY},
     {"a program's output without the program", "responses",
      RESPONSES("{'type':'program_output','call_id':'p'}"), RULE(ANSWER_ORPHAN), 1, ONLY},
+
+    {"calls right behind the user and results", "gemini",
+     CONTENTS(G_ASK "," G_CALL "," G_RESULT "," G_CALL "," G_RESULT), RULE(CALL_NOT_NEXT), 0, ONLY},
+    {"a call behind words of the model", "gemini",
+     CONTENTS(G_ASK ",{'role':'model','parts':[{'text':'a'}]}," G_CALL "," G_RESULT),
+     RULE(CALL_NOT_NEXT), 1, ONLY},
+    {"a call without an id and without a result", "gemini", CONTENTS(G_ASK "," G_CALL "," G_ASK),
+     RULE(CALL_UNANSWERED), 1, ONLY},
+    {"a result too many", "gemini", CONTENTS(G_ASK "," G_CALL "," G_RESULT "," G_RESULT),
+     RULE(RESULT_ORPHAN), 1, ONLY},
+    {"the model last", "gemini", CONTENTS(G_ASK ",{'role':'model','parts':[{'text':'a'}]}"),
+     RULE(LAST_FROM_MODEL), 1, ONLY},
+    {"who has no role is the user", "gemini", CONTENTS("{'parts':[{'text':'a'}]}"),
+     RULE(FIRST_NOT_USER), 0, ONLY},
+    {"a content without parts", "gemini", CONTENTS(G_ASK ",{'role':'user','parts':[]}"),
+     RULE(CONTENT_EMPTY), 1, ONLY},
 
     {"a list with a message", "chat", MESSAGES(USER("'u'")), RULE(LIST_EMPTY), 0, ONLY},
     {"a list without one", "chat", MESSAGES(""), RULE(LIST_EMPTY), 1, ONLY},

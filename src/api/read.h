@@ -13,6 +13,9 @@ struct wr_place {
     weir_role role;
 };
 
+/* The object that has the members of the request: the document, or what wraps it. */
+wr_json_id wr_api_root(const struct wr_transcript *transcript);
+
 /* A segment with nothing but its place. */
 struct wr_segment wr_segment_at(const struct wr_place *place, weir_kind kind, wr_json_id payload);
 

@@ -14,12 +14,16 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "base/vec.h"
+
+enum { CALLS_FIRST_COUNT = 32 };
 
 void wr_body_init(struct wr_body *b, const struct wr_api *api, struct wr_buf *out)
 {
     *b = (struct wr_body){.api = api};
     wr_json_write_init(&b->w, out);
     wr_arena_init(&b->scratch, WR_ARENA_BYTES_MAX);
+    wr_arena_init(&b->kept, WR_ARENA_BYTES_MAX);
     wr_buf_init(&b->words, WR_OUTPUT_BYTES_MAX);
 }
 
@@ -27,6 +31,7 @@ void wr_body_release(struct wr_body *b)
 {
     wr_buf_release(&b->words);
     wr_arena_release(&b->scratch);
+    wr_arena_release(&b->kept);
 }
 
 static void note_status(struct wr_body *b, weir_status status)
@@ -123,6 +128,27 @@ void wr_body_arguments(struct wr_body *b, weir_span arguments)
     wr_body_text(b, "arguments", is_blank ? WR_LIT("{}") : arguments);
 }
 
+void wr_body_note_call(struct wr_body *b, weir_span id, weir_span name)
+{
+    if (!WR_ARENA_ROOM(&b->kept, b->calls, b->calls_count, b->calls_cap, CALLS_FIRST_COUNT)) {
+        note_status(b, wr_arena_status(&b->kept));
+        return;
+    }
+    struct wr_written_call call = {wr_arena_copy(&b->kept, id), wr_arena_copy(&b->kept, name)};
+    note_status(b, wr_arena_status(&b->kept));
+    if (call.id.ptr && call.name.ptr)
+        b->calls[b->calls_count++] = call;
+}
+
+/* The newest first: results stand right behind their calls. */
+weir_span wr_body_tool_of(const struct wr_body *b, weir_span call_id)
+{
+    for (uint32_t i = b->calls_count; i > 0; i--)
+        if (wr_span_eq(b->calls[i - 1].id, call_id))
+            return b->calls[i - 1].name;
+    return (weir_span){"", 0};
+}
+
 /* ---- messages ---- */
 
 static void write_words(struct wr_body *b)
@@ -156,7 +182,7 @@ void wr_body_open(struct wr_body *b, const char *role)
     if (b->api->types_messages)
         wr_json_member_word(&b->w, "type", "message");
     wr_json_member_word(&b->w, "role", role);
-    wr_json_write_key(&b->w, "content");
+    wr_json_write_key(&b->w, b->api->content_key);
     wr_json_write_array(&b->w);
     b->open_role = role;
 }
@@ -179,15 +205,56 @@ void wr_body_mark(struct wr_body *b)
 
 /* ---- a whole body ---- */
 
+static void write_model(struct wr_body *b, weir_span model)
+{
+    const char *front = b->api->model_front;
+
+    wr_arena_reset(&b->scratch);
+    if (front && !memchr(model.ptr, '/', model.len)) {
+        size_t bytes = strlen(front) + model.len;
+        char *whole = wr_arena_alloc(&b->scratch, bytes);
+        note_status(b, wr_arena_status(&b->scratch));
+        if (!whole)
+            return;
+        memcpy(whole, front, strlen(front));
+        memcpy(whole + strlen(front), model.ptr, model.len);
+        model = (weir_span){whole, bytes};
+    }
+    wr_json_member_text(&b->w, "model", model);
+}
+
+/* In some APIs all definitions stand in one tool. */
+static void write_tools(struct wr_body *b, const struct wr_body_head *h)
+{
+    const struct wr_api *api = b->api;
+
+    wr_json_write_key(&b->w, "tools");
+    wr_json_write_array(&b->w);
+    if (api->tools_key) {
+        wr_json_write_object(&b->w);
+        wr_json_write_key(&b->w, api->tools_key);
+        wr_json_write_array(&b->w);
+    }
+    for (size_t i = 0; i < h->tools_count; i++)
+        api->write_tool(b, &h->tools[i]);
+    if (h->has_marked_tools)
+        wr_body_mark(b);
+    if (api->tools_key) {
+        wr_json_write_array_end(&b->w);
+        wr_json_write_object_end(&b->w);
+    }
+    wr_json_write_array_end(&b->w);
+}
+
 static void write_head(struct wr_body *b, const struct wr_body_head *h)
 {
     const struct wr_api *api = b->api;
     uint64_t tokens = h->output_tokens_max;
 
-    wr_json_member_text(&b->w, "model", h->model);
+    write_model(b, h->model);
     if (!tokens && !h->is_bare)
         tokens = api->output_tokens_default;
-    if (tokens)
+    if (tokens && api->output_max_key)
         wr_json_member_number(
             &b->w, h->is_for_provider ? api->provider_max_key : api->output_max_key, tokens);
     if (api->must_not_store && !h->is_bare)
@@ -196,15 +263,8 @@ static void write_head(struct wr_body *b, const struct wr_body_head *h)
         wr_buf_byte(b->w.out, ',');
         wr_buf_append(b->w.out, h->extra);
     }
-    if (!h->has_tools && !h->tools_count)
-        return;
-    wr_json_write_key(&b->w, "tools");
-    wr_json_write_array(&b->w);
-    for (size_t i = 0; i < h->tools_count; i++)
-        api->write_tool(b, &h->tools[i]);
-    if (h->has_marked_tools)
-        wr_body_mark(b);
-    wr_json_write_array_end(&b->w);
+    if (h->has_tools || h->tools_count)
+        write_tools(b, h);
 }
 
 void wr_body_begin(struct wr_body *b, const struct wr_body_head *h)
@@ -247,6 +307,7 @@ weir_span wr_body_message(const struct wr_api *api, const struct wr_line *line,
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_body_init(&body, api, &out);
+    body.is_single = true;
     wr_body_line(&body, line);
     wr_body_close(&body);
     wr_body_release(&body);

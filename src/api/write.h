@@ -35,14 +35,23 @@ struct wr_line {
     size_t items_count;
 };
 
+/* A call that was written: in some APIs its result must name the tool. */
+struct wr_written_call {
+    weir_span id, name;
+};
+
 struct wr_body {
     const struct wr_api *api;
     struct wr_json_writer w;
     struct wr_arena scratch;
+    struct wr_arena kept;
+    struct wr_written_call *calls; /* in `kept`, by wr_body_note_call() */
+    uint32_t calls_count, calls_cap;
     struct wr_buf words;   /* of the user's message that is not written yet */
     const char *open_role; /* of the message that is open */
     bool joins;            /* words of the user that follow each other are one message */
     bool alternates;       /* a notice is part of the user's message */
+    bool is_single;        /* one message for a list that is there */
     bool is_raw;           /* texts, ids, names and arguments are JSON strings as they stand */
 };
 
@@ -92,6 +101,9 @@ void wr_body_schema(struct wr_body *body, const char *key, const struct weir_too
 /* `arguments` as an object; what a model wrote that is none is kept under one key. */
 void wr_body_object(struct wr_body *body, const char *key, weir_span arguments);
 void wr_body_arguments(struct wr_body *body, weir_span arguments); /* as a text */
+/* Remembers the tool of a call, and finds it again: empty where the call was not written. */
+void wr_body_note_call(struct wr_body *body, weir_span id, weir_span name);
+weir_span wr_body_tool_of(const struct wr_body *body, weir_span call_id);
 /* A message with a list of blocks; one of the same role stays open. */
 void wr_body_open(struct wr_body *body, const char *role);
 /* Ends the message that is open, or writes the words that wait. */

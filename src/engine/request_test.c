@@ -40,7 +40,7 @@ static const struct {
     {"a list is no request", "[]", NULL, WEIR_INVALID, "JSON object"},
     {"an empty object is no request", "{}", NULL, WEIR_INVALID, "no `messages`"},
     {"messages must be a list", "{\"messages\":{}}", "chat", WEIR_INVALID, "must be an array"},
-    {"a dialect must be one of ours", "{\"messages\":[]}", "gemini", WEIR_INVALID, "no dialect"},
+    {"a dialect must be one of ours", "{\"messages\":[]}", "hermes", WEIR_INVALID, "no dialect"},
 };
 
 static void wrong_bodies_are_refused(void **state)

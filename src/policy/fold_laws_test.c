@@ -32,7 +32,8 @@ static const char own_policies[] =
     "      - {stage: rehydrate, max_tokens: 2000}\n"
     "      - {stage: drop_groups}\n";
 
-static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_MESSAGES};
+static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_MESSAGES,
+                                        WEIR_DIALECT_GEMINI};
 
 struct made {
     struct wr_arena arena;
@@ -78,7 +79,11 @@ static void the_laws_hold(void **state)
     open_made(&m);
     for (uint32_t p = 0; p < m.count; p++)
         for (size_t d = 0; d < WR_COUNT_OF(dialects); d++) {
-            struct fold_laws_case c = {&m.messages, m.list[p], dialects[d], WINDOW_TOKENS, 25};
+            struct fold_laws_case c = {.session = &m.messages,
+                                       .policy = m.list[p],
+                                       .dialect = dialects[d],
+                                       .window_tokens = WINDOW_TOKENS,
+                                       .requests_max = 25};
             ok &= fold_laws_hold(&c, &counts);
         }
     close_made(&m);

@@ -98,6 +98,27 @@ static const struct {
      "{\"id\":\"r1\",\"output\":[{\"type\":\"function_call\",\"call_id\":\"k\",\"name\":\"f\","
      "\"arguments\":\"{}\"}],\"usage\":{\"input_tokens\":1,\"output_tokens\":2}}",
      "r1 in=1 out=2 read=-1 write=-1 k:f({}) finished"},
+    {"a stream of Gemini's: the last usage, thoughts counted", &wr_api_gemini, "text/event-stream",
+     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}],\"usageMetadata\":{"
+     "\"promptTokenCount\":1},\"responseId\":\"r1\"}\r\n\r\n"
+     "data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\","
+     "\"args\":{}}}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":9,"
+     "\"cachedContentTokenCount\":4,\"candidatesTokenCount\":2,\"thoughtsTokenCount\":5},"
+     "\"responseId\":\"r1\"}\r\n\r\n",
+     "r1 in=9 out=7 read=4 write=-1 :f({}) finished"},
+    {"the same as one JSON array", &wr_api_gemini, "application/json; charset=UTF-8",
+     "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"a\"}]}}],\"responseId\":\"r1\"}\n,"
+     "{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"name\":\"f\"}}]},"
+     "\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":9,"
+     "\"toolUsePromptTokenCount\":3,\"candidatesTokenCount\":2}}]",
+     "r1 in=12 out=2 read=-1 write=-1 :f({}) finished"},
+    {"and wrapped", &wr_api_gemini, "application/json",
+     "{\"response\":{\"candidates\":[{\"finishReason\":\"STOP\"}],\"usageMetadata\":{"
+     "\"promptTokenCount\":9}}}",
+     " in=9 out=-1 read=-1 write=-1 finished"},
+    {"an error of Gemini's", &wr_api_gemini, "application/json",
+     "[{\"error\":{\"code\":400,\"message\":\"no\",\"status\":\"INVALID_ARGUMENT\"}}]",
+     " in=-1 out=-1 read=-1 write=-1 error=INVALID_ARGUMENT finished"},
     {"an error body", &wr_api_chat, "application/json",
      "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}}",
      " in=-1 out=-1 read=-1 write=-1 error=rate_limit_exceeded finished"},
