@@ -152,7 +152,7 @@ static void post_body(struct wr_client *client, const struct wr_ask *ask, struct
 
     wr_buf_init(&url, WR_NET_HEAD_BYTES_MAX);
     wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX);
-    wr_endpoint_url(ask->endpoint, &url);
+    wr_endpoint_url(ask->endpoint, ask->body, &url);
     struct wr_fetch_request request = {.url = url.bytes,
                                        .method = WR_LIT("POST"),
                                        .headers = headers,

@@ -7,7 +7,8 @@
 #include "net/host.h"
 #include "weir/version.h"
 
-const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY", NULL};
+const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY",
+                                             "GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
 
 /* The API that the model's name suggests, or the only one that there is a key for. */
 static const struct wr_api *api_told(const char *model, wr_getenv_fn *get)
@@ -45,7 +46,7 @@ static bool is_near(const char *url)
     return wr_host_of_url(wr_span_of(url), &host) && wr_host_is_private(host.name);
 }
 
-/* An address without a path means its /v1. */
+/* An address without a path means its /v1, or what its API has there. */
 static bool set_base(struct wr_endpoint *e, const char *url)
 {
     size_t bytes = strlen(url);
@@ -53,11 +54,13 @@ static bool set_base(struct wr_endpoint *e, const char *url)
 
     while (bytes && url[bytes - 1] == '/')
         bytes--;
-    if (!host || bytes <= (size_t)(host - url) + 3 || bytes + 4 > sizeof(e->base_url))
+    if (!host || bytes <= (size_t)(host - url) + 3 || bytes + 16 > sizeof(e->base_url))
         return false;
     bool has_path = memchr(host + 3, '/', bytes - (size_t)(host - url) - 3);
     (void)snprintf(e->base_url, sizeof(e->base_url), "%.*s%s", (int)bytes, url,
-                   has_path ? "" : "/v1");
+                   has_path            ? ""
+                   : e->api->base_path ? e->api->base_path
+                                       : "/v1");
     e->is_local = is_near(url);
     return true;
 }
@@ -68,8 +71,7 @@ weir_status wr_endpoint_find(struct wr_endpoint *e, const struct wr_endpoint_opt
     *e = (struct wr_endpoint){.key = NULL};
     e->api = find_api(o, get);
     if (!e->api)
-        return wr_fail(err, WEIR_INVALID, 0, "--api is chat, responses or messages, not '%s'",
-                       o->api);
+        return wr_fail(err, WEIR_INVALID, 0, "--api is " WR_API_NAMES ", not '%s'", o->api);
     const char *url = o->base_url;
     if (!url)
         url = get(e->api->url_variable);
@@ -88,10 +90,13 @@ weir_status wr_endpoint_find(struct wr_endpoint *e, const struct wr_endpoint_opt
     return WEIR_OK;
 }
 
-void wr_endpoint_url(const struct wr_endpoint *e, struct wr_buf *url)
+void wr_endpoint_url(const struct wr_endpoint *e, weir_span body, struct wr_buf *url)
 {
     wr_buf_text(url, e->base_url);
-    wr_buf_text(url, e->api->paths[0].end);
+    if (e->api->write_path)
+        e->api->write_path(url, body);
+    else
+        wr_buf_text(url, e->api->paths[0].end);
     wr_buf_byte(url, '\0');
 }
 

@@ -15,9 +15,9 @@ struct wr_endpoint {
 
 /* What the command line says; NULL: nothing. */
 struct wr_endpoint_options {
-    const char *api;      /* "chat", "responses", "messages" */
+    const char *api;      /* "chat", ... */
     const char *base_url; /* "http://127.0.0.1:11434", with /v1 or without */
-    const char *model;    /* a Claude model speaks Messages unless told */
+    const char *model;    /* some speak one API, unless told */
 };
 
 typedef const char *wr_getenv_fn(const char *name);
@@ -25,14 +25,14 @@ typedef const char *wr_getenv_fn(const char *name);
 /* Variables that hold keys of the agent's own; NULL at the end. Commands do not get them. */
 extern const char *const wr_endpoint_key_names[];
 
-/* OPENAI_BASE_URL, OPENAI_API_KEY, ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY are asked for with
- * `get`. WEIR_INVALID: `err` says what is missing and how to give it. */
+/* The variables of all APIs (OPENAI_BASE_URL, OPENAI_API_KEY, ...) are asked for with `get`.
+ * WEIR_INVALID: `err` says what is missing and how to give it. */
 WEIR_MUST_USE weir_status wr_endpoint_find(struct wr_endpoint *endpoint,
                                            const struct wr_endpoint_options *options,
                                            wr_getenv_fn *get, struct weir_err *err);
 
-/* Appends the address to post to, and a NUL. */
-void wr_endpoint_url(const struct wr_endpoint *endpoint, struct wr_buf *url);
+/* Appends the address to post `body` to, and a NUL. */
+void wr_endpoint_url(const struct wr_endpoint *endpoint, weir_span body, struct wr_buf *url);
 
 enum { WR_ENDPOINT_HEADERS_MAX = 8 };
 

@@ -66,6 +66,16 @@ static void endpoints_are_found(void **state)
          {"OPENAI_BASE_URL", "http://x"},
          "http://127.0.0.1:1/v1/responses",
          NULL},
+        {"a path that names the model",
+         {.api = "gemini"},
+         {"GEMINI_API_KEY", "k"},
+         "https://generativelanguage.googleapis.com/v1beta/models/m:streamGenerateContent?alt=sse",
+         NULL},
+        {"the model's name says whom to ask",
+         {.model = "gemini-3.8-flash"},
+         {"GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1"},
+         "http://127.0.0.1:1/v1beta/models/m:streamGenerateContent?alt=sse",
+         NULL},
         {"no key for a provider", {0}, {NULL}, NULL, "set OPENAI_API_KEY"},
         {"an API that is none", {.api = "soap"}, {NULL}, NULL, "--api is chat"},
         {"an address that is none", {.base_url = "here"}, {NULL}, NULL, "is no address"},
@@ -79,7 +89,7 @@ static void endpoints_are_found(void **state)
         wr_buf_init(&url, 4096);
         bool ok = !wr_endpoint_find(&endpoint, &cases[i].options, get, &err);
         if (ok)
-            wr_endpoint_url(&endpoint, &url);
+            wr_endpoint_url(&endpoint, WR_LIT("{\"model\":\"models/m\"}"), &url);
         if (ok != (cases[i].url != NULL) || (ok && strcmp(url.bytes, cases[i].url)) ||
             (!ok && !strstr(err.text, cases[i].error)))
             fail_msg("%s: %s%s", cases[i].behaviour, ok ? url.bytes : "", err.text);
@@ -93,7 +103,8 @@ static void keys_go_where_each_api_wants_them(void **state)
         weir_dialect dialect;
         const char *header, *value;
     } cases[] = {{WEIR_DIALECT_CHAT, "authorization", "Bearer k"},
-                 {WEIR_DIALECT_MESSAGES, "x-api-key", "k"}};
+                 {WEIR_DIALECT_MESSAGES, "x-api-key", "k"},
+                 {WEIR_DIALECT_GEMINI, "x-goog-api-key", "k"}};
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_endpoint endpoint = {.api = wr_api_of(cases[i].dialect), .key = "k"};

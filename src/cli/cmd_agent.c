@@ -43,9 +43,9 @@ static const struct wr_option options[] = {
     {"json", WR_FLAG(json), "one JSON object a line instead of text (docs/agent.md)"},
     {"yes", WR_FLAG(yes), "files are changed and commands run without a question"},
     {"api", WR_CHOICE("API", api),
-     "chat, responses or messages; else what is set of OPENAI_BASE_URL, OPENAI_API_KEY, "
-     "ANTHROPIC_BASE_URL and ANTHROPIC_API_KEY says whom to ask",
-     .words = "chat responses messages"},
+     WR_API_NAMES "; else the provider whose address or key is set (OPENAI_API_KEY, "
+                  "ANTHROPIC_API_KEY, GEMINI_API_KEY) is asked",
+     .words = WR_API_WORDS},
     {"base-url", WR_TEXT("URL", base_url), "of the provider. A local server needs no key"},
     {"model", WR_TEXT("M", model), "whom to ask", .list = wr_list_models},
     {"session", WR_TEXT("NAME", session), "go on with this session, or begin it"},

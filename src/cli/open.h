@@ -4,6 +4,7 @@
 #ifndef WR_CLI_OPEN_H
 #define WR_CLI_OPEN_H
 
+#include "api/api.h"
 #include "cli/cmd.h"
 #include "models/lookup.h"
 #include "models/registry.h"
@@ -31,10 +32,10 @@
         "config", WR_FILE(member),                                            \
             "a weir.yaml with models and prices of your own (docs/models.md)" \
     }
-#define WR_ROW_DIALECT(member)                                                                  \
-    {                                                                                           \
-        "dialect", WR_CHOICE("D", member), "chat, responses or messages: do not guess the API", \
-            .words = "chat responses messages"                                                  \
+#define WR_ROW_DIALECT(member)                                                    \
+    {                                                                             \
+        "dialect", WR_CHOICE("D", member), WR_API_NAMES ": do not guess the API", \
+            .words = WR_API_WORDS                                                 \
     }
 #define WR_ROW_SINCE(member)                                                        \
     {                                                                               \

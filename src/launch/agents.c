@@ -84,7 +84,7 @@ static const struct wr_agent agents[] = {
     },
     {
         .name = "gemini",
-        .what = "passes through and is counted: its API is not read",
+        .what = "with an API key; a login of Google's needs CODE_ASSIST_ENDPOINT (docs/gemini.md)",
         .by_hand = "GOOGLE_GEMINI_BASE_URL=<gemini> gemini",
         .upstream = "gemini",
         .settings = {{ENV("GOOGLE_GEMINI_BASE_URL", "<gemini>")}},

@@ -723,7 +723,8 @@ struct wr_config *wr_config_new(void)
         {"openai", "https://api.openai.com/v1"},
         {"anthropic", "https://api.anthropic.com/v1"},
         {"chatgpt", "https://chatgpt.com/backend-api/codex"},
-        {"gemini", "https://generativelanguage.googleapis.com"}};
+        {"gemini", "https://generativelanguage.googleapis.com"},
+        {"codeassist", "https://cloudcode-pa.googleapis.com"}};
     struct wr_config *config = calloc(1, sizeof(*config));
 
     if (!config)

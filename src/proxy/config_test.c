@@ -25,7 +25,7 @@ static void all_of_it_is_read(void **state)
     assert_int_equal(c->percent, 10);
     assert_string_equal(c->store_dir, "/s");
     assert_int_equal(c->workers * 10 + c->threads, 23);
-    assert_int_equal(c->upstreams_count, 5);
+    assert_int_equal(c->upstreams_count, 6);
     const struct wr_upstream *openai = wr_config_find(c, WR_LIT("openai"));
     assert_string_equal(openai->base_url, "http://a/b");
     assert_string_equal(openai->path, "/b");

@@ -446,9 +446,13 @@ static void offer_own(struct worker *w, struct wr_task *task, struct weir_reques
 
 static void read_request(struct worker *w, struct wr_task *task, weir_span body)
 {
-    struct weir_request_options options = {.path = task->route->path};
     struct weir_request *request;
-
+    weir_span target = task->route->target;
+    wr_arena_reset(&w->arena);
+    char *path = wr_arena_alloc(&w->arena, target.len + 1);
+    if (path)
+        (void)snprintf(path, target.len + 1, "%.*s", (int)target.len, target.ptr);
+    struct weir_request_options options = {.path = path ? path : task->route->path};
     if (weir_engine_request(w->engine, body, &options, &request, NULL)) {
         task->record->not_read = WR_LIT("not_a_request");
         return;

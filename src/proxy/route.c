@@ -43,11 +43,14 @@ static const struct wr_upstream *by_path(const struct wr_config *config, const s
                                          weir_span target)
 {
     const struct wr_upstream *azure = wr_credential_upstream("azure", config);
+    const char *own = wr_api_upstream_of(target);
 
     if (azure && is_azure_path(target))
         return azure;
     if (is_below(target, WR_LIT("/backend-api")) || wr_head_find(head, "chatgpt-account-id").ptr)
         return wr_config_find(config, WR_LIT("chatgpt"));
+    if (own)
+        return wr_config_find(config, wr_span_of(own));
     if (is_below(target, WR_LIT("/v1/messages")) || wr_head_find(head, "anthropic-version").ptr)
         return wr_config_find(config, WR_LIT("anthropic"));
     return wr_config_find(config, WR_LIT("openai"));

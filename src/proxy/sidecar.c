@@ -415,7 +415,7 @@ static weir_status append_answer(struct call *c, wr_json_id event, struct weir_e
 
     if (body != WR_JSON_NONE) {
         if (!dialect_of(c, event, &dialect))
-            return wr_fail(err, WEIR_INVALID, 0, "dialect is chat, responses or messages");
+            return wr_fail(err, WEIR_INVALID, 0, "dialect is " WR_API_NAMES);
         return weir_session_answer_body(c->session, dialect, wr_json_raw(&c->doc, body),
                                         c->in->now_ms, err);
     }
@@ -549,7 +549,7 @@ static int render_request(struct call *c)
     struct weir_err err = {0};
 
     if (!dialect_of(c, 0, &want.dialect))
-        return say_error(c, 400, "\"dialect\" is chat, responses or messages");
+        return say_error(c, 400, "\"dialect\" is " WR_API_NAMES);
     weir_status status = weir_session_request(c->session, &want, &turn, &err);
     if (status)
         return say_status(c, status, &err);

@@ -71,10 +71,10 @@ static void calls_are_dispatched(void **state)
         {"the next request comes out", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}", 200,
          "\"content\":\"Be brief.\""},
         {"but in a dialect that there is", "POST", SESSIONS "/a/render", "{\"dialect\":\"tall\"}",
-         400, "is chat, responses or messages"},
+         400, "is chat, responses, messages or gemini"},
         {"and so is an answer's body", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"dialect\":\"tall\",\"body\":{}}]}", 400,
-         "is chat, responses or messages"},
+         "is chat, responses, messages or gemini"},
         {"calls of an answer wait", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":\"f\","
          "\"arguments\":\"{}\"}]}]}",
