@@ -3,6 +3,7 @@
 import copy
 import sys
 
+import gemini
 import laws
 
 
@@ -39,6 +40,14 @@ def text(value, **more):
     return {'type': 'text', 'text': value, **more}
 
 
+def contents(*items, **more):
+    return {'contents': [{'role': role, 'parts': list(parts)} for role, *parts in items], **more}
+
+
+GCALL = {'functionCall': {'name': 'f', 'args': {'a': 1}}}
+GGIVEN = {'functionResponse': {'name': 'f', 'response': {'output': 'ok'}}}
+GOOGLE = {'model': 'gemini-2.5-pro'}
+GSIGNED = {**GCALL, 'thoughtSignature': gemini.sign(GCALL['functionCall'], laws)}
 USE = {'type': 'tool_use', 'id': 'toolu_1', 'name': 'f', 'input': {}}
 RESULT = {'type': 'tool_result', 'tool_use_id': 'toolu_1', 'content': 'ok'}
 FC = {'type': 'function_call', 'call_id': 'call_1', 'name': 'f', 'arguments': '{}'}
@@ -187,6 +196,44 @@ BAD = [
      'valid dictionary'),
     ('messages', 'more than the window', messages(user('x' * 5000)), ANTHROPIC,
      'prompt is too long: '),
+    ('gemini', 'a call without its result', contents(
+        ('user', {'text': 'x'}), ('model', GCALL), ('user', {'text': 'y'}), **GOOGLE), {},
+     'number of function response parts is equal'),
+    ('gemini', 'a result without its call', contents(('user', GGIVEN), **GOOGLE), {},
+     'comes immediately after a function call turn'),
+    ('gemini', 'a result too many', contents(
+        ('user', {'text': 'x'}), ('model', GCALL), ('user', GGIVEN, GGIVEN), **GOOGLE), {},
+     'number of function response parts is equal'),
+    ('gemini', 'a call behind words of the model', contents(
+        ('user', {'text': 'x'}), ('model', {'text': 'a'}), ('model', GCALL), ('user', GGIVEN),
+        **GOOGLE), {}, 'comes immediately after a user turn'),
+    ('gemini', 'a result that is no object', contents(
+        ('user', {'text': 'x'}), ('model', GCALL),
+        ('user', {'functionResponse': {'name': 'f', 'response': 'ok'}}), **GOOGLE), {},
+     'google.protobuf.Struct'),
+    ('gemini', 'a result without a name', contents(
+        ('user', {'text': 'x'}), ('model', GCALL),
+        ('user', {'functionResponse': {'response': {}}}), **GOOGLE), {}, 'Name cannot be empty'),
+    ('gemini', 'a call without its signature', contents(
+        ('user', {'text': 'x'}), ('model', GCALL), ('user', GGIVEN), model='gemini-3.8-flash'), {},
+     'missing a thought_signature'),
+    ('gemini', 'a signature of another call', contents(
+        ('user', {'text': 'x'}), ('model', {**GSIGNED, 'functionCall': {'name': 'g'}}),
+        ('user', GGIVEN), **GOOGLE), {}, 'Corrupted thought signature'),
+    ('gemini', 'a member that nobody knows', contents(('user', {'text': 'x'}), stream=True,
+     **GOOGLE), {}, 'Unknown name "stream"'),
+    ('gemini', 'a part of two kinds', contents(('user', {'text': 'x', **GGIVEN}), **GOOGLE), {},
+     'one initialized field'),
+    ('gemini', 'an empty text', contents(('user', {'text': ''}), **GOOGLE), {}, 'text parameter'),
+    ('gemini', 'no parts', contents(('user',), **GOOGLE), {}, 'must not be empty'),
+    ('gemini', 'the model last', contents(('user', {'text': 'x'}), ('model', {'text': 'y'}),
+     **GOOGLE), {}, 'end with a user role'),
+    ('gemini', 'another role', contents(('assistant', {'text': 'x'}), **GOOGLE), {}, 'valid role'),
+    ('gemini', 'tools beside what is cached', contents(
+        ('user', {'text': 'x'}), cachedContent='cachedContents/a', tools=[], **GOOGLE), {},
+     'CachedContent can not be used'),
+    ('gemini', 'more than the window', contents(('user', {'text': 'x' * 5000}), **GOOGLE), {},
+     'exceeds the maximum number of tokens allowed (1000)'),
 ]
 
 GOOD = [
@@ -197,6 +244,15 @@ GOOD = [
         {**OUT, 'call_id': 'call_known'}, previous_response_id='resp_known'), {}),
     ('messages', 'a loop', messages(user('x'), assistant([USE]), user([RESULT, text('y')])),
      ANTHROPIC),
+    ('gemini', 'a loop', contents(('user', {'text': 'x'}), ('model', GSIGNED), ('user', GGIVEN),
+     model='gemini-3.8-flash'), {}),
+    ('gemini', 'an older turn without signatures', contents(
+        ('user', {'text': 'x'}), ('model', GCALL), ('user', GGIVEN), ('model', {'text': 'a'}),
+        ('user', {'text': 'y'}), model='gemini-3.8-flash'), {}),
+    ('gemini', 'the other spelling', {'contents': [{'parts': [{'text': 'x'}]}], **GOOGLE,
+     'system_instruction': {'parts': [{'text': 's'}]}}, {}),
+    ('gemini', 'a request that is wrapped', {'model': 'm', 'project': 'p', 'request': contents(
+        ('user', {'text': 'x'}))}, {}),
     ('messages', 'signed thinking where it was', signed(), ANTHROPIC),
     ('messages', 'thinking in another conversation that is to be dropped', signed(change=dropping),
      {**ANTHROPIC, 'anthropic-beta': laws.BINDING_BETA}),

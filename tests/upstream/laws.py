@@ -1,13 +1,17 @@
-"""What providers refuse: the laws of the three APIs, each with the provider's own words.
+"""What providers refuse: the laws of the four APIs, each with the provider's own words.
 
 check(api, body, headers, state) returns None for a request the provider would accept, else a
 Refusal. Signatures and encrypted items are made here too (sign, seal), so that what a client
-brings back can be verified: a block of signed thinking is bound to everything before it.
+brings back can be verified: a block of signed thinking is bound to everything before it. Google's
+laws are in gemini.py.
 """
 import hashlib
 import hmac
 import json
 import re
+import sys
+
+import gemini
 
 KEY = b'a key that only the provider has'
 BINDING_MODELS = ('claude-fable-5-1', 'claude-opus-5-5', 'claude-sonnet-5-5')
@@ -25,6 +29,8 @@ class Refusal(Exception):
         self.param, self.code = param, code
 
     def body(self, api):
+        if api == 'gemini':
+            return gemini.error(self)
         if api == 'messages':
             error = {'type': self.kind, 'message': self.message}
             if self.code:
@@ -410,6 +416,8 @@ def check_size(api, body_bytes, window_tokens):
         return
     if api == 'messages':
         raise Refusal(400, f'prompt is too long: {tokens} tokens > {window_tokens} maximum')
+    if api == 'gemini':
+        gemini.check_size(sys.modules[__name__], tokens, window_tokens)
     if api == 'chat':
         raise Refusal(400, f"This model's maximum context length is {window_tokens} tokens. "
                       f'However, your messages resulted in {tokens} tokens. Please reduce the '
@@ -418,13 +426,17 @@ def check_size(api, body_bytes, window_tokens):
                   'input and try again.', param='input', code='context_length_exceeded')
 
 
-def check(api, raw, headers, state, window_tokens=0, is_count=False):
-    """Raises a Refusal, or returns the body as an object."""
+def check(api, raw, headers, state, window_tokens=0, is_count=False, model=None):
+    """Raises a Refusal, or returns the body as an object. `model` is what the path names."""
     try:
         body = json.loads(raw)
     except ValueError:
         raise Refusal(400, 'We could not parse the JSON body of your request. (HINT: This likely '
                       "means you aren't using your HTTP library correctly.)") from None
+    if api == 'gemini':
+        body = gemini.check(sys.modules[__name__], body, model)
+        check_size(api, len(raw), window_tokens)
+        return body
     if not isinstance(body, dict) or not body.get('model'):
         raise Refusal(400, 'you must provide a model parameter')
     if api == 'chat':

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A scripted upstream: all three APIs, strict about their laws (laws.py), playing an agent's model.
+"""A scripted upstream: all four APIs, strict about their laws (laws.py), playing an agent's model.
 
     server.py PORT_FILE [--window TOKENS] [--script FILE] [--loaded TOKENS] [--record FILE]
 
@@ -40,12 +40,14 @@ import threading
 import time
 import zlib
 
+import gemini
 import laws
 
 APIS = {'/chat/completions': 'chat', '/responses': 'responses', '/responses/compact': 'responses',
         '/responses/input_tokens': 'responses', '/messages': 'messages',
-        '/messages/count_tokens': 'messages'}
-COUNTS = ('/responses/input_tokens', '/messages/count_tokens')
+        '/messages/count_tokens': 'messages', ':generateContent': 'gemini',
+        ':streamGenerateContent': 'gemini', ':countTokens': 'gemini'}
+COUNTS = ('/responses/input_tokens', '/messages/count_tokens', ':countTokens')
 
 
 class State:
@@ -89,7 +91,7 @@ STATE = State()
 # ---- the model ----
 
 def all_text(body):
-    for key in ('messages', 'input'):
+    for key in ('messages', 'input', 'contents'):
         value = body.get(key)
         if isinstance(value, str):
             return value
@@ -104,6 +106,8 @@ def wanted_turns(body):
 
 
 def done_turns(body):
+    if 'contents' in body:
+        return gemini.done_turns(body)
     if 'messages' in body:
         count = 0
         for message in body['messages']:
@@ -140,11 +144,15 @@ def recalls_apart(body):
     return sum(name.endswith('weir_recall') for name in called_names(body))
 
 
+def tools_of(body):
+    return gemini.tools(body) if 'contents' in body else body.get('tools') or []
+
+
 def choose_tool(body):
     """A tool that reads files, else the first that is no recall: its name as the request spells
     it, and its parameters."""
     tools = {}
-    for tool in body.get('tools') or []:
+    for tool in tools_of(body):
         function = tool.get('function', tool)
         schema = function.get('parameters') or function.get('input_schema') or {}
         if function.get('name') and 'recall' not in function['name']:
@@ -171,7 +179,7 @@ def arguments_for(properties, done, folder=''):
 
 def recall_tool(body):
     """The namespace and the name of weir_recall as the request spells it; None: it has none."""
-    for tool in body.get('tools') or []:
+    for tool in tools_of(body):
         for inner in tool.get('tools') or [tool]:
             name = inner.get('function', inner).get('name') or ''
             if name.endswith('weir_recall'):
@@ -184,7 +192,10 @@ SUMMARY = 'THE EXTRACT'
 
 def extract_in(body):
     """A model that is asked for a summary repeats the extract it was shown."""
-    text = body['messages'][0]['content'] if 'messages' in body else body['input']
+    if 'contents' in body:
+        text = body['contents'][0]['parts'][0]['text']
+    else:
+        text = body['messages'][0]['content'] if 'messages' in body else body['input']
     return text.partition(SUMMARY)[2].partition('THE CONVERSATION')[0].strip()
 
 
@@ -427,8 +438,10 @@ def messages_events(turn):
     yield 'message_stop', {'type': 'message_stop'}
 
 
-WHOLE = {'chat': chat_whole, 'responses': responses_whole, 'messages': messages_whole}
-EVENTS = {'chat': chat_events, 'responses': responses_events, 'messages': messages_events}
+WHOLE = {'chat': chat_whole, 'responses': responses_whole, 'messages': messages_whole,
+         'gemini': lambda turn: gemini.whole(turn, laws)}
+EVENTS = {'chat': chat_events, 'responses': responses_events, 'messages': messages_events,
+          'gemini': lambda turn: gemini.events(turn, laws)}
 
 
 # ---- HTTP ----
@@ -541,7 +554,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             if self.headers.get('Content-Encoding'):
                 raw = self.decode(raw)
             window = int(self.headers.get('x-test-window') or STATE.window_tokens)
-            body = laws.check(api, raw, self.headers, STATE, window, is_count)
+            named = re.search(r'odels/([^:/]+):', path)
+            body = laws.check(api, raw, self.headers, STATE, window, is_count,
+                              named.group(1) if named else None)
         except laws.Refusal as refusal:
             STATE.count('refused')
             STATE.record(api, session, raw, True)
@@ -554,8 +569,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.headers.get('x-test-no-cache'):
             turn.cached_tokens = 0
         if is_count:
-            self.answer(200, {'input_tokens': turn.input_tokens})
-        elif body.get('stream'):
+            self.answer(200, {'totalTokens' if api == 'gemini' else 'input_tokens':
+                              turn.input_tokens})
+        elif path.endswith(':streamGenerateContent') and 'alt=sse' not in self.path:
+            self.answer(200, [data for _, data in EVENTS[api](turn)])
+        elif body.get('stream') or path.endswith(':streamGenerateContent'):
             self.stream(EVENTS[api](turn))
         else:
             self.answer(200, WHOLE[api](turn))
