@@ -142,6 +142,7 @@ test-clients: ## real clients in tool loops through the proxy (needs npm, downlo
 	WEIR=$(BUILD)/weir tests/clients/own.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_agents.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_hooks.py $(BUILD)/clients
+	WEIR=$(BUILD)/weir tests/clients/run_google.py $(BUILD)/clients
 
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test

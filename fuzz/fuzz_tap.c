@@ -38,7 +38,8 @@ static void read_all(uint8_t kind, weir_span input, size_t piece_bytes, struct w
         (struct wr_header){WR_LIT("content-type"),
                            kind & 4 ? WR_LIT("application/json") : WR_LIT("text/event-stream")};
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_tap_init(&tap, kind % 4 ? wr_apis[kind % 4 - 1] : NULL, &head, &arena);
+    const struct wr_api *api = kind & 8 ? &wr_api_gemini : kind % 4 ? wr_apis[kind % 4 - 1] : NULL;
+    wr_tap_init(&tap, api, &head, &arena);
     while (input.len) {
         size_t bytes = input.len < piece_bytes ? input.len : piece_bytes;
         wr_tap_feed(&tap, wr_span_cut(input, 0, bytes));

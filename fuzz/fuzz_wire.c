@@ -58,6 +58,10 @@ static void check_control(const struct weir_request *r)
         for (uint32_t p = 0; p < s->parts_count; p++) {
             MUST(!is_part[s->parts[p]]);
             is_part[s->parts[p]] = true;
+            if (t->dialect == WEIR_DIALECT_GEMINI) {
+                MUST(control_is_gemini_payload(t->doc, s->parts[p]));
+                continue;
+            }
             MUST(!is_control[s->parts[p]]);
             MUST(control_is_payload_path(t->doc, s->parts[p]));
         }
@@ -209,7 +213,7 @@ static void check_request(weir_span body, const char *dialect)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const char *const dialects[] = {NULL, "chat", "responses", "messages"};
+    static const char *const dialects[] = {NULL, "chat", "responses", "messages", "gemini"};
     weir_span body = {(const char *)bytes, len};
 
     if (len > BODY_BYTES_MAX)

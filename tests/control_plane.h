@@ -228,7 +228,8 @@ static inline bool control_is_gemini_payload(const struct wr_json *doc, wr_json_
         for (size_t i = 0; i < WR_COUNT_OF(ways) && doc->nodes[child].is_key; i++)
             if (ways[i][count] && wr_json_text_is(doc, child, ways[i][count]))
                 keys[count] = ways[i][count];
-        bool is_wrapper = !at && wr_json_text_is(doc, child, "request");
+        bool is_wrapper = !at && (wr_json_text_is(doc, child, "request") ||
+                                  wr_json_text_is(doc, child, "generateContentRequest"));
         if (doc->nodes[child].is_key && !keys[count] && !is_wrapper)
             return false;
         count += doc->nodes[child].is_key && !is_wrapper;
@@ -282,7 +283,8 @@ static inline void control_count_parts(const struct wr_json *doc, wr_json_id con
 {
     wr_json_id parts = wr_json_find(doc, content, "parts");
     wr_json_id role = wr_json_find(doc, content, "role");
-    if (!wr_json_is(doc, parts, WR_JSON_ARRAY) || control_repeats_a_key(doc, content) ||
+    bool is_sure = !control_repeats_a_key(doc, content);
+    if (!wr_json_is(doc, parts, WR_JSON_ARRAY) ||
         (role != WR_JSON_NONE && !wr_json_text_is(doc, role, "user") &&
          !wr_json_text_is(doc, role, "function")))
         return;
@@ -293,7 +295,7 @@ static inline void control_count_parts(const struct wr_json *doc, wr_json_id con
         if (given == WR_JSON_NONE && other == WR_JSON_NONE)
             continue;
         results->count_max++;
-        results->count_min += !control_repeats_a_key(doc, part) &&
+        results->count_min += is_sure && !control_repeats_a_key(doc, part) &&
                               (given == WR_JSON_NONE || other == WR_JSON_NONE) &&
                               !control_repeats_a_key(doc, given == WR_JSON_NONE ? other : given);
     }
@@ -318,9 +320,11 @@ static inline struct control_results control_count_results(const struct wr_json 
     const char *name = dialect == WEIR_DIALECT_RESPONSES ? "input"
                        : dialect == WEIR_DIALECT_GEMINI  ? "contents"
                                                          : "messages";
-    wr_json_id list = wr_json_find(doc, 0, name), request = wr_json_find(doc, 0, "request");
+    wr_json_id list = wr_json_find(doc, 0, name);
     if (dialect == WEIR_DIALECT_GEMINI && list == WR_JSON_NONE)
-        list = wr_json_find(doc, request, name);
+        list = wr_json_find(doc, wr_json_find(doc, 0, "request"), name);
+    if (dialect == WEIR_DIALECT_GEMINI && list == WR_JSON_NONE)
+        list = wr_json_find(doc, wr_json_find(doc, 0, "generateContentRequest"), name);
 
     if (!wr_json_is(doc, list, WR_JSON_ARRAY))
         return results;

@@ -131,7 +131,9 @@ CASES = [('codex', codex, '.codex/config.toml'),
 
 def results_of(body):
     """Texts of the results in a request, the newest last."""
-    texts = []
+    texts = [json.dumps(part['functionResponse']['response'], ensure_ascii=False).replace(
+        '\\n', '\n') for content in body.get('contents') or [] for part in content['parts']
+             if 'functionResponse' in part]
     for message in body.get('messages') or body.get('input') or []:
         content = message.get('content') if message.get('role') == 'tool' else message.get('output')
         if message.get('role') == 'user' and isinstance(message.get('content'), list):

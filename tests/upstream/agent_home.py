@@ -8,8 +8,10 @@ import time
 from harness import PATIENCE_SECONDS, wait_for
 
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
-MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5'}
-LISTS = {'chat': 'messages', 'responses': 'input', 'messages': 'messages'}
+MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5',
+          'gemini': 'gemini-3.8-flash'}
+LISTS = {'chat': 'messages', 'responses': 'input', 'messages': 'messages',
+         'gemini': 'contents'}
 FILES, LINES = 70, 80
 
 
@@ -43,7 +45,8 @@ class Home:
 
     def env(self):
         return {**os.environ, 'XDG_DATA_HOME': self.data, 'NO_COLOR': '1', 'OPENAI_API_KEY': '',
-                'ANTHROPIC_API_KEY': '', 'OPENAI_BASE_URL': '', 'ANTHROPIC_BASE_URL': '',
+                'ANTHROPIC_API_KEY': '', 'GEMINI_API_KEY': '', 'OPENAI_BASE_URL': '',
+                'ANTHROPIC_BASE_URL': '', 'GOOGLE_GEMINI_BASE_URL': '',
                 **self.more_env}
 
     def command(self, upstream, api, *arguments):

@@ -81,7 +81,10 @@ def ask(address, number):
         body = {**chat, 'model': 'claude-sonnet-4-5', 'max_tokens': 9}
         headers['anthropic-version'] = '2023-06-01'
     elif NAME == 'gemini':
-        path, body = '/v1beta/models/m:generateContent', {'contents': []}
+        content = {'parts': [{'text': words}]}
+        path, body = '/v1beta/models/m:generateContent', {'contents': [content]}
+        if number % 2:  # what Weir does not read
+            path, body = '/v1beta/models/m:embedContent', {'content': content}
     else:
         path, body = '/chat/completions', chat
     request = urllib.request.Request(address + path, json.dumps(body).encode(), headers)
