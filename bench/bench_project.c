@@ -2,7 +2,9 @@
  * memcpy; then the requests of each session in order through the public engine, and the newest once
  * more by an engine that has never seen the session. Those are in time of the processor, so that
  * other work on the machine does not count. usage:
- * bench_project SESSION.jsonl...   one Chat message a line */
+ * bench_project SESSION.jsonl...   one Chat message a line; WEIR_BENCH_API=NAME: requests of that
+ * API
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,8 @@
 #include "api/api.h"
 
 enum { ROUNDS = 30, WINDOW_TOKENS = 200000, FILE_BYTES_MAX = 64 * 1024 * 1024 };
+
+static weir_dialect dialect; /* that requests are written in */
 
 struct bench {
     weir_span body;
@@ -192,7 +196,7 @@ static void print_times(struct times *t, const char *policy, const struct cost *
 
 static void write_request(const struct wr_session *session, uint32_t n, struct wr_buf *body)
 {
-    struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+    struct wr_session_request request = {.dialect = dialect,
                                          .messages_count = session->requests[n],
                                          .model = "gpt-5",
                                          .with_tools = WR_SESSION_TOOLS};
@@ -269,7 +273,7 @@ static bool bench_session(struct bench *b, const char *path)
         !session.requests_count) {
         printf("%s: skipped, no session\n", path);
     } else {
-        struct wr_session_request request = {.dialect = WEIR_DIALECT_CHAT,
+        struct wr_session_request request = {.dialect = dialect,
                                              .messages_count =
                                                  session.requests[session.requests_count - 1],
                                              .model = "gpt-5",
@@ -295,7 +299,13 @@ static bool bench_session(struct bench *b, const char *path)
 int main(int argc, char **argv)
 {
     struct bench b = {.ok = true};
+    const char *name = getenv("WEIR_BENCH_API");
+    const struct wr_api *api = wr_api_named(wr_span_of(name ? name : "chat"));
     struct wr_models *models;
+
+    if (!api)
+        return 2;
+    dialect = api->dialect;
 
     if (argc < 2) {
         puts("skipped: no recorded sessions here");

@@ -237,6 +237,18 @@ static const struct request_case messages = {
     4,
     6};
 
+static const struct request_case gemini = {
+    "gemini",
+    "{\"systemInstruction\":{\"parts\":[{\"text\":\"s\"}]},\"contents\":[{\"parts\":[{\"text\":"
+    "\"u\"}]},{\"role\":\"model\",\"parts\":[{\"text\":\"t\",\"thought\":true},{\"functionCall\":"
+    "{\"name\":\"read_file\",\"args\":{\"file_path\":\"a.c\"}}}]},{\"role\":\"user\",\"parts\":["
+    "{\"functionResponse\":{\"name\":\"read_file\",\"response\":{\"output\":\"a.c:1:2: error: "
+    "no\\nwords and more of them\"}}},{\"text\":\"v\"},{\"text\":\"w\"}]}]}",
+    "{\"role\":\"user\",\"parts\":[{\"text\":\"new\"}]}",
+    1,
+    4,
+    6};
+
 /* A condensed result, edited and dropped words, a message that comes in. */
 static weir_status plan_changes(struct wr_plan *plan, const struct request_case *given)
 {
@@ -344,6 +356,11 @@ static weir_status project_responses(void)
 static weir_status project_messages(void)
 {
     return project(&messages);
+}
+
+static weir_status project_gemini(void)
+{
+    return project(&gemini);
 }
 
 static weir_status use_chat(void)
@@ -539,6 +556,7 @@ const struct torture_case torture_cases[] = {
     {"a chat request is read, planned, applied and validated", project_chat, false},
     {"a responses request is read, planned, applied and validated", project_responses, false},
     {"a messages request is read, planned, applied and validated", project_messages, false},
+    {"a gemini request is read, planned, applied and validated", project_gemini, false},
     {"a chat request is used by the public interface", use_chat, false},
     {"a responses request is used by the public interface", use_responses, false},
     {"a messages request is used by the public interface", use_messages, false},
