@@ -241,5 +241,7 @@ enum wr_parsed wr_options_parse(const struct wr_command *command, int argc, char
             return WR_PARSED_WRONG;
         }
     }
+    if (argc > 0)
+        words->items[words->count] = NULL; /* what stood there has moved to the front */
     return check_words(command, words) ? WR_PARSED : WR_PARSED_WRONG;
 }

@@ -22,7 +22,7 @@ struct wr_opt_list {
     size_t count;
 };
 
-/* The words that are no options, in the place of argv. */
+/* The words that are no options, in the place of argv; NULL behind the last. */
 struct wr_words {
     char **items;
     size_t count;

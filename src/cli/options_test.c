@@ -96,7 +96,7 @@ static void put_values(struct wr_buf *out, const struct values *v, const struct 
         wr_buf_printf(out, "%s%s%s", i ? "," : "list=", v->list.items[i],
                       i + 1 < v->list.count ? "" : " ");
     wr_buf_printf(out, "%s|", v->flag ? "flag " : "");
-    for (size_t i = 0; i < words->count; i++)
+    for (size_t i = 0; words->items[i]; i++) /* behind the last one nothing is left */
         wr_buf_printf(out, " %s", words->items[i]);
 }
 
@@ -172,6 +172,7 @@ static void a_list_has_an_end(void **state)
     assert_int_equal(wr_options_parse(&command, WR_OPT_LIST_MAX + 1, argv, &values, &words),
                      WR_PARSED);
     values.list.count = 0;
+    argv[1] = option; /* the words of the first call ended there */
     stderr = open_memstream(&said, &said_bytes);
     enum wr_parsed parsed = wr_options_parse(&command, WR_OPT_LIST_MAX + 2, argv, &values, &words);
     (void)fclose(stderr);

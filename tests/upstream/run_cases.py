@@ -160,12 +160,13 @@ def agent_cases(world):
         found = world.found()
         ok(f'{name} ends well', result.returncode, 0)
         ok(f'{name} has the words of the call', found['argv'][-3:], ['word', '--policy', 'x'])
+        ok(f'{name} has them once', found['argv'].count('word'), 1)
         ok(f'{name} runs where it was called', found['cwd'], os.path.realpath(world.folder))
         ok(f'{name} talks to Weir alone',
            {port_of(a) for a in found['addresses'].values()} & {world.upstream.port}, set())
         count = {'codex': 4, 'opencode': 4, 'pi': 6}.get(name, 2)  # two a provider
         ok(f'{name} is answered', found['statuses'], [200] * count)
-        if name in ('codex', 'claude', 'opencode', 'pi', 'qwen'):
+        if name in ('codex', 'claude', 'opencode', 'pi', 'qwen', 'gemini'):
             ok(f'{name} is given recall', found['mcp'],
                [WEIR, 'mcp', '--store', world.last_store])
         else:
