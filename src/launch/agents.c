@@ -84,10 +84,14 @@ static const struct wr_agent agents[] = {
     },
     {
         .name = "gemini",
-        .what = "with an API key; a login of Google's needs CODE_ASSIST_ENDPOINT (docs/gemini.md)",
-        .by_hand = "GOOGLE_GEMINI_BASE_URL=<gemini> gemini",
+        .what = "Gemini, with an API key or a login of Google's; recall if you add it",
+        .by_hand = "GOOGLE_GEMINI_BASE_URL=<gemini> CODE_ASSIST_ENDPOINT=<root> gemini",
         .upstream = "gemini",
-        .settings = {{ENV("GOOGLE_GEMINI_BASE_URL", "<gemini>")}},
+        .settings =
+            {
+                {ENV("GOOGLE_GEMINI_BASE_URL", "<gemini>")},
+                {ENV("CODE_ASSIST_ENDPOINT", "<root>")},
+            },
     },
     {
         .name = "pi",

@@ -119,12 +119,12 @@ static const struct {
      {0},
      false,
      "opencode\nOPENAI_BASE_URL=" ROOT "/v1\nANTHROPIC_BASE_URL=" ROOT "/v1\n"},
-    {"gemini passes through",
+    {"gemini has variables for both its logins",
      {"gemini"},
      {0},
      {0},
      false,
-     "gemini\nGOOGLE_GEMINI_BASE_URL=" ROOT "/gemini\n"},
+     "gemini\nGOOGLE_GEMINI_BASE_URL=" ROOT "/gemini\nCODE_ASSIST_ENDPOINT=" ROOT "\n"},
     {"qwen has a variable and defaults",
      {"qwen"},
      {0},
@@ -226,7 +226,8 @@ static void one_upstream_has_no_names(void **state)
     struct wr_buf out;
     (void)state;
     make(&out, &launch, gemini);
-    assert_string_equal(out.bytes, "gemini\nGOOGLE_GEMINI_BASE_URL=" ROOT "\n");
+    assert_string_equal(out.bytes,
+                        "gemini\nGOOGLE_GEMINI_BASE_URL=" ROOT "\nCODE_ASSIST_ENDPOINT=" ROOT "\n");
     wr_buf_release(&out);
 }
 

@@ -166,7 +166,7 @@ def agent_cases(world):
            {port_of(a) for a in found['addresses'].values()} & {world.upstream.port}, set())
         count = {'codex': 4, 'opencode': 4, 'pi': 6}.get(name, 2)  # two a provider
         ok(f'{name} is answered', found['statuses'], [200] * count)
-        if name in ('codex', 'claude', 'opencode', 'pi', 'qwen', 'gemini'):
+        if name in ('codex', 'claude', 'opencode', 'pi', 'qwen'):
             ok(f'{name} is given recall', found['mcp'],
                [WEIR, 'mcp', '--store', world.last_store])
         else:
