@@ -2,7 +2,7 @@
  *
  * Everything that is said and done goes into DIR/events.jsonl before the call that says it returns;
  * that file is the truth, and a session that is opened again is what its journal says. A request is
- * made from the journal in any of the three APIs, and goes through the session's policy.
+ * made from the journal in any of the APIs, and goes through the session's policy.
  *
  *     struct weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
  *     options.dir = dir;
