@@ -744,8 +744,7 @@ static bool put_back(struct wr_own_edits *e, const struct wr_own_put *put)
         e->status = WEIR_OK, fits = false;
     if (!fits)
         e->count = count;
-    /* Reasoning that led to calls which are not there is refused by some: it leaves all the same.
-     */
+    /* Reasoning that led to calls which are not there is refused by some: it leaves. */
     if (!fits && !put->leaves && !e->status && !leave_out(e))
         e->count = count;
     return fits;
