@@ -288,10 +288,11 @@ static void a_session_that_its_host_compacted_is_run(void **state)
 
 /* ---- thinking ---- */
 
-enum { SHARP_TOKENS = 6000 };
+enum { FULL_TOKENS = 14000, SHARP_TOKENS = 6000 };
 
-/* A window that forces a step, inside a loop. */
-static void simulate_thinking(bool has_thinking, const char *model, struct wr_simulated *out)
+/* In a window of FULL_TOKENS policies want a step inside a loop; one of SHARP_TOKENS forces it. */
+static void simulate_thinking_in(uint32_t window_tokens, bool has_thinking, const char *model,
+                                 struct wr_simulated *out)
 {
     static const char *const names[] = {"exact", "auto", "compress", "head-tail"};
     static const struct test_play play = {.lines = 60, .more = 20};
@@ -302,12 +303,29 @@ static void simulate_thinking(bool has_thinking, const char *model, struct wr_si
     test_play_open(&played, &play);
     assert_true(played.session.messages_count <= 64);
     options.model = model;
-    options.window_tokens = SHARP_TOKENS;
+    options.window_tokens = window_tokens;
     thinks[1] = has_thinking;
     played.session.thinks = thinks;
     played.session.has_thinking = has_thinking;
     simulate_once(&options, &played.session, out);
     test_play_close(&played);
+}
+
+static void simulate_thinking(bool has_thinking, const char *model, struct wr_simulated *out)
+{
+    simulate_thinking_in(FULL_TOKENS, has_thinking, model, out);
+}
+
+static void a_window_forces_steps_past_thinking(void **state)
+{
+    static struct wr_simulated s;
+    (void)state;
+    simulate_thinking_in(SHARP_TOKENS, true, "claude-sonnet-5-5", &s);
+    assert_true(s.binds_thinking);
+    assert_true(s.lanes[0].over_window > 0);
+    assert_int_equal(s.lanes[1].over_window, 0);
+    assert_true(s.lanes[1].steps > 0);
+    assert_int_equal(s.lanes[1].validation_failures, 0);
 }
 
 static void thinking_bars_steps_inside_a_loop(void **state)
@@ -417,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_pause_lets_the_cache_expire),
         cmocka_unit_test(a_session_that_its_host_compacted_is_run),
         cmocka_unit_test(thinking_bars_steps_inside_a_loop),
+        cmocka_unit_test(a_window_forces_steps_past_thinking),
         cmocka_unit_test(thinking_itself_costs_nothing),
         cmocka_unit_test(a_model_that_does_not_bind_thinking_steps_as_ever),
         cmocka_unit_test(only_what_has_no_way_back_is_lost),
