@@ -105,7 +105,7 @@ static void run(weir_span user, weir_span result, weir_span said, struct wr_aren
              !wr_evidence_find(&evidence, &at, &answer, arena, &found),
          "failed", user);
     for (uint32_t i = 0; i < found.count; i++)
-        check_item(&found.items[i], result, said);
+        check_item(&found.items[i], found.items[i].is_users ? user : result, said);
     judge_all(&evidence, &at, &found, true, arena);
     judge_all(&evidence, &at, &found, false, arena);
     wr_evidence_release(&evidence);

@@ -162,6 +162,8 @@ static const struct wr_baseline_def defs[] = {
      head_tail},
     {WR_BASELINE_CLAIRVOYANT, "knows what answers will use and keeps those lines alone: the floor",
      NULL, NULL},
+    {WR_BASELINE_CLAIRVOYANT_ALL,
+     "the same, and of calls and the model's texts only what later answers use", NULL, NULL},
 };
 
 uint32_t wr_baseline_count(void)

@@ -13,7 +13,8 @@
 #include "lab/cache_blocks.h"
 #include "lab/evidence.h"
 
-#define WR_BASELINE_CLAIRVOYANT "clairvoyant"
+#define WR_BASELINE_CLAIRVOYANT     "clairvoyant"
+#define WR_BASELINE_CLAIRVOYANT_ALL "clairvoyant-all"
 
 struct wr_baseline;
 

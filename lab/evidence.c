@@ -17,8 +17,11 @@ enum { SOURCES_CAP_FIRST = 256, ITEMS_CAP_FIRST = 16 };
 
 struct wr_evidence_source {
     uint64_t hash;
-    uint32_t call; /* of a result: the number of its call, or NONE */
+    uint32_t call;    /* of a result: the number of its call, or NONE */
+    uint32_t answers; /* that were looked at before it came */
     bool is_result;
+    bool is_model; /* the model's own words: a text or a call */
+    bool is_user;
     weir_handle handle;
 };
 
@@ -139,16 +142,20 @@ static weir_status note_text(struct noting *n, weir_span text)
     return status;
 }
 
-/* Of a string inside JSON the line of the segment is not known: it is taken to be the first. */
+/* Of a string inside a result's JSON the line of the segment is not known: it is taken to be the
+ * first. The lines of a call are those of all its strings. */
 static weir_status note_inner_string(void *user, weir_span key, weir_span text)
 {
     struct noting *n = user;
     weir_status status = WEIR_OK;
     weir_span line;
     (void)key;
-    n->line = 0;
-    while (!status && wr_span_line(&text, &line))
+    if (n->is_result)
+        n->line = 0;
+    while (!status && wr_span_line(&text, &line)) {
         status = note_line(n, line);
+        n->line += !n->is_result;
+    }
     return status;
 }
 
@@ -187,7 +194,10 @@ static weir_status note_segment(struct wr_evidence *e, const struct wr_transcrip
         .hash = wr_segment_hash(t, segment),
         .call = is_result && segment->pair != WR_SEGMENT_NONE ? e->base + segment->pair
                                                               : WR_EVIDENCE_NONE,
-        .is_result = is_result && is_readable(segment)};
+        .answers = e->answers_count,
+        .is_result = is_result && is_readable(segment),
+        .is_model = segment->kind == WEIR_KIND_TOOL_CALL || segment->role == WEIR_ROLE_ASSISTANT,
+        .is_user = segment->role == WEIR_ROLE_USER};
     weir_status status = WEIR_OK;
     if (is_readable(segment))
         status = note_content(e, t, segment, e->sources_count);
@@ -235,6 +245,7 @@ struct finding {
     const struct wr_evidence_at *at;
     struct wr_arena *arena;
     struct wr_evidence_items *found;
+    bool is_line_said; /* of the line at hand all was said before: so were its words */
     weir_status status;
 };
 
@@ -246,28 +257,73 @@ static struct wr_evidence_string *from_result(const struct finding *f, weir_span
     return is_there ? string : NULL;
 }
 
-static void add_item(struct finding *f, enum wr_evidence_kind kind, weir_span text,
-                     struct wr_evidence_string *string)
+static void put_item(struct finding *f, const struct wr_evidence_item *item)
 {
     struct wr_evidence_items *found = f->found;
-    const struct wr_evidence_source *source = &f->evidence->sources[string->result];
-    if (string->seen == f->evidence->answers_count || f->status)
-        return;
-    string->seen = f->evidence->answers_count;
     if (!WR_ARENA_ROOM(f->arena, found->items, found->count, found->cap, ITEMS_CAP_FIRST)) {
         f->status = wr_arena_status(f->arena);
         return;
     }
+    found->items[found->count] = *item;
+    found->items[found->count].age =
+        f->evidence->answers_count - 1 - f->evidence->sources[item->source].answers;
+    found->items[found->count++].is_first_sight =
+        f->at->last_output == WR_EVIDENCE_NONE || item->source > f->at->last_output;
+}
+
+/* A string that the model had said itself: its own words are what the answer needs. */
+static void add_said(struct finding *f, const struct wr_evidence_string *string)
+{
+    struct wr_evidence_items *found = f->found;
+    if (string->said == WR_EVIDENCE_NONE || string->said < f->at->base || f->is_line_said ||
+        !f->evidence->sources[string->said].is_model)
+        return;
+    if (!WR_ARENA_ROOM(f->arena, found->said, found->said_count, found->said_cap, ITEMS_CAP_FIRST))
+        f->status = wr_arena_status(f->arena);
+    else
+        found->said[found->said_count++] =
+            (struct wr_evidence_place){string->said, string->said_line};
+}
+
+static void add_item(struct finding *f, enum wr_evidence_kind kind, weir_span text,
+                     struct wr_evidence_string *string)
+{
+    const struct wr_evidence_source *source = &f->evidence->sources[string->result];
+    if (string->seen == f->evidence->answers_count || f->status)
+        return;
+    string->seen = f->evidence->answers_count;
     /* A result often repeats what its call said; that much the model knew before. */
     uint32_t since = source->call == WR_EVIDENCE_NONE ? string->result : source->call;
-    found->items[found->count++] = (struct wr_evidence_item){
-        .text = text,
-        .kind = kind,
-        .source = string->result,
-        .line = string->line,
-        .is_first_sight =
-            f->at->last_output == WR_EVIDENCE_NONE || string->result > f->at->last_output,
-        .is_repeated = string->said != WR_EVIDENCE_NONE && string->said >= since};
+    struct wr_evidence_item item = {.text = text,
+                                    .kind = kind,
+                                    .source = string->result,
+                                    .line = string->line,
+                                    .is_repeated =
+                                        string->said != WR_EVIDENCE_NONE && string->said >= since};
+    put_item(f, &item);
+    if (item.is_repeated)
+        add_said(f, string);
+}
+
+/* A string that no result of this request holds. False where nobody said it before either. */
+static bool take_said(struct finding *f, enum wr_evidence_kind kind, weir_span text)
+{
+    struct wr_evidence_string *string = wr_evidence_index_find(&f->evidence->index, text);
+    if (!string || string->said == WR_EVIDENCE_NONE || string->said < f->at->base)
+        return false;
+    if (string->seen == f->evidence->answers_count || f->status)
+        return true;
+    string->seen = f->evidence->answers_count;
+    if (!f->evidence->sources[string->said].is_user)
+        add_said(f, string);
+    else if (!f->is_line_said)
+        put_item(f, &(struct wr_evidence_item){.text = text,
+                                               .kind = kind,
+                                               .source = string->said,
+                                               .line = string->said_line,
+                                               .is_repeated = true,
+                                               .is_users = true});
+    return true;
 }
 
 /* True where the string stands in a result. */
@@ -277,6 +333,12 @@ static bool take(struct finding *f, enum wr_evidence_kind kind, weir_span text)
     if (string)
         add_item(f, kind, text, string);
     return string != NULL;
+}
+
+static void take_or_said(struct finding *f, enum wr_evidence_kind kind, weir_span text)
+{
+    if (!take(f, kind, text))
+        (void)take_said(f, kind, text);
 }
 
 /* All of the line is one path or name: it is that, not a line. */
@@ -294,6 +356,8 @@ static bool take_line(struct finding *f, weir_span line)
     for (uint32_t i = 0; i < count; i++)
         if (!is_one_run(cores[i]) && take(f, WR_EVIDENCE_LINE, cores[i]))
             return true;
+    for (uint32_t i = 0; i < count && !f->is_line_said; i++)
+        f->is_line_said = !is_one_run(cores[i]) && take_said(f, WR_EVIDENCE_LINE, cores[i]);
     return false;
 }
 
@@ -327,11 +391,13 @@ static void take_run(struct finding *f, weir_span line, weir_span run)
         return;
     if (wr_run_is_hyphenated(run) && take(f, WR_EVIDENCE_IDENTIFIER, run))
         return;
+    if (wr_run_is_path(run) || wr_run_is_hyphenated(run))
+        (void)take_said(f, wr_run_is_path(run) ? WR_EVIDENCE_PATH : WR_EVIDENCE_IDENTIFIER, run);
     while (wr_run_word(run, &at, &word)) {
         if (wr_word_is_identifier(word))
-            (void)take(f, WR_EVIDENCE_IDENTIFIER, word);
+            take_or_said(f, WR_EVIDENCE_IDENTIFIER, word);
         else if (wr_word_is_quotable(word) && is_quoted(line, word))
-            (void)take(f, WR_EVIDENCE_QUOTED, word);
+            take_or_said(f, WR_EVIDENCE_QUOTED, word);
     }
 }
 
@@ -340,6 +406,7 @@ static void take_text(struct finding *f, weir_span text)
     weir_span line, run;
     while (wr_span_line(&text, &line)) {
         size_t at = 0;
+        f->is_line_said = false;
         if (take_line(f, line))
             continue;
         while (wr_run_next(line, &at, &run))
@@ -361,10 +428,11 @@ static weir_status take_argument(void *user, weir_span key, weir_span text)
     struct finding *f = user;
     weir_span word;
     size_t at = 0;
+    f->is_line_said = false;
     /* What is searched for is a name, also where it looks like a word of prose. */
     if (is_search_key(key) && wr_run_word(text, &at, &word) && word.len == text.len &&
         wr_word_is_quotable(word) && !wr_word_is_identifier(word))
-        (void)take(f, WR_EVIDENCE_QUOTED, word);
+        take_or_said(f, WR_EVIDENCE_QUOTED, word);
     take_text(f, text);
     return f->status;
 }

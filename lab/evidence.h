@@ -22,7 +22,7 @@
  *         for each policy:
  *             wr_evidence_view_read(&view, &arena, &transcript, &projected);
  *             wr_evidence_judge(&evidence, &at, &found, &view, &ways, judged);
- *             wr_evidence_count(&tally, &found, judged);
+ *             wr_evidence_count(&tally, &found, judged);  (lab/evidence_tally.h)
  *     wr_evidence_release(&evidence);
  */
 #ifndef WR_LAB_EVIDENCE_H
@@ -61,13 +61,22 @@ struct wr_evidence_item {
     enum wr_evidence_kind kind;
     uint32_t source;     /* number of the newest result that holds it */
     uint32_t line;       /* of the source, from 0 */
+    uint32_t age;        /* answers that were given since the source came */
     bool is_first_sight; /* the source came since the answer before */
     bool is_repeated;    /* the user or the model said it since, or in the very call: not counted */
+    bool is_users;       /* no result has it, the user said it; then it is_repeated as well */
+};
+
+/* A line of a segment: of a call, of all strings of its arguments one after the other. */
+struct wr_evidence_place {
+    uint32_t number, line;
 };
 
 struct wr_evidence_items {
     struct wr_evidence_item *items;
     uint32_t count, cap;
+    struct wr_evidence_place *said; /* what the answer took from the model's own earlier words */
+    uint32_t said_count, said_cap;
 };
 
 struct wr_evidence_source; /* a segment that was noted */
@@ -142,16 +151,6 @@ struct wr_evidence_judged {
 void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evidence_at *at,
                        const struct wr_evidence_items *found, const struct wr_evidence_view *view,
                        const struct wr_evidence_ways *ways, struct wr_evidence_judged *judged);
-
-struct wr_evidence_tally {
-    uint64_t all[WR_EVIDENCE_VERDICTS];         /* items that count */
-    uint64_t first_sight[WR_EVIDENCE_VERDICTS]; /* of them, those seen for the first time */
-    uint64_t repeated[WR_EVIDENCE_VERDICTS];    /* items that do not count, for comparison */
-    uint64_t answers_wanting;                   /* answers with something that was not supported */
-};
-
-void wr_evidence_count(struct wr_evidence_tally *tally, const struct wr_evidence_items *found,
-                       const struct wr_evidence_judged *judged);
 
 /* The distinct handles that must be recalled for an answer, items that count only. `handles` has a
  * place for every item; returns how many there are. */

@@ -80,8 +80,10 @@ weir_status wr_evidence_index_add(struct wr_evidence_index *index, weir_span tex
     }
     if (string->last != segment)
         status = add_posting(index, string, segment);
-    if (!is_result)
+    if (!is_result && string->said != segment) {
         string->said = segment;
+        string->said_line = line;
+    }
     if (is_result && string->result != segment) {
         string->result = segment;
         string->line = line;

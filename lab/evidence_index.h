@@ -13,13 +13,14 @@
 #define WR_EVIDENCE_NONE UINT32_MAX
 
 struct wr_evidence_string {
-    uint64_t hash;    /* 0: a free place */
-    uint32_t last;    /* the newest segment that holds it */
-    uint32_t said;    /* the newest that is no result, or NONE */
-    uint32_t result;  /* the newest result that holds it, or NONE */
-    uint32_t line;    /* of that result, from 0: the first that holds it */
-    uint32_t posting; /* the newest of its postings */
-    uint32_t seen;    /* the answer it was last found in */
+    uint64_t hash;      /* 0: a free place */
+    uint32_t last;      /* the newest segment that holds it */
+    uint32_t said;      /* the newest that is no result, or NONE */
+    uint32_t said_line; /* of that segment, from 0: the first that holds it */
+    uint32_t result;    /* the newest result that holds it, or NONE */
+    uint32_t line;      /* of that result, from 0: the first that holds it */
+    uint32_t posting;   /* the newest of its postings */
+    uint32_t seen;      /* the answer it was last found in */
 };
 
 struct wr_evidence_posting {

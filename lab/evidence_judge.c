@@ -274,23 +274,6 @@ void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evide
     wr_arena_release(&j.scratch);
 }
 
-void wr_evidence_count(struct wr_evidence_tally *tally, const struct wr_evidence_items *found,
-                       const struct wr_evidence_judged *judged)
-{
-    bool is_wanting = false;
-    for (uint32_t i = 0; i < found->count; i++) {
-        enum wr_evidence_verdict verdict = judged[i].verdict;
-        if (found->items[i].is_repeated) {
-            tally->repeated[verdict]++;
-            continue;
-        }
-        tally->all[verdict]++;
-        tally->first_sight[verdict] += found->items[i].is_first_sight;
-        is_wanting |= verdict != WR_EVIDENCE_SUPPORTED;
-    }
-    tally->answers_wanting += is_wanting;
-}
-
 uint32_t wr_evidence_recalls(const struct wr_evidence_items *found,
                              const struct wr_evidence_judged *judged, weir_handle *handles)
 {

@@ -1,4 +1,4 @@
-#include "lab/evidence.h"
+#include "lab/evidence_tally.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,8 @@ static weir_status read_request(struct wr_transcript *t, struct wr_arena *arena,
 
 static const struct {
     const char *behaviour, *messages, *answer;
-    const char *expected; /* kind text <-segment; `*` at first sight, `~` repeated */
+    const char
+        *expected; /* kind text <-segment; `*` at first sight, `~` repeated, `u` the user's */
 } cases[] = {
     {"a path from a listing",
      U("go") "," C("1", KEY("cmd", "ls")) "," R("1", "src/net/poll_loop.c\\nMakefile"),
@@ -74,16 +75,22 @@ static const struct {
      C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2*\n"},
     {"what is said twice counts once", U("go") "," C("1", KEY("a", "x")) "," R("1", "take_ticket"),
      C("2", KEY("a", "take_ticket take_ticket")), "identifier take_ticket<-2*\n"},
-    {"without results there is no evidence", U("see take_ticket"), A("take_ticket it is"), ""},
+    {"what only the user said is kept apart", U("see take_ticket"), A("take_ticket it is"),
+     "identifier take_ticket<-0*~u\n"},
+    {"a line of the user's, and not the words in it", U("make it\\nreturn take_ticket + 1;"),
+     A("return take_ticket + 1;"), "line return take_ticket + 1;<-0*~u\n"},
+    {"what only the model said is nobody's evidence",
+     U("go") "," A("I call it take_ticket") "," U("yes"), A("so take_ticket it is"), ""},
 };
 
 static void describe(const struct wr_evidence_items *found, struct wr_buf *out)
 {
     for (uint32_t i = 0; i < found->count; i++) {
         const struct wr_evidence_item *item = &found->items[i];
-        wr_buf_printf(out, "%s %.*s<-%u%s%s\n", wr_evidence_kind_text(item->kind),
+        wr_buf_printf(out, "%s %.*s<-%u%s%s%s\n", wr_evidence_kind_text(item->kind),
                       (int)item->text.len, item->text.ptr, item->source,
-                      item->is_first_sight ? "*" : "", item->is_repeated ? "~" : "");
+                      item->is_first_sight ? "*" : "", item->is_repeated ? "~" : "",
+                      item->is_users ? "u" : "");
     }
 }
 
@@ -320,7 +327,7 @@ static void a_compaction_begins_anew(void **state)
 static void recalls_are_counted_once(void **state)
 {
     struct wr_evidence_item items[3] = {[2].is_repeated = true};
-    struct wr_evidence_items found = {items, 3, 3};
+    struct wr_evidence_items found = {.items = items, .count = 3, .cap = 3};
     struct wr_evidence_judged judged[3] = {{WR_EVIDENCE_RECALLABLE, {{1}}},
                                            {WR_EVIDENCE_RECALLABLE, {{1}}},
                                            {WR_EVIDENCE_RECALLABLE, {{2}}}};
@@ -334,6 +341,125 @@ static void recalls_are_counted_once(void **state)
     assert_int_equal(tally.answers_wanting, 1);
 }
 
+/* ---- sums ---- */
+
+static const enum wr_evidence_verdict there = WR_EVIDENCE_SUPPORTED, away = WR_EVIDENCE_RECALLABLE;
+
+struct used {
+    enum wr_evidence_kind kind;
+    uint32_t source, age;
+    enum wr_evidence_verdict verdict;
+    bool is_repeated;
+};
+
+static void count_used(struct wr_evidence_tally *tally, const struct used *used, uint32_t count)
+{
+    struct wr_evidence_item items[8];
+    struct wr_evidence_judged judged[8];
+    struct wr_evidence_items found = {.items = items, .count = count, .cap = 8};
+    for (uint32_t i = 0; i < count; i++) {
+        items[i] = (struct wr_evidence_item){.kind = used[i].kind,
+                                             .source = used[i].source,
+                                             .age = used[i].age,
+                                             .is_first_sight = !used[i].age,
+                                             .is_repeated = used[i].is_repeated};
+        judged[i] = (struct wr_evidence_judged){.verdict = used[i].verdict};
+    }
+    wr_evidence_count(tally, &found, judged);
+}
+
+static void a_blind_quote_is_a_request_that_lacks_a_line(void **state)
+{
+    struct wr_evidence_tally t = {0}, sum = {0};
+    (void)state;
+    count_used(&t, (struct used[]){{WR_EVIDENCE_LINE, 3, 9, there, false}}, 1);
+    assert_int_equal(t.answers_blind, 0);
+    count_used(&t, (struct used[]){{WR_EVIDENCE_PATH, 3, 9, away, false}}, 1);
+    assert_int_equal(t.answers_blind, 0); /* a path is no line */
+    assert_int_equal(t.answers_all_missing, 1);
+    count_used(&t, (struct used[]){{WR_EVIDENCE_LINE, 3, 9, away, true}}, 1);
+    assert_int_equal(t.answers_blind, 0); /* it was said since */
+    count_used(&t,
+               (struct used[]){{WR_EVIDENCE_LINE, 3, 40, away, false},
+                               {WR_EVIDENCE_LINE, 5, 11, WR_EVIDENCE_LOST, false},
+                               {WR_EVIDENCE_LINE, 6, 0, there, false}},
+               3);
+    assert_int_equal(t.answers_blind, 1); /* once a request, by its newest line */
+    assert_int_equal(t.blind_by_age[3], 1);
+    assert_int_equal(t.answers, 3);
+    assert_int_equal(t.answers_wanting, 2);
+    assert_int_equal(t.answers_all_missing, 1);
+    count_used(&t, (struct used[]){{WR_EVIDENCE_LINE, 6, 3, away, false}}, 1);
+    assert_int_equal(t.blind_by_age[1], 1);
+    wr_evidence_tally_add(&sum, &t);
+    wr_evidence_tally_add(&sum, &t);
+    assert_int_equal(sum.answers_blind, 4);
+    assert_int_equal(sum.blind_by_age[3], 2);
+}
+
+static void first_sight_is_counted_by_result_and_request_too(void **state)
+{
+    struct wr_evidence_tally t = {0};
+    (void)state;
+    count_used(&t,
+               (struct used[]){{WR_EVIDENCE_LINE, 7, 0, away, false},
+                               {WR_EVIDENCE_LINE, 7, 0, there, false},
+                               {WR_EVIDENCE_PATH, 8, 0, there, false},
+                               {WR_EVIDENCE_PATH, 2, 5, away, false}},
+               4);
+    count_used(&t, (struct used[]){{WR_EVIDENCE_PATH, 9, 0, there, false}}, 1);
+    assert_int_equal(t.sight_results, 3);
+    assert_int_equal(t.sight_results_whole, 2);
+    assert_int_equal(t.sight_answers, 2);
+    assert_int_equal(t.sight_answers_whole, 1);
+    assert_int_equal(t.first_sight[WR_EVIDENCE_SUPPORTED], 3);
+}
+
+static uint64_t count_bytes(void *user, weir_span text)
+{
+    (void)user;
+    return text.len;
+}
+
+/* A line of the user's is gone where it stands nowhere in the prompt, and counted once. */
+static void words_of_the_user_are_missed_once(void **state)
+{
+    static const struct {
+        const char *behaviour, *projected;
+        uint64_t tokens;
+    } gone[] = {
+        {"all is there", U("mend the gate\\nand be quick") AFTER, 0},
+        {"it is gone", U("something else") AFTER, 25},
+        {"a summary holds a line of it", U("he said: mend the gate") AFTER, 12},
+        {"a summary holds all of it", U("asked:\\n mend the gate\\n and be quick") AFTER, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(gone); i++) {
+        struct wr_transcript original, projected;
+        struct wr_evidence_view view;
+        struct wr_evidence_at at;
+        struct wr_arena arena;
+        uint64_t tokens;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        struct wr_evidence_gone seen = {.arena = &arena};
+        assert_int_equal(read_request(&original, &arena, U("mend the gate\\nand be quick") AFTER),
+                         WEIR_OK);
+        assert_int_equal(read_request(&projected, &arena, gone[i].projected), WEIR_OK);
+        assert_int_equal(wr_evidence_view_read(&view, &arena, &original, &projected), WEIR_OK);
+        at = (struct wr_evidence_at){.segments_count = original.segments_count};
+        assert_int_equal(
+            wr_evidence_user_tokens_gone(&seen, &original, &at, &view, count_bytes, NULL, &tokens),
+            WEIR_OK);
+        if (tokens != gone[i].tokens)
+            fail_msg("%s: %llu", gone[i].behaviour, (unsigned long long)tokens);
+        assert_int_equal(
+            wr_evidence_user_tokens_gone(&seen, &original, &at, &view, count_bytes, NULL, &tokens),
+            WEIR_OK);
+        assert_int_equal(tokens, 0);
+        wr_arena_release(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +468,9 @@ int main(void)
         cmocka_unit_test(json_is_read_before_and_behind_a_handle),
         cmocka_unit_test(a_compaction_begins_anew),
         cmocka_unit_test(recalls_are_counted_once),
+        cmocka_unit_test(a_blind_quote_is_a_request_that_lacks_a_line),
+        cmocka_unit_test(first_sight_is_counted_by_result_and_request_too),
+        cmocka_unit_test(words_of_the_user_are_missed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
  *    smaller either, as far as a provider charges no less for more: a prompt below the minimum
  *    that can be cached, and rounding to steps of tokens, are exceptions (docs/evidence.md).
  * 3. A projection that folds, drops or re-forms what is older, or cuts inside lines, may cost less.
+ * 4. With `with_words` it also leaves out the lines of the model's own texts and calls that no
+ * later answer uses: the least for what may take those too. A call keeps its name and framing.
  *
  *     for each request:  note and find (lab/evidence.h), then wr_floor_note()
  *     wr_floor_finish()
@@ -21,22 +23,22 @@
 #include "lab/cache_blocks.h"
 #include "lab/evidence.h"
 
-struct wr_floor_line;
-
 struct wr_floor { /* private; visible only so that callers can hold one */
     struct wr_arena *arena;
     wr_count_fn *count;
     void *user;
     struct wr_cache_block *blocks; /* by the segments' numbers */
-    weir_span *texts;              /* of results, as they came, then as they are kept */
+    weir_span *texts;              /* of what may be cut, as it came, then as it is kept */
     uint32_t *overheads;
     uint32_t segments_count, segments_cap;
-    struct wr_floor_line *lines;
+    struct wr_evidence_place *lines;
     uint32_t lines_count, lines_cap;
+    bool with_words;
 };
 
 /* `arena` is borrowed for as long as the floor is used; `count` counts tokens of a text. */
-void wr_floor_init(struct wr_floor *floor, struct wr_arena *arena, wr_count_fn *count, void *user);
+void wr_floor_init(struct wr_floor *floor, struct wr_arena *arena, wr_count_fn *count, void *user,
+                   bool with_words);
 
 /* Takes in what is new in a request, and what its answer used. `blocks` are the request's
  * (wr_cache_blocks()); `overheads` are those that went into them, or NULL. Every request of the

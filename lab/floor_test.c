@@ -1,5 +1,7 @@
 #include "lab/floor.h"
 
+#include "lab/evidence_tally.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -77,7 +79,7 @@ static void play_request(struct played *p, const struct wr_session *session, uin
         wr_floor_note(&p->floor, &t, at, p->blocks + at->base, overheads, &p->found[n]), WEIR_OK);
 }
 
-static struct played *play(uint64_t seed)
+static struct played *play_with(uint64_t seed, bool with_words)
 {
     struct played *p = calloc(1, sizeof(*p));
     struct wr_session session;
@@ -87,12 +89,17 @@ static struct played *play(uint64_t seed)
     assert_int_equal(wr_session_read(&session, &p->arena, wr_buf_view(&p->made.lines), NULL),
                      WEIR_OK);
     assert_int_equal(wr_evidence_init(&p->evidence, &p->arena), WEIR_OK);
-    wr_floor_init(&p->floor, &p->arena, count_tokens, NULL);
+    wr_floor_init(&p->floor, &p->arena, count_tokens, NULL, with_words);
     for (uint32_t n = 0; n < session.requests_count; n++)
         play_request(p, &session, n);
     p->requests_count = session.requests_count;
     assert_int_equal(wr_floor_finish(&p->floor), WEIR_OK);
     return p;
+}
+
+static struct played *play(uint64_t seed)
+{
+    return play_with(seed, false);
 }
 
 static void stop(struct played *p)
@@ -240,11 +247,39 @@ static void only_lines_that_are_used_are_kept(void **state)
     stop(p);
 }
 
+/* The lower floor keeps the results as the other does, and of the model's words only what it said
+ * again: every such line is still there. */
+static void the_lower_floor_leaves_out_words_that_are_not_used(void **state)
+{
+    uint64_t floor_tokens = 0, all_tokens = 0;
+    uint32_t said_count = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= SESSIONS; seed++) {
+        struct played *floor = play_with(seed, false), *all = play_with(seed, true);
+        for (uint32_t i = 0; i < floor->numbers_count; i++) {
+            floor_tokens += floor->floor.blocks[i].tokens;
+            all_tokens += all->floor.blocks[i].tokens;
+            assert_true(all->floor.blocks[i].tokens <= floor->floor.blocks[i].tokens);
+            if (floor->texts[i].ptr)
+                assert_true(
+                    wr_span_eq(wr_floor_kept(&floor->floor, i), wr_floor_kept(&all->floor, i)));
+        }
+        for (uint32_t n = 0; n < all->requests_count; n++)
+            for (uint32_t k = 0; k < all->found[n].said_count; k++, said_count++)
+                assert_true(wr_floor_kept(&all->floor, all->found[n].said[k].number).len > 0);
+        stop(floor);
+        stop(all);
+    }
+    assert_true(said_count > 10);
+    assert_true(all_tokens < floor_tokens);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_lines_that_are_used_are_kept),
         cmocka_unit_test(the_floor_supports_every_answer),
+        cmocka_unit_test(the_lower_floor_leaves_out_words_that_are_not_used),
         cmocka_unit_test(no_policy_on_arrival_that_keeps_what_is_used_is_cheaper),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

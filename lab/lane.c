@@ -40,6 +40,7 @@ weir_status wr_lane_init(struct wr_lane *lane, const struct wr_lane_setup *setup
     lane->result.is_cost_known = true;
     lane->result.times_stride = 1;
     wr_arena_init(&lane->arena, WR_ARENA_BYTES_MAX);
+    lane->gone.arena = &lane->arena;
     wr_buf_init(&lane->body, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&lane->posted, WR_OUTPUT_BYTES_MAX);
     weir_status status = weir_store_new_memory(WR_SIMULATE_STORE_BYTES_MAX, &lane->store);
@@ -507,6 +508,7 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
 {
     struct originals originals = {lane, arena};
     struct wr_evidence_ways ways = {find_original, &originals};
+    uint64_t gone_tokens;
 
     wants->found = r->found;
     wants->judged = WR_ARENA_ARRAY(arena, struct wr_evidence_judged, r->found->count);
@@ -515,6 +517,9 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
         return wr_arena_status(arena);
     wr_evidence_judge(r->evidence, r->at, r->found, view, &ways, wants->judged);
     wr_evidence_count(&lane->result.evidence, r->found, wants->judged);
+    weir_status status = wr_evidence_user_tokens_gone(
+        &lane->gone, r->original, r->at, view, wr_meter_count, lane->setup.meter, &gone_tokens);
+    lane->result.evidence.user_tokens_gone += gone_tokens;
     if (lane->setup.misses)
         wr_misses_judged(lane->setup.misses,
                          &(struct wr_misses_shown){.lane = lane->setup.misses_lane,
@@ -524,7 +529,7 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
                                                    .judged = wants->judged,
                                                    .meter = lane->setup.meter});
     wants->handles_count = wr_evidence_recalls(r->found, wants->judged, wants->handles);
-    return WEIR_OK;
+    return status;
 }
 
 /* The request that follows the recalls, with what they brought back. */
@@ -613,16 +618,6 @@ weir_status wr_lane_send(struct wr_lane *lane, const struct wr_lane_request *req
 
 /* ---- sums ---- */
 
-static void add_evidence(struct wr_evidence_tally *sum, const struct wr_evidence_tally *e)
-{
-    for (int i = 0; i < WR_EVIDENCE_VERDICTS; i++) {
-        sum->all[i] += e->all[i];
-        sum->first_sight[i] += e->first_sight[i];
-        sum->repeated[i] += e->repeated[i];
-    }
-    sum->answers_wanting += e->answers_wanting;
-}
-
 void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result *r)
 {
     sum->requests += r->requests;
@@ -643,7 +638,7 @@ void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result 
     sum->over_85 += r->over_85;
     sum->prefix_violations += r->prefix_violations;
     sum->validation_failures += r->validation_failures;
-    add_evidence(&sum->evidence, &r->evidence);
+    wr_evidence_tally_add(&sum->evidence, &r->evidence);
     for (int i = 0; i < WR_LANE_REASONS_MAX && r->reasons[i].text; i++)
         count_reason(sum, r->reasons[i].text, r->reasons[i].count);
     for (uint32_t i = 0; i < r->times_count; i++)

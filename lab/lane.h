@@ -18,7 +18,7 @@
 #include "policy/meter.h"
 #include "lab/baseline.h"
 #include "lab/cache_blocks.h"
-#include "lab/evidence.h"
+#include "lab/evidence_tally.h"
 #include "lab/misses.h"
 #include "lab/rival.h"
 #include "lab/session.h"
@@ -83,6 +83,7 @@ struct wr_lane {
     uint32_t messages_count;
     bool is_extended; /* the newest request holds all of the one before */
     struct wr_lane_trace trace;
+    struct wr_evidence_gone gone; /* words of the user */
     struct wr_lane_result result;
 };
 

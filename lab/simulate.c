@@ -4,7 +4,8 @@
  *   a policy of the engine     those of data/baselines.yaml among them
  *   a model of another system  baseline.h
  *   a rival                    a real proxy behind a port
- *   the clairvoyant            the floor itself, which needs the whole session: run at the end
+ *   a clairvoyant              the floor itself, or the lower one that also leaves out the model's
+ *                              own words: they need the whole session and are run at its end
  *
  * Where the model binds signed thinking, each lane has a twin whose requests hold none, since
  * thinking bars steps: the difference is what it costs a policy. A log without time stamps is
@@ -44,9 +45,15 @@ static bool is_rival(const struct wr_simulate_options *o, uint32_t lane)
     return o->rival && !strcmp(o->policies[lane], o->rival->name);
 }
 
-static bool is_clairvoyant(const struct wr_simulate_options *o, uint32_t lane)
+/* The floor that everything is compared with, and the one that may take the model's words too. */
+enum floor_kind { FLOOR, FLOOR_ALL, FLOORS };
+
+/* Which of the floors a lane is; FLOORS: none. */
+static enum floor_kind floor_of(const struct wr_simulate_options *o, uint32_t lane)
 {
-    return !strcmp(o->policies[lane], WR_BASELINE_CLAIRVOYANT);
+    if (!strcmp(o->policies[lane], WR_BASELINE_CLAIRVOYANT))
+        return FLOOR;
+    return strcmp(o->policies[lane], WR_BASELINE_CLAIRVOYANT_ALL) ? FLOORS : FLOOR_ALL;
 }
 
 /* A name in a report means one thing. */
@@ -162,8 +169,8 @@ struct run {
     struct wr_lane **twins; /* of some lanes: the same without thinking; NULL: none */
     struct wr_arena arena;  /* evidence and floor */
     struct wr_evidence evidence;
-    struct wr_floor floor;
-    struct wr_lane floor_lane; /* the clairvoyant's, whether it is asked for or not */
+    struct wr_floor floors[FLOORS];
+    struct wr_lane floor_lanes[FLOORS]; /* the clairvoyants', whether they are asked for or not */
     struct wr_evidence_at *ats;
     int64_t *times_ms;
     uint64_t *outputs;
@@ -199,12 +206,18 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
     return setup;
 }
 
-static weir_status open_floor_lane(struct run *r)
+static weir_status open_floors(struct run *r)
 {
     struct wr_lane_setup setup = {.model = r->model,
                                   .model_name = r->model_name,
                                   .window_tokens = r->simulator->options.window_tokens};
-    return wr_lane_init(&r->floor_lane, &setup);
+    weir_status status = WEIR_OK;
+    for (int i = 0; i < FLOORS && !status; i++) {
+        wr_floor_init(&r->floors[i], &r->arena, wr_meter_count, r->simulator->meter,
+                      i == FLOOR_ALL);
+        status = wr_lane_init(&r->floor_lanes[i], &setup);
+    }
+    return status;
 }
 
 /* A lane whose steps thinking may bar has a twin without it. */
@@ -255,17 +268,17 @@ static weir_status open_run(struct run *r, struct wr_simulator *s, const struct 
         status = wr_meter_use_model(s->meter, r->model, NULL);
     if (!status)
         status = wr_evidence_init(&r->evidence, &r->arena);
-    wr_floor_init(&r->floor, &r->arena, wr_meter_count, s->meter);
     wr_arena_reset(&s->misses_arena);
     wr_misses_init(&s->misses, &s->misses_arena, s->options.policies_count);
     if (!status)
-        status = open_floor_lane(r);
+        status = open_floors(r);
     return status ? status : open_lanes(r);
 }
 
 static void close_run(struct run *r)
 {
-    wr_lane_release(&r->floor_lane);
+    for (int i = 0; i < FLOORS; i++)
+        wr_lane_release(&r->floor_lanes[i]);
     for (uint32_t i = 0; r->lanes && i < r->simulator->options.policies_count; i++) {
         wr_lane_release(&r->lanes[i]);
         if (r->twins && r->twins[i])
@@ -293,7 +306,7 @@ static int64_t time_of(const struct run *r, const struct wr_session_view *view, 
     return n ? r->times_ms[n - 1] + STEP_MS : FIRST_MS;
 }
 
-static weir_status note_floor(struct run *r, const struct wr_lane_request *request,
+static weir_status note_floor(struct run *r, int floor, const struct wr_lane_request *request,
                               struct wr_arena *arena)
 {
     const struct wr_transcript *t = request->original;
@@ -303,13 +316,15 @@ static weir_status note_floor(struct run *r, const struct wr_lane_request *reque
     wr_cache_blocks(t, request->measure->segment_tokens, request->measure->segment_overheads,
                     blocks);
     for (uint32_t i = 0; i < t->segments_count; i++)
-        r->floor_lane.result.saved_tokens += blocks[i].tokens; /* less what is sent, at the end */
-    return wr_floor_note(&r->floor, t, request->at, blocks, request->measure->segment_overheads,
-                         request->found);
+        /* less what is sent, at the end */
+        r->floor_lanes[floor].result.saved_tokens += blocks[i].tokens;
+    return wr_floor_note(&r->floors[floor], t, request->at, blocks,
+                         request->measure->segment_overheads, request->found);
 }
 
 /* Of nothing that it leaves out is anything used: all evidence is at hand. */
-static weir_status count_floor_evidence(struct run *r, const struct wr_lane_request *request,
+static weir_status count_floor_evidence(struct run *r, int floor,
+                                        const struct wr_lane_request *request,
                                         struct wr_arena *arena)
 {
     const struct wr_evidence_items *found = request->found;
@@ -319,7 +334,7 @@ static weir_status count_floor_evidence(struct run *r, const struct wr_lane_requ
         return wr_arena_status(arena);
     for (uint32_t i = 0; i < found->count; i++)
         judged[i].verdict = WR_EVIDENCE_SUPPORTED;
-    wr_evidence_count(&r->floor_lane.result.evidence, found, judged);
+    wr_evidence_count(&r->floor_lanes[floor].result.evidence, found, judged);
     return WEIR_OK;
 }
 
@@ -336,7 +351,7 @@ static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_re
 {
     const struct wr_lane_result *result = &r->lanes[lane].result;
     uint64_t requests = result->requests, tokens = result->prompt_tokens;
-    if (is_clairvoyant(&r->simulator->options, lane))
+    if (floor_of(&r->simulator->options, lane) != FLOORS)
         return WEIR_OK; /* it is run when the session has ended */
     weir_status status = wr_lane_send(&r->lanes[lane], request);
 
@@ -350,9 +365,12 @@ static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_re
 static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
 {
     struct wr_simulator *s = r->simulator;
-    weir_status status = note_floor(r, request, arena);
-    if (!status)
-        status = count_floor_evidence(r, request, arena);
+    weir_status status = WEIR_OK;
+    for (int i = 0; i < FLOORS && !status; i++) {
+        status = note_floor(r, i, request, arena);
+        if (!status)
+            status = count_floor_evidence(r, i, request, arena);
+    }
     if (!status && s->options.with_misses)
         status = wr_misses_note(&s->misses, request->original, request->measure, request->at,
                                 request->found);
@@ -404,40 +422,50 @@ static weir_status run_request(struct run *r, uint32_t n)
     return status;
 }
 
-static weir_status send_floor(struct run *r, uint32_t n)
+static weir_status send_floor(struct run *r, int floor, uint32_t n)
 {
-    struct wr_lane_result *result = &r->floor_lane.result;
+    struct wr_lane_result *result = &r->floor_lanes[floor].result;
     uint64_t tokens = result->prompt_tokens;
     struct wr_cache_prompt prompt = {.blocks_count = r->ats[n].segments_count,
                                      .output_tokens = r->outputs[n]};
-    struct wr_cache_block *blocks = wr_floor_request(&r->floor, &r->ats[n]);
+    struct wr_cache_block *blocks = wr_floor_request(&r->floors[floor], &r->ats[n]);
     wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
     prompt.blocks = blocks;
-    weir_status status = wr_lane_pay(&r->floor_lane, &prompt, r->times_ms[n]);
+    weir_status status = wr_lane_pay(&r->floor_lanes[floor], &prompt, r->times_ms[n]);
     tokens = result->prompt_tokens - tokens;
     for (uint32_t i = 0; i < r->simulator->options.policies_count; i++)
-        if (is_clairvoyant(&r->simulator->options, i))
+        if ((int)floor_of(&r->simulator->options, i) == floor)
             note_point(r, i, n, tokens);
     return status;
 }
 
-static weir_status run_floor(struct run *r)
+static weir_status run_floor(struct run *r, int floor)
 {
-    struct wr_lane_result *result = &r->floor_lane.result;
-    weir_status status = wr_floor_finish(&r->floor);
+    struct wr_lane_result *result = &r->floor_lanes[floor].result;
+    weir_status status = wr_floor_finish(&r->floors[floor]);
     for (uint32_t n = 0; n < r->session->requests_count && !status; n++)
-        status = send_floor(r, n);
+        status = send_floor(r, floor, n);
     result->saved_tokens -=
         result->saved_tokens < result->prompt_tokens ? result->saved_tokens : result->prompt_tokens;
-    r->out->floor_micro_usd = result->cost_micro_usd;
-    r->out->floor_tokens = result->prompt_tokens;
+    return status;
+}
+
+static weir_status run_floors(struct run *r)
+{
+    const struct wr_lane_result *floor = &r->floor_lanes[FLOOR].result;
+    weir_status status = run_floor(r, FLOOR);
+    if (!status)
+        status = run_floor(r, FLOOR_ALL);
+    r->out->floor_micro_usd = floor->cost_micro_usd;
+    r->out->floor_tokens = floor->prompt_tokens;
     return status;
 }
 
 static const struct wr_lane_result *result_of(const struct run *r, uint32_t lane, bool is_unbarred)
 {
-    if (is_clairvoyant(&r->simulator->options, lane))
-        return &r->floor_lane.result;
+    enum floor_kind floor = floor_of(&r->simulator->options, lane);
+    if (floor != FLOORS)
+        return &r->floor_lanes[floor].result;
     return is_unbarred && r->twins[lane] ? &r->twins[lane]->result : &r->lanes[lane].result;
 }
 
@@ -455,7 +483,7 @@ weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_
     for (uint32_t n = 0; n < session->requests_count && !status; n++)
         status = run_request(&r, n);
     if (!status)
-        status = run_floor(&r);
+        status = run_floors(&r);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)
         out->lanes[i] = *result_of(&r, i, false);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)

@@ -8,7 +8,7 @@ void wr_simulate_csv_head(struct wr_buf *out)
 {
     wr_buf_text(out, "model,window_tokens,agent,path,session,has_times,policy,requests,cost_usd,"
                      "ratio_to_raw,floor_usd,floor_multiple,prompt_tokens,first_sight,lost,recalls,"
-                     "steps\r\n");
+                     "steps,requests_with_evidence,blind_quotes,user_tokens_gone\r\n");
 }
 
 void wr_csv_text(struct wr_buf *out, weir_span text)
@@ -54,12 +54,14 @@ static void write_cell(struct wr_buf *out, const struct wr_simulate_report *repo
     if (base != UINT32_MAX)
         wr_buf_printf(out, "%.6f",
                       wr_simulate_share(c->cost_micro_usd, row->cells[base].cost_micro_usd));
-    wr_buf_printf(
-        out, ",%.6f,%.6f,%llu,%.6f,%llu,%llu,%llu\r\n", (double)row->floor_micro_usd / 1e6,
-        wr_simulate_share(c->cost_micro_usd, row->floor_micro_usd),
-        (unsigned long long)c->prompt_tokens,
-        wr_simulate_share(c->first_sight_supported, c->first_sight_count),
-        (unsigned long long)c->lost, (unsigned long long)c->recalls, (unsigned long long)c->steps);
+    wr_buf_printf(out, ",%.6f,%.6f,%llu,%.6f,%llu,%llu,%llu,%llu,%llu,%llu\r\n",
+                  (double)row->floor_micro_usd / 1e6,
+                  wr_simulate_share(c->cost_micro_usd, row->floor_micro_usd),
+                  (unsigned long long)c->prompt_tokens,
+                  wr_simulate_share(c->first_sight_supported, c->first_sight_count),
+                  (unsigned long long)c->lost, (unsigned long long)c->recalls,
+                  (unsigned long long)c->steps, (unsigned long long)c->answers,
+                  (unsigned long long)c->answers_blind, (unsigned long long)c->user_tokens_gone);
 }
 
 void wr_simulate_csv_rows(struct wr_simulate_report *report, struct wr_buf *out)

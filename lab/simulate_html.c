@@ -92,7 +92,10 @@ static void write_evidence_bars(struct wr_buf *out, const struct page *p)
         double hand = width_of(e->all[WR_EVIDENCE_SUPPORTED], all);
         double call = width_of(e->all[WR_EVIDENCE_RECALLABLE], all);
         wr_html_row(out, i, wr_span_of(policy_at(p, i)), e->all[WR_EVIDENCE_LOST] > 0);
-        wr_buf_printf(out, "1st sight %.1f %% \xc2\xb7 at hand %.1f %% \xc2\xb7 lost %llu</text>",
+        wr_buf_printf(out,
+                      "blind %.1f %% \xc2\xb7 1st sight %.1f %% \xc2\xb7 at hand %.1f %% \xc2\xb7 "
+                      "lost %llu</text>",
+                      100 * wr_simulate_blind(e),
                       percent(e->first_sight[WR_EVIDENCE_SUPPORTED],
                               wr_simulate_evidence_total(e->first_sight)),
                       percent(e->all[WR_EVIDENCE_SUPPORTED], all),
@@ -214,13 +217,18 @@ static void write_policy(struct wr_buf *out, const struct wr_simulate_report *re
                       100 * wr_simulate_report_agent_median(report, agent, policy));
     else
         wr_buf_text(out, "</td><td>");
-    wr_buf_printf(out, "</td><td>%.2f\xc3\x97</td><td>%.1f %%</td><td>%.2f %%</td><td>%.2f %%</td>",
+    wr_buf_printf(out, "</td><td>%.2f\xc3\x97</td><td>%.2f %%</td><td>%.2f %%</td>",
                   wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd),
-                  percent(r->read_tokens, r->prompt_tokens),
+                  100 * wr_simulate_blind(&r->evidence),
+                  100 * wr_simulate_all_missing(&r->evidence));
+    write_count(out, r->evidence.user_tokens_gone, true);
+    wr_buf_printf(out, "<td>%.2f %%</td><td>%.2f %%</td><td>%.2f %%</td>",
                   percent(sight[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(sight)),
+                  percent(r->evidence.sight_results_whole, r->evidence.sight_results),
                   percent(all[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(all)));
     write_count(out, all[WR_EVIDENCE_LOST], true);
     write_count(out, r->recalls, false);
+    wr_buf_printf(out, "<td>%.1f %%</td>", percent(r->read_tokens, r->prompt_tokens));
     write_count(out, r->steps, false);
     write_count(out, r->over_window, true);
     wr_buf_text(out, "</tr>\n");
@@ -237,9 +245,10 @@ static void write_agent(struct wr_buf *out, const struct wr_simulate_report *rep
                   agent->sessions_count == 1 ? "" : "s");
     write_usd(out, agent->floor_micro_usd);
     wr_buf_text(out, " USD</summary><div class=\"scroll\"><table>\n<tr><th>policy</th><th>USD</th>"
-                     "<th>of raw</th><th>median</th><th>floor</th><th>cached</th><th>first "
-                     "sight</th><th>at hand</th>"
-                     "<th>lost</th><th>recalls</th><th>steps</th><th>over window</th></tr>\n");
+                     "<th>of raw</th><th>median</th><th>floor</th><th>blind quotes</th>"
+                     "<th>nothing at hand</th><th>user tokens gone</th><th>first sight</th>"
+                     "<th>by result</th><th>at hand</th><th>lost</th><th>recalls</th>"
+                     "<th>cached</th><th>steps</th><th>over window</th></tr>\n");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_policy(out, report, agent, order[i]);
     wr_buf_text(out, "</table></div></details>\n");

@@ -103,6 +103,7 @@ static void the_page_says_costs_and_losses(void **state)
     expect(&m, "what head-tail lost is said", "at hand 90.0 % \xc2\xb7 lost 2", 1);
     expect(&m, "and marked", "class=\"v bad\"", 1);
     expect(&m, "first sight of auto", "1st sight 75.0 %", 1);
+    expect(&m, "blind quotes stand first", "blind 0.0 % \xc2\xb7 1st sight", NAMES);
     expect(&m, "worst session of auto, and its agent's sum and median", "125.0 %", 1 + 2);
     expect(&m, "one bar a policy and chart", "class=\"bar ", 3 * NAMES);
     expect(&m, "a life a policy", "<polygon", NAMES);
@@ -168,7 +169,7 @@ static void rows_are_sorted_and_quoted(void **state)
            ",\"b,\"\"1\"\".json\",0,0,auto,2,3.000000,0.750000,", 1);
     expect(&m, "no text is a formula", ",\"'=codex<i>\",a<script>&'.json,", NAMES);
     expect(&m, "floor, its multiple, tokens, first sight, lost, recalls, steps",
-           "2.000000,1.500000,1000,0.750000,0,0,0\r\n", 1);
+           "2.000000,1.500000,1000,0.750000,0,0,0,0,0,0\r\n", 1);
     if (wr_span_find(wr_buf_view(&m.out), WR_LIT("a<script>"), 0) >
         wr_span_find(wr_buf_view(&m.out), WR_LIT("b,"), 0))
         fail_msg("rows are not sorted by path");

@@ -66,6 +66,7 @@ static void write_policy(struct wr_json_writer *w, const struct wr_simulate_repo
     wr_json_member_fixed(w, "floor_multiple",
                          wr_simulate_share(lane->cost_micro_usd, report->pooled.floor_micro_usd),
                          6);
+    wr_json_member_fixed(w, "blind_quotes", wr_simulate_blind(&lane->evidence), 6);
     wr_json_write_key(w, "first_sight_supported");
     wr_json_write_fixed(
         w, wr_simulate_share(sight[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(sight)), 6);

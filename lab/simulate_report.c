@@ -29,7 +29,8 @@ const char *const *wr_simulate_all(uint32_t *count)
                                         "clear-tool-uses",
                                         "opencode-prune",
                                         "mask-last-10",
-                                        WR_BASELINE_CLAIRVOYANT};
+                                        WR_BASELINE_CLAIRVOYANT,
+                                        WR_BASELINE_CLAIRVOYANT_ALL};
     *count = WR_COUNT_OF(names);
     return names;
 }
@@ -101,6 +102,16 @@ double wr_simulate_share(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 1.0;
 }
 
+double wr_simulate_blind(const struct wr_evidence_tally *e)
+{
+    return e->answers ? (double)e->answers_blind / (double)e->answers : 0;
+}
+
+double wr_simulate_all_missing(const struct wr_evidence_tally *e)
+{
+    return e->answers ? (double)e->answers_all_missing / (double)e->answers : 0;
+}
+
 uint64_t wr_simulate_evidence_total(const uint64_t verdicts[WR_EVIDENCE_VERDICTS])
 {
     uint64_t total = 0;
@@ -127,6 +138,9 @@ static struct wr_simulate_cell cell_of(const struct wr_lane_result *r)
                                      .requests = r->requests,
                                      .first_sight_supported = sight[WR_EVIDENCE_SUPPORTED],
                                      .first_sight_count = wr_simulate_evidence_total(sight),
+                                     .answers = r->evidence.answers,
+                                     .answers_blind = r->evidence.answers_blind,
+                                     .user_tokens_gone = r->evidence.user_tokens_gone,
                                      .lost = r->evidence.all[WR_EVIDENCE_LOST],
                                      .recalls = r->recalls,
                                      .steps = r->steps};
@@ -337,7 +351,7 @@ static void write_row(struct wr_buf *out, const struct wr_simulate_report *repor
                       const struct wr_simulate_agent *agent, uint32_t i)
 {
     const struct wr_lane_result *r = &agent->lanes[i];
-    const uint64_t *all = r->evidence.all, *sight = r->evidence.first_sight;
+    const struct wr_evidence_tally *e = &r->evidence;
     double ratio = wr_simulate_report_ratio(report, agent, i);
 
     wr_buf_printf(out, "%-17s %10.2f ", report->options.policies[i],
@@ -348,13 +362,15 @@ static void write_row(struct wr_buf *out, const struct wr_simulate_report *repor
         wr_buf_printf(out, "%7.1f%% %7.1f%% ", 100 * ratio,
                       100 * wr_simulate_report_agent_median(report, agent, i));
     wr_buf_printf(
-        out, "%7.2fx %8.1f%% %9.2f%% %8.2f%% %6llu %7llu %6llu %6llu\n",
-        wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd),
-        100 * wr_simulate_share(r->read_tokens, r->prompt_tokens),
-        100 * wr_simulate_share(sight[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(sight)),
-        100 * wr_simulate_share(all[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(all)),
-        (unsigned long long)all[WR_EVIDENCE_LOST], (unsigned long long)r->recalls,
-        (unsigned long long)r->steps, (unsigned long long)r->over_window);
+        out, "%7.2fx %6.2f%% %6.2f%% %9llu %9.2f%% %8.2f%% %6llu %7llu %8.1f%% %6llu %6llu\n",
+        wr_simulate_share(r->cost_micro_usd, agent->floor_micro_usd), 100 * wr_simulate_blind(e),
+        100 * wr_simulate_all_missing(e), (unsigned long long)e->user_tokens_gone,
+        100 * wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
+                                wr_simulate_evidence_total(e->first_sight)),
+        100 * wr_simulate_share(e->all[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(e->all)),
+        (unsigned long long)e->all[WR_EVIDENCE_LOST], (unsigned long long)r->recalls,
+        100 * wr_simulate_share(r->read_tokens, r->prompt_tokens), (unsigned long long)r->steps,
+        (unsigned long long)r->over_window);
 }
 
 static int compare_costs(const struct wr_lane_result *lanes, uint32_t a, uint32_t b)
@@ -382,13 +398,40 @@ static void write_agent(struct wr_buf *out, const struct wr_simulate_report *rep
     wr_simulate_report_rank(report, agent, order);
     wr_buf_printf(
         out,
-        "\n%s: %u sessions, floor %.2f USD\n%-17s %10s %8s %8s %8s %9s %10s %9s %6s %7s %6s "
-        "%6s\n",
+        "\n%s: %u sessions, floor %.2f USD\n%-17s %10s %8s %8s %8s %7s %7s %9s %10s %9s %6s %7s "
+        "%9s %6s %6s\n",
         agent->name, agent->sessions_count, (double)agent->floor_micro_usd / 1e6, "policy", "USD",
-        "of raw", "median", "floor", "cached", "1st sight", "at hand", "lost", "recalls", "steps",
-        "over");
+        "of raw", "median", "floor", "blind", "nothing", "user gone", "1st sight", "at hand",
+        "lost", "recalls", "cached", "steps", "over");
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_row(out, report, agent, order[i]);
+}
+
+/* Blind quotes by age, and first sight by what was used of: a string, a result, a request. */
+static void write_missed(struct wr_buf *out, const struct wr_simulate_report *report)
+{
+    wr_buf_printf(
+        out,
+        "\nblind quotes by the age of the line (answers since it came), and first sight by "
+        "string, result, request\n%-17s %7s",
+        "policy", "blind");
+    for (int k = 0; k < WR_EVIDENCE_AGES; k++)
+        wr_buf_printf(out, " %6s", wr_evidence_age_text(k));
+    wr_buf_printf(out, " %9s %9s %9s %12s\n", "string", "result", "request", "user's words");
+    for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++) {
+        const struct wr_evidence_tally *e = &report->pooled.lanes[i].evidence;
+        wr_buf_printf(out, "%-17s %7llu", report->options.policies[i],
+                      (unsigned long long)e->answers_blind);
+        for (int k = 0; k < WR_EVIDENCE_AGES; k++)
+            wr_buf_printf(out, " %6llu", (unsigned long long)e->blind_by_age[k]);
+        wr_buf_printf(out, " %8.2f%% %8.2f%% %8.2f%% %11.2f%%\n",
+                      100 * wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
+                                              wr_simulate_evidence_total(e->first_sight)),
+                      100 * wr_simulate_share(e->sight_results_whole, e->sight_results),
+                      100 * wr_simulate_share(e->sight_answers_whole, e->sight_answers),
+                      100 * wr_simulate_share(e->users[WR_EVIDENCE_SUPPORTED],
+                                              wr_simulate_evidence_total(e->users)));
+    }
 }
 
 static void write_medians(struct wr_buf *out, const struct wr_simulate_report *report)
@@ -454,6 +497,7 @@ void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *
     for (uint32_t i = 0; i < report->agents_count; i++)
         write_agent(out, report, &report->agents[i]);
     write_agent(out, report, &report->pooled);
+    write_missed(out, report);
     write_medians(out, report);
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
         write_below_floor(out, report, i);
@@ -475,11 +519,29 @@ static void write_evidence(struct wr_json_writer *w, const struct wr_evidence_ta
     uint64_t sight = wr_simulate_evidence_total(e->first_sight);
     wr_json_write_key(w, "evidence");
     wr_json_write_object(w);
+    write_double(w, "blind_quotes", wr_simulate_blind(e));
+    wr_json_member_number(w, "blind_quotes_requests", e->answers_blind);
+    wr_json_member_number(w, "user_tokens_gone", e->user_tokens_gone);
+    write_double(w, "all_missing", wr_simulate_all_missing(e));
+    wr_json_member_number(w, "all_missing_requests", e->answers_all_missing);
+    wr_json_member_number(w, "requests", e->answers);
+    wr_json_write_key(w, "blind_quotes_by_age");
+    wr_json_write_object(w);
+    for (int i = 0; i < WR_EVIDENCE_AGES; i++)
+        wr_json_member_number(w, wr_evidence_age_text(i), e->blind_by_age[i]);
+    wr_json_write_object_end(w);
     write_double(w, "supported", wr_simulate_share(e->all[WR_EVIDENCE_SUPPORTED], all));
     write_double(w, "recallable", all ? wr_simulate_share(e->all[WR_EVIDENCE_RECALLABLE], all) : 0);
     wr_json_member_number(w, "lost", e->all[WR_EVIDENCE_LOST]);
     write_double(w, "first_sight_supported",
                  wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED], sight));
+    write_double(w, "first_sight_results",
+                 wr_simulate_share(e->sight_results_whole, e->sight_results));
+    write_double(w, "first_sight_requests",
+                 wr_simulate_share(e->sight_answers_whole, e->sight_answers));
+    write_double(
+        w, "users_supported",
+        wr_simulate_share(e->users[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(e->users)));
     wr_json_write_object_end(w);
 }
 

@@ -14,6 +14,7 @@ struct wr_simulate_cell { /* one session under one policy */
     uint64_t cost_micro_usd, prompt_tokens;
     uint64_t requests; /* recalls included */
     uint64_t first_sight_supported, first_sight_count;
+    uint64_t answers, answers_blind, user_tokens_gone; /* lab/evidence_tally.h */
     uint64_t lost, recalls, steps;
 };
 
@@ -110,6 +111,10 @@ double wr_simulate_report_ratio(const struct wr_simulate_report *report,
                                 const struct wr_simulate_agent *agent, uint32_t policy);
 
 double wr_simulate_share(uint64_t part, uint64_t whole); /* 0 of nothing is 1 */
+
+/* Shares of the requests with evidence: blind quotes, and those without any of it at hand. */
+double wr_simulate_blind(const struct wr_evidence_tally *evidence);
+double wr_simulate_all_missing(const struct wr_evidence_tally *evidence);
 uint64_t wr_simulate_evidence_total(const uint64_t verdicts[WR_EVIDENCE_VERDICTS]);
 
 #endif

@@ -183,7 +183,7 @@ fi
 rm "$dir/long.jsonl"
 
 check 'the clairvoyant has its row, at the floor' 0 out \
-    '^clairvoyant +[0-9.]+ +[0-9.]+% +[0-9.]+% +1\.00x .* 100\.00% +100\.00% +0 +0 +0 +0$' \
+    '^clairvoyant +[0-9.]+ +[0-9.]+% +[0-9.]+% +1\.00x +0\.00% +0\.00% +0 +100\.00% .* 0 +0$' \
     "$dir/logs"
 check 'and alone' 0 out '^clairvoyant +[0-9.]+ +[0-9.]+% ' "$dir/logs" --policy clairvoyant
 printf 'policies:\n  clairvoyant: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/seer.yaml"
@@ -261,8 +261,20 @@ if not eval("(" + sys.argv[2] + ")"):
     reads 'the same without thinking, of which there is none here' 'all(lane["unbarred"][key] ==
         lane[key] for lane in j["policies"] for key in ("cost_usd", "cost_ratio_to_exact",
         "floor_multiple", "steps", "recalls", "over_window", "evidence"))'
-    reads 'every field of the evidence' 'all(set(lane["evidence"]) == {"supported", "recallable",
-        "lost", "first_sight_supported"} for lane in j["policies"])'
+    reads 'every field of the evidence' 'all(set("""blind_quotes blind_quotes_requests
+        user_tokens_gone all_missing all_missing_requests requests blind_quotes_by_age supported
+        recallable lost first_sight_supported first_sight_results first_sight_requests
+        users_supported""".split()) == set(lane["evidence"]) for lane in j["policies"])'
+    reads 'in every row of an agent and without thinking too' 'all(set(e) ==
+        set(p["exact"]["evidence"]) for lane in j["policies"]
+        for e in [lane["unbarred"]["evidence"]] + [a["evidence"] for a in lane["by_agent"]])'
+    reads 'requests that have nothing of what they used' '
+        p["exact"]["evidence"]["all_missing_requests"] == 0 and
+        p["head-tail"]["evidence"]["all_missing_requests"] == 2 and
+        p["head-tail"]["evidence"]["requests"] == 2 and
+        p["head-tail"]["evidence"]["all_missing"] == 1 and
+        p["head-tail"]["evidence"]["first_sight_requests"] == 0 and
+        p["head-tail"]["evidence"]["user_tokens_gone"] == 0'
     reads 'rewrites have their times' 'all(set(lane["rewrite_ms"]) == {"p50", "p95", "p99"} and
         0 <= lane["rewrite_ms"]["p50"] <= lane["rewrite_ms"]["p99"] for lane in j["policies"])'
     reads 'one entry an agent' 'all(len(lane["by_agent"]) == 2 and
@@ -287,8 +299,10 @@ if not eval("(" + sys.argv[2] + ")"):
     check 'the clairvoyant' 0 out '^\{' "$dir/logs" --json --policy clairvoyant --policy exact
     reads 'is the floor, and has all at hand' 'p["clairvoyant"]["cost_usd"] == j["floor_usd"] and
         p["clairvoyant"]["floor_multiple"] == 1 and p["clairvoyant"]["requests"] == 4 and
-        p["clairvoyant"]["evidence"] == {"supported": 1, "recallable": 0, "lost": 0,
-        "first_sight_supported": 1} and p["clairvoyant"]["cost_ratio_to_exact"] < 1 and
+        p["clairvoyant"]["evidence"]["supported"] == 1 and
+        p["clairvoyant"]["evidence"]["blind_quotes"] == 0 and
+        p["clairvoyant"]["evidence"]["first_sight_supported"] == 1 and
+        p["clairvoyant"]["cost_ratio_to_exact"] < 1 and
         p["clairvoyant"]["prompt_tokens"] + p["clairvoyant"]["saved_prompt_tokens"] ==
         p["exact"]["prompt_tokens"]'
     check 'troubles' 0 out '^\{' "$dir/bad/torn.jsonl" "$dir/words.jsonl" --json --policy exact

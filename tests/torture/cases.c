@@ -426,7 +426,7 @@ static weir_status price_request(struct wr_arena *arena, const struct wr_transcr
         return status;
     wr_evidence_judge(evidence, &at, &found, &view, NULL, judged);
     wr_cache_blocks(t, tokens, NULL, blocks);
-    wr_floor_init(&floor, arena, count_bytes, NULL);
+    wr_floor_init(&floor, arena, count_bytes, NULL, true);
     status = wr_floor_note(&floor, t, &at, blocks, NULL, &found);
     if (!status)
         status = wr_floor_finish(&floor);
