@@ -425,16 +425,17 @@ static bool is_model_text(const struct wr_segment *s)
 }
 
 /* Blank lines between and inside the model's texts are left out, as the document does. */
-static weir_status write_words(struct wr_buf *out, const struct loop *loop)
+weir_status wr_loop_words(struct wr_buf *out, const struct wr_transcript *t, struct wr_arena *arena,
+                          const uint32_t *segments, uint32_t segments_count)
 {
     size_t len_before = out->len;
-    for (uint32_t i = 0; i < loop->segments_count; i++) {
-        const struct wr_segment *s = &loop->transcript->segments[loop->segments[i]];
+    for (uint32_t i = 0; i < segments_count; i++) {
+        const struct wr_segment *s = &t->segments[segments[i]];
         if (!is_model_text(s))
             continue;
-        weir_span rest = wr_segment_text(loop->transcript, s, loop->arena), line;
+        weir_span rest = wr_segment_text(t, s, arena), line;
         if (!rest.ptr)
-            return wr_arena_status(loop->arena);
+            return wr_arena_status(arena);
         while (wr_span_line(&rest, &line))
             if (!wr_text_is_blank(line))
                 wr_text_indent(out, line, "  ");
@@ -462,7 +463,7 @@ weir_status wr_completed_loop_summary(const struct wr_transcript *t, struct wr_a
     status = write_activity(&buf, &loop, options);
     if (!status) {
         wr_buf_text(&buf, "assistant_result:\n");
-        status = write_words(&buf, &loop);
+        status = wr_loop_words(&buf, t, arena, segments, segments_count);
     }
     wr_buf_text(&buf,
                 "recovery_rule: use the listed path/offset/limit/next_offset or "

@@ -72,8 +72,8 @@ static const struct {
     {"exact", 0x0000000000000000U},    {"guarded-mid", 0x4df02ec9c28cf5b4U},
     {"compress", 0xf5beda1b871787e0U}, {"layers", 0xf586d58ca0ef338bU},
     {"tiered", 0x4e05abaa51d769dcU},   {"smart", 0x6b327029ca7448e5U},
-    {"auto", 0xd7166aeb3dd4fda5U},     {"lean", 0x3a39a5656d373769U},
-    {"careful", 0x792b3d796f9cc0f1U},
+    {"auto", 0xa0d485473a427cdbU},     {"lean", 0x64199acffdaaf169U},
+    {"careful", 0xba918190b17347beU},
 };
 
 static void the_presets_are_those_that_stores_know(void **state)
@@ -83,7 +83,8 @@ static void the_presets_are_those_that_stores_know(void **state)
     for (uint32_t i = 0; i < wr_policy_count(); i++) {
         assert_string_equal(wr_policy_at(i)->name, hashes[i].name);
         if (wr_policy_hash(wr_policy_at(i)) != hashes[i].hash)
-            fail_msg("%s is another policy now", hashes[i].name);
+            fail_msg("%s is another policy now: 0x%016llxU", hashes[i].name,
+                     (unsigned long long)wr_policy_hash(wr_policy_at(i)));
     }
     assert_null(wr_policy_at(wr_policy_count()));
 }

@@ -71,7 +71,8 @@ enum {
     WR_DEEPEN_TO_BP,
     WR_DEEPEN_QUIET_TURNS,
     WR_DEEPEN_MARGIN_PCT,
-    WR_DEEPEN_EVIDENCE_TOKENS
+    WR_DEEPEN_EVIDENCE_TOKENS,
+    WR_DEEPEN_SUMMARY_TOKENS
 };
 enum { WR_REFERENCE_MIN_TOKENS };
 enum { WR_LOOPS_EVIDENCE_TOKENS, WR_LOOPS_PREVIEW_TOKENS };
@@ -128,6 +129,7 @@ bool wr_stage_may_fold(const struct wr_fold *fold, uint32_t segment);
  * not be smaller. `list` has room for every segment. */
 struct wr_stage_loop {
     uint64_t evidence_tokens, preview_tokens;
+    uint64_t summary_tokens; /* for its lists of files and calls; 0: all of them, a block each */
     enum wr_step_reason reason;
 };
 WEIR_MUST_USE weir_status wr_stage_fold_loop(struct wr_fold *fold,

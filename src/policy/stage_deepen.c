@@ -16,6 +16,7 @@
 enum {
     LOOP_PREVIEW_TOKENS = 120,
     LOOP_SUMMARY_TOKENS = 500,
+    LOOP_BRIEF_TOKENS = 120, /* of a summary that has a budget: what is not its lists */
     LOOP_RESULT_TOKENS = 100,
     PAYS_TOKENS_MIN = 1000
 };
@@ -149,9 +150,25 @@ static bool may_become_stub(const struct wr_fold *fold, uint32_t segment)
            (form == WR_FORM_EXACT || form == WR_FORM_CONDENSED) && wr_fold_gain(fold, segment);
 }
 
-static uint64_t summary_tokens(const struct wr_stage *stage)
+/* About what is left of a loop with so many results, its model's words aside where they are known
+ * to stay: in a budget, or with a block for each. */
+static uint64_t summary_tokens(const struct wr_stage *stage, uint64_t results_count)
 {
-    return LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS];
+    uint64_t budget = (uint64_t)stage->params[WR_DEEPEN_SUMMARY_TOKENS];
+    uint64_t blocks = results_count * LOOP_RESULT_TOKENS;
+    if (budget)
+        return LOOP_BRIEF_TOKENS + (blocks < budget ? blocks : budget);
+    return LOOP_SUMMARY_TOKENS + (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS] + blocks;
+}
+
+/* The model's words stay in a summary that has a budget for all else. */
+static uint64_t words_tokens(const struct wr_fold *fold, const struct wr_stage *stage,
+                             uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return stage->params[WR_DEEPEN_SUMMARY_TOKENS] && s->kind == WEIR_KIND_TEXT
+               ? fold->segments[segment].tokens
+               : 0;
 }
 
 static bool is_of_loop(const struct wr_fold *fold, const struct loop_range *range, uint32_t segment)
@@ -173,9 +190,11 @@ static bool may_ever_fold(const struct wr_fold *fold, const struct wr_stage *sta
     for (uint32_t i = range->first; i < range->end; i++) {
         if (!is_of_loop(fold, range, i))
             continue;
-        bool is_result = segments[i].kind == WEIR_KIND_TOOL_RESULT;
-        group_tokens[segments[i].group] +=
-            (int64_t)fold->segments[i].tokens - (is_result ? 2 * LOOP_RESULT_TOKENS : 0);
+        bool is_result =
+            segments[i].kind == WEIR_KIND_TOOL_RESULT && !stage->params[WR_DEEPEN_SUMMARY_TOKENS];
+        group_tokens[segments[i].group] += (int64_t)fold->segments[i].tokens -
+                                           2 * (int64_t)words_tokens(fold, stage, i) -
+                                           (is_result ? 2 * LOOP_RESULT_TOKENS : 0);
     }
     for (uint32_t i = range->first; i < range->end; i++) {
         if (!is_of_loop(fold, range, i))
@@ -184,7 +203,7 @@ static bool may_ever_fold(const struct wr_fold *fold, const struct wr_stage *sta
         tokens += *group > 0 ? *group : 0;
         *group = 0;
     }
-    return tokens > 2 * (int64_t)summary_tokens(stage);
+    return tokens > 2 * (int64_t)summary_tokens(stage, 0);
 }
 
 /* Takes up what has arrived and completed since the last time. */
@@ -213,18 +232,20 @@ static bool add_loop(const struct wr_fold *fold, const struct wr_stage *stage, s
 {
     struct item item = {.first = WR_SEGMENT_NONE, .loop = range->loop};
     bool has_call = false, may_fold = true;
-    uint64_t tokens = 0, kept = summary_tokens(stage);
+    uint64_t tokens = 0, kept = 0, results_count = 0;
     for (uint32_t i = range->first; i < range->end; i++) {
         const struct wr_segment *s = &fold->transcript->segments[i];
         if (!is_of_loop(fold, range, i) || wr_fold_group_instructs(fold, s->group))
             continue;
         may_fold &= wr_stage_may_fold(fold, i);
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
-        kept += s->kind == WEIR_KIND_TOOL_RESULT ? LOOP_RESULT_TOKENS : 0;
+        kept += words_tokens(fold, stage, i);
+        results_count += s->kind == WEIR_KIND_TOOL_RESULT;
         tokens += fold->segments[i].tokens;
         if (item.first == WR_SEGMENT_NONE)
             item.first = i;
     }
+    kept += summary_tokens(stage, results_count);
     if (tokens <= 2 * kept || !has_call || !may_fold)
         return false;
     item.gain_tokens = tokens - kept;
@@ -399,8 +420,11 @@ static weir_status stub_result(struct wr_fold *fold, const struct wr_stage *stag
 static weir_status change_item(struct wr_fold *fold, const struct wr_stage *stage,
                                const struct item *item, enum wr_step_reason reason)
 {
-    struct wr_stage_loop options = {(uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS],
-                                    LOOP_PREVIEW_TOKENS, reason};
+    struct wr_stage_loop options = {
+        .evidence_tokens = (uint64_t)stage->params[WR_DEEPEN_EVIDENCE_TOKENS],
+        .preview_tokens = LOOP_PREVIEW_TOKENS,
+        .summary_tokens = (uint64_t)stage->params[WR_DEEPEN_SUMMARY_TOKENS],
+        .reason = reason};
     bool taken;
     if (item->loop == WR_SEGMENT_NONE)
         return stub_result(fold, stage, item->first, reason);
@@ -485,7 +509,9 @@ const struct wr_stage_def wr_stage_deepen = {
                {"quiet_turns", 20, 0, 100000, NULL, "turns between two steps with a live cache"},
                {"margin_pct", 150, 0, 100000, NULL,
                 "the saving must exceed this share of what a step costs"},
-               {"evidence_tokens", 1000, 0, 10000000, NULL, "lines read that a folded loop keeps"}},
-    .params_count = 8,
+               {"evidence_tokens", 1000, 0, 10000000, NULL, "lines read that a folded loop keeps"},
+               {"summary_tokens", 0, 0, 10000000, NULL,
+                "files and calls that a folded loop lists, the newest first; 0: all, at length"}},
+    .params_count = 9,
     .takes_tools = true,
 };

@@ -5,7 +5,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "policy/loop_summary.h"
+#include "policy/loop_brief.h"
 
 /* A group may reach into another loop where a result came late; then neither folds. One that came
  * with a marker was left standing before, and would make another summary now. */
@@ -45,7 +45,7 @@ static wr_hash128 key_of(const struct wr_fold *fold, const struct wr_stage_loop 
                          const uint32_t *list, uint32_t count)
 {
     uint64_t numbers[] = {fold->input->memo_seed, options->evidence_tokens, options->preview_tokens,
-                          count};
+                          options->summary_tokens, count};
     wr_hash128 key = wr_hash128_of((weir_span){(const char *)numbers, sizeof(numbers)});
     const struct wr_transcript *t = fold->transcript;
     for (uint32_t i = 0; i < count; i++) {
@@ -71,8 +71,12 @@ static weir_status write_summary(struct wr_fold *fold, const struct wr_stage_loo
 
     if (wr_text_memo_find(fold->input->memo, key, &r->text))
         return WEIR_OK;
-    weir_status status = wr_completed_loop_summary(fold->transcript, fold->arena, r->segments,
-                                                   r->segments_count, &summary, &r->text);
+    weir_status status =
+        options->summary_tokens
+            ? wr_loop_brief(fold->transcript, fold->arena, r->segments, r->segments_count,
+                            options->summary_tokens, &summary, &r->text)
+            : wr_completed_loop_summary(fold->transcript, fold->arena, r->segments,
+                                        r->segments_count, &summary, &r->text);
     if (!status)
         wr_text_memo_put(fold->input->memo, key, r->text);
     return status;
@@ -108,9 +112,10 @@ static bool begins_loop(const struct wr_fold *fold, uint32_t loop)
 
 static weir_status fold_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
-    struct wr_stage_loop options = {(uint64_t)stage->params[WR_LOOPS_EVIDENCE_TOKENS],
-                                    (uint64_t)stage->params[WR_LOOPS_PREVIEW_TOKENS],
-                                    WR_STEP_LOOP_COMPLETED};
+    struct wr_stage_loop options = {
+        .evidence_tokens = (uint64_t)stage->params[WR_LOOPS_EVIDENCE_TOKENS],
+        .preview_tokens = (uint64_t)stage->params[WR_LOOPS_PREVIEW_TOKENS],
+        .reason = WR_STEP_LOOP_COMPLETED};
     uint32_t loop = fold->transcript->segments[fold->arrived - 1].loop;
     bool taken;
 

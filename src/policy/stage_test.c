@@ -588,7 +588,8 @@ static void a_result_whose_call_nobody_saw_stays(void **state)
 /* Its summary would be longer than the loop. */
 static void a_loop_that_does_not_fold_is_not_taken(void **state)
 {
-    struct wr_stage_loop options = {0, 20, WR_STEP_PRESSURE};
+    struct wr_stage_loop options = {
+        .evidence_tokens = 0, .preview_tokens = 20, .reason = WR_STEP_PRESSURE};
     struct test_run r;
     struct wr_buf body;
     (void)state;
