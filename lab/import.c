@@ -173,6 +173,25 @@ static weir_status find_format(struct wr_importer *in, weir_span text, struct we
     return wr_fail(err, WEIR_INVALID, 0, "this is no log of an agent that is known here");
 }
 
+/* What stands behind the first key that names a working directory. */
+static weir_span find_folder(struct wr_importer *in, weir_span text)
+{
+    static const char *const keys[] = {"\"cwd\"", "\"workdir\"", "\"working_dir\""};
+    for (size_t i = 0; i < WR_COUNT_OF(keys); i++) {
+        size_t at = wr_span_find(text, wr_span_of(keys[i]), 0);
+        if (at == SIZE_MAX)
+            continue;
+        for (at += strlen(keys[i]); at < text.len && strchr(": \t", text.ptr[at]);)
+            at++;
+        size_t end = at + 1;
+        while (end < text.len && text.ptr[end] != '"' && text.ptr[end] != '\n')
+            end++;
+        if (at < text.len && text.ptr[at] == '"' && end < text.len)
+            return wr_arena_copy(in->arena, wr_span_cut(text, at + 1, end));
+    }
+    return (weir_span){"", 0};
+}
+
 static weir_status read_text(struct wr_importer *in, weir_span text, struct weir_err *err)
 {
     weir_span start = wr_span_trim(text);
@@ -185,6 +204,7 @@ static weir_status read_text(struct wr_importer *in, weir_span text, struct weir
         return status;
     }
     in->import->agent = in->format->agent;
+    in->import->folder = find_folder(in, text);
     for (const char *c = text.ptr; c < start.ptr; c++)
         in->line_number += *c == '\n';
     status = in->format->read(in);

@@ -44,6 +44,7 @@ enum wr_import_note {
 
 struct wr_import {
     const char *agent; /* a constant: "claude-code", "codex", ... */
+    weir_span folder;  /* that its agent worked in, as the log says first; empty: it does not */
     struct wr_session *sessions;
     uint32_t sessions_count; /* each has a request */
     uint64_t notes[WR_IMPORT_NOTES];

@@ -55,9 +55,10 @@ static uint32_t find_row(const struct wr_misses *m, wr_hash128 hash)
     return NO_ROW;
 }
 
-static weir_status add_result(struct wr_misses *m, const struct wr_transcript *t,
-                              const struct wr_segment *s, uint64_t tokens, wr_hash128 hash)
+static weir_status add_result(struct wr_misses *m, const struct wr_transcript *t, uint32_t segment,
+                              uint64_t tokens, wr_hash128 hash)
 {
+    const struct wr_segment *s = &t->segments[segment];
     weir_status status = make_room(m);
     weir_span text = wr_segment_text(t, s, t->arena);
     char *tool = wr_arena_alloc(m->arena, s->tool.len + 1);
@@ -67,10 +68,12 @@ static weir_status add_result(struct wr_misses *m, const struct wr_transcript *t
         memcpy(tool, s->tool.ptr, s->tool.len);
     tool[s->tool.len] = 0;
     bool is_read = s->handles && s->handles->kind == WR_EFFECT_READ;
+    enum wr_output_kind kind = wr_output_kind_of(s, text);
     memset(&m->missed[(size_t)m->results_count * m->lanes_count], 0,
            m->lanes_count * sizeof(*m->missed));
     m->results[m->results_count++] =
-        (struct wr_miss_result){.kind = wr_output_kind_of(s, text),
+        (struct wr_miss_result){.kind = kind,
+                                .class = wr_odds_class_of(s, kind, wr_odds_is_target(t, segment)),
                                 .effect = s->handles ? s->handles->kind : WR_EFFECT_OTHER,
                                 .tool = tool,
                                 .start_line = is_read ? s->handles->start_line : 0,
@@ -93,7 +96,7 @@ static weir_status note_segment(struct wr_misses *m, const struct wr_transcript 
     weir_status status = WEIR_OK;
     if (row == NO_ROW) {
         row = m->results_count;
-        status = add_result(m, t, s, measure->segment_tokens[i], hash);
+        status = add_result(m, t, i, measure->segment_tokens[i], hash);
     }
     return status ? status : number_row(m, at->base + i, row);
 }
@@ -158,6 +161,7 @@ void wr_misses_judged(struct wr_misses *m, const struct wr_misses_shown *s)
             continue;
         struct wr_miss *miss = miss_of(m, row, s->lane);
         ++*(item->is_first_sight ? &miss->next_missing : &miss->later_missing);
+        miss->lines_missing += item->kind == WR_EVIDENCE_LINE;
     }
 }
 
@@ -165,9 +169,10 @@ void wr_misses_judged(struct wr_misses *m, const struct wr_misses_shown *s)
 
 void wr_misses_csv_head(struct wr_buf *out)
 {
-    wr_buf_text(out, "path,session,agent,policy,kind,effect,tool,start_line,turn,tokens,"
-                     "shown_tokens,next_items,next_missing,later_items,later_missing,far_items"
-                     "\r\n");
+    wr_buf_text(out,
+                "path,session,agent,policy,kind,effect,tool,start_line,turn,tokens,"
+                "shown_tokens,next_items,next_missing,later_items,later_missing,far_items,class,"
+                "lines_missing\r\n");
 }
 
 static void write_row(const struct wr_misses *m, const struct wr_misses_of *of, uint32_t row,
@@ -183,10 +188,10 @@ static void write_row(const struct wr_misses *m, const struct wr_misses_of *of, 
     wr_csv_text(out, wr_span_of(of->policies[lane]));
     wr_buf_printf(out, ",%s,%s,", wr_output_kind_text(r->kind), wr_effect_kind_text(r->effect));
     wr_csv_text(out, wr_span_of(r->tool));
-    wr_buf_printf(out, ",%lld,%u,%llu,%llu,%u,%u,%u,%u,%u\r\n", (long long)r->start_line, r->turn,
-                  (unsigned long long)r->tokens, (unsigned long long)miss->shown_tokens,
+    wr_buf_printf(out, ",%lld,%u,%llu,%llu,%u,%u,%u,%u,%u,%s,%u\r\n", (long long)r->start_line,
+                  r->turn, (unsigned long long)r->tokens, (unsigned long long)miss->shown_tokens,
                   r->next_count, miss->next_missing, r->later_count, miss->later_missing,
-                  r->far_count);
+                  r->far_count, wr_odds_class_text(r->class), miss->lines_missing);
 }
 
 void wr_misses_csv_rows(const struct wr_misses *misses, const struct wr_misses_of *of,

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "condense/output_kind.h"
 #include "policy/meter.h"
+#include "policy/odds.h"
 #include "lab/evidence.h"
 
 enum { WR_MISSES_FAR_TURNS = 10 };
@@ -21,6 +22,7 @@ enum { WR_MISSES_FAR_TURNS = 10 };
 struct wr_miss_result { /* the same under every policy */
     enum wr_output_kind kind;
     enum wr_effect_kind effect;
+    enum wr_odds_class class; /* by which its odds are found */
     const char *tool;
     int64_t start_line; /* of a read; 0: not known */
     uint32_t turn;      /* the request it came with, from 1 */
@@ -33,6 +35,7 @@ struct wr_miss_result { /* the same under every policy */
 struct wr_miss {           /* one result under one policy */
     uint64_t shown_tokens; /* in the first request that held it */
     uint32_t next_missing, later_missing;
+    uint32_t lines_missing; /* of them, whole lines */
 };
 
 struct wr_misses { /* one session; private but for reading */

@@ -156,7 +156,8 @@ static void every_result_and_policy_has_its_row(void **state)
     wr_misses_csv_head(&out);
     wr_misses_csv_rows(m, &of, &out);
     (void)snprintf(row, sizeof(row),
-                   "\r\n\"a,b.jsonl\",3,\"'=agent\",short,process,run,Bash,0,2,%llu,%llu,1,1,0,0,0"
+                   "\r\n\"a,b.jsonl\",3,\"'=agent\",short,process,run,Bash,0,2,%llu,%llu,1,1,0,0,0,"
+                   "process,0"
                    "\r\n",
                    (unsigned long long)m->results[0].tokens,
                    (unsigned long long)m->missed[SHORT].shown_tokens);

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/embed.h"
+#include "engine/request.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -110,6 +111,8 @@ static weir_status make_engines(struct wr_simulator *s, struct weir_err *err)
         new_engine(&s->engine, own.len ? own : WR_EMBEDDED(wr_baselines_data), err);
     if (!status && own.len)
         status = new_engine(&s->baselines, WR_EMBEDDED(wr_baselines_data), err);
+    if (!status && s->options.odds)
+        wr_engine_use_odds(s->engine, s->options.odds);
     return status;
 }
 

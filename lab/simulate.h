@@ -21,6 +21,7 @@ struct wr_simulate_options {
     bool places_markers;          /* the engine's marker before a step is counted (lab/lane.h) */
     bool with_misses;             /* what each result was worth is noted (lab/misses.h) */
     weir_span policies_yaml;      /* of the user's own; may be empty */
+    const struct wr_odds *odds;   /* or NULL: those of data/odds.tsv */
     const struct wr_rival *rival; /* or NULL: a lane for each of `policies` that has its name */
 };
 

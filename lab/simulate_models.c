@@ -102,6 +102,8 @@ void wr_simulate_models_json(const struct wr_simulate_set *set, struct wr_buf *o
             write_model(&w, set->reports[i]);
         wr_json_write_array_end(&w);
     }
+    if (set->folds)
+        wr_simulate_folds_json(set->folds, &w);
     wr_import_troubles_json(set->troubles, &w);
     wr_json_write_object_end(&w);
     wr_json_write_newline(&w);

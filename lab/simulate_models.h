@@ -8,14 +8,15 @@
 
 #include "json/write.h"
 #include "lab/import_trouble.h"
-#include "lab/simulate_report.h"
+#include "lab/simulate_folds.h"
 
 enum { WR_SIMULATE_MODELS_MAX = 16 };
 
 struct wr_simulate_set {
     struct wr_simulate_report *reports[WR_SIMULATE_MODELS_MAX]; /* borrowed */
     uint32_t count;
-    struct wr_import_troubles *troubles; /* with the logs; or NULL */
+    struct wr_import_troubles *troubles;   /* with the logs; or NULL */
+    const struct wr_simulate_folds *folds; /* or NULL; the report is the held out one */
 };
 
 /* Ranked by what the first model charges. */

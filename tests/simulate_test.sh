@@ -341,7 +341,7 @@ END
     check 'a row for every result and policy' 0 out '^2 sessions' "$dir/logs" \
         --misses "$dir/misses.csv" "${own[@]}"
     if [ "$(wc -l <"$dir/misses.csv")" -eq 7 ] &&
-        grep -qE '/chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,[0-9]+,[0-9]+,1,1,0,0,0' \
+        grep -qE '/chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,([0-9]+,){2}1,1,(0,){3}[a-z]+,0' \
             "$dir/misses.csv" &&
         grep -qE '/claude.jsonl,0,claude[^,]*,exact,[a-z,]+,Bash,0,2,([0-9]+),\1,1,0,0,0,0' \
             "$dir/misses.csv" && ! grep -q valve_gate "$dir/misses.csv"; then
@@ -354,27 +354,31 @@ END
         --misses "$dir/nowhere/misses.csv"
     check 'misses of several models' 2 err 'wants one model' "$dir/logs" \
         --misses "$dir/misses.csv" --model gpt-5 --model gpt-5.5
-    # Ten reads of 600 tokens, of which three missed something at 220 and one at 500; a test run.
-    {
-        head -n 1 "$dir/misses.csv"
-        for cut in 220 500 1000 2000; do
-            for i in 1 2 3 4 5 6 7 8 9 10; do
-                echo "p,0,a,cut-$cut,file,read,Read,1,$i,600,$cut,2,$((i * cut < 800)),1," \
-                    "$((i == 9 && cut == 220)),$((i > 8))"
-            done
-            echo "p,0,a,cut-$cut,test,run,Bash,0,11,300,300,9,9,9,9,9"
-            echo "p,0,a,cut-$cut,file,read,Read,40,12,1500,900,0,0,0,0,0"
-        done
-    } | tr -d ' ' >"$dir/cuts.csv"
-    tools/fit-odds --csv "$dir/cuts.csv" 2>"$dir/err" | tr '\t' ' ' >"$dir/out"
-    if [ "$(grep -c . "$dir/out")" -eq 45 ] &&
-        grep -qE "^file 1000 30 10 0 0 40 10 0 0 20( |$)" "$dir/out" &&
-        grep -qE "^test 1000 30 10 0 0 40 10 0 0 20( |$)" "$dir/out" &&
-        grep -qE "^part 2000 0 0 0 0 0 0 0 0 0( |$)" "$dir/out"; then
+    check 'odds fitted on logs' 0 out '^process[[:space:]]2000([[:space:]][0-9]+){17}$' \
+        "$dir/logs" --fit
+    if [ "$(grep -c . "$dir/out")" -eq 54 ] && tools/fit-odds "$weir" "$dir/logs" |
+        cmp -s - "$dir/out"; then
         so
     else
-        not_so 'the odds of results that were cut'
+        not_so 'are a row for each class and size, and what make odds prints'
     fi
+    { grep '^#' data/odds.tsv && cat "$dir/out"; } >"$dir/odds.tsv"
+    check 'and may be used' 0 out '^auto ' "$dir/logs" --odds "$dir/odds.tsv" --policy auto
+    check 'odds that are none' 2 err 'words.jsonl' "$dir/logs" --odds "$dir/words.jsonl" \
+        --policy auto
+    check 'logs of one repository alone' 2 err 'two repositories' "$dir/logs/chat.jsonl" \
+        --folds repository --policy auto
+    check 'folds by anything else' 2 err 'wants the word repository' "$dir/logs" --folds session
+    check 'folds' 0 out '^auto +[0-9.]+x +[0-9.]+x ' "$dir/logs" --folds repository --policy auto
+    check 'say what was not refitted' 0 out '^not refitted:$' "$dir/logs" --folds repository \
+        --policy auto
+    check 'folds for programs' 0 out '"folds":\{"by":"repository","repositories":2,' "$dir/logs" \
+        --folds repository --policy auto --json
+    reads 'judge every session once, where nothing was fitted' 'j["sessions"] == 2 and
+        sum(r["sessions"] for r in j["folds"]["policies"][0]["by_repository"]) == 2 and
+        len(j["folds"]["policies"][0]["by_repository"]) == 2 and
+        set(j["folds"]["policies"][0]) == {"policy", "fitted", "held_out", "overfitting",
+        "by_repository"}'
     check 'without recall' 0 out '^\{' "$dir/logs" --json --no-recall "${own[@]}"
     reads 'nothing is cut and nothing recalled' 'p["mine"]["recalls"] == 0 and
         p["mine"]["saved_prompt_tokens"] == 0 and p["mine"]["evidence"]["lost"] == 0'

@@ -5,6 +5,9 @@
  * of them at once would not fit into memory. With several models the whole run is repeated for
  * each.
  *
+ * Folds are three kinds of passes over the same files: one that measures what the odds are fitted
+ * from, one under odds of all, and one for each repository under odds without it.
+ *
  * A rival (lab/rival_port.h) is one more column of the result. A workload needs no recordings; it
  * has its own part at the end and shares only the options with the rest.
  */
@@ -19,6 +22,7 @@
 #include "base/span.h"
 #include "cli/log_files.h"
 #include "cli/open.h"
+#include "lab/fit.h"
 #include "lab/import_walk.h"
 #include "lab/rival_port.h"
 #include "lab/simulate_csv.h"
@@ -29,11 +33,11 @@ enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000, BAR_CELLS = 30 };
 
 struct simulate_options {
     struct wr_opt_list policies, models, prices;
-    const char *policies_file, *html, *csv, *misses, *workload;
+    const char *policies_file, *html, *csv, *misses, *workload, *folds, *odds_file;
     const char *through, *through_name, *through_store;
     uint64_t window_tokens, jobs, upstream_port; /* 0: not told */
     struct wr_opt_list headers;
-    bool no_recall, as_json, shows_skipped;
+    bool no_recall, as_json, shows_skipped, fits;
 };
 
 /* A policy of ours, or a baseline to compare with. */
@@ -65,6 +69,11 @@ static const struct wr_option options[] = {
     {"misses", WR_FILE(misses),
      "a row for every result and policy, too: how much of it was shown at first, and what answers "
      "used of it and did not find in the prompt"},
+    {"folds", WR_TEXT("repository", folds),
+     "judge each repository under odds that were fitted on all others, and say where that is worse "
+     "than under odds fitted on all"},
+    {"fit", WR_FLAG(fits), "only print the rows of data/odds.tsv, fitted on these logs"},
+    {"odds", WR_FILE(odds_file), "odds to decide by, in place of those that come with Weir"},
     {"skipped", WR_FLAG(shows_skipped),
      "name every file that is no log or was read in part, not only the first few"},
     {"through", WR_TEXT("URL", through),
@@ -91,7 +100,11 @@ struct work {
     pthread_mutex_t lock; /* of what is below */
     struct wr_log_files files;
     struct wr_simulate_report *report;
-    FILE *misses; /* NULL: they are not asked for */
+    struct wr_fit *fit; /* NULL: nothing is fitted; else there is no report */
+    struct wr_repositories repositories;
+    uint32_t *groups; /* by file: its repository, once it was read; owned; or NULL */
+    uint32_t only;    /* the repository whose files are run, or WR_FIT_NO_GROUP: all */
+    FILE *misses;     /* NULL: they are not asked for */
     bool shows_progress;
     size_t done; /* files, under this model */
     size_t models_done, models_count;
@@ -112,7 +125,7 @@ static void show_progress(const struct work *w)
     memset(bar, '#', done * BAR_CELLS / all);
     bar[BAR_CELLS] = 0;
     fprintf(stderr, "\r[%s] %3zu %%, %zu of %zu files, %u sessions\033[K", bar, done * 100 / all,
-            w->done, w->files.count, w->report->sessions_count);
+            w->done, w->files.count, w->report ? w->report->sessions_count : 0);
 }
 
 static void hide_progress(const struct work *w)
@@ -136,7 +149,8 @@ static weir_status write_misses(struct work *w, const struct wr_simulator *simul
 }
 
 static weir_status run_session(struct work *w, struct wr_simulator *simulator,
-                               const struct wr_import *import, uint32_t number, const char *path)
+                               const struct wr_import *import, uint32_t number, const char *path,
+                               uint32_t group)
 {
     const struct wr_session *session = &import->sessions[number];
     struct wr_simulated *out = malloc(sizeof(*out));
@@ -150,6 +164,8 @@ static weir_status run_session(struct work *w, struct wr_simulator *simulator,
         hide_progress(w);
         wr_log_files_left_out(&w->files, path, weir_status_text(status), NULL);
         status = WEIR_OK;
+    } else if (!status && w->fit) {
+        status = wr_fit_add(w->fit, wr_simulator_misses(simulator), group);
     } else if (!status) {
         status = wr_simulate_report_add(w->report, session, path, out);
         if (!status && w->misses)
@@ -167,8 +183,10 @@ static weir_status run_session(struct work *w, struct wr_simulator *simulator,
     return status;
 }
 
-static weir_status run_file(struct work *w, struct wr_simulator *simulator, const char *path)
+static weir_status run_file(struct work *w, struct wr_simulator *simulator, size_t file)
 {
+    const char *path = w->files.items[file];
+    uint32_t group = 0;
     struct wr_import import;
     struct weir_err err = {0};
     struct wr_arena arena;
@@ -185,11 +203,15 @@ static weir_status run_file(struct work *w, struct wr_simulator *simulator, cons
     } else if (!status) {
         wr_log_files_were_read(&w->files, path, &import);
     }
+    if (!status && w->groups) {
+        group = w->groups[file] = wr_repositories_of(&w->repositories, import.folder, path);
+        status = group == UINT32_MAX ? WEIR_NOMEM : WEIR_OK;
+    }
     show_progress(w);
     pthread_mutex_unlock(&w->lock);
     if (!status) {
         for (uint32_t i = 0; i < import.sessions_count && !status; i++)
-            status = run_session(w, simulator, &import, i, path);
+            status = run_session(w, simulator, &import, i, path, group);
     }
     wr_arena_release(&arena);
     return status;
@@ -203,7 +225,8 @@ static void *run_worker(void *user)
     weir_status status = wr_simulator_new(&simulator, &w->options, NULL);
 
     while (!status && (i = atomic_fetch_add(&w->next, 1)) < w->files.count) {
-        status = run_file(w, simulator, w->files.items[i]);
+        bool is_run = w->only == WR_FIT_NO_GROUP || w->groups[i] == w->only;
+        status = is_run ? run_file(w, simulator, i) : WEIR_OK;
         pthread_mutex_lock(&w->lock);
         w->done++;
         show_progress(w);
@@ -283,11 +306,104 @@ static int print_results(const struct wr_simulate_set *set, const struct simulat
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     if (o->as_json)
         wr_simulate_models_json(set, &out);
+    else if (set->folds)
+        wr_simulate_folds_table(set->folds, &out);
     else
         wr_simulate_report_table(set->reports[0], &out);
     if (!o->as_json && set->count > 1)
         wr_simulate_models_table(set, &out);
     return wr_cli_end(&out, WR_EXIT_OK);
+}
+
+/* ---- fitting ---- */
+
+static int end_pass(const struct work *w, weir_status status)
+{
+    if (status && w->port && wr_rival_port_why(w->port)[0])
+        return wr_cli_fail("%s", wr_rival_port_why(w->port));
+    return status ? wr_cli_fail("%s", weir_status_text(status)) : WR_EXIT_OK;
+}
+
+static int run_pass(struct work *w, uint32_t jobs)
+{
+    w->done = 0;
+    atomic_store(&w->next, 0);
+    return end_pass(w, run_all(w, jobs));
+}
+
+/* Runs all files under the policies that odds are fitted from. */
+static int measure_cuts(struct work *w, uint32_t jobs, struct wr_fit *fit)
+{
+    struct wr_simulate_options judged = w->options;
+    w->groups = calloc(w->files.count ? w->files.count : 1, sizeof(*w->groups));
+    if (!w->groups)
+        return wr_cli_fail("no memory");
+    w->options.policies = wr_fit_policies(&w->options.policies_count);
+    w->options.hidden_count = 0;
+    w->options.policies_yaml = wr_fit_yaml();
+    w->options.with_misses = true;
+    w->options.rival = NULL;
+    w->fit = fit;
+    int code = run_pass(w, jobs);
+    w->files.is_quiet = true;
+    w->fit = NULL;
+    w->options = judged;
+    if (!code && !fit->count)
+        code = wr_cli_fail("no result over 300 tokens was found in %zu files", w->files.count);
+    return code;
+}
+
+static int print_fit(struct work *w, uint32_t jobs, struct wr_odds *odds)
+{
+    struct wr_fit fit = {0};
+    struct wr_buf out;
+    int code = measure_cuts(w, jobs, &fit);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    if (!code) {
+        wr_fit_odds(&fit, WR_FIT_NO_GROUP, odds);
+        wr_fit_write(odds, &out);
+    }
+    wr_fit_release(&fit);
+    return code ? code : wr_cli_end(&out, WR_EXIT_OK);
+}
+
+/* One pass under odds fitted without `but`, on the files of `only`, into `report`. */
+static int run_fold(struct work *w, uint32_t jobs, const struct wr_fit *fit, uint32_t but,
+                    struct wr_simulate_report *report)
+{
+    struct wr_odds odds = {0};
+    struct weir_err err = {0};
+    if (wr_odds_read(&odds, wr_odds_embedded(), &err))
+        return wr_cli_fail("%s", err.text);
+    wr_fit_odds(fit, but, &odds);
+    w->options.odds = &odds;
+    w->report = report;
+    w->only = but;
+    int code = run_pass(w, jobs);
+    w->options.odds = NULL;
+    w->only = WR_FIT_NO_GROUP;
+    return code;
+}
+
+static int run_folds(struct work *w, uint32_t jobs, struct wr_simulate_folds *folds)
+{
+    struct wr_fit fit = {0};
+    int code = measure_cuts(w, jobs, &fit);
+    if (!code && (wr_simulate_report_new(&folds->held, &w->options) ||
+                  wr_simulate_report_new(&folds->fitted, &w->options)))
+        code = wr_cli_fail("no memory");
+    if (!code && w->repositories.count < 2)
+        code = wr_cli_fail("--folds wants logs of two repositories at least");
+    if (!code)
+        code = run_fold(w, jobs, &fit, WR_FIT_NO_GROUP, folds->fitted);
+    for (uint32_t i = 0; i < w->repositories.count && !code; i++)
+        code = run_fold(w, jobs, &fit, i, folds->held);
+    folds->repositories = &w->repositories;
+    folds->paths = (const char *const *)w->files.items;
+    folds->groups = w->groups;
+    folds->files_count = w->files.count;
+    wr_fit_release(&fit);
+    return code;
 }
 
 /* ---- the models ---- */
@@ -317,16 +433,12 @@ static int run_model(struct work *w, const char *model, uint32_t jobs, struct wr
 {
     w->options.model = model;
     w->report = NULL;
-    w->done = 0;
-    atomic_store(&w->next, 0);
     if (wr_simulate_report_new(&w->report, &w->options))
         return wr_cli_fail("no memory");
     set->reports[set->count++] = w->report;
-    weir_status status = run_all(w, jobs);
-    if (status && w->port && wr_rival_port_why(w->port)[0])
-        return wr_cli_fail("%s", wr_rival_port_why(w->port));
-    if (status)
-        return wr_cli_fail("%s", weir_status_text(status));
+    int code = run_pass(w, jobs);
+    if (code)
+        return code;
     if (!w->report->sessions_count)
         return wr_cli_fail("no session was found in %zu files", w->files.count);
     return WR_EXIT_OK;
@@ -336,6 +448,7 @@ static int simulate_on_threads(struct work *w, const struct simulate_options *o,
                                const struct wr_words *paths, uint32_t jobs)
 {
     struct wr_simulate_set set = {.count = 0};
+    struct wr_simulate_folds folds = {0};
     struct wr_simulator *probe;
     struct weir_err err = {0};
 
@@ -351,7 +464,14 @@ static int simulate_on_threads(struct work *w, const struct simulate_options *o,
         (!wr_cli_can_write(o->html) || !wr_cli_can_write(o->csv) || !open_misses(w, o->misses)))
         code = WR_EXIT_USAGE;
     w->models_count = o->models.count;
-    for (w->models_done = 0; w->models_done < o->models.count && !code; w->models_done++) {
+    if (!code && o->folds) {
+        code = run_folds(w, jobs, &folds);
+        if (folds.held)
+            set.reports[set.count++] = folds.held;
+        set.folds = &folds;
+    }
+    for (w->models_done = 0; !o->folds && w->models_done < o->models.count && !code;
+         w->models_done++) {
         code = run_model(w, o->models.items[w->models_done], jobs, &set);
         w->files.is_quiet = true;
     }
@@ -365,6 +485,7 @@ static int simulate_on_threads(struct work *w, const struct simulate_options *o,
         code = print_results(&set, o);
     for (uint32_t i = 0; i < set.count; i++)
         wr_simulate_report_free(set.reports[i]);
+    wr_simulate_report_free(folds.fitted);
     return code;
 }
 
@@ -429,9 +550,38 @@ static void name_lanes(struct work *w, const struct simulate_options *o,
 
 /* ---- recorded sessions ---- */
 
+/* The odds that were named, or those that come with Weir, whose settings a fit keeps. */
+static bool read_odds(const struct simulate_options *o, struct wr_odds *odds)
+{
+    struct wr_buf text = {0};
+    struct weir_err err = {0};
+    if (o->odds_file && !wr_cli_read(o->odds_file, &text))
+        return false;
+    weir_span table = o->odds_file ? wr_buf_view(&text) : wr_odds_embedded();
+    bool ok = !wr_odds_read(odds, table, &err);
+    if (!ok)
+        wr_cli_fail_at(o->odds_file, table, &err, "these are no odds");
+    wr_buf_release(&text);
+    return ok;
+}
+
+static int fit_logs(struct work *w, const struct simulate_options *o, const struct wr_words *paths,
+                    uint32_t jobs, struct wr_odds *odds)
+{
+    w->shows_progress = isatty(STDERR_FILENO);
+    w->models_count = 1;
+    int code = check_models(&o->models);
+    if (!code && !wr_log_files_list(&w->files, paths))
+        code = WR_EXIT_USAGE;
+    if (!code)
+        code = print_fit(w, jobs, odds);
+    wr_log_files_end(&w->files);
+    return code;
+}
+
 static int simulate_logs(struct simulate_options *o, const struct wr_words *paths)
 {
-    struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER, .only = WR_FIT_NO_GROUP};
     struct wr_rival_port_options rival = {.url = NULL};
     struct weir_err err = {0};
     const char *names[WR_OPT_LIST_MAX + 2];
@@ -439,8 +589,11 @@ static int simulate_logs(struct simulate_options *o, const struct wr_words *path
     uint64_t jobs = o->jobs ? o->jobs : processors > 0 ? (uint64_t)processors : 1;
     struct wr_buf yaml = {0};
 
-    if (o->misses && o->models.count > 1)
-        return wr_cli_fail("--misses wants one model, not %zu", o->models.count);
+    if ((o->misses || o->folds) && o->models.count > 1)
+        return wr_cli_fail("--%s wants one model, not %zu", o->misses ? "misses" : "folds",
+                           o->models.count);
+    if (o->folds && (strcmp(o->folds, "repository") != 0 || o->misses || o->through))
+        return wr_cli_fail("--folds wants the word repository, and neither --misses nor --through");
     if (o->policies_file && !wr_cli_read(o->policies_file, &yaml))
         return WR_EXIT_USAGE;
     if (!read_rival(o, &rival)) {
@@ -460,15 +613,23 @@ static int simulate_logs(struct simulate_options *o, const struct wr_words *path
     /* A rival gets one request at a time, so that what arrives is known to be its. */
     if (rival.url || jobs > JOBS_MAX)
         jobs = rival.url ? 1 : JOBS_MAX;
-    int code;
-    if (rival.url && wr_rival_port_open(&w.port, &rival, &err)) {
+    int code = WR_EXIT_OK;
+    struct wr_odds odds;
+    if (!read_odds(o, &odds)) {
+        code = WR_EXIT_USAGE;
+    } else if (o->fits) {
+        code = fit_logs(&w, o, paths, (uint32_t)jobs, &odds);
+    } else if (rival.url && wr_rival_port_open(&w.port, &rival, &err)) {
         code = wr_cli_fail("%s", err.text);
     } else {
         name_lanes(&w, o, names);
+        w.options.odds = o->odds_file ? &odds : NULL;
         code = simulate_on_threads(&w, o, paths, (uint32_t)jobs);
     }
     wr_rival_port_close(w.port);
     weir_store_close(rival.store);
+    wr_repositories_release(&w.repositories);
+    free(w.groups);
     wr_log_files_free(&w.files);
     wr_buf_release(&yaml);
     return code;
@@ -498,8 +659,9 @@ static int simulate_workload(const struct simulate_options *o)
     int code = WR_EXIT_USAGE;
 
     if (o->policies.count || o->models.count || o->headers.count || o->window_tokens ||
-        o->policies_file || o->jobs || o->html || o->csv || o->misses || o->through ||
-        o->upstream_port || o->through_name || o->through_store || o->no_recall || o->shows_skipped)
+        o->policies_file || o->jobs || o->html || o->csv || o->misses || o->through || o->folds ||
+        o->fits || o->odds_file || o->upstream_port || o->through_name || o->through_store ||
+        o->no_recall || o->shows_skipped)
         return wr_cli_fail("--workload has policies and prices of its own: it takes "
                            "--prices and --json alone");
     if (!o->prices.count || o->prices.count > WR_WORKLOAD_PRICES_MAX)

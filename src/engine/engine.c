@@ -103,6 +103,11 @@ struct wr_memo *wr_engine_enter(struct weir_engine *engine)
     return engine->memo;
 }
 
+void wr_engine_use_odds(struct weir_engine *engine, const struct wr_odds *odds)
+{
+    engine->odds = *odds;
+}
+
 struct wr_starts *wr_engine_starts(struct weir_engine *engine)
 {
     return engine->came;

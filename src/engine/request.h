@@ -5,6 +5,7 @@
 #include "engine/plan.h"
 #include "weir/weir.h"
 
+struct wr_odds;
 struct wr_policies;
 struct wr_record;
 
@@ -69,5 +70,8 @@ WEIR_MUST_USE weir_status wr_engine_project(struct weir_engine *engine,
 
 /* Replaces the policies that were loaded; they are the engine's from now on. */
 void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies);
+
+/* Other odds than those of data/odds.tsv, before the first request; copied. For the laboratory. */
+void wr_engine_use_odds(struct weir_engine *engine, const struct wr_odds *odds);
 
 #endif

@@ -143,6 +143,7 @@ struct wr_fold_segment {
     uint32_t refers_to;  /* of a reference; WR_SEGMENT_NONE otherwise */
     const char *reason;  /* the stage that gave the form */
     uint8_t output_kind; /* enum wr_output_kind plus one, once somebody asked; 0: nobody did */
+    uint8_t odds_class;  /* enum wr_odds_class plus one, likewise */
     bool has_arrived;
     bool is_offloaded;   /* dropped into what an insert stands for */
     bool is_stored;      /* its original is in the session's store since an earlier request */

@@ -2,9 +2,11 @@
  * again when it is cut to so many tokens.
  *
  * The table is measured at four cuts (wr_odds_cuts); between two of them the answer lies on the
- * line that joins them. A kind without rows has those of `other`. */
+ * line that joins them, and behind the last on the line to the whole text, of which nothing is
+ * missed. A kind without rows has those of `other`. */
 #include "policy/odds.h"
 
+#include "base/ascii.h"
 #include "base/embed.h"
 #include "base/err.h"
 #include "base/span.h"
@@ -40,15 +42,20 @@ static bool take_number(weir_span *line, uint32_t max, uint32_t *number)
     return true;
 }
 
-static bool class_of(weir_span name, enum wr_odds_class *class)
+const char *wr_odds_class_text(enum wr_odds_class class)
 {
     static const char *const names[] = {
 #define X(name, text) text,
         WR_ODDS_CLASS_MAP(X)
 #undef X
     };
+    return names[class];
+}
+
+static bool class_of(weir_span name, enum wr_odds_class *class)
+{
     for (int i = 0; i < WR_ODDS_CLASSES; i++)
-        if (wr_span_is(name, names[i])) {
+        if (wr_span_is(name, wr_odds_class_text((enum wr_odds_class)i))) {
             *class = (enum wr_odds_class)i;
             return true;
         }
@@ -71,7 +78,8 @@ static bool read_row(struct wr_odds_row *row, weir_span line)
     row->tokens_max = tokens_max;
     return take_percents(&line, 100, row->next_pct) && take_percents(&line, 100, row->ever_pct) &&
            take_number(&line, 100, &row->far_pct) &&
-           take_percents(&line, LACK_PCT_MAX, row->lack_pct) && !line.len;
+           take_percents(&line, LACK_PCT_MAX, row->lack_pct) &&
+           (!line.len || take_percents(&line, 100, row->blind_pct)) && !line.len;
 }
 
 /* "# name<TAB>value"; any other comment says nothing to us. */
@@ -121,7 +129,7 @@ weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err 
                            (int)WR_ODDS_ROWS_MAX);
         if (!read_row(&odds->rows[odds->rows_count++], line))
             return wr_fail(err, WEIR_INVALID, at,
-                           "a row of the odds wants a class, a size and 13 percentages");
+                           "a row of the odds wants a class, a size and 13 or 17 percentages");
     }
     if (!is_whole(odds))
         return wr_fail(
@@ -133,8 +141,60 @@ weir_status wr_odds_read(struct wr_odds *odds, weir_span table, struct weir_err 
 
 /* ---- asking ---- */
 
+enum { NAME_CHARS_MIN = 4 }; /* of a file: a shorter one is found by chance */
+
+static weir_span name_of(weir_span path)
+{
+    for (size_t i = path.len; i-- > 0;)
+        if (path.ptr[i] == '/')
+            return wr_span_cut(path, i + 1, path.len);
+    return path;
+}
+
+static bool is_word(char c)
+{
+    return wr_is_alnum(c) || c == '_' || c == '-' || c == '.';
+}
+
+/* As the bytes stand in the request: names of files have nothing that JSON escapes. */
+static bool names(weir_span text, weir_span name)
+{
+    for (size_t at = wr_span_find(text, name, 0); at != SIZE_MAX;
+         at = wr_span_find(text, name, at + 1))
+        if (!at || !is_word(text.ptr[at - 1]))
+            return true;
+    return false;
+}
+
+static bool changes(const struct wr_segment *call, weir_span path)
+{
+    for (size_t i = 0; call->handles && i < call->handles->effects_count; i++)
+        if (wr_effect_writes(&call->handles->effects[i]) &&
+            wr_span_eq(call->handles->effects[i].path, path))
+            return true;
+    return false;
+}
+
+bool wr_odds_is_target(const struct wr_transcript *t, uint32_t result)
+{
+    const struct wr_tool_handles *h = t->segments[result].handles;
+    weir_span name = h ? name_of(h->path) : (weir_span){"", 0};
+    if (!h || h->kind != WR_EFFECT_READ || name.len < NAME_CHARS_MIN)
+        return false;
+    for (uint32_t i = 0; i < result; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        bool is_said = s->kind == WEIR_KIND_TEXT && s->payload != WR_JSON_NONE &&
+                       (s->role == WEIR_ROLE_USER || s->role == WEIR_ROLE_ASSISTANT);
+        if (is_said ? names(wr_json_raw(t->doc, s->payload), name)
+                    : s->kind == WEIR_KIND_TOOL_CALL && changes(s, h->path))
+            return true;
+    }
+    return false;
+}
+
 /* A run without a command is another agent's: what it reports is all that is left of its work. */
-enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_output_kind kind)
+enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_output_kind kind,
+                                    bool is_target)
 {
     static const enum wr_odds_class classes[WR_OUTPUT_KINDS] = {
         [WR_OUTPUT_PROCESS] = WR_ODDS_PROCESS, [WR_OUTPUT_FILE] = WR_ODDS_FILE,
@@ -151,7 +211,9 @@ enum wr_odds_class wr_odds_class_of(const struct wr_segment *result, enum wr_out
     if (h && h->kind == WR_EFFECT_POLL)
         return WR_ODDS_POLL;
     if (h && h->kind == WR_EFFECT_READ && kind == WR_OUTPUT_FILE && h->start_line > 1)
-        return WR_ODDS_PART;
+        return is_target ? WR_ODDS_SPOT : WR_ODDS_PART;
+    if (h && h->kind == WR_EFFECT_READ && kind == WR_OUTPUT_FILE && is_target)
+        return WR_ODDS_TARGET;
     return classes[kind];
 }
 
@@ -172,13 +234,15 @@ const struct wr_odds_row *wr_odds_find(const struct wr_odds *odds, enum wr_odds_
     return &odds->rows[odds->rows_count - 1];
 }
 
-static uint32_t at_cut(const uint32_t pct[WR_ODDS_CUTS_COUNT], uint64_t cut)
+static uint32_t at_cut(const uint32_t pct[WR_ODDS_CUTS_COUNT], uint64_t tokens, uint64_t cut)
 {
     const int last = WR_ODDS_CUTS_COUNT - 1;
     if (cut <= wr_odds_cuts[0])
         return pct[0] * 100;
+    if (cut >= tokens)
+        return 0;
     if (cut >= wr_odds_cuts[last])
-        return (uint32_t)(pct[last] * 100 * (uint64_t)wr_odds_cuts[last] / cut);
+        return (uint32_t)(pct[last] * 100 * (tokens - cut) / (tokens - wr_odds_cuts[last]));
     int i = 0;
     while (cut > wr_odds_cuts[i + 1])
         i++;
@@ -187,17 +251,22 @@ static uint32_t at_cut(const uint32_t pct[WR_ODDS_CUTS_COUNT], uint64_t cut)
     return (uint32_t)(pct[i] * 100 + ((int64_t)pct[i + 1] - (int64_t)pct[i]) * 100 * into / span);
 }
 
-uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+uint32_t wr_odds_next_bp(const struct wr_odds_row *row, uint64_t tokens, uint64_t cut_tokens)
 {
-    return at_cut(row->next_pct, cut_tokens);
+    return at_cut(row->next_pct, tokens, cut_tokens);
 }
 
-uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+uint32_t wr_odds_ever_bp(const struct wr_odds_row *row, uint64_t tokens, uint64_t cut_tokens)
 {
-    return at_cut(row->ever_pct, cut_tokens);
+    return at_cut(row->ever_pct, tokens, cut_tokens);
 }
 
-uint32_t wr_odds_lack_bp(const struct wr_odds_row *row, uint64_t cut_tokens)
+uint32_t wr_odds_lack_bp(const struct wr_odds_row *row, uint64_t tokens, uint64_t cut_tokens)
 {
-    return at_cut(row->lack_pct, cut_tokens);
+    return at_cut(row->lack_pct, tokens, cut_tokens);
+}
+
+uint32_t wr_odds_blind_bp(const struct wr_odds_row *row, uint64_t tokens, uint64_t cut_tokens)
+{
+    return at_cut(row->blind_pct, tokens, cut_tokens);
 }

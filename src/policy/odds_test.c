@@ -4,11 +4,13 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/span.h"
+#include "tests/test_transcript.h"
 
 #define WITHOUT_LEAST                                                           \
     "# version\t3\n# turns_left\t40\n# recall_tokens\t600\n# call_tokens\t80\n" \
@@ -126,11 +128,55 @@ static void the_class_of_a_result(void **state)
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_segment result = {.handles = &cases[i].handles};
-        if (wr_odds_class_of(&result, cases[i].kind) != cases[i].class)
+        if (wr_odds_class_of(&result, cases[i].kind, false) != cases[i].class)
             fail_msg("%s", cases[i].behaviour);
     }
     struct wr_segment unknown = {.handles = NULL};
-    assert_int_equal(wr_odds_class_of(&unknown, WR_OUTPUT_LIST), WR_ODDS_LIST);
+    assert_int_equal(wr_odds_class_of(&unknown, WR_OUTPUT_LIST, true), WR_ODDS_LIST);
+}
+
+#define CALL(id, tool, arguments, result)                                                     \
+    "{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"" id                  \
+    "\",\"type\":\"function\",\"function\":{\"name\":\"" tool "\",\"arguments\":\"" arguments \
+    "\"}}]},{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" result "\"}"
+#define READ        CALL("1", "Read", "{\\\"file_path\\\":\\\"/r/src/gate.c\\\"}", "1\\tint gate;")
+#define USER(text)  "{\"role\":\"user\",\"content\":\"" text "\"}"
+#define MODEL(text) "{\"role\":\"assistant\",\"content\":\"" text "\"}"
+#define EDIT(path)                                                                              \
+    CALL("e", "Edit",                                                                           \
+         "{\\\"file_path\\\":\\\"" path "\\\",\\\"old_string\\\":\\\"a\\\",\\\"new_string\\\":" \
+         "\\\"b\\\"}",                                                                          \
+         "done")
+
+/* What is known of the file that the first read shows, by the time it comes. */
+static void a_target_was_changed_or_named_before(void **state)
+{
+    static const struct {
+        const char *behaviour, *messages;
+        bool is_target;
+    } cases[] = {
+        {"nothing is known of it", USER("go") "," READ, false},
+        {"the user named it", USER("mend src/gate.c please") "," READ, true},
+        {"the model did", USER("go") "," MODEL("It is gate.c.") "," USER("yes") "," READ, true},
+        {"another name ends so", USER("mend src/floodgate.c") "," READ, false},
+        {"it was changed", USER("go") "," EDIT("/r/src/gate.c") "," READ, true},
+        {"another was changed", USER("go") "," EDIT("/r/lib/gate.c") "," READ, false},
+        {"it is named later", USER("go") "," READ "," USER("mend gate.c"), false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct test_transcript test;
+        char body[2048];
+        (void)snprintf(body, sizeof(body), "{\"messages\":[%s]}", cases[i].messages);
+        test_transcript_open(&test, wr_span_of(body));
+        uint32_t result = 0;
+        while (!wr_span_is(test.transcript.segments[result].call_id, "1") ||
+               test.transcript.segments[result].kind != WEIR_KIND_TOOL_RESULT)
+            result++;
+        if (wr_odds_is_target(&test.transcript, result) != cases[i].is_target)
+            fail_msg("%s", cases[i].behaviour);
+        test_transcript_close(&test);
+    }
 }
 
 static void between_two_cuts_the_odds_are_on_the_line(void **state)
@@ -145,16 +191,17 @@ static void between_two_cuts_the_odds_are_on_the_line(void **state)
         {360, 1650, 7500},                      /* half of 220..500: 22 - 5.5; 100 - 25 */
         {500, 1100, 5000},  {750, 2100, 5000},  /* half of 500..1000: 11 + 10 */
         {1000, 3100, 5000}, {1250, 2525, 3750}, /* a quarter of 1000..2000: 31 - 5.75; 50 - 12.5 */
-        {2000, 800, 0},     {4000, 400, 0},     /* twice the last cut: half */
-        {3000, 533, 0},                         /* 800 * 2000 / 3000 */
-        {16000, 100, 0},    {UINT64_MAX, 0, 0},
+        {2000, 800, 0},     {6000, 400, 0},     /* half of 2000..10000, which is all of it */
+        {9000, 100, 0},     {10000, 0, 0},
+        {UINT64_MAX, 0, 0},
     };
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
-        if (wr_odds_next_bp(&row, cases[i].cut) != cases[i].next_bp ||
-            wr_odds_ever_bp(&row, cases[i].cut) != cases[i].ever_bp)
+        if (wr_odds_next_bp(&row, 10000, cases[i].cut) != cases[i].next_bp ||
+            wr_odds_ever_bp(&row, 10000, cases[i].cut) != cases[i].ever_bp)
             fail_msg("cut to %llu: %u and %u basis points", (unsigned long long)cases[i].cut,
-                     wr_odds_next_bp(&row, cases[i].cut), wr_odds_ever_bp(&row, cases[i].cut));
+                     wr_odds_next_bp(&row, 10000, cases[i].cut),
+                     wr_odds_ever_bp(&row, 10000, cases[i].cut));
 }
 
 static void a_table_is_read_or_refused(void **state)
@@ -188,6 +235,9 @@ static void a_table_is_read_or_refused(void **state)
          WEIR_INVALID, "file\t0\t101"},
         {"a column too few", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\n",
          WEIR_INVALID, "file"},
+        {"lines that are quoted blind",
+         SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\t5\t6\t7\t8\n", WEIR_OK,
+         NULL},
         {"a column too many", SETTINGS REST "file\t0\t1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\t5\n",
          WEIR_INVALID, "file"},
         {"less than nothing", SETTINGS REST "file\t0\t-1\t2\t3\t4\t5\t6\t7\t8\t9\t1\t2\t3\t4\n",
@@ -242,6 +292,7 @@ int main(void)
         cmocka_unit_test(a_row_is_found_by_class_and_size),
         cmocka_unit_test(a_class_without_a_row_has_that_of_the_rest),
         cmocka_unit_test(the_class_of_a_result),
+        cmocka_unit_test(a_target_was_changed_or_named_before),
         cmocka_unit_test(between_two_cuts_the_odds_are_on_the_line),
         cmocka_unit_test(a_table_is_read_or_refused),
         cmocka_unit_test(each_setting_is_read),

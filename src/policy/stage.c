@@ -91,6 +91,22 @@ weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment, enum wr_output
     return WEIR_OK;
 }
 
+weir_status wr_stage_odds(struct wr_fold *fold, uint32_t segment, const struct wr_odds_row **row)
+{
+    struct wr_fold_segment *now = &fold->segments[segment];
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    enum wr_output_kind kind;
+    weir_status status = wr_stage_kind(fold, segment, &kind);
+    if (status)
+        return status;
+    if (!now->odds_class)
+        now->odds_class =
+            (uint8_t)(wr_odds_class_of(s, kind, wr_odds_is_target(fold->transcript, segment)) + 1);
+    *row = wr_odds_find(fold->input->odds, (enum wr_odds_class)(now->odds_class - 1),
+                        fold->input->tokens[segment]);
+    return WEIR_OK;
+}
+
 static int by_number(const void *a, const void *b)
 {
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;

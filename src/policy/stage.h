@@ -62,7 +62,13 @@ enum { WR_EVICT_OVER_TOKENS, WR_EVICT_HEAD_LINES, WR_EVICT_TAIL_LINES, WR_EVICT_
 enum { WR_CONDENSE_RUN_OVER, WR_CONDENSE_RUN_TO, WR_CONDENSE_READ_OVER, WR_CONDENSE_READ_TO };
 enum { WR_LOSSLESS_OVER };
 enum { WR_SELECT_GAIN_TOKENS, WR_SELECT_GAIN_BP, WR_SELECT_OLDER_TO };
-enum { WR_WEIGH_OVER, WR_WEIGH_FIRST_SIGHT_BP, WR_WEIGH_MARGIN_PCT, WR_WEIGH_MISS_TOKENS };
+enum {
+    WR_WEIGH_OVER,
+    WR_WEIGH_FIRST_SIGHT_BP,
+    WR_WEIGH_MARGIN_PCT,
+    WR_WEIGH_MISS_TOKENS,
+    WR_WEIGH_QUOTE_TOKENS
+};
 enum {
     WR_DEEPEN_KEEP_TURNS,
     WR_DEEPEN_OVER,
@@ -72,7 +78,8 @@ enum {
     WR_DEEPEN_QUIET_TURNS,
     WR_DEEPEN_MARGIN_PCT,
     WR_DEEPEN_EVIDENCE_TOKENS,
-    WR_DEEPEN_SUMMARY_TOKENS
+    WR_DEEPEN_SUMMARY_TOKENS,
+    WR_DEEPEN_QUOTE_TOKENS
 };
 enum { WR_REFERENCE_MIN_TOKENS };
 enum { WR_LOOPS_EVIDENCE_TOKENS, WR_LOOPS_PREVIEW_TOKENS };
@@ -113,6 +120,10 @@ const struct wr_fold_list *wr_stage_large(struct wr_fold *fold);
 /* The kind of a result's text, found once. */
 WEIR_MUST_USE weir_status wr_stage_kind(struct wr_fold *fold, uint32_t segment,
                                         enum wr_output_kind *kind);
+
+/* The odds of a result by its class, found once, and size. */
+WEIR_MUST_USE weir_status wr_stage_odds(struct wr_fold *fold, uint32_t segment,
+                                        const struct wr_odds_row **row);
 
 /* Whether a text would hold a condenser, which asks no clock, far past any deadline. */
 bool wr_stage_is_too_long(weir_span text);

@@ -38,6 +38,25 @@ static bool is_outdated(const struct wr_fold *fold, uint32_t segment)
     return is_past && (s->staleness == WR_STALE || s->is_superseded);
 }
 
+/* Text that was recalled is whole as it arrives; a later step may send it back (law L2). It was
+ * asked for one answer, which has been given by then. */
+static bool is_recalled(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return s->kind == WEIR_KIND_TOOL_RESULT && s->handles && s->handles->kind == WR_EFFECT_RECALL &&
+           wr_fold_is_sent(fold, segment);
+}
+
+static bool may_send_back(const struct wr_fold *fold, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    const struct wr_fold_segment *now = &fold->segments[segment];
+    return is_recalled(fold, segment) && now->form == WR_FORM_EXACT && now->has_arrived &&
+           s->parts_count && !s->is_opaque && !now->is_pinned && !now->is_marked &&
+           !wr_result_has_failed(s, s->handles) && wr_fold_may_change(fold, s->tool) &&
+           wr_way_to(fold->input->ways, s, fold->arrived).kind == WR_WAY_RECALL;
+}
+
 /* A stub has no lines of the original; a condensed form may become one, as it was exact before. */
 static bool may_stub(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
@@ -45,7 +64,7 @@ static bool may_stub(const struct wr_fold *fold, const struct wr_stage *stage, u
     const struct wr_segment *s = &fold->transcript->segments[segment];
     if (now->form == WR_FORM_CONDENSED)
         return !now->is_pinned && !wr_stage_exempts(stage, s->tool);
-    return wr_fold_is_open(fold, stage, segment);
+    return wr_fold_is_open(fold, stage, segment) || may_send_back(fold, segment);
 }
 
 static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
@@ -56,31 +75,34 @@ static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uin
 }
 
 /* The odds that a result of this age is asked for again. */
-static uint32_t odds_bp(struct wr_fold *fold, uint32_t segment, enum wr_output_kind kind)
+static uint32_t odds_bp(const struct wr_fold *fold, uint32_t segment, const struct wr_odds_row *row)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    const struct wr_odds_row *row =
-        wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), fold->input->tokens[segment]);
     bool is_far = fold->turn - s->turn > CLOSE_TURNS;
-    return is_outdated(fold, segment) ? row->far_pct * BP_A_PCT / OUTDATED_SHARE
-           : is_far                   ? row->far_pct * BP_A_PCT
-                                      : row->ever_pct[0] * BP_A_PCT;
+    bool is_done = is_outdated(fold, segment) || is_recalled(fold, segment);
+    return is_done  ? row->far_pct * BP_A_PCT / OUTDATED_SHARE
+           : is_far ? row->far_pct * BP_A_PCT
+                    : row->ever_pct[0] * BP_A_PCT;
 }
 
 static bool is_worth_it(struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment,
                         struct wr_fold_value *value)
 {
     uint64_t gain = wr_fold_gain(fold, segment);
-    enum wr_output_kind kind;
+    const struct wr_odds_row *row;
     if (fold->segments[segment].tokens <= (uint64_t)stage->params[WR_DEEPEN_OVER] ||
-        wr_stage_kind(fold, segment, &kind))
+        wr_stage_odds(fold, segment, &row))
         return false; /* without memory it stays as it is */
     *value = (struct wr_fold_value){.saves = wr_worth_saves(fold, gain),
-                                    .ever_miss_bp = odds_bp(fold, segment, kind),
+                                    .ever_miss_bp = odds_bp(fold, segment, row),
                                     .turns_left = wr_worth_turns_left(fold),
                                     .is_weighed = true};
     value->costs = wr_worth_recall(fold) * value->ever_miss_bp / 10000;
-    return value->saves > value->costs;
+    /* Of those that are asked for again, so many because a whole line is quoted. */
+    uint64_t blind_bp =
+        row->ever_pct[0] ? (uint64_t)value->ever_miss_bp * row->blind_pct[0] / row->ever_pct[0] : 0;
+    return value->saves >
+           value->costs + blind_bp * (uint64_t)stage->params[WR_DEEPEN_QUOTE_TOKENS] / 100;
 }
 
 /* A result that becomes a stub, or a loop that folds. */
@@ -511,7 +533,9 @@ const struct wr_stage_def wr_stage_deepen = {
                 "the saving must exceed this share of what a step costs"},
                {"evidence_tokens", 1000, 0, 10000000, NULL, "lines read that a folded loop keeps"},
                {"summary_tokens", 0, 0, 10000000, NULL,
-                "files and calls that a folded loop lists, the newest first; 0: all, at length"}},
-    .params_count = 9,
+                "files and calls that a folded loop lists, the newest first; 0: all, at length"},
+               {"quote_tokens", 0, 0, 100000000, NULL,
+                "price of a result of which a later action quotes a missing line, in tokens"}},
+    .params_count = 10,
     .takes_tools = true,
 };

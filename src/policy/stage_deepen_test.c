@@ -502,6 +502,56 @@ static void a_stub_names_the_command_and_nothing_of_the_result(void **state)
     done(&d);
 }
 
+/* Recalled text is whole as it arrives; a step sends it back where it was used. */
+static void recalled_text_leaves_in_a_step(void **state)
+{
+    struct deepened d;
+    (void)state;
+    for (int cold = 0; cold < 2; cold++) {
+        prepare(&d);
+        d.turns[8].is_cold = cold;
+        begin(&d.body);
+        for (uint32_t i = 1; i <= 8; i++) {
+            if (i == 2 || i == 8) {
+                write_call(&d.body, i, "weir_recall",
+                           "{\\\"handle\\\":\\\"wr_0123456789abcdef0123\\\"}");
+                write_result(&d.body, i, RESULT_TOKENS);
+            } else {
+                write_run(&d.body, i, RESULT_TOKENS);
+            }
+        }
+        wr_buf_text(&d.body, "]}");
+        deepen(&d, POLICY(NO_PAY ", keep_turns: 0"));
+        uint32_t old = test_transcript_find(&d.run.test, WEIR_KIND_TOOL_RESULT, 1);
+        uint32_t new = test_transcript_find(&d.run.test, WEIR_KIND_TOOL_RESULT, 7);
+        assert_int_equal(fold_of(&d)->segments[old].form, cold ? WR_FORM_CLEARED : WR_FORM_EXACT);
+        assert_int_equal(fold_of(&d)->segments[new].form, WR_FORM_EXACT);
+        done(&d);
+    }
+}
+
+/* 34 % of what commands print is asked for again, here always by a whole line: with a price on it
+ * of 20,000 tokens that is 6,800 and a recall's 3,247, more than the 4,998 that a stub saves. */
+static void a_line_that_is_quoted_blind_has_its_price(void **state)
+{
+    static const char table[] =
+        "# version\t1\n# turns_left\t40\n# turns_left_min\t40\n# recall_tokens\t600\n"
+        "# call_tokens\t80\n# prompt_tokens\t60000\n"
+        "process\t0\t15\t5\t0\t0\t34\t18\t0\t0\t21\t15\t5\t0\t0\t34\t0\t0\t0\n"
+        "other\t0\t15\t6\t0\t0\t25\t12\t0\t0\t5\t15\t6\t0\t0\n";
+    struct deepened d;
+    (void)state;
+    for (int priced = 0; priced < 2; priced++) {
+        prepare(&d);
+        assert_int_equal(wr_odds_read(&d.odds, wr_span_of(table), NULL), WEIR_OK);
+        d.turns[8].is_cold = true;
+        write_runs(&d.body, 8, RESULT_TOKENS);
+        deepen(&d, priced ? POLICY(NO_PAY ", quote_tokens: 20000") : POLICY(NO_PAY));
+        assert_int_equal(is_step(&d, WR_STEP_COLD), !priced);
+        done(&d);
+    }
+}
+
 static void a_tool_that_is_exempt_stays(void **state)
 {
     struct deepened d;
@@ -670,6 +720,8 @@ int main(void)
         cmocka_unit_test(the_odds_are_those_of_its_age),
         cmocka_unit_test(an_outdated_read_is_asked_for_a_fifth_as_often),
         cmocka_unit_test(a_stub_names_the_command_and_nothing_of_the_result),
+        cmocka_unit_test(recalled_text_leaves_in_a_step),
+        cmocka_unit_test(a_line_that_is_quoted_blind_has_its_price),
         cmocka_unit_test(a_tool_that_is_exempt_stays),
         cmocka_unit_test(what_was_condensed_may_become_a_stub),
         cmocka_unit_test(completed_loops_fold),

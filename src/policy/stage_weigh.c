@@ -3,7 +3,8 @@
  *
  * What the very next action quotes and does not find costs more than a recall: the model may not
  * know that it is missing. Each such string has a price, `miss_tokens`, and a cut whose odds of a
- * miss are worse than `first_sight_bp` is not considered at all. */
+ * miss are worse than `first_sight_bp` is not considered at all. So has a result of which any later
+ * action quotes a whole line that was left out, `quote_tokens`: an edit that fails. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -22,8 +23,8 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
                      const struct wr_odds_row *row, uint64_t tokens, uint64_t cut,
                      struct choice *best)
 {
-    struct wr_fold_value value = {.next_miss_bp = wr_odds_next_bp(row, cut),
-                                  .ever_miss_bp = wr_odds_ever_bp(row, cut),
+    struct wr_fold_value value = {.next_miss_bp = wr_odds_next_bp(row, tokens, cut),
+                                  .ever_miss_bp = wr_odds_ever_bp(row, tokens, cut),
                                   .turns_left = wr_worth_turns_left(fold),
                                   .is_weighed = true};
 
@@ -32,7 +33,9 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
     value.saves = wr_worth_saves(fold, tokens - cut);
     value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
     uint64_t misses =
-        wr_odds_lack_bp(row, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
+        wr_odds_lack_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
+    misses +=
+        wr_odds_blind_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_QUOTE_TOKENS] / 100;
     int64_t net = (int64_t)value.saves - (int64_t)misses -
                   (int64_t)(value.costs * (uint64_t)stage->params[WR_WEIGH_MARGIN_PCT] / 100);
     if (net <= best->net)
@@ -47,15 +50,16 @@ static weir_status weigh_arrive(struct wr_fold *fold, const struct wr_stage *sta
     uint64_t tokens = fold->input->tokens[segment];
     struct choice best = {0};
     enum wr_output_kind kind;
+    const struct wr_odds_row *row;
 
     if (!fold->input->odds || tokens <= (uint64_t)wr_stage_param(stage, s->tool, WR_WEIGH_OVER) ||
         !wr_fold_is_open(fold, stage, segment))
         return WEIR_OK;
     weir_status status = wr_stage_kind(fold, segment, &kind);
+    if (!status)
+        status = wr_stage_odds(fold, segment, &row);
     if (status)
         return status;
-    const struct wr_odds_row *row =
-        wr_odds_find(fold->input->odds, wr_odds_class_of(s, kind), tokens);
     for (size_t i = 0; i < WR_COUNT_OF(cuts) && cuts[i] + cuts[i] / 4 < tokens; i++)
         consider(fold, stage, row, tokens, cuts[i], &best);
     if (!best.to_tokens)
@@ -77,8 +81,10 @@ const struct wr_stage_def wr_stage_weigh = {
                {"margin_pct", 150, 0, 100000, NULL,
                 "the saving must exceed this share of the expected cost"},
                {"miss_tokens", 18000, 0, 100000000, NULL,
-                "price of a string that the next action misses, in tokens of plain input"}},
-    .params_count = 4,
+                "price of a string that the next action misses, in tokens of plain input"},
+               {"quote_tokens", 0, 0, 100000000, NULL,
+                "price of a result of which a later action quotes a missing line, likewise"}},
+    .params_count = 5,
     .takes_tools = true,
     .tool_params = 1U << WR_WEIGH_OVER,
 };
