@@ -18,6 +18,7 @@
 #include "base/embed.h"
 #include "engine/request.h"
 #include "base/err.h"
+#include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/registry.h"
@@ -27,6 +28,9 @@
 
 /* A log without time stamps has no pauses. */
 enum { STEP_MS = 1000, FIRST_MS = 1000000 };
+
+/* Longer than any cache lives. */
+enum { PAUSE_MS = 25 * 60 * 60 * 1000 };
 
 struct wr_simulator {
     struct wr_simulate_options options;
@@ -176,6 +180,7 @@ struct run {
     struct wr_lane floor_lanes[FLOORS]; /* the clairvoyants', whether they are asked for or not */
     struct wr_evidence_at *ats;
     int64_t *times_ms;
+    int64_t paused_ms; /* by pauses that were put in */
     uint64_t *outputs;
     struct wr_session_body body;
     struct wr_simulated *out;
@@ -302,10 +307,21 @@ static uint64_t output_tokens(struct run *r, const struct wr_json *answer)
     return wr_meter_count(r->simulator->meter, wr_json_raw(answer, 0));
 }
 
-static int64_t time_of(const struct run *r, const struct wr_session_view *view, uint32_t n)
+/* Whether a pause is put in before a request: by chance, but for one session and request always the
+ * same. */
+static bool is_paused(const struct run *r, uint32_t n)
 {
+    uint64_t seed = (uint64_t)r->session->messages_count << 32 | n;
+    return n && wr_hash64_seeded(r->session->agent, seed) % 10000 < r->simulator->options.cold_bp;
+}
+
+static int64_t time_of(struct run *r, const struct wr_session_view *view, uint32_t n)
+{
+    r->paused_ms += is_paused(r, n) ? PAUSE_MS : 0;
     if (r->session->has_times && view->sent_ms != WR_SESSION_NO_TIME && view->sent_ms > 0)
-        return view->sent_ms;
+        return view->sent_ms + r->paused_ms;
+    if (n && is_paused(r, n))
+        return r->times_ms[n - 1] + PAUSE_MS;
     return n ? r->times_ms[n - 1] + STEP_MS : FIRST_MS;
 }
 

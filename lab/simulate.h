@@ -18,8 +18,9 @@ struct wr_simulate_options {
     const char *model;     /* NULL: the one that the log names */
     uint32_t window_tokens;
     bool without_recall;
-    bool places_markers;          /* the engine's marker before a step is counted (lab/lane.h) */
-    bool with_misses;             /* what each result was worth is noted (lab/misses.h) */
+    uint32_t cold_bp;    /* of the requests, in basis points, come after a pause past any cache */
+    bool places_markers; /* the engine's marker before a step is counted (lab/lane.h) */
+    bool with_misses;    /* what each result was worth is noted (lab/misses.h) */
     weir_span policies_yaml;      /* of the user's own; may be empty */
     const struct wr_odds *odds;   /* or NULL: those of data/odds.tsv */
     const struct wr_rival *rival; /* or NULL: a lane for each of `policies` that has its name */

@@ -13,6 +13,10 @@ WR_EMBED(wr_simulate_page, "web/simulate.html");
 /* Of a small chart of a session's life, in its own units. */
 enum { LIFE_WIDTH = 1000, LIFE_HEIGHT = 100 };
 
+/* Of the chart of cost against blind quotes: the plot in pixels, and the room around it for the
+ * words at its edges. */
+enum { PLOT_WIDTH = 560, PLOT_HEIGHT = 300, PLOT_LEFT = 50, PLOT_TOP = 12, PLOT_BELOW = 40 };
+
 struct page {
     const struct wr_simulate_set *set;
     const struct wr_simulate_report *report; /* the set's first */
@@ -127,6 +131,94 @@ static void write_cache_bars(struct wr_buf *out, const struct page *p)
         wr_html_bar(out, i, "plain", read + written, width_of(plain, most));
         wr_buf_byte(out, '\n');
     }
+}
+
+/* ---- the frontier ---- */
+
+/* What a policy costs, as a share of raw or of the dearest that is shown. */
+static double cost_share(const struct page *p, uint32_t row)
+{
+    double ratio = wr_simulate_report_ratio(p->report, &p->report->pooled, p->order[row]);
+    uint64_t dearest = lane_at(p, p->count - 1)->cost_micro_usd;
+    return ratio >= 0 ? ratio : wr_simulate_share(lane_at(p, row)->cost_micro_usd, dearest);
+}
+
+/* Nobody chooses what costs more than raw by a fifth: it would press all others together. */
+static bool is_plotted(const struct page *p, uint32_t row)
+{
+    return cost_share(p, row) <= 1.2;
+}
+
+/* Whether another policy is cheaper with no more blind quotes, or as cheap with fewer. */
+static bool is_beaten(const struct page *p, uint32_t row)
+{
+    double cost = cost_share(p, row), blind = wr_simulate_blind(&lane_at(p, row)->evidence);
+    for (uint32_t i = 0; i < p->count; i++) {
+        double other = cost_share(p, i), other_blind = wr_simulate_blind(&lane_at(p, i)->evidence);
+        bool is_floor = wr_span_starts(wr_span_of(policy_at(p, i)), WR_LIT("clairvoyant"));
+        if (i != row && !is_floor && other <= cost && other_blind <= blind &&
+            (other < cost || other_blind < blind))
+            return true;
+    }
+    return false;
+}
+
+static double plotted_blind_max(const struct page *p)
+{
+    double most = 0.02;
+    for (uint32_t i = 0; i < p->count; i++) {
+        double blind = wr_simulate_blind(&lane_at(p, i)->evidence);
+        if (is_plotted(p, i) && blind > most)
+            most = blind;
+    }
+    return most * 1.15;
+}
+
+static void write_axes(struct wr_buf *out, double blind_max)
+{
+    enum { TICKS = 4 };
+    for (int i = 0; i <= TICKS; i++) {
+        double x = PLOT_LEFT + (double)PLOT_WIDTH * i / TICKS;
+        double y = PLOT_TOP + (double)PLOT_HEIGHT * i / TICKS;
+        wr_buf_printf(out,
+                      "<text x=\"%.0f\" y=\"%d\" text-anchor=\"middle\">%.1f %%</text>"
+                      "<text x=\"%d\" y=\"%.0f\" text-anchor=\"end\">%.0f %%</text>"
+                      "<line class=\"grid\" x1=\"%d\" x2=\"%d\" y1=\"%.0f\" y2=\"%.0f\"/>\n",
+                      x, PLOT_TOP + PLOT_HEIGHT + 16, 100 * blind_max * i / TICKS, PLOT_LEFT - 6,
+                      y + 4, 120 - 30.0 * i, PLOT_LEFT, PLOT_LEFT + PLOT_WIDTH, y, y);
+    }
+    wr_buf_printf(out,
+                  "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">blind quotes, of requests with "
+                  "evidence</text>\n",
+                  PLOT_LEFT + PLOT_WIDTH / 2, PLOT_TOP + PLOT_HEIGHT + 34);
+}
+
+/* From 0 to 120 % of raw upwards, and from no blind quotes to the right. */
+static void write_frontier(struct wr_buf *out, const struct page *p)
+{
+    double blind_max = plotted_blind_max(p);
+    wr_buf_printf(out,
+                  "<svg class=\"plot\" role=\"img\" viewBox=\"0 0 %d %d\" aria-label=\"cost "
+                  "against blind quotes\">\n",
+                  PLOT_LEFT + PLOT_WIDTH + 110, PLOT_TOP + PLOT_HEIGHT + PLOT_BELOW);
+    write_axes(out, blind_max);
+    for (uint32_t i = 0; i < p->count; i++) {
+        double blind = wr_simulate_blind(&lane_at(p, i)->evidence);
+        double x = PLOT_LEFT + PLOT_WIDTH * blind / blind_max;
+        double y = PLOT_TOP + PLOT_HEIGHT * (1 - cost_share(p, i) / 1.2);
+        if (!is_plotted(p, i))
+            continue;
+        wr_buf_printf(out, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%d\"><title>",
+                      is_other(policy_at(p, i)) ? "dot-other" : "dot-ours", x, y,
+                      is_beaten(p, i) ? 3 : 6);
+        escape(out, policy_at(p, i));
+        wr_buf_printf(out, ": %.1f %% of raw, %.2f %% blind</title></circle>",
+                      100 * cost_share(p, i), 100 * blind);
+        wr_buf_printf(out, "<text x=\"%.1f\" y=\"%.1f\">", x + 9, y + 4);
+        escape(out, policy_at(p, i));
+        wr_buf_text(out, "</text>\n");
+    }
+    wr_buf_text(out, "</svg>");
 }
 
 /* ---- the prompt over a session's life ---- */
@@ -366,6 +458,8 @@ static bool fill_place(struct wr_buf *out, weir_span name, const void *data)
         write_cost_bars(out, p);
     else if (wr_span_is(name, "evidence_bars"))
         write_evidence_bars(out, p);
+    else if (wr_span_is(name, "frontier"))
+        write_frontier(out, p);
     else if (wr_span_is(name, "cache_bars"))
         write_cache_bars(out, p);
     else if (wr_span_is(name, "life_path"))

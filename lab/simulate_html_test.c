@@ -107,6 +107,9 @@ static void the_page_says_costs_and_losses(void **state)
     expect(&m, "worst session of auto, and its agent's sum and median", "125.0 %", 1 + 2);
     expect(&m, "one bar a policy and chart", "class=\"bar ", 3 * NAMES);
     expect(&m, "a life a policy", "<polygon", NAMES);
+    expect(&m, "a dot a policy", "<circle", NAMES);
+    expect(&m, "with its figures", "<title>auto: 100.0 % of raw, 0.00 % blind", 1);
+    expect(&m, "the frontier is the cheapest of those that quote nothing blind", "r=\"6\"", 1);
     expect(&m, "logs without times are counted", "2 of the logs have no time stamps", 1);
     expect(&m, "a name is no markup", "<script", 0);
     expect(&m, "nor is an agent's", "=codex&lt;i&gt;", 1);

@@ -341,7 +341,7 @@ END
     check 'a row for every result and policy' 0 out '^2 sessions' "$dir/logs" \
         --misses "$dir/misses.csv" "${own[@]}"
     if [ "$(wc -l <"$dir/misses.csv")" -eq 7 ] &&
-        grep -qE '/chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,([0-9]+,){2}1,1,(0,){3}[a-z]+,0' \
+        grep -qE 'chat.jsonl,0,[^,]*,mine,process,[a-z]+,Bash,0,2,([0-9]+,){2}1,1(,0){3},[a-z]+,0' \
             "$dir/misses.csv" &&
         grep -qE '/claude.jsonl,0,claude[^,]*,exact,[a-z,]+,Bash,0,2,([0-9]+),\1,1,0,0,0,0' \
             "$dir/misses.csv" && ! grep -q valve_gate "$dir/misses.csv"; then
@@ -379,6 +379,9 @@ END
         len(j["folds"]["policies"][0]["by_repository"]) == 2 and
         set(j["folds"]["policies"][0]) == {"policy", "fitted", "held_out", "overfitting",
         "by_repository"}'
+    check 'a pause before every request' 0 out '^\{' "$dir/logs" --json --policy exact --cold 100
+    reads 'leaves nothing in any cache' 'p["exact"]["cached_share"] == 0'
+    check 'and before some' 0 out '^\{' "$dir/logs" --json --policy exact --cold 3
     check 'without recall' 0 out '^\{' "$dir/logs" --json --no-recall "${own[@]}"
     reads 'nothing is cut and nothing recalled' 'p["mine"]["recalls"] == 0 and
         p["mine"]["saved_prompt_tokens"] == 0 and p["mine"]["evidence"]["lost"] == 0'

@@ -35,7 +35,7 @@ struct simulate_options {
     struct wr_opt_list policies, models, prices;
     const char *policies_file, *html, *csv, *misses, *workload, *folds, *odds_file;
     const char *through, *through_name, *through_store;
-    uint64_t window_tokens, jobs, upstream_port; /* 0: not told */
+    uint64_t window_tokens, jobs, upstream_port, cold_percent; /* 0: not told */
     struct wr_opt_list headers;
     bool no_recall, as_json, shows_skipped, fits;
 };
@@ -59,6 +59,8 @@ static const struct wr_option options[] = {
      .list = wr_list_models},
     {"window", WR_NUMBER("N", window_tokens, 1, 1000000000),
      "the context window in tokens (default 200000)"},
+    {"cold", WR_NUMBER("PERCENT", cold_percent, 0, 100),
+     "so many requests more come after a pause in which every cache expires (default 0)"},
     {"no-recall", WR_FLAG(no_recall), "as if the agent had no weir_recall"},
     {"policies", WR_FILE(policies_file), "policies of your own, in YAML"},
     {"jobs", WR_NUMBER("N", jobs, 1, JOBS_MAX),
@@ -607,6 +609,7 @@ static int simulate_logs(struct simulate_options *o, const struct wr_words *path
         .model = o->models.items[0],
         .window_tokens = (uint32_t)(o->window_tokens ? o->window_tokens : WINDOW_TOKENS),
         .without_recall = o->no_recall,
+        .cold_bp = (uint32_t)o->cold_percent * 100,
         .places_markers = true,
         .with_misses = o->misses != NULL,
         .policies_yaml = wr_buf_view(&yaml)};
@@ -660,8 +663,8 @@ static int simulate_workload(const struct simulate_options *o)
 
     if (o->policies.count || o->models.count || o->headers.count || o->window_tokens ||
         o->policies_file || o->jobs || o->html || o->csv || o->misses || o->through || o->folds ||
-        o->fits || o->odds_file || o->upstream_port || o->through_name || o->through_store ||
-        o->no_recall || o->shows_skipped)
+        o->fits || o->odds_file || o->cold_percent || o->upstream_port || o->through_name ||
+        o->through_store || o->no_recall || o->shows_skipped)
         return wr_cli_fail("--workload has policies and prices of its own: it takes "
                            "--prices and --json alone");
     if (!o->prices.count || o->prices.count > WR_WORKLOAD_PRICES_MAX)
