@@ -119,6 +119,8 @@ static void a_log_belongs_to_the_folder_it_was_made_in(void **state)
     (void)state;
     assert_int_equal(wr_repositories_of(&r, WR_LIT("/home/a/gate"), "x/cc-gate-01.jsonl"), 0);
     assert_int_equal(wr_repositories_of(&r, WR_LIT("/home/a/gate/"), "x/codex-gate-2.jsonl"), 0);
+    assert_int_equal(wr_repositories_of(&r, WR_LIT("/b/gate/.worktrees/fix-1"), "c-1.json"), 0);
+    assert_int_equal(wr_repositories_of(&r, WR_LIT("/c/gate__worktrees/two"), "c-2.json"), 0);
     assert_int_equal(wr_repositories_of(&r, WR_LIT(""), "x/cc-sill-01.jsonl.gz"), 1);
     assert_int_equal(wr_repositories_of(&r, WR_LIT(""), "y/cc-sill-02.jsonl"), 1);
     assert_int_equal(wr_repositories_of(&r, WR_LIT(""), "cc-weir.json"), 2);

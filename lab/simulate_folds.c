@@ -45,11 +45,25 @@ static weir_span name_before_number(const char *path)
     return end ? wr_span_cut(name, 0, end) : name;
 }
 
+/* Copies of one repository stand in many places, on other machines and in work trees: what is the
+ * same is its name, the last part before a folder of work trees. */
+static weir_span name_of_folder(weir_span folder)
+{
+    size_t at = wr_span_find(folder, WR_LIT("worktrees"), 0), begin;
+    if (at != SIZE_MAX)
+        folder = wr_span_cut(folder, 0, at);
+    while (folder.len > 1 && strchr("/._", folder.ptr[folder.len - 1]))
+        folder.len--;
+    for (begin = folder.len; begin > 0 && folder.ptr[begin - 1] != '/';)
+        begin--;
+    return wr_span_cut(folder, begin, folder.len);
+}
+
 uint32_t wr_repositories_of(struct wr_repositories *r, weir_span folder, const char *path)
 {
-    weir_span name = folder.len ? folder : name_before_number(path);
-    while (name.len > 1 && name.ptr[name.len - 1] == '/')
-        name.len--;
+    weir_span name = name_of_folder(folder);
+    if (!name.len)
+        name = name_before_number(path);
     for (uint32_t i = 0; i < r->count; i++)
         if (wr_span_is(name, r->names[i]))
             return i;
@@ -62,12 +76,6 @@ uint32_t wr_repositories_of(struct wr_repositories *r, weir_span folder, const c
     copy[name.len] = 0;
     r->names[r->count] = copy;
     return r->count++;
-}
-
-static const char *short_name(const char *name)
-{
-    const char *slash = strrchr(name, '/');
-    return slash && slash[1] ? slash + 1 : name;
 }
 
 /* ---- figures ---- */
@@ -151,7 +159,7 @@ static void write_repositories(const struct wr_simulate_folds *folds, uint32_t p
         struct sums s = sums_of(folds, i, policy);
         if (s.sessions)
             wr_buf_printf(out, "%-28.28s %8u %7.1f%% %7.2fx %7.2f%% %9.2f%%\n",
-                          short_name(folds->repositories->names[i]), s.sessions,
+                          folds->repositories->names[i], s.sessions,
                           100 * wr_simulate_share(s.cost, s.base),
                           wr_simulate_share(s.cost, s.floor),
                           s.answers ? 100 * wr_simulate_share(s.blind, s.answers) : 0,

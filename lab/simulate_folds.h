@@ -18,8 +18,9 @@ struct wr_repositories { /* to be zeroed */
 
 void wr_repositories_release(struct wr_repositories *repositories);
 
-/* The number of the repository of a log: by the folder its agent worked in, else by the part of the
- * file's name before its number. UINT32_MAX: no memory. */
+/* The number of the repository of a log: by the name of the folder its agent worked in (of a work
+ * tree, that of its repository), else by the part of the file's name before its number. UINT32_MAX:
+ * no memory. */
 uint32_t wr_repositories_of(struct wr_repositories *repositories, weir_span folder,
                             const char *path);
 

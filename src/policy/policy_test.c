@@ -73,7 +73,7 @@ static const struct {
     {"compress", 0xf5beda1b871787e0U}, {"layers", 0xf586d58ca0ef338bU},
     {"tiered", 0x4e05abaa51d769dcU},   {"smart", 0x6b327029ca7448e5U},
     {"auto", 0x5edb56dc2eea41a8U},     {"lean", 0x6a07b94db5952700U},
-    {"careful", 0x6e632194e3622380U},
+    {"careful", 0xd3acb211d0877e57U},
 };
 
 static void the_presets_are_those_that_stores_know(void **state)
