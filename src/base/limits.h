@@ -47,7 +47,7 @@ enum {
     WR_METER_MEMO_COUNT = 16 * 1024,            /* texts whose counts a meter remembers */
     WR_METER_SEEN_COUNT = 64 * 1024,            /* and segments of bodies */
     WR_METER_EXACT_BYTES_MAX = 4 * 1024 * 1024, /* tokens of a longer one are estimated */
-    WR_STAGE_PARAMS_MAX = 16,                    /* parameters of one stage */
+    WR_STAGE_PARAMS_MAX = 16,                   /* parameters of one stage */
     WR_STAGE_TOOLS_MAX = 32,                    /* tools one stage has rules for */
     WR_POLICY_STAGES_MAX = 12,                  /* stages of one policy */
     WR_POLICY_NAME_BYTES_MAX = 64,              /* its name */
