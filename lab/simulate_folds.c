@@ -18,8 +18,8 @@ enum { CAP_FIRST = 16, GAP_POINTS = 2 };
  * data/odds.tsv and nothing else. */
 static const char *const not_refitted[] = {
     "weigh: over, first_sight_bp, margin_pct, miss_tokens, quote_tokens",
-    "deepen: keep_turns, over, gain_bp, at_bp, to_bp, quiet_turns, margin_pct, evidence_tokens, "
-    "summary_tokens, quote_tokens",
+    ("deepen: keep_turns, over, gain_bp, at_bp, to_bp, quiet_turns, margin_pct, evidence_tokens, "
+     "summary_tokens, quote_tokens"),
     "data/odds.tsv: turns_left, turns_left_min, recall_tokens, call_tokens, prompt_tokens"};
 
 /* ---- repositories ---- */

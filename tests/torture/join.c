@@ -133,7 +133,7 @@ static weir_status put_back(const struct join_job *job, struct wr_arena *arena, 
         status = wr_own_answers(&t, arena, &answers, &count);
     if (!status && (count != 1 || answers->seen.low != seen.low))
         status = WEIR_INVALID;
-    struct wr_own_put put = {answers, exchange};
+    struct wr_own_put put = {.answer = answers, .exchange = exchange};
     view.puts = &put;
     view.definition = wr_buf_view(&definition);
     if (!status)
