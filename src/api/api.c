@@ -81,19 +81,31 @@ const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **r
     return NULL;
 }
 
+/* Where the id begins; SIZE_MAX: the path names no answer of the API. */
+static size_t find_answer_id(const struct wr_api *api, weir_span path)
+{
+    weir_span part = wr_span_of(api->answer_part ? api->answer_part : "");
+    size_t at = part.len ? wr_span_find(path, part, 0) : SIZE_MAX;
+
+    return at == SIZE_MAX ? at : at + part.len;
+}
+
+const struct wr_api *wr_api_of_answers(weir_span path)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++)
+        if (find_answer_id(wr_apis[i], path) != SIZE_MAX)
+            return wr_apis[i];
+    return NULL;
+}
+
 weir_span wr_api_answer_id(weir_span path)
 {
-    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
-        weir_span part = wr_span_of(wr_apis[i]->answer_part ? wr_apis[i]->answer_part : "");
-        size_t at = part.len ? wr_span_find(path, part, 0) : SIZE_MAX, end;
-        if (at == SIZE_MAX)
-            continue;
-        at += part.len;
-        for (end = at; end < path.len && !strchr("/?#", path.ptr[end]); end++)
-            ;
-        return wr_span_cut(path, at, end);
-    }
-    return (weir_span){"", 0};
+    const struct wr_api *api = wr_api_of_answers(path);
+    size_t at = api ? find_answer_id(api, path) : path.len, end = at;
+
+    while (end < path.len && !strchr("/?#", path.ptr[end]))
+        end++;
+    return wr_span_cut(path, at, end);
 }
 
 const char *wr_api_upstream_of(weir_span path)

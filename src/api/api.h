@@ -163,6 +163,8 @@ const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **r
 /* The id of an answer that an HTTP path names, as in /v1/responses/ID/cancel; empty: it names
  * none. */
 weir_span wr_api_answer_id(weir_span path);
+/* The API of such a path; NULL: it is none. */
+const struct wr_api *wr_api_of_answers(weir_span path);
 
 /* The upstream whose paths begin like this one; NULL: no API knows. */
 const char *wr_api_upstream_of(weir_span path);

@@ -101,7 +101,8 @@ struct wr_join {
     bool is_broken;
 };
 
-struct wr_own_edits; /* api/own_api.h */
+struct wr_own_edits;  /* api/own_api.h */
+struct wr_own_stored; /* api/own.h */
 
 /* What an API brings. */
 struct wr_joiner {
@@ -124,6 +125,9 @@ struct wr_joiner {
     bool (*is_hosted)(const struct wr_json *doc, wr_json_id tool); /* the provider runs it */
     /* Edits that put an exchange back; false: it does not fit. */
     bool (*put_back)(struct wr_own_edits *edits);
+    /* Edits of a body by which the provider tells of an answer; NULL: it never does. */
+    void (*show_stored)(struct wr_splice *splice, const struct wr_json *doc,
+                        const struct wr_own_stored *stored);
 };
 
 extern const struct wr_joiner wr_joiner_chat, wr_joiner_responses, wr_joiner_messages;

@@ -334,4 +334,5 @@ const struct wr_joiner wr_joiner_responses = {
     .may_join = wr_own_responses_may_join,
     .is_hosted = wr_own_responses_is_hosted,
     .put_back = wr_own_responses_put_back,
+    .show_stored = wr_own_responses_show_stored,
 };

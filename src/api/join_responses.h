@@ -12,5 +12,7 @@ bool wr_responses_is_result(const struct wr_json *doc, wr_json_id item);
 bool wr_own_responses_may_join(const struct wr_json *doc);
 bool wr_own_responses_is_hosted(const struct wr_json *doc, wr_json_id tool);
 bool wr_own_responses_put_back(struct wr_own_edits *edits);
+void wr_own_responses_show_stored(struct wr_splice *splice, const struct wr_json *doc,
+                                  const struct wr_own_stored *stored);
 
 #endif

@@ -452,7 +452,7 @@ bool wr_own_has_mark(const struct wr_own_front *front, uint64_t mark)
     return false;
 }
 
-static weir_status parse_elements(struct wr_own_edits *e, weir_span elements, struct wr_json *doc)
+weir_status wr_own_parse_elements(struct wr_arena *arena, weir_span elements, struct wr_json *doc)
 {
     struct wr_buf text;
     weir_span list;
@@ -461,8 +461,8 @@ static weir_status parse_elements(struct wr_own_edits *e, weir_span elements, st
     wr_buf_byte(&text, '[');
     wr_buf_append(&text, elements);
     wr_buf_byte(&text, ']');
-    weir_status status = wr_text_keep(e->arena, &text, &list);
-    return status ? status : wr_json_parse(doc, e->arena, list, NULL, NULL);
+    weir_status status = wr_text_keep(arena, &text, &list);
+    return status ? status : wr_json_parse(doc, arena, list, NULL, NULL);
 }
 
 bool wr_own_read_front(struct wr_own_edits *e, wr_own_element_fn *read_element,
@@ -476,7 +476,7 @@ bool wr_own_read_front(struct wr_own_edits *e, wr_own_element_fn *read_element,
         struct wr_json doc;
         if (!e->exchange->legs[i].elements.len)
             continue;
-        e->status = parse_elements(e, e->exchange->legs[i].elements, &doc);
+        e->status = wr_own_parse_elements(e->arena, e->exchange->legs[i].elements, &doc);
         if (e->status)
             break;
         for (wr_json_id at = wr_json_first(&doc, 0); at != WR_JSON_NONE;

@@ -72,4 +72,18 @@ WEIR_MUST_USE weir_status wr_own_view_write(const struct wr_transcript *transcri
                                             struct wr_arena *arena, const struct wr_own_view *view,
                                             struct wr_buf *out, uint32_t *left_out);
 
+/* An answer that the provider keeps, and that a client asks for by the id it knows. */
+struct wr_own_stored {
+    weir_span id;       /* that the client knows */
+    weir_span exchange; /* that it hides; empty: not known */
+    struct wr_arena *arena;
+};
+
+/* Writes `body` (the answer, its input items, the word that it is deleted) as the client was shown
+ * that answer: under its id, without our tool, our calls and their results, with what earlier legs
+ * said. WEIR_INVALID: it is nothing of that, and goes on as it came. */
+WEIR_MUST_USE weir_status wr_own_show_stored(const struct wr_api *api, weir_span body,
+                                             const struct wr_own_stored *stored,
+                                             struct wr_buf *out);
+
 #endif

@@ -41,6 +41,10 @@ void wr_own_encode(weir_dialect dialect, const struct wr_leg *legs, size_t legs_
 WEIR_MUST_USE weir_status wr_own_decode(weir_dialect dialect, weir_span bytes,
                                         struct wr_arena *arena, struct wr_own_exchange *exchange);
 
+/* The elements of a leg as a list. */
+WEIR_MUST_USE weir_status wr_own_parse_elements(struct wr_arena *arena, weir_span elements,
+                                                struct wr_json *doc);
+
 wr_hash128 wr_own_seen_of_legs(const struct wr_leg *legs, size_t legs_count);
 
 /* ---- for the files of the APIs ---- */

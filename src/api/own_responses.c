@@ -197,6 +197,78 @@ static void put_results(struct wr_own_edits *e, const struct wr_own_leg *beside,
     }
 }
 
+/* ---- answers that are asked for ---- */
+
+static bool is_own_call(const struct wr_json *doc, wr_json_id item)
+{
+    return wr_responses_is_call(doc, item) && wr_join_is_own(doc, wr_json_find(doc, item, "name"));
+}
+
+/* Whether an item answers a call of ours that stands in the same list. */
+static bool answers_own(const struct wr_json *doc, wr_json_id list, wr_json_id item)
+{
+    wr_json_id id = wr_json_find(doc, item, "call_id");
+
+    if (!wr_responses_is_result(doc, item) || !wr_json_is(doc, id, WR_JSON_STRING))
+        return false;
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at)) {
+        wr_json_id call = wr_json_find(doc, at, "call_id");
+        if (is_own_call(doc, at) && wr_json_is(doc, call, WR_JSON_STRING) &&
+            wr_span_eq(wr_json_inner(doc, call), wr_json_inner(doc, id)))
+            return true;
+    }
+    return false;
+}
+
+static void remove_own_items(struct wr_splice *splice, const struct wr_json *doc, wr_json_id list)
+{
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at))
+        if (is_own_call(doc, at) || answers_own(doc, list, at))
+            wr_splice_remove(splice, list, at);
+}
+
+/* What the legs before the last one said stands before what it said. */
+static void insert_earlier(struct wr_splice *splice, const struct wr_json *doc, wr_json_id output,
+                           const struct wr_own_stored *stored)
+{
+    struct wr_own_exchange exchange;
+    struct wr_json legs;
+
+    if (!stored->exchange.len ||
+        wr_own_decode(WEIR_DIALECT_RESPONSES, stored->exchange, stored->arena, &exchange))
+        return;
+    for (uint32_t i = 0; i < exchange.legs_count; i++) {
+        if (!exchange.legs[i].elements.len ||
+            wr_own_parse_elements(stored->arena, exchange.legs[i].elements, &legs))
+            continue;
+        for (wr_json_id at = wr_json_first(&legs, 0); at != WR_JSON_NONE;
+             at = wr_json_next(&legs, 0, at))
+            if (!is_own_call(&legs, at) && !wr_responses_is_result(&legs, at))
+                wr_splice_insert(splice, output, wr_json_first(doc, output),
+                                 wr_json_raw(&legs, at));
+    }
+}
+
+void wr_own_responses_show_stored(struct wr_splice *splice, const struct wr_json *doc,
+                                  const struct wr_own_stored *stored)
+{
+    wr_json_id id = wr_json_find(doc, 0, "id"), object = wr_json_find(doc, 0, "object");
+    wr_json_id output = wr_json_find(doc, 0, "output"), data = wr_json_find(doc, 0, "data");
+    bool is_list = wr_json_text_is(doc, object, "list");
+
+    if (wr_json_is(doc, id, WR_JSON_STRING) && !is_list)
+        wr_splice_set_text(splice, id, stored->id);
+    wr_join_remove_own(splice, doc, wr_json_find(doc, 0, "tools"));
+    if (wr_json_is(doc, output, WR_JSON_ARRAY)) {
+        insert_earlier(splice, doc, output, stored);
+        remove_own_items(splice, doc, output);
+    }
+    if (is_list && wr_json_is(doc, data, WR_JSON_ARRAY))
+        remove_own_items(splice, doc, data);
+}
+
 bool wr_own_responses_put_back(struct wr_own_edits *e)
 {
     const struct wr_json *doc = e->t->doc;

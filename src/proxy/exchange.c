@@ -395,7 +395,7 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "expect"))
         return false;
     /* An answer that may have to be joined with another is asked for in no coding. */
-    if (wr_header_is(header, "accept-encoding") && wr_own_legs_may_come(ex))
+    if (wr_header_is(header, "accept-encoding") && (wr_own_legs_may_come(ex) || ex->own.named.len))
         return false;
     return !(wr_header_is(header, "content-encoding") && ex->is_sent_changed);
 }
@@ -503,6 +503,8 @@ static void on_answer_head(void *user, const struct wr_head *head)
         ex->state = WR_EXCHANGE_REFUSED;
         return;
     }
+    if (wr_own_legs_hold_named(ex, head))
+        return;
     if (!wr_own_legs_may_come(ex) || !wr_own_legs_head(ex, head))
         pass_answer(ex, head);
 }
@@ -535,6 +537,8 @@ static bool on_answer_data(void *user, weir_span bytes)
     ex->record.answer_bytes += bytes.len;
     if (ex->own.join)
         wr_own_legs_data(ex, bytes);
+    else if (ex->own.is_named)
+        wr_buf_append(&ex->own.out, bytes);
     else
         wr_conn_write(ex->conn, bytes);
     wr_tap_feed(&ex->tap, bytes);
@@ -589,6 +593,10 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
     }
     if (result == WR_FETCH_DONE && ex->own.join) {
         wr_own_legs_end(ex);
+        return;
+    }
+    if (result == WR_FETCH_DONE && ex->own.is_named) {
+        wr_own_legs_show_named(ex);
         return;
     }
     if (result == WR_FETCH_DONE) {

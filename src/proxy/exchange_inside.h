@@ -24,6 +24,8 @@ struct wr_own_legs {
     bool is_quiet;   /* nothing was shown since the last pulse */
     bool is_linked;  /* among service->recalling, by */
     struct wr_exchange *next;
+    struct wr_buf named;  /* of an answer that was asked for by its id: what it hides */
+    bool is_named;        /* the provider tells of such an answer: it is held, to be edited */
     struct wr_buf target; /* with the id that the provider knows; empty: the one that came */
     int refused;          /* status of a later leg that is no answer; 0: it is one */
 };
@@ -146,6 +148,9 @@ void wr_own_legs_release(struct wr_exchange *ex);
 /* A request that names an answer (to get, delete or cancel it) goes out with the id by which the
  * provider knows it. False: it goes as it came, now. */
 bool wr_own_legs_name(struct wr_exchange *ex);
+/* What the provider says of it is held and shown as the client knows it. False: it passes. */
+bool wr_own_legs_hold_named(struct wr_exchange *ex, const struct wr_head *head);
+void wr_own_legs_show_named(struct wr_exchange *ex);
 
 /* Whether what left has our own recall tool. */
 static inline bool wr_own_legs_may_come(const struct wr_exchange *ex)

@@ -433,6 +433,19 @@ weir_span wr_own_id(const struct wr_own_input *input, weir_span id)
     return find_alias(input, id).id;
 }
 
+void wr_own_find_stored(const struct wr_own_input *input, weir_span id, struct wr_buf *last_id,
+                        struct wr_buf *exchange)
+{
+    struct alias alias = find_alias(input, id);
+    struct weir_lookup lookup = {.tenant = input->tenant};
+    struct weir_artifact original;
+
+    wr_buf_append(last_id, alias.id);
+    if (weir_handle_parse(alias.handle, &lookup.handle) &&
+        !weir_store_get(input->store, &lookup, &original, NULL, NULL))
+        wr_buf_append(exchange, original.text);
+}
+
 /* A request goes on from an answer that the provider holds: with the id of its last leg, and with
  * the results of our calls in it, which the client does not know of. */
 static void go_on_from(const struct wr_own_input *in, weir_span id, struct wr_own_view *view)

@@ -86,4 +86,8 @@ void wr_own_forget(const struct wr_own_input *input, weir_span model,
  * that same one. */
 weir_span wr_own_id(const struct wr_own_input *input, weir_span id);
 
+/* The same, with the exchange that the answer hides; both are appended, as far as there are any. */
+void wr_own_find_stored(const struct wr_own_input *input, weir_span id, struct wr_buf *last_id,
+                        struct wr_buf *exchange);
+
 #endif

@@ -361,6 +361,7 @@ static void on_named(void *user, struct wr_task *task)
         wr_buf_append(&ex->own.target, wr_span_cut(target, at + id.len, target.len));
         if (!wr_buf_status(&ex->own.target))
             ex->route.target = wr_buf_view(&ex->own.target);
+        wr_buf_append(&ex->own.named, wr_buf_view(&task->report));
     }
     wr_task_release(task);
     if (ex->state == WR_EXCHANGE_NAMING)
@@ -373,6 +374,7 @@ bool wr_own_legs_name(struct wr_exchange *ex)
 {
     if (!ex->route.answer_id.len || !ex->config->store_dir)
         return false;
+    wr_buf_init(&ex->own.named, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&ex->own.target, WR_NET_HEAD_BYTES_MAX);
     wr_buf_append(&ex->own.target, ex->route.answer_id); /* the thread may outlive the head */
     if (wr_buf_status(&ex->own.target))
@@ -390,6 +392,45 @@ bool wr_own_legs_name(struct wr_exchange *ex)
     return ex->own.is_keeping;
 }
 
+bool wr_own_legs_hold_named(struct wr_exchange *ex, const struct wr_head *head)
+{
+    bool is_json = wr_span_find(wr_head_find(head, "content-type"), WR_LIT("json"), 0) != SIZE_MAX;
+
+    if (!ex->own.named.len || head->status != 200 || !is_json ||
+        wr_head_find(head, "content-encoding").len || !wr_refusal_begin(&ex->refusal, head))
+        return false;
+    wr_buf_init(&ex->own.out, WR_OUTPUT_BYTES_MAX);
+    ex->own.is_named = true;
+    ex->state = WR_EXCHANGE_ANSWERING;
+    return true;
+}
+
+void wr_own_legs_show_named(struct wr_exchange *ex)
+{
+    struct wr_own_stored stored = {.exchange = wr_buf_view(&ex->own.named)};
+    struct wr_arena arena;
+    struct wr_buf shown;
+    char id[WR_OWN_ID_BYTES_MAX + 1];
+
+    /* The path in the head is as it came: with the id that the client knows. */
+    weir_span known = wr_api_answer_id(ex->head->target);
+    (void)snprintf(id, sizeof(id), "%.*s", (int)known.len, known.len ? known.ptr : "");
+    stored.id = wr_span_of(id);
+    stored.arena = &arena;
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&shown, WR_OUTPUT_BYTES_MAX);
+    bool is_shown = !wr_own_show_stored(wr_api_of_answers(ex->head->target),
+                                        wr_buf_view(&ex->own.out), &stored, &shown) &&
+                    !wr_buf_status(&shown);
+    weir_span body = wr_buf_view(is_shown ? &shown : &ex->own.out);
+    wr_exchange_begin_answer(ex, ex->refusal.head, (int64_t)body.len);
+    wr_refusal_release(&ex->refusal);
+    wr_conn_write(ex->conn, body);
+    wr_buf_release(&shown);
+    wr_arena_release(&arena);
+    wr_exchange_finish(ex);
+}
+
 void wr_own_legs_release(struct wr_exchange *ex)
 {
     if (ex->own.is_linked)
@@ -400,4 +441,5 @@ void wr_own_legs_release(struct wr_exchange *ex)
     ex->own.decoder = NULL;
     wr_buf_release(&ex->own.out);
     wr_buf_release(&ex->own.target);
+    wr_buf_release(&ex->own.named);
 }

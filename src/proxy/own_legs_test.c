@@ -173,7 +173,8 @@ static void an_answer_is_asked_for_by_the_providers_id(void **state)
     struct test_service *s = test_service_new("");
     (void)state;
     test_upstream_says(
-        s, TEST_WHOLE("200 OK", RESPONSE("resp_1", "{\"type\":\"function_call\",\"id\":\"f\","
+        s, TEST_WHOLE("200 OK", RESPONSE("resp_1", "{\"type\":\"reasoning\",\"id\":\"r\"},"
+                                                   "{\"type\":\"function_call\",\"id\":\"f\","
                                                    "\"call_id\":\"c\",\"name\":\"weir_recall\","
                                                    "\"arguments\":\"{}\"}")));
     test_upstream_says(s, TEST_WHOLE("200 OK", RESPONSE("resp_2", "")));
@@ -183,14 +184,37 @@ static void an_answer_is_asked_for_by_the_providers_id(void **state)
                "\"function\",\"name\":\"read_file\",\"parameters\":{\"type\":\"object\"}}]}"));
     test_until(s, test_is_answered(c));
     expect(c, "the id", "resp_1", "resp_2");
+    test_upstream_says(
+        s,
+        TEST_WHOLE("200 OK",
+                   "{\"id\":\"resp_2\",\"object\":\"response\",\"output\":[{\"type\":\"message\","
+                   "\"id\":\"m2\"}],\"tools\":[{\"type\":\"function\",\"name\":\"read_file\"},"
+                   "{\"type\":\"function\",\"name\":\"weir_recall\"}]}"));
+    struct test_client *whole = test_client_ask(s, "GET /v1/responses/resp_1", "");
+    test_until(s, test_is_answered(whole));
+    expect(
+        whole, "the answer is what the client was shown",
+        "{\"id\":\"resp_1\",\"object\":\"response\",\"output\":[{\"type\":\"reasoning\",\"id\":"
+        "\"r\"},{\"type\":\"message\",\"id\":\"m2\"}],\"tools\":[{\"type\":\"function\",\"name\":"
+        "\"read_file\"}]}",
+        "resp_2");
+    test_upstream_says(s, TEST_WHOLE("200 OK",
+                                     "{\"object\":\"list\",\"data\":[{\"type\":\"message\",\"id\":"
+                                     "\"m\"},{\"type\":\"function_call\",\"name\":\"weir_recall\","
+                                     "\"call_id\":\"c\"},{\"type\":\"function_call_output\","
+                                     "\"call_id\":\"c\"}]}"));
+    struct test_client *items = test_client_ask(s, "GET /v1/responses/resp_1/input_items", "");
+    test_until(s, test_is_answered(items));
+    expect(items, "so are its input items",
+           "{\"object\":\"list\",\"data\":[{\"type\":\"message\",\"id\":\"m\"}]}", "function_call");
     for (size_t i = 0; i < WR_COUNT_OF(lines); i++) {
         test_upstream_says(s, TEST_WHOLE("200 OK", "{}"));
         struct test_client *next = test_client_ask(s, lines[i], "");
         test_until(s, test_is_answered(next));
-        if (!strstr(test_text(&s->asked[2 + i]), asked[i]))
-            fail_msg("%s is not in %s", asked[i], test_text(&s->asked[2 + i]));
+        if (!strstr(test_text(&s->asked[4 + i]), asked[i]))
+            fail_msg("%s is not in %s", asked[i], test_text(&s->asked[4 + i]));
     }
-    test_until(s, test_is_told(s, 5));
+    test_until(s, test_is_told(s, 7));
     test_service_free(s);
 }
 

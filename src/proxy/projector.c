@@ -520,7 +520,7 @@ static void run_name(struct worker *w, struct wr_task *task)
         .store = w->stores.store, .arena = &w->arena, .tenant = task->record->tenant};
 
     wr_arena_reset(&w->arena);
-    wr_buf_append(&task->out, wr_own_id(&input, task->body));
+    wr_own_find_stored(&input, task->body, &task->out, &task->report);
 }
 
 static void run(struct worker *w, struct wr_task *task)

@@ -64,7 +64,7 @@ struct wr_task {
 
     struct wr_decision decision;
     struct wr_buf out;    /* to be sent where record->is_changed; identity coded. WR_TASK_NAME: the
-                           * id; empty: that same one */
+                           * id; empty: that same one. `report` then has what it hides */
     struct wr_buf report; /* of what was changed; empty: nothing was */
     struct wr_own_recalls recalls;
     bool is_failed;    /* of a leg: the next request cannot be made */
