@@ -112,6 +112,11 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     keep_header(ex->policy, sizeof(ex->policy), head, "x-weir-policy");
     keep_header(ex->recall, sizeof(ex->recall), head, "x-weir-recall");
     wr_buf_init(&ex->body, WR_NET_BODY_BYTES_MAX + WR_NET_QUEUED_BYTES_MAX * 2);
+    wr_buf_init(&ex->path, URL_BYTES_MAX);
+    if (route.api) {
+        wr_buf_append(&ex->path, route.target);
+        wr_buf_byte(&ex->path, '\0');
+    }
     atomic_fetch_add(service->exchanges_open, 1);
     choose_upload(ex);
     if (ex->upload != WR_UPLOAD_WHOLE && !wr_exchange_ask(ex, (weir_span){"", 0}))
@@ -334,6 +339,7 @@ bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state)
     ex->task = (struct wr_task){
         .config = ex->config,
         .route = &ex->route,
+        .path = ex->path.len ? ex->path.bytes : NULL,
         .body = wr_buf_view(&ex->body),
         .coding = wr_coding_of(wr_head_find(ex->head, "content-encoding")),
         .mode = wr_span_of(ex->mode),
@@ -676,6 +682,7 @@ void wr_exchange_free_if_over(struct wr_exchange *ex)
     wr_refusal_release(&ex->refusal);
     wr_own_legs_release(ex);
     wr_buf_release(&ex->body);
+    wr_buf_release(&ex->path);
     free(ex);
 }
 

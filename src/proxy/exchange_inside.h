@@ -40,6 +40,7 @@ struct wr_exchange {
     char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1], recall[16]; /* headers that a task reads:
                                                                       * it may run longer than the
                                                                       * connection lives */
+    struct wr_buf path; /* likewise: of the upstream, with a NUL */
     enum wr_exchange_state state;
     struct wr_exchange *next_waiting;
 
@@ -89,8 +90,9 @@ static inline bool wr_exchange_is_task_ready(const struct wr_exchange *ex)
 /* What was made of it is to be sent in its place. */
 static inline bool wr_exchange_is_projected(const struct wr_exchange *ex)
 {
+    bool is_made = ex->record.deed == WR_DEED_PROJECTED && ex->record.is_changed;
     return wr_exchange_is_task_ready(ex) && ex->task_state != WR_TASK_MISSED &&
-           ex->record.deed == WR_DEED_PROJECTED && ex->record.is_changed;
+           (is_made || ex->task.is_chained);
 }
 
 /* What is sent: what came, or what was made of it. */

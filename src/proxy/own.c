@@ -554,6 +554,22 @@ void wr_own_forget(const struct wr_own_input *input, weir_span model,
         (void)keep_definition(input, pin, (weir_span){"", 0}, true);
 }
 
+bool wr_own_chain(const struct wr_own_input *input, const struct weir_request *request,
+                  struct wr_buf *out)
+{
+    const struct wr_transcript *transcript = &request->transcript;
+    const struct wr_api *api = wr_api_of(transcript->dialect);
+    struct wr_own_view view = {.definition = {"", 0}};
+    uint32_t misfits;
+
+    if (!input->store || !transcript->is_delta || !api->id_before)
+        return false;
+    go_on_from(input, api->id_before(transcript->doc), &view);
+    return view.previous_id.len &&
+           !wr_own_view_write(transcript, input->arena, &view, out, &misfits) &&
+           !wr_buf_status(out);
+}
+
 /* ---- legs ---- */
 
 /* A model that asks for more than it may is told so, and goes on with what it has. */

@@ -64,6 +64,11 @@ struct wr_own_input {
 void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
                   struct weir_request **request, struct wr_own_part *part);
 
+/* Writes a request that is not to be changed, but goes on from an answer of several legs: from the
+ * last of them. False: it does not, and nothing is written. */
+bool wr_own_chain(const struct wr_own_input *input, const struct weir_request *request,
+                  struct wr_buf *out);
+
 /* Answers the calls of the leg that has ended. */
 struct wr_own_recalls wr_own_answer(struct wr_own *own, weir_span tenant, struct wr_join *join,
                                     struct wr_own_part *part);

@@ -314,6 +314,7 @@ void wr_own_legs_next(struct wr_exchange *ex)
                                 .worker = last.worker,
                                 .config = ex->config,
                                 .route = &ex->route,
+                                .path = last.path,
                                 .mode = last.mode,
                                 .policy = last.policy,
                                 .recall = last.recall,

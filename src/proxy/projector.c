@@ -425,7 +425,7 @@ static struct wr_own_input own_input(struct worker *w, const struct wr_task *tas
                                  .arena = &w->arena,
                                  .tenant = task->record->tenant,
                                  .session = wr_session_span(&task->session),
-                                 .path = task->route->path,
+                                 .path = task->path ? task->path : task->route->path,
                                  .recall = recall_of(task),
                                  .may_begin = may_take_out(task),
                                  .is_answer = task->route->is_answer,
@@ -444,15 +444,18 @@ static void offer_own(struct worker *w, struct wr_task *task, struct weir_reques
     task->record->own_misfits = task->own.misfit_count;
 }
 
+/* What goes as it came goes on from the last leg all the same: the first ends in a call of ours. */
+static void chain_own(struct worker *w, struct wr_task *task, const struct weir_request *request)
+{
+    struct wr_own_input input = own_input(w, task);
+    task->is_chained = wr_own_chain(&input, request, &task->out);
+}
+
 static void read_request(struct worker *w, struct wr_task *task, weir_span body)
 {
     struct weir_request *request;
-    weir_span target = task->route->target;
-    wr_arena_reset(&w->arena);
-    char *path = wr_arena_alloc(&w->arena, target.len + 1);
-    if (path)
-        (void)snprintf(path, target.len + 1, "%.*s", (int)target.len, target.ptr);
-    struct weir_request_options options = {.path = path ? path : task->route->path};
+    struct weir_request_options options = {.path = task->path ? task->path : task->route->path};
+
     if (weir_engine_request(w->engine, body, &options, &request, NULL)) {
         task->record->not_read = WR_LIT("not_a_request");
         return;
@@ -461,6 +464,8 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     decide(w, task, request);
     if (task->decision.action == WR_ACTION_PROJECT)
         offer_own(w, task, &request);
+    else if (weir_request_is_delta(request))
+        chain_own(w, task, request);
     if (task->decision.action == WR_ACTION_PASS)
         task->record->not_read = task->record->mode_reason;
     else

@@ -44,8 +44,9 @@ struct wr_task {
     struct wr_join *join; /* of a leg, and to be kept; else NULL. The thread's until `done` */
     uint32_t worker;      /* the one that had this conversation's last task, from 1; 0: any */
     const struct wr_config *config;
-    const struct wr_route *route;
-    weir_span body; /* as it came; WR_TASK_NAME: the id that the path names */
+    const struct wr_route *route; /* its target is the loop's: the client may be gone */
+    const char *path;             /* a copy of that; NULL: there is none */
+    weir_span body;               /* as it came; WR_TASK_NAME: the id that the path names */
     enum wr_coding coding;
     weir_span mode, policy, recall; /* headers; empty: none */
     uint32_t overflow_tokens;       /* the provider took no more than this; 0: it has not said so */
@@ -67,6 +68,7 @@ struct wr_task {
                            * id; empty: that same one. `report` then has what it hides */
     struct wr_buf report; /* of what was changed; empty: nothing was */
     struct wr_own_recalls recalls;
+    bool is_chained;   /* `out` is what came but for the answer that it goes on from */
     bool is_failed;    /* of a leg: the next request cannot be made */
     bool is_continued; /* the provider keeps the answer: a later request may go on from it */
     struct wr_watch_note note;

@@ -142,8 +142,11 @@ def helpers(folder):
 
 def overflow(folder):
     """The provider takes less than the agent believes."""
-    upstream, home = Upstream(folder, '--window', '12000'), Home(folder)
-    code, out, err = home.run(upstream, 'chat', '-p', 'Read them all. [turns 30]', '--json',
+    steps = [call('read_file', path=f'src/file_{n % 8}.py') for n in range(30)]
+    upstream = Upstream(folder, '--window', '12000', '--script',
+                        script(folder, steps + [{'words': 'Done.'}]))
+    home = Home(folder)
+    code, out, err = home.run(upstream, 'chat', '-p', 'Read them all.', '--json',
                               '--session', 'o', '--window', '100000', '--config',
                               config(folder, 'session:\n  max_tool_iterations: 100\n'))
     lines = objects(out)

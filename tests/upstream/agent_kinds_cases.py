@@ -215,7 +215,7 @@ def overflow(folder):
         ok(f'overflow, {api}: the provider refused', scene.upstream.stats()['refused'] >= 1)
         told = scene.holds(f'overflow, {api}', 's', refused=3)
         ok(f'overflow, {api}: from then on the window is about the provider\'s',
-           told[-1]['window_tokens'] < 15000)
+           told[-1]['window_tokens'] < 18000)
         scene.stop()
 
 

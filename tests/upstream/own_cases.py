@@ -432,6 +432,13 @@ def chains_go_on_from_the_inner_answer(folder, upstream, record):
            bodies[3]['previous_response_id'] not in (shown, None))
         ok(f'{name}: all answers came', set(agent.statuses), {200})
         ok(f'{name}: nothing of ours is shown', agent.saw_ours(), False)
+        agent.headers['x-weir-mode'] = 'exact'
+        agent.items = [{'type': 'message', 'role': 'user', 'content': '[turns 1] Once more.'}]
+        agent.previous = shown
+        agent.ask()
+        ok(f'{name}: so does one that is to go as it came',
+           (agent.statuses[-1], bodies_of(record, name)[-1]['previous_response_id']),
+           (200, bodies[3]['previous_response_id']))
         name += ' beside'
         agent = begin(name, is_stream, '[turns 2] [recall 88-90 at 1 beside] ')
         for call_id in agent.ask()[1]:

@@ -511,6 +511,7 @@ models:
   claude-opus-5-5: {{window: 12000}}
 ''')
         headers = {**ANTHROPIC, 'x-claude-code-session-id': 'narrow-' + name,
+                   'x-weir-recall': 'client',  # else the proxy would offer one of its own
                    'anthropic-beta': 'thinking-binding-controls-2026-08-01'}
         session = ThinkingSession('[turns 99] Look.', headers)
         session.body['tools'] = tools
