@@ -118,7 +118,8 @@ static void a_store_that_is_full_leaves_the_request_as_it_came(void **state)
     close_world(&w);
 }
 
-static void without_a_recall_tool_nothing_is_taken(void **state)
+/* Nothing but a window that would refuse the request takes something out then. */
+static void without_a_recall_tool_only_the_window_takes(void **state)
 {
     struct world w;
     struct weir_projected p;
@@ -126,7 +127,12 @@ static void without_a_recall_tool_nothing_is_taken(void **state)
 
     open_world(&w, "", 0);
     project(&w, "tiered", &p);
-    assert_false(p.is_changed);
+    assert_true(p.is_changed);
+    assert_true(wr_span_find(p.report, WR_LIT("\"way\":\"operator\""), 0) != SIZE_MAX);
+    close_world(&w);
+    open_world(&w, "", 0);
+    project(&w, "smart", &p);
+    assert_true(p.tokens_after <= 16000);
     close_world(&w);
 }
 
@@ -216,7 +222,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_out_comes_back_whole),
         cmocka_unit_test(another_tenant_gets_nothing_back),
         cmocka_unit_test(a_store_that_is_full_leaves_the_request_as_it_came),
-        cmocka_unit_test(without_a_recall_tool_nothing_is_taken),
+        cmocka_unit_test(without_a_recall_tool_only_the_window_takes),
         cmocka_unit_test(a_result_of_a_call_the_provider_holds_is_cut_where_the_call_is_known),
         cmocka_unit_test(a_request_may_be_freed_after_its_engine),
         cmocka_unit_test(an_unknown_policy_is_refused_and_the_body_is_still_there),

@@ -11,7 +11,8 @@
 enum { SEEDS = 60, CALLS_MAX = 95, TURNS_MAX = 2 * CALLS_MAX, BODY_BYTES_MAX = 1 << 24 };
 
 static const char *const policies[] = {
-    "policies: {p: {like: guarded-mid}}",
+    /* Without its last resort: what that left no longer presses when it comes in again. */
+    "policies: {p: {stages: [{stage: fold_loops}, {stage: summarise_active}]}}",
     "policies: {p: {like: compress}}",
     "policies: {p: {like: layers}}",
     "policies: {p: {like: tiered}}",

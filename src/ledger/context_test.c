@@ -219,7 +219,7 @@ static void a_shadow_is_not_taken_for_the_thing(void **state)
     assert_int_equal(read_context(f, "s"), WEIR_OK);
     assert_int_equal(f->context.sent_tokens, 9000);
     assert_int_equal(f->context.window_tokens, 100000);
-    assert_int_equal(f->context.thresholds_count, 3);
+    assert_int_equal(f->context.thresholds_count, 4);
 }
 
 static const struct {
@@ -306,7 +306,7 @@ static void it_can_be_had_as_json(void **state)
     wr_json_id categories = wr_json_find(&doc, 0, "categories");
     assert_true(wr_json_i64(&doc, wr_json_find(&doc, categories, "free"), &number));
     assert_int_equal(number, 100000 - 6000);
-    assert_int_equal(wr_json_count(&doc, wr_json_find(&doc, 0, "thresholds")), 3);
+    assert_int_equal(wr_json_count(&doc, wr_json_find(&doc, 0, "thresholds")), 4);
     wr_buf_reset(&out);
     assert_int_equal(
         wr_context_write_json(f->ledger, WR_LIT("other"), WR_LIT(""), f->models, &out, &f->err),

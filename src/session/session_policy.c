@@ -22,11 +22,29 @@ static void set_said(int64_t *param, uint64_t value)
         *param = (int64_t)value;
 }
 
+/* What comes behind it is a last resort at most. */
+static bool is_last(const struct wr_policy *policy, uint32_t index)
+{
+    while (++index < policy->stages_count)
+        if (policy->stages[index].def != &wr_stage_fit)
+            return false;
+    return true;
+}
+
 static bool is_done_by_session(const struct wr_policy *policy, uint32_t index)
 {
     enum wr_stage_work work = policy->stages[index].def->work;
-    return work == WR_WORK_HISTORY ||
-           (work == WR_WORK_SUMMARY && index + 1 == policy->stages_count);
+    return work == WR_WORK_HISTORY || (work == WR_WORK_SUMMARY && is_last(policy, index));
+}
+
+/* A session that fills its history, or writes the summary, keeps itself within the window: the last
+ * resort would take out what it is about to summarise. */
+static bool is_left_to_session(const struct wr_policy *policy, uint32_t index)
+{
+    for (uint32_t i = 0; i < policy->stages_count; i++)
+        if (is_done_by_session(policy, i))
+            return policy->stages[index].def == &wr_stage_fit;
+    return false;
 }
 
 static bool has_work(const struct wr_policy *policy, enum wr_stage_work work)
@@ -108,6 +126,8 @@ static void make_policy(struct wr_session_policy *made, const struct wr_policy *
         made->threshold_bp = (uint32_t)settings->threshold_bp;
     for (uint32_t i = 0; i < policy->stages_count; i++) {
         struct wr_stage stage = policy->stages[i];
+        if (is_left_to_session(policy, i))
+            continue;
         if (is_moved && stage.def->acts_at == wr_stage_at_share)
             stage.params[0] = (int64_t)settings->threshold_bp;
         if (made->fills_history)

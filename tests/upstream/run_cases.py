@@ -240,7 +240,7 @@ def log_cases(world):
     config = os.path.join(world.folder, 'log.yaml')
     write(f'log: {log}\n', config)
     result = world.run('--config', config, 'gemini')
-    passed = [line for line in whole_lines(log) if line['api'] == 'other']
+    passed = wait_for(lambda: [line for line in whole_lines(log) if line['api'] == 'other']) or []
     ok('a log elsewhere: the receipt counts what passed',
        (result.receipt['passed_requests'], result.receipt['passed_bytes']),
        (len(passed), sum_of(passed, 'body_bytes_received') + sum_of(passed, 'answer_bytes')))

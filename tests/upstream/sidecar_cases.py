@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import sys
+import time
 
 from harness import PATIENCE_SECONDS, Checks, Folder, Upstream, Weir
 
@@ -38,14 +39,24 @@ def ask(upstream, api, body):
     return answer.status, json.loads(answer.read())
 
 
-def loop(weir, upstream, api):
+def script_of(folder, calls):
+    """A model that calls so often, whatever it still sees of the results."""
+    path = os.path.join(folder, f'script-{time.time_ns()}.json')
+    steps = [{'name': 'read_file', 'arguments': {'path': f'src/file_{n}.py'}} for n in range(calls)]
+    with open(path, 'w', encoding='ascii') as file:
+        json.dump(steps + [{'words': 'Done.'}], file)
+    return path
+
+
+def loop(weir, api):
     """A loop of 12 calls in a window of 7,000 tokens."""
     status, made = post(weir, '', {'model': MODELS[api], 'window_tokens': 7000, 'tools': TOOLS,
                                    'system': 'You read files.',
                                    'config': 'session:\n  max_tool_iterations: 60\n'})
     ok(f'{api}: a session is created', (status, made.get('model')), (201, MODELS[api]))
     at = '/' + made['id']
-    post(weir, at + '/events', {'events': [{'kind': 'user', 'text': 'Read all. [turns 12]'}]})
+    post(weir, at + '/events', {'events': [{'kind': 'user', 'text': 'Read all.'}]})
+    upstream = Upstream(weir.folder, '--script', script_of(weir.folder, 12))
     outcome, turns, largest = None, 0, 0
     while outcome is None and turns < 80:
         status, turn = post(weir, at + '/render', {'dialect': api})
@@ -66,6 +77,7 @@ def loop(weir, upstream, api):
             outcome = 'done'
         else:
             post(weir, at + '/events', {'events': results})
+    upstream.stop()
     ok(f'{api}: the loop ends well', outcome, 'done')
     ok(f'{api}: every request was within the window', largest <= 7000)
     status, data, _ = weir.get(ROOT + at + '/context')
@@ -154,7 +166,7 @@ def main():
     with Folder() as folder:
         upstream = Upstream(folder, '--window', '7000')
         weir = Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}')
-        known = [loop(weir, upstream, api) for api in PATHS]
+        known = [loop(weir, api) for api in PATHS]
         wrong_calls(weir, known[0])
         partly_wrong(weir, known[0])
         ok('the list has them all', sorted(json.loads(weir.get(ROOT)[1])['sessions']),
