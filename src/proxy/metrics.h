@@ -8,12 +8,13 @@
 
 #include <stdatomic.h>
 
+#include "api/api.h"
 #include "mcp/server.h"
 #include "record/record.h"
 
 enum {
-    WR_METRICS_APIS = 4,
-    WR_METRICS_CLASSES = 6, /* of status: 0 for none, 1xx to 5xx */
+    WR_METRICS_APIS = WR_APIS_COUNT + 1, /* the first: none of them */
+    WR_METRICS_CLASSES = 6,              /* of status: 0 for none, 1xx to 5xx */
     WR_METRICS_BUCKETS = 12,
     WR_METRICS_TOOLS = 2, /* of MCP */
     WR_METRICS_RESULTS = 3,

@@ -47,6 +47,23 @@ static void a_status_is_counted_by_its_class(void **state)
     }
 }
 
+static void every_api_is_counted(void **state)
+{
+    struct wr_metrics *metrics = wr_metrics_new();
+    char name[80];
+
+    (void)state;
+    assert_non_null(metrics);
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        struct wr_record record = {.api = wr_apis[i], .status = 200, .end = WR_LIT("done")};
+        wr_metrics_count(metrics, &record);
+        (void)snprintf(name, sizeof(name), "weir_requests_total{api=\"%s\",status=\"2xx\"}",
+                       wr_apis[i]->name);
+        if (value_of(metrics, name) != 1)
+            fail_msg("%s is not counted", wr_apis[i]->name);
+    }
+}
+
 /* What was only tried in shadow is never among what was done. */
 static void shadow_and_sent_are_counted_apart(void **state)
 {
@@ -111,6 +128,7 @@ static void a_bucket_holds_all_that_was_quicker(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_status_is_counted_by_its_class),
+                                       cmocka_unit_test(every_api_is_counted),
                                        cmocka_unit_test(shadow_and_sent_are_counted_apart),
                                        cmocka_unit_test(a_bucket_holds_all_that_was_quicker)};
     return cmocka_run_group_tests(tests, NULL, NULL);
