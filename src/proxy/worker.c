@@ -55,10 +55,14 @@ static void close_all(struct worker *w)
     uv_close((uv_handle_t *)&w->drain_timer, NULL);
 }
 
+/* A client may be gone with its answer while a thread is not done with the request: its line in the
+ * log and its row in the store are still to come. */
 static void on_drain_tick(uv_timer_t *timer)
 {
     struct worker *w = timer->data;
-    if (!wr_server_connections(w->server) || uv_now(&w->loop) >= w->drain_ends_ms)
+    bool is_over = !wr_server_connections(w->server) && atomic_load(w->service.exchanges_open) <= 0;
+
+    if (is_over || uv_now(&w->loop) >= w->drain_ends_ms)
         close_all(w);
 }
 

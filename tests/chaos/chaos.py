@@ -241,7 +241,9 @@ def read_options():
     options = parser.parse_args()
     client.IDLE_SECONDS_MAX = options.patience
     options.is_chosen = options.families not in ('all', 'green')  # other seeds are passed over
-    options.families = {'all': weather.FAMILIES, 'green': GREEN}.get(
+    # A store that is gone takes the hidden exchanges with it, and no request holds them.
+    green = tuple(f for f in GREEN if not (options.own and f == 'moves'))
+    options.families = {'all': weather.FAMILIES, 'green': green}.get(
         options.families, options.families.split(','))
     unknown = set(options.families) - set(weather.FAMILIES)
     if unknown:
