@@ -19,7 +19,7 @@
 #include "api/write.h"
 #include "tests/test_join.h"
 
-enum { LEG_BYTES_MAX = 1 << 20, CALLS_MAX = 32, JOINED_APIS_COUNT = 3 };
+enum { LEG_BYTES_MAX = 1 << 20, CALLS_MAX = 32 };
 
 /* Says which promise was broken. */
 #define require(holds) require_at((holds), #holds, __LINE__)
@@ -60,6 +60,14 @@ static void say_chunk(struct model *m, const char *delta, const char *finish)
                   m->leg, m->leg, delta, finish);
 }
 
+static void say_parts(struct model *m, const char *parts, const char *finish)
+{
+    wr_buf_printf(m->out,
+                  "data: {\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[%s]}%s}],"
+                  "\"usageMetadata\":{\"candidatesTokenCount\":3},\"responseId\":\"g%d\"}\n\n",
+                  parts, finish, m->leg);
+}
+
 static void begin_leg(struct model *m)
 {
     char text[128];
@@ -84,7 +92,7 @@ static void begin_leg(struct model *m)
                        m->leg);
         say_event(m, "message_start", text);
         break;
-    case WEIR_DIALECT_GEMINI: /* has no way to join */
+    case WEIR_DIALECT_GEMINI: /* begins with what it says */
         break;
     }
 }
@@ -136,7 +144,10 @@ static void act_text(struct model *m, unsigned kind)
                        m->blocks);
         say_block(m, "\"type\":\"text\",\"text\":\"\"", text);
         break;
-    case WEIR_DIALECT_GEMINI: /* has no way to join */
+    case WEIR_DIALECT_GEMINI:
+        (void)snprintf(text, sizeof(text), "{\"text\":\"%s%d\"%s}", words, m->blocks++,
+                       kind & 4 ? ",\"thoughtSignature\":\"s\"" : "");
+        say_parts(m, text, "");
         break;
     }
 }
@@ -162,7 +173,8 @@ static void act_thinking(struct model *m)
                        "\"type\":\"thinking\",\"thinking\":\"h\",\"signature\":\"s%d\"", m->leg);
         say_block(m, text, "\"type\":\"thinking_delta\",\"thinking\":\"m\"");
         break;
-    case WEIR_DIALECT_GEMINI: /* has no way to join */
+    case WEIR_DIALECT_GEMINI:
+        say_parts(m, "{\"text\":\"hm\",\"thought\":true}", "");
         break;
     }
 }
@@ -192,7 +204,7 @@ static void act_call(struct model *m, bool is_own, unsigned kind)
 {
     static const char *const names[] = {"f", "weir", "w", "weir_recaller"};
     const char *name = is_own ? "weir_recall" : names[kind % 4];
-    char text[256];
+    char text[256], id[64];
 
     if (m->calls == CALLS_MAX)
         return;
@@ -215,7 +227,12 @@ static void act_call(struct model *m, bool is_own, unsigned kind)
                        m->leg, m->calls, name);
         say_block(m, text, "\"type\":\"input_json_delta\",\"partial_json\":\"{}\"");
         break;
-    case WEIR_DIALECT_GEMINI: /* has no way to join */
+    case WEIR_DIALECT_GEMINI:
+        (void)snprintf(id, sizeof(id), "\"id\":\"x%d_%d\",", m->leg, m->calls);
+        (void)snprintf(text, sizeof(text),
+                       "{\"functionCall\":{%s\"name\":\"%s\",\"args\":{\"n\":\"%d\"}}}",
+                       kind & 4 ? id : "", name, m->calls);
+        say_parts(m, text, kind & 8 && is_own ? ",\"finishReason\":\"STOP\"" : "");
         break;
     }
     m->calls++;
@@ -247,7 +264,8 @@ static void end_leg(struct model *m)
                       "event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n",
                       calls ? "tool_use" : "end_turn");
         break;
-    case WEIR_DIALECT_GEMINI: /* has no way to join */
+    case WEIR_DIALECT_GEMINI:
+        say_parts(m, "{\"text\":\"\"}", ",\"finishReason\":\"STOP\"");
         break;
     }
 }
@@ -396,7 +414,10 @@ static void check_damage(const struct wr_api *api, const struct test_joined *joi
         "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":"
         "\"a\"},{\"role\":\"user\",\"content\":\"v\"}]}",
         "{\"input\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":"
-        "\"a\"},{\"role\":\"user\",\"content\":\"v\"}]}"};
+        "\"a\"},{\"role\":\"user\",\"content\":\"v\"}]}",
+        "{\"contents\":[{\"parts\":[{\"text\":\"u\"}]},{\"role\":\"model\",\"parts\":[{\"text\":"
+        "\"a\"}]},{\"parts\":[{\"text\":\"v\"}]}]}"};
+    size_t shape = api->dialect == WEIR_DIALECT_RESPONSES ? 1 : 2 * (api == &wr_api_gemini);
     const struct wr_own_answer *answers;
     uint32_t count, left_out;
     struct wr_buf bytes, out;
@@ -406,7 +427,7 @@ static void check_damage(const struct wr_api *api, const struct test_joined *joi
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_buf_append(&bytes, wr_buf_view(&joined->exchange));
     bytes.bytes[at % bytes.len] ^= (char)(1 + at % 255);
-    open_body(&body, api, wr_span_of(bodies[api->dialect == WEIR_DIALECT_RESPONSES]));
+    open_body(&body, api, wr_span_of(bodies[shape]));
     require(!wr_own_answers(&body.t, &body.arena, &answers, &count) && count == 1);
     struct wr_own_put put = {.answer = answers, .exchange = wr_buf_view(&bytes)};
     struct wr_own_view view = {.puts = &put, .puts_count = 1};
@@ -498,7 +519,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 3)
         return 0;
-    const struct wr_api *api = wr_apis[(data[0] >> 1) % JOINED_APIS_COUNT];
+    const struct wr_api *api = wr_apis[(data[0] >> 1) % WR_APIS_COUNT];
     size_t piece_bytes = (size_t)data[1] % 64 + 1;
     if (!api->joiner)
         return 0;

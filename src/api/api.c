@@ -121,7 +121,7 @@ const char *wr_api_upstream_of(weir_span path)
 }
 
 /* Where the members of a request are: some wrap it in another object. */
-static wr_json_id find_root(const struct wr_json *doc, const struct wr_api *api)
+wr_json_id wr_api_root_of(const struct wr_json *doc, const struct wr_api *api)
 {
     if (!api->wrapper_keys || wr_json_find(doc, 0, api->list_key) != WR_JSON_NONE)
         return 0;
@@ -135,12 +135,12 @@ static wr_json_id find_root(const struct wr_json *doc, const struct wr_api *api)
 
 wr_json_id wr_api_root(const struct wr_transcript *transcript)
 {
-    return find_root(transcript->doc, wr_api_of(transcript->dialect));
+    return wr_api_root_of(transcript->doc, wr_api_of(transcript->dialect));
 }
 
 static wr_json_id find_list(const struct wr_json *doc, const struct wr_api *api)
 {
-    return wr_json_find(doc, find_root(doc, api), api->list_key);
+    return wr_json_find(doc, wr_api_root_of(doc, api), api->list_key);
 }
 
 /* Messages that only Chat has: a role for results, calls beside the content. */
@@ -449,7 +449,7 @@ wr_hash128 wr_api_hash_beginning(const struct wr_json *doc)
         model = wr_json_inner(doc, id);
     wr_hash128 hash = wr_hash128_of(model);
     for (size_t i = WR_APIS_COUNT; i-- > 0;) {
-        wr_json_id root = find_root(doc, wr_apis[i]);
+        wr_json_id root = wr_api_root_of(doc, wr_apis[i]);
         if (wr_apis[i]->session_key)
             hash = hash_content(doc, wr_json_find(doc, root, wr_apis[i]->session_key), hash);
         if (wr_apis[i]->prompt_key)

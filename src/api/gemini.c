@@ -8,6 +8,7 @@
 #include "api/gemini.h"
 
 #include "api/answer.h"
+#include "api/join_api.h"
 #include "api/write.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -75,7 +76,8 @@ static void read_usage(struct wr_reply *a, const struct wr_json *doc, wr_json_id
         a->usage.input_tokens = number_of(doc, usage, "promptTokenCount") + tools;
 }
 
-static void add_call(struct wr_reply *a, const struct wr_json *doc, const wr_json_id *fields)
+static void add_call(struct wr_reply *a, const struct wr_json *doc, wr_json_id part,
+                     const wr_json_id *fields)
 {
     struct wr_part *call = wr_answer_part(a, WR_PART_CALL, -1);
     wr_json_id args = wr_json_find(doc, fields[P_CALL], "args");
@@ -85,6 +87,8 @@ static void add_call(struct wr_reply *a, const struct wr_json *doc, const wr_jso
     wr_buf_append(&call->id, wr_answer_text(a, doc, fields[P_CALL], "id"));
     wr_buf_append(&call->name, wr_answer_text(a, doc, fields[P_CALL], "name"));
     wr_answer_extend(a, call, args == WR_JSON_NONE ? WR_LIT("{}") : wr_json_raw(doc, args));
+    if (a->keeps_all)
+        wr_buf_append(&call->raw, wr_json_raw(doc, part));
     if (a->keeps_all && wr_json_is(doc, fields[P_SIGNATURE], WR_JSON_STRING))
         wr_buf_append(&call->signature, wr_json_raw(doc, fields[P_SIGNATURE]));
 }
@@ -114,7 +118,7 @@ static void add_part(struct wr_reply *a, const struct wr_json *doc, wr_json_id p
 
     (void)wr_gemini_pick(doc, part, fields);
     if (wr_json_is(doc, fields[P_CALL], WR_JSON_OBJECT)) {
-        add_call(a, doc, fields);
+        add_call(a, doc, part, fields);
     } else if (wr_json_is(doc, fields[P_TEXT], WR_JSON_STRING)) {
         add_text(a, doc, part, fields, is_piece);
     } else {
@@ -178,7 +182,7 @@ static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
     return is_answer;
 }
 
-static void write_part(struct wr_json_writer *w, const struct wr_part *part)
+void wr_gemini_write_part(struct wr_json_writer *w, const struct wr_part *part)
 {
     if (part->kind == WR_PART_OTHER) {
         wr_json_write_raw(w, wr_buf_view(&part->raw));
@@ -230,7 +234,7 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
 {
     begin_candidate(w);
     for (size_t i = 0; i < a->parts_count; i++)
-        write_part(w, &a->parts[i]);
+        wr_gemini_write_part(w, &a->parts[i]);
     end_candidate(w, a->finish);
 }
 
@@ -487,6 +491,7 @@ const struct wr_api wr_api_gemini = {
     .model = "gemini-3.8-flash",
     .model_word = "gemini",
     .stream_members = "",
+    .joiner = &wr_joiner_gemini,
     .usage_key = "usageMetadata",
     .streams_lists = true,
     .names_calls = true,

@@ -1,8 +1,8 @@
-/* gemini.h -- what the two files of Google's API share. Private to them. */
+/* gemini.h -- what the files of Google's API share. Private to them. */
 #ifndef WR_API_GEMINI_H
 #define WR_API_GEMINI_H
 
-#include "api/api.h"
+#include "api/answer.h"
 
 /* Members of a part. */
 enum part_field {
@@ -28,6 +28,9 @@ bool wr_gemini_pick(const struct wr_json *doc, wr_json_id part,
 /* The value under either name. */
 wr_json_id wr_gemini_find(const struct wr_json *doc, wr_json_id object, const char *name,
                           const char *other);
+
+/* A part of an answer, as it goes back. */
+void wr_gemini_write_part(struct wr_json_writer *writer, const struct wr_part *part);
 
 weir_status wr_gemini_read(struct wr_transcript *transcript);
 weir_status wr_gemini_list_tools(const struct wr_transcript *transcript, struct wr_arena *arena,

@@ -709,7 +709,7 @@ static void finish_whole(struct wr_join *j)
         wr_join_fail_with(j, status);
     if (j->is_broken)
         return;
-    if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT)) {
+    if (status || (!wr_json_is(&doc, 0, WR_JSON_OBJECT) && !j->api->streams_lists)) {
         show_bytes(j, bytes);
         return;
     }

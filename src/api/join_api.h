@@ -22,9 +22,9 @@ enum wr_leg_kind { WR_LEG_TEXT, WR_LEG_CALL, WR_LEG_OWN, WR_LEG_OTHER };
 
 struct wr_leg_part {
     enum wr_leg_kind kind;
-    weir_span json;  /* a block, an item or a call as it goes back; else see the API's file */
-    weir_span text;  /* what a text says; of a call of ours what it is called with */
-    weir_span id;    /* of a call, unescaped */
+    weir_span json; /* a block, an item or a call as it goes back; else see the API's file */
+    weir_span text; /* what a text says; of a call of ours what it is called with */
+    weir_span id;   /* of a call, unescaped; of the client's the bytes of its mark, if it has one */
     bool is_dropped; /* it cannot go back: the API would refuse it */
 };
 
@@ -123,6 +123,12 @@ struct wr_joiner {
     /* Requests (api/own.h). */
     bool (*may_join)(const struct wr_json *doc);
     bool (*is_hosted)(const struct wr_json *doc, wr_json_id tool); /* the provider runs it */
+    /* Whether the model may not call; NULL: `tool_choice` says so. */
+    bool (*bars_calls)(const struct wr_json *doc);
+    /* The list that a definition goes into; NULL: `tools`. */
+    wr_json_id (*find_tools)(const struct wr_transcript *transcript);
+    /* What tells a call of the client's from others where ids may be missing; NULL: its id does. */
+    uint64_t (*mark_call)(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena);
     /* Edits that put an exchange back; false: it does not fit. */
     bool (*put_back)(struct wr_own_edits *edits);
     /* Edits of a body by which the provider tells of an answer; NULL: it never does. */
@@ -130,7 +136,8 @@ struct wr_joiner {
                         const struct wr_own_stored *stored);
 };
 
-extern const struct wr_joiner wr_joiner_chat, wr_joiner_responses, wr_joiner_messages;
+extern const struct wr_joiner wr_joiner_chat, wr_joiner_responses, wr_joiner_messages,
+    wr_joiner_gemini;
 
 /* ---- what events become ---- */
 

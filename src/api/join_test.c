@@ -121,6 +121,30 @@ struct join_case {
     "," TOOLS_OWN "],\"output\":[" output "],\"usage\":{\"input_tokens\":" in                 \
     ",\"output_tokens\":" out "}}"
 
+/* Gemini. */
+#define G_USED(in, out, thought, all)                                                            \
+    ",\"usageMetadata\":{\"promptTokenCount\":" in ",\"candidatesTokenCount\":" out              \
+    ",\"thoughtsTokenCount\":" thought ",\"cachedContentTokenCount\":4,\"totalTokenCount\":" all \
+    "}"
+#define G_BODY(id, content, why, used) \
+    "{\"candidates\":[{" content "\"index\":0" why "}]" used ",\"responseId\":\"" id "\"}"
+#define G_PARTS(parts)          "\"content\":{\"role\":\"model\",\"parts\":[" parts "]},"
+#define G_BARE                  "\"content\":{\"role\":\"model\"},"
+#define G_STOP                  ",\"finishReason\":\"STOP\""
+#define G(id, parts, why, used) DATA(G_BODY(id, G_PARTS(parts), why, used))
+#define G_TEXT(text)            "{\"text\":\"" text "\"}"
+#define G_THOUGHT(text)         "{\"text\":\"" text "\",\"thought\":true}"
+#define G_CALL(name, n) \
+    "{\"functionCall\":{\"name\":\"" name "\",\"args\":{}},\"thoughtSignature\":\"s" n "\"}"
+#define G_CALL_ID(id, name) \
+    "{\"functionCall\":{\"id\":\"" id "\",\"name\":\"" name "\",\"args\":{}}}"
+#define G_OWN(n) G_CALL("weir_recall", n)
+#define G_RESULT(n) \
+    "{\"functionResponse\":{\"name\":\"weir_recall\",\"response\":{\"output\":\"found " n "\"}}}"
+#define G_ELEMENTS(parts, results) \
+    "{\"role\":\"model\",\"parts\":[" parts "]},{\"role\":\"user\",\"parts\":[" results "]}\n"
+#define G_WRAP(json) "{\"response\":" json ",\"traceId\":\"t\"}"
+
 static const struct join_case cases[] = {
     {"chat: an answer without a call of ours is the provider's bytes",
      WEIR_DIALECT_CHAT,
@@ -214,6 +238,108 @@ static const struct join_case cases[] = {
      "plain;",
      "{\"error\":{\"message\":\"no\"}}",
      ""},
+    {"gemini: an answer without a call of ours is the provider's bytes",
+     WEIR_DIALECT_GEMINI,
+     {": hi\r\n\r\n" G("a", G_THOUGHT("hm"), "", "") G("a", G_TEXT("Hi"), "", "")
+          G("a", G_CALL("f", "1"), G_STOP, G_USED("5", "2", "1", "8")) "tail"},
+     "plain;",
+     ": hi\r\n\r\n" G("a", G_THOUGHT("hm"), "", "") G("a", G_TEXT("Hi"), "", "")
+         G("a", G_CALL("f", "1"), G_STOP, G_USED("5", "2", "1", "8")) "tail",
+     ""},
+    {"gemini: two legs are one answer, with the first's id and all outputs",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_TEXT("Let me "), "", "") G("a", G_TEXT("see. "), "", "") G("a", G_OWN("1"), "", "")
+          G("a", G_TEXT(""), G_STOP, G_USED("10", "3", "2", "15")),
+      G("b", G_TEXT("It is "), "", G_USED("20", "1", "1", "22"))
+          G("b", G_TEXT("7."), G_STOP, G_USED("20", "4", "1", "25"))},
+     "ask  {};plain;",
+     G("a", G_TEXT("Let me "), "", "") G("a", G_TEXT("see. "), "", "")
+         G("a", G_TEXT("It is "), "", G_USED("20", "4", "3", "27"))
+             G("a", G_TEXT("7."), G_STOP, G_USED("20", "7", "3", "30")),
+     G_ELEMENTS(G_TEXT("Let me see. ") "," G_OWN("1"), G_RESULT("1"))},
+    {"gemini: our call in the chunk that ends a leg, words beside it",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_TEXT("Hm. ") "," G_CALL_ID("x", "weir_recall"), G_STOP, G_USED("1", "2", "3", "6")),
+      G("b", G_TEXT("7"), G_STOP,
+        ",\"usageMetadata\":{\"promptTokenCount\":9,\"totalTokenCount\":9}")},
+     "ask x {};plain;",
+     G("a", G_TEXT("Hm. "), "", G_USED("1", "2", "3", "6"))
+         G("a", G_TEXT("7"), G_STOP,
+           ",\"usageMetadata\":{\"promptTokenCount\":9,\"totalTokenCount\":14,"
+           "\"candidatesTokenCount\":2,\"thoughtsTokenCount\":3}"),
+     G_ELEMENTS(G_TEXT("Hm. ") "," G_CALL_ID("x", "weir_recall"),
+                "{\"functionResponse\":{\"id\":\"x\",\"name\":\"weir_recall\",\"response\":{"
+                "\"output\":\"found 1\"}}}")},
+    {"gemini: beside the client's calls ours is not there",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_CALL("f", "1") "," G_OWN("2"), "", "") G("a", G_OWN("3"), "", "")
+          G("a", G_CALL("g", "4") "," G_OWN("5"), G_STOP, "")},
+     "beside  {}  {}  {};",
+     G("a", G_CALL("f", "1"), "", "") G("a", G_CALL("g", "4"), "", "")
+         DATA(G_BODY("a", G_BARE, G_STOP, "")),
+     ""},
+    {"gemini: our call alone in the chunk that ends an answer with others",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_CALL("f", "1"), "", "") G("a", G_OWN("2"), G_STOP, "")},
+     "beside  {};",
+     G("a", G_CALL("f", "1"), "", "") DATA(G_BODY("a", G_BARE, G_STOP, "")),
+     ""},
+    {"gemini: whole answers",
+     WEIR_DIALECT_GEMINI,
+     {G_BODY("a", G_PARTS(G_THOUGHT("r") "," G_TEXT("Hm. ") "," G_OWN("1")), G_STOP,
+             G_USED("1", "2", "3", "6")),
+      G_BODY("b", G_PARTS(G_TEXT("7")), G_STOP, G_USED("9", "4", "1", "14")) "\n"},
+     "ask  {};plain;",
+     G_BODY("a", G_PARTS(G_THOUGHT("r") "," G_TEXT("Hm. ") "," G_TEXT("7")), G_STOP,
+            G_USED("9", "6", "4", "19")) "\n",
+     G_ELEMENTS(G_THOUGHT("r") "," G_TEXT("Hm. ") "," G_OWN("1"), G_RESULT("1"))},
+    {"gemini: a last leg that says nothing has the words of those before",
+     WEIR_DIALECT_GEMINI,
+     {G_BODY("a", G_PARTS(G_TEXT("7") "," G_OWN("1")), G_STOP, ""),
+      G_BODY("b", "\"content\":{},", G_STOP, "")},
+     "ask  {};plain;",
+     G_BODY("a", "\"content\":{\"parts\":[" G_TEXT("7") "]},", G_STOP, ""),
+     NULL},
+    {"gemini: answers that Code Assist wraps",
+     WEIR_DIALECT_GEMINI,
+     {DATA(G_WRAP(G_BODY("a", G_PARTS(G_OWN("1")), G_STOP, ""))),
+      DATA(G_WRAP(G_BODY("b", G_PARTS(G_TEXT("7")), G_STOP, "")))},
+     "ask  {};plain;",
+     DATA(G_WRAP(G_BODY("a", G_PARTS(G_TEXT("7")), G_STOP, ""))),
+     G_ELEMENTS(G_OWN("1"), G_RESULT("1"))},
+    {"gemini: streams that are one list each",
+     WEIR_DIALECT_GEMINI,
+     {"[" G_BODY("a", G_PARTS(G_TEXT("Hm. ")), "", "") ",\r\n" G_BODY(
+          "a", G_PARTS(G_OWN("1")), G_STOP, G_USED("1", "2", "3", "6")) "]",
+      "[" G_BODY("b", G_PARTS(G_TEXT("It is")), "", "") ",\r\n" G_BODY(
+          "b", G_PARTS(G_TEXT(" 7")), G_STOP, G_USED("9", "4", "1", "14")) "]"},
+     "ask  {};plain;",
+     "[" G_BODY("a", G_PARTS(G_TEXT("Hm. ")), "", "") "," G_BODY(
+         "a", G_PARTS(G_TEXT("It is")), "", "") ",\r\n" G_BODY("a", G_PARTS(G_TEXT(" 7")), G_STOP,
+                                                               G_USED("9", "6", "4", "19")) "]",
+     G_ELEMENTS(G_TEXT("Hm. ") "," G_OWN("1"), G_RESULT("1"))},
+    {"gemini: a list whose call of ours stands beside others",
+     WEIR_DIALECT_GEMINI,
+     {"[" G_BODY("a", G_PARTS(G_OWN("1")), "",
+                 "") "," G_BODY("a", G_PARTS(G_CALL("f", "2") "," G_OWN("3")), G_STOP, "") "]"},
+     "beside  {}  {};",
+     "[" G_BODY("a", G_PARTS(G_CALL("f", "2")), G_STOP, "") "]",
+     ""},
+    {"gemini: a second leg that is an error is no answer",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_TEXT("Hm."), "", "") G("a", G_OWN("1"), G_STOP, ""),
+      DATA("{\"error\":{\"code\":503,\"status\":\"UNAVAILABLE\"}}")},
+     "ask  {};plain;",
+     G("a", G_TEXT("Hm."), "", "")
+         DATA("{\"error\":{\"code\":500,\"message\":\"it broke\",\"status\":\"INTERNAL\"}}"),
+     NULL},
+    {"gemini: a second leg that breaks off",
+     WEIR_DIALECT_GEMINI,
+     {G("a", G_OWN("1"), G_STOP, ""), G("b", G_TEXT("It"), "", "")},
+     "ask  {};plain;",
+     G("a", G_TEXT("It"), "", "")
+         DATA("{\"error\":{\"code\":500,\"message\":\"it broke\",\"status\":\"INTERNAL\"}}"),
+     NULL},
     {"messages: an answer without a call of ours is the provider's bytes",
      WEIR_DIALECT_MESSAGES,
      {START("m1", "5") PING THINK("0", "hm", "s1") SAY("1", "Hi") USE("2", "t1", "f")

@@ -19,6 +19,7 @@
 
 #include "api/own_api.h"
 #include "api/lawful.h"
+#include "api/read.h"
 #include "api/write.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -78,15 +79,19 @@ wr_hash128 wr_own_seen_of_legs(const struct wr_leg *legs, size_t legs_count)
 static weir_status see_answer(const struct wr_transcript *t, struct wr_arena *arena,
                               struct wr_own_answer *answer)
 {
+    const struct wr_joiner *joiner = wr_api_of(t->dialect)->joiner;
+    bool is_marked = joiner && joiner->mark_call;
     wr_hash128 calls = SEEN_START, text = SEEN_START;
     bool has_calls = false;
 
     for (uint32_t i = answer->first; i <= answer->last; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->kind == WEIR_KIND_TOOL_CALL) {
-            see_id(&calls, s->call_id);
+            uint64_t mark = is_marked ? joiner->mark_call(t->doc, s->element, arena) : 0;
+            weir_span bytes = {(const char *)&mark, sizeof(mark)};
+            see_id(&calls, is_marked ? bytes : s->call_id);
             has_calls = true;
-        } else if (s->kind == WEIR_KIND_TEXT && !s->is_opaque) {
+        } else if (s->kind == WEIR_KIND_TEXT && (!s->is_opaque || is_marked)) {
             weir_span said = wr_segment_text(t, s, arena);
             if (!said.ptr)
                 return wr_arena_status(arena);
@@ -150,8 +155,11 @@ static weir_status look_at_offer(void *user, const struct wr_offer *offer)
 /* The list that tools are put into: the request's own, else the one in its first item. */
 static wr_json_id tools_list(const struct wr_transcript *t)
 {
+    const struct wr_joiner *joiner = wr_api_of(t->dialect)->joiner;
     wr_json_id list = wr_json_find(t->doc, 0, "tools");
 
+    if (joiner && joiner->find_tools)
+        return joiner->find_tools(t);
     if (wr_json_first(t->doc, list) != WR_JSON_NONE && wr_json_is(t->doc, list, WR_JSON_ARRAY))
         return list;
     for (uint32_t i = 0; i < t->segments_count; i++) {
@@ -188,7 +196,8 @@ struct wr_own_look wr_own_look_at(const struct wr_transcript *t, struct wr_arena
     if (!joiner || (t->list_tools && t->list_tools(t, arena, look_at_offer, &look)))
         return look;
     look.may_join = joiner->may_join(doc);
-    look.may_call = look.may_join && !bars_calls(doc);
+    bool is_barred = joiner->bars_calls ? joiner->bars_calls(doc) : bars_calls(doc);
+    look.may_call = look.may_join && !is_barred;
     for (wr_json_id tool = wr_json_first(doc, list); tool != WR_JSON_NONE;
          tool = wr_json_next(doc, list, tool))
         look.has_tools |= wr_json_is(doc, tool, WR_JSON_OBJECT) && !joiner->is_hosted(doc, tool);
@@ -286,6 +295,20 @@ bool wr_own_has_mark(const struct wr_own_front *front, uint64_t mark)
         if (front->marks[i] == mark)
             return true;
     return false;
+}
+
+uint64_t wr_own_likeness(const struct wr_json *doc, wr_json_id value, struct wr_arena *arena)
+{
+    uint64_t sum = 0;
+
+    if (value == WR_JSON_NONE)
+        return 0;
+    for (wr_json_id i = value; i < doc->nodes[value].after; i++)
+        if (wr_json_is(doc, i, WR_JSON_STRING)) {
+            weir_span text = wr_json_text(doc, arena, i);
+            sum += text.ptr ? wr_hash64_seeded(text, doc->nodes[i].is_key) : 0;
+        }
+    return sum;
 }
 
 weir_status wr_own_parse_elements(struct wr_arena *arena, weir_span elements, struct wr_json *doc)
@@ -480,7 +503,7 @@ static void set_previous(struct wr_own_edits *e, weir_span id)
 static void append_elements(struct wr_own_edits *e, weir_span elements)
 {
     const struct wr_json *doc = e->t->doc;
-    wr_json_id words = wr_json_find(doc, 0, wr_api_of(e->t->dialect)->list_key);
+    wr_json_id words = wr_json_find(doc, wr_api_root(e->t), wr_api_of(e->t->dialect)->list_key);
     struct wr_buf list;
     weir_span text;
 
@@ -506,7 +529,7 @@ static void append_elements(struct wr_own_edits *e, weir_span elements)
 static void mark_parts(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
                        struct wr_own_front *front, struct wr_buf *text)
 {
-    wr_json_id parts = wr_json_find(doc, element, "content");
+    wr_json_id parts = wr_json_find(doc, element, wr_api_of(e->t->dialect)->content_key);
 
     (void)text;
     wr_own_add_mark(e, front, wr_own_mark(doc, element, e->arena));
@@ -539,8 +562,10 @@ static bool leave_out(struct wr_own_edits *e)
         return false;
     for (uint32_t i = answer->first; i <= answer->last; i++) {
         const struct wr_segment *s = &e->t->segments[i];
-        bool is_theirs = s->kind == WEIR_KIND_REASONING && stands_alone(e, s) &&
-                         wr_own_has_mark(&front, wr_own_mark(e->t->doc, s->element, e->arena));
+        uint64_t mark = s->kind == WEIR_KIND_REASONING && stands_alone(e, s)
+                            ? wr_own_mark(e->t->doc, s->element, e->arena)
+                            : 0;
+        bool is_theirs = mark && wr_own_has_mark(&front, mark); /* 0: nothing tells it */
         if (is_theirs)
             wr_own_remove(e, s->array, s->element);
         else

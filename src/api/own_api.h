@@ -95,6 +95,10 @@ uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena
 /* The same of a part that the client may have sent back without its id. */
 uint64_t wr_own_mark_without_id(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena);
 
+/* A hash of what a value says, however it is spelt and in whatever order its members stand. Numbers
+ * are no part of it: some clients write 1 as 1.0. */
+uint64_t wr_own_likeness(const struct wr_json *doc, wr_json_id value, struct wr_arena *arena);
+
 enum wr_own_match {
     WR_OWN_NO_MATCH,
     WR_OWN_ALL, /* the text is all of the front's: it leaves */
@@ -123,6 +127,15 @@ const struct wr_own_leg *wr_own_beside(const struct wr_own_edits *edits);
 bool wr_own_chat_may_join(const struct wr_json *doc);
 bool wr_own_chat_is_hosted(const struct wr_json *doc, wr_json_id tool);
 bool wr_own_chat_put_back(struct wr_own_edits *edits);
+
+/* own_gemini.c: requests of Gemini, for the table in join_gemini.c. */
+bool wr_own_gemini_may_join(const struct wr_json *doc);
+bool wr_own_gemini_bars_calls(const struct wr_json *doc);
+bool wr_own_gemini_is_hosted(const struct wr_json *doc, wr_json_id tool);
+wr_json_id wr_own_gemini_find_tools(const struct wr_transcript *transcript);
+uint64_t wr_own_gemini_mark_call(const struct wr_json *doc, wr_json_id part,
+                                 struct wr_arena *arena);
+bool wr_own_gemini_put_back(struct wr_own_edits *edits);
 
 /* The text of a string; empty where it is none. */
 weir_span wr_own_text(struct wr_own_edits *edits, const struct wr_json *doc, wr_json_id id);

@@ -75,6 +75,25 @@ struct put_case {
 #define OUTPUT(call, text) \
     "{\"type\":\"function_call_output\",\"call_id\":\"" call "\",\"output\":\"" text "\"}"
 
+#define G_USER                    "{\"role\":\"user\",\"parts\":[{\"text\":\"u\"}]}"
+#define CONTENTS(list)            "{\"contents\":[" G_USER "," list "]}"
+#define MODEL(parts)              "{\"role\":\"model\",\"parts\":[" parts "]}"
+#define GIVEN(parts)              "{\"role\":\"user\",\"parts\":[" parts "]}"
+#define G_TEXT(text)              "{\"text\":\"" text "\"}"
+#define G_NEXT                    "," GIVEN(G_TEXT("v"))
+#define THOUGHT(text)             "{\"text\":\"" text "\",\"thought\":true}"
+#define G_SIGNED(text, signature) "{\"text\":\"" text "\",\"thoughtSignature\":\"" signature "\"}"
+#define G_CALL(name, n)                                                             \
+    "{\"functionCall\":{\"name\":\"" name "\",\"args\":{\"a\":" n ",\"b\":\"x\"}}," \
+    "\"thoughtSignature\":\"s" n "\"}"
+#define G_OWN(n) G_CALL("weir_recall", n)
+#define G_RESULT(name, key, text) \
+    "{\"functionResponse\":{\"name\":\"" name "\",\"response\":{\"" key "\":\"" text "\"}}}"
+#define G_GIVES(text) G_RESULT("f", "output", text)
+#define G_FOUR        G_CALL("f", "2") "," G_OWN("3") "," G_CALL("f", "4")
+#define G_FOUND(n)    G_RESULT("weir_recall", "output", "found " n)
+#define G_LEG(parts)  "{\"candidates\":[{\"content\":" MODEL(parts) ",\"finishReason\":\"STOP\"}]}"
+
 static const struct put_case cases[] = {
     {"chat: one answer becomes the legs that it was",
      WEIR_DIALECT_CHAT,
@@ -238,6 +257,88 @@ static const struct put_case cases[] = {
      BODY(SAYS(USES("c1", "f")) NEXT),
      BODY(SAYS(USES("c1", "f")) NEXT),
      1},
+    {"gemini: one answer becomes the legs that it was",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(THOUGHT("a") "," G_TEXT("Hm. ") "," G_OWN("1")),
+      G_LEG(THOUGHT("b") "," G_SIGNED("It is 7.", "s9"))},
+     CONTENTS(MODEL(THOUGHT("a") "," G_TEXT("Hm. ") "," THOUGHT("b") "," G_SIGNED("It is 7.", "s9"))
+                  G_NEXT),
+     CONTENTS(MODEL(THOUGHT("a") "," G_TEXT("Hm. ") "," G_OWN("1")) "," GIVEN(
+         G_FOUND("1")) "," MODEL(THOUGHT("b") "," G_SIGNED("It is 7.", "s9")) G_NEXT),
+     0},
+    {"gemini: thoughts dropped, texts as one",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(THOUGHT("a") "," G_TEXT("Hm. ") "," G_OWN("1")), G_LEG(G_SIGNED("It is 7.", "s9"))},
+     CONTENTS(MODEL(G_TEXT("Hm. It is 7.")) G_NEXT),
+     CONTENTS(MODEL(THOUGHT("a") "," G_TEXT("Hm. ") "," G_OWN("1")) "," GIVEN(
+         G_FOUND("1")) "," MODEL(G_TEXT("It is 7.")) G_NEXT),
+     0},
+    {"gemini: every chunk of a stream is a content",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_TEXT("Let me see. ") "," G_OWN("1")), G_LEG(G_TEXT("It is 7."))},
+     CONTENTS(MODEL(G_TEXT("Let me ")) "," MODEL(G_TEXT("see. ")) "," MODEL(
+         G_TEXT("It is ")) "," MODEL(G_TEXT("7.")) G_NEXT),
+     CONTENTS(MODEL(G_TEXT("Let me see. ") "," G_OWN("1")) "," GIVEN(G_FOUND("1")) "," MODEL(
+         G_TEXT("It is ")) "," MODEL(G_TEXT("7.")) G_NEXT),
+     0},
+    {"gemini: an empty text that is signed goes with its leg",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_OWN("1") "," G_SIGNED("", "s7")), G_LEG(G_TEXT("7") "," G_SIGNED("", "s8"))},
+     CONTENTS(MODEL(G_SIGNED("", "s7") "," G_TEXT("7") "," G_SIGNED("", "s8")) G_NEXT),
+     CONTENTS(MODEL(G_OWN("1") "," G_SIGNED("", "s7")) "," GIVEN(G_FOUND("1")) "," MODEL(
+         G_TEXT("7") "," G_SIGNED("", "s8")) G_NEXT),
+     0},
+    {"gemini: a call is known without an id, though the client spells it otherwise",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_OWN("1")), G_LEG(G_TEXT("Now") "," G_CALL("f", "2"))},
+     CONTENTS(MODEL("{\"function_call\":{\"id\":\"made-up\",\"args\":{\"b\":\"\\u0078\",\"a\":2.0},"
+                    "\"name\":\"f\"}}") "," GIVEN(G_RESULT("f", "output", "r"))),
+     CONTENTS(MODEL(G_OWN("1")) "," GIVEN(G_FOUND("1")) "," MODEL(
+         "{\"function_call\":{\"id\":\"made-up\",\"args\":{\"b\":\"\\u0078\",\"a\":2.0},\"name\":"
+         "\"f\"}}") "," GIVEN(G_RESULT("f", "output", "r"))),
+     0},
+    {"gemini: a call of another tool is another answer",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_OWN("1")), G_LEG(G_CALL("f", "2"))},
+     CONTENTS(MODEL(G_CALL("g", "2")) "," GIVEN(G_RESULT("g", "output", "r"))),
+     NULL,
+     0},
+    {"gemini: beside the client's calls ours goes back to its place, and its result too",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_TEXT("Hm.") "," G_OWN("1") "," G_FOUR)},
+     CONTENTS(MODEL(G_TEXT("Hm.") "," G_CALL("f", "2") "," G_CALL("f", "4")) "," GIVEN(
+         G_GIVES("r1") "," G_GIVES("r2") "," G_TEXT("go"))),
+     CONTENTS(MODEL(G_TEXT("Hm.") "," G_OWN("1") "," G_FOUR) "," GIVEN(
+         G_FOUND("1") "," G_GIVES("r1") "," G_FOUND("2") "," G_GIVES("r2") "," G_TEXT("go"))),
+     0},
+    {"gemini: a leg that asked, then one beside calls",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_TEXT("A ") "," G_OWN("1")), G_LEG(G_TEXT("B") "," G_CALL("f", "2") "," G_OWN("3"))},
+     CONTENTS(MODEL(G_TEXT("A ") "," G_TEXT("B") "," G_CALL("f", "2")) "," GIVEN(
+         G_RESULT("f", "output", "r"))),
+     CONTENTS(MODEL(G_TEXT("A ") "," G_OWN("1")) "," GIVEN(G_FOUND("1")) "," MODEL(
+         G_TEXT("B") "," G_CALL("f", "2") "," G_OWN(
+             "3")) "," GIVEN(G_RESULT("f", "output", "r") "," G_FOUND("2"))),
+     0},
+    {"gemini: all was said in the first leg",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_TEXT("It is 7.") "," G_OWN("1")), G_LEG("")},
+     CONTENTS(MODEL(G_TEXT("It is 7.")) G_NEXT),
+     CONTENTS(MODEL(G_TEXT("It is 7.") "," G_OWN("1")) "," GIVEN(G_FOUND("1")) G_NEXT),
+     0},
+    {"gemini: calls without results do not fit",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_OWN("1") "," G_CALL("f", "2"))},
+     CONTENTS(MODEL(G_CALL("f", "2")) G_NEXT),
+     CONTENTS(MODEL(G_CALL("f", "2")) G_NEXT),
+     1},
+    {"gemini: inside what Code Assist wraps",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(G_OWN("1")), G_LEG(G_TEXT("7"))},
+     "{\"model\":\"m\",\"request\":" CONTENTS(MODEL(G_TEXT("7")) G_NEXT) "}",
+     "{\"model\":\"m\",\"request\":" CONTENTS(
+         MODEL(G_OWN("1")) "," GIVEN(G_FOUND("1")) "," MODEL(G_TEXT("7")) G_NEXT) "}",
+     0},
     {"responses: one answer becomes the legs that it was",
      WEIR_DIALECT_RESPONSES,
      {RESPONSE(REASON("r1") "," MESSAGE("m1", "Hm.") "," OWN_ITEM("o1")),
@@ -281,6 +382,12 @@ static const struct put_case cases[] = {
 };
 
 static const struct put_case leaving[] = {
+    {"gemini: thoughts stay, nothing tells whose they are",
+     WEIR_DIALECT_GEMINI,
+     {G_LEG(THOUGHT("a") "," G_TEXT("Hm. ") "," G_OWN("1")), G_LEG(THOUGHT("b") "," G_TEXT("7"))},
+     CONTENTS(MODEL(THOUGHT("a") "," G_TEXT("Hm. ") "," THOUGHT("b") "," G_TEXT("7")) G_NEXT),
+     CONTENTS(MODEL(THOUGHT("a") "," G_TEXT("Hm. ") "," THOUGHT("b") "," G_TEXT("7")) G_NEXT),
+     0},
     {"chat: out for good, a message keeps what it thinks and says",
      WEIR_DIALECT_CHAT,
      {CHAT_LEG("\"A \"",
@@ -407,10 +514,12 @@ struct look_case {
     const char *look; /* of tools, recall, may call, model turn, stream: T R C M S */
 };
 
-#define TOOL_F      "{\"type\":\"function\",\"function\":{\"name\":\"f\"}}"
-#define TOOL_PLAIN  "{\"type\":\"function\",\"name\":\"f\"}"
-#define ASKS(rest)  "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"}]" rest "}"
-#define INPUT(rest) "{\"input\":\"u\"" rest "}"
+#define TOOL_F       "{\"type\":\"function\",\"function\":{\"name\":\"f\"}}"
+#define TOOL_PLAIN   "{\"type\":\"function\",\"name\":\"f\"}"
+#define ASKS(rest)   "{\"messages\":[{\"role\":\"user\",\"content\":\"u\"}]" rest "}"
+#define INPUT(rest)  "{\"input\":\"u\"" rest "}"
+#define G_ASKS(rest) "{\"contents\":[" GIVEN(G_TEXT("u")) "]" rest "}"
+#define DECLARED     "{\"functionDeclarations\":[{\"name\":\"f\"}]}"
 
 static const struct look_case looks[] = {
     {"chat: a first request with tools", WEIR_DIALECT_CHAT,
@@ -458,6 +567,24 @@ static const struct look_case looks[] = {
      INPUT(",\"conversation\":\"conv\",\"tools\":[" TOOL_PLAIN "]"), "TM"},
     {"responses: going on from an answer", WEIR_DIALECT_RESPONSES,
      INPUT(",\"previous_response_id\":\"r1\",\"tools\":[" TOOL_PLAIN "]"), "TCM"},
+    {"gemini: a first request", WEIR_DIALECT_GEMINI, G_ASKS(",\"tools\":[" DECLARED "]"), "TC"},
+    {"gemini: wrapped, in the other spelling", WEIR_DIALECT_GEMINI,
+     "{\"request\":" G_ASKS(
+         ",\"tools\":[{\"google_search\":{}},{\"function_declarations\":[{\"name\":"
+         "\"f\"}]}]") "}",
+     "TC"},
+    {"gemini: only tools that the provider runs", WEIR_DIALECT_GEMINI,
+     G_ASKS(",\"tools\":[{\"googleSearch\":{}}]"), "C"},
+    {"gemini: a recall tool of the client's", WEIR_DIALECT_GEMINI,
+     G_ASKS(",\"tools\":[{\"functionDeclarations\":[{\"name\":\"weir_recall\"}]}]"), "TRC"},
+    {"gemini: the model may not call", WEIR_DIALECT_GEMINI,
+     G_ASKS(",\"toolConfig\":{\"functionCallingConfig\":{\"mode\":\"NONE\"}},\"tools\":[" DECLARED
+            "]"),
+     "T"},
+    {"gemini: several answers at once", WEIR_DIALECT_GEMINI,
+     G_ASKS(",\"generationConfig\":{\"candidateCount\":2},\"tools\":[" DECLARED "]"), "T"},
+    {"gemini: a context that the provider holds", WEIR_DIALECT_GEMINI,
+     G_ASKS(",\"cachedContent\":\"cachedContents/1\",\"tools\":[" DECLARED "]"), "TM"},
 };
 
 static void requests_say_whether_recall_may_be_offered(void **state)
@@ -515,6 +642,13 @@ static const struct view_case views[] = {
      "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"name\":\"f\"}]}]}",
      {.definition = L("{\"d\":1}")},
      "{\"input\":[{\"type\":\"additional_tools\",\"tools\":[{\"name\":\"f\"},{\"d\":1}]}]}"},
+    {"into the list inside of a tool, where the request is wrapped",
+     WEIR_DIALECT_GEMINI,
+     "{\"request\":" G_ASKS(",\"tools\":[{\"googleSearch\":{}}," DECLARED "]") "}",
+     {.definition = L("{\"d\":1}"), .elements = L("{\"e\":1}")},
+     "{\"request\":{\"contents\":[" GIVEN(
+         G_TEXT("u")) ",{\"e\":1}],\"tools\":[{\"googleSearch\":{}},{\"functionDeclarations\":["
+                      "{\"name\":\"f\"},{\"d\":1}]}]}}"},
     {"a request without tools cannot take it",
      WEIR_DIALECT_CHAT,
      ASKS(""),
@@ -626,6 +760,7 @@ static void definitions_have_the_api_s_shape(void **state)
     static const char *const begins[] = {
         "{\"type\":\"function\",\"function\":{\"name\":\"weir_recall\",\"description\":\"Brings",
         "{\"type\":\"function\",\"name\":\"weir_recall\",\"description\":\"Brings",
+        "{\"name\":\"weir_recall\",\"description\":\"Brings",
         "{\"name\":\"weir_recall\",\"description\":\"Brings"};
 
     (void)state;

@@ -15,6 +15,7 @@ struct wr_place {
 
 /* The object that has the members of the request: the document, or what wraps it. */
 wr_json_id wr_api_root(const struct wr_transcript *transcript);
+wr_json_id wr_api_root_of(const struct wr_json *doc, const struct wr_api *api);
 
 /* A segment with nothing but its place. */
 struct wr_segment wr_segment_at(const struct wr_place *place, weir_kind kind, wr_json_id payload);

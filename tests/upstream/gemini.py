@@ -166,10 +166,13 @@ def done_turns(body):
 
 
 def parts_of(turn, laws):
+    """Of calls side by side the first is signed."""
     if not turn.call_id:
         return [{'text': turn.words}]
-    call = {'name': turn.name, 'args': json.loads(turn.arguments)}
-    return [{'functionCall': call, 'thoughtSignature': sign(call, laws)}]
+    parts = [{'text': turn.aloud}] if turn.aloud else []
+    calls = [{'name': name, 'args': json.loads(arguments)} for _, name, arguments in turn.calls()]
+    parts.append({'functionCall': calls[0], 'thoughtSignature': sign(calls[0], laws)})
+    return parts + [{'functionCall': call} for call in calls[1:]]
 
 
 def chunk(turn, parts, finish=None):
@@ -191,7 +194,8 @@ def whole(turn, laws):
 
 def events(turn, laws):
     if turn.call_id:
-        yield None, chunk(turn, parts_of(turn, laws))
+        for part in parts_of(turn, laws):
+            yield None, chunk(turn, [part])
         yield None, chunk(turn, [{'text': ''}], 'STOP')
         return
     words = turn.words.split(' ')

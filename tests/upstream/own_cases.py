@@ -207,6 +207,85 @@ class Bare(Responses):
         return super().read_whole({**answer, 'output': items})
 
 
+class Gemini(Agent):
+    """Calls have no ids; the path says whether the answer is a stream. Keeps parts as they come."""
+    HEADERS = {'x-goog-api-key': 'k'}
+
+    def begin(self, words):
+        return [{'role': 'user', 'parts': [{'text': words}]}]
+
+    def body(self):
+        return {'contents': self.items, 'tools': [{'googleSearch': {}}, {'functionDeclarations': [
+            {'name': 'read_file', 'parametersJsonSchema': {'type': 'object', 'properties': {
+                'file_path': {'type': 'string'}}}}]}]}
+
+    def path(self):
+        method = 'streamGenerateContent?alt=sse' if self.is_stream else 'generateContent'
+        return f'/v1beta/models/{self.model}:{method}'
+
+    def ask(self):
+        status, data, _ = self.weir.post(self.path(), self.body(), self.headers)
+        self.statuses.append(status)
+        self.shown.append(data)
+        if status != 200:
+            return None
+        return self.read_chunks(self.chunks(data))
+
+    def chunks(self, data):
+        return list(events_of(data)) if self.is_stream else [json.loads(data)]
+
+    def read_chunks(self, chunks):
+        parts = [part for chunk in chunks
+                 for part in chunk['candidates'][0].get('content', {}).get('parts') or []]
+        reasons = [chunk['candidates'][0].get('finishReason') for chunk in chunks]
+        ok('gemini: one id in all chunks', len({chunk['responseId'] for chunk in chunks}), 1)
+        ok('gemini: one end, and the last chunk has it', [r for r in reasons if r],
+           [reasons[-1]] if reasons[-1] else 'an end')
+        self.usages.append(chunks[-1]['usageMetadata'])
+        return self.keep([part for part in parts if part != {'text': ''}])
+
+    def keep(self, parts):
+        self.items.append({'role': 'model', 'parts': parts})
+        return ''.join(part.get('text', '') for part in parts), [
+            part['functionCall']['name'] for part in parts if 'functionCall' in part]
+
+    def add_result(self, name, text):
+        part = {'functionResponse': {'name': name, 'response': {'output': text}}}
+        if self.items[-1]['role'] == 'user':
+            self.items[-1]['parts'].append(part)
+        else:
+            self.items.append({'role': 'user', 'parts': [part]})
+
+
+class Listed(Gemini):
+    """A stream that is one JSON array; texts are kept as one."""
+
+    def path(self):
+        return super().path().replace('?alt=sse', '')
+
+    def chunks(self, data):
+        chunks = json.loads(data)
+        return chunks if self.is_stream else [chunks]
+
+    def keep(self, parts):
+        words = ''.join(part.get('text', '') for part in parts)
+        calls = [part for part in parts if 'functionCall' in part]
+        return super().keep(([{'text': words}] if words else []) + calls)
+
+
+class Wrapped(Gemini):
+    """As gemini-cli with a login of Google's."""
+
+    def path(self):
+        return '/v1internal:' + super().path().partition(':')[2]
+
+    def body(self):
+        return {'model': self.model, 'project': 'p', 'request': super().body()}
+
+    def chunks(self, data):
+        return [chunk['response'] for chunk in super().chunks(data)]
+
+
 class Chained(Responses):
     """The provider holds the history."""
 
@@ -228,11 +307,15 @@ class Chained(Responses):
 
 
 KINDS = ((Chat, 'gpt-4o-mini'), (Messages, 'claude-sonnet-4-5'), (Messages, 'claude-opus-5-5'),
-         (Responses, 'gpt-5'), (Bare, 'gpt-5'))
+         (Responses, 'gpt-5'), (Bare, 'gpt-5'), (Gemini, 'gemini-3.8-flash'),
+         (Listed, 'gemini-3.8-flash'), (Wrapped, 'gemini-3.8-flash'))
 
 
 def serve(folder, upstream, *arguments, **more):
     config = f'listen: 127.0.0.1:0\npolicies: {write_policies(folder)}\npolicy: short\n'
+    google = f'http://127.0.0.1:{upstream.port}'
+    config += (f'upstreams:\n  gemini: {{base_url: {google}}}\n'
+               f'  codeassist: {{base_url: {google}}}\n')
     return Weir(folder, '--upstream', f'http://127.0.0.1:{upstream.port}/v1', *arguments,
                 config=config, **more)
 
@@ -244,12 +327,13 @@ def words_of(*words):
 
 
 def list_of(body):
-    return body.get('messages') or body.get('input')
+    return body.get('messages') or body.get('input') or body.get('contents')
 
 
 def bodies_of(record, session):
-    return [json.loads(line['body']) if isinstance(line['body'], str) else line['body']
-            for line in whole_lines(record) if line['session'] == session]
+    bodies = [json.loads(line['body']) if isinstance(line['body'], str) else line['body']
+              for line in whole_lines(record) if line['session'] == session]
+    return [body.get('request', body) for body in bodies]
 
 
 def without_markers(value):
@@ -296,10 +380,10 @@ def recalls_are_hidden(folder, upstream, record):
     ok('the strict upstream refused nothing', upstream.stats()['refused'] - refused, 0)
     weir.lines()  # of all requests so far
     lines = weir.log_lines()
-    ok('legs are in the log', sum(line.get('own_recall_leg', 0) for line in lines), 20)
-    ok('with what they recalled', sum(line.get('own_recalls', 0) for line in lines), 20)
+    ok('legs are in the log', sum(line.get('own_recall_leg', 0) for line in lines), 4 * len(KINDS))
+    ok('with what they recalled', sum(line.get('own_recalls', 0) for line in lines), 4 * len(KINDS))
     ok('and nothing was missed', sum(line.get('own_recall_misses', 0) for line in lines), 0)
-    ok('metrics know', weir.metric('weir_own_recalls_total'), 20.0)
+    ok('metrics know', weir.metric('weir_own_recalls_total'), 4.0 * len(KINDS))
     why = words_of('why', 'codex:Chat gpt-4o-mini', '--store', weir.store)
     ok('`weir why` shows what the agent does not see',
        "the proxy's own recall" in why and 'leg 1 of one answer' in why)
@@ -358,7 +442,7 @@ def what_costs_too_much_leaves(folder, upstream, record):
     weir = serve(folder, upstream)
     refused = upstream.stats()['refused']
     for kind, model in ((Chat, 'gpt-4o-mini'), (Messages, 'claude-sonnet-4-5'),
-                        (Responses, 'gpt-5')):
+                        (Responses, 'gpt-5'), (Gemini, 'gemini-3.8-flash')):
         for lines, leaves in (('1-700', True), ('88-90', False)):
             name = f'{kind.__name__} {lines}'
             agent = kind(weir, f'[turns 34] [aloud] [recall {lines} at 30] Find it.', True, model,
@@ -408,6 +492,23 @@ def who_gets_one(folder, upstream, record):
     old = Chat(None, 'Good morning.', False, 'm', 'k').items + [
         {'role': 'assistant', 'content': 'Good morning.'}, {'role': 'user', 'content': 'Go on.'}]
     ok('nor in the middle of a conversation', own in tools_sent('k', messages=old), False)
+
+
+def who_gets_one_of_google_s(folder, upstream, record):
+    def tools_sent(session, **more):
+        weir = serve(folder, upstream)
+        agent = Gemini(weir, 'Good morning.', False, 'gemini-3.8-flash', session)
+        weir.post(agent.path(), {**agent.body(), **more}, agent.headers)
+        weir.stop()
+        return json.dumps(bodies_of(record, session)[-1].get('tools'))
+    own = '"name": "weir_recall"'
+    ok('gemini: a client without a recall tool gets ours', own in tools_sent('ga'))
+    ok('gemini: not where the model may not call', own in tools_sent('gb', toolConfig={
+        'functionCallingConfig': {'mode': 'NONE'}}), False)
+    ok('gemini: nor where several answers are wanted', own in tools_sent('gc', generationConfig={
+        'candidateCount': 2}), False)
+    ok('gemini: nor without declarations', own in tools_sent('gd', tools=[{'googleSearch': {}}]),
+       False)
 
 
 def chains_go_on_from_the_inner_answer(folder, upstream, record):
@@ -482,14 +583,27 @@ def usage_is_of_one_answer(folder, upstream, record):
     ok('and the outputs of both', shown['completion_tokens'],
        sum(leg['usage_output_tokens'] for leg in legs))
     weir.stop()
+    weir = serve(folder, upstream)
+    agent = Gemini(weir, '[turns 2] [recall 88-90] Find it.', True, 'gemini-3.8-flash', 'usage 2')
+    agent.work()
+    shown, legs = agent.usages[-1], [line for line in weir.log(4)][-2:]
+    ok('gemini: the client sees the prompt of the last leg', shown['promptTokenCount'],
+       legs[1]['usage_input_tokens'])
+    ok('gemini: outputs of both, words and thoughts apart',
+       (shown['candidatesTokenCount'] + shown['thoughtsTokenCount'], shown['thoughtsTokenCount']),
+       (sum(leg['usage_output_tokens'] for leg in legs), 6))
+    ok('gemini: and the total is of these', shown['totalTokenCount'], shown['promptTokenCount'] +
+       shown['candidatesTokenCount'] + shown['thoughtsTokenCount'])
+    weir.stop()
 
 
 def main():
     with Folder() as folder:
         record = os.path.join(folder, 'record.jsonl')
         upstream = Upstream(folder, '--record', record)
-        for case in (who_gets_one, recalls_are_hidden, calls_beside_the_clients_wait,
-                     exchanges_outlive_a_restart, what_does_not_match_is_not_put_back,
+        for case in (who_gets_one, who_gets_one_of_google_s, recalls_are_hidden,
+                     calls_beside_the_clients_wait, exchanges_outlive_a_restart,
+                     what_does_not_match_is_not_put_back,
                      what_costs_too_much_leaves, chains_go_on_from_the_inner_answer,
                      counts_are_of_what_is_sent, usage_is_of_one_answer):
             if len(sys.argv) < 2 or case.__name__ in sys.argv[1:]:
