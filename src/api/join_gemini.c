@@ -293,10 +293,14 @@ static void note_envelope(struct wr_join *j, weir_span bytes)
 {
     struct wr_json doc;
 
-    wr_arena_reset(&j->scratch);
-    if (!wr_join_is_first(j) || !bytes.len ||
-        wr_json_parse(&doc, &j->scratch, bytes, NULL, NULL)) /* who reads it says what is wrong */
+    if (!wr_join_is_first(j) || !bytes.len)
         return;
+    wr_arena_reset(&j->scratch);
+    weir_status status = wr_json_parse(&doc, &j->scratch, bytes, NULL, NULL);
+    if (status) { /* what is no JSON is no answer, as who reads it says */
+        wr_join_fail_with(j, status == WEIR_NOMEM ? status : WEIR_OK);
+        return;
+    }
     wr_json_id at = wr_json_is(&doc, 0, WR_JSON_ARRAY) ? wr_json_first(&doc, 0) : 0;
     if (at != WR_JSON_NONE)
         edit_envelope(j, NULL, &doc, chunk_of(&doc, at).root);

@@ -89,6 +89,8 @@ static weir_status see_answer(const struct wr_transcript *t, struct wr_arena *ar
         if (s->kind == WEIR_KIND_TOOL_CALL) {
             uint64_t mark = is_marked ? joiner->mark_call(t->doc, s->element, arena) : 0;
             weir_span bytes = {(const char *)&mark, sizeof(mark)};
+            if (is_marked && wr_arena_status(arena))
+                return wr_arena_status(arena);
             see_id(&calls, is_marked ? bytes : s->call_id);
             has_calls = true;
         } else if (s->kind == WEIR_KIND_TEXT && (!s->is_opaque || is_marked)) {

@@ -17,6 +17,16 @@ struct join_job {
     "}],\"usage\":{\"completion_tokens\":2}}\n\n"
 #define EVENT(type, rest) "data: {\"type\":\"" type "\",\"sequence_number\":1," rest "}\n\n"
 
+#define CANDIDATE(id, parts, why)                                                  \
+    "{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[" parts "]}" why \
+    "}],\"usageMetadata\":{\"candidatesTokenCount\":2},\"responseId\":\"" id "\"}"
+#define PARTS(id, parts, why) "data: " CANDIDATE(id, parts, why) "\n\n"
+#define OWN_PART              "{\"functionCall\":{\"name\":\"weir_recall\",\"args\":{}}}"
+#define CONTENTS(said, next)                                                                       \
+    "{\"tools\":[{\"functionDeclarations\":[{\"name\":\"f\"}]}],\"contents\":[{\"role\":\"user\"," \
+    "\"parts\":[{\"text\":\"u\"}]},{\"role\":\"model\",\"parts\":[" said                           \
+    "]},{\"role\":\"user\",\"parts\":[" next "]}]}"
+
 static const struct join_job jobs[] = {
     {&wr_api_chat,
      {CHUNK("\"role\":\"assistant\",\"content\":\"A \",\"reasoning_content\":\"r\"", "null")
@@ -80,6 +90,18 @@ static const struct join_job jobs[] = {
      "{\"tools\":[{\"name\":\"f\",\"input_schema\":{}}],\"system\":\"s\",\"max_tokens\":9,"
      "\"messages\":[{\"role\":\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":"
      "\"B\"},{\"role\":\"user\",\"content\":\"v\"}]}"},
+    {&wr_api_gemini,
+     {PARTS("a", "{\"text\":\"h\",\"thought\":true}", "")
+          PARTS("a", "{\"text\":\"A \"}," OWN_PART, ",\"finishReason\":\"STOP\""),
+      PARTS("b", "{\"text\":\"B\"}", "")
+          PARTS("b", "{\"functionCall\":{\"name\":\"f\"}}", ",\"finishReason\":\"STOP\"")},
+     CONTENTS("{\"text\":\"A \"},{\"text\":\"B\"},{\"functionCall\":{\"name\":\"f\",\"args\":{}}}",
+              "{\"functionResponse\":{\"name\":\"f\",\"response\":{\"output\":\"r\"}}}")},
+    {&wr_api_gemini,
+     {"[" CANDIDATE("a", "{\"text\":\"A \"}", "") "," CANDIDATE("a", OWN_PART,
+                                                                ",\"finishReason\":\"STOP\"") "]",
+      "[" CANDIDATE("b", "{\"text\":\"B\"}", ",\"finishReason\":\"STOP\"") "]"},
+     CONTENTS("{\"text\":\"A B\"}", "{\"text\":\"v\"}")},
 };
 
 static weir_status join_legs(const struct join_job *job, struct wr_buf *shown,
