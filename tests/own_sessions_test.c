@@ -27,7 +27,7 @@
 #include "tests/fold_laws.h"
 #include "tests/traces.h"
 
-enum { SESSIONS_TRIED = 10, REQUESTS_TRIED = 24, SPLITS_MAX = 64, LEGS_MAX = 3, APIS = 3 };
+enum { SESSIONS_TRIED = 10, REQUESTS_TRIED = 24, SPLITS_MAX = 64, LEGS_MAX = 3, APIS = 4 };
 enum { SPLIT_ONE_OF = 3, RESTART_EVERY = 5, REQUEST_MS = 20000, RECALLED_BYTES_MAX = 24000 };
 
 /* An answer that came in legs. */
@@ -367,10 +367,8 @@ static void write_own_call(struct play *p, struct wr_buf *out, weir_span sent)
 static void add_reasoning(struct play *p, weir_span leg, struct wr_buf *out)
 {
     static const char *const places[APIS] = {"\"role\":\"assistant\"", "\"output\":[",
-                                             "\"content\":["};
-    size_t which = p->dialect == WEIR_DIALECT_CHAT        ? 0
-                   : p->dialect == WEIR_DIALECT_RESPONSES ? 1
-                                                          : 2;
+                                             "\"content\":[", "\"parts\":["};
+    size_t which = (size_t)p->dialect;
     size_t at = wr_span_find(leg, wr_span_of(places[which]), 0);
 
     assert_true(at != SIZE_MAX);
@@ -383,6 +381,8 @@ static void add_reasoning(struct play *p, weir_span leg, struct wr_buf *out)
                       "{\"type\":\"reasoning\",\"id\":\"rs_%u\",\"summary\":[],"
                       "\"encrypted_content\":\"gAAA%u==\"}",
                       p->ids + 1, p->ids + 1);
+    else if (which == 3)
+        wr_buf_printf(out, "{\"text\":\"hm %u\",\"thought\":true}", p->ids + 1);
     else
         wr_buf_printf(out,
                       "{\"type\":\"thinking\",\"thinking\":\"hm %u\",\"signature\":\"sig+%u/==\"}",
@@ -487,6 +487,9 @@ static void note_shown(struct play *p, weir_span shown, struct wr_buf *out)
     } else if (p->dialect == WEIR_DIALECT_RESPONSES) {
         weir_span raw = wr_json_raw(&doc, wr_json_find(&doc, 0, "output"));
         wr_buf_append(out, wr_span_cut(raw, 1, raw.len - 1));
+    } else if (p->dialect == WEIR_DIALECT_GEMINI) {
+        wr_json_id candidate = wr_json_first(&doc, wr_json_find(&doc, 0, "candidates"));
+        wr_buf_append(out, wr_json_raw(&doc, wr_json_find(&doc, candidate, "content")));
     } else {
         wr_buf_text(out, "{\"role\":\"assistant\",\"content\":");
         wr_buf_append(out, wr_json_raw(&doc, wr_json_find(&doc, 0, "content")));
@@ -707,7 +710,8 @@ static bool session_holds(struct wr_session *session, size_t index, uint32_t req
         const char *models[2];
     } apis[APIS] = {{WEIR_DIALECT_CHAT, {"gpt-5", "gpt-4o"}},
                     {WEIR_DIALECT_RESPONSES, {"gpt-5", "gpt-5"}},
-                    {WEIR_DIALECT_MESSAGES, {"claude-sonnet-4-5", "claude-opus-4-5"}}};
+                    {WEIR_DIALECT_MESSAGES, {"claude-sonnet-4-5", "claude-opus-4-5"}},
+                    {WEIR_DIALECT_GEMINI, {"gemini-3.8-flash", "gemini-2.5-pro"}}};
     static const uint32_t windows[] = {16000, 32000, 200000};
     bool ok = true;
 
