@@ -153,7 +153,7 @@ static void no_request_is_refused_for_its_length(void **state)
 
     traces_open(&traces);
     size_t step = traces.count > SESSIONS_TRIED ? traces.count / SESSIONS_TRIED : 1;
-    size_t kinds_step = WR_COUNT_OF(kinds) * step;
+    size_t kinds_step = 2 * WR_COUNT_OF(kinds) * step;
     for (size_t k = 0; k < WR_COUNT_OF(kinds); k++) {
         struct fold_laws_counts all = {0};
         for (uint32_t p = 0; p < wr_policy_count(); p++) {
