@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/span.h"
 #include "fuzz/store_model.h"
 #include "tests/test_dir.h"
@@ -29,6 +30,12 @@ static uint8_t take(struct input *input)
         return 0;
     input->len--;
     return *input->bytes++;
+}
+
+/* Times that are further apart than those between which a store does not write them again. */
+static int64_t take_ms(struct input *input)
+{
+    return (int64_t)take(input) * WR_STORE_TOUCH_MS;
 }
 
 static void check(bool holds)
@@ -109,7 +116,7 @@ static void call_commit(struct pair *pair, struct input *input)
     uint8_t who = take(input), counts = take(input);
     struct weir_batch batch = {.tenant = tenant_of(who), .session = session_of(who)};
 
-    batch.used_ms = take(input);
+    batch.used_ms = take_ms(input);
     batch.artifacts_count = counts % 3;
     batch.marks_count = counts / 4 % 3;
     batch.pins_count = counts / 16 % 3;
@@ -185,7 +192,8 @@ static void call_pin(struct pair *pair, struct input *input)
 
 static void call_touch(struct pair *pair, struct input *input)
 {
-    uint8_t who = take(input), used_ms = take(input);
+    uint8_t who = take(input);
+    int64_t used_ms = take_ms(input);
     check(!weir_store_touch(pair->store, tenant_of(who), session_of(who), used_ms, NULL));
     check(!weir_store_touch(pair->model, tenant_of(who), session_of(who), used_ms, NULL));
 }
@@ -200,10 +208,11 @@ static void check_reports(const struct weir_gc_report *a, const struct weir_gc_r
 /* They differ in what a text takes, so the cap is one that hardly anything is under. */
 static void call_gc(struct pair *pair, struct input *input)
 {
-    struct weir_gc_options options = {.now_ms = take(input), .retention_ms = take(input)};
+    struct weir_gc_options options = {.now_ms = take_ms(input), .retention_ms = take_ms(input)};
     struct weir_gc_report a, b;
-    options.live_ms = take(input);
-    options.stored_bytes_max = options.live_ms & 1;
+    uint8_t live = take(input);
+    options.live_ms = (int64_t)live * WR_STORE_TOUCH_MS;
+    options.stored_bytes_max = live & 1;
     check(!weir_store_gc(pair->store, &options, &a, NULL));
     check(!weir_store_gc(pair->model, &options, &b, NULL));
     check_reports(&a, &b);
