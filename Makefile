@@ -67,7 +67,7 @@ CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-SERVE_DIRS := net proxy mcp agent hook launch
+SERVE_DIRS := traffic net proxy mcp agent hook launch compare
 SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
 LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
 LAB_SRC := $(filter-out %_test.c,$(sort $(wildcard lab/*.c)))
@@ -103,6 +103,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 ## -- what people type ---------------------------------------------------------------------------
 
+.PHONY: agents-page test-page bench-page unit
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
 .PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer soak odds install
 .PHONY: format clean help
@@ -124,6 +125,10 @@ test: ## prove it: style, builds, tests under sanitizers, fuzzers, torture
 	@$(BOOTSTRAP) test
 	@$(RUN_TESTS) style build tests fuzz
 
+unit: ## the tests of one folder under sanitizers, in seconds: FOLDER=json (lab, tests)
+	@$(BOOTSTRAP) test
+	@FOLDER=$(FOLDER) $(RUN_TESTS) folder
+
 test-long: ## the same with the long tests, and each fuzzer for a minute
 	@$(BOOTSTRAP) test
 	@WEIR_LONG=1 FUZZ_SECONDS=60 $(RUN_TESTS) style build tests long fuzz
@@ -143,11 +148,28 @@ test-clients: ## real clients in tool loops through the proxy (needs npm, downlo
 	WEIR=$(BUILD)/weir tests/clients/run_agents.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_hooks.py $(BUILD)/clients
 	WEIR=$(BUILD)/weir tests/clients/run_google.py $(BUILD)/clients
+	WEIR=$(BUILD)/weir tests/clients/run_clouds.py $(BUILD)/clients-clouds
+	WEIR=$(BUILD)/weir tests/clients/run_ollama.py $(BUILD)/clients
+
+agents-page: ## docs/agents.md, from real agents and SDKs (needs npm, downloads 2 GB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir tests/clients/agents_page.py $(BUILD)/clients
 
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/mcp.py $(BUILD)/clients-mcp
+
+# Needs Chromium, and for accessibility axe-core of npm; says aloud what is not there.
+test-page: ## the page of `weir serve` in Chromium, every view; pictures go to build/page
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@mkdir -p $(BUILD)/page/pictures
+	@command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(BUILD)/page \
+	    axe-core@4 >/dev/null 2>&1 || echo "SKIPPED in part: axe-core cannot be had from npm"
+	@axe=$(BUILD)/page/node_modules/axe-core/axe.min.js; [ ! -f $$axe ] || export AXE=$$axe; \
+	    WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 \
+	    python3 tests/page/page_cases.py $(BUILD)/page/pictures
 
 SEED ?= 1
 RUNS ?= 20
@@ -165,6 +187,7 @@ chaos: ## the proxy while system calls fail: SEED=1 RUNS=20, FAMILIES=green, OWN
 chaos-fixed chaos-hour: all $(BUILD)/tests/chaos/faults.so
 	@$(CHAOS) $(if $(filter %-hour,$@),--seed 1000 --seconds 3000,--seed 1 --runs 28)
 	@$(CHAOS) --own $(if $(filter %-hour,$@),--seed 1000 --seconds 600,--seed 1 --runs 7)
+	@[ $@ != chaos-hour ] || $(CHAOS) --families pg,kills,clock --seed 1000 --seconds 600
 
 oracle-tokens: ## compare ids and counts with npm tiktoken on 200,000 texts (needs npm)
 	@$(BOOTSTRAP) build
@@ -195,12 +218,24 @@ bench-peer: ## measure the proxy beside npm @portkey-ai/gateway (needs npm)
 	@+$(MAKE) --no-print-directory -j$(JOBS) all $(BUILD)/bench/bench_proxy
 	@tools/bench-peer $(BUILD)
 
+bench-page: ## what three open pages add to a request: blocks in turn, in one run
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/page.py
+
 SOAK_SECONDS ?= 1200
 
 soak: ## let the proxy serve for SOAK_SECONDS (1200): median time, memory, open files; does it grow?
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir bench/soak.py $(SOAK_SECONDS)
+
+FLEET_SOAK_SECONDS ?= 3600
+
+.PHONY: soak-fleet
+soak-fleet: ## a fleet for FLEET_SOAK_SECONDS (3600); a node and the database die every minute
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/soak_fleet.py $(FLEET_SOAK_SECONDS)
 
 .PHONY: golden golden-check
 golden: ## freeze what every preset makes of made and recorded sessions, in build/golden
@@ -249,6 +284,9 @@ install: all $(BUILD)/weir.1 ## install into PREFIX (/usr/local), below DESTDIR 
 	    $(DESTDIR)$(PREFIX)/share/doc/weir
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/share/,man/man1 $(COMPLETION_DIRS))
 	install -m 644 $(BUILD)/weir.1 $(DESTDIR)$(PREFIX)/share/man/man1/weir.1
+	for command in $$($(BUILD)/weir --complete '' | cut -f1); do \
+	    $(BUILD)/weir help --man $$command \
+	        > $(DESTDIR)$(PREFIX)/share/man/man1/weir-$$command.1 || exit 1; done
 	$(BUILD)/weir completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/weir
 	$(BUILD)/weir completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_weir
 	$(BUILD)/weir completion fish > $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/weir.fish
@@ -267,9 +305,17 @@ help: ## list these targets
 ## -- what the test runner asks for --------------------------------------------------------------
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-ASAN_GCC = BUILD=$(BUILD)/asan-gcc CC=gcc CFLAGS='-O1 -g $(SANITIZE)'
-ASAN_CLANG = BUILD=$(BUILD)/asan-clang CC=clang CFLAGS='-O1 -g $(SANITIZE)'
-FUZZING = BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O2 -g $(SANITIZE) -fsanitize=fuzzer-no-link'
+# A fast linker saves a minute where it is installed. What is released is linked by the system's.
+FAST_LD = $(call once,FAST_LD,$(if $(shell command -v mold),-fuse-ld=mold))
+# Three hundred test programs share one library with everything that they test (libtested.so), so
+# that a change is linked once. Its names have to be visible for that; a release hides them.
+SHARED_TESTS := -fvisibility=default -DWR_SHARED_TESTS
+ASAN_GCC = BUILD=$(BUILD)/asan-gcc CC=gcc CFLAGS='-O1 -g1 $(SANITIZE) $(SHARED_TESTS)' \
+           LDFLAGS='$(FAST_LD)'
+ASAN_CLANG = BUILD=$(BUILD)/asan-clang CC=clang CFLAGS='-O1 -g1 $(SANITIZE) $(SHARED_TESTS)' \
+             LDFLAGS='$(FAST_LD)'
+FUZZING = BUILD=$(BUILD)/fuzz CC=clang CFLAGS='-O2 -g1 $(SANITIZE) -fsanitize=fuzzer-no-link' \
+          LDFLAGS='$(FAST_LD)'
 
 .PHONY: program tests long-tests torture fuzzers benches
 program: $(BUILD)/weir
@@ -279,15 +325,26 @@ torture: $(BUILD)/tests/torture/torture
 fuzzers: $(call programs,$(FUZZ_SRC))
 benches: $(call programs,$(BENCH_SRC))
 
-.PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-long build-fuzz build-clang-fuzz
+# Those that play recorded sessions for long (see tests/run).
+LAW_TESTS := $(shell sed -n "s/^law_tests='\(.*\)'$$/\1/p" tests/run)
+PAIR_TESTS := $(shell sed -n "s/^pair_tests='\(.*\)'$$/\1/p" tests/run)
+
+.PHONY: build-gcc build-clang build-asan-gcc build-asan-clang build-laws build-long build-fuzz
+.PHONY: build-folder
+.PHONY: build-clang-fuzz
 build-gcc:
 	$(MAKE) BUILD=$(BUILD) CC=gcc all $(BUILD)/tools/policies-page
 build-clang:
 	$(MAKE) BUILD=$(BUILD)/clang CC=clang all
 build-asan-gcc:
 	$(MAKE) $(ASAN_GCC) program tests torture
+build-folder:
+	$(MAKE) $(ASAN_GCC) $(patsubst %.c,$(BUILD)/asan-gcc/%, \
+	    $(filter $(FOLDER:%=src/%/%) $(FOLDER:%=%/%),$(TEST_SRC)))
 build-asan-clang:
 	$(MAKE) $(ASAN_CLANG) program tests
+build-laws:
+	$(MAKE) BUILD=$(BUILD) CC=gcc $(LAW_TESTS:%=$(BUILD)/tests/%_test) $(PAIR_TESTS:%=$(BUILD)/%)
 build-long:
 	$(MAKE) $(ASAN_GCC) long-tests
 build-fuzz:
@@ -319,8 +376,9 @@ $(BUILD)/%.o: %.cpp $(BUILD)/flags
 	$(Q)$(CXX_OF_CC) $(CXX_FLAGS) -MMD -MP -c $< -o $@
 
 # Sources that embed files (base/embed.h): the compiler does not report those as dependencies.
-EMBEDDING_SRC := $(shell grep -lsw 'WR_EMBED' $(LIB_SRC) $(SERVE_SRC) $(LAB_SRC) /dev/null)
-$(call objects,$(EMBEDDING_SRC)): $(wildcard data/* data/*/* web/*)
+EMBEDDING_SRC := $(shell grep -lsw 'WR_EMBED' $(LIB_SRC) $(SERVE_SRC) $(LAB_SRC) $(CLI_SRC) \
+    /dev/null)
+$(call objects,$(EMBEDDING_SRC)): $(wildcard data/* data/*/* web/* web/*/*)
 
 # The presets become a constant table: a program of all that the library has but that table reads
 # data/policies.yaml as it would a user's. A sanitizer's program dies now and then where addresses
@@ -383,9 +441,19 @@ $(BUILD)/weir: $(call objects,$(CLI_SRC)) $(PROGRAM_ARCHIVES)
 	$(call say,ld)
 	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) -o $@
 
-$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(BUILD)/libtests.a $(PROGRAM_ARCHIVES)
+# Where names are visible a test is linked against one library of all that it may call.
+TESTED = $(if $(findstring -DWR_SHARED_TESTS,$(CFLAGS)),$(BUILD)/libtested.so, \
+           $(BUILD)/libtests.a $(PROGRAM_ARCHIVES))
+
+$(BUILD)/libtested.so: $(call objects,$(TEST_HELP_SRC) $(filter-out src/cli/main.c,$(CLI_SRC)) \
+                         $(LAB_SRC) $(SERVE_SRC)) $(LLHTTP_OBJ) $(LIB_OBJ)
 	$(call say,ld)
-	$(Q)$(CC) $(LINK_FLAGS) $^ $(PROGRAM_LIBS) $(shell pkg-config --libs cmocka) -o $@
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -shared $^ $(PROGRAM_LIBS) -o $@
+
+$(call programs,$(TEST_SRC) $(LONG_SRC)): %: %.o $(TESTED)
+	$(call say,ld)
+	$(Q)$(CC) $(LINK_FLAGS) -Wl,-rpath,$(abspath $(BUILD)) $^ $(PROGRAM_LIBS) \
+	    $(shell pkg-config --libs cmocka) -o $@
 
 $(call programs,$(GOLDEN_SRC)): %: %.o $(BUILD)/libtests.a $(PROGRAM_ARCHIVES)
 	$(call say,ld)
