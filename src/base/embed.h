@@ -12,16 +12,21 @@
 
 #include "weir/span.h"
 
-#define WR_EMBED_HIDDEN __attribute__((visibility("hidden")))
+/* Tests that are linked against a shared library of everything see its names (Makefile). */
+#ifdef WR_SHARED_TESTS
+#define WR_EMBED_HIDDEN
+#define WR_EMBED_HIDE(name)
+#else
+#define WR_EMBED_HIDDEN     __attribute__((visibility("hidden")))
+#define WR_EMBED_HIDE(name) ".hidden " #name "\n"
+#endif
 
 /* Once in one source, outside functions. A NUL byte follows that is no part of the span. */
-#define WR_EMBED(name, path)                                      \
-    __asm__(".pushsection .rodata\n.balign 64\n"                  \
-            ".globl " #name "\n.hidden " #name "\n" #name ":\n"   \
-            ".incbin \"" path "\"\n"                              \
-            ".globl " #name "_end\n.hidden " #name "_end\n" #name \
-            "_end:\n.byte 0\n.popsection\n");                     \
-    extern const unsigned char name[] WR_EMBED_HIDDEN;            \
+#define WR_EMBED(name, path)                                                                  \
+    __asm__(".pushsection .rodata\n.balign 64\n.globl " #name "\n" WR_EMBED_HIDE(name) #name  \
+            ":\n.incbin \"" path "\"\n.globl " #name "_end\n" WR_EMBED_HIDE(name##_end) #name \
+            "_end:\n.byte 0\n.popsection\n");                                                 \
+    extern const unsigned char name[] WR_EMBED_HIDDEN;                                        \
     extern const unsigned char name##_end[] WR_EMBED_HIDDEN
 
 #define WR_EMBEDDED(name) ((weir_span){(const char *)(name), (size_t)(name##_end - (name))})

@@ -51,7 +51,8 @@ enum {
     WR_STAGE_TOOLS_MAX = 32,                    /* tools one stage has rules for */
     WR_POLICY_STAGES_MAX = 12,                  /* stages of one policy */
     WR_POLICY_NAME_BYTES_MAX = 64,              /* its name */
-    WR_TOOLS_BYTES_MAX = 1024,          /* what a session says of tools whose results stay whole */
+    WR_TOOLS_BYTES_MAX = 1024,          /* what a session says of tools whose results stay whole, */
+    WR_TOOLS_LEARNED_BYTES = 16,        /* and of that, for what was learnt */
     WR_POLICY_WHAT_BYTES_MAX = 512,     /* and what it says of itself */
     WR_POLICIES_MAX = 64,               /* policies of one YAML text */
     WR_POLICIES_BYTES_MAX = 256 * 1024, /* that text */
@@ -68,11 +69,17 @@ enum {
     WR_CONDENSE_LINES_MAX = 64 * 1024,               /* and one of more lines */
     WR_FOLD_GAIN_TOKENS_MIN = 32,                    /* a form that saves less is not taken */
     WR_FOLD_INSERTS_MAX = 4096,                      /* messages one fold puts in */
+    WR_ORDER_BYTES_MAX = 512,                        /* what a user says of a session, one line */
+    WR_ORDER_PINS_MAX = 64,                          /* pins of one session */
+    WR_ODDS_LEARNED_PCT_MAX = 500,                   /* of the table's odds of a blind quote */
+    WR_ORDERS_SAID_MAX = 4096,                       /* all that is ever said of one session */
     WR_FOLD_STATE_BYTES_MAX = 64 * 1024 * 1024,      /* a fold that is kept for the next request */
 
     /* engine */
     WR_OUTPUT_BYTES_MAX = 128 * 1024 * 1024,    /* one request as it leaves */
     WR_CACHE_MARKERS_MAX = 4,                   /* the provider refuses a fifth */
+    WR_PLAN_PIECES_MAX = 200,                   /* pieces that a plan lists, of each kind */
+    WR_PLAN_HOLDS_MAX = 64,                     /* results that it lists of one summary */
     WR_MARKS_HELD_MAX = 256,                    /* marks that wait for the store to open again */
     WR_MARKS_LOOK_BACK_TURNS = 64,              /* how far back the last request sent is sought */
     WR_PROJECT_NEW_MS_MAX = 25,                 /* for what is new in a request, unless told */
@@ -134,6 +141,11 @@ enum {
     WR_STORE_ARTIFACT_BYTES_MAX = 64 * 1024 * 1024, /* one original: as large as a body */
     WR_STORE_BATCH_COUNT_MAX = 1024 * 1024,         /* artifacts, marks or pins of one commit */
     WR_STORE_BUSY_MS = 1000,                        /* a locked store is waited for, unless told */
+    WR_STORE_AWAY_MS = 1500,                        /* a database is waited for, unless told */
+    WR_STORE_GC_MS = 10 * 60 * 1000,                /* and for what is to leave */
+    WR_STORE_KEEP_MS = 10000,                       /* a database is given for rows of requests */
+    WR_STORE_KNOWN_BYTES_MAX = 8 * 1024 * 1024,     /* that a connection knows of a session */
+    WR_STORE_CHUNK_BYTES = 1024 * 1024,             /* of an original in one row of a database */
     WR_STORE_TOUCH_MS = 100,                   /* between two writes of when a session was used */
     WR_STORE_WAL_BYTES_MAX = 16 * 1024 * 1024, /* of the log that is kept between checkpoints */
     WR_STORE_EXPIRED_COUNT_MAX = 1024 * 1024,  /* handles remembered as expired; the oldest go */
@@ -141,6 +153,7 @@ enum {
     WR_LEDGER_LINE_BYTES_MAX = 256 * 1024,         /* a request's row: its line of the log */
     WR_LEDGER_REPORT_BYTES_MAX =
         4 * 1024 * 1024,                         /* a session's last report; a longer is not kept */
+    WR_LEDGER_SAID_BYTES_MAX = 16 * 1024 * 1024, /* a body that is kept as it came, or was sent */
     WR_LEDGER_ROWS_MAX = 4096,                   /* added at once */
     WR_LEDGER_NOTES_MAX = 128,                   /* of a session; the oldest give way */
     WR_LEDGER_NOTE_BYTES_MAX = 256 * 1024,       /* a note for a later process */
@@ -152,9 +165,10 @@ enum {
     WR_RECALL_LINE_STEPS_MAX = 10 * 1000 * 1000, /* at most */
     WR_RECALL_MATCH_BYTES_MAX = 16 * 1024 * 1024, /* memory of one match */
     WR_RECALL_PAGE_TOKENS_MAX = 8 * 1024,         /* a page for the tool */
-    WR_OWN_RECALLS_MAX = 4,    /* by the proxy itself, for one answer; more are refused in words */
-    WR_OWN_ID_BYTES_MAX = 512, /* of an answer, to be found again */
-    WR_OWN_LEGS_MAX = 6,       /* times that a provider is asked for one answer */
+    WR_OWN_RECALLS_MAX = 4, /* by the proxy itself, for one answer; more are refused in words */
+    WR_OWN_MEMO_BYTES_MAX = 32 * 1024 * 1024, /* of exchanges that a thread remembers */
+    WR_OWN_ID_BYTES_MAX = 512,                /* of an answer, to be found again */
+    WR_OWN_LEGS_MAX = 6,                      /* times that a provider is asked for one answer */
     WR_OWN_QUIET_MS = 5000, /* a stream that has nothing to say between legs sends a sign of life */
 
     /* session */
@@ -171,7 +185,6 @@ enum {
     WR_PAST_PART_BYTES = 16 * 1024 * 1024,  /* of a past that is summarised, read at once */
     WR_PIECES_BYTES_MAX = 1024 * 1024,      /* what tools or a prompt are made of, in a line */
     WR_SETTINGS_BYTES_MAX = 64 * 1024,      /* a session's configuration */
-    WR_TOOL_ITERATIONS = 25,                /* of one turn, unless told */
     WR_SESSION_REFUSALS_MAX = 2,            /* overflows in a row that are compacted for */
     WR_SESSION_TOOLS_COUNT_MAX = 1024,      /* tools of one session */
     WR_ACTOR_MESSAGES_DEFAULT = 1000,       /* messages held where no window is known */
@@ -183,6 +196,7 @@ enum {
     WR_SUBAGENT_ANSWER_TOKENS = 2000,       /* what a parent gets of it, unless told */
 
     /* quality */
+    WR_QUALITY_FAILED_EDIT_BYTES_MAX = 4096, /* of a result that says that an edit does not fit */
     WR_QUALITY_LOOK_BACK_CALLS = 512,   /* calls or results among which an earlier one is sought */
     WR_QUALITY_MISSING_BYTES_MAX = 512, /* of a recall's result that may say it found nothing */
     WR_QUALITY_BLOCKS_MAX = 16 * 1024,  /* segments of one prompt that are remembered */
@@ -215,6 +229,7 @@ enum {
     WR_NET_CONNECT_MS_MAX = 30 * 1000,           /* to reach the upstream */
     WR_NET_UPSTREAM_CONNECTIONS_MAX = 256,       /* idle ones that are kept for the next request */
     WR_NET_EVENT_BYTES_MAX = 1024 * 1024,        /* one event of a stream, where it is read along */
+    WR_NET_FRAME_HEADERS_BYTES_MAX = 128 * 1024, /* of one frame of an AWS event stream */
     WR_NET_DECODED_BYTES_MAX = 64 * 1024 * 1024, /* a compressed body, unpacked */
 
     /* mcp */
@@ -241,19 +256,39 @@ enum {
     WR_PROXY_CALL_BYTES_MAX = 64 * 1024, /* of a call's arguments; longer ones are not kept */
     WR_PROXY_ANSWERS_MAX = 1024,         /* answers whose calls are kept */
     WR_PROXY_ANSWERS_BYTES_MAX = 16 * 1024 * 1024, /* and all of them together */
-    WR_PROXY_JOBS_MAX = 256,           /* requests waiting for a projection; one more is exact */
-    WR_PROXY_DEADLINE_MS = 25,         /* for what is new in a request; past it that stays whole */
+    WR_PROXY_THREADS = 2,                          /* that project, where the store is a file */
+    WR_PROXY_DATABASE_THREADS = 16,                /* and where it is a database */
+    WR_PROXY_JOBS_MAX = 256,   /* requests waiting for a projection; one more is exact */
+    WR_PROXY_DEADLINE_MS = 25, /* for what is new in a request; past it that stays whole */
+    WR_PROXY_DEPARTURES_MAX =
+        4096, /* conversations whose last request left otherwise than marked */
     WR_PROXY_PROJECT_MS_MAX = 2000,    /* for a projection; past it the request goes as it came */
     WR_PROXY_DRAIN_MS_MAX = 30 * 1000, /* for open requests, once told to stop */
     WR_PROXY_LISTEN_MS_MAX = 2 * 1000, /* for a port to be free: one killed leaves it a moment */
     WR_PROXY_LOG_BYTES_MAX = 16 * 1024 * 1024, /* of the log before it is rotated */
     WR_PROXY_LOG_FILES_MAX = 5,                /* rotated logs that are kept */
     WR_PROXY_LEDGER_ROWS_MAX = 4096,           /* rows that wait for the store; one more is lost */
-    WR_PROXY_LEDGER_BYTES_MAX = 32 * 1024 * 1024,   /* and all of them together */
-    WR_PROXY_LEDGER_GROUP_MAX = 256,                /* rows of one commit */
-    WR_PROXY_LEDGER_MS = 200,                       /* that the first of them waits for others */
+    WR_PROXY_LEDGER_BYTES_MAX = 32 * 1024 * 1024, /* and all of them together */
+    WR_PROXY_SAID_BYTES_MAX = 64 * 1024 * 1024,   /* bodies that wait to be kept */
+    WR_PROXY_LEDGER_GROUP_MAX = 256,              /* rows of one commit */
+    WR_PROXY_LEDGER_MS = 200,                     /* that the first of them waits for others */
+    WR_PROXY_NOTE_WAIT_MS = 1000,                 /* for another node to keep what it answered */
+    WR_PROXY_NOTE_WAITERS_MAX = 4, /* threads that wait so; ids that nobody gave cannot take all */
     WR_PROXY_SHADOW_BYTES_MAX = 64 * 1024 * 1024,   /* originals held for shadow decisions */
+    WR_TRAFFIC_SESSIONS_MAX = 256 * 1024,           /* sessions that the page lists */
+    WR_TRAFFIC_INDEX_BYTES_MAX = 256 * 1024 * 1024, /* of their names and words */
+    WR_TRAFFIC_READ_MS = 250,                       /* of rows read for one answer */
+    WR_TRAFFIC_INDEXES_MAX = 16,                    /* tenants whose sessions are in memory */
+    WR_TRAFFIC_CALLS_MAX = 64,                      /* calls of the page that wait */
+    WR_TRAFFIC_BODY_BYTES_MAX = 64 * 1024,          /* a call of the page */
+    WR_TRAFFIC_ANSWER_BYTES_MAX = 64 * 1024 * 1024, /* and its answer */
+    WR_TRAFFIC_STREAMS_MAX = 64,                    /* pages that listen to what happens */
+    WR_TRAFFIC_POLL_MS = 500,                       /* between two looks for new rows for those */
+    WR_TRAFFIC_PAGE_MAX = 200,                      /* sessions in one answer */
+    WR_TRAFFIC_HITS_MAX = 200,                      /* lines that a search in originals gives */
     WR_SIDECAR_CALLS_MAX = 64,                      /* calls about sessions that wait */
+    WR_STEER_CALLS_MAX = 64,                        /* calls that say something of a session */
+    WR_STEER_BODY_BYTES_MAX = 64 * 1024,            /* one of them */
     WR_SIDECAR_BODY_BYTES_MAX = 32 * 1024 * 1024,   /* a call about a session */
     WR_SIDECAR_ANSWER_BYTES_MAX = 96 * 1024 * 1024, /* and its answer */
 
@@ -279,6 +314,18 @@ enum {
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
     WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */
 
+    /* compare */
+    WR_COMPARE_FILES_MAX = 500 * 1000,        /* files of a working directory that is copied */
+    WR_COMPARE_TREE_MIB_MAX = 8 * 1024,       /* and how large it may be, in MiB */
+    WR_COMPARE_DEPTH_MAX = 64,                /* folders in one another */
+    WR_COMPARE_TASKS_MAX = 64,                /* tasks of one suite */
+    WR_COMPARE_SESSIONS_MAX = 128 * 1024,     /* of one holdout */
+    WR_COMPARE_RUNS_MAX = 1000,               /* of one task in each arm */
+    WR_COMPARE_CHECK_MS_MAX = 10 * 60 * 1000, /* for a check to end */
+    WR_COMPARE_END_MS_MAX = 10 * 1000,        /* for an agent that is told to end, to do so */
+    WR_COMPARE_MEMORY_BYTES_MAX = 256 * 1024 * 1024, /* what is kept of all runs */
+    WR_COMPARE_SUITE_BYTES_MAX = 4 * 1024 * 1024,    /* what the suite's script prints */
+
     /* launch */
     WR_LAUNCH_LOCK_BYTES_MAX = 16 * 1024, /* of the file by which a server is found */
     WR_LAUNCH_SETTINGS_BYTES_MAX =
@@ -288,6 +335,7 @@ enum {
     WR_LAUNCH_HEALTH_MS_MAX = 5 * 1000,            /* for a server to say that it is well */
     WR_LAUNCH_ROWS_MS_MAX = 5 * 1000,              /* for the last rows of a run to be written */
     WR_LAUNCH_UPSTREAM_MS_MAX = 10 * 1000,         /* for an upstream to answer the doctor */
+    WR_LAUNCH_RECALL_MS_MAX = 10 * 1000,           /* for a recall server to answer the doctor */
     WR_LAUNCH_RUN_DIRS_MAX = 1024,                 /* folders of runs that are looked at */
     WR_LAUNCH_RUN_DEPTH_MAX = 64,                  /* folders in one another in a run's folder */
     WR_LAUNCH_RUN_FOLDERS_MAX = 100000,            /* that are taken away with it */

@@ -80,6 +80,36 @@ void wr_text_one_line_max(struct wr_buf *out, weir_span text, uint64_t chars_max
         wr_buf_text(out, " ...");
 }
 
+size_t wr_text_width(weir_span text)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < text.len; i++)
+        width += ((unsigned char)text.ptr[i] & 0xC0) != 0x80;
+    return width;
+}
+
+void wr_text_wrap(struct wr_buf *out, weir_span text, size_t width, size_t indent)
+{
+    size_t column = 0;
+
+    for (size_t at = 0; at < text.len;) {
+        size_t end = wr_span_find(text, WR_LIT(" "), at);
+        weir_span word = wr_span_cut(text, at, end < text.len ? end : text.len);
+        if (column && column + 1 + wr_text_width(word) > width) {
+            wr_buf_byte(out, '\n');
+            for (size_t i = 0; i < indent; i++)
+                wr_buf_byte(out, ' ');
+            column = 0;
+        } else if (column && word.len) {
+            wr_buf_byte(out, ' ');
+            column++;
+        }
+        wr_buf_append(out, word);
+        column += wr_text_width(word);
+        at += word.len + 1;
+    }
+}
+
 void wr_text_indent(struct wr_buf *out, weir_span text, const char *prefix)
 {
     weir_span line;

@@ -21,6 +21,14 @@ void wr_text_one_line(struct wr_buf *out, weir_span text);
 /* The same, cut to `chars_max` characters of the result, " ..." behind what is cut. */
 void wr_text_one_line_max(struct wr_buf *out, weir_span text, uint64_t chars_max);
 
+/* How many characters `text` has. */
+size_t wr_text_width(weir_span text);
+
+/* Appends the words of `text`, one space between two, on lines of at most `width` characters, but
+ * for words that are longer. Lines after the first begin with `indent` spaces, which are not
+ * counted; the last has no '\n'. */
+void wr_text_wrap(struct wr_buf *out, weir_span text, size_t width, size_t indent);
+
 /* Appends every line of `text` with `prefix` before it and '\n' behind it. */
 void wr_text_indent(struct wr_buf *out, weir_span text, const char *prefix);
 

@@ -192,6 +192,8 @@ static weir_status read_top(void *user, yaml_node_t *key, yaml_node_t *value)
     return unknown(r, key);
 }
 
+enum { WR_TOOL_ITERATIONS = 25 }; /* of one turn, unless told */
+
 static struct wr_settings defaults(void)
 {
     return (struct wr_settings){.tool_iterations_max = WR_TOOL_ITERATIONS,
