@@ -262,7 +262,9 @@ static uint64_t tokens_read(const struct wr_cache *cache, const struct sending *
     if (hit == NO_BLOCK)
         return 0;
     uint64_t tokens = step > 1 ? s->sums[hit] - s->sums[hit] % step : s->sums[hit];
-    return tokens >= cache->model->min_cacheable_tokens ? tokens : 0;
+    if (tokens < cache->model->min_cacheable_tokens)
+        return 0;
+    return wr_cache_read_likely(cache->model, tokens);
 }
 
 /* Splits what lies between the hit and the last marker by the lifetime it is written for. */

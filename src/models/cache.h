@@ -9,7 +9,8 @@
  *   breakpoint  one implicit marker at the newest input, and the latest explicit ones; reads at the
  *               longest live key among the `keys_max` that were used last
  *   prefix      reads the longest prefix that is live, rounded down to `step_tokens`; writing costs
- *               nothing extra
+ *               nothing extra. Where the rule has a `hit_percent` the provider promises no hit:
+ *               that much of it is counted as read, what such a cache reads on average
  *
  * 1. Pure and deterministic: time comes with each request. For a log without time stamps, give
  * every request the same time; then there are no pauses.

@@ -342,6 +342,31 @@ static void a_hit_below_the_minimum_after_rounding_is_none(void **state)
     wr_arena_release(&arena);
 }
 
+/* What is not promised is counted by its average, and the whole prompt is counted still. */
+static void a_hit_that_is_not_promised_counts_in_part(void **state)
+{
+    struct wr_cache_rule rule = unpublished_rule;
+    struct wr_model model = model_of(&rule);
+    struct wr_cache_block block = {1, 2000, WR_BLOCK_INPUT, WR_MARK_NONE};
+    struct wr_cache_prompt prompt = {.blocks = &block, .blocks_count = 1};
+    static const uint32_t shares[][2] = {{0, 2000}, {91, 1820}, {100, 2000}};
+    struct wr_cache_usage usage;
+    struct wr_arena arena;
+    struct wr_cache cache;
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(shares); i++) {
+        rule.hit_percent = shares[i][0];
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        assert_int_equal(wr_cache_init(&cache, &arena, &model, NULL), WEIR_OK);
+        assert_int_equal(wr_cache_request(&cache, &prompt, 0, &usage), WEIR_OK);
+        assert_int_equal(usage.read_tokens, 0);
+        assert_int_equal(wr_cache_request(&cache, &prompt, 0, &usage), WEIR_OK);
+        assert_int_equal(usage.read_tokens, shares[i][1]);
+        assert_int_equal(usage.uncached_tokens, 2000 - shares[i][1]);
+        wr_arena_release(&arena);
+    }
+}
+
 static void a_bust_reads_nothing_and_writes_all(void **state)
 {
     struct wr_model model = model_of(&explicit_rule);
@@ -392,6 +417,7 @@ int main(void)
         cmocka_unit_test(a_tier_reprices_the_whole_request),
         cmocka_unit_test(only_the_latest_keys_are_considered),
         cmocka_unit_test(a_hit_below_the_minimum_after_rounding_is_none),
+        cmocka_unit_test(a_hit_that_is_not_promised_counts_in_part),
         cmocka_unit_test(a_bust_reads_nothing_and_writes_all),
         cmocka_unit_test(the_table_forgets_the_oldest),
     };

@@ -25,6 +25,12 @@ static uint64_t capped(uint64_t tokens)
     return tokens < WR_MODEL_TOKENS_MAX ? tokens : WR_MODEL_TOKENS_MAX;
 }
 
+uint64_t wr_cache_read_likely(const struct wr_model *model, uint64_t tokens)
+{
+    uint32_t percent = model->cache ? model->cache->hit_percent : 0;
+    return percent && percent < 100 ? tokens * percent / 100 : tokens;
+}
+
 uint64_t wr_usage_input_total(const struct wr_usage *usage)
 {
     return capped(usage->input_tokens) + capped(usage->cache_read_tokens) +

@@ -35,6 +35,10 @@ struct wr_prices wr_prices_resolve(const struct wr_prices *prices);
 /* Counts above WR_MODEL_TOKENS_MAX are taken as that. */
 struct wr_cost wr_cost(const struct wr_model *model, const struct wr_usage *usage);
 
+/* What is read of `tokens` that the provider's cache should hold: all, or where it promises none,
+ * what it reads on average. */
+uint64_t wr_cache_read_likely(const struct wr_model *model, uint64_t tokens);
+
 uint64_t wr_usage_input_total(const struct wr_usage *usage); /* all that is not output */
 
 /* The prices for a request of that much input, resolved. `tier` may be NULL. */

@@ -251,6 +251,7 @@ weir_status wr_cache_rule_set(struct wr_cache_rule *rule, weir_span key, weir_sp
         {"lookback_blocks", &rule->lookback_blocks},
         {"keys_max", &rule->keys_max},
         {"step_tokens", &rule->step_tokens},
+        {"hit_percent", &rule->hit_percent},
     };
     if (wr_span_is(key, "mode"))
         return set_cache_mode(rule, value, err);

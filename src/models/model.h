@@ -47,6 +47,7 @@ struct wr_cache_rule {
     uint32_t lookback_blocks;   /* 0: no limit */
     uint32_t keys_max;          /* latest breakpoints the provider considers; 0: no limit */
     uint32_t step_tokens;       /* hits are rounded down to this; 0 or 1: not rounded */
+    uint32_t hit_percent;       /* of what is live, how much is read on average; 0: all of it */
 };
 
 enum wr_tokenizer {
