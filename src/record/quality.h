@@ -20,6 +20,9 @@
     X(model_reread_requests, "a read of a file whose earlier read had been taken out")        \
     X(corrective_user_messages, "the user said that it is wrong, or to do it again")          \
     X(test_or_build_failed_after_rewrite, "a test or build that passed before and fails now") \
+    X(test_or_build_failed, "the same in any prompt, also one that nobody has changed")       \
+    X(failed_edits, "an edit whose old text is not in the file")                              \
+    X(blind_edits, "of those, one whose file the model had last seen shortened")              \
     X(placeholders_written, "our own placeholder in what the model wrote into a file")        \
     X(task_completed, "an answer that ends the loop")                                         \
     X(additional_turns_before_completion, "model outputs of a loop after its first edit")     \

@@ -163,6 +163,7 @@ struct wr_record {
                                * the tokens are its own */
     weir_span upstream, path, tenant, agent, run, session;
     const char *base_url; /* of the upstream */
+    uint64_t first_turn;  /* hash: with session and model it says which conversation it is of */
     char model[WR_RECORD_MODEL_BYTES];
 
     /* ---- what became of it ---- */
@@ -183,16 +184,18 @@ struct wr_record {
     /* ---- what the engine did ---- */
     bool has_projection; /* false: nothing of what follows but tokens_before counts */
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];
-    bool is_changed; /* what it made is not what came */
-    bool is_delta;   /* the provider holds the history, and the body has only what is new */
-    bool is_pending; /* a policy or mode that was said waits for the user's next message */
-    bool is_step;    /* it does not extend what was sent before */
+    bool is_changed;  /* what it made is not what came */
+    bool is_delta;    /* the provider holds the history, and the body has only what is new */
+    bool is_unmarked; /* its marks could not be kept */
+    bool is_pending;  /* a policy or mode that was said waits for the user's next message */
+    bool is_step;     /* it does not extend what was sent before */
     weir_span step_reason;
     uint64_t step_turn;
-    weir_span held_back;   /* why a change was not made */
-    weir_span over_window; /* why more than the window is sent */
-    weir_span way;         /* "operator": what is sent lacks something that no tool of
-                            * the request brings back */
+    uint64_t step_rewrites_tokens; /* of what was sent before, as it is sent now; 0: not known */
+    weir_span held_back;           /* why a change was not made */
+    weir_span over_window;         /* why more than the window is sent */
+    weir_span way;                 /* "operator": what is sent lacks something that no tool of
+                                    * the request brings back */
     uint64_t tokens_before, tokens_after; /* of the prompt: as it came, and as projected */
     uint64_t bytes_before, bytes_after;   /* of the body, the same */
     uint64_t answer_tokens;               /* that the answer may take; 0: the request names none */
@@ -203,9 +206,11 @@ struct wr_record {
     uint64_t own_misses;     /* those that brought nothing back, */
     uint64_t own_put_back;   /* exchanges of earlier answers that are in it again, */
     uint64_t own_left;       /* that were left out for good, */
-    uint64_t own_misfits;    /* and that did not fit what the client sent */
+    uint64_t own_misfits;    /* that did not fit what the client sent, */
+    uint64_t own_lost;       /* and that are gone, or of its own answer could not be kept */
     uint64_t own_text_bytes; /* and what the others brought */
     uint64_t steps_count;    /* of the session so far */
+    uint64_t blind_odds_pct; /* of the table's, that were learnt for the session; 0: none were */
     uint64_t loaded_tokens;  /* that its server has loaded the model with; 0: not known */
     struct wr_record_budget budget;
     struct wr_record_counters counters;
@@ -235,6 +240,7 @@ struct wr_record {
     bool is_bust;                           /* then, */
     enum wr_bust bust;                      /* who broke it, */
     weir_span bust_place;                   /* and where */
+    weir_span blind_place;                  /* of a blind edit: what it had to go by, no content */
     weir_span learned_policy, learned_from; /* chosen by what was learnt; from which bucket */
     bool is_trial;
 };

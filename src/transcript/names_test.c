@@ -11,7 +11,8 @@
 /* The words are a contract: `weir inspect --json` prints them. */
 static void names_are_what_is_documented(void **state)
 {
-    static const char *const dialects[] = {"chat", "responses", "messages", "gemini"};
+    static const char *const dialects[] = {"chat",   "responses", "messages",
+                                           "gemini", "ollama",    "converse"};
     static const char *const roles[] = {"none", "system", "developer", "user", "assistant", "tool"};
     static const char *const kinds[] = {"text", "tool_call", "tool_result", "reasoning",  "image",
                                         "file", "system",    "tools",       "compaction", "other"};

@@ -686,7 +686,8 @@ bool wr_tool_is_recall(weir_span name)
 
 bool wr_tool_is_own(weir_span name)
 {
-    return wr_tool_is_recall(name) || is_spelling_of(WR_LIT("weir_context"), name);
+    return wr_tool_is_recall(name) || is_spelling_of(WR_LIT("weir_context"), name) ||
+           is_spelling_of(WR_LIT("weir_steer"), name);
 }
 
 const struct wr_effect *wr_tool_next_write(const struct wr_tool_handles *handles, size_t *at)

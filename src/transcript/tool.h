@@ -95,8 +95,8 @@ weir_span wr_tool_join(struct wr_arena *arena, weir_span space, weir_span name);
  * `.` or `/`. Never judged by its schema. */
 bool wr_tool_is_recall(weir_span name);
 
-/* Whether it is one of Weir's own tools: weir_recall or weir_context, spelt in any of these ways.
- */
+/* Whether it is one of Weir's own tools: weir_recall, weir_context or weir_steer, spelt in any of
+ * these ways. */
 bool wr_tool_is_own(weir_span name);
 
 /* The next effect, from `*at` on, that changes files; NULL when there is none. A failed call of an
