@@ -52,7 +52,9 @@ static void dispatch(struct wr_sse *sse)
 
 static void take_line(struct wr_sse *sse, weir_span line)
 {
-    if (!line.len) {
+    if (sse->is_lines && line.len)
+        add_data(sse, line);
+    if (sse->is_lines || !line.len) {
         dispatch(sse);
         return;
     }
@@ -86,6 +88,8 @@ static void end_line(struct wr_sse *sse, weir_span rest)
         else
             take_line(sse, wr_buf_view(&sse->line));
     }
+    if (sse->is_lines && sse->is_cut)
+        dispatch(sse);
     sse->is_line_cut = false;
     wr_buf_reset(&sse->line);
 }

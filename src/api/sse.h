@@ -1,4 +1,4 @@
-/* sse.h -- events from a text/event-stream, read along as its bytes pass.
+/* sse.h -- events from a text/event-stream, or from lines of JSON, read along as its bytes pass.
  *
  * 1. Every way of cutting one stream into chunks yields the same events.
  * 2. Memory is bounded: of an event whose data is longer than the cap only the name comes out, and
@@ -26,6 +26,7 @@ struct wr_sse { /* private; visible so that an owner can hold one */
     size_t data_bytes_max;
     size_t seen_bytes; /* of the stream, as far as a byte order mark could reach */
     bool after_cr, has_data, is_line_cut, is_cut;
+    bool is_lines; /* set by the owner: every line is the data of an event without a name */
     wr_sse_fn *on_event;
     void *user;
 };

@@ -1,0 +1,283 @@
+/* The AWS event stream: frames cut out of bytes, and what is in them.
+ *
+ * A frame is held until it is whole, because its checksum stands at its end. One that is too long
+ * for that is held as far as its headers go, and the rest is counted down (`left_bytes`); its
+ * checksum is then not looked at, for nothing of its payload is used.
+ */
+#include "api/frames.h"
+
+#include <zlib.h>
+
+#include "base/base64.h"
+#include "base/limits.h"
+#include "base/span.h"
+#include "json/json.h"
+#include "json/write.h"
+
+enum {
+    PRELUDE_BYTES = 12,
+    CHECKED_BYTES = 8, /* of the prelude, before its checksum */
+    SUM_BYTES = 4,
+    TYPE_TEXT = 7,
+};
+
+static uint32_t number_at(weir_span bytes, size_t at)
+{
+    const unsigned char *p = (const unsigned char *)bytes.ptr + at;
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint32_t sum_of(weir_span bytes)
+{
+    return (uint32_t)crc32(0, (const Bytef *)bytes.ptr, (uInt)bytes.len);
+}
+
+/* ---- headers ---- */
+
+/* How many bytes a value of that type takes; SIZE_MAX: the type is not known, or it is cut. */
+static size_t value_bytes(unsigned type, weir_span rest)
+{
+    static const unsigned char fixed[] = {0, 0, 1, 2, 4, 8, 0, 0, 8, 16};
+
+    if (type >= sizeof(fixed))
+        return SIZE_MAX;
+    if (type != 6 && type != TYPE_TEXT)
+        return fixed[type];
+    if (rest.len < 2)
+        return SIZE_MAX;
+    return 2 + ((size_t)(unsigned char)rest.ptr[0] << 8 | (unsigned char)rest.ptr[1]);
+}
+
+static void take_header(struct wr_frame *frame, weir_span name, weir_span value)
+{
+    if (wr_span_is(name, ":message-type"))
+        frame->kind = value;
+    else if (wr_span_is(name, ":event-type") || wr_span_is(name, ":exception-type") ||
+             wr_span_is(name, ":error-code"))
+        frame->name = value;
+}
+
+/* False: they cannot be read. */
+static bool read_headers(struct wr_frame *frame, weir_span rest)
+{
+    while (rest.len) {
+        size_t name_bytes = (unsigned char)rest.ptr[0];
+        if (rest.len < name_bytes + 2)
+            return false;
+        weir_span name = wr_span_cut(rest, 1, 1 + name_bytes);
+        unsigned type = (unsigned char)rest.ptr[1 + name_bytes];
+        rest = wr_span_from(rest, name_bytes + 2);
+        size_t bytes = value_bytes(type, rest);
+        if (bytes == SIZE_MAX || bytes > rest.len)
+            return false;
+        if (type == TYPE_TEXT)
+            take_header(frame, name, wr_span_cut(rest, 2, bytes));
+        rest = wr_span_from(rest, bytes);
+    }
+    return true;
+}
+
+/* ---- frames ---- */
+
+void wr_frames_init(struct wr_frames *f, size_t frame_bytes_max, wr_frame_fn *on_frame, void *user)
+{
+    *f = (struct wr_frames){.frame_bytes_max = frame_bytes_max,
+                            .wanted_bytes = PRELUDE_BYTES,
+                            .on_frame = on_frame,
+                            .user = user};
+    wr_buf_init(&f->held, frame_bytes_max > WR_NET_FRAME_HEADERS_BYTES_MAX + PRELUDE_BYTES
+                              ? frame_bytes_max
+                              : WR_NET_FRAME_HEADERS_BYTES_MAX + PRELUDE_BYTES);
+}
+
+void wr_frames_release(struct wr_frames *f)
+{
+    wr_buf_release(&f->held);
+}
+
+static void begin_frame(struct wr_frames *f)
+{
+    wr_buf_reset(&f->held);
+    f->wanted_bytes = PRELUDE_BYTES;
+    f->has_prelude = false;
+    f->left_bytes = 0;
+}
+
+static void read_prelude(struct wr_frames *f)
+{
+    weir_span held = wr_buf_view(&f->held);
+
+    f->frame_bytes = number_at(held, 0);
+    f->headers_bytes = number_at(held, 4);
+    f->has_prelude = true;
+    f->is_lost = sum_of(wr_span_cut(held, 0, CHECKED_BYTES)) != number_at(held, CHECKED_BYTES) ||
+                 f->headers_bytes > WR_NET_FRAME_HEADERS_BYTES_MAX ||
+                 f->frame_bytes < PRELUDE_BYTES + SUM_BYTES + f->headers_bytes;
+    f->wanted_bytes =
+        f->frame_bytes <= f->frame_bytes_max ? f->frame_bytes : PRELUDE_BYTES + f->headers_bytes;
+    f->left_bytes = f->frame_bytes - f->wanted_bytes;
+}
+
+static void tell_frame(struct wr_frames *f)
+{
+    weir_span held = wr_buf_view(&f->held), none = {"", 0};
+    size_t headers_end = PRELUDE_BYTES + f->headers_bytes;
+    struct wr_frame frame = {none, none, none, none, held.len < f->frame_bytes};
+    bool is_sound = read_headers(&frame, wr_span_cut(held, PRELUDE_BYTES, headers_end));
+
+    if (!frame.is_cut) {
+        size_t end = held.len - SUM_BYTES;
+        is_sound &= sum_of(wr_span_cut(held, 0, end)) == number_at(held, end);
+        frame.payload = wr_span_cut(held, headers_end, end);
+        frame.raw = held;
+    }
+    if (is_sound)
+        f->on_frame(f->user, &frame);
+}
+
+void wr_frames_feed(struct wr_frames *f, weir_span chunk)
+{
+    while (chunk.len && !f->is_lost) {
+        bool is_skipping = f->held.len == f->wanted_bytes;
+        size_t missing = is_skipping ? f->left_bytes : f->wanted_bytes - f->held.len;
+        size_t bytes = missing < chunk.len ? missing : chunk.len;
+
+        if (is_skipping)
+            f->left_bytes -= bytes;
+        else
+            wr_buf_append(&f->held, wr_span_cut(chunk, 0, bytes));
+        chunk = wr_span_from(chunk, bytes);
+        f->is_lost = wr_buf_status(&f->held) != WEIR_OK;
+        if (f->is_lost || f->held.len < f->wanted_bytes)
+            return;
+        if (!f->has_prelude)
+            read_prelude(f);
+        if (!f->is_lost && f->held.len == f->wanted_bytes && !f->left_bytes) {
+            tell_frame(f);
+            begin_frame(f);
+        }
+    }
+}
+
+/* ---- writing ---- */
+
+static void write_number(struct wr_buf *out, uint32_t number)
+{
+    char bytes[4] = {(char)(number >> 24), (char)(number >> 16), (char)(number >> 8), (char)number};
+    wr_buf_append(out, (weir_span){bytes, sizeof(bytes)});
+}
+
+static void write_header(struct wr_buf *out, const char *name, weir_span value)
+{
+    wr_buf_byte(out, (char)strlen(name));
+    wr_buf_text(out, name);
+    wr_buf_byte(out, TYPE_TEXT);
+    wr_buf_byte(out, (char)(value.len >> 8));
+    wr_buf_byte(out, (char)value.len);
+    wr_buf_append(out, value);
+}
+
+static size_t header_bytes(const char *name, weir_span value)
+{
+    return 1 + strlen(name) + 1 + 2 + value.len;
+}
+
+void wr_frame_write(struct wr_buf *out, const char *kind, weir_span name, weir_span payload)
+{
+    const char *name_header = strcmp(kind, "event") ? ":exception-type" : ":event-type";
+    static const char type_header[] = ":content-type", kind_header[] = ":message-type";
+    weir_span type = WR_LIT("application/json"), kind_span = wr_span_of(kind);
+    size_t at = out->len;
+    size_t headers_bytes = header_bytes(name_header, name) + header_bytes(type_header, type) +
+                           header_bytes(kind_header, kind_span);
+
+    write_number(out, (uint32_t)(PRELUDE_BYTES + headers_bytes + payload.len + SUM_BYTES));
+    write_number(out, (uint32_t)headers_bytes);
+    if (wr_buf_status(out))
+        return;
+    write_number(out, sum_of(wr_span_cut(wr_buf_view(out), at, at + CHECKED_BYTES)));
+    write_header(out, name_header, name);
+    write_header(out, type_header, type);
+    write_header(out, kind_header, kind_span);
+    wr_buf_append(out, payload);
+    if (!wr_buf_status(out))
+        write_number(out, sum_of(wr_span_cut(wr_buf_view(out), at, out->len)));
+}
+
+void wr_frame_wrap(weir_span data, struct wr_buf *payload)
+{
+    wr_buf_text(payload, "{\"bytes\":\"");
+    wr_base64_encode(data, payload);
+    wr_buf_text(payload, "\"}");
+}
+
+/* ---- what a frame says ---- */
+
+static void write_error(struct wr_buf *data, weir_span name, weir_span message)
+{
+    struct wr_json_writer w;
+
+    wr_json_write_init(&w, data);
+    wr_json_write_object(&w);
+    wr_json_member_word(&w, "type", "error");
+    wr_json_write_key(&w, "error");
+    wr_json_write_object(&w);
+    wr_json_member_text(&w, "type", name);
+    wr_json_member_text(&w, "message", message);
+    wr_json_write_object_end(&w);
+    wr_json_write_object_end(&w);
+}
+
+/* What an event calls itself, which a text/event-stream says beside the data too. False: there is
+ * no memory. */
+static bool read_type(weir_span data, struct wr_arena *arena, weir_span *name)
+{
+    struct wr_json doc;
+
+    *name = (weir_span){"", 0};
+    wr_arena_reset(arena);
+    weir_status status = wr_json_parse(&doc, arena, data, NULL, NULL);
+    if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
+        return status != WEIR_NOMEM;
+    wr_json_id type = wr_json_find(&doc, 0, "type");
+    if (wr_json_is(&doc, type, WR_JSON_STRING))
+        *name = wr_json_inner(&doc, type);
+    return true;
+}
+
+bool wr_frame_open(const struct wr_frame *frame, struct wr_arena *arena, struct wr_buf *data,
+                   struct wr_sse_event *event)
+{
+    bool is_event = !frame->kind.len || wr_span_is(frame->kind, "event");
+    struct wr_json doc;
+    wr_json_id inner;
+
+    *event = (struct wr_sse_event){frame->name, frame->payload, frame->is_cut};
+    wr_buf_reset(data);
+    if (frame->is_cut || (is_event && !wr_span_is(frame->name, "chunk")))
+        return true;
+    wr_arena_reset(arena);
+    weir_status status = wr_json_parse(&doc, arena, frame->payload, NULL, NULL);
+    bool is_json = !status;
+    if (status == WEIR_NOMEM)
+        return false;
+    if (!is_event) {
+        weir_span message = frame->payload;
+        inner = is_json ? wr_json_find(&doc, 0, "message") : WR_JSON_NONE;
+        if (is_json && wr_json_is(&doc, inner, WR_JSON_STRING))
+            message = wr_json_text(&doc, arena, inner);
+        if (message.ptr)
+            write_error(data, frame->name, message);
+        *event = (struct wr_sse_event){WR_LIT("error"), wr_buf_view(data), false};
+        return message.ptr && !wr_buf_status(data);
+    }
+    inner = is_json ? wr_json_find(&doc, 0, "bytes") : WR_JSON_NONE;
+    if (!is_json || !wr_json_is(&doc, inner, WR_JSON_STRING))
+        return is_json;
+    /* Some write "/" as "\/". */
+    weir_span text = wr_json_text(&doc, arena, inner);
+    if (!text.ptr || !wr_base64_decode(text, data))
+        return false;
+    *event = (struct wr_sse_event){{"", 0}, wr_buf_view(data), false};
+    return read_type(event->data, arena, &event->name);
+}

@@ -1,0 +1,70 @@
+/* frames.h -- events from an AWS event stream (application/vnd.amazon.eventstream), read along as
+ * its bytes pass.
+ *
+ *   4 bytes   of the whole frame, this number included
+ *   4         of its headers
+ *   4         checksum (CRC-32) of the eight before
+ *   ...       headers: length and name, type, value
+ *   ...       payload: JSON
+ *   4         checksum of all before
+ *
+ * 1. Every way of cutting one stream into chunks yields the same frames.
+ * 2. Memory is bounded: of a frame that is longer than the cap only the headers come out, and the
+ *    stream goes on.
+ * 3. A frame that the stream's end cuts off is none, and one whose checksum is wrong is none. Where
+ *    the first eight bytes are wrong nobody knows where the next frame begins: the reader is lost
+ *    and says nothing more.
+ */
+#ifndef WR_API_FRAMES_H
+#define WR_API_FRAMES_H
+
+#include "api/sse.h"
+#include "base/arena.h"
+
+#define WR_FRAMES_TYPE "application/vnd.amazon.eventstream"
+
+struct wr_frame {
+    weir_span kind;    /* :message-type, "event", "exception" or "error"; empty: none was given */
+    weir_span name;    /* :event-type, or what the exception or the error is called */
+    weir_span payload; /* empty where it is cut */
+    weir_span raw;     /* all of the frame; empty where it is cut */
+    bool is_cut;
+};
+
+/* `frame` dies with the call. */
+typedef void wr_frame_fn(void *user, const struct wr_frame *frame);
+
+struct wr_frames { /* private; visible so that an owner can hold one */
+    struct wr_buf held;
+    size_t frame_bytes_max;
+    size_t wanted_bytes; /* in `held`, before there is something to do */
+    size_t frame_bytes, headers_bytes;
+    size_t left_bytes; /* of a frame that is too long, behind its headers */
+    bool has_prelude, is_lost;
+    wr_frame_fn *on_frame;
+    void *user;
+};
+
+void wr_frames_init(struct wr_frames *frames, size_t frame_bytes_max, wr_frame_fn *on_frame,
+                    void *user);
+void wr_frames_feed(struct wr_frames *frames, weir_span chunk);
+void wr_frames_release(struct wr_frames *frames);
+
+/* Appends a frame with such a payload of JSON. */
+void wr_frame_write(struct wr_buf *out, const char *kind, weir_span name, weir_span payload);
+
+/* The event that a frame is, as one of a text/event-stream would be:
+ *
+ *   a `chunk` with `bytes` in base64        what the bytes are, and their `type` (InvokeModel)
+ *   any other event                         its name and its payload (Converse)
+ *   an exception or an error                `error` and {"type":"error","error":{"type","message"}}
+ *
+ * False: it is none (no JSON, or no memory). The data may be in `data`, which is emptied first; the
+ * arena is only used meanwhile. */
+bool wr_frame_open(const struct wr_frame *frame, struct wr_arena *arena, struct wr_buf *data,
+                   struct wr_sse_event *event);
+
+/* Appends the payload of a `chunk` whose bytes are `data`. */
+void wr_frame_wrap(weir_span data, struct wr_buf *payload);
+
+#endif
