@@ -36,6 +36,11 @@ struct wr_api_front {
     const char *front, *upstream;
 };
 
+/* Where a provider is asked unless a user says otherwise, and what that place is called. */
+struct wr_api_upstream {
+    const char *name, *base_url;
+};
+
 struct wr_api {
     weir_dialect dialect;
     const char *name;                /* "chat" */
@@ -43,6 +48,9 @@ struct wr_api {
     size_t paths_count;
     const char *answer_part; /* of a path: behind it stands the id of an answer; NULL: of none */
     const struct wr_api_front *fronts; /* paths that are one provider's; front NULL at the end */
+    /* The first is who is meant by the variables and the version header below; name NULL at the
+     * end. NULL: another API has them. */
+    const struct wr_api_upstream *upstreams;
     /* The model that a path names, as it stands there; empty: none. NULL: the body names it. */
     weir_span (*model_of_path)(weir_span path);
 
@@ -65,6 +73,9 @@ struct wr_api {
     /* The answer or the conversation that a request goes on from, as its id is spelt, where the
      * provider holds the history; NULL: it never does. */
     weir_span (*id_before)(const struct wr_json *doc);
+    /* Whether that is an answer, which somebody was given, and no conversation, which may be new;
+     * there wherever `id_before` is. */
+    bool (*is_answer_before)(const struct wr_json *doc);
     /* Whether a later request may go on from the answer to this one; NULL: none can. */
     bool (*is_continued)(const struct wr_json *doc);
 
@@ -72,6 +83,7 @@ struct wr_api {
     bool has_user_ends;     /* the first message is the user's, and the last is not the model's */
     bool has_results_first; /* results come first in their message */
     bool may_alternate;     /* servers that speak it may want user and model to take turns */
+    bool must_alternate;    /* all of them do; results are messages of the user */
     bool ties_reasoning;    /* reasoning and the output it led to travel together */
     bool marks_blocks_only; /* no cache marker stands beside a result's content */
     bool has_calls_next;    /* what calls a tool stands right behind the user's words or results */
@@ -96,10 +108,12 @@ struct wr_api {
      * another by now and it is bound to that. NULL: all can. */
     bool (*drops_item)(struct wr_body *body, weir_span item, bool is_unbound);
     bool (*is_signed_item)(weir_span item); /* whether it is bound; NULL: none is */
-    const char *marker_key;  /* of cache markers that are the client\'s to place; NULL: none are */
-    const char *marker;      /* the member that marks a prefix; NULL: there is none */
-    const char *tools_key;   /* of the list inside a tool that holds all; NULL: none */
-    const char *model_front; /* what a body puts before a model's name; NULL: nothing */
+    const char *marker_key; /* of cache markers that are the client\'s to place; NULL: none are */
+    const char *marker;     /* the member that marks a prefix; NULL: there is none */
+    bool marks_with_blocks; /* a marker is a block of its own behind what it marks */
+    const char *tools_key;  /* of the list inside a tool that holds all; NULL: none */
+    const char *tools_object_key;   /* of the object that the list of tools stands in; NULL: none */
+    const char *model_front;        /* what a body puts before a model's name; NULL: nothing */
     const char *output_max_key;     /* what an answer may take, for every server; NULL: the prompt's
                                      * writer says it */
     const char *provider_max_key;   /* the same for the provider's own */
@@ -112,7 +126,8 @@ struct wr_api {
 
     /* Asking a provider of it. */
     const char *url, *url_variable, *key_variable; /* its address, and where users name theirs */
-    const char *base_path;                         /* of an address that has none; NULL: "/v1" */
+    const char *older_url_variable, *other_key_variable; /* that some programs read; NULL: none */
+    const char *base_path; /* of an address that has none; NULL: "/v1" */
     /* Appends the path to ask for an answer to `body` at; NULL: it is the first of `paths`. */
     void (*write_path)(struct wr_buf *url, weir_span body);
     const char *key_header;               /* NULL: authorization, as Bearer */
@@ -134,6 +149,7 @@ struct wr_api {
 
     const char *usage_key;    /* of what an answer used; NULL: "usage" */
     bool streams_lists;       /* a stream may come as one JSON array */
+    bool streams_lines;       /* a stream is lines of JSON (application/x-ndjson) */
     bool names_calls;         /* calls may come without an id */
     bool counts_cached_apart; /* input tokens are counted without those of the cache */
 };
@@ -145,6 +161,9 @@ enum { WR_APIS_COUNT = 4 };
 /* Their names, for people and for completion. */
 #define WR_API_NAMES "chat, responses, messages or gemini"
 #define WR_API_WORDS "chat responses messages gemini"
+/* Variables of their keys, and upstreams as `weir serve --upstream` takes them. */
+#define WR_API_KEYS           "OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY"
+#define WR_API_UPSTREAM_WORDS "openai= anthropic= gemini="
 
 extern const struct wr_api *const wr_apis[WR_APIS_COUNT]; /* by dialect */
 
@@ -168,6 +187,15 @@ const struct wr_api *wr_api_of_answers(weir_span path);
 
 /* The upstream whose paths begin like this one; NULL: no API knows. */
 const char *wr_api_upstream_of(weir_span path);
+
+/* All upstreams of the APIs, from 0 on; NULL: there are no more. */
+const struct wr_api_upstream *wr_api_upstream_at(size_t index);
+bool wr_api_has_upstream(weir_span name);
+
+/* Variables that hold a key, and those that hold an address with the upstream whose it is, from 0
+ * on; NULL: there are no more. */
+const char *wr_api_key_variable(size_t index);
+const char *wr_api_url_variable(size_t index, const char **upstream);
 
 /* How a conversation begins: its model, instructions and first words of the user. Cache markers and
  * the like, which come and go, are no part of it. */

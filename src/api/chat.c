@@ -2,6 +2,7 @@
 #include "api/answer.h"
 #include "api/join_api.h"
 #include "api/read.h"
+#include "api/spoken.h"
 #include "api/write.h"
 #include "api/lawful.h"
 #include "base/span.h"
@@ -157,8 +158,11 @@ static weir_status read_assistant(struct wr_transcript *t, const struct wr_place
                                   const wr_json_id fields[F_COUNT])
 {
     const struct wr_json *doc = t->doc;
+    bool is_call = false;
     weir_status status = read_reasoning(t, place, fields);
-    if (!status)
+    if (!status && fields[F_TOOL_CALLS] == WR_JSON_NONE)
+        status = wr_add_spoken_call(t, place, fields[F_CONTENT], &is_call);
+    if (!status && !is_call)
         status = wr_add_content(t, place, fields[F_CONTENT], read_part);
     if (!status)
         status = wr_add_refusal(t, place, WR_JSON_NONE, WR_JSON_NONE, fields[F_REFUSAL]);
@@ -174,12 +178,15 @@ static weir_status read_assistant(struct wr_transcript *t, const struct wr_place
 }
 
 static weir_status read_result(struct wr_transcript *t, const struct wr_place *place,
-                               const wr_json_id fields[F_COUNT])
+                               const wr_json_id fields[F_COUNT], bool is_error)
 {
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
     weir_status status = WEIR_OK;
     segment.tool = wr_text_or_empty(t, fields[F_NAME], &status);
     segment.call_id = wr_text_or_empty(t, fields[F_TOOL_CALL_ID], &status);
+    if (!segment.call_id.len)
+        segment.call_id = wr_spoken_call_id(t);
+    segment.is_error = is_error;
     segment.block = place->message;
     if (!status)
         status = wr_set_result_parts(t, &segment, fields[F_CONTENT], "text");
@@ -201,6 +208,7 @@ static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_jso
     wr_json_id fields[F_COUNT];
     bool unique = wr_json_pick(doc, message, field_names, F_COUNT, fields);
     struct wr_place place = {message, list, wr_role_of(doc, fields[F_ROLE])};
+    bool is_error = false;
 
     if (!unique)
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
@@ -208,8 +216,10 @@ static weir_status read_message(struct wr_transcript *t, wr_json_id list, wr_jso
         return read_assistant(t, &place, fields);
     if (wr_json_text_is(doc, fields[F_ROLE], "function"))
         place.role = WEIR_ROLE_TOOL;
+    if (place.role == WEIR_ROLE_USER && wr_is_spoken_result(t, fields[F_CONTENT], &is_error))
+        place.role = WEIR_ROLE_TOOL;
     if (place.role == WEIR_ROLE_TOOL)
-        return read_result(t, &place, fields);
+        return read_result(t, &place, fields, is_error);
     if (place.role == WEIR_ROLE_NONE)
         return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
     return wr_add_content(t, &place, fields[F_CONTENT], read_part);
@@ -405,35 +415,6 @@ static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
 
 /* ---- writing ---- */
 
-static void write_message(struct wr_body *b, const char *role, weir_span text)
-{
-    wr_body_close(b);
-    wr_json_write_object(&b->w);
-    wr_json_member_word(&b->w, "role", role);
-    wr_body_text(b, "content", text);
-    wr_json_write_object_end(&b->w);
-}
-
-static void write_prompt(struct wr_body *b, const struct wr_body_head *head)
-{
-    for (size_t i = 0; i < head->prompts_count; i++)
-        write_message(b, "system", head->prompts[i]);
-}
-
-static void write_tool(struct wr_body *b, const struct weir_tool *tool)
-{
-    wr_json_write_object(&b->w);
-    wr_json_member_word(&b->w, "type", "function");
-    wr_json_write_key(&b->w, "function");
-    wr_json_write_object(&b->w);
-    wr_json_member_text(&b->w, "name", tool->name);
-    if (tool->description.len)
-        wr_json_member_text(&b->w, "description", tool->description);
-    wr_body_schema(b, "parameters", tool);
-    wr_json_write_object_end(&b->w);
-    wr_json_write_object_end(&b->w);
-}
-
 /* They wait for those that may follow. */
 static void add_words(struct wr_body *b, weir_span text)
 {
@@ -486,7 +467,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         if (b->alternates)
             add_words(b, line->text);
         else
-            write_message(b, line->role ? line->role : "system", line->text);
+            wr_body_plain(b, line->role ? line->role : "system", line->text);
         break;
     case WR_LINE_WORDS:
         add_words(b, line->text);
@@ -533,12 +514,19 @@ static const char *const end_words[] = {"stop", NULL};
 static const struct wr_api_path paths[] = {
     {"/chat/completions", "/v1/chat/completions", true},
 };
+/* Of Responses too: both are OpenAI's. */
+static const struct wr_api_upstream upstreams[] = {
+    {"openai", "https://api.openai.com/v1"},
+    {"chatgpt", "https://chatgpt.com/backend-api/codex"},
+    {NULL, NULL},
+};
 
 const struct wr_api wr_api_chat = {
     .dialect = WEIR_DIALECT_CHAT,
     .name = "chat",
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
+    .upstreams = upstreams,
     .read_request = read_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
@@ -552,8 +540,8 @@ const struct wr_api wr_api_chat = {
     .read_item = read_answer_message,
     .write_answer = write_answer,
     .write_error = wr_write_openai_error,
-    .write_prompt = write_prompt,
-    .write_tool = write_tool,
+    .write_prompt = wr_body_prompts,
+    .write_tool = wr_body_function,
     .write_line = write_line,
     .write_reply = write_reply,
     .output_max_key = "max_tokens",
@@ -564,6 +552,7 @@ const struct wr_api wr_api_chat = {
     .end_words = end_words,
     .url = "https://api.openai.com",
     .url_variable = "OPENAI_BASE_URL",
+    .older_url_variable = "OPENAI_API_BASE",
     .key_variable = "OPENAI_API_KEY",
     .model = "gpt-5.6-terra",
     .stream_members = "\"stream\":true,\"stream_options\":{\"include_usage\":true}",

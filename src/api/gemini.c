@@ -444,6 +444,11 @@ static const struct wr_api_path paths[] = {
 };
 static const struct wr_api_front fronts[] = {
     {"/v1beta", "gemini"}, {"/v1alpha", "gemini"}, {"/v1internal", "codeassist"}, {NULL, NULL}};
+static const struct wr_api_upstream upstreams[] = {
+    {"gemini", "https://generativelanguage.googleapis.com"},
+    {"codeassist", "https://cloudcode-pa.googleapis.com"},
+    {NULL, NULL},
+};
 
 const struct wr_api wr_api_gemini = {
     .dialect = WEIR_DIALECT_GEMINI,
@@ -451,6 +456,7 @@ const struct wr_api wr_api_gemini = {
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
     .fronts = fronts,
+    .upstreams = upstreams,
     .model_of_path = model_of_path,
     .read_request = wr_gemini_read,
     .list_tools = wr_gemini_list_tools,
@@ -486,6 +492,7 @@ const struct wr_api wr_api_gemini = {
     .base_path = "/v1beta",
     .url_variable = "GOOGLE_GEMINI_BASE_URL",
     .key_variable = "GEMINI_API_KEY",
+    .other_key_variable = "GOOGLE_API_KEY",
     .key_header = "x-goog-api-key",
     .write_path = write_path,
     .model = "gemini-3.8-flash",

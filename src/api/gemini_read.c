@@ -2,16 +2,14 @@
  *
  *   - names of members are read in both spellings that the service takes (functionCall,
  *     function_call). An object that has one twice stays exact;
- *   - calls and results often have no ids: a result belongs to the next call of its name in the
- *     model output before it. Such a call is known here by its number in the conversation, "#12",
- *     which does not depend on what comes later;
+ *   - calls and results often have no ids (calls.h);
  *   - a result is an object, not a text. Its strings may be edited where they are nearly all that
  *     it says; else it stays whole;
  *   - calls carry signatures that must come back: calls are never edited, nor are signed words.
  */
-#include <stdio.h>
-
 #include "api/gemini.h"
+
+#include "api/calls.h"
 #include "api/read.h"
 #include "base/span.h"
 
@@ -48,28 +46,11 @@ wr_json_id wr_gemini_find(const struct wr_json *doc, wr_json_id object, const ch
 
 /* ---- calls and their results ---- */
 
-struct reader {
-    struct wr_transcript *t;
-    uint32_t calls_count; /* in the conversation so far */
-    /* The model output that results at hand answer; found when the first of a content comes. */
-    wr_json_id content; /* whose results these are */
-    uint32_t output_first, output_end;
-    bool *is_answered; /* of each of its segments */
-};
-
-/* An output with more calls than that pairs by id alone; what a result may say beside its text. */
-enum { CALLS_SEARCHED_MAX = 1024, NUMBER_BYTES = 12, REST_BYTES_MIN = 128, REST_SHARE = 4 };
-
-static bool is_numbered(const struct wr_segment *call)
-{
-    return call->call_id.len && call->call_id.ptr[0] == '#';
-}
-
-static weir_status read_call(struct reader *r, const struct wr_place *place, wr_json_id parts,
+static weir_status read_call(struct wr_calls *calls, const struct wr_place *place, wr_json_id parts,
                              wr_json_id part, wr_json_id call)
 {
     static const char *const names[] = {"name", "args", "id"};
-    struct wr_transcript *t = r->t;
+    struct wr_transcript *t = calls->t;
     wr_json_id fields[3];
     weir_status status = WEIR_OK;
 
@@ -81,135 +62,9 @@ static weir_status read_call(struct reader *r, const struct wr_place *place, wr_
     segment.is_opaque = true;
     segment.tool = wr_text_or_empty(t, fields[0], &status);
     segment.call_id = wr_text_or_empty(t, fields[2], &status);
-    r->calls_count++;
-    if (!segment.call_id.len) {
-        char *number = wr_arena_alloc(t->arena, NUMBER_BYTES);
-        if (!number)
-            return wr_arena_status(t->arena);
-        int bytes = snprintf(number, NUMBER_BYTES, "#%u", r->calls_count);
-        segment.call_id = (weir_span){number, (size_t)bytes};
-    }
+    if (!status)
+        status = wr_calls_number(calls, &segment);
     return status ? status : wr_transcript_add(t, &segment);
-}
-
-/* Finds the model output before a content, and which of its calls have results already. */
-static weir_status find_output(struct reader *r, wr_json_id content)
-{
-    struct wr_transcript *t = r->t;
-    uint32_t end = t->segments_count;
-
-    if (r->content == content)
-        return WEIR_OK;
-    r->content = content;
-    while (end && !t->segments[end - 1].from_model)
-        end--;
-    uint32_t first = end;
-    while (first && t->segments[first - 1].from_model && end - first < CALLS_SEARCHED_MAX)
-        first--;
-    r->output_first = first;
-    r->output_end = end;
-    r->is_answered = WR_ARENA_ARRAY(t->arena, bool, end - first);
-    if (!r->is_answered)
-        return wr_arena_status(t->arena);
-    for (uint32_t i = end; i < t->segments_count && i - end < CALLS_SEARCHED_MAX; i++)
-        for (uint32_t k = first; k < end && t->segments[i].kind == WEIR_KIND_TOOL_RESULT; k++)
-            if (wr_span_eq(t->segments[k].call_id, t->segments[i].call_id))
-                r->is_answered[k - first] = true;
-    return WEIR_OK;
-}
-
-/* The id of the call that a result answers. A result may have an id that the client made up for a
- * call without one. */
-static weir_span find_call_id(struct reader *r, weir_span tool, weir_span id)
-{
-    for (uint32_t i = r->output_first; i < r->output_end; i++) {
-        const struct wr_segment *call = &r->t->segments[i];
-        if (call->kind != WEIR_KIND_TOOL_CALL || r->is_answered[i - r->output_first])
-            continue;
-        bool is_meant = id.len && !is_numbered(call) ? wr_span_eq(call->call_id, id)
-                                                     : wr_span_eq(call->tool, tool);
-        if (!is_meant)
-            continue;
-        r->is_answered[i - r->output_first] = true;
-        return call->call_id;
-    }
-    return id;
-}
-
-/* ---- what a result says ---- */
-
-static wr_json_id longest_string(const struct wr_json *doc, wr_json_id value)
-{
-    wr_json_id longest = WR_JSON_NONE;
-
-    for (wr_json_id i = value; i < doc->nodes[value].after; i++)
-        if (wr_json_is(doc, i, WR_JSON_STRING) && !doc->nodes[i].is_key &&
-            (longest == WR_JSON_NONE ||
-             wr_json_inner(doc, i).len > wr_json_inner(doc, longest).len))
-            longest = i;
-    return longest;
-}
-
-/* Text blocks as MCP's tools give them: under `content`, or under that of a `result`. */
-static wr_json_id find_blocks(const struct wr_json *doc, wr_json_id response)
-{
-    wr_json_id content = wr_json_find(doc, response, "content");
-
-    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
-        content = wr_json_find(doc, wr_json_find(doc, response, "result"), "content");
-    return wr_json_is(doc, content, WR_JSON_ARRAY) ? content : WR_JSON_NONE;
-}
-
-/* Both streams of a command, or the one string that matters. */
-static weir_status set_strings(struct wr_transcript *t, struct wr_segment *segment,
-                               wr_json_id response)
-{
-    static const char *const streams[] = {"stdout", "stderr"};
-    wr_json_id *strings = WR_ARENA_ARRAY(t->arena, wr_json_id, 2);
-
-    if (!strings)
-        return wr_arena_status(t->arena);
-    segment->parts = strings;
-    for (size_t i = 0; i < 2; i++) {
-        wr_json_id stream = wr_json_find(t->doc, response, streams[i]);
-        if (wr_json_is(t->doc, stream, WR_JSON_STRING) && wr_json_inner(t->doc, stream).len)
-            strings[segment->parts_count++] = stream;
-    }
-    if (segment->parts_count == 2 && strings[0] > strings[1]) { /* in the order of the body */
-        wr_json_id first = strings[1];
-        strings[1] = strings[0];
-        strings[0] = first;
-    }
-    if (segment->parts_count)
-        return WEIR_OK;
-    strings[0] = longest_string(t->doc, response);
-    segment->parts_count = strings[0] != WR_JSON_NONE;
-    if (segment->parts_count && wr_json_count(t->doc, response) == 1 &&
-        strings[0] == response + 2) /* the value of its only member */
-        segment->payload = strings[0];
-    return WEIR_OK;
-}
-
-/* The parts of a result, where they are nearly all that it says: the rest is neither counted nor
- * condensed. */
-static weir_status set_response_parts(struct wr_transcript *t, struct wr_segment *segment,
-                                      wr_json_id response)
-{
-    const struct wr_json *doc = t->doc;
-    wr_json_id blocks = find_blocks(doc, response);
-    size_t bytes = 0;
-
-    segment->payload = response;
-    weir_status status = blocks != WR_JSON_NONE ? wr_set_result_parts(t, segment, blocks, "text")
-                                                : set_strings(t, segment, response);
-    for (uint32_t i = 0; i < segment->parts_count; i++)
-        bytes += wr_json_raw(doc, segment->parts[i]).len;
-    size_t rest_bytes = wr_json_raw(doc, response).len - bytes;
-    if (rest_bytes <= REST_BYTES_MIN || rest_bytes <= bytes / REST_SHARE)
-        return status;
-    segment->payload = response;
-    segment->parts_count = 0;
-    return status;
 }
 
 static bool has_failed(const struct wr_json *doc, wr_json_id response)
@@ -220,26 +75,26 @@ static bool has_failed(const struct wr_json *doc, wr_json_id response)
            wr_json_is(doc, wr_json_find(doc, response, "isError"), WR_JSON_TRUE);
 }
 
-static weir_status read_response(struct reader *r, const struct wr_place *place, wr_json_id parts,
-                                 wr_json_id part, wr_json_id given)
+static weir_status read_response(struct wr_calls *calls, const struct wr_place *place,
+                                 wr_json_id parts, wr_json_id part, wr_json_id given)
 {
     static const char *const names[] = {"name", "response", "id", "parts"};
-    struct wr_transcript *t = r->t;
+    struct wr_transcript *t = calls->t;
     struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, given);
     wr_json_id fields[4];
-    weir_status status = find_output(r, place->message);
+    weir_status status = WEIR_OK;
 
-    if (status)
-        return status;
     if (!wr_json_pick(t->doc, given, names, 4, fields))
         return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
     wr_place_block(t, &segment, parts, part);
     segment.role = WEIR_ROLE_TOOL;
     segment.tool = wr_text_or_empty(t, fields[0], &status);
-    segment.call_id = find_call_id(r, segment.tool, wr_text_or_empty(t, fields[2], &status));
+    segment.call_id = wr_text_or_empty(t, fields[2], &status);
+    if (!status)
+        status = wr_calls_find(calls, place->message, segment.tool, &segment.call_id);
     segment.is_error = has_failed(t->doc, fields[1]);
     if (!status && wr_json_is(t->doc, fields[1], WR_JSON_OBJECT))
-        status = set_response_parts(t, &segment, fields[1]);
+        status = wr_set_object_parts(t, &segment, fields[1]);
     segment.has_exact_blocks |= wr_json_first(t->doc, fields[3]) != WR_JSON_NONE;
     return status ? status : wr_transcript_add(t, &segment);
 }
@@ -272,19 +127,19 @@ static weir_status read_data(struct wr_transcript *t, const struct wr_place *pla
                               false);
 }
 
-static weir_status read_part(struct reader *r, const struct wr_place *place, wr_json_id parts,
+static weir_status read_part(struct wr_calls *calls, const struct wr_place *place, wr_json_id parts,
                              wr_json_id part)
 {
-    struct wr_transcript *t = r->t;
+    struct wr_transcript *t = calls->t;
     wr_json_id fields[WR_GEMINI_FIELDS];
     bool from_model = place->role == WEIR_ROLE_ASSISTANT;
 
     if (!wr_gemini_pick(t->doc, part, fields))
         return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, false);
     if (fields[P_CALL] != WR_JSON_NONE && from_model)
-        return read_call(r, place, parts, part, fields[P_CALL]);
+        return read_call(calls, place, parts, part, fields[P_CALL]);
     if (fields[P_RESPONSE] != WR_JSON_NONE && place->role == WEIR_ROLE_USER)
-        return read_response(r, place, parts, part, fields[P_RESPONSE]);
+        return read_response(calls, place, parts, part, fields[P_RESPONSE]);
     if (wr_json_is(t->doc, fields[P_TEXT], WR_JSON_STRING))
         return read_text(t, place, parts, part, fields);
     for (int i = P_INLINE; i <= P_FILE; i++)
@@ -297,18 +152,19 @@ static weir_status read_part(struct reader *r, const struct wr_place *place, wr_
     return wr_add_exact_block(t, place, WEIR_KIND_OTHER, parts, part, is_known && from_model);
 }
 
-static weir_status read_parts(struct reader *r, const struct wr_place *place, wr_json_id parts)
+static weir_status read_parts(struct wr_calls *calls, const struct wr_place *place,
+                              wr_json_id parts)
 {
-    const struct wr_json *doc = r->t->doc;
+    const struct wr_json *doc = calls->t->doc;
     weir_status status = WEIR_OK;
 
     if (parts == WR_JSON_NONE || wr_json_is(doc, parts, WR_JSON_NULL))
         return WEIR_OK;
     if (!wr_json_is(doc, parts, WR_JSON_ARRAY))
-        return wr_add_opaque(r->t, place, WEIR_KIND_OTHER, parts, false);
+        return wr_add_opaque(calls->t, place, WEIR_KIND_OTHER, parts, false);
     for (wr_json_id part = wr_json_first(doc, parts); part != WR_JSON_NONE && !status;
          part = wr_json_next(doc, parts, part))
-        status = read_part(r, place, parts, part);
+        status = read_part(calls, place, parts, part);
     return status;
 }
 
@@ -321,34 +177,26 @@ static weir_role role_of(const struct wr_json *doc, wr_json_id role)
     return wr_json_text_is(doc, role, "model") ? WEIR_ROLE_ASSISTANT : WEIR_ROLE_NONE;
 }
 
-static weir_status read_content(struct reader *r, wr_json_id list, wr_json_id content)
+static weir_status read_content(struct wr_calls *calls, wr_json_id list, wr_json_id content)
 {
     static const char *const names[] = {"role", "parts"};
     wr_json_id values[2];
-    bool is_unique = wr_json_pick(r->t->doc, content, names, 2, values);
-    struct wr_place place = {content, list, role_of(r->t->doc, values[0])};
+    bool is_unique = wr_json_pick(calls->t->doc, content, names, 2, values);
+    struct wr_place place = {content, list, role_of(calls->t->doc, values[0])};
 
     if (!is_unique || place.role == WEIR_ROLE_NONE ||
-        !wr_json_is(r->t->doc, content, WR_JSON_OBJECT))
-        return wr_add_opaque(r->t, &place, WEIR_KIND_OTHER, content, false);
-    return read_parts(r, &place, values[1]);
+        !wr_json_is(calls->t->doc, content, WR_JSON_OBJECT))
+        return wr_add_opaque(calls->t, &place, WEIR_KIND_OTHER, content, false);
+    return read_parts(calls, &place, values[1]);
 }
 
-static weir_status read_instructions(struct reader *r, wr_json_id content)
+static weir_status read_instructions(struct wr_calls *calls, wr_json_id content)
 {
     struct wr_place place = {WR_JSON_NONE, WR_JSON_NONE, WEIR_ROLE_SYSTEM};
 
-    if (wr_json_is(r->t->doc, content, WR_JSON_STRING))
-        return wr_add_whole(r->t, WEIR_KIND_SYSTEM, WEIR_ROLE_SYSTEM, content);
-    return read_parts(r, &place, wr_json_find(r->t->doc, content, "parts"));
-}
-
-static uint32_t count_calls(const struct wr_transcript *t)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < t->segments_count; i++)
-        count += t->segments[i].kind == WEIR_KIND_TOOL_CALL;
-    return count;
+    if (wr_json_is(calls->t->doc, content, WR_JSON_STRING))
+        return wr_add_whole(calls->t, WEIR_KIND_SYSTEM, WEIR_ROLE_SYSTEM, content);
+    return read_parts(calls, &place, wr_json_find(calls->t->doc, content, "parts"));
 }
 
 static void read_settings(struct wr_transcript *t, wr_json_id root)
@@ -368,7 +216,7 @@ weir_status wr_gemini_read(struct wr_transcript *transcript)
 {
     const struct wr_json *doc = transcript->doc;
     wr_json_id root = wr_api_root(transcript);
-    struct reader r = {.t = transcript, .content = WR_JSON_NONE};
+    struct wr_calls calls = {.t = transcript, .message = WR_JSON_NONE};
 
     read_settings(transcript, root);
     transcript->list = wr_json_find(doc, root, "contents");
@@ -376,12 +224,12 @@ weir_status wr_gemini_read(struct wr_transcript *transcript)
         wr_add_whole(transcript, WEIR_KIND_TOOLS, WEIR_ROLE_NONE, wr_json_find(doc, root, "tools"));
     if (!status)
         status = read_instructions(
-            &r, wr_gemini_find(doc, root, "systemInstruction", "system_instruction"));
+            &calls, wr_gemini_find(doc, root, "systemInstruction", "system_instruction"));
     wr_json_id content = wr_first_unread(transcript, &status);
-    r.calls_count = count_calls(transcript);
+    wr_calls_init(&calls, transcript);
     for (; !status && content != WR_JSON_NONE;
          content = wr_json_next(doc, transcript->list, content))
-        status = read_content(&r, transcript->list, content);
+        status = read_content(&calls, transcript->list, content);
     return status;
 }
 

@@ -514,12 +514,17 @@ static const struct wr_api_path paths[] = {
     {"/messages", "/v1/messages", true},
     {"/messages/count_tokens", "/v1/messages/count_tokens", false},
 };
+static const struct wr_api_front fronts[] = {{"/v1/messages", "anthropic"}, {NULL, NULL}};
+static const struct wr_api_upstream upstreams[] = {{"anthropic", "https://api.anthropic.com/v1"},
+                                                   {NULL, NULL}};
 
 const struct wr_api wr_api_messages = {
     .dialect = WEIR_DIALECT_MESSAGES,
     .name = "messages",
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
+    .fronts = fronts,
+    .upstreams = upstreams,
     .read_request = read_request,
     .list_tools = wr_list_tools,
     .list_key = "messages",
@@ -557,6 +562,7 @@ const struct wr_api wr_api_messages = {
     .unbound_words = unbound_words,
     .url = "https://api.anthropic.com",
     .url_variable = "ANTHROPIC_BASE_URL",
+    .older_url_variable = "ANTHROPIC_API_BASE",
     .key_variable = "ANTHROPIC_API_KEY",
     .key_header = "x-api-key",
     .version_header = "anthropic-version",

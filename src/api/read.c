@@ -167,7 +167,11 @@ static wr_json_id text_of_block(const struct wr_json *doc, wr_json_id block, con
 {
     static const char *const names[] = {"type", "text"};
     wr_json_id values[2];
-    if (!wr_json_pick(doc, block, names, 2, values) || !wr_json_text_is(doc, values[0], text_type))
+    if (!wr_json_pick(doc, block, names, 2, values))
+        return WR_JSON_NONE;
+    bool is_text = text_type ? wr_json_text_is(doc, values[0], text_type)
+                             : values[0] == WR_JSON_NONE && wr_json_count(doc, block) == 1;
+    if (!is_text)
         return WR_JSON_NONE;
     return wr_json_is(doc, values[1], WR_JSON_STRING) ? values[1] : WR_JSON_NONE;
 }
@@ -205,6 +209,85 @@ weir_status wr_set_result_parts(struct wr_transcript *transcript, struct wr_segm
     return WEIR_OK;
 }
 
+/* ---- results that are objects ---- */
+
+static wr_json_id longest_string(const struct wr_json *doc, wr_json_id value)
+{
+    wr_json_id longest = WR_JSON_NONE;
+
+    for (wr_json_id i = value; i < doc->nodes[value].after; i++)
+        if (wr_json_is(doc, i, WR_JSON_STRING) && !doc->nodes[i].is_key &&
+            (longest == WR_JSON_NONE ||
+             wr_json_inner(doc, i).len > wr_json_inner(doc, longest).len))
+            longest = i;
+    return longest;
+}
+
+/* Text blocks as MCP's tools give them: under `content`, or under that of a `result`. */
+static wr_json_id find_blocks(const struct wr_json *doc, wr_json_id response)
+{
+    wr_json_id content = wr_json_find(doc, response, "content");
+
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY))
+        content = wr_json_find(doc, wr_json_find(doc, response, "result"), "content");
+    return wr_json_is(doc, content, WR_JSON_ARRAY) ? content : WR_JSON_NONE;
+}
+
+/* What a result may say beside its text. */
+enum { REST_BYTES_MIN = 128, REST_SHARE = 4 };
+
+/* Both streams of a command, or the one string that matters. */
+static weir_status set_strings(struct wr_transcript *t, struct wr_segment *segment,
+                               wr_json_id response)
+{
+    static const char *const streams[] = {"stdout", "stderr"};
+    wr_json_id *strings = WR_ARENA_ARRAY(t->arena, wr_json_id, 2);
+
+    if (!strings)
+        return wr_arena_status(t->arena);
+    segment->parts = strings;
+    for (size_t i = 0; i < 2; i++) {
+        wr_json_id stream = wr_json_find(t->doc, response, streams[i]);
+        if (wr_json_is(t->doc, stream, WR_JSON_STRING) && wr_json_inner(t->doc, stream).len)
+            strings[segment->parts_count++] = stream;
+    }
+    if (segment->parts_count == 2 && strings[0] > strings[1]) { /* in the order of the body */
+        wr_json_id first = strings[1];
+        strings[1] = strings[0];
+        strings[0] = first;
+    }
+    if (segment->parts_count)
+        return WEIR_OK;
+    strings[0] = longest_string(t->doc, response);
+    segment->parts_count = strings[0] != WR_JSON_NONE;
+    if (segment->parts_count && wr_json_count(t->doc, response) == 1 &&
+        strings[0] == response + 2) /* the value of its only member */
+        segment->payload = strings[0];
+    return WEIR_OK;
+}
+
+/* The parts of a result, where they are nearly all that it says: the rest is neither counted nor
+ * condensed. */
+weir_status wr_set_object_parts(struct wr_transcript *t, struct wr_segment *segment,
+                                wr_json_id response)
+{
+    const struct wr_json *doc = t->doc;
+    wr_json_id blocks = find_blocks(doc, response);
+    size_t bytes = 0;
+
+    segment->payload = response;
+    weir_status status = blocks != WR_JSON_NONE ? wr_set_result_parts(t, segment, blocks, "text")
+                                                : set_strings(t, segment, response);
+    for (uint32_t i = 0; i < segment->parts_count; i++)
+        bytes += wr_json_raw(doc, segment->parts[i]).len;
+    size_t rest_bytes = wr_json_raw(doc, response).len - bytes;
+    if (rest_bytes <= REST_BYTES_MIN || rest_bytes <= bytes / REST_SHARE)
+        return status;
+    segment->payload = response;
+    segment->parts_count = 0;
+    return status;
+}
+
 weir_status wr_add_whole(struct wr_transcript *transcript, weir_kind kind, weir_role role,
                          wr_json_id payload)
 {
@@ -227,10 +310,10 @@ struct offering {
     void *user;
 };
 
-/* Names stand under `name` of a tool, or of its `function` or `custom`. */
+/* Names stand under `name` of a tool, or of what each API has inside it. */
 static weir_status offer_tool(const struct offering *o, weir_span space, wr_json_id tool)
 {
-    static const char *const inside[] = {NULL, "function", "custom"};
+    static const char *const inside[] = {NULL, "function", "custom", "toolSpec", "systemTool"};
     wr_json_id deferred = wr_json_find(o->doc, tool, "defer_loading");
     struct wr_offer offer = {.definition = tool,
                              .segment = o->segment,

@@ -55,9 +55,15 @@ bool wr_has_signature(const struct wr_json *doc, wr_json_id block);
 
 /* Makes `content` (a string, or blocks of which those of type `text_type` have a string under
  * `text`) the payload of a result: one segment however many blocks. A marker on one of the blocks
- * is its. */
+ * is its. NULL: blocks have no type, and those that are texts have nothing else. */
 weir_status wr_set_result_parts(struct wr_transcript *transcript, struct wr_segment *segment,
                                 wr_json_id content, const char *text_type);
+
+/* The same of a result that is an object: the strings in it that are nearly all that it says (both
+ * streams of a command, the text blocks of an MCP result, else the longest); none where more than a
+ * quarter stands beside them. */
+weir_status wr_set_object_parts(struct wr_transcript *transcript, struct wr_segment *segment,
+                                wr_json_id object);
 
 /* The unescaped text of a string node; empty where it is none. Sets `*status` when out of memory.
  */

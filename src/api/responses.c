@@ -347,6 +347,11 @@ static weir_span plain_text_at(const struct wr_json *doc, wr_json_id object, con
     return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_inner(doc, id) : (weir_span){"", 0};
 }
 
+static bool is_answer_before(const struct wr_json *doc)
+{
+    return plain_text_at(doc, 0, "previous_response_id").len > 0;
+}
+
 static weir_span id_before(const struct wr_json *doc)
 {
     weir_span id = plain_text_at(doc, 0, "previous_response_id");
@@ -620,6 +625,7 @@ const struct wr_api wr_api_responses = {
     .content_key = "content",
     .prompt_key = "instructions",
     .id_before = id_before,
+    .is_answer_before = is_answer_before,
     .is_continued = is_continued,
     .framing = {.request = 3, .message = 4, .call = 8, .tools = 12, .tool = 8},
     .ties_reasoning = true,

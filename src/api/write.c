@@ -197,10 +197,42 @@ void wr_body_mark(struct wr_body *b)
     struct wr_buf *out = b->w.out;
     if (!b->api->marker || out->status || !out->len || out->bytes[out->len - 1] != '}')
         return;
-    out->len--;
-    wr_buf_byte(out, ',');
+    if (!b->api->marks_with_blocks)
+        out->len--;
+    wr_buf_text(out, b->api->marks_with_blocks ? ",{" : ",");
     wr_buf_text(out, b->api->marker);
     wr_buf_byte(out, '}');
+}
+
+/* ---- messages whose content is a text ---- */
+
+void wr_body_plain(struct wr_body *b, const char *role, weir_span text)
+{
+    wr_body_close(b);
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", role);
+    wr_body_text(b, "content", text);
+    wr_json_write_object_end(&b->w);
+}
+
+void wr_body_prompts(struct wr_body *b, const struct wr_body_head *head)
+{
+    for (size_t i = 0; i < head->prompts_count; i++)
+        wr_body_plain(b, "system", head->prompts[i]);
+}
+
+void wr_body_function(struct wr_body *b, const struct weir_tool *tool)
+{
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "function");
+    wr_json_write_key(&b->w, "function");
+    wr_json_write_object(&b->w);
+    wr_json_member_text(&b->w, "name", tool->name);
+    if (tool->description.len)
+        wr_json_member_text(&b->w, "description", tool->description);
+    wr_body_schema(b, "parameters", tool);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
 }
 
 /* ---- a whole body ---- */
@@ -228,6 +260,12 @@ static void write_tools(struct wr_body *b, const struct wr_body_head *h)
 {
     const struct wr_api *api = b->api;
 
+    if (api->tools_object_key && !h->tools_count)
+        return; /* it may not be empty */
+    if (api->tools_object_key) {
+        wr_json_write_key(&b->w, api->tools_object_key);
+        wr_json_write_object(&b->w);
+    }
     wr_json_write_key(&b->w, "tools");
     wr_json_write_array(&b->w);
     if (api->tools_key) {
@@ -244,6 +282,8 @@ static void write_tools(struct wr_body *b, const struct wr_body_head *h)
         wr_json_write_object_end(&b->w);
     }
     wr_json_write_array_end(&b->w);
+    if (api->tools_object_key)
+        wr_json_write_object_end(&b->w);
 }
 
 static void write_head(struct wr_body *b, const struct wr_body_head *h)

@@ -96,6 +96,11 @@ void wr_body_text(struct wr_body *body, const char *key, weir_span text);
 /* As it is, or one that this API takes. */
 void wr_body_id(struct wr_body *body, const char *key, weir_span id);
 void wr_body_block(struct wr_body *body, const char *type, weir_span text);
+/* As Chat Completions has them, and Ollama: a message whose content is a text, prompts as such
+ * messages, a tool as a function. */
+void wr_body_plain(struct wr_body *body, const char *role, weir_span text);
+void wr_body_prompts(struct wr_body *body, const struct wr_body_head *head);
+void wr_body_function(struct wr_body *body, const struct weir_tool *tool);
 void wr_body_items(struct wr_body *body, const struct wr_line *line);
 void wr_body_schema(struct wr_body *body, const char *key, const struct weir_tool *tool);
 /* `arguments` as an object; what a model wrote that is none is kept under one key. */
