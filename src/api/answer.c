@@ -100,16 +100,19 @@ void wr_answer_read_error(struct wr_reply *a, const struct wr_json *doc, wr_json
                           wr_json_id refusal)
 {
     weir_span word = wr_answer_text(a, doc, error, "code");
+    weir_span message = wr_answer_text(a, doc, error, "message");
 
-    if (!wr_json_is(doc, error, WR_JSON_OBJECT))
+    if (wr_json_is(doc, error, WR_JSON_STRING)) /* words alone */
+        message = wr_json_text(doc, a->arena, error);
+    else if (!wr_json_is(doc, error, WR_JSON_OBJECT))
         return;
     if (!word.len)
         word = wr_answer_text(a, doc, error, "type");
     if (!word.len)
         word = wr_answer_text(a, doc, error, "status");
     a->has_error = true;
-    a->error_kind = wr_answer_error_of(word, wr_answer_text(a, doc, error, "message"));
-    keep_word(a->error, sizeof(a->error), word);
+    a->error_kind = wr_answer_error_of(word, message.ptr ? message : WR_LIT(""));
+    keep_word(a->error, sizeof(a->error), word.len ? word : WR_LIT("error"));
     wr_buf_reset(&a->refusal);
     if (a->keeps_all)
         wr_buf_append(&a->refusal, wr_json_raw(doc, refusal));
@@ -207,6 +210,17 @@ static void on_event(void *user, const struct wr_sse_event *event)
         a->api->read_event(a, &doc);
 }
 
+static void on_frame(void *user, const struct wr_frame *frame)
+{
+    struct wr_reply *a = user;
+    struct wr_sse_event event;
+
+    if (wr_frame_open(frame, a->arena, &a->opened, &event))
+        on_event(a, &event);
+    else
+        wr_answer_fail(a, wr_buf_status(&a->opened) ? WEIR_LIMIT : WEIR_SYNTAX);
+}
+
 void wr_answer_init(struct wr_reply *a, const struct wr_answer_options *o)
 {
     size_t most = o->keeps_all ? WR_AGENT_ANSWER_BYTES_MAX : 0;
@@ -223,14 +237,18 @@ void wr_answer_init(struct wr_reply *a, const struct wr_answer_options *o)
     wr_buf_init(&a->model_name, most);
     wr_buf_init(&a->refusal, most);
     wr_buf_init(&a->body, most);
-    wr_sse_init(&a->sse, o->keeps_all ? WR_AGENT_ANSWER_BYTES_MAX : WR_NET_EVENT_BYTES_MAX,
-                on_event, a);
+    size_t event_most = o->keeps_all ? WR_AGENT_ANSWER_BYTES_MAX : WR_NET_EVENT_BYTES_MAX;
+    wr_sse_init(&a->sse, event_most, on_event, a);
+    a->sse.is_lines = o->api && o->api->streams_lines;
+    wr_frames_init(&a->frames, event_most, on_frame, a);
+    wr_buf_init(&a->opened, event_most);
 }
 
 void wr_answer_release(struct wr_reply *a)
 {
     struct wr_buf *const bufs[] = {&a->id,        &a->conversation_id, &a->model_name,
-                                   &a->usage_raw, &a->refusal,         &a->body};
+                                   &a->usage_raw, &a->refusal,         &a->body,
+                                   &a->opened};
 
     for (size_t i = 0; i < a->parts_count; i++) {
         struct wr_part *part = &a->parts[i];
@@ -246,11 +264,23 @@ void wr_answer_release(struct wr_reply *a)
     for (size_t i = 0; i < WR_COUNT_OF(bufs); i++)
         wr_buf_release(bufs[i]);
     wr_sse_release(&a->sse);
+    wr_frames_release(&a->frames);
+}
+
+bool wr_answer_is_stream(const struct wr_api *api, weir_span type)
+{
+    return wr_span_starts(type, api && api->streams_lines ? WR_LIT("application/x-ndjson")
+                                                          : WR_LIT("text/event-stream"));
 }
 
 void wr_answer_feed(struct wr_reply *a, weir_span bytes)
 {
     wr_sse_feed(&a->sse, bytes);
+}
+
+void wr_answer_feed_frames(struct wr_reply *a, weir_span bytes)
+{
+    wr_frames_feed(&a->frames, bytes);
 }
 
 /* ---- a stream's end ---- */

@@ -18,6 +18,7 @@
 
 #include "api/api.h"
 #include "api/errors.h"
+#include "api/frames.h"
 #include "api/sse.h"
 #include "api/usage.h"
 #include "json/write.h"
@@ -47,6 +48,8 @@ struct wr_reply {
     wr_piece_fn *on_piece;
     void *user;
     struct wr_sse sse;
+    struct wr_frames frames;
+    struct wr_buf opened; /* what is in a frame */
     struct wr_seen_usage usage;
     struct wr_part *parts; /* calls alone, for one that looks on */
     size_t parts_count;
@@ -82,7 +85,12 @@ struct wr_answer_options {
 void wr_answer_init(struct wr_reply *answer, const struct wr_answer_options *options);
 void wr_answer_release(struct wr_reply *answer);
 
+/* Whether an answer of this content type is a stream to feed an answer with. */
+bool wr_answer_is_stream(const struct wr_api *api, weir_span type);
+
 void wr_answer_feed(struct wr_reply *answer, weir_span bytes);
+/* The same of an AWS event stream (api/frames.h); an answer is fed with one of the two. */
+void wr_answer_feed_frames(struct wr_reply *answer, weir_span bytes);
 
 /* The body that the streamed answer has when it comes whole; it lives until the release. A call
  * without an id of its own is given one: its result needs it. WEIR_INVALID: it broke off, or says

@@ -177,6 +177,57 @@ static const struct stream_case cases[] = {
     {"gemini: a stream that breaks off is no answer", WEIR_DIALECT_GEMINI,
      EVENT("{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hel\"}]}}]}"), WEIR_INVALID, NULL,
      "tHel|"},
+    {"converse: words and thinking begin with their first piece, usage comes last",
+     WEIR_DIALECT_CONVERSE,
+     EVENT("{\"role\":\"assistant\"}") EVENT(
+         "{\"contentBlockIndex\":0,\"delta\":{\"reasoningContent\":{\"text\":\"hm\"}}}")
+         EVENT("{\"contentBlockIndex\":0,\"delta\":{\"reasoningContent\":{\"signature\":\"s\"}}}")
+             EVENT("{\"contentBlockIndex\":0}") EVENT(
+                 "{\"contentBlockIndex\":1,\"delta\":{\"text\":\"Hel\"},\"p\":\"abc\"}")
+                 EVENT("{\"contentBlockIndex\":1,\"delta\":{\"text\":\"lo\"}}") EVENT(
+                     "{\"contentBlockIndex\":2,\"start\":{\"toolUse\":{\"toolUseId\":\"c\","
+                     "\"name\":\"f\"}}}")
+                     EVENT("{\"contentBlockIndex\":2,\"delta\":{\"toolUse\":{\"input\":\"{}\"}}}")
+                         EVENT("{\"stopReason\":\"tool_use\"}")
+                             EVENT("{\"usage\":{\"inputTokens\":7,\"outputTokens\":2}}"),
+     WEIR_OK,
+     "{\"output\":{\"message\":{\"role\":\"assistant\",\"content\":[{\"reasoningContent\":{"
+     "\"reasoningText\":{\"text\":\"hm\",\"signature\":\"s\"}}},{\"text\":\"Hello\"},{\"toolUse\":{"
+     "\"toolUseId\":\"c\",\"name\":\"f\",\"input\":{}}}]}},\"stopReason\":\"tool_use\",\"usage\":{"
+     "\"inputTokens\":7,\"outputTokens\":2}}",
+     "khm|tHel|tlo|"},
+    {"converse: a part of a call that never began", WEIR_DIALECT_CONVERSE,
+     EVENT("{\"contentBlockIndex\":0,\"delta\":{\"toolUse\":{\"input\":\"{}\"}}}")
+         EVENT("{\"stopReason\":\"tool_use\"}"),
+     WEIR_SYNTAX, NULL, NULL},
+    {"converse: a stream that breaks off is no answer", WEIR_DIALECT_CONVERSE,
+     EVENT("{\"contentBlockIndex\":0,\"delta\":{\"text\":\"Hel\"}}"), WEIR_INVALID, NULL, "tHel|"},
+    {"ollama: lines; what is thought and said, and usage in the last", WEIR_DIALECT_OLLAMA,
+     "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"\",\"thinking\":"
+     "\"hm\"},\"done\":false}\n"
+     "{\"message\":{\"role\":\"assistant\",\"content\":\"Hel\"},\"done\":false}\r\n\n"
+     "{\"message\":{\"role\":\"assistant\",\"content\":\"lo\"},\"done\":false}\n"
+     "{\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":true,\"done_reason\":"
+     "\"stop\",\"prompt_eval_count\":7,\"eval_count\":2}\n",
+     WEIR_OK,
+     "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"thinking\":\"hm\",\"content\":"
+     "\"Hello\"},\"done\":true,\"done_reason\":\"stop\",\"usage\":{\"prompt_eval_count\":7,"
+     "\"eval_count\":2}}",
+     "khm|tHel|tlo|"},
+    {"ollama: calls come whole; one without an id is given one", WEIR_DIALECT_OLLAMA,
+     "{\"message\":{\"content\":\"\",\"tool_calls\":[{\"id\":\"a\",\"function\":{\"name\":"
+     "\"f\",\"arguments\":{\"x\":1}}}]},\"done\":false}\n"
+     "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+     WEIR_OK,
+     "{\"message\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"a\","
+     "\"function\":{\"name\":\"f\",\"arguments\":{\"x\":1}}}]},\"done\":true,\"done_reason\":"
+     "\"stop\"}",
+     ""},
+    {"ollama: a stream that breaks off is no answer", WEIR_DIALECT_OLLAMA,
+     "{\"message\":{\"content\":\"Hel\"},\"done\":false}\n", WEIR_INVALID, NULL, "tHel|"},
+    {"ollama: an error in the stream", WEIR_DIALECT_OLLAMA,
+     "{\"message\":{\"content\":\"Hel\"},\"done\":false}\n{\"error\":\"out of memory\"}\n",
+     WEIR_INVALID, NULL, "tHel|"},
     {"gemini: an error in the stream", WEIR_DIALECT_GEMINI,
      EVENT("{\"error\":{\"code\":503,\"message\":\"busy\",\"status\":\"UNAVAILABLE\"}}"),
      WEIR_INVALID, NULL, NULL},

@@ -74,6 +74,8 @@ weir_span wr_error_message(const struct wr_json *doc, struct wr_arena *arena)
     wr_json_id message = wr_json_find(doc, error != WR_JSON_NONE ? error : root, "message");
     weir_span text = {"", 0};
 
+    if (wr_json_is(doc, error, WR_JSON_STRING))
+        message = error; /* words alone */
     if (wr_json_is(doc, message, WR_JSON_STRING))
         text = wr_json_text(doc, arena, message);
     return text.ptr ? text : (weir_span){"", 0};

@@ -45,6 +45,12 @@ void wr_join_fail_with(struct wr_join *j, weir_status status)
     j->is_broken = true;
 }
 
+static void init_events(struct wr_join *j)
+{
+    wr_sse_init(&j->sse, WR_AGENT_ANSWER_BYTES_MAX, on_event, j);
+    j->sse.is_lines = j->api->streams_lines;
+}
+
 static void begin_leg(struct wr_join *j)
 {
     if (j->legs_count == WR_JOINED_LEGS_MAX) {
@@ -58,7 +64,7 @@ static void begin_leg(struct wr_join *j)
     j->legs[j->legs_count++] = (struct wr_leg){.id = {"", 0}, .elements = {"", 0}};
     wr_seen_usage_init(&j->legs[j->legs_count - 1].usage);
     wr_sse_release(&j->sse);
-    wr_sse_init(&j->sse, WR_AGENT_ANSWER_BYTES_MAX, on_event, j);
+    init_events(j);
     wr_buf_reset(&j->block);
     wr_buf_reset(&j->bytes);
     wr_buf_reset(&j->held);
@@ -265,45 +271,6 @@ bool wr_join_is_own(const struct wr_json *doc, wr_json_id name)
     return wr_json_text_is(doc, name, WR_OWN_TOOL_NAME);
 }
 
-/* ---- usage ---- */
-
-static int64_t sum_before(const struct wr_join *j, bool is_reasoning)
-{
-    int64_t sum = 0;
-
-    for (size_t i = 0; i + 1 < j->legs_count; i++) {
-        int64_t tokens =
-            is_reasoning ? j->legs[i].usage.reasoning_tokens : j->legs[i].usage.output_tokens;
-        sum += tokens > 0 ? tokens : 0;
-    }
-    return sum;
-}
-
-static void add_tokens(struct wr_join *j, struct wr_splice *splice, wr_json_id id, int64_t more)
-{
-    int64_t now;
-
-    if (more && id != WR_JSON_NONE && wr_json_i64(splice->doc, id, &now) && now >= 0 &&
-        now <= WR_MODEL_TOKENS_MAX)
-        wr_join_set_number(j, splice, id, now + more);
-}
-
-void wr_join_edit_usage(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc,
-                        wr_json_id usage)
-{
-    static const char *const outputs[] = {"completion_tokens", "output_tokens", "total_tokens"};
-    static const char *const details[] = {"completion_tokens_details", "output_tokens_details"};
-
-    if (!wr_json_is(doc, usage, WR_JSON_OBJECT))
-        return;
-    for (size_t i = 0; i < WR_COUNT_OF(outputs); i++)
-        add_tokens(j, splice, wr_json_find(doc, usage, outputs[i]), sum_before(j, false));
-    for (size_t i = 0; i < WR_COUNT_OF(details); i++) {
-        wr_json_id inner = wr_json_find(doc, usage, details[i]);
-        add_tokens(j, splice, wr_json_find(doc, inner, "reasoning_tokens"), sum_before(j, true));
-    }
-}
-
 /* ---- events ---- */
 
 static void on_event(void *user, const struct wr_sse_event *said)
@@ -363,9 +330,9 @@ static size_t block_end(struct wr_join *j, weir_span bytes)
             j->line_bytes++;
             continue;
         }
-        bool is_empty = !j->line_bytes;
+        bool is_end = !j->line_bytes || (j->api->streams_lines && c == '\n');
         j->line_bytes = 0;
-        if (is_empty)
+        if (is_end)
             return i + 1;
     }
     return 0;
@@ -399,7 +366,7 @@ static void replay_events(struct wr_join *j, weir_span events)
     bool after_cr = j->after_cr;
     size_t line_bytes = j->line_bytes;
 
-    wr_sse_init(&j->sse, WR_AGENT_ANSWER_BYTES_MAX, on_event, j);
+    init_events(j);
     j->after_cr = false;
     j->line_bytes = 0;
     while (events.len && !j->is_broken) {
@@ -466,8 +433,9 @@ void wr_join_feed(struct wr_join *j, weir_span bytes, struct wr_buf *out)
         return;
     for (size_t i = 0; i < bytes.len && j->form == WR_JOIN_FORM_UNKNOWN; i++)
         if (!is_blank_byte(bytes.ptr[i])) {
-            j->form = bytes.ptr[i] == '{' || bytes.ptr[i] == '[' ? WR_JOIN_FORM_WHOLE
-                                                                 : WR_JOIN_FORM_EVENTS;
+            bool is_json = bytes.ptr[i] == '{' || bytes.ptr[i] == '[';
+            bool is_line = j->is_stream && j->api->streams_lines;
+            j->form = is_json && !is_line ? WR_JOIN_FORM_WHOLE : WR_JOIN_FORM_EVENTS;
             if (j->form == WR_JOIN_FORM_EVENTS) /* with the blanks that came before */
                 bytes = wr_buf_view(&j->bytes);
         }
@@ -668,34 +636,6 @@ void wr_join_next(struct wr_join *j)
 }
 
 /* ---- the end ---- */
-
-void wr_join_insert_shown(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc,
-                          wr_json_id list)
-{
-    wr_json_id first = wr_json_first(doc, list);
-
-    for (size_t i = 0; i + 1 < j->legs_count; i++)
-        for (size_t at = 0; at < j->legs[i].parts_count; at++)
-            if (j->legs[i].parts[at].kind != WR_LEG_OWN)
-                wr_splice_insert(splice, list, first, j->legs[i].parts[at].json);
-}
-
-void wr_join_remove_own(struct wr_splice *splice, const struct wr_json *doc, wr_json_id list)
-{
-    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
-        return;
-    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
-         at = wr_json_next(doc, list, at)) {
-        wr_json_id type = wr_json_find(doc, at, "type");
-        wr_json_id function = wr_json_find(doc, at, "function");
-        bool is_call = type == WR_JSON_NONE || wr_json_text_is(doc, type, "function") ||
-                       wr_json_text_is(doc, type, "function_call") ||
-                       wr_json_text_is(doc, type, "tool_use");
-        if (is_call && (wr_join_is_own(doc, wr_json_find(doc, at, "name")) ||
-                        wr_join_is_own(doc, wr_json_find(doc, function, "name"))))
-            wr_splice_remove(splice, list, at);
-    }
-}
 
 static void finish_whole(struct wr_join *j)
 {

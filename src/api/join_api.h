@@ -137,7 +137,7 @@ struct wr_joiner {
 };
 
 extern const struct wr_joiner wr_joiner_chat, wr_joiner_responses, wr_joiner_messages,
-    wr_joiner_gemini;
+    wr_joiner_gemini, wr_joiner_converse, wr_joiner_ollama;
 
 /* ---- what events become ---- */
 
@@ -192,8 +192,20 @@ weir_span wr_join_keep(struct wr_join *join, weir_span bytes);
 /* Parts of the legs before the last, elements of a list, that the client was shown. */
 void wr_join_insert_shown(struct wr_join *join, struct wr_splice *splice, const struct wr_json *doc,
                           wr_json_id list);
+/* converse.c: a block of an answer, `input` being what a call is called with. */
+void wr_converse_write_part(struct wr_json_writer *writer, const struct wr_part *part,
+                            weir_span input);
+
 /* Removes calls of ours from a list of calls, blocks or items. */
 void wr_join_remove_own(struct wr_splice *splice, const struct wr_json *doc, wr_json_id list);
+
+/* join_blocks.c: a leg that is a list of blocks. `write_block` writes one as it goes back. */
+typedef void wr_leg_block_fn(struct wr_join *join, struct wr_buf *out, const struct wr_part *part);
+void wr_leg_read_blocks(struct wr_join *join, struct wr_leg *leg, wr_leg_block_fn *write_block);
+void wr_leg_write_blocks(const struct wr_leg *leg, struct wr_buf *out);
+/* What a call is called with, where that is an object: the API takes nothing else. Borrowed from
+ * the part. */
+weir_span wr_leg_input(struct wr_join *join, const struct wr_part *part);
 
 /* What reads a leg with answer.h: fills in all but the parts. */
 void wr_leg_read_facts(struct wr_join *join, struct wr_leg *leg, struct wr_reply *reply);

@@ -180,7 +180,9 @@ static void merge_call(struct message *m, const struct wr_json *doc, wr_json_id 
         wr_join_fail_with(m->j, wr_buf_status(bufs[i]));
     call->is_own = wr_span_is(wr_buf_view(&call->name), WR_OWN_TOOL_NAME);
     if (m->is_whole)
-        call->raw = wr_json_raw(doc, entry);
+        call->raw = wr_join_keep(m->j, wr_json_raw(doc, entry));
+    if (wr_json_is(doc, wr_json_find(doc, function, "arguments"), WR_JSON_OBJECT))
+        wr_buf_append(&call->arguments, wr_json_raw(doc, wr_json_find(doc, function, "arguments")));
 }
 
 static void merge_delta(struct message *m, const struct wr_json *doc, wr_json_id delta)
@@ -219,6 +221,10 @@ static void on_delta(void *user, const struct wr_sse_event *event)
         wr_join_fail_with(m->j, WEIR_NOMEM);
     if (status || !wr_json_is(&doc, 0, WR_JSON_OBJECT))
         return;
+    if (m->j->api->streams_lines) {
+        merge_delta(m, &doc, wr_json_find(&doc, 0, "message"));
+        return;
+    }
     struct wr_chat_chunk c = wr_chat_read_chunk(&doc);
     merge_delta(m, &doc, c.delta);
 }
@@ -273,8 +279,8 @@ static weir_span call_json(struct wr_join *j, const struct grown_call *call, wei
     struct wr_json_writer writer;
     struct wr_buf out;
 
-    if (call->raw.ptr && call->id.len)
-        return wr_join_keep(j, call->raw);
+    if (call->raw.ptr && (call->id.len || j->api->streams_lines))
+        return call->raw;
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_json_write_init(&writer, &out);
     wr_json_write_object(&writer);
@@ -291,11 +297,29 @@ static weir_span call_json(struct wr_join *j, const struct grown_call *call, wei
     return keep_buf(j, &out);
 }
 
+/* What tells a call where ids may be missing; of ours its id, if it has one. */
+static weir_span mark_of(struct wr_join *j, const struct grown_call *call)
+{
+    struct wr_json doc;
+    uint64_t mark = 0;
+
+    if (call->is_own)
+        return wr_join_keep(j, wr_buf_view(&call->id));
+    wr_arena_reset(&j->scratch);
+    weir_status status = wr_json_parse(&doc, &j->scratch, call->raw, NULL, NULL);
+    if (!status)
+        mark = j->api->joiner->mark_call(&doc, 0, &j->scratch);
+    wr_join_fail_with(j, status == WEIR_NOMEM ? status : wr_arena_status(&j->scratch));
+    return wr_join_keep(j, (weir_span){(const char *)&mark, sizeof(mark)});
+}
+
 /* A result needs the id of its call. Servers that give none take any. */
 static weir_span call_id(struct wr_join *j, const struct grown_call *call, size_t number)
 {
     struct wr_buf id;
 
+    if (j->api->joiner->mark_call)
+        return mark_of(j, call);
     if (call->id.len)
         return wr_join_keep(j, wr_buf_view(&call->id));
     uint64_t hash = wr_hash64_seeded(wr_buf_view(&call->arguments), j->legs_count);
@@ -339,14 +363,22 @@ static void add_parts(struct message *m, struct wr_leg *leg)
     }
 }
 
+/* Of a whole answer: in its first choice, or by itself (Ollama). */
+static wr_json_id message_in(const struct wr_json *doc)
+{
+    wr_json_id choices = wr_json_find(doc, 0, "choices");
+    wr_json_id choice =
+        wr_json_is(doc, choices, WR_JSON_ARRAY) ? wr_json_first(doc, choices) : WR_JSON_NONE;
+
+    return wr_json_find(doc, choices == WR_JSON_NONE ? 0 : choice, "message");
+}
+
 static void merge_whole(struct message *m, weir_span bytes)
 {
     struct wr_json doc;
 
-    if (wr_json_parse(&doc, &m->arena, bytes, NULL, NULL))
-        return;
-    wr_json_id choices = wr_json_find(&doc, 0, "choices");
-    merge_delta(m, &doc, wr_json_find(&doc, wr_json_first(&doc, choices), "message"));
+    if (!wr_json_parse(&doc, &m->arena, bytes, NULL, NULL))
+        merge_delta(m, &doc, message_in(&doc));
 }
 
 void wr_chat_read_leg(struct wr_join *j, struct wr_leg *leg)
@@ -360,8 +392,9 @@ void wr_chat_read_leg(struct wr_join *j, struct wr_leg *leg)
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     wr_answer_init(&reply,
                    &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
-    init_message(&message, j, leg->bytes.len > 0);
+    init_message(&message, j, leg->bytes.len > 0 || j->api->streams_lines); /* calls come whole */
     wr_sse_init(&sse, WR_AGENT_ANSWER_BYTES_MAX, on_delta, &message);
+    sse.is_lines = j->api->streams_lines;
     if (leg->bytes.len) {
         status = wr_answer_whole(&reply, leg->bytes, NULL);
         merge_whole(&message, leg->bytes);
@@ -437,8 +470,7 @@ static void edit_members(struct wr_join *j, struct wr_splice *splice, const stru
 
 void wr_chat_edit_whole(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc)
 {
-    wr_json_id choice = wr_json_first(doc, wr_json_find(doc, 0, "choices"));
-    wr_json_id message = wr_json_find(doc, choice, "message");
+    wr_json_id message = message_in(doc);
     wr_json_id calls = wr_json_find(doc, message, "tool_calls");
     bool has_other = false;
 
@@ -447,7 +479,7 @@ void wr_chat_edit_whole(struct wr_join *j, struct wr_splice *splice, const struc
         return;
     if (!wr_join_is_first(j))
         edit_members(j, splice, doc, message);
-    wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
+    wr_join_edit_usage(j, splice, doc, j->api->streams_lines ? 0 : wr_json_find(doc, 0, "usage"));
     if (!wr_json_is(doc, calls, WR_JSON_ARRAY))
         return;
     for (wr_json_id at = wr_json_first(doc, calls); at != WR_JSON_NONE;

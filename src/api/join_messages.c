@@ -3,6 +3,7 @@
  * An answer is a list of blocks. A block says what it is when it begins, so nothing has to be held
  * but the end: message_delta, which has the stop reason and the usage, and message_stop. Blocks are
  * numbered; those behind a hidden one, and those of later legs, get the numbers that follow.
+ * What exchanges become in requests is in own_blocks.c.
  */
 #include "api/join_api.h"
 #include "api/own_api.h"
@@ -117,28 +118,14 @@ static void join_event(struct wr_join *j, const struct wr_join_event *event)
 
 /* ---- a leg ---- */
 
-static void write_input(struct wr_json_writer *w, const struct wr_part *part, struct wr_join *j)
-{
-    struct wr_json doc;
-    weir_span text = wr_buf_view(&part->text);
-
-    wr_arena_reset(&j->scratch);
-    weir_status status =
-        text.len ? wr_json_parse(&doc, &j->scratch, text, NULL, NULL) : WEIR_SYNTAX;
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(j, status);
-    bool is_object = !status && wr_json_is(&doc, 0, WR_JSON_OBJECT);
-    wr_json_write_key(w, "input");
-    wr_json_write_raw(w, is_object ? text : WR_LIT("{}")); /* the API takes nothing else */
-}
-
 static void write_call(struct wr_join *j, struct wr_json_writer *w, const struct wr_part *part)
 {
     wr_json_write_object(w);
     wr_json_member_word(w, "type", "tool_use");
     wr_json_member_text(w, "id", wr_buf_view(&part->id));
     wr_json_member_text(w, "name", wr_buf_view(&part->name));
-    write_input(w, part, j);
+    wr_json_write_key(w, "input");
+    wr_json_write_raw(w, wr_leg_input(j, part));
     wr_json_write_object_end(w);
 }
 
@@ -196,65 +183,20 @@ static void write_grown(struct wr_join *j, struct wr_buf *out, const struct wr_p
     wr_join_fail_with(j, wr_splice_apply(&splice, out, NULL));
 }
 
-static weir_span block_of(struct wr_join *j, const struct wr_part *part)
+static void write_block(struct wr_join *j, struct wr_buf *out, const struct wr_part *part)
 {
     struct wr_json_writer writer;
-    struct wr_buf out;
 
-    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    wr_json_write_init(&writer, &out);
+    wr_json_write_init(&writer, out);
     if (part->kind == WR_PART_CALL)
         write_call(j, &writer, part);
     else
-        write_grown(j, &out, part);
-    wr_join_fail_with(j, wr_buf_status(&out));
-    weir_span block = wr_join_keep(j, wr_buf_view(&out));
-    wr_buf_release(&out);
-    return block;
-}
-
-static void add_block(struct wr_join *j, struct wr_leg *leg, const struct wr_part *part,
-                      weir_span json)
-{
-    bool is_own =
-        part->kind == WR_PART_CALL && wr_span_is(wr_buf_view(&part->name), WR_OWN_TOOL_NAME);
-    struct wr_leg_part *added = wr_leg_add(j, leg,
-                                           is_own                       ? WR_LEG_OWN
-                                           : part->kind == WR_PART_CALL ? WR_LEG_CALL
-                                           : part->kind == WR_PART_TEXT ? WR_LEG_TEXT
-                                                                        : WR_LEG_OTHER);
-    if (!added)
-        return;
-    added->json = json.ptr ? json : block_of(j, part);
-    added->id = wr_join_keep(j, wr_buf_view(&part->id));
-    added->text = wr_join_keep(j, wr_buf_view(&part->text));
-    if (is_own && !added->text.len)
-        added->text = WR_LIT("{}");
-    added->is_dropped = part->kind == WR_PART_TEXT && wr_text_is_blank(added->text);
+        write_grown(j, out, part);
 }
 
 static void read_leg(struct wr_join *j, struct wr_leg *leg)
 {
-    struct wr_arena arena;
-    struct wr_reply reply;
-    weir_status status = WEIR_OK;
-
-    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_answer_init(&reply,
-                   &(struct wr_answer_options){.api = j->api, .arena = &arena, .keeps_all = true});
-    if (leg->bytes.len)
-        status = wr_answer_whole(&reply, leg->bytes, NULL);
-    else
-        wr_answer_feed(&reply, wr_buf_view(&j->bytes));
-    if (status == WEIR_NOMEM)
-        wr_join_fail_with(j, status);
-    wr_leg_read_facts(j, leg, &reply);
-    leg->is_finished &= !status;
-    bool is_whole = leg->bytes.len > 0 && reply.items_count == reply.parts_count;
-    for (size_t i = 0; i < reply.parts_count && !j->is_broken; i++)
-        add_block(j, leg, &reply.parts[i], is_whole ? reply.items[i] : (weir_span){NULL, 0});
-    wr_answer_release(&reply);
-    wr_arena_release(&arena);
+    wr_leg_read_blocks(j, leg, write_block);
 }
 
 static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct wr_json *doc)
@@ -267,26 +209,6 @@ static void edit_whole(struct wr_join *j, struct wr_splice *splice, const struct
     wr_join_insert_shown(j, splice, doc, content);
     wr_join_remove_own(splice, doc, content);
     wr_join_edit_usage(j, splice, doc, wr_json_find(doc, 0, "usage"));
-}
-
-static void write_elements(const struct wr_leg *leg, struct wr_buf *out)
-{
-    const char *comma = "";
-
-    wr_buf_text(out, "{\"role\":\"assistant\",\"content\":[");
-    for (size_t i = 0; i < leg->parts_count; i++) {
-        if (leg->parts[i].is_dropped)
-            continue;
-        wr_buf_text(out, comma);
-        wr_buf_append(out, leg->parts[i].json);
-        comma = ",";
-    }
-    wr_buf_text(out, "]},{\"role\":\"user\",\"content\":[");
-    for (size_t i = 0; i < leg->calls_count; i++) {
-        wr_buf_text(out, i ? "," : "");
-        wr_buf_append(out, leg->results[i]);
-    }
-    wr_buf_text(out, "]}");
 }
 
 static void write_result(struct wr_json_writer *w, const struct wr_own_call *call, weir_span text,
@@ -335,183 +257,6 @@ static bool is_hosted(const struct wr_json *doc, wr_json_id tool)
     return true;
 }
 
-static void read_element(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
-                         struct wr_own_front *front, struct wr_buf *text)
-{
-    wr_json_id content = wr_json_find(doc, element, "content");
-
-    if (!wr_json_text_is(doc, wr_json_find(doc, element, "role"), "assistant"))
-        return;
-    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
-         block = wr_json_next(doc, content, block)) {
-        if (is_type(doc, block, "text"))
-            wr_buf_append(text, wr_own_text(e, doc, wr_json_find(doc, block, "text")));
-        else if (!is_type(doc, block, "tool_use"))
-            wr_own_add_mark(e, front, wr_own_mark(doc, block, e->arena));
-    }
-}
-
-/* Whether a block stands in an earlier leg: then it leaves, or a part of it. */
-static bool cut_block(struct wr_own_edits *e, struct wr_own_front *front, wr_json_id content,
-                      wr_json_id block, bool *fits)
-{
-    const struct wr_json *doc = e->t->doc;
-    wr_json_id text = wr_json_find(doc, block, "text");
-    weir_span said, rest;
-
-    if (is_type(doc, block, "tool_use"))
-        return false;
-    if (!is_type(doc, block, "text")) {
-        bool is_known = wr_own_has_mark(front, wr_own_mark(doc, block, e->arena));
-        if (is_known)
-            wr_own_remove(e, content, block);
-        else if (front->has_begun && !wr_own_front_is_over(front))
-            *fits = false;
-        return is_known;
-    }
-    said = wr_own_text(e, doc, text);
-    if (wr_own_front_is_over(front))
-        return false;
-    switch (wr_own_match_text(front, said, &rest)) {
-    case WR_OWN_NO_MATCH:
-        *fits = false;
-        return false;
-    case WR_OWN_ALL:
-        wr_own_remove(e, content, block);
-        return true;
-    case WR_OWN_CUT:
-        break;
-    }
-    if (wr_text_is_blank(rest))
-        wr_own_remove(e, content, block);
-    else
-        wr_own_set_text(e, text, rest);
-    return wr_text_is_blank(rest);
-}
-
-static bool has_text(const struct wr_json *doc, wr_json_id content)
-{
-    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
-         block = wr_json_next(doc, content, block))
-        if (is_type(doc, block, "text"))
-            return true;
-    return false;
-}
-
-/* Cuts off what earlier legs have. `*first` is the first block that stays, `*count` how many do. */
-static bool cut_blocks(struct wr_own_edits *e, wr_json_id content, wr_json_id *first,
-                       uint32_t *count)
-{
-    const struct wr_json *doc = e->t->doc;
-    struct wr_own_front front;
-    bool fits = wr_own_read_front(e, read_element, &front);
-
-    *first = wr_json_first(doc, content);
-    while (*first != WR_JSON_NONE && fits && cut_block(e, &front, content, *first, &fits))
-        *first = wr_json_next(doc, content, *first);
-    *count = 0;
-    for (wr_json_id at = *first; at != WR_JSON_NONE; at = wr_json_next(doc, content, at))
-        ++*count;
-    /* Some clients drop what was said beside calls. */
-    return fits && (wr_own_front_is_over(&front) || !has_text(doc, content));
-}
-
-/* A place among blocks: before the one with that many others, or calls, before it. */
-static wr_json_id block_at(const struct wr_json *doc, wr_json_id content, wr_json_id first,
-                           const char *type, uint32_t before)
-{
-    wr_json_id last = WR_JSON_NONE;
-
-    for (wr_json_id at = first; at != WR_JSON_NONE; at = wr_json_next(doc, content, at)) {
-        bool counts = !type || is_type(doc, at, type);
-        if (counts && !before--)
-            return at;
-        if (counts)
-            last = at;
-    }
-    return last != WR_JSON_NONE ? wr_json_next(doc, content, last) : WR_JSON_NONE;
-}
-
-static bool put_results(struct wr_own_edits *e, const struct wr_own_leg *beside, wr_json_id message)
-{
-    const struct wr_json *doc = e->t->doc;
-    wr_json_id content =
-        message == WR_JSON_NONE ? WR_JSON_NONE : wr_json_find(doc, message, "content");
-
-    if (!wr_json_is(doc, content, WR_JSON_ARRAY) ||
-        !wr_json_text_is(doc, wr_json_find(doc, message, "role"), "user") ||
-        !is_type(doc, wr_json_first(doc, content), "tool_result"))
-        return false;
-    for (uint32_t i = 0; i < beside->hidden_count; i++)
-        wr_own_insert(e, content,
-                      block_at(doc, content, wr_json_first(doc, content), "tool_result",
-                               beside->hidden[i].calls_before),
-                      beside->hidden[i].result);
-    return true;
-}
-
-static void put_calls(struct wr_own_edits *e, const struct wr_own_leg *beside, wr_json_id content,
-                      wr_json_id first, uint32_t count)
-{
-    bool is_same = count == beside->parts_count;
-
-    for (uint32_t i = 0; i < beside->hidden_count; i++) {
-        const struct wr_own_hidden *h = &beside->hidden[i];
-        wr_json_id at = block_at(e->t->doc, content, first, is_same ? NULL : "tool_use",
-                                 is_same ? h->parts_before : h->calls_before);
-        wr_own_insert(e, content, at, h->call);
-    }
-}
-
-/* A text alone has no calls. */
-static bool put_into_text(struct wr_own_edits *e, wr_json_id message, wr_json_id content)
-{
-    struct wr_own_front front;
-    weir_span rest;
-
-    if (wr_own_beside(e) || !wr_own_read_front(e, read_element, &front))
-        return false;
-    if (wr_own_match_text(&front, wr_own_text(e, e->t->doc, content), &rest) == WR_OWN_NO_MATCH)
-        return false;
-    if (!wr_own_front_is_over(&front))
-        return false;
-    if (wr_text_is_blank(rest) || rest.len == 0)
-        wr_own_remove(e, e->t->list, message);
-    else
-        wr_own_set_text(e, content, rest);
-    wr_own_insert_elements(e, message);
-    return true;
-}
-
-static bool put_back(struct wr_own_edits *e)
-{
-    const struct wr_json *doc = e->t->doc;
-    const struct wr_own_leg *beside = wr_own_beside(e);
-    size_t edits_count = e->count;
-    wr_json_id first;
-    uint32_t count;
-
-    if (!e->answer || e->t->list == WR_JSON_NONE)
-        return false; /* threads have no recall of ours */
-    wr_json_id message = e->t->segments[e->answer->first].message;
-    if (message == WR_JSON_NONE || e->t->segments[e->answer->last].message != message)
-        return false;
-    wr_json_id content = wr_json_find(doc, message, "content");
-    if (wr_json_is(doc, content, WR_JSON_STRING))
-        return put_into_text(e, message, content);
-    if (!wr_json_is(doc, content, WR_JSON_ARRAY) || !cut_blocks(e, content, &first, &count))
-        return false;
-    if (!count && !beside) { /* nothing is left: the message leaves, not its blocks */
-        e->count = edits_count;
-        wr_own_remove(e, e->t->list, message);
-    }
-    wr_own_insert_elements(e, message);
-    if (!beside)
-        return true;
-    put_calls(e, beside, content, first, count);
-    return put_results(e, beside, wr_json_next(doc, e->t->list, message));
-}
-
 /* ---- the table ---- */
 
 static const char *const call_words[] = {"tool_use", NULL};
@@ -520,12 +265,12 @@ const struct wr_joiner wr_joiner_messages = {
     .join_event = join_event,
     .read_leg = read_leg,
     .edit_whole = edit_whole,
-    .write_elements = write_elements,
+    .write_elements = wr_leg_write_blocks,
     .write_result = write_result,
     .write_error = write_error,
     .ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n",
     .call_words = call_words,
     .may_join = may_join,
     .is_hosted = is_hosted,
-    .put_back = put_back,
+    .put_back = wr_own_blocks_put_back,
 };

@@ -201,18 +201,23 @@ static void check_texts(struct checker *c)
         bool is_empty = is_empty_text(t, s);
         if (is_empty)
             report(c, WR_RULE_TEXT_EMPTY, id_of(c, s), i);
-        wr_json_id marker = s->is_signed ? wr_find_marker(t->doc, s->payload) : s->marker;
+        wr_json_id marker = s->is_signed && s->marker == WR_JSON_NONE
+                                ? wr_find_marker(t->doc, s->payload)
+                                : s->marker;
         if (marker != WR_JSON_NONE && (is_empty || s->is_signed))
             report(c, WR_RULE_MARKER_MISPLACED, id_of(c, s), i);
     }
 }
 
+/* Of all APIs: no two of them use a name for two things. */
+static const char *const marker_names[] = {"cache_control", "prompt_cache_breakpoint",
+                                           "cachePoint"};
+
 wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block)
 {
-    static const char *const names[] = {"cache_control", "prompt_cache_breakpoint"};
-    wr_json_id values[2];
-    (void)wr_json_pick(doc, block, names, 2, values);
-    for (size_t i = 0; i < 2; i++)
+    wr_json_id values[WR_COUNT_OF(marker_names)];
+    (void)wr_json_pick(doc, block, marker_names, WR_COUNT_OF(marker_names), values);
+    for (size_t i = 0; i < WR_COUNT_OF(marker_names); i++)
         if (wr_json_is(doc, values[i], WR_JSON_OBJECT))
             return values[i] - 1; /* a value's key is the node before it */
     return WR_JSON_NONE;
@@ -220,10 +225,13 @@ wr_json_id wr_find_marker(const struct wr_json *doc, wr_json_id block)
 
 bool wr_lawful_is_marker(const struct wr_json *doc, wr_json_id key)
 {
-    return key < doc->nodes_count && doc->nodes[key].is_key &&
-           wr_json_is(doc, wr_json_value(key), WR_JSON_OBJECT) &&
-           (wr_json_text_is(doc, key, "cache_control") ||
-            wr_json_text_is(doc, key, "prompt_cache_breakpoint"));
+    if (key >= doc->nodes_count || !doc->nodes[key].is_key ||
+        !wr_json_is(doc, wr_json_value(key), WR_JSON_OBJECT))
+        return false;
+    for (size_t i = 0; i < WR_COUNT_OF(marker_names); i++)
+        if (wr_json_text_is(doc, key, marker_names[i]))
+            return true;
+    return false;
 }
 
 /* Arguments and schemas may hold the same key; their keys are never edited, so they count alike
@@ -238,8 +246,10 @@ uint32_t wr_lawful_markers_count(const struct wr_json *doc)
 
 bool wr_lawful_has_marker_key(const struct wr_json *doc, wr_json_id block)
 {
-    return wr_json_find(doc, block, "cache_control") != WR_JSON_NONE ||
-           wr_json_find(doc, block, "prompt_cache_breakpoint") != WR_JSON_NONE;
+    for (size_t i = 0; i < WR_COUNT_OF(marker_names); i++)
+        if (wr_json_find(doc, block, marker_names[i]) != WR_JSON_NONE)
+            return true;
+    return false;
 }
 
 bool wr_lawful_can_hold_marker(const struct wr_transcript *t, const struct wr_segment *s)
@@ -264,6 +274,9 @@ bool wr_lawful_can_hold_marker(const struct wr_transcript *t, const struct wr_se
     }
     if (s->marker != WR_JSON_NONE)
         return true;
+    /* Converse: a document that is no PDF may have none behind it. */
+    if (wr_api_of(t->dialect)->marks_with_blocks && s->kind == WEIR_KIND_FILE)
+        return false;
     return !is_empty_text(t, s) && !wr_lawful_has_marker_key(t->doc, s->block);
 }
 
@@ -301,6 +314,42 @@ static void check_reasoning(struct checker *c)
     }
 }
 
+/* Converse: a cache point stands behind something of its own message that is no reasoning. */
+static void check_points(struct checker *c)
+{
+    const struct wr_transcript *t = c->t;
+
+    if (!wr_api_of(t->dialect)->marks_with_blocks)
+        return;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        const struct wr_segment *s = &t->segments[i];
+        bool is_lost = s->kind == WEIR_KIND_OTHER && s->message != WR_JSON_NONE &&
+                       wr_find_marker(t->doc, s->payload) != WR_JSON_NONE;
+        if (is_lost ||
+            (s->kind == WEIR_KIND_REASONING && !s->is_signed && s->marker != WR_JSON_NONE))
+            report(c, WR_RULE_MARKER_MISPLACED, id_of(c, s), i);
+    }
+}
+
+/* Converse: user and model take turns. */
+static void check_turns(struct checker *c)
+{
+    const struct wr_transcript *t = c->t;
+    const struct wr_json *doc = t->doc;
+    wr_json_id before = WR_JSON_NONE, m;
+
+    if (t->list == WR_JSON_NONE || !wr_api_of(t->dialect)->must_alternate)
+        return;
+    for (m = wr_json_first(doc, t->list); m != WR_JSON_NONE; m = wr_json_next(doc, t->list, m)) {
+        wr_json_id role = wr_json_find(doc, m, "role");
+        if (before != WR_JSON_NONE && wr_json_is(doc, role, WR_JSON_STRING) &&
+            wr_json_is(doc, before, WR_JSON_STRING) &&
+            wr_span_eq(wr_json_inner(doc, role), wr_json_inner(doc, before)))
+            report(c, WR_RULE_TURNS_NOT_TAKEN, wr_json_inner(doc, role), WR_SEGMENT_NONE);
+        before = role;
+    }
+}
+
 /* Messages: neighbouring messages of the model are one output to the provider, and thinking begins
  * it. */
 static void check_thinking(struct checker *c)
@@ -330,6 +379,8 @@ weir_status wr_lawful_check(const struct wr_transcript *transcript, struct wr_ar
     check_reasoning(&c);
     check_thinking(&c);
     check_marker_order(&c);
+    check_points(&c);
+    check_turns(&c);
     for (uint32_t over = wr_lawful_markers_count(transcript->doc); over > WR_CACHE_MARKERS_MAX;
          over--)
         report(&c, WR_RULE_MARKERS_OVER, (weir_span){"", 0}, WR_SEGMENT_NONE);

@@ -25,6 +25,7 @@
     X(MARKER_MISPLACED, "a cache marker stands on empty text or on reasoning")        \
     X(MARKER_ORDER, "a cache marker that lives long stands behind one that does not") \
     X(REASONING_ALONE, "reasoning is not followed by the output it led to")           \
+    X(TURNS_NOT_TAKEN, "two messages of one side follow each other")                  \
     X(THINKING_NOT_FIRST, "thinking does not come first in its model output")
 
 enum wr_rule {

@@ -87,7 +87,7 @@ static weir_status see_answer(const struct wr_transcript *t, struct wr_arena *ar
     for (uint32_t i = answer->first; i <= answer->last; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->kind == WEIR_KIND_TOOL_CALL) {
-            uint64_t mark = is_marked ? joiner->mark_call(t->doc, s->element, arena) : 0;
+            uint64_t mark = is_marked ? joiner->mark_call(t->doc, s->block, arena) : 0;
             weir_span bytes = {(const char *)&mark, sizeof(mark)};
             if (is_marked && wr_arena_status(arena))
                 return wr_arena_status(arena);
@@ -183,14 +183,20 @@ static bool bars_calls(const struct wr_json *doc)
            wr_json_text_is(doc, wr_json_find(doc, choice, "type"), "none");
 }
 
+/* Ollama streams unless told otherwise. */
+static bool asks_for_stream(const struct wr_transcript *t)
+{
+    wr_json_id stream = wr_json_find(t->doc, 0, "stream");
+    return wr_api_of(t->dialect)->streams_lines ? !wr_json_is(t->doc, stream, WR_JSON_FALSE)
+                                                : wr_json_is(t->doc, stream, WR_JSON_TRUE);
+}
+
 struct wr_own_look wr_own_look_at(const struct wr_transcript *t, struct wr_arena *arena)
 {
     const struct wr_joiner *joiner = wr_api_of(t->dialect)->joiner;
     const struct wr_json *doc = t->doc;
     wr_json_id list = tools_list(t);
-    struct wr_own_look look = {.has_model_turn = t->is_delta,
-                               .is_stream =
-                                   wr_json_is(doc, wr_json_find(doc, 0, "stream"), WR_JSON_TRUE)};
+    struct wr_own_look look = {.has_model_turn = t->is_delta, .is_stream = asks_for_stream(t)};
 
     for (uint32_t i = 0; i < t->segments_count; i++)
         look.has_model_turn |= t->segments[i].from_model;
@@ -255,8 +261,14 @@ weir_span wr_own_text(struct wr_own_edits *e, const struct wr_json *doc, wr_json
 static uint64_t mark_of(const struct wr_json *doc, wr_json_id part, bool has_id,
                         struct wr_arena *arena)
 {
-    static const char *const names[] = {"signature",         "data",    "id", "tool_use_id",
-                                        "encrypted_content", "thinking"};
+    static const char *const names[] = {
+        "signature", "data",           "id", "tool_use_id", "encrypted_content",
+        "thinking",  "redactedContent"};
+    wr_json_id inner = wr_json_find(doc, part, "reasoningContent");
+    if (inner != WR_JSON_NONE) {
+        wr_json_id text = wr_json_find(doc, inner, "reasoningText");
+        part = text != WR_JSON_NONE ? text : inner;
+    }
     wr_json_id type = wr_json_find(doc, part, "type");
     uint64_t mark = wr_json_is(doc, type, WR_JSON_STRING) ? wr_hash64(wr_json_inner(doc, type)) : 0;
 
@@ -268,7 +280,8 @@ static uint64_t mark_of(const struct wr_json *doc, wr_json_id part, bool has_id,
         weir_span text = wr_json_text(doc, arena, id);
         return text.ptr ? wr_hash64_seeded(text, mark) : 0;
     }
-    return mark;
+    wr_json_id text = inner != WR_JSON_NONE ? wr_json_find(doc, part, "text") : WR_JSON_NONE;
+    return wr_json_is(doc, text, WR_JSON_STRING) ? wr_hash64(wr_json_inner(doc, text)) : mark;
 }
 
 uint64_t wr_own_mark(const struct wr_json *doc, wr_json_id part, struct wr_arena *arena)

@@ -128,6 +128,9 @@ bool wr_own_chat_may_join(const struct wr_json *doc);
 bool wr_own_chat_is_hosted(const struct wr_json *doc, wr_json_id tool);
 bool wr_own_chat_put_back(struct wr_own_edits *edits);
 
+/* own_blocks.c: requests whose messages are lists of blocks (Messages, Converse). */
+bool wr_own_blocks_put_back(struct wr_own_edits *edits);
+
 /* own_gemini.c: requests of Gemini, for the table in join_gemini.c. */
 bool wr_own_gemini_may_join(const struct wr_json *doc);
 bool wr_own_gemini_bars_calls(const struct wr_json *doc);

@@ -1,4 +1,4 @@
-/* Chat Completions: exchanges of the proxy's own recall, put back into requests. */
+/* Chat Completions and Ollama: exchanges of the proxy's own recall, put back into requests. */
 #include "api/own_api.h"
 #include "base/span.h"
 #include "base/text.h"
@@ -18,7 +18,7 @@ bool wr_own_chat_is_hosted(const struct wr_json *doc, wr_json_id tool)
 }
 
 /* Members in which servers say what a model thought, as a text. */
-static const char *const thoughts[] = {"reasoning_content", "reasoning"};
+static const char *const thoughts[] = {"reasoning_content", "reasoning", "thinking"};
 
 static bool is_model(const struct wr_json *doc, wr_json_id message)
 {
@@ -58,11 +58,19 @@ static void read_other_thought(struct wr_own_edits *e, const struct wr_json *doc
         wr_buf_append(text, wr_own_text(e, doc, wr_json_find(doc, element, thoughts[1])));
 }
 
+static void read_thinking(struct wr_own_edits *e, const struct wr_json *doc, wr_json_id element,
+                          struct wr_own_front *front, struct wr_buf *text)
+{
+    (void)front;
+    if (is_model(doc, element))
+        wr_buf_append(text, wr_own_text(e, doc, wr_json_find(doc, element, thoughts[2])));
+}
+
 /* What a model thought in earlier legs stands in their messages. A client that sends it back
  * otherwise keeps what it sends. */
 static void cut_thoughts(struct wr_own_edits *e, wr_json_id message)
 {
-    static wr_own_element_fn *const readers[] = {read_thought, read_other_thought};
+    static wr_own_element_fn *const readers[] = {read_thought, read_other_thought, read_thinking};
 
     for (size_t i = 0; i < WR_COUNT_OF(readers); i++) {
         wr_json_id member = wr_json_find(e->t->doc, message, thoughts[i]);
