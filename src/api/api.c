@@ -1,17 +1,17 @@
 #include "api/api.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/span.h"
+#include "api/clouds.h"
 #include "api/read.h"
 
 const struct wr_api *const wr_apis[WR_APIS_COUNT] = {
-    [WEIR_DIALECT_CHAT] = &wr_api_chat,
-    [WEIR_DIALECT_RESPONSES] = &wr_api_responses,
-    [WEIR_DIALECT_MESSAGES] = &wr_api_messages,
-    [WEIR_DIALECT_GEMINI] = &wr_api_gemini,
+    [WEIR_DIALECT_CHAT] = &wr_api_chat,         [WEIR_DIALECT_RESPONSES] = &wr_api_responses,
+    [WEIR_DIALECT_MESSAGES] = &wr_api_messages, [WEIR_DIALECT_GEMINI] = &wr_api_gemini,
 };
 
 const struct wr_api *wr_api_of(weir_dialect dialect)
@@ -63,6 +63,13 @@ static const struct {
 
 const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **row)
 {
+    weir_span model;
+    const struct wr_cloud_path *cloud = wr_cloud_path_of(path, &model);
+
+    if (cloud && row)
+        *row = &cloud->row;
+    if (cloud)
+        return cloud->api;
     for (size_t i = 0; i < path.len; i++)
         if (path.ptr[i] == '?' || path.ptr[i] == '#')
             path.len = i;
@@ -118,6 +125,52 @@ const char *wr_api_upstream_of(weir_span path)
                 return f->upstream;
         }
     return NULL;
+}
+
+const struct wr_api_upstream *wr_api_upstream_at(size_t index)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++)
+        for (const struct wr_api_upstream *u = wr_apis[i]->upstreams; u && u->name; u++)
+            if (!index--)
+                return u;
+    return NULL;
+}
+
+bool wr_api_has_upstream(weir_span name)
+{
+    for (size_t i = 0; wr_api_upstream_at(i); i++)
+        if (wr_span_is(name, wr_api_upstream_at(i)->name))
+            return true;
+    return false;
+}
+
+/* APIs of one provider have the same variables: the first that has upstreams stands for them. */
+static const char *find_variable(size_t index, size_t older, size_t newer, const char **upstream)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        const char *const names[] = {*(const char *const *)((const char *)wr_apis[i] + older),
+                                     *(const char *const *)((const char *)wr_apis[i] + newer)};
+        for (size_t k = 0; wr_apis[i]->upstreams && k < WR_COUNT_OF(names); k++) {
+            if (!names[k] || index--)
+                continue;
+            *upstream = wr_apis[i]->upstreams->name;
+            return names[k];
+        }
+    }
+    return NULL;
+}
+
+const char *wr_api_key_variable(size_t index)
+{
+    const char *upstream;
+    return find_variable(index, offsetof(struct wr_api, key_variable),
+                         offsetof(struct wr_api, other_key_variable), &upstream);
+}
+
+const char *wr_api_url_variable(size_t index, const char **upstream)
+{
+    return find_variable(index, offsetof(struct wr_api, older_url_variable),
+                         offsetof(struct wr_api, url_variable), upstream);
 }
 
 /* Where the members of a request are: some wrap it in another object. */
@@ -266,6 +319,14 @@ static weir_status by_shape(const struct wr_json *doc, weir_dialect *dialect, st
     return WEIR_OK;
 }
 
+/* Whether the body lacks what tells that it is of the path's API. */
+static bool lacks_mark(const struct wr_json *doc, weir_span path)
+{
+    weir_span model;
+    const struct wr_cloud_path *cloud = wr_cloud_path_of(path, &model);
+    return cloud && cloud->needs && wr_json_find(doc, 0, cloud->needs) == WR_JSON_NONE;
+}
+
 static weir_status pick_dialect(const struct wr_json *doc, const struct wr_api_options *options,
                                 weir_dialect *dialect, struct weir_err *err)
 {
@@ -277,6 +338,9 @@ static weir_status pick_dialect(const struct wr_json *doc, const struct wr_api_o
                        name);
     if (!api && options && options->path)
         api = wr_api_by_path(wr_span_of(options->path), NULL);
+    if (api && !name && lacks_mark(doc, wr_span_of(options->path)))
+        return wr_fail(err, WEIR_INVALID, doc->nodes[0].start,
+                       "this path has bodies of several APIs, and this one is not known");
     if (!api)
         return by_shape(doc, dialect, err);
     *dialect = api->dialect;
@@ -304,8 +368,8 @@ static weir_status check_list(const struct wr_json *doc, weir_dialect dialect, s
 static void keep_exact_where_repeated(struct wr_transcript *transcript)
 {
     static const char *const names[] = {
-        "messages",     "input",        "tools",  "functions",
-        "system",       "instructions", "thread", "previous_response_id",
+        "messages",     "input",        "tools",   "functions",
+        "system",       "instructions", "thread",  "previous_response_id",
         "conversation", "contents",     "request"};
     wr_json_id values[WR_COUNT_OF(names)], root = wr_api_root(transcript);
     if (wr_json_pick(transcript->doc, 0, names, WR_COUNT_OF(names), values) &&
@@ -342,6 +406,34 @@ static bool read_drops_thinking(const struct wr_json *doc)
                            "drop_block");
 }
 
+static int hex_of(char c)
+{
+    return c >= '0' && c <= '9'                 ? c - '0'
+           : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
+                                                : -1;
+}
+
+/* What a path names, in the arena, with "%3A" as the ':' it stands for. */
+static weir_span name_in_path(const struct wr_api *api, weir_span path, struct wr_arena *arena)
+{
+    weir_span model;
+
+    if (!wr_cloud_path_of(path, &model) && api->model_of_path)
+        model = api->model_of_path(path);
+    char *name = wr_arena_alloc(arena, model.len + 1);
+    size_t bytes = 0;
+    for (size_t i = 0; name && i < model.len; i++) {
+        bool is_code = model.ptr[i] == '%' && i + 2 < model.len && hex_of(model.ptr[i + 1]) >= 0 &&
+                       hex_of(model.ptr[i + 2]) >= 0;
+        char c = model.ptr[i];
+        if (is_code)
+            c = (char)(hex_of(model.ptr[i + 1]) << 4 | hex_of(model.ptr[i + 2]));
+        name[bytes++] = c;
+        i += is_code ? 2 : 0;
+    }
+    return name ? (weir_span){name, bytes} : (weir_span){"", 0};
+}
+
 /* As the body says, or the path of the HTTP request. What stands before the name says only that it
  * is one. */
 static weir_status read_model(struct wr_transcript *t, const struct wr_api_options *options)
@@ -352,8 +444,8 @@ static weir_status read_model(struct wr_transcript *t, const struct wr_api_optio
 
     if (!model.len && wr_api_root(t))
         model = wr_text_or_empty(t, wr_json_find(t->doc, wr_api_root(t), "model"), &status);
-    if (!model.len && api->model_of_path && options && options->path) {
-        model = wr_arena_copy(t->arena, api->model_of_path(wr_span_of(options->path)));
+    if (!model.len && options && options->path) {
+        model = name_in_path(api, wr_span_of(options->path), t->arena);
         status = wr_arena_status(t->arena);
     }
     if (!status && api->model_front && wr_span_starts(model, wr_span_of(api->model_front)))
@@ -452,7 +544,11 @@ wr_hash128 wr_api_hash_beginning(const struct wr_json *doc)
         wr_json_id root = wr_api_root_of(doc, wr_apis[i]);
         if (wr_apis[i]->session_key)
             hash = hash_content(doc, wr_json_find(doc, root, wr_apis[i]->session_key), hash);
-        if (wr_apis[i]->prompt_key)
+        bool is_read = false; /* two may have one key */
+        for (size_t k = 0; k < i && wr_apis[i]->prompt_key; k++)
+            is_read |=
+                wr_apis[k]->prompt_key && !strcmp(wr_apis[k]->prompt_key, wr_apis[i]->prompt_key);
+        if (wr_apis[i]->prompt_key && !is_read)
             hash = hash_content(doc, wr_json_find(doc, root, wr_apis[i]->prompt_key), hash);
     }
     for (size_t i = 0; i < WR_APIS_COUNT; i++) {
@@ -468,9 +564,17 @@ wr_hash128 wr_api_hash_beginning(const struct wr_json *doc)
 
 uint64_t wr_api_hash_parameters(const struct wr_json *doc)
 {
-    static const char *const names[] = {
-        "tool_choice",     "thinking",         "reasoning", "reasoning_effort", "text",
-        "response_format", "prompt_cache_key", "verbosity", "service_tier",     "speed"};
+    static const char *const names[] = {"tool_choice",
+                                        "thinking",
+                                        "reasoning",
+                                        "reasoning_effort",
+                                        "text",
+                                        "response_format",
+                                        "prompt_cache_key",
+                                        "verbosity",
+                                        "service_tier",
+                                        "speed",
+                                        "additionalModelRequestFields"};
     enum { COUNT = WR_COUNT_OF(names) };
     wr_json_id values[COUNT];
     uint64_t hash = 0;
