@@ -19,7 +19,8 @@ WEIR_BEGIN_DECLS
     X(CHAT, "chat")           \
     X(RESPONSES, "responses") \
     X(MESSAGES, "messages")   \
-    X(GEMINI, "gemini")
+    X(GEMINI, "gemini")       \
+    X(OLLAMA, "ollama")
 
 #define WEIR_ROLE_MAP(X)      \
     X(NONE, "none")           \

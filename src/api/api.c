@@ -12,6 +12,7 @@
 const struct wr_api *const wr_apis[WR_APIS_COUNT] = {
     [WEIR_DIALECT_CHAT] = &wr_api_chat,         [WEIR_DIALECT_RESPONSES] = &wr_api_responses,
     [WEIR_DIALECT_MESSAGES] = &wr_api_messages, [WEIR_DIALECT_GEMINI] = &wr_api_gemini,
+    [WEIR_DIALECT_OLLAMA] = &wr_api_ollama,
 };
 
 const struct wr_api *wr_api_of(weir_dialect dialect)
@@ -59,6 +60,9 @@ static const struct {
     {"functions", WEIR_DIALECT_CHAT},
     {"n", WEIR_DIALECT_CHAT},
     {"frequency_penalty", WEIR_DIALECT_CHAT},
+    {"options", WEIR_DIALECT_OLLAMA},
+    {"keep_alive", WEIR_DIALECT_OLLAMA},
+    {"think", WEIR_DIALECT_OLLAMA},
 };
 
 const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **row)
@@ -208,6 +212,19 @@ static bool message_is_chat(const struct wr_json *doc, wr_json_id message)
            wr_json_text_is(doc, values[0], "function");
 }
 
+/* Messages that only Ollama has: objects that tools are called with, results that name theirs. */
+static bool message_is_ollama(const struct wr_json *doc, wr_json_id message)
+{
+    static const char *const names[] = {"tool_calls", "tool_name", "images"};
+    wr_json_id values[3];
+    (void)wr_json_pick(doc, message, names, 3, values);
+    wr_json_id call =
+        wr_json_is(doc, values[0], WR_JSON_ARRAY) ? wr_json_first(doc, values[0]) : WR_JSON_NONE;
+    wr_json_id arguments = wr_json_find(doc, wr_json_find(doc, call, "function"), "arguments");
+    return wr_json_is(doc, arguments, WR_JSON_OBJECT) ||
+           wr_json_is(doc, values[1], WR_JSON_STRING) || wr_json_is(doc, values[2], WR_JSON_ARRAY);
+}
+
 /* Blocks that only one of the two APIs has. */
 static const struct {
     const char *type;
@@ -273,6 +290,13 @@ static weir_dialect messages_or_chat(const struct wr_json *doc, wr_json_id messa
                                      weir_dialect by_keys)
 {
     weir_dialect told;
+    if (by_keys == WEIR_DIALECT_OLLAMA)
+        return by_keys;
+    for (wr_json_id m = wr_json_first(doc, messages); m != WR_JSON_NONE;
+         m = wr_json_next(doc, messages, m)) {
+        if (message_is_ollama(doc, m))
+            return WEIR_DIALECT_OLLAMA;
+    }
     if (tools_tell(doc, &told))
         return told;
     for (wr_json_id m = wr_json_first(doc, messages); m != WR_JSON_NONE;
@@ -314,7 +338,7 @@ static weir_status by_shape(const struct wr_json *doc, weir_dialect *dialect, st
         return wr_fail(
             err, WEIR_INVALID, doc->nodes[0].start,
             "no `messages` list, no `input` and no `contents`: this is not a Chat Completions, "
-            "Responses, Messages or Gemini request");
+            "Responses, Messages, Gemini or Ollama request");
     *dialect = WEIR_DIALECT_RESPONSES;
     return WEIR_OK;
 }
@@ -573,8 +597,7 @@ uint64_t wr_api_hash_parameters(const struct wr_json *doc)
                                         "prompt_cache_key",
                                         "verbosity",
                                         "service_tier",
-                                        "speed",
-                                        "additionalModelRequestFields"};
+                                        "speed"};
     enum { COUNT = WR_COUNT_OF(names) };
     wr_json_id values[COUNT];
     uint64_t hash = 0;

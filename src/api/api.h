@@ -154,16 +154,17 @@ struct wr_api {
     bool counts_cached_apart; /* input tokens are counted without those of the cache */
 };
 
-extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages, wr_api_gemini;
+extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages, wr_api_gemini,
+    wr_api_ollama;
 
-enum { WR_APIS_COUNT = 4 };
+enum { WR_APIS_COUNT = 5 };
 
 /* Their names, for people and for completion. */
-#define WR_API_NAMES "chat, responses, messages or gemini"
-#define WR_API_WORDS "chat responses messages gemini"
+#define WR_API_NAMES "chat, responses, messages, gemini or ollama"
+#define WR_API_WORDS "chat responses messages gemini ollama"
 /* Variables of their keys, and upstreams as `weir serve --upstream` takes them. */
 #define WR_API_KEYS           "OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY"
-#define WR_API_UPSTREAM_WORDS "openai= anthropic= gemini="
+#define WR_API_UPSTREAM_WORDS "openai= anthropic= gemini= ollama="
 
 extern const struct wr_api *const wr_apis[WR_APIS_COUNT]; /* by dialect */
 

@@ -1,0 +1,447 @@
+/* Ollama's own API: messages as in Chat Completions, but
+ *
+ *   - what a call is called with is an object, and a call has no id: a result names its tool, and
+ *     belongs to the next call of it (calls.h). Newer servers give ids and take them;
+ *   - content is a string, never a list; images stand beside it;
+ *   - a stream is lines of JSON, and an answer is one unless the request says otherwise;
+ *   - usage stands among the members of the last line, and an error is a text.
+ *
+ * docs/ollama.md has what the vendor's types say.
+ */
+#include "api/answer.h"
+#include "api/calls.h"
+#include "api/join_api.h"
+#include "api/read.h"
+#include "api/write.h"
+#include "base/limits.h"
+#include "base/span.h"
+
+enum field { F_ROLE, F_CONTENT, F_THINKING, F_IMAGES, F_CALLS, F_TOOL_NAME, F_CALL_ID, F_COUNT };
+
+static const char *const field_names[F_COUNT] = {"role",       "content",   "thinking",    "images",
+                                                 "tool_calls", "tool_name", "tool_call_id"};
+
+/* ---- requests ---- */
+
+static weir_status no_blocks(struct wr_transcript *t, const struct wr_place *place,
+                             wr_json_id blocks, wr_json_id block)
+{
+    return wr_add_exact_block(t, place, WEIR_KIND_OTHER, blocks, block, false);
+}
+
+static weir_status read_call(struct wr_calls *calls, const struct wr_place *place, wr_json_id call)
+{
+    static const char *const names[] = {"id", "function"}, *const inside[] = {"name", "arguments"};
+    struct wr_transcript *t = calls->t;
+    wr_json_id values[2], fields[2];
+    weir_status status = WEIR_OK;
+
+    if (!wr_json_is(t->doc, call, WR_JSON_OBJECT) ||
+        !wr_json_pick(t->doc, call, names, 2, values) ||
+        !wr_json_pick(t->doc, values[1], inside, 2, fields))
+        return wr_add_opaque(t, place, WEIR_KIND_OTHER, call, false);
+    struct wr_segment segment =
+        wr_segment_at(place, WEIR_KIND_TOOL_CALL, fields[1] != WR_JSON_NONE ? fields[1] : call);
+    segment.block = call;
+    segment.is_opaque = true;
+    segment.tool = wr_text_or_empty(t, fields[0], &status);
+    segment.call_id = wr_text_or_empty(t, values[0], &status);
+    if (!status)
+        status = wr_calls_number(calls, &segment);
+    return status ? status : wr_transcript_add(t, &segment);
+}
+
+static weir_status read_assistant(struct wr_calls *calls, const struct wr_place *place,
+                                  const wr_json_id fields[F_COUNT])
+{
+    struct wr_transcript *t = calls->t;
+    const struct wr_json *doc = t->doc;
+    weir_status status = WEIR_OK;
+
+    if (wr_json_is(doc, fields[F_THINKING], WR_JSON_STRING) &&
+        wr_json_inner(doc, fields[F_THINKING]).len)
+        status = wr_add_opaque(t, place, WEIR_KIND_REASONING, fields[F_THINKING], true);
+    if (!status)
+        status = wr_add_content(t, place, fields[F_CONTENT], no_blocks);
+    if (!wr_json_is(doc, fields[F_CALLS], WR_JSON_ARRAY))
+        return status;
+    for (wr_json_id call = wr_json_first(doc, fields[F_CALLS]); call != WR_JSON_NONE && !status;
+         call = wr_json_next(doc, fields[F_CALLS], call))
+        status = read_call(calls, place, call);
+    return status;
+}
+
+static weir_status read_result(struct wr_calls *calls, const struct wr_place *place,
+                               const wr_json_id fields[F_COUNT])
+{
+    struct wr_transcript *t = calls->t;
+    struct wr_segment segment = wr_segment_at(place, WEIR_KIND_TOOL_RESULT, place->message);
+    weir_status status = WEIR_OK;
+
+    segment.block = place->message;
+    segment.tool = wr_text_or_empty(t, fields[F_TOOL_NAME], &status);
+    segment.call_id = wr_text_or_empty(t, fields[F_CALL_ID], &status);
+    if (!status)
+        status = wr_calls_find(calls, place->message, segment.tool, &segment.call_id);
+    if (!status && wr_json_is(t->doc, fields[F_CONTENT], WR_JSON_STRING))
+        status = wr_set_result_parts(t, &segment, fields[F_CONTENT], "text");
+    segment.has_exact_blocks |= fields[F_IMAGES] != WR_JSON_NONE;
+    return status ? status : wr_transcript_add(t, &segment);
+}
+
+static weir_status read_message(struct wr_calls *calls, wr_json_id list, wr_json_id message)
+{
+    struct wr_transcript *t = calls->t;
+    wr_json_id fields[F_COUNT];
+    bool is_unique = wr_json_pick(t->doc, message, field_names, F_COUNT, fields);
+    struct wr_place place = {message, list, wr_role_of(t->doc, fields[F_ROLE])};
+    weir_status status = WEIR_OK;
+
+    if (!is_unique || place.role == WEIR_ROLE_NONE)
+        return wr_add_opaque(t, &place, WEIR_KIND_OTHER, message, false);
+    if (place.role == WEIR_ROLE_TOOL)
+        return read_result(calls, &place, fields);
+    if (place.role == WEIR_ROLE_ASSISTANT)
+        status = read_assistant(calls, &place, fields);
+    else
+        status = wr_add_content(t, &place, fields[F_CONTENT], no_blocks);
+    if (!status && wr_json_is(t->doc, fields[F_IMAGES], WR_JSON_ARRAY) &&
+        wr_json_first(t->doc, fields[F_IMAGES]) != WR_JSON_NONE)
+        status = wr_add_opaque(t, &place, WEIR_KIND_IMAGE, fields[F_IMAGES], false);
+    return status;
+}
+
+static weir_status read_request(struct wr_transcript *t)
+{
+    static const char *const names[] = {"messages", "tools", "options"};
+    const struct wr_json *doc = t->doc;
+    struct wr_calls calls;
+    wr_json_id top[3];
+    int64_t tokens;
+
+    (void)wr_json_pick(doc, 0, names, 3, top);
+    wr_json_id most = wr_json_find(doc, top[2], "num_predict");
+    if (most != WR_JSON_NONE && wr_json_i64(doc, most, &tokens) && tokens > 0)
+        t->answer_tokens_max = (uint64_t)tokens;
+    wr_json_id window = wr_json_find(doc, top[2], "num_ctx");
+    if (window != WR_JSON_NONE && wr_json_i64(doc, window, &tokens) && tokens > 0 &&
+        tokens <= WR_MODEL_TOKENS_MAX)
+        t->loads_tokens = (uint32_t)tokens;
+    t->list = top[0];
+    weir_status status = wr_add_whole(t, WEIR_KIND_TOOLS, WEIR_ROLE_NONE, top[1]);
+    wr_json_id message = wr_first_unread(t, &status);
+    wr_calls_init(&calls, t);
+    calls.takes_nameless = true;
+    for (; !status && message != WR_JSON_NONE; message = wr_json_next(doc, t->list, message))
+        status = read_message(&calls, t->list, message);
+    return status;
+}
+
+/* ---- answers ---- */
+
+static enum wr_look look_at(const struct wr_sse_event *event)
+{
+    static const char *const telling[] = {"\"done\":true", "\"done\": true", "\"tool_calls\"",
+                                          "\"error\""};
+
+    for (size_t i = 0; i < WR_COUNT_OF(telling); i++)
+        if (wr_span_find(event->data, wr_span_of(telling[i]), 0) != SIZE_MAX)
+            return WR_LOOK_INTO;
+    return WR_LOOK_AWAY;
+}
+
+/* What is said goes on in one text, what is thought in another. */
+static void add_piece(struct wr_reply *a, enum wr_part_kind kind, weir_span text)
+{
+    int64_t index = kind == WR_PART_TEXT ? -2 : -3;
+    struct wr_part *part = text.len && a->keeps_all ? wr_answer_find(a, index) : NULL;
+
+    if (text.len && !part)
+        part = wr_answer_part(a, kind, index);
+    if (part)
+        wr_answer_extend(a, part, text);
+    wr_answer_show(a, kind == WR_PART_TEXT ? WR_PIECE_TEXT : WR_PIECE_THINKING, text);
+}
+
+static void read_item(struct wr_reply *a, const struct wr_json *doc, wr_json_id message)
+{
+    wr_json_id list = wr_json_find(doc, message, "tool_calls");
+
+    add_piece(a, WR_PART_THINKING, wr_answer_text(a, doc, message, "thinking"));
+    add_piece(a, WR_PART_TEXT, wr_answer_text(a, doc, message, "content"));
+    if (!wr_json_is(doc, list, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id at = wr_json_first(doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(doc, list, at)) {
+        wr_json_id function = wr_json_find(doc, at, "function");
+        wr_json_id arguments = wr_json_find(doc, function, "arguments");
+        weir_span raw = arguments == WR_JSON_NONE ? WR_LIT("{}") : wr_json_raw(doc, arguments);
+        wr_answer_add_call(a, wr_answer_text(a, doc, at, "id"),
+                           wr_answer_text(a, doc, function, "name"), raw);
+    }
+}
+
+/* The counts stand beside the message. */
+static void read_usage(struct wr_reply *a, const struct wr_json *doc)
+{
+    wr_seen_usage_read(&a->usage, doc, 0);
+    if (!a->keeps_all || !wr_seen_usage_is_known(&a->usage))
+        return;
+    wr_buf_reset(&a->usage_raw);
+    wr_buf_printf(&a->usage_raw, "\"prompt_eval_count\":%lld,\"eval_count\":%lld",
+                  (long long)(a->usage.input_tokens > 0 ? a->usage.input_tokens : 0),
+                  (long long)(a->usage.output_tokens > 0 ? a->usage.output_tokens : 0));
+}
+
+/* What is around the message; false: it is no answer. */
+static bool read_head(struct wr_reply *a, const struct wr_json *doc)
+{
+    wr_json_id message = wr_json_find(doc, 0, "message");
+
+    wr_answer_read_id(a, doc, 0);
+    wr_answer_read_error(a, doc, wr_json_find(doc, 0, "error"), 0);
+    wr_answer_read_finish(a, wr_answer_text(a, doc, 0, "done_reason"));
+    if (wr_json_is(doc, wr_json_find(doc, 0, "done"), WR_JSON_TRUE)) {
+        read_usage(a, doc);
+        a->is_finished = true;
+    }
+    return wr_json_is(doc, message, WR_JSON_OBJECT);
+}
+
+static void read_event(struct wr_reply *a, const struct wr_json *doc)
+{
+    if (read_head(a, doc))
+        read_item(a, doc, wr_json_find(doc, 0, "message"));
+}
+
+static bool read_whole(struct wr_reply *a, const struct wr_json *doc)
+{
+    bool is_answer = read_head(a, doc);
+
+    if (is_answer)
+        wr_answer_read_item(a, doc, wr_json_find(doc, 0, "message"));
+    return is_answer;
+}
+
+static void write_answer_calls(const struct wr_reply *a, struct wr_json_writer *w)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->parts_count; i++) {
+        const struct wr_part *call = &a->parts[i];
+        if (call->kind != WR_PART_CALL)
+            continue;
+        if (!count++) {
+            wr_json_write_key(w, "tool_calls");
+            wr_json_write_array(w);
+        }
+        wr_json_write_object(w);
+        wr_json_member_text(w, "id", wr_buf_view(&call->id));
+        wr_json_write_key(w, "function");
+        wr_json_write_object(w);
+        wr_json_member_text(w, "name", wr_buf_view(&call->name));
+        wr_json_write_key(w, "arguments");
+        wr_json_write_raw(w, wr_buf_view(&call->text));
+        wr_json_write_object_end(w);
+        wr_json_write_object_end(w);
+    }
+    if (count)
+        wr_json_write_array_end(w);
+}
+
+static void write_answer(struct wr_reply *a, struct wr_json_writer *w)
+{
+    static const char *const keys[] = {[WR_PART_TEXT] = "content", [WR_PART_THINKING] = "thinking"};
+    bool has_text = false;
+
+    wr_json_write_key(w, "message");
+    wr_json_write_object(w);
+    wr_json_member_word(w, "role", "assistant");
+    for (size_t i = 0; i < a->parts_count; i++) {
+        const struct wr_part *part = &a->parts[i];
+        if (part->kind == WR_PART_TEXT || part->kind == WR_PART_THINKING)
+            wr_json_member_text(w, keys[part->kind], wr_buf_view(&part->text));
+        has_text |= part->kind == WR_PART_TEXT;
+    }
+    if (!has_text)
+        wr_json_member_word(w, "content", "");
+    write_answer_calls(a, w);
+    wr_json_write_object_end(w);
+    wr_json_member_bool(w, "done", true);
+    wr_json_member_word(w, "done_reason", a->finish);
+}
+
+static void write_error(struct wr_json_writer *w, const char *message)
+{
+    wr_json_member_word(w, "error", message);
+}
+
+/* ---- writing ---- */
+
+/* The laboratory's sessions are written as the vendor's types have them: without ids. */
+static void write_id(struct wr_body *b, const char *key, weir_span id)
+{
+    if (!b->is_raw)
+        wr_body_id(b, key, id);
+}
+
+static void write_call(struct wr_body *b, const struct weir_call *call)
+{
+    wr_body_note_call(b, call->id, call->name);
+    wr_json_write_object(&b->w);
+    write_id(b, "id", call->id);
+    wr_json_write_key(&b->w, "function");
+    wr_json_write_object(&b->w);
+    wr_body_text(b, "name", call->name);
+    wr_body_object(b, "arguments", call->arguments);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
+/* The calls of a message that the server gave: their results name the tool. */
+static void note_item(struct wr_body *b, weir_span item)
+{
+    struct wr_json doc;
+
+    wr_arena_reset(&b->scratch);
+    if (wr_json_parse(&doc, &b->scratch, item, NULL, NULL))
+        return;
+    wr_json_id list = wr_json_find(&doc, 0, "tool_calls");
+    if (!wr_json_is(&doc, list, WR_JSON_ARRAY))
+        return;
+    for (wr_json_id at = wr_json_first(&doc, list); at != WR_JSON_NONE;
+         at = wr_json_next(&doc, list, at)) {
+        wr_json_id id = wr_json_find(&doc, at, "id");
+        wr_json_id name = wr_json_find(&doc, wr_json_find(&doc, at, "function"), "name");
+        if (wr_json_is(&doc, id, WR_JSON_STRING) && wr_json_is(&doc, name, WR_JSON_STRING))
+            wr_body_note_call(b, wr_json_text(&doc, &b->scratch, id),
+                              wr_json_text(&doc, &b->scratch, name));
+    }
+}
+
+static void write_model_message(struct wr_body *b, const struct wr_line *line)
+{
+    for (size_t i = 0; i < line->items_count; i++)
+        note_item(b, line->items[i]);
+    if (line->items_count) {
+        wr_body_items(b, line);
+        return;
+    }
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", "assistant");
+    wr_body_text(b, "content", line->text);
+    if (line->calls_count) {
+        wr_json_write_key(&b->w, "tool_calls");
+        wr_json_write_array(&b->w);
+        for (size_t i = 0; i < line->calls_count; i++)
+            write_call(b, &line->calls[i]);
+        wr_json_write_array_end(&b->w);
+    }
+    wr_json_write_object_end(&b->w);
+}
+
+static void write_result(struct wr_body *b, const struct wr_line *line)
+{
+    weir_span tool = wr_body_tool_of(b, line->call_id);
+
+    wr_body_close(b);
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "role", "tool");
+    wr_body_text(b, "content", line->text);
+    if (tool.len)
+        wr_body_text(b, "tool_name", tool);
+    write_id(b, "tool_call_id", line->call_id);
+    wr_json_write_object_end(&b->w);
+}
+
+/* Words of the user wait for those that may follow; JSON that stands as it is cannot be joined. */
+static void add_words(struct wr_body *b, weir_span text)
+{
+    if (b->is_raw) {
+        wr_body_plain(b, "user", text);
+        return;
+    }
+    if (!b->joins)
+        wr_body_close(b);
+    if (b->words.len)
+        wr_buf_text(&b->words, "\n\n");
+    wr_buf_append(&b->words, text);
+}
+
+static void write_line(struct wr_body *b, const struct wr_line *line)
+{
+    switch (line->kind) {
+    case WR_LINE_NOTICE:
+        if (b->alternates)
+            add_words(b, line->text);
+        else
+            wr_body_plain(b, line->role ? line->role : "system", line->text);
+        break;
+    case WR_LINE_WORDS:
+        add_words(b, line->text);
+        break;
+    case WR_LINE_RESULT:
+        write_result(b, line);
+        break;
+    case WR_LINE_ANSWER:
+        wr_body_close(b);
+        write_model_message(b, line);
+        break;
+    }
+}
+
+static void write_reply(struct wr_body *b, const struct wr_line *line)
+{
+    wr_json_write_key(&b->w, "message");
+    write_model_message(b, line);
+    wr_json_member_bool(&b->w, "done", true);
+    wr_json_member_word(&b->w, "done_reason", "stop");
+}
+
+/* ---- the table ---- */
+
+static const char *const end_words[] = {"stop", NULL};
+static const struct wr_api_path paths[] = {{"/api/chat", "/api/chat", true}};
+static const struct wr_api_front fronts[] = {
+    {"/api/chat", "ollama"},  {"/api/generate", "ollama"}, {"/api/tags", "ollama"},
+    {"/api/show", "ollama"},  {"/api/ps", "ollama"},       {"/api/version", "ollama"},
+    {"/api/embed", "ollama"}, {"/api/pull", "ollama"},     {NULL, NULL}};
+static const struct wr_api_upstream upstreams[] = {{"ollama", "http://127.0.0.1:11434"},
+                                                   {NULL, NULL}};
+
+const struct wr_api wr_api_ollama = {
+    .dialect = WEIR_DIALECT_OLLAMA,
+    .name = "ollama",
+    .paths = paths,
+    .paths_count = WR_COUNT_OF(paths),
+    .fronts = fronts,
+    .upstreams = upstreams,
+    .read_request = read_request,
+    .list_tools = wr_list_tools,
+    .list_key = "messages",
+    .content_key = "content",
+    .numbers_calls = true,
+    .framing = {.request = 3, .message = 4, .call = 16, .tools = 12, .tool = 8},
+    .look = look_at,
+    .read_event = read_event,
+    .read_whole = read_whole,
+    .read_item = read_item,
+    .write_answer = write_answer,
+    .write_error = write_error,
+    .write_prompt = wr_body_prompts,
+    .write_tool = wr_body_function,
+    .write_line = write_line,
+    .write_reply = write_reply,
+    .has_prompt_in_list = true,
+    .end_words = end_words,
+    .url = "http://127.0.0.1:11434",
+    .base_path = "",
+    .url_variable = "OLLAMA_BASE_URL",
+    .older_url_variable = "OLLAMA_API_BASE",
+    .key_variable = "OLLAMA_API_KEY",
+    .model = "qwen3",
+    .stream_members = "\"stream\":true",
+    .joiner = &wr_joiner_ollama,
+    .streams_lines = true,
+    .names_calls = true,
+};
