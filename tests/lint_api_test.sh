@@ -29,4 +29,7 @@ echo 'api src/engine/kept.c -- a reason' >"$dir/tools/lint-exceptions"
 ok 'and what is listed with a reason' \
     "$(cd "$dir" && tools/lint 2>&1 | grep -c 'kept.c.*\[api\]')" 0
 
+ok 'an API is known in at most five sources outside its folder' \
+    "$(tools/api-places --max 5 >"$dir/places" && echo yes || cat "$dir/places")" yes
+
 finish

@@ -20,7 +20,8 @@ WEIR_BEGIN_DECLS
     X(RESPONSES, "responses") \
     X(MESSAGES, "messages")   \
     X(GEMINI, "gemini")       \
-    X(OLLAMA, "ollama")
+    X(OLLAMA, "ollama")       \
+    X(CONVERSE, "converse")
 
 #define WEIR_ROLE_MAP(X)      \
     X(NONE, "none")           \

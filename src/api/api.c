@@ -12,7 +12,7 @@
 const struct wr_api *const wr_apis[WR_APIS_COUNT] = {
     [WEIR_DIALECT_CHAT] = &wr_api_chat,         [WEIR_DIALECT_RESPONSES] = &wr_api_responses,
     [WEIR_DIALECT_MESSAGES] = &wr_api_messages, [WEIR_DIALECT_GEMINI] = &wr_api_gemini,
-    [WEIR_DIALECT_OLLAMA] = &wr_api_ollama,
+    [WEIR_DIALECT_OLLAMA] = &wr_api_ollama,     [WEIR_DIALECT_CONVERSE] = &wr_api_converse,
 };
 
 const struct wr_api *wr_api_of(weir_dialect dialect)
@@ -63,6 +63,9 @@ static const struct {
     {"options", WEIR_DIALECT_OLLAMA},
     {"keep_alive", WEIR_DIALECT_OLLAMA},
     {"think", WEIR_DIALECT_OLLAMA},
+    {"inferenceConfig", WEIR_DIALECT_CONVERSE},
+    {"toolConfig", WEIR_DIALECT_CONVERSE},
+    {"additionalModelRequestFields", WEIR_DIALECT_CONVERSE},
 };
 
 const struct wr_api *wr_api_by_path(weir_span path, const struct wr_api_path **row)
@@ -225,6 +228,21 @@ static bool message_is_ollama(const struct wr_json *doc, wr_json_id message)
            wr_json_is(doc, values[1], WR_JSON_STRING) || wr_json_is(doc, values[2], WR_JSON_ARRAY);
 }
 
+/* Messages that only Converse has: blocks without a type. */
+static bool message_is_converse(const struct wr_json *doc, wr_json_id message)
+{
+    static const char *const names[] = {"type", "text", "toolUse", "toolResult"};
+    wr_json_id content = wr_json_find(doc, message, "content"), values[4];
+    wr_json_id block =
+        wr_json_is(doc, content, WR_JSON_ARRAY) ? wr_json_first(doc, content) : WR_JSON_NONE;
+
+    if (!wr_json_is(doc, block, WR_JSON_OBJECT))
+        return false;
+    (void)wr_json_pick(doc, block, names, 4, values);
+    return values[0] == WR_JSON_NONE && (wr_json_is(doc, values[1], WR_JSON_STRING) ||
+                                         values[2] != WR_JSON_NONE || values[3] != WR_JSON_NONE);
+}
+
 /* Blocks that only one of the two APIs has. */
 static const struct {
     const char *type;
@@ -290,12 +308,14 @@ static weir_dialect messages_or_chat(const struct wr_json *doc, wr_json_id messa
                                      weir_dialect by_keys)
 {
     weir_dialect told;
-    if (by_keys == WEIR_DIALECT_OLLAMA)
+    if (by_keys == WEIR_DIALECT_OLLAMA || by_keys == WEIR_DIALECT_CONVERSE)
         return by_keys;
     for (wr_json_id m = wr_json_first(doc, messages); m != WR_JSON_NONE;
          m = wr_json_next(doc, messages, m)) {
         if (message_is_ollama(doc, m))
             return WEIR_DIALECT_OLLAMA;
+        if (message_is_converse(doc, m))
+            return WEIR_DIALECT_CONVERSE;
     }
     if (tools_tell(doc, &told))
         return told;
@@ -338,7 +358,7 @@ static weir_status by_shape(const struct wr_json *doc, weir_dialect *dialect, st
         return wr_fail(
             err, WEIR_INVALID, doc->nodes[0].start,
             "no `messages` list, no `input` and no `contents`: this is not a Chat Completions, "
-            "Responses, Messages, Gemini or Ollama request");
+            "Responses, Messages, Gemini, Ollama or Converse request");
     *dialect = WEIR_DIALECT_RESPONSES;
     return WEIR_OK;
 }
@@ -394,7 +414,7 @@ static void keep_exact_where_repeated(struct wr_transcript *transcript)
     static const char *const names[] = {
         "messages",     "input",        "tools",   "functions",
         "system",       "instructions", "thread",  "previous_response_id",
-        "conversation", "contents",     "request"};
+        "conversation", "contents",     "request", "toolConfig"};
     wr_json_id values[WR_COUNT_OF(names)], root = wr_api_root(transcript);
     if (wr_json_pick(transcript->doc, 0, names, WR_COUNT_OF(names), values) &&
         (!root || wr_json_pick(transcript->doc, root, names, WR_COUNT_OF(names), values)))
@@ -597,7 +617,8 @@ uint64_t wr_api_hash_parameters(const struct wr_json *doc)
                                         "prompt_cache_key",
                                         "verbosity",
                                         "service_tier",
-                                        "speed"};
+                                        "speed",
+                                        "additionalModelRequestFields"};
     enum { COUNT = WR_COUNT_OF(names) };
     wr_json_id values[COUNT];
     uint64_t hash = 0;

@@ -155,13 +155,13 @@ struct wr_api {
 };
 
 extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages, wr_api_gemini,
-    wr_api_ollama;
+    wr_api_ollama, wr_api_converse;
 
-enum { WR_APIS_COUNT = 5 };
+enum { WR_APIS_COUNT = 6 };
 
 /* Their names, for people and for completion. */
-#define WR_API_NAMES "chat, responses, messages, gemini or ollama"
-#define WR_API_WORDS "chat responses messages gemini ollama"
+#define WR_API_NAMES "chat, responses, messages, gemini, ollama or converse"
+#define WR_API_WORDS "chat responses messages gemini ollama converse"
 /* Variables of their keys, and upstreams as `weir serve --upstream` takes them. */
 #define WR_API_KEYS           "OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY"
 #define WR_API_UPSTREAM_WORDS "openai= anthropic= gemini= ollama="

@@ -182,7 +182,7 @@ static const struct {
      "aaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
      "aaaaaaaaaaaaaaaaaaa",
-     0, "chat, responses, messages or gemini"},
+     0, "chat, responses, messages, gemini, ollama or converse"},
 };
 
 static void what_is_no_request_is_refused(void **state)
@@ -263,10 +263,37 @@ static void all_names_are_told(void **state)
     }
 }
 
+static void upstreams_and_variables_are_listed_once(void **state)
+{
+    static const char *const urls[][2] = {
+        {"OPENAI_API_BASE", "openai"},        {"OPENAI_BASE_URL", "openai"},
+        {"ANTHROPIC_API_BASE", "anthropic"},  {"ANTHROPIC_BASE_URL", "anthropic"},
+        {"GOOGLE_GEMINI_BASE_URL", "gemini"}, {"OLLAMA_API_BASE", "ollama"},
+        {"OLLAMA_BASE_URL", "ollama"}};
+    const char *upstream, *name;
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(urls); i++) {
+        assert_string_equal(wr_api_url_variable(i, &upstream), urls[i][0]);
+        assert_string_equal(upstream, urls[i][1]);
+        assert_true(wr_api_has_upstream(wr_span_of(upstream)));
+    }
+    assert_false(wr_api_has_upstream(WR_LIT("any")));
+    assert_string_equal(wr_api_upstream_at(0)->name, "openai");
+    assert_string_equal(wr_api_key_variable(0), "OPENAI_API_KEY");
+    for (size_t i = 0; (name = wr_api_key_variable(i)); i++)
+        for (size_t k = 0; k < i; k++)
+            assert_string_not_equal(name, wr_api_key_variable(k));
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        assert_true(!wr_apis[i]->upstreams || wr_apis[i]->upstreams->name);
+        assert_true(!wr_apis[i]->version_header || wr_apis[i]->upstreams);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_names_are_told),
+        cmocka_unit_test(upstreams_and_variables_are_listed_once),
         cmocka_unit_test(a_path_names_the_dialect),
         cmocka_unit_test(a_shape_names_the_dialect),
         cmocka_unit_test(what_is_said_first_wins),

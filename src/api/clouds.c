@@ -57,6 +57,13 @@ static const struct wr_cloud_path bedrock_paths[] = {
      .row = {"", "/model/*/invoke-with-response-stream", true},
      .stream = WR_CLOUD_FRAMES,
      .needs = "anthropic_version"},
+    {.pattern = "/model/{model}/converse",
+     .api = &wr_api_converse,
+     .row = {"", "/model/*/converse", true}},
+    {.pattern = "/model/{model}/converse-stream",
+     .api = &wr_api_converse,
+     .row = {"", "/model/*/converse-stream", true},
+     .stream = WR_CLOUD_FRAMES},
     {.pattern = NULL}};
 
 static const struct wr_cloud clouds[] = {

@@ -57,6 +57,26 @@ struct join_case {
                            "\"usage\":{\"input_tokens\":" in ",\"output_tokens\":1}}")
 #define BEGIN(index, block) \
     EVENT("content_block_start", "\"index\":" index ",\"content_block\":{" block "}")
+/* Ollama: a line of JSON each. */
+#define O(members) \
+    "{\"model\":\"m\",\"message\":{\"role\":\"assistant\"," members "},\"done\":false}\n"
+#define O_DONE(members, tokens)                                                        \
+    "{\"model\":\"m\",\"message\":{\"role\":\"assistant\"," members "},\"done\":true," \
+    "\"done_reason\":\"stop\",\"eval_count\":" tokens "}\n"
+#define O_CALL(name) "{\"function\":{\"name\":\"" name "\",\"arguments\":{\"a\":1}}}"
+/* Converse: the frame's name, then what it says. */
+#define C(name, members) "event: " name "\ndata: {" members "}\n\n"
+#define C_START          C("messageStart", "\"role\":\"assistant\"")
+#define C_DELTA(at, delta) \
+    C("contentBlockDelta", "\"contentBlockIndex\":" at ",\"delta\":{" delta "}")
+#define C_END(at) C("contentBlockStop", "\"contentBlockIndex\":" at)
+#define C_USE(at, id, name)                                                      \
+    C("contentBlockStart",                                                       \
+      "\"contentBlockIndex\":" at ",\"start\":{\"toolUse\":{\"toolUseId\":\"" id \
+      "\",\"name\":\"" name "\"}}")                                              \
+    C_DELTA(at, "\"toolUse\":{\"input\":\"{\\\"a\\\":1}\"}") C_END(at)
+#define C_STOP(word, usage) \
+    C("messageStop", "\"stopReason\":\"" word "\"") C("metadata", "\"usage\":{" usage "}")
 #define GROW(index, delta) \
     EVENT("content_block_delta", "\"index\":" index ",\"delta\":{\"type\":" delta "}")
 #define END(index) EVENT("content_block_stop", "\"index\":" index)
@@ -340,6 +360,95 @@ static const struct join_case cases[] = {
      G("a", G_TEXT("It"), "", "")
          DATA("{\"error\":{\"code\":500,\"message\":\"it broke\",\"status\":\"INTERNAL\"}}"),
      NULL},
+    {"ollama: an answer without a call of ours is the server's bytes",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"Hi\"") O("\"content\":\"\",\"tool_calls\":[" O_CALL("f") "]")
+          O_DONE("\"content\":\"\"", "9")},
+     "plain;",
+     O("\"content\":\"Hi\"") O("\"content\":\"\",\"tool_calls\":[" O_CALL("f") "]")
+         O_DONE("\"content\":\"\"", "9"),
+     ""},
+    {"ollama: two legs, what is thought and said",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"\",\"thinking\":\"hm\"") O("\"content\":\"Hi\"")
+          O("\"content\":\"\",\"tool_calls\":[" O_CALL("weir_recall") "]")
+              O_DONE("\"content\":\"\"", "9"),
+      O("\"content\":\"7\"") O_DONE("\"content\":\"\"", "4")},
+     "ask  {\"a\":1};plain;",
+     O("\"content\":\"\",\"thinking\":\"hm\"") O("\"content\":\"Hi\"") O("\"content\":\"7\"")
+         O_DONE("\"content\":\"\"", "13"),
+     "{\"role\":\"assistant\",\"thinking\":\"hm\",\"content\":\"Hi\",\"tool_calls\":[" O_CALL(
+         "weir_recall") "]},{\"role\":\"tool\",\"content\":\"found 1\",\"tool_name\":"
+                        "\"weir_recall\"}\n"},
+    {"ollama: a last line that says something, before another leg",
+     WEIR_DIALECT_OLLAMA,
+     {O_DONE("\"content\":\"Hi\",\"tool_calls\":[" O_CALL("weir_recall") "]", "9"),
+      O_DONE("\"content\":\"7\"", "4")},
+     "ask  {\"a\":1};plain;",
+     O("\"content\":\"Hi\"") O("\"content\":\"7\"") O_DONE("\"content\":\"\"", "13"),
+     "{\"role\":\"assistant\",\"content\":\"Hi\",\"tool_calls\":[" O_CALL(
+         "weir_recall") "]},{\"role\":\"tool\",\"content\":\"found 1\",\"tool_name\":"
+                        "\"weir_recall\"}\n"},
+    {"ollama: beside the client's calls",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"\",\"tool_calls\":[" O_CALL("weir_recall") "," O_CALL("f") "]")
+          O_DONE("\"content\":\"\"", "9")},
+     "beside  {\"a\":1};",
+     O("\"content\":\"\",\"tool_calls\":[" O_CALL("f") "]") O_DONE("\"content\":\"\"", "9"),
+     ""},
+    {"ollama: whole answers",
+     WEIR_DIALECT_OLLAMA,
+     {"{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"Hi "
+      "\",\"tool_calls\":[" O_CALL(
+          "weir_recall") "]},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":9}",
+      "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"7\"},\"done\":true,"
+      "\"done_reason\":\"stop\",\"eval_count\":4}"},
+     "ask  {\"a\":1};plain;",
+     "{\"model\":\"m\",\"message\":{\"role\":\"assistant\",\"content\":\"Hi 7\"},\"done\":true,"
+     "\"done_reason\":\"stop\",\"eval_count\":13}",
+     "{\"role\":\"assistant\",\"content\":\"Hi \",\"tool_calls\":[" O_CALL(
+         "weir_recall") "]},{\"role\":\"tool\",\"content\":\"found 1\",\"tool_name\":"
+                        "\"weir_recall\"}\n"},
+    {"ollama: a second leg that breaks off",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"\",\"tool_calls\":[" O_CALL("weir_recall") "]")
+          O_DONE("\"content\":\"\"", "9"),
+      O("\"content\":\"It\"")},
+     "ask  {\"a\":1};plain;",
+     O("\"content\":\"It\"") "{\"error\":\"it broke\"}\n",
+     NULL},
+    {"converse: two legs with signed thinking",
+     WEIR_DIALECT_CONVERSE,
+     {C_START C_DELTA("0", "\"reasoningContent\":{\"text\":\"hm\"}")
+          C_DELTA("0", "\"reasoningContent\":{\"signature\":\"s1\"}") C_END("0")
+              C_DELTA("1", "\"text\":\"Hi\"") C_END("1") C_USE("2", "t1", "weir_recall")
+                  C_STOP("tool_use", "\"outputTokens\":9,\"totalTokens\":14"),
+      C_START C_DELTA("0", "\"text\":\"7\"") C_END("0")
+          C_STOP("end_turn", "\"inputTokens\":30,\"outputTokens\":4,\"totalTokens\":34")},
+     "ask t1 {\"a\":1};plain;",
+     C_START C_DELTA("0", "\"reasoningContent\":{\"text\":\"hm\"}")
+         C_DELTA("0", "\"reasoningContent\":{\"signature\":\"s1\"}") C_END("0")
+             C_DELTA("1", "\"text\":\"Hi\"") C_END("1") C_DELTA("2", "\"text\":\"7\"") C_END("2")
+                 C_STOP("end_turn", "\"inputTokens\":30,\"outputTokens\":13,\"totalTokens\":43"),
+     "{\"role\":\"assistant\",\"content\":[{\"reasoningContent\":{\"reasoningText\":{\"text\":"
+     "\"hm\",\"signature\":\"s1\"}}},{\"text\":\"Hi\"},{\"toolUse\":{\"toolUseId\":\"t1\","
+     "\"name\":\"weir_recall\",\"input\":{\"a\":1}}}]},{\"role\":\"user\",\"content\":[{"
+     "\"toolResult\":{\"toolUseId\":\"t1\",\"content\":[{\"text\":\"found 1\"}]}}]}\n"},
+    {"converse: beside the client's calls",
+     WEIR_DIALECT_CONVERSE,
+     {C_START C_USE("0", "t1", "weir_recall") C_USE("1", "t2", "f")
+          C_STOP("tool_use", "\"outputTokens\":9")},
+     "beside t1 {\"a\":1};",
+     C_START C_USE("0", "t2", "f") C_STOP("tool_use", "\"outputTokens\":9"),
+     ""},
+    {"converse: a second leg that breaks off",
+     WEIR_DIALECT_CONVERSE,
+     {C_START C_USE("0", "t1", "weir_recall") C_STOP("tool_use", "\"outputTokens\":9"),
+      C_START C_DELTA("0", "\"text\":\"7\"")},
+     "ask t1 {\"a\":1};plain;",
+     C_START C_DELTA(
+         "0", "\"text\":\"7\"") "event: error\ndata: {\"error\":{\"message\":\"it broke\"}}\n\n",
+     NULL},
     {"messages: an answer without a call of ours is the provider's bytes",
      WEIR_DIALECT_MESSAGES,
      {START("m1", "5") PING THINK("0", "hm", "s1") SAY("1", "Hi") USE("2", "t1", "f")
@@ -531,7 +640,7 @@ static void legs_become_one_answer(void **state)
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
         for (size_t p = 0; p < WR_COUNT_OF(pieces); p++) {
             const struct join_case *c = &cases[i];
-            bool is_stream = c->legs[0][0] != '{';
+            bool is_stream = c->legs[0][0] != '{' || c->legs[0][strlen(c->legs[0]) - 1] == '\n';
             struct test_joined joined;
             test_join_run(&joined, wr_api_of(c->dialect), is_stream, c->legs, pieces[p]);
             assert_text(c->behaviour, "verdicts", pieces[p], c->said, &joined.said);
