@@ -92,7 +92,13 @@ enum {
     WR_SUMMARY_MAX_TOKENS
 };
 enum { WR_FILL_HISTORY_TOKENS };
-enum { WR_PRUNE_AT_BP, WR_PRUNE_TRIGGER_TOKENS, WR_PRUNE_OLDER_TURNS, WR_PRUNE_MIN_TOKENS };
+enum {
+    WR_PRUNE_AT_BP,
+    WR_PRUNE_TRIGGER_TOKENS,
+    WR_PRUNE_OLDER_TURNS,
+    WR_PRUNE_MIN_TOKENS,
+    WR_PRUNE_NEW_OVER
+};
 enum { WR_REHYDRATE_MAX_TOKENS };
 
 /* How what steps leave in a prompt begins; a prompt that has it came in again (fold.c). */

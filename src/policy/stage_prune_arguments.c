@@ -4,7 +4,10 @@
  *
  * Only values that are strings change: names, numbers, keys and everything short stay, and the
  * arguments stay JSON. A call beside signed thinking is left alone: the signature speaks for both.
- * In no preset, because a model may take what it sees for the way such calls are written. */
+ *
+ * A very large new call may lose them at once, as it is first sent again: it was output, so it is
+ * new input then, and no step is needed. Presets prune only such: a model that sees many pruned
+ * calls may take that for the way such calls are written. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -31,13 +34,18 @@ static bool is_beside_thinking(const struct wr_fold *fold, uint32_t segment)
     return false;
 }
 
+static bool is_old(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
+{
+    const struct wr_segment *s = &fold->transcript->segments[segment];
+    return s->turn + (uint32_t)wr_stage_param(stage, s->tool, WR_PRUNE_OLDER_TURNS) < fold->turn;
+}
+
 static bool is_prunable(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
-    uint32_t turns = (uint32_t)wr_stage_param(stage, s->tool, WR_PRUNE_OLDER_TURNS);
 
     if (s->kind != WEIR_KIND_TOOL_CALL || fold->segments[segment].form != WR_FORM_EXACT ||
-        s->turn + turns >= fold->turn || !wr_fold_gain(fold, segment))
+        !wr_fold_gain(fold, segment))
         return false;
     if (s->is_opaque || s->payload == WR_JSON_NONE || s->pair == WR_SEGMENT_NONE ||
         s->pair >= fold->arrived || fold->segments[segment].is_marked)
@@ -172,7 +180,7 @@ static uint32_t collect(const struct wr_fold *fold, const struct wr_stage *stage
     uint64_t tokens = 0;
     uint32_t count = 0;
     for (uint32_t i = 0; i < fold->arrived; i++) {
-        if (!is_prunable(fold, stage, i))
+        if (!is_old(fold, stage, i) || !is_prunable(fold, stage, i))
             continue;
         tokens += wr_fold_gain(fold, i);
         list[count++] = i;
@@ -203,16 +211,52 @@ static weir_status prune_request(struct wr_fold *fold, const struct wr_stage *st
     return status;
 }
 
+/* ---- as they are first sent again ---- */
+
+static bool holds_thinking(const struct wr_fold *fold, uint32_t first)
+{
+    for (uint32_t i = first; i < fold->arrived; i++)
+        if (fold->transcript->segments[i].is_signed)
+            return true;
+    return false;
+}
+
+/* What the model wrote as output is new input now, so to leave it out rewrites nothing. */
+static weir_status prune_turn(struct wr_fold *fold, const struct wr_stage *stage)
+{
+    uint32_t first = wr_fold_new_first(fold);
+    weir_status status = WEIR_OK;
+
+    if (!stage->params[WR_PRUNE_NEW_OVER] || !wr_fold_recall(fold).len ||
+        holds_thinking(fold, first))
+        return WEIR_OK;
+    for (uint32_t i = first; i < fold->arrived && !status; i++) {
+        struct wr_fold_pruning pruning = {.reason = WR_STEP_PRESSURE};
+        if (fold->segments[i].tokens <= (uint64_t)wr_stage_param(stage,
+                                                                 fold->transcript->segments[i].tool,
+                                                                 WR_PRUNE_NEW_OVER) ||
+            !is_prunable(fold, stage, i))
+            continue;
+        status = prune_one(fold, stage, i, &pruning);
+        if (!status)
+            status = wr_fold_prune(fold, i, &pruning);
+    }
+    return status;
+}
+
 const struct wr_stage_def wr_stage_prune_arguments = {
     .name = "prune_arguments",
     .what = "past a share of the window, long strings in old write and edit calls become a marker",
+    .turn = prune_turn,
     .request = prune_request,
     .acts_at = wr_stage_at_share,
     .params = {{"at_bp", 6000, 1, 10000, NULL, "share of the window, in basis points"},
                {"trigger_tokens", 60000, 1, 1000000000, NULL, "where the window is not known"},
                {"older_turns", 4, 1, 100000, NULL, "only calls older than this many turns"},
-               {"min_tokens", 100, 64, 1000000, NULL, "shorter strings stay"}},
-    .params_count = 4,
+               {"min_tokens", 100, 64, 1000000, NULL, "shorter strings stay"},
+               {"new_over", 0, 0, 10000000, NULL,
+                "new calls over this many tokens at once, as they are first sent again; 0: none"}},
+    .params_count = 5,
     .takes_tools = true,
-    .tool_params = 1U << WR_PRUNE_OLDER_TURNS | 1U << WR_PRUNE_MIN_TOKENS,
+    .tool_params = 1U << WR_PRUNE_OLDER_TURNS | 1U << WR_PRUNE_MIN_TOKENS | 1U << WR_PRUNE_NEW_OVER,
 };

@@ -143,6 +143,9 @@ static void list_calls(weir_span body, struct wr_buf *out)
     test_transcript_close(&test);
 }
 
+#define NEW(params) \
+    "policies: {p: {stages: [{stage: prune_arguments, at_bp: 10000, older_turns: 9" params "}]}}"
+
 #define FILLER                              \
     {                                       \
         "Bash", "{'command':'make'}", false \
@@ -219,6 +222,26 @@ static const struct {
      {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", true}, FILLER}},
      "c0{'file_path':'a.c','content':@} c1{'command':'make'} ",
      true},
+    {"a new call of 180 tokens and more leaves as it is first sent again",
+     NEW(", new_over: 170"),
+     {NULL, {FILLER, {"Write", "{'file_path':'a.c','content':'@'}", false}}},
+     "c0{'command':'make'} c1{'file_path':'a.c','content':#} ",
+     false},
+    {"and has left for good by the time that others come",
+     NEW(", new_over: 170"),
+     {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER, FILLER}},
+     "c0{'file_path':'a.c','content':#} c1{'command':'make'} c2{'command':'make'} ",
+     false},
+    {"a shorter one stays",
+     NEW(", new_over: 400"),
+     {NULL, {FILLER, {"Write", "{'file_path':'a.c','content':'@'}", false}}},
+     "c0{'command':'make'} c1{'file_path':'a.c','content':@} ",
+     false},
+    {"a new call beside signed thinking stays",
+     NEW(", new_over: 170"),
+     {NULL, {{"Write", "{'file_path':'a.c','content':'@'}", true}, FILLER}},
+     "c0{'file_path':'a.c','content':@} c1{'command':'make'} ",
+     true},
     {"where no name is left the note says which file it was",
      POLICY(", older_turns: 1"),
      {NULL,
@@ -256,6 +279,23 @@ static void long_strings_of_old_writes_leave(void **state)
         }
 }
 
+/* What was output is new input: to leave it out changes nothing that was sent. */
+static void a_new_call_is_pruned_without_a_step(void **state)
+{
+    struct session session = {
+        NULL, {FILLER, {"Write", "{'file_path':'a.c','content':'@'}", false}, FILLER}};
+    struct wr_buf body;
+    struct test_run r;
+    (void)state;
+    wr_buf_init(&body, BODY_BYTES_MAX);
+    write_session(&body, WEIR_DIALECT_CHAT, &session);
+    test_run_open(&r, wr_buf_view(&body), NEW(", new_over: 170"), WINDOW_TOKENS);
+    assert_int_equal(r.run.artifacts_count, 1);
+    assert_int_equal(r.run.fold.steps_count, 0);
+    test_run_close(&r);
+    wr_buf_release(&body);
+}
+
 static void each_string_is_an_original_of_its_own(void **state)
 {
     struct session session = {
@@ -286,6 +326,7 @@ static void each_string_is_an_original_of_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(long_strings_of_old_writes_leave),
+                                       cmocka_unit_test(a_new_call_is_pruned_without_a_step),
                                        cmocka_unit_test(each_string_is_an_original_of_its_own)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
