@@ -21,6 +21,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/window.h"
+#include "policy/fold_inside.h"
 #include "policy/stage.h"
 
 /* The first segment of the inputs that end before `end`. */
@@ -313,6 +314,9 @@ static weir_status arrive(struct wr_fold *fold, uint32_t segment)
     fold->arrived = segment + 1;
     now->is_reread = is_reread(fold, segment);
     add_read(fold, segment);
+    weir_status status = wr_fold_keep(fold, segment);
+    if (status || now->kept_by)
+        return status;
     if (!stays_whole(fold, segment))
         return give_form(fold, segment);
     fold->late.count += fold->late.is_up && is_new_turn(fold) &&
@@ -347,26 +351,50 @@ static weir_status unbar_step(struct wr_fold *fold)
     return status;
 }
 
-static weir_status at_request(struct wr_fold *fold)
+/* What a step has just brought back is not taken again in the same breath, unless it must be. */
+static bool is_undone_now(const struct wr_fold *fold)
+{
+    const struct wr_fold_step *step = wr_fold_step_now(fold);
+    return step && step->reason == WR_STEP_UNDONE && !fold->is_over;
+}
+
+weir_status wr_fold_run_stages(struct wr_fold *fold, bool may_step)
 {
     const struct wr_policy *policy = fold->input->policy;
-    weir_status status = look_at_clock(fold, fold->arrived);
+    weir_status status = WEIR_OK;
 
-    if (turn_now(fold)->is_switched)
-        wr_fold_drop_thinking(fold);
-    fold->is_over = fold->total_tokens > wr_fold_threshold(fold, 10000);
-    if (status || skips_request(fold))
-        return status;
-    status = unbar_step(fold);
-    bool may_step = wr_fold_may_step(fold);
     for (uint32_t i = 0; i < policy->stages_count && !status; i++) {
         const struct wr_stage *stage = &policy->stages[i];
         fold->stage = stage->def->name;
         if (stage->def->turn)
             status = stage->def->turn(fold, stage);
-        if (!status && stage->def->request && may_step)
+        if (!status && stage->def->request && may_step && !is_undone_now(fold))
             status = stage->def->request(fold, stage);
     }
+    return status;
+}
+
+static weir_status at_request(struct wr_fold *fold)
+{
+    weir_status status = look_at_clock(fold, fold->arrived);
+
+    if (turn_now(fold)->is_switched)
+        wr_fold_drop_thinking(fold);
+    fold->is_over = fold->total_tokens > wr_fold_threshold(fold, 10000);
+    if (turn_now(fold)->is_whole)
+        wr_fold_disobey(fold);
+    if (status || skips_request(fold))
+        return status;
+    fold->said.is_at_request = true;
+    status = unbar_step(fold);
+    bool may_step = wr_fold_may_step(fold);
+    if (!status)
+        status = wr_fold_obey_before(fold, may_step);
+    if (!status)
+        status = wr_fold_run_stages(fold, may_step);
+    if (!status)
+        status = wr_fold_obey_after(fold, may_step);
+    fold->said.is_at_request = false;
     return status;
 }
 
@@ -534,6 +562,13 @@ static void copy_segments(struct wr_fold_state *state)
     }
 }
 
+/* Whether what is gone may come back: the step that took it can still be undone. */
+static bool may_come_back(const struct wr_fold *fold, const struct wr_fold_insert *insert)
+{
+    return insert->gone_at == fold->said.now.turn + 1 ||
+           insert->gone_at == fold->said.last.turn + 1;
+}
+
 /* The original of what was brought back is another's, and in the store. */
 static void copy_inserts(struct wr_fold_state *state)
 {
@@ -541,7 +576,7 @@ static void copy_inserts(struct wr_fold_state *state)
 
     fold->inserts = copy(state, fold->inserts, fold->inserts_count, sizeof(*fold->inserts));
     for (uint32_t i = 0; fold->inserts && i < fold->inserts_count; i++) {
-        if (fold->inserts[i].is_gone)
+        if (fold->inserts[i].is_gone && !may_come_back(fold, &fold->inserts[i]))
             fold->inserts[i].text = (weir_span){"", 0};
         else
             copy_text(state, &fold->inserts[i].text);
@@ -556,6 +591,9 @@ static void copy_turns(struct wr_fold_state *state, const struct wr_fold *fold)
     state->turns = fold->input->turns
                        ? copy(state, fold->input->turns, count, sizeof(*state->turns))
                        : WR_ARENA_ARRAY(&state->arena, struct wr_fold_turn, count);
+    for (uint32_t i = 0; state->turns && i < count; i++)
+        if (state->turns[i].orders.len)
+            copy_text(state, &state->turns[i].orders);
 }
 
 weir_status wr_fold_state_new(struct wr_fold_state **state, const struct wr_fold *fold)
@@ -572,6 +610,7 @@ weir_status wr_fold_state_new(struct wr_fold_state **state, const struct wr_fold
     s->fold.steps = copy(s, fold->steps, fold->steps_count, sizeof(*fold->steps));
     s->fold.steps_cap = fold->steps_count;
     copy_turns(s, fold);
+    wr_fold_said_copy(&s->fold.said, &s->arena);
     s->fold.input = NULL;
     s->fold.transcript = NULL;
     s->fold.arena = NULL;
@@ -626,8 +665,11 @@ static weir_status go_on_from(const struct wr_fold_state *state, struct wr_fold 
     now.late = (struct wr_fold_lateness){0};
     now.inserts = wr_arena_alloc(fold->arena, now.inserts_count * sizeof(*now.inserts));
     now.steps = wr_arena_alloc(fold->arena, now.steps_count * sizeof(*now.steps));
-    if (!now.inserts || !now.steps)
+    now.said.pins = wr_arena_alloc(fold->arena, now.said.pins_count * sizeof(*now.said.pins));
+    if (!now.inserts || !now.steps || !now.said.pins)
         return wr_arena_status(fold->arena);
+    if (now.said.pins_count)
+        memcpy(now.said.pins, state->fold.said.pins, now.said.pins_count * sizeof(*now.said.pins));
     memcpy(now.inserts, state->fold.inserts, now.inserts_count * sizeof(*now.inserts));
     memcpy(now.steps, state->fold.steps, now.steps_count * sizeof(*now.steps));
     *fold = now;
@@ -678,8 +720,9 @@ weir_status wr_fold_run(struct wr_fold *fold, struct wr_arena *arena,
             fold->turn_first = i;
             fold->changed_first = UINT32_MAX;
             set_window(fold);
+            status = wr_fold_hear(fold, turn_now(fold)->orders);
         }
-        if (begins_turn || is_new_turn(fold))
+        if (!status && (begins_turn || is_new_turn(fold)))
             status = look_at_clock(fold, i);
         if (!status)
             status = arrive(fold, i);

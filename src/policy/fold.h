@@ -22,6 +22,7 @@
 #include "policy/form.h"
 #include "policy/history.h"
 #include "policy/odds.h"
+#include "policy/orders.h"
 #include "policy/policy.h"
 #include "policy/way.h"
 
@@ -35,7 +36,11 @@
     X(PAYS, "pays")                     \
     X(POLICY, "policy")                 \
     X(STORE, "store")                   \
-    X(LATE_RESULT, "late result")
+    X(LATE_RESULT, "late result")       \
+    X(ASKED, "asked")                   \
+    X(PINNED, "pinned")                 \
+    X(UNDONE, "undone")                 \
+    X(BACK, "back")
 
 enum wr_step_reason {
 #define X(name, text) WR_STEP_##name,
@@ -66,6 +71,7 @@ struct wr_fold_turn {
     enum wr_answer_room answer;
     uint64_t answer_tokens; /* of WR_ANSWER_NAMED */
     uint32_t factor_bp;     /* as of struct wr_fold_input, from here on; 0: as before */
+    weir_span orders;       /* what was said before this turn came, a line each; empty: nothing */
 };
 
 /* When to stop (law L6). The time is the caller's: a fold has no clock. */
@@ -149,6 +155,8 @@ struct wr_fold_segment {
     bool is_stored;      /* its original is in the session's store since an earlier request */
     uint32_t insert;     /* of what is offloaded: the first insert that stood for it */
     bool is_pinned;      /* a reference without recall points at it: it stays */
+    uint32_t kept_by;    /* the pin of the user's that keeps it whole, from 1; 0: none */
+    uint32_t noted_at;   /* the turn at which its form before was noted for an undo, plus one */
     uint32_t same;       /* the newest exact segment of the same text, of the first of that text */
     bool is_reread;      /* of a file whose earlier read was shortened */
     bool is_marked;      /* came with a marker in it: it stays */
@@ -174,6 +182,7 @@ struct wr_fold_insert {
     uint64_t tokens;
     const char *stage;
     bool is_gone;        /* a later step put another in its place */
+    uint32_t gone_at;    /* at this turn, plus one */
     bool is_absorbed;    /* and that one stands for its segments */
     bool is_loop;        /* a completed loop's summary */
     bool is_stored;      /* as of a segment */
@@ -223,6 +232,32 @@ struct wr_fold_scratch {
     struct wr_fold_list large;   /* of those that came larger than any that is ever condensed */
 };
 
+/* How segments were before the changes of one turn. */
+struct wr_fold_was {
+    uint32_t segment;
+    struct wr_fold_segment was;
+};
+
+struct wr_fold_changes {
+    uint32_t turn;
+    uint32_t inserts_count; /* that there were before */
+    struct wr_fold_was *list;
+    uint32_t count, cap;
+    bool is_void; /* it cannot be taken back any more */
+};
+
+/* What was said about the session (policy/orders.h), as far as the turns have come. */
+struct wr_fold_said {
+    struct wr_order *pins; /* in force; a name without a pointer: not any more */
+    uint32_t pins_count, pins_cap;
+    bool is_undo_due, is_now_due, is_back_due; /* said, and not done yet */
+    bool is_asked;                             /* of this request: the next step is to be now */
+    bool lifts_pins; /* nothing else is left to take, and the prompt would be refused */
+    bool is_at_request;
+    uint32_t blind_pct; /* of the odds of a blind quote, that the session began with; 0: 100 */
+    struct wr_fold_changes now, last; /* of this turn, and of the last step before it */
+};
+
 /* What stages that choose among candidates did, for the report. */
 struct wr_fold_chosen {
     uint64_t candidates_count, count, utility;
@@ -255,6 +290,7 @@ struct wr_fold {
     bool is_last_resort;    /* the stage at work may take what only the operator can bring back */
     struct wr_fold_window window;
     struct wr_fold_lateness late;
+    struct wr_fold_said said;
 
     /* What is known of the segments that have arrived */
     bool has_signed;       /* signed thinking is among them */
@@ -290,6 +326,12 @@ bool wr_fold_took_cold(const struct wr_fold *fold);
 
 /* The step declared for the newest request, or NULL. */
 const struct wr_fold_step *wr_fold_step_now(const struct wr_fold *fold);
+
+/* What a fold that has run to its end would be if the next request, of which nothing is known but
+ * that the user may speak in it, heard `order` before it came. `input` is a copy's place; all is in
+ * the fold's arena. Nothing of the fold itself changes. */
+WEIR_MUST_USE weir_status wr_fold_imagine(struct wr_fold *imagined, const struct wr_fold *fold,
+                                          struct wr_fold_input *input, const char *order);
 
 /* ---- a fold as it stood after a request, for the next request to go on from ----
  *
@@ -345,6 +387,31 @@ struct wr_way wr_fold_way(const struct wr_fold *fold, uint32_t segment);
 
 /* The segment's own text; NULL ptr: no memory. */
 weir_span wr_fold_text(struct wr_fold *fold, uint32_t segment);
+
+/* Whether it stays as it is: a reference points at it, or the user has pinned it. `group` asks that
+ * of any segment of a group, which then stays. */
+bool wr_fold_is_held(const struct wr_fold *fold, uint32_t segment);
+bool wr_fold_group_is_kept(const struct wr_fold *fold, uint32_t group);
+bool wr_fold_group_stays(const struct wr_fold *fold, uint32_t group); /* for either reason */
+
+/* The tokens of the prompt from one segment up to another, in the forms that they have now. */
+uint64_t wr_fold_tokens_from(const struct wr_fold *fold, uint32_t first, uint32_t end);
+
+/* Whether a message that was put in stands for this segment. */
+bool wr_fold_stands_for(const struct wr_fold *fold, uint32_t insert, uint32_t segment);
+
+/* Whether the user wants the next step now: stages that wait for a size, a pause or a better sum do
+ * not wait, where a step may be taken. */
+bool wr_fold_is_asked(const struct wr_fold *fold);
+
+/* Whether there is a last step that can be taken back, and fits. */
+bool wr_fold_may_undo(const struct wr_fold *fold);
+
+/* Segments that are pinned, were taken out, and come back with the next step. */
+uint64_t wr_fold_kept_out(const struct wr_fold *fold);
+
+/* Whether something that was said waits for a request at which a step may be taken. */
+bool wr_fold_is_due(const struct wr_fold *fold);
 
 /* Whether the cache had expired when this request came. */
 bool wr_fold_is_cold(const struct wr_fold *fold);

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "policy/budget.h"
+#include "policy/fold_inside.h"
 
 enum {
     CAP_FIRST_COUNT = 16,
@@ -94,6 +95,27 @@ bool wr_fold_group_instructs(const struct wr_fold *fold, uint32_t group)
     return i != WR_SEGMENT_NONE;
 }
 
+/* What is put in behind the last segment belongs to the end. */
+uint64_t wr_fold_tokens_from(const struct wr_fold *fold, uint32_t first, uint32_t end)
+{
+    uint64_t tokens = 0;
+
+    for (uint32_t i = first; i < end; i++)
+        if (fold->segments[i].form != WR_FORM_DROPPED)
+            tokens += fold->segments[i].tokens + wr_fold_overhead(fold, i);
+    for (uint32_t i = 0; i < fold->inserts_count; i++) {
+        uint32_t before = fold->inserts[i].before;
+        if (!fold->inserts[i].is_gone && before >= first && (before < end || end == fold->arrived))
+            tokens += fold->inserts[i].tokens;
+    }
+    return tokens;
+}
+
+bool wr_fold_group_stays(const struct wr_fold *fold, uint32_t group)
+{
+    return wr_fold_group_instructs(fold, group) || wr_fold_group_is_kept(fold, group);
+}
+
 bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t segment)
 {
     const struct wr_segment *s = &fold->transcript->segments[segment];
@@ -113,8 +135,8 @@ bool wr_fold_is_plain(const struct wr_fold *fold, const struct wr_stage *stage, 
         return false;
     if (wr_fold_is_instructions(fold, segment))
         return false;
-    return !now->is_pinned && !now->is_marked && !wr_stage_exempts(stage, s->tool) &&
-           wr_fold_may_change(fold, s->tool);
+    return !wr_fold_is_held(fold, segment) && !now->is_marked &&
+           !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
 
 weir_span wr_fold_recall(const struct wr_fold *fold)
@@ -175,17 +197,21 @@ uint64_t wr_fold_gain(const struct wr_fold *fold, uint32_t segment)
 
 uint64_t wr_fold_gain_min(const struct wr_fold *fold)
 {
+    if (wr_fold_is_asked(fold))
+        return 1;
     return fold->window.tokens / GAIN_SHARE;
 }
 
-static void note_change(struct wr_fold *fold, uint32_t segment)
+void wr_fold_note_change(struct wr_fold *fold, uint32_t segment)
 {
     if (segment < fold->changed_first)
         fold->changed_first = segment;
 }
 
-static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason)
+weir_status wr_fold_declare_step(struct wr_fold *fold, enum wr_step_reason reason)
 {
+    if (wr_fold_is_asked(fold))
+        reason = WR_STEP_ASKED;
     if (reason == WR_STEP_COLD)
         fold->cold_turn = fold->turn;
     if (fold->steps_count && fold->steps[fold->steps_count - 1].turn == fold->turn) {
@@ -200,20 +226,21 @@ static weir_status declare_step(struct wr_fold *fold, enum wr_step_reason reason
     return WEIR_OK;
 }
 
-static void set_tokens(struct wr_fold *fold, struct wr_fold_segment *now, uint64_t tokens)
+void wr_fold_set_tokens(struct wr_fold *fold, struct wr_fold_segment *now, uint64_t tokens)
 {
     fold->total_tokens = fold->total_tokens - now->tokens + tokens;
     now->tokens = tokens;
     if (wr_fold_is_sent(fold, (uint32_t)(now - fold->segments)))
-        note_change(fold, (uint32_t)(now - fold->segments));
+        wr_fold_note_change(fold, (uint32_t)(now - fold->segments));
 }
 
 static void drop_segment(struct wr_fold *fold, uint32_t segment, const char *reason)
 {
     struct wr_fold_segment *now = &fold->segments[segment];
+    (void)!wr_fold_note_was(fold, segment); /* the arena remembers that it was full */
     now->form = WR_FORM_DROPPED;
     now->reason = reason;
-    set_tokens(fold, now, 0);
+    wr_fold_set_tokens(fold, now, 0);
     fold->total_tokens -= wr_fold_overhead(fold, segment);
 }
 
@@ -238,8 +265,8 @@ void wr_fold_drop_thinking(struct wr_fold *fold)
     }
 }
 
-static weir_status write_with_marker(struct wr_fold *fold, weir_span first,
-                                     const struct wr_marker *marker, weir_span *text)
+weir_status wr_fold_with_marker(struct wr_fold *fold, weir_span first,
+                                const struct wr_marker *marker, weir_span *text)
 {
     struct wr_buf buf;
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
@@ -261,16 +288,21 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
 
     if (!original.ptr)
         return wr_arena_status(fold->arena);
+    if (now->kept_by && wr_fold_is_held(fold, segment))
+        return WEIR_OK;
     if (form->refers_to != WR_SEGMENT_NONE)
         marker.way = (struct wr_way){.kind = WR_WAY_HERE, .tool = {"", 0}, .path = {"", 0}};
     weir_status status = wr_handle_of(original, &marker.handle);
     if (!status)
-        status = write_with_marker(fold, form->text, &marker, &text);
+        status = wr_fold_with_marker(fold, form->text, &marker, &text);
     if (status)
         return status;
     uint64_t tokens = fold->input->count(fold->input->user, text);
     if (tokens + WR_FOLD_GAIN_TOKENS_MIN > now->tokens || text.len >= original.len)
         return WEIR_OK;
+    status = wr_fold_note_was(fold, segment);
+    if (status)
+        return status;
 
     now->form = form->form;
     now->text = text;
@@ -280,11 +312,11 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
         fold->segments[form->refers_to].is_pinned = true;
     now->reason = fold->stage;
     now->needs_operator = marker.way.kind == WR_WAY_OPERATOR;
-    set_tokens(fold, now, tokens);
+    wr_fold_set_tokens(fold, now, tokens);
     if (!wr_fold_is_sent(fold, segment) || segment >= wr_fold_new_first(fold))
         return WEIR_OK;
     wr_fold_drop_thinking(fold);
-    return declare_step(fold, form->reason);
+    return wr_fold_declare_step(fold, form->reason);
 }
 
 weir_status wr_fold_prune(struct wr_fold *fold, uint32_t segment,
@@ -295,24 +327,30 @@ weir_status wr_fold_prune(struct wr_fold *fold, uint32_t segment,
         fold->input->count(fold->input->user, fold->transcript->segments[segment].tool);
     uint64_t tokens = fold->input->count(fold->input->user, pruning->arguments) + name_tokens;
 
-    if (!pruning->members_count || tokens + WR_FOLD_GAIN_TOKENS_MIN > now->tokens)
+    if (!pruning->members_count || tokens + WR_FOLD_GAIN_TOKENS_MIN > now->tokens ||
+        (now->kept_by && wr_fold_is_held(fold, segment)))
         return WEIR_OK;
+    weir_status status = wr_fold_note_was(fold, segment);
+    if (status)
+        return status;
     now->form = WR_FORM_PRUNED;
     now->text = pruning->arguments;
     now->members = pruning->members;
     now->members_count = pruning->members_count;
     now->handle = pruning->members[0].handle;
     now->reason = fold->stage;
-    set_tokens(fold, now, tokens);
+    wr_fold_set_tokens(fold, now, tokens);
+    if (!wr_fold_is_sent(fold, segment) || segment >= wr_fold_new_first(fold))
+        return WEIR_OK;
     wr_fold_drop_thinking(fold);
-    return declare_step(fold, pruning->reason);
+    return wr_fold_declare_step(fold, pruning->reason);
 }
 
 bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
 {
     const struct wr_transcript *t = fold->transcript;
     bool has_call = false;
-    if (wr_fold_group_instructs(fold, group))
+    if (wr_fold_group_stays(fold, group))
         return false;
     for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++) {
         const struct wr_segment *s = &t->segments[i];
@@ -330,7 +368,7 @@ bool wr_fold_group_may_leave(const struct wr_fold *fold, uint32_t group)
 
 /* ---- messages that are put in ---- */
 
-static weir_status add_insert(struct wr_fold *fold, const struct wr_fold_insert *insert)
+weir_status wr_fold_add_insert(struct wr_fold *fold, const struct wr_fold_insert *insert)
 {
     if (fold->inserts_count == WR_FOLD_INSERTS_MAX)
         return WEIR_LIMIT;
@@ -344,7 +382,7 @@ static weir_status add_insert(struct wr_fold *fold, const struct wr_fold_insert 
 
 /* ---- what it stands for ---- */
 
-static bool stands_for(const struct wr_fold *fold, uint32_t insert, uint32_t segment)
+bool wr_fold_stands_for(const struct wr_fold *fold, uint32_t insert, uint32_t segment)
 {
     const struct wr_fold_segment *now = &fold->segments[segment];
     return now->is_offloaded && now->insert <= insert &&
@@ -352,7 +390,7 @@ static bool stands_for(const struct wr_fold *fold, uint32_t insert, uint32_t seg
 }
 
 /* The segments an insert stands for, in order; NULL: no memory. */
-static uint32_t *list_of(const struct wr_fold *fold, uint32_t insert, uint32_t *count)
+uint32_t *wr_fold_list_of(const struct wr_fold *fold, uint32_t insert, uint32_t *count)
 {
     const struct wr_fold_insert *in = &fold->inserts[insert];
     uint32_t *list = wr_arena_alloc(
@@ -360,7 +398,7 @@ static uint32_t *list_of(const struct wr_fold *fold, uint32_t insert, uint32_t *
 
     *count = 0;
     for (uint32_t i = in->first; list && i <= in->last; i++)
-        if (stands_for(fold, insert, i))
+        if (wr_fold_stands_for(fold, insert, i))
             list[(*count)++] = i;
     return list;
 }
@@ -374,7 +412,7 @@ weir_status wr_fold_insert_original(struct wr_fold *fold, uint32_t insert, weir_
         *text = fold->inserts[insert].original;
         return WEIR_OK;
     }
-    uint32_t *list = list_of(fold, insert, &count);
+    uint32_t *list = wr_fold_list_of(fold, insert, &count);
     if (!list)
         return wr_arena_status(fold->arena);
     wr_buf_init(&buf, WR_OUTPUT_BYTES_MAX);
@@ -389,7 +427,7 @@ weir_status wr_fold_insert_original(struct wr_fold *fold, uint32_t insert, weir_
 static weir_status merge(struct wr_fold *fold, const struct wr_fold_replacement *r, uint32_t **all,
                          uint32_t *count)
 {
-    uint32_t old_count, next = 0, *old = list_of(fold, r->supersedes, &old_count);
+    uint32_t old_count, next = 0, *old = wr_fold_list_of(fold, r->supersedes, &old_count);
 
     *all = WR_ARENA_ARRAY(fold->arena, uint32_t, (size_t)old_count + r->segments_count);
     *count = 0;
@@ -432,7 +470,7 @@ static weir_status hash_all(struct wr_fold *fold, const struct wr_fold_replaceme
                                r->segments_count);
 }
 
-static void set_handle(struct wr_fold_insert *insert)
+void wr_fold_set_handle(struct wr_fold_insert *insert)
 {
     unsigned char digest[WR_SHA256_BYTES];
     weir_handle handle;
@@ -490,19 +528,20 @@ static weir_status make_insert(struct wr_fold *fold, const struct wr_fold_replac
     weir_status status = hash_all(fold, r, insert);
     if (status)
         return status;
-    set_handle(insert);
+    wr_fold_set_handle(insert);
     marker.handle = insert->handle;
-    status = write_with_marker(fold, r->text, &marker, &insert->text);
+    status = wr_fold_with_marker(fold, r->text, &marker, &insert->text);
     if (!status)
         insert->tokens = fold->input->count(fold->input->user, insert->text) +
                          fold->input->message_overhead_tokens;
     return status;
 }
 
-static void let_go(struct wr_fold *fold, uint32_t insert)
+void wr_fold_let_go(struct wr_fold *fold, uint32_t insert)
 {
-    note_change(fold, fold->inserts[insert].before);
+    wr_fold_note_change(fold, fold->inserts[insert].before);
     fold->inserts[insert].is_gone = true;
+    fold->inserts[insert].gone_at = fold->turn + 1;
     fold->total_tokens -= fold->inserts[insert].tokens;
 }
 
@@ -523,7 +562,7 @@ static weir_status list_absorbed(struct wr_fold *fold, struct wr_fold_replacemen
     if (count)
         memcpy(all, r->segments, count * sizeof(*all));
     for (uint32_t i = 0; i < r->absorbs_count; i++) {
-        uint32_t more, *list = list_of(fold, r->absorbs[i], &more);
+        uint32_t more, *list = wr_fold_list_of(fold, r->absorbs[i], &more);
         if (!list)
             return wr_arena_status(fold->arena);
         memcpy(all + count, list, more * sizeof(*all));
@@ -541,17 +580,18 @@ static void take_out(struct wr_fold *fold, const struct wr_fold_replacement *r)
 {
     for (uint32_t i = 0; i < r->segments_count; i++) {
         struct wr_fold_segment *now = &fold->segments[r->segments[i]];
+        (void)!wr_fold_note_was(fold, r->segments[i]);
         now->is_offloaded = true;
         now->insert = fold->inserts_count;
         now->reason = fold->stage;
         if (now->form != WR_FORM_DROPPED)
             drop_segment(fold, r->segments[i], fold->stage);
     }
-    note_change(fold, r->before);
+    wr_fold_note_change(fold, r->before);
     if (r->supersedes != WR_INSERT_NONE)
-        let_go(fold, r->supersedes);
+        wr_fold_let_go(fold, r->supersedes);
     for (uint32_t i = 0; i < r->absorbs_count; i++) {
-        let_go(fold, r->absorbs[i]);
+        wr_fold_let_go(fold, r->absorbs[i]);
         fold->inserts[r->absorbs[i]].is_absorbed = true;
     }
 }
@@ -572,15 +612,39 @@ static void drop_older_thinking(struct wr_fold *fold, const struct wr_fold_repla
             drop_segment(fold, i, "thinking");
 }
 
+/* What the user has pinned stays where it is, with its group. */
+static weir_status leave_kept(struct wr_fold *fold, struct wr_fold_replacement *r)
+{
+    const struct wr_segment *segments = fold->transcript->segments;
+    uint32_t *list, count = 0;
+
+    if (!fold->said.pins_count || !r->segments_count)
+        return WEIR_OK;
+    list = WR_ARENA_ARRAY(fold->arena, uint32_t, r->segments_count);
+    if (!list)
+        return wr_arena_status(fold->arena);
+    for (uint32_t i = 0; i < r->segments_count; i++) {
+        uint32_t segment = r->segments[i], group = segments[segment].group;
+        bool is_kept = fold->segments[segment].kept_by && wr_fold_is_held(fold, segment);
+        if (group == WR_SEGMENT_NONE)
+            group = wr_fold_led_by(fold, segment);
+        if (!is_kept && !(group != WR_SEGMENT_NONE && wr_fold_group_is_kept(fold, group)))
+            list[count++] = segment;
+    }
+    r->segments = list;
+    r->segments_count = count;
+    return WEIR_OK;
+}
+
 weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replacement *replacement,
                             bool *taken)
 {
     struct wr_fold_replacement r = *replacement;
     struct wr_fold_insert insert;
-    weir_status status = WEIR_OK;
+    weir_status status = leave_kept(fold, &r);
 
     *taken = false;
-    if (r.absorbs_count)
+    if (!status && r.absorbs_count)
         status = list_absorbed(fold, &r);
     if (status || !wr_fold_has_way(fold) || !r.segments_count)
         return status;
@@ -589,7 +653,7 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
         return status;
     take_out(fold, &r);
     *taken = true;
-    status = add_insert(fold, &insert);
+    status = wr_fold_add_insert(fold, &insert);
     if (status)
         return status;
     drop_older_thinking(fold, &r);
@@ -597,7 +661,7 @@ weir_status wr_fold_replace(struct wr_fold *fold, const struct wr_fold_replaceme
     /* An insert that is gone was sent, though it may have stood right before what is new. */
     bool was_sent = r.supersedes != WR_INSERT_NONE || r.absorbs_count ||
                     fold->changed_first < wr_fold_new_first(fold);
-    return was_sent ? declare_step(fold, r.reason) : WEIR_OK;
+    return was_sent ? wr_fold_declare_step(fold, r.reason) : WEIR_OK;
 }
 
 uint32_t wr_fold_own_insert(const struct wr_fold *fold)
@@ -631,7 +695,7 @@ weir_status wr_fold_rehydrate(struct wr_fold *fold, uint32_t segment,
                                     .tokens = fold->input->count(fold->input->user, text),
                                     .stage = fold->stage,
                                     .is_rehydrated = true};
-    weir_status status = add_insert(fold, &insert);
+    weir_status status = wr_fold_add_insert(fold, &insert);
     if (!status)
         fold->chosen.rehydrated_tokens += insert.tokens;
     return status;

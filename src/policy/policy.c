@@ -88,8 +88,8 @@ uint32_t wr_policy_unknown_window(const struct wr_policy *policy)
 
 /* ---- rules for tools ---- */
 
-/* What stands behind the last `__`, '.' or '/'. A single '_' is part of too many names. */
-static weir_span last_part(weir_span name)
+/* A single '_' is part of too many names. */
+weir_span wr_tool_last_part(weir_span name)
 {
     for (size_t i = name.len; i > 0; i--) {
         char c = name.ptr[i - 1];
@@ -103,7 +103,7 @@ static weir_span last_part(weir_span name)
 const struct wr_tool_rule *wr_stage_rule(const struct wr_stage *stage, weir_span tool)
 {
     const struct wr_tool_rule *found = NULL;
-    weir_span last = last_part(tool);
+    weir_span last = wr_tool_last_part(tool);
 
     for (uint32_t i = 0; i < stage->tools_count; i++) {
         if (wr_span_is(tool, stage->tools[i].tool))

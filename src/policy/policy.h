@@ -129,6 +129,9 @@ uint32_t wr_policy_unknown_window(const struct wr_policy *policy);
 /* The rule for a tool, or NULL. One for the whole name goes before one for its last part. */
 const struct wr_tool_rule *wr_stage_rule(const struct wr_stage *stage, weir_span tool);
 
+/* What stands behind the last `__`, '.' or '/' of a tool's name: the name without its server. */
+weir_span wr_tool_last_part(weir_span name);
+
 /* Whether the stage leaves this tool alone. */
 bool wr_stage_exempts(const struct wr_stage *stage, weir_span tool);
 

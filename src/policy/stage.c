@@ -159,6 +159,8 @@ uint64_t wr_stage_at_share(const struct wr_stage *stage, const struct wr_stage_r
 
 uint64_t wr_stage_trigger(const struct wr_fold *fold, const struct wr_stage *stage)
 {
+    if (wr_fold_is_asked(fold))
+        return 0;
     return fold->window.tokens ? wr_fold_trigger(fold, (uint64_t)stage->params[0])
                                : (uint64_t)stage->params[1];
 }

@@ -52,7 +52,7 @@ static bool may_send_back(const struct wr_fold *fold, uint32_t segment)
     const struct wr_segment *s = &fold->transcript->segments[segment];
     const struct wr_fold_segment *now = &fold->segments[segment];
     return is_recalled(fold, segment) && now->form == WR_FORM_EXACT && now->has_arrived &&
-           s->parts_count && !s->is_opaque && !now->is_pinned && !now->is_marked &&
+           s->parts_count && !s->is_opaque && !wr_fold_is_held(fold, segment) && !now->is_marked &&
            !wr_result_has_failed(s, s->handles) && wr_fold_may_change(fold, s->tool) &&
            wr_way_to(fold->input->ways, s, fold->arrived).kind == WR_WAY_RECALL;
 }
@@ -63,7 +63,7 @@ static bool may_stub(const struct wr_fold *fold, const struct wr_stage *stage, u
     const struct wr_fold_segment *now = &fold->segments[segment];
     const struct wr_segment *s = &fold->transcript->segments[segment];
     if (now->form == WR_FORM_CONDENSED)
-        return !now->is_pinned && !wr_stage_exempts(stage, s->tool);
+        return !wr_fold_is_held(fold, segment) && !wr_stage_exempts(stage, s->tool);
     return wr_fold_is_open(fold, stage, segment) || may_send_back(fold, segment);
 }
 
@@ -101,8 +101,8 @@ static bool is_worth_it(struct wr_fold *fold, const struct wr_stage *stage, uint
     /* Of those that are asked for again, so many because a whole line is quoted. */
     uint64_t blind_bp =
         row->ever_pct[0] ? (uint64_t)value->ever_miss_bp * row->blind_pct[0] / row->ever_pct[0] : 0;
-    return value->saves >
-           value->costs + blind_bp * (uint64_t)stage->params[WR_DEEPEN_QUOTE_TOKENS] / 100;
+    return value->saves > value->costs + wr_worth_blind_bp(fold, blind_bp) *
+                                             (uint64_t)stage->params[WR_DEEPEN_QUOTE_TOKENS] / 100;
 }
 
 /* A result that becomes a stub, or a loop that folds. */
@@ -257,7 +257,7 @@ static bool add_loop(const struct wr_fold *fold, const struct wr_stage *stage, s
     uint64_t tokens = 0, kept = 0, results_count = 0;
     for (uint32_t i = range->first; i < range->end; i++) {
         const struct wr_segment *s = &fold->transcript->segments[i];
-        if (!is_of_loop(fold, range, i) || wr_fold_group_instructs(fold, s->group))
+        if (!is_of_loop(fold, range, i) || wr_fold_group_stays(fold, s->group))
             continue;
         may_fold &= wr_stage_may_fold(fold, i);
         has_call |= s->kind == WEIR_KIND_TOOL_CALL;
@@ -407,6 +407,10 @@ static bool find_reason(struct wr_fold *fold, const struct wr_stage *stage,
     *start = 0;
     if (!items->count)
         return false;
+    if (wr_fold_is_asked(fold)) {
+        *reason = WR_STEP_ASKED;
+        return true;
+    }
     if (wr_fold_is_cold(fold) && items->gain_tokens >= enough) {
         *reason = WR_STEP_COLD;
         return true;
@@ -488,8 +492,8 @@ static weir_status deepen_request(struct wr_fold *fold, const struct wr_stage *s
     struct items items = {0};
 
     /* Looking for items costs time: only where a step is thinkable. */
-    if (!fold->input->odds ||
-        (!wr_fold_is_cold(fold) && !is_quiet(fold, stage) && !is_forced(fold, stage)))
+    if (!fold->input->odds || (!wr_fold_is_cold(fold) && !wr_fold_is_asked(fold) &&
+                               !is_quiet(fold, stage) && !is_forced(fold, stage)))
         return WEIR_OK;
     if (loop == WR_SEGMENT_NONE)
         loop = 0;

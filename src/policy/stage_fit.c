@@ -65,7 +65,8 @@ static bool is_answer(const struct wr_fold *fold, uint32_t segment)
 
     return s->kind == WEIR_KIND_TEXT && s->from_model && s->parts_count && !s->is_opaque &&
            s->group != WR_SEGMENT_NONE && now->form == WR_FORM_EXACT && !now->is_marked &&
-           !now->is_pinned && wr_fold_gain(fold, segment) && is_words(fold, s->group);
+           !wr_fold_is_held(fold, segment) && wr_fold_gain(fold, segment) &&
+           is_words(fold, s->group);
 }
 
 /* The last output that said something: it is what the user speaks to. */
@@ -117,7 +118,7 @@ static bool is_read_instructions(struct wr_fold *fold, const struct wr_stage *st
     const struct wr_fold_segment *now = &fold->segments[segment];
 
     return wr_fold_is_instructions(fold, segment) && s->parts_count && !s->is_opaque &&
-           now->form == WR_FORM_EXACT && !now->is_marked && !now->is_pinned &&
+           now->form == WR_FORM_EXACT && !now->is_marked && !wr_fold_is_held(fold, segment) &&
            wr_fold_is_sent(fold, segment) && wr_fold_gain(fold, segment) &&
            !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
@@ -152,9 +153,9 @@ static bool is_any_result(const struct wr_fold *fold, const struct wr_stage *sta
     const struct wr_fold_segment *now = &fold->segments[i];
 
     return s->kind == WEIR_KIND_TOOL_RESULT && s->parts_count && !s->is_opaque &&
-           (now->form == WR_FORM_EXACT || now->form == WR_FORM_CONDENSED) && !now->is_pinned &&
-           !fold->transcript->is_delta && !wr_stage_exempts(stage, s->tool) &&
-           wr_fold_may_change(fold, s->tool);
+           (now->form == WR_FORM_EXACT || now->form == WR_FORM_CONDENSED) &&
+           !wr_fold_is_held(fold, i) && !fold->transcript->is_delta &&
+           !wr_stage_exempts(stage, s->tool) && wr_fold_may_change(fold, s->tool);
 }
 
 static bool is_old_result(struct wr_fold *fold, const struct wr_stage *stage, uint32_t i)
@@ -191,8 +192,8 @@ static bool is_old_words(struct wr_fold *fold, const struct wr_stage *stage, uin
 
     return s->kind == WEIR_KIND_TEXT && s->role == WEIR_ROLE_USER && s->parts_count &&
            !s->is_opaque && s->loop != WR_SEGMENT_NONE && now->form == WR_FORM_EXACT &&
-           !now->is_pinned && wr_fold_is_sent(fold, segment) && wr_fold_gain(fold, segment) &&
-           !is_of_agent(wr_fold_text(fold, segment));
+           !wr_fold_is_held(fold, segment) && wr_fold_is_sent(fold, segment) &&
+           wr_fold_gain(fold, segment) && !is_of_agent(wr_fold_text(fold, segment));
 }
 
 /* The first segment of the message that the user said last: nothing from there on is taken. */
@@ -251,7 +252,7 @@ static bool is_new_result(const struct wr_fold *fold, const struct wr_stage *sta
     if (is_any)
         return is_any_result(fold, stage, i) && !(h && h->kind == WR_EFFECT_RECALL);
     if (fold->segments[i].form == WR_FORM_CONDENSED)
-        return !fold->segments[i].is_pinned &&
+        return !wr_fold_is_held(fold, i) &&
                !wr_stage_exempts(stage, fold->transcript->segments[i].tool);
     return wr_fold_is_open(fold, stage, i);
 }
@@ -414,6 +415,8 @@ static weir_status summarise_oldest(struct wr_fold *fold, const struct wr_fold_r
 static bool group_stays(const struct wr_fold *fold, const struct wr_stage *stage, uint32_t group)
 {
     const struct wr_segment *segments = fold->transcript->segments;
+    if (wr_fold_group_is_kept(fold, group))
+        return true;
     for (uint32_t i = group; i < fold->group_end[group] && i < fold->arrived; i++)
         if (segments[i].group == group && segments[i].kind == WEIR_KIND_TOOL_RESULT &&
             (wr_stage_exempts(stage, segments[i].tool) ||
@@ -537,6 +540,13 @@ static weir_status fit_turn(struct wr_fold *fold, const struct wr_stage *stage)
     fold->is_last_resort = true;
     if (wr_fold_has_way(fold) && !is_hopeless(fold, stage))
         status = wr_fold_may_step(fold) ? fit_step(fold, stage) : fit_barred(fold, stage);
+    if (!status && fold->said.pins_count && is_over(fold, FULL_BP) && wr_fold_has_way(fold) &&
+        !is_hopeless(fold, stage) && wr_fold_may_step(fold)) {
+        /* What is refused helps nobody: not even who pinned it. */
+        fold->said.lifts_pins = true;
+        status = fit_step(fold, stage);
+        fold->said.lifts_pins = false;
+    }
     fold->is_last_resort = false;
     return status;
 }

@@ -1,6 +1,6 @@
 /* fold_loops: when a new loop begins, the completed ones before it become the user's messages and
  * one [COMPLETED AGENT LOOP SUMMARY] each. A loop without tools stays as it is: there is nothing to
- * fold. So do the groups of a loop that show instructions. */
+ * fold. So do the groups of a loop that show instructions, or that the user has pinned. */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -14,7 +14,7 @@ bool wr_stage_may_fold(const struct wr_fold *fold, uint32_t segment)
     const struct wr_segment *segments = fold->transcript->segments, *s = &segments[segment];
     uint32_t last = fold->group_end[s->group] - 1;
 
-    return s->array != WR_JSON_NONE && !fold->segments[segment].is_pinned &&
+    return s->array != WR_JSON_NONE && !wr_fold_is_held(fold, segment) &&
            !fold->segments[segment].is_marked && s->kind != WEIR_KIND_COMPACTION &&
            !(s->kind == WEIR_KIND_TOOL_CALL && s->pair >= fold->arrived) && last < fold->arrived &&
            segments[s->group].loop == s->loop && segments[last].loop == s->loop;
@@ -30,7 +30,7 @@ static uint32_t collect(const struct wr_fold *fold, uint32_t loop, uint32_t *lis
     for (uint32_t i = 0; i < fold->arrived; i++) {
         const struct wr_segment *s = &t->segments[i];
         if (s->loop != loop || s->group == WR_SEGMENT_NONE ||
-            fold->segments[i].form == WR_FORM_DROPPED || wr_fold_group_instructs(fold, s->group))
+            fold->segments[i].form == WR_FORM_DROPPED || wr_fold_group_stays(fold, s->group))
             continue;
         if (!wr_stage_may_fold(fold, i))
             return 0;

@@ -64,7 +64,7 @@ static weir_status mask_request(struct wr_fold *fold, const struct wr_stage *sta
         return WEIR_OK;
     for (uint32_t i = first; i < count - last; i++)
         open += is_maskable(fold, stage, results[i]);
-    if (open < (uint32_t)stage->params[WR_MASK_BATCH])
+    if (open < (uint32_t)stage->params[WR_MASK_BATCH] && !wr_fold_is_asked(fold))
         return WEIR_OK;
     for (uint32_t i = first; i < count - last && !status; i++)
         if (is_maskable(fold, stage, results[i]))

@@ -286,9 +286,9 @@ static weir_status select_turn(struct wr_fold *fold, const struct wr_stage *stag
 static weir_status select_request(struct wr_fold *fold, const struct wr_stage *stage)
 {
     struct selection s = {.cap_tokens = (uint64_t)stage->params[WR_SELECT_OLDER_TO]};
-    uint64_t target = wr_fold_threshold(fold, DEPTH_BP);
+    uint64_t target = wr_fold_is_asked(fold) ? 0 : wr_fold_threshold(fold, DEPTH_BP);
 
-    if (pressure_of(fold).band < WR_BAND_CRITICAL)
+    if (pressure_of(fold).band < WR_BAND_CRITICAL && !wr_fold_is_asked(fold))
         return WEIR_OK;
     weir_status status = collect(fold, stage, true, &s);
     for (uint32_t i = 0; i < s.count && !status && fold->total_tokens > target; i++)

@@ -52,7 +52,7 @@ static weir_status active_request(struct wr_fold *fold, const struct wr_stage *s
     uint64_t tokens;
 
     uint64_t trigger = wr_guarded_mid_trigger(fold->window.tokens), room = wr_fold_room(fold);
-    if (fold->total_tokens < (trigger < room ? trigger : room))
+    if (fold->total_tokens < (trigger < room ? trigger : room) && !wr_fold_is_asked(fold))
         return WEIR_OK;
     uint32_t *list = fold->scratch.lists[0];
     uint32_t count = collect(fold, stage, list, &tokens);

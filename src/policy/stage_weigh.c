@@ -34,8 +34,8 @@ static void consider(const struct wr_fold *fold, const struct wr_stage *stage,
     value.costs = wr_worth_recall(fold) * value.ever_miss_bp / 10000;
     uint64_t misses =
         wr_odds_lack_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_MISS_TOKENS] / 100;
-    misses +=
-        wr_odds_blind_bp(row, tokens, cut) * (uint64_t)stage->params[WR_WEIGH_QUOTE_TOKENS] / 100;
+    misses += wr_worth_blind_bp(fold, wr_odds_blind_bp(row, tokens, cut)) *
+              (uint64_t)stage->params[WR_WEIGH_QUOTE_TOKENS] / 100;
     int64_t net = (int64_t)value.saves - (int64_t)misses -
                   (int64_t)(value.costs * (uint64_t)stage->params[WR_WEIGH_MARGIN_PCT] / 100);
     if (net <= best->net)

@@ -56,6 +56,12 @@ uint64_t wr_worth_recall(const struct wr_fold *fold)
            (uint64_t)odds->call_tokens * p.output_pct;
 }
 
+uint64_t wr_worth_blind_bp(const struct wr_fold *fold, uint64_t table_bp)
+{
+    uint64_t bp = fold->said.blind_pct ? table_bp * fold->said.blind_pct / 100 : table_bp;
+    return bp < 10000 ? bp : 10000;
+}
+
 int64_t wr_worth_step(const struct wr_fold *fold, uint64_t gain_tokens, uint64_t suffix_tokens,
                       uint64_t margin_pct)
 {
