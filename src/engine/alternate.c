@@ -1,5 +1,7 @@
 #include "engine/alternate.h"
 
+#include <stdlib.h>
+
 #include "api/write.h"
 #include "base/err.h"
 #include "base/limits.h"
@@ -147,4 +149,122 @@ weir_status wr_alternate_plan(struct wr_alternation *a, struct wr_fold *fold, st
         return wr_fail(err, wr_arena_status(fold->arena), 0, "no memory for the plan");
     weir_status status = join_all(a, fold, plan, err);
     return status ? status : add_lines(a, fold, plan, err);
+}
+
+/* ---- where every server wants turns ---- */
+
+struct fill {
+    struct wr_alternation *a;
+    struct wr_plan *plan;
+    weir_span lines[2]; /* of the user, of the model */
+    const struct wr_insert *inserts;
+    uint32_t inserts_count, inserts_at; /* the next that is not put in yet */
+    bool has_last, last_is_model;       /* what stands last in the request as it leaves */
+    bool is_touched;                    /* something left or came in behind that */
+    struct weir_err *err;
+};
+
+/* A line of the other side where two of one side would meet, or the model would begin. */
+static weir_status fill_before(struct fill *f, wr_json_id before, bool is_model)
+{
+    bool is_due = f->has_last ? f->last_is_model == is_model : is_model;
+    weir_status status = WEIR_OK;
+
+    if (is_due && f->is_touched) {
+        status = wr_plan_insert(f->plan, before, f->lines[!is_model], f->err);
+        f->a->lines_count++;
+    }
+    f->has_last = true;
+    f->last_is_model = is_model;
+    return status;
+}
+
+static weir_status fill_inserts(struct fill *f, wr_json_id before)
+{
+    weir_status status = WEIR_OK;
+
+    for (; f->inserts_at < f->inserts_count && !status; f->inserts_at++) {
+        const struct wr_insert *insert = &f->inserts[f->inserts_at];
+        if (insert->before != before)
+            break;
+        f->is_touched = true;
+        status =
+            fill_before(f, before, wr_span_starts(insert->json, WR_LIT("{\"role\":\"assistant\"")));
+        if (!status)
+            status = wr_plan_insert(f->plan, before, insert->json, f->err);
+    }
+    return status;
+}
+
+/* Whether all that is known of a message leaves; `*at` goes behind its segments. */
+static bool message_leaves(const struct wr_plan *plan, wr_json_id message, uint32_t *at)
+{
+    const struct wr_transcript *t = plan->transcript;
+    bool has_segments = false, leaves_all = true;
+
+    while (*at < t->segments_count && t->segments[*at].message == WR_JSON_NONE)
+        ++*at;
+    for (; *at < t->segments_count && t->segments[*at].message == message; ++*at) {
+        const struct wr_change *change = wr_plan_find(plan, *at);
+        has_segments = true;
+        leaves_all &= change && change->form == WR_FORM_DROPPED;
+    }
+    return has_segments && leaves_all;
+}
+
+static weir_status fill_list(struct fill *f)
+{
+    const struct wr_transcript *t = f->plan->transcript;
+    weir_status status = WEIR_OK;
+    uint32_t at = 0;
+
+    for (wr_json_id m = wr_json_first(t->doc, t->list); m != WR_JSON_NONE && !status;
+         m = wr_json_next(t->doc, t->list, m)) {
+        status = fill_inserts(f, m);
+        if (message_leaves(f->plan, m, &at)) {
+            f->is_touched = true;
+            continue;
+        }
+        if (!status)
+            status = fill_before(
+                f, m, wr_json_text_is(t->doc, wr_json_find(t->doc, m, "role"), "assistant"));
+        f->is_touched = false;
+    }
+    return status ? status : fill_inserts(f, WR_JSON_NONE);
+}
+
+static int compare_places(const void *x, const void *y)
+{
+    const struct wr_insert *const *a = x, *const *b = y;
+    if ((*a)->before != (*b)->before)
+        return (*a)->before < (*b)->before ? -1 : 1;
+    return *a < *b ? -1 : *a > *b; /* as they were put in */
+}
+
+weir_status wr_alternate_fill(struct wr_alternation *a, struct wr_plan *plan,
+                              struct wr_arena *arena, struct weir_err *err)
+{
+    const struct wr_api *api = wr_api_of(plan->transcript->dialect);
+    uint32_t count = plan->inserts_count;
+    struct wr_insert *sorted = WR_ARENA_ARRAY(arena, struct wr_insert, count);
+    const struct wr_insert **order = WR_ARENA_ARRAY(arena, const struct wr_insert *, count);
+    struct wr_line words = {.kind = WR_LINE_WORDS, .text = WR_LIT(WR_ALTERNATE_LINE)};
+    struct wr_line said = {.kind = WR_LINE_ANSWER, .text = WR_LIT(WR_ALTERNATE_LINE)};
+    struct fill f = {
+        a,      plan,  {wr_body_message(api, &words, arena), wr_body_message(api, &said, arena)},
+        sorted, count, .err = err};
+
+    *a = (struct wr_alternation){.is_joined = NULL};
+    if (!sorted || !order || !f.lines[0].ptr || !f.lines[1].ptr)
+        return wr_fail(err, WEIR_NOMEM, 0, "no memory for the plan");
+    if (plan->transcript->list == WR_JSON_NONE || (!count && !plan->changes_count))
+        return WEIR_OK;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = &plan->inserts[i];
+    if (count)
+        qsort(order, count, sizeof(*order), compare_places);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = *order[i];
+    plan->inserts_count = plan->inserts_made_count = 0;
+    return fill_list(&f);
 }

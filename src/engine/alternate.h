@@ -33,4 +33,11 @@ struct wr_alternation {
 WEIR_MUST_USE weir_status wr_alternate_plan(struct wr_alternation *a, struct wr_fold *fold,
                                             struct wr_plan *plan, struct weir_err *err);
 
+/* For an API all of whose servers want turns (`must_alternate`), when every insert is in the plan:
+ * nothing is joined, but where two messages of one side would meet that did not before, or the
+ * model would begin, a line of the other side stands between them. It depends on its two neighbours
+ * alone, which only a step changes (law L3). */
+WEIR_MUST_USE weir_status wr_alternate_fill(struct wr_alternation *a, struct wr_plan *plan,
+                                            struct wr_arena *arena, struct weir_err *err);
+
 #endif

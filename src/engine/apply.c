@@ -8,8 +8,10 @@
 #include "engine/apply.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
+#include "api/api.h"
 #include "api/lawful.h"
 
 enum { CAP_FIRST_COUNT = 32 };
@@ -108,8 +110,19 @@ static void touch_field(struct applier *a, wr_json_id field)
         touch(a, (struct wr_touch){WR_TOUCH_REMOVE, field, block, {NULL, 0}});
 }
 
+/* Where a marker is a block of its own: it stands right behind what it marks. */
+static bool has_own_block(const struct wr_transcript *t, const struct wr_segment *s)
+{
+    return wr_api_of(t->dialect)->marks_with_blocks && s->marker != WR_JSON_NONE;
+}
+
 static void touch_part(struct applier *a, const struct wr_segment *s)
 {
+    if (has_own_block(a->transcript, s))
+        touch(a, (struct wr_touch){WR_TOUCH_REMOVE,
+                                   s->array,
+                                   wr_json_next(a->doc, s->array, s->element),
+                                   {NULL, 0}});
     if (has_own_field(a, s))
         touch_field(a, s->payload);
     else
@@ -178,7 +191,7 @@ static wr_json_id leaving_marker(const struct wr_plan *plan, uint32_t segment)
 {
     const struct wr_transcript *t = plan->transcript;
     const struct wr_segment *s = &t->segments[segment];
-    if (s->marker == WR_JSON_NONE ||
+    if (s->marker == WR_JSON_NONE || has_own_block(t, s) ||
         (s->marker > s->element && s->marker < t->doc->nodes[s->element].after))
         return s->marker;
     return message_leaves(plan, segment) ? s->marker : WR_JSON_NONE;
@@ -218,6 +231,28 @@ weir_status wr_apply_markers(const struct wr_plan *plan, struct wr_arena *arena,
     return WEIR_OK;
 }
 
+static void touch_marker(struct applier *a, const struct wr_segment *s, wr_json_id marker)
+{
+    weir_span member = wr_json_member(a->doc, marker);
+
+    if (!wr_api_of(a->transcript->dialect)->marks_with_blocks) {
+        touch(a, (struct wr_touch){WR_TOUCH_INSERT, s->block, WR_JSON_NONE, member});
+        return;
+    }
+    char *block = wr_arena_alloc(a->arena, member.len + 2);
+    if (!block) {
+        a->status = wr_arena_status(a->arena);
+        return;
+    }
+    block[0] = '{';
+    memcpy(block + 1, member.ptr, member.len);
+    block[member.len + 1] = '}';
+    touch(a, (struct wr_touch){WR_TOUCH_INSERT,
+                               s->array,
+                               wr_json_next(a->doc, s->array, s->block),
+                               {block, member.len + 2}});
+}
+
 static void touch_markers(struct applier *a)
 {
     const struct wr_transcript *t = a->transcript;
@@ -227,8 +262,7 @@ static void touch_markers(struct applier *a)
         a->status = wr_apply_markers(a->plan, a->arena, &markers);
     for (uint32_t i = 0; i < t->segments_count && !a->status; i++)
         if (markers[i] != WR_JSON_NONE && markers[i] != t->segments[i].marker)
-            touch(a, (struct wr_touch){WR_TOUCH_INSERT, t->segments[i].block, WR_JSON_NONE,
-                                       wr_json_member(a->doc, markers[i])});
+            touch_marker(a, &t->segments[i], markers[i]);
 }
 
 /* Where a touch takes effect in a walk over the nodes: an insertion at a container's end comes when

@@ -185,6 +185,26 @@ static const struct {
      "{'system':[" TEXT("s") "],'messages':[" USER("[" MARKED("1") "," TEXT("2") "]") "]}",
      {DROP(1)},
      "{'system':[" TEXT("s") "],'messages':[" USER("[" TEXT("2") "]") "]}"},
+    {"one that is a block of its own leaves with the block before it, and stands behind another",
+     "converse",
+     "{'messages':[" USER("[{'text':'1'},{'text':'2'}, {'cachePoint':{'type':'default'}}]") "]}",
+     {DROP(1)},
+     "{'messages':[" USER("[{'text':'1'},{'cachePoint':{'type':'default'}}]") "]}"},
+    {"and goes to another message",
+     "converse",
+     "{'messages':[" USER("[{'text':'1'}]") "," MODEL("[{'text':'a'}]") "," USER(
+         "[{'text':'2'},{'cachePoint':{'type':'default','ttl':'1h'}}]") "]}",
+     {DROP(2)},
+     "{'messages':[" USER("[{'text':'1'}]") "," MODEL(
+         "[{'text':'a'},{'cachePoint':{'type':'default','ttl':'1h'}}]") "]}"},
+    {"not behind reasoning",
+     "converse",
+     "{'messages':[" USER("[{'text':'1'}]") "," MODEL(
+         "[{'reasoningContent':{'reasoningText':{'"
+         "text':'t'}}}]") "," USER("[{'text':'2'},{'cachePoint':{'type':'default'}}]") "]}",
+     {DROP(2)},
+     "{'messages':[" USER("[{'text':'1'},{'cachePoint':{'type':'default'}}]") "," MODEL(
+         "[{'reasoningContent':{'reasoningText':{'text':'t'}}}]") "]}"},
     {"not onto a compaction",
      "messages",
      MESSAGES(USER("[" TEXT("1") "]") "," MODEL("[{'type':'compaction','content':'c'}]") "," USER(

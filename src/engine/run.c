@@ -101,11 +101,14 @@ static weir_status make_plan(struct wr_run *run, struct wr_arena *arena, struct 
     for (uint32_t i = 0; i < run->fold.transcript->segments_count && !status; i++)
         status = run->fold.segments[i].form == WR_FORM_PRUNED ? plan_pruned(run, i, err)
                                                               : plan_segment(run, i, err);
-    if (!status && run->fold.input->alternates)
+    bool must_alternate = wr_api_of(run->fold.transcript->dialect)->must_alternate;
+    if (!status && run->fold.input->alternates && !must_alternate)
         status = wr_alternate_plan(&run->alternation, &run->fold, &run->plan, err);
     for (uint32_t i = 0; i < run->fold.inserts_count && !status; i++)
         if (!run->fold.inserts[i].is_gone && !is_joined(run, i))
             status = plan_insert(run, &run->fold.inserts[i], arena, err);
+    if (!status && must_alternate)
+        status = wr_alternate_fill(&run->alternation, &run->plan, arena, err);
     return status ? status : check_drops(run, err);
 }
 
@@ -292,6 +295,18 @@ static wr_hash128 add_form(wr_hash128 hash, uint32_t place, uint32_t form, weir_
     }
     hash = wr_hash128_seeded((weir_span){(const char *)head, sizeof(head)}, hash);
     return wr_hash128_seeded(text, hash);
+}
+
+/* A step that no stage took does not say where it begins. */
+uint64_t wr_run_rewrites(const struct wr_run *run, uint32_t last_turn, uint32_t end)
+{
+    const struct wr_fold *fold = &run->fold;
+    uint32_t first = UINT32_MAX;
+
+    for (uint32_t i = fold->steps_count; i-- > 0 && fold->steps[i].turn > last_turn;)
+        if (fold->steps[i].first < first)
+            first = fold->steps[i].first;
+    return first < end ? wr_fold_tokens_from(fold, first, end) : 0;
 }
 
 /* A request is asked of twice, for its last turn before and for its newest: the second goes on from

@@ -21,7 +21,8 @@ struct wr_artifact {
 struct wr_run_step {
     bool is_taken;
     enum wr_step_reason reason;
-    bool is_unexplained; /* nothing that is known of explains it: law L3 is broken */
+    bool is_unexplained;      /* nothing that is known of explains it: law L3 is broken */
+    uint64_t rewrites_tokens; /* of what was sent before, as it is sent now; 0: not known */
 };
 
 const char *wr_run_step_text(const struct wr_run_step *step); /* why it was taken */
@@ -47,6 +48,11 @@ struct wr_run {
 WEIR_MUST_USE weir_status wr_run_policy(struct wr_run *run, struct wr_arena *arena,
                                         const struct wr_fold_input *input, struct wr_starts *starts,
                                         struct wr_buf *out, struct weir_err *err);
+
+/* What of a request whose newest turn was `last_turn`, up to segment `end`, is written into the
+ * provider's cache again, behind the first place that steps since then have changed; 0: nobody
+ * knows. */
+uint64_t wr_run_rewrites(const struct wr_run *run, uint32_t last_turn, uint32_t end);
 
 /* A hash of how the run leaves what a request had that ended before segment `end` and at turn
  * `turn`: equal where the same would be sent of it. */
