@@ -70,7 +70,9 @@ struct weir_project_options {
     size_t calls_count;
     /* Which tools' results may be changed: words "+NAME" (may) and "-NAME" (stays whole) with a
      * space between; a name may end in '*'; the first that fits decides, and where none does it
-     * may. A session keeps what its first request said. NULL: all may. */
+     * may. "-path:PATTERN" keeps what shows or writes such a file ('*' stands for anything), and
+     * "blind:PCT" raises the odds that a line which was left out is quoted (docs/quality.md). A
+     * session keeps what its first request said. NULL: all may. */
     const char *tools;
     /* A clock, to stop by: microseconds of any epoch. NULL: there is no hurry. */
     uint64_t (*clock_us)(void *user);

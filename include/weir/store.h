@@ -53,7 +53,9 @@ typedef struct weir_hash {
     X(FOREIGN, "the file is not a store of Weir's")    /* WEIR_INVALID */  \
     X(COLLISION, "another text has this handle")       /* WEIR_INVALID */  \
     X(CONFLICT, "the mark or pin has another value")   /* WEIR_INVALID */  \
-    X(REPLACED, "another store has taken its place")   /* WEIR_IO */
+    X(REPLACED, "another store has taken its place")   /* WEIR_IO */       \
+    X(AWAY, "the database does not answer")            /* WEIR_IO */       \
+    X(OUTRUN, "the session was changed meanwhile")     /* WEIR_IO */
 
 /* The numbers are kept in stores: a kind may be added at the end, never moved. */
 #define WEIR_MARK_KIND_MAP(X)   \
@@ -66,7 +68,8 @@ typedef struct weir_hash {
     X(SESSION, "session")       \
     X(LOOK_ALIKE, "look-alike") \
     X(COUNT, "count")           \
-    X(OWN, "own recall")
+    X(OWN, "own recall")        \
+    X(ORDERS, "orders")
 
 typedef enum weir_miss {
 #define X(name, text) WEIR_MISS_##name,
@@ -209,6 +212,13 @@ WEIR_API void weir_store_close(struct weir_store *store); /* NULL is fine */
 WEIR_API WEIR_MUST_USE weir_status weir_store_commit(struct weir_store *store,
                                                      struct weir_batch *batch,
                                                      struct weir_err *err);
+
+/* What is read from here on is for a commit of this session, until that or the next begin; an empty
+ * `session`: for none. A store that others share may then answer from what it remembers, and
+ * compares when the commit comes. WEIR_TROUBLE_OUTRUN: somebody else has committed to the session
+ * meanwhile and nothing was kept; begin, read and commit again. */
+WEIR_API WEIR_MUST_USE weir_status weir_store_begin(struct weir_store *store, weir_span tenant,
+                                                    weir_span session, struct weir_err *err);
 
 /* The text behind a handle, whole and verified. WEIR_NOTFOUND: `*miss` (may be NULL) says why. */
 WEIR_API WEIR_MUST_USE weir_status weir_store_get(struct weir_store *store,

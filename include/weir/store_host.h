@@ -47,6 +47,9 @@ struct weir_store_ops {
     weir_status (*probe)(struct weir_store *store, bool writes, struct weir_err *err);
     /* A number for what the store is kept in: another one when that was replaced. May be NULL. */
     uint64_t (*place)(const struct weir_store *store);
+    /* weir_store_begin(). May be NULL: everything is read from what is kept. */
+    weir_status (*begin)(struct weir_store *store, weir_span tenant, weir_span session,
+                         struct weir_err *err);
 };
 
 /* The head of every implementation's own struct. */

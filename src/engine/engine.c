@@ -13,6 +13,8 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/sized.h"
+#include "engine/foretell.h"
+#include "engine/prices.h"
 #include "engine/projection_policy.h"
 #include "policy/worth.h"
 #include "record/report.h"
@@ -149,7 +151,7 @@ bool wr_engine_leaves(const struct weir_engine *engine, const struct weir_reques
 {
     const struct wr_model *model =
         wr_models_lookup(engine->models, request->transcript.model).model;
-    struct wr_fold_prices prices = wr_projection_prices(model);
+    struct wr_fold_prices prices = wr_fold_prices_of(model);
 
     return !wr_engine_binds(engine, request) &&
            wr_worth_exchange_leaves(&prices, &engine->odds, request->transcript.turns_count,
@@ -206,31 +208,41 @@ weir_status wr_engine_project(struct weir_engine *engine, struct weir_request *r
                               struct weir_projected *projected, struct weir_err *err)
 {
     WR_ASSERT(!engine->is_given_up);
-    struct weir_project_options own;
-    struct wr_projection projection = {.request = request,
-                                       .options = &own,
-                                       .models = engine->models,
-                                       .meter = engine->meter,
-                                       .policies = engine->policies,
-                                       .held = engine->held,
-                                       .folds = engine->folds,
-                                       .starts = engine->sent,
-                                       .input = {.odds = &engine->odds,
-                                                 .memo = engine->texts,
-                                                 .count = wr_meter_count,
-                                                 .user = engine->meter}};
+    /* Both stay as long as the request: it may be asked what would become of it. */
+    struct weir_project_options *own = wr_arena_zalloc(&request->arena, sizeof(*own));
+    struct wr_projection *projection = wr_arena_zalloc(&request->arena, sizeof(*projection));
 
     *projected = (struct weir_projected){.body = request->doc.text};
-    weir_status status = WR_OPTIONS_READ(&own, options, err);
+    if (!own || !projection)
+        return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
+    weir_status status = WR_OPTIONS_READ(own, options, err);
     if (status)
         return status;
-    status = wr_project(&projection, record, projected, err);
+    *projection = (struct wr_projection){.request = request,
+                                         .options = own,
+                                         .models = engine->models,
+                                         .meter = engine->meter,
+                                         .policies = engine->policies,
+                                         .held = engine->held,
+                                         .folds = engine->folds,
+                                         .starts = engine->sent,
+                                         .input = {.odds = &engine->odds,
+                                                   .memo = engine->texts,
+                                                   .count = wr_meter_count,
+                                                   .user = engine->meter}};
+    status = wr_project(projection, record, projected, err);
+    request->projection = status ? NULL : projection;
     if (!status)
         tell_record(record, projected);
     if (!status || status == WEIR_NOTFOUND)
         return status;
     *projected = (struct weir_projected){.body = request->doc.text};
     return wr_fail(err, status, 0, "%s", weir_status_text(status));
+}
+
+weir_status wr_engine_foretell(struct weir_request *request, struct wr_buf *out)
+{
+    return request->projection ? wr_foretell(request->projection, out) : WEIR_NOTFOUND;
 }
 
 weir_status weir_engine_project(struct weir_engine *engine, struct weir_request *request,

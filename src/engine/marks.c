@@ -23,12 +23,14 @@
 
 #define LATE   "late "
 #define CACHED "cached"
+#define EXACT  "exact"
 
 enum {
     SENT_BYTES_MAX = 160,
     SESSION_BYTES_MAX = 40,
     LATE_BYTES_MAX = 24,
     WINDOW_BYTES_MAX = 24,
+    WORDS_BYTES_MAX = 36, /* behind the numbers of `sent` */
     LIST_FIRST_COUNT = 16
 };
 
@@ -122,7 +124,27 @@ static void write_sent(char out[SENT_BYTES_MAX], const struct wr_sent *sent)
                                sent->forms.high};
     for (size_t i = 0; i < WR_COUNT_OF(fields); i++)
         out = put_hex(out, fields[i]);
-    (void)snprintf(out, sizeof(CACHED), "%s", sent->is_cached ? CACHED : "");
+    (void)snprintf(out, WORDS_BYTES_MAX, "%s", sent->is_cached ? CACHED : "");
+    out += strlen(out);
+    if (sent->orders || sent->is_exact)
+        (void)snprintf(out, WORDS_BYTES_MAX - sizeof(CACHED), " %llu%s",
+                       (unsigned long long)sent->orders, sent->is_exact ? " " EXACT : "");
+}
+
+/* "cached 12 exact": each of the three may be missing, the last two only together. */
+static void read_words(weir_span words, struct wr_sent *sent)
+{
+    size_t space = wr_span_find(words, WR_LIT(" "), 0);
+    weir_span first = wr_span_cut(words, 0, space < words.len ? space : words.len);
+
+    sent->is_cached = wr_span_is(first, CACHED);
+    if (space == SIZE_MAX)
+        return;
+    words = wr_span_from(words, space + 1);
+    space = wr_span_find(words, WR_LIT(" "), 0);
+    if (!wr_span_u64(wr_span_cut(words, 0, space < words.len ? space : words.len), &sent->orders))
+        sent->orders = 0;
+    sent->is_exact = space != SIZE_MAX && wr_span_is(wr_span_from(words, space + 1), EXACT);
 }
 
 static bool read_sent(weir_span value, struct wr_sent *sent)
@@ -133,7 +155,8 @@ static bool read_sent(weir_span value, struct wr_sent *sent)
               take_hex(&value, &sent->window_tokens) && take_hex(&value, &sent->forms.low) &&
               take_hex(&value, &sent->forms.high);
     sent->at_ms = (int64_t)at_ms;
-    sent->is_cached = ok && wr_span_is(value, CACHED);
+    if (ok)
+        read_words(value, sent);
     return ok;
 }
 
@@ -162,7 +185,7 @@ static weir_status add(struct wr_marks *marks, const struct weir_mark *mark)
 static bool is_replaced(weir_mark_kind kind)
 {
     return kind == WEIR_MARK_WINDOW || kind == WEIR_MARK_ANSWER || kind == WEIR_MARK_COUNT ||
-           kind == WEIR_MARK_LOOK_ALIKE;
+           kind == WEIR_MARK_LOOK_ALIKE || kind == WEIR_MARK_ORDERS;
 }
 
 weir_status wr_marks_add(struct wr_marks *marks, weir_mark_kind kind, uint32_t turn,
@@ -207,7 +230,9 @@ weir_status wr_marks_add_sent(struct wr_marks *marks, uint32_t turn, int64_t at_
                              .policy = marks->policy,
                              .window_tokens = marks->window_tokens,
                              .forms = forms,
-                             .is_cached = marks->is_cached};
+                             .is_cached = marks->is_cached,
+                             .is_exact = marks->is_exact,
+                             .orders = marks->orders};
     return add_sent(marks, sent);
 }
 
@@ -327,6 +352,20 @@ weir_status wr_marks_add_count(struct wr_marks *marks, uint32_t turn, uint32_t f
     return wr_marks_add(marks, WEIR_MARK_COUNT, turn, wr_span_of(value));
 }
 
+weir_status wr_marks_add_orders(struct wr_marks *marks, uint32_t turn, weir_span orders)
+{
+    weir_span before = marks->turns[turn].orders;
+    char *all = wr_arena_alloc(marks->arena, before.len + orders.len);
+
+    if (!all)
+        return wr_arena_status(marks->arena);
+    if (before.len)
+        memcpy(all, before.ptr, before.len);
+    memcpy(all + before.len, orders.ptr, orders.len);
+    marks->turns[turn].orders = (weir_span){all, before.len + orders.len};
+    return wr_marks_add(marks, WEIR_MARK_ORDERS, turn, marks->turns[turn].orders);
+}
+
 static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct weir_mark *mark)
 {
     uint64_t number;
@@ -352,6 +391,9 @@ static weir_status take_mark(struct wr_marks *marks, uint32_t turn, const struct
         break;
     case WEIR_MARK_ANSWER:
         read_answer(&marks->turns[turn], mark->value);
+        break;
+    case WEIR_MARK_ORDERS: /* the mark dies when this returns */
+        marks->turns[turn].orders = wr_arena_copy(marks->arena, mark->value);
         break;
     case WEIR_MARK_LOOK_ALIKE:
         break;
@@ -386,6 +428,34 @@ static bool is_held(const struct wr_marks_held *held, uint64_t tenant, const wei
     return false;
 }
 
+static void drop_held(struct wr_marks_held *held, uint64_t tenant, const weir_hash *key)
+{
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; held && i < held->count; i++)
+        if (held->marks[i].tenant != tenant || memcmp(&held->marks[i].key, key, sizeof(*key)) != 0)
+            held->marks[left++] = held->marks[i];
+    if (held)
+        held->count = left;
+}
+
+/* Turns that were sent whole while nobody could write that down stay so, unless another node has
+ * sent them since: it could not know, and what it sent is what is cached by now. */
+static void keep_held(struct wr_marks *marks, const struct wr_marks_input *input,
+                      const weir_hash *keys, uint32_t first, uint32_t count)
+{
+    uint64_t tenant = wr_hash64(input->tenant);
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (!is_held(input->held, tenant, &keys[i]))
+            continue;
+        if (marks->last.is_known && first + i <= marks->last.turn)
+            drop_held(input->held, tenant, &keys[i]);
+        else
+            marks->turns[first + i].is_whole = true;
+    }
+}
+
 /* Reads the marks of the turns from `first` on, and which was sent last of the newest `sent`. */
 static weir_status read_from(struct wr_marks *marks, const struct wr_marks_input *input,
                              uint32_t first, uint32_t sent)
@@ -393,19 +463,17 @@ static weir_status read_from(struct wr_marks *marks, const struct wr_marks_input
     uint32_t turns = marks->trail.turns_count, count = turns - first;
     weir_hash *keys = WR_ARENA_ARRAY(marks->arena, weir_hash, (size_t)count + sent);
     struct reading reading = {marks, first, count};
-    uint64_t tenant = wr_hash64(input->tenant);
 
     if (!keys)
         return wr_arena_status(marks->arena);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         keys[i] = key_of(marks, marks->session, first + i);
-        if (is_held(input->held, tenant, &keys[i]))
-            marks->turns[first + i].is_whole = true;
-    }
     for (uint32_t i = 0; i < sent; i++)
         keys[count + i] = key_of_any(marks, marks->session, turns - 1 - i);
-    return weir_store_marks(input->store, input->tenant, keys, (size_t)count + sent, take_own,
-                            &reading, NULL);
+    weir_status status = weir_store_marks(input->store, input->tenant, keys, (size_t)count + sent,
+                                          take_own, &reading, NULL);
+    keep_held(marks, input, keys, first, count);
+    return status;
 }
 
 static bool is_same_sent(const struct wr_sent *a, const struct wr_sent *b)
@@ -413,7 +481,7 @@ static bool is_same_sent(const struct wr_sent *a, const struct wr_sent *b)
     return a->is_known && b->is_known && a->turn == b->turn && a->at_ms == b->at_ms &&
            a->model == b->model && a->head == b->head && a->policy == b->policy &&
            a->window_tokens == b->window_tokens && a->is_cached == b->is_cached &&
-           is_same_hash(a->forms, b->forms);
+           a->orders == b->orders && a->is_exact == b->is_exact && is_same_hash(a->forms, b->forms);
 }
 
 /* Where the last request that was sent is still the one that is remembered, nobody has written a
@@ -478,6 +546,8 @@ static weir_status add_kind_again(struct wr_marks *marks, weir_mark_kind kind, u
         if (turn.answer == WR_ANSWER_AS_BEFORE)
             return WEIR_OK;
         return wr_marks_add_answer(marks, at, turn.answer == WR_ANSWER_NAMED, turn.answer_tokens);
+    case WEIR_MARK_ORDERS:
+        return turn.orders.len ? add_again(marks, kind, at, turn.orders) : WEIR_OK;
     case WEIR_MARK_COUNT:
         return turn.factor_bp ? wr_marks_add_count(marks, at, turn.factor_bp) : WEIR_OK;
     case WEIR_MARK_ATTACHED:   /* each of its turns is whole, and is written as that */
@@ -570,6 +640,19 @@ static weir_status find_kin(struct wr_marks *marks, const struct wr_marks_input 
     return status;
 }
 
+static weir_status list_copy(struct wr_marks *marks, const struct wr_sent *sent)
+{
+    char *text = wr_arena_alloc(marks->arena, SENT_BYTES_MAX);
+    if (!text)
+        return wr_arena_status(marks->arena);
+    write_sent(text, sent);
+    struct weir_mark mark = {.key = key_of_any(marks, marks->session, sent->turn),
+                             .kind = WEIR_MARK_SENT,
+                             .value = wr_span_of(text),
+                             .replaces = true};
+    return add(marks, &mark);
+}
+
 /* Keys of a turn stand in pairs: what was decided, and that it was sent. */
 static weir_status take_copy(void *user, size_t key_index, const struct weir_mark *mark)
 {
@@ -585,10 +668,11 @@ static weir_status take_copy(void *user, size_t key_index, const struct weir_mar
     sent.is_known = read_sent(mark->value, &sent);
     if (!sent.is_known)
         return WEIR_OK;
+    sent.orders = 0; /* they are counted by session */
     if (marks->trail.turns_count - turn <= WR_MARKS_LOOK_BACK_TURNS)
         marks->last = sent;
     /* That of the newest turn is written with this request. */
-    return turn + 1 < marks->trail.turns_count ? list_found(marks, turn, mark) : WEIR_OK;
+    return turn + 1 < marks->trail.turns_count ? list_copy(marks, &sent) : WEIR_OK;
 }
 
 static weir_status copy_kin(struct wr_marks *marks, const struct wr_marks_input *input)

@@ -31,6 +31,8 @@ struct wr_sent {
     uint64_t window_tokens;
     wr_hash128 forms; /* of what was sent */
     bool is_cached;   /* it had no cache marker, and the provider caches the session all the same */
+    bool is_exact;    /* somebody had said that it goes as it came */
+    uint64_t orders;  /* so many of the session's orders were heard by then (engine/order_log.h) */
 };
 
 struct wr_marks_held; /* marks that wait for the store */
@@ -44,7 +46,7 @@ struct wr_marks_input {
     weir_span tenant, session;
     const struct wr_policy *policy;
     uint64_t window_tokens;
-    const struct wr_marks_held *held;
+    struct wr_marks_held *held; /* what another node has sent since is held no longer */
     /* What is remembered of the first turns, where the last request sent is the one named; else, or
      * where nothing is remembered, all is read. */
     const struct wr_fold_turn *known_turns; /* NULL: nothing */
@@ -62,9 +64,11 @@ struct wr_marks {
     struct wr_fold_turn *turns; /* for the fold */
     bool is_remembered;         /* the first of them are those that were known */
     bool is_cached;             /* of this request: as in wr_sent */
-    bool is_copied;             /* this is the session's first request: all is another session's */
-    struct wr_sent last;        /* the newest request that this one extends or repeats */
-    struct weir_mark *list;     /* what the projection rests on: to be committed with it */
+    bool is_exact;              /* of this request: as in wr_sent, as what follows */
+    uint64_t orders;
+    bool is_copied;         /* this is the session's first request: all is another session's */
+    struct wr_sent last;    /* the newest request that this one extends or repeats */
+    struct weir_mark *list; /* what the projection rests on: to be committed with it */
     uint32_t list_count, list_cap;
 };
 
@@ -97,6 +101,10 @@ WEIR_MUST_USE weir_status wr_marks_add_late(struct wr_marks *marks, uint32_t tur
 /* Adds that from a turn on the provider takes no more than this. */
 WEIR_MUST_USE weir_status wr_marks_add_window(struct wr_marks *marks, uint32_t turn,
                                               uint64_t window_tokens);
+
+/* Adds what was said before a turn came, a line each, to what it has already. */
+WEIR_MUST_USE weir_status wr_marks_add_orders(struct wr_marks *marks, uint32_t turn,
+                                              weir_span orders);
 
 /* Handles, with a blank behind each, that stood in what looked like markers at a turn and that the
  * store did not know: they are text for good, even if the store learns them later. */

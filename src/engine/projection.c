@@ -25,6 +25,8 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/prices.h"
+#include "engine/projection_orders.h"
 #include "engine/projection_policy.h"
 #include "engine/own_markers.h"
 #include "engine/run_record.h"
@@ -105,12 +107,14 @@ static uint64_t window_tokens(struct wr_projection *p)
 {
     const struct weir_project_options *o = p->options;
     bool has_name = o->model || p->request->transcript.model.len;
-    struct wr_window_evidence evidence = {.configured_tokens = o->window_tokens,
-                                          .loaded_tokens = o->loaded_tokens,
-                                          .observed_tokens = o->observed_tokens,
-                                          .match = has_name ? &p->match : NULL,
-                                          .fallback_tokens =
-                                              wr_policy_unknown_window(p->input.policy)};
+    /* A server that is told a window loads the model anew with it. */
+    uint32_t told_tokens = p->request->transcript.loads_tokens;
+    struct wr_window_evidence evidence = {
+        .configured_tokens = o->window_tokens,
+        .loaded_tokens = told_tokens ? told_tokens : o->loaded_tokens,
+        .observed_tokens = o->observed_tokens,
+        .match = has_name ? &p->match : NULL,
+        .fallback_tokens = wr_policy_unknown_window(p->input.policy)};
     struct wr_window window = wr_window_select(&evidence);
 
     p->window_source = wr_window_source_text(window.source);
@@ -121,24 +125,6 @@ static uint64_t window_tokens(struct wr_projection *p)
     }
     p->window_source = p->pinned_source;
     return p->pinned_window_tokens;
-}
-
-static uint32_t percent(uint64_t price, uint64_t of)
-{
-    return (uint32_t)((price * 100 + of / 2) / of);
-}
-
-struct wr_fold_prices wr_projection_prices(const struct wr_model *model)
-{
-    struct wr_prices p = wr_model_prices(model, 0, NULL);
-    struct wr_fold_prices prices = {0};
-    if (p.input == WR_PRICE_UNSET || !p.input)
-        return prices;
-    prices.write_pct = percent(p.cache_write, p.input);
-    prices.read_pct = percent(p.cache_read, p.input);
-    prices.output_pct = p.output == WR_PRICE_UNSET ? 0 : percent(p.output, p.input);
-    prices.tier_tokens = model->tiers_count ? model->tiers[0].above_tokens : 0;
-    return prices;
 }
 
 /* Policies that count what a step costs also see to it that what stands before it is read. */
@@ -189,7 +175,7 @@ static weir_status measure(struct wr_projection *p, struct weir_err *err)
     input->factor_bp = p->options->factor_bp;
     input->binds_thinking = p->match.model->preserved_thinking;
     input->keeps_originals = p->options->store != NULL;
-    input->prices = wr_projection_prices(p->match.model);
+    input->prices = wr_fold_prices_of(p->match.model);
     input->ways = &p->ways;
     input->places_markers = is_weighing(input->policy);
     input->alternates = p->options->alternates && wr_api_of(r->transcript.dialect)->may_alternate;
@@ -252,16 +238,20 @@ static weir_status attach(struct wr_projection *p)
 
     if (p->options->attaches && (!marks->last.is_known || marks->last.turn + 1 < newest))
         wr_marks_drop_copies(marks);
-    p->is_back = p->options->attaches && p->options->was_whole && !p->is_pending &&
-                 marks->last.is_known && newest;
+    bool is_resumed = p->extends.is_exact && !p->is_exact_said;
+    bool attaches = p->options->attaches || is_resumed;
+    p->is_back = (is_resumed || (p->options->attaches && p->options->was_whole)) &&
+                 !p->is_pending && marks->last.is_known && newest;
     if (p->is_back) {
-        /* Nothing differs from what was sent last, but for thinking that goes. */
-        marks->last.is_known = marks->turns[newest].is_switched;
+        /* Nothing differs from what was sent last, but for thinking that goes. (Of what was sent as
+         * it came because somebody had said so there is a mark to compare with.) */
+        if (!is_resumed)
+            marks->last.is_known = marks->turns[newest].is_switched;
         p->folded = NULL;
     } else if (marks->list_count) {
         return WEIR_OK;
     }
-    if (!p->options->attaches || !newest || (marks->last.is_known && !p->is_back))
+    if (!attaches || !newest || (marks->last.is_known && !p->is_back))
         return WEIR_OK;
     for (uint32_t i = 0; i < newest; i++)
         marks->turns[i].is_whole = true;
@@ -338,7 +328,8 @@ static bool is_unchanged(const struct wr_projection *p)
     return now->is_whole == known->is_whole && now->is_late == known->is_late &&
            now->is_cold == known->is_cold && now->is_switched == known->is_switched &&
            now->window_tokens == known->window_tokens && now->answer == known->answer &&
-           now->answer_tokens == known->answer_tokens && now->factor_bp == known->factor_bp;
+           now->answer_tokens == known->answer_tokens && now->factor_bp == known->factor_bp &&
+           wr_span_eq(now->orders, known->orders);
 }
 
 /* Whether the store would bring back all of these. */
@@ -418,15 +409,18 @@ static weir_status read_marks(struct wr_projection *p)
 {
     p->has_marks = p->options->store && p->trail.turns_count && !p->request->transcript.is_delta;
     if (!p->has_marks)
-        return WEIR_OK;
+        return wr_projection_hear_orders(p);
     p->input.reserve_tokens = p->input.window_tokens / WR_RESERVE_SHARE;
     p->input.is_reserve_named = false; /* until a mark says so */
     p->input.factor_bp = 0;
     weir_status status = find_marks(p);
+    p->extends = p->marks.last;
     if (!status)
         status = change_policy(p);
     if (!status)
         status = attach(p);
+    if (!status)
+        status = wr_projection_hear_orders(p);
     if (!status)
         status = narrow(p);
     if (!status)
@@ -447,7 +441,9 @@ static weir_status read_marks(struct wr_projection *p)
     /* What was lost since is put back by a fold from the start, which commits all it rests on. */
     if (p->folded && !are_stored(p, p->folded->originals, p->folded->originals_count))
         p->folded = NULL;
-    p->input.from = p->folded ? p->folded->state : NULL;
+    p->input.from = p->from_state = p->folded ? p->folded->state : NULL;
+    if (p->folded)
+        p->from_key = p->folded->key;
     return WEIR_OK;
 }
 
@@ -537,8 +533,10 @@ static void find_step(struct wr_projection *p)
     }
     wr_hash128 forms = wr_run_forms(&p->run, last->turn, p->trail.ends[last->turn]);
     step.is_taken = forms.low != last->forms.low || forms.high != last->forms.high;
-    if (step.is_taken)
+    if (step.is_taken) {
         step.reason = reason_of(p, &step.is_unexplained);
+        step.rewrites_tokens = wr_run_rewrites(&p->run, last->turn, p->trail.ends[last->turn]);
+    }
     p->run.step = step;
 }
 
@@ -672,12 +670,6 @@ static weir_status list_originals(struct wr_projection *p, const struct weir_bat
     return WEIR_OK;
 }
 
-/* Another store was found in the place of the one that the marks were read from. */
-static bool is_replaced(const struct wr_projection *p)
-{
-    return p->options->store && weir_store_replacements(p->options->store) != p->replaced_count;
-}
-
 /* Law L2: everything taken out is in the store, or nothing is taken out. */
 static weir_status commit(struct wr_projection *p, struct weir_err *err)
 {
@@ -689,10 +681,12 @@ static weir_status commit(struct wr_projection *p, struct weir_err *err)
     weir_status status = fill_batch(p, &batch, pins);
     if (status)
         return status;
-    if (is_replaced(p) && !p->is_last_try)
+    if (wr_projection_is_replaced(p) && !p->is_last_try)
         return WEIR_OK; /* it is begun anew */
-    if (commit_batch(p, &batch))
-        return is_replaced(p) && !p->is_last_try ? WEIR_OK : keep_new_whole(p, err);
+    if (commit_batch(p, &batch)) {
+        p->is_outrun = weir_store_trouble(p->options->store) == WEIR_TROUBLE_OUTRUN;
+        return wr_projection_is_begun_anew(p) && !p->is_last_try ? WEIR_OK : keep_new_whole(p, err);
+    }
     if (!p->has_marks)
         return WEIR_OK;
     wr_marks_release_held(p->held, p->tenant);
@@ -711,7 +705,8 @@ static weir_status answer(struct wr_projection *p, struct wr_record *record,
     record->held_back = wr_word_of(r->settled.first.found ? r->settled.first.what
                                    : r->fold.late.is_up   ? TOO_LATE
                                                           : NULL);
-    record->is_pending = p->is_pending;
+    record->is_unmarked = p->has_marks && !p->sent.is_known;
+    record->is_pending = p->is_pending || wr_fold_is_due(&r->fold);
     record->answer_tokens = p->reserve.is_named ? p->reserve.tokens : 0;
     projected->body = r->settled.body;
     projected->is_known = p->has_marks && p->marks.last.is_known;
@@ -736,7 +731,9 @@ static void remember(struct wr_projection *p)
 
 static weir_status project_once(struct wr_projection *p, struct weir_err *err)
 {
+    wr_projection_begin(p, false);
     wr_projection_read_pin(p);
+    wr_projection_read_orders(p);
     p->replaced_count = p->options->store ? weir_store_replacements(p->options->store) : 0;
     weir_status status = wr_projection_find_policy(p, err);
     if (!status)
@@ -758,12 +755,13 @@ static weir_status project(struct wr_projection *p, struct weir_err *err)
     const struct wr_projection begun = *p;
     weir_status status = project_once(p, err);
 
-    for (int tries = 1; tries < TRIES_MAX && is_replaced(p); tries++) {
+    for (int tries = 1; tries < TRIES_MAX && wr_projection_is_begun_anew(p); tries++) {
         wr_policies_free(p->kept_policies);
         *p = begun;
         p->is_last_try = tries + 1 == TRIES_MAX;
         status = project_once(p, err);
     }
+    wr_projection_begin(p, true);
     return status;
 }
 
@@ -772,6 +770,7 @@ weir_status wr_project(struct wr_projection *p, struct wr_record *record,
 {
     start_clock(p);
     weir_status status = identify(p);
+    record->first_turn = !status && p->trail.turns_count ? p->trail.turns[0].low : 0;
     if (!status)
         status = learn_calls(p);
     if (!status)

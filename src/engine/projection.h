@@ -14,6 +14,7 @@
 
 #include "engine/fold_memo.h"
 #include "engine/marks.h"
+#include "engine/order_log.h"
 #include "engine/request.h"
 #include "engine/run.h"
 #include "models/window.h"
@@ -42,10 +43,15 @@ struct wr_projection {
     struct wr_marks marks;
     wr_hash128 fold_seed;           /* of keys in `folds` */
     const struct wr_folded *folded; /* the fold this one goes on from; NULL: from the start */
-    struct wr_sent sent;            /* this request, as it was committed; else not known */
+    wr_hash128 from_key; /* of that in `folds`, where its texts are; and that very state */
+    const struct wr_fold_state *from_state;
+    struct wr_sent sent;  /* this request, as it was committed; else not known */
     weir_hash *originals; /* that the session has in the store by now, as far as this one rests on
                            * them */
     uint32_t originals_count;
+    struct wr_order_head said; /* of the session: how much there is to hear */
+    bool is_exact_said;        /* messages are to go as they came */
+    struct wr_sent extends;    /* the newest request that this one goes on from, whatever became */
     bool has_marks; /* it has a store, a policy that does something, and its whole history */
     bool has_pin;
     bool is_back;                  /* it was sent as it came since the last time it was projected */
@@ -54,6 +60,7 @@ struct wr_projection {
     struct wr_policies *kept_policies; /* of the last policy, if it was kept with the session */
     weir_trouble store_trouble;        /* of the commit */
     bool is_last_try;                  /* whatever becomes of the store */
+    bool is_outrun;                    /* another has committed to the session meanwhile */
     uint64_t replaced_count;           /* of the store that the marks are read from */
     uint32_t pinned_window_tokens;
     const char *window_source, *pinned_source; /* constants */
@@ -69,8 +76,5 @@ struct wr_projection {
  * request to be sent as it came. */
 WEIR_MUST_USE weir_status wr_project(struct wr_projection *p, struct wr_record *record,
                                      struct weir_projected *projected, struct weir_err *err);
-
-/* What a model charges, beside its price of plain input. */
-struct wr_fold_prices wr_projection_prices(const struct wr_model *model);
 
 #endif

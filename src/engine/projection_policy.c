@@ -72,6 +72,29 @@ static bool read_pinned_window(struct wr_projection *p, weir_span text)
     return true;
 }
 
+/* Another store was found in the place of the one that the marks were read from. */
+bool wr_projection_is_replaced(const struct wr_projection *p)
+{
+    return p->options->store && weir_store_replacements(p->options->store) != p->replaced_count;
+}
+
+/* The same, or another node has committed to the session since its marks were read: what that one
+ * decided holds. */
+bool wr_projection_is_begun_anew(const struct wr_projection *p)
+{
+    return wr_projection_is_replaced(p) || p->is_outrun;
+}
+
+/* What a store remembers of the session is good enough to read, because the commit compares; in the
+ * last try nothing is left to chance. */
+void wr_projection_begin(struct wr_projection *p, bool is_over)
+{
+    weir_span session = is_over || p->is_last_try ? (weir_span){"", 0} : p->session;
+
+    if (p->options->store)
+        (void)!weir_store_begin(p->options->store, p->tenant, session, NULL);
+}
+
 /* The window before those: "200000:registry auto". */
 void wr_projection_read_pin(struct wr_projection *p)
 {
@@ -191,6 +214,14 @@ weir_status wr_projection_write_pins(const struct wr_projection *p,
     return status;
 }
 
+static const struct wr_policy *policy_without_stages(const struct wr_policies *policies)
+{
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        if (!wr_policies_at(policies, i)->stages_count)
+            return wr_policies_at(policies, i);
+    return NULL;
+}
+
 weir_status wr_projection_find_policy(struct wr_projection *p, struct weir_err *err)
 {
     const struct weir_project_options *o = p->options;
@@ -202,6 +233,8 @@ weir_status wr_projection_find_policy(struct wr_projection *p, struct weir_err *
     if (!name)
         name = o->policy_default ? o->policy_default : "exact";
     p->input.policy = p->asked = wr_policies_find(p->policies, wr_span_of(name));
+    if (p->asked && p->is_exact_said && policy_without_stages(p->policies))
+        p->input.policy = policy_without_stages(p->policies); /* its own stays pinned */
     if (p->asked)
         return WEIR_OK;
     return wr_fail(err, WEIR_NOTFOUND, 0, "no policy is called '%.60s'; `weir policies` lists them",
@@ -233,14 +266,6 @@ static const struct wr_policy *policy_by_hash(const struct wr_policies *policies
 {
     for (uint32_t i = 0; i < wr_policies_count(policies); i++)
         if (wr_policy_hash(wr_policies_at(policies, i)) == hash)
-            return wr_policies_at(policies, i);
-    return NULL;
-}
-
-static const struct wr_policy *policy_without_stages(const struct wr_policies *policies)
-{
-    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
-        if (!wr_policies_at(policies, i)->stages_count)
             return wr_policies_at(policies, i);
     return NULL;
 }

@@ -5,6 +5,14 @@
 
 #include "engine/projection.h"
 
+/* Another store has taken the place of the one that the marks were read from; or that, or another
+ * node has committed to the session since: all is read again. */
+bool wr_projection_is_replaced(const struct wr_projection *p);
+bool wr_projection_is_begun_anew(const struct wr_projection *p);
+
+/* What is read from here on is for the commit of this session; `is_over`: for none any more. */
+void wr_projection_begin(struct wr_projection *p, bool is_over);
+
 /* What the session keeps, if anything: fills in the projection's pinned_* and has_pin. */
 void wr_projection_read_pin(struct wr_projection *p);
 

@@ -416,7 +416,7 @@ static void the_presets_of_our_own_take_one_deep_step_in_a_pause(void **state)
     for (size_t i = 0; i < WR_COUNT_OF(names); i++) {
         struct world *w = open_world(state);
         struct test_talk talk = with_results(&claude, 25);
-        talk.lines = 33; /* too short to be worth it on arrival, worth it ten turns later */
+        talk.lines = 38; /* too short to be worth it on arrival, worth it ten turns later */
         struct answer *a = ask(w, &talk, at(names[i], NOON_MS));
         talk.results = 26;
         struct answer *b = ask(w, &talk, at(names[i], NOON_MS + DAY_MS));

@@ -7,6 +7,7 @@
 
 struct wr_odds;
 struct wr_policies;
+struct wr_projection;
 struct wr_record;
 
 /* A body that was written. It lives as long as its request, whatever is written after it. */
@@ -22,8 +23,9 @@ struct weir_request {
     struct wr_plan plan;
     weir_range *ranges; /* of all parts, segment after segment */
     uint32_t *ranges_start;
-    struct weir_engine *engine; /* whose memo its handles are in; NULL: they are its own */
-    struct wr_written *written; /* owned list; the items are in the arena */
+    struct weir_engine *engine;       /* whose memo its handles are in; NULL: they are its own */
+    struct wr_written *written;       /* owned list; the items are in the arena */
+    struct wr_projection *projection; /* of the engine that projected it; NULL: none did */
 };
 
 /* As weir_request_new(). With an engine (NULL: none) handles may be in its memo: the request is one
@@ -67,6 +69,10 @@ WEIR_MUST_USE weir_status wr_engine_project(struct weir_engine *engine,
                                             const struct weir_project_options *options,
                                             struct wr_record *record,
                                             struct weir_projected *projected, struct weir_err *err);
+
+/* What would become of the session that this request, which was projected, belongs to: as of
+ * engine/foretell.h. For when the request has left. */
+WEIR_MUST_USE weir_status wr_engine_foretell(struct weir_request *request, struct wr_buf *out);
 
 /* Replaces the policies that were loaded; they are the engine's from now on. */
 void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies);

@@ -396,6 +396,7 @@ weir_status wr_run_record(const struct wr_run *run, struct wr_record *record)
     if (run->step.is_taken) {
         record->step_reason = wr_span_of(wr_run_step_text(&run->step));
         record->step_turn = run->fold.turn;
+        record->step_rewrites_tokens = run->step.rewrites_tokens;
     }
     record->tokens_before = run->tokens_before;
     record->tokens_after = run->tokens_after;
@@ -405,6 +406,7 @@ weir_status wr_run_record(const struct wr_run *run, struct wr_record *record)
     record->over_window = wr_word_of(wr_over_window(run));
     record->own_tools_tokens = own_tools_tokens(run);
     record->steps_count = run->fold.steps_count;
+    record->blind_odds_pct = run->fold.said.blind_pct;
     fill_budget(run, record);
     fill_counters(run, &record->counters);
     fill_categories(run, record);

@@ -267,6 +267,18 @@ weir_status weir_store_has(struct weir_store *store, weir_span tenant, const wei
     return status;
 }
 
+weir_status weir_store_begin(struct weir_store *store, weir_span tenant, weir_span session,
+                             struct weir_err *err)
+{
+    tenant = tenant_or_default(tenant);
+    weir_status status = session.len ? check_who(tenant, session, err) : WEIR_OK;
+    if (session.len) /* the end of what was begun leaves why it failed */
+        store->trouble = WEIR_TROUBLE_NONE;
+    if (status || !HAS_FUNCTION(store, begin))
+        return status;
+    return store->ops->begin(store, tenant, session, err);
+}
+
 weir_status weir_store_marks(struct weir_store *store, weir_span tenant, const weir_hash *keys,
                              size_t keys_count, weir_mark_fn *found, void *user,
                              struct weir_err *err)

@@ -1,0 +1,389 @@
+/* What would become of a session's prompt, and for how much.
+ *
+ * Three folds are imagined (wr_fold_imagine()) and compared with the one that was sent. Of each the
+ * first segment that differs says what is written into the provider's cache again: all that was
+ * sent from there on, which would have been read otherwise. */
+#include "engine/foretell.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "json/write.h"
+#include "models/cost.h"
+#include "policy/policy.h"
+#include "transcript/tool.h"
+
+enum { NAME_CHARS_MAX = 100 };
+
+struct teller {
+    struct wr_projection *p;
+    const struct wr_fold *fold; /* that was sent */
+    struct wr_json_writer w;
+    uint64_t factor_bp; /* of the provider's tokens for ours */
+};
+
+/* ---- prices ---- */
+
+static uint64_t as_provider_counts(const struct teller *t, uint64_t tokens)
+{
+    return t->factor_bp ? (tokens * t->factor_bp + 5000) / 10000 : tokens;
+}
+
+static uint64_t cost_of(const struct teller *t, const struct wr_usage *usage)
+{
+    return wr_cost(t->p->match.model, usage).micro_usd;
+}
+
+/* The cache is written as the model's rule has it, plain input where writing costs nothing more. */
+static uint64_t cost_of_writing(const struct teller *t, uint64_t tokens)
+{
+    const struct wr_cache_rule *rule = t->p->match.model->cache;
+    struct wr_usage usage = {0};
+
+    if (rule && rule->mode == WR_CACHE_BREAKPOINT)
+        usage.cache_write_30m_tokens = tokens;
+    else if (rule && rule->mode == WR_CACHE_EXPLICIT)
+        usage.cache_write_5m_tokens = tokens;
+    else
+        usage.input_tokens = tokens;
+    return cost_of(t, &usage);
+}
+
+static uint64_t cost_of_reading(const struct teller *t, uint64_t tokens)
+{
+    return cost_of(t, &(struct wr_usage){.cache_read_tokens = tokens});
+}
+
+static bool is_priced(const struct teller *t)
+{
+    return wr_cost(t->p->match.model, &(struct wr_usage){.input_tokens = 1}).known;
+}
+
+/* What the provider had in its cache from this segment on: whole steps of it, where it counts so.
+ */
+static uint64_t lost_from(const struct teller *t, uint32_t first)
+{
+    const struct wr_cache_rule *rule = t->p->match.model->cache;
+    uint64_t step = rule && rule->step_tokens ? rule->step_tokens : 1;
+    uint64_t behind = wr_fold_tokens_from(t->fold, first, t->fold->arrived);
+    uint64_t all = as_provider_counts(t, t->fold->total_tokens);
+    uint64_t kept =
+        as_provider_counts(t, t->fold->total_tokens > behind ? t->fold->total_tokens - behind : 0);
+
+    return behind ? (all - all % step) - (kept - kept % step) : 0;
+}
+
+/* What is written again that would have been read, and what one request more or less costs from
+ * then on. `then` is the prompt as it would be; NULL: as it came. */
+static void write_price(struct teller *t, uint32_t first, const struct wr_fold *then)
+{
+    uint64_t before = t->fold->total_tokens, lost = lost_from(t, first);
+    uint64_t after = then ? then->total_tokens : t->p->run.tokens_before;
+    bool is_more = after > before;
+    uint64_t difference = as_provider_counts(t, is_more ? after - before : before - after);
+    uint64_t left =
+        then ? as_provider_counts(t, wr_fold_tokens_from(then, first, then->arrived)) : lost;
+    uint64_t again = is_more || left > lost ? lost : left;
+    uint64_t written = is_more ? lost + difference : again;
+
+    wr_json_member_number(&t->w, "tokens_before", before);
+    wr_json_member_number(&t->w, "tokens_after", after);
+    wr_json_member_number(&t->w, "rewrites_tokens", again);
+    if (!is_priced(t))
+        return;
+    int64_t a_request = (int64_t)cost_of_reading(t, difference);
+    int64_t once = (int64_t)cost_of_writing(t, written) - (int64_t)cost_of_reading(t, lost);
+    wr_json_member_i64(&t->w, "cost_micro_usd",
+                       (int64_t)cost_of_writing(t, again) - (int64_t)cost_of_reading(t, again));
+    wr_json_member_i64(&t->w, "once_micro_usd", once);
+    wr_json_member_i64(&t->w, "a_request_micro_usd", is_more ? a_request : -a_request);
+    if (!is_more && a_request)
+        wr_json_member_i64(&t->w, "pays_back_requests",
+                           once > 0 ? (once + a_request - 1) / a_request : 0);
+}
+
+/* ---- pieces ---- */
+
+static void write_name(struct teller *t, const struct wr_segment *s)
+{
+    const struct wr_tool_handles *h = s->handles;
+    weir_span name = !h             ? (weir_span){"", 0}
+                     : h->path.len  ? h->path
+                     : h->query.len ? h->query
+                                    : h->command;
+    struct wr_buf line;
+
+    if (s->tool.len)
+        wr_json_member_text(&t->w, "tool", s->tool);
+    if (!name.len)
+        return;
+    wr_buf_init(&line, 4 * NAME_CHARS_MAX + 16);
+    wr_text_one_line_max(&line, name, NAME_CHARS_MAX);
+    wr_json_member_text(&t->w, h->path.len ? "path" : "name", wr_buf_view(&line));
+    wr_buf_release(&line);
+}
+
+/* What it takes to have a piece back that is out now. */
+static void write_way_back(struct teller *t, uint32_t first, uint64_t tokens, uint64_t left)
+{
+    uint64_t again = lost_from(t, first);
+
+    wr_json_member_number(&t->w, "rewrites_tokens", again);
+    if (!is_priced(t))
+        return;
+    wr_json_member_i64(&t->w, "cost_micro_usd",
+                       (int64_t)cost_of_writing(t, again) - (int64_t)cost_of_reading(t, again));
+    wr_json_member_number(&t->w, "a_request_micro_usd",
+                          tokens > left ? cost_of_reading(t, as_provider_counts(t, tokens - left))
+                                        : 0);
+}
+
+static void write_segment(struct teller *t, const struct wr_fold *as_is, uint32_t i)
+{
+    const struct wr_segment *s = &as_is->transcript->segments[i];
+    const struct wr_fold_segment *now = &as_is->segments[i];
+
+    wr_json_write_object(&t->w);
+    wr_json_member_number(&t->w, "segment", i);
+    wr_json_member_word(&t->w, "kind", weir_kind_name(s->kind));
+    write_name(t, s);
+    wr_json_member_word(&t->w, "form", wr_form_name(now->form));
+    wr_json_member_word(&t->w, "stage", now->reason ? now->reason : "");
+    if (now->handle.text[0])
+        wr_json_member_word(&t->w, "handle", now->handle.text);
+    wr_json_member_number(&t->w, "turn", s->turn);
+    wr_json_member_number(&t->w, "tokens", as_is->input->tokens[i]);
+    wr_json_member_number(&t->w, "tokens_left", now->tokens);
+    if (now->kept_by)
+        wr_json_member_bool(&t->w, "pinned", true);
+    if (as_is == t->fold)
+        write_way_back(t, i, as_is->input->tokens[i], now->tokens);
+    wr_json_write_object_end(&t->w);
+}
+
+/* Results that a message stands for: each can be had back by itself. */
+static void write_holds(struct teller *t, const struct wr_fold *as_is, uint32_t insert)
+{
+    uint32_t count = 0;
+
+    wr_json_write_key(&t->w, "holds");
+    wr_json_write_array(&t->w);
+    for (uint32_t i = as_is->inserts[insert].first;
+         i <= as_is->inserts[insert].last && count < WR_PLAN_HOLDS_MAX; i++) {
+        const struct wr_segment *s = &as_is->transcript->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !wr_fold_stands_for(as_is, insert, i))
+            continue;
+        count++;
+        wr_json_write_object(&t->w);
+        wr_json_member_number(&t->w, "segment", i);
+        write_name(t, s);
+        wr_json_member_number(&t->w, "tokens", as_is->input->tokens[i]);
+        if (is_priced(t))
+            wr_json_member_number(
+                &t->w, "a_request_micro_usd",
+                cost_of_reading(t, as_provider_counts(t, as_is->input->tokens[i])));
+        wr_json_write_object_end(&t->w);
+    }
+    wr_json_write_array_end(&t->w);
+}
+
+/* A message that stands for several segments; its number is that of the first. */
+static void write_insert(struct teller *t, const struct wr_fold *as_is, uint32_t i)
+{
+    const struct wr_fold_insert *insert = &as_is->inserts[i];
+
+    wr_json_write_object(&t->w);
+    wr_json_member_number(&t->w, "segment", insert->first);
+    wr_json_member_number(&t->w, "last_segment", insert->last);
+    wr_json_member_word(&t->w, "kind", "messages");
+    wr_json_member_word(&t->w, "form", insert->is_loop ? "loop summarised" : "summarised");
+    wr_json_member_word(&t->w, "stage", insert->stage);
+    wr_json_member_word(&t->w, "handle", insert->handle.text);
+    wr_json_member_number(&t->w, "tokens", insert->original_tokens);
+    wr_json_member_number(&t->w, "tokens_left", insert->tokens);
+    if (as_is == t->fold) {
+        write_way_back(t, insert->before < insert->first ? insert->before : insert->first,
+                       insert->original_tokens, insert->tokens);
+        write_holds(t, as_is, i);
+    }
+    wr_json_write_object_end(&t->w);
+}
+
+static bool is_out(const struct wr_fold *as_is, uint32_t i)
+{
+    const struct wr_fold_segment *now = &as_is->segments[i];
+    return now->form != WR_FORM_EXACT && now->form != WR_FORM_DROPPED;
+}
+
+/* What is out in `as_is`, and was not in `before` (NULL: nothing was). */
+static void write_pieces(struct teller *t, const struct wr_fold *as_is,
+                         const struct wr_fold *before)
+{
+    uint64_t count = 0;
+
+    wr_json_write_key(&t->w, "pieces");
+    wr_json_write_array(&t->w);
+    for (uint32_t i = 0; i < as_is->inserts_count; i++) {
+        bool was_there = before && i < before->inserts_count && !before->inserts[i].is_gone;
+        if (as_is->inserts[i].is_gone || as_is->inserts[i].is_rehydrated || was_there)
+            continue;
+        if (count++ < WR_PLAN_PIECES_MAX)
+            write_insert(t, as_is, i);
+    }
+    for (uint32_t i = 0; i < as_is->arrived; i++) {
+        bool is_same = before && before->segments[i].form == as_is->segments[i].form &&
+                       before->segments[i].tokens == as_is->segments[i].tokens;
+        if (!is_out(as_is, i) || is_same)
+            continue;
+        if (count++ < WR_PLAN_PIECES_MAX)
+            write_segment(t, as_is, i);
+    }
+    wr_json_write_array_end(&t->w);
+    wr_json_member_number(&t->w, "pieces_count", count);
+}
+
+/* ---- the parts ---- */
+
+static void write_out(struct teller *t)
+{
+    wr_json_write_key(&t->w, "out");
+    wr_json_write_object(&t->w);
+    wr_json_member_number(&t->w, "tokens_before", t->p->run.tokens_before);
+    wr_json_member_number(&t->w, "tokens_after", t->p->run.tokens_after);
+    write_pieces(t, t->fold, NULL);
+    wr_json_member_number(&t->w, "pinned_count", wr_fold_kept_out(t->fold));
+    wr_json_write_object_end(&t->w);
+}
+
+/* When each of the stages that look at older segments acts, as it says itself. */
+static void write_when(struct teller *t)
+{
+    const struct wr_policy *policy = t->fold->input->policy;
+    struct wr_stage_room room = {.window_tokens = t->fold->window.tokens,
+                                 .usable_tokens = wr_fold_threshold(t->fold, 10000)};
+
+    if (!room.window_tokens)
+        room.usable_tokens = 0;
+    wr_json_write_key(&t->w, "when");
+    wr_json_write_array(&t->w);
+    for (uint32_t i = 0; i < policy->stages_count; i++) {
+        if (!policy->stages[i].def->request)
+            continue;
+        struct wr_stage_when when = wr_stage_when(&policy->stages[i], &room);
+        wr_json_write_object(&t->w);
+        wr_json_member_word(&t->w, "stage", policy->stages[i].def->name);
+        if (when.words)
+            wr_json_member_word(&t->w, "words", when.words);
+        if (when.at_tokens)
+            wr_json_member_number(&t->w, "at_tokens", when.at_tokens);
+        wr_json_write_object_end(&t->w);
+    }
+    wr_json_write_array_end(&t->w);
+}
+
+static weir_status write_next(struct teller *t)
+{
+    struct wr_fold_input input;
+    struct wr_fold next;
+    weir_status status = wr_fold_imagine(&next, t->fold, &input, "now\n");
+
+    if (status)
+        return status;
+    wr_json_write_key(&t->w, "next");
+    wr_json_write_object(&t->w);
+    if (wr_fold_step_now(&next)) {
+        write_price(t, next.changed_first, &next);
+        write_pieces(t, &next, t->fold);
+    } else {
+        wr_json_member_number(&t->w, "pieces_count", 0);
+    }
+    write_when(t);
+    wr_json_write_object_end(&t->w);
+    return WEIR_OK;
+}
+
+static weir_status write_undo(struct teller *t)
+{
+    struct wr_fold_input input;
+    struct wr_fold undone;
+    weir_status status = wr_fold_imagine(&undone, t->fold, &input, "undo\n");
+    const struct wr_fold_step *step = status ? NULL : wr_fold_step_now(&undone);
+
+    if (status)
+        return status;
+    wr_json_write_key(&t->w, "undo");
+    if (!step || step->reason != WR_STEP_UNDONE) {
+        wr_json_write_null(&t->w);
+        return WEIR_OK;
+    }
+    wr_json_write_object(&t->w);
+    write_price(t, undone.changed_first, &undone);
+    wr_json_member_number(&t->w, "pieces_count", undone.said.last.count);
+    wr_json_member_number(&t->w, "step_turn", undone.said.last.turn);
+    wr_json_write_object_end(&t->w);
+    return WEIR_OK;
+}
+
+/* What it would take to send everything as it came. */
+static void write_exact(struct teller *t)
+{
+    uint32_t first = UINT32_MAX;
+
+    for (uint32_t i = 0; i < t->fold->arrived && first == UINT32_MAX; i++)
+        if (t->fold->segments[i].form != WR_FORM_EXACT)
+            first = i;
+    for (uint32_t i = 0; i < t->fold->inserts_count; i++)
+        if (!t->fold->inserts[i].is_gone && t->fold->inserts[i].before < first)
+            first = t->fold->inserts[i].before;
+    wr_json_write_key(&t->w, "exact");
+    wr_json_write_object(&t->w);
+    write_price(t, first, NULL);
+    wr_json_write_object_end(&t->w);
+}
+
+static void write_head(struct teller *t)
+{
+    const struct wr_projection *p = t->p;
+    const struct wr_cache_rule *rule = p->match.model->cache;
+
+    wr_json_member_i64(&t->w, "time_ms", p->options->now_ms);
+    wr_json_member_text(&t->w, "model", p->request->transcript.model);
+    wr_json_member_word(&t->w, "policy", p->input.policy->name);
+    wr_json_member_number(&t->w, "turns", p->trail.turns_count);
+    wr_json_member_number(&t->w, "orders_heard", p->marks.orders);
+    wr_json_member_bool(&t->w, "pending", p->is_pending || wr_fold_is_due(t->fold));
+    wr_json_member_bool(&t->w, "bound", p->input.binds_thinking && t->fold->has_signed);
+    wr_json_member_number(&t->w, "window_tokens", t->fold->window.tokens);
+    if (rule && rule->ttl_s)
+        wr_json_member_number(&t->w, "cold_after_s", rule->ttl_s);
+}
+
+/* The texts of a fold that went on from another are still the other's. */
+static bool is_all_there(const struct wr_projection *p)
+{
+    if (!p->from_state)
+        return true;
+    const struct wr_folded *from = wr_fold_memo_find(p->folds, p->from_key);
+    return from && from->state == p->from_state;
+}
+
+weir_status wr_foretell(struct wr_projection *p, struct wr_buf *out)
+{
+    struct teller t = {.p = p, .fold = &p->run.fold, .factor_bp = p->options->factor_bp};
+
+    if (!p->has_marks || !p->sent.is_known || p->run.settled.is_fallback || p->kept_policies ||
+        !is_all_there(p))
+        return WEIR_NOTFOUND;
+    wr_json_write_init(&t.w, out);
+    wr_json_write_object(&t.w);
+    write_head(&t);
+    write_out(&t);
+    weir_status status = write_next(&t);
+    if (!status)
+        status = write_undo(&t);
+    write_exact(&t);
+    wr_json_write_object_end(&t.w);
+    return status ? status : wr_buf_status(out);
+}

@@ -1,0 +1,318 @@
+/* A plan against what then happens: the request that hears `now`, `undo` or `exact` is sent as the
+ * plan before it said, to the token; and so is a session that rules and learning had words for. */
+#include "engine/foretell.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "engine/order_log.h"
+#include "engine/request.h"
+#include "record/record.h"
+#include "weir/weir.h"
+
+enum { LINES = 150, BODY_BYTES_MAX = 1 << 20, READS_MAX = 12 };
+
+static const char yaml[] =
+    "policies: {patient: {stages: [{stage: deepen, keep_turns: 1, over: 50, margin_pct: 100000, "
+    "quiet_turns: 100000, gain_bp: 10000}]}}";
+
+struct talk {
+    struct weir_engine *engine;
+    struct weir_store *store;
+    const char *tools;
+    int reads;
+    int64_t now_ms;
+    struct wr_arena arena; /* of the plan */
+    struct wr_json plan;
+    struct wr_buf plan_text, body;
+    struct wr_record record;
+};
+
+static void new_engine(struct talk *t)
+{
+    struct weir_err err = {0};
+    assert_int_equal(weir_engine_new(&t->engine, NULL), WEIR_OK);
+    if (weir_engine_load_policies(t->engine, wr_span_of(yaml), &err))
+        fail_msg("%s", err.text);
+}
+
+static void open_talk(struct talk *t, const char *tools)
+{
+    *t = (struct talk){.tools = tools, .now_ms = 1750000000000};
+    new_engine(t);
+    assert_int_equal(weir_store_new_memory(0, &t->store), WEIR_OK);
+    wr_arena_init(&t->arena, WR_ARENA_BYTES_MAX);
+    wr_buf_init(&t->plan_text, WR_LEDGER_NOTE_BYTES_MAX);
+    wr_buf_init(&t->body, BODY_BYTES_MAX);
+}
+
+static void close_talk(struct talk *t)
+{
+    wr_buf_release(&t->body);
+    wr_buf_release(&t->plan_text);
+    wr_arena_release(&t->arena);
+    weir_store_close(t->store);
+    weir_engine_free(t->engine);
+}
+
+static void write_body(const struct talk *t, struct wr_buf *out)
+{
+    wr_buf_init(out, BODY_BYTES_MAX);
+    wr_buf_text(out,
+                "{\"model\":\"gpt-5\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+                "\"weir_recall\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}");
+    for (int i = 0; i < t->reads; i++) {
+        wr_buf_printf(out,
+                      ",{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"c%d\","
+                      "\"type\":\"function\",\"function\":{\"name\":\"Read\",\"arguments\":"
+                      "\"{\\\"file_path\\\":\\\"src/f%d.c\\\"}\"}}]},"
+                      "{\"role\":\"tool\",\"tool_call_id\":\"c%d\",\"content\":\"",
+                      i, i, i);
+        for (int line = 0; line < LINES; line++)
+            wr_buf_printf(out, "int f_%d_%03d; /* the waters are calm */\\n", i, line);
+        wr_buf_text(out, "\"}");
+    }
+    wr_buf_text(out, "]}");
+}
+
+/* The next request, by a process that may be another one, and the plan behind it. */
+static void ask(struct talk *t, bool is_another)
+{
+    struct weir_project_options options = {.policy_default = "patient",
+                                           .store = t->store,
+                                           .session = WR_LIT("s"),
+                                           .tools = t->tools,
+                                           .now_ms = t->now_ms += 1000};
+    struct weir_projected projected;
+    struct weir_request *request;
+    struct wr_buf body;
+
+    if (is_another) {
+        weir_engine_free(t->engine);
+        new_engine(t);
+    }
+    t->reads++;
+    write_body(t, &body);
+    assert_int_equal(weir_engine_request(t->engine, wr_buf_view(&body), NULL, &request, NULL),
+                     WEIR_OK);
+    wr_record_init(&t->record);
+    assert_int_equal(wr_engine_project(t->engine, request, &options, &t->record, &projected, NULL),
+                     WEIR_OK);
+    wr_buf_reset(&t->body);
+    wr_buf_append(&t->body, projected.body);
+    t->record.changes = NULL; /* they live as long as the request */
+    t->record.inserts = NULL;
+    wr_buf_reset(&t->plan_text);
+    wr_arena_reset(&t->arena);
+    assert_int_equal(wr_engine_foretell(request, &t->plan_text), WEIR_OK);
+    assert_int_equal(wr_json_parse(&t->plan, &t->arena, wr_buf_view(&t->plan_text), NULL, NULL),
+                     WEIR_OK);
+    weir_request_free(request);
+    wr_buf_release(&body);
+}
+
+static void say(struct talk *t, enum wr_order_kind kind, const char *path)
+{
+    struct wr_order order = {
+        .kind = kind, .pin = WR_PIN_PATH, .name = wr_span_of(path), .of = {"", 0}};
+    struct wr_order_said said = {.tenant = WR_LIT(WEIR_TENANT_DEFAULT),
+                                 .session = WR_LIT("s"),
+                                 .orders = &order,
+                                 .orders_count = 1,
+                                 .now_ms = t->now_ms};
+    struct wr_order_head head;
+    assert_int_equal(wr_order_say(t->store, &said, &head, NULL), WEIR_OK);
+}
+
+static int64_t number_in(const struct talk *t, const char *part, const char *name)
+{
+    wr_json_id object = wr_json_find(&t->plan, 0, part);
+    int64_t number = -1;
+    if (wr_json_is(&t->plan, object, WR_JSON_OBJECT))
+        (void)wr_json_i64(&t->plan, wr_json_find(&t->plan, object, name), &number);
+    return number;
+}
+
+static bool is_whole(const struct talk *t, int read)
+{
+    char line[64];
+    (void)snprintf(line, sizeof(line), "int f_%d_075;", read);
+    return wr_span_find(wr_buf_view(&t->body), wr_span_of(line), 0) != SIZE_MAX;
+}
+
+/* What one more read adds to a prompt, as it is whole when it comes. */
+static int64_t tokens_of_a_read(struct talk *t)
+{
+    int64_t before = (int64_t)t->record.tokens_before;
+    ask(t, false);
+    return (int64_t)t->record.tokens_before - before;
+}
+
+static void what_is_foretold_comes_true(void **state)
+{
+    static const struct {
+        enum wr_order_kind order;
+        const char *part, *reason;
+    } rows[] = {{WR_ORDER_NOW, "next", "asked"},
+                {WR_ORDER_UNDO, "undo", "undone"},
+                {WR_ORDER_NOW, "next", "asked"},
+                {WR_ORDER_EXACT, "exact", "policy"}};
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 5; i++)
+        ask(&t, false);
+    assert_int_equal(number_in(&t, "undo", "tokens_after"), -1); /* nothing to take back */
+    int64_t read = tokens_of_a_read(&t);
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        int64_t after = number_in(&t, rows[i].part, "tokens_after");
+        int64_t again = number_in(&t, rows[i].part, "rewrites_tokens");
+        int64_t cost = number_in(&t, rows[i].part, "cost_micro_usd");
+        assert_true(after > 0 && again > 0 && cost > 0);
+        say(&t, rows[i].order, "");
+        ask(&t, i % 2);
+        assert_true(t.record.is_step);
+        assert_string_equal(t.record.step_reason.ptr, rows[i].reason);
+        if ((int64_t)t.record.tokens_after != after + read)
+            fail_msg("%s: %lld tokens, not %lld", rows[i].part, (long long)t.record.tokens_after,
+                     (long long)(after + read));
+        /* A step that a stage takes says itself what it writes again; the provider counts its
+         * cache in whole steps of 128. */
+        int64_t told = (int64_t)t.record.step_rewrites_tokens;
+        if (rows[i].order == WR_ORDER_NOW && (told < again || told > again + 2 * 128))
+            fail_msg("%s: %lld are written again, not %lld", rows[i].part, (long long)told,
+                     (long long)again);
+    }
+    close_talk(&t);
+}
+
+/* Imagining changes nothing of what is imagined. */
+static void a_plan_leaves_no_trace(void **state)
+{
+    struct wr_buf first;
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    wr_buf_init(&first, BODY_BYTES_MAX);
+    wr_buf_append(&first, wr_buf_view(&t.body));
+    t.reads--;
+    ask(&t, true);
+    assert_true(wr_span_eq(wr_buf_view(&first), wr_buf_view(&t.body)));
+    assert_false(t.record.is_changed);
+    wr_buf_release(&first);
+    close_talk(&t);
+}
+
+/* What rules have for a session is heard with its first request and never again. */
+static void words_are_heard_once(void **state)
+{
+    static const struct {
+        const char *behaviour, *tools, *later;
+        bool is_kept;
+        uint64_t odds_pct;
+    } rows[] = {{"nothing", "", "", false, 0},
+                {"a path", "-path:src/f1.c", "-path:src/f1.c", true, 0},
+                {"a path that weir.yaml has since then", "", "-path:src/f1.c", false, 0},
+                {"a path that it has no longer", "-path:f1.c", "", true, 0},
+                {"a tool", "-Read", "-Read", true, 0},
+                {"a tool that it has since then", "", "-Read", false, 0},
+                {"a tool that it has no longer", "-Read", "", true, 0},
+                {"odds", "blind:300", "blind:140", false, 300},
+                {"odds that came later", "", "blind:300", false, 0},
+                {"odds beyond belief", "blind:9000", "", false, 0}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct talk t;
+        open_talk(&t, rows[i].tools);
+        ask(&t, false);
+        t.tools = rows[i].later;
+        for (int n = 0; n < 5; n++)
+            ask(&t, n == 3);
+        say(&t, WR_ORDER_NOW, "");
+        ask(&t, true);
+        if (is_whole(&t, 1) != rows[i].is_kept || t.record.blind_odds_pct != rows[i].odds_pct)
+            fail_msg("%s: %s, %llu %%", rows[i].behaviour, is_whole(&t, 1) ? "whole" : "out",
+                     (unsigned long long)t.record.blind_odds_pct);
+        close_talk(&t);
+    }
+}
+
+/* A rule's pin is taken down like any other, and stays down: it is not heard again. */
+static void a_rule_is_unpinned_in_one_session(void **state)
+{
+    struct talk t;
+    (void)state;
+    open_talk(&t, "-path:src/f1.c");
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    say(&t, WR_ORDER_UNPIN, "src/f1.c");
+    ask(&t, true);
+    say(&t, WR_ORDER_NOW, "");
+    ask(&t, true);
+    assert_true(t.record.is_step);
+    assert_false(is_whole(&t, 1));
+    close_talk(&t);
+}
+
+/* A request that is sent again hears what was said since, whatever is remembered of it. */
+static void the_same_request_hears_too(void **state)
+{
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    say(&t, WR_ORDER_NOW, "");
+    t.reads--;
+    ask(&t, false);
+    assert_true(t.record.is_step);
+    assert_false(is_whole(&t, 1));
+    close_talk(&t);
+}
+
+/* What is out and pinned costs nothing until it is asked for. */
+static void a_pin_is_priced_and_comes_back(void **state)
+{
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    say(&t, WR_ORDER_NOW, "");
+    ask(&t, false);
+    assert_false(is_whole(&t, 1));
+    assert_true(number_in(&t, "out", "pieces_count") > 0);
+    assert_int_equal(number_in(&t, "out", "pinned_count"), 0);
+    say(&t, WR_ORDER_PIN, "src/f1.c");
+    ask(&t, true);
+    assert_false(t.record.is_step);
+    assert_false(is_whole(&t, 1));
+    assert_int_equal(number_in(&t, "out", "pinned_count"), 1);
+    say(&t, WR_ORDER_BACK, "");
+    ask(&t, true);
+    assert_true(t.record.is_step);
+    assert_string_equal(t.record.step_reason.ptr, "pinned");
+    assert_true(is_whole(&t, 1));
+    assert_false(is_whole(&t, 2));
+    assert_int_equal(number_in(&t, "out", "pinned_count"), 0);
+    close_talk(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foretold_comes_true),
+                                       cmocka_unit_test(a_plan_leaves_no_trace),
+                                       cmocka_unit_test(words_are_heard_once),
+                                       cmocka_unit_test(the_same_request_hears_too),
+                                       cmocka_unit_test(a_rule_is_unpinned_in_one_session),
+                                       cmocka_unit_test(a_pin_is_priced_and_comes_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
