@@ -1,7 +1,8 @@
 /* ledger.h -- one row a request in the store: who asked which model, and the line of the log.
  *
  * 1. A row holds names, times and figures; never a word of what was said. Its `line` is the JSON
- *    object that the request's line in the log is (docs/telemetry.md).
+ *    object that the request's line in the log is (docs/telemetry.md). What was said may be kept
+ *    beside it (`keep: transcript`), and leaves with it.
  * 2. Rows belong to their session: they leave with it in gc and purge.
  * 3. Rows of one session come back in the order they were added.
  *
@@ -24,6 +25,9 @@ struct wr_ledger_row {
     /* What the engine did to it, as `weir why` reads it; empty: nothing. The session keeps the
      * newest one. It is not given back with rows: wr_ledger_report() reads it. */
     weir_span report;
+    /* What the request said, where that is kept: its body as it came and, unless it is the same, as
+     * it was sent. Not given back with rows either: wr_ledger_said() reads it. */
+    weir_span came, sent;
 };
 
 struct wr_ledger_filter { /* zeroed: everything */
@@ -90,6 +94,28 @@ WEIR_MUST_USE weir_status wr_ledger_each(struct wr_ledger *ledger,
 WEIR_MUST_USE weir_status wr_ledger_report(struct wr_ledger *ledger, weir_span tenant,
                                            weir_span session, struct wr_ledger_row *report,
                                            struct weir_err *err);
+
+/* A request by its number; or, without one, the first or the last of a session that was kept with
+ * what it said. */
+struct wr_ledger_which {
+    weir_span tenant, session;
+    int64_t id;
+    bool is_last;
+};
+
+/* The row of a request with all that was kept of it: what came, what was sent, and the report.
+ * `came` is empty where that was not kept. WEIR_NOTFOUND: there is no such request. It lives until
+ * the next call. */
+WEIR_MUST_USE weir_status wr_ledger_said(struct wr_ledger *ledger,
+                                         const struct wr_ledger_which *which,
+                                         struct wr_ledger_row *said, struct weir_err *err);
+
+/* Requests of this handle that were kept without what they said, because that failed. */
+uint64_t wr_ledger_said_lost(const struct wr_ledger *ledger);
+
+/* How many rows there are of all tenants, and the number of the first. */
+WEIR_MUST_USE weir_status wr_ledger_extent(struct wr_ledger *ledger, uint64_t *rows_count,
+                                           int64_t *first_id, struct weir_err *err);
 
 /* Sessions, the most recently used first. */
 WEIR_MUST_USE weir_status wr_ledger_sessions(struct wr_ledger *ledger,

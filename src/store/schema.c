@@ -79,8 +79,17 @@ static const char version_6[] =
     "CREATE TABLE calibration(model TEXT PRIMARY KEY, time_ms INTEGER NOT NULL,"
     " accepted_tokens INTEGER NOT NULL, data TEXT NOT NULL) WITHOUT ROWID;";
 
-static const char *const steps[] = {version_1, version_2, version_3,
-                                    version_4, version_5, version_6};
+/* What requests said (said.h). A piece is the session's, so that it leaves with it. */
+static const char version_7[] =
+    "CREATE TABLE piece(id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL, hash BLOB NOT NULL,"
+    " text_bytes INTEGER NOT NULL, codec INTEGER NOT NULL, data BLOB NOT NULL,"
+    " UNIQUE(session_id, hash));"
+    "CREATE TABLE said(request_id INTEGER PRIMARY KEY, session_id INTEGER NOT NULL,"
+    " lists BLOB NOT NULL);"
+    "CREATE INDEX said_session ON said(session_id);";
+
+static const char *const steps[] = {version_1, version_2, version_3, version_4,
+                                    version_5, version_6, version_7};
 
 const struct wr_schema wr_schema_current = {steps, WR_COUNT_OF(steps)};
 

@@ -288,6 +288,10 @@ weir_status wr_sqlite_open(const char *dir, const struct wr_sqlite_options *opti
     return status;
 }
 
+/* To write the log into the database takes two fsync()s. A client waits for a commit, but nobody
+ * for a row of the ledger: its handle does it first, with SQLite's default of 1,000 pages. */
+const uint32_t wr_sqlite_commit_pages = WR_STORE_WAL_BYTES_MAX / PAGE_BYTES;
+
 weir_status wr_sqlite_open_dir(const char *dir, const struct weir_store_options *options,
                                uint32_t checkpoint_pages, struct weir_store **store,
                                weir_trouble *trouble, struct weir_err *err)
@@ -302,15 +306,6 @@ weir_status wr_sqlite_open_dir(const char *dir, const struct weir_store_options 
     return status ? status : wr_sqlite_open(dir, &all, store, trouble, err);
 }
 
-/* To write the log into the database takes two fsync()s. A client waits for a commit, but nobody
- * for a row of the ledger: its handle does it first, with SQLite's default of 1,000 pages. */
-weir_status weir_store_open(const char *dir, const struct weir_store_options *options,
-                            struct weir_store **store, weir_trouble *trouble, struct weir_err *err)
-{
-    return wr_sqlite_open_dir(dir, options, WR_STORE_WAL_BYTES_MAX / PAGE_BYTES, store, trouble,
-                              err);
-}
-
 weir_status weir_store_new_memory(size_t bytes_max, struct weir_store **store)
 {
     struct wr_sqlite_options options = {.memory_bytes_max =
@@ -319,15 +314,26 @@ weir_status weir_store_new_memory(size_t bytes_max, struct weir_store **store)
     return wr_sqlite_open(NULL, &options, store, &ignored, NULL);
 }
 
-void wr_sqlite_reset_text(struct wr_sqlite *sqlite)
+/* A failure is forgiven. */
+static void empty_buf(struct wr_buf *buf)
 {
-    size_t bytes_max = sqlite->text.cap_max;
-    if (!wr_buf_status(&sqlite->text)) {
-        wr_buf_reset(&sqlite->text);
+    size_t bytes_max = buf->cap_max;
+    if (!wr_buf_status(buf)) {
+        wr_buf_reset(buf);
         return;
     }
-    wr_buf_release(&sqlite->text);
-    wr_buf_init(&sqlite->text, bytes_max);
+    wr_buf_release(buf);
+    wr_buf_init(buf, bytes_max);
+}
+
+void wr_sqlite_reset_text(struct wr_sqlite *sqlite)
+{
+    empty_buf(&sqlite->text);
+}
+
+void wr_sqlite_reset_packed(struct wr_sqlite *sqlite)
+{
+    empty_buf(&sqlite->packed);
 }
 
 int64_t wr_sqlite_tenant(struct wr_sqlite *sqlite, weir_span name)

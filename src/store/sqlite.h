@@ -6,7 +6,8 @@
  *   sqlite_read.c    artifacts, and whether they are there and whole; marks and pins;
  *                    statistics; verification
  *   sqlite_gc.c      what leaves: by age, by the cap, by order
- *   ledger.c         the rows of requests (ledger.h), through a handle of their own
+ *   sqlite_ledger.c  the rows of requests (ledger.h), through a handle of their own
+ *   said.c           what requests said, in pieces
  */
 #ifndef WR_STORE_SQLITE_H
 #define WR_STORE_SQLITE_H
@@ -16,6 +17,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "store/db.h"
+#include "store/ledger.h"
 #include "store/pack.h"
 #include "store/schema.h"
 #include "weir/store_host.h"
@@ -88,6 +90,15 @@ WEIR_MUST_USE weir_status wr_sqlite_open_dir(const char *dir,
                                              uint32_t checkpoint_pages, struct weir_store **store,
                                              weir_trouble *trouble, struct weir_err *err);
 
+/* At how many pages a commit writes the log, for which a client waits. */
+extern const uint32_t wr_sqlite_commit_pages;
+
+/* wr_ledger_open() of a directory. */
+WEIR_MUST_USE weir_status wr_sqlite_ledger_open(const char *dir,
+                                                const struct weir_store_options *options,
+                                                struct wr_ledger **ledger, weir_trouble *trouble,
+                                                struct weir_err *err);
+
 static inline struct wr_sqlite *wr_sqlite_of(struct weir_store *store)
 {
     return (struct wr_sqlite *)store;
@@ -134,8 +145,9 @@ int64_t wr_sqlite_need_tenant(struct wr_sqlite *sqlite, weir_span name);
 int64_t wr_sqlite_need_session(struct wr_sqlite *sqlite, int64_t tenant_id, weir_span name,
                                int64_t used_ms);
 
-/* Empties sqlite->text. */
+/* Empties sqlite->text, sqlite->packed. */
 void wr_sqlite_reset_text(struct wr_sqlite *sqlite);
+void wr_sqlite_reset_packed(struct wr_sqlite *sqlite);
 
 enum wr_presence {
     WR_ABSENT,

@@ -306,24 +306,13 @@ static void set_durability(struct wr_sqlite *sqlite, weir_durability durability)
     sqlite->is_full = is_full;
 }
 
-static void reset_packed(struct wr_sqlite *sqlite)
-{
-    size_t bytes_max = sqlite->packed.cap_max;
-    if (!wr_buf_status(&sqlite->packed)) {
-        wr_buf_reset(&sqlite->packed);
-        return;
-    }
-    wr_buf_release(&sqlite->packed);
-    wr_buf_init(&sqlite->packed, bytes_max);
-}
-
 static weir_status commit_here(struct wr_sqlite *sqlite, struct weir_batch *batch,
                                struct weir_err *err)
 {
     struct work work = {.sqlite = sqlite, .batch = batch, .err = err};
 
     wr_arena_reset(&sqlite->arena);
-    reset_packed(sqlite);
+    wr_sqlite_reset_packed(sqlite);
     work.pieces = WR_ARENA_ARRAY(&sqlite->arena, struct piece, batch->artifacts_count);
     if (!work.pieces)
         return wr_fail(err, wr_arena_status(&sqlite->arena), 0, "no memory for a commit");

@@ -51,7 +51,9 @@ static uint64_t run_for(struct removal *removal, const char *sql)
     "SELECT (SELECT total(length(data)) FROM artifact)"          \
     " + (SELECT total(length(CAST(line AS BLOB))) FROM request)" \
     " + (SELECT total(length(data)) FROM report)"                \
-    " + (SELECT total(length(data)) FROM note)"
+    " + (SELECT total(length(data)) FROM note)"                  \
+    " + (SELECT total(length(data)) FROM piece)"                 \
+    " + (SELECT total(length(lists)) FROM said)"
 
 static uint64_t lonely_bytes(struct removal *removal)
 {
@@ -60,7 +62,9 @@ static uint64_t lonely_bytes(struct removal *removal)
         db, "SELECT (SELECT total(length(data)) FROM artifact WHERE id IN " LONELY_ARTIFACTS ")"
             " + (SELECT total(length(CAST(line AS BLOB))) FROM request WHERE session_id = ?1)"
             " + (SELECT total(length(data)) FROM report WHERE session_id = ?1)"
-            " + (SELECT total(length(data)) FROM note WHERE session_id = ?1)");
+            " + (SELECT total(length(data)) FROM note WHERE session_id = ?1)"
+            " + (SELECT total(length(data)) FROM piece WHERE session_id = ?1)"
+            " + (SELECT total(length(lists)) FROM said WHERE session_id = ?1)");
     wr_db_bind_number(db, sum, 1, removal->session_id);
     int64_t bytes = wr_db_next(db, sum) ? sqlite3_column_int64(sum, 0) : 0;
     wr_db_drop(sum);
@@ -85,6 +89,8 @@ static void remove_session(struct removal *removal)
     (void)run_for(removal, "DELETE FROM report WHERE session_id = ?1");
     (void)run_for(removal, "DELETE FROM sample WHERE session_id = ?1");
     (void)run_for(removal, "DELETE FROM note WHERE session_id = ?1");
+    (void)run_for(removal, "DELETE FROM said WHERE session_id = ?1");
+    (void)run_for(removal, "DELETE FROM piece WHERE session_id = ?1");
     report->sessions_count += run_for(removal, "DELETE FROM session WHERE id = ?1");
 }
 
@@ -184,6 +190,7 @@ static void remove_old_rows(struct removal *removal, int64_t before_ms)
     wr_db_run(db, old);
     wr_db_drop(old);
     removal->report->rows_count += db->code ? 0 : (uint64_t)sqlite3_changes64(db->handle);
+    wr_db_exec(db, "DELETE FROM said WHERE request_id NOT IN (SELECT id FROM request)");
     old = wr_db_make(db, "DELETE FROM note WHERE time_ms < ?1");
     wr_db_bind_number(db, old, 1, before_ms);
     wr_db_run(db, old);

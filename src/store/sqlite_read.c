@@ -464,7 +464,9 @@ weir_status wr_sqlite_stats(struct weir_store *store, struct weir_store_stats *s
     stats->stored_bytes = count(db, "SELECT sum(length(data)) FROM artifact");
     stats->rows_count = count(db, "SELECT count(*) FROM request");
     stats->rows_bytes = count(db, "SELECT total(length(CAST(line AS BLOB))) FROM request") +
-                        count(db, "SELECT total(length(data)) FROM report");
+                        count(db, "SELECT total(length(data)) FROM report") +
+                        count(db, "SELECT total(length(data)) FROM piece") +
+                        count(db, "SELECT total(length(lists)) FROM said");
     stats->samples_count = count(db, "SELECT count(*) FROM sample");
     stats->oldest_used_ms = wr_db_number(db, "SELECT min(used_ms) FROM session");
     stats->newest_used_ms = wr_db_number(db, "SELECT max(used_ms) FROM session");

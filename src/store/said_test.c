@@ -1,0 +1,202 @@
+#include "store/said.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "tests/test_dir.h"
+
+#define LOCAL WR_LIT("local")
+
+struct fixture {
+    struct wr_test_dir dir;
+    struct wr_ledger *ledger;
+    struct weir_store *store;
+    struct wr_buf body;
+};
+
+static int set_up(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    assert_non_null(f);
+    f->dir = wr_test_dir_new();
+    wr_buf_init(&f->body, 64 * 1024 * 1024);
+    assert_int_equal(wr_ledger_open(f->dir.path, NULL, &f->ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_store_open(f->dir.path, NULL, &f->store, NULL, NULL), WEIR_OK);
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    wr_ledger_close(f->ledger);
+    weir_store_close(f->store);
+    wr_test_dir_remove(&f->dir);
+    wr_buf_release(&f->body);
+    free(f);
+    return 0;
+}
+
+/* Text that does not repeat itself. */
+static void grow_body(struct fixture *f, size_t bytes, uint64_t seed)
+{
+    while (bytes--) {
+        seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+        wr_buf_byte(&f->body, (char)('a' + (seed >> 59) % 26));
+    }
+}
+
+static void add(struct fixture *f, const char *session, int64_t time_ms, weir_span came,
+                weir_span sent, const char *report)
+{
+    struct wr_ledger_row row = {.time_ms = time_ms,
+                                .tenant = LOCAL,
+                                .session = wr_span_of(session),
+                                .agent = WR_LIT("codex"),
+                                .model = WR_LIT("gpt-5"),
+                                .line = WR_LIT("{}"),
+                                .came = came,
+                                .sent = sent,
+                                .report = wr_span_of(report)};
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+}
+
+static int64_t number(struct fixture *f, const char *sql)
+{
+    struct wr_db *db = &wr_sqlite_of(f->store)->db;
+    wr_db_start(db);
+    return wr_db_number(db, sql);
+}
+
+static void a_cut_depends_on_what_is_near_alone(void **state)
+{
+    struct fixture *f = *state;
+    grow_body(f, 300000, 1);
+    weir_span text = wr_buf_view(&f->body);
+    size_t cuts = 0, at = 0;
+
+    /* Behind the first cut of the whole, the rest is cut as it was. */
+    size_t first = wr_said_cut(text);
+    assert_true(first >= 2048 && first <= 65536);
+    for (weir_span rest = text; rest.len; rest = wr_span_cut(rest, wr_said_cut(rest), rest.len))
+        cuts++;
+    assert_in_range(cuts, 10, 120);
+    /* A few bytes in front move the cuts and change only the first piece. */
+    struct wr_buf moved;
+    wr_buf_init(&moved, 1 << 20);
+    wr_buf_text(&moved, "in front");
+    wr_buf_append(&moved, text);
+    at = wr_said_cut(wr_buf_view(&moved));
+    weir_span a = wr_span_cut(text, first, text.len);
+    weir_span b = wr_span_cut(wr_buf_view(&moved), at, moved.len);
+    if (a.len != b.len) /* the least length of a piece may hide one cut */
+        a = wr_span_cut(a, wr_said_cut(a), a.len), b = wr_span_cut(b, wr_said_cut(b), b.len);
+    assert_true(a.len == b.len && wr_span_eq(a, b));
+    wr_buf_release(&moved);
+}
+
+static void what_was_said_comes_back_byte_for_byte(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row said;
+    struct wr_ledger_which first = {.tenant = LOCAL, .session = WR_LIT("s")};
+
+    grow_body(f, 100000, 7);
+    add(f, "s", 1, wr_buf_view(&f->body), WR_LIT("shorter"), "{\"edits\":[]}");
+    add(f, "s", 2, WR_LIT("small"), WR_LIT(""), "");
+    assert_int_equal(wr_ledger_said(f->ledger, &first, &said, NULL), WEIR_OK);
+    assert_true(wr_span_eq(said.came, wr_buf_view(&f->body)));
+    assert_true(wr_span_is(said.sent, "shorter"));
+    assert_true(wr_span_is(said.report, "{\"edits\":[]}"));
+    assert_true(wr_span_is(said.session, "s") && wr_span_is(said.agent, "codex"));
+    struct wr_ledger_which last = {.tenant = LOCAL, .session = WR_LIT("s"), .is_last = true};
+    assert_int_equal(wr_ledger_said(f->ledger, &last, &said, NULL), WEIR_OK);
+    assert_true(wr_span_is(said.came, "small"));
+    assert_int_equal(said.sent.len, 0);
+    struct wr_ledger_which by_id = {.tenant = LOCAL, .id = said.id};
+    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_OK);
+    assert_true(wr_span_is(said.came, "small"));
+}
+
+static void another_tenant_gets_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row said;
+    struct wr_ledger_which other = {.tenant = WR_LIT("other"), .id = 1};
+
+    add(f, "s", 1, WR_LIT("secret"), WR_LIT(""), "");
+    assert_int_equal(wr_ledger_said(f->ledger, &other, &said, NULL), WEIR_NOTFOUND);
+    other = (struct wr_ledger_which){.tenant = WR_LIT("other"), .session = WR_LIT("s")};
+    assert_int_equal(wr_ledger_said(f->ledger, &other, &said, NULL), WEIR_NOTFOUND);
+}
+
+/* A conversation of 60 requests costs about what its last one does. */
+static void what_is_sent_again_is_kept_once(void **state)
+{
+    struct fixture *f = *state;
+
+    for (int i = 1; i <= 60; i++) {
+        grow_body(f, 5000, (uint64_t)i);
+        add(f, "s", i, wr_buf_view(&f->body), WR_LIT(""), "");
+    }
+    int64_t text_bytes = number(f, "SELECT sum(text_bytes) FROM piece");
+    assert_true(text_bytes < 4 * (int64_t)f->body.len); /* of 30 times as much */
+    assert_true(number(f, "SELECT sum(length(lists)) FROM said") < 60 * 200);
+}
+
+static void a_row_without_bodies_has_none(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row said;
+
+    add(f, "s", 1, WR_LIT(""), WR_LIT(""), "");
+    struct wr_ledger_which by_id = {.tenant = LOCAL, .id = 1};
+    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_OK);
+    assert_int_equal(said.came.len, 0);
+    by_id = (struct wr_ledger_which){.tenant = LOCAL, .session = WR_LIT("s")};
+    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_NOTFOUND);
+}
+
+static void it_leaves_with_its_session(void **state)
+{
+    struct fixture *f = *state;
+    struct weir_gc_report report;
+
+    add(f, "gone", 1, WR_LIT("one"), WR_LIT("two"), "{}");
+    add(f, "stays", 2, WR_LIT("one"), WR_LIT(""), "");
+    assert_int_equal(weir_store_purge(f->store, LOCAL, WR_LIT("gone"), &report, NULL), WEIR_OK);
+    assert_int_equal(number(f, "SELECT count(*) FROM said"), 1);
+    assert_int_equal(number(f, "SELECT count(*) FROM piece"), 1);
+    struct weir_gc_options gc = WEIR_GC_OPTIONS_INIT;
+    gc.now_ms = 1000;
+    gc.retention_ms = 1;
+    assert_int_equal(weir_store_gc(f->store, &gc, &report, NULL), WEIR_OK);
+    assert_int_equal(number(f, "SELECT count(*) FROM piece"), 0);
+}
+
+static void a_damaged_piece_is_not_shown(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row said;
+    struct wr_ledger_which by_id = {.tenant = LOCAL, .id = 1};
+
+    add(f, "s", 1, WR_LIT("as it was"), WR_LIT(""), "");
+    wr_db_exec(&wr_sqlite_of(f->store)->db, "UPDATE piece SET data = CAST('as it isn' AS BLOB)");
+    assert_int_equal(wr_ledger_said(f->ledger, &by_id, &said, NULL), WEIR_INVALID);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_cut_depends_on_what_is_near_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_said_comes_back_byte_for_byte, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(another_tenant_gets_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_sent_again_is_kept_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_row_without_bodies_has_none, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(it_leaves_with_its_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_damaged_piece_is_not_shown, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
