@@ -10,6 +10,7 @@
 #include "tests/test_file.h"
 #include "store/sqlite.h"
 #include "tests/test_dir.h"
+#include "tests/test_postgres.h"
 
 #define LOCAL WR_LIT("local")
 
@@ -18,6 +19,7 @@ struct fixture {
     struct wr_ledger *ledger;
     struct weir_store *store;
     struct wr_buf seen; /* what the callbacks were told */
+    bool is_postgres;
 };
 
 static int set_up(void **state)
@@ -32,12 +34,39 @@ static int set_up(void **state)
     return 0;
 }
 
+static int set_up_postgres(void **state)
+{
+    struct fixture *f = calloc(1, sizeof(*f));
+    const char *url = wr_test_postgres();
+    struct weir_gc_report report;
+
+    assert_non_null(f);
+    *state = f;
+    f->is_postgres = true;
+    if (!url)
+        return 0;
+    wr_buf_init(&f->seen, 64 * 1024);
+    assert_int_equal(wr_ledger_open(url, NULL, &f->ledger, NULL, NULL), WEIR_OK);
+    assert_int_equal(weir_store_open(url, NULL, &f->store, NULL, NULL), WEIR_OK);
+    return (int)weir_store_purge_all(f->store, &report, NULL);
+}
+
+/* Of the fixture, where there is a server for it. */
+static struct fixture *fixture_of(void **state)
+{
+    struct fixture *f = *state;
+    if (!f->ledger)
+        skip();
+    return f;
+}
+
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
     wr_ledger_close(f->ledger);
     weir_store_close(f->store);
-    wr_test_dir_remove(&f->dir);
+    if (!f->is_postgres)
+        wr_test_dir_remove(&f->dir);
     wr_buf_release(&f->seen);
     free(f);
     return 0;
@@ -121,7 +150,7 @@ static struct weir_store_stats stats_of(struct fixture *f)
 
 static void rows_come_back_as_the_filter_says(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row other = row_of("b", 40, "{\"n\":4}");
 
     add(f, "a", 10, "{\"n\":1}");
@@ -145,7 +174,7 @@ static void rows_come_back_as_the_filter_says(void **state)
 
 static void sessions_come_newest_first(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row last = row_of("a", 30, "{}");
     struct wr_ledger_filter all = {0}, since = {.since_ms = 25};
 
@@ -169,7 +198,7 @@ static weir_status stop(void *user, const struct wr_ledger_row *row)
 
 static void a_callback_stops_the_reading(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_filter all = {0};
     add(f, "a", 10, "{}");
     add(f, "a", 20, "{}");
@@ -179,7 +208,7 @@ static void a_callback_stops_the_reading(void **state)
 
 static void all_rows_are_kept_or_none(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row rows[] = {row_of("a", 1, "{}"), row_of("b", 2, "{}")};
     struct weir_err err = {0};
     char *line = calloc(1, WR_LEDGER_LINE_BYTES_MAX + 1);
@@ -199,7 +228,7 @@ static void all_rows_are_kept_or_none(void **state)
 
 static void a_locked_store_keeps_nothing_and_says_so(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct weir_store_options options = {.busy_ms_max = 20};
     struct wr_ledger_row row = row_of("a", 1, "{}");
     struct wr_ledger *other;
@@ -218,7 +247,7 @@ static void a_locked_store_keeps_nothing_and_says_so(void **state)
 /* What failed once is forgiven by whatever is asked next. */
 static void a_failure_is_not_the_next_ones(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct weir_store_options options = {.busy_ms_max = 20};
     static const unsigned char key[WR_LEDGER_KEY_BYTES] = {1};
     struct wr_ledger_row row = row_of("a", 1, "{}"), report;
@@ -247,7 +276,7 @@ static void a_failure_is_not_the_next_ones(void **state)
 
 static void a_session_keeps_its_newest_report(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row row = row_of("a", 1, "{}"), found;
 
     assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("a"), &found, NULL), WEIR_NOTFOUND);
@@ -282,7 +311,7 @@ static void a_store_that_must_exist_is_not_made(void **state)
 
 static void a_bucket_counts_a_session_once(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
 
     add_sample(f, "w", "a", false);
     add_sample(f, "w", "b", true);
@@ -303,7 +332,7 @@ static void a_bucket_counts_a_session_once(void **state)
 /* What went badly long ago is outweighed by what went well since. */
 static void the_newest_samples_count(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     char name[16];
 
     for (int i = 0; i < 6; i++) {
@@ -340,7 +369,7 @@ static void assert_nowhere(const struct wr_test_dir *dir, const char *name, cons
 
 static void a_purge_leaves_no_trace(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row row = row_of("gone", 1, "{\"mark\":\"needle in a line\"}");
     struct weir_gc_report report;
 
@@ -363,7 +392,7 @@ static void a_purge_leaves_no_trace(void **state)
 
 static void rows_go_with_age_and_the_cap(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct weir_gc_options by_age = {.now_ms = 1000, .retention_ms = 500, .live_ms = 1};
     struct weir_gc_options by_cap = {.now_ms = 1000, .live_ms = 1, .stored_bytes_max = 12};
     struct weir_gc_report report;
@@ -385,7 +414,7 @@ static void rows_go_with_age_and_the_cap(void **state)
 
 static void verify_and_stats_know_the_rows(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct weir_verify_report report;
 
     add(f, "a", 10, "{\"n\":1}");
@@ -431,7 +460,7 @@ static void assert_note(struct fixture *f, weir_span tenant, unsigned char key, 
 
 static void the_newest_note_of_a_key_stands(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
 
     assert_note(f, LOCAL, 1, NULL);
     put_note(f, "a", 1, 10, "first");
@@ -444,7 +473,7 @@ static void the_newest_note_of_a_key_stands(void **state)
 
 static void a_session_keeps_its_newest_notes(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
 
     put_note(f, "other", 0, 1, "stays");
     for (int i = 1; i <= WR_LEDGER_NOTES_MAX + 1; i++)
@@ -457,7 +486,7 @@ static void a_session_keeps_its_newest_notes(void **state)
 
 static void rows_and_notes_are_kept_together_or_not(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_row row = row_of("a", 10, "{}");
     struct wr_ledger_note notes[] = {note_of("a", 1, 10, "good"), note_of("a", 2, 10, "long")};
     char *text = calloc(1, WR_LEDGER_NOTE_BYTES_MAX + 1);
@@ -479,7 +508,7 @@ static void rows_and_notes_are_kept_together_or_not(void **state)
 
 static void notes_leave_with_age_and_with_their_session(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct weir_gc_options by_age = {.now_ms = 1000, .retention_ms = 500, .live_ms = 1};
     struct weir_gc_report report;
 
@@ -519,7 +548,7 @@ static weir_status change_calibration(void *user, const struct wr_ledger_calibra
 
 static void a_calibration_is_changed_as_it_stands(void **state)
 {
-    struct fixture *f = *state;
+    struct fixture *f = fixture_of(state);
     struct wr_ledger_calibration row = {
         .time_ms = 5, .accepted_tokens = 9, .data = WR_LIT("first")};
     struct wr_ledger_calibration found;
@@ -545,27 +574,30 @@ static void a_calibration_is_changed_as_it_stands(void **state)
                      WEIR_INVALID);
 }
 
+/* On both. */
+#define BOTH(name) TEST(name), cmocka_unit_test_setup_teardown(name, set_up_postgres, tear_down)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(rows_come_back_as_the_filter_says),
-        TEST(sessions_come_newest_first),
-        TEST(a_callback_stops_the_reading),
-        TEST(all_rows_are_kept_or_none),
+        BOTH(rows_come_back_as_the_filter_says),
+        BOTH(sessions_come_newest_first),
+        BOTH(a_callback_stops_the_reading),
+        BOTH(all_rows_are_kept_or_none),
         TEST(a_locked_store_keeps_nothing_and_says_so),
         TEST(a_failure_is_not_the_next_ones),
-        TEST(a_session_keeps_its_newest_report),
+        BOTH(a_session_keeps_its_newest_report),
         TEST(a_store_that_must_exist_is_not_made),
-        TEST(a_bucket_counts_a_session_once),
-        TEST(the_newest_samples_count),
-        TEST(a_purge_leaves_no_trace),
-        TEST(rows_go_with_age_and_the_cap),
+        BOTH(a_bucket_counts_a_session_once),
+        BOTH(the_newest_samples_count),
+        BOTH(a_purge_leaves_no_trace),
+        BOTH(rows_go_with_age_and_the_cap),
         TEST(verify_and_stats_know_the_rows),
-        TEST(a_calibration_is_changed_as_it_stands),
-        TEST(the_newest_note_of_a_key_stands),
-        TEST(a_session_keeps_its_newest_notes),
-        TEST(rows_and_notes_are_kept_together_or_not),
-        TEST(notes_leave_with_age_and_with_their_session),
+        BOTH(a_calibration_is_changed_as_it_stands),
+        BOTH(the_newest_note_of_a_key_stands),
+        BOTH(a_session_keeps_its_newest_notes),
+        BOTH(rows_and_notes_are_kept_together_or_not),
+        BOTH(notes_leave_with_age_and_with_their_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "tests/test_dir.h"
+#include "tests/test_postgres.h"
 
 #define LOCAL WR_LIT("local")
 #define OTHER WR_LIT("other")
@@ -38,6 +39,16 @@ static int open_disk(void **state)
     return (int)weir_store_open(fixture->dir.path, NULL, &fixture->store, NULL, NULL);
 }
 
+static int open_postgres(void **state)
+{
+    struct fixture *fixture = calloc(1, sizeof(*fixture));
+    const char *url = wr_test_postgres();
+    struct weir_gc_report report;
+    if (!(*state = fixture) || !url || weir_store_open(url, NULL, &fixture->store, NULL, NULL))
+        return url ? -1 : 0;
+    return (int)weir_store_purge_all(fixture->store, &report, NULL);
+}
+
 static int close_store(void **state)
 {
     struct fixture *fixture = *state;
@@ -50,6 +61,8 @@ static int close_store(void **state)
 
 static struct weir_store *store_of(void **state)
 {
+    if (!((struct fixture *)*state)->store)
+        skip();
     return ((struct fixture *)*state)->store;
 }
 
@@ -748,37 +761,38 @@ static void names_are_said(void **state)
     weir_store_close(NULL);
 }
 
-#define BOTH(test)                                             \
-    {#test " (memory)", test, open_memory, close_store, NULL}, \
-    {                                                          \
-#test " (disk)", test, open_disk, close_store, NULL    \
+#define ALL(test)                                                   \
+    {#test " (memory)", test, open_memory, close_store, NULL},      \
+        {#test " (disk)", test, open_disk, close_store, NULL},      \
+    {                                                               \
+#test " (postgres)", test, open_postgres, close_store, NULL \
     }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        BOTH(a_text_comes_back_by_its_handle),
-        BOTH(a_miss_names_the_handle_and_why),
-        BOTH(any_bytes_come_back),
-        BOTH(a_text_is_stored_once),
-        BOTH(nobody_gets_what_another_tenant_stored),
-        BOTH(an_empty_tenant_is_local),
-        BOTH(another_text_with_the_same_handle_is_refused),
-        BOTH(what_does_not_fit_its_hash_is_corrupt),
-        BOTH(what_is_stored_is_said_of_many_at_once),
-        BOTH(marks_are_found_by_key_in_order),
-        BOTH(marks_of_a_long_chain_are_all_found),
-        BOTH(a_search_for_marks_can_be_stopped),
-        BOTH(a_mark_does_not_change_unless_told),
-        BOTH(pins_are_by_session_model_and_first_turn),
-        BOTH(a_batch_is_kept_whole_or_not_at_all),
-        BOTH(old_sessions_go_with_what_only_they_hold),
-        BOTH(a_session_in_use_never_goes),
-        BOTH(marks_and_pins_of_a_live_session_never_go),
-        BOTH(over_the_cap_the_least_recently_used_go),
-        BOTH(a_clock_that_jumped_keeps_nothing_for_ever),
-        BOTH(purged_is_gone_without_a_trace),
-        BOTH(wrong_arguments_are_refused),
+        ALL(a_text_comes_back_by_its_handle),
+        ALL(a_miss_names_the_handle_and_why),
+        ALL(any_bytes_come_back),
+        ALL(a_text_is_stored_once),
+        ALL(nobody_gets_what_another_tenant_stored),
+        ALL(an_empty_tenant_is_local),
+        ALL(another_text_with_the_same_handle_is_refused),
+        ALL(what_does_not_fit_its_hash_is_corrupt),
+        ALL(what_is_stored_is_said_of_many_at_once),
+        ALL(marks_are_found_by_key_in_order),
+        ALL(marks_of_a_long_chain_are_all_found),
+        ALL(a_search_for_marks_can_be_stopped),
+        ALL(a_mark_does_not_change_unless_told),
+        ALL(pins_are_by_session_model_and_first_turn),
+        ALL(a_batch_is_kept_whole_or_not_at_all),
+        ALL(old_sessions_go_with_what_only_they_hold),
+        ALL(a_session_in_use_never_goes),
+        ALL(marks_and_pins_of_a_live_session_never_go),
+        ALL(over_the_cap_the_least_recently_used_go),
+        ALL(a_clock_that_jumped_keeps_nothing_for_ever),
+        ALL(purged_is_gone_without_a_trace),
+        ALL(wrong_arguments_are_refused),
         cmocka_unit_test(what_a_host_fails_to_say_is_not_there),
         cmocka_unit_test(names_are_said),
     };

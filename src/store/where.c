@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "store/pg.h"
 #include "store/sqlite.h"
 
 /* The length of `scheme` in "scheme://...", 0 where there is none. */
@@ -53,7 +54,7 @@ static weir_status refuse(const char *store, weir_trouble *trouble, struct weir_
     if (trouble)
         *trouble = WEIR_TROUBLE_FOREIGN;
     return wr_fail(err, WEIR_INVALID, 0,
-                   "a store is a directory; there is no '%.*s://'",
+                   "a store is a directory or postgresql://...; there is no '%.*s://'",
                    (int)(scheme_bytes(store) & 0xFF), store);
 }
 
@@ -63,6 +64,7 @@ weir_status weir_store_open(const char *dir, const struct weir_store_options *op
     *store = NULL;
     switch (wr_where(dir)) {
     case WR_WHERE_POSTGRES:
+        return wr_pg_open(dir, options, store, trouble, err);
     case WR_WHERE_UNKNOWN:
         return refuse(dir, trouble, err);
     case WR_WHERE_DIRECTORY:
@@ -77,6 +79,7 @@ weir_status wr_ledger_open(const char *dir, const struct weir_store_options *opt
     *ledger = NULL;
     switch (wr_where(dir)) {
     case WR_WHERE_POSTGRES:
+        return wr_pg_ledger_open(dir, options, ledger, trouble, err);
     case WR_WHERE_UNKNOWN:
         return refuse(dir, trouble, err);
     case WR_WHERE_DIRECTORY:
