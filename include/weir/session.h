@@ -59,6 +59,9 @@ struct weir_session_options {
     weir_durability durability; /* FULL: every event is synced to the disk, not only every turn */
     bool must_exist;            /* WEIR_NOTFOUND where there is no journal */
     bool is_read_only;          /* nothing is written; also opens what stands before damage */
+    /* compression_threshold of the configuration, in hundredths of a percent, whatever that says;
+     * 0: as it says. For programs that are told by their environment. */
+    uint32_t compression_threshold_bp;
 };
 #define WEIR_SESSION_OPTIONS_INIT WEIR_OPTIONS_INIT(struct weir_session_options)
 
@@ -109,7 +112,8 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_set_tools(struct weir_session *s
  * prompt: ~memory". Empty: nothing was changed since the session was opened. */
 WEIR_API weir_span weir_session_changes(struct weir_session *session);
 
-/* Words of the user, not blank. Calls that wait for results are closed first, as aborted. */
+/* Words of the user, not blank. Calls that wait for results are closed first, as aborted. The words
+ * begin a run: what is counted towards its limits is counted anew. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_say(struct weir_session *session, weir_span text,
                                                     int64_t now_ms, struct weir_err *err);
 
@@ -152,6 +156,13 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_result(struct weir_session *sess
 /* The calls that wait for a result, in order; also after a crash. */
 WEIR_API size_t weir_session_pending(const struct weir_session *session,
                                      const struct weir_call **calls);
+
+/* A call that changes something is about to be carried out. Whoever opens the session after a crash
+ * asks whether it was: then its outcome is unknown, and doing it again is no answer. */
+WEIR_API WEIR_MUST_USE weir_status weir_session_begin_call(struct weir_session *session,
+                                                           weir_span call_id, int64_t now_ms,
+                                                           struct weir_err *err);
+WEIR_API bool weir_session_call_is_begun(const struct weir_session *session, weir_span call_id);
 
 /* Closes the calls that wait, with a result that says `why`. Steering stays queued. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_abort(struct weir_session *session, weir_span why,
@@ -209,7 +220,8 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_resume(struct weir_session *sess
 
 /* ---- run limits ---- */
 
-/* Counts turns, tokens, calls, cost and time anew from here. Opening a new session does so too. */
+/* Counts turns, tokens, calls, cost and time anew from here, as words of the user do, for a program
+ * that works without any. What counts towards the limits of the session goes on. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_start_run(struct weir_session *session,
                                                           int64_t now_ms, struct weir_err *err);
 
@@ -218,7 +230,8 @@ struct weir_session_run { /* with what subagents and summaries used */
     bool
         is_cost_known; /* false: of some answer the model has no price; the cost is of the others */
     bool is_compress_due;
-    const char *limit; /* the limit that is reached: "tokens", "turns", ...; NULL: none is */
+    const char *limit; /* that is reached: "tokens", "turns", ... of the run; "session tokens", ...
+                        * of the session; "tool_iterations"; NULL: none is */
 };
 WEIR_API void weir_session_run(struct weir_session *session, int64_t now_ms,
                                struct weir_session_run *run);
@@ -303,14 +316,22 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_compact(struct weir_session *ses
 struct weir_session_context {
     uint64_t system_tokens, tools_tokens, user_tokens, assistant_tokens, calls_tokens,
         results_tokens, summary_tokens;
-    uint64_t total_tokens, window_tokens;
+    uint64_t total_tokens; /* of these */
+    uint64_t window_tokens;
     uint64_t clear_at_tokens, summarise_at_tokens; /* of this session's policy; 0: never */
     uint64_t last_input_tokens; /* as the provider counted the last request; 0: not known */
-    uint32_t used_percent;
-    const char *colour; /* "plain", "yellow" from 70 %, "red" from 90 % */
+    uint32_t used_percent;      /* used_tokens of usable_tokens */
+    const char *colour;         /* "plain", "yellow" from 70 %, "red" from 90 % */
     uint64_t messages_count, messages_max, messages_omitted;
     uint64_t words_carried; /* messages of the user that stand, whole, for exchanges that left; of
                              * messages_count they are one */
+    /* The last request and what came since: the provider's count of it where that is known, else
+     * total_tokens. */
+    uint64_t used_tokens;
+    uint64_t usable_tokens; /* the window less what the answer may take */
+    bool is_sent; /* the categories are those of the last request as it left, and of what came
+                   * since; false: none left in this process, and they are what the journal holds,
+                   * before anything is taken out */
 };
 WEIR_API void weir_session_context(struct weir_session *session,
                                    struct weir_session_context *context);

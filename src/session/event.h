@@ -33,7 +33,8 @@
     X(IMPORTANCE, "importance") /* of, score */                                           \
     X(RUN, "run")               /* limits count anew */                                   \
     X(PAUSE, "pause")                                                                     \
-    X(RESUME, "resume")
+    X(RESUME, "resume")                                                                   \
+    X(BEGUN, "begun") /* call_id: it is being carried out */
 
 enum wr_event_kind {
 #define X(name, text) WR_EVENT_##name,

@@ -172,9 +172,11 @@ weir_status weir_session_say(struct weir_session *session, weir_span text, int64
         status = weir_session_abort(session, wr_span_of(aborted), now_ms, err);
     if (!status)
         status = record_text(session, WR_EVENT_USER, text, now_ms, err);
-    if (!status)
-        keep_bound(session, now_ms);
-    return status;
+    if (status)
+        return status;
+    session->refusals_count = 0; /* other words may fit, or the user has compacted */
+    keep_bound(session, now_ms);
+    return WEIR_OK;
 }
 
 weir_status weir_session_steer(struct weir_session *session, weir_span text, int64_t now_ms,
@@ -373,6 +375,24 @@ size_t weir_session_pending(const struct weir_session *session, const struct wei
 {
     *calls = session->thread.pending;
     return session->thread.pending_count;
+}
+
+weir_status weir_session_begin_call(struct weir_session *session, weir_span call_id, int64_t now_ms,
+                                    struct weir_err *err)
+{
+    struct wr_event event = {.kind = WR_EVENT_BEGUN, .call_id = call_id};
+
+    if (!find_pending(session, call_id))
+        return wr_fail(err, WEIR_NOTFOUND, 0, "no call that waits for a result has the id '%.*s'",
+                       (int)(call_id.len < 60 ? call_id.len : 60), call_id.ptr);
+    return wr_live_record(session, &event, now_ms, err);
+}
+
+bool weir_session_call_is_begun(const struct weir_session *session, weir_span call_id)
+{
+    wr_hash128 id = wr_hash128_of(call_id);
+    return find_pending(session, call_id) && session->thread.begun.high == id.high &&
+           session->thread.begun.low == id.low;
 }
 
 weir_status weir_session_abort(struct weir_session *session, weir_span why, int64_t now_ms,

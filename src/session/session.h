@@ -11,6 +11,7 @@
 
 #include "models/window.h"
 #include "policy/meter.h"
+#include "record/record.h"
 #include "session/journal.h"
 #include "session/session_policy.h"
 #include "session/settings.h"
@@ -49,6 +50,10 @@ struct weir_session {
     struct wr_buf body;               /* of the last request */
     struct weir_request *request;
     uint64_t sent_tokens, sent_binds_after, sent_cut_seq; /* of the last request */
+    uint64_t sent_turn_seq;                               /* its turn; 0: none in this process */
+    uint64_t sent_by[WR_CATEGORIES_COUNT];                /* its tokens, as they left */
+    uint64_t sent_usable_tokens;                          /* the window less the answer's reserve */
+    struct wr_buf report;                                 /* of its projection */
     uint32_t sent_answer_tokens; /* that it let its answer take; 0: it did not say */
     uint32_t refusals_count;
     uint32_t overflow_tokens; /* for the next projection; 0: none */
@@ -67,6 +72,12 @@ WEIR_MUST_USE weir_status wr_live_record(struct weir_session *session, struct wr
 /* Takes another model; `recounts` false: messages that are counted keep their counts. */
 WEIR_MUST_USE weir_status wr_live_use_model(struct weir_session *session, weir_span name,
                                             bool recounts, struct weir_err *err);
+
+/* Above this the older turns are summarised; UINT64_MAX: never. */
+uint64_t wr_live_summarise_at(const struct weir_session *session);
+
+/* Remembers what a request consists of as it leaves, for weir_session_context(). */
+void wr_live_note_sent(struct weir_session *session, const struct wr_record *record);
 
 /* The window in force. */
 uint64_t wr_live_window(const struct weir_session *session);

@@ -310,6 +310,8 @@ static weir_status open_session(const struct weir_session_options *options,
     weir_status status = set_names(s, options, err);
     if (!status)
         status = wr_settings_read(&s->settings, options->config, err);
+    if (!status && options->compression_threshold_bp)
+        s->settings.threshold_bp = options->compression_threshold_bp;
     if (!status)
         status = open_parts(s, options, err);
     if (!status)
@@ -349,6 +351,7 @@ void weir_session_close(struct weir_session *session)
     wr_trace_close(&session->trace);
     wr_thread_release(&session->thread);
     wr_buf_release(&session->body);
+    wr_buf_release(&session->report);
     wr_buf_release(&session->changes);
     wr_buf_release(&session->told);
     wr_arena_release(&session->tools_arena);

@@ -8,11 +8,13 @@
 #include "base/sized.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "engine/projection.h"
+#include "engine/request.h"
 #include "json/json.h"
 #include "models/overflow.h"
 #include "policy/budget.h"
 #include "policy/stage.h"
+#include "record/record.h"
+#include "record/report.h"
 #include "session/pieces.h"
 #include "session/render.h"
 
@@ -21,8 +23,6 @@ enum {
     ALL_BP = 10000,
     SAVE_EVERY_EVENTS = 64,
     COMPACT_AGAIN_MESSAGES = 12,
-    YELLOW_PERCENT = 70,
-    RED_PERCENT = 90,
 };
 
 /* ---- tools ---- */
@@ -111,15 +111,51 @@ struct wr_compress_input wr_live_measure(const struct weir_session *session)
     return input;
 }
 
-static struct wr_run_verdict verdict_of(struct weir_session *session, int64_t now_ms,
-                                        struct wr_run_used *used)
-{
-    struct wr_compress_input prompt = wr_live_measure(session);
-    int64_t elapsed_ms = now_ms - session->thread.run_started_ms;
+/* What the limits say, of the run and of the session. */
+struct verdict {
+    struct wr_run_used used; /* of the run */
+    bool is_compress_due;
+    bool has_little_left; /* tokens: less than a window */
+    enum wr_run_limit run_limit, session_limit;
+};
 
-    *used = session->thread.used;
-    used->elapsed_ms = elapsed_ms > 0 ? (uint64_t)elapsed_ms : 0;
-    return wr_run_check(&session->settings.limits, used, &prompt);
+static bool leaves_little(const struct wr_run_limits *limits, const struct wr_run_used *used,
+                          uint64_t window_tokens)
+{
+    uint64_t left = limits->tokens_max > used->tokens ? limits->tokens_max - used->tokens : 0;
+    return limits->tokens_max && left < window_tokens;
+}
+
+static struct verdict verdict_of(const struct weir_session *session, int64_t now_ms)
+{
+    const struct wr_settings *settings = &session->settings;
+    struct wr_compress_input prompt = wr_live_measure(session);
+    struct wr_run_used run = wr_thread_run_used(&session->thread, now_ms);
+    struct wr_run_used all = wr_thread_all_used(&session->thread, now_ms);
+    struct wr_run_verdict of_run = wr_run_check(&settings->limits, &run, &prompt);
+    struct wr_run_verdict of_session = wr_run_check(&settings->session_limits, &all, &prompt);
+
+    return (struct verdict){
+        .used = run,
+        .is_compress_due = of_run.compress || of_session.compress,
+        .has_little_left = leaves_little(&settings->limits, &run, prompt.window_tokens) ||
+                           leaves_little(&settings->session_limits, &all, prompt.window_tokens),
+        .run_limit = of_run.limit,
+        .session_limit = of_session.limit};
+}
+
+/* The session's first: it is the one that new words do not lift. NULL: none is reached. */
+static const char *limit_name(const struct verdict *verdict)
+{
+    static const char *const of_session[] = {[WR_RUN_LIMIT_TOKENS] = "session tokens",
+                                             [WR_RUN_LIMIT_TURNS] = "session turns",
+                                             [WR_RUN_LIMIT_TOOL_CALLS] = "session tool_calls",
+                                             [WR_RUN_LIMIT_COST] = "session cost",
+                                             [WR_RUN_LIMIT_TIME] = "session time"};
+
+    if (verdict->session_limit != WR_RUN_LIMIT_NONE)
+        return of_session[verdict->session_limit];
+    return verdict->run_limit == WR_RUN_LIMIT_NONE ? NULL : wr_run_limit_text(verdict->run_limit);
 }
 
 static uint64_t iterations_max(const struct weir_session *session)
@@ -129,63 +165,28 @@ static uint64_t iterations_max(const struct weir_session *session)
     return session->settings.tool_iterations_max;
 }
 
-void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_session_run *run)
+/* Unless told, answers that call tools have the run's limit of turns and none beside it. */
+static bool is_past_iterations(const struct weir_session *session)
 {
-    struct wr_run_used used;
-    struct wr_run_verdict verdict = verdict_of(session, now_ms, &used);
-
-    *run = (struct weir_session_run){.turns = used.turns,
-                                     .tokens = used.tokens,
-                                     .tool_calls = used.tool_calls,
-                                     .cost_micro_usd = used.cost_micro_usd,
-                                     .elapsed_ms = used.elapsed_ms,
-                                     .tool_iterations = session->thread.iterations,
-                                     .is_cost_known = !session->thread.unpriced_count,
-                                     .is_compress_due = verdict.compress};
-    if (verdict.aborted)
-        run->limit = wr_run_limit_text(verdict.limit);
-    else if (session->thread.iterations >= iterations_max(session))
-        run->limit = "tool_iterations";
+    uint64_t most = iterations_max(session);
+    return most && session->thread.iterations >= most;
 }
 
-static uint64_t summary_trigger(const struct weir_session *session);
-
-void weir_session_context(struct weir_session *session, struct weir_session_context *context)
+void weir_session_run(struct weir_session *session, int64_t now_ms, struct weir_session_run *run)
 {
-    const struct wr_thread *t = &session->thread;
-    uint64_t window = wr_live_window(session), summarise_at = summary_trigger(session);
+    struct verdict verdict = verdict_of(session, now_ms);
 
-    *context = (struct weir_session_context){
-        .system_tokens = t->prompt_tokens,
-        .tools_tokens = session->tools_tokens,
-        .summary_tokens = t->summary_tokens,
-        .window_tokens = window,
-        .clear_at_tokens = wr_session_policy_clear_at(&session->policy, window),
-        .summarise_at_tokens = summarise_at == UINT64_MAX ? 0 : summarise_at,
-        .last_input_tokens = t->last_input_tokens,
-        .messages_count = wr_thread_count(t),
-        .messages_max = wr_live_messages_max(session),
-        .messages_omitted = t->omitted_count};
-    for (uint32_t i = 0; i < t->messages_count; i++) {
-        const struct wr_message *m = &t->messages[i];
-        context->words_carried += m->is_head;
-        context->calls_tokens += m->call_tokens;
-        if (m->event.kind == WR_EVENT_ASSISTANT)
-            context->assistant_tokens += m->tokens;
-        else if (m->event.kind == WR_EVENT_RESULT)
-            context->results_tokens += m->tokens;
-        else
-            context->user_tokens += m->tokens;
-    }
-    context->total_tokens = context->system_tokens + context->tools_tokens +
-                            context->summary_tokens + context->user_tokens +
-                            context->assistant_tokens + context->calls_tokens +
-                            context->results_tokens;
-    uint64_t used = t->last_input_tokens ? t->last_input_tokens : context->total_tokens;
-    context->used_percent = window ? (uint32_t)(used * 100 / window) : 0;
-    context->colour = context->used_percent >= RED_PERCENT      ? "red"
-                      : context->used_percent >= YELLOW_PERCENT ? "yellow"
-                                                                : "plain";
+    *run = (struct weir_session_run){.turns = verdict.used.turns,
+                                     .tokens = verdict.used.tokens,
+                                     .tool_calls = verdict.used.tool_calls,
+                                     .cost_micro_usd = verdict.used.cost_micro_usd,
+                                     .elapsed_ms = verdict.used.elapsed_ms,
+                                     .tool_iterations = session->thread.iterations,
+                                     .is_cost_known = !session->thread.unpriced_count,
+                                     .is_compress_due = verdict.is_compress_due,
+                                     .limit = limit_name(&verdict)};
+    if (!run->limit && is_past_iterations(session))
+        run->limit = "tool_iterations";
 }
 
 /* ---- what forbids a request ---- */
@@ -224,28 +225,31 @@ static bool may_compact_again(const struct weir_session *session)
 
 static weir_status check_limits(struct weir_session *session, int64_t now_ms, struct weir_err *err)
 {
-    struct wr_run_used used;
-    struct wr_run_verdict verdict = verdict_of(session, now_ms, &used);
+    struct verdict verdict = verdict_of(session, now_ms);
     struct weir_compacted compacted;
-    uint64_t tokens_max = session->settings.limits.tokens_max;
-    uint64_t left = tokens_max > used.tokens ? tokens_max - used.tokens : 0;
-    bool run_binds = tokens_max && left < wr_live_window(session);
 
     /* The way out comes first, the net behind it. */
-    if (verdict.compress && run_binds && may_compact_again(session)) {
+    if (verdict.is_compress_due && verdict.has_little_left && may_compact_again(session)) {
         weir_status status = weir_session_compact(session, "run budget", now_ms, &compacted, err);
         if (status)
             return status;
     }
-    if (session->thread.iterations >= iterations_max(session))
+    if (is_past_iterations(session))
         return wr_fail(err, WEIR_LIMIT, 0,
                        "max_tool_iterations: %llu answers in a row called tools; the user has the "
                        "word",
                        (unsigned long long)session->thread.iterations);
-    if (!verdict.aborted)
-        return WEIR_OK;
-    return wr_fail(err, WEIR_LIMIT, 0, "the run is aborted: its limit of %s is reached",
-                   wr_run_limit_text(verdict.limit));
+    if (verdict.session_limit != WR_RUN_LIMIT_NONE)
+        return wr_fail(err, WEIR_LIMIT, 0,
+                       "the run is aborted: the session's limit of %s is reached; raise `limits: "
+                       "{session: ...}` or begin another session",
+                       wr_run_limit_text(verdict.session_limit));
+    if (verdict.run_limit != WR_RUN_LIMIT_NONE)
+        return wr_fail(err, WEIR_LIMIT, 0,
+                       "the run is aborted: its limit of %s is reached; the user's next words "
+                       "begin another run",
+                       wr_run_limit_text(verdict.run_limit));
+    return WEIR_OK;
 }
 
 /* ---- the turn ---- */
@@ -298,9 +302,20 @@ static weir_status render(struct weir_session *session, const struct weir_sessio
                                &session->request, err);
 }
 
+static weir_status write_report(struct weir_session *session, const struct wr_record *record,
+                                struct weir_projected *projected)
+{
+    wr_buf_release(&session->report);
+    wr_buf_init(&session->report, WR_OUTPUT_BYTES_MAX);
+    wr_record_report(record, &session->report);
+    projected->report = wr_buf_view(&session->report);
+    return wr_buf_status(&session->report);
+}
+
 static weir_status project(struct weir_session *session, const struct weir_session_want *want,
                            struct weir_projected *projected, struct weir_err *err)
 {
+    struct wr_record record = {0};
     struct weir_project_options options = {.policy = session->policy.name,
                                            .model = session->model,
                                            .window_tokens = (uint32_t)wr_live_window(session),
@@ -313,15 +328,19 @@ static weir_status project(struct weir_session *session, const struct weir_sessi
     weir_status status = render(session, want, err);
     if (status)
         return status;
-    status = weir_engine_project(session->engine, session->request, &options, projected, err);
+    status =
+        wr_engine_project(session->engine, session->request, &options, &record, projected, err);
+    if (!status) {
+        wr_live_note_sent(session, &record);
+        return write_report(session, &record, projected);
+    }
     if (status != WEIR_NOMEM && status != WEIR_LIMIT)
         return status;
     projected->held_back = weir_status_text(status); /* the request goes as it is */
     return WEIR_OK;
 }
 
-/* Above this the older turns are summarised; UINT64_MAX: never. */
-static uint64_t summary_trigger(const struct weir_session *session)
+uint64_t wr_live_summarise_at(const struct weir_session *session)
 {
     const struct wr_session_policy *policy = &session->policy;
     struct wr_stage_room room = {.window_tokens = wr_live_window(session)};
@@ -381,7 +400,7 @@ static weir_status project_within(struct weir_session *session,
     struct weir_compacted compacted = {0};
     weir_status status = project(session, want, projected, err);
 
-    if (status || want->is_preview || projected->tokens_after <= summary_trigger(session))
+    if (status || want->is_preview || projected->tokens_after <= wr_live_summarise_at(session))
         return status;
     status = weir_session_compact(session, session->refusals_count ? "overflow" : "window",
                                   want->now_ms, &compacted, err);
@@ -423,6 +442,7 @@ static weir_status request_turn(struct weir_session *session, const struct weir_
     if (want->is_preview)
         return WEIR_OK;
     session->sent_tokens = projected.tokens_after;
+    session->sent_turn_seq = session->thread.turn_seq;
     session->sent_answer_tokens = projected.answer_tokens;
     session->sent_binds_after = session->thread.binds_after;
     session->sent_cut_seq = session->thread.cut_seq;

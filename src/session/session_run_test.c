@@ -129,6 +129,113 @@ static void a_model_without_a_price_has_no_cost_that_is_known(void **state)
     test_agent_release(&agent);
 }
 
+/* ---- a session and its runs ---- */
+
+static weir_status try_request(struct test_agent *agent)
+{
+    struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT, .now_ms = ++agent->now_ms};
+    struct weir_session_turn turn;
+    return weir_session_request(agent->session, &want, &turn, &agent->err);
+}
+
+static void a_session_has_no_age(void **state)
+{
+    struct weir_session_usage usage = {.input_tokens = 10000};
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, "model: {name: gpt-4o-mini}\nsession: {policy: exact}\n");
+    for (int i = 0; i < 205; i++) { /* each limit of a run is passed in sum */
+        agent.now_ms += 60 * 1000;
+        test_agent_say(&agent, "go");
+        TEST_OK(&agent, try_request(&agent));
+        TEST_OK(&agent, weir_session_add_usage(agent.session, &usage, agent.now_ms, &agent.err));
+        test_agent_answer(&agent, "gone");
+    }
+    assert_null(run_of(&agent).limit);
+    assert_int_equal(run_of(&agent).turns, 1);
+    test_agent_close(&agent);
+    test_agent_open(&agent, "model: {name: gpt-4o-mini}\nsession: {policy: exact}\n");
+    assert_int_equal(run_of(&agent).turns, 1); /* the journal tells the same */
+    test_agent_release(&agent);
+}
+
+static void new_words_lift_the_limit_of_a_run(void **state)
+{
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, "model: {name: gpt-5}\nsession: {limits: {turns: 1}}\n");
+    test_agent_say(&agent, "go");
+    TEST_OK(&agent, try_request(&agent));
+    test_agent_call(&agent, "c", "Bash", "{}");
+    test_agent_result(&agent, "c", "r");
+    assert_int_equal(try_request(&agent), WEIR_LIMIT);
+    assert_has(wr_span_of(agent.err.text), "the user's next words begin another run");
+    TEST_OK(&agent, weir_session_steer(agent.session, WR_LIT("left"), agent.now_ms, &agent.err));
+    assert_int_equal(try_request(&agent), WEIR_LIMIT); /* they are of the same run */
+    test_agent_say(&agent, "go on");
+    TEST_OK(&agent, try_request(&agent));
+    test_agent_release(&agent);
+}
+
+static void unless_told_tools_may_be_called_up_to_the_turns_of_the_run(void **state)
+{
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, "model: {name: gpt-5}\nsession: {policy: exact}\n");
+    test_agent_say(&agent, "go");
+    for (int i = 0; i < 200; i++) {
+        TEST_OK(&agent, try_request(&agent));
+        test_agent_call(&agent, "c", "Bash", "{}");
+        test_agent_result(&agent, "c", "r");
+    }
+    assert_int_equal(try_request(&agent), WEIR_LIMIT);
+    assert_string_equal(run_of(&agent).limit, "turns");
+    test_agent_release(&agent);
+}
+
+static const struct {
+    const char *behaviour, *limits, *limit;
+} session_limits[] = {
+    {"turns of all runs", "turns: 5", "session turns"},
+    {"tokens of all runs", "tokens: 5000", "session tokens"},
+    {"cost of all runs", "cost_usd: 0.006", "session cost"},
+    {"time of all runs, not what lies between them", "minutes: 10", "session time"},
+};
+
+/* Five runs, each by a process of its own, an hour apart: two minutes of work and 1,000 tokens. */
+static void runs_count_towards_the_limits_of_the_session(void **state)
+{
+    struct weir_session_usage usage = {.input_tokens = 1000};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(session_limits); i++) {
+        struct test_agent agent;
+        char yaml[256];
+        print_message("%s\n", session_limits[i].behaviour);
+        (void)snprintf(yaml, sizeof(yaml),
+                       "model: {name: gpt-5}\nsession: {policy: exact, limits: {session: {%s}}}\n",
+                       session_limits[i].limits);
+        test_agent_init(&agent);
+        for (int run = 0; run < 5; run++) {
+            agent.now_ms += 60 * 60 * 1000;
+            test_agent_open(&agent, yaml);
+            test_agent_say(&agent, "go");
+            TEST_OK(&agent, try_request(&agent));
+            agent.now_ms += 2 * 60 * 1000;
+            TEST_OK(&agent,
+                    weir_session_add_usage(agent.session, &usage, agent.now_ms, &agent.err));
+            test_agent_answer(&agent, "gone");
+            test_agent_close(&agent);
+        }
+        test_agent_open(&agent, yaml);
+        test_agent_say(&agent, "once more");
+        if (!run_of(&agent).limit || strcmp(run_of(&agent).limit, session_limits[i].limit) != 0)
+            fail_msg("%s", run_of(&agent).limit ? run_of(&agent).limit : "none");
+        assert_int_equal(try_request(&agent), WEIR_LIMIT);
+        assert_has(wr_span_of(agent.err.text), "the session's limit of ");
+        test_agent_release(&agent);
+    }
+}
+
 /* ---- what is not as it was ---- */
 
 static const struct weir_tool tools[] = {{{"read_file", 9}, {"reads", 5}, {"{}", 2}},
@@ -248,6 +355,10 @@ static void another_prompt_is_told_by_its_sections(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_session_has_no_age),
+        cmocka_unit_test(new_words_lift_the_limit_of_a_run),
+        cmocka_unit_test(unless_told_tools_may_be_called_up_to_the_turns_of_the_run),
+        cmocka_unit_test(runs_count_towards_the_limits_of_the_session),
         cmocka_unit_test(what_a_subagent_uses_counts_towards_the_run),
         cmocka_unit_test(a_subagent_works_within_what_is_left_of_the_run),
         cmocka_unit_test(a_summary_is_paid_for_also_where_it_is_not_used),

@@ -545,18 +545,76 @@ static void the_context_is_told_by_category(void **state)
     assert_int_equal(c.messages_max, 100);
     TEST_OK(&agent, weir_session_add_usage(agent.session, &usage, 1, &agent.err));
     weir_session_context(agent.session, &c);
-    assert_int_equal(c.last_input_tokens, 3700); /* as measured, not as estimated */
-    assert_int_equal(c.used_percent, 92);
+    assert_int_equal(c.last_input_tokens, 3700);               /* as measured, not as estimated */
+    assert_int_equal(c.usable_tokens, 3800);                   /* the rest is the answer's */
+    assert_true(c.used_tokens > 3700 && c.used_tokens < 3730); /* with the call and its result */
+    assert_int_equal(c.used_percent, c.used_tokens * 100 / 3800);
     assert_string_equal(c.colour, "red");
-    usage = (struct weir_session_usage){.input_tokens = 2800};
+    usage = (struct weir_session_usage){.input_tokens = 2700};
     TEST_OK(&agent, weir_session_add_usage(agent.session, &usage, 1, &agent.err));
     weir_session_context(agent.session, &c);
-    assert_int_equal(c.used_percent, 70);
+    assert_int_equal(c.used_percent, 71);
     assert_string_equal(c.colour, "yellow");
     test_agent_release(&agent);
     begin(&agent, ""); /* nothing is known of a model: the default */
     weir_session_context(agent.session, &c);
     assert_int_equal(c.messages_max, 1000);
+    test_agent_release(&agent);
+}
+
+static void a_program_may_say_the_threshold(void **state)
+{
+    struct weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+    struct weir_session_context context;
+    struct test_agent agent;
+    (void)state;
+    test_agent_init(&agent);
+    options.dir = agent.dir;
+    options.config = WR_LIT("model: {name: some, max_input_tokens: 100000}\n"
+                            "session: {policy: compress, compression_threshold: 0.6}\n");
+    options.now_ms = agent.now_ms;
+    options.compression_threshold_bp = 3000;
+    TEST_OK(&agent, weir_session_open(&options, &agent.session, &agent.err));
+    weir_session_context(agent.session, &context);
+    assert_int_equal(context.summarise_at_tokens, 30000);
+    test_agent_release(&agent);
+}
+
+/* A page of text a call, until the policy has taken most of it out again. */
+static void the_context_is_that_of_the_request_as_it_left(void **state)
+{
+    static const char yaml[] = "model: {name: gpt-4o, max_input_tokens: 20000}\n"
+                               "session: {policy: tiered}\n";
+    struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT};
+    struct weir_session_context c;
+    struct weir_session_turn turn = {0};
+    struct test_agent agent;
+    char page[3000];
+    (void)state;
+    for (size_t i = 0; i < sizeof(page) - 1; i++)
+        page[i] = i % 7 ? (char)('a' + (i * i) % 26) : ' ';
+    page[sizeof(page) - 1] = 0;
+    begin(&agent, yaml);
+    TEST_OK(&agent, weir_session_set_tools(
+                        agent.session, &(struct weir_tool){WR_LIT("weir_recall"), {"", 0}, {"", 0}},
+                        1, &agent.err));
+    test_agent_say(&agent, "read them all");
+    for (int i = 0; i < 40 && !turn.is_changed; i++) {
+        want.now_ms = ++agent.now_ms;
+        TEST_OK(&agent, weir_session_request(agent.session, &want, &turn, &agent.err));
+        weir_session_context(agent.session, &c);
+        assert_true(c.is_sent);
+        assert_int_equal(c.total_tokens, turn.tokens_after);
+        assert_int_equal(c.used_tokens, turn.tokens_after);
+        test_agent_call(&agent, "c", "Bash", "{}");
+        test_agent_result(&agent, "c", page);
+    }
+    assert_true(turn.is_changed && turn.tokens_after < turn.tokens_before);
+    test_agent_close(&agent);
+    test_agent_open(&agent, yaml); /* no request has left: the journal's own counts, and said so */
+    weir_session_context(agent.session, &c);
+    assert_false(c.is_sent);
+    assert_true(c.total_tokens > turn.tokens_after);
     test_agent_release(&agent);
 }
 
@@ -653,7 +711,9 @@ int main(void)
         cmocka_unit_test(what_a_session_cannot_be_opened_with_is_said),
         cmocka_unit_test(another_model_has_another_budget_on_the_same_thread),
         cmocka_unit_test(the_context_is_told_by_category),
+        cmocka_unit_test(the_context_is_that_of_the_request_as_it_left),
         cmocka_unit_test(thresholds_are_those_of_the_policy),
+        cmocka_unit_test(a_program_may_say_the_threshold),
         cmocka_unit_test(the_trace_tells_usage_calls_and_times_and_is_never_sent),
         cmocka_unit_test(the_state_is_bounded_and_made_from_the_journal),
     };

@@ -35,6 +35,9 @@ struct setting {
 static const char *const truncations[] = {"head", "tail", "both", NULL};
 static const char *const disconnects[] = {"pause", "continue", NULL};
 
+/* `limits: {session: ...}`, as messages name it. */
+#define IN_SESSION "limits.session"
+
 #define AT(field) offsetof(struct wr_settings, field)
 
 static const struct setting settings_known[] = {
@@ -56,6 +59,13 @@ static const struct setting settings_known[] = {
     {"limits", "tool_calls", NUMBER, AT(limits.tool_calls_max), 0, MILLION, 1, NULL},
     {"limits", "cost_usd", DECIMAL, AT(limits.cost_micro_usd_max), 0, WR_MODEL_PRICE_MAX, 6, NULL},
     {"limits", "minutes", NUMBER, AT(limits.elapsed_ms_max), 0, MILLION, MS_A_MINUTE, NULL},
+    {IN_SESSION, "turns", NUMBER, AT(session_limits.turns_max), 0, MILLION, 1, NULL},
+    {IN_SESSION, "tokens", NUMBER, AT(session_limits.tokens_max), 0, WR_MODEL_TOKENS_MAX, 1, NULL},
+    {IN_SESSION, "tool_calls", NUMBER, AT(session_limits.tool_calls_max), 0, MILLION, 1, NULL},
+    {IN_SESSION, "cost_usd", DECIMAL, AT(session_limits.cost_micro_usd_max), 0, WR_MODEL_PRICE_MAX,
+     6, NULL},
+    {IN_SESSION, "minutes", NUMBER, AT(session_limits.elapsed_ms_max), 0, MILLION, MS_A_MINUTE,
+     NULL},
     {"summary", "at", DECIMAL, AT(summary_at_bp), 1, 10000, 4, NULL},
     {"summary", "max_tokens", NUMBER, AT(summary_tokens_max), 100, MILLION, 1, NULL},
     {"summary", "timeout_ms", NUMBER, AT(summary_timeout_ms), 1, 3600 * 1000, 1, NULL},
@@ -163,7 +173,7 @@ static weir_status read_section(struct reader *r, const char *section, yaml_node
     return wr_yaml_each(r->yaml, value, MEMBERS_MAX, read_member, &inner);
 }
 
-/* `session` has sections of its own, and they have none: the walk ends. */
+/* `session` has sections of its own and one of them, `limits`, has one more: the walk ends. */
 static weir_status read_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     static const char *const inner[] = {"context", "limits", "summary"};
@@ -173,6 +183,8 @@ static weir_status read_member(void *user, yaml_node_t *key, yaml_node_t *value)
     for (size_t i = 0; i < WR_COUNT_OF(inner); i++)
         if (!strcmp(r->section, "session") && wr_span_is(name, inner[i]))
             return read_section(r, inner[i], value);
+    if (!strcmp(r->section, "limits") && wr_span_is(name, "session"))
+        return read_section(r, IN_SESSION, value);
     const struct setting *setting = find_setting(r->section, name);
     if (!setting)
         return unknown(r, key);
@@ -192,12 +204,9 @@ static weir_status read_top(void *user, yaml_node_t *key, yaml_node_t *value)
     return unknown(r, key);
 }
 
-enum { WR_TOOL_ITERATIONS = 25 }; /* of one turn, unless told */
-
 static struct wr_settings defaults(void)
 {
-    return (struct wr_settings){.tool_iterations_max = WR_TOOL_ITERATIONS,
-                                .threshold_bp = WR_SETTING_UNSAID,
+    return (struct wr_settings){.threshold_bp = WR_SETTING_UNSAID,
                                 .history_tokens_max = WR_SETTING_UNSAID,
                                 .result_tokens_max = WR_SETTING_UNSAID,
                                 .truncation = WR_SETTING_UNSAID,

@@ -4,7 +4,7 @@
  *   session:
  *     policy: layers
  *     on_disconnect: pause
- *     max_tool_iterations: 25
+ *     max_tool_iterations: 50
  *     context: {max_history_tokens: 20000, max_tool_result_tokens: 8000, ...}
  *
  * All of it may be left out. Whatever is wrong is said with line and column, and nothing is taken.
@@ -30,9 +30,9 @@ struct wr_settings {
     uint64_t output_tokens_max;              /* 0: not said */
     /* session */
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];
-    bool continues; /* on_disconnect: continue */
-    uint64_t tool_iterations_max;
-    uint64_t threshold_bp; /* compression_threshold, or WR_SETTING_UNSAID */
+    bool continues;               /* on_disconnect: continue */
+    uint64_t tool_iterations_max; /* 0: the run's turns alone bound them */
+    uint64_t threshold_bp;        /* compression_threshold, or WR_SETTING_UNSAID */
     /* session.context: each may be WR_SETTING_UNSAID */
     bool has_context;
     uint64_t history_tokens_max;
@@ -40,7 +40,8 @@ struct wr_settings {
     uint64_t truncation; /* enum wr_cap_keep */
     uint64_t keep_first, keep_last;
     /* session.limits */
-    struct wr_run_limits limits;
+    struct wr_run_limits limits;         /* of a run */
+    struct wr_run_limits session_limits; /* of all runs together; none unless told */
     /* session.summary */
     uint64_t summary_at_bp; /* 0: by the policy */
     uint64_t summary_tokens_max;

@@ -16,7 +16,7 @@ static void everything_may_be_left_out(void **state)
     (void)state;
     assert_int_equal(wr_settings_read(&s, WR_LIT(""), NULL), WEIR_OK);
     assert_string_equal(s.policy, "auto");
-    assert_int_equal(s.tool_iterations_max, 25);
+    assert_int_equal(s.tool_iterations_max, 0); /* the turns of the run are the bound */
     assert_false(s.continues);
     assert_true(s.history_tokens_max == WR_SETTING_UNSAID); /* the policy's own */
     assert_true(s.result_tokens_max == WR_SETTING_UNSAID);
@@ -27,6 +27,10 @@ static void everything_may_be_left_out(void **state)
     assert_int_equal(s.limits.tool_calls_max, 200);
     assert_int_equal(s.limits.cost_micro_usd_max, 2000000);
     assert_int_equal(s.limits.elapsed_ms_max, 30 * 60 * 1000);
+    assert_int_equal(s.session_limits.turns_max + s.session_limits.tokens_max +
+                         s.session_limits.tool_calls_max + s.session_limits.cost_micro_usd_max +
+                         s.session_limits.elapsed_ms_max,
+                     0); /* a session has no end of its own */
     assert_true(s.threshold_bp == WR_SETTING_UNSAID);
 }
 
@@ -52,7 +56,9 @@ static void everything_may_be_said(void **state)
                    "    tool_result_truncation: both\n"
                    "    tool_result_keep_first: 0\n"
                    "    tool_result_keep_last: 0\n"
-                   "  limits: {turns: 3, tokens: 4, tool_calls: 5, cost_usd: 0.5, minutes: 2}\n"
+                   "  limits: {turns: 3, tokens: 4, tool_calls: 5, cost_usd: 0.5, minutes: 2,\n"
+                   "           session: {turns: 6, tokens: 7, tool_calls: 8, cost_usd: 9,\n"
+                   "                     minutes: 10}}\n"
                    "  summary: {at: 0.9, max_tokens: 500, timeout_ms: 10, max_cost_usd: 0.01}\n"),
             NULL),
         WEIR_OK);
@@ -68,6 +74,11 @@ static void everything_may_be_said(void **state)
     assert_int_equal(s.keep_first + s.keep_last, 0);
     assert_int_equal(s.limits.cost_micro_usd_max, 500000);
     assert_int_equal(s.limits.elapsed_ms_max, 120000);
+    assert_int_equal(s.session_limits.turns_max, 6);
+    assert_int_equal(s.session_limits.tokens_max, 7);
+    assert_int_equal(s.session_limits.tool_calls_max, 8);
+    assert_int_equal(s.session_limits.cost_micro_usd_max, 9000000);
+    assert_int_equal(s.session_limits.elapsed_ms_max, 600000);
     assert_int_equal(s.summary_at_bp, 9000);
     assert_int_equal(s.summary_cost_micro_usd, 10000);
     assert_string_equal(s.policy, "layers"); /* its fields were given, its name was not */
@@ -82,6 +93,8 @@ static const struct {
      "line 1, column 45: tool_result_truncation is one of head, tail, both"},
     {"a key that is none", "session:\n  contxt: {}\n",
      "line 2, column 3: 'contxt' is nothing that session can be told"},
+    {"a limit of the session that is none", "session: {limits: {session: {day: 1}}}",
+     "line 1, column 30: 'day' is nothing that limits.session can be told"},
     {"a section that is none", "sesion: {}", "line 1, column 1: 'sesion' is nothing"},
     {"a negative number", "session: {context: {tool_result_keep_first: -1}}", "line 1, column 45"},
     {"a share over one", "session: {compression_threshold: 1.5}",

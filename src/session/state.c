@@ -19,7 +19,7 @@
 #include "json/json.h"
 #include "weir/weir.h"
 
-enum { VERSION = 1, HASH_CHARS = 32, CHECK_BYTES_MAX = 64, ROW_COUNT = 7 };
+enum { VERSION = 2, HASH_CHARS = 32, CHECK_BYTES_MAX = 64, ROW_COUNT = 7 };
 
 /* The numbers of a thread that its messages do not tell. */
 #define AT(field) offsetof(struct wr_thread, field)
@@ -48,13 +48,21 @@ static const struct {
     {"messages_omitted", AT(omitted_count)},
     {"switched_window_tokens", AT(window_tokens)},
     {"run_started_ms", AT(run_started_ms)},
+    {"run_worked_ms", AT(run_worked_ms)},
     {"turns", AT(used.turns)},
     {"tokens", AT(used.tokens)},
     {"tool_calls", AT(used.tool_calls)},
     {"cost_micro_usd", AT(used.cost_micro_usd)},
     {"answers_unpriced", AT(unpriced_count)},
     {"tool_iterations", AT(iterations)},
+    {"session_turns", AT(all_used.turns)},
+    {"session_tokens", AT(all_used.tokens)},
+    {"session_tool_calls", AT(all_used.tool_calls)},
+    {"session_cost_micro_usd", AT(all_used.cost_micro_usd)},
+    {"session_worked_ms", AT(all_used.elapsed_ms)},
     {"last_input_tokens", AT(last_input_tokens)},
+    {"begun_high", AT(begun.high)},
+    {"begun_low", AT(begun.low)},
 };
 #undef AT
 

@@ -130,7 +130,7 @@ static void put_session(struct weir_session *session, struct wr_buf *out)
     for (size_t i = 0, count = weir_session_pending(session, &calls); i < count; i++)
         wr_buf_append(out, calls[i].id);
     put_thread(&session->thread, out);
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI; d++)
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE; d++)
         put_request(session, (weir_dialect)d, out);
 }
 

@@ -75,19 +75,27 @@ static uint64_t left(uint64_t max, uint64_t used)
     return !max ? 0 : max > used ? max - used : 1;
 }
 
-/* A helper works within what is left of the parent's run. */
-static struct wr_run_limits limits_left(const struct weir_session *parent, int64_t now_ms)
+static struct wr_run_limits limits_less(const struct wr_run_limits *limits,
+                                        const struct wr_run_used *used)
 {
-    const struct wr_run_limits *all = &parent->settings.limits;
-    const struct wr_run_used *used = &parent->thread.used;
-    int64_t elapsed_ms = now_ms - parent->thread.run_started_ms;
+    return (struct wr_run_limits){.tokens_max = left(limits->tokens_max, used->tokens),
+                                  .turns_max = left(limits->turns_max, used->turns),
+                                  .tool_calls_max = left(limits->tool_calls_max, used->tool_calls),
+                                  .cost_micro_usd_max =
+                                      left(limits->cost_micro_usd_max, used->cost_micro_usd),
+                                  .elapsed_ms_max = left(limits->elapsed_ms_max, used->elapsed_ms)};
+}
 
-    return (struct wr_run_limits){
-        .tokens_max = left(all->tokens_max, used->tokens),
-        .turns_max = left(all->turns_max, used->turns),
-        .tool_calls_max = left(all->tool_calls_max, used->tool_calls),
-        .cost_micro_usd_max = left(all->cost_micro_usd_max, used->cost_micro_usd),
-        .elapsed_ms_max = left(all->elapsed_ms_max, elapsed_ms > 0 ? (uint64_t)elapsed_ms : 0)};
+/* A helper works within what is left of the parent's run, and of its session. Its own session is
+ * that one run, so the two can stand where a session has them. */
+static void give_limits(struct weir_session *child, const struct weir_session *parent,
+                        int64_t now_ms)
+{
+    struct wr_run_used run = wr_thread_run_used(&parent->thread, now_ms);
+    struct wr_run_used all = wr_thread_all_used(&parent->thread, now_ms);
+
+    child->settings.limits = limits_less(&parent->settings.limits, &run);
+    child->settings.session_limits = limits_less(&parent->settings.session_limits, &all);
 }
 
 static weir_status open_child(struct weir_session *parent, const struct weir_subagent_kind *kind,
@@ -111,7 +119,7 @@ static weir_status open_child(struct weir_session *parent, const struct weir_sub
     (*child)->kind = kind;
     memcpy((*child)->call_id, call_id.ptr, call_id.len);
     /* What the parent was told of limits and policy holds below it too. */
-    (*child)->settings.limits = limits_left(parent, now_ms);
+    give_limits(*child, parent, now_ms);
     (*child)->settings.output_tokens_max = parent->settings.output_tokens_max;
     return give_tools(parent, *child, err);
 }
@@ -191,7 +199,7 @@ static void write_conclusion(struct wr_buf *out, struct weir_session *child)
 weir_status weir_session_join(struct weir_session *parent, struct weir_session *child,
                               int64_t now_ms, struct weir_err *err)
 {
-    const struct wr_run_used *used = &child->thread.used;
+    const struct wr_run_used *used = &child->thread.all_used;
     struct wr_trace_field fields[] = {
         {"agent", 0, wr_span_of(child->kind ? child->kind->name : "")},
         {"turns", used->turns, {"", 0}},

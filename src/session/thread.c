@@ -208,17 +208,58 @@ static void find_pending(struct wr_thread *thread)
             thread->pending[thread->pending_count++] = answer->calls[i];
 }
 
+/* ---- what was used ---- */
+
+static uint64_t span_ms(int64_t from_ms, int64_t to_ms)
+{
+    return to_ms > from_ms ? (uint64_t)(to_ms - from_ms) : 0; /* clocks are set back, too */
+}
+
+struct wr_run_used wr_thread_run_used(const struct wr_thread *thread, int64_t now_ms)
+{
+    struct wr_run_used used = thread->used;
+    used.elapsed_ms = span_ms(thread->run_started_ms, now_ms);
+    return used;
+}
+
+struct wr_run_used wr_thread_all_used(const struct wr_thread *thread, int64_t now_ms)
+{
+    struct wr_run_used used = thread->all_used;
+    used.elapsed_ms += span_ms(thread->run_started_ms, now_ms);
+    return used;
+}
+
+static void begin_run(struct wr_thread *thread, int64_t at_ms)
+{
+    thread->all_used.elapsed_ms += span_ms(thread->run_started_ms, thread->run_worked_ms);
+    thread->used = (struct wr_run_used){0};
+    thread->unpriced_count = 0;
+    thread->run_started_ms = at_ms;
+    thread->run_worked_ms = at_ms;
+}
+
+static void add_used(struct wr_thread *thread, const struct wr_run_used *more)
+{
+    struct wr_run_used *const sums[] = {&thread->used, &thread->all_used};
+    for (size_t i = 0; i < WR_COUNT_OF(sums); i++) {
+        sums[i]->turns += more->turns;
+        sums[i]->tokens += more->tokens;
+        sums[i]->tool_calls += more->tool_calls;
+        sums[i]->cost_micro_usd += more->cost_micro_usd;
+    }
+}
+
 static void take_usage(struct wr_thread *thread, const struct wr_event *event)
 {
     uint64_t input = event->usage.input_tokens + event->usage.cache_read_tokens +
                      event->usage.cache_write_tokens;
-    thread->used.tokens += input + event->usage.output_tokens;
-    thread->used.cost_micro_usd += event->cost_micro_usd;
+    add_used(thread, &(struct wr_run_used){.turns = event->turns,
+                                           .tokens = input + event->usage.output_tokens,
+                                           .tool_calls = event->tool_calls,
+                                           .cost_micro_usd = event->cost_micro_usd});
     thread->unpriced_count += event->is_unpriced;
     if (event->kind == WR_EVENT_USAGE)
         thread->last_input_tokens = input;
-    thread->used.turns += event->turns;
-    thread->used.tool_calls += event->tool_calls;
 }
 
 /* A signature of the provider binds everything before it, including the tools and the prompt. */
@@ -250,12 +291,21 @@ static void take_turn(struct wr_thread *thread, uint64_t seq)
 {
     thread->turn_before_seq = thread->turn_seq;
     thread->turn_seq = seq;
+    add_used(thread, &(struct wr_run_used){.turns = 1});
+}
+
+/* Whoever asks for something more is given the limits of a run for it; otherwise a session that
+ * reached one would be dead for good. */
+static void take_words(struct wr_thread *thread, const struct wr_event *event)
+{
+    thread->iterations = 0;
+    begin_run(thread, event->at_ms);
 }
 
 static void take_answer(struct wr_thread *thread, const struct wr_event *event)
 {
     thread->answer_seq = event->seq;
-    thread->used.tool_calls += event->calls_count;
+    add_used(thread, &(struct wr_run_used){.tool_calls = event->calls_count});
     thread->iterations = event->calls_count ? thread->iterations + 1 : 0;
 }
 
@@ -281,9 +331,10 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
         take_importance(thread, event);
         break;
     case WR_EVENT_RUN:
-        thread->used = (struct wr_run_used){0};
-        thread->unpriced_count = 0;
-        thread->run_started_ms = event->at_ms;
+        begin_run(thread, event->at_ms);
+        break;
+    case WR_EVENT_BEGUN:
+        thread->begun = wr_hash128_of(event->call_id);
         break;
     case WR_EVENT_PAUSE:
     case WR_EVENT_RESUME:
@@ -317,12 +368,15 @@ void wr_thread_commit(struct wr_thread *thread, struct wr_staged *staged,
     else if (kind == WR_EVENT_TURN)
         take_turn(thread, seq);
     else if (kind == WR_EVENT_USER)
-        thread->iterations = 0;
+        take_words(thread, &staged->event);
     else if (kind == WR_EVENT_ASSISTANT)
         take_answer(thread, &staged->event);
     else
         take_other(thread, &staged->event);
-    thread->used.turns += kind == WR_EVENT_TURN;
+    if (kind == WR_EVENT_RESULT)
+        thread->begun = (wr_hash128){0};
+    if (kind == WR_EVENT_TURN || kind == WR_EVENT_ASSISTANT || kind == WR_EVENT_RESULT)
+        thread->run_worked_ms = staged->event.at_ms;
     if (kind == WR_EVENT_ASSISTANT || kind == WR_EVENT_RESULT || kind == WR_EVENT_COMPACTION)
         find_pending(thread);
 }

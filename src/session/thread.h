@@ -10,6 +10,7 @@
 #ifndef WR_SESSION_THREAD_H
 #define WR_SESSION_THREAD_H
 
+#include "base/hash.h"
 #include "base/limits.h"
 #include "policy/fold.h"
 #include "policy/budget.h"
@@ -51,13 +52,16 @@ struct wr_thread {
     struct wr_event last_summary; /* not in force until a compaction names it */
     struct weir_call pending[WR_JOURNAL_CALLS_MAX];
     uint32_t pending_count;
+    wr_hash128 begun; /* of the id of the call that was begun last; zero: it has its result */
     uint64_t seq, turn_seq, answer_seq; /* of the last event, turn, answer */
     uint64_t turn_before_seq;           /* of the turn before the last one */
     bool is_paused;
-    int64_t run_started_ms;
-    struct wr_run_used used; /* since then; elapsed_ms is not filled in */
-    uint64_t unpriced_count; /* answers since then whose price is not known */
-    uint64_t iterations;     /* answers with calls since the user's last words */
+    int64_t run_started_ms;      /* the user's last words, or a program that began a run */
+    int64_t run_worked_ms;       /* the last turn, answer or result since then */
+    struct wr_run_used used;     /* since then; elapsed_ms is not filled in */
+    struct wr_run_used all_used; /* since the first event; elapsed_ms is that of the runs before */
+    uint64_t unpriced_count;     /* answers since then whose price is not known */
+    uint64_t iterations;         /* answers with calls since the user's last words */
     uint64_t last_input_tokens;
     bool counts_later; /* nothing is counted until wr_thread_recount() */
     wr_count_fn *count;
@@ -107,6 +111,11 @@ bool wr_thread_needs_turn(const struct wr_thread *thread);
 
 /* Whether words of the user wait. */
 bool wr_thread_has_words(const struct wr_thread *thread);
+
+/* What the run, or the session, used until `now_ms`. A session's time is that of its runs: what
+ * lies between the last answer and the user's next words is nobody's work. */
+struct wr_run_used wr_thread_run_used(const struct wr_thread *thread, int64_t now_ms);
+struct wr_run_used wr_thread_all_used(const struct wr_thread *thread, int64_t now_ms);
 
 struct wr_message *wr_thread_find(struct wr_thread *thread, uint64_t seq);
 

@@ -1,0 +1,106 @@
+/* What fills the window.
+ *
+ * The categories are those of the last request as it left: what the policy took out is not in them,
+ * and what it put in is. What came since (the answer, results, words) is added from the journal, so
+ * that the sum is close to what the next request has before its policy. The engine counts while it
+ * projects, so this costs nothing. Where no request left in this process, or the history was cut
+ * since, the journal's own counts stand in; they say what there is, not what would be sent.
+ */
+#include "session/session.h"
+
+#include <string.h>
+
+enum { YELLOW_PERCENT = 70, RED_PERCENT = 90 };
+
+void wr_live_note_sent(struct weir_session *session, const struct wr_record *record)
+{
+    memcpy(session->sent_by, record->made_tokens, sizeof(session->sent_by));
+    session->sent_usable_tokens = record->budget.usable_tokens;
+}
+
+static void add_message(struct weir_session_context *context, const struct wr_message *m)
+{
+    context->calls_tokens += m->call_tokens;
+    if (m->event.kind == WR_EVENT_ASSISTANT)
+        context->assistant_tokens += m->tokens;
+    else if (m->event.kind == WR_EVENT_RESULT)
+        context->results_tokens += m->tokens;
+    else
+        context->user_tokens += m->tokens;
+}
+
+/* A summary is a message of the user's by its role; framing goes with what is nobody's words. */
+static void put_sent(const struct weir_session *session, struct weir_session_context *context)
+{
+    const uint64_t *by = session->sent_by;
+    uint64_t summary = session->thread.summary_tokens, user = by[WR_CATEGORY_USER];
+
+    summary = summary < user ? summary : user;
+    context->system_tokens =
+        by[WR_CATEGORY_SYSTEM] + by[WR_CATEGORY_INSTRUCTIONS] + by[WR_CATEGORY_OTHER];
+    context->tools_tokens = by[WR_CATEGORY_TOOLS];
+    context->user_tokens = user - summary;
+    context->summary_tokens = summary;
+    context->assistant_tokens = by[WR_CATEGORY_ASSISTANT] + by[WR_CATEGORY_REASONING];
+    context->calls_tokens = by[WR_CATEGORY_CALLS];
+    context->results_tokens = by[WR_CATEGORY_RESULTS] + by[WR_CATEGORY_MEDIA];
+}
+
+static void put_journal(const struct weir_session *session, struct weir_session_context *context)
+{
+    context->system_tokens = session->thread.prompt_tokens;
+    context->tools_tokens = session->tools_tokens;
+    context->summary_tokens = session->thread.summary_tokens;
+}
+
+static uint64_t sum_of(const struct weir_session_context *c)
+{
+    return c->system_tokens + c->tools_tokens + c->summary_tokens + c->user_tokens +
+           c->assistant_tokens + c->calls_tokens + c->results_tokens;
+}
+
+/* What the provider counted says nothing of a history that was cut since. */
+static void put_use(struct weir_session_context *c, uint64_t since_tokens, bool is_cut)
+{
+    c->used_tokens =
+        c->last_input_tokens && !is_cut ? c->last_input_tokens + since_tokens : c->total_tokens;
+    c->used_percent = c->usable_tokens ? (uint32_t)(c->used_tokens * 100 / c->usable_tokens) : 0;
+    c->colour = c->used_percent >= RED_PERCENT      ? "red"
+                : c->used_percent >= YELLOW_PERCENT ? "yellow"
+                                                    : "plain";
+}
+
+void weir_session_context(struct weir_session *session, struct weir_session_context *context)
+{
+    const struct wr_thread *t = &session->thread;
+    uint64_t window = wr_live_window(session), summarise_at = wr_live_summarise_at(session);
+    uint64_t since_tokens = 0;
+
+    *context = (struct weir_session_context){
+        .window_tokens = window,
+        .usable_tokens = window,
+        .clear_at_tokens = wr_session_policy_clear_at(&session->policy, window),
+        .summarise_at_tokens = summarise_at == UINT64_MAX ? 0 : summarise_at,
+        .last_input_tokens = t->last_input_tokens,
+        .messages_count = wr_thread_count(t),
+        .messages_max = wr_live_messages_max(session),
+        .messages_omitted = t->omitted_count,
+        .is_sent = session->sent_turn_seq && session->sent_turn_seq == t->turn_seq &&
+                   session->sent_cut_seq == t->cut_seq};
+    if (context->is_sent)
+        put_sent(session, context);
+    else
+        put_journal(session, context);
+    if (context->is_sent && session->sent_usable_tokens && session->sent_usable_tokens < window)
+        context->usable_tokens = session->sent_usable_tokens;
+    for (uint32_t i = 0; i < t->messages_count; i++) {
+        const struct wr_message *m = &t->messages[i];
+        bool is_since = m->event.seq > t->turn_seq;
+        context->words_carried += m->is_head;
+        since_tokens += is_since ? m->tokens + m->call_tokens : 0;
+        if (is_since || !context->is_sent)
+            add_message(context, m);
+    }
+    context->total_tokens = sum_of(context);
+    put_use(context, since_tokens, t->cut_seq > t->turn_seq);
+}
