@@ -5,6 +5,9 @@
  * a bad bucket matches the session under its policy, the policy becomes the next tighter one and
  * is looked up again, for a bucket of that policy may be bad too.
  *
+ * How often models edit what they cannot see is no question of the policy, so it is learnt apart:
+ * it raises a number that the policies' own sums go by.
+ *
  * A sign that can hardly be anything but our fault is worth enough points to make a session bad
  * alone; one that happens in any session must come several times.
  */
@@ -16,7 +19,10 @@
 #include "base/span.h"
 #include "policy/policy.h"
 
-enum { VALUE_BYTES_MAX = 96, HARD_POINTS = WR_LEARNING_BAD_POINTS };
+enum { VALUE_BYTES_MAX = 96, HARD_POINTS = WR_LEARNING_BAD_POINTS, BLIND_POINTS = 2 };
+enum { BLIND_GOOD_COUNT = 2, BLIND_RISE_PCT = 400 }; /* at most, if all sessions had a blind edit */
+
+#define BLIND "odds=blind "
 
 /* ---- names ---- */
 
@@ -91,9 +97,33 @@ bool wr_bucket_matches(weir_span bucket, const struct wr_bucket_key *query)
 
 /* ---- what is learnt ---- */
 
+void wr_blind_bucket_name(const struct wr_bucket_key *key,
+                          char text[WR_QUALITY_BUCKET_BYTES_MAX + 1])
+{
+    struct wr_bucket_key of = {.route = key->route, .model = key->model, .task = key->task};
+    char name[WR_QUALITY_BUCKET_BYTES_MAX + 1];
+
+    wr_bucket_name(&of, name);
+    (void)snprintf(text, WR_QUALITY_BUCKET_BYTES_MAX + 1, BLIND "%.*s",
+                   (int)(WR_QUALITY_BUCKET_BYTES_MAX - sizeof(BLIND)), name);
+}
+
+bool wr_bucket_is_blind(weir_span bucket)
+{
+    return wr_span_starts(bucket, WR_LIT(BLIND));
+}
+
+uint32_t wr_blind_odds_pct(const struct wr_bucket *bucket)
+{
+    if (bucket->samples_count < WR_LEARNING_SAMPLES_MIN)
+        return 100;
+    return 100 + (uint32_t)(BLIND_RISE_PCT * bucket->bad_count /
+                            (bucket->samples_count + BLIND_GOOD_COUNT));
+}
+
 bool wr_bucket_is_bad(const struct wr_bucket *bucket)
 {
-    return bucket->samples_count >= WR_LEARNING_SAMPLES_MIN &&
+    return !wr_bucket_is_blind(bucket->name) && bucket->samples_count >= WR_LEARNING_SAMPLES_MIN &&
            bucket->bad_count * 2 >= bucket->samples_count;
 }
 
@@ -139,7 +169,9 @@ uint32_t wr_quality_points(const struct wr_quality *q)
         q->invalid_tool_call_continuation + q->missing_artifact_requests + q->placeholders_written;
     uint64_t soft = q->repeated_tool_call_count + q->model_reread_requests +
                     q->corrective_user_messages + q->test_or_build_failed_after_rewrite;
-    uint64_t points = hard * HARD_POINTS + soft;
+    /* An edit of what it could not see was a guess that we made it take: one alone may be chance.
+     */
+    uint64_t points = hard * HARD_POINTS + q->blind_edits * BLIND_POINTS + soft;
     return points < UINT32_MAX ? (uint32_t)points : UINT32_MAX;
 }
 

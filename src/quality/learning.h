@@ -9,7 +9,10 @@
  * 3. A dimension that is known of the new session must be the bucket's too; one that is not known
  *    of it is not compared.
  * 4. Nothing here changes a session that has begun: its policy is pinned (law L3).
- * 5. There is a way back: of the sessions that would be tightened one in WR_LEARNING_TRIAL_EVERY,
+ * 5. Blind edits raise the odds of one, for sessions of the same API, model and class of task: a
+ *    bucket of its own ("odds=blind ..."), whose samples are bad where a session had one. Fewer of
+ *    them lower the odds again.
+ * 6. There is a way back: of the sessions that would be tightened one in WR_LEARNING_TRIAL_EVERY,
  *    by a hash of its name, is a trial. It keeps its policy, and is a sample of the bucket that
  *    would have tightened it: once most of the newest went well, that bucket is no longer bad.
  */
@@ -57,6 +60,16 @@ struct wr_bucket {
 };
 
 bool wr_bucket_is_bad(const struct wr_bucket *bucket);
+
+/* The bucket of blind edits that a session belongs to. */
+void wr_blind_bucket_name(const struct wr_bucket_key *key,
+                          char text[WR_QUALITY_BUCKET_BYTES_MAX + 1]);
+
+bool wr_bucket_is_blind(weir_span bucket);
+
+/* What a bucket of blind edits makes of the odds, in percent of the table's: two more sessions are
+ * taken to have gone well. 100 with fewer than WR_LEARNING_SAMPLES_MIN samples. */
+uint32_t wr_blind_odds_pct(const struct wr_bucket *bucket);
 
 struct wr_learned {
     const char *policy;             /* NULL: the one that was asked for may stay */

@@ -177,6 +177,91 @@ static bool is_reread(const struct wr_observe_input *in, uint32_t call)
     return false;
 }
 
+/* ---- edits that do not fit ---- */
+
+/* What agents' edit tools say where the text to be replaced is not in the file. A file that is
+ * shown may hold such words too, so they count in short results only. */
+static bool says_not_found(const struct wr_transcript *t, const struct wr_segment *result)
+{
+    static const char *const words[] = {"not found in file",
+                                        "to replace not found",
+                                        "oldString not found",
+                                        "old_string not found",
+                                        "old_string was not found",
+                                        "old text not found",
+                                        "old_text is not in",
+                                        "is not in the file",
+                                        "did not appear verbatim",
+                                        "No replacement was performed",
+                                        "Failed to find expected lines",
+                                        "Failed to find context",
+                                        "could not find the string to replace",
+                                        "could not find the exact text",
+                                        "Could not find the exact text",
+                                        "could not find old_string",
+                                        "0 occurrences found"};
+    weir_span text = wr_segment_text(t, result, t->arena);
+
+    if (!text.ptr || text.len > WR_QUALITY_FAILED_EDIT_BYTES_MAX)
+        return false;
+    for (size_t i = 0; i < WR_COUNT_OF(words); i++)
+        if (wr_span_find(text, wr_span_of(words[i]), 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+/* The file that a call was to edit. A failed call changes none, so that wr_tool_next_write() is
+ * silent of it. NULL: it edits no file. */
+static const struct wr_effect *edited(const struct wr_segment *call)
+{
+    for (size_t i = 0; call->handles && i < call->handles->effects_count; i++)
+        if (call->handles->effects[i].kind == WR_EFFECT_EDIT)
+            return &call->handles->effects[i];
+    return NULL;
+}
+
+/* The call whose edit did not fit; NULL: this result is of none. */
+static const struct wr_segment *failed_edit(const struct wr_transcript *t, uint32_t result)
+{
+    const struct wr_segment *s = &t->segments[result];
+    const struct wr_segment *call = s->pair < t->segments_count ? &t->segments[s->pair] : NULL;
+
+    return call && edited(call) && says_not_found(t, s) ? call : NULL;
+}
+
+/* What the model had last seen of the file, where that was not whole: it may have made up the rest.
+ * WR_SEGMENT_NONE: it was whole, or nobody knows. */
+static uint32_t blind_source(const struct wr_observe_input *in, const struct wr_segment *call)
+{
+    const struct wr_transcript *t = in->transcript;
+    uint32_t left = WR_QUALITY_LOOK_BACK_CALLS;
+    const struct wr_effect *effect = edited(call);
+    uint32_t i = (uint32_t)(call - t->segments);
+
+    while (in->changed && effect->path.len && i-- > 0 && left) {
+        const struct wr_segment *s = &t->segments[i];
+        if (s->kind != WEIR_KIND_TOOL_RESULT || !s->handles)
+            continue;
+        left--;
+        if (reads_path(s->handles, effect->path))
+            return is_changed(in, i) ? i : WR_SEGMENT_NONE;
+    }
+    return WR_SEGMENT_NONE;
+}
+
+static void see_edit(const struct wr_observe_input *in, uint32_t result, struct wr_observed *o)
+{
+    const struct wr_segment *call = failed_edit(in->transcript, result);
+    uint32_t source = call ? blind_source(in, call) : WR_SEGMENT_NONE;
+
+    o->quality.failed_edits += call != NULL;
+    if (source == WR_SEGMENT_NONE)
+        return;
+    o->quality.blind_edits++;
+    o->blind_call = (uint32_t)(call - in->transcript->segments);
+    o->blind_source = source;
+}
+
 /* ---- our own text in a file ---- */
 
 /* Whether the call makes a file say something. A command line may do it too. */
@@ -349,17 +434,21 @@ static uint32_t outputs_after_edit(const struct wr_transcript *t)
 }
 
 static void see_segment(const struct wr_observe_input *in, uint32_t from, uint32_t i,
-                        struct wr_quality *q)
+                        struct wr_observed *o)
 {
     const struct wr_transcript *t = in->transcript;
     const struct wr_segment *s = &t->segments[i];
+    struct wr_quality *q = &o->quality;
 
     if (s->kind == WEIR_KIND_TOOL_CALL) {
         q->repeated_tool_call_count += !may_repeat(s) && is_repeated(t, i);
         q->model_reread_requests += is_reread(in, i);
         q->placeholders_written += holds_placeholder(t, s);
     } else if (s->kind == WEIR_KIND_TOOL_RESULT) {
-        q->test_or_build_failed_after_rewrite += was_rewritten(in) && begins_to_fail(t, i);
+        bool has_begun = begins_to_fail(t, i);
+        q->test_or_build_failed += has_begun;
+        q->test_or_build_failed_after_rewrite += has_begun && was_rewritten(in);
+        see_edit(in, i, o);
     } else if (is_said_by_user(t, from, i)) {
         q->corrective_user_messages += wr_is_correction(wr_segment_text(t, s, t->arena));
     }
@@ -370,10 +459,12 @@ void wr_quality_observe(const struct wr_observe_input *input, struct wr_observed
     const struct wr_transcript *t = input->transcript;
     uint32_t from = first_new(t);
 
-    *observed = (struct wr_observed){.outputs_after_edit = outputs_after_edit(t)};
+    *observed = (struct wr_observed){.outputs_after_edit = outputs_after_edit(t),
+                                     .blind_call = WR_SEGMENT_NONE,
+                                     .blind_source = WR_SEGMENT_NONE};
     see_recalls(t, from, &observed->quality);
     for (uint32_t i = from; i < t->segments_count; i++)
-        see_segment(input, from, i, &observed->quality);
+        see_segment(input, from, i, observed);
 }
 
 /* ---- the answer ---- */

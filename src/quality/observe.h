@@ -22,6 +22,9 @@ struct wr_observe_input {
 struct wr_observed {
     struct wr_quality quality;
     uint32_t outputs_after_edit; /* of the open loop: model outputs after its first edit */
+    /* Of the newest blind edit: the segments of its call, and of what had shown the file last.
+     * WR_SEGMENT_NONE: there was none. */
+    uint32_t blind_call, blind_source;
 };
 
 void wr_quality_observe(const struct wr_observe_input *input, struct wr_observed *observed);
