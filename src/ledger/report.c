@@ -92,29 +92,39 @@ static void add_hour(struct wr_report_hour *hour, const struct wr_tally *row)
         hour->bust_tokens[i] += row->bust_tokens[i];
 }
 
-weir_status wr_report_add(void *user, const struct wr_ledger_row *row)
+weir_status wr_report_add_record(struct wr_report *report, const struct wr_ledger_row *row,
+                                 const struct wr_record *record, struct wr_tally *also)
 {
-    struct wr_report *report = user;
     struct wr_tally one = {0};
-    struct wr_record record;
     bool counts = row->time_ms >= report->since_ms;
-    struct wr_tally *tallies[] = {&one, &report->all,
-                                  counts ? part_of(report, &report->agents, row->agent) : NULL,
-                                  counts ? part_of(report, &report->models, row->model) : NULL};
+    struct wr_tally *tallies[] = {
+        &one, &report->all, counts ? part_of(report, &report->agents, row->agent) : NULL,
+        counts ? part_of(report, &report->models, row->model) : NULL, also};
 
     if (counts && (!tallies[2] || !tallies[3]))
         return WEIR_NOMEM;
-    weir_status status = wr_row_parse(row->line, &report->row, &record);
-    if (!status)
-        status = wr_tallier_add(report->tallier, row, &record, tallies, counts ? 4 : 0);
-    report->damaged_count += status == WEIR_SYNTAX && counts;
+    weir_status status =
+        wr_tallier_add(report->tallier, row, record, tallies, counts ? 4 + (also != NULL) : 0);
     if (status || !counts)
-        return status == WEIR_SYNTAX ? WEIR_OK : status;
+        return status;
     struct wr_report_hour *hour = hour_of(report, row->time_ms);
     if (!hour)
         return WEIR_NOMEM;
     add_hour(hour, &one);
     return WEIR_OK;
+}
+
+weir_status wr_report_add(void *user, const struct wr_ledger_row *row)
+{
+    struct wr_report *report = user;
+    struct wr_record record;
+    weir_status status = wr_row_parse(row->line, &report->row, &record);
+
+    if (status == WEIR_SYNTAX) {
+        report->damaged_count += row->time_ms >= report->since_ms;
+        return WEIR_OK;
+    }
+    return status ? status : wr_report_add_record(report, row, &record, NULL);
 }
 
 static int by_requests(const void *a, const void *b)
@@ -158,6 +168,7 @@ static void put_tally(struct wr_json_writer *w, const struct wr_tally *t)
 {
     wr_tally_write_json(t, w);
     wr_tally_write_busts(w, "bust_tokens", t->bust_tokens);
+    wr_tally_write_busts(w, "bust_micro_usd", t->bust_micro_usd);
     wr_json_member_number(w, "passed_requests", t->passed_count);
     wr_json_member_number(w, "passed_bytes", t->passed_bytes);
     wr_json_member_number(w, "hook_results", t->hooked_count);
@@ -180,12 +191,15 @@ static void put_parts(struct wr_json_writer *w, const char *key, const char *nam
     wr_json_write_array_end(w);
 }
 
-static void put_hours(struct wr_json_writer *w, const struct wr_report *report)
+static void put_hours(struct wr_json_writer *w, const struct wr_report *report,
+                      int64_t hours_since_ms)
 {
     wr_json_write_key(w, "hours");
     wr_json_write_array(w);
     for (size_t i = 0; i < report->hours_count; i++) {
         const struct wr_report_hour *h = &report->hours[i];
+        if (h->start_ms < hours_since_ms)
+            continue;
         wr_json_write_newline(w);
         wr_json_write_object(w);
         wr_json_member_number(w, "start_ms", (uint64_t)h->start_ms);
@@ -200,25 +214,31 @@ static void put_hours(struct wr_json_writer *w, const struct wr_report *report)
     wr_json_write_array_end(w);
 }
 
+void wr_report_members(const struct wr_report *report, int64_t hours_since_ms,
+                       struct wr_json_writer *w)
+{
+    wr_json_member_number(w, "since_ms", (uint64_t)report->since_ms);
+    wr_json_member_number(w, "first_ms", (uint64_t)report->all.first_ms);
+    wr_json_member_number(w, "last_ms", (uint64_t)report->all.last_ms);
+    wr_json_member_number(w, "damaged_rows", report->damaged_count);
+    wr_json_write_newline(w);
+    wr_json_write_key(w, "all");
+    wr_json_write_object(w);
+    put_tally(w, &report->all);
+    wr_json_write_object_end(w);
+    wr_json_write_newline(w);
+    put_parts(w, "agents", "agent", &report->agents);
+    put_parts(w, "models", "model", &report->models);
+    put_hours(w, report, hours_since_ms);
+}
+
 void wr_report_json(const struct wr_report *report, struct wr_buf *out)
 {
     struct wr_json_writer w;
 
     wr_json_write_init(&w, out);
     wr_json_write_object(&w);
-    wr_json_member_number(&w, "since_ms", (uint64_t)report->since_ms);
-    wr_json_member_number(&w, "first_ms", (uint64_t)report->all.first_ms);
-    wr_json_member_number(&w, "last_ms", (uint64_t)report->all.last_ms);
-    wr_json_member_number(&w, "damaged_rows", report->damaged_count);
-    wr_json_write_newline(&w);
-    wr_json_write_key(&w, "all");
-    wr_json_write_object(&w);
-    put_tally(&w, &report->all);
-    wr_json_write_object_end(&w);
-    wr_json_write_newline(&w);
-    put_parts(&w, "agents", "agent", &report->agents);
-    put_parts(&w, "models", "model", &report->models);
-    put_hours(&w, report);
+    wr_report_members(report, 0, &w);
     wr_json_write_object_end(&w);
     wr_buf_byte(out, '\n');
 }

@@ -52,10 +52,20 @@ void wr_report_release(struct wr_report *report);
 /* A wr_ledger_row_fn, with the report as its user. */
 weir_status wr_report_add(void *report, const struct wr_ledger_row *row);
 
+/* The same of a row whose line was read; `also` (NULL: none) is one more tally that it is added to.
+ */
+WEIR_MUST_USE weir_status wr_report_add_record(struct wr_report *report,
+                                               const struct wr_ledger_row *row,
+                                               const struct wr_record *record,
+                                               struct wr_tally *also);
+
 /* Sorts agents and models, those with most requests first. */
 void wr_report_sort(struct wr_report *report);
 
-/* docs/report.md has the members. */
+/* docs/report.md has the members: of an object that is being written, with the hours from a time
+ * on; and as an object of their own, with all. */
+void wr_report_members(const struct wr_report *report, int64_t hours_since_ms,
+                       struct wr_json_writer *writer);
 void wr_report_json(const struct wr_report *report, struct wr_buf *out);
 
 /* One page that loads nothing, for a phone and for a desktop. */

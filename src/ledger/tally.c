@@ -25,10 +25,12 @@ struct lane {
     int64_t last_ms;
     bool differs;                /* something was changed: the two prompts are not the same */
     uint64_t cached, cached_raw; /* tokens in the cache: really, and if nothing had been changed */
-    uint64_t raw_tokens;         /* of the last prompt */
-    uint64_t recalled_tokens;    /* of that, what recalls brought */
-    uint64_t held_tokens;        /* taken out of the history that the provider holds */
-    uint64_t output_tokens;      /* of the last answer */
+    bool made_differs;        /* the same of prompts in shadow, had they been sent: they differ */
+    uint64_t cached_made;     /* from what was sent, and this would be cached */
+    uint64_t raw_tokens;      /* of the last prompt */
+    uint64_t recalled_tokens; /* of that, what recalls brought */
+    uint64_t held_tokens;     /* taken out of the history that the provider holds */
+    uint64_t output_tokens;   /* of the last answer */
     uint32_t ttl_s;
 };
 
@@ -46,6 +48,7 @@ struct row {
     int64_t time_ms;
     bool is_estimated, is_priced;
     struct wr_usage usage, raw; /* really, and if nothing had been changed */
+    struct wr_usage made;       /* of a request in shadow: had its projection been sent */
     uint64_t sent_tokens, raw_tokens;
     bool is_refused; /* unchanged, it would have been: it is longer than the window */
 };
@@ -210,7 +213,7 @@ static void read_usage(struct row *row, struct lane *lane)
         row->usage = estimate_usage(row, lane);
     }
     row->raw_tokens = raw_of(row, lane);
-    row->raw = row->usage;
+    row->raw = row->made = row->usage;
 }
 
 /* ---- the same request unchanged ---- */
@@ -264,20 +267,18 @@ static uint64_t unchanged_read(const struct row *row, const struct lane *lane, u
 }
 
 /* The tokens that are not read are divided into written and plain input as they really were. */
-static void split_rest(struct row *row, uint64_t rest)
+static void split_rest(const struct wr_usage *usage, uint64_t rest, struct wr_usage *other)
 {
-    const struct wr_usage *usage = &row->usage;
     uint64_t really = wr_usage_input_total(usage) - usage->cache_read_tokens;
-    struct wr_usage *raw = &row->raw;
 
     if (!really) {
-        raw->input_tokens = rest;
+        other->input_tokens = rest;
         return;
     }
-    raw->cache_write_5m_tokens = scale_tokens(usage->cache_write_5m_tokens, rest, really);
-    raw->cache_write_1h_tokens = scale_tokens(usage->cache_write_1h_tokens, rest, really);
-    raw->cache_write_30m_tokens = scale_tokens(usage->cache_write_30m_tokens, rest, really);
-    raw->input_tokens = rest - written_tokens(raw);
+    other->cache_write_5m_tokens = scale_tokens(usage->cache_write_5m_tokens, rest, really);
+    other->cache_write_1h_tokens = scale_tokens(usage->cache_write_1h_tokens, rest, really);
+    other->cache_write_30m_tokens = scale_tokens(usage->cache_write_30m_tokens, rest, really);
+    other->input_tokens = rest - written_tokens(other);
 }
 
 static void imagine_unchanged(struct row *row, struct lane *lane)
@@ -289,7 +290,48 @@ static void imagine_unchanged(struct row *row, struct lane *lane)
         return;
     row->raw = (struct wr_usage){.output_tokens = row->usage.output_tokens};
     row->raw.cache_read_tokens = unchanged_read(row, lane, prompt);
-    split_rest(row, prompt - row->raw.cache_read_tokens);
+    split_rest(&row->usage, prompt - row->raw.cache_read_tokens, &row->raw);
+}
+
+/* ---- a request in shadow, had its projection been sent ---- */
+
+/* What stands before the first turn is the least that a step leaves as it was. How much more is not
+ * in the row: the estimate is what a step costs at most. */
+static uint64_t kept_by_step(const struct row *row)
+{
+    const struct wr_record *r = row->record;
+    uint64_t head = r->came_tokens[WR_CATEGORY_SYSTEM] + r->came_tokens[WR_CATEGORY_TOOLS];
+    return scale_tokens(head, row->sent_tokens, r->tokens_before);
+}
+
+static uint64_t made_read(const struct row *row, const struct lane *lane, uint64_t prompt)
+{
+    uint64_t really = row->usage.cache_read_tokens, read = 0;
+
+    if (row->record->is_bust || !is_warm(lane, row->time_ms))
+        read = scale_tokens(really, prompt, row->sent_tokens);
+    else if (row->record->is_step)
+        read = at_most(kept_by_step(row), lane->cached_made);
+    else if (lane->cached_made + really > lane->cached)
+        read = lane->cached_made + really - lane->cached;
+    return at_most(read, prompt);
+}
+
+/* The other way round: what was sent is what came, and the projection is what is imagined. */
+static void imagine_made(struct row *row, struct lane *lane)
+{
+    const struct wr_record *r = row->record;
+    bool is_other = wr_record_is_shadow(r) && r->is_changed && r->tokens_before && r->tokens_after;
+    uint64_t prompt = is_other && !r->is_delta
+                          ? scale_tokens(row->sent_tokens, r->tokens_after, r->tokens_before)
+                          : row->sent_tokens;
+
+    lane->made_differs = lane->made_differs || prompt != row->sent_tokens;
+    if (!lane->made_differs)
+        return;
+    row->made = (struct wr_usage){.output_tokens = row->usage.output_tokens};
+    row->made.cache_read_tokens = made_read(row, lane, prompt);
+    split_rest(&row->usage, prompt - row->made.cache_read_tokens, &row->made);
 }
 
 /* ---- after it ---- */
@@ -303,7 +345,7 @@ static uint64_t cached_after(const struct wr_model *model, const struct wr_usage
         return 0;
     if (charges_writes(model))
         return usage->cache_read_tokens + written_tokens(usage);
-    return step > 1 ? total - total % step : total;
+    return wr_cache_read_likely(model, step > 1 ? total - total % step : total);
 }
 
 static uint32_t ttl_of(const struct row *row)
@@ -320,6 +362,7 @@ static void note_lane(struct lane *lane, const struct row *row)
 {
     lane->cached = cached_after(row->model, &row->usage);
     lane->cached_raw = cached_after(row->model, &row->raw);
+    lane->cached_made = cached_after(row->model, &row->made);
     lane->raw_tokens = row->raw_tokens;
     lane->output_tokens = row->usage.output_tokens;
     /* A read lengthens the life that the write gave. */
@@ -395,16 +438,20 @@ static void add_counts(struct wr_tally *tally, const struct row *row)
         tally->last_ms = row->time_ms;
 }
 
-/* What a step of ours cost: the tokens that were written anew, less what reading them costs. */
-static uint64_t step_cost(const struct row *row)
+/* What a broken cache cost: the tokens that were written anew, less what reading them costs. A step
+ * of ours makes the prompt shorter, so that of what was lost from the cache only a part is written
+ * again; what is new in the request would have been written anyway. */
+static uint64_t bust_cost(const struct row *row)
 {
     struct wr_usage kept = row->usage;
     uint64_t *kinds[] = {&kept.cache_write_5m_tokens, &kept.cache_write_30m_tokens,
                          &kept.cache_write_1h_tokens, &kept.input_tokens};
-    uint64_t left = row->record->cache_lost_tokens;
+    const struct wr_record *r = row->record;
+    uint64_t left = r->cache_lost_tokens;
 
-    if (!row->record->is_bust || row->record->bust != WR_BUST_WEIR)
-        return 0;
+    if (r->bust == WR_BUST_WEIR && r->step_rewrites_tokens && r->tokens_after)
+        left =
+            at_most(scale_tokens(row->sent_tokens, r->step_rewrites_tokens, r->tokens_after), left);
     for (size_t i = 0; i < WR_COUNT_OF(kinds); i++) {
         uint64_t moved = at_most(*kinds[i], left);
         *kinds[i] -= moved;
@@ -423,8 +470,17 @@ static void add_money(struct wr_tally *tally, const struct row *row, uint64_t ca
 
     if (!row->is_priced)
         return;
-    tally->micro_usd += wr_cost(row->model, &row->usage).micro_usd;
-    tally->steps_micro_usd += step_cost(row);
+    uint64_t paid = wr_cost(row->model, &row->usage).micro_usd;
+    tally->micro_usd += paid;
+    if (wr_record_is_shadow(row->record)) {
+        tally->shadow_micro_usd += paid;
+        tally->shadow_would_micro_usd += wr_cost(row->model, &row->made).micro_usd;
+    }
+    if (row->record->is_bust) {
+        uint64_t cost = bust_cost(row);
+        tally->bust_micro_usd[row->record->bust] += cost;
+        tally->steps_micro_usd += row->record->bust == WR_BUST_WEIR ? cost : 0;
+    }
     tally->unchanged_micro_usd += wr_cost(row->model, &row->raw).micro_usd;
     tally->unchanged_micro_usd -=
         unspent < tally->unchanged_micro_usd ? unspent : tally->unchanged_micro_usd;
@@ -472,6 +528,7 @@ weir_status wr_tallier_add(struct wr_tallier *tallier, const struct wr_ledger_ro
         call_tokens = skip_recall(&r, lane);
     } else if (r.sent_tokens) {
         imagine_unchanged(&r, lane);
+        imagine_made(&r, lane);
         note_lane(lane, &r);
     }
     for (size_t i = 0; i < tallies_count; i++) {
@@ -507,6 +564,8 @@ void wr_tally_write_sums(const struct wr_tally *tally, struct wr_json_writer *w)
     if (tally->shadow_count) {
         wr_json_member_number(w, "shadow_prompt_tokens", tally->shadow_prompt_tokens);
         wr_json_member_number(w, "shadow_would_send_tokens", tally->shadow_would_send_tokens);
+        wr_json_member_number(w, "shadow_micro_usd", tally->shadow_micro_usd);
+        wr_json_member_number(w, "shadow_would_micro_usd", tally->shadow_would_micro_usd);
     }
     wr_json_member_number(w, "estimated", tally->estimated_count);
     wr_json_member_number(w, "unpriced", tally->unpriced_count);

@@ -28,10 +28,14 @@ struct wr_tally {
     uint64_t refused_count; /* requests that would have been refused for their length, unchanged */
     uint64_t steps_micro_usd; /* of micro_usd: what our own steps cost by writing the cache anew */
     uint64_t busts[WR_BUSTS_COUNT], bust_tokens[WR_BUSTS_COUNT];
-    struct wr_quality quality; /* sums */
+    uint64_t bust_micro_usd[WR_BUSTS_COUNT]; /* of micro_usd: what writing those anew cost */
+    struct wr_quality quality;               /* sums */
     int64_t first_ms, last_ms;
     uint64_t shadow_prompt_tokens;     /* estimates of requests in shadow: as they came and went, */
     uint64_t shadow_would_send_tokens; /* and as they would have been sent. In no other sum */
+    uint64_t shadow_micro_usd;         /* of micro_usd, what they cost; */
+    uint64_t shadow_would_micro_usd;   /* and an estimate of what they would have, in no other sum.
+                                        * What recalls would have cost is not in it */
     uint64_t passed_count; /* requests of no API that is read: they are in no other sum */
     uint64_t passed_bytes; /* of their bodies, both ways */
     uint64_t hooked_count; /* results that agents' hooks condensed: they are in no other sum, */

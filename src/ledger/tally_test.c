@@ -18,6 +18,9 @@ static const char overrides[] =
     "  test-explicit: {window: 200000, cache: anthropic, min_cacheable: 1000, price: {input: 10,"
     " cache_read: 1, write_5m: 12.5, write_1h: 20, output: 50}}\n"
     "  test-prefix: {window: 200000, cache: openai-prefix, min_cacheable: 1000, price: {input: 10,"
+    " cache_read: 1, output: 50}}\n"
+    "  test-likely: {window: 200000, cache: google-implicit, min_cacheable: 1000, price: {input: "
+    "10,"
     " cache_read: 1, output: 50}}\n";
 
 struct fixture {
@@ -176,9 +179,23 @@ static void a_step_is_charged_to_us(void **state)
     assert_int_equal(f->tally.bust_tokens[WR_BUST_WEIR], 90000);
     assert_int_equal(f->tally.steps_count, 1);
     assert_int_equal(f->tally.steps_micro_usd, 40000 * 115 / 10); /* written instead of read */
+    assert_int_equal(f->tally.bust_micro_usd[WR_BUST_WEIR], 40000 * 115 / 10);
     /* From here on it pays 50,000 less of reads a turn. */
     add(f, (struct request){START_MS + 2000, 100000, 50000, 0, 50000, 0, 0, NULL});
     assert_money(f, 1760000 + 50000, 1350000 + 100000);
+}
+
+/* What the agent broke costs as much, and is no step of ours. */
+static void a_broken_cache_has_a_price(void **state)
+{
+    struct fixture *f = *state;
+    add(f, (struct request){START_MS, 100000, 100000, 0, 0, 100000, 0, NULL});
+    add(f, (struct request){START_MS + 1000, 100000, 100000, 0, 60000, 40000, 0,
+                            ",\"cache_bust_cause\":\"host\","
+                            "\"cache_expected_tokens\":100000,\"cache_bust_tokens\":40000"});
+    assert_int_equal(f->tally.bust_micro_usd[WR_BUST_HOST], 40000 * 115 / 10);
+    assert_int_equal(f->tally.bust_micro_usd[WR_BUST_WEIR], 0);
+    assert_int_equal(f->tally.steps_micro_usd, 0);
 }
 
 /* With the cache cold it would have been written whole. */
@@ -257,6 +274,22 @@ static void what_is_cached_without_being_asked_is_read(void **state)
     assert_money(f, 102400 + 10240, 204800 + 20480);
     assert_int_equal(f->tally.input_tokens, 10240);
     assert_int_equal(f->tally.cache_read_tokens, 10240);
+}
+
+/* Of the 10,240 tokens that were taken out 91 % would have been read, the rest were input. */
+static void what_is_not_promised_is_read_in_part(void **state)
+{
+    struct fixture *f = *state;
+    const char *first = ",\"estimated_tokens_before\":20480,\"changed\":true,"
+                        "\"estimated_tokens_after\":10240,\"usage_known\":true,\"api\":\"chat\","
+                        "\"usage_input_tokens\":10240,\"usage_cache_read_tokens\":0";
+    const char *then = ",\"estimated_tokens_before\":20480,\"changed\":true,"
+                       "\"estimated_tokens_after\":10240,\"usage_known\":true,\"api\":\"chat\","
+                       "\"usage_input_tokens\":10240,\"usage_cache_read_tokens\":10000";
+
+    assert_int_equal(add_line(f, "s", "test-likely", START_MS, first), WEIR_OK);
+    assert_int_equal(add_line(f, "s", "test-likely", START_MS + 1000, then), WEIR_OK);
+    assert_money(f, 102400 + 10000 + 2400, 204800 + 19318 + 11620);
 }
 
 /* Only what is new is sent: of 10,000 tokens of a result 2,000, in a history of 50,000. */
@@ -373,6 +406,37 @@ static void shadow_has_sums_of_its_own(void **state)
     assert_int_equal(f->tally.changed_count, 1);
 }
 
+/* What was sent is what came; beside it stands what the projections would have cost: the first
+ * writes less, the second reads what the first would have left, and a step keeps no more than what
+ * stands before the turns. */
+static void shadow_is_priced_as_if_it_had_been_sent(void **state)
+{
+    static const struct {
+        int before, after, read, write;
+        const char *more;
+    } rows[] = {
+        {10000, 4000, 0, 10000, "\"shadow_step\":false"},
+        {12000, 5000, 10000, 2000, "\"shadow_step\":false"},
+        {13000, 3000, 12000, 1000, "\"shadow_step\":true,\"context_system_tokens\":500"},
+    };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char members[1024];
+        (void)snprintf(members, sizeof(members),
+                       ",\"estimated_tokens_before\":%d,\"shadow_changed\":true,"
+                       "\"shadow_estimated_tokens_after\":%d,\"usage_known\":true,"
+                       "\"usage_input_tokens\":0,\"usage_cache_read_tokens\":%d,"
+                       "\"usage_cache_write_tokens\":%d,%s",
+                       rows[i].before, rows[i].after, rows[i].read, rows[i].write, rows[i].more);
+        assert_int_equal(add_line(f, "s", "test-explicit", START_MS + (int64_t)i * 1000, members),
+                         WEIR_OK);
+    }
+    assert_money(f, 184500, 184500);
+    assert_int_equal(f->tally.shadow_micro_usd, 184500);
+    assert_int_equal(f->tally.shadow_would_micro_usd, 50000 + 16500 + 31750);
+}
+
 static void a_damaged_line_adds_nothing(void **state)
 {
     static const char *const lines[] = {"", "{", "[]", "{\"status\":}", "null"};
@@ -416,12 +480,14 @@ int main(void)
         TEST(a_first_appearance_that_is_condensed_is_worth_its_tokens),
         TEST(the_prompt_as_it_came_is_in_the_providers_tokens),
         TEST(a_step_is_charged_to_us),
+        TEST(a_broken_cache_has_a_price),
         TEST(a_step_after_a_long_pause_is_a_gain),
         TEST(a_step_without_a_cause_is_ours_while_the_cache_is_warm),
         TEST(what_the_host_breaks_is_broken_there_too),
         TEST(a_recall_is_charged_to_us),
         TEST(an_agents_helpers_have_prompts_of_their_own),
         TEST(what_is_cached_without_being_asked_is_read),
+        TEST(what_is_not_promised_is_read_in_part),
         TEST(what_the_provider_holds_was_never_sent_twice),
         TEST(a_prompt_beyond_the_window_is_not_counted_as_sent),
         TEST(our_own_tools_are_charged_to_us),
@@ -430,6 +496,7 @@ int main(void)
         TEST(what_is_not_known_is_not_free),
         TEST(counts_and_quality_are_added_up),
         TEST(shadow_has_sums_of_its_own),
+        TEST(shadow_is_priced_as_if_it_had_been_sent),
         TEST(a_damaged_line_adds_nothing),
         TEST(many_sessions_are_told_apart),
     };
