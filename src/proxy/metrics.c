@@ -92,6 +92,8 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     count_up(&m->answer_bytes, r->answer_bytes);
     count_up(&m->own_recalls, r->own_recalls);
     count_up(&m->own_recall_misses, r->own_misses);
+    count_up(&m->failed_edits, r->quality.failed_edits);
+    count_up(&m->blind_edits, r->quality.blind_edits);
     count_up(&m->own_legs, r->leg > 0);
     count_up(&m->retries, r->retries_count);
     count_up(&m->clients_gone, wr_span_is(r->end, "client_gone"));
@@ -108,7 +110,8 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     count_time(&m->total, r->total_us);
 }
 
-static const char *const mcp_tools[WR_METRICS_TOOLS] = {"weir_recall", "weir_context"};
+static const char *const mcp_tools[WR_METRICS_TOOLS] = {"weir_recall", "weir_context",
+                                                        "weir_steer"};
 static const char *const mcp_results[WR_METRICS_RESULTS] = {"done", "missed", "refused"};
 
 static size_t index_of(const char *const *names, size_t count, const char *name)

@@ -10,13 +10,14 @@
 
 #include "api/api.h"
 #include "mcp/server.h"
+#include "proxy/departures.h"
 #include "record/record.h"
 
 enum {
     WR_METRICS_APIS = WR_APIS_COUNT + 1, /* the first: none of them */
     WR_METRICS_CLASSES = 6,              /* of status: 0 for none, 1xx to 5xx */
     WR_METRICS_BUCKETS = 12,
-    WR_METRICS_TOOLS = 2, /* of MCP */
+    WR_METRICS_TOOLS = 3, /* of MCP */
     WR_METRICS_RESULTS = 3,
     WR_METRICS_WORKERS_MAX = 64
 };
@@ -52,6 +53,8 @@ struct wr_histogram {
     X(mcp_requests, "messages to /mcp")                                                   \
     X(own_recalls, "calls of the recall tool that the proxy itself offers")               \
     X(own_recall_misses, "those of them that brought nothing back")                       \
+    X(failed_edits, "edits whose old text was not in the file")                           \
+    X(blind_edits, "of those, of a file that the model had last seen shortened")          \
     X(own_legs, "requests that went on from such calls")                                  \
     X(retries, "requests sent a second time")                                             \
     X(clients_gone, "clients that left before their answer was complete")                 \
@@ -59,6 +62,7 @@ struct wr_histogram {
     X(ledger_rows, "rows of requests kept in the store")                                  \
     X(ledger_rows_lost, "rows of requests that could not be kept")                        \
     X(ledger_notes_lost, "notes for a later process that could not be kept")              \
+    X(transcripts_skipped, "requests that were kept without what they said")              \
     X(worker_restarts, "workers that died and were started anew")
 
 struct wr_metrics {
@@ -71,8 +75,10 @@ struct wr_metrics {
     _Atomic uint64_t mcp_misses[WR_MCP_MISSES_COUNT];
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
+    atomic_bool has_begun; /* a worker that serves: what it was told cannot be wrong */
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
+    struct wr_departures departures;
 };
 
 /* NULL: there is no memory to share. Lives as long as the processes that have it. */

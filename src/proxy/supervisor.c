@@ -5,9 +5,10 @@
  *   SIGHUP          all read weir.yaml again
  *
  * A first worker that cannot begin (a wrong setting, say) ends everything with its status: trying
- * again would not help. A replacement that cannot begin is tried again, since what it lacks,
- * memory or descriptors, may only be short for the moment. What a dead worker was reading is
- * blamed (crash.h), so that a body that has killed two of them is passed on unread.
+ * again would not help. A replacement that cannot begin, or one beside another that serves, is
+ * tried again, since what it lacks, memory or descriptors, may only be short for the moment. What a
+ * dead worker was reading is blamed (crash.h), so that a body that has killed two of them is passed
+ * on unread.
  */
 #include "proxy/supervisor.h"
 
@@ -112,10 +113,11 @@ static void on_death(struct supervisor *s, size_t i, int status)
     s->pids[i] = 0;
     if (s->is_stopping)
         return;
-    /* What keeps the first from beginning is a wrong call. What keeps a later one from it, such as
-     * memory or descriptors that are short for the moment, may be over when it is tried again. */
+    /* What keeps all of the first from beginning is a wrong call. What keeps a later one from it,
+     * or one beside others that serve, such as memory or descriptors that are short for the moment,
+     * may be over when it is tried again. */
     bool cannot_begin = WIFEXITED(status) && WEXITSTATUS(status) == WR_WORKER_CANNOT_BEGIN;
-    if (cannot_begin && !s->is_replacement[i]) {
+    if (cannot_begin && !s->is_replacement[i] && !atomic_load(&metrics->has_begun)) {
         s->result = WEXITSTATUS(status);
         s->is_stopping = true;
         tell_all(s, SIGTERM);

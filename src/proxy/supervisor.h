@@ -14,7 +14,8 @@
 #include "proxy/metrics.h"
 
 /* The exit status of a worker that cannot serve and has said why. If a first worker ends so,
- * everything ends: trying again would not help. A worker that replaces a dead one is tried again.
+ * everything ends: trying again would not help. A worker that replaces a dead one is tried again,
+ * and so is any once another serves (wr_metrics.has_begun).
  */
 enum { WR_WORKER_CANNOT_BEGIN = 2 };
 

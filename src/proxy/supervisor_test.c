@@ -1,6 +1,7 @@
 /* A supervisor in a process of its own, with workers that only say that they have begun. */
 #include "proxy/supervisor.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,6 +37,7 @@ struct world {
     const enum deed *deeds;
     size_t deeds_count;
     _Atomic size_t *starts_count; /* of the second worker; shared */
+    bool tells_begun;             /* the first says that it serves, and the second begins then */
 };
 
 static struct world *here; /* for the signal's handler */
@@ -62,6 +64,8 @@ static int work(void *user, uint32_t index)
     here = w;
     own_index = index;
     if (index == 1) {
+        while (w->tells_begun && !atomic_load(&w->metrics->has_begun))
+            (void)sched_yield();
         size_t start = atomic_fetch_add(w->starts_count, 1);
         enum deed deed = start < w->deeds_count ? w->deeds[start] : SERVES;
         if (deed != SERVES)
@@ -69,6 +73,8 @@ static int work(void *user, uint32_t index)
         (void)wr_crash_enter(w->crashes, getpid(), NOTE, &note);
     }
     (void)signal(SIGHUP, on_hangup);
+    if (w->tells_begun && index == 0)
+        atomic_store(&w->metrics->has_begun, true);
     say('b');
     for (;;)
         (void)pause();
@@ -76,7 +82,8 @@ static int work(void *user, uint32_t index)
 
 static void start_world(struct world *w, const enum deed *deeds, size_t deeds_count)
 {
-    *w = (struct world){.metrics = wr_metrics_new(),
+    *w = (struct world){.tells_begun = w->tells_begun,
+                        .metrics = wr_metrics_new(),
                         .crashes = wr_crash_table_new(),
                         .deeds = deeds,
                         .deeds_count = deeds_count};
@@ -150,7 +157,7 @@ static void who_is_told_to_stop_ends_all_workers(void **state)
     static const int numbers[] = {SIGTERM, SIGINT};
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(numbers); i++) {
-        struct world w;
+        struct world w = {.pid = 0};
         pid_t pids[WORKERS];
         char complaints[1024];
         start_world(&w, NULL, 0);
@@ -164,7 +171,7 @@ static void who_is_told_to_stop_ends_all_workers(void **state)
 
 static void a_hangup_is_told_to_all_workers(void **state)
 {
-    struct world w;
+    struct world w = {.pid = 0};
     pid_t pids[WORKERS];
     char complaints[1024];
     (void)state;
@@ -180,7 +187,7 @@ static void a_hangup_is_told_to_all_workers(void **state)
 
 static void who_dies_is_started_anew_in_its_place(void **state)
 {
-    struct world w;
+    struct world w = {.pid = 0};
     pid_t pids[WORKERS];
     char complaints[1024];
     (void)state;
@@ -209,7 +216,7 @@ static void who_dies_is_started_anew_in_its_place(void **state)
 static void who_ends_by_itself_is_started_anew(void **state)
 {
     static const enum deed deeds[] = {ENDS};
-    struct world w;
+    struct world w = {.pid = 0};
     pid_t pids[WORKERS];
     char complaints[1024];
     (void)state;
@@ -224,7 +231,7 @@ static void who_ends_by_itself_is_started_anew(void **state)
 static void what_keeps_the_first_from_beginning_ends_all(void **state)
 {
     static const enum deed deeds[] = {CANNOT_BEGIN};
-    struct world w;
+    struct world w = {.pid = 0};
     char complaints[1024];
     struct word word;
     int status;
@@ -241,7 +248,7 @@ static void what_keeps_the_first_from_beginning_ends_all(void **state)
 static void what_keeps_a_later_one_from_it_is_tried_again(void **state)
 {
     static const enum deed deeds[] = {ENDS, CANNOT_BEGIN};
-    struct world w;
+    struct world w = {.pid = 0};
     pid_t pids[WORKERS];
     char complaints[1024];
     (void)state;
@@ -253,6 +260,20 @@ static void what_keeps_a_later_one_from_it_is_tried_again(void **state)
     assert_non_null(strstr(complaints, "ended with status 2"));
 }
 
+static void what_keeps_one_beside_others_from_it_is_tried_again(void **state)
+{
+    static const enum deed deeds[] = {CANNOT_BEGIN};
+    struct world w = {.tells_begun = true};
+    pid_t pids[WORKERS];
+    char complaints[1024];
+    (void)state;
+    start_world(&w, deeds, WR_COUNT_OF(deeds));
+    hear_both(&w, pids);
+    assert_int_equal(atomic_load(&w.metrics->worker_restarts), 1);
+    assert_int_equal(kill(w.pid, SIGTERM), 0);
+    assert_int_equal(end_world(&w, complaints, sizeof(complaints)), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +283,7 @@ int main(void)
         cmocka_unit_test(who_ends_by_itself_is_started_anew),
         cmocka_unit_test(what_keeps_the_first_from_beginning_ends_all),
         cmocka_unit_test(what_keeps_a_later_one_from_it_is_tried_again),
+        cmocka_unit_test(what_keeps_one_beside_others_from_it_is_tried_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,68 @@
+/* departures.h -- requests that left otherwise than the marks of their session say.
+ *
+ * A projection is compared with the mark of what was sent before, and a step is declared where they
+ * differ (engine/marks.h). Some requests leave otherwise: as they came, because the store could not
+ * be read or the projection took too long; with their new turn whole, because nothing could be
+ * written; or not at all, though a step was marked. The next request goes by the marks again, and
+ * then changes what the provider was sent, with nothing to compare with. So it is noted here how
+ * such a one left, for the next of its conversation (session, model and first turn, as for pins),
+ * which declares that.
+ *
+ *   leaves as the marks say ── note(): cleared ──▶ nothing to declare
+ *   leaves otherwise ── note(), add_reason() ──▶ the next declares what it changes ──▶ cleared
+ *
+ * The table is in memory that all workers share (metrics.h): the next request may come to another
+ * one, and a worker that dies leaves it behind. It ends with the server. Each entry is one word, so
+ * nobody holds a lock when he is killed. Where it is full an older entry gives way, and with it the
+ * declaration, not the request.
+ */
+#ifndef WR_PROXY_DEPARTURES_H
+#define WR_PROXY_DEPARTURES_H
+
+#include <stdatomic.h>
+
+#include "base/limits.h"
+#include "record/record.h"
+
+struct wr_departures {
+    _Atomic uint64_t entries[WR_PROXY_DEPARTURES_MAX]; /* 0: free */
+};
+
+enum { WR_DEPARTURE_TURNS_MAX = 4095 }; /* `to`: not known, all but those that come */
+
+/* How a request left. Zeroed: as the marks of its session say. */
+struct wr_departure {
+    bool is_other;
+    bool is_viewed;    /* with the proxy's own recall in it */
+    uint32_t from, to; /* the turns that left whole, whatever the marks say; from > to: none */
+    unsigned reason;   /* 1 + enum wr_step_reason: the next is a step in any case; 0: it may be none
+                        */
+};
+
+/* As it came, with `turns_count` turns; 0: nobody has counted them. */
+struct wr_departure wr_departure_whole(uint32_t turns_count);
+
+/* How a request leaves that was projected, or was to be. `is_kept`: its marks are in the store. */
+struct wr_departure wr_departure_of(const struct wr_record *record,
+                                    const struct wr_transcript *transcript, bool is_viewed,
+                                    bool is_kept);
+
+/* The record's request has left so. */
+void wr_departures_note(struct wr_departures *departures, const struct wr_record *record,
+                        const struct wr_departure *departure);
+
+/* The record's request has left as it came, and could not even be read: of which conversation of
+ * its session it is, nobody knows. The next of any declares what it changes. */
+void wr_departures_note_unread(struct wr_departures *departures, const struct wr_record *record);
+
+/* What comes next of its conversation is a step for this reason, the word of a record. */
+void wr_departures_add_reason(struct wr_departures *departures, const struct wr_record *record,
+                              weir_span reason);
+
+/* How the record's request leaves, and, in the record, that what it changes had left otherwise, if
+ * that is so. */
+struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,
+                                       const struct wr_transcript *transcript, bool is_viewed,
+                                       bool is_kept);
+
+#endif

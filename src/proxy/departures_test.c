@@ -1,0 +1,261 @@
+#include "proxy/departures.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "base/span.h"
+
+enum { TURNS = 6 };
+
+/* A request of six turns, with a segment each, of which some are not sent as they came. */
+struct request {
+    struct wr_transcript transcript;
+    struct wr_segment segments[TURNS];
+    struct wr_record_change changes[TURNS];
+    struct wr_record record;
+};
+
+static void make(struct request *r, const char *session, const char *changed)
+{
+    *r = (struct request){
+        .transcript = {.segments = r->segments, .segments_count = TURNS, .turns_count = TURNS},
+        .record = {.tenant = WR_LIT("local"),
+                   .session = wr_span_of(session),
+                   .model = "m",
+                   .changes = r->changes}};
+    for (uint32_t i = 0; i < TURNS; i++)
+        r->segments[i].turn = i;
+    for (; *changed; changed++)
+        r->changes[r->record.changes_count++] =
+            (struct wr_record_change){.segment = (uint32_t)(*changed - '0')};
+}
+
+static struct wr_departures *departures_new(void)
+{
+    struct wr_departures *departures = calloc(1, sizeof(*departures));
+    assert_non_null(departures);
+    return departures;
+}
+
+static void the_next_declares_what_had_left_otherwise(void **state)
+{
+    static const struct {
+        const char *behaviour;
+        struct wr_departure before;
+        const char *changed; /* turns of the next */
+        bool is_viewed;
+        const char *reason; /* NULL: no step */
+    } cases[] = {
+        {"as the marks say", {.is_other = false}, "0123", false, NULL},
+        {"whole, and older turns are short again", {.is_other = true, .to = 3}, "1", false, "back"},
+        {"whole, and what came since is short", {.is_other = true, .to = 3}, "45", false, NULL},
+        {"whole, nobody counted",
+         {.is_other = true, .to = WR_DEPARTURE_TURNS_MAX},
+         "4",
+         false,
+         "back"},
+        {"whole, nobody counted, the newest is short",
+         {.is_other = true, .to = WR_DEPARTURE_TURNS_MAX},
+         "5",
+         false,
+         NULL},
+        {"whole, and nothing is short", {.is_other = true, .to = 3}, "", false, NULL},
+        {"its newest turn whole, and that stays so",
+         {.is_other = true, .from = 3, .to = 3},
+         "012",
+         false,
+         NULL},
+        {"its newest turn whole, and that is short",
+         {.is_other = true, .from = 3, .to = 3},
+         "3",
+         false,
+         "back"},
+        {"without our own recall, and it is there", {.is_other = true, .to = 3}, "", true, "back"},
+        {"with it, and it is not there",
+         {.is_other = true, .is_viewed = true, .from = 3, .to = 3},
+         "",
+         false,
+         "back"},
+        {"with it, as now",
+         {.is_other = true, .is_viewed = true, .from = 3, .to = 3},
+         "",
+         true,
+         NULL},
+        {"without a step that is marked",
+         {.is_other = true, .reason = WR_STEP_COLD + 1, .from = 1, .to = 0},
+         "",
+         false,
+         "cold"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_departures *departures = departures_new();
+        struct request r;
+        make(&r, "one", cases[i].changed);
+        wr_departures_note(departures, &r.record, &cases[i].before);
+        (void)wr_departures_tell(departures, &r.record, &r.transcript, cases[i].is_viewed, true);
+        if (r.record.is_step != (cases[i].reason != NULL) ||
+            (cases[i].reason && !wr_span_is(r.record.step_reason, cases[i].reason)))
+            fail_msg("%s: step %d, %.*s", cases[i].behaviour, r.record.is_step,
+                     (int)r.record.step_reason.len,
+                     r.record.step_reason.len ? r.record.step_reason.ptr : "");
+        free(departures);
+    }
+}
+
+static void how_one_leaves_is_in_its_record(void **state)
+{
+    static const struct {
+        const char *behaviour, *changed, *not_read;
+        bool is_viewed, is_kept, is_delta;
+        struct wr_departure expected;
+    } cases[] = {
+        {"its marks are kept", "12", NULL, false, true, false, {.is_other = false}},
+        {"it was not read", "", "not_projected", true, false, false, {.is_other = true, .to = 5}},
+        {"older turns keep their forms",
+         "12",
+         NULL,
+         true,
+         false,
+         false,
+         {.is_other = true, .is_viewed = true, .from = 5, .to = 5}},
+        {"all of it is whole",
+         "",
+         NULL,
+         true,
+         false,
+         false,
+         {.is_other = true, .is_viewed = true, .to = 5}},
+        {"the provider has the rest", "", NULL, false, false, true, {.is_other = false}},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct request r;
+        make(&r, "one", cases[i].changed);
+        r.record.not_read = wr_word_of(cases[i].not_read);
+        r.transcript.is_delta = cases[i].is_delta;
+        struct wr_departure d =
+            wr_departure_of(&r.record, &r.transcript, cases[i].is_viewed, cases[i].is_kept);
+        const struct wr_departure *e = &cases[i].expected;
+        if (d.is_other != e->is_other || d.is_viewed != e->is_viewed || d.from != e->from ||
+            d.to != e->to || d.reason)
+            fail_msg("%s: %d %d, %u to %u", cases[i].behaviour, d.is_other, d.is_viewed, d.from,
+                     d.to);
+    }
+}
+
+static bool is_declared(struct wr_departures *departures, const char *session, const char *changed)
+{
+    struct request r;
+    make(&r, session, changed);
+    (void)wr_departures_tell(departures, &r.record, &r.transcript, false, true);
+    return r.record.is_step;
+}
+
+static void turns_that_were_not_kept_add_up(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct request r;
+    (void)state;
+    make(&r, "one", "");
+    wr_departures_note(departures, &r.record,
+                       &(struct wr_departure){.is_other = true, .from = 2, .to = 2});
+    wr_departures_note(departures, &r.record,
+                       &(struct wr_departure){.is_other = true, .from = 4, .to = 4});
+    assert_true(is_declared(departures, "one", "2"));
+    assert_true(is_declared(departures, "one", "4"));
+    assert_false(is_declared(departures, "one", "1"));
+    wr_departures_note(departures, &r.record, &(struct wr_departure){.is_other = false});
+    assert_false(is_declared(departures, "one", "24"));
+    free(departures);
+}
+
+static void conversations_are_apart(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_departure whole = wr_departure_whole(TURNS);
+    struct request r;
+    (void)state;
+    make(&r, "one", "");
+    wr_departures_note(departures, &r.record, &whole);
+    assert_true(is_declared(departures, "one", "1"));
+    assert_false(is_declared(departures, "two", "1"));
+    r.record.first_turn = 7; /* a side call of the same session */
+    wr_departures_note(departures, &r.record, &(struct wr_departure){.is_other = false});
+    assert_true(is_declared(departures, "one", "1"));
+    free(departures);
+}
+
+/* Nobody knows which conversation it was: the next that leaves settles it for its session. */
+static void one_that_was_not_read_is_its_sessions(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct request unread, next, other;
+    (void)state;
+
+    make(&next, "a", ""); /* its newest turn had left whole, which changes nothing here */
+    wr_departures_note(departures, &next.record,
+                       &(struct wr_departure){.is_other = true, .from = 5, .to = 5});
+    make(&unread, "a", "");
+    *unread.record.model = '\0';
+    wr_departures_note_unread(departures, &unread.record);
+    make(&other, "b", "1");
+    (void)wr_departures_tell(departures, &other.record, &other.transcript, false, true);
+    assert_false(other.record.is_step);
+    make(&next, "a", "1");
+    struct wr_departure d =
+        wr_departures_tell(departures, &next.record, &next.transcript, false, true);
+    assert_true(next.record.is_step);
+    assert_true(wr_span_is(next.record.step_reason, "back"));
+    wr_departures_note(departures, &next.record, &d);
+    make(&next, "a", "12");
+    (void)wr_departures_tell(departures, &next.record, &next.transcript, false, true);
+    assert_false(next.record.is_step);
+    free(departures);
+}
+
+static void no_session_is_noted_for_all(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct request r;
+    (void)state;
+
+    make(&r, "", "1");
+    wr_departures_note_unread(departures, &r.record);
+    (void)wr_departures_tell(departures, &r.record, &r.transcript, false, true);
+    assert_false(r.record.is_step);
+    free(departures);
+}
+
+static void a_full_table_still_takes_the_newest(void **state)
+{
+    struct wr_departures *departures = departures_new();
+    struct wr_departure whole = wr_departure_whole(TURNS);
+    (void)state;
+    for (uint32_t i = 0; i < 4 * WR_PROXY_DEPARTURES_MAX; i++) {
+        struct request r;
+        char name[16];
+        (void)snprintf(name, sizeof(name), "s%u", i);
+        make(&r, name, "");
+        wr_departures_note(departures, &r.record, &whole);
+        assert_true(is_declared(departures, name, "1"));
+    }
+    free(departures);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_next_declares_what_had_left_otherwise),
+        cmocka_unit_test(how_one_leaves_is_in_its_record),
+        cmocka_unit_test(turns_that_were_not_kept_add_up),
+        cmocka_unit_test(conversations_are_apart),
+        cmocka_unit_test(one_that_was_not_read_is_its_sessions),
+        cmocka_unit_test(no_session_is_noted_for_all),
+        cmocka_unit_test(a_full_table_still_takes_the_newest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
