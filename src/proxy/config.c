@@ -13,11 +13,14 @@
 
 #include <stdlib.h>
 
+#include "api/clouds.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "base/yaml.h"
 #include "models/registry.h"
 #include "net/host.h"
+#include "proxy/upstream_key.h"
+#include "store/where.h"
 
 #define ONE_UPSTREAM "upstream" /* the name of the one that --upstream URL sets */
 
@@ -28,51 +31,8 @@ enum {
     THREADS_MAX = 64,
     KEEP_DAYS = 30,
     KEEP_DAYS_MAX = 100000,
+    RULE_SIGN_BYTES = 8, /* of a tool's or a path's rule beside its name */
 };
-
-static const char *const mode_names[] = {
-#define X(name, text) [WR_MODE_##name] = text,
-    WR_MODE_MAP(X)
-#undef X
-};
-
-enum { MODES_COUNT = WR_COUNT_OF(mode_names) };
-
-const char *wr_mode_name(enum wr_mode mode)
-{
-    return mode_names[mode];
-}
-
-static bool takes_percent(enum wr_mode mode)
-{
-    return mode == WR_MODE_CANARY || mode == WR_MODE_HOLDOUT;
-}
-
-static bool parse_percent(weir_span text, uint32_t *percent)
-{
-    uint64_t number;
-    if (text.len && text.ptr[text.len - 1] == '%')
-        text.len--;
-    if (!wr_span_u64(wr_span_trim(text), &number) || number > 100)
-        return false;
-    *percent = (uint32_t)number;
-    return true;
-}
-
-bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent)
-{
-    for (size_t i = 0; i < MODES_COUNT; i++) {
-        weir_span name = wr_span_of(mode_names[i]);
-        if (!wr_span_starts(text, name))
-            continue;
-        weir_span rest = wr_span_trim(wr_span_cut(text, name.len, text.len));
-        *mode = (enum wr_mode)i;
-        if (!takes_percent(*mode))
-            return !rest.len;
-        return text.len > name.len && text.ptr[name.len] == ' ' && parse_percent(rest, percent);
-    }
-    return false;
-}
 
 /* ---- texts ---- */
 
@@ -100,21 +60,6 @@ weir_status wr_config_set_text(struct wr_config *config, const char **field, con
 }
 
 #define RECALL_WANTED "recall is auto, client, own or off"
-
-bool wr_recall_parse(weir_span text, enum wr_recall *recall)
-{
-    static const char *const names[] = {
-#define X(name, text) text,
-        WR_RECALL_MAP(X)
-#undef X
-    };
-    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
-        if (wr_span_is(text, names[i])) {
-            *recall = (enum wr_recall)i;
-            return true;
-        }
-    return false;
-}
 
 weir_status wr_config_set_recall(struct wr_config *config, const char *text, struct weir_err *err)
 {
@@ -353,6 +298,10 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
     }
     if (wr_span_is(name, "proxy"))
         return read_proxy(r, value, &upstream->proxy);
+    if (wr_span_is(name, "key"))
+        return wr_upstream_key_read(r->config, &r->yaml, value, upstream);
+    if (wr_span_is(name, "sign"))
+        return wr_upstream_sign_read(r->config, &r->yaml, value, upstream);
     if (wr_span_is(name, "api"))
         return WEIR_OK; /* the path says it */
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "an upstream has no '%.*s'", (int)name.len,
@@ -367,9 +316,19 @@ static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
     if (!upstream)
         return wr_yaml_fail(&r->yaml, key, WEIR_LIMIT, "too many upstreams");
     r->at = upstream;
+    /* Those that are known have an address unless told. */
+    const struct wr_cloud *cloud = wr_cloud_named(wr_yaml_text(key));
+    if (!upstream->base_url && cloud && wr_cloud_has_address(cloud) &&
+        set_url(r->config, upstream, wr_span_of(cloud->base_url)))
+        return WEIR_NOMEM;
+    upstream->key = upstream->key_header = NULL;
+    upstream->aws = NULL;
     weir_status status = wr_yaml_each(&r->yaml, value, KEYS_MAX, on_upstream_member, r);
     if (!status && !upstream->base_url)
-        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has a base_url");
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has a base_url%s%s",
+                            cloud ? ", such as " : "", cloud ? cloud->base_url : "");
+    if (!status && upstream->key && upstream->aws)
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has `key` or `sign`");
     return status;
 }
 
@@ -398,18 +357,19 @@ static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *val
     struct reading *r = user;
     struct wr_rule *rule = r->at;
     weir_span name = wr_yaml_text(key);
+    const char **text = wr_span_is(name, "model")    ? &rule->model
+                        : wr_span_is(name, "tool")   ? &rule->tool
+                        : wr_span_is(name, "path")   ? &rule->path
+                        : wr_span_is(name, "policy") ? &rule->policy
+                                                     : NULL;
 
+    if (text == &rule->policy)
+        rule->policy_at = yaml_place(value);
+    if (text)
+        return read_words(r, value, text);
     if (wr_span_is(name, "upstream")) {
         r->upstream_nodes[rule - r->config->rules] = value;
         return read_words(r, value, &rule->upstream);
-    }
-    if (wr_span_is(name, "model"))
-        return read_words(r, value, &rule->model);
-    if (wr_span_is(name, "tool"))
-        return read_words(r, value, &rule->tool);
-    if (wr_span_is(name, "policy")) {
-        rule->policy_at = yaml_place(value);
-        return read_words(r, value, &rule->policy);
     }
     if (wr_span_is(name, "mode"))
         return read_mode(r, value, &rule->mode, &rule->percent);
@@ -418,7 +378,7 @@ static weir_status on_rule_member(void *user, yaml_node_t *key, yaml_node_t *val
         return read_recall(r, value, &rule->recall);
     }
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID,
-                        "a rule has upstream, model, tool, mode, policy and recall, not '%.*s'",
+                        "a rule has upstream, model, tool, path, mode, policy, recall, not '%.*s'",
                         (int)name.len, name.ptr);
 }
 
@@ -443,15 +403,20 @@ static weir_status on_rule(struct reading *r, yaml_node_t *node)
     *rule = (struct wr_rule){.mode = r->config->mode, .percent = r->config->percent};
     r->at = rule;
     weir_status status = wr_yaml_each(&r->yaml, node, KEYS_MAX, on_rule_member, r);
-    if (status || !rule->tool)
+    if (status || (!rule->tool && !rule->path))
         return status;
-    if (rule->policy || rule->says_recall || strpbrk(rule->tool, " \t\n"))
+    const char *name = rule->tool ? rule->tool : rule->path;
+    if (rule->policy || rule->says_recall || (rule->tool && rule->path) ||
+        strpbrk(name, rule->tool ? " \t\n" : "\t\n"))
         return wr_yaml_fail(&r->yaml, node, WEIR_INVALID,
-                            "a tool's rule has no policy and no recall, and its name no space");
-    r->tools_bytes += strlen(rule->tool) + 2;
-    if (r->tools_bytes > WR_TOOLS_BYTES_MAX)
-        return wr_yaml_fail(&r->yaml, node, WEIR_LIMIT, "all rules for tools have %d bytes at most",
-                            WR_TOOLS_BYTES_MAX);
+                            "a rule is for a tool or for a path; it has no policy and no recall, "
+                            "a tool's name no space and a path no tab");
+    r->tools_bytes += strlen(name) + RULE_SIGN_BYTES;
+    if (strlen(name) > WR_ORDER_BYTES_MAX / 2 ||
+        r->tools_bytes > WR_TOOLS_BYTES_MAX - WR_TOOLS_LEARNED_BYTES)
+        return wr_yaml_fail(&r->yaml, node, WEIR_LIMIT,
+                            "rules for tools and paths have %d bytes at most, each of them %d",
+                            WR_TOOLS_BYTES_MAX - WR_TOOLS_LEARNED_BYTES, WR_ORDER_BYTES_MAX / 2);
     return WEIR_OK;
 }
 
@@ -571,6 +536,16 @@ static weir_status read_listen(struct reading *r, yaml_node_t *value)
     return read_words(r, value, &r->config->listen);
 }
 
+static weir_status read_keep(struct reading *r, yaml_node_t *value)
+{
+    weir_span text = wr_yaml_text(value);
+
+    if (!wr_span_is(text, "transcript") && !wr_span_is(text, "originals"))
+        return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "keep is transcript or originals");
+    r->config->keep = wr_span_is(text, "transcript") ? WR_KEEP_TRANSCRIPT : WR_KEEP_ORIGINALS;
+    return WEIR_OK;
+}
+
 static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -601,6 +576,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_recall(r, value, &c->recall);
     if (wr_span_is(name, "store"))
         return read_store(r, value);
+    if (wr_span_is(name, "keep"))
+        return read_keep(r, value);
     if (wr_span_is(name, "learning"))
         return read_switch(r, value, &c->learns);
     if (wr_span_is(name, "workers"))
@@ -715,16 +692,28 @@ bool wr_config_has_policy(const struct wr_config *config, weir_span name)
     return !config->policies || wr_policies_find(config->policies, name);
 }
 
+uint32_t wr_config_threads(const struct wr_config *config, const char *store_dir)
+{
+    return config->threads                                         ? config->threads
+           : store_dir && wr_where(store_dir) == WR_WHERE_POSTGRES ? WR_PROXY_DATABASE_THREADS
+                                                                   : WR_PROXY_THREADS;
+}
+
+bool wr_config_keeps_transcripts(const struct wr_config *config)
+{
+    struct wr_host host;
+
+    if (!config->store_dir)
+        return false;
+    if (config->keep)
+        return config->keep == WR_KEEP_TRANSCRIPT;
+    return wr_host_parse(wr_span_of(config->listen), &host) && wr_host_is_loopback(host.name);
+}
+
 /* ---- life ---- */
 
 struct wr_config *wr_config_new(void)
 {
-    static const char *const defaults[][2] = {
-        {"openai", "https://api.openai.com/v1"},
-        {"anthropic", "https://api.anthropic.com/v1"},
-        {"chatgpt", "https://chatgpt.com/backend-api/codex"},
-        {"gemini", "https://generativelanguage.googleapis.com"},
-        {"codeassist", "https://cloudcode-pa.googleapis.com"}};
     struct wr_config *config = calloc(1, sizeof(*config));
 
     if (!config)
@@ -734,15 +723,15 @@ struct wr_config *wr_config_new(void)
     config->mode = WR_MODE_ACTIVE;
     config->policy = "auto";
     config->workers = 1;
-    config->threads = 2;
     config->learns = true;
     config->keep_days = KEEP_DAYS;
     config->project_ms_max = WR_PROXY_PROJECT_MS_MAX;
     config->new_ms_max = WR_PROXY_DEADLINE_MS;
     config->limits = wr_server_limits_default;
-    for (size_t i = 0; i < WR_COUNT_OF(defaults); i++) {
-        struct wr_upstream *upstream = get_upstream(config, wr_span_of(defaults[i][0]));
-        if (!upstream || set_url(config, upstream, wr_span_of(defaults[i][1]))) {
+    const struct wr_api_upstream *known;
+    for (size_t i = 0; (known = wr_api_upstream_at(i)); i++) {
+        struct wr_upstream *upstream = get_upstream(config, wr_span_of(known->name));
+        if (!upstream || set_url(config, upstream, wr_span_of(known->base_url))) {
             wr_config_free(config);
             return NULL;
         }

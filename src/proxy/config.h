@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/limits.h"
 #include "net/server.h"
+#include "net/sigv4.h"
 #include "policy/policy_yaml.h"
 
 #define WR_MODE_MAP(X)    \
@@ -45,6 +46,13 @@ enum wr_recall {
 /* False: it is none of these words. */
 bool wr_recall_parse(weir_span text, enum wr_recall *recall);
 
+/* What is kept in the store beside the originals of what was taken out. */
+enum wr_keep {
+    WR_KEEP_UNSAID,     /* as the address says: transcripts on loopback, else originals */
+    WR_KEEP_TRANSCRIPT, /* what requests said, as it came and as it was sent */
+    WR_KEEP_ORIGINALS   /* nothing else */
+};
+
 struct wr_upstream {
     const char *name;
     const char *base_url; /* no '/' at its end */
@@ -54,6 +62,10 @@ struct wr_upstream {
      * where its host is private, because models that are run at home have such templates. */
     bool alternates, is_alternates_said;
     const char *proxy; /* to ask it by; "": none; NULL: as its host and the environment say */
+    /* What Weir shows it in place of the client's credential (upstream_key.h). Neither: that one
+     * goes on. */
+    const char *key, *key_header; /* header NULL: that of its cloud or API */
+    const struct wr_aws_keys *aws;
 };
 
 /* A place in weir.yaml. */
@@ -62,10 +74,12 @@ struct wr_config_place {
 };
 
 /* The first rule that matches a request decides instead of the general mode. A rule that names a
- * tool only decides about that tool's results. */
+ * tool only decides about that tool's results, one that names a path about what shows or writes
+ * such files. */
 struct wr_rule {
     const char *upstream, *model; /* NULL: any; a model may end in '*' */
-    const char *tool;             /* NULL: the rule is for whole requests; may end in '*' */
+    const char *tool;             /* may end in '*'; NULL, and no path: it is for whole requests */
+    const char *path;             /* as wr_pin_fits_path() takes it; NULL: none */
     enum wr_mode mode;
     uint32_t percent;   /* of canary and holdout */
     const char *policy; /* NULL: the general one */
@@ -83,14 +97,16 @@ struct wr_config {
     struct wr_config_place policy_at;
     bool is_mode_said, is_policy_said; /* on the command line, now: they beat what sessions keep */
     const char *policies_file;         /* NULL: none */
-    const char *models_yaml;  /* weir.yaml, where it says something of models; NULL: it does not */
-    const char *store_dir;    /* NULL: none; nothing that needs a way back is then taken out */
-    uint32_t keep_days;       /* sessions that nobody used for longer leave it; 0: none does */
+    const char *models_yaml; /* weir.yaml, where it says something of models; NULL: it does not */
+    const char *store_dir;   /* NULL: none; nothing that needs a way back is then taken out */
+    uint32_t keep_days;      /* sessions that nobody used for longer leave it; 0: none does */
+    enum wr_keep keep;
     uint64_t store_bytes_max; /* above it the least recently used leave; 0: no cap */
     const char *log_path;     /* NULL: no log */
+    const char *shadow_dir;   /* --keep-shadow: where what shadow decides is kept; NULL: nowhere */
     const char *ca_file;      /* NULL: the system's */
     uint32_t workers;         /* processes */
-    uint32_t threads;         /* that project, in each */
+    uint32_t threads;         /* that project, in each; 0: wr_config_threads() */
     uint32_t project_ms_max;  /* for a projection */
     uint32_t new_ms_max;      /* of work, for what is new in a request; past it that stays whole */
     enum wr_recall recall;    /* for sessions that begin */
@@ -114,7 +130,7 @@ struct wr_config {
     const char *no_policy;              /* then NULL; what to tell a request that names another */
 };
 
-/* The defaults: active, auto, OpenAI, Anthropic and ChatGPT, loopback. NULL: out of memory. */
+/* The defaults: active, auto, the upstreams of the APIs, loopback. NULL: out of memory. */
 struct wr_config *wr_config_new(void);
 void wr_config_free(struct wr_config *config); /* NULL is fine */
 
@@ -145,6 +161,13 @@ WEIR_MUST_USE weir_status wr_config_set_policies(struct wr_config *config,
 
 /* Whether there is such a policy, as far as `config` was told which there are. */
 bool wr_config_has_policy(const struct wr_config *config, weir_span name);
+
+/* How many project in each worker. Those that wait for a database do nothing else, and it takes the
+ * commits of many in one write of its disk: so there are more of them. */
+uint32_t wr_config_threads(const struct wr_config *config, const char *store_dir);
+
+/* Whether what requests say is kept (docs/page.md). */
+bool wr_config_keeps_transcripts(const struct wr_config *config);
 
 const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
+#include "base/limits.h"
 #include "base/span.h"
 
 static void all_of_it_is_read(void **state)
@@ -25,7 +26,11 @@ static void all_of_it_is_read(void **state)
     assert_int_equal(c->percent, 10);
     assert_string_equal(c->store_dir, "/s");
     assert_int_equal(c->workers * 10 + c->threads, 23);
-    assert_int_equal(c->upstreams_count, 6);
+    assert_int_equal(wr_config_threads(c, "postgresql://h/d"), 3);
+    c->threads = 0; /* nothing was said */
+    assert_int_equal(wr_config_threads(c, "/s"), WR_PROXY_THREADS);
+    assert_int_equal(wr_config_threads(c, "postgresql://h/d"), WR_PROXY_DATABASE_THREADS);
+    assert_int_equal(c->upstreams_count, 7);
     const struct wr_upstream *openai = wr_config_find(c, WR_LIT("openai"));
     assert_string_equal(openai->base_url, "http://a/b");
     assert_string_equal(openai->path, "/b");
@@ -112,8 +117,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"allow_hosts: ['fd00::1']\n", "a host is"},
         {"allow_hosts: x\n", "a list is wanted"},
         {"rollout: [{when: x}]\n", "a rule has"},
-        {"rollout: [{tool: Read, mode: off, policy: auto}]\n", "a tool's rule has no policy"},
-        {"rollout: [{tool: 'a b', mode: off}]\n", "its name no space"},
+        {"rollout: [{tool: Read, mode: off, policy: auto}]\n", "it has no policy and no recall"},
+        {"rollout: [{tool: 'a b', mode: off}]\n", "a tool's name no space"},
         {"rollout:\n  - {mode: off, upstream: nosuch}\n",
          "line 2, column 27: no upstream is called 'nosuch'"},
         {"limits: {patience: 1}\n", "there is no limit 'patience'"},
@@ -123,6 +128,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"learning: [on]\n", "on or off"},
         {"recall: maybe\n", "line 1, column 9: recall is auto, client, own or off"},
         {"rollout: [{model: m, recall: yes}]\n", "recall is auto"},
+        {"rollout: [{tool: Read, path: a.c, mode: off}]\n", "for a tool or for a path"},
+        {"rollout: [{path: \"a\\tb\", mode: off}]\n", "a path no tab"},
         {"rollout: [{tool: Read, recall: own}]\n", "no policy and no recall"},
         {"listen: [\n", "line"},
     };
@@ -186,6 +193,14 @@ static void a_store_has_a_folder_and_limits(void **state)
     assert_string_equal(c->store_dir, "/s");
     assert_int_equal(c->keep_days, 7);
     assert_int_equal(c->store_bytes_max, 5000000000);
+    assert_true(wr_config_keeps_transcripts(c)); /* on loopback */
+    assert_int_equal(wr_config_read(c, WR_LIT("listen: 0.0.0.0:4141\n"), NULL), WEIR_OK);
+    assert_false(wr_config_keeps_transcripts(c));
+    assert_int_equal(wr_config_read(c, WR_LIT("keep: transcript\n"), NULL), WEIR_OK);
+    assert_true(wr_config_keeps_transcripts(c));
+    assert_int_equal(wr_config_read(c, WR_LIT("keep: originals\n"), NULL), WEIR_OK);
+    assert_false(wr_config_keeps_transcripts(c));
+    assert_int_equal(wr_config_read(c, WR_LIT("keep: all\n"), &err), WEIR_INVALID);
     assert_int_equal(wr_config_read(c, WR_LIT("store: {keep_days: 0}\n"), NULL), WEIR_OK);
     assert_int_equal(c->keep_days, 0);
     assert_string_equal(c->store_dir, "/s");
@@ -326,8 +341,9 @@ static void the_example_of_the_docs_is_right(void **state)
     assert_true(to != SIZE_MAX);
     if (wr_config_read(c, wr_span_cut(wr_buf_view(&page), from, to), &err))
         fail_msg("%s", err.text);
-    assert_int_equal(c->rules_count, 4);
+    assert_int_equal(c->rules_count, 5);
     assert_string_equal(c->rules[2].tool, "mcp__db__*");
+    assert_string_equal(c->rules[4].path, "docs/*.md");
     assert_int_equal(c->limits.connections_max, WR_NET_CONNECTIONS_MAX);
     assert_int_equal(c->limits.write_idle_ms_max, WR_NET_WRITE_IDLE_MS_MAX);
     assert_int_equal(c->project_ms_max, WR_PROXY_PROJECT_MS_MAX);

@@ -1,69 +1,16 @@
-/* Two tables: the providers with the hosts that are theirs, and the shapes of their credentials.
- *
- * Only shapes that one provider alone has are listed (or one house: Google's keys and logins open
- * the Gemini API and Vertex alike). "sk-" is not one: half of the world's servers speak OpenAI's
- * API with keys that begin so. A path counts as a shape where only one provider has it, for what
- * comes with it is that provider's whatever it looks like (Azure takes tokens of its directory,
- * which look like anybody's).
+/* What a request carries is held against the shapes of the table of clouds (api/clouds.h), and the
+ * host of an upstream against the hosts there.
  */
 #include "proxy/credential.h"
 
 #include <strings.h>
 
+#include "base/base64.h"
 #include "base/span.h"
+#include "json/json.h"
 #include "net/host.h"
 
-static const struct provider {
-    const char *name;
-    const char *hosts[3]; /* each is this host and all below it; "-x": all that end so */
-    const char *base_url;
-} providers[] = {
-    {"openai", {"api.openai.com"}, "https://api.openai.com/v1"},
-    {"chatgpt", {"chatgpt.com"}, "https://chatgpt.com/backend-api/codex"},
-    {"anthropic", {"api.anthropic.com"}, "https://api.anthropic.com/v1"},
-    {"gemini", {"generativelanguage.googleapis.com"}, "https://generativelanguage.googleapis.com"},
-    {"vertex",
-     {"aiplatform.googleapis.com", "-aiplatform.googleapis.com", "rep.googleapis.com"},
-     "https://aiplatform.googleapis.com"},
-    {"azure",
-     {"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"},
-     "https://NAME.openai.azure.com"},
-    {"bedrock", {"amazonaws.com"}, "https://bedrock-runtime.REGION.amazonaws.com"},
-    {"openrouter", {"openrouter.ai"}, "https://openrouter.ai/api/v1"},
-    {"groq", {"api.groq.com"}, "https://api.groq.com/openai/v1"},
-    {"xai", {"api.x.ai"}, "https://api.x.ai/v1"},
-};
-
-enum shape_place { IN_HEADER, IN_BEARER, IN_QUERY, IN_PATH };
-
-static const struct shape {
-    enum shape_place place;
-    const char *name;         /* of the header or the parameter */
-    const char *begins;       /* its value, or the path; "": any value that is not empty */
-    const char *providers[2]; /* the first is asked if the path names none */
-    const char *shown;
-} shapes[] = {
-    {IN_HEADER, "api-key", "", {"azure"}, "the header api-key"},
-    {IN_PATH, NULL, "/openai/deployments/", {"azure"}, "the path /openai/deployments/"},
-    {IN_HEADER, "x-goog-api-key", "", {"gemini", "vertex"}, "the header x-goog-api-key"},
-    {IN_QUERY, "key", "", {"gemini", "vertex"}, "the parameter key"},
-    {IN_BEARER, NULL, "AIza", {"gemini", "vertex"}, "the Authorization of Google's API"},
-    {IN_BEARER, NULL, "ya29.", {"vertex", "gemini"}, "the Authorization of Google's cloud"},
-    {IN_HEADER, "authorization", "AWS4-", {"bedrock"}, "the Authorization that AWS signs"},
-    {IN_HEADER, "x-amz-security-token", "", {"bedrock"}, "the header x-amz-security-token"},
-    {IN_QUERY, "X-Amz-Signature", "", {"bedrock"}, "the parameter X-Amz-Signature"},
-    {IN_QUERY, "X-Amz-Credential", "", {"bedrock"}, "the parameter X-Amz-Credential"},
-    {IN_BEARER, NULL, "ABSK", {"bedrock"}, "the Authorization of Bedrock"},
-    {IN_BEARER, NULL, "bedrock-api-key-", {"bedrock"}, "the Authorization of Bedrock"},
-    {IN_HEADER, "x-api-key", "sk-ant-", {"anthropic"}, "the header x-api-key"},
-    {IN_BEARER, NULL, "sk-ant-", {"anthropic"}, "the Authorization of Anthropic"},
-    {IN_BEARER, NULL, "sk-proj-", {"openai"}, "the Authorization of OpenAI"},
-    {IN_BEARER, NULL, "sk-svcacct-", {"openai"}, "the Authorization of OpenAI"},
-    {IN_BEARER, NULL, "sk-admin-", {"openai"}, "the Authorization of OpenAI"},
-    {IN_BEARER, NULL, "sk-or-", {"openrouter"}, "the Authorization of OpenRouter"},
-    {IN_BEARER, NULL, "gsk_", {"groq"}, "the Authorization of Groq"},
-    {IN_BEARER, NULL, "xai-", {"xai"}, "the Authorization of xAI"},
-};
+enum { TOKEN_BYTES_MAX = 16 * 1024, ISSUER_BYTES_MAX = 256 };
 
 /* ---- what a request carries ---- */
 
@@ -73,9 +20,38 @@ static bool begins_with(weir_span value, const char *begins)
     return value.len >= (bytes ? bytes : 1) && !strncasecmp(value.ptr, begins, bytes);
 }
 
-static bool is_in_headers(const struct shape *shape, const struct wr_head *head)
+/* The issuer that a JSON Web Token names: HEADER.PAYLOAD.SIGNATURE, the payload JSON in base64. */
+static bool is_issued_by(weir_span token, const char *begins)
 {
-    bool is_bearer = shape->place == IN_BEARER;
+    const char *dot = memchr(token.ptr, '.', token.len);
+    const char *end = dot ? memchr(dot + 1, '.', token.len - (size_t)(dot + 1 - token.ptr)) : NULL;
+    struct wr_json doc;
+    struct wr_buf payload;
+    struct wr_arena arena;
+    bool is = false;
+
+    if (!begins_with(token, "eyJ") || !end || token.len > TOKEN_BYTES_MAX)
+        return false;
+    wr_buf_init(&payload, TOKEN_BYTES_MAX);
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    weir_span inner = {dot + 1, (size_t)(end - dot) - 1};
+    if (wr_base64_decode(inner, &payload) &&
+        !wr_json_parse(&doc, &arena, wr_buf_view(&payload), NULL, NULL)) {
+        wr_json_id issuer = wr_json_find(&doc, 0, "iss");
+        if (wr_json_is(&doc, issuer, WR_JSON_STRING)) {
+            weir_span text = wr_json_text(&doc, &arena, issuer);
+            is = text.ptr && begins_with(text, begins);
+        }
+    }
+    wr_arena_release(&arena);
+    wr_buf_release(&payload);
+    return is;
+}
+
+static bool is_in_headers(const struct wr_credential_shape *shape, const struct wr_head *head)
+{
+    bool is_issuer = shape->place == WR_IN_ISSUER;
+    bool is_bearer = is_issuer || shape->place == WR_IN_BEARER;
     const char *name = is_bearer ? "authorization" : shape->name;
 
     for (size_t i = 0; i < head->headers_count; i++) {
@@ -86,13 +62,13 @@ static bool is_in_headers(const struct shape *shape, const struct wr_head *head)
             value = wr_span_trim(wr_span_cut(value, strlen("Bearer "), value.len));
         else if (is_bearer)
             continue;
-        if (begins_with(value, shape->begins))
+        if (is_issuer ? is_issued_by(value, shape->begins) : begins_with(value, shape->begins))
             return true;
     }
     return false;
 }
 
-static bool is_in_query(const struct shape *shape, weir_span target)
+static bool is_in_query(const struct wr_credential_shape *shape, weir_span target)
 {
     const char *question = target.len ? memchr(target.ptr, '?', target.len) : NULL;
     size_t name_bytes = strlen(shape->name);
@@ -111,18 +87,29 @@ static bool is_in_query(const struct shape *shape, weir_span target)
     return false;
 }
 
-static bool is_carried(const struct shape *shape, const struct wr_head *head, weir_span target)
+static bool is_carried(const struct wr_credential_shape *shape, const struct wr_head *head,
+                       weir_span target)
 {
     switch (shape->place) {
-    case IN_HEADER:
-    case IN_BEARER:
+    case WR_IN_HEADER:
+    case WR_IN_BEARER:
+    case WR_IN_ISSUER:
         return is_in_headers(shape, head);
-    case IN_QUERY:
+    case WR_IN_QUERY:
         return is_in_query(shape, target);
-    case IN_PATH:
+    case WR_IN_PATH:
         return begins_with(target, shape->begins);
     }
     return false;
+}
+
+bool wr_credential_is_signed(const struct wr_head *head, weir_span target)
+{
+    static const struct wr_credential_shape signatures[] = {
+        {.place = WR_IN_HEADER, .name = "authorization", .begins = "AWS4-"},
+        {.place = WR_IN_QUERY, .name = "X-Amz-Signature", .begins = ""}};
+
+    return is_carried(&signatures[0], head, target) || is_carried(&signatures[1], head, target);
 }
 
 /* ---- whose an upstream is ---- */
@@ -138,38 +125,37 @@ static bool is_host_of(weir_span host, const char *name)
     return host.len > bytes && !strncasecmp(host.ptr + host.len - bytes, name, bytes);
 }
 
-static bool is_at_provider(const struct wr_upstream *upstream, const struct provider *provider)
+static bool is_at_cloud(const struct wr_upstream *upstream, const struct wr_cloud *cloud)
 {
     struct wr_host host;
 
     if (!wr_host_of_url(wr_span_of(upstream->base_url), &host))
         return false;
-    for (size_t i = 0; i < WR_COUNT_OF(provider->hosts); i++)
-        if (provider->hosts[i] && is_host_of(host.name, provider->hosts[i]))
+    for (size_t i = 0; i < WR_COUNT_OF(cloud->hosts); i++)
+        if (cloud->hosts[i] && is_host_of(host.name, cloud->hosts[i]))
             return true;
     return false;
 }
 
-static const struct provider *get_provider(const char *name)
+static const struct wr_cloud *get_cloud(const char *name)
 {
-    size_t i = 0;
-    while (strcmp(providers[i].name, name) != 0)
-        i++;
-    return &providers[i];
+    return wr_cloud_named(wr_span_of(name));
 }
 
-static bool is_of_any(const struct wr_upstream *upstream)
+const struct wr_cloud *wr_credential_cloud_at(const struct wr_upstream *upstream)
 {
-    for (size_t i = 0; i < WR_COUNT_OF(providers); i++)
-        if (is_at_provider(upstream, &providers[i]))
-            return true;
-    return false;
+    const struct wr_cloud *cloud;
+
+    for (size_t i = 0; (cloud = wr_cloud_at(i)); i++)
+        if (is_at_cloud(upstream, cloud))
+            return cloud;
+    return NULL;
 }
 
-static bool is_for(const struct shape *shape, const struct wr_upstream *upstream)
+static bool is_for(const struct wr_credential_shape *shape, const struct wr_upstream *upstream)
 {
-    for (size_t i = 0; i < WR_COUNT_OF(shape->providers); i++)
-        if (shape->providers[i] && is_at_provider(upstream, get_provider(shape->providers[i])))
+    for (size_t i = 0; i < WR_COUNT_OF(shape->clouds); i++)
+        if (shape->clouds[i] && is_at_cloud(upstream, get_cloud(shape->clouds[i])))
             return true;
     return false;
 }
@@ -178,26 +164,26 @@ bool wr_credential_find_strange(const struct wr_head *head, weir_span target,
                                 const struct wr_upstream *upstream,
                                 struct wr_credential *credential)
 {
-    if (!is_of_any(upstream))
+    const struct wr_credential_shape *shape;
+
+    if (!wr_credential_cloud_at(upstream))
         return false;
-    for (size_t i = 0; i < WR_COUNT_OF(shapes); i++) {
-        if (!is_carried(&shapes[i], head, target) || is_for(&shapes[i], upstream))
+    for (size_t i = 0; (shape = wr_credential_shape_at(i)); i++) {
+        if (!is_carried(shape, head, target) || is_for(shape, upstream))
             continue;
-        const struct provider *provider = get_provider(shapes[i].providers[0]);
-        *credential = (struct wr_credential){shapes[i].shown, provider->name, provider->base_url};
+        const struct wr_cloud *cloud = get_cloud(shape->clouds[0]);
+        *credential = (struct wr_credential){shape->shown, cloud->name, cloud->base_url};
         return true;
     }
     return false;
 }
 
-const struct wr_upstream *wr_credential_upstream(const char *provider_name,
-                                                 const struct wr_config *config)
+const struct wr_upstream *wr_credential_upstream(const char *name, const struct wr_config *config)
 {
-    const struct provider *provider = get_provider(provider_name);
-    const struct wr_upstream *named = wr_config_find(config, wr_span_of(provider->name));
+    const struct wr_upstream *named = wr_config_find(config, wr_span_of(name));
 
     for (size_t i = 0; i < config->upstreams_count && !named; i++)
-        if (is_at_provider(&config->upstreams[i], provider))
+        if (is_at_cloud(&config->upstreams[i], get_cloud(name)))
             named = &config->upstreams[i];
     return named;
 }

@@ -1,8 +1,8 @@
 /* credential.h -- whose credential a request carries, and who may see it.
  *
  * A key of one provider is not for another to see. Which provider a credential belongs to is known
- * by its shape: the header or the parameter it comes in, how it begins. The table of those shapes
- * is in credential.c and nowhere else. What has no shape of its own (a Bearer that could be
+ * by its shape: the header or the parameter it comes in, how it begins, who issued it. The table of
+ * those shapes is api/clouds.c's. What has no shape of its own (a Bearer that could be
  * anybody's) goes where the path says.
  *
  * An upstream is a provider's where its address is one of that provider's hosts; its name says
@@ -12,6 +12,7 @@
 #ifndef WR_PROXY_CREDENTIAL_H
 #define WR_PROXY_CREDENTIAL_H
 
+#include "api/clouds.h"
 #include "net/head.h"
 #include "proxy/config.h"
 
@@ -27,8 +28,13 @@ bool wr_credential_find_strange(const struct wr_head *head, weir_span target,
                                 const struct wr_upstream *upstream,
                                 struct wr_credential *credential);
 
-/* The upstream of a provider of the table, by name, else by host; NULL: none is configured. */
-const struct wr_upstream *wr_credential_upstream(const char *provider_name,
-                                                 const struct wr_config *config);
+/* Whether the client has signed the request, body and all, as AWS wants it. */
+bool wr_credential_is_signed(const struct wr_head *head, weir_span target);
+
+/* The cloud at whose host an upstream is; NULL: at none that is known. */
+const struct wr_cloud *wr_credential_cloud_at(const struct wr_upstream *upstream);
+
+/* The upstream of a cloud of the table, by name, else by host; NULL: none is configured. */
+const struct wr_upstream *wr_credential_upstream(const char *name, const struct wr_config *config);
 
 #endif

@@ -18,6 +18,8 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "net/host.h"
+#include "proxy/page_files.h"
+#include "proxy/upstream_key.h"
 
 static bool is_loopback_address(weir_span address)
 {
@@ -96,13 +98,43 @@ static bool is_same_token(const char *known, weir_span token)
 }
 
 /* Every token is compared, and each in the same time whatever it holds. */
-static bool is_token(const struct wr_config *config, weir_span token)
+bool wr_door_is_token(const struct wr_config *config, weir_span token)
 {
     bool is_known = false;
     for (size_t i = 0; i < config->tokens_count; i++)
         if (is_same_token(config->tokens[i], token))
             is_known = true;
     return is_known;
+}
+
+static bool holds_keys(const struct wr_config *config)
+{
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        if (wr_upstream_has_key(&config->upstreams[i]))
+            return true;
+    return false;
+}
+
+/* The token where a provider's key would be; empty: it is not there. */
+static weir_span token_as_key(const struct wr_config *config, const struct wr_head *head,
+                              weir_span target)
+{
+    weir_span none = {"", 0}, key = WR_LIT("key=");
+    size_t at = wr_span_find(target, WR_LIT("?"), 0);
+
+    for (size_t i = 0; i < head->headers_count; i++)
+        if (wr_key_is_credential(&head->headers[i]) &&
+            wr_door_is_token(config, wr_key_value(&head->headers[i])))
+            return wr_key_value(&head->headers[i]);
+    while (at != SIZE_MAX && at < target.len) {
+        weir_span rest = wr_span_from(target, at + 1);
+        size_t next = wr_span_find(rest, WR_LIT("&"), 0);
+        weir_span value = wr_span_cut(rest, 0, next == SIZE_MAX ? rest.len : next);
+        if (wr_span_starts(value, key) && wr_door_is_token(config, wr_span_from(value, key.len)))
+            return wr_span_from(value, key.len);
+        at = next == SIZE_MAX ? next : at + 1 + next;
+    }
+    return none;
 }
 
 static weir_span take_token(weir_span *target)
@@ -118,6 +150,43 @@ static weir_span take_token(weir_span *target)
     weir_span token = wr_span_cut(*target, from, to);
     *target = wr_span_cut(*target, to, target->len);
     return token;
+}
+
+/* ---- the page ---- */
+
+static bool is_below_weir(weir_span target)
+{
+    return wr_span_starts(target, WR_LIT("/weir/"));
+}
+
+static bool is_page_file(weir_span target)
+{
+    const char *query = memchr(target.ptr, '?', target.len);
+    return wr_page_file_is(query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target);
+}
+
+/* The token in the page's cookie, written into `token` of `bytes_max`; empty: there is none. */
+static weir_span cookie_token(const struct wr_head *head, char *token, size_t bytes_max)
+{
+    weir_span cookie = wr_head_find(head, "cookie"), name = WR_LIT(WR_DOOR_COOKIE "=");
+    size_t at = cookie.len ? wr_span_find(cookie, name, 0) : SIZE_MAX, bytes = 0;
+
+    if (at == SIZE_MAX || (at && cookie.ptr[at - 1] != ' ' && cookie.ptr[at - 1] != ';'))
+        return (weir_span){"", 0};
+    for (at += name.len; at + 1 < cookie.len && bytes < bytes_max; at += 2) {
+        int high = wr_hex_value(cookie.ptr[at]), low = wr_hex_value(cookie.ptr[at + 1]);
+        if (high < 0 || low < 0)
+            break;
+        token[bytes++] = (char)(high << 4 | low);
+    }
+    return (weir_span){token, bytes};
+}
+
+/* A page of another site can make a browser send a cookie, but no header of ours. */
+static bool may_use_cookie(const struct wr_head *head)
+{
+    bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
+    return is_read || wr_head_find(head, "x-weir-page").len;
 }
 
 /* Only what looks exactly like one is: any other path is the upstream's. */
@@ -208,6 +277,10 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     take_run(&entry);
     if (!token.len)
         token = in_path;
+    if (!token.len && holds_keys(config)) {
+        token = token_as_key(config, head, entry.target);
+        entry.is_shown_as_key = token.len > 0;
+    }
     weir_span host = wr_head_find(head, "host");
     if (is_loopback && !is_loopback_address(host) && !is_allowed_host(config, host))
         return refuse_entry(
@@ -221,11 +294,18 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
             "`allow_origins` of weir.yaml");
     if (is_metrics(entry.target) && (config->tokens_count || config->metrics_token))
         return enter_metrics(entry, config, head, token);
+    if (is_page_file(entry.target))
+        return entry;
+    char from_cookie[512];
+    if (!token.len && is_below_weir(entry.target) && may_use_cookie(head))
+        token = cookie_token(head, from_cookie, sizeof(from_cookie));
     if (is_loopback && !config->tokens_count)
         return wrong ? refuse_entry(entry, 400, wrong) : entry;
-    if (!is_token(config, token))
-        return refuse_entry(entry, 401,
-                            "an access token is needed: x-weir-token, or /k/TOKEN/ in front");
+    if (!wr_door_is_token(config, token))
+        return refuse_entry(
+            entry, 401,
+            "an access token of weir.yaml (`tokens`) is needed: x-weir-token, /k/TOKEN/ in front "
+            "of the path, or, where Weir holds the key, in the key's place");
     if (wr_door_tenant(token, entry.tenant))
         return refuse_entry(entry, 503, "out of memory");
     return wrong ? refuse_entry(entry, 400, wrong) : entry;

@@ -5,7 +5,13 @@
  * loopback by its own name, across sites: a request with an Origin that is neither ours nor in
  * `allow_origins` is refused (403), whatever it asks. On any other bind, and wherever tokens are
  * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
- * token is the tenant; what goes to the upstream does not hold it.
+ * token is the tenant; what goes to the upstream does not hold it. Where Weir holds a provider's
+ * key the token may also come where such a key would: Bearer, x-api-key, api-key, x-goog-api-key,
+ * ?key=.
+ *
+ * The files of the page at /weir/ are open to whoever may ask at all: they hold nothing. For paths
+ * below /weir/ a browser may bring the token in a cookie; what it does not only read must then have
+ * the header `x-weir-page` too, which a page of another site cannot send.
  *
  * Where there are tokens, /metrics is the operator's: `metrics_token` opens it and nothing else,
  * and no tenant's token does.
@@ -22,11 +28,15 @@
 
 enum { WR_TENANT_BYTES = 48, WR_RUN_DIGITS = 16 };
 
+/* The cookie by which a browser brings the token to the page at /weir/ and what that asks. */
+#define WR_DOOR_COOKIE "weir_token"
+
 struct wr_entry {
     int status;      /* 0: may come in; else what to answer */
     const char *why; /* then */
     char tenant[WR_TENANT_BYTES];
     char run[WR_RUN_DIGITS + 1]; /* "": none was named */
+    bool is_shown_as_key;        /* the token came where a provider's key does */
     weir_span target;            /* without a token and a run in front */
 };
 
@@ -35,6 +45,9 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
 /* The tenant that a token stands for: named by a hash, for the token itself is in no store and no
  * log. WEIR_NOMEM when the hash cannot be made. */
 WEIR_MUST_USE weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES]);
+
+/* Whether it is one of the access tokens. */
+bool wr_door_is_token(const struct wr_config *config, weir_span token);
 
 /* Whether an address to listen on, "HOST:PORT", is loopback's. */
 bool wr_door_is_loopback(const char *listen);

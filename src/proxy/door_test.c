@@ -237,11 +237,47 @@ static void a_run_is_told_by_its_path(void **state)
     }
 }
 
+static void a_token_may_stand_in_the_keys_place(void **state)
+{
+    static const struct {
+        const char *behaviour, *header, *value, *target;
+        bool has_key;
+        int status;
+    } cases[] = {
+        {"as Bearer", "Authorization", "Bearer token-of-the-first", "/v1/x", true, 0},
+        {"as Anthropic's", "x-api-key", "token-of-the-first", "/v1/x", true, 0},
+        {"as Azure's", "api-key", "token-of-the-first", "/v1/x", true, 0},
+        {"as Google's", "x-goog-api-key", "token-of-the-first", "/v1/x", true, 0},
+        {"as Google's parameter", "x", "y", "/v1/x?alt=sse&key=token-of-the-first", true, 0},
+        {"another's key", "x-api-key", "token-of-the-thirdx", "/v1/x", true, 401},
+        {"in another header", "x-key", "token-of-the-first", "/v1/x", true, 401},
+        {"another parameter", "x", "y", "/v1/x?monkey=token-of-the-first", true, 401},
+        {"where Weir holds no key", "x-api-key", "token-of-the-first", "/v1/x", false, 401},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_head head = {.target = wr_span_of(cases[i].target), .headers_count = 2};
+        config->listen = "0.0.0.0:1";
+        config->tokens[config->tokens_count++] = first;
+        config->upstreams[0].key = cases[i].has_key ? "k" : NULL;
+        head.headers[0] = (struct wr_header){WR_LIT("Host"), WR_LIT("h")};
+        head.headers[1] =
+            (struct wr_header){wr_span_of(cases[i].header), wr_span_of(cases[i].value)};
+        struct wr_entry entry = wr_door_enter(config, &head);
+        if (entry.status != cases[i].status || entry.is_shown_as_key != !cases[i].status)
+            fail_msg("%s: %d", cases[i].behaviour, entry.status);
+        wr_config_free(config);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(only_who_may_comes_in), cmocka_unit_test(pages_of_others_may_not_ask),
-        cmocka_unit_test(metrics_are_the_operators), cmocka_unit_test(a_token_is_a_tenant),
-        cmocka_unit_test(a_run_is_told_by_its_path)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_token_may_stand_in_the_keys_place),
+                                       cmocka_unit_test(only_who_may_comes_in),
+                                       cmocka_unit_test(pages_of_others_may_not_ask),
+                                       cmocka_unit_test(metrics_are_the_operators),
+                                       cmocka_unit_test(a_token_is_a_tenant),
+                                       cmocka_unit_test(a_run_is_told_by_its_path)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

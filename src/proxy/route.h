@@ -8,8 +8,8 @@
  *
  * A credential that is known for one provider's (credential.h) goes to that provider or to a host
  * that the user has named, else nowhere. Where the path names no upstream the credential's own is
- * asked; one that the path names is never changed for another. The one upstream of --upstream URL
- * takes every credential.
+ * asked; one that the path names is never changed for another. That holds for the one upstream of
+ * --upstream URL too: at a host of the user's own it takes every credential.
  */
 #ifndef WR_PROXY_ROUTE_H
 #define WR_PROXY_ROUTE_H
@@ -25,6 +25,7 @@ struct wr_route {
     struct wr_credential credential;    /* then: the one that kept it back; .provider NULL: none */
     const struct wr_api *api;           /* of a POST with a conversation in it; else NULL */
     const char *path; /* how that API's path is usually written; NULL with no API */
+    bool is_signed;   /* the client has signed it (AWS): it leaves as it came */
     bool is_answer;   /* the answer is a model's: it has usage, and calls. Not so of token counts */
     weir_span answer_id; /* that the path names, of a request without a conversation; else empty */
     weir_span target;    /* the part of the target that belongs to the upstream; points into it */

@@ -62,7 +62,9 @@ static const struct {
      true},
     {"and what it asks beside the model", "POST", "/v1internal:loadCodeAssist",
      "https://cloudcode-pa.googleapis.com/v1internal:loadCodeAssist", NULL, false},
-    {"/v1x is not /v1", "GET", "/v1x", "https://api.openai.com/v1/v1x", NULL, false},
+    {"another version takes the place of the base's", "GET", "/v2/x", "https://api.openai.com/v2/x",
+     NULL, false},
+    {"/v1- is no version", "GET", "/v1-x", "https://api.openai.com/v1/v1-x", NULL, false},
 };
 
 static void check(const struct wr_config *config, size_t i, const char *url)
@@ -210,6 +212,29 @@ static void a_credential_goes_to_its_provider_or_nowhere(void **state)
          "upstreams: {anthropic: {base_url: \"http://r\"}}\n", "Authorization", "Bearer sk-or-x",
          "/v1/messages", "http://r/v1/messages"},
         {"AWS is not", "", "Authorization", "AWS4-HMAC-SHA256 x", "/model/m/converse", NULL},
+        {"a token of Microsoft's under OpenAI's name",
+         "upstreams: {azure: {base_url: \"https://a.openai.azure.com\"}}\n", "Authorization",
+         "Bearer eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC90LyJ9.c2ln",
+         "/openai/v1/responses", "https://a.openai.azure.com/openai/v1/responses"},
+        {"or nowhere", "", "Authorization",
+         "Bearer eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL3N0cy53aW5kb3dzLm5ldC90LyJ9.c2ln",
+         "/v1/responses", NULL},
+        {"OpenAI's own token is OpenAI's to see", "", "Authorization",
+         "Bearer eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2F1dGgub3BlbmFpLmNvbSJ9.c2ln",
+         "/v1/responses", "https://api.openai.com/v1/responses"},
+        {"and not Anthropic's", "", "Authorization",
+         "Bearer eyJhbGciOiJub25lIn0.eyJpc3MiOiJodHRwczovL2F1dGgub3BlbmFpLmNvbSJ9.c2ln",
+         "/anthropic/v1/messages", NULL},
+        {"Bedrock's path without a Bedrock", "", "Authorization", "Bearer k", "/model/m/invoke",
+         NULL},
+        {"with one", "upstreams: {bedrock: {base_url: \"http://b\"}}\n", "Authorization",
+         "Bearer k", "/model/m/invoke", "http://b/model/m/invoke"},
+        {"Vertex without a version in its path",
+         "upstreams: {vertex: {base_url: \"https://aiplatform.googleapis.com/v1\"}}\n",
+         "Authorization", "Bearer k",
+         "/projects/p/locations/l/publishers/anthropic/models/m:rawPredict",
+         "https://aiplatform.googleapis.com/v1/projects/p/locations/l/publishers/anthropic/models/"
+         "m:rawPredict"},
         {"a Bearer may be anybody's", "", "Authorization", "Bearer k", "/v1/responses",
          "https://api.openai.com/v1/responses"},
     };
@@ -233,7 +258,7 @@ static void a_credential_goes_to_its_provider_or_nowhere(void **state)
     }
 }
 
-static void the_one_upstream_takes_every_credential(void **state)
+static void the_one_upstream_takes_every_credential_at_a_host_of_ones_own(void **state)
 {
     struct wr_config *config = wr_config_new();
     struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
@@ -241,8 +266,99 @@ static void the_one_upstream_takes_every_credential(void **state)
     assert_non_null(config);
     assert_int_equal(wr_config_set_upstream(config, "https://api.openai.com/v1", NULL), WEIR_OK);
     head.headers[0] = (struct wr_header){WR_LIT("api-key"), WR_LIT("k")};
+    assert_null(wr_route_find(config, &head, WR_LIT("/v1/responses")).upstream);
+    assert_int_equal(wr_config_set_upstream(config, "https://gateway.example/v1", NULL), WEIR_OK);
     assert_non_null(wr_route_find(config, &head, WR_LIT("/v1/responses")).upstream);
     wr_config_free(config);
+}
+
+/* Nobody sees the client's credential there, so none bars the way. */
+static void an_upstream_with_a_key_of_its_own_is_asked(void **state)
+{
+    static const struct {
+        const char *header, *value, *target, *url;
+    } rows[] = {
+        {"x-api-key", "sk-ant-x", "/v1/responses", "https://api.openai.com/v1/responses"},
+        {"api-key", "k", "/v1/responses", "https://api.openai.com/v1/responses"},
+        {"api-key", "k", "/openai/v1/responses", "http://z/openai/v1/responses"},
+        {"api-key", "k", "/openai/deployments/d/chat/completions",
+         "http://z/openai/deployments/d/chat/completions"},
+        {"x-api-key", "sk-ant-x", "/p/gemini/v1beta/models", NULL},
+    };
+    struct wr_config *config = wr_config_new();
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(
+        wr_config_read(config, WR_LIT("upstreams: {azure: {base_url: \"http://z\"}}\n"), NULL),
+        WEIR_OK);
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        if (strcmp(config->upstreams[i].name, "gemini") != 0)
+            config->upstreams[i].key = "k";
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
+        struct wr_buf out;
+        head.headers[0] = (struct wr_header){wr_span_of(rows[i].header), wr_span_of(rows[i].value)};
+        struct wr_route route = wr_route_find(config, &head, wr_span_of(rows[i].target));
+        wr_buf_init(&out, 4096);
+        if (route.upstream)
+            wr_route_url(&route, &out);
+        if (!route.upstream != !rows[i].url || (rows[i].url && strcmp(out.bytes, rows[i].url) != 0))
+            fail_msg("%s: %s", rows[i].target, route.upstream ? out.bytes : "nowhere");
+        wr_buf_release(&out);
+    }
+    wr_config_free(config);
+}
+
+static void what_is_signed_is_known(void **state)
+{
+    struct wr_config *config = wr_config_new();
+    struct wr_head head = {.method = WR_LIT("POST"), .headers_count = 1};
+    struct wr_aws_keys keys = {"a", "s", NULL, "r"};
+    (void)state;
+    assert_non_null(config);
+    assert_int_equal(
+        wr_config_read(config, WR_LIT("upstreams: {bedrock: {base_url: \"http://z\"}}\n"), NULL),
+        WEIR_OK);
+    head.headers[0] = (struct wr_header){WR_LIT("Authorization"), WR_LIT("AWS4-HMAC-SHA256 x")};
+    assert_true(wr_route_find(config, &head, WR_LIT("/model/m/invoke")).is_signed);
+    config->upstreams[config->upstreams_count - 1].aws = &keys;
+    assert_false(wr_route_find(config, &head, WR_LIT("/model/m/invoke")).is_signed);
+    wr_config_free(config);
+}
+
+static void what_base_and_path_share_is_written_once(void **state)
+{
+    static const struct {
+        const char *base, *target, *url;
+    } rows[] = {
+        {"http://h/api/v1", "/api/v1/chat/completions", "http://h/api/v1/chat/completions"},
+        {"http://h/api/v1", "/v1/chat/completions", "http://h/api/v1/chat/completions"},
+        {"http://h/api/v1", "/chat/completions", "http://h/api/v1/chat/completions"},
+        {"http://h/gw/api/v1", "/api/v1/models?x=1", "http://h/gw/api/v1/models?x=1"},
+        {"http://h/gw/v1", "/v1", "http://h/gw/v1"},
+        {"http://h/openai/v1", "/openai/deployments/d/chat/completions?api-version=1",
+         "http://h/openai/deployments/d/chat/completions?api-version=1"},
+        {"http://h/openai", "/openai/v1/responses", "http://h/openai/v1/responses"},
+        {"http://h/v1", "/v1beta1/projects/p", "http://h/v1beta1/projects/p"},
+        {"http://h/v1", "/projects/p", "http://h/v1/projects/p"},
+        {"http://h/gw/models", "/models/m", "http://h/gw/models/models/m"},
+        {"http://h", "/v1/v1", "http://h/v1/v1"},
+        {"http://h/v1", "/v1/v1", "http://h/v1/v1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_config *config = wr_config_new();
+        struct wr_buf out;
+        assert_non_null(config);
+        wr_buf_init(&out, 4096);
+        assert_int_equal(wr_config_set_upstream(config, rows[i].base, NULL), WEIR_OK);
+        struct wr_route route = {.upstream = &config->upstreams[0],
+                                 .target = wr_span_of(rows[i].target)};
+        wr_route_url(&route, &out);
+        assert_string_equal(out.bytes, rows[i].url);
+        wr_buf_release(&out);
+        wr_config_free(config);
+    }
 }
 
 int main(void)
@@ -250,7 +366,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paths_find_their_upstream),
         cmocka_unit_test(a_credential_goes_to_its_provider_or_nowhere),
-        cmocka_unit_test(the_one_upstream_takes_every_credential),
+        cmocka_unit_test(the_one_upstream_takes_every_credential_at_a_host_of_ones_own),
+        cmocka_unit_test(what_base_and_path_share_is_written_once),
+        cmocka_unit_test(an_upstream_with_a_key_of_its_own_is_asked),
+        cmocka_unit_test(what_is_signed_is_known),
         cmocka_unit_test(one_upstream_has_all_paths),
         cmocka_unit_test(a_version_header_chooses_anthropic),
         cmocka_unit_test(a_chatgpt_account_chooses_its_backend)};
