@@ -664,9 +664,10 @@ void wr_exchange_tell(struct wr_exchange *ex)
     wr_counts_judge(r);
     if (r->is_collected && r->asks_model) /* what has answered is loaded by now */
         wr_loaded_windows_ask(service->loaded, ex->route.upstream, r->model);
-    wr_sinks_tell(service, r,
-                  r->is_changed && !wr_buf_status(&ex->task.report) ? wr_buf_view(&ex->task.report)
-                                                                    : (weir_span){"", 0});
+    struct wr_told told = {.report = {"", 0}};
+    if (r->is_changed && !wr_buf_status(&ex->task.report))
+        told.report = wr_buf_view(&ex->task.report);
+    wr_sinks_tell(service, r, &told);
 }
 
 /* Invariant 3. */

@@ -6,9 +6,9 @@
  * waits a moment after the first row for others, unless a note is urgent: the calls of an answer
  * may be needed by the very next request, which may come to another worker.
  *
- * If the store is locked the group is tried again while others queue up; for any other trouble it
- * is counted as lost. When the server ends, a locked store is tried once more and then given up,
- * so that stopping never hangs.
+ * If the store is locked, or a database away, the group is tried again while others queue up; for
+ * any other trouble it is counted as lost. When the server ends it is tried once more and then
+ * given up, so that stopping never hangs.
  */
 #include "proxy/ledger_writer.h"
 
@@ -23,6 +23,7 @@
 struct item {
     struct item *next;
     size_t bytes;
+    struct wr_said said; /* of a row; owned */
     bool is_note;
     union { /* its texts follow it in the same allocation */
         struct wr_ledger_row row;
@@ -38,6 +39,7 @@ struct wr_ledger_writer {
     pthread_cond_t wake;
     struct item *first, *last; /* waiting */
     size_t count, bytes;       /* of those, and of the group that is being written */
+    size_t said_bytes;         /* of the bodies among them */
     bool stops, is_urgent;
     /* Below: the thread's own. */
     struct wr_ledger *ledger; /* NULL: not open */
@@ -97,6 +99,35 @@ static struct item *copy_note(const struct wr_ledger_note *note)
     return item;
 }
 
+static void count_skipped(struct wr_ledger_writer *w, size_t count)
+{
+    atomic_fetch_add_explicit(&w->metrics->transcripts_skipped, count, memory_order_relaxed);
+}
+
+static size_t said_bytes(const struct wr_said *said)
+{
+    return said->came.len + said->sent.len;
+}
+
+static void free_item(struct item *item)
+{
+    if (!item->is_note) {
+        wr_buf_release(&item->said.came);
+        wr_buf_release(&item->said.sent);
+    }
+    free(item);
+}
+
+/* Its bodies wait no more. */
+static void leave_said(struct wr_ledger_writer *w, const struct item *item)
+{
+    if (item->is_note)
+        return;
+    (void)pthread_mutex_lock(&w->lock);
+    w->said_bytes -= said_bytes(&item->said);
+    (void)pthread_mutex_unlock(&w->lock);
+}
+
 static void queue_item(struct wr_ledger_writer *w, struct item *item, bool is_urgent)
 {
     bool is_kept = false, is_note = item->is_note;
@@ -119,17 +150,40 @@ static void queue_item(struct wr_ledger_writer *w, struct item *item, bool is_ur
     (void)pthread_mutex_unlock(&w->lock);
     if (is_kept)
         return;
-    free(item);
+    leave_said(w, item);
+    free_item(item);
     count_lost(w, !is_note, is_note);
 }
 
-void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row)
+/* The bodies change hands; nothing is copied on the loop. */
+static void take_said(struct wr_ledger_writer *w, struct item *item, struct wr_said *said)
+{
+    size_t bytes = said_bytes(said);
+
+    (void)pthread_mutex_lock(&w->lock);
+    bool has_room = w->said_bytes + bytes <= WR_PROXY_SAID_BYTES_MAX;
+    w->said_bytes += has_room ? bytes : 0;
+    (void)pthread_mutex_unlock(&w->lock);
+    if (!has_room) {
+        count_skipped(w, 1);
+        return;
+    }
+    item->said = *said;
+    *said = (struct wr_said){.coding = said->coding};
+}
+
+void wr_ledger_writer_add(struct wr_ledger_writer *w, const struct wr_ledger_row *row,
+                          struct wr_said *said)
 {
     struct item *item = copy_row(row);
-    if (item)
-        queue_item(w, item, false);
-    else
+
+    if (!item) {
         count_lost(w, 1, 0);
+        return;
+    }
+    if (said && said->came.len)
+        take_said(w, item, said);
+    queue_item(w, item, false);
 }
 
 void wr_ledger_writer_note(struct wr_ledger_writer *w, const struct wr_ledger_note *note,
@@ -175,6 +229,42 @@ static weir_status open_ledger(struct wr_ledger_writer *w, weir_trouble *trouble
     return w->ledger ? WEIR_OK : wr_ledger_open(w->store_dir, NULL, &w->ledger, trouble, NULL);
 }
 
+static struct wr_ledger_row row_with_said(const struct item *item)
+{
+    struct wr_ledger_row row = item->row;
+
+    row.came = wr_buf_view(&item->said.came);
+    row.sent = wr_buf_view(&item->said.sent);
+    return row;
+}
+
+/* A body that came in a coding is kept as the engine reads it. One that cannot be, or is too long
+ * for the ledger, is not kept. */
+static void decode_said(struct wr_ledger_writer *w, struct item *item)
+{
+    struct wr_said *said = &item->said;
+    struct wr_buf plain;
+
+    if (item->is_note || !said->came.len)
+        return;
+    bool is_plain = said->coding == WR_CODING_IDENTITY;
+    wr_buf_init(&plain, WR_LEDGER_SAID_BYTES_MAX);
+    if (!is_plain && wr_decode_whole(said->coding, wr_buf_view(&said->came), &plain)) {
+        struct wr_buf coded = said->came;
+        said->came = plain;
+        plain = coded;
+        is_plain = true;
+    }
+    wr_buf_release(&plain);
+    said->coding = WR_CODING_IDENTITY;
+    if (is_plain && said->came.len <= WR_LEDGER_SAID_BYTES_MAX &&
+        said->sent.len <= WR_LEDGER_SAID_BYTES_MAX)
+        return;
+    wr_buf_release(&said->came);
+    wr_buf_release(&said->sent);
+    count_skipped(w, 1);
+}
+
 /* True: kept. `*trouble` says why not. */
 static bool commit_group(struct wr_ledger_writer *w, struct item *const *group, size_t count,
                          weir_trouble *trouble)
@@ -189,9 +279,12 @@ static bool commit_group(struct wr_ledger_writer *w, struct item *const *group, 
         if (group[i]->is_note)
             notes[notes_count++] = group[i]->note;
         else
-            rows[rows_count++] = group[i]->row;
-    if (!wr_ledger_keep(w->ledger, rows, rows_count, notes, notes_count, NULL))
+            rows[rows_count++] = row_with_said(group[i]);
+    uint64_t lost_before = wr_ledger_said_lost(w->ledger);
+    if (!wr_ledger_keep(w->ledger, rows, rows_count, notes, notes_count, NULL)) {
+        count_skipped(w, wr_ledger_said_lost(w->ledger) - lost_before);
         return true;
+    }
     *trouble = wr_ledger_trouble(w->ledger);
     return false;
 }
@@ -204,9 +297,15 @@ static bool is_stopping(struct wr_ledger_writer *w)
     return stops;
 }
 
-/* If somebody else holds the store it is tried again (each try waits a while itself); other rows
- * queue up meanwhile, up to the cap. At the end it is tried once more, even if a try that began
- * before has just failed. */
+/* A lock is let go, and a database comes back. */
+static bool will_pass(weir_trouble trouble)
+{
+    return trouble == WEIR_TROUBLE_LOCKED || trouble == WEIR_TROUBLE_AWAY;
+}
+
+/* If somebody else holds the store, or a database is away, it is tried again (each try waits a
+ * while itself); other rows queue up meanwhile, up to the cap. At the end it is tried once more,
+ * even if a try that began before has just failed. */
 static void keep_group(struct wr_ledger_writer *w, struct item *const *group, size_t count)
 {
     weir_trouble trouble = WEIR_TROUBLE_NONE;
@@ -215,7 +314,7 @@ static void keep_group(struct wr_ledger_writer *w, struct item *const *group, si
 
     for (size_t i = 0; i < count; i++)
         notes_count += group[i]->is_note;
-    for (bool is_end = false; !is_kept && trouble == WEIR_TROUBLE_LOCKED && !is_end;) {
+    for (bool is_end = false; !is_kept && will_pass(trouble) && !is_end;) {
         is_end = is_stopping(w);
         is_kept = commit_group(w, group, count, &trouble);
     }
@@ -235,7 +334,7 @@ static void drop_group(struct wr_ledger_writer *w, struct item *const *group, si
         w->bytes -= group[i]->bytes;
     (void)pthread_mutex_unlock(&w->lock);
     for (size_t i = 0; i < count; i++)
-        free(group[i]);
+        free_item(group[i]);
 }
 
 static void *write_groups(void *user)
@@ -251,6 +350,10 @@ static void *write_groups(void *user)
         (void)pthread_mutex_unlock(&w->lock);
         if (!count)
             continue;
+        for (size_t i = 0; i < count; i++) {
+            leave_said(w, group[i]);
+            decode_said(w, group[i]);
+        }
         keep_group(w, group, count);
         drop_group(w, group, count);
     } while (count || !is_stopping(w));

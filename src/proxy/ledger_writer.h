@@ -9,6 +9,8 @@
 #ifndef WR_PROXY_LEDGER_WRITER_H
 #define WR_PROXY_LEDGER_WRITER_H
 
+#include "base/buf.h"
+#include "net/decode.h"
 #include "proxy/metrics.h"
 #include "store/ledger.h"
 
@@ -21,8 +23,18 @@ struct wr_ledger_writer *wr_ledger_writer_new(const char *store_dir, struct wr_m
 /* Commits what waits, unless the store is locked, and ends the thread. NULL is fine. */
 void wr_ledger_writer_free(struct wr_ledger_writer *writer);
 
-/* Keeps a copy. A report that is too long for the ledger is left out. */
-void wr_ledger_writer_add(struct wr_ledger_writer *writer, const struct wr_ledger_row *row);
+/* What a request said: its body as it came, in a coding, and as it was sent, empty where that is
+ * the same. */
+struct wr_said {
+    struct wr_buf came, sent;
+    enum wr_coding coding;
+};
+
+/* Keeps a copy of the row. A report that is too long for the ledger is left out. The bodies of
+ * `said` (NULL: they are not wanted) are taken out of it, and freed by the writer; where it cannot
+ * keep up the row is kept without them, and counted. */
+void wr_ledger_writer_add(struct wr_ledger_writer *writer, const struct wr_ledger_row *row,
+                          struct wr_said *said);
 
 /* Keeps a copy; one that is too long for the ledger is not kept. `is_urgent`: without waiting for
  * others. */

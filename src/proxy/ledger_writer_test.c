@@ -50,7 +50,7 @@ static void add(struct wr_ledger_writer *writer, int64_t time_ms)
                                 .model = WR_LIT("gpt-5"),
                                 .line = WR_LIT("{\"n\":1}"),
                                 .report = WR_LIT("{\"edits\":[]}")};
-    wr_ledger_writer_add(writer, &row);
+    wr_ledger_writer_add(writer, &row, NULL);
 }
 
 static weir_status see(void *user, const struct wr_ledger_row *row)
@@ -90,6 +90,39 @@ static void all_rows_are_there_at_the_end(void **state)
     assert_int_equal(wr_ledger_report(f->ledger, WR_LIT("local"), WR_LIT("s"), &report, NULL),
                      WEIR_OK);
     assert_int_equal(report.time_ms, ROWS);
+}
+
+static void add_said(struct wr_ledger_writer *writer, size_t bytes, enum wr_coding coding)
+{
+    struct wr_ledger_row row = {.time_ms = 1,
+                                .tenant = WR_LIT("local"),
+                                .session = WR_LIT("s"),
+                                .line = WR_LIT("{\"n\":1}")};
+    struct wr_said said = {.coding = coding};
+
+    wr_buf_init(&said.came, 1 << 30);
+    for (size_t i = 0; i < bytes; i++)
+        wr_buf_byte(&said.came, 'x');
+    wr_ledger_writer_add(writer, &row, &said);
+    wr_buf_release(&said.came);
+}
+
+static void what_a_request_said_is_kept_or_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_which which = {.tenant = WR_LIT("local"), .session = WR_LIT("s")};
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(f->dir.path, f->metrics);
+    struct wr_ledger_row row;
+
+    assert_non_null(writer);
+    add_said(writer, 5000, WR_CODING_IDENTITY);
+    add_said(writer, 5000, WR_CODING_GZIP); /* that is no gzip */
+    add_said(writer, WR_LEDGER_SAID_BYTES_MAX + 1, WR_CODING_IDENTITY);
+    wr_ledger_writer_free(writer);
+    assert_int_equal(f->metrics->ledger_rows, 3);
+    assert_int_equal(f->metrics->transcripts_skipped, 2);
+    assert_int_equal(wr_ledger_said(f->ledger, &which, &row, NULL), WEIR_OK);
+    assert_int_equal(row.came.len, 5000);
 }
 
 static void a_note_is_kept_with_all_it_has(void **state)
@@ -182,6 +215,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(all_rows_are_there_at_the_end),
+        TEST(what_a_request_said_is_kept_or_counted),
         TEST(a_note_is_kept_with_all_it_has),
         TEST(a_row_comes_by_itself),
         TEST(too_many_rows_are_counted_and_lost),

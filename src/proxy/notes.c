@@ -1,19 +1,24 @@
 #include "proxy/notes.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/hash.h"
+#include "base/limits.h"
 #include "proxy/ledger_writer.h"
+#include "store/where.h"
 
-enum { LENGTH_BYTES = 4, BITS = 8 };
+enum { LENGTH_BYTES = 4, BITS = 8, NS_PER_MS = 1000 * 1000 };
 
 struct wr_notes {
     struct wr_ledger_writer *writer;
     const char *store_dir;
     pthread_mutex_t lock;
     struct wr_ledger *ledger; /* NULL: not open yet */
+    atomic_int waiters_count;
 };
 
 struct wr_notes *wr_notes_new(const char *store_dir, struct wr_ledger_writer *writer)
@@ -57,6 +62,18 @@ void wr_notes_keep(struct wr_notes *notes, const struct wr_note_name *name, weir
     wr_ledger_writer_note(notes->writer, &note, name->kind == WR_NOTE_ANSWER);
 }
 
+void wr_notes_keep_as(struct wr_notes *notes, const unsigned char *key, weir_span tenant,
+                      weir_span session, weir_span data, int64_t now_ms)
+{
+    struct wr_ledger_note note = {
+        .tenant = tenant, .session = session, .time_ms = now_ms, .data = data};
+
+    if (!notes || !notes->writer)
+        return;
+    memcpy(note.key, key, WR_LEDGER_KEY_BYTES);
+    wr_ledger_writer_note(notes->writer, &note, false);
+}
+
 bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data)
 {
     unsigned char key[WR_LEDGER_KEY_BYTES];
@@ -73,6 +90,32 @@ bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, stru
         wr_buf_append(data, found);
     (void)pthread_mutex_unlock(&notes->lock);
     return is_found && !wr_buf_status(data);
+}
+
+static bool find_again(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data)
+{
+    bool is_found = false;
+
+    for (long ms = 2, waited = 0;
+         !is_found && !wr_buf_status(data) && waited < WR_PROXY_NOTE_WAIT_MS;
+         waited += ms, ms *= 2) {
+        struct timespec pause = {.tv_nsec = ms * NS_PER_MS};
+        (void)nanosleep(&pause, NULL);
+        is_found = wr_notes_find(notes, name, data);
+    }
+    return is_found;
+}
+
+bool wr_notes_await(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data)
+{
+    bool is_found = wr_notes_find(notes, name, data);
+
+    if (is_found || !notes || !name->id.len || wr_where(notes->store_dir) != WR_WHERE_POSTGRES)
+        return is_found;
+    if (atomic_fetch_add(&notes->waiters_count, 1) < WR_PROXY_NOTE_WAITERS_MAX)
+        is_found = find_again(notes, name, data);
+    (void)atomic_fetch_sub(&notes->waiters_count, 1);
+    return is_found;
 }
 
 /* ---- the bytes of a note ---- */

@@ -36,8 +36,18 @@ void wr_notes_free(struct wr_notes *notes); /* NULL is fine */
 void wr_notes_keep(struct wr_notes *notes, const struct wr_note_name *name, weir_span session,
                    weir_span data, int64_t now_ms);
 
+/* The same for a note whose key is made elsewhere (WR_LEDGER_KEY_BYTES). */
+void wr_notes_keep_as(struct wr_notes *notes, const unsigned char *key, weir_span tenant,
+                      weir_span session, weir_span data, int64_t now_ms);
+
 /* Appends what is kept; false: nothing is, or it cannot be read. `notes` may be NULL. */
 bool wr_notes_find(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data);
+
+/* The same for a note that somebody must have kept, or is about to: where the store is shared, the
+ * node that gave an answer may be writing it while another is asked to go on from it. Waits for it
+ * there, WR_PROXY_NOTE_WAIT_MS at most, unless WR_PROXY_NOTE_WAITERS_MAX wait already. Not for a
+ * loop's thread. */
+bool wr_notes_await(struct wr_notes *notes, const struct wr_note_name *name, struct wr_buf *data);
 
 void wr_note_put(struct wr_buf *out, uint64_t number, size_t bytes); /* 1 to 8 */
 void wr_note_put_text(struct wr_buf *out, weir_span text);

@@ -1,13 +1,15 @@
 #include "proxy/notes.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/span.h"
 #include "proxy/ledger_writer.h"
-#include "tests/test_dir.h"
+#include "tests/test_postgres.h"
 
 static void numbers_and_texts_come_back(void **state)
 {
@@ -117,6 +119,47 @@ static void without_notes_nothing_is_kept_or_found(void **state)
     wr_notes_free(NULL);
 }
 
+/* Another node: it was slow to keep what it had answered. */
+static void *keep_late(void *user)
+{
+    struct wr_note_name name = {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("late")};
+    const struct timespec pause = {.tv_nsec = 300 * 1000 * 1000};
+    struct wr_ledger_writer *writer = wr_ledger_writer_new(user, wr_metrics_new());
+    struct wr_notes *notes = wr_notes_new(user, writer);
+
+    (void)nanosleep(&pause, NULL);
+    wr_notes_keep(notes, &name, WR_LIT("s"), WR_LIT("here"), 1);
+    wr_ledger_writer_free(writer);
+    wr_notes_free(notes);
+    return NULL;
+}
+
+static void a_note_of_another_node_is_waited_for(void **state)
+{
+    struct wr_note_name name = {WR_NOTE_ANSWER, WR_LIT("local"), WR_LIT("late")};
+    const char *url = wr_test_postgres();
+    char store[WR_TEST_URL_BYTES];
+    struct wr_buf data;
+    pthread_t node;
+    (void)state;
+    if (!url)
+        skip();
+    (void)snprintf(store, sizeof(store), "%s", url);
+    struct wr_notes *notes = wr_notes_new(store, NULL);
+    wr_buf_init(&data, 1024);
+    assert_false(wr_notes_find(notes, &name, &data)); /* and the tables are made */
+    assert_int_equal(pthread_create(&node, NULL, keep_late, store), 0);
+    bool is_found =
+        false; /* a busy machine may need several waits; without any, 20 are too short */
+    for (int i = 0; i < 20 && !is_found; i++)
+        is_found = wr_notes_await(notes, &name, &data);
+    assert_true(is_found);
+    assert_true(wr_span_is(wr_buf_view(&data), "here"));
+    assert_int_equal(pthread_join(node, NULL), 0);
+    wr_buf_release(&data);
+    wr_notes_free(notes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +168,7 @@ int main(void)
         cmocka_unit_test(past_the_end_there_is_nothing),
         cmocka_unit_test(a_note_is_found_by_its_kind_tenant_and_id),
         cmocka_unit_test(without_notes_nothing_is_kept_or_found),
+        cmocka_unit_test(a_note_of_another_node_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

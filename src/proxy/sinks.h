@@ -5,9 +5,17 @@
 #include "record/record.h"
 
 struct wr_service;
+struct wr_said;
 
-/* Tells all of them of a record that is settled. `report` is that of the projection, as
- * record/report.h has it; empty: nothing was changed. */
-void wr_sinks_tell(struct wr_service *service, const struct wr_record *record, weir_span report);
+/* What is told beside the record. */
+struct wr_told {
+    weir_span report;     /* of the projection, as record/report.h has it; empty: nothing was
+                           * changed */
+    struct wr_said *said; /* the bodies, which may be taken over; NULL: they are not kept */
+};
+
+/* Tells all of them of a record that is settled. */
+void wr_sinks_tell(struct wr_service *service, const struct wr_record *record,
+                   const struct wr_told *told);
 
 #endif
