@@ -36,7 +36,7 @@ struct known {
     uint64_t key; /* 0: free */
     uint64_t used;
     bool has_choice;
-    struct counted whole, within, trial;
+    struct counted whole, within, trial, blind;
     struct wr_learner_choice choice;
 };
 
@@ -95,7 +95,9 @@ static weir_status take_bucket(void *user, weir_span name, uint64_t samples, uin
     struct wr_bucket bucket = {wr_arena_copy(&l->arena, name), samples, bad};
 
     /* A bucket that is not bad changes nothing, and is not worth a place. */
-    if (bucket.name.ptr && wr_bucket_is_bad(&bucket) && l->buckets_count < WR_QUALITY_BUCKETS_MAX)
+    bool tells =
+        wr_bucket_is_blind(name) ? wr_blind_odds_pct(&bucket) > 100 : wr_bucket_is_bad(&bucket);
+    if (bucket.name.ptr && tells && l->buckets_count < WR_QUALITY_BUCKETS_MAX)
         l->buckets[l->buckets_count++] = bucket;
     return WEIR_OK;
 }
@@ -117,6 +119,17 @@ static void read_buckets(struct wr_learner *l, weir_span tenant, int64_t now_ms)
         l->buckets_count = 0;
 }
 
+static uint32_t learn_blind_pct(const struct wr_learner *l, const struct wr_bucket_key *key)
+{
+    char name[WR_QUALITY_BUCKET_BYTES_MAX + 1];
+
+    wr_blind_bucket_name(key, name);
+    for (size_t i = 0; i < l->buckets_count; i++)
+        if (wr_span_is(l->buckets[i].name, name))
+            return wr_blind_odds_pct(&l->buckets[i]);
+    return 0;
+}
+
 static void learn_policy(struct wr_learner *l, const struct wr_learner_session *session,
                          const struct wr_bucket_key *key, int64_t now_ms,
                          struct wr_learner_choice *choice)
@@ -124,6 +137,7 @@ static void learn_policy(struct wr_learner *l, const struct wr_learner_session *
     (void)pthread_mutex_lock(&l->reading);
     read_buckets(l, session->tenant, now_ms);
     struct wr_learned learned = wr_learning_choose(l->buckets, l->buckets_count, key);
+    choice->blind_pct = learn_blind_pct(l, key);
     if (learned.policy) {
         choice->is_trial = wr_learning_is_trial(session->tenant, session->name);
         const struct wr_bucket *from = choice->is_trial ? learned.first : learned.bucket;
@@ -188,11 +202,11 @@ static void count_points(struct wr_learner *l, struct counted *counted, const ch
 }
 
 void wr_learner_tell(struct wr_learner *l, const struct wr_learner_session *session,
-                     const char *bucket, const char *within, uint32_t points, int64_t now_ms)
+                     const struct wr_learner_seen *seen)
 {
-    struct sample sample = {.time_ms = now_ms};
+    struct sample sample = {.time_ms = seen->now_ms};
 
-    if (!l->writer || !bucket[0])
+    if (!l->writer || !seen->bucket[0])
         return;
     (void)snprintf(sample.tenant, sizeof(sample.tenant), "%.*s", (int)session->tenant.len,
                    session->tenant.ptr);
@@ -200,11 +214,13 @@ void wr_learner_tell(struct wr_learner *l, const struct wr_learner_session *sess
                    session->name.ptr);
     (void)pthread_mutex_lock(&l->lock);
     struct known *known = find_known(l, session->key);
-    count_points(l, &known->whole, bucket, points, &sample);
-    count_points(l, &known->within, within, points, &sample);
-    if (known->choice.is_trial && strcmp(known->choice.bucket, bucket) != 0 &&
-        strcmp(known->choice.bucket, within) != 0)
-        count_points(l, &known->trial, known->choice.bucket, points, &sample);
+    count_points(l, &known->whole, seen->bucket, seen->points, &sample);
+    count_points(l, &known->within, seen->within, seen->points, &sample);
+    count_points(l, &known->blind, seen->blind, seen->has_blind_edit ? WR_LEARNING_BAD_POINTS : 0,
+                 &sample);
+    if (known->choice.is_trial && strcmp(known->choice.bucket, seen->bucket) != 0 &&
+        strcmp(known->choice.bucket, seen->within) != 0)
+        count_points(l, &known->trial, known->choice.bucket, seen->points, &sample);
     (void)pthread_mutex_unlock(&l->lock);
 }
 

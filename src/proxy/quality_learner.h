@@ -24,6 +24,7 @@ struct wr_learner_choice {
     char policy[WR_POLICY_NAME_BYTES_MAX + 1];    /* empty: what was asked for stays */
     bool is_trial;                                /* it stays, to see whether it goes well */
     char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1]; /* learnt from; or on trial */
+    uint32_t blind_pct;                           /* odds of a blind edit, of the table's; 0: 100 */
 };
 
 /* The policy of a session, which `key` describes where it begins. */
@@ -31,9 +32,16 @@ void wr_learner_choose(struct wr_learner *learner, const struct wr_learner_sessi
                        const struct wr_bucket_key *key, int64_t now_ms,
                        struct wr_learner_choice *choice);
 
-/* A changed request of the session belongs to `bucket`, and to the narrower one `within` it, and
- * showed signs of so many points. */
+/* What a changed request has shown. */
+struct wr_learner_seen {
+    const char *bucket, *within; /* it belongs to, and a narrower one */
+    const char *blind;           /* its bucket of blind edits */
+    uint32_t points;             /* of its signs */
+    bool has_blind_edit;
+    int64_t now_ms;
+};
+
 void wr_learner_tell(struct wr_learner *learner, const struct wr_learner_session *session,
-                     const char *bucket, const char *within, uint32_t points, int64_t now_ms);
+                     const struct wr_learner_seen *seen);
 
 #endif

@@ -23,12 +23,23 @@ static const char *choose(struct wr_learner *learner, const struct wr_learner_se
     return choice->policy;
 }
 
+static void tell(struct wr_learner *learner, const struct wr_learner_session *s, const char *within,
+                 uint32_t points, int64_t now_ms)
+{
+    struct wr_learner_seen seen = {.bucket = "model=m policy=lean",
+                                   .within = within,
+                                   .blind = "odds=blind model=m",
+                                   .points = points,
+                                   .now_ms = now_ms};
+    wr_learner_tell(learner, s, &seen);
+}
+
 static void go_badly(struct wr_learner *learner, const char *name, uint64_t key)
 {
     struct wr_learner_session s = session(name, key);
-    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=short", 0, 1);
-    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=short", 2, 2);
-    wr_learner_tell(learner, &s, "model=m policy=lean", "model=m policy=lean length=long", 1, 3);
+    tell(learner, &s, "model=m policy=lean length=short", 0, 1);
+    tell(learner, &s, "model=m policy=lean length=short", 2, 2);
+    tell(learner, &s, "model=m policy=lean length=long", 1, 3);
 }
 
 /* What waits is kept before it is closed: a new one knows it. */
@@ -101,8 +112,11 @@ static void trials_are_the_way_back(void **state)
         assert_true(choice.is_trial);
         assert_string_equal(choice.bucket, "model=m policy=lean");
         /* It went well, and was of another task than the bucket that is on trial. */
-        wr_learner_tell(learner, &trial, "model=m policy=lean task=chat",
-                        "model=m policy=lean task=chat length=short", 0, 10 + good);
+        struct wr_learner_seen seen = {.bucket = "model=m policy=lean task=chat",
+                                       .within = "model=m policy=lean task=chat length=short",
+                                       .blind = "odds=blind model=m task=chat",
+                                       .now_ms = 10 + good};
+        wr_learner_tell(learner, &trial, &seen);
     }
     learner = open_again(learner, dir.path);
     struct wr_learner_session other = draw(false, 9, name);
@@ -110,6 +124,42 @@ static void trials_are_the_way_back(void **state)
     struct wr_learner_session trial = draw(true, 9, name);
     (void)choose(learner, &trial, "m", &choice);
     assert_false(choice.is_trial); /* nothing is on trial any more */
+    wr_learner_free(learner);
+    wr_test_dir_remove(&dir);
+}
+
+/* Blind edits raise the odds of sessions that begin; sessions without any lower them again; a
+ * choice stays. */
+static void blind_edits_raise_the_odds(void **state)
+{
+    static const struct {
+        bool has_blind_edit;
+        uint32_t then_pct;
+    } rows[] = {{true, 0}, {true, 300}, {false, 260}, {false, 233}, {true, 271}};
+    struct wr_learner_choice choice;
+    struct wr_test_dir dir = wr_test_dir_new();
+    (void)state;
+    struct wr_learner *learner = open_again(NULL, dir.path);
+    for (uint64_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "s%d", (int)i);
+        struct wr_learner_session s = session(name, 100 + 2 * i), next = session("n", 500 + 2 * i);
+        struct wr_learner_seen seen = {.bucket = "model=m policy=lean",
+                                       .within = "model=m policy=lean length=short",
+                                       .blind = "odds=blind model=m",
+                                       .now_ms = (int64_t)i};
+        wr_learner_tell(learner, &s, &seen);
+        seen.has_blind_edit = rows[i].has_blind_edit;
+        wr_learner_tell(learner, &s, &seen);
+        learner = open_again(learner, dir.path);
+        assert_string_equal(choose(learner, &next, "m", &choice), "");
+        assert_int_equal(choice.blind_pct, rows[i].then_pct);
+        (void)choose(learner, &next, "other", &choice); /* chosen once */
+        assert_int_equal(choice.blind_pct, rows[i].then_pct);
+    }
+    struct wr_learner_session other = session("other", 900);
+    (void)choose(learner, &other, "other", &choice);
+    assert_int_equal(choice.blind_pct, 0);
     wr_learner_free(learner);
     wr_test_dir_remove(&dir);
 }
@@ -143,6 +193,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_bad_sessions_tighten_the_third),
         cmocka_unit_test(trials_are_the_way_back),
+        cmocka_unit_test(blind_edits_raise_the_odds),
         cmocka_unit_test(one_in_four_is_a_trial),
         cmocka_unit_test(without_a_store_nothing_is_learnt),
     };

@@ -107,6 +107,7 @@ static void name_bucket(const struct wr_watch *watch, const struct wr_watch_requ
     struct wr_bucket_key key = bucket_key(watch, r, policy);
     key.length = (weir_span){"", 0};
     wr_bucket_name(&key, note->bucket);
+    wr_blind_bucket_name(&key, note->blind);
     key.length = wr_span_of(wr_length_band(r->transcript->turns_count));
     key.transform = wr_span_of(prompt->form ? prompt->form : "inserted");
     wr_bucket_name(&key, note->within);
@@ -198,16 +199,39 @@ static void compare_chain(struct wr_watch *watch, const struct wr_watch_request 
         note->check = wr_bust_compare_chain(&last, &note->chain);
 }
 
-static void see_signs(const struct wr_transcript *t, const bool *changed, uint32_t count,
+/* "message 9, tool call: message 5, tool result, was condensed, wr_...": what it was as the model
+ * saw it last is in the record of this request still, unless it has just come back. */
+static void name_blind_edit(const struct wr_observed *o, const struct wr_prompt *prompt,
+                            const struct wr_record *record, char text[WR_BLIND_PLACE_BYTES])
+{
+    char call[WR_PROMPT_PLACE_BYTES], source[WR_PROMPT_PLACE_BYTES];
+    const struct wr_record_change *change = NULL;
+
+    if (o->blind_source >= prompt->blocks_count || o->blind_call >= prompt->blocks_count)
+        return;
+    wr_prompt_place(&prompt->blocks[o->blind_call], call);
+    wr_prompt_place(&prompt->blocks[o->blind_source], source);
+    for (uint32_t i = 0; i < record->changes_count && !change; i++)
+        if (record->changes[i].segment == o->blind_source)
+            change = &record->changes[i];
+    const char *handle = !change ? NULL : change->handle ? change->handle : change->in;
+    (void)snprintf(text, WR_BLIND_PLACE_BYTES, "%s: %s, was %s%s%s", call, source,
+                   change ? wr_form_name(change->form) : "shortened", handle ? ", " : "",
+                   handle ? handle : "");
+}
+
+static void see_signs(const struct wr_transcript *t, const bool *changed,
+                      const struct wr_prompt *prompt, const struct wr_record *record,
                       struct wr_watch_note *note)
 {
     struct wr_observe_input input = {
-        .transcript = t, .changed = changed, .changed_count = changed ? count : 0};
+        .transcript = t, .changed = changed, .changed_count = changed ? prompt->blocks_count : 0};
     struct wr_observed observed;
 
     wr_quality_observe(&input, &observed);
     note->quality = observed.quality;
     note->outputs_after_edit = observed.outputs_after_edit;
+    name_blind_edit(&observed, prompt, record, note->blind_place);
 }
 
 void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *request,
@@ -244,7 +268,7 @@ void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *req
     note->is_changed = prompt.changed_count > 0;
     note->ticket = seen.ticket;
     if (!seen.is_repeated || request->is_second_try)
-        see_signs(t, changed, prompt.blocks_count, note);
+        see_signs(t, changed, &prompt, record, note);
     name_bucket(watch, request, wr_span_of(record->policy), &prompt, note);
 }
 
@@ -327,6 +351,7 @@ void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answe
     record->quality = note->quality;
     wr_quality_answer(&seen, &record->quality);
     record->cache_not_judged = wr_word_of(note->not_judged);
+    record->blind_place = wr_span_of(note->blind_place);
     record->learned_policy = wr_span_of(note->choice.policy);
     record->learned_from = wr_span_of(note->choice.bucket);
     record->is_trial = note->choice.is_trial;
@@ -334,7 +359,12 @@ void wr_watch_answer(struct wr_watch *watch, const struct wr_watch_answer *answe
         return;
     judge_bust(watch, answer, &usage, note, record);
     struct wr_learner_session session = session_of(record->tenant, record->session, note->session);
+    struct wr_learner_seen sample = {.bucket = note->bucket,
+                                     .within = note->within,
+                                     .blind = note->blind,
+                                     .points = wr_quality_points(&record->quality),
+                                     .has_blind_edit = record->quality.blind_edits > 0,
+                                     .now_ms = record->time_ms};
     if (answer->was_sent_changed && answer->teaches)
-        wr_learner_tell(watch->learner, &session, note->bucket, note->within,
-                        wr_quality_points(&record->quality), record->time_ms);
+        wr_learner_tell(watch->learner, &session, &sample);
 }

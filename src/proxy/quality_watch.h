@@ -24,6 +24,8 @@ struct wr_watch_options {       /* what is pointed at outlives the watch */
 struct wr_watch *wr_watch_new(const struct wr_watch_options *options);
 void wr_watch_free(struct wr_watch *watch); /* NULL is fine */
 
+enum { WR_BLIND_PLACE_BYTES = 2 * WR_PROMPT_PLACE_BYTES + 64 };
+
 /* What is known of one request. Zeroed: nothing. */
 struct wr_watch_note {
     bool is_seen;    /* the request was read */
@@ -39,6 +41,8 @@ struct wr_watch_note {
     struct wr_bust_check check;
     struct wr_learner_choice choice;
     char bucket[WR_QUALITY_BUCKET_BYTES_MAX + 1], within[WR_QUALITY_BUCKET_BYTES_MAX + 1];
+    char blind[WR_QUALITY_BUCKET_BYTES_MAX + 1]; /* the bucket of blind edits */
+    char blind_place[WR_BLIND_PLACE_BYTES];      /* of the newest one; empty: there was none */
 };
 
 struct wr_watch_request {

@@ -17,6 +17,7 @@
 
 #include "base/hash.h"
 #include "base/span.h"
+#include "policy/orders.h"
 
 enum { WAYS = 8, SETS = WR_PROXY_SESSIONS_MAX / WAYS };
 
@@ -112,7 +113,7 @@ static const struct wr_rule *find_rule(const struct wr_rollout_input *input)
 {
     for (size_t i = 0; i < input->config->rules_count; i++) {
         const struct wr_rule *rule = &input->config->rules[i];
-        if (!rule->tool && rule_matches(rule, input))
+        if (!rule->tool && !rule->path && rule_matches(rule, input))
             return rule;
     }
     return NULL;
@@ -121,6 +122,17 @@ static const struct wr_rule *find_rule(const struct wr_rollout_input *input)
 static uint32_t hash_said(weir_span policy)
 {
     return (uint32_t)wr_hash64(policy) | 1;
+}
+
+/* The policy of that hash; where none is meant, or it is not there any more, the configured one. */
+static const char *policy_of(const struct wr_config *config, uint32_t said)
+{
+    for (uint32_t i = 0; said && config->policies && i < wr_policies_count(config->policies); i++) {
+        const char *name = wr_policies_at(config->policies, i)->name;
+        if (hash_said(wr_span_of(name)) == said)
+            return name;
+    }
+    return config->policy;
 }
 
 static void decide_action(struct wr_decision *d)
@@ -203,6 +215,9 @@ static void begin_session(struct entry *entry, const struct wr_rollout_input *in
 
     entry->bound = (uint8_t)take_bound(&kept);
     entry->said = take_said(&kept);
+    if (!input->kept.len && input->wanted.len && !input->config->is_policy_said &&
+        !(rule && rule->policy))
+        entry->said = hash_said(input->wanted);
     entry->requests_count = 1;
     if (kept.len && wr_mode_parse(kept, &kept_mode, &kept_percent)) {
         entry->requests_count = 3;
@@ -240,6 +255,24 @@ void wr_decision_mode(const struct wr_decision *decision, char text[WR_KEPT_MODE
                    bound_words[decision->bound]);
 }
 
+/* On the request with which a session leaves its projection the figures are of what is sent, as it
+ * came. */
+enum wr_deed wr_decision_deed(const struct wr_decision *decision)
+{
+    if (decision->action == WR_ACTION_PROJECT)
+        return WR_DEED_PROJECTED;
+    return wr_decision_is_shadow(decision) ? WR_DEED_SHADOWED : WR_DEED_MEASURED;
+}
+
+void wr_decision_tell(const struct wr_decision *decision, struct wr_record *record)
+{
+    record->mode = wr_word_of(wr_mode_name(decision->mode));
+    record->mode_reason = wr_word_of(decision->reason);
+    record->has_bucket = decision->mode == WR_MODE_CANARY || decision->mode == WR_MODE_HOLDOUT;
+    record->bucket = decision->bucket;
+    record->bucket_percent = decision->percent;
+}
+
 /* A tool is left alone in every mode that sends what came, and so by sessions outside of a canary.
  */
 static bool is_active(const struct wr_rule *rule, uint32_t bucket)
@@ -247,6 +280,19 @@ static bool is_active(const struct wr_rule *rule, uint32_t bucket)
     return rule->mode == WR_MODE_ACTIVE ||
            (rule->mode == WR_MODE_CANARY && bucket < rule->percent) ||
            (rule->mode == WR_MODE_HOLDOUT && bucket >= rule->percent);
+}
+
+/* Words are parted by spaces: in a path a '*' stands for one. What may be changed anyway needs no
+ * word, since of paths every rule holds. */
+static size_t write_path(const struct wr_rule *rule, uint32_t bucket, char *text, size_t room)
+{
+    if (is_active(rule, bucket))
+        return 0;
+    int bytes = snprintf(text, room, WR_WORD_PATH "%s", rule->path);
+    for (char *c = text; *c; c++)
+        if (*c == ' ')
+            *c = '*';
+    return bytes > 0 ? (size_t)bytes : 0;
 }
 
 void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,
@@ -257,12 +303,18 @@ void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,
     text[0] = '\0';
     for (size_t i = 0; i < input->config->rules_count; i++) {
         const struct wr_rule *rule = &input->config->rules[i];
-        if (!rule->tool || !rule_matches(rule, input) ||
-            bytes + strlen(rule->tool) + 2 > WR_TOOLS_BYTES_MAX)
+        const char *name = rule->tool ? rule->tool : rule->path;
+        if (!name || !rule_matches(rule, input) ||
+            bytes + strlen(name) + sizeof(WR_WORD_PATH) > WR_TOOLS_BYTES_MAX)
             continue;
-        bytes +=
-            (size_t)snprintf(text + bytes, WR_TOOLS_BYTES_MAX + 1 - bytes, "%s%c%s",
-                             bytes ? " " : "", is_active(rule, bucket) ? '+' : '-', rule->tool);
+        size_t front = bytes ? 1 : 0, room = WR_TOOLS_BYTES_MAX + 1 - bytes - front;
+        char *word = text + bytes + front;
+        size_t added = rule->path ? write_path(rule, bucket, word, room)
+                                  : (size_t)snprintf(word, room, "%c%s",
+                                                     is_active(rule, bucket) ? '+' : '-', name);
+        if (added && front)
+            text[bytes] = ' ';
+        bytes += added ? added + front : 0;
     }
 }
 
@@ -343,7 +395,8 @@ struct wr_decision wr_rollout_decide(struct wr_sessions *sessions,
     d.reads_cache = entry->reads_cache;
     (void)pthread_mutex_unlock(&sessions->lock);
 
-    d.policy = rule && rule->policy ? rule->policy : input->config->policy;
+    bool is_said = input->config->is_policy_said;
+    d.policy = rule && rule->policy ? rule->policy : policy_of(input->config, is_said ? 0 : d.said);
     d.recall = rule && rule->says_recall ? rule->recall : input->config->recall;
     if (wr_span_is(input->mode, "exact")) {
         d.is_exact = true;

@@ -2,7 +2,8 @@
  *
  * 1. A session keeps the mode of its first request, whatever weir.yaml says later. Once it has gone
  *    on to a second one its mode is due to be kept in the store, for other processes. What was
- * typed for this server (--mode, --policy) beats that, once, and is kept from then on.
+ * typed for this server (--mode, --policy) beats that, once, and is kept from then on. A policy
+ * that is wanted for new sessions beats weir.yaml's, and neither a rule's nor one that was typed.
  * 2. Canary and holdout are decided by a hash of tenant and session, so a conversation never flaps,
  *    and another process decides the same.
  * 3. `x-weir-mode: exact` wins for its request and changes nothing for the session.
@@ -16,6 +17,7 @@
 #define WR_PROXY_ROLLOUT_H
 
 #include "proxy/config.h"
+#include "record/record.h"
 
 /* The form that a session is bound to. */
 enum wr_bound {
@@ -64,6 +66,7 @@ struct wr_rollout_input {
     const char *upstream; /* its name */
     weir_span mode;       /* the header x-weir-mode; empty: none */
     weir_span kept;       /* what was kept of the session's mode; empty: nothing */
+    weir_span wanted;     /* the policy that is wanted for sessions that begin; empty: none */
     enum wr_bound bind;   /* what the provider has said of this very request */
     bool is_signed;       /* it holds signed thinking, which is bound to what comes before it */
 };
@@ -86,6 +89,11 @@ static inline bool wr_decision_is_shadow(const struct wr_decision *decision)
 {
     return decision->action == WR_ACTION_SHADOW && decision->turn != WR_MODE_TURNS_WHOLE;
 }
+
+/* What is done with the request, by what was decided. */
+enum wr_deed wr_decision_deed(const struct wr_decision *decision);
+
+void wr_decision_tell(const struct wr_decision *decision, struct wr_record *record);
 
 /* What the rules say of tools, for this session: weir_project_options.tools. */
 void wr_rollout_tools(const struct wr_rollout_input *input, uint32_t bucket,

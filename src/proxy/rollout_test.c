@@ -181,6 +181,46 @@ static void a_policy_is_heard_once(void **state)
     wr_config_free(config);
 }
 
+static void a_wanted_policy_is_of_sessions_that_begin(void **state)
+{
+    static const char *const yaml = "policies:\n  mine:\n    stages: []\n";
+    struct wr_config *config = wr_config_new();
+    struct wr_sessions *sessions = wr_sessions_new(), *other = wr_sessions_new();
+    struct wr_rollout_input input = {.config = config,
+                                     .tenant = WR_LIT("local"),
+                                     .session = WR_LIT("old"),
+                                     .upstream = "openai"};
+    struct wr_policies *policies;
+    char kept[WR_KEPT_MODE_BYTES];
+    (void)state;
+    assert_int_equal(wr_policies_new(&policies, wr_span_of(yaml), NULL), WEIR_OK);
+    assert_int_equal(wr_config_set_policies(config, policies, NULL), WEIR_OK);
+    assert_string_equal(wr_rollout_decide(sessions, &input).policy, "auto");
+    input.wanted = WR_LIT("mine");
+    assert_string_equal(wr_rollout_decide(sessions, &input).policy, "auto"); /* it has begun */
+    input.session = WR_LIT("new");
+    struct wr_decision d = wr_rollout_decide(sessions, &input);
+    assert_string_equal(d.policy, "mine");
+    assert_false(d.says_policy); /* it is no step: nothing was there before */
+    input.wanted = WR_LIT("lean");
+    assert_string_equal(wr_rollout_decide(sessions, &input).policy, "mine");
+    wr_decision_mode(&d, kept);
+    input.kept = wr_span_of(kept); /* another process */
+    assert_string_equal(wr_rollout_decide(other, &input).policy, "mine");
+    input.session = WR_LIT("later");
+    input.kept = (weir_span){"", 0};
+    input.wanted = WR_LIT("gone"); /* from the file of policies, say */
+    assert_string_equal(wr_rollout_decide(other, &input).policy, "auto");
+    input.session = WR_LIT("typed");
+    input.wanted = WR_LIT("mine");
+    config->is_policy_said = true;
+    assert_string_equal(wr_rollout_decide(other, &input).policy, "auto");
+    wr_sessions_free(sessions);
+    wr_sessions_free(other);
+    wr_config_free(config);
+    wr_policies_free(policies);
+}
+
 static void a_kept_mode_is_taken_up(void **state)
 {
     struct wr_config *shadow = wr_config_new(), *canary = wr_config_new();
@@ -249,15 +289,18 @@ static void tools_have_rules_of_their_own(void **state)
                                "  - {tool: 'mcp__*', mode: off}\n"
                                "  - {tool: Bash, mode: 'canary 30%'}\n"
                                "  - {tool: Grep, mode: 'holdout 30%', model: 'gpt-4*'}\n"
-                               "  - {tool: Edit, mode: shadow, upstream: other}\n";
+                               "  - {tool: Edit, mode: shadow, upstream: other}\n"
+                               "  - {path: 'src/my file.c', mode: off}\n"
+                               "  - {path: '*.md', mode: 'canary 30%'}\n"
+                               "  - {path: 'x', mode: off, upstream: other}\n";
     static const struct {
         const char *model;
         uint32_t bucket;
         const char *tools;
-    } cases[] = {{"gpt-5", 29, "+Read -mcp__* +Bash"},
-                 {"gpt-5", 30, "+Read -mcp__* -Bash"},
-                 {"gpt-4o", 29, "+Read -mcp__* +Bash -Grep"},
-                 {"gpt-4o", 30, "+Read -mcp__* -Bash +Grep"}};
+    } cases[] = {{"gpt-5", 29, "+Read -mcp__* +Bash -path:src/my*file.c"},
+                 {"gpt-5", 30, "+Read -mcp__* -Bash -path:src/my*file.c -path:*.md"},
+                 {"gpt-4o", 29, "+Read -mcp__* +Bash -Grep -path:src/my*file.c"},
+                 {"gpt-4o", 30, "+Read -mcp__* -Bash +Grep -path:src/my*file.c -path:*.md"}};
     struct wr_config *config = wr_config_new();
     struct wr_sessions *sessions = wr_sessions_new();
     (void)state;
@@ -327,6 +370,7 @@ int main(void)
                                        cmocka_unit_test(a_session_in_use_is_not_the_one_forgotten),
                                        cmocka_unit_test(what_is_typed_beats_what_is_kept),
                                        cmocka_unit_test(a_policy_is_heard_once),
+                                       cmocka_unit_test(a_wanted_policy_is_of_sessions_that_begin),
                                        cmocka_unit_test(a_kept_mode_is_taken_up),
                                        cmocka_unit_test(canary_is_a_share_of_sessions),
                                        cmocka_unit_test(rules_go_first),
