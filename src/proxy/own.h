@@ -9,7 +9,8 @@
  *    its first turn: the tools never change in mid-session.
  * 2. An exchange is a mark, found by its session, the turns before it and the answer that the
  *    client sends back. No match, nothing is put back.
- * 3. What cannot be read or kept is no failure of the request: it goes on without (law L6).
+ * 3. What cannot be read is no failure of the request: it goes as it came, and that is told (law
+ *    L6). What cannot be kept is lost, and the next request says so.
  */
 #ifndef WR_PROXY_OWN_H
 #define WR_PROXY_OWN_H
@@ -24,13 +25,15 @@ struct wr_own_part {
     bool is_offered; /* what leaves has our tool, and its answer may call it */
     bool is_viewed;  /* what leaves is the view, with our tool or without */
     bool is_stream;  /* that answer comes as events */
-    bool has_begun;  /* the session begins with it: this is its first request, by */
+    bool has_begun;  /* the session begins with it: this is its first request */
     weir_hash first_turn;
     struct wr_buf view;
     wr_hash128 before;                /* the client's turns up to the answer */
     uint32_t put_count, misfit_count; /* exchanges put back, and those that did not fit */
     uint32_t left_count;              /* exchanges that are out for good */
-    uint32_t recalls_count;           /* of this answer so far */
+    uint32_t lost_count;              /* exchanges that are gone from the store since */
+    bool is_unkept;         /* it leaves with, or without, our tool as this process alone knows */
+    uint32_t recalls_count; /* of this answer so far */
 };
 
 void wr_own_release(struct wr_own_part *part);
@@ -60,9 +63,15 @@ struct wr_own_input {
 };
 
 /* Makes the view of `*request` where the session has an own recall, or begins to, and puts the view
- * in its place; else leaves both as they are. */
-void wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
+ * in its place; else leaves both as they are. False: what the client's history lacks cannot be
+ * found out or put back now, and the request has to go as it came. */
+bool wr_own_offer(struct wr_own *own, const struct wr_own_input *input,
                   struct weir_request **request, struct wr_own_part *part);
+
+/* Once the request is projected, and before an exchange is kept: a store that took the place of
+ * another meanwhile gets what this thread remembers of the session. `model` is the request's. */
+void wr_own_settle(struct wr_own *own, const struct wr_own_input *input, weir_span model,
+                   struct wr_own_part *part);
 
 /* Writes a request that is not to be changed, but goes on from an answer of several legs: from the
  * last of them. False: it does not, and nothing is written. */
