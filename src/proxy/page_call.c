@@ -62,10 +62,11 @@ static void send_answer(struct wr_page_call *call)
     weir_span body = wr_buf_view(&call->answer);
     struct wr_header headers[] = {{WR_LIT("Content-Type"), call->type},
                                   {WR_LIT("Cache-Control"), WR_LIT("no-store")},
-                                  {WR_LIT("X-Accel-Buffering"), WR_LIT("no")}};
+                                  {WR_LIT("X-Accel-Buffering"), WR_LIT("no")},
+                                  {WR_LIT("X-Content-Type-Options"), WR_LIT("nosniff")}};
     struct wr_answer answer = {.status = call->status,
                                .headers = headers,
-                               .headers_count = body.len ? 3 : 0,
+                               .headers_count = body.len ? 4 : 0,
                                .content_bytes = (int64_t)body.len};
 
     wr_conn_begin(call->conn, &answer);

@@ -25,7 +25,7 @@ bool wr_page_is_ours(weir_span target)
 {
     weir_span path = page_path(target);
     return wr_span_is(path, "/metrics") || wr_span_is(path, "/healthz") ||
-           wr_span_is(path, "/readyz") || wr_span_starts(path, WR_LIT("/weir/v1/"));
+           wr_span_is(path, "/readyz") || wr_span_starts(path, WR_LIT("/weir/"));
 }
 
 /* libcurl's words may hold bytes of a host's name that are no UTF-8. */
@@ -106,6 +106,18 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
     wr_page_error(conn, route->api, 404,
                   wr_buf_status(&why) ? "no upstream for this path" : why.bytes);
     wr_buf_release(&why);
+}
+
+void wr_page_no_key(struct wr_conn *conn, const struct wr_route *route)
+{
+    char why[512];
+
+    (void)snprintf(why, sizeof(why),
+                   "Weir's token stands where a key of %s belongs, and Weir has none: name one in "
+                   "weir.yaml, `upstreams: {%s: {key: {env: NAME}}}`, or send the provider's key "
+                   "there and the token as x-weir-token or as /k/TOKEN/ in front of the path",
+                   route->upstream->name, route->upstream->name);
+    wr_page_error(conn, route->api, 401, why);
 }
 
 static const char *store_text(const struct wr_service *service)

@@ -6,12 +6,16 @@
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 
-/* /weir/v1/…, /metrics, /healthz and /readyz. With /mcp (mcp_page.h) these are Weir's own paths. */
+/* /weir/…, /metrics, /healthz and /readyz. With /mcp (mcp_page.h) these are Weir's own paths. */
 bool wr_page_is_ours(weir_span target);
 
 /* Answers a request that was not let in, asks for another protocol, or is for one of our paths. */
 void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
                     const struct wr_entry *entry);
+
+/* The client shows Weir's token in the place of a key, and this upstream's key is not Weir's to
+ * add. */
+void wr_page_no_key(struct wr_conn *conn, const struct wr_route *route);
 
 /* A request that cannot begin: it has no upstream, and is told which there are, or no memory. */
 void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,

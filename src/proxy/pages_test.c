@@ -190,11 +190,17 @@ static void our_paths_are_known_by_their_front(void **state)
         const char *target;
         bool is_ours;
     } cases[] = {
-        {"/metrics", true},         {"/metrics?x=1", true},
-        {"/metricsx", false},       {"/healthz", true},
-        {"/readyz", true},          {"/weir/v1/health", true},
-        {"/weir/v1/", true},        {"/weir/v1", false},
-        {"/weir/v2/health", false}, {"/v1/models?/metrics", false},
+        {"/metrics", true},
+        {"/metrics?x=1", true},
+        {"/metricsx", false},
+        {"/healthz", true},
+        {"/readyz", true},
+        {"/weir/v1/health", true},
+        {"/weir/v1/", true},
+        {"/weir/v1", true},
+        {"/weir/v2/health", true},
+        {"/weird", false},
+        {"/v1/models?/metrics", false},
     };
     (void)state;
     for (size_t i = 0; i < WR_COUNT_OF(cases); i++)

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "proxy/metrics.h"
 #include "store/probe.h"
+#include "store/where.h"
 
 enum {
     ROUND_S = 24 * 3600,
@@ -63,11 +64,12 @@ void wr_store_state_seen(struct wr_metrics *metrics, const char *dir,
     *place = now;
     if (atomic_exchange(&metrics->store_place, now) == now)
         return;
+    char shown[WR_WHERE_SHOWN_BYTES];
     fprintf(stderr,
             "weir serve: files of the store in %s were removed or replaced while it was in use;"
             " another store.db is in use now. Sessions that go on put their originals back; handles"
             " of others may not be found\n",
-            dir);
+            wr_where_shown(dir, shown));
 }
 
 static bool is_trouble(weir_trouble trouble)
@@ -78,6 +80,7 @@ static bool is_trouble(weir_trouble trouble)
     case WEIR_TROUBLE_COLLISION:
     case WEIR_TROUBLE_CONFLICT:
     case WEIR_TROUBLE_REPLACED:
+    case WEIR_TROUBLE_OUTRUN:
         return false;
     default:
         return true;
@@ -88,16 +91,18 @@ void wr_store_state_failed(struct wr_metrics *metrics, const char *dir, weir_tro
 {
     if (!is_trouble(trouble) || atomic_exchange(&metrics->store_trouble, (uint64_t)trouble))
         return;
+    char shown[WR_WHERE_SHOWN_BYTES];
     fprintf(stderr,
             "weir serve: store %s: %s. Until it can be written again nothing new is shortened;"
             " what was shortened stays so while its original can be read\n",
-            dir, weir_trouble_text(trouble));
+            wr_where_shown(dir, shown), weir_trouble_text(trouble));
 }
 
 void wr_store_state_well(struct wr_metrics *metrics, const char *dir)
 {
+    char shown[WR_WHERE_SHOWN_BYTES];
     if (atomic_exchange(&metrics->store_trouble, 0))
-        fprintf(stderr, "weir serve: store %s is written again\n", dir);
+        fprintf(stderr, "weir serve: store %s is written again\n", wr_where_shown(dir, shown));
 }
 
 weir_trouble wr_store_state_trouble(const struct wr_metrics *metrics)
@@ -156,9 +161,15 @@ static void look_at_store(struct wr_store_keeper *k)
         wr_store_state_failed(k->metrics, k->dir, trouble);
         return;
     }
-    if (wr_store_probe(k->store, was_in_trouble, NULL))
+    if (wr_store_probe(k->store, was_in_trouble, NULL)) {
         wr_store_state_failed(k->metrics, k->dir, weir_store_trouble(k->store));
-    else if (was_in_trouble)
+        if (was_in_trouble) { /* it may be what is open that fails, and not the store */
+            weir_store_close(k->store);
+            k->store = NULL;
+        }
+        return;
+    }
+    if (was_in_trouble)
         wr_store_state_well(k->metrics, k->dir);
     wr_store_state_seen(k->metrics, k->dir, k->store, &k->place);
 }

@@ -1,0 +1,37 @@
+/* traffic_page.h -- the page at /weir/ and what it asks for (docs/page.md).
+ *
+ *   GET  /weir/                     the page, and its files
+ *   GET  /weir/v1/traffic...        traffic/traffic.h, on a thread
+ *   GET  /weir/v1/traffic/live      a stream of events: a line a request as it happens
+ *   .../v1/traffic/whatif           a session under other policies: what_if.h
+ *   POST /weir/v1/login             sets a cookie with the token that the request brings
+ *   POST /weir/v1/logout            takes it away
+ *
+ * 1. A request that is to be projected never waits for a page: answers are made on threads of their
+ *    own handles, and the stream follows the rows in the store, one look for all who listen.
+ * 2. A stream says the number of each row, so a browser that was cut off goes on where it was.
+ */
+#ifndef WR_PROXY_TRAFFIC_PAGE_H
+#define WR_PROXY_TRAFFIC_PAGE_H
+
+#include "proxy/exchange.h"
+#include "proxy/page_call.h"
+
+struct wr_traffic_page;
+
+/* `service` is borrowed. NULL: out of memory. */
+struct wr_traffic_page *wr_traffic_page_new(uv_loop_t *loop, const struct wr_config *config,
+                                            struct wr_service *service);
+
+/* Before the loop ends: its timer goes. NULL is fine. */
+void wr_traffic_page_close(struct wr_traffic_page *page);
+/* When the loop has ended. NULL is fine. */
+void wr_traffic_page_free(struct wr_traffic_page *page);
+
+bool wr_traffic_page_is(weir_span target);
+
+/* As the handler's `begin`. `entry` was let in. */
+void *wr_traffic_page_begin(struct wr_traffic_page *page, struct wr_conn *conn,
+                            const struct wr_head *head, const struct wr_entry *entry);
+
+#endif
