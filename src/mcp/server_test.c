@@ -352,7 +352,7 @@ static void the_list_is_the_same_every_time(void **state)
     wr_buf_append(&first, answer.message);
     assert_int_equal(wr_json_parse(&doc, &arena, wr_buf_view(&first), NULL, NULL), WEIR_OK);
     assert_int_equal(
-        wr_json_count(&doc, wr_json_find(&doc, wr_json_find(&doc, 0, "result"), "tools")), 2);
+        wr_json_count(&doc, wr_json_find(&doc, wr_json_find(&doc, 0, "result"), "tools")), 3);
     wr_mcp_answer(mcp, WR_LIT("token-x"), &peer, wr_span_of(message), &answer);
     assert_true(wr_span_eq(answer.message, wr_buf_view(&first)));
     wr_arena_release(&arena);

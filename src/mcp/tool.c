@@ -20,6 +20,11 @@
     "\"annotations\":{\"readOnlyHint\":true,\"destructiveHint\":false," \
     "\"idempotentHint\":true,\"openWorldHint\":false}"
 
+/* Claude Code keeps the tools of MCP servers back until its model searches for them. A way back
+ * that a request does not offer is none (law L2), so this one asks to stand among the tools from
+ * the start; clients that do not know the word ignore it. */
+#define ALWAYS_LOADED "\"_meta\":{\"anthropic/alwaysLoad\":true}"
+
 static const struct {
     const char *name;
     wr_mcp_tool_fn *call;
@@ -28,13 +33,25 @@ static const struct {
     {WR_RECALL_NAME, wr_mcp_recall,
      "{\"name\":\"" WR_RECALL_NAME
      "\",\"title\":\"Recall left-out text\",\"description\":\"" WR_RECALL_DESCRIPTION
-     "\",\"inputSchema\":" WR_RECALL_SCHEMA "," READS_ONLY "}"},
+     "\",\"inputSchema\":" WR_RECALL_SCHEMA "," READS_ONLY "," ALWAYS_LOADED "}"},
     {"weir_context", wr_mcp_context,
      "{\"name\":\"weir_context\",\"title\":\"What fills the context\",\"description\":"
      "\"Shows what fills the model's context window, by category, and what was left "
      "out.\",\"inputSchema\":{\"type\":\"object\",\"properties\":{"
      "\"session\":{\"type\":\"string\",\"description\":\"a session's name; without one the most "
      "recent\"}},\"additionalProperties\":false}," READS_ONLY "}"},
+    {"weir_steer", wr_mcp_steer,
+     "{\"name\":\"weir_steer\",\"title\":\"What stays in the context\",\"description\":"
+     "\"Keeps a file, a tool's results or a left-out text whole in this session's context (pin), "
+     "shows what is left out and what would be next (plan), and more.\",\"inputSchema\":{"
+     "\"type\":\"object\",\"properties\":{\"do\":{\"type\":\"string\",\"enum\":[\"plan\","
+     "\"pin\",\"unpin\",\"undo\",\"now\",\"exact\",\"pause\",\"resume\"]},"
+     "\"path\":{\"type\":\"string\"},\"tool\":{\"type\":\"string\"},"
+     "\"handle\":{\"type\":\"string\"},\"session\":{\"type\":\"string\",\"description\":"
+     "\"without one the most recent\"},\"confirm\":{\"type\":\"boolean\",\"description\":"
+     "\"pay the price that was named\"}},\"required\":[\"do\"],"
+     "\"additionalProperties\":false},\"annotations\":{\"readOnlyHint\":false,"
+     "\"destructiveHint\":false,\"idempotentHint\":true,\"openWorldHint\":false}}"},
 };
 
 enum { TOOLS_COUNT = WR_COUNT_OF(tools) };

@@ -45,6 +45,7 @@ typedef void wr_mcp_tool_fn(struct wr_mcp_world *world, struct wr_mcp_call *call
 
 void wr_mcp_recall(struct wr_mcp_world *world, struct wr_mcp_call *call);
 void wr_mcp_context(struct wr_mcp_world *world, struct wr_mcp_call *call);
+void wr_mcp_steer(struct wr_mcp_world *world, struct wr_mcp_call *call);
 
 /* NULL: there is no such tool. `*known`, its name, lives for ever. */
 wr_mcp_tool_fn *wr_mcp_tool_find(weir_span name, const char **known);
