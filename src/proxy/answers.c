@@ -262,7 +262,7 @@ void wr_answer_note_keep(struct wr_notes *notes, weir_span tenant, weir_span ses
 }
 
 bool wr_answer_note_find(struct wr_notes *notes, struct wr_arena *arena, weir_span tenant,
-                         weir_span id, struct wr_known_answer *known)
+                         weir_span id, bool waits, struct wr_known_answer *known)
 {
     struct wr_note_name name = {.kind = WR_NOTE_ANSWER, .tenant = tenant, .id = id};
     struct wr_buf bytes;
@@ -271,7 +271,8 @@ bool wr_answer_note_find(struct wr_notes *notes, struct wr_arena *arena, weir_sp
     if (!notes)
         return false;
     wr_buf_init(&bytes, WR_LEDGER_NOTE_BYTES_MAX);
-    bool is_found = wr_notes_find(notes, &name, &bytes);
+    bool is_found =
+        waits ? wr_notes_await(notes, &name, &bytes) : wr_notes_find(notes, &name, &bytes);
     weir_span copy = is_found ? wr_arena_copy(arena, wr_buf_view(&bytes)) : (weir_span){"", 0};
     wr_buf_release(&bytes);
     if (is_found && copy.ptr && wr_answer_decode(arena, copy, known))

@@ -60,8 +60,8 @@ bool wr_answer_decode(struct wr_arena *arena, weir_span bytes, struct wr_known_a
 void wr_answer_note_keep(struct wr_notes *notes, weir_span tenant, weir_span session,
                          const struct wr_reply *answer, bool has_arguments, int64_t now_ms);
 
-/* As wr_answers_find(). */
+/* As wr_answers_find(). `waits`: for another node that may be writing it (wr_notes_await()). */
 bool wr_answer_note_find(struct wr_notes *notes, struct wr_arena *arena, weir_span tenant,
-                         weir_span id, struct wr_known_answer *known);
+                         weir_span id, bool waits, struct wr_known_answer *known);
 
 #endif

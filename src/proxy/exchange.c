@@ -16,8 +16,11 @@
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
 #include "proxy/pages.h"
 #include "proxy/sinks.h"
+#include "proxy/traffic_page.h"
+#include "proxy/upstream_key.h"
 
 enum {
     URL_BYTES_MAX = WR_NET_HEAD_BYTES_MAX + 4096,
@@ -34,7 +37,8 @@ static void unlink_waiting(struct wr_exchange *ex);
 static bool wants_reading(const struct wr_exchange *ex)
 {
     const struct wr_config *config = ex->config;
-    return ex->route.api && (config->mode != WR_MODE_OFF || config->rules_count) &&
+    return ex->route.api && !ex->route.is_signed &&
+           (config->mode != WR_MODE_OFF || config->rules_count) &&
            ex->head->content_bytes <= WR_NET_BODY_BYTES_MAX;
 }
 
@@ -64,6 +68,8 @@ static void choose_upload(struct wr_exchange *ex)
 {
     const struct wr_head *head = ex->head;
 
+    if (ex->route.upstream->aws) /* its hash is signed */
+        return;
     if (!wants_reading(ex) && head->is_chunked)
         ex->upload = WR_UPLOAD_STREAMED;
     else if (!wants_reading(ex) && head->content_bytes > WR_NET_QUEUED_BYTES_MAX)
@@ -85,6 +91,10 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
 
     if (!is_barred && wr_sidecar_page_is(entry.target))
         return wr_sidecar_page_begin(service->sidecar, conn, head, &entry);
+    if (!is_barred && wr_traffic_page_is(entry.target))
+        return wr_traffic_page_begin(service->traffic, conn, head, &entry);
+    if (!is_barred && wr_steer_page_is(entry.target))
+        return wr_steer_page_begin(service->steer, service->config, conn, head, &entry);
     if (is_barred || wr_page_is_ours(entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
         wr_page_answer(service, conn, head, &entry);
@@ -98,6 +108,12 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         free(ex);
         atomic_fetch_add(&service->metrics->requests_refused, 1);
         wr_page_not_begun(conn, service->config, &route);
+        return NULL;
+    }
+    if (entry.is_shown_as_key && !wr_upstream_has_key(route.upstream)) {
+        free(ex);
+        atomic_fetch_add(&service->metrics->requests_refused, 1);
+        wr_page_no_key(conn, &route);
         return NULL;
     }
     *ex = (struct wr_exchange){.service = service,
@@ -167,6 +183,12 @@ static void on_body(void *user, weir_span bytes)
                    (int64_t)ex->record.received_bytes != announced_bytes &&
                    !wr_buf_try_reserve(&ex->body, SPARE_BYTES);
     if (is_full || (ex->upload == WR_UPLOAD_WHOLE && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
+        if (ex->route.upstream->aws) {
+            wr_exchange_fail(ex, 413, "too_long_to_sign",
+                             "this upstream's requests are signed by Weir (`sign` in weir.yaml), "
+                             "and one this long cannot be");
+            return;
+        }
         ex->upload = WR_UPLOAD_STREAMED;
         if (!wr_exchange_ask(ex, (weir_span){"", 0}))
             return;
@@ -237,12 +259,6 @@ static void unlink_waiting(struct wr_exchange *ex)
         }
 }
 
-void wr_exchange_send(struct wr_exchange *ex)
-{
-    ex->is_sent_changed = wr_exchange_is_projected(ex);
-    (void)wr_exchange_ask(ex, wr_exchange_body(ex, ex->is_sent_changed));
-}
-
 /* In any other state it is too late: the request has left as it came, or nobody waits for it. */
 static void on_task_ready(void *user, struct wr_task *task)
 {
@@ -256,8 +272,10 @@ static void on_task_ready(void *user, struct wr_task *task)
         wr_own_legs_ready(ex);
         return;
     }
-    if (state != WR_EXCHANGE_PROJECTING && state != WR_EXCHANGE_REPROJECTING)
+    if (state != WR_EXCHANGE_PROJECTING && state != WR_EXCHANGE_REPROJECTING) {
+        wr_exchange_tell_missed(ex);
         return;
+    }
     ex->task_state = WR_TASK_READY;
     unlink_waiting(ex);
     if (state == WR_EXCHANGE_PROJECTING)
@@ -400,17 +418,55 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "host") || wr_header_is(header, "content-length") ||
         wr_header_is(header, "expect"))
         return false;
+    /* The client's credential stays here where Weir has one, and Weir's own token always. */
+    if (wr_key_is_credential(header) && (wr_upstream_has_key(ex->route.upstream) ||
+                                         wr_door_is_token(ex->config, wr_key_value(header))))
+        return false;
     /* An answer that may have to be joined with another is asked for in no coding. */
     if (wr_header_is(header, "accept-encoding") && (wr_own_legs_may_come(ex) || ex->own.named.len))
         return false;
     return !(wr_header_is(header, "content-encoding") && ex->is_sent_changed);
 }
 
+static bool write_url(const struct wr_exchange *ex, struct wr_buf *url)
+{
+    struct wr_route route = ex->route;
+    struct wr_buf target;
+
+    wr_buf_init(&target, WR_NET_HEAD_BYTES_MAX);
+    if (wr_upstream_has_key(route.upstream)) {
+        wr_key_clean_target(route.target, &target);
+        route.target = wr_buf_view(&target);
+    }
+    wr_route_url(&route, url);
+    bool ok = !wr_buf_status(url) && !wr_buf_status(&target);
+    wr_buf_release(&target);
+    return ok;
+}
+
+/* Adds the upstream's own key, where Weir has it. */
+static bool show_key(const struct wr_exchange *ex, struct wr_fetch_request *request,
+                     struct wr_header *headers, weir_span url, struct wr_buf *text)
+{
+    struct wr_key_call call = {.upstream = ex->route.upstream,
+                               .api = ex->route.api,
+                               .method = request->method,
+                               .url = wr_span_cut(url, 0, url.len - 1), /* the NUL */
+                               .body = request->body,
+                               .now_ms = wr_clock_ms()};
+
+    if (!wr_upstream_has_key(call.upstream))
+        return true;
+    size_t count = wr_key_headers(&call, headers + request->headers_count, text);
+    request->headers_count += count;
+    return count > 0;
+}
+
 /* `body` is empty where it is streamed. False: the client was told, and `ex` may be no more. */
 bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
 {
-    struct wr_header headers[WR_NET_HEADERS_MAX];
-    struct wr_buf url;
+    struct wr_header headers[WR_NET_HEADERS_MAX + WR_KEY_HEADERS_MAX];
+    struct wr_buf url, key;
     struct wr_fetch_request request = {
         .method = ex->head->method,
         .headers = headers,
@@ -427,13 +483,14 @@ bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
         if (is_forwarded(ex, &ex->head->headers[i]))
             headers[request.headers_count++] = ex->head->headers[i];
     wr_buf_init(&url, URL_BYTES_MAX);
-    wr_route_url(&ex->route, &url);
+    wr_buf_init(&key, WR_NET_HEAD_BYTES_MAX * 2);
+    bool ok = write_url(ex, &url) && show_key(ex, &request, headers, wr_buf_view(&url), &key);
     request.url = url.bytes;
     ex->state = WR_EXCHANGE_ASKING;
     ex->sent_us = wr_clock_steady_us();
     ex->record.sent_bytes = body.len;
-    bool ok = !wr_buf_status(&url) &&
-              !wr_fetch_start(&ex->fetch, ex->service->fetcher, &request, &fetch_events, ex, NULL);
+    ok = ok && !wr_fetch_start(&ex->fetch, ex->service->fetcher, &request, &fetch_events, ex, NULL);
+    wr_key_forget(&key);
     wr_buf_release(&url);
     if (!ok)
         wr_exchange_fail(ex, 503, "no_memory", "out of memory");
@@ -644,10 +701,34 @@ static void watch_answer(struct wr_exchange *ex)
         wr_watch_answer(ex->service->watch, &answer, &ex->task.note, &ex->record);
 }
 
+/* The bodies change hands where nobody needs them any more: this was the last that is told. */
+static void lend_bodies(struct wr_exchange *ex, struct wr_said *said)
+{
+    *said = (struct wr_said){.coding = ex->task.coding};
+    if (!ex->record.asks_model || !ex->record.is_collected || ex->own.count ||
+        !wr_config_keeps_transcripts(ex->config))
+        return;
+    bool is_over = ex->state == WR_EXCHANGE_OVER;
+    struct wr_buf *bodies[] = {&ex->body, ex->is_sent_changed ? &ex->task.out : NULL};
+    struct wr_buf *kept[] = {&said->came, &said->sent};
+    for (size_t i = 0; i < WR_COUNT_OF(bodies); i++) {
+        if (!bodies[i])
+            continue;
+        if (is_over) {
+            *kept[i] = *bodies[i];
+            wr_buf_init(bodies[i], bodies[i]->cap_max);
+        } else {
+            wr_buf_init(kept[i], bodies[i]->cap_max);
+            wr_buf_append(kept[i], wr_buf_view(bodies[i]));
+        }
+    }
+}
+
 void wr_exchange_tell(struct wr_exchange *ex)
 {
     struct wr_service *service = ex->service;
     struct wr_record *r = &ex->record;
+    struct wr_said said;
 
     r->number = ++service->requests_count;
     r->total_us = wr_clock_steady_us() - ex->started_us;
@@ -664,10 +745,14 @@ void wr_exchange_tell(struct wr_exchange *ex)
     wr_counts_judge(r);
     if (r->is_collected && r->asks_model) /* what has answered is loaded by now */
         wr_loaded_windows_ask(service->loaded, ex->route.upstream, r->model);
-    struct wr_told told = {.report = {"", 0}};
-    if (r->is_changed && !wr_buf_status(&ex->task.report))
-        told.report = wr_buf_view(&ex->task.report);
-    wr_sinks_tell(service, r, &told);
+    bool is_reported = r->is_changed && !wr_buf_status(&ex->task.report);
+    lend_bodies(ex, &said);
+    wr_sinks_tell(service, r,
+                  &(struct wr_told){.report = is_reported ? wr_buf_view(&ex->task.report)
+                                                          : (weir_span){"", 0},
+                                    .said = &said});
+    wr_buf_release(&said.came);
+    wr_buf_release(&said.sent);
 }
 
 /* Invariant 3. */

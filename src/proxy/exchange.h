@@ -66,6 +66,8 @@ struct wr_service {
     struct wr_answers *answers;
     struct wr_mcp_page *mcp;
     struct wr_sidecar_page *sidecar;
+    struct wr_traffic_page *traffic;
+    struct wr_steer_page *steer;
     struct wr_watch *watch;           /* NULL: none */
     struct wr_loaded_windows *loaded; /* NULL: none */
     struct wr_counts *counts;         /* NULL: none */

@@ -5,6 +5,7 @@
 #ifndef WR_PROXY_EXCHANGE_INSIDE_H
 #define WR_PROXY_EXCHANGE_INSIDE_H
 
+#include "api/frame_bridge.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
 #include "proxy/projector.h"
@@ -16,7 +17,9 @@
 struct wr_own_legs {
     struct wr_join *join;       /* NULL: the answer passes as it comes */
     struct wr_decoder *decoder; /* NULL: it comes in no coding */
-    struct wr_buf out;          /* for the client */
+    struct wr_bridge *bridge;   /* NULL: it comes in no frames */
+    struct wr_buf out;          /* for the client, as events or whole */
+    struct wr_buf framed;       /* what comes out of, or goes into, the bridge */
     struct wr_task keep;
     bool is_keeping; /* `keep` runs */
     bool is_held;    /* the answer comes whole: its head is with `refusal` until the end */
@@ -105,10 +108,8 @@ static inline weir_span wr_exchange_body(const struct wr_exchange *ex, bool is_c
 
 /* Gives what came to the engine; meanwhile the exchange is in `state`. False: it cannot be. */
 bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state);
-/* Asks the upstream with what came, or with what was made of it. */
-void wr_exchange_send(struct wr_exchange *ex);
-/* The same with this body, which is empty where it is streamed. False: the client was told, and
- * `ex` may be no more. */
+/* Asks the upstream with this body, which is empty where it is streamed. False: the client was
+ * told, and `ex` may be no more. */
 bool wr_exchange_ask(struct wr_exchange *ex, weir_span body);
 /* The client gets the head of an answer of so many bytes; -1: not known. */
 void wr_exchange_begin_answer(struct wr_exchange *ex, const struct wr_head *head,
@@ -123,6 +124,15 @@ bool wr_exchange_start_task(struct wr_exchange *ex, enum wr_exchange_state state
 /* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
 void wr_exchange_fail(struct wr_exchange *ex, int status, const char *end, const char *why);
 void wr_exchange_free_if_over(struct wr_exchange *ex);
+
+/* ---- leave.c ---- */
+
+/* Asks the upstream with what came, or with what was made of it. */
+void wr_exchange_send(struct wr_exchange *ex);
+/* What the task has made leaves no more, and its marks are in the store all the same. */
+void wr_exchange_tell_missed(struct wr_exchange *ex);
+/* What the answer hides could not be kept: the next request of the client lacks it for good. */
+void wr_exchange_tell_lost(struct wr_exchange *ex);
 
 /* ---- second_try.c ---- */
 

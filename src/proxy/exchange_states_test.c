@@ -135,6 +135,105 @@ static void who_waits_too_long_goes_as_it_came(void **state)
     test_service_free(s);
 }
 
+/* ---- how the next one leaves ---- */
+
+/* One more result than the last time, in a session of its own. */
+static void post_turn(struct test_service *s, size_t results, size_t told)
+{
+    struct wr_buf body;
+
+    test_upstream_says(s, OK);
+    test_chat(&body, "m", results, LARGE_LINES);
+    struct test_client *c =
+        test_client_post(s, CHAT, "x-weir-session: one\r\n", wr_buf_view(&body));
+    test_until(s, test_is_told(s, told) && test_is_answered(c));
+    wr_buf_release(&body);
+}
+
+/* Of the exchange that was told last. */
+static void expect_last(struct test_service *s, const char *behaviour, const char *words)
+{
+    const char *log = test_log(s), *line = log, *next;
+
+    while ((next = strchr(line, '\n')) && next[1])
+        line = next + 1;
+    if (!strstr(line, words))
+        fail_msg("%s: %s is not in %s", behaviour, words, line);
+}
+
+static void post_late(struct test_service *s, size_t results, size_t told)
+{
+    struct wr_buf body;
+
+    s->config->project_ms_max = 0;
+    test_chat(&body, "m", results, LARGE_LINES);
+    sqlite3 *held = test_hold_store(s);
+    test_upstream_says(s, OK);
+    struct test_client *c =
+        test_client_post(s, CHAT, "x-weir-session: one\r\n", wr_buf_view(&body));
+    test_until(s, test_is_answered(c));
+    assert_true(wr_span_eq(test_asked(s, s->asked_count - 1), wr_buf_view(&body)));
+    test_let_store_go(held);
+    test_until(s, test_is_told(s, told));
+    s->config->project_ms_max = TEST_PATIENCE_S * 1000;
+    wr_buf_release(&body);
+}
+
+/* Its marks say that it left otherwise. */
+static void the_next_of_one_that_was_late_declares_its_forms(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    post_turn(s, 2, 1);
+    post_turn(s, 3, 2);
+    expect_last(s, "nothing is out of the ordinary", "\"step\":false,\"step_reason\":null");
+    post_late(s, 4, 3);
+    expect_last(s, "it went as it came", "\"held_back\":\"deadline_hard\"");
+    post_turn(s, 5, 4);
+    expect_last(s, "the next is short again", "\"step\":true,\"step_reason\":\"back\"");
+    post_turn(s, 6, 5);
+    expect_last(s, "and the one behind it goes on", "\"step\":false,\"step_reason\":null");
+    test_service_free(s);
+}
+
+/* Its step is marked, and nobody was sent it. */
+static void the_next_of_one_that_was_not_sent_declares_its_step(void **state)
+{
+    struct test_service *s = test_service_new("");
+    struct wr_buf body;
+    (void)state;
+    post_turn(s, 2, 1);
+    test_chat(&body, "m", 3, LARGE_LINES);
+    sqlite3 *held = test_hold_store(s);
+    struct test_client *c = test_client_post(
+        s, CHAT, "x-weir-session: one\r\nx-weir-policy: exact\r\n", wr_buf_view(&body));
+    test_until(s, s->service.waiting);
+    test_leave(c);
+    test_until(s, !s->service.waiting);
+    test_let_store_go(held);
+    test_until(s, test_is_told(s, 2));
+    expect_last(s, "it was not sent", "\"end\":\"client_gone\"");
+    post_turn(s, 4, 3);
+    expect_last(s, "the next is whole", "\"step\":true,\"step_reason\":\"policy\"");
+    post_turn(s, 5, 4);
+    expect_last(s, "and the one behind it goes on", "\"step\":false");
+    wr_buf_release(&body);
+    test_service_free(s);
+}
+
+/* What was late at first has left whole like all before it; where nothing is shortened after it
+ * either, nothing has changed. */
+static void the_next_of_one_that_was_late_may_be_no_step(void **state)
+{
+    struct test_service *s = test_service_new("policy: exact\n");
+    (void)state;
+    post_turn(s, 2, 1);
+    post_late(s, 3, 2);
+    post_turn(s, 4, 3);
+    expect_last(s, "nothing is short", "\"step\":false");
+    test_service_free(s);
+}
+
 /* A session that is projected is late once, and refused for that: it goes again as it always did,
  * once the thread is done with it. */
 static void who_was_late_and_is_refused_goes_projected(void **state)
@@ -196,6 +295,9 @@ int main(void)
         cmocka_unit_test(a_client_that_leaves_while_it_is_projected_asks_nobody),
         cmocka_unit_test(a_client_that_leaves_while_it_is_projected_again_is_not_sent_again),
         cmocka_unit_test(who_waits_too_long_goes_as_it_came),
+        cmocka_unit_test(the_next_of_one_that_was_late_declares_its_forms),
+        cmocka_unit_test(the_next_of_one_that_was_late_may_be_no_step),
+        cmocka_unit_test(the_next_of_one_that_was_not_sent_declares_its_step),
         cmocka_unit_test(who_was_late_and_is_refused_goes_projected),
         cmocka_unit_test(a_refusal_is_shown_where_the_second_try_takes_too_long),
     };

@@ -12,7 +12,8 @@
  *                                                   start_keep ─▶ (thread) ─▶ on_kept ─▶ the end
  *
  * 1. The end of an answer that hides calls is shown when they are in the store: the next request
- *    may come at once, and on another node.
+ *    may come at once, and on another node. Where the store does not take them they are lost for
+ *    good: the record says so, and the next request declares it.
  * 2. A later leg that fails ends the answer with an error in the API's shape. What is incomplete is
  *    never called complete.
  * 3. An answer that comes whole is held until all legs are there.
@@ -29,7 +30,9 @@ static void on_pulse(uv_timer_t *timer)
     struct wr_service *service = timer->data;
 
     for (struct wr_exchange *ex = service->recalling; ex; ex = ex->own.next) {
-        if (ex->conn && ex->own.is_quiet && !ex->own.is_held && wr_conn_has_room(ex->conn)) {
+        /* Clients of AWS know no sign of life, and wait for long. */
+        if (ex->conn && ex->own.is_quiet && !ex->own.is_held && !ex->own.bridge &&
+            wr_conn_has_room(ex->conn)) {
             wr_join_ping(ex->own.join, &ex->own.out);
             if (!wr_buf_status(&ex->own.out))
                 wr_conn_write(ex->conn, wr_buf_view(&ex->own.out));
@@ -73,15 +76,36 @@ static bool is_event_stream(const struct wr_exchange *ex, const struct wr_head *
 {
     weir_span type = wr_head_find(head, "content-type");
 
-    return wr_span_starts(type, WR_LIT("text/event-stream")) ||
+    return wr_answer_is_stream(ex->route.api, type) ||
+           wr_span_starts(type, WR_LIT(WR_FRAMES_TYPE)) ||
            (ex->task.own.is_stream && !wr_span_starts(type, WR_LIT("application/json")));
 }
 
 static weir_status feed_join(void *user, weir_span bytes)
 {
     struct wr_exchange *ex = user;
+
+    if (ex->own.bridge) {
+        wr_buf_reset(&ex->own.framed);
+        wr_bridge_in(ex->own.bridge, bytes, &ex->own.framed);
+        bytes = wr_buf_view(&ex->own.framed);
+    }
     wr_join_feed(ex->own.join, bytes, &ex->own.out);
     return wr_buf_status(&ex->own.out);
+}
+
+/* False: there is no memory. */
+static bool begin_bridge(struct wr_exchange *ex, const struct wr_head *head)
+{
+    bool is_framed = wr_span_starts(wr_head_find(head, "content-type"), WR_LIT(WR_FRAMES_TYPE));
+
+    if (is_framed && !ex->own.bridge) {
+        ex->own.bridge = wr_bridge_new();
+        wr_buf_init(&ex->own.framed, WR_OUTPUT_BYTES_MAX);
+    }
+    if (ex->own.bridge)
+        wr_bridge_begin(ex->own.bridge);
+    return !is_framed || ex->own.bridge;
 }
 
 /* What is in a coding all the same is decoded; false: it cannot be. */
@@ -101,7 +125,7 @@ static bool begin_decoding(struct wr_exchange *ex, const struct wr_head *head)
 /* The client has the head of the first leg. One that is refused is shown in the client's answer. */
 static bool begin_later(struct wr_exchange *ex, const struct wr_head *head)
 {
-    if (head->status != 200 || !begin_decoding(ex, head))
+    if (head->status != 200 || !begin_decoding(ex, head) || !begin_bridge(ex, head))
         ex->own.refused = head->status;
     ex->state = WR_EXCHANGE_ANSWERING;
     ex->record.status = (uint64_t)head->status;
@@ -115,7 +139,7 @@ static bool begin_first(struct wr_exchange *ex, const struct wr_head *head, bool
     ex->own.join = wr_join_new(ex->route.api, is_stream);
     wr_buf_init(&ex->own.out, WR_OUTPUT_BYTES_MAX);
     ex->own.is_held = !is_stream;
-    return ex->own.join && begin_decoding(ex, head) &&
+    return ex->own.join && begin_decoding(ex, head) && begin_bridge(ex, head) &&
            (is_stream || wr_refusal_begin(&ex->refusal, head));
 }
 
@@ -150,9 +174,16 @@ bool wr_own_legs_head(struct wr_exchange *ex, const struct wr_head *head)
 /* What the client may have by now. */
 static void show(struct wr_exchange *ex)
 {
-    if (!ex->own.is_held && ex->own.out.len) {
+    struct wr_buf *shown = &ex->own.out;
+
+    if (!ex->own.is_held && ex->own.bridge) {
+        shown = &ex->own.framed;
+        wr_buf_reset(shown);
+        wr_bridge_out(ex->own.bridge, wr_buf_view(&ex->own.out), shown);
+    }
+    if (!ex->own.is_held && shown->len) {
         ex->own.is_quiet = false;
-        wr_conn_write(ex->conn, wr_buf_view(&ex->own.out));
+        wr_conn_write(ex->conn, wr_buf_view(shown));
     }
     if (!ex->own.is_held)
         wr_buf_reset(&ex->own.out);
@@ -177,6 +208,10 @@ static void finish_joined(struct wr_exchange *ex)
     wr_join_finish(ex->own.join, &ex->own.out);
     if (wr_buf_status(&ex->own.out)) {
         wr_exchange_fail(ex, 503, "no_memory", "out of memory");
+        return;
+    }
+    if (wr_join_is_broken(ex->own.join) || (ex->own.is_held && !ex->own.out.len)) {
+        wr_own_legs_fail(ex, "out of memory"); /* what has no end is not called complete */
         return;
     }
     if (ex->own.is_held) {
@@ -213,6 +248,8 @@ static void on_kept(void *user, struct wr_task *task)
     ex->record.own_misses += task->recalls.missed_count;
     ex->record.own_text_bytes += task->recalls.text_bytes;
     task->own = (struct wr_own_part){.is_offered = false}; /* it is the other task's */
+    if (task->is_failed && task->kind == WR_TASK_KEEP && ex->state == WR_EXCHANGE_KEEPING)
+        wr_exchange_tell_lost(ex);
     wr_task_release(task);
     if (ex->conn && ex->state == WR_EXCHANGE_KEEPING)
         finish_joined(ex);
@@ -242,8 +279,10 @@ static void start_keep(struct wr_exchange *ex)
 {
     ex->state = WR_EXCHANGE_KEEPING;
     add_keep(ex, WR_TASK_KEEP);
-    if (!ex->own.is_keeping)
+    if (!ex->own.is_keeping) {
+        wr_exchange_tell_lost(ex);
         finish_joined(ex);
+    }
 }
 
 void wr_own_legs_forget(struct wr_exchange *ex)
@@ -263,7 +302,7 @@ void wr_own_legs_end(struct wr_exchange *ex)
         return;
     }
     enum wr_join_verdict verdict = wr_join_end_leg(ex->own.join);
-    if (wr_join_is_broken(ex->own.join)) {
+    if (wr_join_is_broken(ex->own.join) || (ex->own.bridge && wr_bridge_is_lost(ex->own.bridge))) {
         wr_own_legs_fail(ex, "the provider broke off");
     } else if (verdict == WR_JOIN_ASK && ex->own.count + 1 >= WR_OWN_LEGS_MAX) {
         wr_own_legs_fail(ex, "it recalled too often");
@@ -440,6 +479,9 @@ void wr_own_legs_release(struct wr_exchange *ex)
     ex->own.join = NULL;
     wr_decoder_free(ex->own.decoder);
     ex->own.decoder = NULL;
+    wr_bridge_free(ex->own.bridge);
+    ex->own.bridge = NULL;
+    wr_buf_release(&ex->own.framed);
     wr_buf_release(&ex->own.out);
     wr_buf_release(&ex->own.target);
     wr_buf_release(&ex->own.named);

@@ -23,7 +23,12 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "engine/request.h"
+#include "policy/orders.h"
 #include "proxy/counts.h"
+#include "proxy/kept_mode.h"
+#include "proxy/metrics.h"
+#include "proxy/plan_keep.h"
+#include "proxy/shadow_keep.h"
 #include "proxy/thread_stores.h"
 #include "record/report.h"
 
@@ -41,6 +46,8 @@ struct worker {
     struct weir_engine *engine;
     struct wr_thread_stores stores;
     struct wr_own *own;            /* NULL: no memory for it */
+    struct wr_own *own_imagined;   /* the same for shadow, where nothing of it is sent, */
+    struct wr_own_part imagined;   /* and what the task at hand has of it */
     struct wr_arena arena;         /* of the task at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
     char tools[WR_TOOLS_BYTES_MAX + 1];
@@ -62,21 +69,12 @@ struct wr_projector {
 
 /* ---- one task, on a thread ---- */
 
-/* What was done, by what was decided. On the request with which a session leaves its projection the
- * figures are of what is sent, as it came. */
-static enum wr_deed deed_of(const struct wr_decision *decision)
-{
-    if (decision->action == WR_ACTION_PROJECT)
-        return WR_DEED_PROJECTED;
-    return wr_decision_is_shadow(decision) ? WR_DEED_SHADOWED : WR_DEED_MEASURED;
-}
-
 static void take_result(struct wr_task *task, struct weir_request *request,
                         const struct weir_projected *projected)
 {
     struct wr_record *r = task->record;
 
-    r->deed = deed_of(&task->decision);
+    r->deed = wr_decision_deed(&task->decision);
     if (r->deed == WR_DEED_MEASURED)
         r->is_changed = false;
     /* A view is not what came, whatever the engine made of it. */
@@ -85,41 +83,17 @@ static void take_result(struct wr_task *task, struct weir_request *request,
     if (!wr_request_take_output(request, projected->body, &task->out))
         wr_buf_append(&task->out, projected->body);
     r->is_changed = !wr_buf_status(&task->out);
+    if (!r->is_changed) {
+        r->not_read = WR_LIT("no_memory");
+        r->has_projection = r->is_step = false;
+        r->deed = WR_DEED_PASSED;
+    }
 }
 
-/* A session's mode is kept among its pins, under a name no model has. */
-static struct weir_pin mode_pin(weir_span value)
-{
-    return (struct weir_pin){.model = WR_LIT("weir rollout mode"), .value = value};
-}
-
-static weir_span kept_mode(struct worker *w, const struct wr_task *task)
-{
-    struct weir_pin pin = mode_pin((weir_span){"", 0});
-    weir_span session = wr_session_span(&task->session);
-
-    if (!w->stores.store ||
-        wr_sessions_has(w->projector->options.sessions, task->record->tenant, session) ||
-        weir_store_pin(w->stores.store, task->record->tenant, session, &pin, NULL))
-        return (weir_span){"", 0};
-    return pin.value;
-}
-
-/* What cannot be kept is decided anew by the next process, which decides the same unless its
- * configuration has changed. */
 static void keep_mode(struct worker *w, const struct wr_task *task, bool replaces)
 {
-    char text[WR_KEPT_MODE_BYTES];
-    wr_decision_mode(&task->decision, text);
-    struct weir_pin pin = mode_pin(wr_span_of(text));
-    pin.replaces = replaces;
-    struct weir_batch batch = {.tenant = task->record->tenant,
-                               .session = wr_session_span(&task->session),
-                               .used_ms = task->now_ms,
-                               .pins = &pin,
-                               .pins_count = 1};
-    if (w->stores.store)
-        (void)!weir_store_commit(w->stores.store, &batch, NULL);
+    wr_keep_mode(w->stores.store, task->record->tenant, wr_session_span(&task->session),
+                 task->now_ms, &task->decision, replaces);
 }
 
 /* Here, and in the store for every other process. */
@@ -128,18 +102,6 @@ static void bind_session(struct worker *w, const struct wr_task *task)
     wr_sessions_bind(w->projector->options.sessions, task->record->tenant,
                      wr_session_span(&task->session), task->bind);
     keep_mode(w, task, true);
-}
-
-static void tell_decision(struct wr_task *task)
-{
-    const struct wr_decision *d = &task->decision;
-    struct wr_record *r = task->record;
-
-    r->mode = wr_word_of(wr_mode_name(d->mode));
-    r->mode_reason = wr_word_of(d->reason);
-    r->has_bucket = d->mode == WR_MODE_CANARY || d->mode == WR_MODE_HOLDOUT;
-    r->bucket = d->bucket;
-    r->bucket_percent = d->percent;
 }
 
 static void decide(struct worker *w, struct wr_task *task, const struct weir_request *request)
@@ -151,13 +113,13 @@ static void decide(struct worker *w, struct wr_task *task, const struct weir_req
                                      .model = model,
                                      .upstream = task->route->upstream->name,
                                      .mode = task->mode,
-                                     .kept = kept_mode(w, task),
                                      .bind = task->bind,
                                      .is_signed = task->config->is_mode_said &&
                                                   wr_engine_binds(w->engine, request)};
 
+    wr_kept_ask(w->stores.store, &w->arena, w->projector->options.sessions, task->now_ms, &input);
     task->decision = wr_rollout_decide(w->projector->options.sessions, &input);
-    tell_decision(task);
+    wr_decision_tell(&task->decision, task->record);
     wr_rollout_tools(&input, task->decision.bucket, w->tools);
     if (task->bind == WR_BOUND_RAW)
         bind_session(w, task);
@@ -170,6 +132,12 @@ static weir_span id_before(const struct weir_request *request)
 {
     const struct wr_api *api = wr_api_of(weir_request_dialect(request));
     return api->id_before ? api->id_before(&request->doc) : (weir_span){"", 0};
+}
+
+static bool is_answer_before(const struct weir_request *request)
+{
+    const struct wr_api *api = wr_api_of(weir_request_dialect(request));
+    return api->is_answer_before && api->is_answer_before(&request->doc);
 }
 
 static bool is_continued(const struct weir_request *request)
@@ -192,7 +160,7 @@ static void find_before(struct worker *w, const struct wr_task *task,
     if (!wr_answers_find(w->projector->options.answers, &w->arena, task->record->tenant, id,
                          &w->before))
         (void)wr_answer_note_find(w->projector->options.notes, &w->arena, task->record->tenant, id,
-                                  &w->before);
+                                  is_answer_before(request), &w->before);
 }
 
 static void know_session(struct worker *w, struct wr_task *task, const struct weir_request *request)
@@ -252,19 +220,6 @@ static uint64_t own_time_us(void *user)
     return now_us;
 }
 
-/* The engine says WEIR_LIMIT of what is too large as well as of what takes too long. */
-static weir_span name_failure(weir_status status, uint64_t took_us)
-{
-    if (status == WEIR_NOTFOUND)
-        return WR_LIT("no_such_policy");
-    if (status == WEIR_NOMEM)
-        return WR_LIT("no_memory");
-    if (status != WEIR_LIMIT)
-        return WR_LIT("not_projected");
-    return took_us >= (uint64_t)WR_PROJECT_MS_MAX * 1000 ? WR_LIT(WR_DEADLINE_HARD)
-                                                         : WR_LIT("too_large");
-}
-
 static uint64_t failures_of(const struct weir_store *store)
 {
     return store ? weir_store_hash_failures(store) : 0;
@@ -299,6 +254,17 @@ static void tell_ready(struct worker *w, struct wr_task *task)
         (void)sched_yield();
 }
 
+/* What was learnt of blind edits is one more word of what a session begins with. Rules leave room
+ * for it (WR_TOOLS_LEARNED_BYTES). */
+static void add_learned_odds(struct worker *w, const struct wr_task *task)
+{
+    size_t bytes = strlen(w->tools);
+
+    if (task->note.choice.blind_pct > 100 && !strstr(w->tools, WR_WORD_BLIND))
+        (void)snprintf(w->tools + bytes, sizeof(w->tools) - bytes, "%s" WR_WORD_BLIND "%u",
+                       bytes ? " " : "", task->note.choice.blind_pct);
+}
+
 /* Under which policy. What goes as it came is counted, and nothing of that is kept. What somebody
  * says now, by a header or to this server, is the session's from now on. */
 static void choose_policy(struct worker *w, struct wr_task *task,
@@ -313,6 +279,7 @@ static void choose_policy(struct worker *w, struct wr_task *task,
     (void)snprintf(header, WR_POLICY_NAME_BYTES_MAX + 1, "%.*s", (int)task->policy.len,
                    task->policy.len ? task->policy.ptr : "");
     options->policy_default = header[0] ? header : default_policy(w, task, request);
+    add_learned_odds(w, task);
     if (is_whole) {
         options->policy = "exact";
         options->pinning = WEIR_PIN_NOTHING;
@@ -322,8 +289,17 @@ static void choose_policy(struct worker *w, struct wr_task *task,
     }
 }
 
+static bool has_task(struct worker *w)
+{
+    (void)pthread_mutex_lock(&w->lock);
+    bool has_one = w->first || w->stops;
+    (void)pthread_mutex_unlock(&w->lock);
+    return has_one;
+}
+
 /* What is left to do when the request may leave: its lists are read while they are there. */
-static void tell_rest(struct worker *w, struct wr_task *task, const struct weir_request *request)
+static void tell_rest(struct worker *w, struct wr_task *task, struct weir_request *request,
+                      const struct weir_projected *projected)
 {
     struct wr_watch *watch = w->projector->options.watch;
     struct wr_watch_request watch_request = watched(task, request);
@@ -331,20 +307,18 @@ static void tell_rest(struct worker *w, struct wr_task *task, const struct weir_
 
     if (r->deed == WR_DEED_PROJECTED && r->is_changed)
         wr_record_report(r, &task->report);
+    if (task->config->shadow_dir && wr_record_is_shadow(r) && r->is_changed)
+        wr_shadow_keep(task->config->shadow_dir, r, request->doc.text, projected->body);
     if (watch && task->route->is_answer)
         wr_watch_request(watch, &watch_request, r, &task->note);
     r->changes = NULL;
     r->inserts = NULL;
     r->changes_count = r->inserts_count = 0;
+    if (r->deed == WR_DEED_PROJECTED && task->route->is_answer && !has_task(w))
+        wr_plan_keep(w->projector->options.notes, request, r->tenant, r->session, task->now_ms);
 }
 
-/* Whose recall a request may use: what its header says, else the rules. */
-static enum wr_recall recall_of(const struct wr_task *task)
-{
-    enum wr_recall recall = task->decision.recall;
-    (void)wr_recall_parse(task->recall, &recall);
-    return recall;
-}
+static void settle_own(struct worker *w, struct wr_task *task);
 
 static void project(struct worker *w, struct wr_task *task, struct weir_request *request)
 {
@@ -375,7 +349,7 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
         .was_whole = task->decision.turn == WR_MODE_TURNS_PROJECTED,
         .alternates = task->route->upstream->alternates,
         .reads_cache = task->decision.reads_cache,
-        .without_recall = recall_of(task) == WR_RECALL_OFF,
+        .without_recall = wr_task_recall(task) == WR_RECALL_OFF,
     };
     choose_policy(w, task, request, header, &options);
 
@@ -384,9 +358,11 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
     w->began_us = 0;
     weir_status status = wr_engine_project(w->engine, request, &options, r, &projected, NULL);
     if (status)
-        r->not_read = name_failure(status, own_time_us(w) - w->began_us);
+        r->not_read = wr_task_failure(status, own_time_us(w) - w->began_us);
     else
         take_result(task, request, &projected);
+    if (w->imagined.is_viewed)
+        wr_shadow_forget_tool(r);
     if (task->bind == WR_BOUND_PROJECTED) {
         r->is_changed = r->is_changed && projected.is_known;
         if (r->is_changed)
@@ -396,27 +372,23 @@ static void project(struct worker *w, struct wr_task *task, struct weir_request 
         r->hash_failures_count = (int64_t)(failures_of(store) - failures_count);
     if (!store && w->projector->options.store_dir && task->decision.action == WR_ACTION_PROJECT)
         r->held_back = wr_word_of(weir_trouble_text(WEIR_TROUBLE_DENIED));
+    settle_own(w, task);
+    if (task->decision.action == WR_ACTION_PROJECT && task->route->is_answer &&
+        w->projector->options.store_dir)
+        task->departure = wr_departures_tell(
+            &w->projector->options.metrics->departures, r, &request->transcript,
+            task->own.is_viewed, !status && store && !r->is_unmarked && !r->not_read.ptr);
     tell_ready(w, task);
     if (store && store == w->stores.store)
         wr_thread_stores_note(&w->stores,
                               status ? weir_store_trouble(store) : projected.store_trouble);
     wr_counts_sync(w->projector->options.counts, r->base_url, r->model, task->now_ms);
     if (!status)
-        tell_rest(w, task, request);
+        tell_rest(w, task, request, &projected);
     wr_thread_stores_empty_shadow(&w->stores);
 }
 
 /* ---- the proxy's own recall ---- */
-
-/* Whether a session that begins may have something taken out. */
-static bool may_take_out(const struct wr_task *task)
-{
-    const struct wr_policies *policies = task->config->policies;
-    weir_span name = task->policy.len ? task->policy : wr_span_of(task->decision.policy);
-    const struct wr_policy *policy = policies ? wr_policies_find(policies, name) : NULL;
-
-    return !policy || policy->stages_count;
-}
 
 static struct wr_own_input own_input(struct worker *w, const struct wr_task *task)
 {
@@ -426,22 +398,52 @@ static struct wr_own_input own_input(struct worker *w, const struct wr_task *tas
                                  .tenant = task->record->tenant,
                                  .session = wr_session_span(&task->session),
                                  .path = task->path ? task->path : task->route->path,
-                                 .recall = recall_of(task),
-                                 .may_begin = may_take_out(task),
+                                 .recall = wr_task_recall(task),
+                                 .may_begin = wr_task_may_take_out(task),
                                  .is_answer = task->route->is_answer,
                                  .now_ms = task->now_ms};
 }
 
-static void offer_own(struct worker *w, struct wr_task *task, struct weir_request **request)
+/* False: what the session was sent before is not known, and the request goes as it came. */
+static bool offer_own(struct worker *w, struct wr_task *task, struct weir_request **request)
 {
     struct wr_own_input input = own_input(w, task);
+    bool is_found =
+        task->kind != WR_TASK_REQUEST || wr_own_offer(w->own, &input, request, &task->own);
 
-    if (task->kind == WR_TASK_REQUEST)
-        wr_own_offer(w->own, &input, request, &task->own);
+    memcpy(&task->record->first_turn, task->own.first_turn.bytes, sizeof(uint64_t));
+    if (task->own.lost_count)
+        wr_departures_add_reason(&w->projector->options.metrics->departures, task->record,
+                                 WR_LIT("store"));
+    if (!is_found) {
+        task->record->not_read = WR_LIT("own_recall_not_found");
+        task->departure = wr_departure_whole((*request)->transcript.turns_count);
+        return false;
+    }
     task->record->has_own_recall = task->own.is_offered;
     task->record->own_put_back = task->own.put_count;
     task->record->own_left = task->own.left_count;
     task->record->own_misfits = task->own.misfit_count;
+    task->record->own_lost = task->own.lost_count;
+    return true;
+}
+
+/* In shadow the session is decided as if it had the tool that active would give it, with pins in
+ * memory alone. Nothing of it is sent, and nothing of it outlasts this thread. */
+static void imagine_own(struct worker *w, struct wr_task *task, struct weir_request **request)
+{
+    struct wr_own_input input = own_input(w, task);
+
+    input.store = wr_thread_stores_for(&w->stores, &task->decision);
+    if (input.store && w->own_imagined && task->kind == WR_TASK_REQUEST)
+        (void)wr_own_offer(w->own_imagined, &input, request, &w->imagined);
+}
+
+/* What the store has lost of it meanwhile is there again before the request leaves. */
+static void settle_own(struct worker *w, struct wr_task *task)
+{
+    struct wr_own_input input = own_input(w, task);
+    wr_own_settle(w->own, &input, wr_span_of(task->record->model), &task->own);
 }
 
 /* What goes as it came goes on from the last leg all the same: the first ends in a call of ours. */
@@ -456,21 +458,27 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     struct weir_request *request;
     struct weir_request_options options = {.path = task->path ? task->path : task->route->path};
 
-    if (weir_engine_request(w->engine, body, &options, &request, NULL)) {
-        task->record->not_read = WR_LIT("not_a_request");
+    weir_status status = weir_engine_request(w->engine, body, &options, &request, NULL);
+    if (status) {
+        task->is_unread = status == WEIR_NOMEM;
+        task->record->not_read = task->is_unread ? WR_LIT("no_memory") : WR_LIT("not_a_request");
         return;
     }
     know_session(w, task, request);
     decide(w, task, request);
+    bool is_found = true;
     if (task->decision.action == WR_ACTION_PROJECT)
-        offer_own(w, task, &request);
+        is_found = offer_own(w, task, &request);
     else if (weir_request_is_delta(request))
         chain_own(w, task, request);
+    else if (task->decision.action == WR_ACTION_SHADOW)
+        imagine_own(w, task, &request);
     if (task->decision.action == WR_ACTION_PASS)
         task->record->not_read = task->record->mode_reason;
-    else
+    else if (is_found)
         project(w, task, request);
     weir_request_free(request);
+    wr_own_release(&w->imagined);
 }
 
 static void read_body(struct worker *w, struct wr_task *task, weir_span body)
@@ -508,6 +516,7 @@ static void run_keep(struct worker *w, struct wr_task *task)
 {
     struct wr_own_input input = own_input(w, task);
 
+    settle_own(w, task);
     task->recalls = wr_own_answer(w->own, input.tenant, task->join, &task->own);
     task->is_failed = !wr_own_keep(&input, task->join, &task->own);
 }
@@ -573,14 +582,6 @@ static struct wr_task *take_task(struct worker *w)
     }
     (void)pthread_mutex_unlock(&w->lock);
     return task;
-}
-
-static bool has_task(struct worker *w)
-{
-    (void)pthread_mutex_lock(&w->lock);
-    bool has_one = w->first || w->stops;
-    (void)pthread_mutex_unlock(&w->lock);
-    return has_one;
 }
 
 /* The request has left, so this is in no hurry: where another task waits it is told with that one.
@@ -705,13 +706,6 @@ bool wr_projector_add(struct wr_projector *projector, struct wr_task *task)
     return has_room;
 }
 
-void wr_task_release(struct wr_task *task)
-{
-    wr_buf_release(&task->out);
-    wr_buf_release(&task->report);
-    wr_own_release(&task->own);
-}
-
 /* ---- life ---- */
 
 static weir_status load_policies(struct worker *w, weir_span yaml, struct weir_err *err)
@@ -736,6 +730,7 @@ static weir_status open_worker(struct wr_projector *p, struct worker *w, struct 
     if (!status)
         wr_thread_stores_open(&w->stores);
     w->own = wr_own_new(p->options.store_dir);
+    w->own_imagined = wr_own_new(NULL);
     if (!status && (pthread_mutex_init(&w->lock, NULL) || pthread_cond_init(&w->wake, NULL) ||
                     pthread_create(&w->thread, NULL, work, w)))
         status = wr_fail(err, WEIR_IO, 0, "cannot start a thread");
@@ -761,7 +756,8 @@ weir_status wr_projector_new(struct wr_projector **projector, uv_loop_t *loop,
     if (p->wake_fd < 0 || uv_poll_init(loop, &p->wake, p->wake_fd) < 0 ||
         uv_poll_start(&p->wake, UV_READABLE, on_wake) < 0)
         return wr_fail(err, WEIR_IO, 0, "cannot start a thread");
-    while (!status && p->workers_count < options->config->threads && p->workers_count < THREADS_MAX)
+    size_t count = wr_config_threads(options->config, options->store_dir);
+    while (!status && p->workers_count < count && p->workers_count < THREADS_MAX)
         status = open_worker(p, &p->workers[p->workers_count++], err);
     return status;
 }
@@ -778,6 +774,7 @@ static void close_worker(struct worker *w)
         (void)pthread_cond_destroy(&w->wake);
     }
     wr_own_free(w->own);
+    wr_own_free(w->own_imagined);
     wr_thread_stores_close(&w->stores);
     weir_engine_free(w->engine);
     wr_arena_release(&w->arena);

@@ -13,6 +13,7 @@
 #include "net/decode.h"
 #include "proxy/answers.h"
 #include "proxy/crash.h"
+#include "proxy/departures.h"
 #include "proxy/identity.h"
 #include "proxy/loaded_windows.h"
 #include "proxy/own.h"
@@ -68,8 +69,10 @@ struct wr_task {
                            * id; empty: that same one. `report` then has what it hides */
     struct wr_buf report; /* of what was changed; empty: nothing was */
     struct wr_own_recalls recalls;
-    bool is_chained;   /* `out` is what came but for the answer that it goes on from */
-    bool is_failed;    /* of a leg: the next request cannot be made */
+    struct wr_departure departure; /* how it leaves, if it leaves as this says */
+    bool is_unread;                /* there was no memory to read it */
+    bool is_chained;               /* `out` is what came but for the answer that it goes on from */
+    bool is_failed;                /* of a leg: the next request cannot be made */
     bool is_continued; /* the provider keeps the answer: a later request may go on from it */
     struct wr_watch_note note;
 
@@ -98,7 +101,19 @@ WEIR_MUST_USE weir_status wr_projector_new(struct wr_projector **projector, uv_l
 /* False: too many are waiting; the request goes as it came. */
 bool wr_projector_add(struct wr_projector *projector, struct wr_task *task);
 
+/* ---- of a task (task.c) ---- */
+
 void wr_task_release(struct wr_task *task); /* what it holds, not the struct */
+
+/* Why it was not projected. The engine says WEIR_LIMIT of what is too large as well as of what
+ * takes too long. */
+weir_span wr_task_failure(weir_status status, uint64_t took_us);
+/* Whose recall its request may use: what the header says, else the rules. */
+enum wr_recall wr_task_recall(const struct wr_task *task);
+/* Whether a session that begins with it may have something taken out. */
+bool wr_task_may_take_out(const struct wr_task *task);
+
+/* ---- the end ---- */
 
 /* Waits for the threads; tasks that are still waiting are not done. The loop must run once more
  * before wr_projector_free(). */

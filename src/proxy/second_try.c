@@ -76,6 +76,7 @@ void wr_second_try_send(struct wr_exchange *ex)
     bool is_changed = wr_exchange_is_projected(ex);
 
     if (!wr_remedy_fits(&ex->remedy, wr_exchange_body(ex, is_changed), is_changed)) {
+        wr_exchange_tell_missed(ex); /* its marks are in the store */
         wr_second_try_give_up(ex);
         return;
     }

@@ -600,6 +600,8 @@ static int show_context(struct call *c)
     wr_json_member_number(&c->w, "summary_tokens", x.summary_tokens);
     wr_json_member_number(&c->w, "total_tokens", x.total_tokens);
     wr_json_member_number(&c->w, "window_tokens", x.window_tokens);
+    wr_json_member_number(&c->w, "usable_tokens", x.usable_tokens);
+    wr_json_member_number(&c->w, "used_tokens", x.used_tokens);
     wr_json_member_number(&c->w, "used_percent", x.used_percent);
     wr_json_member_number(&c->w, "last_input_tokens", x.last_input_tokens);
     wr_json_member_number(&c->w, "clear_at_tokens", x.clear_at_tokens);

@@ -71,10 +71,10 @@ static void calls_are_dispatched(void **state)
         {"the next request comes out", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}", 200,
          "\"content\":\"Be brief.\""},
         {"but in a dialect that there is", "POST", SESSIONS "/a/render", "{\"dialect\":\"tall\"}",
-         400, "is chat, responses, messages or gemini"},
+         400, "is chat, responses, messages, gemini, ollama or converse"},
         {"and so is an answer's body", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"dialect\":\"tall\",\"body\":{}}]}", 400,
-         "is chat, responses, messages or gemini"},
+         "is chat, responses, messages, gemini, ollama or converse"},
         {"calls of an answer wait", "POST", SESSIONS "/a/events",
          "{\"events\":[{\"kind\":\"assistant\",\"calls\":[{\"id\":\"c\",\"name\":\"f\","
          "\"arguments\":\"{}\"}]}]}",
@@ -141,6 +141,27 @@ static void tools_that_are_wrong_leave_no_session(void **state)
     assert_int_equal(ask(b, "local", "POST", SESSIONS, "{\"id\":\"t\",\"model\":\"gpt-5\"}"), 201);
 }
 
+/* 429 is the answer of a run that has reached a limit, and never of the session for good. */
+static void new_words_begin_a_run(void **state)
+{
+    static const char words[] = "{\"events\":[{\"kind\":\"user\",\"text\":\"Hi\"}]}";
+    static const char answer[] = "{\"events\":[{\"kind\":\"assistant\",\"text\":\"Ho\"}]}";
+    struct bench *b = *state;
+
+    assert_int_equal(ask(b, "local", "POST", SESSIONS, made), 201);
+    for (int hour = 0; hour < 3; hour++) {
+        b->files.now_ms += 60 * 60 * 1000;
+        assert_int_equal(ask(b, "local", "POST", SESSIONS "/a/events", words), 200);
+        b->files.now_ms += 31 * 60 * 1000;
+        assert_int_equal(ask(b, "local", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}"),
+                         429);
+        assert_int_equal(ask(b, "local", "POST", SESSIONS "/a/events", words), 200);
+        assert_int_equal(ask(b, "local", "POST", SESSIONS "/a/render", "{\"dialect\":\"chat\"}"),
+                         200);
+        assert_int_equal(ask(b, "local", "POST", SESSIONS "/a/events", answer), 200);
+    }
+}
+
 static void tenants_have_their_own(void **state)
 {
     struct bench *b = *state;
@@ -159,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(calls_are_dispatched, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_session_that_is_there_is_not_changed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tools_that_are_wrong_leave_no_session, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(new_words_begin_a_run, set_up, tear_down),
         cmocka_unit_test_setup_teardown(tenants_have_their_own, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,11 @@ static weir_status on_decoded(void *user, weir_span bytes)
     struct wr_tap *tap = user;
     if (tap->kind == WR_TAP_STREAM)
         wr_answer_feed(&tap->answer, bytes);
+    else if (tap->kind == WR_TAP_FRAMES)
+        wr_answer_feed_frames(&tap->answer, bytes);
     else
         wr_buf_append(&tap->whole, bytes);
-    return tap->kind == WR_TAP_STREAM ? WEIR_OK : wr_buf_status(&tap->whole);
+    return wr_buf_status(&tap->whole);
 }
 
 void wr_tap_init(struct wr_tap *tap, const struct wr_api *api, const struct wr_head *answer,
@@ -22,8 +24,10 @@ void wr_tap_init(struct wr_tap *tap, const struct wr_api *api, const struct wr_h
     *tap = (struct wr_tap){.kind = WR_TAP_OFF};
     wr_answer_init(&tap->answer, &(struct wr_answer_options){.api = api, .arena = arena});
     wr_buf_init(&tap->whole, WR_PROXY_ANSWER_BYTES_MAX);
-    if (wr_span_starts(type, WR_LIT("text/event-stream")))
+    if (wr_answer_is_stream(api, type))
         tap->kind = WR_TAP_STREAM;
+    else if (wr_span_starts(type, WR_LIT(WR_FRAMES_TYPE)))
+        tap->kind = WR_TAP_FRAMES;
     else if (wr_span_starts(type, WR_LIT("application/json")))
         tap->kind = WR_TAP_WHOLE;
     if (!api || coding == WR_CODING_UNKNOWN)

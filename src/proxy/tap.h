@@ -12,7 +12,7 @@
 #include "record/record.h"
 
 struct wr_tap {
-    enum { WR_TAP_OFF, WR_TAP_STREAM, WR_TAP_WHOLE } kind;
+    enum { WR_TAP_OFF, WR_TAP_STREAM, WR_TAP_FRAMES, WR_TAP_WHOLE } kind;
     struct wr_decoder *decoder;
     struct wr_buf whole;
     struct wr_reply answer; /* its arena is NULL: there was none yet */

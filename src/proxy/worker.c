@@ -20,7 +20,9 @@
 #include "proxy/exchange.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
 #include "proxy/projector.h"
+#include "proxy/traffic_page.h"
 
 enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
 
@@ -46,6 +48,7 @@ static void close_all(struct worker *w)
     wr_projector_close(s->projector);
     wr_loaded_windows_close(s->loaded);
     wr_fetcher_close(s->fetcher);
+    wr_traffic_page_close(s->traffic);
     uv_close((uv_handle_t *)&s->deadline, NULL);
     uv_close((uv_handle_t *)&s->pulse, NULL);
     uv_close((uv_handle_t *)&w->term, NULL);
@@ -161,7 +164,9 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->sessions = projector.sessions = wr_sessions_new();
     s->mcp = wr_mcp_page_new(&w->loop, config, s);
     s->sidecar = wr_sidecar_page_new(&w->loop, config);
-    if (!s->sessions || !s->mcp || !s->sidecar)
+    s->traffic = wr_traffic_page_new(&w->loop, config, s);
+    s->steer = wr_steer_page_new(&w->loop, config);
+    if (!s->sessions || !s->mcp || !s->sidecar || !s->traffic || !s->steer)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
@@ -190,6 +195,8 @@ static void free_service(struct worker *w)
     wr_sessions_free(s->sessions);
     wr_mcp_page_free(s->mcp);
     wr_sidecar_page_free(s->sidecar);
+    wr_traffic_page_free(s->traffic);
+    wr_steer_page_free(s->steer);
     wr_log_close(s->log);
     wr_ledger_writer_free(s->ledger);
     wr_arena_release(&s->events);
@@ -211,8 +218,10 @@ weir_status wr_worker_run(const struct wr_worker_options *options, struct weir_e
         result ? wr_fail(err, WEIR_IO, 0, "cannot serve: %s", uv_strerror(result)) : WEIR_OK;
     if (!status)
         status = start_service(w, err);
-    if (!status)
+    if (!status) {
+        atomic_store(&options->metrics->has_begun, true);
         (void)uv_run(&w->loop, UV_RUN_DEFAULT);
+    }
     /* What could not begin ends with the process. */
     if (!status) {
         free_service(w);
