@@ -60,14 +60,38 @@ static bool take_steering(struct wr_agent *agent)
 
 static bool work_on_helper(struct wr_agent *agent, const struct weir_call *call);
 
+static bool ask_consent(struct wr_agent *agent, const struct weir_call *call, weir_span line,
+                        const struct wr_grant_wish *wish)
+{
+    struct wr_tool_call_text text = {call->name, call->arguments};
+    struct wr_buf diff;
+
+    wr_buf_init(&diff, WR_AGENT_FILE_BYTES_MAX);
+    wr_toolbox_preview(&agent->toolbox, &text, &diff);
+    struct wr_consent_asked asked = {
+        line, wr_buf_status(&diff) ? (weir_span){"", 0} : wr_buf_view(&diff), wish};
+    enum wr_consent consent = agent->view->consent(agent->view->user, call, &asked);
+    wr_buf_release(&diff);
+    if (consent == WR_CONSENT_ALWAYS && !wr_grants_add(&agent->grants, wish))
+        agent->view->notice(agent->view->user, "this is allowed once: it cannot be kept for later");
+    return consent != WR_CONSENT_NO;
+}
+
 static bool has_consent(struct wr_agent *agent, const struct weir_call *call, weir_span line)
 {
-    if (agent->needs_no_consent || !wr_tool_needs_consent(call->name))
-        return true;
-    enum wr_consent consent = agent->view->consent(agent->view->user, call, line);
-    if (consent == WR_CONSENT_ALWAYS)
-        agent->needs_no_consent = true;
-    return consent != WR_CONSENT_NO;
+    struct wr_tool_call_text text = {call->name, call->arguments};
+    struct wr_grant_wish wish;
+    struct wr_arena arena;
+    weir_span command;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    bool needs_it = !agent->needs_no_consent &&
+                    wr_toolbox_needs_consent(&agent->toolbox, &arena, &text, &command);
+    if (needs_it)
+        wr_grant_wish_of(&wish, call->name, command);
+    wr_arena_release(&arena);
+    return !needs_it || wr_grants_cover(&agent->grants, &wish) ||
+           ask_consent(agent, call, line, &wish);
 }
 
 /* False: the journal does not take it. The call still waits, and must not be done again. */
@@ -82,6 +106,24 @@ static bool give_result(struct wr_agent *agent, const struct weir_call *call, we
     return false;
 }
 
+/* Of the process before: it was killed while this call ran. Nobody knows how far it came, so the
+ * model is told that, and looks for itself. */
+static const char unknown_outcome[] =
+    "Error: this call was running when the session ended; its outcome is unknown. Look before you "
+    "do it again.";
+
+/* Calls that change nothing can be done again, and need no mark. */
+static bool begin_call(struct wr_agent *agent, const struct weir_call *call)
+{
+    struct weir_err err = {0};
+
+    if (!wr_tool_changes(call->name) ||
+        !weir_session_begin_call(agent->session, call->id, wr_clock_ms(), &err))
+        return true;
+    tell_trouble(agent, "the journal could not be written", &err);
+    return false;
+}
+
 static bool do_call(struct wr_agent *agent, const struct weir_call *call)
 {
     struct wr_tool_call_text text = {call->name, call->arguments};
@@ -92,11 +134,15 @@ static bool do_call(struct wr_agent *agent, const struct weir_call *call)
     wr_buf_init(&line, WR_AGENT_READ_BYTES_MAX);
     wr_toolbox_describe(&text, &line);
     agent->view->call(agent->view->user, call, wr_buf_view(&line));
-    if (!has_consent(agent, call, wr_buf_view(&line))) {
+    if (weir_session_call_is_begun(agent->session, call->id)) {
+        is_given = give_result(agent, call, wr_span_of(unknown_outcome), true);
+    } else if (!has_consent(agent, call, wr_buf_view(&line))) {
         is_given =
             give_result(agent, call, WR_LIT("Error: the user did not allow this call."), true);
     } else if (wr_span_is(call->name, "spawn_agent") && agent->toolbox.has_helpers) {
         is_given = work_on_helper(agent, call);
+    } else if (!begin_call(agent, call)) {
+        is_given = false;
     } else {
         wr_toolbox_run(&agent->toolbox, &text, &output);
         is_given = give_result(agent, call, wr_buf_view(&output.text), output.is_error);
@@ -379,7 +425,7 @@ static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *
     if (weir_session_set_tools(child, tools, count, &err))
         tell_trouble(agent, "the helper has no tools", &err);
     (void)work_until_done(&helper);
-    agent->needs_no_consent = helper.needs_no_consent;
+    agent->grants = helper.grants;
     agent->input_tokens = helper.input_tokens;
     agent->cache_read_tokens = helper.cache_read_tokens;
 }

@@ -8,9 +8,17 @@
 #define WR_AGENT_AGENT_H
 
 #include "agent/client.h"
+#include "agent/grants.h"
 #include "agent/toolbox.h"
 
 enum wr_consent { WR_CONSENT_NO, WR_CONSENT_YES, WR_CONSENT_ALWAYS };
+
+/* What a question is about. */
+struct wr_consent_asked {
+    weir_span line;                     /* the call, in a line */
+    weir_span diff;                     /* what a file would become; empty: it changes none */
+    const struct wr_grant_wish *always; /* what that answer would grant */
+};
 
 /* What an agent tells whoever watches. All must be there. */
 struct wr_view {
@@ -18,7 +26,8 @@ struct wr_view {
     void (*piece)(void *user, enum wr_piece kind, weir_span text);
     void (*call)(void *user, const struct weir_call *call, weir_span line);
     void (*result)(void *user, const struct weir_call *call, weir_span text, bool is_error);
-    enum wr_consent (*consent)(void *user, const struct weir_call *call, weir_span line);
+    enum wr_consent (*consent)(void *user, const struct weir_call *call,
+                               const struct wr_consent_asked *asked);
     void (*notice)(void *user, const char *text);
     void (*turn)(void *user, const struct weir_session_turn *turn); /* a request was made */
     /* Takes the next line that was typed meanwhile; false: there is none. */
@@ -32,10 +41,11 @@ struct wr_agent {
     struct wr_endpoint endpoint;
     struct wr_toolbox toolbox;
     const struct wr_view *view;
-    weir_span context; /* the volatile part of the prompt; given with every request */
-    bool needs_no_consent;
-    uint64_t over_tokens; /* by which the request was over the window when that was last said */
-    bool has_told_fixed;  /* that prompt and tools alone do not fit */
+    weir_span context;       /* the volatile part of the prompt; given with every request */
+    bool needs_no_consent;   /* --yes */
+    struct wr_grants grants; /* what was answered with "always" */
+    uint64_t over_tokens;    /* by which the request was over the window when that was last said */
+    bool has_told_fixed;     /* that prompt and tools alone do not fit */
     uint64_t input_tokens, cache_read_tokens; /* of all answers so far, as the provider counts */
     struct wr_buf *words;                     /* gets the text of the last answer; may be NULL */
     wr_interrupt_fn *interrupt;               /* the user has had enough; may be NULL */

@@ -13,6 +13,7 @@ struct watcher {
     size_t results_max;
     size_t calls, asked, results, errors, notices;
     struct wr_buf last; /* result */
+    struct wr_buf diff; /* of the last question */
 };
 
 static void on_piece(void *user, enum wr_piece kind, weir_span text)
@@ -40,12 +41,14 @@ static void on_result(void *user, const struct weir_call *call, weir_span text, 
     wr_buf_append(&w->last, text);
 }
 
-static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
+static enum wr_consent on_consent(void *user, const struct weir_call *call,
+                                  const struct wr_consent_asked *asked)
 {
     struct watcher *w = user;
     (void)call;
-    (void)line;
     w->asked++;
+    wr_buf_reset(&w->diff);
+    wr_buf_append(&w->diff, asked->diff);
     return w->consent;
 }
 
@@ -91,6 +94,7 @@ static int set_up(void **state)
     b->session.now_ms = wr_clock_ms();
     test_agent_open(&b->session, "model: {name: gpt-4o-mini}\n");
     wr_buf_init(&b->watcher.last, 100000);
+    wr_buf_init(&b->watcher.diff, 100000);
     b->view = (struct wr_view){.user = &b->watcher,
                                .piece = on_piece,
                                .call = on_call,
@@ -115,6 +119,7 @@ static int tear_down(void **state)
 {
     struct bench *b = *state;
     wr_buf_release(&b->watcher.last);
+    wr_buf_release(&b->watcher.diff);
     test_agent_release(&b->session);
     free(b);
     return 0;
@@ -167,6 +172,52 @@ static void always_asks_once(void **state)
     assert_true(is_written(b));
 }
 
+static void always_is_for_the_tool_that_was_asked_about(void **state)
+{
+    static const char *const names[] = {"write", "edit", "write"};
+    struct bench *b = *state;
+
+    answer(b, names, 3);
+    b->watcher.results_max = 3;
+    b->watcher.consent = WR_CONSENT_ALWAYS;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_int_equal(b->watcher.asked, 2);
+    assert_int_equal(b->agent.grants.count, 2);
+}
+
+static void a_question_shows_what_would_change(void **state)
+{
+    static const char *const names[] = {"write"};
+    struct bench *b = *state;
+
+    answer(b, names, 1);
+    b->watcher.results_max = 1;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_true(wr_span_is(wr_buf_view(&b->watcher.diff), "@@ line 1 @@\n+y\n"));
+    assert_false(is_written(b));
+}
+
+/* As a process leaves it that was killed at work. */
+static void a_call_that_was_running_is_not_done_again(void **state)
+{
+    static const char *const names[] = {"write", "list"};
+    struct bench *b = *state;
+
+    answer(b, names, 2);
+    TEST_OK(&b->session, weir_session_begin_call(b->session.session, WR_LIT("c0"),
+                                                 ++b->session.now_ms, &b->session.err));
+    test_agent_close(&b->session);
+    test_agent_open(&b->session, "model: {name: gpt-4o-mini}\n");
+    b->agent.session = b->session.session;
+    b->agent.needs_no_consent = true;
+    b->watcher.results_max = 1;
+    assert_int_equal(wr_agent_work(&b->agent, (weir_span){"", 0}), WR_WORKED_INTERRUPTED);
+    assert_has(wr_buf_view(&b->watcher.last),
+               "was running when the session ended; its outcome is unknown");
+    assert_false(is_written(b));
+    b->watcher.results_max = 0;
+}
+
 static void an_interruption_closes_what_was_not_done(void **state)
 {
     static const char *const names[] = {"list", "list", "list"};
@@ -209,6 +260,10 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         CASE(calls_that_change_something_ask_first),
         CASE(always_asks_once),
+        CASE(calls_that_change_something_ask_first),
+        CASE(a_call_that_was_running_is_not_done_again),
+        CASE(always_is_for_the_tool_that_was_asked_about),
+        CASE(a_question_shows_what_would_change),
         CASE(an_interruption_closes_what_was_not_done),
         CASE(a_full_disk_ends_the_work),
     };

@@ -17,6 +17,8 @@ struct wr_chat {
     const char *agent_dir;                                 /* skills and notes; NULL: none */
     uint32_t (*ask_window)(void *user, const char *model); /* a server's; 0: it does not tell */
     void *ask_user;                                        /* ask_window may be NULL */
+    /* Whether a session can be opened now, with ask_user; else `err` says why. May be NULL. */
+    bool (*probe)(void *user, const char *name, struct weir_err *err);
     char resume[256]; /* the session to go on with, for WR_CHAT_RESUME */
 };
 

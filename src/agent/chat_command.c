@@ -30,6 +30,7 @@ static const char help[] =
     "/steer [TEXT]    go on working, with a word on the way\n"
     "/undo [force]    put back the files that the last turn changed; force: also those that were\n"
     "                 changed since\n"
+    "/allowed         what you answered with always; /allowed forget N takes it back\n"
     "/help            this\n"
     "/quit            leave; the session is kept\n"
     "While the agent works: Ctrl+C interrupts, Ctrl+O opens and closes cards, a line and Enter\n"
@@ -163,9 +164,17 @@ static enum wr_chat_next do_sessions(struct wr_chat *chat, weir_span rest, struc
 static enum wr_chat_next do_resume(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     (void)snprintf(chat->resume, sizeof(chat->resume), "%.*s", (int)rest.len, rest.ptr);
-    if (rest.len && is_session(chat, chat->resume))
+    struct weir_err err = {0};
+
+    if (!rest.len || !is_session(chat, chat->resume))
+        wr_buf_text(out, "which session? /sessions lists them\n");
+    else if (!strcmp(chat->resume, chat->agent->name))
+        wr_buf_text(out, "that is this one\n");
+    else if (chat->probe && !chat->probe(chat->ask_user, chat->resume, &err))
+        wr_buf_printf(out, "this session goes on: %s cannot be opened: %s\n", chat->resume,
+                      err.text);
+    else
         return WR_CHAT_RESUME;
-    wr_buf_text(out, "which session? /sessions lists them\n");
     return WR_CHAT_DONE;
 }
 
@@ -207,6 +216,27 @@ static enum wr_chat_next do_undo(struct wr_chat *chat, weir_span rest, struct wr
     return WR_CHAT_DONE;
 }
 
+static enum wr_chat_next do_allowed(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    struct wr_grants *grants = &chat->agent->grants;
+    uint64_t number = 0;
+
+    if (wr_span_is(rest, "forget all"))
+        grants->count = 0;
+    else if (wr_span_starts(rest, WR_LIT("forget ")) &&
+             (!wr_span_u64(wr_span_trim(wr_span_cut(rest, 7, rest.len)), &number) ||
+              !wr_grants_revoke(grants, number)))
+        wr_buf_text(out, "which one? /allowed lists them, /allowed forget N takes one back\n");
+    else if (rest.len && !number)
+        wr_buf_text(out, "/allowed, /allowed forget N or /allowed forget all\n");
+    if (chat->agent->needs_no_consent)
+        wr_buf_text(out, "--yes was given: everything is allowed\n");
+    else if (!grants->count)
+        wr_buf_text(out, "nothing is allowed for good: every such call is a question\n");
+    wr_grants_list(grants, out);
+    return WR_CHAT_DONE;
+}
+
 static enum wr_chat_next do_quit(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     (void)chat;
@@ -223,7 +253,7 @@ static const struct {
     {"model", do_model},   {"tools", do_tools},       {"skills", do_skills},
     {"memory", do_memory}, {"sessions", do_sessions}, {"resume", do_resume},
     {"steer", do_steer},   {"undo", do_undo},         {"quit", do_quit},
-    {"exit", do_quit},
+    {"exit", do_quit},     {"allowed", do_allowed},
 };
 
 enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line)

@@ -78,13 +78,16 @@ static const struct {
     {"/context", WR_CHAT_DONE, "tokens"},
     {"/compact", WR_CHAT_DONE, "nothing would be gained"},
     {"/tools", WR_CHAT_DONE, "read_file"},
+    {"/allowed", WR_CHAT_DONE, "nothing is allowed for good"},
+    {"/allowed forget 1", WR_CHAT_DONE, "which one?"},
+    {"/allowed nothing", WR_CHAT_DONE, "/allowed forget all"},
     {"/skills", WR_CHAT_DONE, "there are no skills"},
     {"/memory", WR_CHAT_DONE, "there are no notes"},
     {"/sessions", WR_CHAT_DONE, "main  (this one)"},
     {"/resume", WR_CHAT_DONE, "which session?"},
     {"/resume nosuch", WR_CHAT_DONE, "which session?"},
     {"/resume ../main", WR_CHAT_DONE, "which session?"},
-    {"/resume main", WR_CHAT_RESUME, NULL},
+    {"/resume main", WR_CHAT_DONE, "that is this one"},
     {"/undo", WR_CHAT_DONE, "nothing was changed in this run"},
     {"/undo all", WR_CHAT_DONE, "/undo, or /undo force"},
     {"/steer", WR_CHAT_WORK, NULL},
@@ -107,6 +110,24 @@ static void every_command_does_its_own(void **state)
     }
     test_agent_say(&b->session, "now");
     assert_has(test_agent_request(&b->session, WEIR_DIALECT_CHAT), "mind the gate");
+}
+
+static bool cannot_open(void *user, const char *name, struct weir_err *err)
+{
+    (void)user;
+    (void)snprintf(err->text, sizeof(err->text), "%s is held by another process", name);
+    return false;
+}
+
+static void a_session_that_cannot_be_opened_is_not_resumed(void **state)
+{
+    struct bench *b = *state;
+
+    b->agent.name = "other"; /* "main" is there, and is another then */
+    assert_int_equal(command(b, "/resume main"), WR_CHAT_RESUME);
+    b->chat.probe = cannot_open;
+    assert_int_equal(command(b, "/resume main"), WR_CHAT_DONE);
+    expect(b, "this session goes on: main cannot be opened: main is held by another process\n");
 }
 
 static void a_local_server_is_asked_again_for_the_window_of_another_model(void **state)
@@ -160,6 +181,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_command_does_its_own, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_session_that_cannot_be_opened_is_not_resumed, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(
             a_local_server_is_asked_again_for_the_window_of_another_model, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_cost_that_is_not_known_is_said_to_be_so, set_up,

@@ -46,7 +46,7 @@ static void on_head(void *user, const struct wr_head *head)
     (void)uv_timer_again(&a->idle);
     a->status = head->status;
     a->has_begun = true;
-    a->is_stream = head->status == 200 && wr_span_starts(type, WR_LIT("text/event-stream"));
+    a->is_stream = head->status == 200 && wr_answer_is_stream(a->answer.api, type);
     (void)snprintf(a->type, sizeof(a->type), "%.*s", (int)type.len, type.len ? type.ptr : "");
     if (after.len && !wr_span_u64(after, &a->retry_after_s))
         a->retry_after_s = 0;

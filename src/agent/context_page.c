@@ -44,7 +44,7 @@ static void divide_window(const struct weir_session_context *c, const struct wei
         c->user_tokens + c->assistant_tokens + c->calls_tokens + c->summary_tokens;
     parts[RESULTS].tokens = c->results_tokens;
     parts[FREE].tokens =
-        c->window_tokens > c->total_tokens ? c->window_tokens - c->total_tokens : 0;
+        c->usable_tokens > c->total_tokens ? c->usable_tokens - c->total_tokens : 0;
 }
 
 static void put_bar(struct wr_buf *out, const struct part *parts)
@@ -98,6 +98,24 @@ static void put_cost(struct weir_session *session, int64_t now_ms, struct wr_buf
                     "  no price is known of a model that was asked; `weir models` lists them\n");
 }
 
+/* The same share as the status line's. */
+static void put_use(const struct weir_session_context *c, struct wr_buf *out)
+{
+    wr_buf_printf(out, "%llu of %llu tokens, %u%%%s\n", (unsigned long long)c->used_tokens,
+                  (unsigned long long)c->usable_tokens, c->used_percent,
+                  c->last_input_tokens ? "" : " (estimated)");
+    if (c->usable_tokens < c->window_tokens)
+        wr_buf_printf(out, "of a window of %llu the rest is kept for the answer\n",
+                      (unsigned long long)c->window_tokens);
+    if (c->last_input_tokens)
+        wr_buf_printf(out, "%llu tokens as the provider counted the last request\n",
+                      (unsigned long long)c->last_input_tokens);
+    wr_buf_printf(out, "estimated %s, %llu tokens:\n",
+                  c->is_sent ? "as it was sent, with what came since"
+                             : "of the journal, before anything is left out of a request",
+                  (unsigned long long)c->total_tokens);
+}
+
 void wr_context_page(struct weir_session *session, const struct weir_prompt *prompt, int64_t now_ms,
                      struct wr_buf *out)
 {
@@ -106,14 +124,9 @@ void wr_context_page(struct weir_session *session, const struct weir_prompt *pro
 
     weir_session_context(session, &c);
     divide_window(&c, prompt, parts);
-    wr_buf_printf(out, "%llu of %llu tokens, %u%% (estimated)\n",
-                  (unsigned long long)c.total_tokens, (unsigned long long)c.window_tokens,
-                  (unsigned)(c.window_tokens ? c.total_tokens * 100 / c.window_tokens : 0));
-    if (c.last_input_tokens)
-        wr_buf_printf(out, "%llu tokens as the provider counted the last request\n",
-                      (unsigned long long)c.last_input_tokens);
+    put_use(&c, out);
     put_bar(out, parts);
-    put_parts(out, parts, c.window_tokens);
+    put_parts(out, parts, c.usable_tokens);
     put_threshold(out, "older tool results are cleared", c.clear_at_tokens, c.total_tokens);
     put_threshold(out, "older turns are summarised, their text kept in a file",
                   c.summarise_at_tokens, c.total_tokens);

@@ -44,8 +44,9 @@ static void the_page_divides_the_window(void **state)
     wr_buf_init(&out, 100000);
     wr_context_page(agent.session, NULL, agent.now_ms, &out);
     weir_span page = wr_buf_view(&out);
-    assert_has(page, " of 2000 tokens, 5");
-    assert_has(page, "% (estimated)");
+    assert_has(page, " of 1900 tokens, 5");
+    assert_has(page, "% (estimated)\nof a window of 2000 the rest is kept for the answer\n");
+    assert_has(page, "estimated as it was sent, with what came since, ");
     assert_true(cells(page, 'R') >= 28 && cells(page, 'R') <= 34);
     assert_true(cells(page, '.') >= 24);
     assert_has(page, "R results ");

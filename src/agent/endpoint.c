@@ -7,9 +7,6 @@
 #include "net/host.h"
 #include "weir/version.h"
 
-const char *const wr_endpoint_key_names[] = {"OPENAI_API_KEY", "ANTHROPIC_API_KEY",
-                                             "GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
-
 /* The API that the model's name suggests, or the only one that there is a key for. */
 static const struct wr_api *api_told(const char *model, wr_getenv_fn *get)
 {
@@ -20,7 +17,7 @@ static const struct wr_api *api_told(const char *model, wr_getenv_fn *get)
             return wr_apis[i];
     for (size_t i = 0; i < WR_APIS_COUNT; i++) {
         const struct wr_api *api = wr_apis[i];
-        if (!get(api->key_variable) && !get(api->url_variable))
+        if (!api->url || (!get(api->key_variable) && !get(api->url_variable)))
             continue;
         if (only && strcmp(only->key_variable, api->key_variable))
             return NULL;
@@ -72,6 +69,10 @@ weir_status wr_endpoint_find(struct wr_endpoint *e, const struct wr_endpoint_opt
     e->api = find_api(o, get);
     if (!e->api)
         return wr_fail(err, WEIR_INVALID, 0, "--api is " WR_API_NAMES ", not '%s'", o->api);
+    if (!e->api->url)
+        return wr_fail(err, WEIR_INVALID, 0,
+                       "weir agent does not speak %s; clients of it may go through weir serve",
+                       e->api->name);
     const char *url = o->base_url;
     if (!url)
         url = get(e->api->url_variable);

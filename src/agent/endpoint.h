@@ -22,9 +22,6 @@ struct wr_endpoint_options {
 
 typedef const char *wr_getenv_fn(const char *name);
 
-/* Variables that hold keys of the agent's own; NULL at the end. Commands do not get them. */
-extern const char *const wr_endpoint_key_names[];
-
 /* The variables of all APIs (OPENAI_BASE_URL, OPENAI_API_KEY, ...) are asked for with `get`.
  * WEIR_INVALID: `err` says what is missing and how to give it. */
 WEIR_MUST_USE weir_status wr_endpoint_find(struct wr_endpoint *endpoint,

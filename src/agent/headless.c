@@ -121,11 +121,12 @@ static void on_result(void *user, const struct weir_call *call, weir_span text, 
     end_event(h, &w);
 }
 
-static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
+static enum wr_consent on_consent(void *user, const struct weir_call *call,
+                                  const struct wr_consent_asked *asked)
 {
     (void)user;
     (void)call;
-    tell_on_stderr("weir agent: not allowed without --yes: ", line);
+    tell_on_stderr("weir agent: not allowed without --yes: ", asked->line);
     return WR_CONSENT_NO;
 }
 

@@ -85,7 +85,8 @@ static void text_is_the_answers(void **state)
     piece(&b, WR_PIECE_TEXT, "two\n");
     b.view.turn(b.view.user, &turn);
     expect(&b, "one \x1b[1m\ntwo\n");
-    assert_int_equal(b.view.consent(b.view.user, &call, WR_LIT("list a")), WR_CONSENT_NO);
+    assert_int_equal(b.view.consent(b.view.user, &call, &(struct wr_consent_asked){0}),
+                     WR_CONSENT_NO);
     end(&b);
 }
 

@@ -8,10 +8,14 @@
  * There is no SIGCHLD handler: whoever waits looks again and again, with pauses that grow from 2
  * to 50 ms, and can be interrupted. Stopping is SIGTERM to the group, two seconds, then SIGKILL.
  * The group may live longer than its shell, where a command was left in the background; it is
- * ended too.
+ * ended too. A command that left the group (setsid, a daemon) is known by a variable of its
+ * environment, which it has from us: /proc is looked through for it at the end, and at the
+ * beginning, for what a killed agent could not end. A process that also throws its environment away
+ * gets away.
  */
 #include "agent/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/endpoint.h"
+#include "agent/process_env.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -43,6 +47,7 @@ struct wr_processes {
     wr_interrupt_fn *interrupt;
     void *user;
     bool passes_keys;
+    char *mark; /* "WEIR_AGENT_SESSION=..."; NULL: none */
     struct process items[WR_AGENT_PROCESSES_MAX];
     size_t count;
 };
@@ -65,6 +70,123 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
 void wr_processes_pass_keys(struct wr_processes *p)
 {
     p->passes_keys = true;
+}
+
+static void nap_longer(uint64_t *ms)
+{
+    struct timespec time = {.tv_nsec = (long)*ms * 1000000};
+    (void)nanosleep(&time, NULL);
+    if (*ms < NAP_MS_MAX)
+        *ms *= 2;
+}
+
+/* ---- what left its group ---- */
+
+enum { ENVIRON_BYTES_MAX = 256 * 1024, ROUNDS_MAX = 40, ANCESTORS_MAX = 64 };
+
+/* Whether a process has the mark in the environment that it was started with. */
+static bool has_mark(const char *pid, const char *mark, char *environment)
+{
+    char path[64];
+    size_t want = strlen(mark) + 1, bytes = 0;
+    ssize_t got;
+
+    (void)snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false; /* it has ended, or is another user's */
+    while (bytes < ENVIRON_BYTES_MAX &&
+           (got = read(fd, environment + bytes, ENVIRON_BYTES_MAX - bytes)) > 0)
+        bytes += (size_t)got;
+    (void)close(fd);
+    for (size_t at = 0; at + want <= bytes;) {
+        if (!memcmp(environment + at, mark, want))
+            return true;
+        const char *end = memchr(environment + at, 0, bytes - at);
+        at = end ? (size_t)(end - environment) + 1 : bytes;
+    }
+    return false;
+}
+
+/* 0: it has none, or has ended. */
+static uint64_t parent_of(uint64_t pid)
+{
+    char path[64], text[512];
+    uint64_t parent = 0;
+
+    (void)snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t got = read(fd, text, sizeof(text) - 1);
+    (void)close(fd);
+    text[got > 0 ? got : 0] = '\0';
+    const char *name_end = strrchr(text, ')'); /* "12 (name) S 11 ...": a name may hold anything */
+    for (const char *at = name_end ? name_end + 4 : ""; *at >= '0' && *at <= '9'; at++)
+        parent = parent * 10 + (uint64_t)(*at - '0');
+    return parent;
+}
+
+/* A session may be opened again from a shell that one of its own commands has left. */
+static bool is_this_or_above(uint64_t pid)
+{
+    uint64_t at = (uint64_t)getpid();
+
+    for (int depth = 0; at && depth < ANCESTORS_MAX; depth++) {
+        if (at == pid)
+            return true;
+        at = parent_of(at);
+    }
+    return false;
+}
+
+/* Sends a signal to all that have the mark, and says how many those are. */
+static size_t signal_marked(const char *mark, int number)
+{
+    DIR *folder = opendir("/proc");
+    char *environment = malloc(ENVIRON_BYTES_MAX);
+    const struct dirent *entry;
+    size_t count = 0;
+
+    while (folder && environment && (entry = readdir(folder))) {
+        uint64_t pid = 0;
+        if (!wr_span_u64(wr_span_of(entry->d_name), &pid) ||
+            !has_mark(entry->d_name, mark, environment) || is_this_or_above(pid))
+            continue;
+        count += !kill((pid_t)pid, number);
+    }
+    if (folder)
+        (void)closedir(folder);
+    free(environment);
+    return count;
+}
+
+static size_t end_marked(const char *mark)
+{
+    size_t found = signal_marked(mark, SIGTERM);
+    uint64_t nap_ms = NAP_MS_MIN;
+
+    for (int round = 0; found && round < ROUNDS_MAX; round++) {
+        nap_longer(&nap_ms);
+        /* One that ends may leave others, which had no time to be seen: so again, until none is. */
+        if (!signal_marked(mark, round < ROUNDS_MAX / 2 ? 0 : SIGKILL))
+            break;
+    }
+    return found;
+}
+
+size_t wr_processes_mark(struct wr_processes *p, const char *mark)
+{
+    static const char name[] = "WEIR_AGENT_SESSION=";
+    size_t bytes = sizeof(name) + strlen(mark);
+    char *whole = malloc(bytes);
+
+    if (!whole)
+        return 0;
+    (void)snprintf(whole, bytes, "%s%s", name, mark);
+    free(p->mark);
+    p->mark = whole;
+    return end_marked(whole);
 }
 
 static struct process *find_process(struct wr_processes *p, uint64_t id)
@@ -107,8 +229,10 @@ static void become_shell(const struct wr_processes *p, const char *command, int 
     closefrom(3); /* sockets of libraries are not all close-on-exec */
     if (chdir(p->root))
         _exit(126);
-    for (size_t i = 0; !p->passes_keys && wr_endpoint_key_names[i]; i++)
-        (void)unsetenv(wr_endpoint_key_names[i]);
+    if (!p->passes_keys && environ)
+        wr_process_env_filter(environ);
+    if (p->mark)
+        (void)putenv(p->mark);
     (void)setenv("TERM", "dumb", 1);
     (void)setenv("PAGER", "cat", 1);
     (void)setenv("GIT_PAGER", "cat", 1);
@@ -179,14 +303,6 @@ bool wr_process_look(struct wr_processes *p, uint64_t id, struct wr_process_stat
     look_at_process(one);
     *status = one->status;
     return true;
-}
-
-static void nap_longer(uint64_t *ms)
-{
-    struct timespec time = {.tv_nsec = (long)*ms * 1000000};
-    (void)nanosleep(&time, NULL);
-    if (*ms < NAP_MS_MAX)
-        *ms *= 2;
 }
 
 static void wait_for(struct wr_processes *p, struct process *one, uint64_t ms,
@@ -278,6 +394,9 @@ void wr_processes_free(struct wr_processes *p)
         (void)wr_process_stop(p, id, &status);
         (void)close(p->items[id - 1].output);
     }
+    if (p->mark)
+        (void)end_marked(p->mark);
+    free(p->mark);
     free(p->root);
     free(p);
 }

@@ -31,6 +31,11 @@ struct wr_processes *wr_processes_new(const char *root, wr_interrupt_fn *interru
 /* Commands get the agent's own keys (endpoint.h) too; else they do not. */
 void wr_processes_pass_keys(struct wr_processes *processes);
 
+/* Commands get WEIR_AGENT_SESSION=`mark` from now on, and whatever still runs with it is ended: now
+ * (a process before this one was killed), and when the commands are freed. Only one process at a
+ * time may use a mark. Returns how many were found now. */
+size_t wr_processes_mark(struct wr_processes *processes, const char *mark);
+
 /* Ends what still runs, also what a command left in the background. NULL is fine. */
 void wr_processes_free(struct wr_processes *processes);
 

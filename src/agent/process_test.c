@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,53 @@ static void what_is_left_in_the_background_ends_with_the_session(void **state)
     expect_gone(pid);
 }
 
+static void what_leaves_its_group_ends_with_the_session(void **state)
+{
+    struct wr_processes *p = wr_processes_new("/", NULL, NULL);
+    char mark[64];
+    (void)state;
+
+    assert_non_null(p);
+    (void)snprintf(mark, sizeof(mark), "process_test.%d", (int)getpid());
+    assert_int_equal(wr_processes_mark(p, mark), 0);
+    pid_t pid = read_pid(p, start(p, "setsid sh -c 'echo $$; exec sleep 600' & exec sleep 600"));
+    assert_int_equal(kill(pid, 0), 0);
+    wr_processes_free(p);
+    expect_gone(pid);
+}
+
+/* The commands of a process that was killed: nobody frees them, the next one with their mark does.
+ */
+static void what_a_killed_agent_left_is_found_and_ended(void **state)
+{
+    char mark[64];
+    int pipe_of[2];
+    pid_t left = 0;
+    (void)state;
+
+    (void)snprintf(mark, sizeof(mark), "process_test.killed.%d", (int)getpid());
+    assert_int_equal(pipe(pipe_of), 0);
+    pid_t agent = fork();
+    if (agent == 0) {
+        struct wr_processes *p = wr_processes_new("/", NULL, NULL);
+        (void)wr_processes_mark(p, mark);
+        pid_t pid =
+            read_pid(p, start(p, "setsid sh -c 'echo $$; exec sleep 600' & exec sleep 600"));
+        (void)!write(pipe_of[1], &pid, sizeof(pid));
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(read(pipe_of[0], &left, sizeof(left)), sizeof(left));
+    assert_int_equal(waitpid(agent, NULL, 0), agent);
+    assert_int_equal(kill(left, 0), 0);
+    struct wr_processes *next = wr_processes_new("/", NULL, NULL);
+    assert_non_null(next);
+    assert_true(wr_processes_mark(next, mark) >= 1);
+    expect_gone(left);
+    wr_processes_free(next);
+    (void)close(pipe_of[0]);
+    (void)close(pipe_of[1]);
+}
+
 static void a_stubborn_command_is_killed(void **state)
 {
     struct wr_process_status status;
@@ -164,23 +212,24 @@ static void a_wait_can_be_interrupted(void **state)
     wr_processes_free(p);
 }
 
-/* The agent's keys are its own; everything else of the environment is the user's. */
-static void commands_do_not_get_the_agents_keys(void **state)
+/* Of the environment commands get what is on a list; a key with any name is not. */
+static void commands_do_not_get_the_users_keys(void **state)
 {
-    static const char command[] = "echo \"$OPENAI_API_KEY,$ANTHROPIC_API_KEY,$WEIR_TEST_OTHER\"";
+    static const char command[] = "echo \"$OPENAI_API_KEY,$ANTHROPIC_API_KEY,$ACME_TOKEN,$TZ\"";
     struct wr_process_status status;
     struct wr_buf output;
 
     assert_int_equal(setenv("OPENAI_API_KEY", "sk-1", 1), 0);
     assert_int_equal(setenv("ANTHROPIC_API_KEY", "sk-2", 1), 0);
-    assert_int_equal(setenv("WEIR_TEST_OTHER", "mine", 1), 0);
+    assert_int_equal(setenv("ACME_TOKEN", "t", 1), 0);
+    assert_int_equal(setenv("TZ", "UTC", 1), 0);
     for (int passes = 0; passes < 2; passes++) {
         if (passes)
             wr_processes_pass_keys(*state);
         uint64_t id = start(*state, command);
         assert_true(wr_process_wait(*state, id, LONG_MS, NULL, &status));
         read_all(*state, id, &output);
-        assert_true(wr_span_is(wr_buf_view(&output), passes ? "sk-1,sk-2,mine\n" : ",,mine\n"));
+        assert_true(wr_span_is(wr_buf_view(&output), passes ? "sk-1,sk-2,t,UTC\n" : ",,,UTC\n"));
         wr_buf_release(&output);
     }
     assert_string_equal(getenv("OPENAI_API_KEY"), "sk-1"); /* the agent has it still */
@@ -194,9 +243,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(commands_end_with_a_code, set_up, tear_down),
         cmocka_unit_test_setup_teardown(commands_get_no_files_of_ours, set_up, tear_down),
         cmocka_unit_test(what_is_left_in_the_background_ends_with_the_session),
+        cmocka_unit_test(what_leaves_its_group_ends_with_the_session),
+        cmocka_unit_test(what_a_killed_agent_left_is_found_and_ended),
         cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
         cmocka_unit_test(a_wait_can_be_interrupted),
-        cmocka_unit_test_setup_teardown(commands_do_not_get_the_agents_keys, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(commands_do_not_get_the_users_keys, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,7 @@ enum { CARD_LINES = 3, CARD_COLUMNS = 100 };
 
 #define DIM    "\x1b[2m"
 #define RED    "\x1b[31m"
+#define GREEN  "\x1b[32m"
 #define CYAN   "\x1b[36m"
 #define NORMAL "\x1b[0m"
 
@@ -223,7 +224,32 @@ static bool is_consent(weir_span line)
     return find_consent(line, &consent);
 }
 
-static enum wr_consent on_consent(void *user, const struct weir_call *call, weir_span line)
+static void put_note(struct wr_screen *s, const char *colour, weir_span line)
+{
+    (void)fprintf(s->out, "  %s", colour_code(s, colour));
+    put_plain(s, line);
+    (void)fprintf(s->out, "%s\n", colour_code(s, NORMAL));
+}
+
+/* The diff, and what "always" would mean: whoever answers sees what is answered. */
+static void put_asked(struct wr_screen *s, const struct wr_consent_asked *asked)
+{
+    weir_span rest = asked->diff, line;
+
+    while (wr_span_line(&rest, &line)) {
+        char sign = line.len ? line.ptr[0] : ' ';
+        put_note(s, sign == '+' ? GREEN : sign == '-' ? RED : DIM, line);
+    }
+    for (size_t i = 0; asked->always && i < asked->always->count; i++) {
+        char text[WR_GRANT_BYTES_MAX + 32];
+        (void)snprintf(text, sizeof(text), "%s%s",
+                       i ? "        and " : "always: ", asked->always->texts[i]);
+        put_note(s, DIM, wr_span_of(text));
+    }
+}
+
+static enum wr_consent on_consent(void *user, const struct weir_call *call,
+                                  const struct wr_consent_asked *asked)
 {
     struct wr_screen *s = user;
     enum wr_consent consent = WR_CONSENT_NO;
@@ -231,7 +257,7 @@ static enum wr_consent on_consent(void *user, const struct weir_call *call, weir
     struct wr_buf answer;
 
     (void)call;
-    (void)line;
+    put_asked(s, asked);
     wr_buf_init(&answer, WR_AGENT_READ_BYTES_MAX);
     wr_keyboard_look(s->keyboard);
     put_question(s, "", WR_LIT(""));

@@ -31,6 +31,11 @@ void wr_tool_fail(struct wr_tool_output *output, const char *format, ...)
  * memory; the output says so. */
 const char *wr_tool_path(struct wr_tool_args *args, const struct wr_toolbox *box, weir_span path);
 
+/* Whether a path, taken from the working directory, really leads below `dir`: links and `..` are
+ * followed, and what is not there yet counts by the folder that is. */
+bool wr_tool_is_below(const struct wr_toolbox *box, struct wr_arena *arena, weir_span path,
+                      const char *dir);
+
 /* ---- the tools: tool_file.c, tool_search.c, tool_process.c; toolbox.c has the small ones ---- */
 
 typedef void wr_tool_fn(const struct wr_toolbox *box, struct wr_tool_args *args,

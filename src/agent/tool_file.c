@@ -202,14 +202,28 @@ static bool find_present(const char *path, char present[PATH_MAX])
 }
 
 /* Where a path really leads; the file, and folders above it, need not be there yet. */
-static bool is_below_root(const struct wr_toolbox *box, const char *path)
+static bool is_below(const char *dir, const char *path)
 {
     char present[PATH_MAX], real[PATH_MAX], root[PATH_MAX];
 
-    if (!realpath(box->root, root) || !find_present(path, present) || !realpath(present, real))
+    if (!realpath(dir, root) || !find_present(path, present) || !realpath(present, real))
         return false;
     size_t bytes = strlen(root);
     return !strncmp(real, root, bytes) && (real[bytes] == '/' || !real[bytes] || bytes == 1);
+}
+
+bool wr_tool_is_below(const struct wr_toolbox *box, struct wr_arena *arena, weir_span path,
+                      const char *dir)
+{
+    bool is_absolute = path.ptr[0] == '/';
+    size_t bytes = path.len + strlen(box->root) + 2;
+    char *whole = wr_arena_alloc(arena, bytes);
+
+    if (!whole || memchr(path.ptr, '\0', path.len))
+        return false;
+    (void)snprintf(whole, bytes, "%s%s%.*s", is_absolute ? "" : box->root, is_absolute ? "" : "/",
+                   (int)path.len, path.ptr);
+    return is_below(dir, whole);
 }
 
 /* Folders that are missing are made; the path leads below the working directory. */
@@ -225,11 +239,76 @@ static void make_folders(char *path)
 static bool may_change(const struct wr_toolbox *box, struct wr_tool_output *output,
                        const char *path)
 {
-    if (is_below_root(box, path))
+    if (is_below(box->root, path))
         return true;
     wr_tool_fail(output, "%s is not below the working directory %s: nothing was changed", path,
                  box->root);
     return false;
+}
+
+/* ---- what would change ---- */
+
+enum { DIFF_CONTEXT_LINES = 2, DIFF_LINES_MAX = 60, DIFF_COLUMNS_MAX = 200 };
+
+static void put_diff_lines(struct wr_buf *out, char sign, weir_span text, uint64_t lines_max)
+{
+    weir_span line;
+    uint64_t lines = 0;
+
+    for (; lines < lines_max && wr_span_line(&text, &line); lines++) {
+        wr_buf_byte(out, sign);
+        weir_span shown = wr_text_head(line, DIFF_COLUMNS_MAX);
+        wr_buf_append(out, shown);
+        if (shown.len < line.len) /* whoever says yes must know that there is more */
+            wr_buf_printf(out, " [%zu more bytes in this line]", line.len - shown.len);
+        wr_buf_byte(out, '\n');
+    }
+    uint64_t more = wr_span_lines(text);
+    if (lines == lines_max && more)
+        wr_buf_printf(out, "%c[%llu more lines]\n", sign, (unsigned long long)more);
+}
+
+/* Where the line begins that lies `lines` before the one with `at`. */
+static size_t line_start(weir_span text, size_t at, int lines)
+{
+    while (at && (text.ptr[at - 1] != '\n' || lines-- > 0))
+        at--;
+    return at;
+}
+
+/* Where the line ends, its break included, that lies `lines` behind the one with `at`. */
+static size_t line_end(weir_span text, size_t at, int lines)
+{
+    while (at < text.len && (text.ptr[at++] != '\n' || lines-- > 0))
+        ;
+    return at;
+}
+
+/* From the first byte that differs to the last, in whole lines, with a little around it. One hunk:
+ * an edit is one place, mostly, and this is to be looked at, not applied. */
+static void put_diff(struct wr_buf *out, weir_span before, weir_span after)
+{
+    size_t shorter = before.len < after.len ? before.len : after.len, front = 0, back = 0;
+
+    while (front < shorter && before.ptr[front] == after.ptr[front])
+        front++;
+    front = line_start(before, front, 0);
+    while (back < shorter - front &&
+           before.ptr[before.len - 1 - back] == after.ptr[after.len - 1 - back])
+        back++;
+    /* The part that is the same at the end begins with a line of its own in both. */
+    while (back && before.len - back > front && before.ptr[before.len - back - 1] != '\n')
+        back--;
+    while (back && after.len - back > front && after.ptr[after.len - back - 1] != '\n')
+        back--;
+    size_t from = line_start(before, front, DIFF_CONTEXT_LINES);
+    size_t to = back ? line_end(before, before.len - back, DIFF_CONTEXT_LINES - 1) : before.len;
+    wr_buf_printf(out, "@@ line %llu @@\n",
+                  (unsigned long long)wr_span_lines(wr_span_cut(before, 0, front)) + 1);
+    put_diff_lines(out, ' ', wr_span_cut(before, from, front), DIFF_LINES_MAX);
+    put_diff_lines(out, '-', wr_span_cut(before, front, before.len - back), DIFF_LINES_MAX);
+    put_diff_lines(out, '+', wr_span_cut(after, front, after.len - back), DIFF_LINES_MAX);
+    put_diff_lines(out, ' ', wr_span_cut(before, before.len - back, to), DIFF_LINES_MAX);
 }
 
 static bool change_file(const struct wr_toolbox *box, struct wr_tool_output *output,
@@ -237,6 +316,10 @@ static bool change_file(const struct wr_toolbox *box, struct wr_tool_output *out
 {
     if (!may_change(box, output, path))
         return false;
+    if (box->preview) {
+        put_diff(box->preview, before ? wr_buf_view(before) : (weir_span){"", 0}, content);
+        return true;
+    }
     struct wr_change what = {.path = path,
                              .exists = before,
                              .before = before ? wr_buf_view(before) : (weir_span){"", 0},
@@ -262,7 +345,8 @@ void wr_tool_write(const struct wr_toolbox *box, struct wr_tool_args *args,
         return;
     if (!may_change(box, output, path))
         return;
-    make_folders((char *)(uintptr_t)path);
+    if (!box->preview)
+        make_folders((char *)(uintptr_t)path);
     wr_buf_init(&before, WR_AGENT_FILE_BYTES_MAX);
     bool existed = !access(path, F_OK);
     const char *why = existed ? wr_file_read(path, &before) : NULL;

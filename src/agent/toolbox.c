@@ -107,6 +107,7 @@ enum {
     NEEDS_PROCESSES = 4,
     NEEDS_STORE = 8,
     NEEDS_SPAWN = 16,
+    READS_PATH = 32, /* it shows files: elsewhere than here only with consent */
 };
 
 struct tool {
@@ -127,14 +128,15 @@ struct tool {
 
 /* The order is part of the prompt: a tool is added at the end. */
 static const struct tool tools[] = {
-    {"read_file", 0, wr_tool_read_file, "path",
+    {"read_file", READS_PATH, wr_tool_read_file, "path",
      "Read a text file. The last line tells which lines these are, the next offset and the sha256.",
      SCHEMA(TEXT("path", "the file") "," NUMBER("offset", "first line, from 1") "," NUMBER(
                 "limit", "how many lines, 2000 unless told"),
             "\"path\"")},
-    {"list", 0, wr_tool_list, "path", "List a directory: names, sizes; directories end in a slash.",
+    {"list", READS_PATH, wr_tool_list, "path",
+     "List a directory: names, sizes; directories end in a slash.",
      SCHEMA(TEXT("path", "the directory; the working directory unless told"), "")},
-    {"grep", 0, wr_tool_grep, "pattern",
+    {"grep", READS_PATH, wr_tool_grep, "pattern",
      "Search files for a PCRE2 pattern, line by line. Gives path:line:text.",
      SCHEMA(TEXT("pattern", "what to look for") "," TEXT("path", "a file or directory") "," TEXT(
                 "glob", "only files whose names match, such as *.c"),
@@ -198,7 +200,7 @@ static bool is_offered(const struct wr_toolbox *box, const struct tool *tool)
 {
     unsigned have = (box->agent_dir ? NEEDS_MEMORY : 0) | (box->world ? NEEDS_STORE : 0) |
                     (box->has_helpers ? NEEDS_SPAWN : 0) | (box->processes ? NEEDS_PROCESSES : 0) |
-                    NEEDS_CONSENT;
+                    NEEDS_CONSENT | READS_PATH;
     if (box->is_list_only)
         return true;
     return !(tool->flags & ~have) && (!box->only || is_among(tool->name, box->only));
@@ -212,10 +214,70 @@ static const struct tool *find_tool(weir_span name)
     return NULL;
 }
 
-bool wr_tool_needs_consent(weir_span name)
+bool wr_tool_changes(weir_span name)
 {
     const struct tool *tool = find_tool(name);
     return tool && tool->flags & NEEDS_CONSENT;
+}
+
+/* The call's own words for what it is about: a path, a command. Empty: it has none. */
+static weir_span subject_of(struct wr_arena *arena, const struct wr_tool_call_text *call,
+                            const char *name)
+{
+    struct wr_json doc;
+
+    if (wr_json_parse(&doc, arena, call->arguments, NULL, NULL))
+        return (weir_span){"", 0};
+    wr_json_id id = wr_json_find(&doc, 0, name);
+    return wr_json_is(&doc, id, WR_JSON_STRING) ? wr_json_text(&doc, arena, id)
+                                                : (weir_span){"", 0};
+}
+
+static bool reads_elsewhere(const struct wr_toolbox *box, struct wr_arena *arena,
+                            const struct wr_tool_call_text *call)
+{
+    const char *const homes[] = {box->root, box->session_dir, box->agent_dir};
+    weir_span path = subject_of(arena, call, "path");
+
+    if (!path.len)
+        return false; /* it is the working directory, or the call fails */
+    for (size_t i = 0; i < WR_COUNT_OF(homes); i++)
+        if (homes[i] && wr_tool_is_below(box, arena, path, homes[i]))
+            return false;
+    return true;
+}
+
+bool wr_toolbox_needs_consent(const struct wr_toolbox *box, struct wr_arena *arena,
+                              const struct wr_tool_call_text *call, weir_span *command)
+{
+    const struct tool *tool = find_tool(call->name);
+
+    *command = (weir_span){"", 0};
+    if (!tool)
+        return false;
+    if (tool->flags & READS_PATH)
+        return reads_elsewhere(box, arena, call);
+    if (tool->run == wr_tool_process_start)
+        *command = subject_of(arena, call, "command");
+    return tool->flags & NEEDS_CONSENT;
+}
+
+void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
+                        struct wr_buf *diff)
+{
+    const struct tool *tool = find_tool(call->name);
+    struct wr_tool_output output = {.is_error = false};
+    struct wr_tool_args args;
+    struct wr_toolbox looking = *box;
+
+    if (!tool || (tool->run != wr_tool_edit && tool->run != wr_tool_write))
+        return;
+    looking.preview = diff;
+    wr_buf_init(&output.text, WR_AGENT_FILE_BYTES_MAX);
+    if (wr_tool_args_init(&args, call->arguments, &output))
+        tool->run(&looking, &args, &output);
+    wr_tool_args_release(&args);
+    wr_buf_release(&output.text);
 }
 
 size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool list[WR_TOOLBOX_TOOLS_MAX])

@@ -2,8 +2,8 @@
  *
  * 1. A tool never fails the agent: what goes wrong is the text of an erroneous result, and says
  *    what to do.
- * 2. Paths are taken from the working directory. Anything that can be read may be read; files are
- *    changed only below the working directory.
+ * 2. Paths are taken from the working directory. Files are changed only below it; what is read
+ *    elsewhere needs consent, but for the session's and the agent's own folders.
  * 3. Whether the user has consented is asked by the caller, before wr_toolbox_run().
  */
 #ifndef WR_AGENT_TOOLBOX_H
@@ -34,6 +34,7 @@ typedef void wr_before_change_fn(void *user, const struct wr_change *change);
 struct wr_toolbox {
     const char *root;               /* the working directory, absolute */
     const char *agent_dir;          /* skills and notes (weir/prompt.h); NULL: no such tools */
+    const char *session_dir;        /* what left the prompt is there; NULL: none */
     struct wr_processes *processes; /* NULL: no process tools */
     struct wr_mcp_world *world;     /* where recalled text is; NULL: no recall */
     weir_span tenant;               /* of it */
@@ -43,6 +44,7 @@ struct wr_toolbox {
     void *before_change_user;
     wr_interrupt_fn *interrupt; /* ends a long search; may be NULL */
     void *interrupt_user;
+    struct wr_buf *preview; /* gets a diff instead of the file being changed; NULL: it is changed */
     const char *const *only; /* names of those that are there, NULL at the end; NULL: all */
 };
 
@@ -53,8 +55,17 @@ struct wr_tool_call_text {
 /* Fills in the definitions, in a fixed order, and returns how many there are. */
 size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX]);
 
-/* Whether it changes something or runs something. Unknown tools do not. */
-bool wr_tool_needs_consent(weir_span name);
+/* Whether a tool changes or runs something, whoever has consented. */
+bool wr_tool_changes(weir_span name);
+
+/* Whether a call changes something, runs something or reads outside the working directory. Unknown
+ * tools do not. `command`: of a call that runs one, its text, in `arena`; else empty. */
+bool wr_toolbox_needs_consent(const struct wr_toolbox *box, struct wr_arena *arena,
+                              const struct wr_tool_call_text *call, weir_span *command);
+
+/* What a call would change, as lines of a diff; nothing where it changes no file, or would fail. */
+void wr_toolbox_preview(const struct wr_toolbox *box, const struct wr_tool_call_text *call,
+                        struct wr_buf *diff);
 
 /* One line that says what a call would do, for a card or a question. */
 void wr_toolbox_describe(const struct wr_tool_call_text *call, struct wr_buf *line);

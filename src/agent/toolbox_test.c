@@ -305,13 +305,84 @@ static void a_toolbox_that_only_reads_changes_nothing(void **state)
 static void what_changes_something_needs_consent(void **state)
 {
     static const struct {
-        const char *tool;
+        const char *tool, *arguments;
         bool needs;
-    } cases[] = {{"write", true},      {"edit", true},  {"process_start", true},
-                 {"read_file", false}, {"grep", false}, {"process_read", false}};
-    (void)state;
-    for (size_t i = 0; i < WR_COUNT_OF(cases); i++)
-        assert_int_equal(wr_tool_needs_consent(wr_span_of(cases[i].tool)), cases[i].needs);
+    } cases[] = {
+        {"write", "{\"path\":\"a\"}", true},
+        {"edit", "{}", true},
+        {"process_start", "{\"command\":\"ls\"}", true},
+        {"read_file", "{\"path\":\"a\"}", false},
+        {"read_file", "{\"path\":\"not/there/yet\"}", false},
+        {"read_file", "{\"path\":\"a/../../../etc/passwd\"}", true},
+        {"read_file", "{\"path\":\"/etc/passwd\"}", true},
+        {"read_file", "{\"path\":\"..\"}", true},
+        {"read_file", "{\"path\":\"link\"}", true},
+        {"read_file", "{\"path\":7}", false},
+        {"list", "{}", false},
+        {"list", "{\"path\":\"/\"}", true},
+        {"grep", "{\"pattern\":\"a\"}", false},
+        {"grep", "{\"pattern\":\"a\",\"path\":\"/etc\"}", true},
+        {"process_read", "{}", false},
+        {"nonsense", "{}", false},
+    };
+    struct bench *b = *state;
+    char path[600];
+    (void)snprintf(path, sizeof(path), "%s/link", b->box.root);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_tool_call_text call = {wr_span_of(cases[i].tool), wr_span_of(cases[i].arguments)};
+        struct wr_arena arena;
+        weir_span command;
+        wr_arena_init(&arena, 1000000);
+        bool needs = wr_toolbox_needs_consent(&b->box, &arena, &call, &command);
+        if (needs != cases[i].needs)
+            fail_msg("%s %s", cases[i].tool, cases[i].arguments);
+        if (wr_span_is(call.name, "process_start"))
+            assert_true(wr_span_is(command, "ls"));
+        wr_arena_release(&arena);
+    }
+}
+
+#define A50  "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A200 A50 A50 A50 A50
+
+static void a_preview_is_a_diff_and_changes_nothing(void **state)
+{
+    static const struct {
+        const char *behaviour, *tool, *arguments, *diff;
+    } cases[] = {
+        {"lines of a file", "edit", "{\"path\":\"f\",\"old_text\":\"3\",\"new_text\":\"x\\ny\"}",
+         "@@ line 3 @@\n 1\n 2\n-3\n+x\n+y\n 4\n 5\n"},
+        {"a line that goes", "edit", "{\"path\":\"f\",\"old_text\":\"1\\n\",\"new_text\":\"\"}",
+         "@@ line 1 @@\n-1\n 2\n 3\n"},
+        {"a whole file", "write", "{\"path\":\"f\",\"content\":\"1\\n2\\n3\\n4\\n5\\n6\\n7\\n\"}",
+         "@@ line 7 @@\n 5\n 6\n+7\n"},
+        {"a new file", "write", "{\"path\":\"d/g\",\"content\":\"a\\nb\"}",
+         "@@ line 1 @@\n+a\n+b\n"},
+        {"a line that is long", "write", "{\"path\":\"d/h\",\"content\":\"" A200 "bcd\"}",
+         "@@ line 1 @@\n+" A200 " [3 more bytes in this line]\n"},
+        {"what would fail", "edit", "{\"path\":\"f\",\"old_text\":\"9\",\"new_text\":\"x\"}", ""},
+        {"what changes nothing", "list", "{}", ""},
+    };
+    struct bench *b = *state;
+    char path[600];
+    (void)snprintf(path, sizeof(path), "%s/f", b->box.root);
+    assert_null(wr_file_replace(path, WR_LIT("1\n2\n3\n4\n5\n6\n")));
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct wr_tool_call_text call = {wr_span_of(cases[i].tool), wr_span_of(cases[i].arguments)};
+        struct wr_buf diff, file;
+        wr_buf_init(&diff, 10000);
+        wr_buf_init(&file, 10000);
+        wr_toolbox_preview(&b->box, &call, &diff);
+        if (!wr_span_is(wr_buf_view(&diff), cases[i].diff))
+            fail_msg("%s: %.*s", cases[i].behaviour, (int)diff.len, diff.len ? diff.bytes : "");
+        assert_null(wr_file_read(path, &file));
+        assert_true(wr_span_is(wr_buf_view(&file), "1\n2\n3\n4\n5\n6\n"));
+        wr_buf_release(&file);
+        wr_buf_release(&diff);
+    }
+    (void)snprintf(path, sizeof(path), "%s/d", b->box.root);
+    assert_int_not_equal(access(path, F_OK), 0);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -331,6 +402,7 @@ int main(void)
         CASE(definitions_are_whole),
         CASE(a_toolbox_that_only_reads_changes_nothing),
         CASE(what_changes_something_needs_consent),
+        CASE(a_preview_is_a_diff_and_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,11 +21,15 @@
 #include "agent/agent_prompt.h"
 #include "agent/chat.h"
 #include "agent/headless.h"
+#include "agent/process_env.h"
 #include "agent/summary_call.h"
+#include "api/api.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/open.h"
+#include "session/settings.h"
+#include "models/fields.h"
 
 struct agent_options {
     const char *prompt, *api, *base_url, *model, *session, *dir, *config, *store, *summary_model;
@@ -43,8 +47,7 @@ static const struct wr_option options[] = {
     {"json", WR_FLAG(json), "one JSON object a line instead of text (docs/agent.md)"},
     {"yes", WR_FLAG(yes), "files are changed and commands run without a question"},
     {"api", WR_CHOICE("API", api),
-     WR_API_NAMES "; else the provider whose address or key is set (OPENAI_API_KEY, "
-                  "ANTHROPIC_API_KEY, GEMINI_API_KEY) is asked",
+     WR_API_NAMES "; else the provider whose address or key is set (" WR_API_KEYS ") is asked",
      .words = WR_API_WORDS},
     {"base-url", WR_TEXT("URL", base_url), "of the provider. A local server needs no key"},
     {"model", WR_TEXT("M", model), "whom to ask", .list = wr_list_models},
@@ -60,8 +63,7 @@ static const struct wr_option options[] = {
      "with -p: again and again, in the same session"},
     {"summary-model", WR_TEXT("M", summary_model),
      "who writes summaries of older turns; else they are extracted", .list = wr_list_models},
-    {"pass-keys", WR_FLAG(pass_keys),
-     "commands see OPENAI_API_KEY and ANTHROPIC_API_KEY; else they do not"},
+    {"pass-keys", WR_FLAG(pass_keys), "commands get the whole environment, keys and tokens too"},
 };
 
 /* All that one run holds. */
@@ -78,6 +80,8 @@ struct program {
     struct wr_summary_call summary;
     struct wr_mcp_world world;
     struct wr_buf config, store_dir;
+    struct wr_settings settings; /* of --config */
+    uint32_t threshold_bp;       /* of the environment; 0: not said */
     char root[4096], sessions_dir[4096], session_dir[4096 + 300], name[256];
     char *key; /* owned; the environment's is wiped */
     const char *model;
@@ -109,12 +113,14 @@ static bool hide_keys(struct program *p)
     if (p->endpoint.key && !p->key)
         return false;
     p->endpoint.key = p->key;
-    for (size_t i = 0; wr_endpoint_key_names[i]; i++) {
-        char *value = getenv(wr_endpoint_key_names[i]);
+    for (size_t i = 0; wr_api_key_variable(i); i++) {
+        char *value = getenv(wr_api_key_variable(i));
         if (value)
             memset(value, 0, strlen(value));
-        (void)unsetenv(wr_endpoint_key_names[i]);
+        (void)unsetenv(wr_api_key_variable(i));
     }
+    if (environ)
+        wr_process_env_hide(environ);
     return true;
 }
 
@@ -128,13 +134,41 @@ static bool find_model(struct program *p)
         return false;
     }
     p->model = p->options->model;
-    if (!p->model && p->endpoint.is_local && p->options->base_url) {
-        wr_cli_fail("which model? --model NAME, as %s calls it", p->endpoint.base_url);
+    if (p->model || p->settings.model[0]) /* a session's own model comes before the file's */
+        return true;
+    if (p->endpoint.is_local && p->options->base_url) {
+        wr_cli_fail(
+            "which model? --model NAME, as %s calls it, or `model: {name: ...}` in --config",
+            p->endpoint.base_url);
         return false;
     }
-    if (!p->model && !p->options->session)
+    if (!p->options->session)
         p->model = p->endpoint.api->model;
     return true;
+}
+
+/* COMPRESSION_THRESHOLD=0.8, of the environment: before the file's, as it was said later. */
+static bool find_threshold(struct program *p)
+{
+    const char *text = get_variable("COMPRESSION_THRESHOLD");
+
+    if (!text ||
+        (wr_decimal_scaled(wr_span_of(text), 4, 10000, &p->threshold_bp) && p->threshold_bp))
+        return true;
+    wr_cli_fail("COMPRESSION_THRESHOLD is a share of the window such as 0.8, not '%.60s'", text);
+    return false;
+}
+
+static bool read_config(struct program *p)
+{
+    struct weir_err err = {0};
+
+    if (p->options->config && !wr_cli_read(p->options->config, &p->config))
+        return false;
+    if (!wr_settings_read(&p->settings, wr_buf_view(&p->config), &err))
+        return find_threshold(p);
+    wr_cli_fail_in(p->options->config, err.text);
+    return false;
 }
 
 static bool find_places(struct program *p)
@@ -172,7 +206,9 @@ static uint32_t window_of(void *user, const char *model)
     struct program *p = user;
     if (p->options->window_tokens)
         return (uint32_t)p->options->window_tokens;
-    return p->endpoint.is_local ? wr_local_window(&p->client, &p->endpoint, model) : 0;
+    uint32_t loaded = p->endpoint.is_local ? wr_local_window(&p->client, &p->endpoint, model) : 0;
+    uint64_t most = p->settings.input_tokens_max;
+    return most && loaded > most ? (uint32_t)most : loaded;
 }
 
 static weir_status set_window(struct program *p, struct weir_err *err)
@@ -199,6 +235,7 @@ static bool open_session(struct program *p)
                                        .model = p->model,
                                        .store = p->store,
                                        .tenant = WR_LIT(WR_CLI_TENANT),
+                                       .compression_threshold_bp = p->threshold_bp,
                                        .now_ms = wr_clock_ms()};
     weir_status status = weir_session_open(&how, &p->session, &err);
     if (!status)
@@ -208,6 +245,26 @@ static bool open_session(struct program *p)
     p->summary.live = p->session;
     if (!status && p->options->summary_model)
         weir_session_set_summary(p->session, wr_summary_call, &p->summary);
+    return !status;
+}
+
+/* Whether /resume would find it open, damaged or wrong: asked while this session is still whole. */
+static bool can_open(void *user, const char *name, struct weir_err *err)
+{
+    const struct program *p = user;
+    struct weir_session *probed = NULL;
+    char dir[sizeof(p->session_dir)];
+
+    (void)snprintf(dir, sizeof(dir), "%s/%s", p->sessions_dir, name);
+    struct weir_session_options how = {.dir = dir,
+                                       .name = name,
+                                       .config = wr_buf_view(&p->config),
+                                       .model = p->options->model,
+                                       .tenant = WR_LIT(WR_CLI_TENANT),
+                                       .must_exist = true,
+                                       .now_ms = wr_clock_ms()};
+    weir_status status = weir_session_open(&how, &probed, err);
+    weir_session_close(probed);
     return !status;
 }
 
@@ -233,6 +290,20 @@ static bool build_prompt(struct program *p)
     return !status;
 }
 
+/* The mark is the session's folder as the system numbers it: its path may be that of another
+ * project's too where it is not absolute, and commands are not told where sessions are. */
+static size_t mark_processes(struct program *p)
+{
+    struct stat place;
+    char mark[64];
+
+    if (stat(p->session_dir, &place))
+        return 0;
+    (void)snprintf(mark, sizeof(mark), "%llx-%llx", (unsigned long long)place.st_dev,
+                   (unsigned long long)place.st_ino);
+    return wr_processes_mark(p->processes, mark);
+}
+
 static bool set_tools(struct program *p, struct wr_agent *agent)
 {
     struct weir_tool tools[WR_TOOLBOX_TOOLS_MAX];
@@ -246,8 +317,15 @@ static bool set_tools(struct program *p, struct wr_agent *agent)
     }
     if (p->options->pass_keys)
         wr_processes_pass_keys(p->processes);
+    size_t left = mark_processes(p);
+    if (left)
+        (void)fprintf(stderr,
+                      "weir agent: %zu processes of this session were still running; they were "
+                      "ended\n",
+                      left);
     agent->toolbox = (struct wr_toolbox){.root = p->root,
                                          .agent_dir = p->options->dir ? p->options->dir : p->root,
+                                         .session_dir = p->session_dir,
                                          .processes = p->processes,
                                          .world = &p->world,
                                          .tenant = WR_LIT(WR_CLI_TENANT),
@@ -351,6 +429,7 @@ static enum wr_chat_next run_chat(struct program *p)
                            .sessions_dir = p->sessions_dir,
                            .ask_window = window_of,
                            .ask_user = p,
+                           .probe = can_open,
                            .agent_dir = agent.toolbox.agent_dir};
 
     if (!set_tools(p, &agent))
@@ -461,8 +540,7 @@ static int run_options(const struct agent_options *o)
 
     (void)setlocale(LC_CTYPE, "");
     (void)signal(SIGPIPE, SIG_IGN);
-    if (has_dir(o) && find_model(&p) && hide_keys(&p) && find_places(&p) &&
-        (!o->config || wr_cli_read(o->config, &p.config))) {
+    if (has_dir(o) && read_config(&p) && find_model(&p) && hide_keys(&p) && find_places(&p)) {
         if (wr_client_init(&p.client, getenv("SSL_CERT_FILE"), &err))
             wr_cli_fail("%s", err.text);
         else
