@@ -12,7 +12,8 @@
  *   <mcp_env>    what the MCP process must find in its environment, as a JSON object
  *   <providers>  the providers that are redirected: ["name","address"],...
  *   <name> <url> one provider, in a setting that is made for each
- *   <gemini>     where Gemini's API is; <mcp> where MCP is spoken over HTTP
+ *   <gemini>     or another upstream of an API: where that is; <mcp> where MCP is spoken over HTTP
+ *   <own>        the agent's own settings, with every address in them led through Weir
  */
 #ifndef WR_LAUNCH_AGENTS_H
 #define WR_LAUNCH_AGENTS_H
@@ -34,6 +35,9 @@ struct wr_setting {
     const char *name; /* of the variable or the file; of words: unless the user has this one */
     const char *text;
     const char *if_env, *unless_env; /* NULL: always */
+    const char *if_word;             /* words: only with one of these, parted by '|', in the call */
+    const char *after;               /* words: behind one of these commands, parted by '|' */
+    const char *unless_upstream;     /* not where the user has an address of his own for this one */
     bool if_redirected;              /* only where the agent's own settings name an address */
     bool is_for_each;                /* once for each of the user's providers */
     bool is_recall;                  /* it brings weir_recall */
@@ -44,14 +48,51 @@ struct wr_provider {
     const char *url; /* the user's own; of the table: what follows <root> */
 };
 
+/* A part of a settings file, and what follows the server's root in the address that stands behind
+ * it (NULL: none does). */
+struct wr_own_piece {
+    weir_span text;
+    const char *address;
+};
+
 /* Where an agent keeps its own settings. */
-enum wr_own_format { WR_OWN_NONE, WR_OWN_CLAUDE, WR_OWN_CODEX, WR_OWN_OPENCODE, WR_OWN_PI };
+enum wr_own_format {
+    WR_OWN_NONE,
+    WR_OWN_CLAUDE,
+    WR_OWN_CODEX,
+    WR_OWN_OPENCODE,
+    WR_OWN_KILO,
+    WR_OWN_PI,
+    WR_OWN_CLINE,
+    WR_OWN_DROID,
+};
+
+/* A service of the agent's maker that speaks a model's API: an upstream of that name. */
+struct wr_service {
+    const char *name;
+    const char *url;      /* NULL: there is one only where the variable names it */
+    const char *variable; /* in which the user may name another */
+};
+
+/* What the user has set and what leads the agent past Weir. */
+struct wr_detour {
+    const char *variable;
+    const char *values;     /* parted by '|'; NULL: any that is set and not 0 or false */
+    const char *unless_env; /* with this it does not; NULL: always */
+    const char *why;
+};
 
 struct wr_agent {
     const char *name;
+    const char *also;     /* other names of its program, parted by '|'; NULL: none */
     const char *what;     /* what of it goes through Weir, in a few words */
     const char *by_hand;  /* how to point it at a server without `weir run` */
+    const char *tried;    /* the version whose requests were looked at; NULL: none */
+    const char *refusal;  /* why it cannot be pointed at Weir: it is not started; NULL: it can */
+    bool has_no_tools;    /* so there is no way back, and nothing that needs one is taken out */
     const char *upstream; /* that the server must have; NULL: what every server has */
+    struct wr_service services[3];
+    struct wr_detour detours[5];
     struct wr_setting settings[WR_SETTINGS_MAX];
     struct wr_provider providers[6]; /* known to it without being told */
     const char *const *commands; /* its subcommands: no words may be put before one; NULL: none */
@@ -63,12 +104,20 @@ const struct wr_agent *wr_agent_find(const char *program);
 const struct wr_agent *wr_agent_at(size_t index); /* NULL past the last */
 bool wr_agent_is_known(const struct wr_agent *agent);
 
+/* Why the agent would not come by Weir with what is set in `environment`; NULL: nothing is known
+ * that leads it elsewhere. */
+const char *wr_agent_detour(const struct wr_agent *agent, char **environment);
+
 struct wr_launch { /* what the texts name */
     const char *root, *weir, *store, *dir;
     const char *token; /* NULL: none is needed */
     char **environment;
     struct wr_provider providers[WR_PROVIDERS_MAX]; /* the user's own */
     size_t providers_count;
+    const struct wr_provider *upstreams; /* for which the user has an address of his own */
+    size_t upstreams_count;
+    const struct wr_own_piece *pieces; /* of the agent's settings */
+    size_t pieces_count;
     bool is_redirected;    /* the agent's own settings name an address */
     bool has_one_upstream; /* the server: no path names another */
 };

@@ -37,11 +37,13 @@ static void make(struct wr_buf *out, struct wr_launch *launch, char **argv)
 }
 
 #define ROOT "http://127.0.0.1:9/r/0123456789abcdef"
-#define MCP_SERVER                                     \
+#define MCP_SERVER(more)                               \
     "\"mcpServers\":{\"weir\":{\"command\":\"/bin/we " \
     "ir\",\"args\":[\"mcp\",\"--store\",\"/s\\\"1\"]"  \
-    ",\"env\":{}}}"
-#define MCP_JSON "{" MCP_SERVER "}\n"
+    ",\"env\":{}" more "}}"
+#define MCP_JSON   "{" MCP_SERVER(",\"alwaysLoad\":true") "}\n"
+#define SEARCH     "ENABLE_TOOL_SEARCH=true\n"
+#define TOOL_WORDS "--mcp-config=/d/mcp.json\n--allowedTools=mcp__weir__weir_recall\n"
 #define OPENCODE_MCP                                                                          \
     "{\"mcp\":{\"weir\":{\"type\":\"local\",\"command\":[\"/bin/we ir\",\"mcp\",\"--store\"," \
     "\"/s\\\"1\"],\"enabled\":true,\"environment\":{}}},\"provider\":{"
@@ -59,24 +61,31 @@ static const struct {
      {0},
      {0},
      false,
+     "codex\n-c\nopenai_base_url=\"" ROOT "/v1\"\nexec\n-m\nx\n"},
+    {"codex that goes on with a session has a recall server",
+     {"codex", "exec", "resume", "--last"},
+     {0},
+     {0},
+     false,
      "codex\n-c\nopenai_base_url=\"" ROOT "/v1\"\n-c\nmcp_servers.weir.command=\"/bin/we ir\"\n"
-     "-c\nmcp_servers.weir.args=[\"mcp\",\"--store\",\"/s\\\"1\"]\nexec\n-m\nx\nhas recall\n"},
+     "-c\nmcp_servers.weir.args=[\"mcp\",\"--store\",\"/s\\\"1\"]\nexec\nresume\n--last\n"
+     "has recall\n"},
     {"codex's own providers are redirected by name, its MCP process is given the token",
-     {"/opt/codex"},
+     {"/opt/codex", "resume"},
      {"WEIR_TOKEN=0123456789abcdef"},
      {"azure", "https://a"},
      false,
      "/opt/codex\n-c\nopenai_base_url=\"" ROOT "/v1\"\n-c\nmodel_providers.azure.base_url=\"" ROOT
      "/p/azure\"\n-c\nmcp_servers.weir.command=\"/bin/we ir\"\n"
      "-c\nmcp_servers.weir.args=[\"mcp\",\"--store\",\"/s\\\"1\"]\n"
-     "-c\nmcp_servers.weir.env_vars=[\"WEIR_TOKEN\"]\nhas recall\n"},
+     "-c\nmcp_servers.weir.env_vars=[\"WEIR_TOKEN\"]\nresume\nhas recall\n"},
     {"claude is told by a variable and a file",
      {"claude", "-p", "hi"},
      {0},
      {0},
      false,
      "claude\n--mcp-config=/d/mcp.json\n--allowedTools=mcp__weir__weir_recall\n-p\nhi\n"
-     "ANTHROPIC_BASE_URL=" ROOT "\nmcp.json: " MCP_JSON "has recall\n"},
+     "ANTHROPIC_BASE_URL=" ROOT "\n" SEARCH "mcp.json: " MCP_JSON "has recall\n"},
     {"claude's settings would go before the variable: they are told too",
      {"claude"},
      {0},
@@ -84,20 +93,27 @@ static const struct {
      true,
      "claude\n--mcp-config=/d/mcp.json\n--allowedTools=mcp__weir__weir_recall\n"
      "--settings={\"env\":{\"ANTHROPIC_BASE_URL\":\"" ROOT "\"}}\n"
-     "ANTHROPIC_BASE_URL=" ROOT "\nmcp.json: " MCP_JSON "has recall\n"},
+     "ANTHROPIC_BASE_URL=" ROOT "\n" SEARCH "mcp.json: " MCP_JSON "has recall\n"},
     {"but not over settings of the call",
      {"claude", "--settings=x.json"},
      {0},
      {0},
      true,
      "claude\n--mcp-config=/d/mcp.json\n--allowedTools=mcp__weir__weir_recall\n--settings=x.json\n"
-     "ANTHROPIC_BASE_URL=" ROOT "\nmcp.json: " MCP_JSON "has recall\n"},
+     "ANTHROPIC_BASE_URL=" ROOT "\n" SEARCH "mcp.json: " MCP_JSON "has recall\n"},
     {"a command of claude's keeps its place",
      {"claude", "mcp", "list"},
      {0},
      {0},
      false,
-     "claude\nmcp\nlist\nANTHROPIC_BASE_URL=" ROOT "\nmcp.json: " MCP_JSON "has recall\n"},
+     "claude\nmcp\nlist\nANTHROPIC_BASE_URL=" ROOT "\n" SEARCH "mcp.json: " MCP_JSON
+     "has recall\n"},
+    {"claude's tool search is the user's where he has said something",
+     {"claude"},
+     {"ENABLE_TOOL_SEARCH=false"},
+     {0},
+     false,
+     "claude\n" TOOL_WORDS "ANTHROPIC_BASE_URL=" ROOT "\nmcp.json: " MCP_JSON "has recall\n"},
     {"opencode is told by variables",
      {"opencode", "run", "hi"},
      {0},
@@ -131,7 +147,7 @@ static const struct {
      {0},
      false,
      "qwen\nOPENAI_BASE_URL=" ROOT "/v1\nQWEN_CODE_SYSTEM_DEFAULTS_PATH=/d/qwen.json\n"
-     "qwen.json: {" MCP_SERVER ",\"tools\":{\"exclude\":[\"tool_search\"]}}\nhas recall\n"},
+     "qwen.json: {" MCP_SERVER(",\"alwaysLoadTools\":true") "}\nhas recall\n"},
     {"qwen with defaults of its own keeps them",
      {"qwen"},
      {"QWEN_CODE_SYSTEM_DEFAULTS_PATH=/etc/q"},
@@ -151,6 +167,39 @@ static const struct {
      false,
      "aider\nOPENAI_API_BASE=" ROOT "/v1\nOPENAI_BASE_URL=" ROOT "/v1\nANTHROPIC_API_BASE=" ROOT
      "\n"},
+    {"goose has words behind a command of its own that takes them",
+     {"goose", "run", "-t", "hi"},
+     {0},
+     {0},
+     false,
+     "goose\nrun\n--with-extension\n/bin/we ir mcp --store /s\"1\n-t\nhi\nOPENAI_HOST=" ROOT
+     "\nANTHROPIC_HOST=" ROOT "\nhas recall\n"},
+    {"and none behind another; a host of the user's is asked by its own name",
+     {"goose", "info"},
+     {"OPENAI_HOST=http://mine"},
+     {0},
+     false,
+     "goose\ninfo\nOPENAI_HOST=" ROOT "/p/goose-openai\nANTHROPIC_HOST=" ROOT "\n"},
+    {"copilot's own models are asked by Weir",
+     {"copilot"},
+     {0},
+     {0},
+     false,
+     "copilot\nCOPILOT_API_URL=" ROOT "/p/copilot\n"},
+    {"and so is a provider of the user's",
+     {"copilot"},
+     {"COPILOT_PROVIDER_BASE_URL=https://a/v1"},
+     {0},
+     false,
+     "copilot\nCOPILOT_API_URL=" ROOT "/p/copilot\nCOPILOT_PROVIDER_BASE_URL=" ROOT
+     "/p/copilot-provider\n"},
+    {"a copy of droid's settings goes into the run's folder",
+     {"droid", "exec", "hi"},
+     {0},
+     {0},
+     true,
+     "droid\n--settings\n/d/droid.json\nexec\nhi\nFACTORY_API_BASE_URL=" ROOT
+     "/p/factory\ndroid.json: {\"a\":\"" ROOT "/p/x\"}\n"},
     {"any other program has the usual ones",
      {"./codex.sh", "x"},
      {0},
@@ -172,7 +221,11 @@ static void settings_reach_each_agent(void **state)
                                    .is_redirected = cases[i].is_redirected,
                                    .providers = {cases[i].provider},
                                    .providers_count = cases[i].provider.name ? 1 : 0};
+        static const struct wr_own_piece pieces[] = {{{"{\"a\":\"", 6}, "/p/x"},
+                                                     {{"\"}\n", 3}, NULL}};
         struct wr_buf out;
+        launch.pieces = pieces;
+        launch.pieces_count = WR_COUNT_OF(pieces);
         make(&out, &launch, (char **)(uintptr_t)cases[i].argv);
         if (strcmp(out.bytes, cases[i].plan))
             fail_msg("%s:\n%s\nwanted:\n%s", cases[i].behaviour, out.bytes, cases[i].plan);
@@ -252,11 +305,75 @@ static void every_text_is_complete(void **state)
     wr_arena_release(&arena);
 }
 
+/* Tool search needs a server that knows it: of an address of the user's own nobody knows that. */
+static void tool_search_is_for_anthropic_alone(void **state)
+{
+    static const struct wr_provider own[] = {{"openai", "http://o"}, {"anthropic", "http://a"}};
+    char *claude[] = {"claude", NULL};
+    struct wr_launch launch = {.root = ROOT, .weir = "/w", .store = "/s", .dir = "/d"};
+    struct wr_buf out;
+    (void)state;
+    launch.upstreams = own;
+    for (size_t count = 1; count <= 2; count++) {
+        launch.upstreams_count = count;
+        make(&out, &launch, claude);
+        assert_int_equal(strstr(out.bytes, "ENABLE_TOOL_SEARCH") != NULL, count == 1);
+        wr_buf_release(&out);
+    }
+}
+
+static void programs_are_found_by_their_names(void **state)
+{
+    static const char *const names[][2] = {
+        {"/usr/bin/python3.12", "python"},
+        {"node", "python"},
+        {"kilocode", "kilo"},
+        {"./kilo", "kilo"},
+        {"python2", "any other program"},
+        {"pythons", "any other program"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        assert_string_equal(wr_agent_find(names[i][0])->name, names[i][1]);
+}
+
+static void what_leads_elsewhere_is_known(void **state)
+{
+    static const struct {
+        const char *agent;
+        char *environment[3];
+        bool is_detour;
+    } rows[] = {
+        {"claude", {0}, false},
+        {"claude", {"CLAUDE_CODE_USE_BEDROCK=1"}, true},
+        {"claude", {"CLAUDE_CODE_USE_BEDROCK=0"}, false},
+        {"claude", {"CLAUDE_CODE_USE_VERTEX=False"}, false},
+        {"copilot", {"COPILOT_PROVIDER_TYPE=anthropic"}, false},
+        {"copilot", {"COPILOT_PROVIDER_TYPE=azure"}, true},
+        {"copilot", {"GH_HOST=a.ghe.com"}, true},
+        {"copilot", {"GH_HOST=a.ghe.com", "COPILOT_API_URL=https://a"}, false},
+        {"goose", {"GOOSE_PROVIDER=anthropic"}, false},
+        {"goose", {"GOOSE_PROVIDER=ollama"}, true},
+        {"codex", {"GH_HOST=a.ghe.com"}, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        const char *why =
+            wr_agent_detour(wr_agent_find(rows[i].agent), (char **)(uintptr_t)rows[i].environment);
+        if ((why != NULL) != rows[i].is_detour)
+            fail_msg("%s, %s", rows[i].agent, rows[i].environment[0]);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_reach_each_agent), cmocka_unit_test(pi_has_an_extension),
-        cmocka_unit_test(a_token_reaches_the_mcp_process),
-        cmocka_unit_test(one_upstream_has_no_names), cmocka_unit_test(every_text_is_complete)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(settings_reach_each_agent),
+                                       cmocka_unit_test(pi_has_an_extension),
+                                       cmocka_unit_test(a_token_reaches_the_mcp_process),
+                                       cmocka_unit_test(one_upstream_has_no_names),
+                                       cmocka_unit_test(every_text_is_complete),
+                                       cmocka_unit_test(tool_search_is_for_anthropic_alone),
+                                       cmocka_unit_test(programs_are_found_by_their_names),
+                                       cmocka_unit_test(what_leads_elsewhere_is_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

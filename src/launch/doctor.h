@@ -47,6 +47,7 @@ void wr_doctor_server(struct wr_doctor *doctor); /* and the port */
 void wr_doctor_upstreams(struct wr_doctor *doctor);
 void wr_doctor_agents(struct wr_doctor *doctor);
 void wr_doctor_settings(struct wr_doctor *doctor, char **environment); /* of agents */
+void wr_doctor_recall(struct wr_doctor *doctor, char **environment);   /* as agents start it */
 void wr_doctor_hooks(struct wr_doctor *doctor, char **environment);    /* that call us */
 void wr_doctor_runs(struct wr_doctor *doctor); /* what killed ones have left */
 

@@ -20,6 +20,7 @@
 #include "launch/child.h"
 #include "launch/http.h"
 #include "launch/lock.h"
+#include "net/host.h"
 
 enum {
     PORT = 4141, /* of a bare `weir serve` */
@@ -101,6 +102,14 @@ static void compare_clocks(struct wr_doctor *doctor, const char *name, int64_t d
                       "it differs from that of %s by %lld s", name, (long long)ahead_s);
 }
 
+/* Nobody said that there is one: it is asked only by who has it. */
+static bool may_be_absent(const struct wr_upstream *upstream)
+{
+    struct wr_host host;
+    return is_default(upstream) && wr_host_of_url(wr_span_of(upstream->base_url), &host) &&
+           wr_host_is_private(host.name);
+}
+
 /* Any answer is a good one: without a key it is a refusal. */
 static bool ask_upstream(struct wr_doctor *doctor, const struct wr_upstream *upstream)
 {
@@ -114,6 +123,11 @@ static bool ask_upstream(struct wr_doctor *doctor, const struct wr_upstream *ups
                       upstream->base_url, answer.connect_ms, answer.status);
         compare_clocks(doctor, upstream->name, answer.date_s);
         return true;
+    }
+    if (!answer.has_connected && may_be_absent(upstream)) {
+        wr_doctor_add(doctor, WR_FINDING_OK, "upstream", "", "%s %s: none runs there",
+                      upstream->name, upstream->base_url);
+        return false;
     }
     wr_doctor_add(doctor, WR_FINDING_FAIL, "upstream",
                   answer.has_connected ? "it is there; look at its certificate, or a proxy between"
@@ -186,6 +200,23 @@ void wr_doctor_ask_version(const char *path, char version[WR_DOCTOR_VERSION_BYTE
     (void)close(out[0]);
 }
 
+static void say_agent(struct wr_doctor *doctor, const struct wr_agent *agent, const char *version,
+                      const char *path)
+{
+    const char *detour = agent->refusal ? agent->refusal : wr_agent_detour(agent, environ);
+
+    if (detour)
+        wr_doctor_add(doctor, WR_FINDING_WARN, "agent", "run it without Weir",
+                      "%s %s at %s cannot go through Weir: %s", agent->name, version, path, detour);
+    else if (!agent->tried)
+        wr_doctor_add(doctor, WR_FINDING_OK, "agent", "", "%s %s at %s: weir run -- %s (untried)",
+                      agent->name, version, path, agent->name);
+    else
+        wr_doctor_add(doctor, WR_FINDING_OK, "agent", "",
+                      "%s %s at %s: weir run -- %s (tried with %s)", agent->name, version, path,
+                      agent->name, agent->tried);
+}
+
 void wr_doctor_agents(struct wr_doctor *doctor)
 {
     char version[WR_DOCTOR_VERSION_BYTES];
@@ -199,8 +230,7 @@ void wr_doctor_agents(struct wr_doctor *doctor)
             continue;
         found++;
         wr_doctor_ask_version(path, version);
-        wr_doctor_add(doctor, WR_FINDING_OK, "agent", "", "%s %s at %s: weir run -- %s",
-                      agent->name, version, path, agent->name);
+        say_agent(doctor, agent, version, path);
     }
     if (!found)
         wr_doctor_add(doctor, WR_FINDING_WARN, "agent",

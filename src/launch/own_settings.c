@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/api.h"
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
@@ -64,11 +65,18 @@ static void set_provider(struct wr_provider *list, size_t *count, struct wr_prov
         list[(*count)++] = provider;
 }
 
-static void add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
+bool wr_own_add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
 {
     struct wr_provider provider = {copy_setting(arena, name), copy_setting(arena, url)};
-    if (is_provider_name(name) && is_address(url) && provider.name && provider.url)
-        set_provider(own->upstreams, &own->upstreams_count, provider);
+    if (!is_provider_name(name) || !is_address(url) || !provider.name || !provider.url)
+        return false;
+    set_provider(own->upstreams, &own->upstreams_count, provider);
+    return true;
+}
+
+static void add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
+{
+    (void)wr_own_add_upstream(own, arena, name, url);
 }
 
 static void add_provider(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url)
@@ -277,6 +285,8 @@ static void read_settings(struct wr_own *own, struct wr_arena *arena, enum wr_ow
         return;
     if (format == WR_OWN_CODEX)
         wr_own_read_codex(own, arena, text);
+    else if (format == WR_OWN_CLINE || format == WR_OWN_DROID)
+        wr_own_copy(own, arena, format, text);
     else
         wr_own_read_json(own, arena, format, text);
 }
@@ -297,16 +307,26 @@ static void read_in(struct wr_own *own, struct wr_arena *arena, enum wr_own_form
         read_settings(own, arena, format, path);
 }
 
+/* Where opencode and its child look. */
+static const struct opencode_files {
+    const char *variable, *in_home[4], *in_project[2];
+} opencode_files = {"OPENCODE_CONFIG",
+                    {"opencode/config.json", "opencode/opencode.json", "opencode/opencode.jsonc"},
+                    {"opencode.json", "opencode.jsonc"}},
+  kilo_files = {"KILO_CONFIG",
+                {"kilo/config.json", "kilo/kilo.json", "kilo/kilo.jsonc"},
+                {"kilo.json", "kilo.jsonc"}};
+
 /* A project's own, here or in a folder above: the nearest counts, and so is read last. */
-static void read_opencode_project(struct wr_own *own, struct wr_arena *arena, const char *folder)
+static void read_opencode_project(struct wr_own *own, struct wr_arena *arena,
+                                  const struct opencode_files *files, const char *folder)
 {
-    static const char *const names[] = {"opencode.json", "opencode.jsonc"};
     char path[PATH_BYTES_MAX];
     size_t whole = strlen(folder);
 
     for (size_t bytes = 1; bytes <= whole && bytes < PATH_BYTES_MAX / 2; bytes++)
         for (size_t i = 0; i < 2 && (bytes == whole || folder[bytes] == '/'); i++) {
-            (void)snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, folder, names[i]);
+            (void)snprintf(path, sizeof(path), "%.*s/%s", (int)bytes, folder, files->in_project[i]);
             read_settings(own, arena, WR_OWN_OPENCODE, path);
         }
 }
@@ -326,34 +346,41 @@ static void read_claude_files(struct wr_own *own, struct wr_arena *arena, char *
     }
 }
 
-static void read_opencode(struct wr_own *own, struct wr_arena *arena, char **environment,
+static void read_opencode(struct wr_own *own, struct wr_arena *arena,
+                          const struct opencode_files *files, char **environment,
                           const char *folder)
 {
-    static const char *const names[] = {"opencode/config.json", "opencode/opencode.json",
-                                        "opencode/opencode.jsonc"};
-    const char *file = wr_environment_find(environment, "OPENCODE_CONFIG");
+    const char *file = wr_environment_find(environment, files->variable);
 
-    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
-        read_in(own, arena, WR_OWN_OPENCODE, environment, "XDG_CONFIG_HOME", ".config", names[i]);
+    for (size_t i = 0; files->in_home[i]; i++)
+        read_in(own, arena, WR_OWN_OPENCODE, environment, "XDG_CONFIG_HOME", ".config",
+                files->in_home[i]);
     if (file)
         read_settings(own, arena, WR_OWN_OPENCODE, file);
-    read_opencode_project(own, arena, folder);
+    read_opencode_project(own, arena, files, folder);
+}
+
+/* Services of the agent's maker: by the user's address where there is one. */
+static void read_services(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
+                          char **environment)
+{
+    for (size_t i = 0; i < WR_COUNT_OF(agent->services) && agent->services[i].name; i++) {
+        const struct wr_service *service = &agent->services[i];
+        const char *url = wr_environment_find(environment, service->variable);
+        url = url ? url : service->url;
+        if (url)
+            add_upstream(own, arena, wr_span_of(service->name), wr_span_of(url));
+    }
 }
 
 static void read_variables(struct wr_own *own, struct wr_arena *arena, char **environment)
 {
-    static const struct {
-        const char *variable, *upstream;
-    } known[] = {{"OPENAI_API_BASE", "openai"},
-                 {"OPENAI_BASE_URL", "openai"},
-                 {"ANTHROPIC_API_BASE", "anthropic"},
-                 {"ANTHROPIC_BASE_URL", "anthropic"},
-                 {"GOOGLE_GEMINI_BASE_URL", "gemini"}};
+    const char *variable, *upstream;
 
-    for (size_t i = 0; i < WR_COUNT_OF(known); i++) {
-        const char *url = wr_environment_find(environment, known[i].variable);
+    for (size_t i = 0; (variable = wr_api_url_variable(i, &upstream)); i++) {
+        const char *url = wr_environment_find(environment, variable);
         if (url)
-            add_upstream(own, arena, wr_span_of(known[i].upstream), wr_span_of(url));
+            add_upstream(own, arena, wr_span_of(upstream), wr_span_of(url));
     }
 }
 
@@ -362,6 +389,7 @@ void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_age
 {
     *own = (struct wr_own){.upstreams_count = 0};
     read_variables(own, arena, environment);
+    read_services(own, arena, agent, environment);
     switch (agent->own) {
     case WR_OWN_CLAUDE:
         read_claude_files(own, arena, environment, folder);
@@ -370,7 +398,18 @@ void wr_own_read(struct wr_own *own, struct wr_arena *arena, const struct wr_age
         read_in(own, arena, agent->own, environment, "CODEX_HOME", ".codex", "config.toml");
         break;
     case WR_OWN_OPENCODE:
-        read_opencode(own, arena, environment, folder);
+        read_opencode(own, arena, &opencode_files, environment, folder);
+        break;
+    case WR_OWN_KILO:
+        read_opencode(own, arena, &kilo_files, environment, folder);
+        break;
+    case WR_OWN_CLINE:
+        read_in(own, arena, agent->own, environment, "CLINE_DATA_DIR", ".cline/data",
+                "settings/providers.json");
+        break;
+    case WR_OWN_DROID:
+        read_in(own, arena, agent->own, environment, "FACTORY_HOME_OVERRIDE", ".",
+                ".factory/settings.json");
         break;
     case WR_OWN_PI:
         read_in(own, arena, agent->own, environment, "PI_CODING_AGENT_DIR", ".pi/agent",

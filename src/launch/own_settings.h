@@ -14,8 +14,11 @@ struct wr_own {
     size_t upstreams_count;
     struct wr_provider providers[WR_PROVIDERS_MAX]; /* of the agent's files, by the agent's names */
     size_t providers_count;
-    bool is_redirected; /* a file of the agent's names an address for its one API */
-    bool has_recall;    /* Codex's file names an MCP server called weir */
+    bool is_redirected; /* a file of the agent's names an address that the agent must not ask */
+    struct wr_own_piece pieces[WR_PROVIDERS_MAX + 1]; /* such a file, led through Weir */
+    size_t pieces_count;
+    const char *refusal; /* why what the user has set cannot go through Weir; NULL: it can */
+    bool has_recall;     /* Codex's file names an MCP server called weir */
 };
 
 /* Reads for one agent; texts live in `arena`. `folder` is where the agent will run. */
@@ -28,6 +31,13 @@ bool wr_own_file(struct wr_arena *arena, const char *path, weir_span *text);
 /* Such a file as JSON, with comments and a comma too many taken for what people mean by them. */
 WEIR_MUST_USE weir_status wr_own_parse(struct wr_json *doc, struct wr_arena *arena, weir_span text,
                                        struct weir_err *err);
+
+/* One more upstream; the newest of a name counts. False: the name or the address is none. */
+bool wr_own_add_upstream(struct wr_own *own, struct wr_arena *arena, weir_span name, weir_span url);
+
+/* A copy of cline's or droid's file, led through Weir, as `pieces` (own_copies.c). */
+void wr_own_copy(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,
+                 weir_span text);
 
 /* The parts that read a file's text, for the tests. */
 void wr_own_read_json(struct wr_own *own, struct wr_arena *arena, enum wr_own_format format,

@@ -7,11 +7,13 @@
  * subcommand of the agent, which must come first. Names in angle brackets are replaced as agents.h
  * says; a text in JSON quotes them.
  */
+#include "api/api.h"
 #include "launch/agents.h"
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "json/json.h"
 
 enum { WORDS_OF_SETTINGS_MAX = 2 * (WR_SETTINGS_MAX + WR_PROVIDERS_MAX) };
@@ -23,6 +25,8 @@ struct making {
     const struct wr_launch *launch;
     char *words[WORDS_OF_SETTINGS_MAX];
     size_t words_count;
+    size_t
+        early_count; /* words of ours that stand before the user's; the others behind his first */
 };
 
 const char *wr_environment_find(char **environment, const char *name)
@@ -80,6 +84,16 @@ static void put_opencode_providers(struct wr_buf *out, const struct wr_launch *l
     }
 }
 
+/* Addresses stand in JSON strings, and have nothing that must be escaped there. */
+static void put_own(struct wr_buf *out, const struct wr_launch *launch)
+{
+    for (size_t i = 0; i < launch->pieces_count; i++) {
+        wr_buf_append(out, launch->pieces[i].text);
+        if (launch->pieces[i].address)
+            wr_buf_printf(out, "%s%s", launch->root, launch->pieces[i].address);
+    }
+}
+
 static void put_mcp_env(struct wr_buf *out, const struct wr_launch *launch)
 {
     wr_buf_byte(out, '{');
@@ -98,8 +112,6 @@ static bool put_value(struct wr_buf *out, const struct wr_launch *launch,
         wr_buf_text(out, launch->root);
     else if (wr_span_is(name, "v1"))
         wr_buf_printf(out, "%s/v1", launch->root);
-    else if (wr_span_is(name, "gemini"))
-        wr_buf_printf(out, "%s%s", launch->root, launch->has_one_upstream ? "" : "/gemini");
     else if (wr_span_is(name, "mcp"))
         wr_buf_printf(out, "%s/mcp", launch->root);
     else if (wr_span_is(name, "weir"))
@@ -114,10 +126,15 @@ static bool put_value(struct wr_buf *out, const struct wr_launch *launch,
         put_providers(out, launch, agent);
     else if (wr_span_is(name, "opencode_providers"))
         put_opencode_providers(out, launch);
+    else if (wr_span_is(name, "own"))
+        put_own(out, launch);
     else if (wr_span_is(name, "name") && provider)
         wr_buf_text(out, provider);
     else if (wr_span_is(name, "url") && provider)
         put_address(out, launch, provider);
+    else if (wr_api_has_upstream(name))
+        wr_buf_printf(out, launch->has_one_upstream ? "%s" : "%s/%.*s", launch->root, (int)name.len,
+                      name.ptr);
     else
         return false;
     return true;
@@ -192,6 +209,22 @@ static bool is_command(const struct wr_agent *agent, const char *word)
     return false;
 }
 
+static bool has_upstream(const struct wr_launch *launch, const char *name)
+{
+    for (size_t i = 0; i < launch->upstreams_count; i++)
+        if (!strcmp(launch->upstreams[i].name, name))
+            return true;
+    return false;
+}
+
+static bool has_any_word(char **argv, const char *words)
+{
+    for (char **at = argv; *at; at++)
+        if (wr_is_any_of(wr_span_of(*at), words))
+            return true;
+    return false;
+}
+
 static bool is_wanted(const struct making *m, const struct wr_setting *setting, char **argv)
 {
     char **environment = m->launch->environment;
@@ -199,6 +232,12 @@ static bool is_wanted(const struct making *m, const struct wr_setting *setting, 
     if (setting->if_env && !wr_environment_find(environment, setting->if_env))
         return false;
     if (setting->unless_env && wr_environment_find(environment, setting->unless_env))
+        return false;
+    if (setting->if_word && !has_any_word(argv, setting->if_word))
+        return false;
+    if (setting->after && (!argv[1] || !wr_is_any_of(wr_span_of(argv[1]), setting->after)))
+        return false;
+    if (setting->unless_upstream && has_upstream(m->launch, setting->unless_upstream))
         return false;
     if (setting->if_redirected && !m->launch->is_redirected)
         return false;
@@ -215,6 +254,8 @@ static bool add_words(struct making *m, const struct wr_setting *setting, const 
             return false;
         m->words[m->words_count++] = (char *)(uintptr_t)text;
     }
+    if (!setting->after)
+        m->early_count = m->words_count;
     return true;
 }
 
@@ -245,7 +286,7 @@ static bool add_setting(struct making *m, const struct wr_setting *setting)
     return true;
 }
 
-/* The program, our words, the user's. */
+/* The program, our words, the user's; or those of ours that belong to his command behind it. */
 static bool join_words(struct making *m, char **argv)
 {
     size_t own_count = 0, at = 0;
@@ -253,15 +294,18 @@ static bool join_words(struct making *m, char **argv)
     while (argv[own_count])
         own_count++;
     if (is_command(m->agent, own_count > 1 ? argv[1] : NULL))
-        m->words_count = 0;
+        m->words_count = m->early_count = 0;
     char **all = WR_ARENA_ARRAY(m->arena, char *, own_count + m->words_count + 1);
     if (!all)
         return false;
     all[at++] = argv[0];
-    for (size_t i = 0; i < m->words_count; i++)
+    for (size_t i = 0; i < m->early_count; i++)
         all[at++] = m->words[i];
-    for (size_t i = 1; i < own_count; i++)
+    for (size_t i = 1; i < own_count; i++) {
         all[at++] = argv[i];
+        for (size_t j = m->early_count; i == 1 && j < m->words_count; j++)
+            all[at++] = m->words[j];
+    }
     m->plan->argv = all;
     return true;
 }

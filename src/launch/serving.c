@@ -31,7 +31,7 @@ enum {
     URL_BYTES_MAX = 512,
     HEALTH_BYTES_MAX = 64 * 1024,
     LINE_BYTES_MAX = 16 * 1024,
-    WORDS_MAX = 16 + 2 * WR_PROVIDERS_MAX,
+    WORDS_MAX = 18 + 2 * WR_PROVIDERS_MAX,
     WAIT_MS = 20,
 };
 
@@ -113,6 +113,8 @@ static const char *what_is_wrong(const struct wr_server_facts *facts,
 
     if (wishes->config)
         return "its configuration is its own";
+    if (wishes->shadow_dir)
+        return "it keeps no requests to look at";
     if (wishes->mode && (strncmp(facts->mode, wishes->mode, mode_bytes) || facts->mode[mode_bytes]))
         return "its mode is another";
     if (wishes->mode && wishes->mode[mode_bytes])
@@ -152,11 +154,10 @@ weir_status wr_serving_find(struct wr_serving *serving, struct wr_arena *arena,
 static size_t make_words(const struct wr_serving_wishes *wishes, struct wr_arena *arena,
                          const char *words[WORDS_MAX])
 {
-    const char *const options[][2] = {{"--store", wishes->store},
-                                      {"--listen", "127.0.0.1:0"},
-                                      {"--mode", wishes->mode},
-                                      {"--policy", wishes->policy},
-                                      {"--config", wishes->config}};
+    const char *const options[][2] = {
+        {"--store", wishes->store},   {"--listen", "127.0.0.1:0"},
+        {"--mode", wishes->mode},     {"--policy", wishes->policy},
+        {"--config", wishes->config}, {"--keep-shadow", wishes->shadow_dir}};
     size_t count = 0;
 
     words[count++] = wishes->weir;

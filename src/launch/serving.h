@@ -19,6 +19,7 @@ struct wr_serving_wishes {
     const char *upstream;          /* that it must have; NULL: any */
     const struct wr_provider *own; /* addresses of the user's: a server of its own has them */
     size_t own_count;
+    const char *shadow_dir;  /* where it keeps what shadow decides: one of its own; NULL: nowhere */
     const char *stderr_path; /* where a started one writes what it has to say */
 };
 
