@@ -23,6 +23,7 @@ struct wr_evidence_source {
     bool is_model; /* the model's own words: a text or a call */
     bool is_user;
     weir_handle handle;
+    bool is_written; /* a call that wrote a file, not by a command line */
 };
 
 const char *wr_evidence_kind_text(enum wr_evidence_kind kind)
@@ -184,6 +185,13 @@ static weir_status note_content(struct wr_evidence *e, const struct wr_transcrip
     return status;
 }
 
+static bool writes(const struct wr_segment *segment)
+{
+    size_t at = 0;
+    return segment->kind == WEIR_KIND_TOOL_CALL && segment->handles &&
+           !segment->handles->is_shell && wr_tool_next_write(segment->handles, &at);
+}
+
 static weir_status note_segment(struct wr_evidence *e, const struct wr_transcript *t, uint32_t i)
 {
     const struct wr_segment *segment = &t->segments[i];
@@ -196,6 +204,7 @@ static weir_status note_segment(struct wr_evidence *e, const struct wr_transcrip
                                                               : WR_EVIDENCE_NONE,
         .answers = e->answers_count,
         .is_result = is_result && is_readable(segment),
+        .is_written = writes(segment),
         .is_model = segment->kind == WEIR_KIND_TOOL_CALL || segment->role == WEIR_ROLE_ASSISTANT,
         .is_user = segment->role == WEIR_ROLE_USER};
     weir_status status = WEIR_OK;
@@ -285,6 +294,23 @@ static void add_said(struct finding *f, const struct wr_evidence_string *string)
             (struct wr_evidence_place){string->said, string->said_line};
 }
 
+/* What the model had said itself: no evidence of a result, but what a policy that takes the model's
+ * words out may lack. */
+static void put_own(struct finding *f, enum wr_evidence_kind kind, weir_span text,
+                    const struct wr_evidence_string *string)
+{
+    add_said(f, string);
+    if (!f->is_line_said)
+        put_item(f, &(struct wr_evidence_item){.text = text,
+                                               .kind = kind,
+                                               .source = string->said,
+                                               .line = string->said_line,
+                                               .is_repeated = true,
+                                               .is_own = true,
+                                               .is_written =
+                                                   f->evidence->sources[string->said].is_written});
+}
+
 static void add_item(struct finding *f, enum wr_evidence_kind kind, weir_span text,
                      struct wr_evidence_string *string)
 {
@@ -300,9 +326,10 @@ static void add_item(struct finding *f, enum wr_evidence_kind kind, weir_span te
                                     .line = string->line,
                                     .is_repeated =
                                         string->said != WR_EVIDENCE_NONE && string->said >= since};
-    put_item(f, &item);
-    if (item.is_repeated)
-        add_said(f, string);
+    if (item.is_repeated && f->evidence->sources[string->said].is_model)
+        put_own(f, kind, text, string);
+    else
+        put_item(f, &item);
 }
 
 /* A string that no result of this request holds. False where nobody said it before either. */
@@ -315,7 +342,7 @@ static bool take_said(struct finding *f, enum wr_evidence_kind kind, weir_span t
         return true;
     string->seen = f->evidence->answers_count;
     if (!f->evidence->sources[string->said].is_user)
-        add_said(f, string);
+        put_own(f, kind, text, string);
     else if (!f->is_line_said)
         put_item(f, &(struct wr_evidence_item){.text = text,
                                                .kind = kind,

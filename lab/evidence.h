@@ -65,6 +65,8 @@ struct wr_evidence_item {
     bool is_first_sight; /* the source came since the answer before */
     bool is_repeated;    /* the user or the model said it since, or in the very call: not counted */
     bool is_users;       /* no result has it, the user said it; then it is_repeated as well */
+    bool is_own;     /* the model said it last; then it is_repeated, and `source` is its words */
+    bool is_written; /* of its own: it wrote that into a file */
 };
 
 /* A line of a segment: of a call, of all strings of its arguments one after the other. */
@@ -152,8 +154,12 @@ void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evide
                        const struct wr_evidence_items *found, const struct wr_evidence_view *view,
                        const struct wr_evidence_ways *ways, struct wr_evidence_judged *judged);
 
-/* The distinct handles that must be recalled for an answer, items that count only. `handles` has a
- * place for every item; returns how many there are. */
+/* Whether an answer cannot do without an item: one that counts, or a whole line that the model
+ * wrote into a file. (A name that it had said itself, or a command, it may say again.) */
+bool wr_evidence_is_needed(const struct wr_evidence_item *item);
+
+/* The distinct handles that must be recalled for an answer, of items that are needed. `handles` has
+ * a place for every item; returns how many there are. */
 uint32_t wr_evidence_recalls(const struct wr_evidence_items *found,
                              const struct wr_evidence_judged *judged, weir_handle *handles);
 

@@ -274,12 +274,18 @@ void wr_evidence_judge(const struct wr_evidence *evidence, const struct wr_evide
     wr_arena_release(&j.scratch);
 }
 
+bool wr_evidence_is_needed(const struct wr_evidence_item *item)
+{
+    return !item->is_repeated || (item->is_written && item->kind == WR_EVIDENCE_LINE);
+}
+
 uint32_t wr_evidence_recalls(const struct wr_evidence_items *found,
                              const struct wr_evidence_judged *judged, weir_handle *handles)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < found->count; i++) {
-        bool is_new = judged[i].verdict == WR_EVIDENCE_RECALLABLE && !found->items[i].is_repeated;
+        bool is_new =
+            judged[i].verdict == WR_EVIDENCE_RECALLABLE && wr_evidence_is_needed(&found->items[i]);
         for (uint32_t n = 0; n < count && is_new; n++)
             is_new = memcmp(handles[n].bytes, judged[i].handle.bytes, sizeof(handles[n].bytes));
         if (is_new)

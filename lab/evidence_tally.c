@@ -64,9 +64,12 @@ static void count_answer(struct wr_evidence_tally *tally, const struct wr_eviden
                          const struct wr_evidence_judged *judged)
 {
     uint32_t count = 0, missing = 0, blind_age = UINT32_MAX;
-    bool is_blind = false;
+    bool is_blind = false, has_own = false, is_own_blind = false;
     for (uint32_t i = 0; i < found->count; i++) {
         const struct wr_evidence_item *item = &found->items[i];
+        bool is_own_line = item->is_written && item->kind == WR_EVIDENCE_LINE;
+        has_own |= is_own_line;
+        is_own_blind |= is_own_line && judged[i].verdict != WR_EVIDENCE_SUPPORTED;
         if (item->is_repeated)
             continue;
         count++;
@@ -82,6 +85,8 @@ static void count_answer(struct wr_evidence_tally *tally, const struct wr_eviden
     tally->answers_wanting += missing > 0;
     tally->answers_all_missing += count && missing == count;
     tally->answers_blind += is_blind;
+    tally->answers_own += has_own;
+    tally->answers_own_blind += is_own_blind;
     if (is_blind)
         tally->blind_by_age[band_of(blind_age)]++;
 }
@@ -94,6 +99,8 @@ void wr_evidence_count(struct wr_evidence_tally *tally, const struct wr_evidence
         enum wr_evidence_verdict verdict = judged[i].verdict;
         if (item->is_users)
             tally->users[verdict]++;
+        else if (item->is_own)
+            tally->own[verdict]++;
         else if (item->is_repeated)
             tally->repeated[verdict]++;
         else
@@ -111,7 +118,10 @@ void wr_evidence_tally_add(struct wr_evidence_tally *sum, const struct wr_eviden
         sum->first_sight[i] += t->first_sight[i];
         sum->repeated[i] += t->repeated[i];
         sum->users[i] += t->users[i];
+        sum->own[i] += t->own[i];
     }
+    sum->answers_own += t->answers_own;
+    sum->answers_own_blind += t->answers_own_blind;
     sum->answers += t->answers;
     sum->answers_wanting += t->answers_wanting;
     sum->answers_all_missing += t->answers_all_missing;

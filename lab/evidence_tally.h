@@ -24,6 +24,9 @@ struct wr_evidence_tally {
     uint64_t first_sight[WR_EVIDENCE_VERDICTS]; /* of them, those seen for the first time */
     uint64_t repeated[WR_EVIDENCE_VERDICTS];    /* items that do not count, for comparison */
     uint64_t users[WR_EVIDENCE_VERDICTS];       /* items that only the user had said */
+    uint64_t own[WR_EVIDENCE_VERDICTS];         /* items that the model had said itself */
+    uint64_t answers_own;                       /* that quote a line the model wrote into a file, */
+    uint64_t answers_own_blind;                 /* of them, one that is not in the prompt */
     uint64_t answers;                           /* that have an item that counts */
     uint64_t answers_wanting;                   /* of them, with something that was not supported */
     uint64_t answers_all_missing;               /* with nothing that was supported */

@@ -15,15 +15,17 @@
 #define U(text)     "{\"role\":\"user\",\"content\":\"" text "\"}"
 #define A(text)     "{\"role\":\"assistant\",\"content\":\"" text "\"}"
 #define R(id, text) "{\"role\":\"tool\",\"tool_call_id\":\"" id "\",\"content\":\"" text "\"}"
-#define C(id, args)                                                          \
-    "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"" id \
-    "\",\"type\":\"function\",\"function\":{\"name\":\"Tool\",\"arguments\":\"{" args "}\"}}]}"
+#define C(id, args) CALL(id, "Tool", args)
+#define CALL(id, tool, args)                                                              \
+    "{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[{\"id\":\"" id              \
+    "\",\"type\":\"function\",\"function\":{\"name\":\"" tool "\",\"arguments\":\"{" args \
+    "}\"}}]}"
 #define KEY(key, value) "\\\"" key "\\\":\\\"" value "\\\""
 
 static weir_status read_request(struct wr_transcript *t, struct wr_arena *arena,
                                 const char *messages)
 {
-    struct wr_api_options options = {.dialect = "chat", .structure_only = true};
+    struct wr_api_options options = {.dialect = "chat"};
     struct wr_buf body;
     struct wr_json *doc = wr_arena_zalloc(arena, sizeof(*doc));
     wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
@@ -36,8 +38,8 @@ static weir_status read_request(struct wr_transcript *t, struct wr_arena *arena,
 
 static const struct {
     const char *behaviour, *messages, *answer;
-    const char
-        *expected; /* kind text <-segment; `*` at first sight, `~` repeated, `u` the user's */
+    const char *expected; /* kind text <-segment; `*` at first sight, `~` repeated, `u` the user's,
+                             `o` the model's own, `w` written */
 } cases[] = {
     {"a path from a listing",
      U("go") "," C("1", KEY("cmd", "ls")) "," R("1", "src/net/poll_loop.c\\nMakefile"),
@@ -59,7 +61,7 @@ static const struct {
      C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2~\n"},
     {"what the call itself said is not counted",
      U("go") "," C("1", KEY("pattern", "take_ticket")) "," R("1", "f.c:1: take_ticket(queue_head)"),
-     C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-2*~\n"},
+     C("2", KEY("pattern", "take_ticket")), "identifier take_ticket<-1~o\n"},
     {"the newest result is the source, and not seen for the first time",
      U("go") "," C("1", KEY("a", "x")) "," R("1", "take_ticket") "," C("2", KEY("a", "y")) "," R(
          "2", "nothing here"),
@@ -79,18 +81,25 @@ static const struct {
      "identifier take_ticket<-0*~u\n"},
     {"a line of the user's, and not the words in it", U("make it\\nreturn take_ticket + 1;"),
      A("return take_ticket + 1;"), "line return take_ticket + 1;<-0*~u\n"},
-    {"what only the model said is nobody's evidence",
-     U("go") "," A("I call it take_ticket") "," U("yes"), A("so take_ticket it is"), ""},
+    {"what only the model said is no result's evidence",
+     U("go") "," A("I call it take_ticket") "," U("yes"), A("so take_ticket it is"),
+     "identifier take_ticket<-1~o\n"},
+    {"what it wrote into a file is known as that",
+     U("go") "," CALL(
+         "1", "Write",
+         KEY("file_path", "a.c") "," KEY("content", "return take_ticket;")) "," R("1", "ok"),
+     A("return take_ticket;"), "line return take_ticket;<-1~ow\n"},
 };
 
 static void describe(const struct wr_evidence_items *found, struct wr_buf *out)
 {
     for (uint32_t i = 0; i < found->count; i++) {
         const struct wr_evidence_item *item = &found->items[i];
-        wr_buf_printf(out, "%s %.*s<-%u%s%s%s\n", wr_evidence_kind_text(item->kind),
+        wr_buf_printf(out, "%s %.*s<-%u%s%s%s%s%s\n", wr_evidence_kind_text(item->kind),
                       (int)item->text.len, item->text.ptr, item->source,
                       item->is_first_sight ? "*" : "", item->is_repeated ? "~" : "",
-                      item->is_users ? "u" : "");
+                      item->is_users ? "u" : "", item->is_own ? "o" : "",
+                      item->is_written ? "w" : "");
     }
 }
 
@@ -397,6 +406,34 @@ static void a_blind_quote_is_a_request_that_lacks_a_line(void **state)
     assert_int_equal(sum.blind_by_age[3], 2);
 }
 
+static void what_the_model_wrote_is_counted_apart(void **state)
+{
+    struct wr_evidence_item items[2] = {
+        {.kind = WR_EVIDENCE_LINE, .is_repeated = true, .is_own = true, .is_written = true},
+        {.kind = WR_EVIDENCE_LINE, .is_repeated = true, .is_own = true}};
+    struct wr_evidence_judged judged[2] = {{.verdict = away}, {.verdict = away}};
+    struct wr_evidence_items found = {.items = items, .count = 2, .cap = 2};
+    struct wr_evidence_tally t = {0}, sum = {0};
+    weir_handle handles[2];
+    (void)state;
+    judged[1].handle.bytes[0] = 1;
+    wr_evidence_count(&t, &found, judged);
+    assert_int_equal(t.answers, 0); /* no evidence of a result, so no blind quote */
+    assert_int_equal(t.answers_blind, 0);
+    assert_int_equal(t.own[away], 2);
+    assert_int_equal(t.answers_own, 1);
+    assert_int_equal(t.answers_own_blind, 1);
+    assert_int_equal(wr_evidence_recalls(&found, judged, handles), 1); /* not the plain word */
+    assert_int_equal(handles[0].bytes[0], 0);
+    judged[0].verdict = there;
+    wr_evidence_count(&t, &found, judged);
+    assert_int_equal(t.answers_own_blind, 1);
+    wr_evidence_tally_add(&sum, &t);
+    wr_evidence_tally_add(&sum, &t);
+    assert_int_equal(sum.answers_own, 4);
+    assert_int_equal(sum.own[there], 2);
+}
+
 static void first_sight_is_counted_by_result_and_request_too(void **state)
 {
     struct wr_evidence_tally t = {0};
@@ -469,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_compaction_begins_anew),
         cmocka_unit_test(recalls_are_counted_once),
         cmocka_unit_test(a_blind_quote_is_a_request_that_lacks_a_line),
+        cmocka_unit_test(what_the_model_wrote_is_counted_apart),
         cmocka_unit_test(first_sight_is_counted_by_result_and_request_too),
         cmocka_unit_test(words_of_the_user_are_missed_once),
     };

@@ -434,7 +434,7 @@ static bool is_on_line(const struct wants *wants, weir_handle handle, weir_span 
 {
     for (uint32_t i = 0; i < wants->found->count; i++) {
         const struct wr_evidence_item *item = &wants->found->items[i];
-        if (!item->is_repeated && wants->judged[i].verdict == WR_EVIDENCE_RECALLABLE &&
+        if (wr_evidence_is_needed(item) && wants->judged[i].verdict == WR_EVIDENCE_RECALLABLE &&
             !memcmp(&wants->judged[i].handle, &handle, sizeof(handle)) &&
             wr_evidence_holds(line, item->text, scratch))
             return true;

@@ -144,7 +144,7 @@ static void a_body_that_grows_is_the_body_written_at_once(void **state)
 
     import_rollout(&import, &arena);
     const struct wr_session *s = &import.sessions[0];
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI; d++) {
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE; d++) {
         struct wr_session_request request = {(weir_dialect)d, 0, "m", WR_SESSION_TOOLS};
         struct wr_session_body body;
         wr_session_body_init(&body, s, &request);
