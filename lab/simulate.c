@@ -27,7 +27,7 @@
 #include "api/api.h"
 
 /* A log without time stamps has no pauses. */
-enum { STEP_MS = 1000, FIRST_MS = 1000000 };
+enum { STEP_MS = 1000, FIRST_MS = 1000000, WINDOW_TOKENS_UNKNOWN = 200000 };
 
 /* Longer than any cache lives. */
 enum { PAUSE_MS = 25 * 60 * 60 * 1000 };
@@ -171,6 +171,7 @@ struct run {
     struct wr_simulator *simulator;
     const struct wr_session *session;
     const struct wr_model *model;
+    uint32_t window_tokens;
     char model_name[WR_STORE_NAME_BYTES_MAX + 1];
     struct wr_lane *lanes;
     struct wr_lane **twins; /* of some lanes: the same without thinking; NULL: none */
@@ -195,7 +196,7 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
                                   .baseline = baseline,
                                   .model = r->model,
                                   .model_name = r->model_name,
-                                  .window_tokens = o->window_tokens,
+                                  .window_tokens = r->window_tokens,
                                   .without_recall = o->without_recall,
                                   .places_markers = !baseline && o->places_markers,
                                   .engine = baseline && s->baselines ? s->baselines : s->engine,
@@ -216,9 +217,8 @@ static struct wr_lane_setup setup_of(const struct run *r, uint32_t lane)
 
 static weir_status open_floors(struct run *r)
 {
-    struct wr_lane_setup setup = {.model = r->model,
-                                  .model_name = r->model_name,
-                                  .window_tokens = r->simulator->options.window_tokens};
+    struct wr_lane_setup setup = {
+        .model = r->model, .model_name = r->model_name, .window_tokens = r->window_tokens};
     weir_status status = WEIR_OK;
     for (int i = 0; i < FLOORS && !status; i++) {
         wr_floor_init(&r->floors[i], &r->arena, wr_meter_count, r->simulator->meter,
@@ -251,9 +251,27 @@ static weir_status open_lanes(struct run *r)
     return WEIR_OK;
 }
 
+static void choose_model(struct run *r, const struct wr_simulator *s, weir_span logged)
+{
+    const char *fallback = s->options.fallback_model;
+    weir_span name = s->options.model ? wr_span_of(s->options.model) : logged;
+
+    r->model = wr_models_lookup(s->models, name).model;
+    if (r->model->prices.input == WR_PRICE_UNSET && fallback) {
+        name = wr_span_of(fallback);
+        r->model = wr_models_lookup(s->models, name).model;
+        r->out->is_repriced = true;
+    }
+    if (name.len > WR_STORE_NAME_BYTES_MAX)
+        name.len = WR_STORE_NAME_BYTES_MAX;
+    memcpy(r->model_name, name.ptr ? name.ptr : "", name.len);
+    r->window_tokens = s->options.window_tokens  ? s->options.window_tokens
+                       : r->model->window_tokens ? r->model->window_tokens
+                                                 : WINDOW_TOKENS_UNKNOWN;
+}
+
 static weir_status open_run(struct run *r, struct wr_simulator *s, const struct wr_session *session)
 {
-    weir_span name = s->options.model ? wr_span_of(s->options.model) : session->model;
     struct wr_session_request request = {.dialect = WR_SESSION_DIALECT,
                                          .model = r->model_name,
                                          .with_tools = s->options.without_recall
@@ -262,10 +280,7 @@ static weir_status open_run(struct run *r, struct wr_simulator *s, const struct 
 
     r->simulator = s;
     r->session = session;
-    if (name.len > WR_STORE_NAME_BYTES_MAX)
-        name.len = WR_STORE_NAME_BYTES_MAX;
-    memcpy(r->model_name, name.ptr ? name.ptr : "", name.len);
-    r->model = wr_models_lookup(s->models, name).model;
+    choose_model(r, s, session->model);
     wr_arena_init(&r->arena, WR_ARENA_BYTES_MAX);
     wr_session_body_init(&r->body, session, &request);
     r->ats = WR_ARENA_ARRAY(&r->arena, struct wr_evidence_at, session->requests_count);
@@ -497,10 +512,16 @@ weir_status wr_simulate_session(struct wr_simulator *simulator, const struct wr_
     out->points_count = session->requests_count < WR_SIMULATE_POINTS_MAX ? session->requests_count
                                                                          : WR_SIMULATE_POINTS_MAX;
     out->has_times = session->has_times;
+    out->first_ms = INT64_MAX;
+    out->last_ms = INT64_MIN;
     weir_status status = open_run(&r, simulator, session);
     out->binds_thinking = r.model->preserved_thinking;
     for (uint32_t n = 0; n < session->requests_count && !status; n++)
         status = run_request(&r, n);
+    if (!status && session->has_times && session->requests_count) {
+        out->first_ms = r.times_ms[0];
+        out->last_ms = r.times_ms[session->requests_count - 1];
+    }
     if (!status)
         status = run_floors(&r);
     for (uint32_t i = 0; i < simulator->options.policies_count && !status; i++)

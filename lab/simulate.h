@@ -14,9 +14,10 @@ enum { WR_SIMULATE_LANES_MAX = 32, WR_SIMULATE_POINTS_MAX = 240 };
 struct wr_simulate_options {
     const char *const *policies; /* names of policies or of baselines */
     uint32_t policies_count;
-    uint32_t hidden_count; /* of them, the last: run to be compared with, in no report */
-    const char *model;     /* NULL: the one that the log names */
-    uint32_t window_tokens;
+    uint32_t hidden_count;      /* of them, the last: run to be compared with, in no report */
+    const char *model;          /* NULL: the one that the log names, */
+    const char *fallback_model; /* or this one where no price of that is known; may be NULL */
+    uint32_t window_tokens;     /* 0: the model's */
     bool without_recall;
     uint32_t cold_bp;    /* of the requests, in basis points, come after a pause past any cache */
     bool places_markers; /* the engine's marker before a step is counted (lab/lane.h) */
@@ -33,7 +34,9 @@ struct wr_simulated {
     uint64_t floor_micro_usd, floor_tokens;
     uint32_t requests_count;
     bool has_times;
-    bool binds_thinking; /* the model signs its thinking over what stands before it */
+    int64_t first_ms, last_ms; /* of its requests; the first is later where there are no times */
+    bool is_repriced;          /* under the fallback model */
+    bool binds_thinking;       /* the model signs its thinking over what stands before it */
     /* The prompt's tokens over the session's life; of a longer one each point is the largest of
      * its share of the requests. */
     uint32_t points[WR_SIMULATE_LANES_MAX][WR_SIMULATE_POINTS_MAX];

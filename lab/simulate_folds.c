@@ -12,12 +12,13 @@
 #include "base/vec.h"
 #include "json/write.h"
 
-enum { CAP_FIRST = 16, GAP_POINTS = 2 };
+enum { CAP_FIRST = 16, GAP_POINTS = 2, PICKED_BLIND_PCT = 6 };
 
 /* Numbers that were chosen by hand, looking at these sessions or others; a fold fits the rows of
  * data/odds.tsv and nothing else. */
 static const char *const not_refitted[] = {
     "weigh: over, first_sight_bp, margin_pct, miss_tokens, quote_tokens",
+    "prune_arguments: min_tokens, new_over",
     ("deepen: keep_turns, over, gain_bp, at_bp, to_bp, quiet_turns, margin_pct, evidence_tokens, "
      "summary_tokens, quote_tokens"),
     "data/odds.tsv: turns_left, turns_left_min, recall_tokens, call_tokens, prompt_tokens"};
@@ -147,7 +148,82 @@ static struct sums sums_of(const struct wr_simulate_folds *folds, uint32_t repos
     return s;
 }
 
+/* ---- which policy the others would pick ---- */
+
+static void add_sums(struct sums *sum, const struct sums *s)
+{
+    sum->sessions += s->sessions;
+    sum->cost += s->cost;
+    sum->base += s->base;
+    sum->floor += s->floor;
+    sum->answers += s->answers;
+    sum->blind += s->blind;
+    sum->sight += s->sight;
+    sum->sight_supported += s->sight_supported;
+}
+
+static bool is_better(const struct sums *a, const struct sums *b)
+{
+    bool a_keeps = a->blind * 100 <= a->answers * PICKED_BLIND_PCT;
+    bool b_keeps = b->blind * 100 <= b->answers * PICKED_BLIND_PCT;
+    if (a_keeps != b_keeps)
+        return a_keeps;
+    return a_keeps ? a->cost < b->cost : a->blind < b->blind;
+}
+
+/* The cheapest on all other repositories, each of which was held out itself, of those that keep
+ * blind quotes low there; where none does, the one with the fewest. Run with variants of one policy
+ * this refits what tells them apart. */
+static uint32_t pick_policy(const struct wr_simulate_folds *folds, uint32_t repository)
+{
+    struct sums best = {0};
+    uint32_t picked = 0;
+    for (uint32_t policy = 0; policy < wr_simulate_report_shown(folds->held); policy++) {
+        struct sums others = {0};
+        for (uint32_t i = 0; i < folds->repositories->count; i++) {
+            struct sums s = i == repository ? (struct sums){0} : sums_of(folds, i, policy);
+            add_sums(&others, &s);
+        }
+        if (policy && !is_better(&others, &best))
+            continue;
+        best = others;
+        picked = policy;
+    }
+    return picked;
+}
+
+static struct sums picked_sums(const struct wr_simulate_folds *folds)
+{
+    struct sums sum = {0};
+    for (uint32_t i = 0; i < folds->repositories->count; i++) {
+        struct sums s = sums_of(folds, i, pick_policy(folds, i));
+        add_sums(&sum, &s);
+    }
+    return sum;
+}
+
 /* ---- the table ---- */
+
+static double blind_of(const struct sums *s)
+{
+    return s->answers ? wr_simulate_share(s->blind, s->answers) : 0;
+}
+
+static void write_picked(const struct wr_simulate_folds *folds, struct wr_buf *out)
+{
+    struct sums s = picked_sums(folds);
+    wr_buf_printf(
+        out,
+        "\nFor each repository the policy that the others pick (the cheapest there with "
+        "at most %d %% blind quotes):\n%.1f%% of raw, %.2fx floor, blind %.2f%%, 1st sight "
+        "%.2f%%\n",
+        (int)PICKED_BLIND_PCT, 100 * wr_simulate_share(s.cost, s.base),
+        wr_simulate_share(s.cost, s.floor), 100 * blind_of(&s),
+        100 * wr_simulate_share(s.sight_supported, s.sight));
+    for (uint32_t i = 0; i < folds->repositories->count; i++)
+        wr_buf_printf(out, "  %-28.28s %s\n", folds->repositories->names[i],
+                      folds->held->options.policies[pick_policy(folds, i)]);
+}
 
 static void write_repositories(const struct wr_simulate_folds *folds, uint32_t policy,
                                struct wr_buf *out)
@@ -161,8 +237,7 @@ static void write_repositories(const struct wr_simulate_folds *folds, uint32_t p
             wr_buf_printf(out, "%-28.28s %8u %7.1f%% %7.2fx %7.2f%% %9.2f%%\n",
                           folds->repositories->names[i], s.sessions,
                           100 * wr_simulate_share(s.cost, s.base),
-                          wr_simulate_share(s.cost, s.floor),
-                          s.answers ? 100 * wr_simulate_share(s.blind, s.answers) : 0,
+                          wr_simulate_share(s.cost, s.floor), 100 * blind_of(&s),
                           100 * wr_simulate_share(s.sight_supported, s.sight));
     }
 }
@@ -199,6 +274,8 @@ void wr_simulate_folds_table(const struct wr_simulate_folds *folds, struct wr_bu
         wr_buf_byte(out, '\n');
         write_repositories(folds, i, out);
     }
+    if (count > 1)
+        write_picked(folds, out);
     wr_buf_text(out, "\nnot refitted:\n");
     for (size_t i = 0; i < WR_COUNT_OF(not_refitted); i++)
         wr_buf_printf(out, "  %s\n", not_refitted[i]);
@@ -242,13 +319,31 @@ static void write_policy_json(struct wr_json_writer *w, const struct wr_simulate
         wr_json_member_number(w, "sessions", s.sessions);
         wr_json_member_fixed(w, "cost_ratio_to_exact", wr_simulate_share(s.cost, s.base), 6);
         wr_json_member_fixed(w, "floor_multiple", wr_simulate_share(s.cost, s.floor), 6);
-        wr_json_member_fixed(w, "blind_quotes",
-                             s.answers ? wr_simulate_share(s.blind, s.answers) : 0, 6);
+        wr_json_member_fixed(w, "blind_quotes", blind_of(&s), 6);
         wr_json_member_fixed(w, "first_sight_supported",
                              wr_simulate_share(s.sight_supported, s.sight), 6);
         wr_json_write_object_end(w);
     }
     wr_json_write_array_end(w);
+    wr_json_write_object_end(w);
+}
+
+static void write_picked_json(struct wr_json_writer *w, const struct wr_simulate_folds *folds)
+{
+    struct sums s = picked_sums(folds);
+    wr_json_write_key(w, "picked");
+    wr_json_write_object(w);
+    wr_json_member_fixed(w, "cost_ratio_to_exact", wr_simulate_share(s.cost, s.base), 6);
+    wr_json_member_fixed(w, "floor_multiple", wr_simulate_share(s.cost, s.floor), 6);
+    wr_json_member_fixed(w, "blind_quotes", blind_of(&s), 6);
+    wr_json_member_fixed(w, "first_sight_supported", wr_simulate_share(s.sight_supported, s.sight),
+                         6);
+    wr_json_write_key(w, "by_repository");
+    wr_json_write_object(w);
+    for (uint32_t i = 0; i < folds->repositories->count; i++)
+        wr_json_member_word(w, folds->repositories->names[i],
+                            folds->held->options.policies[pick_policy(folds, i)]);
+    wr_json_write_object_end(w);
     wr_json_write_object_end(w);
 }
 
@@ -268,5 +363,6 @@ void wr_simulate_folds_json(const struct wr_simulate_folds *folds, struct wr_jso
     for (uint32_t i = 0; i < wr_simulate_report_shown(folds->held); i++)
         write_policy_json(w, folds, i);
     wr_json_write_array_end(w);
+    write_picked_json(w, folds);
     wr_json_write_object_end(w);
 }

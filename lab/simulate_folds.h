@@ -3,7 +3,8 @@
  *
  * A report `held` has every session under odds that were fitted without its repository; `fitted`
  * has the same sessions under odds fitted on all of them. Where a figure differs by more than two
- * points between them, that is overfitting and is said.
+ * points between them, that is overfitting and is said. Of several policies each repository also
+ * gets the one that the others would pick, which refits whatever tells the policies apart.
  */
 #ifndef WR_LAB_SIMULATE_FOLDS_H
 #define WR_LAB_SIMULATE_FOLDS_H

@@ -1,4 +1,5 @@
-/* simulate_html.h -- a simulation as one page: charts and tables (base/html.h, web/simulate.html).
+/* simulate_html.h -- a simulation as one page: charts and tables (base/web.h,
+ * web/page/simulate.js).
  */
 #ifndef WR_LAB_SIMULATE_HTML_H
 #define WR_LAB_SIMULATE_HTML_H

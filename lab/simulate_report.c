@@ -68,6 +68,8 @@ weir_status wr_simulate_report_new(struct wr_simulate_report **report,
     if (!*report)
         return WEIR_NOMEM;
     (*report)->options = *options;
+    (*report)->first_ms = INT64_MAX;
+    (*report)->last_ms = INT64_MIN;
     if (open_agent(&(*report)->pooled, "all", options->policies_count))
         return WEIR_OK;
     wr_simulate_report_free(*report);
@@ -247,6 +249,11 @@ weir_status wr_simulate_report_add(struct wr_simulate_report *report,
     }
     report->sessions_count++;
     report->without_times_count += !simulated->has_times;
+    report->repriced_count += simulated->is_repriced;
+    if (simulated->first_ms < report->first_ms)
+        report->first_ms = simulated->first_ms;
+    if (simulated->last_ms > report->last_ms)
+        report->last_ms = simulated->last_ms;
     report->binds_thinking |= simulated->binds_thinking;
     add_to(agent, report, simulated);
     add_to(&report->pooled, report, simulated);
@@ -487,9 +494,12 @@ static void write_below_floor(struct wr_buf *out, const struct wr_simulate_repor
 void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *out)
 {
     wr_simulate_report_sort(report);
-    wr_buf_printf(out, "%u sessions at the prices of %s, window %u", report->sessions_count,
-                  report->options.model ? report->options.model : "each log's own model",
-                  report->options.window_tokens);
+    wr_buf_printf(out, "%u sessions at the prices of %s, window ", report->sessions_count,
+                  report->options.model ? report->options.model : "each log's own model");
+    if (report->options.window_tokens)
+        wr_buf_printf(out, "%u", report->options.window_tokens);
+    else
+        wr_buf_text(out, "its own");
     if (report->without_times_count)
         wr_buf_printf(out, "; %u logs have no time stamps: no pauses there",
                       report->without_times_count);
@@ -542,6 +552,12 @@ static void write_evidence(struct wr_json_writer *w, const struct wr_evidence_ta
     write_double(
         w, "users_supported",
         wr_simulate_share(e->users[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(e->users)));
+    write_double(
+        w, "own_supported",
+        wr_simulate_share(e->own[WR_EVIDENCE_SUPPORTED], wr_simulate_evidence_total(e->own)));
+    wr_json_member_number(w, "own_lost", e->own[WR_EVIDENCE_LOST]);
+    wr_json_member_number(w, "own_quotes_requests", e->answers_own);
+    wr_json_member_number(w, "own_quotes_blind_requests", e->answers_own_blind);
     wr_json_write_object_end(w);
 }
 

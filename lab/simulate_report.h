@@ -48,7 +48,9 @@ struct wr_simulate_report {
     struct wr_simulate_row *rows;
     uint32_t sessions_count, rows_cap;
     uint32_t without_times_count;
-    bool binds_thinking; /* a session's model does */
+    uint32_t repriced_count;   /* sessions under the fallback model */
+    int64_t first_ms, last_ms; /* of all requests; the first is later where there are no times */
+    bool binds_thinking;       /* a session's model does */
     struct wr_simulate_agent pooled;
     struct wr_simulate_agent agents[WR_REPORT_AGENTS_MAX];
     uint32_t agents_count;
