@@ -193,6 +193,10 @@ refuses "nesting without end" "nested deeper" "$WEIR" project
 "$WEIR" project --policy guarded-mid --store "$dir/folded" --report "$dir/report.json" \
     <"$request" >"$dir/out"
 "$WEIR" why "$dir/report.json" >"$dir/why"
+ok "why says in a sentence what a summary stands for" \
+    "$(grep -c "^Older work, .* parts of it, became a summary" "$dir/why")" \
+    "$(grep -o 'COMPLETED AGENT LOOP SUMMARY' "$dir/out" | wc -l | tr -d ' ')"
+"$WEIR" why --all "$dir/report.json" >"$dir/why"
 ok "why prints the summaries that were put in" \
     "$(grep -c "^put in before .*a summary of" "$dir/why")" \
     "$(grep -o 'COMPLETED AGENT LOOP SUMMARY' "$dir/out" | wc -l | tr -d ' ')"

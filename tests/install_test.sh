@@ -73,7 +73,7 @@ extern int not_empty;"
             "-I$prefix/include" - <<<"$source"
 }
 
-# groff warns of what it cannot set; every command has its section.
+# groff warns of what it cannot set; every command has its section, and a page of its own.
 has_good_manual()
 {
     local page=$prefix/share/man/man1/weir.1 command
@@ -81,6 +81,9 @@ has_good_manual()
     [ ! -s "$work/warnings" ] || { cat "$work/warnings"; return 1; }
     for command in $("$prefix/bin/weir" --complete '' | cut -f1); do
         grep -q "^ *weir $command" "$work/page" || { echo "no section: $command"; return 1; }
+        man --warnings -l "$prefix/share/man/man1/weir-$command.1" 2>"$work/warnings" >"$work/one"
+        [ ! -s "$work/warnings" ] && grep -q "^ *weir $command" "$work/one" ||
+            { echo "no page: $command"; cat "$work/warnings"; return 1; }
     done
 }
 

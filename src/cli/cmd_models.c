@@ -4,6 +4,7 @@
  * which would mean free. Prices are in USD for a million tokens, as providers publish them.
  */
 #include "cli/open.h"
+#include "cli/table.h"
 
 #include <string.h>
 
@@ -111,6 +112,8 @@ static void put_cache_line(struct wr_buf *out, const struct wr_model *model)
         wr_buf_printf(out, ", the latest %u considered", cache->keys_max);
     if (cache->step_tokens > 1)
         wr_buf_printf(out, ", in steps of %u tokens", cache->step_tokens);
+    if (cache->hit_percent)
+        wr_buf_printf(out, ", not promised: %u %% of it on average", cache->hit_percent);
     if (cache->ttl_s) {
         wr_buf_text(out, "; kept ");
         put_duration(out, cache->ttl_s);
@@ -172,37 +175,60 @@ static void put_model(struct wr_buf *out, const struct wr_models *models,
     wr_buf_printf(out, "  facts of     %.*s\n", (int)generated.len, generated.ptr);
 }
 
-static void put_cell(struct wr_buf *out, uint32_t micro_usd)
+static const struct wr_table_column columns[] = {
+    {"model", .cut_min = 20},
+    {"provider", .rank = 2, .cut_min = 8},
+    {"window", .is_right = true},
+    {"max out", .is_right = true, .rank = 3},
+    {"in", .is_right = true},
+    {"read", .is_right = true},
+    {"write", .is_right = true},
+    {"out", .is_right = true},
+    {"tokenizer", .rank = 1, .cut_min = 10},
+};
+
+static void put_price_cell(struct wr_table *table, uint32_t micro_usd)
 {
-    size_t before = out->len;
-    put_price(out, micro_usd);
-    size_t written = out->len - before;
-    wr_buf_printf(out, "%*s", written < 8 ? (int)(8 - written) : 1, "");
+    struct wr_buf cell;
+
+    wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
+    put_price(&cell, micro_usd);
+    wr_table_cell(table, wr_buf_view(&cell));
+    wr_buf_release(&cell);
+}
+
+static void put_row(struct wr_table *table, const struct wr_model *m)
+{
+    struct wr_prices prices = wr_prices_resolve(&m->prices);
+    bool half_hour = m->prices.cache_write_30m != WR_PRICE_UNSET;
+
+    wr_table_cell(table, m->id);
+    wr_table_cell(table, m->provider);
+    wr_table_format(table, "%s", WR_GROUPED(m->window_tokens));
+    wr_table_format(table, "%s", WR_GROUPED(m->output_tokens_max));
+    put_price_cell(table, prices.input);
+    put_price_cell(table, prices.cache_read);
+    put_price_cell(table, half_hour ? prices.cache_write_30m : prices.cache_write_5m);
+    put_price_cell(table, prices.output);
+    wr_table_format(table, "%s%s%s", wr_tokenizer_text(m->tokenizer),
+                    m->tiers_count ? ", tiers" : "", m->overridden ? ", overridden" : "");
 }
 
 static void put_table(struct wr_buf *out, const struct wr_models *models)
 {
     weir_span generated = wr_models_generated(models);
-    wr_buf_printf(out, "%-24s %-11s %11s %10s  %-8s%-8s%-8s%-8s%s\n", "model", "provider", "window",
-                  "max out", "in", "read", "write", "out", "tokenizer");
-    for (uint32_t i = 0; i < wr_models_count(models); i++) {
-        const struct wr_model *m = wr_models_at(models, i);
-        struct wr_prices prices = wr_prices_resolve(&m->prices);
-        bool half_hour = m->prices.cache_write_30m != WR_PRICE_UNSET;
-        wr_buf_printf(out, "%-24.*s %-11.*s %11s %10s  ", (int)m->id.len, m->id.ptr,
-                      (int)m->provider.len, m->provider.ptr, WR_GROUPED(m->window_tokens),
-                      WR_GROUPED(m->output_tokens_max));
-        put_cell(out, prices.input);
-        put_cell(out, prices.cache_read);
-        put_cell(out, half_hour ? prices.cache_write_30m : prices.cache_write_5m);
-        put_cell(out, prices.output);
-        wr_buf_text(out, wr_tokenizer_text(m->tokenizer));
-        wr_buf_text(out, m->tiers_count ? ", tiers" : "");
-        wr_buf_text(out, m->overridden ? ", overridden\n" : "\n");
-    }
+    struct wr_arena arena;
+    struct wr_table table;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, columns, WR_COUNT_OF(columns), &arena);
+    for (uint32_t i = 0; i < wr_models_count(models); i++)
+        put_row(&table, wr_models_at(models, i));
+    wr_table_print(&table, wr_cli_columns(), out);
+    wr_arena_release(&arena);
     wr_buf_printf(out,
-                  "%u models, facts of %.*s; prices in USD per million tokens, write is the default"
-                  " lifetime's\n",
+                  "%u models, facts of %.*s; prices in USD per million tokens,\n"
+                  "write is the default lifetime's\n",
                   wr_models_count(models), (int)generated.len, generated.ptr);
     for (uint32_t i = 0; i < wr_models_alias_count(models); i++) {
         struct wr_alias alias = wr_models_alias_at(models, i);
@@ -268,6 +294,7 @@ static void json_cache(struct wr_json_writer *w, const struct wr_model *model)
     wr_json_member_word(w, "mode", wr_cache_mode_text(model->cache->mode));
     json_tokens(w, "ttl_s", model->cache->ttl_s);
     json_tokens(w, "ttl_long_s", model->cache->ttl_long_s);
+    json_tokens(w, "hit_percent", model->cache->hit_percent);
     json_tokens(w, "min_cacheable_tokens", model->min_cacheable_tokens);
     wr_json_write_object_end(w);
 }

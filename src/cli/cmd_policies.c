@@ -3,7 +3,10 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "lab/baseline.h"
+
+enum { NAME_COLUMNS = 19 };
 
 struct policies_options {
     const char *file;
@@ -61,16 +64,32 @@ static void print_policy(const struct wr_policy *policy)
         print_stage(&policy->stages[i], i + 1);
 }
 
-static void print_all(const struct wr_policies *policies)
+/* A name, and what it is behind it, as wide as the terminal. */
+static void put_entry(struct wr_buf *out, int indent, const char *name, const char *what)
 {
+    size_t column = (size_t)indent + NAME_COLUMNS, columns = wr_cli_columns();
+
+    wr_buf_printf(out, "%*s%-*s", indent, "", (int)NAME_COLUMNS - 1, name);
+    wr_buf_byte(out, ' ');
+    wr_text_wrap(out, wr_span_of(what), columns - column, column);
+    wr_buf_byte(out, '\n');
+}
+
+static int print_all(const struct wr_policies *policies)
+{
+    struct wr_buf out;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     for (uint32_t i = 0; i < wr_policies_count(policies); i++)
-        printf("%-12s %s\n", wr_policies_at(policies, i)->name, wr_policies_at(policies, i)->what);
-    puts("\nbaselines, models of what others do, for `weir simulate` to compare with:");
+        put_entry(&out, 0, wr_policies_at(policies, i)->name, wr_policies_at(policies, i)->what);
+    wr_buf_text(&out,
+                "\nbaselines, models of what others do, for `weir simulate` to compare with:\n");
     for (uint32_t i = 0; i < wr_baseline_count(); i++)
-        printf("  %-18s %s\n", wr_baseline_at(i)->name, wr_baseline_at(i)->what);
-    puts("\nstages:");
+        put_entry(&out, 2, wr_baseline_at(i)->name, wr_baseline_at(i)->what);
+    wr_buf_text(&out, "\nstages:\n");
     for (uint32_t i = 0; i < wr_stage_def_count(); i++)
-        printf("  %-18s %s\n", wr_stage_def_at(i)->name, wr_stage_def_at(i)->what);
+        put_entry(&out, 2, wr_stage_def_at(i)->name, wr_stage_def_at(i)->what);
+    return wr_cli_end(&out, WR_EXIT_OK);
 }
 
 /* A preset's own name is taken: what is written is to be loaded again. */
@@ -113,7 +132,7 @@ static int show_policies(const struct wr_policies *policies, const struct polici
     if (o->as_yaml)
         return write_yaml(policies, o, names);
     if (!names->count)
-        print_all(policies);
+        return print_all(policies);
     for (size_t i = 0; i < names->count; i++)
         print_policy(wr_policies_find(policies, wr_span_of(names->items[i])));
     return WR_EXIT_OK;

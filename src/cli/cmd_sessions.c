@@ -1,5 +1,6 @@
 /* `weir sessions`: the conversations that went through the proxy, and what each was worth. */
 #include "cli/open.h"
+#include "cli/table.h"
 
 #include "base/limits.h"
 #include "base/span.h"
@@ -108,27 +109,6 @@ static void put_json(struct listing *l, const struct listed *item)
     wr_buf_byte(&l->out, '\n');
 }
 
-static size_t columns_of(weir_span text)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < text.len; i++)
-        columns += (text.ptr[i] & 0xC0) != 0x80;
-    return columns;
-}
-
-/* Names come from headers: control bytes do not reach the terminal. */
-static void put_cell(struct wr_buf *out, weir_span text, size_t width)
-{
-    struct wr_buf cell;
-
-    wr_buf_init(&cell, 4096);
-    wr_cli_excerpt(&cell, text.len ? text : WR_LIT("-"), width - 1);
-    wr_buf_append(out, wr_buf_view(&cell));
-    for (size_t i = columns_of(wr_buf_view(&cell)); i < width + 2; i++)
-        wr_buf_byte(out, ' ');
-    wr_buf_release(&cell);
-}
-
 static void put_money(struct wr_buf *out, const struct wr_tally *t)
 {
     if (t->unpriced_count == t->requests_count) {
@@ -156,39 +136,54 @@ static void put_busts(struct wr_buf *out, const struct wr_tally *t)
         wr_buf_text(out, "none");
 }
 
-static void put_line(struct listing *l, const struct listed *item)
+static const struct wr_table_column columns[] = {
+    {"session", .cut_min = 16},
+    {"agent", .cut_min = 8},
+    {"model", .cut_min = 12},
+    {"requests", .is_right = true},
+    {"ago", .rank = 3},
+    {"tokens came", .is_right = true, .rank = 4},
+    {"sent", .is_right = true, .rank = 4},
+    {"saved", .cut_min = 0},
+    {"busts", .rank = 2, .cut_min = 10},
+};
+
+static void put_row(struct wr_table *table, const struct listed *item)
 {
     const struct wr_tally *t = &item->tally;
-    struct wr_buf *out = &l->out;
     struct wr_buf cell;
 
-    put_cell(out, item->session.session, 30);
-    put_cell(out, item->session.agent, 13);
-    put_cell(out, item->session.model, 20);
-    wr_buf_printf(out, "%8s  ", WR_GROUPED(t->requests_count));
-    wr_buf_init(&cell, 256);
+    wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
+    wr_table_cell(table, item->session.session);
+    wr_table_cell(table, item->session.agent);
+    wr_table_cell(table, item->session.model);
+    wr_table_format(table, "%s", WR_GROUPED(t->requests_count));
     wr_cli_put_ago(&cell, item->session.last_ms);
-    put_cell(out, wr_buf_view(&cell), 8);
-    wr_buf_printf(out, "%12s → %-12s ", WR_GROUPED(t->raw_tokens), WR_GROUPED(t->sent_tokens));
+    wr_table_cell(table, wr_buf_view(&cell));
+    wr_table_format(table, "%s", WR_GROUPED(t->raw_tokens));
+    wr_table_format(table, "%s", WR_GROUPED(t->sent_tokens));
     wr_buf_reset(&cell);
     put_money(&cell, t);
-    put_cell(out, wr_buf_view(&cell), 20);
+    wr_table_cell(table, wr_buf_view(&cell));
+    wr_buf_reset(&cell);
+    put_busts(&cell, t);
+    wr_table_cell(table, wr_buf_view(&cell));
     wr_buf_release(&cell);
-    put_busts(out, t);
-    wr_buf_byte(out, '\n');
 }
 
 static int print_sessions(struct listing *l, bool as_json)
 {
-    if (!as_json && l->count)
-        wr_buf_printf(&l->out, "%-32s%-15s%-22s%8s  %-10s%12s   %-12s %-22s%s\n", "session",
-                      "agent", "model", "requests", "ago", "tokens came", "sent", "saved", "busts");
+    struct wr_table table;
+
+    wr_table_init(&table, columns, WR_COUNT_OF(columns), &l->arena);
     for (size_t i = 0; i < l->count; i++) {
         if (as_json)
             put_json(l, &l->items[i]);
         else
-            put_line(l, &l->items[i]);
+            put_row(&table, &l->items[i]);
     }
+    if (!as_json && l->count)
+        wr_table_print(&table, wr_cli_columns(), &l->out);
     if (!as_json && !l->count)
         wr_buf_text(&l->out, "no sessions; `weir serve` keeps them\n");
     return wr_cli_end(&l->out, WR_EXIT_OK);

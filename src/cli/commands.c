@@ -7,11 +7,13 @@
 #include "cli/cmd.h"
 
 const struct wr_command *const wr_commands[] = {
-    &wr_cmd_serve,  &wr_cmd_run,      &wr_cmd_doctor,   &wr_cmd_inspect,    &wr_cmd_project,
-    &wr_cmd_diff,   &wr_cmd_condense, &wr_cmd_recall,   &wr_cmd_mcp,        &wr_cmd_hook,
-    &wr_cmd_agent,  &wr_cmd_sessions, &wr_cmd_context,  &wr_cmd_report,     &wr_cmd_learn,
-    &wr_cmd_why,    &wr_cmd_count,    &wr_cmd_policies, &wr_cmd_prompt,     &wr_cmd_models,
-    &wr_cmd_replay, &wr_cmd_simulate, &wr_cmd_store,    &wr_cmd_completion, NULL,
+    &wr_cmd_serve,   &wr_cmd_run,      &wr_cmd_doctor,   &wr_cmd_inspect,
+    &wr_cmd_project, &wr_cmd_diff,     &wr_cmd_condense, &wr_cmd_recall,
+    &wr_cmd_mcp,     &wr_cmd_hook,     &wr_cmd_agent,    &wr_cmd_sessions,
+    &wr_cmd_context, &wr_cmd_report,   &wr_cmd_learn,    &wr_cmd_why,
+    &wr_cmd_count,   &wr_cmd_policies, &wr_cmd_prompt,   &wr_cmd_models,
+    &wr_cmd_replay,  &wr_cmd_simulate, &wr_cmd_store,    &wr_cmd_completion,
+    NULL,
 };
 
 static const struct wr_command *find_command(const char *name)
@@ -27,14 +29,28 @@ static const struct wr_command *find_command(const char *name)
     return NULL;
 }
 
+/* The manual, of all or of one command. */
+static int print_manual(const char *about)
+{
+    const struct wr_command *command = about ? find_command(about) : NULL;
+    struct wr_buf out;
+
+    if (about && !command)
+        return WR_EXIT_USAGE;
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    if (command)
+        wr_help_manual_of(command, weir_version(), &out);
+    else
+        wr_help_manual(wr_commands, weir_version(), &out);
+    return wr_cli_end(&out, WR_EXIT_OK);
+}
+
 static int print_help(const char *about)
 {
     struct wr_buf out;
 
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
-    if (about && !strcmp(about, "--man"))
-        wr_help_manual(wr_commands, weir_version(), &out);
-    else if (about)
+    if (about)
         wr_help_print(find_command(about), &out);
     else
         wr_help_overview(wr_commands, &out);
@@ -76,10 +92,12 @@ int wr_cli_main(int argc, char **argv)
     const char *word = argc > 1 ? argv[1] : NULL;
 
     if (!word)
-        return wr_cli_fail("name a command; `weir --help` lists them");
+        return wr_cli_greet();
     if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
         const char *about = argc > 2 ? argv[2] : NULL;
-        if (about && strcmp(about, "--man") && !find_command(about))
+        if (about && !strcmp(about, "--man"))
+            return print_manual(argc > 3 ? argv[3] : NULL);
+        if (about && !find_command(about))
             return WR_EXIT_USAGE;
         return print_help(about);
     }

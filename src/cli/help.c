@@ -160,6 +160,7 @@ static void put_manual_option(struct wr_buf *out, const struct wr_option *option
     wr_buf_byte(out, '\n');
 }
 
+/* How it is called, what it does, its options, an example. */
 static void put_manual_command(struct wr_buf *out, const struct wr_command *command)
 {
     struct wr_buf lines;
@@ -167,7 +168,6 @@ static void put_manual_command(struct wr_buf *out, const struct wr_command *comm
 
     wr_buf_init(&lines, 64 * 1024);
     (void)snprintf(name, sizeof(name), "weir %s", command->name);
-    wr_buf_printf(out, ".SS %s\n", name);
     put_lines(&lines, "", name, command->usage);
     wr_buf_byte(&lines, '\0');
     if (!wr_buf_status(&lines))
@@ -202,12 +202,24 @@ void wr_help_manual(const struct wr_command *const *commands, const char *versio
         wr_buf_byte(out, '\n');
     }
     wr_buf_text(out, ".SH COMMANDS\n");
-    for (size_t i = 0; commands[i]; i++)
+    for (size_t i = 0; commands[i]; i++) {
+        wr_buf_printf(out, ".SS weir %s\n", commands[i]->name);
         put_manual_command(out, commands[i]);
+    }
     wr_buf_text(out,
                 ".SH EXIT STATUS\n0: done. 1: a check failed. 2: the call or its input is wrong, "
                 "which one line on stderr\nsays. \\fBweir run\\fR ends as the agent does.\n"
                 ".SH FILES\n.TP\n.I $XDG_DATA_HOME/weir\nor\n.I ~/.local/share/weir\n"
                 "holds the store, the log and, while a server runs, the file by which it is "
                 "found.\n");
+}
+
+void wr_help_manual_of(const struct wr_command *command, const char *version, struct wr_buf *out)
+{
+    wr_buf_printf(out, ".TH WEIR-%s 1 \"\" \"weir %s\" \"Weir\"\n.ad l\n.SH NAME\nweir\\-%s \\- ",
+                  command->name, version, command->name);
+    put_roff(out, command->purpose);
+    wr_buf_text(out, "\n.SH DESCRIPTION\n");
+    put_manual_command(out, command);
+    wr_buf_text(out, ".SH SEE ALSO\n\\fBweir\\fR(1) has all commands, exit states and files.\n");
 }

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@
 #include "base/utf8.h"
 #include "json/json.h"
 
-enum { READ_BYTES = 256 * 1024 };
+enum { READ_BYTES = 256 * 1024, COLUMNS_UNKNOWN = 80, COLUMNS_MIN = 40, COLUMNS_MAX = 400 };
 
 /* One command runs in a process, and everything that goes wrong begins with its name. */
 static const char *command_name = "";
@@ -172,6 +173,21 @@ bool wr_cli_colours(void)
 {
     const char *term = getenv("TERM");
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+}
+
+uint32_t wr_cli_columns(void)
+{
+    const char *set = getenv("COLUMNS");
+    struct winsize size = {.ws_col = 0};
+    long columns = set ? strtol(set, NULL, 10) : 0;
+
+    if (columns <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+        columns = size.ws_col;
+    if (columns <= 0)
+        return COLUMNS_UNKNOWN;
+    return columns < COLUMNS_MIN   ? COLUMNS_MIN
+           : columns > COLUMNS_MAX ? COLUMNS_MAX
+                                   : (uint32_t)columns;
 }
 
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width)

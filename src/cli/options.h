@@ -131,6 +131,9 @@ void wr_help_overview(const struct wr_command *const *commands, struct wr_buf *o
 void wr_help_manual(const struct wr_command *const *commands, const char *version,
                     struct wr_buf *out);
 
+/* The page of one command. */
+void wr_help_manual_of(const struct wr_command *command, const char *version, struct wr_buf *out);
+
 /* Prints the candidates for the last of `words`; the others are the words before it. */
 void wr_complete(const struct wr_command *const *commands, const char *const *words, size_t count,
                  struct wr_buf *out);
