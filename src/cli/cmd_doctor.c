@@ -114,6 +114,7 @@ static int examine_all(const struct doctor_options *o, struct wr_config *config)
     wr_doctor_upstreams(&doctor);
     wr_doctor_agents(&doctor);
     wr_doctor_settings(&doctor, environ);
+    wr_doctor_recall(&doctor, environ);
     wr_doctor_hooks(&doctor, environ);
     code = doctor.has_failed ? WR_EXIT_CHECK : WR_EXIT_OK;
     if (o->as_json)
@@ -141,9 +142,9 @@ const struct wr_command wr_cmd_doctor = {
     .purpose = "what could keep Weir from working here, and what to do",
     .usage = "[OPTIONS]",
     .about = "Looks at versions, limits, the store, disk, clock, what killed runs have left, "
-             "server, port, upstreams, agents, their settings and hooks. Each line says ok, warn "
-             "or fail, "
-             "and what to do. Changes nothing; upstreams are asked without a key.",
+             "server, port, upstreams, agents, their settings, recall servers and hooks. Each line "
+             "says ok, warn or fail, and what to do. Changes nothing; upstreams are asked without "
+             "a key, recall servers are started as the agent would.",
     WR_OPTIONS(options),
     .exits = "Exit 1: something fails.",
     .example = "weir doctor --offline",

@@ -42,16 +42,23 @@ static void put_json(struct wr_json_writer *w, const struct wr_bucket *bucket)
                         wr_bucket_is_bad(bucket)
                             ? wr_policy_tighter(wr_bucket_value(bucket->name, "policy"))
                             : NULL);
+    if (wr_bucket_is_blind(bucket->name))
+        wr_json_member_i64(w, "blind_odds_percent", (int64_t)wr_blind_odds_pct(bucket));
     wr_json_write_object_end(w);
 }
 
 static void put_line(struct wr_buf *out, const struct wr_bucket *bucket)
 {
     const char *tighter = wr_policy_tighter(wr_bucket_value(bucket->name, "policy"));
+    char odds[16];
 
+    (void)snprintf(odds, sizeof(odds), "odds %u%%", wr_blind_odds_pct(bucket));
+    if (wr_bucket_is_blind(bucket->name))
+        tighter = odds;
+    else if (!wr_bucket_is_bad(bucket) || !tighter)
+        tighter = "-";
     wr_buf_printf(out, "%7s  %5s  %-10s  ", WR_GROUPED(bucket->samples_count),
-                  WR_GROUPED(bucket->bad_count),
-                  wr_bucket_is_bad(bucket) && tighter ? tighter : "-");
+                  WR_GROUPED(bucket->bad_count), tighter);
     wr_cli_excerpt(out, bucket->name, WR_QUALITY_BUCKET_BYTES_MAX);
     wr_buf_byte(out, '\n');
 }
@@ -154,12 +161,15 @@ const struct wr_command wr_cmd_learn = {
     .name = "learn",
     .purpose = "what was learnt from sessions that went badly; forgets it",
     .usage = "[--json] [--store DIR]\n--reset [BUCKET] [--store DIR]",
-    .about = "Sessions whose prompts were changed are samples of their bucket: route, model, "
-             "policy, provider, window, length, task and transform. A bucket of at least two "
-             "samples, half of them bad, gives new sessions that match it a policy that takes out "
-             "less. The newest 8 samples count, and one in four of those sessions is a trial that "
-             "keeps its policy: once most go well, so do the rest (docs/quality.md). `learning: "
-             "off` in weir.yaml turns all of it off.",
+    .about =
+        "Sessions whose prompts were changed are samples of their bucket: route, model, "
+        "policy, provider, window, length, task and transform. A bucket of at least two "
+        "samples, half of them bad, gives new sessions that match it a policy that takes out "
+        "less. The newest 8 samples count, and one in four of those sessions is a trial that "
+        "keeps its policy: once most go well, so do the rest. Edits of what a model could not "
+        "see raise the odds of the next one, in the buckets \"odds=blind\", and so keep more of "
+        "the files that are read (docs/quality.md). `learning: off` in weir.yaml turns all of it "
+        "off.",
     WR_OPTIONS(options),
     .words_max = 1,
     .example = "weir learn --reset 'route=messages model=claude-opus-5 policy=auto'",

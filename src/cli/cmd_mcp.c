@@ -87,12 +87,12 @@ static int serve_stream(struct stream *stream)
 }
 
 /* While it lives, a hook of the same agent knows that what it takes out can be had again. Only this
- * machine's own sessions have hooks. */
+ * machine's own sessions have hooks, and `weir doctor`, who only looks, is no agent. */
 static int serve_hooked(struct stream *stream, const char *store)
 {
     struct wr_presence presence = {.fd = -1};
 
-    if (!strcmp(stream->tenant, WR_CLI_TENANT))
+    if (!strcmp(stream->tenant, WR_CLI_TENANT) && !getenv("WEIR_LOOK_ONLY"))
         wr_presence_leave(&presence, store);
     int code = serve_stream(stream);
     wr_presence_take_back(&presence);

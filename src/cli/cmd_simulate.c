@@ -23,13 +23,17 @@
 #include "cli/log_files.h"
 #include "cli/open.h"
 #include "lab/fit.h"
+#include "lab/import_places.h"
 #include "lab/import_walk.h"
 #include "lab/rival_port.h"
+#include "lab/simulate_answer.h"
 #include "lab/simulate_csv.h"
 #include "lab/simulate_html.h"
 #include "lab/workload.h"
 
-enum { JOBS_MAX = 64, WINDOW_TOKENS = 200000, BAR_CELLS = 30 };
+#define DEFAULT_MODEL "claude-sonnet-5-5"
+
+enum { PLACES_MAX = 16, JOBS_MAX = 64, WINDOW_TOKENS = 200000, BAR_CELLS = 30 };
 
 struct simulate_options {
     struct wr_opt_list policies, models, prices;
@@ -37,7 +41,8 @@ struct simulate_options {
     const char *through, *through_name, *through_store;
     uint64_t window_tokens, jobs, upstream_port, cold_percent; /* 0: not told */
     struct wr_opt_list headers;
-    bool no_recall, as_json, shows_skipped, fits;
+    bool no_recall, as_json, shows_skipped, fits, shows_all;
+    bool are_found; /* the logs were looked for, not named */
 };
 
 /* A policy of ours, or a baseline to compare with. */
@@ -52,13 +57,17 @@ static void list_lanes(wr_word_fn *each, void *user)
 
 static const struct wr_option options[] = {
     {"policy", WR_LIST("P", policies),
-     "a policy or a baseline; again for more. Without it all there are", .list = list_lanes},
+     "a policy or a baseline; again for more. Without it the answer is a sentence and a table of "
+     "four; --json, --html and --csv then have all there are",
+     .list = list_lanes},
+    {"all", WR_FLAG(shows_all), "every policy and baseline, by agent, with all figures"},
     {"model", WR_LIST("M", models),
-     "price as this model, whatever the log names (default claude-sonnet-5-5); again for more: the "
-     "first in full, all of them side by side",
+     "price as this model, whatever the log names; again for more: the first in full, all of them "
+     "side by side. Without it each log's own model, and with --policy, --json, --html, --csv or "
+     "--folds " DEFAULT_MODEL,
      .list = wr_list_models},
     {"window", WR_NUMBER("N", window_tokens, 1, 1000000000),
-     "the context window in tokens (default 200000)"},
+     "the context window in tokens (default: 200000, and the model's own where logs have theirs)"},
     {"cold", WR_NUMBER("PERCENT", cold_percent, 0, 100),
      "so many requests more come after a pause in which every cache expires (default 0)"},
     {"no-recall", WR_FLAG(no_recall), "as if the agent had no weir_recall"},
@@ -103,6 +112,8 @@ struct work {
     struct wr_log_files files;
     struct wr_simulate_report *report;
     struct wr_fit *fit; /* NULL: nothing is fitted; else there is no report */
+    struct wr_habits habits;
+    bool notes_habits;
     struct wr_repositories repositories;
     uint32_t *groups; /* by file: its repository, once it was read; owned; or NULL */
     uint32_t only;    /* the repository whose files are run, or WR_FIT_NO_GROUP: all */
@@ -170,6 +181,8 @@ static weir_status run_session(struct work *w, struct wr_simulator *simulator,
         status = wr_fit_add(w->fit, wr_simulator_misses(simulator), group);
     } else if (!status) {
         status = wr_simulate_report_add(w->report, session, path, out);
+        if (w->notes_habits)
+            wr_habits_add(&w->habits, wr_simulator_misses(simulator), out->requests_count);
         if (!status && w->misses)
             status =
                 write_misses(w, simulator,
@@ -300,6 +313,18 @@ static bool write_page(const struct wr_simulate_set *set, const char *path, bool
     return ok;
 }
 
+static int print_answer(struct work *w, bool are_found)
+{
+    struct wr_buf out;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_simulate_answer(w->report, &w->habits, are_found, wr_cli_columns(), &out);
+    wr_buf_text(&out, "\nNext: weir simulate --all        every policy, by agent, all figures\n"
+                      "      weir simulate --html FILE  the same as a page\n"
+                      "      weir run -- claude         use it (or codex, opencode, ...)\n");
+    return wr_cli_end(&out, WR_EXIT_OK);
+}
+
 static int print_results(const struct wr_simulate_set *set, const struct simulate_options *o)
 {
     struct wr_buf out;
@@ -422,8 +447,9 @@ static int check_models(const struct wr_opt_list *names)
     if (wr_models_new(&models, NULL, &err))
         return wr_cli_fail("%s", err.text);
     for (size_t i = 0; i < names->count && !code; i++)
-        if (wr_models_lookup(models, wr_span_of(names->items[i])).model->prices.input ==
-            WR_PRICE_UNSET)
+        if (names->items[i] &&
+            wr_models_lookup(models, wr_span_of(names->items[i])).model->prices.input ==
+                WR_PRICE_UNSET)
             code = wr_cli_fail("no price of '%.60s' is known; `weir models` lists those "
                                "that have one",
                                names->items[i]);
@@ -484,7 +510,7 @@ static int simulate_on_threads(struct work *w, const struct simulate_options *o,
     if (!close_misses(w, o->misses) && !code)
         code = WR_EXIT_USAGE;
     if (!code)
-        code = print_results(&set, o);
+        code = w->notes_habits ? print_answer(w, o->are_found) : print_results(&set, o);
     for (uint32_t i = 0; i < set.count; i++)
         wr_simulate_report_free(set.reports[i]);
     wr_simulate_report_free(folds.fitted);
@@ -535,7 +561,9 @@ static void name_lanes(struct work *w, const struct simulate_options *o,
 {
     const char *const *given = o->policies.items;
     uint32_t count = (uint32_t)o->policies.count;
-    if (!count)
+    if (w->notes_habits)
+        given = wr_simulate_answer_policies(&count);
+    else if (!count)
         given = wr_simulate_all(&count);
     memcpy(names, given, count * sizeof(names[0]));
     if (w->port) {
@@ -581,6 +609,13 @@ static int fit_logs(struct work *w, const struct simulate_options *o, const stru
     return code;
 }
 
+/* The answer is read by a person, who asked for nothing in particular. */
+static bool is_for_people_only(const struct simulate_options *o)
+{
+    return !o->policies.count && o->models.count < 2 && !o->as_json && !o->html && !o->csv &&
+           !o->misses && !o->folds && !o->fits && !o->through && !o->odds_file && !o->policies_file;
+}
+
 static int simulate_logs(struct simulate_options *o, const struct wr_words *paths)
 {
     struct work w = {.lock = PTHREAD_MUTEX_INITIALIZER, .only = WR_FIT_NO_GROUP};
@@ -602,17 +637,23 @@ static int simulate_logs(struct simulate_options *o, const struct wr_words *path
         wr_buf_release(&yaml);
         return WR_EXIT_USAGE;
     }
-    if (!o->models.count)
-        o->models.items[o->models.count++] = "claude-sonnet-5-5";
+    bool is_for_people = is_for_people_only(o);
+    bool has_own_models = is_for_people && !o->models.count;
+    if (!o->models.count) /* NULL is each log's own */
+        o->models.items[o->models.count++] = has_own_models ? NULL : DEFAULT_MODEL;
+    w.notes_habits = is_for_people && !o->shows_all;
     w.files = (struct wr_log_files){.shows_all = o->shows_skipped};
-    w.options = (struct wr_simulate_options){
-        .model = o->models.items[0],
-        .window_tokens = (uint32_t)(o->window_tokens ? o->window_tokens : WINDOW_TOKENS),
-        .without_recall = o->no_recall,
-        .cold_bp = (uint32_t)o->cold_percent * 100,
-        .places_markers = true,
-        .with_misses = o->misses != NULL,
-        .policies_yaml = wr_buf_view(&yaml)};
+    w.options =
+        (struct wr_simulate_options){.model = o->models.items[0],
+                                     .fallback_model = has_own_models ? DEFAULT_MODEL : NULL,
+                                     .window_tokens = (uint32_t)(o->window_tokens ? o->window_tokens
+                                                                 : has_own_models ? 0
+                                                                                  : WINDOW_TOKENS),
+                                     .without_recall = o->no_recall,
+                                     .cold_bp = (uint32_t)o->cold_percent * 100,
+                                     .places_markers = true,
+                                     .with_misses = o->misses || w.notes_habits,
+                                     .policies_yaml = wr_buf_view(&yaml)};
     /* A rival gets one request at a time, so that what arrives is known to be its. */
     if (rival.url || jobs > JOBS_MAX)
         jobs = rival.url ? 1 : JOBS_MAX;
@@ -692,6 +733,33 @@ out:
     return code;
 }
 
+/* The logs of every agent on this machine. */
+static int simulate_found(struct simulate_options *o)
+{
+    size_t places_count;
+    const struct wr_import_place *places = wr_import_places(&places_count);
+    char *paths[PLACES_MAX];
+    struct wr_words words = {.items = paths};
+    struct wr_arena arena;
+    int code;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    for (size_t i = 0; i < places_count && i < PLACES_MAX; i++) {
+        char *path = wr_import_place_path(&places[i], getenv("HOME"), &arena);
+        if (path && !access(path, R_OK))
+            paths[words.count++] = path;
+    }
+    o->are_found = true;
+    if (words.count)
+        code = simulate_logs(o, &words);
+    else
+        code =
+            wr_cli_fail("no logs of Claude Code, Codex, Copilot CLI, Gemini CLI or pi were found "
+                        "in the home folder; name a log or a folder: weir simulate PATH");
+    wr_arena_release(&arena);
+    return code;
+}
+
 static int run_simulate(void *values, const struct wr_words *paths)
 {
     struct simulate_options *o = values;
@@ -700,26 +768,26 @@ static int run_simulate(void *values, const struct wr_words *paths)
         return wr_cli_fail("--workload and --prices go together, and without logs");
     if (o->workload)
         return simulate_workload(o);
-    if (!paths->count)
-        return wr_cli_fail("name a log or a folder of logs; `weir simulate --help` has an example");
-    return simulate_logs(o, paths);
+    return paths->count ? simulate_logs(o, paths) : simulate_found(o);
 }
 
 const struct wr_command wr_cmd_simulate = {
     .name = "simulate",
     .purpose = "what every policy would have cost on recorded sessions",
-    .usage = "[OPTIONS] PATH...\n"
+    .usage = "[OPTIONS] [PATH...]\n"
              "--through URL --upstream PORT [--name N] [--header H]... PATH...\n"
              "--workload FILE --prices FILE... [--json]",
     .about =
         "Runs recorded sessions (logs of Claude Code, Codex, Copilot CLI, pi, opencode, Gemini "
-        "CLI, SWE-agent, OpenHands and others; files or folders, gzip too) under every policy, "
-        "through the real engine, and says what each would have cost at the provider's cache "
-        "prices and what it would have lost.",
+        "CLI, SWE-agent, OpenHands and others; files or folders, gzip too) through the real "
+        "engine, and says what they would have cost at the provider's cache prices and what would "
+        "have been lost. Without a PATH the logs of all agents on this machine are taken. Nothing "
+        "is sent anywhere.",
     WR_OPTIONS(options),
     .words_max = SIZE_MAX,
     .words = WR_WORDS_FILE,
-    .example = "weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n"
+    .example = "weir simulate\n"
+               "weir simulate ~/.claude/projects ~/.codex --policy auto --policy tiered\n"
                "weir simulate ~/.codex --policy exact --through http://127.0.0.1:8787/v1 "
                "--upstream 9001",
     .run = run_simulate,

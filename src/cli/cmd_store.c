@@ -1,10 +1,12 @@
 /* `weir store`: is everything there, how much is it, what may go. A table of actions (stats,
- * verify, gc, purge); each writes its figures once, with a key for JSON and a label for people.
- */
+ * verify, gc, purge, copy); each writes its figures once, with a key for JSON and a label for
+ * people. */
 #include "base/clock.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "cli/open.h"
+#include "store/copy.h"
+#include "store/where.h"
 
 enum { NUMBER_MAX = 1000 * 1000 * 1000 };
 
@@ -25,6 +27,9 @@ static const struct wr_option options[] = {
      "takes out sessions not used for --days, then the least recently used ones until no more than "
      "--megabytes are left"},
     {"purge", WR_NOTE, "takes out a session, or everything, and leaves no trace of it"},
+    {"copy", WR_NOTE,
+     "brings everything of one store into another, a folder or postgresql://..., and compares; one "
+     "that was broken off is made once more, and takes up where it was"},
     {"days", WR_NUMBER("N", days, 0, NUMBER_MAX),
      "gc: how long sessions are kept (30); 0: as long as there is room"},
     {"live-hours", WR_NUMBER("N", live_hours, 0, NUMBER_MAX),
@@ -192,6 +197,62 @@ static int run_purge(struct weir_store *store, const struct store_options *o)
     return status ? fail_store(store, &err) : put_removed(&report, o);
 }
 
+static void say_differs(void *user, weir_span tenant, weir_span session)
+{
+    (void)user;
+    (void)wr_cli_fail("session '%.*s' of tenant %.*s is otherwise in the target, which has used it "
+                      "or lacks something of it",
+                      (int)(session.len & 0xFFFF), session.ptr, (int)(tenant.len & 0xFFFF),
+                      tenant.ptr);
+}
+
+static int put_copied(const struct wr_copy_report *copied, const struct weir_verify_report *found,
+                      bool as_json)
+{
+    struct output out;
+    bool is_good = !copied->damaged_count && !copied->differ_count && !found->corrupt_count &&
+                   !found->has_damage;
+
+    output_init(&out, as_json);
+    put_figure(&out, "sessions", "sessions", copied->sessions_count);
+    put_figure(&out, "same", "there already", copied->same_count);
+    put_figure(&out, "artifacts", "artifacts copied", copied->artifacts_count);
+    put_figure(&out, "text_bytes", "bytes of text", copied->text_bytes);
+    put_figure(&out, "marks", "marks", copied->marks_count);
+    put_figure(&out, "pins", "pins", copied->pins_count);
+    put_figure(&out, "requests", "rows of requests", copied->rows_count);
+    put_figure(&out, "notes", "notes", copied->notes_count);
+    put_figure(&out, "samples", "samples", copied->samples_count);
+    put_figure(&out, "calibrations", "calibrations", copied->calibrations_count);
+    put_figure(&out, "damaged", "lost in the source", copied->damaged_count);
+    put_figure(&out, "differ", "sessions differ", copied->differ_count);
+    put_figure(&out, "verified", "artifacts verified", found->artifacts_count);
+    put_figure(&out, "corrupt", "corrupt", found->corrupt_count);
+    return output_end(&out, is_good ? WR_EXIT_OK : WR_EXIT_CHECK);
+}
+
+/* Behind the copy all of the target is read, and every hash checked. */
+static int run_copy(const char *from, const char *to, const struct store_options *o)
+{
+    struct weir_store_options how = {.must_exist = true};
+    struct wr_copy_report copied;
+    struct weir_verify_report found = {0};
+    struct weir_err err = {0};
+    char shown[2][WR_WHERE_SHOWN_BYTES];
+
+    if (wr_store_copy(from, to, say_differs, NULL, &copied, &err))
+        return wr_cli_fail("copying %s to %s: %s. What was copied is there: the same command goes "
+                           "on from it",
+                           wr_where_shown(from, shown[0]), wr_where_shown(to, shown[1]), err.text);
+    struct weir_store *store = wr_cli_store(to, &how);
+    if (!store)
+        return WR_EXIT_USAGE;
+    weir_status status = weir_store_verify(store, say_corrupt, NULL, &found, &err);
+    int code = status ? fail_store(store, &err) : put_copied(&copied, &found, o->as_json);
+    weir_store_close(store);
+    return code;
+}
+
 static const struct store_action {
     const char *name;
     int (*run)(struct weir_store *store, const struct store_options *o);
@@ -225,14 +286,22 @@ static int run_store(void *values, const struct wr_words *words)
     const struct store_action *action = NULL;
     struct wr_near near = wr_near_to(words->items[0]);
 
+    if (!strcmp(words->items[0], "copy")) {
+        if (words->count != 3)
+            return wr_cli_fail("copy wants two stores: weir store copy FROM TO");
+        return run_copy(words->items[1], words->items[2], o);
+    }
+    wr_near_offer(&near, "copy", "");
     for (size_t i = 0; i < WR_COUNT_OF(actions); i++) {
         wr_near_offer(&near, actions[i].name, "");
         if (!strcmp(actions[i].name, words->items[0]))
             action = &actions[i];
     }
     if (!action)
-        return wr_cli_fail("there is no '%s'%s one of verify, gc, stats, purge is wanted",
+        return wr_cli_fail("there is no '%s'%s one of verify, gc, stats, purge, copy is wanted",
                            words->items[0], near.text);
+    if (words->count > 1)
+        return wr_cli_fail("'%s' is one word too many for %s", words->items[1], action->name);
     struct weir_store *store = check_options(action, o) ? wr_cli_store(o->dir, &how) : NULL;
     int code = store ? action->run(store, o) : WR_EXIT_USAGE;
     weir_store_close(store);
@@ -241,20 +310,22 @@ static int run_store(void *values, const struct wr_words *words)
 
 const struct wr_command wr_cmd_store = {
     .name = "store",
-    .purpose = "the store of originals: verify, gc, stats, purge",
+    .purpose = "the store of originals: verify, gc, stats, purge, copy",
     .usage = "verify|stats [--store DIR] [--json]\n"
              "gc [--days N] [--live-hours N] [--megabytes N]\n"
-             "purge --session S | --all [--tenant T]",
+             "purge --session S | --all [--tenant T]\n"
+             "copy FROM TO [--json]",
     .about = "The store keeps the originals of everything that was taken out of requests.",
     WR_OPTIONS(options),
     .defaults =
         &(const struct store_options){
             .tenant = WR_CLI_TENANT, .days = 30, .live_hours = 24, .megabytes = 2048},
     .words_min = 1,
-    .words_max = 1,
-    .wants = "one of verify, gc, stats, purge is wanted",
-    .words = "verify gc stats purge",
-    .exits = "Exit 1: verify found something wrong.",
-    .example = "weir store gc --days 14 && weir store stats",
+    .words_max = 3,
+    .wants = "one of verify, gc, stats, purge, copy is wanted",
+    .words = "verify gc stats purge copy",
+    .exits = "Exit 1: verify found something wrong, or a copy is not all that its source is.",
+    .example = "weir store gc --days 14 && weir store stats\n"
+               "weir store copy ~/.local/share/weir postgresql://weir@db/weir",
     .run = run_store,
 };

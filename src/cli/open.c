@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "store/where.h"
 
 enum { PATH_BYTES_MAX = 4096, SECOND_MS = 1000 };
 
@@ -70,6 +71,8 @@ const char *wr_cli_store_advice(weir_trouble trouble)
         return "; make room on its disk and try again, nothing that was stored is lost";
     case WEIR_TROUBLE_DENIED:
         return "; check who owns it and its directory";
+    case WEIR_TROUBLE_AWAY:
+        return "; is it running, and may this machine reach it?";
     case WEIR_TROUBLE_CORRUPT:
         return "; move it away, a new one is made when it is needed";
     default:
@@ -81,12 +84,14 @@ struct weir_store *wr_cli_store(const char *dir, const struct weir_store_options
 {
     struct weir_store *store = NULL;
     struct weir_err err = {0};
+    char shown[WR_WHERE_SHOWN_BYTES];
     struct wr_buf path;
     weir_trouble trouble;
 
     if (wr_cli_store_path(dir, &path) &&
         weir_store_open(path.bytes, options, &store, &trouble, &err))
-        wr_cli_fail("store %s: %s%s", path.bytes, err.text, wr_cli_store_advice(trouble));
+        wr_cli_fail("store %s: %s%s", wr_where_shown(path.bytes, shown), err.text,
+                    wr_cli_store_advice(trouble));
     wr_buf_release(&path);
     return store;
 }
@@ -96,12 +101,14 @@ struct wr_ledger *wr_cli_ledger(const char *dir)
     struct weir_store_options options = {.must_exist = true};
     struct wr_ledger *ledger = NULL;
     struct weir_err err = {0};
+    char shown[WR_WHERE_SHOWN_BYTES];
     struct wr_buf path;
     weir_trouble trouble;
 
     if (wr_cli_store_path(dir, &path) &&
         wr_ledger_open(path.bytes, &options, &ledger, &trouble, &err))
-        wr_cli_fail("store %s: %s%s", path.bytes, err.text, wr_cli_store_advice(trouble));
+        wr_cli_fail("store %s: %s%s", wr_where_shown(path.bytes, shown), err.text,
+                    wr_cli_store_advice(trouble));
     wr_buf_release(&path);
     return ledger;
 }
