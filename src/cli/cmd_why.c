@@ -1,26 +1,44 @@
 /* `weir why`: what a projection changed, and for which reason, from its report.
  *
+ * For a person it is sentences (traffic/sentence.h, the page says the same), summaries and the
+ * largest changes first; --all lists every segment with its class, stage and sum.
+ *
  * The report is a file, or the newest one that the store has of a session. A name with a slash or
  * a suffix is a path: if there is no such file that is an error, and no session is looked for.
  */
 #include "cli/open.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "json/json.h"
 #include "ledger/context.h"
+#include "ledger/steer.h"
+#include "proxy/quality_watch.h"
+#include "traffic/sentence.h"
 
 struct why_options {
     const char *store, *tenant;
+    bool shows_all;
+};
+
+enum { SENTENCES_MAX = 12 };
+
+struct asked {
+    bool shows_all, has_segment;
+    uint64_t segment;
 };
 
 #define VALUES struct why_options
 
 static const struct wr_option options[] = {
+    {"all", WR_FLAG(shows_all),
+     "every segment, with its class, the stage and both sides of the sum"},
     WR_ROW_STORE(store),
     WR_ROW_TENANT(tenant),
 };
@@ -213,20 +231,160 @@ static void print_own_recall(const struct wr_json *doc)
             (long long)number_of(doc, v[4]), (long long)number_of(doc, v[5]));
 }
 
-static int print_report(const struct wr_json *doc, const char *path, bool has_segment,
-                        uint64_t segment)
+/* ---- in sentences ---- */
+
+static weir_span word_of_kind(weir_span kind)
 {
-    wr_json_id edits = wr_json_find(doc, 0, "edits");
+    if (wr_span_is(kind, "tool_result"))
+        return WR_LIT("result");
+    return wr_span_is(kind, "tool_call") ? WR_LIT("call") : kind;
+}
+
+static uint64_t count_of(const struct wr_json *doc, wr_json_id id)
+{
+    int64_t number = number_of(doc, id);
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+static struct wr_sentence sentence_of(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT])
+{
+    static const char *const names[] = {"saves_tokens", "costs_tokens", "ever_miss_basis_points",
+                                        "turns_left"};
+    struct wr_sentence s = {.form = inner_text(doc, f[FORM]),
+                            .is_rolled_back = wr_json_is(doc, f[ROLLED_BACK], WR_JSON_TRUE),
+                            .reason = inner_text(doc, f[REASON]),
+                            .is_in_summary = wr_json_is(doc, f[IN], WR_JSON_STRING),
+                            .is_operators = wr_json_text_is(doc, f[WAY], "operator"),
+                            .tokens_before = count_of(doc, f[BEFORE]),
+                            .tokens_after = count_of(doc, f[AFTER])};
+    wr_json_id v[4];
+
+    if (!wr_json_is(doc, f[VALUE], WR_JSON_OBJECT))
+        return s;
+    (void)wr_json_pick(doc, f[VALUE], names, 4, v);
+    s.has_worth = true;
+    s.saves_tokens = count_of(doc, v[0]);
+    s.costs_tokens = count_of(doc, v[1]);
+    s.ever_miss_bp = count_of(doc, v[2]);
+    s.turns_left = count_of(doc, v[3]);
+    return s;
+}
+
+static void put_paragraph(struct wr_buf *out, struct wr_buf *text, weir_span handle)
+{
+    wr_text_wrap(out, wr_buf_view(text), wr_cli_columns() - 2, 2);
+    wr_buf_byte(out, '\n');
+    if (handle.len > 1)
+        wr_buf_printf(out, "  whole again: weir recall %.*s\n", (int)handle.len, handle.ptr);
+    wr_buf_reset(text);
+}
+
+static void put_edit_sentence(const struct wr_json *doc, const wr_json_id f[FIELDS_COUNT],
+                              struct wr_buf *text, struct wr_buf *out)
+{
+    struct wr_sentence s = sentence_of(doc, f);
+    weir_span kind = word_of_kind(inner_text(doc, f[KIND]));
+
+    wr_buf_printf(text, "#%lld %.*s, %s → %s tokens. ", (long long)number_of(doc, f[I]),
+                  (int)kind.len, kind.ptr, WR_GROUPED(s.tokens_before), WR_GROUPED(s.tokens_after));
+    wr_sentence_deed(&s, text);
+    wr_buf_byte(text, ' ');
+    wr_sentence_sum(&s, text);
+    put_paragraph(out, text, inner_text(doc, f[HANDLE]));
+}
+
+static bool put_summary_sentences(const struct wr_json *doc, struct wr_buf *text,
+                                  struct wr_buf *out)
+{
+    static const char *const names[] = {"handle", "tokens", "segments", "tokens_before"};
+    wr_json_id inserts = wr_json_find(doc, 0, "inserts"), v[4];
     bool found = false;
 
-    if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
-        return wr_cli_fail("%s: no `edits` in it; give a file that `weir project --report` wrote",
-                           path);
-    if (!has_segment) {
-        print_head(doc);
-        print_own_recall(doc);
-        found = print_inserts(doc, NULL);
+    if (!wr_json_is(doc, inserts, WR_JSON_ARRAY))
+        return false;
+    for (wr_json_id i = wr_json_first(doc, inserts); i != WR_JSON_NONE;
+         i = wr_json_next(doc, inserts, i), found = true) {
+        (void)wr_json_pick(doc, i, names, 4, v);
+        if (count_of(doc, v[2]))
+            wr_buf_printf(text, "Older work, %s parts of it, became a summary: %s → %s tokens.",
+                          WR_GROUPED(count_of(doc, v[2])), WR_GROUPED(count_of(doc, v[3])),
+                          WR_GROUPED(count_of(doc, v[1])));
+        else
+            wr_buf_printf(text, "An original came back into the prompt: %s tokens.",
+                          WR_GROUPED(count_of(doc, v[1])));
+        put_paragraph(out, text, inner_text(doc, v[0]));
     }
+    return found;
+}
+
+struct change {
+    wr_json_id edit;
+    uint64_t tokens; /* that it takes out */
+};
+
+static int by_tokens(const void *a, const void *b)
+{
+    const struct change *x = a, *y = b;
+    if (x->tokens != y->tokens)
+        return x->tokens < y->tokens ? 1 : -1;
+    return x->edit < y->edit ? -1 : x->edit > y->edit;
+}
+
+/* Those that no summary stands for, in `arena`; NULL: no memory. */
+static struct change *list_changes(const struct wr_json *doc, wr_json_id edits,
+                                   struct wr_arena *arena, size_t *count)
+{
+    struct change *changes = NULL;
+    size_t cap = 0;
+
+    *count = 0;
+    for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
+         e = wr_json_next(doc, edits, e)) {
+        wr_json_id f[FIELDS_COUNT];
+        (void)wr_json_pick(doc, e, field_names, FIELDS_COUNT, f);
+        if (wr_json_is(doc, f[IN], WR_JSON_STRING))
+            continue;
+        if (!WR_ARENA_ROOM(arena, changes, *count, cap, SENTENCES_MAX))
+            return NULL;
+        uint64_t before = count_of(doc, f[BEFORE]), after = count_of(doc, f[AFTER]);
+        changes[(*count)++] =
+            (struct change){.edit = e, .tokens = before > after ? before - after : 0};
+    }
+    return changes;
+}
+
+static int print_sentences(const struct wr_json *doc, wr_json_id edits, const char *path,
+                           struct wr_arena *arena)
+{
+    struct wr_buf out, text;
+    size_t count;
+    struct change *changes = list_changes(doc, edits, arena, &count);
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+    bool found = put_summary_sentences(doc, &text, &out) || count;
+    if (changes)
+        qsort(changes, count, sizeof(*changes), by_tokens);
+    for (size_t i = 0; changes && i < count && i < SENTENCES_MAX; i++) {
+        wr_json_id f[FIELDS_COUNT];
+        (void)wr_json_pick(doc, changes[i].edit, field_names, FIELDS_COUNT, f);
+        put_edit_sentence(doc, f, &text, &out);
+    }
+    if (count > SENTENCES_MAX)
+        wr_buf_printf(&out, "and %s smaller changes\n", WR_GROUPED(count - SENTENCES_MAX));
+    if (found)
+        wr_buf_printf(&out, "`weir why %s --all` lists every part, with the sums\n", path);
+    else
+        wr_buf_text(&out, "nothing was changed\n");
+    wr_buf_release(&text);
+    return wr_cli_end(&out, WR_EXIT_OK);
+}
+
+static int print_list(const struct wr_json *doc, wr_json_id edits, const char *path,
+                      bool has_segment, uint64_t segment)
+{
+    bool found = !has_segment && print_inserts(doc, NULL);
+
     for (wr_json_id e = wr_json_first(doc, edits); e != WR_JSON_NONE;
          e = wr_json_next(doc, edits, e)) {
         wr_json_id fields[FIELDS_COUNT];
@@ -249,6 +407,23 @@ static int print_report(const struct wr_json *doc, const char *path, bool has_se
     return WR_EXIT_OK;
 }
 
+static int print_report(const struct wr_json *doc, const char *path, const struct asked *asked,
+                        struct wr_arena *arena)
+{
+    wr_json_id edits = wr_json_find(doc, 0, "edits");
+
+    if (!wr_json_is(doc, edits, WR_JSON_ARRAY))
+        return wr_cli_fail("%s: no `edits` in it; give a file that `weir project --report` wrote",
+                           path);
+    if (!asked->has_segment) {
+        print_head(doc);
+        print_own_recall(doc);
+    }
+    if (asked->shows_all || asked->has_segment)
+        return print_list(doc, edits, path, asked->has_segment, asked->segment);
+    return print_sentences(doc, edits, path, arena);
+}
+
 /* ---- where the report is ---- */
 
 /* A path that is not there is a wrong path, not a session: those have no slash and no suffix. */
@@ -256,6 +431,87 @@ static bool is_file(const char *name)
 {
     return !strcmp(name, "-") || !access(name, F_OK) || strchr(name, '/') ||
            wr_span_ends(wr_span_of(name), WR_LIT(".json"));
+}
+
+/* ---- edits of what the model could not see ---- */
+
+struct blind_edits {
+    struct wr_arena *arena;
+    struct wr_buf *out;
+    const struct wr_steering *steering;
+    uint64_t count;
+};
+
+/* The path that the session's plan has for a handle; empty: none. */
+static weir_span path_of_handle(const struct wr_steering *s, weir_span handle)
+{
+    wr_json_id out = s->has_plan ? wr_json_find(&s->plan, 0, "out") : WR_JSON_NONE;
+    wr_json_id pieces = s->has_plan && wr_json_is(&s->plan, out, WR_JSON_OBJECT)
+                            ? wr_json_find(&s->plan, out, "pieces")
+                            : WR_JSON_NONE;
+
+    if (!s->has_plan || !handle.len || !wr_json_is(&s->plan, pieces, WR_JSON_ARRAY))
+        return (weir_span){"", 0};
+    for (wr_json_id i = wr_json_first(&s->plan, pieces); i != WR_JSON_NONE;
+         i = wr_json_next(&s->plan, pieces, i)) {
+        wr_json_id path = wr_json_find(&s->plan, i, "path");
+        if (wr_span_eq(inner_text(&s->plan, wr_json_find(&s->plan, i, "handle")), handle) &&
+            wr_json_is(&s->plan, path, WR_JSON_STRING))
+            return wr_json_text(&s->plan, s->arena, path);
+    }
+    return (weir_span){"", 0};
+}
+
+static weir_status on_row(void *user, const struct wr_ledger_row *row)
+{
+    struct blind_edits *b = user;
+    struct wr_json doc;
+
+    if (wr_span_find(row->line, WR_LIT("\"blind_edit_at\""), 0) == SIZE_MAX ||
+        wr_json_parse(&doc, b->arena, row->line, NULL, NULL))
+        return WEIR_OK;
+    wr_json_id id = wr_json_find(&doc, 0, "blind_edit_at");
+    if (!wr_json_is(&doc, id, WR_JSON_STRING))
+        return WEIR_OK;
+    weir_span place = wr_json_inner(&doc, id), handle = {"", 0};
+    size_t at = wr_span_find(place, WR_LIT(", wr_"), 0);
+    if (at != SIZE_MAX)
+        handle = wr_span_from(place, at + 2);
+    weir_span path = path_of_handle(b->steering, handle);
+    wr_buf_text(b->out, "blind edit, ");
+    wr_cli_put_ago(b->out, row->time_ms);
+    wr_buf_text(b->out, " ago, ");
+    wr_cli_excerpt(b->out, place, WR_BLIND_PLACE_BYTES);
+    if (path.len) {
+        wr_buf_text(b->out, ", ");
+        wr_cli_excerpt(b->out, path, 80);
+    }
+    wr_buf_byte(b->out, '\n');
+    if (handle.len) {
+        wr_buf_text(b->out, "  keep it from now on: weir pin ");
+        wr_cli_excerpt(b->out, b->steering->session, 80);
+        wr_buf_printf(b->out, " %.*s\n", (int)handle.len, handle.ptr);
+    }
+    b->count++;
+    return WEIR_OK;
+}
+
+/* An edit tool said that the text to be replaced is not there, and what the model had last seen of
+ * the file was not whole. */
+static void print_blind_edits(struct wr_ledger *ledger, const struct wr_ledger_session *session,
+                              struct wr_arena *arena)
+{
+    struct wr_ledger_filter filter = {.tenant = session->tenant, .session = session->session};
+    struct wr_steering steering = {
+        .arena = arena, .tenant = session->tenant, .session = session->session};
+    struct wr_buf out;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    wr_steering_read_plan(ledger, &steering);
+    struct blind_edits b = {.arena = arena, .out = &out, .steering = &steering};
+    if (!wr_ledger_each(ledger, &filter, on_row, &b, NULL) && b.count)
+        (void)wr_cli_write(wr_buf_view(&out));
+    wr_buf_release(&out);
 }
 
 static bool read_session_report(struct wr_ledger *ledger, const char *name, const char *tenant,
@@ -275,6 +531,7 @@ static bool read_session_report(struct wr_ledger *ledger, const char *name, cons
         return false;
     }
     wr_buf_append(report, row.report);
+    print_blind_edits(ledger, &session, arena);
     return !wr_buf_status(report);
 }
 
@@ -299,15 +556,15 @@ static bool read_report(const char *name, const struct why_options *o, struct wr
 
 static int run_why(void *values, const struct wr_words *words)
 {
-    bool has_segment = words->count == 2;
+    const struct why_options *o = values;
+    struct asked asked = {.shows_all = o->shows_all, .has_segment = words->count == 2};
     struct wr_buf text = {0};
     struct wr_arena arena;
     struct wr_json doc;
     struct weir_err err = {0};
-    uint64_t segment = 0;
     int code = WR_EXIT_USAGE;
 
-    if (has_segment && !wr_span_u64(wr_span_of(words->items[1]), &segment))
+    if (asked.has_segment && !wr_span_u64(wr_span_of(words->items[1]), &asked.segment))
         return wr_cli_fail("a segment is a number, not '%s'", words->items[1]);
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     if (read_report(words->items[0], values, &text)) {
@@ -315,7 +572,7 @@ static int run_why(void *values, const struct wr_words *words)
             wr_cli_fail_at(words->items[0], wr_buf_view(&text), &err,
                            "give a report of `weir project`");
         else
-            code = print_report(&doc, words->items[0], has_segment, segment);
+            code = print_report(&doc, words->items[0], &asked, &arena);
     }
     wr_arena_release(&arena);
     wr_buf_release(&text);
@@ -326,9 +583,10 @@ const struct wr_command wr_cmd_why = {
     .name = "why",
     .purpose = "what a projection changed, and for which reason",
     .usage = "[OPTIONS] REPORT|SESSION [SEGMENT]",
-    .about = "Reads the report of `weir project --report FILE`, or what `weir serve` last changed "
-             "in a session (its name, or how that begins: `weir sessions` lists them), and says "
-             "what was changed and for which reason: all of it, or one segment.",
+    .about =
+        "Reads the report of `weir project --report FILE`, or what `weir serve` last changed "
+        "in a session (its name, or how that begins: `weir sessions` lists them), and says "
+        "what was changed and for which reason: in sentences, as a list (--all), or one segment.",
     WR_OPTIONS(options),
     .defaults = &(const struct why_options){.tenant = WR_CLI_TENANT},
     .words_min = 1,

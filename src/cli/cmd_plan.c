@@ -1,0 +1,287 @@
+/* `weir plan`: what is out of a session's prompt, what the next step would take of it, when that
+ * will come and what it would cost; with --now it comes with the next request.
+ *
+ * The stages have said all of it themselves, when the session's last request left
+ * (engine/foretell.h): here it is only printed. */
+#include "cli/open.h"
+
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/span.h"
+#include "base/text.h"
+#include "cli/steer.h"
+
+struct plan_options {
+    const char *store, *tenant;
+    bool takes_now, is_confirmed, as_json;
+};
+
+#define VALUES struct plan_options
+
+static const struct wr_option options[] = {
+    {"now", WR_FLAG(takes_now), "take that step with the session's next request"},
+    {"yes", WR_FLAG(is_confirmed), "with --now: do not ask whether it is worth the price"},
+    {"json", WR_FLAG(as_json), "one JSON object (docs/steer.md)"},
+    WR_ROW_STORE(store),
+    WR_ROW_TENANT(tenant),
+};
+
+/* ---- reading the plan ---- */
+
+static int64_t number_of(const struct wr_json *doc, wr_json_id object, const char *name)
+{
+    wr_json_id id = wr_json_find(doc, object, name);
+    int64_t number = 0;
+    return id != WR_JSON_NONE && wr_json_i64(doc, id, &number) ? number : 0;
+}
+
+static uint64_t count_of(const struct wr_json *doc, wr_json_id object, const char *name)
+{
+    int64_t number = number_of(doc, object, name);
+    return number > 0 ? (uint64_t)number : 0;
+}
+
+static weir_span text_of(const struct wr_json *doc, struct wr_arena *arena, wr_json_id object,
+                         const char *name)
+{
+    wr_json_id id = wr_json_find(doc, object, name);
+    weir_span text = {"", 0};
+    if (wr_json_is(doc, id, WR_JSON_STRING))
+        text = wr_json_text(doc, arena, id);
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+/* ---- printing ---- */
+
+struct printer {
+    const struct wr_steering *steering;
+    const struct wr_json *doc;
+    struct wr_arena *arena;
+    struct wr_buf *out;
+};
+
+static void put_piece(struct printer *p, wr_json_id piece)
+{
+    weir_span kind = text_of(p->doc, p->arena, piece, "kind");
+    weir_span tool = text_of(p->doc, p->arena, piece, "tool");
+    weir_span name = text_of(p->doc, p->arena, piece, "path");
+    weir_span form = text_of(p->doc, p->arena, piece, "form");
+    weir_span handle = text_of(p->doc, p->arena, piece, "handle");
+    struct wr_buf what;
+
+    if (!name.len)
+        name = text_of(p->doc, p->arena, piece, "name");
+    wr_buf_init(&what, 4096);
+    wr_buf_append(&what, tool.len ? tool : kind);
+    if (count_of(p->doc, piece, "last_segment"))
+        wr_buf_printf(&what, " #%llu to #%llu",
+                      (unsigned long long)count_of(p->doc, piece, "segment"),
+                      (unsigned long long)count_of(p->doc, piece, "last_segment"));
+    wr_buf_byte(&what, ' ');
+    wr_buf_append(&what, name);
+    wr_buf_printf(p->out, "  #%-5llu %8s → %-7s %-12.*s ",
+                  (unsigned long long)count_of(p->doc, piece, "segment"),
+                  WR_GROUPED(count_of(p->doc, piece, "tokens")),
+                  WR_GROUPED(count_of(p->doc, piece, "tokens_left")), (int)form.len, form.ptr);
+    wr_cli_excerpt(p->out, wr_buf_view(&what), 60);
+    wr_buf_printf(p->out, "  %.*s", (int)handle.len, handle.ptr);
+    if (wr_json_is(p->doc, wr_json_find(p->doc, piece, "pinned"), WR_JSON_TRUE))
+        wr_buf_text(p->out, "  pinned: comes back with the next step");
+    wr_buf_byte(p->out, '\n');
+    wr_buf_release(&what);
+}
+
+/* What a summary stands for: `weir pin` takes these numbers too. */
+static void put_holds(struct printer *p, wr_json_id piece)
+{
+    wr_json_id holds = wr_json_find(p->doc, piece, "holds");
+    struct wr_buf what;
+
+    if (!wr_json_is(p->doc, holds, WR_JSON_ARRAY))
+        return;
+    wr_buf_init(&what, 4096);
+    for (wr_json_id i = wr_json_first(p->doc, holds); i != WR_JSON_NONE;
+         i = wr_json_next(p->doc, holds, i)) {
+        weir_span path = text_of(p->doc, p->arena, i, "path");
+        wr_buf_reset(&what);
+        wr_buf_append(&what, text_of(p->doc, p->arena, i, "tool"));
+        wr_buf_byte(&what, ' ');
+        wr_buf_append(&what, path.len ? path : text_of(p->doc, p->arena, i, "name"));
+        wr_buf_printf(p->out, "    #%-5llu %6s in it         ",
+                      (unsigned long long)count_of(p->doc, i, "segment"),
+                      WR_GROUPED(count_of(p->doc, i, "tokens")));
+        wr_cli_excerpt(p->out, wr_buf_view(&what), 60);
+        wr_buf_byte(p->out, '\n');
+    }
+    wr_buf_release(&what);
+}
+
+static void put_pieces(struct printer *p, wr_json_id part)
+{
+    wr_json_id pieces = wr_json_find(p->doc, part, "pieces");
+    uint64_t count = count_of(p->doc, part, "pieces_count"), shown = 0;
+
+    if (wr_json_is(p->doc, pieces, WR_JSON_ARRAY))
+        for (wr_json_id i = wr_json_first(p->doc, pieces); i != WR_JSON_NONE;
+             i = wr_json_next(p->doc, pieces, i), shown++) {
+            put_piece(p, i);
+            put_holds(p, i);
+        }
+    if (count > shown)
+        wr_buf_printf(p->out, "  and %s more\n", WR_GROUPED(count - shown));
+}
+
+static void put_when(struct printer *p, wr_json_id part)
+{
+    wr_json_id list = wr_json_find(p->doc, part, "when");
+    uint64_t cold_s = count_of(p->doc, 0, "cold_after_s");
+
+    wr_buf_text(p->out, "  it comes");
+    if (wr_json_is(p->doc, list, WR_JSON_ARRAY))
+        for (wr_json_id i = wr_json_first(p->doc, list); i != WR_JSON_NONE;
+             i = wr_json_next(p->doc, list, i)) {
+            weir_span words = text_of(p->doc, p->arena, i, "words");
+            weir_span stage = text_of(p->doc, p->arena, i, "stage");
+            uint64_t at = count_of(p->doc, i, "at_tokens");
+            wr_buf_printf(p->out, "%s %.*s%s", i == wr_json_first(p->doc, list) ? "" : ";",
+                          (int)words.len, words.ptr, words.len && at ? ", or" : "");
+            if (at)
+                wr_buf_printf(p->out, "%sat %s tokens", words.len ? " " : "", WR_GROUPED(at));
+            wr_buf_printf(p->out, " (%.*s)", (int)stage.len, stage.ptr);
+        }
+    if (cold_s)
+        wr_buf_printf(p->out, "; the cache expires %llu s after a request",
+                      (unsigned long long)cold_s);
+    wr_buf_byte(p->out, '\n');
+}
+
+static void put_money_of(struct printer *p, wr_json_id part)
+{
+    if (wr_json_find(p->doc, part, "cost_micro_usd") == WR_JSON_NONE)
+        return;
+    wr_buf_printf(p->out, "  taken now it writes %s tokens into the cache again, for ",
+                  WR_GROUPED(count_of(p->doc, part, "rewrites_tokens")));
+    wr_cli_put_money(p->out, number_of(p->doc, part, "cost_micro_usd"));
+    wr_buf_text(p->out, "; each request after it costs ");
+    wr_cli_put_money(p->out, -number_of(p->doc, part, "a_request_micro_usd"));
+    wr_buf_printf(p->out, " less, which pays back after %s\n",
+                  WR_GROUPED(count_of(p->doc, part, "pays_back_requests")));
+}
+
+static void put_next(struct printer *p)
+{
+    wr_json_id next = wr_json_find(p->doc, 0, "next");
+
+    if (!wr_json_is(p->doc, next, WR_JSON_OBJECT))
+        return;
+    if (!count_of(p->doc, next, "pieces_count")) {
+        wr_buf_text(p->out, "the next step would take nothing\n");
+        put_when(p, next);
+        return;
+    }
+    wr_buf_printf(p->out, "the next step would take, %s → %s tokens:\n",
+                  WR_GROUPED(count_of(p->doc, next, "tokens_before")),
+                  WR_GROUPED(count_of(p->doc, next, "tokens_after")));
+    put_pieces(p, next);
+    put_money_of(p, next);
+    put_when(p, next);
+}
+
+static void put_out(struct printer *p)
+{
+    wr_json_id part = wr_json_find(p->doc, 0, "out");
+
+    if (!wr_json_is(p->doc, part, WR_JSON_OBJECT) || !count_of(p->doc, part, "pieces_count")) {
+        wr_buf_text(p->out, "nothing is out\n");
+        return;
+    }
+    wr_buf_printf(p->out, "out of the prompt, %s → %s tokens:\n",
+                  WR_GROUPED(count_of(p->doc, part, "tokens_before")),
+                  WR_GROUPED(count_of(p->doc, part, "tokens_after")));
+    put_pieces(p, part);
+}
+
+static void put_undo(struct printer *p)
+{
+    wr_json_id undo = wr_json_find(p->doc, 0, "undo");
+
+    if (!wr_json_is(p->doc, undo, WR_JSON_OBJECT))
+        return;
+    wr_buf_printf(p->out, "`weir undo` takes the last step back: %s → %s tokens",
+                  WR_GROUPED(count_of(p->doc, undo, "tokens_before")),
+                  WR_GROUPED(count_of(p->doc, undo, "tokens_after")));
+    if (wr_json_find(p->doc, undo, "cost_micro_usd") != WR_JSON_NONE) {
+        wr_buf_text(p->out, ", for ");
+        wr_cli_put_money(p->out, number_of(p->doc, undo, "cost_micro_usd"));
+    }
+    wr_buf_byte(p->out, '\n');
+}
+
+static void put_head(struct printer *p)
+{
+    const struct wr_steering *s = p->steering;
+    weir_span model = text_of(p->doc, p->arena, 0, "model");
+    weir_span policy = text_of(p->doc, p->arena, 0, "policy");
+    uint64_t heard = wr_steering_heard(s);
+
+    wr_cli_excerpt(p->out, s->session, 80);
+    wr_buf_printf(p->out, ": %.*s under %.*s, as of its last request, ", (int)model.len, model.ptr,
+                  (int)policy.len, policy.ptr);
+    wr_cli_put_ago(p->out, number_of(p->doc, 0, "time_ms"));
+    wr_buf_text(p->out, " ago\n");
+    if (s->said.is_exact || s->is_all_exact)
+        wr_buf_text(p->out, "messages go as they came, until `weir resume`\n");
+    if (heard < s->said.count)
+        wr_buf_printf(p->out, "said since, and heard by the next request: %s\n",
+                      WR_GROUPED(s->said.count - heard));
+    if (wr_steering_waits(s) == WR_WAIT_USER)
+        wr_buf_text(p->out, "pending: what was said waits for the user's next message, because "
+                            "signed thinking is bound to the prompt\n");
+}
+
+int wr_cli_print_plan(const struct wr_steering *steering, struct wr_arena *arena)
+{
+    struct wr_buf out;
+    struct printer p = {steering, &steering->plan, arena, &out};
+
+    if (!steering->has_plan)
+        return wr_cli_fail("there is no plan of this session: it is made by `weir serve` after a "
+                           "request that it has projected");
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    put_head(&p);
+    put_out(&p);
+    put_next(&p);
+    put_undo(&p);
+    return wr_cli_end(&out, WR_EXIT_OK);
+}
+
+static int run_plan(void *values, const struct wr_words *words)
+{
+    const struct plan_options *o = values;
+    struct wr_steer_request r = {.verb = o->takes_now ? WR_STEER_NOW : WR_STEER_SHOW,
+                                 .tenant = wr_span_of(o->tenant),
+                                 .session = wr_span_of(words->items[0]),
+                                 .is_confirmed = o->is_confirmed};
+
+    return wr_cli_steer(o->store, &r, o->as_json ? WR_SHOW_JSON : WR_SHOW_PLAN);
+}
+
+const struct wr_command wr_cmd_plan = {
+    .name = "plan",
+    .purpose = "what a session's next step would take, and for how much",
+    .usage = "[OPTIONS] SESSION",
+    .about = "Lists what is out of the session's prompt and what the next step would take, each "
+             "piece in words and tokens; when that step will come, and what it would cost to take "
+             "it now. `weir pin` keeps a piece, by its number. All of it is as of the session's "
+             "last request through `weir serve`. SESSION is a name as `weir sessions` prints it, "
+             "how it begins, or the id that the client sent.",
+    WR_OPTIONS(options),
+    .defaults = &(const struct plan_options){.tenant = WR_CLI_TENANT},
+    .words_min = 1,
+    .words_max = 1,
+    .wants = "name a session",
+    .exits = "Exit 1: with --now, its price was not confirmed, and nothing was done.",
+    .example = "weir plan 7f3a\nweir plan 7f3a --now",
+    .run = run_plan,
+};
