@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/open.h"
+#include "cli/run.h"
 #include "launch/child.h"
 #include "launch/own_settings.h"
 #include "launch/receipt.h"
@@ -36,37 +37,38 @@
 enum { PATH_BYTES_MAX = 4096, NOT_FOUND = 127, SIGNAL_BASE = 128, ROWS_PAUSE_MS = 400 };
 
 struct run_options {
-    const char *policy, *mode, *store, *config, *receipt, *listen;
-    bool is_quiet, is_list;
+    struct wr_run_options run;
+    const char *listen;
+    bool is_list;
 };
 
 #define VALUES struct run_options
 
 static const struct wr_option options[] = {
-    {"policy", WR_TEXT("P", policy), "what is taken out (`weir policies`); auto unless told",
+    {"policy", WR_TEXT("P", run.policy), "what is taken out (`weir policies`); auto unless told",
      .list = wr_list_policies},
-    {"mode", WR_TEXT("M", mode),
+    {"mode", WR_TEXT("M", run.mode),
      "active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'. Mode and policy hold "
      "for sessions that go on in this run, too; untold, those keep theirs",
      .words = WR_WORDS_MODES},
-    WR_ROW_STORE(store),
-    {"config", WR_FILE(config), "weir.yaml for a server of this run's own (docs/proxy.md)"},
-    {"receipt", WR_FILE(receipt), "the receipt as JSON too (docs/run.md)"},
-    {"quiet", WR_FLAG(is_quiet), "say nothing on stderr"},
+    WR_ROW_STORE(run.store),
+    {"config", WR_FILE(run.config), "weir.yaml for a server of this run's own (docs/proxy.md)"},
+    {"receipt", WR_FILE(run.receipt), "the receipt as JSON too (docs/run.md)"},
+    {"quiet", WR_FLAG(run.is_quiet), "say nothing on stderr"},
     {"list", WR_FLAG(is_list), "the agents, and how to point each by hand at a server"},
     {"listen", WR_TEXT("HOST:PORT", listen),
      "with --list: where that server is; 127.0.0.1:4141 unless told"},
 };
 
 struct run {
-    const struct run_options *options;
+    const struct wr_run_options *options;
     char **argv; /* the agent's */
     const struct wr_agent *agent;
     struct wr_arena arena;
     const char *path; /* of the agent's program */
     char weir[PATH_BYTES_MAX], folder[PATH_BYTES_MAX];
     struct wr_run_dir dir;
-    char stderr_path[PATH_BYTES_MAX + 16];
+    char stderr_path[PATH_BYTES_MAX + 16], shadow_dir[PATH_BYTES_MAX + 16];
     char root[512];
     char id[WR_RUN_DIGITS + 1];
     struct wr_buf store;
@@ -77,6 +79,7 @@ struct run {
     bool was_started;
     long shown_bytes; /* of what a started server had to say */
     int64_t started_ms;
+    uint64_t agent_us;
 };
 
 /* ---- the agents ---- */
@@ -103,7 +106,9 @@ static int list_agents(const char *listen)
     for (size_t i = 0; wr_agent_at(i); i++) {
         const struct wr_agent *agent = wr_agent_at(i);
         const char *how = wr_launch_text(&arena, &launch, agent, agent->by_hand);
-        printf("%-18s %s\n%18s %s\n", agent->name, how ? how : "", "", agent->what);
+        printf("%-18s %s\n%18s %s%s\n", agent->name, how ? how : "", "",
+               agent->refusal ? agent->refusal : agent->what,
+               wr_agent_is_known(agent) && !agent->tried ? " (untried)" : "");
     }
     wr_arena_release(&arena);
     return WR_EXIT_OK;
@@ -132,6 +137,13 @@ static bool make_dir(struct run *r)
         return false;
     }
     (void)snprintf(r->stderr_path, sizeof(r->stderr_path), "%s/" STDERR_NAME, r->dir.path);
+    if (r->options->keeps_shadow) {
+        (void)snprintf(r->shadow_dir, sizeof(r->shadow_dir), "%s/shadow", r->dir.path);
+        if (mkdir(r->shadow_dir, 0700)) {
+            wr_cli_fail("%s: %s", r->shadow_dir, strerror(errno));
+            return false;
+        }
+    }
     return wr_run_dir_expect(&r->dir, STDERR_NAME);
 }
 
@@ -165,7 +177,7 @@ static bool find_weir(struct run *r)
 /* True: a server is there. */
 static bool get_server(struct run *r)
 {
-    const struct run_options *o = r->options;
+    const struct wr_run_options *o = r->options;
     struct wr_serving_wishes wishes = {.weir = r->weir,
                                        .store = r->store.bytes,
                                        .mode = o->mode,
@@ -174,15 +186,16 @@ static bool get_server(struct run *r)
                                        .upstream = r->agent->upstream,
                                        .own = r->own.upstreams,
                                        .own_count = r->own.upstreams_count,
+                                       .shadow_dir = o->keeps_shadow ? r->shadow_dir : NULL,
                                        .stderr_path = r->stderr_path};
     struct weir_err err = {0};
     const char *why_not;
 
     if (!wr_serving_find(&r->serving, &r->arena, &wishes, &why_not))
         return true;
-    if (why_not && !o->is_quiet)
-        fprintf(stderr, "weir run: a server of its own: process %lld serves this store, but %s\n",
-                (long long)r->serving.facts.pid, why_not);
+    if (why_not && !o->is_quiet && !o->keeps_shadow)
+        wr_cli_fail("a server of its own: process %lld serves this store, but %s",
+                    (long long)r->serving.facts.pid, why_not);
     if (!wr_serving_start(&r->serving, &r->arena, &wishes, &err)) {
         r->was_started = true;
         return true;
@@ -239,6 +252,10 @@ static bool make_plan(struct run *r)
     r->launch.environment = environ;
     r->launch.is_redirected = r->own.is_redirected;
     r->launch.has_one_upstream = r->serving.facts.has_one_upstream;
+    r->launch.upstreams = r->own.upstreams;
+    r->launch.upstreams_count = r->own.upstreams_count;
+    r->launch.pieces = r->own.pieces;
+    r->launch.pieces_count = r->own.pieces_count;
     r->launch.providers_count = r->own.providers_count;
     memcpy(r->launch.providers, r->own.providers, sizeof(r->own.providers));
     if (wr_plan_make(&r->plan, &r->arena, r->agent, &r->launch, r->argv)) {
@@ -263,17 +280,35 @@ static void say_start(const struct run *r)
                         : facts->is_mode_said   ? " (a session that goes on keeps its policy)"
                         : facts->is_policy_said ? " (a session that goes on keeps its mode)"
                                                 : " (a session that goes on keeps its own)";
-    fprintf(stderr, "weir run: %s through http://%s:%u (%s), mode %s, policy %s%s\n", r->argv[0],
-            facts->host, facts->port, r->was_started ? "started" : "running", facts->mode,
-            facts->policy, keeps);
+    /* wr_cli_fail() begins a line with the command's name; these are news, no failures. */
+    wr_cli_fail("%s through http://%s:%u (%s), mode %s, policy %s%s", r->argv[0], facts->host,
+                facts->port, r->was_started ? "started" : "running", facts->mode, facts->policy,
+                keeps);
     if (r->serving.store && strcmp(r->serving.store, "ok") != 0)
-        fprintf(stderr, "weir run: nothing new is shortened now: the server's store: %s\n",
-                r->serving.store);
+        wr_cli_fail("nothing new is shortened now: the server's store: %s", r->serving.store);
     if (!wr_agent_is_known(r->agent))
-        fprintf(stderr, "weir run: this program is not known; only OPENAI_BASE_URL, "
-                        "ANTHROPIC_BASE_URL and the like are set\n");
-    else if (!r->plan.has_recall)
-        fprintf(stderr, "weir run: weir_recall is not registered with it\n");
+        wr_cli_fail("this program is not known; only OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the "
+                    "like are set");
+    else if (!r->agent->tried)
+        wr_cli_fail("untried: nobody has seen a request of this program come by Weir; the receipt "
+                    "at the end says whether one did");
+    if (r->agent->has_no_tools)
+        wr_cli_fail("it has no tools, so no text can be recalled: little leaves");
+}
+
+/* Whether the agent, as it is called and set up, would ask somebody else: then it is not started,
+ * for it would look as if it went through Weir. */
+static bool is_refused(const struct run *r)
+{
+    const char *why = r->agent->refusal;
+
+    if (!why)
+        why = wr_agent_detour(r->agent, environ);
+    if (!why)
+        why = r->own.refusal;
+    if (why)
+        wr_cli_fail("%s cannot go through Weir: %s; it was not started", r->argv[0], why);
+    return why;
 }
 
 /* ---- the end ---- */
@@ -305,17 +340,25 @@ static weir_status read_receipt(const struct run *r, struct wr_receipt *receipt,
 static void give_receipt(const struct run *r, int result)
 {
     struct wr_receipt receipt = {.run = r->id, .agent = r->agent->name};
+    struct wr_run_end end = {.result = result,
+                             .receipt = &receipt,
+                             .agent_ms = r->agent_us / 1000,
+                             .shadow_dir = r->options->keeps_shadow ? r->shadow_dir : NULL};
     struct weir_err err = {0};
     struct wr_buf text;
 
-    if (r->options->is_quiet && !r->options->receipt)
+    if (r->options->is_quiet && !r->options->receipt && !r->options->at_end)
         return;
     if (read_receipt(r, &receipt, &err)) {
         wr_cli_fail("no receipt: %s", err.text);
-        return;
+        end.receipt = NULL;
     }
+    if (r->options->at_end)
+        r->options->at_end(r->options->user, &end);
+    if (!end.receipt)
+        return;
     wr_buf_init(&text, WR_LAUNCH_SETTINGS_BYTES_MAX);
-    if (!r->options->is_quiet) {
+    if (!r->options->is_quiet && !r->options->at_end) {
         wr_receipt_print(&receipt, "weir: ", &text);
         (void)fwrite(text.bytes, 1, text.len, stderr);
     }
@@ -348,12 +391,14 @@ static int run_prepared(struct run *r)
     wr_child_prepare();
     r->started_ms = wr_clock_ms();
     wr_own_read(&r->own, &r->arena, r->agent, environ, r->folder);
-    bool ok = make_dir(r) && get_server(r) && set_root(r) && make_plan(r);
+    bool ok = !is_refused(r) && make_dir(r) && get_server(r) && set_root(r) && make_plan(r);
     if (ok && !(result = pending_end())) {
         say_start(r);
         show_stderr(r);
         wr_run_dir_share(&r->dir);
+        uint64_t began_us = wr_clock_steady_us();
         result = wr_child_run(r->path, &r->plan);
+        r->agent_us = wr_clock_steady_us() - began_us;
         if (wr_serving_has_died(&r->serving))
             wr_cli_fail("the server had ended before %s did, whose later requests failed",
                         r->argv[0]);
@@ -366,7 +411,7 @@ static int run_prepared(struct run *r)
     return result;
 }
 
-static int run_agent(const struct run_options *o, char **argv)
+int wr_run_agent(const struct wr_run_options *o, char **argv)
 {
     struct run r = {
         .options = o, .argv = argv, .agent = wr_agent_find(argv[0]), .dir = {.lock = -1}};
@@ -409,7 +454,7 @@ static int run_run(void *values, const struct wr_words *words)
     if (!words->count)
         return wr_cli_fail("name an agent, such as `weir run -- codex`; --list names them");
     /* Said before the agent has worked for an hour. */
-    return wr_cli_can_write(o->receipt) ? run_agent(o, words->items) : WR_EXIT_USAGE;
+    return wr_cli_can_write(o->run.receipt) ? wr_run_agent(&o->run, words->items) : WR_EXIT_USAGE;
 }
 
 const struct wr_command wr_cmd_run = {

@@ -10,6 +10,7 @@
  * A reload (SIGHUP) makes a new configuration in the same way, in each worker, and says which of
  * its changes wait for a restart.
  */
+#include "api/api.h"
 #include "cli/open.h"
 
 #include <arpa/inet.h>
@@ -36,9 +37,10 @@
 #include "proxy/supervisor.h"
 #include "proxy/worker.h"
 #include "store/probe.h"
+#include "store/where.h"
 
 struct serve_options {
-    const char *listen, *mode, *policy, *recall, *store, *config;
+    const char *listen, *mode, *policy, *recall, *store, *config, *keep_shadow;
     struct wr_opt_list upstreams;
     bool is_unlisted, is_without_store;
 };
@@ -50,9 +52,9 @@ static const struct wr_option options[] = {
      "HOST:PORT, 127.0.0.1:4141 unless told; port 0: any that is free. Other than loopback needs "
      "`tokens` in weir.yaml"},
     {"upstream", WR_LIST("URL", upstreams),
-     "one provider behind all three APIs; without it OpenAI and Anthropic by path. NAME=URL sets "
+     "one provider behind all APIs; without it each request goes to its API's own. NAME=URL sets "
      "the URL of one (openai, anthropic, any); may be repeated",
-     .words = "openai= anthropic= any="},
+     .words = WR_API_UPSTREAM_WORDS " any="},
     {"mode", WR_TEXT("M", mode),
      "active (the default), off, meter, shadow, 'canary N%' or 'holdout N%'",
      .words = WR_WORDS_MODES},
@@ -68,6 +70,10 @@ static const struct wr_option options[] = {
      "store that cannot be written is refused"},
     {"config", WR_FILE(config),
      "all of this and more in YAML (docs/proxy.md); SIGHUP reads it again"},
+    {"keep-shadow", WR_DIR(keep_shadow),
+     "of each session in shadow, its newest request as it came (N.came.json), as it would have "
+     "been "
+     "sent (N.made.json) and why (N.report.json), in this folder: `weir diff`, `weir why`"},
     {"unlisted", WR_FLAG(is_unlisted),
      "writes no " WR_LOCK_NAME " into the store: `weir run` does not find it"},
 };
@@ -119,6 +125,8 @@ static bool read_options(struct wr_config *config, const struct serve_options *o
         return false;
     if (o->policy && wr_config_set_text(config, &config->policy, o->policy, err))
         return false;
+    if (o->keep_shadow && wr_config_set_text(config, &config->shadow_dir, o->keep_shadow, err))
+        return false;
     config->is_mode_said = o->mode != NULL;
     config->is_policy_said = o->policy != NULL;
     return !o->store || !wr_config_set_text(config, &config->store_dir, o->store, err);
@@ -137,7 +145,8 @@ static bool set_places(struct wr_config *config, bool is_without_store, struct w
     ok = wr_cli_store_path(config->store_dir, &path);
     if (ok && !config->store_dir)
         ok = !wr_config_set_text(config, &config->store_dir, path.bytes, err);
-    if (ok && !config->log_path) {
+    /* Nor beside a database, which has the rows. */
+    if (ok && !config->log_path && wr_where(config->store_dir) == WR_WHERE_DIRECTORY) {
         wr_buf_reset(&path);
         wr_buf_printf(&path, "%s/requests.jsonl", config->store_dir);
         wr_buf_byte(&path, '\0');
@@ -318,13 +327,14 @@ static void print_start(const struct serve *s)
     const struct wr_config *c = s->config;
     const char *colon = strrchr(c->listen, ':');
     int host_bytes = colon ? (int)(colon - c->listen) : 0;
+    char shown[WR_WHERE_SHOWN_BYTES];
 
     printf("weir serve: http://%.*s:%u, mode %s", host_bytes, c->listen, port_of(s->listener),
            wr_mode_name(c->mode));
     if (c->mode == WR_MODE_CANARY || c->mode == WR_MODE_HOLDOUT)
         printf(" %u%%", c->percent);
     if (c->store_dir)
-        printf(", policy %s, store %s;", c->policy, c->store_dir);
+        printf(", policy %s, store %s;", c->policy, wr_where_shown(c->store_dir, shown));
     else
         printf(", policy %s, without a store: nothing is shortened;", c->policy);
     for (size_t i = 0; i < c->upstreams_count; i++)
@@ -363,7 +373,8 @@ static void take_lock(struct serve *s)
     struct weir_err err = {0};
     int64_t holder;
 
-    if (s->options->is_unlisted || !c->store_dir)
+    /* `weir run` looks for servers in a folder. */
+    if (s->options->is_unlisted || !c->store_dir || wr_where(c->store_dir) != WR_WHERE_DIRECTORY)
         return;
     for (size_t i = 0; i < c->upstreams_count; i++)
         facts.upstreams[i] = c->upstreams[i].name;
@@ -428,6 +439,7 @@ static bool check_store(const struct serve *s)
     struct weir_store *store = NULL;
     struct weir_err err = {0};
     weir_trouble trouble;
+    char shown[WR_WHERE_SHOWN_BYTES];
 
     if (!dir)
         return true;
@@ -437,8 +449,8 @@ static bool check_store(const struct serve *s)
         trouble = weir_store_trouble(store);
     }
     if (status)
-        wr_cli_fail("store %s: %s%s; --without-store serves without one", dir, err.text,
-                    wr_cli_store_advice(trouble));
+        wr_cli_fail("store %s: %s%s; --without-store serves without one",
+                    wr_where_shown(dir, shown), err.text, wr_cli_store_advice(trouble));
     else
         wr_store_state_begin(s->metrics, store);
     weir_store_close(store);
