@@ -3,11 +3,13 @@
 #include "base/span.h"
 #include "base/text.h"
 #include "cli/open.h"
+#include "compare/holdout.h"
+#include "cli/table.h"
 #include "ledger/report.h"
 
 struct report_options {
     const char *since, *html, *store, *config;
-    bool as_json;
+    bool as_json, is_holdout;
 };
 
 #define VALUES struct report_options
@@ -15,6 +17,9 @@ struct report_options {
 static const struct wr_option options[] = {
     WR_ROW_SINCE(since),
     {"json", WR_FLAG(as_json), "one JSON object (docs/report.md)"},
+    {"holdout", WR_FLAG(is_holdout),
+     "instead: sessions that a holdout or canary left alone against those through Weir, with "
+     "intervals (docs/compare.md)"},
     {"html", WR_FILE(html), "a page with charts, too"},
     WR_ROW_STORE(store),
     WR_ROW_PRICES(config),
@@ -97,39 +102,62 @@ static void put_hooks_line(struct wr_buf *out, const struct wr_tally *t)
                   WR_GROUPED(t->hooked_sent_tokens));
 }
 
-static void put_part(struct wr_buf *out, const struct wr_report_part *part)
+/* The title of the first column is what the rows are. */
+static const struct wr_table_column columns_of_parts[][9] = {
+#define COLUMNS(what)                                                                            \
+    {                                                                                            \
+        {what, .cut_min = 12}, {"requests", .is_right = true}, {"saved", .is_right = true},      \
+            {"completed", .is_right = true, .rank = 3},                                          \
+            {"corrections", .is_right = true, .rank = 1},                                        \
+            {"repeated", .is_right = true, .rank = 4}, {"rereads", .is_right = true, .rank = 5}, \
+            {"tests broken", .is_right = true, .rank = 1},                                       \
+        {                                                                                        \
+            "refusals", .is_right = true, .rank = 2                                              \
+        }                                                                                        \
+    }
+    COLUMNS("agent"),
+    COLUMNS("model"),
+#undef COLUMNS
+};
+
+static void put_part(struct wr_table *table, const struct wr_report_part *part)
 {
     const struct wr_tally *t = &part->tally;
     const struct wr_quality *q = &t->quality;
     struct wr_buf cell;
 
-    wr_buf_init(&cell, 4096);
-    wr_cli_excerpt(&cell, part->name.len ? part->name : WR_LIT("-"), 24);
-    wr_buf_printf(out, "%-26.*s", (int)cell.len, cell.bytes ? cell.bytes : "");
-    wr_buf_reset(&cell);
+    wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
+    wr_table_cell(table, part->name);
+    wr_table_format(table, "%s", WR_GROUPED(t->requests_count));
     if (t->unpriced_count == t->requests_count)
         wr_buf_text(&cell, "?");
     else
         wr_cli_put_money(&cell, (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd);
-    wr_buf_printf(out, "%9s  %10.*s", WR_GROUPED(t->requests_count), (int)cell.len, cell.bytes);
+    wr_table_cell(table, wr_buf_view(&cell));
     wr_buf_release(&cell);
-    wr_buf_printf(out, "  %9s", WR_GROUPED(q->task_completed));
-    wr_buf_printf(out, "  %11s", WR_GROUPED(q->corrective_user_messages));
-    wr_buf_printf(out, "  %8s", WR_GROUPED(q->repeated_tool_call_count));
-    wr_buf_printf(out, "  %7s", WR_GROUPED(q->model_reread_requests));
-    wr_buf_printf(out, "  %12s", WR_GROUPED(q->test_or_build_failed_after_rewrite));
-    wr_buf_printf(out, "  %8s\n",
-                  WR_GROUPED(q->invalid_tool_call_continuation + q->upstream_context_errors +
-                             q->previous_response_not_found));
+    wr_table_format(table, "%s", WR_GROUPED(q->task_completed));
+    wr_table_format(table, "%s", WR_GROUPED(q->corrective_user_messages));
+    wr_table_format(table, "%s", WR_GROUPED(q->repeated_tool_call_count));
+    wr_table_format(table, "%s", WR_GROUPED(q->model_reread_requests));
+    wr_table_format(table, "%s", WR_GROUPED(q->test_or_build_failed_after_rewrite));
+    wr_table_format(table, "%s",
+                    WR_GROUPED(q->invalid_tool_call_continuation + q->upstream_context_errors +
+                               q->previous_response_not_found));
 }
 
-static void put_parts(struct wr_buf *out, const char *column, const struct wr_report_parts *parts)
+static void put_parts(struct wr_buf *out, const struct wr_table_column columns[9],
+                      const struct wr_report_parts *parts)
 {
-    wr_buf_printf(out, "\n%-26s%9s  %10s  %9s  %11s  %8s  %7s  %12s  %8s\n", column, "requests",
-                  "saved", "completed", "corrections", "repeated", "rereads", "tests broken",
-                  "refusals");
+    struct wr_arena arena;
+    struct wr_table table;
+
+    wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+    wr_table_init(&table, columns, 9, &arena);
     for (size_t i = 0; i < parts->count; i++)
-        put_part(out, &parts->items[i]);
+        put_part(&table, &parts->items[i]);
+    wr_buf_byte(out, '\n');
+    wr_table_print(&table, wr_cli_columns(), out);
+    wr_arena_release(&arena);
 }
 
 static void put_table(struct wr_buf *out, const struct wr_report *report)
@@ -153,8 +181,8 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
     put_tokens_line(out, all);
     put_shadow_line(out, all);
     put_hooks_line(out, all);
-    put_parts(out, "agent", &report->agents);
-    put_parts(out, "model", &report->models);
+    put_parts(out, columns_of_parts[0], &report->agents);
+    put_parts(out, columns_of_parts[1], &report->models);
 }
 
 /* ---- output ---- */
@@ -205,6 +233,30 @@ static int make_report(const struct wr_books *books, const struct report_options
     return code;
 }
 
+static int make_holdout(const struct wr_books *books, const struct report_options *o,
+                        int64_t since_ms)
+{
+    struct wr_ledger_filter filter = {
+        .since_ms = since_ms > WR_REPORT_LOOK_BACK_MS ? since_ms - WR_REPORT_LOOK_BACK_MS : 0};
+    struct wr_holdout *holdout = wr_holdout_new(books->models, since_ms);
+    struct weir_err err = {0};
+    struct wr_buf out;
+    weir_status status = holdout
+                             ? wr_ledger_each(books->ledger, &filter, wr_holdout_add, holdout, &err)
+                             : WEIR_NOMEM;
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
+    if (!status && o->as_json)
+        wr_holdout_write(holdout, &out);
+    else if (!status)
+        wr_holdout_print(holdout, &out);
+    wr_holdout_free(holdout);
+    if (!status)
+        return wr_cli_end(&out, WR_EXIT_OK);
+    wr_buf_release(&out);
+    return wr_cli_fail_status(status, &err);
+}
+
 static int run_report(void *values, const struct wr_words *words)
 {
     const struct report_options *o = values;
@@ -216,7 +268,7 @@ static int run_report(void *values, const struct wr_words *words)
     if (!wr_cli_since(o->since, &since_ms))
         return WR_EXIT_USAGE;
     if (wr_books_open(&books, o->store, o->config))
-        code = make_report(&books, o, since_ms);
+        code = o->is_holdout ? make_holdout(&books, o, since_ms) : make_report(&books, o, since_ms);
     wr_books_close(&books);
     return code;
 }
