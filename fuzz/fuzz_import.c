@@ -86,7 +86,7 @@ static void check_session(const struct wr_session *s)
 {
     MUST(s->requests_count && s->agent.len);
     check_views(s);
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI; d++)
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE; d++)
         check_requests(s, (weir_dialect)d);
 }
 

@@ -611,7 +611,10 @@ static void check_report(const struct model *m, const struct wr_settled *found)
     }
     CHECK(!found->is_fallback || !m->plan.marker.is_standing);
     CHECK(rolled_back == found->rolled_back_count);
-    CHECK(has_structure || !found->is_fallback); /* a text costs no more than itself */
+    /* A text costs no more than itself. But Gemini's calls often have no ids: where the agent's own
+     * results stand away from their calls, an edit of one is blamed for that, and all goes as it
+     * came. */
+    CHECK(has_structure || !found->is_fallback || m->transcript.dialect == WEIR_DIALECT_GEMINI);
     CHECK(found->first.found == (rolled_back || found->is_fallback));
     CHECK(!found->is_fallback || found->body.ptr == m->doc.text.ptr);
     CHECK(!wr_plan_is_empty(&m->plan) || found->body.ptr == m->doc.text.ptr);

@@ -35,10 +35,16 @@ static void read_all(uint8_t kind, weir_span input, size_t piece_bytes, struct w
     struct wr_tap tap;
 
     head.headers[0] =
-        (struct wr_header){WR_LIT("content-type"),
-                           kind & 4 ? WR_LIT("application/json") : WR_LIT("text/event-stream")};
+        (struct wr_header){WR_LIT("content-type"), kind & 4    ? WR_LIT("application/json")
+                                                   : kind & 32 ? WR_LIT(WR_FRAMES_TYPE)
+                                                   : kind & 16 ? WR_LIT("application/x-ndjson")
+                                                               : WR_LIT("text/event-stream")};
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    const struct wr_api *api = kind & 8 ? &wr_api_gemini : kind % 4 ? wr_apis[kind % 4 - 1] : NULL;
+    const struct wr_api *api = kind & 32   ? &wr_api_converse
+                               : kind & 16 ? &wr_api_ollama
+                               : kind & 8  ? &wr_api_gemini
+                               : kind % 4  ? wr_apis[kind % 4 - 1]
+                                           : NULL;
     wr_tap_init(&tap, api, &head, &arena);
     while (input.len) {
         size_t bytes = input.len < piece_bytes ? input.len : piece_bytes;

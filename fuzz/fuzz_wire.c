@@ -62,6 +62,10 @@ static void check_control(const struct weir_request *r)
                 MUST(control_is_gemini_payload(t->doc, s->parts[p]));
                 continue;
             }
+            if (t->dialect == WEIR_DIALECT_CONVERSE) {
+                MUST(control_is_converse_payload(t->doc, s->parts[p]));
+                continue;
+            }
             MUST(!is_control[s->parts[p]]);
             MUST(control_is_payload_path(t->doc, s->parts[p]));
         }
@@ -213,7 +217,8 @@ static void check_request(weir_span body, const char *dialect)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
-    static const char *const dialects[] = {NULL, "chat", "responses", "messages", "gemini"};
+    static const char *const dialects[] = {NULL,     "chat",   "responses", "messages",
+                                           "gemini", "ollama", "converse"};
     weir_span body = {(const char *)bytes, len};
 
     if (len > BODY_BYTES_MAX)
@@ -237,6 +242,14 @@ static const char *const fragments[] = {
     "{\"role\":\"user\",\"content\":\"[steering] go\"}",
     "{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}",
     "{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"ok\"}",
+    "{\"role\":\"assistant\",\"content\":[{\"toolUse\":{\"toolUseId\":\"c1\",\"name\":\"f\","
+    "\"input\":{}}}]}",
+    "{\"role\":\"user\",\"content\":[{\"toolResult\":{\"toolUseId\":\"c1\",\"content\":[{\"text\":"
+    "\"ok\"}]}},{\"cachePoint\":{\"type\":\"default\"}}]}",
+    "{\"toolResult\":{\"toolUseId\":\"c1\",\"content\":[{\"json\":{\"a\":\"ok\"}}]}}",
+    "{\"reasoningContent\":{\"reasoningText\":{\"text\":\"t\",\"signature\":\"s\"}}}",
+    "{\"role\":\"tool\",\"tool_name\":\"f\",\"content\":\"ok\"}",
+    "{\"function\":{\"name\":\"f\",\"arguments\":{\"a\":\"b\"}}}",
     "{\"id\":\"c1\",\"type\":\"function\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}",
     "{\"type\":\"tool_use\",\"id\":\"c1\",\"name\":\"f\",\"input\":{}}",
     "{\"type\":\"tool_result\",\"tool_use_id\":\"c1\",\"content\":\"ok\"}",

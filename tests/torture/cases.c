@@ -249,6 +249,18 @@ static const struct request_case gemini = {
     4,
     6};
 
+static const struct request_case ollama = {
+    "ollama",
+    "{\"messages\":[{\"role\":\"system\",\"content\":\"s\"},{\"role\":\"user\",\"content\":\"u\"},"
+    "{\"role\":\"assistant\",\"content\":\"\",\"thinking\":\"t\",\"tool_calls\":[{\"function\":{"
+    "\"name\":\"read_file\",\"arguments\":{\"path\":\"a.c\"}}}]},{\"role\":\"tool\",\"tool_name\":"
+    "\"read_file\",\"content\":\"a.c:1:2: error: no\\nwords and more of them\"},{\"role\":\"user\","
+    "\"content\":\"v\"},{\"role\":\"user\",\"content\":\"w\"}]}",
+    "{\"role\":\"user\",\"content\":\"new\"}",
+    1,
+    4,
+    6};
+
 /* A condensed result, edited and dropped words, a message that comes in. */
 static weir_status plan_changes(struct wr_plan *plan, const struct request_case *given)
 {
@@ -356,6 +368,11 @@ static weir_status project_responses(void)
 static weir_status project_messages(void)
 {
     return project(&messages);
+}
+
+static weir_status project_ollama(void)
+{
+    return project(&ollama);
 }
 
 static weir_status project_gemini(void)
@@ -557,11 +574,13 @@ const struct torture_case torture_cases[] = {
     {"a responses request is read, planned, applied and validated", project_responses, false},
     {"a messages request is read, planned, applied and validated", project_messages, false},
     {"a gemini request is read, planned, applied and validated", project_gemini, false},
+    {"an ollama request is read, planned, applied and validated", project_ollama, false},
     {"a chat request is used by the public interface", use_chat, false},
     {"a responses request is used by the public interface", use_responses, false},
     {"a messages request is used by the public interface", use_messages, false},
     {"an output is condensed and a call is read", face_is_used, false},
     {"legs of an answer are joined, and put back", torture_join, true},
+    {"frames become events, and frames again", torture_frames, true},
     {"a log is imported, and its requests are written", log_is_imported, false},
     {0},
 };

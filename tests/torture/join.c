@@ -102,6 +102,28 @@ static const struct join_job jobs[] = {
                                                                 ",\"finishReason\":\"STOP\"") "]",
       "[" CANDIDATE("b", "{\"text\":\"B\"}", ",\"finishReason\":\"STOP\"") "]"},
      CONTENTS("{\"text\":\"A B\"}", "{\"text\":\"v\"}")},
+    {&wr_api_converse,
+     {"event: contentBlockDelta\ndata: {\"contentBlockIndex\":0,\"delta\":{\"text\":\"A\"}}\n\n"
+      "event: contentBlockStart\ndata: {\"contentBlockIndex\":1,\"start\":{\"toolUse\":{"
+      "\"toolUseId\":\"o1\",\"name\":\"weir_recall\"}}}\n\n"
+      "event: messageStop\ndata: {\"stopReason\":\"tool_use\"}\n\n",
+      "event: contentBlockDelta\ndata: {\"contentBlockIndex\":0,\"delta\":{\"text\":\"B\"}}\n\n"
+      "event: messageStop\ndata: {\"stopReason\":\"end_turn\"}\n\n"
+      "event: metadata\ndata: {\"usage\":{\"outputTokens\":2}}\n\n"},
+     "{\"toolConfig\":{\"tools\":[{\"toolSpec\":{\"name\":\"f\",\"inputSchema\":{\"json\":{}}}}]},"
+     "\"messages\":[{\"role\":\"user\",\"content\":[{\"text\":\"u\"}]},{\"role\":\"assistant\","
+     "\"content\":[{\"text\":\"A\"},{\"text\":\"B\"}]},{\"role\":\"user\",\"content\":[{\"text\":"
+     "\"v\"}]}]}"},
+    {&wr_api_ollama,
+     {"{\"message\":{\"content\":\"A\"},\"done\":false}\n"
+      "{\"message\":{\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":\"weir_recall\","
+      "\"arguments\":{}}}]},\"done\":false}\n"
+      "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\"}\n",
+      "{\"message\":{\"content\":\"B\"},\"done\":false}\n"
+      "{\"message\":{\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":2}\n"},
+     "{\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"f\"}}],\"messages\":[{\"role\":"
+     "\"user\",\"content\":\"u\"},{\"role\":\"assistant\",\"content\":\"AB\"},{\"role\":\"user\","
+     "\"content\":\"v\"}]}"},
 };
 
 static weir_status join_legs(const struct join_job *job, struct wr_buf *shown,

@@ -55,7 +55,7 @@ static weir_status write_all(const struct wr_thread *thread, struct wr_buf *out)
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
     weir_status status = wr_view_build(&view, &arena, thread);
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI && !status; d++) {
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE && !status; d++) {
         struct wr_render render = {.view = &view,
                                    .dialect = (weir_dialect)d,
                                    .prompt = thread->prompt,

@@ -40,6 +40,9 @@ weir_status torture_kept(void);
 /* In join.c: legs of an answer joined, and put back into a request. */
 weir_status torture_join(void);
 
+/* In frames.c: an AWS event stream turned into events and back. */
+weir_status torture_frames(void);
+
 /* Adds to what the case tells. More than the harness can keep fails the case. */
 void torture_tell(weir_span bytes);
 
