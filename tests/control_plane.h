@@ -238,6 +238,35 @@ static inline bool control_is_gemini_payload(const struct wr_json *doc, wr_json_
     return keys[2] && (!strcmp(keys[2], "text") || keys[3]);
 }
 
+/* Converse: words of a message, texts of a result, and whatever stands in one that is an object. */
+static inline bool control_is_converse_payload(const struct wr_json *doc, wr_json_id string)
+{
+    static const char *const ways[][6] = {
+        {"messages", "content", "text"},
+        {"messages", "content", "toolResult", "content", "text"},
+        {"messages", "content", "toolResult", "content", "json", "*"}};
+    for (size_t i = 0; i < WR_COUNT_OF(ways); i++) {
+        size_t count = 0;
+        wr_json_id at = 0;
+        while (at != string) {
+            wr_json_id child = wr_json_first(doc, at), next;
+            while (child != WR_JSON_NONE && (next = wr_json_next(doc, at, child)) != WR_JSON_NONE &&
+                   next <= string)
+                child = next;
+            bool is_below = count < 6 && ways[i][count] && ways[i][count][0] == '*';
+            if (child == WR_JSON_NONE || child > string)
+                break;
+            if (doc->nodes[child].is_key && !is_below &&
+                (count == 6 || !ways[i][count] || !wr_json_text_is(doc, child, ways[i][count++])))
+                break;
+            at = doc->nodes[child].is_key ? wr_json_value(child) : child;
+        }
+        if (at == string && (count == 6 || !ways[i][count] || ways[i][count][0] == '*'))
+            return true;
+    }
+    return false;
+}
+
 static inline bool control_repeats_a_key(const struct wr_json *doc, wr_json_id object)
 {
     for (wr_json_id a = wr_json_first(doc, object); a != WR_JSON_NONE;
@@ -276,6 +305,25 @@ static inline void control_count_blocks(const struct wr_json *doc, wr_json_id me
          block = wr_json_next(doc, content, block))
         if (wr_json_text_is(doc, wr_json_find(doc, block, "type"), "tool_result"))
             control_count(doc, block, results);
+}
+
+/* Blocks of Converse have one member. A result that the provider's own tool gave has a type. */
+static inline void control_count_converse(const struct wr_json *doc, wr_json_id message,
+                                          struct control_results *results)
+{
+    static const char *const roles[] = {"user", "assistant"};
+    wr_json_id content = wr_json_find(doc, message, "content");
+    if (!wr_json_is(doc, content, WR_JSON_ARRAY) || control_repeats_a_key(doc, message) ||
+        !CONTROL_IS_ONE_OF(doc, wr_json_find(doc, message, "role"), roles))
+        return;
+    for (wr_json_id block = wr_json_first(doc, content); block != WR_JSON_NONE;
+         block = wr_json_next(doc, content, block)) {
+        wr_json_id result = wr_json_find(doc, block, "toolResult");
+        if (result == WR_JSON_NONE || wr_json_count(doc, block) != 1 ||
+            wr_json_find(doc, result, "type") != WR_JSON_NONE)
+            continue;
+        control_count(doc, result, results);
+    }
 }
 
 static inline void control_count_parts(const struct wr_json *doc, wr_json_id content,
@@ -333,9 +381,13 @@ static inline struct control_results control_count_results(const struct wr_json 
         wr_json_id role = wr_json_find(doc, m, "role");
         if (dialect == WEIR_DIALECT_MESSAGES)
             control_count_blocks(doc, m, &results);
+        else if (dialect == WEIR_DIALECT_CONVERSE)
+            control_count_converse(doc, m, &results);
         else if (dialect == WEIR_DIALECT_GEMINI)
             control_count_parts(doc, m, &results);
         else if (dialect == WEIR_DIALECT_CHAT && CONTROL_IS_ONE_OF(doc, role, chat_roles))
+            control_count(doc, m, &results);
+        else if (dialect == WEIR_DIALECT_OLLAMA && wr_json_text_is(doc, role, "tool"))
             control_count(doc, m, &results);
         else if (dialect == WEIR_DIALECT_RESPONSES && control_is_result_item(doc, m))
             control_count(doc, m, &results);

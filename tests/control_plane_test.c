@@ -42,8 +42,9 @@ static void check_segment(const struct wr_json *doc, const bool *is_control,
         wr_json_id node = node_at(doc, part, from);
         if (node == WR_JSON_NONE)
             fail_msg("bytes %u to %u may be edited and are no string", part.start, part.end);
-        bool is_payload = dialect == WEIR_DIALECT_GEMINI
-                              ? control_is_gemini_payload(doc, node)
+        bool is_payload = dialect == WEIR_DIALECT_GEMINI ? control_is_gemini_payload(doc, node)
+                          : dialect == WEIR_DIALECT_CONVERSE
+                              ? control_is_converse_payload(doc, node)
                               : !is_control[node] && control_is_payload_path(doc, node);
         if (!is_payload)
             fail_msg("the string at byte %u may be edited and is control plane: %.*s", part.start,
@@ -112,10 +113,11 @@ static void print_counts(const char *of, const struct counts *c)
 /* The last request a session has: everything before its last answer. */
 static void check_session(const struct wr_session *session, struct counts *counts)
 {
-    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT,     WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI,
+                                            WEIR_DIALECT_OLLAMA,   WEIR_DIALECT_CONVERSE};
 
-    for (size_t i = 0; i < 4 && session->requests_count; i++) {
+    for (size_t i = 0; i < WR_COUNT_OF(dialects) && session->requests_count; i++) {
         struct wr_session_request request = {
             .dialect = dialects[i],
             .messages_count = session->requests[session->requests_count - 1],

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/api.h"
+#include "api/lawful.h"
 #include "base/span.h"
 
 static bool broken(const char *what, uint32_t segment)
@@ -122,13 +124,23 @@ static uint32_t members_of_group(const struct weir_request *request, uint32_t gr
     return count;
 }
 
+/* Where user and model must take turns, what stands between two messages of one side may not leave
+ * without anything in its place: it stays, and the body is what it was. */
+static bool stays_for_turns(weir_span body, const struct weir_request *request,
+                            const struct weir_write_report *report, weir_span out)
+{
+    return report->first_reason && wr_api_of(weir_request_dialect(request))->must_alternate &&
+           !strcmp(report->first_reason, wr_rule_text(WR_RULE_TURNS_NOT_TAKEN)) &&
+           wr_span_eq(out, body);
+}
+
 /* The first group with a call leaves whole; the rest still pairs up. */
 static bool drop_holds(weir_span body, const struct weir_request_options *options,
                        struct core_laws_counts *counts)
 {
     struct weir_request *before, *after = NULL;
     struct weir_write_report report = {0};
-    weir_span out;
+    weir_span out = {NULL, 0};
     uint32_t dropped = WEIR_NONE, members = 0;
     bool ok = !weir_request_new(body, options, &before, NULL);
 
@@ -142,9 +154,10 @@ static bool drop_holds(weir_span body, const struct weir_request_options *option
     }
     if (ok && dropped != WEIR_NONE) {
         ok = !weir_request_drop(before, dropped, NULL) &&
-             !weir_request_write(before, &out, &report, NULL) && !report.first_reason &&
-             !weir_request_new(out, options, &after, NULL) &&
-             weir_request_segments(after) + members == weir_request_segments(before);
+             !weir_request_write(before, &out, &report, NULL);
+        if (!ok || !stays_for_turns(body, before, &report, out))
+            ok = ok && !report.first_reason && !weir_request_new(out, options, &after, NULL) &&
+                 weir_request_segments(after) + members == weir_request_segments(before);
         counts->drops++;
     }
     for (uint32_t i = 0; ok && after && i < weir_request_segments(after); i++) {
@@ -179,6 +192,19 @@ static bool single_edits_hold(weir_span body, const struct weir_request_options 
     return true;
 }
 
+/* Messages without calls are the same in Chat Completions and with Ollama. */
+static bool reads_as_chat(const struct weir_request *request, weir_dialect dialect)
+{
+    struct weir_segment s;
+
+    if (dialect != WEIR_DIALECT_OLLAMA || weir_request_dialect(request) != WEIR_DIALECT_CHAT)
+        return false;
+    for (uint32_t i = 0; i < weir_request_segments(request); i++)
+        if (!weir_request_segment(request, i, &s) && s.kind == WEIR_KIND_TOOL_CALL)
+            return false;
+    return true;
+}
+
 bool core_laws_hold(weir_span body, weir_dialect dialect, struct core_laws_counts *counts)
 {
     struct weir_request_options options = {.dialect = weir_dialect_name(dialect)};
@@ -188,6 +214,7 @@ bool core_laws_hold(weir_span body, weir_dialect dialect, struct core_laws_count
     if (weir_request_new(body, &by_shape, &request, NULL))
         return broken("the body is not read", 0);
     bool ok = weir_request_dialect(request) == dialect || weir_request_segments(request) < 4 ||
+              reads_as_chat(request, dialect) ||
               broken("the dialect is not recognised by its shape", 0);
     uint32_t count = weir_request_segments(request);
     ok = ok && exact_holds(request, body) && spans_hold(request, body, counts);

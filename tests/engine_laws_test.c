@@ -87,7 +87,10 @@ static bool request_extends(struct walk *w, const struct wr_session *session, ui
     static const char *const models[] = {[WEIR_DIALECT_CHAT] = "gpt-5",
                                          [WEIR_DIALECT_RESPONSES] = "gpt-5",
                                          [WEIR_DIALECT_MESSAGES] = "claude-sonnet-4-5",
-                                         [WEIR_DIALECT_GEMINI] = "gemini-2.5-pro"};
+                                         [WEIR_DIALECT_GEMINI] = "gemini-2.5-pro",
+                                         [WEIR_DIALECT_OLLAMA] = "qwen3",
+                                         [WEIR_DIALECT_CONVERSE] =
+                                             "us.anthropic.claude-sonnet-4-5-20250929-v1:0"};
     const char *model = w->thinks ? "claude-sonnet-5-5" : models[w->dialect];
     struct wr_session_request request = {
         .dialect = w->dialect,
@@ -125,7 +128,8 @@ static bool request_extends(struct walk *w, const struct wr_session *session, ui
 static bool session_extends(struct walk *w, const struct wr_session *session)
 {
     uint32_t total = session->requests_count;
-    uint32_t first = total > REQUESTS_TRIED ? total - REQUESTS_TRIED : 0;
+    uint32_t wanted = traces_setting("WEIR_REQUESTS", REQUESTS_TRIED);
+    uint32_t first = total > wanted ? total - wanted : 0;
     bool ok = true;
     wr_buf_init(&w->last, WR_OUTPUT_BYTES_MAX);
     w->has_last = false;
@@ -143,17 +147,19 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
     /* lean and careful are auto with other numbers; presets_test has them. */
     static const char *const policies[] = {"guarded-mid", "compress", "layers",
                                            "tiered",      "smart",    "auto"};
-    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT,     WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI,
+                                            WEIR_DIALECT_OLLAMA,   WEIR_DIALECT_CONVERSE};
     static const uint32_t windows[] = {16000, 48000, 120000};
     bool ok = true;
     for (size_t p = 0; p < WR_COUNT_OF(policies); p++) {
         w->policy = policies[p];
-        w->dialect = dialects[(index + p) % 4];
+        w->dialect = dialects[(index + p) % WR_COUNT_OF(dialects)];
         w->window_tokens = windows[(index / 3 + p) % 3];
         w->without_recall = (index / 4 + p) % 2;
         w->thinks = (index / 2 + p) % 2 && w->dialect != WEIR_DIALECT_RESPONSES &&
-                    w->dialect != WEIR_DIALECT_GEMINI;
+                    w->dialect != WEIR_DIALECT_GEMINI && w->dialect != WEIR_DIALECT_OLLAMA &&
+                    w->dialect != WEIR_DIALECT_CONVERSE;
         ok &= session_extends(w, session);
     }
     return ok;
@@ -169,7 +175,7 @@ static void the_next_request_begins_with_the_last(void **state)
     traces_open(&traces);
     assert_int_equal(weir_engine_new(&w.engine, NULL), WEIR_OK);
     assert_int_equal(weir_store_new_memory(0, &w.store), WEIR_OK);
-    size_t step = traces.count > SESSIONS_TRIED ? traces.count / SESSIONS_TRIED : 1;
+    size_t step = traces_step(&traces, traces_setting("WEIR_SESSIONS", SESSIONS_TRIED));
     for (size_t i = 0; i < traces.count; i += step) {
         struct wr_arena arena;
         struct wr_buf text;

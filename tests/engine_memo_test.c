@@ -167,14 +167,15 @@ static void open_side(struct side *side, bool forgets)
 static bool policies_agree(const struct wr_session *main, const struct wr_session *fork,
                            uint64_t seed, uint32_t late_after)
 {
-    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT,     WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI,
+                                            WEIR_DIALECT_OLLAMA,   WEIR_DIALECT_CONVERSE};
     static const uint32_t windows[] = {9000, 20000, 48000};
     bool ok = true;
 
     for (uint32_t p = 0; p < wr_policy_count(); p++) {
         struct walk w = {.policy = wr_policy_at(p)->name,
-                         .dialect = dialects[(seed + p) % 4],
+                         .dialect = dialects[(seed + p) % 5],
                          .window_tokens = windows[(seed + p / 3) % 3],
                          .now_ms = 1,
                          .late_after = late_after};

@@ -310,7 +310,7 @@ static bool is_looked_at(const struct wr_session *session, uint32_t n)
 static bool requests_hold(const struct wr_session *session)
 {
     bool ok = true;
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI; d++) {
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE; d++) {
         struct core_laws_counts counts = {0};
         struct wr_session_request request = {(weir_dialect)d, 0, "m", WR_SESSION_TOOLS};
         struct wr_session_body body;

@@ -109,7 +109,7 @@ static void check_lawful(weir_span body, weir_dialect dialect)
 
 static void request_everywhere(struct test_agent *agent)
 {
-    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_GEMINI; d++)
+    for (int d = WEIR_DIALECT_CHAT; d <= WEIR_DIALECT_CONVERSE; d++)
         check_lawful(test_agent_request(agent, (weir_dialect)d), (weir_dialect)d);
 }
 

@@ -9,10 +9,11 @@
 #include "base/limits.h"
 #include "api/lawful.h"
 #include "tests/fold_laws.h"
+#include "tests/traces.h"
 #include "api/api.h"
 #include "base/span.h"
 
-enum { TURNS = 60, TEXTS_MAX = 1024, DIALECTS = 4, WINDOW_TOKENS = 24000, CALLS_MAX = 3 };
+enum { TURNS = 60, TEXTS_MAX = 1024, DIALECTS = 5, WINDOW_TOKENS = 24000, CALLS_MAX = 3 };
 
 struct script {
     const char *behaviour;
@@ -40,6 +41,10 @@ static const struct script scripts[] = {
     {"killed and opened again", "layers", WEIR_DIALECT_MESSAGES, 8, false, true, false, false,
      false, true},
     {"everything at once", "tiered", WEIR_DIALECT_MESSAGES, 9, true, true, true, true, true, true},
+    {"calls without ids of the provider's", "lean", WEIR_DIALECT_OLLAMA, 11, true, true, true, true,
+     true, true},
+    {"turns that must be taken", "auto", WEIR_DIALECT_CONVERSE, 12, true, true, true, true, true,
+     true},
     {"signed calls go back as they came", "auto", WEIR_DIALECT_GEMINI, 5, true, true, true, true,
      true, true},
     {"everything at once, with auto", "auto", WEIR_DIALECT_RESPONSES, 10, true, true, true, true,
@@ -234,6 +239,34 @@ static void write_item(struct wr_buf *out, const struct play *p, const char *tex
         wr_buf_text(out, "]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{"
                          "\"promptTokenCount\":10,\"candidatesTokenCount\":5}}");
         break;
+    case WEIR_DIALECT_CONVERSE:
+        wr_buf_printf(
+            out,
+            "{\"output\":{\"message\":{\"role\":\"assistant\",\"content\":[{\"reasoningContent\":"
+            "{\"reasoningText\":{\"text\":\"hm %u\",\"signature\":\"sig%u\"}}},{\"text\":\"%s\"}",
+            p->turn, p->turn, text);
+        for (uint32_t i = 0; i < calls; i++)
+            wr_buf_printf(out,
+                          ",{\"toolUse\":{\"toolUseId\":\"call_%u\",\"name\":\"Bash\",\"input\":{"
+                          "\"command\":\"./step %u\"}}}",
+                          p->call + i, p->call + i);
+        wr_buf_printf(
+            out, "]}},\"stopReason\":\"%s\",\"usage\":{\"inputTokens\":10,\"outputTokens\":5}}",
+            calls ? "tool_use" : "end_turn");
+        break;
+    case WEIR_DIALECT_OLLAMA:
+        wr_buf_printf(out,
+                      "{\"message\":{\"role\":\"assistant\",\"content\":\"%s\",\"thinking\":\"hm "
+                      "%u\"",
+                      text, p->turn);
+        for (uint32_t i = 0; i < calls; i++)
+            wr_buf_printf(out,
+                          "%s{\"id\":\"call_%u\",\"function\":{\"name\":\"Bash\",\"arguments\":{"
+                          "\"command\":\"./step %u\"}}}",
+                          i ? "," : ",\"tool_calls\":[", p->call + i, p->call + i);
+        wr_buf_printf(out, "%s},\"done\":true,\"prompt_eval_count\":10,\"eval_count\":5}",
+                      calls ? "]" : "");
+        break;
     case WEIR_DIALECT_CHAT:
         wr_buf_printf(out,
                       "{\"choices\":[{\"message\":{\"role\":\"assistant\",\"content\":\"%s\","
@@ -423,7 +456,8 @@ static void play_script(const struct script *script)
     TEST_OK(&p.agent, weir_session_set_prompt(p.agent.session, WR_LIT("You keep the weir."), 1,
                                               &p.agent.err));
     test_agent_say(&p.agent, keep_text(&p, make_text(&p, "words", 2)));
-    for (p.turn = 0; p.turn < TURNS; p.turn++)
+    uint32_t turns = traces_setting("WEIR_TURNS", TURNS);
+    for (p.turn = 0; p.turn < turns; p.turn++)
         take_turn(&p);
     check_journal(&p);
     printf("%s: %llu requests changed, %llu compactions, %llu over the window\n", script->behaviour,

@@ -1,4 +1,4 @@
-/* Every request of every session, in all four dialects: the core's laws. */
+/* Every request of every session, in all five dialects: the core's laws. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -24,8 +24,9 @@ static bool request_holds(const struct wr_session *session, uint32_t n, weir_dia
 
 static void laws_hold_on_every_recorded_request(void **state)
 {
-    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
-                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
+    static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT,     WEIR_DIALECT_RESPONSES,
+                                            WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI,
+                                            WEIR_DIALECT_OLLAMA,   WEIR_DIALECT_CONVERSE};
     struct traces traces;
     struct core_laws_counts counts = {0};
     bool ok = true;
@@ -39,7 +40,7 @@ static void laws_hold_on_every_recorded_request(void **state)
         wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
         traces_read(&traces, i, &text, &arena, &session);
         for (uint32_t n = 0; n < session.requests_count && ok; n++)
-            ok = request_holds(&session, n, dialects[(n + i) % 4], &counts);
+            ok = request_holds(&session, n, dialects[(n + i) % 5], &counts);
         if (!ok)
             printf("  in %s\n", traces.paths[i]);
         wr_buf_release(&text);

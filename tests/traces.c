@@ -48,6 +48,17 @@ void traces_open(struct traces *traces)
     printf("sessions: %zu from %s\n", traces->count, traces->are_recorded ? recorded : made_here);
 }
 
+uint32_t traces_setting(const char *name, uint32_t otherwise)
+{
+    const char *text = getenv(name);
+    return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+size_t traces_step(const struct traces *traces, size_t wanted)
+{
+    return traces->count > wanted ? traces->count / wanted : 1;
+}
+
 void traces_close(struct traces *traces)
 {
     for (size_t i = 0; i < traces->count; i++)

@@ -18,6 +18,13 @@ struct traces {
 void traces_open(struct traces *traces);
 void traces_close(struct traces *traces);
 
+/* What WEIR_SESSIONS, WEIR_REQUESTS or WEIR_TURNS say, else `otherwise`: how much a test of the
+ * laws plays. tests/run plays little of it under sanitizers, and the whole without them. */
+uint32_t traces_setting(const char *name, uint32_t otherwise);
+
+/* The distance between sessions of which `wanted` or a few more are played. */
+size_t traces_step(const struct traces *traces, size_t wanted);
+
 /* Reads one session; exits with a message when it cannot be read. `text` and `arena` belong to the
  * caller and outlive `session`. */
 void traces_read(const struct traces *traces, size_t index, struct wr_buf *text,
