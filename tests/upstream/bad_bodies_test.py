@@ -234,6 +234,17 @@ BAD = [
      'CachedContent can not be used'),
     ('gemini', 'more than the window', contents(('user', {'text': 'x' * 5000}), **GOOGLE), {},
      'exceeds the maximum number of tokens allowed (1000)'),
+    ('ollama', 'no model', {'messages': []}, {}, 'model is required'),
+    ('ollama', 'content that is a list', {'model': 'm', 'messages': [
+        {'role': 'user', 'content': [{'type': 'text', 'text': 'x'}]}]}, {},
+     'cannot unmarshal array into Go struct field Message.messages.content of type string'),
+    ('ollama', 'arguments that are a text', {'model': 'm', 'messages': [
+        {'role': 'assistant', 'content': '', 'tool_calls': [{'function': {
+            'name': 'f', 'arguments': '{}'}}]}]}, {}, 'cannot unmarshal string'),
+    ('ollama', 'another role', {'model': 'm', 'messages': [{'role': 'developer', 'content': 'x'}]},
+     {}, 'invalid role'),
+    ('ollama', 'tools of a model that has none', {'model': 'gemma3:4b', 'messages': [],
+     'tools': [{}]}, {}, 'does not support tools'),
 ]
 
 GOOD = [
@@ -253,6 +264,10 @@ GOOD = [
      'system_instruction': {'parts': [{'text': 's'}]}}, {}),
     ('gemini', 'a request that is wrapped', {'model': 'm', 'project': 'p', 'request': contents(
         ('user', {'text': 'x'}))}, {}),
+    ('ollama', 'a loop', {'model': 'm', 'messages': [user('x'), {
+        'role': 'assistant', 'content': '', 'tool_calls': [{'function': {
+            'name': 'f', 'arguments': {}}}]}, {
+        'role': 'tool', 'content': 'ok', 'tool_name': 'f'}]}, {}),
     ('messages', 'signed thinking where it was', signed(), ANTHROPIC),
     ('messages', 'thinking in another conversation that is to be dropped', signed(change=dropping),
      {**ANTHROPIC, 'anthropic-beta': laws.BINDING_BETA}),

@@ -34,7 +34,7 @@ def end_started():
 
 def forget_surroundings():
     """What people have set for their own use must not reach what is tested."""
-    kept = ('WEIR', 'WEIR_LONG', 'WEIR_PAGE')
+    kept = ('WEIR', 'WEIR_LONG', 'WEIR_PAGE', 'WEIR_TEST_POSTGRES')
     for name in list(os.environ):
         if name not in kept and name.startswith(
                 ('WEIR_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_', 'GEMINI_', 'XDG_')):
@@ -187,12 +187,16 @@ PATIENT = 'limits: {project_ms: %d, new_ms: %d}\n' % ((PATIENCE_SECONDS * 1000,)
 
 
 class Weir:
-    """`weir serve` on a free port, with a store of its own."""
+    """`weir serve` on a free port, with a store of its own: a folder, or the address of a database,
+    for which the folder has the rest."""
 
-    def __init__(self, folder, *arguments, config=None, env=None, store=None, files_max=0):
+    def __init__(self, folder, *arguments, config=None, env=None, store=None, files_max=0,
+                 database=None):
         self.folder = folder
         self.store = store or tempfile.mkdtemp(dir=folder)
-        command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', self.store]
+        command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', database or self.store]
+        if database:
+            config = (config or 'listen: 127.0.0.1:0\n') + f'log: {self.store}/requests.jsonl\n'
         self.config_path = os.path.join(self.store, 'weir.yaml')
         self.write_config(config or 'listen: 127.0.0.1:0\n')
         command += ['--config', self.config_path]

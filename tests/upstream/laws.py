@@ -3,7 +3,7 @@
 check(api, body, headers, state) returns None for a request the provider would accept, else a
 Refusal. Signatures and encrypted items are made here too (sign, seal), so that what a client
 brings back can be verified: a block of signed thinking is bound to everything before it. Google's
-laws are in gemini.py.
+laws are in gemini.py, Ollama's in ollama.py.
 """
 import hashlib
 import hmac
@@ -12,6 +12,7 @@ import re
 import sys
 
 import gemini
+import ollama
 
 KEY = b'a key that only the provider has'
 BINDING_MODELS = ('claude-fable-5-1', 'claude-opus-5-5', 'claude-sonnet-5-5')
@@ -31,6 +32,8 @@ class Refusal(Exception):
     def body(self, api):
         if api == 'gemini':
             return gemini.error(self)
+        if api == 'ollama':
+            return ollama.error(self)
         if api == 'messages':
             error = {'type': self.kind, 'message': self.message}
             if self.code:
@@ -436,6 +439,9 @@ def check(api, raw, headers, state, window_tokens=0, is_count=False, model=None)
     if api == 'gemini':
         body = gemini.check(sys.modules[__name__], body, model)
         check_size(api, len(raw), window_tokens)
+        return body
+    if api == 'ollama':
+        ollama.check(sys.modules[__name__], body)
         return body
     if not isinstance(body, dict) or not body.get('model'):
         raise Refusal(400, 'you must provide a model parameter')

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A scripted upstream: all four APIs, strict about their laws (laws.py), playing an agent's model.
 
-    server.py PORT_FILE [--window TOKENS] [--script FILE] [--loaded TOKENS] [--record FILE]
+    server.py PORT_FILE [--window TOKENS] [--script FILE | --scripts FILE] [--loaded TOKENS]
+              [--record FILE] [--cache]
 
 It listens on a free port of loopback and writes the number to PORT_FILE. A conversation asks for
 `[turns N]` in its first user message: the model then calls a tool N times, one file after the
@@ -18,8 +19,13 @@ cache).
 
 A script is a JSON list of what the model does, step by step, in each session (x-weir-session or
 session-id):
-{"name", "arguments"} is a call, {"words"} ends a loop. --loaded makes it a local server that has
+{"name", "arguments"} is a call, {"words"} ends a loop. --scripts is for agents that run one after
+the other without such a header: an object of lists, the one whose key is in the conversation is
+played, and a conversation without a result begins it anew.
+--loaded makes it a local server that has
 loaded its models with a window of so many tokens and cuts longer prompts without a word.
+--cache plays a prompt cache: the front that a request shares with an earlier one is read from it,
+the rest is written; without it half of every prompt is said to be read.
 --record keeps every request, a JSON object a line: api, session, is_refused, body (as it came).
 
 What came can be asked for: GET /__last (the last body, as it came), /__last_head (JSON), /__stats,
@@ -40,13 +46,15 @@ import threading
 import time
 import zlib
 
+import clouds
 import gemini
 import laws
+import ollama
 
 APIS = {'/chat/completions': 'chat', '/responses': 'responses', '/responses/compact': 'responses',
         '/responses/input_tokens': 'responses', '/messages': 'messages',
         '/messages/count_tokens': 'messages', ':generateContent': 'gemini',
-        ':streamGenerateContent': 'gemini', ':countTokens': 'gemini'}
+        ':streamGenerateContent': 'gemini', ':countTokens': 'gemini', '/api/chat': 'ollama'}
 COUNTS = ('/responses/input_tokens', '/messages/count_tokens', ':countTokens')
 
 
@@ -60,8 +68,9 @@ class State:
         self.stats = {'requests': 0, 'refused': 0, 'cancelled': 0, 'open': 0, 'connections': 0,
                       'turn_states': 0, 'cut': 0}
         self.number = 0
-        self.script, self.steps, self.loaded_tokens = None, {}, 0
+        self.script, self.scripts, self.steps, self.loaded_tokens = None, None, {}, 0
         self.record_path = None
+        self.has_cache, self.cached = False, set()
 
     def record(self, api, session, raw, is_refused):
         if self.record_path:
@@ -74,6 +83,30 @@ class State:
             at = self.steps.get(session, 0)
             self.steps[session] = at + 1
             return self.script[at] if at < len(self.script) else {'words': 'Done.'}
+
+    def next_of_scripts(self, body):
+        """The script whose key the first words of the user hold."""
+        text, is_first = all_text(body), not done_turns(body)
+        key = next((key for key in self.scripts if key in text), None)
+        with self.lock:
+            at = 0 if is_first else self.steps.get(key, 0)
+            self.steps[key] = at + 1
+            steps = self.scripts.get(key, [])
+            return steps[at] if at < len(steps) else {'words': 'Done.'}
+
+    def read_cache(self, body):
+        """Bytes of the longest front that an earlier body had too, in whole messages."""
+        key = next((k for k in ('messages', 'input', 'contents') if k in body), None)
+        items = body[key] if key and isinstance(body[key], list) else []
+        rest = re.sub(r'(, )?"cache_control": \{[^}]*\}', '', json.dumps({**body, key: None}))
+        front, read, total = hash(rest), 0, len(rest)
+        with self.lock:
+            for item in items:
+                item = re.sub(r'(, )?"cache_control": \{[^}]*\}', '', json.dumps(item))
+                front, total = hash((front, item)), total + len(item)
+                read = total if front in self.cached else read
+                self.cached.add(front)
+        return read
 
     def next_number(self):
         with self.lock:
@@ -106,6 +139,8 @@ def wanted_turns(body):
 
 
 def done_turns(body):
+    if '[COMPLETED AGENT LOOP' in all_text(body):  # of which only a summary is left
+        return wanted_turns(body) + (recalls_apart(body) or 0)
     if 'contents' in body:
         return gemini.done_turns(body)
     if 'messages' in body:
@@ -131,6 +166,9 @@ def called_names(body):
         for block in content if isinstance(content, list) else []:
             if block.get('type') == 'tool_use':
                 yield block['name']
+    for content in body.get('contents') or []:
+        yield from (part['functionCall']['name'] for part in content['parts']
+                    if 'functionCall' in part)
     items = body.get('input')
     for item in items if isinstance(items, list) else []:
         if item.get('type') == 'function_call':
@@ -221,17 +259,23 @@ class Turn:
         self.aloud = f'Let me see {self.number}.' if '[aloud]' in all_text(body) else ''
         if SUMMARY in all_text(body):
             self.call_id, self.words = None, extract_in(body)
+        elif STATE.scripts is not None:
+            self.play(STATE.next_of_scripts(body))
         elif STATE.script is not None:
             self.play(STATE.next_step(session))
         else:
             self.recall(body, done, wanted, recalls)
         self.input_tokens, self.output_tokens = usage_of(len(raw), self.words)
-        self.cached_tokens = self.input_tokens // 2
+        self.cached_tokens, self.written_tokens = self.input_tokens // 2, None
+        if STATE.has_cache:
+            read = STATE.read_cache(body) // laws.BYTES_A_TOKEN
+            self.cached_tokens = min(read, self.input_tokens)
+            self.written_tokens = self.input_tokens - self.cached_tokens
 
     def recall(self, body, done, wanted, recalls):
         handle, tool = re.search(r'wr_[0-9a-f]{20}', all_text(body)), recall_tool(body)
         asked = re.findall(r'\[recall (\d+-\d+)(?: at (\d+))?( beside)?\]', all_text(body))
-        for lines, at, beside in asked if recalls is None else asked[recalls:recalls + 1]:
+        for lines, at, beside in asked if recalls is None else asked[recalls:]:
             if not handle or not tool or done != (int(at) if at else wanted):
                 continue
             arguments = json.dumps({'handle': handle.group(), 'lines': lines})
@@ -392,9 +436,12 @@ def message_blocks(turn):
 
 
 def message_usage(turn, output_tokens):
-    return {'input_tokens': turn.input_tokens - turn.cached_tokens, 'output_tokens': output_tokens,
-            'cache_creation_input_tokens': 9, 'cache_read_input_tokens': turn.cached_tokens,
-            'cache_creation': {'ephemeral_5m_input_tokens': 9, 'ephemeral_1h_input_tokens': 0}}
+    written = 9 if turn.written_tokens is None else turn.written_tokens
+    plain = turn.input_tokens - turn.cached_tokens - (turn.written_tokens or 0)
+    return {'input_tokens': plain, 'output_tokens': output_tokens,
+            'cache_creation_input_tokens': written, 'cache_read_input_tokens': turn.cached_tokens,
+            'cache_creation': {'ephemeral_5m_input_tokens': written,
+                               'ephemeral_1h_input_tokens': 0}}
 
 
 def messages_whole(turn):
@@ -439,7 +486,7 @@ def messages_events(turn):
 
 
 WHOLE = {'chat': chat_whole, 'responses': responses_whole, 'messages': messages_whole,
-         'gemini': lambda turn: gemini.whole(turn, laws)}
+         'gemini': lambda turn: gemini.whole(turn, laws), 'ollama': ollama.whole}
 EVENTS = {'chat': chat_events, 'responses': responses_events, 'messages': messages_events,
           'gemini': lambda turn: gemini.events(turn, laws)}
 
@@ -528,7 +575,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         raw = self.read_body()
         path = self.path.partition('?')[0]
-        api = next((APIS[end] for end in APIS if path.endswith(end)), None)
+        door = clouds.door(path)
+        api = door.api if door else next((APIS[end] for end in APIS if path.endswith(end)), None)
         STATE.count('requests')
         STATE.last_body = raw
         STATE.count('turn_states', self.headers.get('x-codex-turn-state') == 'turn-state-1')
@@ -544,8 +592,41 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 retry_after='7')
         elif not api:
             self.answer(200, {'path': self.path, 'bytes': len(raw)})
+        elif door:
+            self.serve_cloud(door, raw)
         else:
             self.serve(api, path, raw)
+
+    def serve_cloud(self, door, raw):
+        """At a cloud's door: its rules first, then those of the API."""
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        session = headers.get('x-weir-session', '')
+        try:
+            door.enter(self.command, self.path, headers, raw)
+            window = int(headers.get('x-test-window') or STATE.window_tokens)
+            body = laws.check(door.api, json.dumps(door.body(raw)).encode(),
+                              {'anthropic-version': '2023-06-01', **headers}, STATE, window,
+                              door.is_count, door.model)
+        except clouds.Refused as refused:
+            STATE.count('refused')
+            self.answer(refused.status, refused.body, **refused.headers)
+            return
+        except laws.Refusal as refusal:
+            STATE.count('refused')
+            status, said, more = door.refusal(refusal, door.api)
+            self.answer(status, said, **more)
+            return
+        turn = Turn(body, raw, session)
+        events = EVENTS[door.api](turn)
+        if door.is_count:
+            self.answer(200, {'totalTokens' if door.api == 'gemini' else 'input_tokens':
+                              turn.input_tokens})
+        elif door.stream_type and door.is_stream:
+            self.stream(door.frames(events), door.stream_type)
+        elif door.is_stream or body.get('stream'):
+            self.stream(events)
+        else:
+            self.answer(200, door.whole(WHOLE[door.api](turn)))
 
     def serve(self, api, path, raw):
         is_count = path.endswith(COUNTS)
@@ -573,6 +654,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
                               turn.input_tokens})
         elif path.endswith(':streamGenerateContent') and 'alt=sse' not in self.path:
             self.answer(200, [data for _, data in EVENTS[api](turn)])
+        elif api == 'ollama' and body.get('stream', True):
+            self.stream((json.dumps(line).encode() + b'\n' for line in ollama.lines(turn)),
+                        'application/x-ndjson')
         elif body.get('stream') or path.endswith(':streamGenerateContent'):
             self.stream(EVENTS[api](turn))
         else:
@@ -586,11 +670,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         raise laws.Refusal(400, 'The request body encoding is not supported',
                            code='request_body_encoding_unsupported')
 
-    def stream(self, events):
+    def stream(self, events, kind='text/event-stream; charset=utf-8'):
         STATE.count('open')
         try:
             self.send_response(200)
-            self.send_header('Content-Type', 'text/event-stream; charset=utf-8')
+            self.send_header('Content-Type', kind)
             self.send_header('Transfer-Encoding', 'chunked')
             self.send_header('x-codex-turn-state', 'turn-state-1')
             if self.headers.get('x-test-encoding') == 'gzip':
@@ -607,14 +691,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pause = int(self.headers.get('x-test-event-ms') or 0) / 1000
         cut = int(self.headers.get('x-test-break') or 0)
         packer = gzip_packer() if self.headers.get('x-test-encoding') == 'gzip' else None
-        for n, (name, data) in enumerate(events):
+        for n, event in enumerate(events):
             if cut and n == cut:
                 self.connection.shutdown(socket.SHUT_RDWR)
                 self.close_connection = True
                 return
-            text = data if isinstance(data, str) else json.dumps(data)
-            event = (f'event: {name}\n' if name else '') + f'data: {text}\n\n'
-            self.chunk(packer(event.encode()) if packer else event.encode())
+            raw = event if isinstance(event, bytes) else event_text(*event)
+            self.chunk(packer(raw) if packer else raw)
             if pause:
                 self.wait(pause)
         self.wfile.write(b'0\r\n\r\n')
@@ -629,6 +712,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def chunk(self, raw):
         if raw:
             self.wfile.write(b'%x\r\n%s\r\n' % (len(raw), raw))
+
+
+def event_text(name, data):
+    text = data if isinstance(data, str) else json.dumps(data)
+    return ((f'event: {name}\n' if name else '') + f'data: {text}\n\n').encode()
 
 
 def unpack_zstd(raw):
@@ -675,9 +763,13 @@ def main():
     STATE.window_tokens = int(option('--window') or 0)
     STATE.loaded_tokens = int(option('--loaded') or 0)
     STATE.record_path = option('--record')
+    STATE.has_cache = '--cache' in sys.argv
     if option('--script'):
         with open(option('--script'), encoding='utf-8') as file:
             STATE.script = json.load(file)
+    if option('--scripts'):
+        with open(option('--scripts'), encoding='utf-8') as file:
+            STATE.scripts = json.load(file)
     server = Server(('127.0.0.1', 0), Handler)
     with open(sys.argv[1] + '.part', 'w', encoding='ascii') as file:
         file.write(str(server.server_address[1]))

@@ -64,8 +64,16 @@ def settings():
         servers = json.loads(read(ENV['QWEN_CODE_SYSTEM_DEFAULTS_PATH']))['mcpServers']['weir']
         return ({'openai': ENV.get('OPENAI_BASE_URL')}, [servers['command'], *servers['args']],
                 servers['env'].get('WEIR_TOKEN'))
-    variable = {'gemini': 'GOOGLE_GEMINI_BASE_URL', 'aider': 'OPENAI_API_BASE'}.get(
-        NAME, 'OPENAI_BASE_URL')
+    if NAME == 'cline':
+        settings = json.loads(read(ENV['CLINE_PROVIDER_SETTINGS_PATH']))
+        return {'mine': settings['providers']['a']['settings']['baseUrl']}, None, None
+    if NAME == 'droid':
+        models = json.loads(read(sys.argv[sys.argv.index('--settings') + 1]))
+        return {'mine': models['customModels'][0]['baseUrl']}, None, None
+    if NAME == 'crush':
+        return {'openai': ENV['OPENAI_API_ENDPOINT']}, None, None
+    variable = {'copilot': 'COPILOT_PROVIDER_BASE_URL', 'gemini': 'GOOGLE_GEMINI_BASE_URL',
+                'aider': 'OPENAI_API_BASE'}.get(NAME, 'OPENAI_BASE_URL')
     return {'openai': ENV.get(variable)}, None, None
 
 
