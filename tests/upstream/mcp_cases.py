@@ -219,7 +219,8 @@ def stdio_speaks_both_eras(weir, upstream):
     legacy = client.ask(request('tools/list'))['result']
     ok('the same tools in both', legacy['tools'], modern['tools'])
     ok('and nothing else in the old way', list(legacy), ['tools'])
-    ok('they are two', [t['name'] for t in legacy['tools']], ['weir_recall', 'weir_context'])
+    ok('they are three', [t['name'] for t in legacy['tools']],
+       ['weir_recall', 'weir_context', 'weir_steer'])
     ok('ping', client.ask(request('ping', {}, 'p')), {'jsonrpc': '2.0', 'id': 'p', 'result': {}})
     ok('an unknown method', client.ask(request('prompts/list'))['error']['code'], -32601)
     answer = client.ask(request('tools/call', {'name': 'weir_context'}))
@@ -342,7 +343,7 @@ def http_speaks_both_eras(weir, upstream):
                                 MCP_Protocol_Version='2025-11-25')
     ok('a notification', (status, body), (202, b''))
     status, body, _ = http.post(request('tools/list'), MCP_Protocol_Version='2025-11-25')
-    ok('tools in the old way', (status, len(json.loads(body)['result']['tools'])), (200, 2))
+    ok('tools in the old way', (status, len(json.loads(body)['result']['tools'])), (200, 3))
     status, body, _ = http.post(request('x/y'), MCP_Protocol_Version='2025-11-25')
     ok('an unknown method in the old way', (status, json.loads(body)['error']['code']),
        (200, -32601))
@@ -536,7 +537,8 @@ def calls_are_in_the_log_and_the_metrics(weir, upstream):
     handle = fill(weir, upstream)[1]
     series = ['weir_mcp_requests_total'] + [
         f'weir_mcp_calls_total{{tool="{tool}",result="{result}"}}'
-        for tool in ('weir_recall', 'weir_context') for result in ('done', 'missed', 'refused')] + [
+        for tool in ('weir_recall', 'weir_context', 'weir_steer')
+        for result in ('done', 'missed', 'refused')] + [
         f'weir_mcp_misses_total{{reason="{reason}"}}'
         for reason in ('never_stored', 'expired', 'corrupt', 'unreadable')]
     before = [weir.metric(name) for name in series]
@@ -551,7 +553,7 @@ def calls_are_in_the_log_and_the_metrics(weir, upstream):
     http.post(request('tools/call', {'name': 'secret_tool', 'arguments': {}}))
     ok('each call is counted, each miss by its reason',
        [int(weir.metric(name) - number) for name, number in zip(series, before)],
-       [6, 1, 1, 1, 1, 0, 0, 1, 0, 0, 0])
+       [6, 1, 1, 1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0])
     wanted = [
         ('tools/call', 'weir_recall', 'done', None, '/mcp', 'local', 'done'),
         ('tools/call', 'weir_recall', 'missed', 'never_stored', '/mcp', 'local', 'done'),
