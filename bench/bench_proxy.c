@@ -1,11 +1,13 @@
 /* What the proxy adds: requests a second, time to the first byte, memory of open streams.
  *
- *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--small | --large SESSIONS] [WEIR...]
+ *   bench_proxy [--quick] [--policy P] [--peer PORT NAME] [--small | --talks | --large SESSIONS]
+ *               [WEIR...]
  *   bench_proxy --own SESSIONS
  *
  * The program is the `weir` beside this one's folder. A peer is a gateway that already runs on that
  * port and was told where its upstream is by a header; tools/bench-peer does that. `--small`
- * measures small requests alone, beside mode `off`; `--large` large sessions alone, that many.
+ * measures small requests alone, beside mode `off`; `--large` large sessions alone, that many;
+ * `--talks` conversations that grow, many at once: each request leaves something in the store.
  * Other builds of the program that are named behind either get the same requests in the same run.
  * `--own` compares a client that brings a recall tool with one that is given the proxy's own
  * (docs/own-recall.md), in answers that do not recall: the first byte of a stream.
@@ -28,6 +30,8 @@ enum {
     STREAM_EVENTS = 25,
     STEADY_REQUESTS = 100000,
     RATIO_ROUNDS = 5,
+    TALKS_COUNT = 32, /* at once */
+    TALK_TURNS = 20,  /* then the next begins */
     BODY_BYTES_MAX = 8 * 1024 * 1024,
     SERVERS_MAX = 8,
 };
@@ -50,6 +54,7 @@ struct bench {
     int scale;          /* divides the counts in a quick run */
     size_t large_count; /* sessions, where nothing else is measured; 0: everything is */
     bool is_small;      /* small requests, where nothing else is measured */
+    bool is_talks;      /* conversations, likewise */
     size_t own_count;   /* sessions for the proxy's own recall, likewise */
 };
 
@@ -297,6 +302,104 @@ static void bench_ratio(struct bench *b, const struct server *server)
     wr_buf_release(&request);
 }
 
+/* ---- conversations that grow ---- */
+
+struct talk { /* one a connection, at its place */
+    struct wr_buf body, request;
+    size_t number, turns_count;
+};
+
+static struct talk talks[TALKS_COUNT];
+static size_t talks_begun; /* no two have a name or a text in common */
+
+static void next_of_talk(struct client_conn *conn)
+{
+    struct talk *talk = &talks[conn - conn->load->conns];
+    char headers[64];
+
+    if (!talk->number || talk->turns_count == TALK_TURNS) {
+        wr_buf_reset(&talk->body);
+        talk->number = ++talks_begun;
+        talk->turns_count = 0;
+        wr_buf_printf(&talk->body,
+                      "{\"model\":\"gpt-5\",\"messages\":[{\"role\":\"system\",\"content\":"
+                      "\"You are helpful.\"},{\"role\":\"user\",\"content\":\"Talk %zu of %d\"}",
+                      talk->number, (int)getpid());
+    } else {
+        talk->body.len -= strlen("]}");
+        wr_buf_printf(&talk->body,
+                      ",{\"role\":\"assistant\",\"content\":\"That is %zu.\"},{\"role\":"
+                      "\"user\",\"content\":\"And the next, behind %zu?\"}",
+                      talk->turns_count, talk->turns_count);
+    }
+    wr_buf_text(&talk->body, "]}");
+    talk->turns_count++;
+    wr_buf_reset(&talk->request);
+    (void)snprintf(headers, sizeof(headers), "session-id: talk %d %zu\r\n", (int)getpid(),
+                   talk->number);
+    put_request(&talk->request, talk->body.bytes, talk->body.len, headers);
+    conn->out = talk->request.bytes;
+    conn->out_len = talk->request.len;
+}
+
+static double run_talks(int port, size_t requests, size_t *failed_count)
+{
+    uv_loop_t loop;
+    struct load load = {.loop = &loop,
+                        .port = port,
+                        .conns_count = TALKS_COUNT,
+                        .next = next_of_talk,
+                        .requests_max = requests};
+
+    for (size_t i = 0; i < TALKS_COUNT; i++)
+        talks[i].number = 0; /* those of the round before are at their end */
+    uv_loop_init(&loop);
+    double from = bench_now_s();
+    load_begin(&load);
+    uv_run(&loop, UV_RUN_DEFAULT);
+    double per_s = (double)load.done_count / (bench_now_s() - from);
+    *failed_count += load.failed_count + (load.done_count < requests);
+    load_free(&load);
+    uv_loop_close(&loop);
+    return per_s;
+}
+
+/* The servers take turns, so that other work on the machine meets all of them. */
+static void bench_talks(struct bench *b)
+{
+    double rates[SERVERS_MAX][RATIO_ROUNDS], from_s[SERVERS_MAX], first = 0;
+    size_t failed[SERVERS_MAX] = {0}, count = SMALL_REQUESTS / (size_t)b->scale;
+    size_t middle = RATIO_ROUNDS / 2;
+
+    for (size_t i = 0; i < TALKS_COUNT; i++) {
+        wr_buf_init(&talks[i].body, BODY_BYTES_MAX);
+        wr_buf_init(&talks[i].request, BODY_BYTES_MAX);
+    }
+    for (size_t i = 0; i < b->servers_count; i++) {
+        (void)run_talks(b->servers[i].port, count / 4, &failed[i]);
+        from_s[i] = worker_time_s(&b->servers[i]);
+    }
+    for (size_t round = 0; round < RATIO_ROUNDS; round++)
+        for (size_t i = 0; i < b->servers_count; i++)
+            rates[i][round] = run_talks(b->servers[i].port, count, &failed[i]);
+    for (size_t i = 0; i < b->servers_count; i++) {
+        double took_s = worker_time_s(&b->servers[i]) - from_s[i];
+        qsort(rates[i], RATIO_ROUNDS, sizeof(double), by_rate);
+        first = i ? first : rates[0][middle];
+        printf("%d talks at once, %d turns each   %6.0f req/s (%.0f to %.0f), %3.0f %% of the "
+               "first; node: %.0f ms of the processor per 1,000%s   %s\n",
+               (int)TALKS_COUNT, (int)TALK_TURNS, rates[i][middle], rates[i][0],
+               rates[i][RATIO_ROUNDS - 1], 100 * rates[i][middle] / first,
+               took_s * 1e6 / (double)(RATIO_ROUNDS * count), failed[i] ? "   FAILED REQUESTS" : "",
+               b->servers[i].weir);
+    }
+    (void)fflush(stdout);
+    for (size_t i = 0; i < TALKS_COUNT; i++) {
+        wr_buf_release(&talks[i].body);
+        wr_buf_release(&talks[i].request);
+    }
+}
+
 struct large {
     uint64_t *direct_ns;
     size_t turns, count; /* in a session; measured so far */
@@ -506,11 +609,12 @@ static void read_arguments(struct bench *b, int argc, char **argv)
             b->peer_name = argv[i + 2];
         }
         b->is_small |= !strcmp(argv[i], "--small");
+        b->is_talks |= !strcmp(argv[i], "--talks");
         if (!strcmp(argv[i], "--own") && i + 1 < argc)
             b->own_count = (size_t)strtoul(argv[++i], NULL, 10);
         if (!strcmp(argv[i], "--large") && i + 1 < argc)
             b->large_count = (size_t)strtoul(argv[++i], NULL, 10);
-        if (b->is_small || b->large_count) {
+        if (b->is_small || b->is_talks || b->large_count) {
             while (i + 1 < argc && argv[i + 1][0] != '-' && b->servers_count < SERVERS_MAX)
                 (void)add_server(b, argv[++i]);
         }
@@ -552,6 +656,8 @@ int main(int argc, char **argv)
     } else if (b.is_small)
         for (size_t i = 0; i < b.servers_count; i++)
             bench_ratio(&b, &b.servers[i]);
+    else if (b.is_talks)
+        bench_talks(&b);
     else if (b.large_count)
         bench_large(&b);
     else

@@ -27,6 +27,8 @@ struct client_conn {
     char line[512];
     size_t line_len;
     char head[4 * 1024];
+    const char *out; /* what it is to send; where it was asked for */
+    size_t out_len;
 };
 
 struct load {
@@ -35,7 +37,8 @@ struct load {
     size_t conns_count;
     const char *request; /* the same for all; or NULL: asked for */
     size_t request_len;
-    size_t requests_max; /* how many in all */
+    void (*next)(struct client_conn *conn); /* sets out and out_len; where there is no request */
+    size_t requests_max;                    /* how many in all */
     size_t sent_count, done_count, failed_count, out_of_order_count, events_count;
     uint64_t *latency_ns;    /* of each, requests_max long */
     uint64_t *first_byte_ns; /* the same */
@@ -160,7 +163,12 @@ static inline void client_written(uv_write_t *req, int status)
 static inline void client_send(struct client_conn *conn)
 {
     struct load *load = conn->load;
-    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)load->request, (unsigned)load->request_len);
+
+    if (load->next)
+        load->next(conn);
+    const char *out = load->next ? conn->out : load->request;
+    size_t out_len = load->next ? conn->out_len : load->request_len;
+    uv_buf_t buf = uv_buf_init((char *)(uintptr_t)out, (unsigned)out_len);
 
     load->sent_count++;
     conn->head_len = conn->tail_len = conn->line_len = 0;

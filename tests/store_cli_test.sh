@@ -168,6 +168,18 @@ project "$dir/large.json"
 ok "with room again it is projected" "$?$(cat "$dir/err")" 0
 all_come_back "with room again" "$dir/projected.json"
 
+# -- copy: what was taken out comes back from the copy, and a second one finds it there
+"$WEIR" store copy "$store" "$dir/copied" --json >"$dir/out" 2>"$dir/err"
+ok "copy exits 0" "$?$(cat "$dir/err")" 0
+ok "copy: nothing differs" "$(grep -c '"damaged":0,"differ":0' "$dir/out")" 1
+"$WEIR" recall "$handle" --store "$store" >"$dir/one"
+"$WEIR" recall "$handle" --store "$dir/copied" | cmp -s - "$dir/one"
+ok "copy: a handle leads to the same" "$?" 0
+"$WEIR" store copy "$store" "$dir/copied" --json >"$dir/out"
+ok "copied again: nothing is left to do" "$(grep -c '"artifacts":0,' "$dir/out")" 1
+fails "copy into itself" 2 "the same store" "$WEIR" store copy "$store" "$store"
+fails "copy of nothing" 2 "copying" "$WEIR" store copy "$dir/none" "$dir/other"
+
 # -- expired: over the cap the least recently used session goes
 "$WEIR" store gc --store "$store" --days 0 --live-hours 0 --megabytes 0 >/dev/null
 all_come_back "nothing goes unasked" "$dir/one.projected.json"
