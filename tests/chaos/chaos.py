@@ -32,6 +32,7 @@ class Sent:
     def __init__(self, session, count, began, body_bytes):
         self.session, self.count, self.began = session, count, began
         self.body_bytes = body_bytes
+        self.is_answered = False  # whole, and not with an error
 
 
 class Run:
@@ -96,7 +97,8 @@ class Run:
         self.bytes += len(outcome.body)
         self.note(f'{spec["id"]} {outcome.end} {outcome.status} {len(outcome.body)} '
                   f'{outcome.ended - outcome.began:.3f} {outcome.why}')
-        judge.judge_answer(self.verdict, self.proxy, self.scenario, spec['id'], frozen, outcome)
+        self.sent[spec['id']].is_answered = judge.judge_answer(
+            self.verdict, self.proxy, self.scenario, spec['id'], frozen, outcome)
         if outcome.end == 'whole' and options['keeps']:
             return link
         link.close()
@@ -162,7 +164,7 @@ class Run:
         stopped = self.proxy.stop()
         arrivals = self.stub.arrivals
         judge.judge_process(self.verdict, self.proxy, self.scenario, exchanges, stopped)
-        judge.judge_stability(self.verdict, self.proxy, arrivals, self.sent)
+        judge.Stability(self.verdict, self.proxy, arrivals, self.sent).judge()
         judge.judge_handles(self.verdict, self.proxy, arrivals, self.sent,
                             talk.originals(self.scenario.sessions + [self.after]))
         if self.scenario.policy == 'short':
@@ -205,7 +207,10 @@ def play(scenario, options, stub, figures):
     library = os.path.join(build, 'tests/chaos/faults.so')
     began = time.monotonic()
     run = Run(scenario, stub, folder, library)
-    run.go()
+    try:
+        run.go()
+    finally:
+        run.proxy.remove_database()
     figures.add(run)
     broken = run.verdict.broken
     print(f'seed {seed}: {"+".join(scenario.families) or "calm"}, {scenario.policy}, '
@@ -241,14 +246,12 @@ def read_options():
     options = parser.parse_args()
     client.IDLE_SECONDS_MAX = options.patience
     options.is_chosen = options.families not in ('all', 'green')  # other seeds are passed over
-    # A store that is gone takes the hidden exchanges with it, and no request holds them.
-    green = tuple(f for f in GREEN if not (options.own and f == 'moves'))
-    options.families = {'all': weather.FAMILIES, 'green': green}.get(
+    options.families = {'all': weather.FAMILIES, 'green': GREEN}.get(
         options.families, options.families.split(','))
-    unknown = set(options.families) - set(weather.FAMILIES)
+    there = weather.FAMILIES + (weather.DATABASE,)
+    unknown = set(options.families) - set(there)
     if unknown:
-        parser.error(f'no such family: {", ".join(unknown)}; there are '
-                     f'{", ".join(weather.FAMILIES)}')
+        parser.error(f'no such family: {", ".join(unknown)}; there are {", ".join(there)}')
     return options
 
 

@@ -7,8 +7,11 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
+import weather
+from fleet_cases import Database, Relay
 from harness import PATIENT, STARTED, free_port, wait_for
 
 PAGE_BYTES, KINDS_AT, KIND_BYTES = 4096, 16, 32
@@ -18,6 +21,11 @@ POLICIES = """policies:
     stages:
       - {stage: cap, max_tokens: 300, keep: head}
 """
+
+
+NO_ROOM = ("CREATE OR REPLACE FUNCTION full_1() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE"
+           " EXCEPTION USING ERRCODE = '53100', MESSAGE = 'no space left'; END $$; CREATE TRIGGER"
+           " no_room BEFORE INSERT ON weir.mark EXECUTE FUNCTION full_1()")
 
 
 class Page:
@@ -54,9 +62,14 @@ class Proxy:
         self.page = Page(os.path.join(folder, 'page'))
         self.port = free_port()
         self.kills = []  # when the driver killed something: [from, to]
+        self.restarts = []  # those of kills that were of all processes at once
         self.destroyed = 0.0  # when it last took the store away
         self.allowed_deaths = 0
         os.mkdir(self.store)
+        self.where = self.store  # or the address of a database
+        self.database = self.relay = None
+        if weather.DATABASE in scenario.families:
+            self.start_database()
         self.write_config(upstream_port)
         self.process = None
         self.is_restarting = False
@@ -74,6 +87,56 @@ class Proxy:
                        f'  anthropic: {{base_url: "http://127.0.0.1:{upstream_port}/v1"}}\n'
                        + PATIENT)
 
+    # ---- a database in the place of files ----
+
+    def start_database(self):
+        """In a folder that who runs the server may reach. Nodes reach it as a role that may be
+        refused."""
+        self.database_folder = tempfile.mkdtemp(prefix='weir-chaos-')
+        os.chmod(self.database_folder, 0o755)
+        self.database = Database(self.database_folder)
+        self.database.ask('CREATE ROLE app LOGIN')
+        self.database.ask('CREATE DATABASE chaos OWNER app')
+        self.relay = Relay(self.database)
+        self.where = self.relay.url('chaos').replace('weir@', 'app@')
+
+    def ask_database(self, sql):
+        self.database.ask(sql, self.database.url.replace('/postgres?', '/chaos?'))
+
+    def do_pg(self, _, what):
+        if what in ('restart', 'kill'):
+            self.database.do('stop', 'fast' if what == 'restart' else 'immediate')
+            time.sleep(0.3)
+            self.database.run()
+        elif what == 'cut':
+            self.relay.cut()
+        elif what == 'end':
+            self.end_connections()
+        elif what == 'full':
+            self.ask_database(NO_ROOM)
+            time.sleep(1)
+            self.ask_database('DROP TRIGGER no_room ON weir.mark')
+        elif what == 'connections':
+            self.database.ask('ALTER ROLE app CONNECTION LIMIT 0')
+            self.end_connections()
+            time.sleep(1)
+            self.database.ask('ALTER ROLE app CONNECTION LIMIT -1')
+        else:
+            self.relay.mode = what
+            if what == 'refuse':
+                self.relay.cut()
+            time.sleep(2.5 if what == 'stall' else 1)
+            self.relay.mode = 'pass'
+
+    def end_connections(self):
+        self.database.ask("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                          " WHERE usename = 'app'")
+
+    def remove_database(self):
+        if self.database:
+            self.database.do('remove')
+            shutil.rmtree(self.database_folder, ignore_errors=True)
+
     # ---- starting, asking, stopping ----
 
     def start(self):
@@ -86,7 +149,7 @@ class Proxy:
         def try_once():
             with open(self.error_path, 'a', encoding='utf-8') as errors:
                 self.process = subprocess.Popen(
-                    [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', self.store,
+                    [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', self.where,
                      '--config', os.path.join(self.folder, 'weir.yaml')],
                     stdout=subprocess.PIPE, stderr=errors, text=True, env=env)
             STARTED.append(self.process)
@@ -150,7 +213,7 @@ class Proxy:
         {'clock': self.do_clock, 'signal': self.do_signal, 'kill': self.do_kill,
          'usr1': self.do_kill, 'restart': self.do_restart, 'limit': self.do_limit,
          'unlink': self.do_store, 'rename': self.do_store, 'remove': self.do_store,
-         'blink': self.do_store}[name](name, what)
+         'blink': self.do_store, 'pg': self.do_pg}[name](name, what)
 
     def do_clock(self, _, what):
         self.page.move_clock(-7200 if what == 'back' else 1000)
@@ -164,6 +227,7 @@ class Proxy:
         kill = self.begin_kill()
         if what == 'supervisor':
             workers = self.workers()
+            self.restarts.append(kill)
             self.is_restarting = True
             self.process.kill()
             self.process.wait()
@@ -187,6 +251,7 @@ class Proxy:
     def do_restart(self, *_):
         """As an operator does: what is open is finished first."""
         kill = self.begin_kill()
+        self.restarts.append(kill)
         self.is_restarting = True
         self.stop()
         self.start()

@@ -33,6 +33,11 @@ ACTS = {
     'moves': ('unlink_store', 'rename_store', 'remove_folder', 'blink_folder'),
 }
 FAMILIES = tuple(FAULTS) + tuple(ACTS) + ('cuts',)
+# Only where it is asked for, and in every seed then: the store is a PostgreSQL, behind a network.
+DATABASE = 'pg'
+DATABASE_ACTS = ('pg_restart', 'pg_kill', 'pg_cut', 'pg_stall', 'pg_refuse', 'pg_slow', 'pg_end',
+                 'pg_full', 'pg_connections')
+OF_FILES = {'store', 'moves', 'size'}  # nothing of these is a database's
 KB, MB = 1024, 1024 * 1024
 
 
@@ -63,6 +68,17 @@ class Scenario:
                      for name, (odds, stretch) in plan[family].items()}
         self.acts = sorted((at, name) for at, name in acts
                            if any(name in ACTS[f] for f in ACTS if f in self.families))
+        if DATABASE in families:
+            self.add_database(random.Random(f'database {seed}'))
+
+    def add_database(self, rng):
+        self.families = sorted(set(self.families) - OF_FILES | {DATABASE})
+        self.plan = {name: fault for name, fault in self.plan.items()
+                     if name.partition('.')[0] not in ('store', 'log')}
+        names = rng.choices(DATABASE_ACTS, k=rng.randint(2, 5))
+        self.acts = sorted([act for act in self.acts
+                            if act[1] not in ACTS['moves'] + ACTS['size']] +
+                           [(rng.randint(1, self.requests_count), name) for name in names])
 
     def plan_text(self):
         return ','.join(f'{name}={odds}/{stretch}' for name, (odds, stretch) in self.plan.items())
