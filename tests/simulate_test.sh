@@ -66,9 +66,19 @@ echo 'no log at all' >"$dir/words.jsonl"
 printf 'policies:\n  mine: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/mine.yaml"
 printf 'policies:\n  mine: {stages: [{stage: no}]}\n' >"$dir/wrong.yaml"
 
-check 'help has an example' 0 out '^example: weir simulate ' --help
+check 'help has an example' 0 out '^example: weir simulate$' --help
 check 'help names every option' 0 out '--no-recall' -h
-check 'no path' 2 err 'name a log or a folder of logs'
+mkdir -p "$dir/home/.claude/projects/a" "$dir/nobody"
+cp "$dir/logs/claude.jsonl" "$dir/home/.claude/projects/a"
+unset CLAUDE_CONFIG_DIR CODEX_HOME PI_CODING_AGENT_DIR COLUMNS
+HOME=$dir/nobody check 'no path, and no logs' 2 err 'no logs of Claude Code.* were found'
+HOME=$dir/home check 'no path: the logs of this machine, in a sentence' 0 out \
+    '^Your one session of one day: \$[0-9.]+ as it was, \$[0-9.]+ with auto; nothing lost,'
+HOME=$dir/home check 'four rows below it' 0 out '^auto \(default\) +\$[0-9.]+ +-?[0-9]+ % '
+HOME=$dir/home COLUMNS=60 check 'as wide as it may be' 0 out \
+    '^lean +\$[0-9.]+ +-?[0-9]+ % +[0-9]+ +[0-9]+$'
+check 'a path: the same of those logs' 0 out '^These 2 sessions' "$dir/logs"
+check 'one model for all' 0 out '^Prices: gpt-5, cache included' "$dir/logs" --model gpt-5
 check 'a path that is not there' 2 err 'nowhere: there is nothing there' "$dir/nowhere"
 check 'a folder without a file' 2 err 'no files to read' "$dir/empty"
 "$weir" simulate "$dir/words.jsonl" >"$dir/out" 2>"$dir/err"
@@ -98,7 +108,9 @@ check 'more policies than there is room for' 2 err '33 policies are too many' \
 
 check 'a table of a folder' 0 out '^2 sessions at the prices of claude-sonnet-5-5, window 200000' \
     "$dir/logs" --policy exact --policy auto
-check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$dir/logs"
+check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$dir/logs" --all
+check 'all policies at own prices' 0 out "prices of each log's own model, window its own" \
+    "$dir/logs" --all
 check 'raw is all of raw' 0 out '^raw +[0-9.]+ +100\.0% ' "$dir/logs" --policy raw
 check 'a log without times is said' 0 out '1 logs have no time stamps' "$dir/logs" --policy exact
 check 'one file' 0 out '^1 sessions' "$dir/logs/claude.jsonl" --policy exact
@@ -184,7 +196,7 @@ rm "$dir/long.jsonl"
 
 check 'the clairvoyant has its row, at the floor' 0 out \
     '^clairvoyant +[0-9.]+ +[0-9.]+% +[0-9.]+% +1\.00x +0\.00% +0\.00% +0 +100\.00% .* 0 +0$' \
-    "$dir/logs"
+    "$dir/logs" --all
 check 'and alone' 0 out '^clairvoyant +[0-9.]+ +[0-9.]+% ' "$dir/logs" --policy clairvoyant
 printf 'policies:\n  clairvoyant: {stages: [{stage: cap, max_tokens: 100}]}\n' >"$dir/seer.yaml"
 check 'nobody else is called so' 2 err "a baseline is called 'clairvoyant' too" "$dir/logs" \
@@ -264,7 +276,8 @@ if not eval("(" + sys.argv[2] + ")"):
     reads 'every field of the evidence' 'all(set("""blind_quotes blind_quotes_requests
         user_tokens_gone all_missing all_missing_requests requests blind_quotes_by_age supported
         recallable lost first_sight_supported first_sight_results first_sight_requests
-        users_supported""".split()) == set(lane["evidence"]) for lane in j["policies"])'
+        users_supported own_supported own_lost own_quotes_requests
+        own_quotes_blind_requests""".split()) == set(lane["evidence"]) for lane in j["policies"])'
     reads 'in every row of an agent and without thinking too' 'all(set(e) ==
         set(p["exact"]["evidence"]) for lane in j["policies"]
         for e in [lane["unbarred"]["evidence"]] + [a["evidence"] for a in lane["by_agent"]])'
@@ -379,6 +392,15 @@ END
         len(j["folds"]["policies"][0]["by_repository"]) == 2 and
         set(j["folds"]["policies"][0]) == {"policy", "fitted", "held_out", "overfitting",
         "by_repository"}'
+    check 'folds of two policies' 0 out '^For each repository the policy that the others pick' \
+        "$dir/logs" --folds repository --policy exact --policy lean
+    check 'folds of two policies for programs' 0 out '^\{' "$dir/logs" --folds repository \
+        --policy exact --policy lean --json
+    reads 'each repository has the policy that is cheapest on the other' '(lambda f, c: all(
+        f["picked"]["by_repository"][r] == min(f["policies"], key=lambda p: (c(p, r), p["policy"]
+        != "exact"))["policy"] for r in f["picked"]["by_repository"]))(j["folds"],
+        lambda p, r: sum(x["cost_ratio_to_exact"] for x in p["by_repository"]
+        if x["repository"] != r))'
     check 'a pause before every request' 0 out '^\{' "$dir/logs" --json --policy exact --cold 100
     reads 'leaves nothing in any cache' 'p["exact"]["cached_share"] == 0'
     check 'and before some' 0 out '^\{' "$dir/logs" --json --policy exact --cold 3
