@@ -195,17 +195,39 @@ def local_server(folder):
 
 
 def keys(folder):
-    """The agent's key is not for the commands it runs: not in their environment, nor in /proc."""
+    """Keys and tokens are not for the commands: not in their environment, nor in /proc."""
     steps = [call('process_start', command='env; tr "\\\\0" "\\\\n" < /proc/$PPID/environ'),
              {'words': 'Seen.'}]
     for more, seen in (([], False), (['--pass-keys'], True)):
         upstream = Upstream(folder, '--script', script(folder, steps))
-        home = Home(folder, OPENAI_API_KEY='sk-of-the-agent', WEIR_TEST_OTHER='of-the-user')
+        home = Home(folder, OPENAI_API_KEY='sk-of-the-agent', ACME_LOGIN='tok-of-the-user',
+                    TZ='Of/The/User')
         code, out, err = home.run(upstream, 'chat', '-p', 'Look.', '--yes', '--session', 'k', *more)
         found = json.dumps([e for e in home.events('k') if e['kind'] == 'result'])
-        ok(f'keys {more}: the command ran', (code, 'of-the-user' in found), (0, True))
+        ok(f'keys {more}: the command ran', (code, 'Of/The/User' in found), (0, True))
         ok(f'keys {more}: it sees the key', 'sk-of-the-agent' in found, seen)
+        ok(f'keys {more}: it sees the token', 'tok-of-the-user' in found, seen)
         upstream.stop()
+
+
+def configured(folder):
+    """The model of the configuration, and the threshold of the environment."""
+    upstream = Upstream(folder)
+    home = Home(folder, COMPRESSION_THRESHOLD='0.5')
+    file = config(folder, 'model: {name: of-the-file}\n')
+    argv = [WEIR, 'agent', '--base-url', f'http://127.0.0.1:{upstream.port}/v1', '--config', file,
+            '-p', 'Hello.', '--session', 'c']
+    done = subprocess.run(argv, env=home.env(), cwd=home.work, capture_output=True, text=True,
+                          timeout=PATIENCE_SECONDS, check=False)
+    models = {e.get('model') for e in home.events('c') if e['kind'] == 'turn'}
+    ok('configured: the model of the file is asked', (done.returncode, models),
+       (0, {'of-the-file'}))
+    argv[argv.index('c')] = 'd'
+    done = subprocess.run(argv, env=dict(home.env(), COMPRESSION_THRESHOLD='80'), cwd=home.work,
+                          capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False)
+    ok('configured: a threshold that is none is said', (done.returncode,
+                                                       'such as 0.8' in done.stderr), (2, True))
+    upstream.stop()
 
 
 def goes_on_otherwise(folder):
@@ -599,8 +621,9 @@ def all_kills(folder):
 def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
-             overflow, window_too_small, local_server, keys, goes_on_otherwise, signals, all_kills,
-             long_sessions, summaries, terminal, terminal_habits, terminal_ends]
+             overflow, window_too_small, local_server, keys, configured,
+             goes_on_otherwise, signals, all_kills, long_sessions, summaries,
+             terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the terminal is not tried')
         cases = [case for case in cases if not case.__name__.startswith('terminal')]

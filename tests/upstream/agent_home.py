@@ -9,9 +9,9 @@ from harness import PATIENCE_SECONDS, wait_for
 
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
 MODELS = {'chat': 'gpt-4o-mini', 'responses': 'gpt-5', 'messages': 'claude-sonnet-5-5',
-          'gemini': 'gemini-3.8-flash'}
+          'gemini': 'gemini-3.8-flash', 'ollama': 'qwen3'}
 LISTS = {'chat': 'messages', 'responses': 'input', 'messages': 'messages',
-         'gemini': 'contents'}
+         'gemini': 'contents', 'ollama': 'messages'}
 FILES, LINES = 70, 80
 
 

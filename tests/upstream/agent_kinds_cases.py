@@ -208,6 +208,8 @@ def subagents(folder):
 
 def overflow(folder):
     for api in MODELS:
+        if api == 'ollama':
+            continue  # it does not refuse: a prompt that is too long is cut, silently
         scene = Scene(folder, [read(n) for n in range(TURNS)] + [END], '--window', '12000')
         code, out, err = scene.run(api, '-p', 'Read them all.', '--session', 's', '--window',
                                    '100000', *scene.config())
@@ -419,7 +421,7 @@ def pages(folder):
                                                 'results', 'free')
                               if not re.search(rf'. {name} +\d+ tokens', shown)], [])
     numbers = {name: int(count) for name, count in re.findall(r'. (\w+) +(\d+) tokens +\d', shown)}
-    ok('pages: which together are the window', sum(numbers.values()), 20000)
+    ok('pages: which together are the window less the answer', sum(numbers.values()), 19000)
     term.type('/quit', 'Enter')
     ok('pages: it leaves', term.shows('left with 0'))
     term.close()

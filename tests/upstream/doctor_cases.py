@@ -121,8 +121,8 @@ def settings_of_agents(ok, folder, upstream):
                 ('Weir, without recall', '.codex/config.toml', f'openai_base_url = "{ours}"\n', 0,
                  'warn', 'codex mcp add weir'),
                 ('Weir, with recall', '.codex/config.toml',
-                 f'openai_base_url = "{ours}"\n[mcp_servers.weir]\ncommand = "weir"\n', 0, 'ok',
-                 'weir_recall is among'),
+                 f'openai_base_url = "{ours}"\n[mcp_servers.weir]\ncommand = "{WEIR}"\n'
+                 'args = ["mcp"]\n', 0, 'ok', 'weir_recall is among'),
                 ('another server', '.codex/config.toml',
                  f'openai_base_url = "http://127.0.0.1:{upstream.port}/v1"\n', 0, 'ok',
                  'is not Weir'),
@@ -167,6 +167,45 @@ def settings_of_agents(ok, folder, upstream):
     write('.claude.json', json.dumps({'mcpServers': {'weir': {'command': 'weir'}}}))
     ok('settings: and with it', settings()[1][-1][0], 'ok')
     weir.stop()
+    recall_of_agents(ok, folder)
+
+
+def recall_of_agents(ok, folder):
+    """The recall server is started as each agent would."""
+    home = os.path.join(folder, 'recall')
+    store = os.path.join(home, 'store')
+    good = {'command': WEIR, 'args': ['mcp', '--store', store]}
+    deaf = {'command': '/bin/sh', 'args': ['-c', 'exit 3']}
+
+    def found_recall(name, text, **env):
+        path = os.path.join(home, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(text if isinstance(text, str) else json.dumps(text))
+        code, found = examine(store, '--offline', HOME=home, **{'PATH': '/nowhere', **env})
+        os.remove(path)
+        return code, [level for level, _ in found.get('recall', [])], str(found.get('recall'))
+    for agent, name, text in (
+            ('claude', '.claude.json', {'mcpServers': {'weir': good}}),
+            ('claude', '.claude.json', {'projects': {os.getcwd(): {'mcpServers': {'weir': good}}}}),
+            ('codex', '.codex/config.toml', f'[mcp_servers.weir]\ncommand = "{WEIR}"\n'
+             f'args = ["mcp", "--store", "{store}"]\n[mcp_servers.x]\ncommand = "y"\n'),
+            ('opencode', '.config/opencode/opencode.json',
+             {'mcp': {'weir': {'command': [WEIR, 'mcp', '--store', store]}}}),
+            ('qwen', '.qwen/settings.json', {'mcpServers': {'weir': good}}),
+            ('copilot', '.copilot/mcp-config.json', {'mcpServers': {'weir': good}})):
+        code, levels, said = found_recall(name, text)
+        ok(f'recall: of {agent}, {name}: it starts', (code, levels, agent in said),
+           (0, ['ok'], True))
+    code, levels, said = found_recall('.claude.json', {'mcpServers': {'weir': {'command': 'weir'}}})
+    ok('recall: `weir` that is not in the PATH', (code, levels, 'weir: No such file' in said),
+       (1, ['fail'], True))
+    code, levels, said = found_recall('.claude.json', {'mcpServers': {'weir': deaf}})
+    ok('recall: a program that is none', (code, levels, 'offers no weir_recall' in said),
+       (1, ['fail'], True))
+    code, levels, _ = found_recall('.claude.json', {'mcpServers': {'weir': {'url': 'http://x'}}})
+    ok('recall: what is not started is not asked', (code, levels), (0, []))
+    ok('recall: nothing is made by looking', os.path.exists(store), False)
 
 
 def hooks_of_agents(ok, folder):
@@ -185,7 +224,7 @@ def hooks_of_agents(ok, folder):
                               capture_output=True, text=True).stdout
 
     def server(**more):
-        return json.dumps({'mcpServers': {'weir': {'command': 'weir', **more}}})
+        return json.dumps({'mcpServers': {'weir': {'command': WEIR, **more}}})
 
     def claude_version(version):
         write('../hooked-bin/claude', f'#!/bin/sh\necho "{version} (Claude Code)"\n', 0o755)
@@ -225,7 +264,7 @@ def hooks_of_agents(ok, folder):
     write('.config/opencode/plugins/weir.js', settings('opencode', '--store', '/s'))
     expect('the plugin without recall', 0, 'warn', 'no MCP server called weir')
     write('.config/opencode/opencode.jsonc', json.dumps(
-        {'mcp': {'weir': {'type': 'local', 'command': ['weir', 'mcp', '--store', '/s']}}}))
+        {'mcp': {'weir': {'type': 'local', 'command': [WEIR, 'mcp', '--store', '/s']}}}))
     expect('the plugin', 0, 'ok', 'results are condensed')
     os.remove(os.path.join(home, '.config/opencode/plugins/weir.js'))
     hook = {'type': 'command', 'command': 'weir hook codex'}

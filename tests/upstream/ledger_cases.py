@@ -86,6 +86,26 @@ def rows_are_counted(folder, upstream):
     weir.stop()
 
 
+def weir_alone_says_what_there_is(folder, upstream):
+    home = os.path.join(folder, 'data')
+    env = {'XDG_DATA_HOME': home}
+    code, out, err = run(env=env)
+    ok('weir alone greets', (code, err), (0, ''))
+    ok('nothing runs yet', 'running   nothing' in out and 'saved     nothing yet\n' in out)
+    ok('and nothing was made', os.path.exists(home), False)
+    os.makedirs(os.path.join(home, 'weir'))
+    weir = serve(folder, upstream, store=os.path.join(home, 'weir'))
+    session_of(weir, 'one', 2)
+    wait_for(lambda: weir.metric('weir_ledger_rows_total') == 3)
+    _, out, _ = run(env=env)
+    ok('it says where a server is', f'running   http://127.0.0.1:{weir.port}, mode active' in out)
+    ok('and what was saved', bool(re.search(
+        r'^saved     -?\$[0-9.]+ of \$[0-9.]+ \(-?[0-9]+ %\) in 30 days, 3 requests$', out, re.M)))
+    ok('in lines that fit', max(map(len, out.splitlines())) <= 80)
+    weir.stop()
+    ok('one that has stopped is not there', 'running   nothing' in run(env=env)[1])
+
+
 def a_held_store_stops_nobody(folder, upstream):
     weir = serve(folder, upstream)
     session_of(weir, 'before', 1)
@@ -159,7 +179,7 @@ def sessions_are_listed(store):
        one['unchanged_micro_usd'] - one['micro_usd'])
     ok('and is more than nothing', one['saved_micro_usd'] > 0)
     ok('the failed one is counted so', listed[0]['failed'], 1)
-    code, out, err = run('sessions', '--store', store)
+    code, out, err = run('sessions', '--store', store, env={'COLUMNS': '200'})
     ok('a table has a line each', (code, err, len(out.splitlines())), (0, '', 4))
     ok('that names the session', 'weir:one' in out and 'weir:two' in out)
     ok('an agent can be asked for',
@@ -216,9 +236,13 @@ def thresholds_are_the_policys(folder, upstream):
 
 
 def why_is_told(store):
-    code, out, err = run('why', 'one', '--store', store)
+    code, out, err = run('why', 'one', '--all', '--store', store)
     ok('why tells what was last changed in a session',
        (code, err, out.count('capped'), 'policy short' in out), (0, '', 6, True))
+    code, out, err = run('why', 'one', '--store', store)
+    ok('in sentences, for a person',
+       (code, err, out.count('Cut in the middle'), out.count('whole again: weir recall wr_'),
+        max(map(len, out.splitlines())) <= 80), (0, '', 6, 6, True))
     code, out, _ = run('why', 'weir:one', '4', '--store', store)
     ok('and of one segment', (code, out.count('\n'), out.startswith('#4 ')), (0, 1, True))
     handle = out.partition('wr_')[2][:20]
@@ -355,7 +379,8 @@ limits: {project_ms: 400}
 def main():
     with Folder() as folder:
         upstream = Upstream(folder)
-        for case in (rows_are_counted, a_held_store_stops_nobody, a_kill_loses_the_last_moment_only,
+        for case in (rows_are_counted, weir_alone_says_what_there_is, a_held_store_stops_nobody,
+                     a_kill_loses_the_last_moment_only,
                      purge_takes_the_rows, thresholds_are_the_policys, every_field_is_documented,
                      late_projections_are_named, late_second_tries_are_named):
             if wanted(case):

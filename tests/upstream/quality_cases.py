@@ -10,33 +10,17 @@ import shutil
 import signal
 import subprocess
 import sys
-import xml.etree.ElementTree
 
 import quality_chains as chains
+import quality_lessons as lessons
 import scripted
 from harness import FAKETIME, PATIENCE_SECONDS, Folder, Upstream, wait_for
-from quality_talk import Session, bust_of, cached_session, serve
+from quality_talk import SIGN, Session, bust_of, cached_session, serve, signs, weir_json
 from scripted import Scripted, refusal
 from sessions import ANTHROPIC, CHECK, file_text, ok
 
 PAGE = os.environ.get('WEIR_PAGE')  # where the report's page is left for a browser
 PROGRAM = os.environ.get('WEIR', 'build/weir')
-SIGN = 'task_quality_'
-
-
-def signs(line):
-    found = {k[len(SIGN):]: v for k, v in line.items() if k.startswith(SIGN)}
-    for name in ('task_completed', 'final_total_input_tokens',
-                 'additional_turns_before_completion'):
-        found.pop(name, None)
-    return found
-
-
-def weir_json(*arguments):
-    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
-                          timeout=PATIENCE_SECONDS, check=False)
-    return done.returncode, (json.loads(done.stdout) if done.stdout.startswith(('{', '['))
-                             else done.stdout or None), done.stderr
 
 
 # ---- signs of the answer ----
@@ -262,8 +246,10 @@ def corrections_are_counted(weir, upstream):
 
 
 def broken_tests_are_counted(weir, upstream):
-    """test_or_build_failed_after_rewrite"""
-    for policy, wanted in (('short', {'test_or_build_failed_after_rewrite': 1}), ('exact', {})):
+    """test_or_build_failed_after_rewrite, test_or_build_failed"""
+    for policy, wanted in (('short', {'test_or_build_failed_after_rewrite': 1,
+                                      'test_or_build_failed': 1}),
+                           ('exact', {'test_or_build_failed': 1})):
         session = Session(weir, policy=policy)
         session.ask()
         session.call('read_file', {'path': 'src/a.py'}, file_text(1))
@@ -273,6 +259,19 @@ def broken_tests_are_counted(weir, upstream):
         session.ask()
         session.call('bash', {'command': 'pytest -q'}, 'Exit code: 1\n1 failed, 11 passed')
         ok(f'{policy}: a test that passed and fails', signs(session.ask()), wanted)
+
+
+def failed_edits_are_counted(weir, upstream):
+    """failed_edits, blind_edits"""
+    for policy, wanted in (('short', {'failed_edits': 1, 'blind_edits': 1}),
+                           ('exact', {'failed_edits': 1})):
+        session = Session(weir, policy=policy)
+        session.ask()
+        session.call('read_file', {'path': 'src/a.py'}, file_text(1))
+        session.ask()
+        session.call('edit', {'path': 'src/a.py', 'old_text': 'q', 'new_text': 'x'},
+                     'old text not found in src/a.py')
+        ok(f'{policy}: an edit that does not fit', signs(session.ask()), wanted)
 
 
 def placeholders_are_counted(weir, upstream):
@@ -546,26 +545,27 @@ def learn_speaks(folder):
 
 # ---- the report ----
 
-def page_facts(text, evil):
-    """What the page is, read by two parsers."""
-    root = xml.etree.ElementTree.fromstring(text)
+def page_facts(text, report, evil):
+    """What the page is, read by a parser; a browser shows it later (tests/page/file_cases.py)."""
 
     class Reader(html.parser.HTMLParser):
-        tags, links = set(), []
+        tags, links, data, is_data = [], [], None, False
 
         def handle_starttag(self, tag, attrs):
-            self.tags.add(tag)
+            self.tags.append(tag)
             self.links += [v for k, v in attrs
                            if k in ('src', 'href', 'style') or k.startswith('on')]
+            self.is_data = tag == 'script' and dict(attrs).get('id') == 'data'
+
+        def handle_data(self, data):
+            if self.is_data and self.data is None:
+                self.data = json.loads(data)
     reader = Reader()
     reader.feed(text)
-    bars = {s.get('id'): [e for e in s.iter('rect') if 'bar' in e.get('class').split()]
-            for s in root.iter('section')}
     return {'alone': reader.links == ['data:,'] and 'url(' not in text and '@import' not in text,
-            'active': sorted(reader.tags & {'script', 'iframe', 'object', 'form', 'img'}),
-            'busts': len(bars['busts']), 'columns': bool(bars['money'] and bars['tokens']),
-            'viewport': 'width=device-width' in text,
-            'evil': evil in ''.join(root.itertext())}
+            'active': sorted({'iframe', 'object', 'form', 'img'}.intersection(reader.tags)),
+            'scripts': reader.tags.count('script'), 'same': reader.data['report'] == report,
+            'viewport': 'width=device-width' in text, 'evil': evil in text}
 
 
 def report_adds_up(folder, upstream):
@@ -606,9 +606,9 @@ def report_adds_up(folder, upstream):
     ok('agents too', sum(a['requests'] for a in found.get('agents', [])), 4)
     ok('hours too', sum(h['raw_tokens'] for h in found.get('hours', [])), whole.get('raw_tokens'))
     with open(path, encoding='utf-8') as file:
-        facts = page_facts(file.read(), evil)
-    ok('the page stands alone', facts, {'alone': True, 'active': [], 'busts': 5, 'columns': True,
-                                        'viewport': True, 'evil': True})
+        facts = page_facts(file.read(), found, evil)
+    ok('the page stands alone, with the figures of --json', facts, {
+        'alone': True, 'active': [], 'scripts': 2, 'same': True, 'viewport': True, 'evil': False})
     table = subprocess.run([PROGRAM, 'report', '--store', weir.store], capture_output=True,
                            text=True, timeout=PATIENCE_SECONDS, check=False).stdout
     ok('the table says so too', all(words in table for words in (
@@ -632,12 +632,15 @@ def report_speaks(folder):
 SHARED = [errors_are_counted, mended_overflow_is_counted, providers_counts_are_learnt,
           completion_is_seen,
           repeated_calls_are_counted, rereads_are_counted, recalls_are_counted,
-          corrections_are_counted, broken_tests_are_counted, placeholders_are_counted,
+          corrections_are_counted, broken_tests_are_counted, failed_edits_are_counted,
+          placeholders_are_counted,
           hits_are_no_busts, refusals_leave_nothing, provider_busts, host_busts, model_busts,
           diagnostics_are_read, chains.deltas_are_judged]
 OWN = [streams_end_too, weir_busts, expired_busts, chains.restarts_break_no_chain,
        chains.meters_keep_no_words,
-       bad_buckets_tighten, learning_can_be_off, trials_lead_back, report_adds_up]
+       bad_buckets_tighten, lessons.blind_edits_are_named_and_learnt,
+       learning_can_be_off, trials_lead_back, lessons.holdouts_mean_something,
+       report_adds_up]
 ALONE = [learn_speaks, report_speaks]
 
 

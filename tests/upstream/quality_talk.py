@@ -1,10 +1,29 @@
 """Sessions whose lines in the log are looked at, for the cases about quality."""
 import json
 import os
+import subprocess
 
 import scripted
-from harness import Weir, wait_for
+from harness import PATIENCE_SECONDS, Weir, wait_for
 from sessions import POLICIES, chat_tools
+
+PROGRAM = os.environ.get('WEIR', 'build/weir')
+SIGN = 'task_quality_'
+
+
+def weir_json(*arguments):
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True,
+                          timeout=PATIENCE_SECONDS, check=False)
+    return done.returncode, (json.loads(done.stdout) if done.stdout.startswith(('{', '['))
+                             else done.stdout or None), done.stderr
+
+
+def signs(line):
+    found = {k[len(SIGN):]: v for k, v in line.items() if k.startswith(SIGN)}
+    for name in ('task_completed', 'final_total_input_tokens',
+                 'additional_turns_before_completion'):
+        found.pop(name, None)
+    return found
 
 
 class Session:
@@ -37,12 +56,16 @@ class Session:
                 'name': name, 'arguments': json.dumps(arguments)}}]})
         self.messages.append({'role': 'tool', 'tool_call_id': call, 'content': result})
 
-    def ask(self, **headers):
-        """Sends what there is; gives its line of the log."""
+    def post(self, **headers):
+        """Sends what there is."""
         self.sent += 1
         self.status, self.body, _ = self.weir.post('/v1/chat/completions', {
             'model': self.model, 'messages': self.messages, 'tools': self.tools},
             {**self.headers, **headers})
+
+    def ask(self, **headers):
+        """The same; gives its line of the log."""
+        self.post(**headers)
         return self.line()
 
     def line(self):

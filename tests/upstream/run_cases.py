@@ -24,7 +24,9 @@ CHECK = Checks()
 ok = CHECK.ok
 HERE = os.path.dirname(os.path.abspath(__file__))
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
-AGENTS = ('codex', 'claude', 'opencode', 'gemini', 'pi', 'qwen', 'aider', 'other')
+AGENTS = ('codex', 'claude', 'opencode', 'gemini', 'pi', 'qwen', 'aider', 'cline', 'droid',
+          'copilot', 'crush', 'other')
+REFUSED = ('amp', 'auggie', 'cursor-agent')
 TOKEN = 'token-of-the-first-tenant'
 
 
@@ -58,7 +60,7 @@ class World:
         self.out, self.number = os.path.join(folder, 'found.json'), 0
         os.makedirs(self.bin)
         os.makedirs(self.tmp)
-        for name in AGENTS:
+        for name in AGENTS + REFUSED:
             write(f'#!{sys.executable}\n', self.bin, name)
             with open(os.path.join(HERE, 'stand_in.py'), encoding='utf-8') as source:
                 write(f'#!{sys.executable}\n' + source.read(), self.bin, name)
@@ -70,6 +72,10 @@ class World:
               self.home, '.config', 'opencode', 'opencode.json')
         write('{"providers": {"mine": {"baseUrl": "%s/v1"}}}' % self.url, self.home, '.pi',
               'agent', 'models.json')
+        write('{"lastUsedProvider": "a", "providers": {"a": {"settings": {"baseUrl": "%s/v1"}}}}'
+              % self.url, self.home, '.cline', 'data', 'settings', 'providers.json')
+        write('{"theme": "x", "customModels": [{"baseUrl": "%s/v1"}]}' % self.url, self.home,
+              '.factory', 'settings.json')
 
     def store(self):
         self.number += 1
@@ -80,7 +86,8 @@ class World:
                 if name in os.environ}
         return {**base, 'PATH': self.bin + ':' + os.environ['PATH'], 'HOME': self.home,
                 'TMPDIR': self.tmp, 'STAND_IN_OUT': self.out, 'OPENAI_BASE_URL': self.url + '/v1',
-                'ANTHROPIC_BASE_URL': self.url, 'GOOGLE_GEMINI_BASE_URL': self.url, **more}
+                'ANTHROPIC_BASE_URL': self.url, 'GOOGLE_GEMINI_BASE_URL': self.url,
+                'COPILOT_PROVIDER_BASE_URL': self.url + '/v1', **more}
 
     def found(self):
         with open(self.out, encoding='utf-8') as file:
@@ -166,17 +173,31 @@ def agent_cases(world):
            {port_of(a) for a in found['addresses'].values()} & {world.upstream.port}, set())
         count = {'codex': 4, 'opencode': 4, 'pi': 6}.get(name, 2)  # two a provider
         ok(f'{name} is answered', found['statuses'], [200] * count)
-        if name in ('codex', 'claude', 'opencode', 'pi', 'qwen'):
+        if name in ('claude', 'opencode', 'pi', 'qwen'):
             ok(f'{name} is given recall', found['mcp'],
                [WEIR, 'mcp', '--store', world.last_store])
-        else:
-            ok(f'{name} is given no recall, which is said',
-               'not registered' in result.stderr or 'is not known' in result.stderr)
+        ok(f'{name}: whether it is known, has tools and was tried is said',
+           ['program is not known' in result.stderr, 'has no tools' in result.stderr,
+            'untried' in result.stderr], [name == 'other', name == 'aider', name == 'crush'])
         ok(f'{name}: its server has ended', is_served(world.last_store), False)
         ok(f'{name}: nothing is left of its folder', os.listdir(world.tmp), [])
         check_receipt(name, world, result)
     ok('no file of the user was changed, made or lost', digest(world.home), before)
     ok('and the upstream has all of it', world.upstream.stats()['refused'], 0)
+
+
+def refused_cases(world):
+    """What cannot go through Weir is not run as if it did."""
+    for name, env, why in (('amp', {}, 'ampcode.com'), ('auggie', {}, 'Augment'),
+                           ('cursor-agent', {}, 'Cursor'),
+                           ('claude', {'CLAUDE_CODE_USE_BEDROCK': '1'}, 'signed'),
+                           ('copilot', {'COPILOT_PROVIDER_TYPE': 'azure'}, 'Azure')):
+        result = world.run('--', name, **env)
+        ok(f'{name} is not started, and the reason is said',
+           (result.returncode, os.path.exists(world.out), result.stderr.count('\n'),
+            'cannot go through Weir: ' in result.stderr and why in result.stderr),
+           (2, False, 1, True))
+    ok('nor a server: there is no store', os.path.exists(world.last_store), False)
 
 
 def setting_cases(world):
@@ -307,7 +328,7 @@ def status_cases(world):
     ok('nor is anything left', os.listdir(world.tmp), [])
     listed = subprocess.run([WEIR, 'run', '--list'], capture_output=True, text=True, check=True)
     ok('--list says how to do it by hand',
-       'ANTHROPIC_BASE_URL=http://127.0.0.1:4141 claude' in listed.stdout)
+       'ANTHROPIC_BASE_URL=http://127.0.0.1:4141 ENABLE_TOOL_SEARCH=true claude' in listed.stdout)
 
 
 # ---- signals ----
@@ -508,7 +529,7 @@ def script_cases(world):
         said += line
         if line.startswith('weir serve: '):
             break
-    ok('it says how to point an agent', f'ANTHROPIC_BASE_URL=http://{address} claude' in said)
+    ok('it says how to point an agent', f'ANTHROPIC_BASE_URL=http://{address} ' in said)
     ok('and how long it stays', 'until SIGTERM' in said)
     script.send_signal(signal.SIGTERM)
     ok('SIGTERM ends it well', script.wait(PATIENCE_SECONDS), 0)
@@ -616,7 +637,8 @@ def completion_cases(world):
         ok('fish completes', result.stdout.split('\t')[0], 'tiered')
 
 
-CASES = {'agents': agent_cases, 'settings': setting_cases, 'said': said_cases, 'log': log_cases,
+CASES = {'agents': agent_cases, 'refused': refused_cases, 'settings': setting_cases,
+         'said': said_cases, 'log': log_cases,
          'status': status_cases, 'words': word_cases, 'litter': litter_cases,
          'signals': signal_cases, 'terminal': terminal_cases, 'servers': server_cases,
          'stale': stale_cases, 'tokens': token_cases, 'script': script_cases,
