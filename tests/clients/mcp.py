@@ -50,7 +50,7 @@ def judge_sdk(got):
     """What is not as it should be; empty: nothing."""
     whole = file_text(1)
     part = ''.join(whole.splitlines(keepends=True)[40:60])
-    wanted = {'tools': ['weir_recall', 'weir_context'],
+    wanted = {'tools': ['weir_recall', 'weir_context', 'weir_steer'],
               'whole': {'text': whole, 'isError': False},
               'lines': {'text': part, 'isError': False}, 'unknown': {'code': -32602},
               'context': False, 'troubles': []}
@@ -78,7 +78,8 @@ def inspect(clients, handle, target, *more):
     if code:
         return '', [(errors or output).strip()[:300]]
     wrong = []
-    if [tool['name'] for tool in json.loads(output)['tools']] != ['weir_recall', 'weir_context']:
+    if [tool['name'] for tool in json.loads(output)['tools']] != [
+            'weir_recall', 'weir_context', 'weir_steer']:
         wrong.append('tools')
     code, output, errors = run([*program, *target, '--method', 'tools/call', '--tool-name',
                                 'weir_recall', '--tool-arg', f'handle={handle}', 'lines=41-60'],

@@ -37,10 +37,12 @@ TOOL = 'run_query'  # what it brings cannot be read again: there is no way back 
 END = 'Done after 8 results.'
 OURS = re.compile(rb'weir_recall|wr_[0-9a-f]{20}|\[weir ')
 PACKAGES = {'@anthropic-ai/claude-code': '2.1', 'ai': '7.0', '@ai-sdk/openai': '4.0',
-            '@ai-sdk/anthropic': '4.0', '@ai-sdk/openai-compatible': '3.0', 'cline': '3.0'}
+            '@ai-sdk/anthropic': '4.0', '@ai-sdk/openai-compatible': '3.0', 'cline': '3.0',
+            '@google/genai': '2', '@google/gemini-cli': '0'}
 PYTHON = {'openai-agents': ['openai-agents==0.24.*'],
           'pydantic-ai': ['pydantic-ai-slim[openai,anthropic]==2.66.*'],
           'litellm': ['litellm==1.100.0'],
+          'google': ['google-genai', 'google-adk'],
           'langchain': ['langchain==1.4.*', 'langchain-openai', 'langchain-anthropic']}
 GAP_POINTS_MAX = 5
 clients_run.TIMEOUT_S = 300  # on a busy machine some take a minute
@@ -149,6 +151,30 @@ def pi(api):
     return play_it
 
 
+def google(program, case):
+    """Google's libraries for Python; ADK takes the address from the variable."""
+    def play_it(play):
+        path = os.path.join(play.clients, 'python-google', 'bin', 'python')
+        return play.run([path, os.path.join(HERE, 'python', program), play.base, case],
+                        GOOGLE_GEMINI_BASE_URL=play.base, GOOGLE_API_KEY='k')
+    return play_it
+
+
+def gemini_cli(play):
+    servers = {}
+    if play.has_mcp():
+        program, *arguments = play.mcp_command()
+        servers = {'weir': {'command': program, 'args': arguments, 'trust': True}}
+    clients_run.write_json({
+        'security': {'auth': {'selectedType': 'gemini-api-key'}},
+        'general': {'enableAutoUpdate': False},
+        'privacy': {'usageStatisticsEnabled': False}, 'telemetry': {'enabled': False},
+        'mcpServers': servers}, play.home, '.gemini', 'settings.json')
+    return play.run([play.program('gemini'), '--yolo', '--skip-trust', '-m', 'gemini-2.5-flash',
+                     '-p', f'[in {play.work}] {TASK}'], GEMINI_API_KEY='k',
+                    GOOGLE_GEMINI_BASE_URL=play.base, GEMINI_CLI_NO_RELAUNCH='true')
+
+
 def end_hub(work):
     """cline leaves a process behind for the folder that it worked in."""
     for pid in filter(str.isdigit, os.listdir('/proc')):
@@ -208,6 +234,13 @@ def rows():
     for api in ('openai-completions', 'openai-responses', 'anthropic-messages'):
         yield f'pi, {api}', '@mariozechner/pi-coding-agent', pi(api)
     yield 'cline, chat', 'cline', cline
+    for how in ('whole', 'stream'):
+        yield f'@google/genai, gemini, {how}', '@google/genai', node('genai.mjs', how)
+    for how in ('whole', 'stream', 'automatic'):
+        yield f'google-genai, gemini, {how}', 'google', google('google_sdk.py', f'gemini-{how}')
+    # As a stream ADK sends an empty text back, which is refused without Weir.
+    yield 'ADK, gemini, whole', 'google', google('adk_agent.py', 'gemini-whole')
+    yield 'gemini-cli, gemini', '@google/gemini-cli', gemini_cli
 
 
 # ---- what came of a run ----
@@ -216,11 +249,17 @@ def calls_in(body):
     """(name, arguments) of each call in a request's history."""
     for message in body.get('messages') or []:
         for call in message.get('tool_calls') or []:
-            yield call['function']['name'], json.loads(call['function']['arguments'])
+            arguments = call['function']['arguments']
+            yield call['function']['name'], (
+                json.loads(arguments) if isinstance(arguments, str) else arguments)
         content = message.get('content')
         for block in content if isinstance(content, list) else []:
             if block.get('type') == 'tool_use':
                 yield block['name'], block['input']
+    for content in body.get('contents') or []:
+        for part in content['parts']:
+            if 'functionCall' in part:
+                yield part['functionCall']['name'], part['functionCall'].get('args', {})
     items = body.get('input')
     for item in items if isinstance(items, list) else []:
         if item.get('type') == 'function_call':
@@ -232,10 +271,13 @@ class Outcome:
         self.code, self.output, self.refused = code, output, refused
         bodies = [line['body'] for line in whole_lines(record)]
         self.bytes = sum(len(body.encode()) for body in bodies)
-        main = [body for body in map(json.loads, bodies) if body.get('tools')]
+        # With the next words of the user a policy may fold the loop before them, recalls and all.
+        main = [json.loads(body) for body in bodies if '[COMPLETED AGENT LOOP' not in body]
+        main = [body for body in main if body.get('tools')]
         calls = [list(calls_in(body)) for body in main]
         longest = max(calls, key=len, default=[])
-        self.calls = [call for call in longest if not call[0].endswith('weir_recall')]
+        self.calls = [(name, json.dumps(arguments).replace(play.work, 'WORK'))
+                      for name, arguments in longest if not name.endswith('weir_recall')]
         recalls = [sum(name.endswith('weir_recall') for name, _ in some) for some in calls]
         self.recalls, self.is_kept = max(recalls, default=0), recalls == sorted(recalls)
         self.requests = len(bodies)
@@ -273,6 +315,7 @@ policy: {os.environ.get('POLICY', 'lean')}
 upstreams:
   openai: {{base_url: "{url}/v1"}}
   anthropic: {{base_url: "{url}/v1"}}
+  gemini: {{base_url: "{url}"}}
 ''')
             base = f'http://127.0.0.1:{weir.port}'
         play = Play(clients, folder, base, weir, 'mcp' if kind == 'mcp' else 'none')
@@ -326,12 +369,16 @@ def judge(name, played):
 
 # ---- installing ----
 
-def install(clients):
+def install(clients, needed):
     """Gives what cannot be had here: the name and why."""
     clients_run.PACKAGES.update(PACKAGES)
+    clients_run.PACKAGES = {name: version for name, version in clients_run.PACKAGES.items()
+                            if name in needed or 'ai' in needed and name.startswith('@ai-sdk/')}
     absent = (clients_run.install(clients, False) if shutil.which('npm') else
               {name: 'npm is not installed' for name in clients_run.PACKAGES})
     for name, wanted in PYTHON.items():
+        if name not in needed:
+            continue
         place = os.path.join(clients, 'python-' + name)
         if os.path.exists(os.path.join(place, 'installed')):
             continue
@@ -352,13 +399,12 @@ def install(clients):
 
 def main():
     clients = os.path.abspath(sys.argv[1])
-    absent = install(clients)
+    chosen = [row for row in rows() if any(word in row[0] for word in sys.argv[2:] or [''])]
+    absent = install(clients, {package for _, package, _ in chosen})
     passed = failed = skipped = 0
     print(f'{"client":36} {"loop":6} {"direct":>6} {"own":>5} {"recalls":>7} {"visible":>7} '
           f'{"refused":>7} {"own":>9} {"MCP":>9} {"client":>9}')
-    for name, package, play_it in rows():
-        if not any(word in name for word in sys.argv[2:] or ['']):
-            continue
+    for name, package, play_it in chosen:
         if package in absent:
             print(f'{name:36} skipped: {absent[package]}')
             skipped += 1

@@ -27,6 +27,9 @@ LINES = (40, 60)
 PROMPT = f'[turns 8] [recall {LINES[0]}-{LINES[1]}] Look around.'
 TIMEOUT_S = 120
 AIDER = '0.86'
+PACKAGES = {'@anthropic-ai/claude-code': '2.1', '@qwen-code/qwen-code': '0.24',
+            '@github/copilot': '1.0', 'droid': '0.215', 'cline': '3.0', '@aaif/goose': '0.20',
+            '@kilocode/cli': '7.7.7'}
 CLAUDE_QUIET = {'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC': '1', 'DISABLE_AUTOUPDATER': '1'}
 
 
@@ -117,6 +120,63 @@ def qwen(home, url):
              'HTTPS_PROXY': '', 'https_proxy': ''})
 
 
+def copilot(provider_type='openai', model='gpt-5', path='/v1', **more):
+    """A provider of the user's; it reads files by commands."""
+    def case(home, url):
+        write('{}', home, '.copilot', 'settings.json')
+        return (['copilot', '-p', PROMPT, '--allow-all-tools'],
+                {'COPILOT_PROVIDER_BASE_URL': url + path, 'COPILOT_PROVIDER_API_KEY': 'k',
+                 'COPILOT_PROVIDER_TYPE': provider_type, 'COPILOT_MODEL': model,
+                 'COPILOT_OFFLINE': 'true', 'COPILOT_AUTO_UPDATE': 'false', **more})
+    return case
+
+
+def droid(home, url):
+    model = {'model': 'gpt-5', 'displayName': 'M', 'baseUrl': url + '/v1', 'apiKey': 'k',
+             'provider': 'generic-chat-completion-api', 'maxOutputTokens': 8000}
+    write(json.dumps({'customModels': [model], 'cloudSessionSync': False}), home, '.factory',
+          'settings.json')
+    return ['droid', 'exec', '-m', 'custom:gpt-5', in_work(home)], {}
+
+
+def in_work(home):
+    """For agents whose read tool wants whole paths."""
+    return f'[in {os.path.join(os.path.dirname(home), "work")}] {PROMPT}'
+
+
+def cline(provider, model, base=None):
+    def case(home, url):
+        settings = {'provider': provider, 'apiKey': 'k', 'model': model}
+        if base:
+            settings['baseUrl'] = url + base
+        write(json.dumps({'version': 1, 'lastUsedProvider': provider, 'modes': {}, 'providers': {
+            provider: {'settings': settings, 'updatedAt': '2026-11-18T00:00:00.000Z',
+                       'tokenSource': 'manual'}}}), home, '.cline', 'data', 'settings',
+              'providers.json')
+        return ['cline', '--json', in_work(home)], {}
+    return case
+
+
+def goose(provider, model):
+    def case(home, url):
+        write(f'GOOSE_PROVIDER: {provider}\nGOOSE_MODEL: {model}\nextensions:\n  developer:\n'
+              '    enabled: true\n    type: builtin\n    name: developer\n', home, '.config',
+              'goose', 'config.yaml')
+        return (['goose', 'run', '--no-session', '-t', '[tool shell] ' + PROMPT],
+                {'GOOSE_DISABLE_KEYRING': '1', 'OPENAI_API_KEY': 'k', 'ANTHROPIC_API_KEY': 'k',
+                 'OPENAI_HOST': url, 'ANTHROPIC_HOST': url})
+    return case
+
+
+def kilo(home, url):
+    """It writes what it misses in it into its settings; this has it all."""
+    write(json.dumps({'$schema': 'https://app.kilo.ai/config.json', 'autoupdate': False,
+                      'permission': {'bash': 'allow'}}, indent=2) + '\n', home, '.config', 'kilo',
+          'kilo.json')
+    return (['kilo', 'run', '-m', 'openai/gpt-5', PROMPT],
+            {'OPENAI_API_KEY': 'k', 'OPENAI_BASE_URL': url + '/v1'})
+
+
 CASES = [('codex', codex, '.codex/config.toml'),
          ('codex, a provider of the user', codex_provider, '.codex/config.toml'),
          ('codex, ChatGPT login', codex_chatgpt, '.codex/config.toml'),
@@ -126,7 +186,20 @@ CASES = [('codex', codex, '.codex/config.toml'),
          ('opencode, a provider of the user', opencode_provider, '.config/opencode/opencode.json'),
          ('pi', pi, '.pi/agent/models.json'),
          ('pi, a provider of the user', pi_provider, '.pi/agent/models.json'),
-         ('qwen', qwen, '.qwen/settings.json')]
+         ('qwen', qwen, '.qwen/settings.json'),
+         ('copilot, chat', copilot(), '.copilot/settings.json'),
+         ('copilot, responses', copilot(COPILOT_PROVIDER_WIRE_API='responses'),
+          '.copilot/settings.json'),
+         ('copilot, messages', copilot('anthropic', 'claude-sonnet-4-5', ''),
+          '.copilot/settings.json'),
+         ('droid', droid, '.factory/settings.json'),
+         ('cline, compatible', cline('openai-compatible', 'gpt-5', '/v1'),
+          '.cline/data/settings/providers.json'),
+         ('cline, openai', cline('openai-native', 'gpt-5'), '.cline/data/settings/providers.json'),
+         ('goose, openai', goose('openai', 'gpt-5'), '.config/goose/config.yaml'),
+         ('goose, anthropic', goose('anthropic', 'claude-sonnet-4-5'),
+          '.config/goose/config.yaml'),
+         ('kilo', kilo, '.config/kilo/kilo.json')]
 
 
 def results_of(body):
@@ -183,6 +256,7 @@ def play(name, case, kept, clients):
               f'  anthropic: {{base_url: "{url}/v1"}}\n'
               f'  chatgpt: {{base_url: "{url}/backend-api/codex"}}\n', folder, 'weir.yaml')
         path = os.path.join(clients, 'node_modules', '.bin') + ':' + os.environ['PATH']
+        path = os.environ.get('AGENTS_PATH', path)
         nowhere = {v: 'http://127.0.0.1:9' for v in ('HTTPS_PROXY', 'https_proxy')}
         result = subprocess.run(
             [weir, 'run', '--store', store, '--config', f'{folder}/weir.yaml', '--receipt',
@@ -242,19 +316,65 @@ def aider(clients):
         upstream.stop()
 
 
+def first_request(weir, folder, home, path, command, **env):
+    """The first request of Claude Code that has tools."""
+    record = os.path.join(folder, f'record-{len(os.listdir(folder))}')
+    upstream = Upstream(folder, '--record', record)
+    url = f'http://127.0.0.1:{upstream.port}'
+    write(f'upstreams:\n  anthropic: {{base_url: "{url}/v1"}}\n', folder, 'search.yaml')
+    variables = {'ANTHROPIC_BASE_URL': url} if command[0] == 'claude' else {}
+    subprocess.run([word.replace('SEARCH.YAML', f'{folder}/search.yaml') for word in command],
+                   cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=True,
+                   timeout=TIMEOUT_S, env={'PATH': path, 'HOME': home, 'TERM': 'dumb',
+                                           'ANTHROPIC_API_KEY': 'k', **CLAUDE_QUIET, **variables,
+                                           **env})
+    upstream.stop()
+    bodies = [json.loads(line)['body'] for line in read(record).splitlines()]
+    body = next(body for body in bodies if json.loads(body).get('tools'))
+    counted = subprocess.run([weir, 'count', '--model', 'claude-opus-4-8'], input=body, text=True,
+                             capture_output=True, check=True).stdout
+    names = [tool['name'] for tool in json.loads(body)['tools']]
+    print(f'  {len(names)} tools, {len(body.encode())} bytes, {counted.split()[0]} tokens')
+    return names, len(body)
+
+
+def tool_search(clients):
+    """Claude Code keeps schemas back under `weir run`, but for the recall's."""
+    weir = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+    path = os.environ.get('AGENTS_PATH', os.path.join(clients, 'node_modules', '.bin') + ':' +
+                          os.environ['PATH'])
+    call = ['claude', '-p', '[turns 0] Say hello.']
+    with Folder() as folder:
+        home = os.path.join(folder, 'home')
+        os.makedirs(home)
+        through = [weir, 'run', '--store', os.path.join(folder, 'store'), '--config',
+                   'SEARCH.YAML', '--', *call]
+        print('claude, tool search: without Weir; as the user said; by weir run')
+        _, plain = first_request(weir, folder, home, path, call)
+        told, _ = first_request(weir, folder, home, path, through, ENABLE_TOOL_SEARCH='false')
+        names, bytes_ = first_request(weir, folder, home, path, through)
+        recall = 'mcp__weir__weir_recall'
+        ok('tool search: the user may switch it off', ('ToolSearch' in told, recall in told),
+           (False, True))
+        ok('tool search: it is on, and the recall is there', ('ToolSearch' in names,
+                                                              recall in names), (True, True))
+        ok('tool search: a third less is sent', bytes_ * 3 < plain * 2.2)
+
+
 def main():
     if not shutil.which('npm'):
         print('skipped: npm is not installed')
         return 77
     clients = os.path.abspath(sys.argv[1])
-    clients_run.PACKAGES['@anthropic-ai/claude-code'] = '2.1'
-    clients_run.PACKAGES['@qwen-code/qwen-code'] = '0.15'
+    clients_run.PACKAGES.update(PACKAGES)
     clients_run.install(clients)
     for name, case, kept in CASES:
         if any(word in name for word in sys.argv[2:] or ['']):
             play(name, case, kept, clients)
     if any(word in 'aider' for word in sys.argv[2:] or ['']):
         aider(clients)
+    if any(word in 'tool search' for word in sys.argv[2:] or ['']):
+        tool_search(clients)
     return CHECK.end()
 
 

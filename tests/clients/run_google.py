@@ -3,9 +3,12 @@
 
     run_google.py CLIENTS_DIR [NAME...]    where the clients are or are to be installed (npm, pip)
 
-WEIR names the program; its policy is `auto`. Both ways must end in the same words. Prints a row a
+WEIR names the program; its policy is `auto`, for gemini-cli `lean`: eight reads of source files
+are not enough for `auto` to take one out. Both ways must end in the same words. Prints a row a
 client: how many of its requests were sent on changed, what that saved, how many the upstream
 refused. gemini-cli then asks for lines of what was left out, by `weir mcp`: they must come back.
+Last it runs under `weir run`, which cannot register a tool with it: there the proxy's own recall
+brings them.
 """
 import json
 import os
@@ -14,12 +17,13 @@ import subprocess
 import sys
 
 import run as clients_run
+import run_agents
 from run_agents import LINES, has_lines
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'upstream'))
-from harness import Checks, Folder, Upstream, Weir  # noqa: E402
+from harness import Folder, Upstream, Weir  # noqa: E402
 
-CHECK = Checks()
+CHECK = run_agents.CHECK
 ok = CHECK.ok
 HERE = os.path.dirname(os.path.abspath(__file__))
 WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
@@ -29,11 +33,12 @@ PYTHON = ('google-genai', 'google-adk')
 
 def python_of(clients):
     """A Python that has the packages; they are installed where they are not there."""
-    place = os.path.join(clients, 'google')
+    place = os.path.join(clients, 'python-google')
     python = os.path.join(place, 'bin', 'python')
-    if not os.path.exists(python):
+    if not os.path.exists(os.path.join(place, 'installed')):
         subprocess.run([sys.executable, '-m', 'venv', place], check=True)
         subprocess.run([python, '-m', 'pip', 'install', '--quiet', *PYTHON], check=True)
+        open(os.path.join(place, 'installed'), 'w', encoding='ascii').close()
     return python
 
 
@@ -51,14 +56,26 @@ def python(program, *words):
     return play
 
 
+SETTINGS = {'security': {'auth': {'selectedType': 'gemini-api-key'}},
+            'general': {'enableAutoUpdate': False},
+            'privacy': {'usageStatisticsEnabled': False}, 'telemetry': {'enabled': False}}
+
+
+def under_run(home, url):
+    """For run_agents.play: what to run, and with which variables."""
+    clients_run.write_json(SETTINGS, home, '.gemini', 'settings.json')
+    work = os.path.join(os.path.dirname(home), 'work')
+    return (['gemini', '--yolo', '--skip-trust', '-m', 'gemini-2.5-flash', '-p',
+             f'[in {work}] {run_agents.PROMPT}'],
+            {'GEMINI_API_KEY': 'k', 'GOOGLE_GEMINI_BASE_URL': url,
+             'GEMINI_CLI_NO_RELAUNCH': 'true'})
+
+
 def gemini_cli(base, clients, folder, store):
     home = os.path.join(folder, 'gemini-home')
     recall = {'command': WEIR, 'args': ['mcp', '--store', store], 'trust': True}
-    clients_run.write_json({
-        'security': {'auth': {'selectedType': 'gemini-api-key'}},
-        'general': {'disableAutoUpdate': True, 'enableAutoUpdate': False},
-        'privacy': {'usageStatisticsEnabled': False}, 'telemetry': {'enabled': False},
-        'mcpServers': {'weir': recall}}, home, '.gemini', 'settings.json')
+    clients_run.write_json({**SETTINGS, 'mcpServers': {'weir': recall}}, home, '.gemini',
+                           'settings.json')
     work = clients_run.make_work(folder)
     prompt = f'[in {work}] [turns 8] [recall {LINES[0]}-{LINES[1]}] Look around.'
     program = os.path.join(clients, 'node_modules', '.bin', 'gemini')
@@ -90,7 +107,8 @@ def play(name, client, clients):
             print(plain[-2500:])
         direct.stop()
         upstream = Upstream(folder)
-        weir = Weir(folder, config='listen: 127.0.0.1:0\npolicy: auto\nupstreams:\n'
+        policy = 'lean' if name == 'gemini-cli' else 'auto'
+        weir = Weir(folder, config=f'listen: 127.0.0.1:0\npolicy: {policy}\nupstreams:\n'
                     f'  gemini: {{base_url: "http://127.0.0.1:{upstream.port}"}}\n')
         code, output = client(f'http://127.0.0.1:{weir.port}', clients, folder, weir.store)
         lines = [line for line in weir.log(9) if line['api'] == 'gemini']
@@ -126,6 +144,8 @@ def main():
     for name, client in CLIENTS:
         if any(word in name for word in sys.argv[2:] or ['']):
             play(name, client, clients)
+    if any(word in 'weir run -- gemini' for word in sys.argv[2:] or ['']):
+        run_agents.play('weir run -- gemini', under_run, '.gemini/settings.json', clients)
     return CHECK.end()
 
 
