@@ -123,6 +123,16 @@ class Relay:
         self.pairs = []
 
 
+def shortens_again(talk, before):
+    """Whether what is new is shortened within a few requests: on a busy machine a database that is
+    ready again may still answer the first one too late, which then leaves whole, as it must."""
+    for _ in range(10):
+        if talk.shortened() > before:
+            return True
+        ok('what was sent stays meanwhile', talk.go_on(), (200, True))
+    return talk.shortened() > before
+
+
 TALLY = {}  # by the kind of trouble, which is the session's name
 
 
@@ -226,7 +236,7 @@ def dead_connections_are_opened_again(folder, upstream, database):
                      " WHERE datname = 'cut'")
         before = talk.shortened()
         ok('a request passes', talk.go_on(), (200, True))
-        ok('and is shortened', talk.shortened() > before)
+        ok('and is shortened', shortens_again(talk, before))
     ok('every handle is found', unknown_handles(talk, url), [])
     stop_all(nodes)
 
@@ -268,7 +278,7 @@ def network_fails(folder, upstream, database):
     relay.cut()
     before = talk.shortened()
     ok('over a new connection too', talk.go_on(), (200, True))
-    ok('and shortened', talk.shortened() > before)
+    ok('and shortened', shortens_again(talk, before))
     relay.mode = 'stall'
     began = time.monotonic()
     ok('a silent database holds nothing up for long', talk.go_on(), (200, True))
@@ -282,7 +292,7 @@ def network_fails(folder, upstream, database):
     ok('ready again', wait_for(lambda: is_ready(nodes[0])))
     before = talk.shortened()
     ok('all goes on', talk.go_on(), (200, True))
-    ok('and is shortened again', talk.shortened() > before)
+    ok('and is shortened again', shortens_again(talk, before))
     ok('every handle is found', unknown_handles(talk, relay.url('net')), [])
     stop_all(nodes)
 
@@ -317,7 +327,7 @@ def database_refuses(folder, upstream, database):
         ok(f'{name}: ready again', wait_for(lambda: is_ready(nodes[0])))
         before = talk.shortened()
         ok(f'{name}: all goes on', talk.go_on(), (200, True))
-        ok(f'{name}: and is shortened', talk.shortened() > before)
+        ok(f'{name}: and is shortened', shortens_again(talk, before))
     ok('every handle is found', unknown_handles(talk, url), [])
     stop_all(nodes)
 
@@ -412,7 +422,7 @@ def a_replica_is_promoted(folder, upstream, database):
         before = talk.shortened()
         for _ in range(3):
             ok('what was sent stays', talk.go_on(), (200, True))
-        ok('and is shortened again', talk.shortened() > before)
+        ok('and is shortened again', shortens_again(talk, before))
         ok('every handle is found', unknown_handles(talk, url), [])
         stop_all(nodes)
     finally:
