@@ -600,7 +600,7 @@ static bool play_legs(struct play *p, const struct script *s, struct wr_join *jo
         wr_buf_reset(&leg);
         write_leg(p, s, i, wr_buf_view(&p->last), &leg);
         wr_join_feed(join, wr_buf_view(&leg), shown);
-        hold(p, wr_join_end_leg(join) == expected, "a leg is taken for another kind");
+        hold(p, wr_join_end_leg(join, shown) == expected, "a leg is taken for another kind");
         answer_calls(p, join);
         if (!is_last && !p->wrong)
             ask_again(p, join, part);

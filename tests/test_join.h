@@ -69,7 +69,7 @@ static inline void test_join_run(struct test_joined *j, const struct wr_api *api
     wr_buf_init(&j->exchange, WR_OUTPUT_BYTES_MAX);
     for (size_t i = 0; join && legs[i]; i++) {
         test_join_feed(join, wr_span_of(legs[i]), piece_bytes, &j->shown);
-        enum wr_join_verdict verdict = wr_join_end_leg(join);
+        enum wr_join_verdict verdict = wr_join_end_leg(join, &j->shown);
         wr_buf_text(&j->said, words[verdict]);
         test_join_answer(join, j, &count);
         if (wr_join_is_broken(join))

@@ -285,6 +285,13 @@ void wr_answer_feed_frames(struct wr_reply *a, weir_span bytes)
 
 /* ---- a stream's end ---- */
 
+/* The last line of a stream of lines may lack its end. */
+void wr_answer_end_feed(struct wr_reply *a)
+{
+    if (a->sse.is_lines && a->sse.line.len)
+        wr_sse_feed(&a->sse, WR_LIT("\n"));
+}
+
 /* A part that did not fit is missing, and there is no answer without it. */
 weir_status wr_answer_check(const struct wr_reply *a)
 {
@@ -349,6 +356,7 @@ static void write_body(struct wr_reply *a)
 weir_status wr_answer_end(struct wr_reply *a, weir_span *body)
 {
     *body = (weir_span){"", 0};
+    wr_answer_end_feed(a);
     if (a->has_error || (!a->is_finished && !a->has_stopped))
         return WEIR_INVALID;
     a->status = wr_answer_check(a);

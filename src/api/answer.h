@@ -91,6 +91,8 @@ bool wr_answer_is_stream(const struct wr_api *api, weir_span type);
 void wr_answer_feed(struct wr_reply *answer, weir_span bytes);
 /* The same of an AWS event stream (api/frames.h); an answer is fed with one of the two. */
 void wr_answer_feed_frames(struct wr_reply *answer, weir_span bytes);
+/* The stream has ended. wr_answer_end() does this too. */
+void wr_answer_end_feed(struct wr_reply *answer);
 
 /* The body that the streamed answer has when it comes whole; it lives until the release. A call
  * without an id of its own is given one: its result needs it. WEIR_INVALID: it broke off, or says

@@ -2,8 +2,9 @@
  *
  * Every frame that came is kept until its event comes out again, known by a hash of what the event
  * says. Most come out at once and in order, so the search begins at the oldest that is left. Frames
- * of events that never come out (hidden ones) are kept to the end of their stream, within a cap;
- * past it frames are made anew, which says the same in other bytes.
+ * of events that never come out (hidden ones, and those that got other numbers) are kept to the end
+ * of their stream, within a cap; past it frames are made anew, which says the same in other bytes.
+ * They would make every search longer than the last, so only the newest are sought among.
  */
 #include "api/frame_bridge.h"
 
@@ -55,12 +56,50 @@ static bool keep(struct wr_bridge *b, const struct wr_sse_event *event, weir_spa
     return true;
 }
 
+/* One that would not come out of a line of text as it went in is no name of an event. */
+static bool is_name(weir_span name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if ((unsigned char)name.ptr[i] < ' ')
+            return false;
+    return name.len <= WR_SSE_NAME_BYTES_MAX;
+}
+
+static bool is_line_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+/* Line breaks can only stand between the values of JSON, where a space says the same. A carriage
+ * return ends a line of an event stream: what stands behind it would be lost. False: no memory. */
+static bool put_on_one_line(struct wr_bridge *b, struct wr_sse_event *event)
+{
+    size_t at = 0;
+
+    while (at < event->data.len && !is_line_break(event->data.ptr[at]))
+        at++;
+    if (at == event->data.len)
+        return true;
+    if (event->data.ptr != b->opened.bytes) {
+        wr_buf_reset(&b->opened);
+        wr_buf_append(&b->opened, event->data);
+    }
+    if (wr_buf_status(&b->opened))
+        return false;
+    for (; at < b->opened.len; at++)
+        if (is_line_break(b->opened.bytes[at]))
+            b->opened.bytes[at] = ' ';
+    event->data = wr_buf_view(&b->opened);
+    return true;
+}
+
 static void on_frame(void *user, const struct wr_frame *frame)
 {
     struct wr_bridge *b = user;
     struct wr_sse_event event;
 
-    if (frame->is_cut || !wr_frame_open(frame, &b->arena, &b->opened, &event)) {
+    if (frame->is_cut || !wr_frame_open(frame, &b->arena, &b->opened, &event) ||
+        !is_name(event.name) || !put_on_one_line(b, &event)) {
         b->is_lost = true;
         return;
     }
@@ -71,15 +110,9 @@ static void on_frame(void *user, const struct wr_frame *frame)
         wr_buf_append(b->out, event.name);
         wr_buf_byte(b->out, '\n');
     }
-    weir_span rest = event.data, line;
-    do {
-        if (!wr_span_line(&rest, &line))
-            line = (weir_span){"", 0};
-        wr_buf_text(b->out, "data: ");
-        wr_buf_append(b->out, line);
-        wr_buf_byte(b->out, '\n');
-    } while (rest.len);
-    wr_buf_byte(b->out, '\n');
+    wr_buf_text(b->out, "data: ");
+    wr_buf_append(b->out, event.data);
+    wr_buf_text(b->out, "\n\n");
 }
 
 void wr_bridge_in(struct wr_bridge *b, weir_span frames, struct wr_buf *events)
@@ -95,6 +128,8 @@ static struct kept *find_kept(struct wr_bridge *b, const struct wr_sse_event *ev
 {
     wr_hash128 hash = hash_of(event->name, event->data);
 
+    if (b->kept_count > b->kept_first + WR_NET_FRAMES_SOUGHT_MAX)
+        b->kept_first = b->kept_count - WR_NET_FRAMES_SOUGHT_MAX;
     while (b->kept_first < b->kept_count && b->kept[b->kept_first].is_gone)
         b->kept_first++;
     for (size_t i = b->kept_first; i < b->kept_count; i++)
@@ -198,5 +233,5 @@ void wr_bridge_free(struct wr_bridge *b)
 
 bool wr_bridge_is_lost(const struct wr_bridge *b)
 {
-    return b->is_lost;
+    return b->is_lost || !wr_frames_is_whole(&b->frames);
 }

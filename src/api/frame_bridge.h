@@ -5,7 +5,7 @@
  *
  * 1. An event that comes out as it went in leaves in the frame it came in, byte for byte.
  * 2. One that was changed, or is new, gets a frame like those that came.
- * 3. What cannot be read of the frames is left out; wr_bridge_is_lost() says so.
+ * 3. What cannot be read of the frames is left out; wr_bridge_is_lost() says so at the end.
  */
 #ifndef WR_API_FRAME_BRIDGE_H
 #define WR_API_FRAME_BRIDGE_H
@@ -27,7 +27,8 @@ void wr_bridge_in(struct wr_bridge *bridge, weir_span frames, struct wr_buf *eve
 /* The way back. An event that is cut is waited for. */
 void wr_bridge_out(struct wr_bridge *bridge, weir_span events, struct wr_buf *frames);
 
-/* The stream was spoilt, or there was no memory: more came than went in. */
+/* Of a stream that has ended: a frame was spoilt or cut off, or there was no memory: more came than
+ * went in. */
 bool wr_bridge_is_lost(const struct wr_bridge *bridge);
 
 #endif

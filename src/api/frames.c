@@ -131,8 +131,14 @@ static void tell_frame(struct wr_frames *f)
         frame.payload = wr_span_cut(held, headers_end, end);
         frame.raw = held;
     }
+    f->has_spoilt |= !is_sound;
     if (is_sound)
         f->on_frame(f->user, &frame);
+}
+
+bool wr_frames_is_whole(const struct wr_frames *f)
+{
+    return !f->is_lost && !f->has_spoilt && !f->held.len;
 }
 
 void wr_frames_feed(struct wr_frames *f, weir_span chunk)

@@ -323,8 +323,10 @@ static size_t block_end(struct wr_join *j, weir_span bytes)
     for (size_t i = 0; i < bytes.len; i++) {
         char c = bytes.ptr[i];
         bool is_rest = j->after_cr && c == '\n';
-        j->after_cr = c == '\r';
+        j->after_cr = c == '\r' && !j->api->streams_lines;
         if (is_rest)
+            continue;
+        if (c == '\r' && j->api->streams_lines) /* a line of JSON ends with its LF alone */
             continue;
         if (c != '\n' && c != '\r') {
             j->line_bytes++;
@@ -555,7 +557,21 @@ static void note_envelope(struct wr_join *j, const struct wr_leg *leg)
         wr_join_envelope(j, NULL, &doc, 0);
 }
 
-enum wr_join_verdict wr_join_end_leg(struct wr_join *j)
+/* The last line of a stream of lines may lack its end. Where something is hidden in the answer, or
+ * may be in that line, it gets one; else it is shown as it came (wr_join_finish). */
+static void end_last_line(struct wr_join *j)
+{
+    bool has_own_name =
+        wr_span_find(wr_buf_view(&j->block), WR_LIT(WR_OWN_TOOL_NAME), 0) != SIZE_MAX;
+
+    if (j->form != WR_JOIN_FORM_EVENTS || !j->api->streams_lines || !j->block.len)
+        return;
+    if ((wr_join_is_plain(j) && !has_own_name) || !is_json(j, wr_buf_view(&j->block)))
+        return;
+    wr_join_feed(j, WR_LIT("\n"), j->out);
+}
+
+enum wr_join_verdict wr_join_end_leg(struct wr_join *j, struct wr_buf *out)
 {
     struct wr_leg *leg = leg_of(j);
     bool is_first = wr_join_is_first(j);
@@ -563,6 +579,8 @@ enum wr_join_verdict wr_join_end_leg(struct wr_join *j)
     leg->verdict = WR_JOIN_PLAIN;
     if (j->is_broken)
         return WR_JOIN_PLAIN;
+    j->out = out;
+    end_last_line(j);
     /* What comes whole behind events cannot be shown as events: providers do that with errors. */
     if (!is_first && (j->form == WR_JOIN_FORM_WHOLE) != (leg[-1].bytes.len > 0))
         j->is_broken = true;
@@ -691,8 +709,10 @@ void wr_join_fail(struct wr_join *j, const char *message, struct wr_buf *out)
 {
     struct wr_json_writer writer;
 
+    bool is_whole = j->form == WR_JOIN_FORM_WHOLE || j->legs[0].bytes.len;
+
     j->out = out;
-    if (j->has_shown) {
+    if (j->has_shown || (j->is_stream && !is_whole)) { /* its head says that events come */
         j->api->joiner->write_error(j, message, out);
         return;
     }

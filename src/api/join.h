@@ -51,11 +51,12 @@ void wr_join_free(struct wr_join *join); /* NULL is fine */
  * answer that comes whole that is nothing. */
 void wr_join_feed(struct wr_join *join, weir_span bytes, struct wr_buf *out);
 
-/* The provider has sent all of the leg. A leg that broke off, is an error, or cannot be read is
- * PLAIN if it is the first (what came is what the client gets); later see wr_join_is_broken(). So
- * is one whose call of ours the output limit has cut: the call is hidden, and nobody can answer it.
+/* The provider has sent all of the leg; `out` is as above. A leg that broke off, is an error, or
+ * cannot be read is PLAIN if it is the first (what came is what the client gets); later see
+ * wr_join_is_broken(). So is one whose call of ours the output limit has cut: the call is hidden,
+ * and nobody can answer it.
  */
-enum wr_join_verdict wr_join_end_leg(struct wr_join *join);
+enum wr_join_verdict wr_join_end_leg(struct wr_join *join, struct wr_buf *out);
 
 /* A later leg is no whole answer, or there was no memory: the client must be told (wr_join_fail),
  * nothing is complete. */
@@ -78,8 +79,8 @@ void wr_join_next(struct wr_join *join);
 /* The end that was held, or a whole answer. After PLAIN and BESIDE. */
 void wr_join_finish(struct wr_join *join, struct wr_buf *out);
 
-/* What the API's error looks like where the answer is now: an event in a stream that has begun,
- * else the whole of an error body. Nothing that says "complete" comes after it. */
+/* What the API's error looks like where the answer is now: an event in a stream, else the whole of
+ * an error body. Nothing that says "complete" comes after it. */
 void wr_join_fail(struct wr_join *join, const char *message, struct wr_buf *out);
 
 /* What keeps a stream alive, as the API has it; only between events. */

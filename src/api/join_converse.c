@@ -15,7 +15,7 @@
 
 static void join_block_event(struct wr_join *j, const struct wr_join_event *event, wr_json_id index)
 {
-    wr_json_id use = wr_json_find(event->doc, wr_json_find(event->doc, 0, "start"), "toolUse");
+    wr_json_id start = wr_json_find(event->doc, 0, "start");
     struct wr_splice splice;
     int64_t from;
 
@@ -24,7 +24,8 @@ static void join_block_event(struct wr_join *j, const struct wr_join_event *even
         return;
     }
     struct wr_join_number *number = wr_join_number_find(j, from);
-    if (!number) {
+    if (!number || start != WR_JSON_NONE) { /* a block begins, whatever had its number before */
+        wr_json_id use = wr_json_find(event->doc, start, "toolUse");
         bool is_own = wr_join_is_own(event->doc, wr_json_find(event->doc, use, "name"));
         number = wr_join_number_add(j, from, is_own);
         j->has_hidden |= is_own;

@@ -417,6 +417,78 @@ static const struct join_case cases[] = {
      "ask  {\"a\":1};plain;",
      O("\"content\":\"It\"") "{\"error\":\"it broke\"}\n",
      NULL},
+    {"ollama: lines that end with CR LF",
+     WEIR_DIALECT_OLLAMA,
+     {"{\"message\":{\"content\":\"Hi\"},\"done\":false}\r\n"
+      "{\"message\":{\"content\":\"\",\"tool_calls\":[" O_CALL(
+          "weir_recall") "]},\r\"done\":true,\"eval_count\":9}\r\n",
+      "{\"message\":{\"content\":\"7\"},\"done\":false}\r\n\r\n"
+      "{\"message\":{\"content\":\"\"},\"done\":true,\"eval_count\":4}\r\n"},
+     "ask  {\"a\":1};plain;",
+     "{\"message\":{\"content\":\"Hi\"},\"done\":false}\r\n"
+     "{\"message\":{\"content\":\"7\"},\"done\":false}\r\n\r\n"
+     "{\"message\":{\"content\":\"\"},\"done\":true,\"eval_count\":13}\r\n",
+     NULL},
+    {"ollama: last lines that lack their end",
+     WEIR_DIALECT_OLLAMA,
+     {"\n" O("\"content\":\"Hi\"") "{\"message\":{\"content\":\"so\",\"tool_calls\":[" O_CALL(
+          "weir_recall") "]},\"done\":true,\"eval_count\":9}",
+      O("\"content\":\"7\"") "{\"message\":{\"content\":\"\"},\"done\":true,\"eval_count\":4}"},
+     "ask  {\"a\":1};plain;",
+     "\n" O("\"content\":\"Hi\"") "{\"message\":{\"content\":\"so\"},\"done\":false}\n" O(
+         "\"content\":\"7\"") "{\"message\":{\"content\":\"\"},\"done\":true,\"eval_count\":13}\n",
+     NULL},
+    {"ollama: a last line without an end and without a call of ours is the server's",
+     WEIR_DIALECT_OLLAMA,
+     {"\n" O("\"content\":\"Hi\"") "{\"message\":{\"content\":\"\"},\"done\":true}"},
+     "plain;",
+     "\n" O("\"content\":\"Hi\"") "{\"message\":{\"content\":\"\"},\"done\":true}",
+     ""},
+    {"ollama: an error in a second leg whose last line is cut off",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"\",\"tool_calls\":[" O_CALL("weir_recall") "]")
+          O_DONE("\"content\":\"\"", "9"),
+      O("\"content\":\"It\"") "{\"error\":\"no room\"}\n{\"done\":tr"},
+     "ask  {\"a\":1};plain;",
+     O("\"content\":\"It\"") "{\"error\":\"it broke\"}\n",
+     NULL},
+    {"ollama: an error behind a call of ours is the client's",
+     WEIR_DIALECT_OLLAMA,
+     {O("\"content\":\"Hi\"") O("\"content\":\"\",\"tool_calls\":[" O_CALL(
+         "weir_recall") "]") "{\"error\":\"no room\"}\n"},
+     "plain;",
+     O("\"content\":\"Hi\"") "{\"error\":\"no room\"}\n",
+     ""},
+    {"a stream that fails before anything was shown ends with an event",
+     WEIR_DIALECT_CHAT,
+     {OWN_CHAT("a", "0", "c1") FINISH("a", "tool_calls") DONE, "data: {"},
+     "ask c1 {};plain;",
+     DATA("{\"error\":{\"type\":\"weir_error\",\"message\":\"it broke\",\"param\":null,"
+          "\"code\":\"weir\"}}"),
+     NULL},
+    {"converse: a call that has the number of one of ours",
+     WEIR_DIALECT_CONVERSE,
+     {C_START C_USE("0", "t1", "weir_recall") C_USE("0", "t2", "f")
+          C_STOP("tool_use", "\"outputTokens\":9")},
+     "plain;",
+     C_START C_USE("0", "t2", "f") C_STOP("tool_use", "\"outputTokens\":9"),
+     ""},
+    {"converse: calls whose events alternate",
+     WEIR_DIALECT_CONVERSE,
+     {C_START C("contentBlockStart", "\"contentBlockIndex\":0,\"start\":{\"toolUse\":{"
+                                     "\"toolUseId\":\"t1\",\"name\":\"weir_recall\"}}")
+          C("contentBlockStart", "\"contentBlockIndex\":1,\"start\":{\"toolUse\":{"
+                                 "\"toolUseId\":\"t2\",\"name\":\"f\"}}")
+              C_DELTA("0", "\"toolUse\":{\"input\":\"{\\\"a\\\"\"}")
+                  C_DELTA("1", "\"toolUse\":{\"input\":\"{}\"}")
+                      C_DELTA("0", "\"toolUse\":{\"input\":\":1}\"}") C_END("1") C_END("0")
+                          C_STOP("tool_use", "\"outputTokens\":9")},
+     "beside t1 {\"a\":1};",
+     C_START C("contentBlockStart", "\"contentBlockIndex\":0,\"start\":{\"toolUse\":{"
+                                    "\"toolUseId\":\"t2\",\"name\":\"f\"}}")
+         C_DELTA("0", "\"toolUse\":{\"input\":\"{}\"}") C_END("0")
+             C_STOP("tool_use", "\"outputTokens\":9"),
+     ""},
     {"converse: two legs with signed thinking",
      WEIR_DIALECT_CONVERSE,
      {C_START C_DELTA("0", "\"reasoningContent\":{\"text\":\"hm\"}")
@@ -701,12 +773,12 @@ static void ids_are_those_of_the_first_and_the_last_leg(void **state)
     assert_non_null(join);
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_join_feed(join, wr_span_of(legs[0]), &out);
-    assert_int_equal(wr_join_end_leg(join), WR_JOIN_ASK);
+    assert_int_equal(wr_join_end_leg(join, &out), WR_JOIN_ASK);
     assert_true(wr_span_is(wr_join_id_last(join), "r1"));
     wr_join_set_result(join, 0, WR_LIT(""), true);
     wr_join_next(join);
     wr_join_feed(join, wr_span_of(legs[1]), &out);
-    assert_int_equal(wr_join_end_leg(join), WR_JOIN_PLAIN);
+    assert_int_equal(wr_join_end_leg(join, &out), WR_JOIN_PLAIN);
     assert_true(wr_span_is(wr_join_id_seen(join), "r1"));
     assert_true(wr_span_is(wr_join_id_last(join), "r2"));
     wr_join_free(join);

@@ -1,8 +1,9 @@
 #include "api/sse.h"
 
+#include "base/limits.h"
 #include "base/span.h"
 
-enum { NAME_BYTES_MAX = 256, FIELD_BYTES = 16, MARK_BYTES = 3 };
+enum { FIELD_BYTES = 16, MARK_BYTES = 3 };
 
 static const char byte_order_mark[MARK_BYTES] = {'\xEF', '\xBB', '\xBF'};
 
@@ -10,7 +11,7 @@ void wr_sse_init(struct wr_sse *sse, size_t data_bytes_max, wr_sse_fn *on_event,
 {
     *sse = (struct wr_sse){.data_bytes_max = data_bytes_max, .on_event = on_event, .user = user};
     wr_buf_init(&sse->line, data_bytes_max + FIELD_BYTES);
-    wr_buf_init(&sse->name, NAME_BYTES_MAX);
+    wr_buf_init(&sse->name, WR_SSE_NAME_BYTES_MAX);
     wr_buf_init(&sse->data, data_bytes_max);
 }
 
@@ -52,6 +53,8 @@ static void dispatch(struct wr_sse *sse)
 
 static void take_line(struct wr_sse *sse, weir_span line)
 {
+    if (sse->is_lines && line.len && line.ptr[line.len - 1] == '\r')
+        line.len--;
     if (sse->is_lines && line.len)
         add_data(sse, line);
     if (sse->is_lines || !line.len) {
@@ -68,7 +71,7 @@ static void take_line(struct wr_sse *sse, weir_span line)
         add_data(sse, value);
     } else if (wr_span_is(field, "event")) {
         wr_buf_reset(&sse->name);
-        if (value.len <= NAME_BYTES_MAX)
+        if (value.len <= WR_SSE_NAME_BYTES_MAX)
             wr_buf_append(&sse->name, value);
     }
 }
@@ -106,10 +109,12 @@ static void keep_part(struct wr_sse *sse, weir_span part)
         sse->is_line_cut = true;
 }
 
-static size_t line_end(weir_span chunk, size_t from)
+static size_t line_end(const struct wr_sse *sse, weir_span chunk, size_t from)
 {
     const char *lf = memchr(chunk.ptr + from, '\n', chunk.len - from);
     size_t end = lf ? (size_t)(lf - chunk.ptr) : chunk.len;
+    if (sse->is_lines) /* in JSON a CR is white space, and ends nothing */
+        return end;
     const char *cr = memchr(chunk.ptr + from, '\r', end - from);
     return cr ? (size_t)(cr - chunk.ptr) : end;
 }
@@ -141,7 +146,7 @@ void wr_sse_feed(struct wr_sse *sse, weir_span chunk)
             continue;
         }
         sse->after_cr = false;
-        size_t end = line_end(chunk, at);
+        size_t end = line_end(sse, chunk, at);
         if (end == chunk.len) {
             keep_part(sse, wr_span_cut(chunk, at, end));
             return;

@@ -230,6 +230,8 @@ enum {
     WR_NET_UPSTREAM_CONNECTIONS_MAX = 256,       /* idle ones that are kept for the next request */
     WR_NET_EVENT_BYTES_MAX = 1024 * 1024,        /* one event of a stream, where it is read along */
     WR_NET_FRAME_HEADERS_BYTES_MAX = 128 * 1024, /* of one frame of an AWS event stream */
+    WR_NET_FRAMES_SOUGHT_MAX = 4096, /* of them, whose events have not come out again yet */
+    WR_SSE_NAME_BYTES_MAX = 256,     /* the name of an event */
     WR_NET_DECODED_BYTES_MAX = 64 * 1024 * 1024, /* a compressed body, unpacked */
 
     /* mcp */

@@ -227,8 +227,10 @@ void wr_own_legs_fail(struct wr_exchange *ex, const char *why)
 {
     char text[640];
 
-    (void)snprintf(text, sizeof(text),
-                   "weir: the model recalled what was left out, and then could not go on: %s", why);
+    (void)snprintf(text, sizeof(text), "weir: %s: %s",
+                   ex->own.count ? "the model recalled what was left out, and then could not go on"
+                                 : "the answer could not be shown to its end",
+                   why);
     if (ex->own.is_held) {
         wr_exchange_fail(ex, 502, "own_recall_failed", text);
         return;
@@ -301,7 +303,7 @@ void wr_own_legs_end(struct wr_exchange *ex)
         wr_own_legs_fail(ex, text);
         return;
     }
-    enum wr_join_verdict verdict = wr_join_end_leg(ex->own.join);
+    enum wr_join_verdict verdict = wr_join_end_leg(ex->own.join, &ex->own.out);
     if (wr_join_is_broken(ex->own.join) || (ex->own.bridge && wr_bridge_is_lost(ex->own.bridge))) {
         wr_own_legs_fail(ex, "the provider broke off");
     } else if (verdict == WR_JOIN_ASK && ex->own.count + 1 >= WR_OWN_LEGS_MAX) {

@@ -53,6 +53,8 @@ void wr_tap_feed(struct wr_tap *tap, weir_span bytes)
 
 void wr_tap_end(struct wr_tap *tap)
 {
+    if (tap->kind == WR_TAP_STREAM)
+        wr_answer_end_feed(&tap->answer);
     if (tap->kind != WR_TAP_WHOLE)
         return;
     wr_arena_reset(tap->answer.arena);

@@ -139,7 +139,7 @@ static weir_status join_legs(const struct join_job *job, struct wr_buf *shown,
             wr_join_next(join);
         wr_join_feed(join, wr_span_cut(bytes, 0, half), shown);
         wr_join_feed(join, wr_span_from(bytes, half), shown);
-        enum wr_join_verdict verdict = wr_join_end_leg(join);
+        enum wr_join_verdict verdict = wr_join_end_leg(join, shown);
         if (verdict == WR_JOIN_ASK)
             wr_join_set_result(join, 0, WR_LIT("found"), false);
         if (wr_join_is_broken(join) || (verdict == WR_JOIN_ASK && !wr_join_elements(join).ptr))
