@@ -12,6 +12,7 @@
 #include "api/clouds.h"
 
 #include "base/span.h"
+#include "base/words.h"
 
 /* Azure takes the deployment from the path. The body's model, where there is one, is mostly the
  * same; the newer /openai/v1 has it in the body alone. */
@@ -93,6 +94,9 @@ static const struct wr_cloud clouds[] = {
      .title = "Vertex AI",
      .hosts = {"aiplatform.googleapis.com", "-aiplatform.googleapis.com", "rep.googleapis.com"},
      .base_url = "https://aiplatform.googleapis.com/v1",
+     .regions = {{"global", "https://aiplatform.googleapis.com/v1"},
+                 {"us|eu", "https://aiplatform.REGION.rep.googleapis.com/v1"},
+                 {NULL, "https://REGION-aiplatform.googleapis.com/v1"}},
      .fronts = {"/projects/", "/v1/projects/", "/v1beta1/projects/", "/publishers/",
                 "/v1/publishers/", "/v1beta1/publishers/"},
      .paths = vertex_paths},
@@ -218,12 +222,39 @@ const struct wr_cloud *wr_cloud_of_front(weir_span target)
     return NULL;
 }
 
+static bool is_capital(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
 bool wr_cloud_has_address(const struct wr_cloud *cloud)
 {
     for (const char *c = cloud->base_url; *c; c++)
-        if (*c >= 'A' && *c <= 'Z')
+        if (is_capital(*c))
             return false;
     return true;
+}
+
+void wr_cloud_fill_address(const char *address, weir_span place, struct wr_buf *out)
+{
+    for (const char *c = address; *c; c++) {
+        if (!is_capital(*c))
+            wr_buf_byte(out, *c);
+        else if (c == address || !is_capital(c[-1]))
+            wr_buf_append(out, place);
+    }
+}
+
+void wr_cloud_write_address(const struct wr_cloud *cloud, weir_span place, struct wr_buf *out)
+{
+    const char *address = cloud->base_url;
+
+    for (size_t i = 0; i < WR_COUNT_OF(cloud->regions) && cloud->regions[i].base_url; i++)
+        if (!cloud->regions[i].names || wr_is_any_of(place, cloud->regions[i].names)) {
+            address = cloud->regions[i].base_url;
+            break;
+        }
+    wr_cloud_fill_address(address, place, out);
 }
 
 const struct wr_credential_shape *wr_credential_shape_at(size_t index)

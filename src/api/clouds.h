@@ -33,6 +33,10 @@ struct wr_cloud {
     const char *hosts[4];
     /* How its address looks. It is the address unless told where it has no word in capitals. */
     const char *base_url;
+    struct {
+        const char *names; /* parted by '|'; NULL: every other */
+        const char *base_url;
+    } regions[3]; /* its address in them where it is another; REGION stands for the region */
     const char *fronts[8]; /* how paths begin that nobody else has */
     const char *shared[2]; /* and paths of its own that begin like the name of another upstream */
     const struct wr_cloud_path *paths; /* pattern NULL at the end; NULL: the ends of the APIs' */
@@ -47,6 +51,11 @@ const struct wr_cloud *wr_cloud_named(weir_span name); /* NULL: none is called s
 const struct wr_cloud *wr_cloud_of_front(weir_span target);
 /* Whether base_url is an address, and not only how one looks. */
 bool wr_cloud_has_address(const struct wr_cloud *cloud);
+
+/* Its address in a region, or under a name: `place` is what stands for the word in capitals. */
+void wr_cloud_write_address(const struct wr_cloud *cloud, weir_span place, struct wr_buf *out);
+/* An address with `place` for its word in capitals. */
+void wr_cloud_fill_address(const char *address, weir_span place, struct wr_buf *out);
 
 /* The row of a path such as /model/ID/invoke?x; NULL: no cloud has it. `model` is what it names, as
  * it is spelt there; empty: nothing. */

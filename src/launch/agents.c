@@ -29,12 +29,21 @@
 #define ENV(variable, value)   .kind = WR_SET_ENV, .name = variable, .text = value
 #define FILE_OF(file, content) .kind = WR_SET_FILE, .name = file, .text = content
 #define WORDS(words)           .kind = WR_SET_WORDS, .text = words
+/* A service of its maker; a cloud that a variable switches on. */
+#define SERVICE(its_name, its_url, in) .name = its_name, .url = its_url, .variable = in
+#define CLOUD(its_name, in, on, region) \
+    .name = its_name, .variable = in, .if_env = on, .place = region
 
 /* What codex is told to go on with a session that has begun. */
 #define RESUMES "resume|fork"
 
-/* Clouds sign a request for the host that it is sent to. */
-#define SIGNED "it asks a cloud that wants every request signed for the cloud's own address"
+/* A request is signed for the host that it is sent to. */
+#define SIGNED                                                                             \
+    "it asks a cloud that wants every request signed for the cloud's own address, unless " \
+    "AWS_BEARER_TOKEN_BEDROCK has an API key"
+
+/* What leads Claude Code to a cloud. */
+#define CLAUDE_CLOUDS "CLAUDE_CODE_USE_BEDROCK|CLAUDE_CODE_USE_VERTEX|CLAUDE_CODE_USE_FOUNDRY"
 
 static const char *const claude_commands[] = {
     "mcp", "update", "doctor", "install", "setup-token", "plugin", "config", "auth", NULL};
@@ -66,21 +75,31 @@ static const struct wr_agent agents[] = {
     },
     {
         .name = "claude",
-        .what = "the Messages API; recall by MCP; its tool search is switched on",
+        .what = "the Messages API, also by Bedrock, Vertex or Foundry; recall by MCP",
         .by_hand = "ANTHROPIC_BASE_URL=<root> ENABLE_TOOL_SEARCH=true claude",
         .tried = "2.1.197",
-        .detours = {{"CLAUDE_CODE_USE_BEDROCK", .why = SIGNED},
-                    {"CLAUDE_CODE_USE_VERTEX", .why = SIGNED},
-                    {"CLAUDE_CODE_USE_FOUNDRY", .why = "it asks Azure's Foundry by an address of "
-                                                       "its own"}},
+        .services = {{CLOUD("bedrock", "ANTHROPIC_BEDROCK_BASE_URL", "CLAUDE_CODE_USE_BEDROCK",
+                            "AWS_REGION|AWS_DEFAULT_REGION|us-east-1")},
+                     {CLOUD("vertex", "ANTHROPIC_VERTEX_BASE_URL", "CLAUDE_CODE_USE_VERTEX",
+                            "CLOUD_ML_REGION|us-east5")},
+                     {SERVICE("azure", "https://NAME.services.ai.azure.com",
+                              "ANTHROPIC_FOUNDRY_BASE_URL"),
+                      .if_env = "CLAUDE_CODE_USE_FOUNDRY", .place = "ANTHROPIC_FOUNDRY_RESOURCE"}},
+        .detours = {{"CLAUDE_CODE_USE_BEDROCK", NULL, "AWS_BEARER_TOKEN_BEDROCK", SIGNED}},
         .settings =
             {
                 {ENV("ANTHROPIC_BASE_URL", "<root>")},
+                {ENV("ANTHROPIC_BEDROCK_BASE_URL", "<root>"), .if_env = "CLAUDE_CODE_USE_BEDROCK"},
+                {ENV("ANTHROPIC_VERTEX_BASE_URL", "<v1>"), .if_env = "CLAUDE_CODE_USE_VERTEX"},
+                {ENV("ANTHROPIC_FOUNDRY_BASE_URL", "<root>/p/azure/anthropic"),
+                 .if_env = "CLAUDE_CODE_USE_FOUNDRY"},
+                /* It takes one of the two. */
+                {ENV("ANTHROPIC_FOUNDRY_RESOURCE", ""), .if_env = "CLAUDE_CODE_USE_FOUNDRY"},
                 /* At an address that is not Anthropic's it sends every tool's schema, unless it is
                  * told that the server behind it knows tool search: where the user has no other
-                 * address that is Anthropic. */
-                {ENV("ENABLE_TOOL_SEARCH", "true"), .unless_env = "ENABLE_TOOL_SEARCH",
-                 .unless_upstream = "anthropic"},
+                 * address that is Anthropic. Of clouds it knows itself. */
+                {ENV("ENABLE_TOOL_SEARCH", "true"),
+                 .unless_env = "ENABLE_TOOL_SEARCH|" CLAUDE_CLOUDS, .unless_upstream = "anthropic"},
                 {FILE_OF("mcp.json", CLAUDE_SERVERS)},
                 /* With '=': the option takes every word that follows it. */
                 {WORDS("--mcp-config=<dir>/mcp.json"), .is_recall = true},
@@ -117,7 +136,7 @@ static const struct wr_agent agents[] = {
         .what = "Kilo's gateway, OpenAI, Anthropic, the providers of kilo.json; recall by MCP",
         .by_hand = "OPENAI_BASE_URL=<v1> ANTHROPIC_BASE_URL=<v1> kilo",
         .tried = "7.7.7",
-        .services = {{"kilo", "https://api.kilo.ai", "KILO_API_URL"}},
+        .services = {{SERVICE("kilo", "https://api.kilo.ai", "KILO_API_URL")}},
         .settings =
             {
                 {ENV("OPENAI_BASE_URL", "<v1>")},
@@ -134,15 +153,16 @@ static const struct wr_agent agents[] = {
     },
     {
         .name = "gemini",
-        .what = "Gemini, with an API key or a login of Google's; recall by the proxy",
+        .what = "Gemini, with an API key or a login of Google's, or Vertex; recall by the proxy",
         .by_hand = "GOOGLE_GEMINI_BASE_URL=<gemini> CODE_ASSIST_ENDPOINT=<root> gemini",
         .tried = "0.61.0",
         .upstream = "gemini",
-        .detours = {{"GOOGLE_GENAI_USE_VERTEXAI",
-                     .why = "it asks Vertex by an address of its own"}},
+        .services = {{CLOUD("vertex", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI",
+                            "GOOGLE_CLOUD_LOCATION|global")}},
         .settings =
             {
                 {ENV("GOOGLE_GEMINI_BASE_URL", "<gemini>")},
+                {ENV("GOOGLE_VERTEX_BASE_URL", "<root>"), .if_env = "GOOGLE_GENAI_USE_VERTEXAI"},
                 {ENV("CODE_ASSIST_ENDPOINT", "<root>")},
             },
     },
@@ -179,8 +199,8 @@ static const struct wr_agent agents[] = {
         .what = "GitHub's models with its login, or a provider of yours; recall by the proxy",
         .by_hand = "COPILOT_PROVIDER_BASE_URL=<v1> copilot",
         .tried = "1.0.102",
-        .services = {{"copilot", "https://api.githubcopilot.com", "COPILOT_API_URL"},
-                     {"copilot-provider", NULL, "COPILOT_PROVIDER_BASE_URL"}},
+        .services = {{SERVICE("copilot", "https://api.githubcopilot.com", "COPILOT_API_URL")},
+                     {SERVICE("copilot-provider", NULL, "COPILOT_PROVIDER_BASE_URL")}},
         .detours = {{"COPILOT_PROVIDER_TYPE", "azure", NULL,
                      "it asks Azure by paths that it makes of the address's host"},
                     {"COPILOT_PROVIDER_TRANSPORT", "websockets", NULL,
@@ -201,7 +221,7 @@ static const struct wr_agent agents[] = {
         .what = "Factory's models with its login, and the custom models; recall by the proxy",
         .by_hand = "a custom model with \"baseUrl\": \"<v1>\" in ~/.factory/settings.json",
         .tried = "0.215.0",
-        .services = {{"factory", "https://api.factory.ai", "FACTORY_API_BASE_URL"}},
+        .services = {{SERVICE("factory", "https://api.factory.ai", "FACTORY_API_BASE_URL")}},
         .settings =
             {
                 {ENV("FACTORY_API_BASE_URL", "<root>/p/factory")},
@@ -217,7 +237,7 @@ static const struct wr_agent agents[] = {
         .what = "Cline's models with its login, and providers with an API key; recall by the proxy",
         .by_hand = "cline auth -p openai-compatible -k KEY -m MODEL -b <v1>",
         .tried = "3.0.65",
-        .services = {{"cline", "https://api.cline.bot", "CLINE_API_BASE_URL"}},
+        .services = {{SERVICE("cline", "https://api.cline.bot", "CLINE_API_BASE_URL")}},
         .detours = {{"CLINE_PROVIDER_SETTINGS_PATH", .why = "its providers are in a file of your "
                                                             "own, which Weir does not read"}},
         .settings =
@@ -236,8 +256,8 @@ static const struct wr_agent agents[] = {
         .what = "its providers openai and anthropic; recall by MCP in `goose run` and `session`",
         .by_hand = "OPENAI_HOST=<root> ANTHROPIC_HOST=<root> goose",
         .tried = "1.34.0",
-        .services = {{"goose-openai", NULL, "OPENAI_HOST"},
-                     {"goose-anthropic", NULL, "ANTHROPIC_HOST"}},
+        .services = {{SERVICE("goose-openai", NULL, "OPENAI_HOST")},
+                     {SERVICE("goose-anthropic", NULL, "ANTHROPIC_HOST")}},
         .detours =
             {{"GOOSE_PROVIDER",
               "databricks|azure_openai|aws_bedrock|sagemaker_tgi|gcp_vertex_ai|google|ollama|"
@@ -313,8 +333,11 @@ static const struct wr_agent agents[] = {
         .by_hand = "OPENAI_BASE_URL=<v1> ANTHROPIC_BASE_URL=<root> python PROGRAM",
         .tried = "3.11.7",
         .upstream = "gemini",
+        .services = {{CLOUD("vertex", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI",
+                            "GOOGLE_CLOUD_LOCATION|global")}},
         .settings =
             {
+                {ENV("GOOGLE_VERTEX_BASE_URL", "<root>"), .if_env = "GOOGLE_GENAI_USE_VERTEXAI"},
                 {ENV("OPENAI_BASE_URL", "<v1>")},
                 {ENV("OPENAI_API_BASE", "<v1>")},
                 {ENV("ANTHROPIC_BASE_URL", "<root>")},
@@ -380,7 +403,7 @@ const char *wr_agent_detour(const struct wr_agent *agent, char **environment)
         if (!value || (detour->unless_env && wr_environment_find(environment, detour->unless_env)))
             continue;
         if (detour->values ? wr_is_any_of_folded(wr_span_of(value), detour->values)
-                           : !wr_is_any_of_folded(wr_span_of(value), "0|false|no|off"))
+                           : wr_environment_is_on(environment, detour->variable))
             return detour->why;
     }
     return NULL;

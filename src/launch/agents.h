@@ -22,7 +22,7 @@
 
 #include "base/arena.h"
 
-enum { WR_SETTINGS_MAX = 10, WR_PROVIDERS_MAX = 32 };
+enum { WR_SETTINGS_MAX = 12, WR_PROVIDERS_MAX = 32 };
 
 enum wr_setting_kind {
     WR_SET_ENV,   /* a variable */
@@ -34,13 +34,14 @@ struct wr_setting {
     enum wr_setting_kind kind;
     const char *name; /* of the variable or the file; of words: unless the user has this one */
     const char *text;
-    const char *if_env, *unless_env; /* NULL: always */
-    const char *if_word;             /* words: only with one of these, parted by '|', in the call */
-    const char *after;               /* words: behind one of these commands, parted by '|' */
-    const char *unless_upstream;     /* not where the user has an address of his own for this one */
-    bool if_redirected;              /* only where the agent's own settings name an address */
-    bool is_for_each;                /* once for each of the user's providers */
-    bool is_recall;                  /* it brings weir_recall */
+    const char *if_env;          /* only where this is set; NULL: always */
+    const char *unless_env;      /* not where one of these is, parted by '|'; NULL: always */
+    const char *if_word;         /* words: only with one of these, parted by '|', in the call */
+    const char *after;           /* words: behind one of these commands, parted by '|' */
+    const char *unless_upstream; /* not where the user has an address of his own for this one */
+    bool if_redirected;          /* only where the agent's own settings name an address */
+    bool is_for_each;            /* once for each of the user's providers */
+    bool is_recall;              /* it brings weir_recall */
 };
 
 struct wr_provider {
@@ -67,11 +68,16 @@ enum wr_own_format {
     WR_OWN_DROID,
 };
 
-/* A service of the agent's maker that speaks a model's API: an upstream of that name. */
+/* A service of the agent's maker, or a cloud, that speaks a model's API: an upstream of that name.
+ */
 struct wr_service {
     const char *name;
-    const char *url;      /* NULL: there is one only where the variable names it */
+    const char *url;      /* NULL: the cloud's of that name, or only what the variable names */
     const char *variable; /* in which the user may name another */
+    const char *if_env;   /* only where this is switched on; NULL: always */
+    /* What stands for the word in capitals in the address: the first of these variables that is
+     * set, parted by '|'; a word in small letters stands for itself. NULL: there is no such word */
+    const char *place;
 };
 
 /* What the user has set and what leads the agent past Weir. */
@@ -147,5 +153,7 @@ const char *wr_launch_text(struct wr_arena *arena, const struct wr_launch *launc
 
 /* The value of a variable in `environment`; NULL: it is not there, or empty. */
 const char *wr_environment_find(char **environment, const char *name);
+/* Whether it is there, and does not say that something is switched off (0, false, no, off). */
+bool wr_environment_is_on(char **environment, const char *name);
 
 #endif

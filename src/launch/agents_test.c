@@ -322,6 +322,35 @@ static void tool_search_is_for_anthropic_alone(void **state)
     }
 }
 
+/* Claude Code knows which clouds take tool search, and gets their addresses only with them. */
+static void clouds_get_the_address_of_the_server(void **state)
+{
+    static const struct {
+        const char *program, *variable, *given;
+    } rows[] = {
+        {"claude", "CLAUDE_CODE_USE_BEDROCK=1", "ANTHROPIC_BEDROCK_BASE_URL=" ROOT},
+        {"claude", "CLAUDE_CODE_USE_VERTEX=1", "ANTHROPIC_VERTEX_BASE_URL=" ROOT "/v1"},
+        {"claude", "CLAUDE_CODE_USE_FOUNDRY=1",
+         "ANTHROPIC_FOUNDRY_BASE_URL=" ROOT "/p/azure/anthropic"},
+        {"gemini", "GOOGLE_GENAI_USE_VERTEXAI=true", "GOOGLE_VERTEX_BASE_URL=" ROOT},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        char *words[] = {(char *)(uintptr_t)rows[i].program, NULL};
+        char *environment[] = {(char *)(uintptr_t)rows[i].variable, NULL};
+        struct wr_launch launch = {.root = ROOT, .weir = "/w", .store = "/s", .dir = "/d"};
+        for (size_t is_set = 0; is_set < 2; is_set++) {
+            struct wr_buf out;
+            launch.environment = is_set ? environment : NULL;
+            make(&out, &launch, words);
+            assert_int_equal(strstr(out.bytes, rows[i].given) != NULL, is_set);
+            if (is_set)
+                assert_null(strstr(out.bytes, "ENABLE_TOOL_SEARCH"));
+            wr_buf_release(&out);
+        }
+    }
+}
+
 static void programs_are_found_by_their_names(void **state)
 {
     static const char *const names[][2] = {
@@ -347,7 +376,8 @@ static void what_leads_elsewhere_is_known(void **state)
         {"claude", {0}, false},
         {"claude", {"CLAUDE_CODE_USE_BEDROCK=1"}, true},
         {"claude", {"CLAUDE_CODE_USE_BEDROCK=0"}, false},
-        {"claude", {"CLAUDE_CODE_USE_VERTEX=False"}, false},
+        {"claude", {"CLAUDE_CODE_USE_BEDROCK=1", "AWS_BEARER_TOKEN_BEDROCK=k"}, false},
+        {"claude", {"CLAUDE_CODE_USE_VERTEX=1"}, false},
         {"copilot", {"COPILOT_PROVIDER_TYPE=anthropic"}, false},
         {"copilot", {"COPILOT_PROVIDER_TYPE=azure"}, true},
         {"copilot", {"GH_HOST=a.ghe.com"}, true},
@@ -373,6 +403,7 @@ int main(void)
                                        cmocka_unit_test(one_upstream_has_no_names),
                                        cmocka_unit_test(every_text_is_complete),
                                        cmocka_unit_test(tool_search_is_for_anthropic_alone),
+                                       cmocka_unit_test(clouds_get_the_address_of_the_server),
                                        cmocka_unit_test(programs_are_found_by_their_names),
                                        cmocka_unit_test(what_leads_elsewhere_is_known)};
     return cmocka_run_group_tests(tests, NULL, NULL);

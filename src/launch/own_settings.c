@@ -12,14 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "api/api.h"
+#include "api/clouds.h"
 #include "base/ascii.h"
 #include "base/buf.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/words.h"
 #include "json/json.h"
 
-enum { PATH_BYTES_MAX = 4096 };
+enum { PATH_BYTES_MAX = 4096, VARIABLE_BYTES_MAX = 64, ADDRESS_BYTES_MAX = 512 };
 
 /* ---- what was found ---- */
 
@@ -360,16 +361,58 @@ static void read_opencode(struct wr_own *own, struct wr_arena *arena,
     read_opencode_project(own, arena, files, folder);
 }
 
-/* Services of the agent's maker: by the user's address where there is one. */
+/* What stands for the word in capitals in a service's address; empty: nothing says so. */
+static weir_span find_place(const struct wr_service *service, char **environment)
+{
+    const char *words = service->place;
+    weir_span word;
+
+    while (wr_list_next(&words, &word)) {
+        char name[VARIABLE_BYTES_MAX];
+        if (word.ptr[0] >= 'a' && word.ptr[0] <= 'z')
+            return word;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)word.len, word.ptr);
+        const char *value = wr_environment_find(environment, name);
+        if (value)
+            return wr_span_of(value);
+    }
+    return (weir_span){"", 0};
+}
+
+static void add_place(struct wr_own *own, struct wr_arena *arena, const struct wr_service *service,
+                      char **environment)
+{
+    const struct wr_cloud *cloud = wr_cloud_named(wr_span_of(service->name));
+    weir_span place = find_place(service, environment);
+    struct wr_buf url;
+
+    if (!is_provider_name(place)) /* it becomes a part of a host's name */
+        return;
+    wr_buf_init(&url, ADDRESS_BYTES_MAX);
+    if (service->url)
+        wr_cloud_fill_address(service->url, place, &url);
+    else if (cloud)
+        wr_cloud_write_address(cloud, place, &url);
+    if (url.len && !wr_buf_status(&url))
+        add_upstream(own, arena, wr_span_of(service->name), wr_buf_view(&url));
+    wr_buf_release(&url);
+}
+
+/* Services of the agent's maker, and clouds: by the user's address where there is one. */
 static void read_services(struct wr_own *own, struct wr_arena *arena, const struct wr_agent *agent,
                           char **environment)
 {
     for (size_t i = 0; i < WR_COUNT_OF(agent->services) && agent->services[i].name; i++) {
         const struct wr_service *service = &agent->services[i];
         const char *url = wr_environment_find(environment, service->variable);
-        url = url ? url : service->url;
+        if (service->if_env && !wr_environment_is_on(environment, service->if_env))
+            continue;
+        if (!url && !service->place)
+            url = service->url;
         if (url)
             add_upstream(own, arena, wr_span_of(service->name), wr_span_of(url));
+        else if (service->place)
+            add_place(own, arena, service, environment);
     }
 }
 

@@ -116,6 +116,55 @@ static void variables_are_read(void **state)
     wr_arena_release(&arena);
 }
 
+/* A cloud that the user has switched on is asked in the user's region, or at his own address. */
+static void clouds_are_found_by_their_region(void **state)
+{
+    static const struct {
+        const char *agent;
+        char *environment[4];
+        const char *found;
+    } rows[] = {
+        {"claude", {"AWS_REGION=eu-west-1"}, "/"},
+        {"claude", {"CLAUDE_CODE_USE_BEDROCK=0", "AWS_REGION=eu-west-1"}, "/"},
+        {"claude",
+         {"CLAUDE_CODE_USE_BEDROCK=1"},
+         "bedrock=https://bedrock-runtime.us-east-1.amazonaws.com /"},
+        {"claude",
+         {"CLAUDE_CODE_USE_BEDROCK=1", "AWS_DEFAULT_REGION=a", "AWS_REGION=eu-west-1"},
+         "bedrock=https://bedrock-runtime.eu-west-1.amazonaws.com /"},
+        {"claude",
+         {"CLAUDE_CODE_USE_BEDROCK=1", "ANTHROPIC_BEDROCK_BASE_URL=http://mine/x"},
+         "bedrock=http://mine/x /"},
+        {"claude", {"CLAUDE_CODE_USE_BEDROCK=1", "AWS_REGION=evil.example/"}, "/"},
+        {"claude",
+         {"CLAUDE_CODE_USE_VERTEX=1", "CLOUD_ML_REGION=us-east5"},
+         "vertex=https://us-east5-aiplatform.googleapis.com/v1 /"},
+        {"claude",
+         {"CLAUDE_CODE_USE_VERTEX=1", "CLOUD_ML_REGION=eu"},
+         "vertex=https://aiplatform.eu.rep.googleapis.com/v1 /"},
+        {"claude",
+         {"CLAUDE_CODE_USE_FOUNDRY=1", "ANTHROPIC_FOUNDRY_RESOURCE=ours"},
+         "azure=https://ours.services.ai.azure.com /"},
+        {"claude", {"CLAUDE_CODE_USE_FOUNDRY=1"}, "/"},
+        {"gemini",
+         {"GOOGLE_GENAI_USE_VERTEXAI=true"},
+         "vertex=https://aiplatform.googleapis.com/v1 /"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_own own;
+        struct wr_arena arena;
+        struct wr_buf out;
+        wr_arena_init(&arena, WR_LAUNCH_MEMORY_BYTES_MAX);
+        wr_own_read(&own, &arena, wr_agent_find(rows[i].agent),
+                    (char **)(uintptr_t)rows[i].environment, "/nowhere/at/all");
+        write_own(&out, &own);
+        assert_string_equal(out.bytes, rows[i].found);
+        wr_buf_release(&out);
+        wr_arena_release(&arena);
+    }
+}
+
 static void write_file(const struct wr_test_dir *dir, const char *name, const char *text)
 {
     char path[2 * WR_TEST_PATH_BYTES];
@@ -175,8 +224,8 @@ static void nearest_counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_are_read),
-                                       cmocka_unit_test(nearest_counts),
-                                       cmocka_unit_test(variables_are_read)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_are_read), cmocka_unit_test(nearest_counts),
+        cmocka_unit_test(clouds_are_found_by_their_region), cmocka_unit_test(variables_are_read)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -38,6 +38,23 @@ const char *wr_environment_find(char **environment, const char *name)
     return NULL;
 }
 
+bool wr_environment_is_on(char **environment, const char *name)
+{
+    const char *value = wr_environment_find(environment, name);
+    return value && !wr_is_any_of_folded(wr_span_of(value), "0|false|no|off");
+}
+
+/* Whether one of the variables is set, whatever it says: what a user has set is his. */
+static bool has_any_variable(char **environment, const char *names)
+{
+    for (char **at = environment; at && *at; at++) {
+        const char *equals = strchr(*at, '=');
+        if (equals && equals[1] && wr_is_any_of((weir_span){*at, (size_t)(equals - *at)}, names))
+            return true;
+    }
+    return false;
+}
+
 /* ---- texts ---- */
 
 static void put_quoted(struct wr_buf *out, weir_span text)
@@ -231,7 +248,7 @@ static bool is_wanted(const struct making *m, const struct wr_setting *setting, 
 
     if (setting->if_env && !wr_environment_find(environment, setting->if_env))
         return false;
-    if (setting->unless_env && wr_environment_find(environment, setting->unless_env))
+    if (setting->unless_env && has_any_variable(environment, setting->unless_env))
         return false;
     if (setting->if_word && !has_any_word(argv, setting->if_word))
         return false;

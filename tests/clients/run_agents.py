@@ -74,6 +74,30 @@ def claude_settings(home, url):
     return ['claude', '-p', PROMPT], {'ANTHROPIC_API_KEY': 'k', **CLAUDE_QUIET}
 
 
+def claude_cloud(model, **env):
+    """By a cloud: the address of the user's is the cloud's, whose upstream is strict about it."""
+    def case(home, url):
+        write(json.dumps({'model': model}), home, '.claude', 'settings.json')
+        there = {name: value.replace('URL', url) for name, value in env.items()}
+        return ['claude', '-p', PROMPT], {**CLAUDE_QUIET, **there}
+    return case
+
+
+# Without thinking: what this upstream thinks by Bedrock it drops, without Weir too.
+CLAUDE_BEDROCK = claude_cloud(
+    'us.anthropic.claude-sonnet-4-5-20250929-v1:0', CLAUDE_CODE_USE_BEDROCK='1',
+    AWS_REGION='us-east-1', AWS_BEARER_TOKEN_BEDROCK='ABSKkey', ANTHROPIC_BEDROCK_BASE_URL='URL',
+    MAX_THINKING_TOKENS='0')
+CLAUDE_VERTEX = claude_cloud(
+    'claude-sonnet-4-5@20250929', CLAUDE_CODE_USE_VERTEX='1', CLOUD_ML_REGION='us-east5',
+    ANTHROPIC_VERTEX_PROJECT_ID='p', CLAUDE_CODE_SKIP_VERTEX_AUTH='1',
+    ANTHROPIC_CUSTOM_HEADERS='Authorization: Bearer ya29.login',
+    ANTHROPIC_VERTEX_BASE_URL='URL/v1')
+CLAUDE_FOUNDRY = claude_cloud(
+    'claude-sonnet-4-5', CLAUDE_CODE_USE_FOUNDRY='1', ANTHROPIC_FOUNDRY_API_KEY='azure-key',
+    ANTHROPIC_FOUNDRY_BASE_URL='URL/anthropic')
+
+
 def opencode(home, url):
     write('{"$schema": "https://opencode.ai/config.json", "autoupdate": false}', home, '.config',
           'opencode', 'opencode.json')
@@ -200,6 +224,10 @@ CASES = [('codex', codex, '.codex/config.toml'),
          ('goose, anthropic', goose('anthropic', 'claude-sonnet-4-5'),
           '.config/goose/config.yaml'),
          ('kilo', kilo, '.config/kilo/kilo.json')]
+# By clouds; here alone, for docs/agents.md has each agent by its usual API.
+CLOUD_CASES = [('claude, Bedrock', CLAUDE_BEDROCK, '.claude/settings.json'),
+               ('claude, Vertex', CLAUDE_VERTEX, '.claude/settings.json'),
+               ('claude, Foundry', CLAUDE_FOUNDRY, '.claude/settings.json')]
 
 
 def results_of(body):
@@ -368,7 +396,7 @@ def main():
     clients = os.path.abspath(sys.argv[1])
     clients_run.PACKAGES.update(PACKAGES)
     clients_run.install(clients)
-    for name, case, kept in CASES:
+    for name, case, kept in [*CASES, *CLOUD_CASES]:
         if any(word in name for word in sys.argv[2:] or ['']):
             play(name, case, kept, clients)
     if any(word in 'aider' for word in sys.argv[2:] or ['']):

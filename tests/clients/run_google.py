@@ -71,6 +71,16 @@ def under_run(home, url):
              'GEMINI_CLI_NO_RELAUNCH': 'true'})
 
 
+def by_vertex(home, url):
+    """The same with a key for Vertex, which names no project."""
+    command, env = under_run(home, url)
+    vertex = {**SETTINGS, 'security': {'auth': {'selectedType': 'vertex-ai'}}}
+    clients_run.write_json(vertex, home, '.gemini', 'settings.json')
+    return command, {'GOOGLE_GENAI_USE_VERTEXAI': 'true', 'GOOGLE_API_KEY': 'k',
+                     'GOOGLE_VERTEX_BASE_URL': url,
+                     'GEMINI_CLI_NO_RELAUNCH': env['GEMINI_CLI_NO_RELAUNCH']}
+
+
 def gemini_cli(base, clients, folder, store):
     home = os.path.join(folder, 'gemini-home')
     recall = {'command': WEIR, 'args': ['mcp', '--store', store], 'trust': True}
@@ -144,8 +154,10 @@ def main():
     for name, client in CLIENTS:
         if any(word in name for word in sys.argv[2:] or ['']):
             play(name, client, clients)
-    if any(word in 'weir run -- gemini' for word in sys.argv[2:] or ['']):
-        run_agents.play('weir run -- gemini', under_run, '.gemini/settings.json', clients)
+    for name, case in (('weir run -- gemini', under_run),
+                       ('weir run -- gemini, Vertex', by_vertex)):
+        if any(word in name for word in sys.argv[2:] or ['']):
+            run_agents.play(name, case, '.gemini/settings.json', clients)
     return CHECK.end()
 
 

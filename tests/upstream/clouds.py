@@ -193,8 +193,9 @@ class Vertex(Door):
 
 
 class VertexGoogle(Door):
-    pattern = re.compile(r'/v1(?:beta1)?/projects/[^/]+/locations/[^/]+/publishers/google/models/'
-                         r'(?P<model>[^/:]+):(?P<call>\w+)')
+    # A key of Vertex's own stands for the project.
+    pattern = re.compile(r'/v1(?:beta1)?(?:/projects/[^/]+/locations/[^/]+)?/publishers/google/'
+                         r'models/(?P<model>[^/:]+):(?P<call>\w+)')
     api = 'gemini'
 
     def __init__(self, found):

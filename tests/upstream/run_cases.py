@@ -190,7 +190,7 @@ def refused_cases(world):
     """What cannot go through Weir is not run as if it did."""
     for name, env, why in (('amp', {}, 'ampcode.com'), ('auggie', {}, 'Augment'),
                            ('cursor-agent', {}, 'Cursor'),
-                           ('claude', {'CLAUDE_CODE_USE_BEDROCK': '1'}, 'signed'),
+                           ('claude', {'CLAUDE_CODE_USE_BEDROCK': '1'}, 'AWS_BEARER_TOKEN_BEDROCK'),
                            ('copilot', {'COPILOT_PROVIDER_TYPE': 'azure'}, 'Azure')):
         result = world.run('--', name, **env)
         ok(f'{name} is not started, and the reason is said',
