@@ -292,7 +292,13 @@ weir_status wr_fold_give(struct wr_fold *fold, uint32_t segment, const struct wr
         return WEIR_OK;
     if (form->refers_to != WR_SEGMENT_NONE)
         marker.way = (struct wr_way){.kind = WR_WAY_HERE, .tool = {"", 0}, .path = {"", 0}};
-    weir_status status = wr_handle_of(original, &marker.handle);
+    /* A text that had another form before has its handle: hashing is most of what a step costs.
+     * Where arguments were pruned the handle is that of one of them. */
+    weir_status status = WEIR_OK;
+    if (now->handle.text[0] && !now->members_count)
+        marker.handle = now->handle;
+    else
+        status = wr_handle_of(original, &marker.handle);
     if (!status)
         status = wr_fold_with_marker(fold, form->text, &marker, &text);
     if (status)
