@@ -419,8 +419,8 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "expect"))
         return false;
     /* The client's credential stays here where Weir has one, and Weir's own token always. */
-    if (wr_key_is_credential(header) && (wr_upstream_has_key(ex->route.upstream) ||
-                                         wr_door_is_token(ex->config, wr_key_value(header))))
+    if (wr_key_replaces(ex->route.upstream, header) ||
+        (wr_key_is_credential(header) && wr_door_is_token(ex->config, wr_key_value(header))))
         return false;
     /* An answer that may have to be joined with another is asked for in no coding. */
     if (wr_header_is(header, "accept-encoding") && (wr_own_legs_may_come(ex) || ex->own.named.len))

@@ -224,21 +224,39 @@ weir_status wr_upstream_sign_read(struct wr_config *config, struct wr_yaml *yaml
 
 /* ---- what the client sent ---- */
 
-bool wr_key_is_credential(const struct wr_header *header)
+/* Those that belong to no API and no cloud, or only stand beside a signature. */
+static bool is_common_credential(const struct wr_header *header)
 {
-    static const char *const names[] = {"authorization",
-                                        "x-api-key",
-                                        "api-key",
-                                        "x-goog-api-key",
-                                        "x-amz-security-token",
-                                        "x-amz-date",
-                                        "x-amz-content-sha256",
-                                        "chatgpt-account-id",
-                                        "cookie"};
+    static const char *const names[] = {"authorization", "cookie", "x-amz-date",
+                                        "x-amz-content-sha256"};
     for (size_t i = 0; i < WR_COUNT_OF(names); i++)
         if (wr_header_is(header, names[i]))
             return true;
     return false;
+}
+
+bool wr_key_is_credential(const struct wr_header *header)
+{
+    const struct wr_credential_shape *shape;
+    const struct wr_cloud *cloud;
+
+    for (size_t i = 0; (shape = wr_credential_shape_at(i)); i++)
+        if (shape->place == WR_IN_HEADER && wr_header_is(header, shape->name))
+            return true;
+    for (size_t i = 0; (cloud = wr_cloud_at(i)); i++)
+        if (cloud->key_header && wr_header_is(header, cloud->key_header))
+            return true;
+    for (size_t i = 0; i < WR_APIS_COUNT; i++)
+        if (wr_apis[i]->key_header && wr_header_is(header, wr_apis[i]->key_header))
+            return true;
+    return is_common_credential(header);
+}
+
+bool wr_key_replaces(const struct wr_upstream *upstream, const struct wr_header *header)
+{
+    return wr_upstream_has_key(upstream) &&
+           (wr_key_is_credential(header) ||
+            (upstream->key_header && wr_header_is(header, upstream->key_header)));
 }
 
 weir_span wr_key_value(const struct wr_header *header)

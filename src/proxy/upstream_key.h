@@ -29,6 +29,9 @@ static inline bool wr_upstream_has_key(const struct wr_upstream *upstream)
 
 /* Whether a header is one that credentials come in. */
 bool wr_key_is_credential(const struct wr_header *header);
+/* Whether it stays here because Weir shows this upstream a key of its own: it is one of those, or
+ * has the name that the configuration gives the key. */
+bool wr_key_replaces(const struct wr_upstream *upstream, const struct wr_header *header);
 /* The credential in such a header; "Bearer " is taken off. */
 weir_span wr_key_value(const struct wr_header *header);
 

@@ -150,6 +150,37 @@ static void a_signature_is_of_what_is_sent(void **state)
     wr_buf_release(&expected);
 }
 
+/* Two keys in one request would let the upstream choose. */
+static void what_a_key_of_weirs_replaces_stays(void **state)
+{
+    static const struct {
+        const char *header, *key_header;
+        bool has_key, stays;
+    } rows[] = {
+        {"authorization", NULL, true, true},
+        {"Authorization", NULL, false, false},
+        {"x-api-key", NULL, true, true},
+        {"x-goog-api-key", NULL, true, true},
+        {"api-key", NULL, true, true},
+        {"x-amz-security-token", NULL, true, true},
+        {"x-amz-date", NULL, true, true},
+        {"chatgpt-account-id", NULL, true, true},
+        {"cookie", NULL, true, true},
+        {"anthropic-version", NULL, true, false},
+        {"x-gateway-key", NULL, true, false},
+        {"X-Gateway-Key", "x-gateway-key", true, true},
+        {"x-other", "x-gateway-key", true, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        struct wr_upstream upstream = {.key = rows[i].has_key ? "k" : NULL,
+                                       .key_header = rows[i].key_header};
+        struct wr_header header = {wr_span_of(rows[i].header), WR_LIT("v")};
+        if (wr_key_replaces(&upstream, &header) != rows[i].stays)
+            fail_msg("%s", rows[i].header);
+    }
+}
+
 static void parameters_that_are_credentials_stay(void **state)
 {
     static const char *const rows[][2] = {
@@ -178,6 +209,7 @@ int main(void)
                                        cmocka_unit_test(a_region_may_stand_in_the_host),
                                        cmocka_unit_test(a_key_goes_in_its_providers_header),
                                        cmocka_unit_test(a_signature_is_of_what_is_sent),
+                                       cmocka_unit_test(what_a_key_of_weirs_replaces_stays),
                                        cmocka_unit_test(parameters_that_are_credentials_stay)};
     (void)setenv("WEIR_TEST_KEY", " sk-k \n", 1);
     (void)setenv("WEIR_TEST_EMPTY", " ", 1);
