@@ -139,11 +139,28 @@ static weir_span text_at(const struct wr_json *doc, struct wr_arena *arena, wr_j
     return wr_json_is(doc, id, WR_JSON_STRING) ? wr_json_text(doc, arena, id) : (weir_span){"", 0};
 }
 
+/* What its settings set goes before the variables that it is given: a cloud that is switched on
+ * there would be asked at an address that Weir has not given it. */
+static void read_claude_cloud(struct wr_own *own, struct wr_arena *arena, const struct wr_json *doc,
+                              wr_json_id env)
+{
+    static const char *const switches[] = {"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX",
+                                           "CLAUDE_CODE_USE_FOUNDRY"};
+
+    for (size_t i = 0; i < WR_COUNT_OF(switches); i++) {
+        weir_span value = text_at(doc, arena, wr_json_find(doc, env, switches[i]));
+        if (value.len && !wr_is_any_of_folded(value, "0|false|no|off"))
+            own->refusal = "its settings.json switches a cloud on (CLAUDE_CODE_USE_...); set that, "
+                           "and what belongs to it, as variables instead";
+    }
+}
+
 static void read_claude(struct wr_own *own, struct wr_arena *arena, const struct wr_json *doc)
 {
     wr_json_id env = wr_json_find(doc, 0, "env");
     weir_span url = text_at(doc, arena, wr_json_find(doc, env, "ANTHROPIC_BASE_URL"));
 
+    read_claude_cloud(own, arena, doc, env);
     if (!is_address(url))
         return;
     add_upstream(own, arena, WR_LIT("anthropic"), url);

@@ -19,6 +19,9 @@ static const struct {
 } cases[] = {
     {"claude's address", WR_OWN_CLAUDE, "{\"env\":{\"ANTHROPIC_BASE_URL\":\"https://a/x\"}}",
      "anthropic=https://a/x / redirected"},
+    {"claude by a cloud, which its settings switch on", WR_OWN_CLAUDE,
+     "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"1\"}}", "/ refused"},
+    {"claude by none", WR_OWN_CLAUDE, "{\"env\":{\"CLAUDE_CODE_USE_BEDROCK\":\"0\"}}", "/"},
     {"claude without one", WR_OWN_CLAUDE, "{\"env\":{\"A\":\"https://a\"},\"model\":\"x\"}", "/"},
     {"an address of another kind", WR_OWN_CLAUDE, "{\"env\":{\"ANTHROPIC_BASE_URL\":\"unix:/s\"}}",
      "/"},
@@ -72,6 +75,7 @@ static void write_own(struct wr_buf *out, const struct wr_own *own)
     write_list(out, own->providers, own->providers_count, " ");
     wr_buf_text(out, own->is_redirected ? " redirected" : "");
     wr_buf_text(out, own->has_recall ? " recall" : "");
+    wr_buf_text(out, own->refusal ? " refused" : "");
     wr_buf_byte(out, '\0');
 }
 
