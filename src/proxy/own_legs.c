@@ -71,14 +71,16 @@ static void unlink_recalling(struct wr_exchange *ex)
 /* ---- an answer comes ---- */
 
 /* An answer whose type says neither is taken for what was asked for: to hold a stream would stall
- * it, and either is joined by what it turns out to be. */
+ * it, and either is joined by what it turns out to be. Lines of JSON are called JSON by some
+ * servers. */
 static bool is_event_stream(const struct wr_exchange *ex, const struct wr_head *head)
 {
     weir_span type = wr_head_find(head, "content-type");
+    bool says_whole =
+        wr_span_starts(type, WR_LIT("application/json")) && !ex->route.api->streams_lines;
 
     return wr_answer_is_stream(ex->route.api, type) ||
-           wr_span_starts(type, WR_LIT(WR_FRAMES_TYPE)) ||
-           (ex->task.own.is_stream && !wr_span_starts(type, WR_LIT("application/json")));
+           wr_span_starts(type, WR_LIT(WR_FRAMES_TYPE)) || (ex->task.own.is_stream && !says_whole);
 }
 
 static weir_status feed_join(void *user, weir_span bytes)

@@ -238,6 +238,31 @@ static void a_stream_of_another_type_is_not_held(void **state)
     }
 }
 
+#define OLLAMA_LINES(message)                                                        \
+    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nconnection: close\r\n\r\n" \
+    "{\"model\":\"m\",\"message\":{\"role\":\"assistant\"," message                  \
+    "},\"done\":false}\n{\"model\":\"m\",\"message\":{\"role\":\"assistant\","       \
+    "\"content\":\"\"},\"done\":true,\"done_reason\":\"stop\",\"eval_count\":3}\n"
+
+static void lines_that_are_called_json_are_joined(void **state)
+{
+    struct test_service *s = test_service_new("");
+    (void)state;
+    test_upstream_says(s, OLLAMA_LINES("\"content\":\"\",\"tool_calls\":[{\"function\":{\"name\":"
+                                       "\"weir_recall\",\"arguments\":{}}}]"));
+    test_upstream_says(s, OLLAMA_LINES("\"content\":\"Found.\""));
+    struct test_client *c = test_client_post(
+        s, "/api/chat", "",
+        WR_LIT("{\"model\":\"m\",\"tools\":[{\"type\":\"function\",\"function\":{\"name\":"
+               "\"read_file\",\"parameters\":{\"type\":\"object\"}}}],\"messages\":[{\"role\":"
+               "\"user\",\"content\":\"Good morning.\"}]}"));
+    test_until(s, test_has(&c->got, "\"done\":true"));
+    expect(c, "lines that are called JSON", "Found.", "tool_calls");
+    assert_int_equal(s->asked_count, 2);
+    test_until(s, test_is_told(s, 2));
+    test_service_free(s);
+}
+
 /* The path is the connection's: a thread that looks the id up may run longer than that lives. */
 static void a_client_that_leaves_while_an_id_is_sought(void **state)
 {
@@ -377,6 +402,7 @@ int main(void)
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
         cmocka_unit_test(an_answer_is_asked_for_by_the_providers_id),
         cmocka_unit_test(a_stream_of_another_type_is_not_held),
+        cmocka_unit_test(lines_that_are_called_json_are_joined),
         cmocka_unit_test(a_client_that_leaves_while_an_id_is_sought),
         cmocka_unit_test(conversations_of_one_session_keep_their_tools),
         cmocka_unit_test(a_session_whose_first_request_was_late_has_no_tool),

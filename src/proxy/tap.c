@@ -58,7 +58,11 @@ void wr_tap_end(struct wr_tap *tap)
     if (tap->kind != WR_TAP_WHOLE)
         return;
     wr_arena_reset(tap->answer.arena);
-    (void)wr_answer_whole(&tap->answer, wr_buf_view(&tap->whole), NULL);
+    weir_status status = wr_answer_whole(&tap->answer, wr_buf_view(&tap->whole), NULL);
+    if (status == WEIR_SYNTAX && tap->answer.api->streams_lines) { /* lines that are called JSON */
+        wr_answer_feed(&tap->answer, wr_buf_view(&tap->whole));
+        wr_answer_end_feed(&tap->answer);
+    }
 }
 
 void wr_tap_tell(const struct wr_tap *tap, struct wr_record *r)

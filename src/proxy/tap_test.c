@@ -119,6 +119,14 @@ static const struct {
     {"an error of Gemini's", &wr_api_gemini, "application/json",
      "[{\"error\":{\"code\":400,\"message\":\"no\",\"status\":\"INVALID_ARGUMENT\"}}]",
      " in=-1 out=-1 read=-1 write=-1 error=INVALID_ARGUMENT finished"},
+    {"lines of Ollama's, the last without its end", &wr_api_ollama, "application/x-ndjson",
+     "{\"message\":{\"content\":\"a\"},\"done\":false}\r\n{\"message\":{\"content\":\"\"},"
+     "\"done\":true,\"prompt_eval_count\":9,\"eval_count\":2}",
+     " in=9 out=2 read=-1 write=-1 finished"},
+    {"lines that are called JSON", &wr_api_ollama, "application/json",
+     "{\"message\":{\"content\":\"a\"},\"done\":false}\n{\"message\":{\"content\":\"\"},"
+     "\"done\":true,\"prompt_eval_count\":9,\"eval_count\":2}\n",
+     " in=9 out=2 read=-1 write=-1 finished"},
     {"an error body", &wr_api_chat, "application/json",
      "{\"error\":{\"code\":\"rate_limit_exceeded\",\"message\":\"slow\"}}",
      " in=-1 out=-1 read=-1 write=-1 error=rate_limit_exceeded finished"},
