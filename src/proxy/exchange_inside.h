@@ -17,6 +17,7 @@
 struct wr_own_legs {
     struct wr_join *join;       /* NULL: the answer passes as it comes */
     struct wr_decoder *decoder; /* NULL: it comes in no coding */
+    bool is_undecodable;        /* the decoder has failed: it is fed no more */
     struct wr_bridge *bridge;   /* NULL: it comes in no frames */
     struct wr_buf out;          /* for the client, as events or whole */
     struct wr_buf framed;       /* what comes out of, or goes into, the bridge */

@@ -117,6 +117,7 @@ static bool begin_decoding(struct wr_exchange *ex, const struct wr_head *head)
 
     wr_decoder_free(ex->own.decoder);
     ex->own.decoder = NULL;
+    ex->own.is_undecodable = false;
     if (coding == WR_CODING_IDENTITY)
         return true;
     if (coding != WR_CODING_UNKNOWN)
@@ -193,10 +194,10 @@ static void show(struct wr_exchange *ex)
 
 void wr_own_legs_data(struct wr_exchange *ex, weir_span bytes)
 {
-    if (ex->own.refused)
+    if (ex->own.refused || ex->own.is_undecodable)
         return;
     if (ex->own.decoder)
-        (void)!wr_decoder_feed(ex->own.decoder, bytes);
+        ex->own.is_undecodable = wr_decoder_feed(ex->own.decoder, bytes) != WEIR_OK;
     else
         (void)!feed_join(ex, bytes);
     show(ex);
@@ -295,6 +296,16 @@ void wr_own_legs_forget(struct wr_exchange *ex)
         add_keep(ex, WR_TASK_FORGET);
 }
 
+/* Whether something of the leg did not come through its frames or its coding. Some servers leave
+ * out the end of a coding behind an answer that is complete. */
+static bool lacks_bytes(const struct wr_exchange *ex)
+{
+    bool is_coding_open = ex->own.decoder && !wr_decoder_is_complete(ex->own.decoder);
+
+    return ex->own.is_undecodable || (is_coding_open && !ex->tap.answer.is_finished) ||
+           (ex->own.bridge && wr_bridge_is_lost(ex->own.bridge));
+}
+
 void wr_own_legs_end(struct wr_exchange *ex)
 {
     char text[64];
@@ -306,7 +317,7 @@ void wr_own_legs_end(struct wr_exchange *ex)
         return;
     }
     enum wr_join_verdict verdict = wr_join_end_leg(ex->own.join, &ex->own.out);
-    if (wr_join_is_broken(ex->own.join) || (ex->own.bridge && wr_bridge_is_lost(ex->own.bridge))) {
+    if (wr_join_is_broken(ex->own.join) || lacks_bytes(ex)) {
         wr_own_legs_fail(ex, "the provider broke off");
     } else if (verdict == WR_JOIN_ASK && ex->own.count + 1 >= WR_OWN_LEGS_MAX) {
         wr_own_legs_fail(ex, "it recalled too often");

@@ -1,5 +1,7 @@
 /* Answers that call the proxy's own recall: what the client is shown, and what it is told when a
  * later leg goes wrong. tests/upstream/own_cases.py has whole sessions. */
+#include <zlib.h>
+
 #include "tests/test_service.h"
 
 #define CHAT "/v1/chat/completions"
@@ -110,6 +112,61 @@ static void an_answer_that_cannot_be_read_is_not_shown(void **state)
     expect(c, "an answer in a coding that is not known", "\"error\"", "chat.completion");
     test_until(s, test_is_told(s, 1));
     test_service_free(s);
+}
+
+/* An answer in gzip, of which the last bytes do not come. */
+static void say_coded(struct test_service *s, const char *type, const char *text, size_t cut_bytes)
+{
+    unsigned char coded[4096];
+    char head[256];
+    z_stream z = {.next_in = (Bytef *)(uintptr_t)text,
+                  .avail_in = (uInt)strlen(text),
+                  .next_out = coded,
+                  .avail_out = sizeof(coded)};
+
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    (void)deflateEnd(&z);
+    assert_true(z.total_out > cut_bytes);
+    (void)snprintf(head, sizeof(head),
+                   "HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Encoding: gzip\r\nconnection: "
+                   "close\r\n\r\n",
+                   type);
+    test_send(s->asker, head);
+    test_send_bytes(s->asker, (weir_span){(const char *)coded, z.total_out - cut_bytes});
+    test_leave(s->asker);
+}
+
+static void what_a_coding_lacks_is_told(void **state)
+{
+    static const char chunks[] = CHUNK("a2", "{\"content\":\"Found.\"}", "null")
+        CHUNK("a2", "{}", "\"stop\"") "data: [DONE]\n\n";
+    enum { SUM = 8, MOST = 60 }; /* of gzip's end, and of what stands before */
+    static const struct {
+        const char *behaviour;
+        bool is_stream;
+        size_t cut_bytes;
+        const char *has, *lacks;
+    } cases[] = {
+        {"a stream", true, 0, "[DONE]", "could not be shown"},
+        {"a stream without the end of its coding", true, SUM, "[DONE]", "could not be shown"},
+        {"a stream that is cut off", true, MOST, "could not be shown", "[DONE]"},
+        {"a whole answer", false, 0, "Found.", "could not be shown"},
+        {"a whole answer that is cut off", false, MOST, "could not be shown", "chat.completion"},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        struct test_service *s = test_service_new("");
+        test_upstream_says(s, NULL);
+        struct test_client *c = post(s, cases[i].is_stream);
+        test_until(s, s->asked_count == 1);
+        say_coded(s, cases[i].is_stream ? "text/event-stream" : "application/json",
+                  cases[i].is_stream ? chunks : WORDS, cases[i].cut_bytes);
+        test_until(s, test_is_told(s, 1));
+        test_until(s, c->got.len && (test_is_answered(c) || test_has(&c->got, "0\r\n\r\n")));
+        expect(c, cases[i].behaviour, cases[i].has, cases[i].lacks);
+        test_service_free(s);
+    }
 }
 
 static void a_client_that_leaves_ends_all_legs(void **state)
@@ -397,6 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(legs_make_one_answer),
         cmocka_unit_test(an_answer_that_cannot_be_read_is_not_shown),
+        cmocka_unit_test(what_a_coding_lacks_is_told),
         cmocka_unit_test(a_client_that_leaves_ends_all_legs),
         cmocka_unit_test(a_model_that_only_recalls_is_stopped),
         cmocka_unit_test(an_answer_without_a_call_passes_as_it_came),
