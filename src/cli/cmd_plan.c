@@ -61,6 +61,22 @@ struct printer {
     struct wr_buf *out;
 };
 
+/* Of what the next step would take: what each request costs less then. Of what is out: what it
+ * costs to have it back, once. */
+static void put_money_of_piece(struct printer *p, wr_json_id piece)
+{
+    int64_t a_request = number_of(p->doc, piece, "a_request_micro_usd");
+
+    if (wr_json_find(p->doc, piece, "cost_micro_usd") != WR_JSON_NONE) {
+        wr_buf_text(p->out, "  back for ");
+        wr_cli_put_money(p->out, number_of(p->doc, piece, "cost_micro_usd"));
+    } else if (a_request < 0) {
+        wr_buf_text(p->out, "  ");
+        wr_cli_put_money(p->out, -a_request);
+        wr_buf_text(p->out, " less a request");
+    }
+}
+
 static void put_piece(struct printer *p, wr_json_id piece)
 {
     weir_span kind = text_of(p->doc, p->arena, piece, "kind");
@@ -86,6 +102,7 @@ static void put_piece(struct printer *p, wr_json_id piece)
                   WR_GROUPED(count_of(p->doc, piece, "tokens_left")), (int)form.len, form.ptr);
     wr_cli_excerpt(p->out, wr_buf_view(&what), 60);
     wr_buf_printf(p->out, "  %.*s", (int)handle.len, handle.ptr);
+    put_money_of_piece(p, piece);
     if (wr_json_is(p->doc, wr_json_find(p->doc, piece, "pinned"), WR_JSON_TRUE))
         wr_buf_text(p->out, "  pinned: comes back with the next step");
     wr_buf_byte(p->out, '\n');

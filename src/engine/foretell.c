@@ -140,6 +140,32 @@ static void write_way_back(struct teller *t, uint32_t first, uint64_t tokens, ui
                                         : 0);
 }
 
+/* What a request costs less once this is taken: of what is in the prompt now, not of what came. */
+static void write_saving(struct teller *t, uint64_t tokens_now, uint64_t left)
+{
+    if (is_priced(t))
+        wr_json_member_i64(&t->w, "a_request_micro_usd",
+                           tokens_now > left ? -(int64_t)cost_of_reading(
+                                                   t, as_provider_counts(t, tokens_now - left))
+                                             : 0);
+}
+
+/* Tokens that are in the prompt now for what a message of `then` would stand for. */
+static uint64_t tokens_under(const struct wr_fold *now, const struct wr_fold *then, uint32_t insert)
+{
+    const struct wr_fold_insert *over = &then->inserts[insert];
+    uint64_t tokens = 0;
+
+    for (uint32_t i = over->first; i <= over->last; i++)
+        if (wr_fold_stands_for(then, insert, i))
+            tokens += now->segments[i].tokens;
+    for (uint32_t i = 0; i < now->inserts_count; i++)
+        if (!now->inserts[i].is_gone && then->inserts[i].is_gone &&
+            now->inserts[i].first >= over->first && now->inserts[i].last <= over->last)
+            tokens += now->inserts[i].tokens;
+    return tokens;
+}
+
 static void write_segment(struct teller *t, const struct wr_fold *as_is, uint32_t i)
 {
     const struct wr_segment *s = &as_is->transcript->segments[i];
@@ -160,6 +186,8 @@ static void write_segment(struct teller *t, const struct wr_fold *as_is, uint32_
         wr_json_member_bool(&t->w, "pinned", true);
     if (as_is == t->fold)
         write_way_back(t, i, as_is->input->tokens[i], now->tokens);
+    else
+        write_saving(t, t->fold->segments[i].tokens, now->tokens);
     wr_json_write_object_end(&t->w);
 }
 
@@ -207,6 +235,8 @@ static void write_insert(struct teller *t, const struct wr_fold *as_is, uint32_t
         write_way_back(t, insert->before < insert->first ? insert->before : insert->first,
                        insert->original_tokens, insert->tokens);
         write_holds(t, as_is, i);
+    } else {
+        write_saving(t, tokens_under(t->fold, as_is, i), insert->tokens);
     }
     wr_json_write_object_end(&t->w);
 }

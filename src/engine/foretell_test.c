@@ -192,6 +192,30 @@ static void what_is_foretold_comes_true(void **state)
     close_talk(&t);
 }
 
+/* Of what the next step would take each piece has its money; together it is the step's. */
+static void each_piece_has_its_money(void **state)
+{
+    int64_t sum = 0, count = 0, one;
+    struct talk t;
+    (void)state;
+    open_talk(&t, NULL);
+    for (int i = 0; i < 6; i++)
+        ask(&t, false);
+    wr_json_id next = wr_json_find(&t.plan, 0, "next");
+    wr_json_id pieces = wr_json_find(&t.plan, next, "pieces");
+    for (wr_json_id i = wr_json_first(&t.plan, pieces); i != WR_JSON_NONE;
+         i = wr_json_next(&t.plan, pieces, i), count++) {
+        assert_true(wr_json_i64(&t.plan, wr_json_find(&t.plan, i, "a_request_micro_usd"), &one));
+        assert_true(one < 0);
+        sum += one;
+    }
+    int64_t all = number_in(&t, "next", "a_request_micro_usd");
+    assert_true(count > 2);
+    if (sum < all - count || sum > all + count) /* each is rounded by itself */
+        fail_msg("%lld pieces: %lld, not %lld", (long long)count, (long long)sum, (long long)all);
+    close_talk(&t);
+}
+
 /* Imagining changes nothing of what is imagined. */
 static void a_plan_leaves_no_trace(void **state)
 {
@@ -309,6 +333,7 @@ static void a_pin_is_priced_and_comes_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_foretold_comes_true),
+                                       cmocka_unit_test(each_piece_has_its_money),
                                        cmocka_unit_test(a_plan_leaves_no_trace),
                                        cmocka_unit_test(words_are_heard_once),
                                        cmocka_unit_test(the_same_request_hears_too),
