@@ -346,7 +346,7 @@ uint64_t wr_traffic_trouble(const struct wr_tally *t)
     const struct wr_quality *q = &t->quality;
     return t->busts[WR_BUST_HOST] + t->busts[WR_BUST_PROVIDER] + t->failed_count +
            q->missing_artifact_requests + q->test_or_build_failed_after_rewrite +
-           q->placeholders_written + q->model_reread_requests;
+           q->placeholders_written + q->blind_edits + q->model_reread_requests;
 }
 
 static int64_t sort_key(const struct wr_traffic_session *s, enum wr_traffic_sort sort)

@@ -71,10 +71,14 @@ static void put_signs(struct wr_json_writer *w, const struct wr_record *r)
         wr_json_member_number(w, "lost", r->cache_lost_tokens);
         put_word(w, "place", r->bust_place);
     }
-    put_some(w, "recalls", r->quality.recalls + r->own_recalls);
-    put_some(w, "misses", r->quality.missing_artifact_requests + r->own_misses);
+    /* Those of the proxy's own tool are among them: they are seen in the request that carries what
+     * they brought, as any other. */
+    put_some(w, "recalls", r->quality.recalls);
+    put_some(w, "misses", r->quality.missing_artifact_requests);
     put_some(w, "rereads", r->quality.model_reread_requests);
     put_some(w, "broke_after", r->quality.test_or_build_failed_after_rewrite);
+    put_some(w, "failed_edits", r->quality.failed_edits);
+    put_some(w, "blind_edits", r->quality.blind_edits);
     put_some(w, "placeholders", r->quality.placeholders_written);
     put_some(w, "leg", r->leg);
     put_word(w, "held", r->held_back);

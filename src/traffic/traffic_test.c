@@ -179,6 +179,32 @@ static void a_session_has_its_requests(void **state)
     assert_lacks(f, "\"unchanged_micro_usd\"");
 }
 
+/* As the report counts them: a recall of the proxy's own tool is seen in the request that carries
+ * what it brought, and counted there. */
+static void a_row_has_its_signs(void **state)
+{
+    struct fixture *f = *state;
+    struct wr_ledger_row row = {
+        .time_ms = 1000,
+        .tenant = WR_LIT("local"),
+        .session = WR_LIT("one"),
+        .agent = WR_LIT("codex"),
+        .model = WR_LIT("gpt-5"),
+        .line = WR_LIT("{\"time_ms\":1000,\"api\":\"chat\",\"status\":200,\"session\":\"one\","
+                       "\"model\":\"gpt-5\",\"rollout_mode\":\"active\",\"policy\":\"auto\","
+                       "\"own_recall\":true,\"own_recall_leg\":1,\"own_recalls\":2,"
+                       "\"own_recall_misses\":1,\"task_quality_recalls\":1,"
+                       "\"task_quality_missing_artifact_requests\":1,"
+                       "\"task_quality_failed_edits\":3,\"task_quality_blind_edits\":2}")};
+
+    assert_int_equal(wr_ledger_add(f->ledger, &row, 1, NULL), WEIR_OK);
+    assert_int_equal(ask(f, "local", "/session", "session=one"), 200);
+    assert_has(f, "\"recalls\":1,\"misses\":1,");
+    assert_has(f, "\"failed_edits\":3,\"blind_edits\":2");
+    assert_int_equal(ask(f, "local", "/sessions", "sort=trouble"), 200);
+    assert_has(f, "\"trouble\":3"); /* a miss and two blind edits */
+}
+
 static void a_request_is_shown_before_and_after(void **state)
 {
     struct fixture *f = *state;
@@ -265,6 +291,7 @@ int main(void)
         TEST(sessions_are_listed_with_their_sums_and_words),
         TEST(what_is_new_and_what_has_left_is_noticed),
         TEST(a_session_has_its_requests),
+        TEST(a_row_has_its_signs),
         TEST(a_request_is_shown_before_and_after),
         TEST(a_tenant_sees_its_own_alone),
         TEST(sessions_have_a_user_who_can_be_asked_for),

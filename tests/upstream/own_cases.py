@@ -384,6 +384,8 @@ def recalls_are_hidden(folder, upstream, record):
     ok('with what they recalled', sum(line.get('own_recalls', 0) for line in lines), 4 * len(KINDS))
     ok('and nothing was missed', sum(line.get('own_recall_misses', 0) for line in lines), 0)
     ok('metrics know', weir.metric('weir_own_recalls_total'), 4.0 * len(KINDS))
+    rows = json.loads(weir.get('/weir/v1/traffic/rows')[1])['rows']
+    ok('the page counts each once', sum(r.get('recalls', 0) for r in rows), 4 * len(KINDS))
     why = words_of('why', 'codex:Chat gpt-4o-mini', '--store', weir.store)
     ok('`weir why` shows what the agent does not see',
        "the proxy's own recall" in why and 'leg 1 of one answer' in why)

@@ -103,7 +103,9 @@ const COLUMNS = [
   ['#Tests broken after', t => grouped(sign(t, 'test_or_build_failed_after_rewrite'))],
   ['#Bad pairs', t => grouped(sign(t, 'invalid_tool_call_continuation')), true],
   ['#Too long', t => grouped(sign(t, 'upstream_context_errors'))],
-  ['#Blind edits', t => grouped(sign(t, 'placeholders_written')), true],
+  ['#Failed edits', t => grouped(sign(t, 'failed_edits'))],
+  ['#Blind edits', t => grouped(sign(t, 'blind_edits')), true],
+  ['#Placeholders written', t => grouped(sign(t, 'placeholders_written')), true],
 ];
 
 function partsTable(title, what, parts, nameOf) {

@@ -30,6 +30,10 @@ function sessionChips(s) {
     out.push(
       chip('red', `provider lost the cache${s.busts.provider > 1 ? ' ×' + s.busts.provider : ''}`),
     );
+  if (s.busts.model)
+    out.push(
+      chip('grey', 'model or tools changed' + (s.busts.model > 1 ? ' ×' + s.busts.model : '')),
+    );
   if (s.busts.expired)
     out.push(chip('grey', 'cache expired' + (s.busts.expired > 1 ? ' ×' + s.busts.expired : '')));
   if (q.recalls) out.push(chip('green', plural(q.recalls, 'recall')));
@@ -44,9 +48,21 @@ function sessionChips(s) {
       ),
     );
   if (q.test_or_build_failed_after_rewrite) out.push(chip('amber', 'a test broke after'));
+  if (q.blind_edits)
+    out.push(
+      chip(
+        'red',
+        plural(q.blind_edits, 'blind edit'),
+        'An edit failed because the model had last seen the file in a shorter form',
+      ),
+    );
   if (q.placeholders_written)
     out.push(
-      chip('red', 'blind edit', 'A line of Weir’s own stands in what the model wrote into a file'),
+      chip(
+        'red',
+        'placeholder written',
+        'A line of Weir’s own stands in what the model wrote into a file',
+      ),
     );
   if (s.failed) out.push(chip('red', s.failed + ' failed'));
   if (s.shadow) out.push(chip('grey', 'shadow'));
@@ -284,6 +300,14 @@ export async function sessionsView(words) {
             'before-and-after are not shown.',
         )
       : '';
+  const skipped = o?.transcripts_skipped
+    ? el(
+        'p',
+        { class: 'note', id: 'skipped' },
+        `Of ${plural(o.transcripts_skipped, 'request')} since the server began only figures are ` +
+          `kept: writing what they said could not keep up.`,
+      )
+    : '';
   const node = el(
     'div',
     null,
@@ -291,6 +315,7 @@ export async function sessionsView(words) {
     sums,
     filters,
     kept,
+    skipped,
     tableBox(
       'Sessions',
       el('caption', { class: 'sr' }, 'Sessions that went through Weir'),
