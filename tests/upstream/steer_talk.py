@@ -52,6 +52,7 @@ class Chat:
                 {'role': 'tool', 'tool_call_id': f'call_{n}', 'content': file_text(n)}]
 
     PARTS = None  # where an item has its parts
+    HAS_PRICE = True
 
     def begun(self, items, before):
         """The first item as far as it is the other's."""
@@ -158,7 +159,58 @@ class Gemini(Chat):
                                      'finishReason': 'STOP'}], **said}
 
 
-APIS = [Chat, Responses, Messages, Gemini]
+class Converse(Chat):
+    MODEL = 'anthropic.claude-sonnet-4-5-20250929-v1:0'
+    PATH = f'/model/{MODEL.replace(":", "%3A")}/converse'
+    STEP, PARTS, POINT = 1, 'content', {'cachePoint': {'type': 'default'}}
+    TOOLS = {'tools': [{'toolSpec': {'name': name, 'inputSchema': {'json': {'type': 'object'}}}}
+                       for name in ('weir_recall', 'read_file')]}
+
+    def begin(self):
+        return [{'role': 'user', 'content': [{'text': 'Find the bug.'}]}]
+
+    def user(self, words):
+        return [{'role': 'assistant', 'content': [{'text': 'Well.'}]},
+                {'role': 'user', 'content': [{'text': words}]}]
+
+    def read(self, n):
+        return [{'role': 'assistant', 'content': [{'toolUse': {
+            'toolUseId': f'call_{n}', 'name': 'read_file', 'input': {'path': f'src/f{n}.py'}}}]},
+                {'role': 'user', 'content': [{'toolResult': {
+                    'toolUseId': f'call_{n}', 'content': [{'text': file_text(n)}]}}]}]
+
+    def body(self, items):
+        last = {**items[-1], 'content': items[-1]['content'] + [self.POINT]}
+        return {'messages': items[:-1] + [last], 'toolConfig': self.TOOLS,
+                'system': [{'text': 'You fix bugs.'}, self.POINT]}
+
+    def answer(self, prompt=100, read=0, written=0):
+        return 200, {'output': {'message': {'role': 'assistant', 'content': [{'text': 'Done.'}]}},
+                     'stopReason': 'end_turn', 'metrics': {'latencyMs': 1},
+                     'usage': {'inputTokens': prompt - read - written, 'outputTokens': 5,
+                               'totalTokens': prompt + 5, 'cacheReadInputTokens': read,
+                               'cacheWriteInputTokens': written}}
+
+
+class Ollama(Chat):
+    """Without a price: what is said and paid is nothing."""
+    PATH, MODEL, HAS_PRICE = '/api/chat', 'gpt-oss:20b', False
+
+    def read(self, n):
+        return [{'role': 'assistant', 'content': '', 'tool_calls': [
+            {'function': {'name': 'read_file', 'arguments': {'path': f'src/f{n}.py'}}}]},
+                {'role': 'tool', 'tool_name': 'read_file', 'content': file_text(n)}]
+
+    def body(self, items):
+        return {**super().body(items), 'stream': False, 'options': {'num_ctx': 131072}}
+
+    def answer(self, prompt=100, **_):
+        return 200, {'model': self.MODEL, 'created_at': '2026-01-01T00:00:00Z', 'done': True,
+                     'message': {'role': 'assistant', 'content': 'Done.'}, 'done_reason': 'stop',
+                     'prompt_eval_count': prompt, 'eval_count': 5}
+
+
+APIS = [Chat, Responses, Messages, Gemini, Converse, Ollama]
 
 
 # ---- a provider that caches ----
@@ -252,7 +304,7 @@ class Talk:
 def unmarked(value):
     """Without cache markers, which may move."""
     if isinstance(value, list):
-        return [unmarked(v) for v in value]
+        return [unmarked(v) for v in value if not isinstance(v, dict) or 'cachePoint' not in v]
     if isinstance(value, dict):
         return {k: unmarked(v) for k, v in value.items() if k != 'cache_control'}
     return value
