@@ -29,6 +29,7 @@ class Fleet:
         self.nodes = [One(folder, *arguments, config=config, database=self.store, **more)
                       for _ in range(NODES)]
         self.turn = itertools.cycle(self.nodes)
+        self.config_path = self.nodes[0].config_path
 
     def request(self, *arguments, **more):
         return next(self.turn).request(*arguments, **more)

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -196,7 +197,8 @@ class Weir:
         self.store = store or tempfile.mkdtemp(dir=folder)
         command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', database or self.store]
         if database:
-            config = (config or 'listen: 127.0.0.1:0\n') + f'log: {self.store}/requests.jsonl\n'
+            config = re.sub(r'(?m)^log: .*\n', '', config or 'listen: 127.0.0.1:0\n')
+            config += f'log: {self.store}/requests.jsonl\n'
         self.config_path = os.path.join(self.store, 'weir.yaml')
         self.write_config(config or 'listen: 127.0.0.1:0\n')
         command += ['--config', self.config_path]
