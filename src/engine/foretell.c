@@ -157,8 +157,8 @@ static uint64_t tokens_under(const struct wr_fold *now, const struct wr_fold *th
     uint64_t tokens = 0;
 
     for (uint32_t i = over->first; i <= over->last; i++)
-        if (wr_fold_stands_for(then, insert, i))
-            tokens += now->segments[i].tokens;
+        if (wr_fold_stands_for(then, insert, i) && now->segments[i].form != WR_FORM_DROPPED)
+            tokens += now->segments[i].tokens + wr_fold_overhead(now, i);
     for (uint32_t i = 0; i < now->inserts_count; i++)
         if (!now->inserts[i].is_gone && then->inserts[i].is_gone &&
             now->inserts[i].first >= over->first && now->inserts[i].last <= over->last)
