@@ -31,6 +31,8 @@ WR_EMBED(wr_web_sessions_js, "web/page/sessions.js");
 WR_EMBED(wr_web_session_js, "web/page/session.js");
 WR_EMBED(wr_web_request_js, "web/page/request.js");
 WR_EMBED(wr_web_more_js, "web/page/more.js");
+WR_EMBED(wr_web_plan_js, "web/page/plan.js");
+WR_EMBED(wr_web_cache_js, "web/page/cache.js");
 WR_EMBED(wr_web_charts_css, "web/page/charts.css");
 WR_EMBED(wr_web_style_css, "web/page/style.css");
 WR_EMBED(wr_web_icon_svg, "web/page/icon.svg");
@@ -56,6 +58,8 @@ bool wr_web_find(weir_span name, struct wr_web_file *file)
         {"session.js", SCRIPT, WR_EMBEDDED(wr_web_session_js)},
         {"request.js", SCRIPT, WR_EMBEDDED(wr_web_request_js)},
         {"more.js", SCRIPT, WR_EMBEDDED(wr_web_more_js)},
+        {"plan.js", SCRIPT, WR_EMBEDDED(wr_web_plan_js)},
+        {"cache.js", SCRIPT, WR_EMBEDDED(wr_web_cache_js)},
         {"charts.css", STYLE, WR_EMBEDDED(wr_web_charts_css)},
         {"style.css", STYLE, WR_EMBEDDED(wr_web_style_css)},
         {"icon.svg", "image/svg+xml", WR_EMBEDDED(wr_web_icon_svg)},

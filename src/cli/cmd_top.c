@@ -98,6 +98,7 @@ static void put_what_happened(struct wr_table *table, const struct wr_tally *t)
                  {t->busts[WR_BUST_PROVIDER], "lost"},
                  {t->quality.recalls, "recalled"},
                  {t->quality.missing_artifact_requests, "missed"},
+                 {t->quality.blind_edits, "blind edits"},
                  {t->failed_count, "failed"}};
 
     wr_buf_init(&words, 1024);

@@ -116,7 +116,7 @@ class Page:
             raise RuntimeError(expression[:200] + json.dumps(answer['exceptionDetails'])[:800])
         return answer['result'].get('value')
 
-    def wait(self, expression, seconds=30):
+    def wait(self, expression, seconds=PATIENCE_SECONDS):
         """Waits until the expression is true; gives its value."""
         def ask():
             try:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import play  # noqa: E402
 import chrome  # noqa: E402
-from harness import Checks, Folder, wait_for  # noqa: E402
+from harness import PATIENCE_SECONDS, Checks, Folder, wait_for  # noqa: E402
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -144,6 +144,10 @@ def cache_view(site):
        sum(sums['bust_micro_usd'].values()))
     lead = site.page.text('.lead')
     ok('said in words', f'{sum(b["lost"] for b in others):,} tokens' in lead)
+    site.page.eval('(s => { s.value = "money"; s.dispatchEvent(new Event("change")); })'
+                   '(document.querySelector("[data-key=\\"f:unit\\"]"))')
+    ok('bars of money too', site.page.wait('!!document.querySelector("[data-unit=money] .chart")')
+       and '$' in site.page.eval('document.querySelector(".chart .axis").textContent'))
     told = site.page.text('.advice')
     ok('each culprit has its advice', all(b['says'] in told for b in others))
 
@@ -215,9 +219,9 @@ def hostile(site, provider):
     if big['change'] == 'edited':
         site.page.click_text('.change button', 'Difference')
         ok('its difference too',
-           site.page.wait('document.querySelectorAll(".diff").length > 2', 60))
+           site.page.wait('document.querySelectorAll(".diff").length > 2'))
         site.page.click_text('.change button', 'Original')
-        ok('and its original', site.page.wait('!!document.querySelector(".change pre.text")', 60))
+        ok('and its original', site.page.wait('!!document.querySelector(".change pre.text")'))
         text = site.page.eval('document.querySelector(".change pre.text").textContent')
         ok('tags are text', '<script>window.hacked = 1</script>' in text)
         ok('escapes are named', '\u241b[31mred' in text and '\x1b' not in text)
@@ -283,6 +287,12 @@ def buttons(site, provider):
     ok('a session can be told', site.show('session?s=' + quote(session(55)), '[data-key=exact]'))
     order(site, lambda: site.page.click('[data-key=exact]'), 'as it comes from now on')
     ok('exact from now on: as it came', go_on(55, 1), came(55))
+    ok('the session says so', site.show('session?s=' + quote(session(55)), '#steering') and
+       site.page.text('#steering'), 'goes as it comes')
+    ok('and has the way back', site.page.wait('!!document.querySelector("[data-key=resume]")'))
+    order(site, lambda: site.page.click('[data-key=resume]'), 'shortened again')
+    ok('the page shows it', site.page.wait('!!document.querySelector("[data-key=exact]")'))
+    ok('the server too', steering(site, session(55))['exact'], False)
 
     # keep this whole, undo, plan
     texts = {b['tool_use_id']: b['content'] for m in made[57][1] for b in m['content']
@@ -304,8 +314,12 @@ def buttons(site, provider):
     order(site, lambda: show_last_request(57) and site.page.click_text(
         '.change button', 'Keep this tool whole'), 'stay whole from now on')
 
+    plan_view(site, session(57))
+    pending(site)
+
     # take the next step, and undo it
     whole = len(json.dumps(go_on(58, 9)))
+    planned(site, session(58), lambda plan: plan['next']['pieces_count'])
     ok('a step can be asked for',
        site.show('session?s=' + quote(session(58)), '[data-key=plan]'))
     order(site, lambda: site.page.click('[data-key=plan]'), 'step is taken')
@@ -314,6 +328,7 @@ def buttons(site, provider):
     row = site.api('/session?session=' + quote(session(58)))['rows'][-1]
     ok('and it is a declared step', wait_for(lambda: site.api(
         '/session?session=' + quote(session(58)))['rows'][-1].get('step')), 'asked')
+    planned(site, session(58), lambda plan: plan['undo'])
     site.show('session?s=' + quote(session(58)), '[data-key=undo]')
     order(site, lambda: site.page.click('[data-key=undo]'), 'last step is undone')
     undone = go_on(58, 1)
@@ -337,13 +352,70 @@ def buttons(site, provider):
     ok('prompts are shortened again', go_on(58, 4) != came(58))
 
 
+def steering(site, session):
+    return json.loads(site.weir.get('/weir/v1/plan?session=' + quote(session))[1])['steering']
+
+
+def planned(site, session, has):
+    """A plan is made behind its request: waits for one that has that."""
+    def look():
+        plan = steering(site, session)['plan']
+        return plan and has(plan)
+    ok(f'{session} has a plan', bool(wait_for(look)) or
+       json.dumps(steering(site, session))[:400], True)
+
+
+def plan_view(site, session):
+    """What the next step would take, what is out, what is pinned: as `weir plan` has it."""
+    ok('a plan is shown', site.show('plan?s=' + quote(session), '#said'))
+    plan = steering(site, session)['plan']
+    ok('its sizes', site.page.eval('(p => p && [Number(p.dataset.before), Number(p.dataset.after)])'
+                                   '(document.querySelector("#next p[data-before]"))'),
+       [plan['next'].get(k) for k in ('tokens_before', 'tokens_after')]
+       if plan['next']['pieces_count'] else None)
+    for part in ('next', 'out'):
+        listed = plan[part].get('pieces', [])
+        ok(f'a row a piece: {part}', sorted(site.page.eval(
+            f'[...document.querySelectorAll("#{part} tr[data-segment]")].map(r =>'
+            ' Number(r.dataset.segment))')),
+           sorted(p['segment'] for p in sorted(listed, key=lambda p: p['tokens_left'] - p['tokens'])
+                  [:40]))
+    ok('when it comes is said', 'expires' in site.page.text('#next'))
+    pins = len(steering(site, session)['pins'])
+    ok('something is pinned', site.page.eval('document.querySelectorAll("#said li").length'), pins)
+    order(site, lambda: site.page.click('#said li button'), 'not pinned any more')
+    ok('one pin less', site.page.wait(
+        f'document.querySelectorAll("#said li").length === {pins - 1}'))
+    ok('the server too', len(steering(site, session)['pins']), pins - 1)
+    if plan['out']['pieces_count']:
+        order(site, lambda: site.page.click_text('#out tr button', 'Keep it whole'),
+              'this is sent whole')
+        ok('and one more', site.page.wait(
+            f'document.querySelectorAll("#said li").length === {pins}'))
+
+
+def pending(site):
+    """Where signed thinking binds the prompt, an order waits for the user, and the page says so."""
+    _, messages, ends = play.made_session(59, 14)
+    for message in messages:
+        if message['role'] == 'assistant':
+            message['content'].insert(0, {'type': 'thinking', 'thinking': 'I see.',
+                                          'signature': 'c2lnbmVk'})
+    play.play(site.weir, 'made-59', messages, ends, 12, 'claude-sonnet-5-5')
+    planned(site, 'claude:made-59', lambda plan: plan['bound'])
+    site.show('session?s=claude%3Amade-59', '[data-key=exact]')
+    order(site, lambda: site.page.click('[data-key=exact]'), 'waits for the user')
+    ok('it is shown as pending', site.page.wait('document.querySelector("#steering")?.textContent'
+                                                '.includes("pending")'))
+
+
 def what_if(site, session, folder):
     ok('what if', site.show('whatif?s=' + quote(session['session']), 'button.primary'))
     site.page.click_text('main button', 'Play it')
     ok('it says how far it is', site.page.wait('!!document.querySelector("progress") ||'
                                                ' document.querySelectorAll("tbody tr").length'))
     ok('four policies were played', site.page.wait(
-        'document.querySelectorAll("tbody tr").length === 4', 240))
+        'document.querySelectorAll("tbody tr").length === 4', 4 * PATIENCE_SECONDS))
     site.page.click_text('tbody button', 'Use for new sessions')
     ok('it is used', site.page.wait('!!document.querySelector("#use h2")'))
     policy = json.loads(site.weir.get('/weir/v1/policy')[1])
@@ -469,12 +541,12 @@ def live_and_tabs(site, chromium, provider, folder):
     site.weir.stop()
     ok('without a server the page says so', other.page.wait(
         'document.querySelector("#live")?.textContent === "not connected"'))
-    weir = play.serve(folder, provider, store=site.weir.store,
+    weir = play.serve(folder, provider, store=site.weir.store, config='learning: off\n',
                       arguments=('--listen', f'127.0.0.1:{port}'))
     ok('it comes back by itself', other.page.wait(
-        'document.querySelector("#live")?.textContent === "live"', 60))
+        'document.querySelector("#live")?.textContent === "live"'))
     play.play(weir, name, messages, ends, 4, 'claude-sonnet-5-5')
-    ok('and goes on', site.page.wait('document.querySelectorAll(".tail li").length > 3', 60))
+    ok('and goes on', site.page.wait('document.querySelectorAll(".tail li").length > 3'))
     other.page.close()
     site.weir = weir
     hidden_tab(site)
@@ -526,7 +598,8 @@ def pictures(site, folder, listed, rows, again):
              'session': ('session?s=' + quote(longest), '.charts svg path'),
              'request': (f'request?id={rows[-1]["id"]}', '.changes li'),
              'overview': ('overview', '.chart rect'), 'cache': ('cache', '.card'),
-             'recall': ('recall?s=' + quote(again), 'h1'), 'tail': ('tail', '.tail li')}
+             'recall': ('recall?s=' + quote(again), 'h1'),
+             'plan': ('plan?s=' + quote(longest), '#said'), 'tail': ('tail', '.tail li')}
     for dark in (False, True):
         site.page.dark(dark)
         for width in WIDTHS:
@@ -596,7 +669,8 @@ def main():
         print('SKIPPED in part: AXE names no axe.min.js, so accessibility is not judged')
     provider = play.Provider()
     with Folder() as folder:
-        weir = play.serve(folder, provider)
+        # What is learnt of sessions that go badly would give later ones a gentler policy.
+        weir = play.serve(folder, provider, config='learning: off\n')
         count, again = play.fill(weir, provider, REQUESTS)
         wait_for(lambda: json.loads(weir.get('/weir/v1/traffic')[1])['all']['requests'] == count)
         chromium = chrome.Chrome(folder)

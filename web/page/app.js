@@ -7,8 +7,10 @@ import { drawAgo } from './parts.js';
 import { modeControls } from './orders.js';
 import { sessionsView } from './sessions.js';
 import { sessionView } from './session.js';
-import { cacheView, recallView, whatIfView, tailView } from './more.js';
+import { cacheView } from './cache.js';
+import { recallView, whatIfView, tailView } from './more.js';
 import { requestView } from './request.js';
+import { planView } from './plan.js';
 import { reportNode } from './report.js';
 
 const API = 'v1/traffic';
@@ -47,6 +49,11 @@ export async function ask(path, parameters) {
 
 export async function askText(path, parameters) {
   return answerOf(await fetch(API + path + queryOf(parameters)), true);
+}
+
+/* What was said of a session, and its plan. */
+export async function askSteering(session) {
+  return (await answerOf(await fetch('v1/plan' + queryOf({ session })))).steering;
 }
 
 /* `x-weir-page` says that this page asks: a page of another site cannot send it. */
@@ -217,7 +224,7 @@ const LINKS = [
 
 function navigation() {
   const view = currentRoute().view;
-  const inSession = ['session', 'request', 'recall', 'whatif'].includes(view);
+  const inSession = ['session', 'request', 'recall', 'whatif', 'plan'].includes(view);
   return el(
     'nav',
     { 'aria-label': 'Views' },
@@ -312,6 +319,7 @@ const ROUTES = {
   cache: cacheView,
   recall: recallView,
   whatif: whatIfView,
+  plan: planView,
   tail: tailView,
 };
 

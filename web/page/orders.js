@@ -5,18 +5,20 @@ import { tell, notice } from './app.js';
 import { confirmDialog } from './text.js';
 
 /* What an order costs, as the server says it. */
-function priceWords(price) {
+export function priceWords(price) {
   if (!price) return 'It holds from the next request on.';
   const words = [`${grouped(price.rewrites_tokens)} tokens of the cache are written again`];
   if (price.cost_micro_usd !== undefined) {
     words[0] += `, which costs ${money(price.cost_micro_usd)} once`;
     const each = price.a_request_micro_usd;
-    words.push(`each request then costs ${money(Math.abs(each))} ${each < 0 ? 'less' : 'more'}`);
+    if (each)
+      words.push(`each request then costs ${money(Math.abs(each))} ${each < 0 ? 'less' : 'more'}`);
   }
   return words.join('; ') + '.';
 }
 
-/* An order is given twice: first to hear what it would cost, then for good. */
+/* An order is given twice: first to hear what it would cost, then for good. What signed thinking is
+ * bound to cannot change before the user speaks, and then it says that it waits. */
 export async function order(title, path, body, done) {
   try {
     let told = await tell(path, body);
@@ -24,7 +26,7 @@ export async function order(title, path, body, done) {
       if (!(await confirmDialog(title, priceWords(told.price), 'Yes'))) return;
       told = await tell(path, { ...body, confirm: true });
     }
-    const waits = told && told.steering && told.steering.pending;
+    const waits = told?.steering?.waits_for === 'user';
     notice(waits ? done + ' It waits for the user’s next message.' : done);
   } catch (error) {
     notice('Not done: ' + error.message, true);

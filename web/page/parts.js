@@ -46,6 +46,9 @@ export function figure(label, value, note, kind, data) {
   );
 }
 
+/* Tables whose rows are cards on a phone. */
+const CARDS = new Set(['Sessions', 'Out of the prompt', 'The next step']);
+
 /* A table in a box that scrolls sideways by itself, and says so: in words above it where it does,
  * and to who cannot see it. */
 export function tableBox(label, ...parts) {
@@ -57,7 +60,7 @@ export function tableBox(label, ...parts) {
   const box = el(
     'div',
     { class: 'table-box', role: 'region', 'aria-label': label, tabindex: '0' },
-    el('table', { class: label === 'Sessions' ? 'cards' : null }, parts),
+    el('table', { class: CARDS.has(label) ? 'cards' : null }, parts),
   );
   const look = () => {
     const isWide = box.scrollWidth > box.clientWidth + 1;

@@ -340,6 +340,30 @@ function sides(view) {
   );
 }
 
+/* What may be done to the session that this request is of. */
+function sessionOrders(view) {
+  if (!canSteer()) return '';
+  return el(
+    'div',
+    { class: 'actions' },
+    el('a', { class: 'button', href: link('plan', { s: view.session }) }, 'Plan'),
+    el(
+      'button',
+      {
+        'data-key': 'undo',
+        onclick: () =>
+          order(
+            'Undo the last step?',
+            '/undo',
+            { session: view.session },
+            'The last step is undone with the next request.',
+          ),
+      },
+      'Undo the last step',
+    ),
+  );
+}
+
 function leadWords(view, count, left) {
   const sizes = `${bytes(view.came_bytes)} came, ${bytes(view.sent_bytes)} were sent`;
   if (left <= 0) return sizes + '.';
@@ -431,6 +455,7 @@ export async function requestView(words) {
         )
       : '',
     view.bust_says ? el('p', { class: 'note' }, view.bust_says) : '',
+    sessionOrders(view),
     rows.length
       ? el(
           'div',

@@ -3,10 +3,11 @@ import { el, svg, ticks, scale, stack, stepArea, stepLine } from './draw.js';
 import { placeFlags, responsive, gridLines } from './draw.js';
 import { money, grouped, short, percent, plural, span, clock } from './words.js';
 import { agentName, userName, bust, step, stepFlag, paidBackAfter } from './words.js';
-import { ask, onRequest, calm, link, facts, canSteer } from './app.js';
+import { ask, askSteering, onRequest, calm, link, facts, canSteer } from './app.js';
 import { LEFT, RIGHT, agoNode, chip, wordsOf, shortModel, figure, tableBox } from './parts.js';
 import { legend } from './parts.js';
 import { order } from './orders.js';
+import { steeringChips } from './plan.js';
 
 /* What a prompt consists of, from the bottom up: the kinds of the server, put together as people
  * ask for them. */
@@ -59,6 +60,13 @@ function stepNote(rows, i) {
 function flagsOf(rows) {
   const out = [];
   rows.forEach((r, i) => {
+    if (r.blind_edits)
+      out.push({
+        i,
+        kind: 'red',
+        text: 'blind edit',
+        says: 'An edit failed: the model had last seen the file in a shorter form',
+      });
     if (r.step) out.push({ i, kind: 'blue', text: stepFlag(r.step), says: stepNote(rows, i) });
     else if (r.bust && r.bust !== 'weir')
       out.push({
@@ -76,6 +84,23 @@ function recallWords(r) {
   if (r.recalls) words.push(plural(r.recalls, 'recall') + ' answered');
   if (r.misses) words.push(plural(r.misses, 'recall') + ' brought nothing');
   return words.join(', ');
+}
+
+/* Signs that what was taken out is missed. */
+function missedChips(r) {
+  const out = [];
+  if (r.blind_edits)
+    out.push(
+      chip(
+        'red',
+        plural(r.blind_edits, 'blind edit'),
+        'An edit failed because the model had last seen the file in a shorter form',
+      ),
+    );
+  if (r.placeholders) out.push(chip('red', 'placeholder written'));
+  if (r.rereads) out.push(chip('amber', plural(r.rereads, 'read') + ' again'));
+  if (r.broke_after) out.push(chip('amber', 'a test broke after'));
+  return out;
 }
 
 function readLine(rows, i) {
@@ -322,7 +347,9 @@ function charts(session, rows) {
     legend([
       ['c-read', 'read'],
       ['c-written', 'written'],
-      ['c-lost', 'written again, because the cache was broken'],
+      ...(rows.some(r => r.lost && r.bust !== 'weir')
+        ? [['c-lost', 'written again, because the cache was broken']]
+        : []),
       ['c-fresh', 'neither'],
     ]),
   );
@@ -341,6 +368,7 @@ function requestTable(rows) {
       );
     if (r.recalls) chips.push(chip('green', plural(r.recalls, 'recall')));
     if (r.misses) chips.push(chip('red', 'recall missed'));
+    chips.push(...missedChips(r));
     if (r.pending) chips.push(chip('amber', 'pending'));
     if (r.shadow) chips.push(chip('grey', 'shadow'));
     if (r.held) chips.push(chip('grey', 'held back: ' + r.held));
@@ -401,65 +429,58 @@ function requestTable(rows) {
   );
 }
 
-function sessionActions(session) {
+/* `said`: what somebody has said of the session already. */
+function orderButtons(session, said, again) {
   const s = { session: session.session };
+  const button = (key, text, title, path, done) =>
+    el(
+      'button',
+      { 'data-key': key, onclick: () => order(title, path, s, done).then(again) },
+      text,
+    );
+  return [
+    said.exact
+      ? button(
+          'resume',
+          'Shorten it again',
+          'Shorten it again?',
+          '/resume',
+          'What comes is shortened again; what went whole stays so until the next step.',
+        )
+      : button(
+          'exact',
+          'Exact from now on',
+          'Exact from now on?',
+          '/exact',
+          'This session goes out as it comes from now on.',
+        ),
+    button(
+      'undo',
+      'Undo the last step',
+      'Undo the last step?',
+      '/undo',
+      'The last step is undone with the next request.',
+    ),
+    button(
+      'plan',
+      'Take the next step',
+      'Take the next step now?',
+      '/plan',
+      'The step is taken with the next request.',
+    ),
+  ];
+}
+
+function sessionActions(session, said, again) {
+  const to = (view, text) =>
+    el('a', { class: 'button', href: link(view, { s: session.session }) }, text);
   return el(
     'div',
     { class: 'actions' },
-    el(
-      'a',
-      { class: 'button', href: link('recall', { s: session.session }) },
-      'What was taken out',
-    ),
-    facts()?.whatif
-      ? el('a', { class: 'button', href: link('whatif', { s: session.session }) }, 'What if')
-      : '',
-    canSteer()
-      ? [
-          el(
-            'button',
-            {
-              'data-key': 'exact',
-              onclick: () =>
-                order(
-                  'Exact from now on?',
-                  '/exact',
-                  s,
-                  'This session goes out as it comes from now on.',
-                ),
-            },
-            'Exact from now on',
-          ),
-          el(
-            'button',
-            {
-              'data-key': 'undo',
-              onclick: () =>
-                order(
-                  'Undo the last step?',
-                  '/undo',
-                  s,
-                  'The last step is undone with the next request.',
-                ),
-            },
-            'Undo the last step',
-          ),
-          el(
-            'button',
-            {
-              'data-key': 'plan',
-              onclick: () =>
-                order(
-                  'Take the next step now?',
-                  '/plan',
-                  s,
-                  'The step is taken with the next request.',
-                ),
-            },
-            'Take the next step',
-          ),
-        ]
-      : '',
+    said ? to('plan', 'Plan') : '',
+    to('recall', 'What was taken out'),
+    facts()?.whatif ? to('whatif', 'What if') : '',
+    said ? orderButtons(session, said, again) : '',
   );
 }
 
@@ -509,7 +530,10 @@ function sessionFigures(s) {
 export async function sessionView(words) {
   const node = el('div');
   const read = async () => {
-    const session = await ask('/session', { session: words.s });
+    const [session, said] = await Promise.all([
+      ask('/session', { session: words.s }),
+      canSteer() ? askSteering(words.s).catch(() => null) : null,
+    ]);
     const rows = mainRows(session),
       others = session.rows.length - rows.length;
     const focused = document.activeElement?.dataset?.key;
@@ -527,7 +551,10 @@ export async function sessionView(words) {
         el('span', { class: 'wide-only' }, ' · ', el('code', null, session.session)),
       ),
       sessionFigures(session),
-      sessionActions(session),
+      said && steeringChips(said).length
+        ? el('p', { class: 'chips', id: 'steering' }, steeringChips(said))
+        : '',
+      sessionActions(session, said, () => again()),
     );
     if (!rows.length)
       node.append(
