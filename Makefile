@@ -105,6 +105,7 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 
 .PHONY: agents-page test-page bench-page unit
 .PHONY: run demo test test-long test-sessions test-clients test-mcp chaos oracle-tokens check-style
+.PHONY: test-gateway
 .PHONY: check-links check-hardening chaos-fixed chaos-hour fuzz bench bench-peer soak odds install
 .PHONY: format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
@@ -155,6 +156,11 @@ agents-page: ## docs/agents.md, from real agents and SDKs (needs npm, downloads 
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/agents_page.py $(BUILD)/clients
+
+test-gateway: ## LiteLLM's gateway with Weir as its compressor (needs PyPI, downloads 150 MB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir tests/clients/run_gateway.py $(BUILD)/clients
 
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test

@@ -293,6 +293,9 @@ enum {
     WR_STEER_BODY_BYTES_MAX = 64 * 1024,            /* one of them */
     WR_SIDECAR_BODY_BYTES_MAX = 32 * 1024 * 1024,   /* a call about a session */
     WR_SIDECAR_ANSWER_BYTES_MAX = 96 * 1024 * 1024, /* and its answer */
+    WR_CALL_PAGE_CALLS_MAX = 256,                   /* calls of the library over HTTP that wait */
+    WR_CALL_PAGE_BODY_BYTES_MAX = 64 * 1024 * 1024, /* one of them */
+    WR_CALL_PAGE_ANSWER_BYTES_MAX = 192 * 1024 * 1024, /* and its answer */
 
     /* agent */
     WR_AGENT_TOOL_BYTES_MAX = 512 * 1024 * 1024,   /* memory of one call of a tool */

@@ -325,7 +325,7 @@ static weir_status find_method(const char *name, const struct method **method, s
         "no method is called '%.60s'; there are project, count, condense, models, recall", name);
 }
 
-static const char *status_name(weir_status status)
+const char *wr_face_status_name(weir_status status)
 {
     static const char *const names[] = {
 #define X(name, text) "WEIR_" #name,
@@ -352,7 +352,7 @@ static void write_error(struct call *call, weir_status status, const struct weir
     wr_json_write_object(&call->w);
     wr_json_write_key(&call->w, "error");
     wr_json_write_object(&call->w);
-    wr_json_member_word(&call->w, "status", status_name(status));
+    wr_json_member_word(&call->w, "status", wr_face_status_name(status));
     wr_json_member_text(&call->w, "text", text);
     wr_json_member_number(&call->w, "at_byte", is_said ? err->at_byte : 0);
     wr_json_write_object_end(&call->w);

@@ -16,4 +16,7 @@ WEIR_MUST_USE weir_status wr_face_choose(struct wr_meter *meter, const struct wr
 /* Fills as much of `model` as its struct_bytes says there is. */
 void wr_face_model(const struct wr_models *models, weir_span name, struct weir_model *model);
 
+/* A status as weir_call() names it: "WEIR_INVALID". */
+const char *wr_face_status_name(weir_status status);
+
 #endif

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/span.h"
 #include "net/host.h"
+#include "proxy/call_page.h"
 #include "proxy/page_files.h"
 #include "proxy/upstream_key.h"
 
@@ -277,7 +278,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     take_run(&entry);
     if (!token.len)
         token = in_path;
-    if (!token.len && holds_keys(config)) {
+    if (!token.len && (holds_keys(config) || wr_call_page_is(entry.target))) {
         token = token_as_key(config, head, entry.target);
         entry.is_shown_as_key = token.len > 0;
     }

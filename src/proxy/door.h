@@ -7,7 +7,7 @@
  * configured, a request brings one, as `x-weir-token` or as the front /k/TOKEN/ of its path. The
  * token is the tenant; what goes to the upstream does not hold it. Where Weir holds a provider's
  * key the token may also come where such a key would: Bearer, x-api-key, api-key, x-goog-api-key,
- * ?key=.
+ * ?key=. So it may where the library is called over HTTP (call_page.h): nothing goes on from there.
  *
  * The files of the page at /weir/ are open to whoever may ask at all: they hold nothing. For paths
  * below /weir/ a browser may bring the token in a cookie; what it does not only read must then have

@@ -16,6 +16,7 @@
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
+#include "proxy/call_page.h"
 #include "proxy/steer_page.h"
 #include "proxy/pages.h"
 #include "proxy/sinks.h"
@@ -95,6 +96,8 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         return wr_traffic_page_begin(service->traffic, conn, head, &entry);
     if (!is_barred && wr_steer_page_is(entry.target))
         return wr_steer_page_begin(service->steer, service->config, conn, head, &entry);
+    if (!is_barred && wr_call_page_is(entry.target))
+        return wr_call_page_begin(service->calls, service->config, conn, head, &entry);
     if (is_barred || wr_page_is_ours(entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
         wr_page_answer(service, conn, head, &entry);

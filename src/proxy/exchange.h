@@ -68,6 +68,7 @@ struct wr_service {
     struct wr_sidecar_page *sidecar;
     struct wr_traffic_page *traffic;
     struct wr_steer_page *steer;
+    struct wr_call_page *calls;
     struct wr_watch *watch;           /* NULL: none */
     struct wr_loaded_windows *loaded; /* NULL: none */
     struct wr_counts *counts;         /* NULL: none */

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "proxy/call_page.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
 #include "proxy/mcp_page.h"
@@ -166,7 +167,8 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->sidecar = wr_sidecar_page_new(&w->loop, config);
     s->traffic = wr_traffic_page_new(&w->loop, config, s);
     s->steer = wr_steer_page_new(&w->loop, config);
-    if (!s->sessions || !s->mcp || !s->sidecar || !s->traffic || !s->steer)
+    s->calls = wr_call_page_new(&w->loop, config, w->options->policies);
+    if (!s->sessions || !s->mcp || !s->sidecar || !s->traffic || !s->steer || !s->calls)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
@@ -197,6 +199,7 @@ static void free_service(struct worker *w)
     wr_sidecar_page_free(s->sidecar);
     wr_traffic_page_free(s->traffic);
     wr_steer_page_free(s->steer);
+    wr_call_page_free(s->calls);
     wr_log_close(s->log);
     wr_ledger_writer_free(s->ledger);
     wr_arena_release(&s->events);
