@@ -297,6 +297,10 @@ enum {
     WR_CALL_PAGE_BODY_BYTES_MAX = 64 * 1024 * 1024, /* one of them */
     WR_CALL_PAGE_ANSWER_BYTES_MAX = 192 * 1024 * 1024, /* and its answer */
 
+    /* install */
+    WR_INSTALL_FILE_BYTES_MAX = 16 * 1024 * 1024, /* a settings file that is edited */
+    WR_INSTALL_FILES_MAX = 32,                    /* that one install changes */
+
     /* agent */
     WR_AGENT_TOOL_BYTES_MAX = 512 * 1024 * 1024,   /* memory of one call of a tool */
     WR_AGENT_FILE_BYTES_MAX = 64 * 1024 * 1024,    /* a file that is read or changed */

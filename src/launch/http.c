@@ -3,6 +3,7 @@
 #include <curl/curl.h>
 
 #include "base/span.h"
+#include "net/ca_file.h"
 #include "net/fetch.h"
 
 struct reading {
@@ -90,6 +91,8 @@ void wr_http_get(const char *url, const char *proxy, const char *ca_file, uint32
         (void)curl_easy_setopt(curl, CURLOPT_PROXY, chosen);
         (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "");
     }
+    if (!ca_file)
+        ca_file = wr_ca_file_find();
     if (curl && ca_file)
         (void)curl_easy_setopt(curl, CURLOPT_CAINFO, ca_file);
     get_url(curl, url, ms_max, NULL, answer);

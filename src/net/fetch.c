@@ -27,6 +27,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "net/ca_file.h"
 #include "net/fd_room.h"
 #include "net/host.h"
 
@@ -630,8 +631,9 @@ weir_status wr_fetcher_new(struct wr_fetcher **result, uv_loop_t *loop,
     fetcher->loop = loop;
     fetcher->timer.data = fetcher;
     fetcher->multi = curl_multi_init();
-    fetcher->ca_file = options->ca_file ? strdup(options->ca_file) : NULL;
-    if (!fetcher->multi || (options->ca_file && !fetcher->ca_file) ||
+    const char *ca_file = options->ca_file ? options->ca_file : wr_ca_file_find();
+    fetcher->ca_file = ca_file ? strdup(ca_file) : NULL;
+    if (!fetcher->multi || (ca_file && !fetcher->ca_file) ||
         uv_timer_init(loop, &fetcher->timer) < 0)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     (void)curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETFUNCTION, on_socket);

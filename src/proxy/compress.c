@@ -268,7 +268,7 @@ static bool copy_changed(const struct wr_compress *c, weir_span raw, struct answ
         if (spelt == SIZE_MAX || spelt > next)
             continue; /* the text stands elsewhere in the prompt */
         size_t inner = spelt + strlen(call);
-        if (!wr_span_eq(wr_span_cut(raw, inner, inner + WEIR_HANDLE_TEXT_BYTES), text))
+        if (!wr_span_starts(wr_span_from(raw, inner), text))
             return false;
         wr_buf_append(&a->messages, wr_span_cut(raw, done, spelt));
         wr_buf_text(&a->messages, "headroom_retrieve {\\\"hash\\\":\\\"");

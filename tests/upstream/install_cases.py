@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""`weir install` and `weir uninstall` on homes of all kinds: what was there before is there after,
+byte for byte, permission for permission; what somebody changed in between stays; what could not be
+taken back is refused and nothing is touched."""
+import json
+import os
+import random
+import stat
+import subprocess
+import sys
+
+from harness import Checks, Folder
+
+CHECK = Checks()
+ok = CHECK.ok
+WEIR = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+AGENTS = ('claude', 'codex', 'opencode', 'pi')
+CLAUDE, CODEX = '.claude/settings.json', '.codex/config.toml'
+OPENCODE, PI = '.config/opencode/opencode.json', '.pi/agent/models.json'
+
+JSONS = [
+    '', '{}', '{}\n', ' { } ', '{"a":1}', '{\n\t"a": [1,2 ,3],\n\n  "env" : {}\n}',
+    '{"env":{"X":"y\\n\\u00e9 \\" }"},"hooks":{"PostToolUse":[]},"permissions":{"allow":["a"]}}',
+    '{"provider":{"openai":{}},"providers":{"x":{"baseUrl":"u"}},"mcp":{}}\r\n',
+    '{"zeta":1.50e3,   "alpha":null}   \n\n\n',
+]
+COMMENTED = ['// mine\n{\n  "a": 1, // why\n  /* "env": {} */\n}\n',
+             '{\n  "a": {"b": [1, 2,],},\n  // the end\n}\n']
+TOMLS = ['', '# mine\n', 'model = "gpt-5"\n',
+         'model = "x"\r\n[model_providers.y]\r\nbase_url = "z"\r\n',
+         '[profiles.a]\nmodel_provider = "z"\nopenai_base_url = "q"',
+         '\n\n# a\n[b]\nc = """\n[\n"""\n']
+
+
+def weir(home, *words):
+    env = {'HOME': home, 'PATH': os.path.join(home, 'no-programs')}
+    done = subprocess.run([WEIR, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def look(home):
+    """Everything below a folder: kind, permissions, content."""
+    seen = {}
+    for folder, folders, files in os.walk(home):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            info = os.lstat(path)
+            if stat.S_ISLNK(info.st_mode):
+                what = os.readlink(path)
+            elif stat.S_ISREG(info.st_mode):
+                with open(path, 'rb') as file:
+                    what = file.read()
+            else:
+                what = None
+            seen[os.path.relpath(path, home)] = (info.st_mode, what)
+    return seen
+
+
+def put(home, path, text, mode=0o644):
+    path = os.path.join(home, path)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, 'w', encoding='utf-8', newline='') as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+def read(home, path):
+    with open(os.path.join(home, path), encoding='utf-8', newline='') as file:
+        return file.read()
+
+
+def furnish(home, chance):
+    """A home that somebody may have."""
+    for path, texts in ((CLAUDE, JSONS), (CODEX, TOMLS), (OPENCODE, JSONS + COMMENTED),
+                        (PI, JSONS + COMMENTED), ('.claude.json', JSONS)):
+        kind = chance.choice(('file', 'file', 'link', 'folder', 'nothing'))
+        text, mode = chance.choice(texts), chance.choice((0o600, 0o644, 0o640))
+        if kind == 'file':
+            put(home, path, text, mode)
+        elif kind == 'link':
+            put(home, os.path.join('dotfiles', path.replace('/', '_')), text, mode)
+            os.makedirs(os.path.dirname(os.path.join(home, path)), exist_ok=True)
+            os.symlink(os.path.join(home, 'dotfiles', path.replace('/', '_')),
+                       os.path.join(home, path))
+        elif kind == 'folder':
+            os.makedirs(os.path.dirname(os.path.join(home, path)), exist_ok=True)
+    put(home, '.bashrc', 'export A=1\n')
+
+
+def play_property(folder, rounds):
+    for seed in range(rounds):
+        chance = random.Random(seed)
+        home = os.path.join(folder, f'home-{seed}')
+        os.makedirs(home)
+        furnish(home, chance)
+        before = look(home)
+        words = chance.choice(([], ['--hook']))
+        agents = chance.sample(('claude', 'opencode') if words else AGENTS, chance.randint(1, 2))
+        code, said = weir(home, 'install', '--yes', *words, *agents)
+        ok(f'seed {seed}: install {words} {agents}: {said}', code, 0)
+        ok(f'seed {seed}: something was changed', look(home) != before)
+        code, said = weir(home, 'install', '--status')
+        ok(f'seed {seed}: all can be taken back', (code, 'can be taken back' in said), (0, True))
+        code, said = weir(home, 'uninstall', '--yes')
+        ok(f'seed {seed}: uninstall: {said}', code, 0)
+        ok(f'seed {seed}: all is as before', look(home), before)
+
+
+def play_settings(home):
+    """What is written is what the agents read."""
+    put(home, CLAUDE, '{\n  "model": "opus"\n}\n')
+    put(home, OPENCODE + 'c', COMMENTED[0])
+    code, said = weir(home, 'install', '--yes', '--store', '/s t', *AGENTS)
+    ok('install: ' + said, code, 0)
+    ok('the diff was shown', '\n-  "model": "opus"\n+  "model": "opus","env": {' in said)
+    ok('claude', json.loads(read(home, CLAUDE)), {'model': 'opus', 'env': {
+        'ANTHROPIC_BASE_URL': 'http://127.0.0.1:4141', 'ENABLE_TOOL_SEARCH': 'true'}})
+    ok('codex', read(home, CODEX), 'openai_base_url = "http://127.0.0.1:4141/v1"\n')
+    ok('the file with comments is the one', os.path.exists(os.path.join(home, OPENCODE)), False)
+    text = read(home, OPENCODE + 'c')
+    ok('its comments stay', ('// mine\n{\n' in text, '/* "env": {} */\n}\n' in text), (True, True))
+    ok('pi', json.loads(read(home, PI)), {'providers': {
+        'openai': {'baseUrl': 'http://127.0.0.1:4141/v1'},
+        'anthropic': {'baseUrl': 'http://127.0.0.1:4141'}}})
+    unit = read(home, '.config/systemd/user/weir.service')
+    ok('the service', f'ExecStart="{WEIR}" serve --listen 127.0.0.1:4141 --store "/s t"\n' in unit)
+    ok('a service that cannot be started is said', 'systemctl --user enable' in said)
+    code, said = weir(home, 'install', '--yes', 'pi')
+    ok('twice is refused', (code, 'weir uninstall' in said), (2, True))
+
+
+def play_changes(home):
+    """Somebody changes files while Weir is installed."""
+    put(home, CLAUDE, '{"model": "opus"}')
+    put(home, CODEX, 'model = "x"\n')
+    weir(home, 'install', '--yes', *AGENTS)
+    text = json.loads(read(home, CLAUDE))  # written anew, as its program would
+    put(home, CLAUDE, json.dumps({**text, 'theme': 'dark'}, indent=4))
+    put(home, CODEX, read(home, CODEX) + '[mine]\n')
+    os.remove(os.path.join(home, PI))
+    code, said = weir(home, 'uninstall', '--yes')
+    ok('changes: ' + said, code, 0)
+    ok('they stay in JSON', json.loads(read(home, CLAUDE)), {'model': 'opus', 'theme': 'dark'})
+    ok('and in TOML', read(home, CODEX), 'model = "x"\n[mine]\n')
+    ok('it is said', (said.count('your changes since stay'), said.count('was removed since')),
+       (2, 1))
+    put(home, CLAUDE, '{"model": "opus"}')
+    weir(home, 'install', '--yes', 'claude')
+    put(home, CLAUDE, '{"env": {"ANTHROPIC_BASE_URL": "http://mine"}}')
+    code, said = weir(home, 'uninstall', '--yes')
+    ok('a value of theirs is left alone', (code, 'left alone' in said), (1, True))
+    copy = said.split('what it said is in ')[1].split('\n')[0]
+    with open(copy, encoding='utf-8') as file:
+        ok('and the copy is there', file.read(), '{"model": "opus"}')
+    ok('status says so', 'cannot be told' in weir(home, 'install', '--status')[1])
+
+
+def play_refusals(folder):
+    cases = [
+        ('a read-only file', lambda h: put(h, CLAUDE, '{}', 0o444), 'read-only'),
+        ('an address of the user', lambda h: put(h, CLAUDE, '{"env":{"ANTHROPIC_BASE_URL":"x"}}'),
+         'value of yours'),
+        ('no JSON', lambda h: put(h, CLAUDE, '{"a":'), 'settings.json'),
+        ('a list', lambda h: put(h, CLAUDE, '[]'), 'no object'),
+        ('an env that is none', lambda h: put(h, CLAUDE, '{"env":7}'), 'no object'),
+        ('a provider of the user', lambda h: put(h, CODEX, 'model_provider = "mine"\n'),
+         'value of yours'),
+        ('a folder in its place', lambda h: os.makedirs(os.path.join(h, CLAUDE)), 'regular'),
+        ('a link to nothing', lambda h: (os.makedirs(os.path.join(h, '.claude')),
+                                         os.symlink('/nowhere', os.path.join(h, CLAUDE))), 'link'),
+        ('two names', lambda h: (put(h, CLAUDE, '{}'), os.link(
+            os.path.join(h, CLAUDE), os.path.join(h, 'other'))), 'hard links'),
+        ('a state folder that cannot be', lambda h: put(h, '.local', ''), 'kept'),
+        ('a service of the user', lambda h: put(h, '.config/systemd/user/weir.service', '#\n'),
+         'not ours'),
+    ]
+    for n, (what, prepare, word) in enumerate(cases):
+        home = os.path.join(folder, f'refused-{n}')
+        os.makedirs(home)
+        prepare(home)
+        before = look(home)
+        code, said = weir(home, 'install', '--yes', 'claude', 'codex')
+        ok(f'{what} is refused: {said}', (code, word in said), (2, True))
+        ok(f'{what}: nothing was touched', look(home), before)
+
+
+def main():
+    with Folder() as folder:
+        homes = [os.path.join(folder, name) for name in ('a', 'b', 'c', 'd')]
+        for home in homes:
+            os.makedirs(home)
+        play_settings(homes[0])
+        play_changes(homes[1])
+        play_refusals(folder)
+        ok('without a name those that are here', weir(homes[2], 'install', '--yes')[0], 2)
+        put(homes[2], CODEX, '')
+        code, said = weir(homes[2], 'install')
+        ok('nobody to ask: nothing is done', (code, '--yes' in said, read(homes[2], CODEX)),
+           (1, True, ''))
+        code, said = weir(homes[2], 'install', '--dry-run')
+        ok('a dry run shows and does nothing', (code, '+openai_base_url' in said,
+                                                read(homes[2], CODEX)), (0, True, ''))
+        ok('nothing to take back', weir(homes[2], 'uninstall', '--yes')[0], 2)
+        ok('aider has no such file', 'weir run -- aider' in weir(homes[3], 'install', 'aider')[1])
+        play_property(folder, 40)
+    return CHECK.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
