@@ -1,44 +1,30 @@
 /* weir_call(): the library's main calls with JSON on both sides.
  *
  * A method reads its members by a table (call_args.h), makes the same public calls that a C program
- * would, and writes its answer as the members of an object that is already open. If something goes
- * wrong before that object is whole, the answer is written anew: the error and nothing else.
+ * would, and writes its answer as the members of an object that is already open (call_frame.h).
  *
  * Bodies and texts go out as strings, not as JSON inside JSON. A request must be sent byte for
  * byte, and whoever parsed it and wrote it again would send another one.
  */
 #include "weir/call.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "engine/request.h"
-#include "face/call_args.h"
+#include "face/call_frame.h"
 #include "face/face.h"
+#include "face/inspection.h"
 #include "json/write.h"
+#include "transcript/recall_words.h"
 #include "weir/condense.h"
 #include "weir/recall.h"
 
-struct call {
-    struct weir_engine *engine;
-    struct weir_store *store;
-    weir_span json;
-    struct wr_arena arena;
-    struct wr_buf out;
-    struct wr_json_writer w;
-    struct weir_err *err;
-};
-
-static weir_status read_args(struct call *call, const struct wr_arg *args, size_t args_count)
-{
-    return wr_args_read(call->json, &call->arena, args, args_count, call->err);
-}
-
 /* Ranges of lines as [[first,last],...]. */
-static void put_lines(struct call *call, const char *key, const struct weir_lines *lines,
+static void put_lines(struct wr_call *call, const char *key, const struct weir_lines *lines,
                       size_t lines_count)
 {
     wr_json_write_key(&call->w, key);
@@ -54,9 +40,11 @@ static void put_lines(struct call *call, const char *key, const struct weir_line
 
 /* ---- project ---- */
 
-static void put_projected(struct call *call, const struct weir_projected *p)
+static weir_status put_projected(struct wr_call *call, const struct weir_projected *p)
 {
-    wr_json_member_text(&call->w, "body", p->body);
+    uint64_t replaced_count; /* none: a body that was read is UTF-8 */
+    weir_status status = wr_call_put_text(call, "body", p->body, !p->is_changed, &replaced_count);
+
     wr_json_member_bool(&call->w, "is_changed", p->is_changed);
     wr_json_member_bool(&call->w, "is_step", p->is_step);
     wr_json_member_bool(&call->w, "is_known", p->is_known);
@@ -69,9 +57,10 @@ static void put_projected(struct call *call, const struct weir_projected *p)
                         p->store_trouble ? weir_trouble_text(p->store_trouble) : NULL);
     wr_json_write_key(&call->w, "report");
     wr_json_write_raw(&call->w, p->report.len ? p->report : WR_LIT("null"));
+    return status;
 }
 
-static weir_status call_project(struct call *call)
+static weir_status call_project(struct wr_call *call)
 {
     struct weir_project_options options = WEIR_PROJECT_OPTIONS_INIT;
     struct weir_request_options how = WEIR_REQUEST_OPTIONS_INIT;
@@ -94,38 +83,42 @@ static weir_status call_project(struct call *call)
     struct weir_projected projected;
     struct weir_request *request = NULL;
 
-    weir_status status = read_args(call, args, WR_COUNT_OF(args));
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
+    if (!status)
+        status = wr_call_find_text(call, "body", &body);
     if (!status && (window_tokens > UINT32_MAX || overflow_tokens > UINT32_MAX))
-        status = wr_fail(call->err, WEIR_INVALID, 0, "a window of more than 4,294,967,295 tokens");
+        status = wr_fail(&call->err, WEIR_INVALID, 0, "a window of more than 4,294,967,295 tokens");
     if (!status && !body.ptr)
-        status = wr_fail(call->err, WEIR_INVALID, 0, "'body' is the request to project");
+        status = wr_fail(&call->err, WEIR_INVALID, 0, "'body' is the request to project");
     options.store = call->store;
     options.window_tokens = (uint32_t)window_tokens;
     options.overflow_tokens = (uint32_t)overflow_tokens;
     if (!status)
-        status = weir_engine_request(call->engine, body, &how, &request, call->err);
+        status = weir_engine_request(call->engine, body, &how, &request, &call->err);
     if (!status)
-        status = weir_engine_project(call->engine, request, &options, &projected, call->err);
+        status = weir_engine_project(call->engine, request, &options, &projected, &call->err);
     if (!status)
-        put_projected(call, &projected);
+        status = put_projected(call, &projected);
     weir_request_free(request);
     return status;
 }
 
 /* ---- count ---- */
 
-static weir_status call_count(struct call *call)
+static weir_status call_count(struct wr_call *call)
 {
     struct wr_meter *meter = wr_engine_meter(call->engine);
     const char *model = NULL, *encoding = NULL;
-    weir_span text = {"", 0};
+    weir_span text = {NULL, 0};
     const struct wr_arg args[] = {{"text", WR_ARG_TEXT, &text},
                                   {"model", WR_ARG_NAME, &model},
                                   {"encoding", WR_ARG_NAME, &encoding}};
 
-    weir_status status = read_args(call, args, WR_COUNT_OF(args));
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
     if (!status)
-        status = wr_face_choose(meter, wr_engine_models(call->engine), model, encoding, call->err);
+        status = wr_call_find_text(call, "text", &text);
+    if (!status)
+        status = wr_face_choose(meter, wr_engine_models(call->engine), model, encoding, &call->err);
     if (status)
         return status;
     wr_json_member_number(&call->w, "tokens", wr_meter_count(meter, text));
@@ -136,11 +129,11 @@ static weir_status call_count(struct call *call)
 
 /* ---- condense ---- */
 
-static weir_status call_condense(struct call *call)
+static weir_status call_condense(struct wr_call *call)
 {
     struct weir_condense_options options = WEIR_CONDENSE_OPTIONS_INIT;
     struct weir_condensed condensed;
-    weir_span text = {"", 0};
+    weir_span text = {NULL, 0};
     uint64_t budget_bytes = 0, replaced_count;
     const struct wr_arg args[] = {{"text", WR_ARG_TEXT, &text},
                                   {"tool", WR_ARG_TEXT, &options.tool},
@@ -150,15 +143,16 @@ static weir_status call_condense(struct call *call)
                                   {"focus", WR_ARG_TEXT, &options.focus},
                                   {"budget_bytes", WR_ARG_COUNT, &budget_bytes}};
 
-    weir_status status = read_args(call, args, WR_COUNT_OF(args));
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
     options.budget_bytes = budget_bytes;
     if (!status)
-        status = weir_condense(text, &options, &condensed, call->err);
+        status = wr_call_find_text(call, "text", &text);
+    if (!status)
+        status = weir_condense(text, &options, &condensed, &call->err);
     if (status)
         return status;
-    status = wr_valid_text(&call->arena, condensed.text, &text, &replaced_count);
+    status = wr_call_put_text(call, "text", condensed.text, condensed.is_same, &replaced_count);
     if (!status) {
-        wr_json_member_text(&call->w, "text", text);
         wr_json_member_word(&call->w, "kind", condensed.kind);
         wr_json_member_bool(&call->w, "is_same", condensed.is_same);
         wr_json_member_number(&call->w, "lines_total", condensed.lines_total);
@@ -170,7 +164,7 @@ static weir_status call_condense(struct call *call)
 
 /* ---- models ---- */
 
-static void put_prices(struct call *call, const struct weir_model_prices *prices)
+static void put_prices(struct wr_call *call, const struct weir_model_prices *prices)
 {
     wr_json_member_number(&call->w, "input_micro_usd", prices->input_micro_usd);
     wr_json_member_number(&call->w, "output_micro_usd", prices->output_micro_usd);
@@ -180,7 +174,7 @@ static void put_prices(struct call *call, const struct weir_model_prices *prices
     wr_json_member_number(&call->w, "cache_write_1h_micro_usd", prices->cache_write_1h_micro_usd);
 }
 
-static void put_model(struct call *call, const struct weir_model *model)
+static void put_model(struct wr_call *call, const struct weir_model *model)
 {
     wr_json_member_text(&call->w, "id", model->id);
     wr_json_member_text(&call->w, "provider", model->provider);
@@ -207,14 +201,14 @@ static void put_model(struct call *call, const struct weir_model *model)
     wr_json_member_text(&call->w, "note", model->note);
 }
 
-static weir_status call_models(struct call *call)
+static weir_status call_models(struct wr_call *call)
 {
     const struct wr_models *models = wr_engine_models(call->engine);
     struct weir_model model = WEIR_MODEL_INIT;
     weir_span name = {NULL, 0};
     const struct wr_arg args[] = {{"name", WR_ARG_TEXT, &name}};
 
-    weir_status status = read_args(call, args, WR_COUNT_OF(args));
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
     if (status)
         return status;
     if (name.ptr) {
@@ -240,7 +234,8 @@ struct recall_args {
     struct weir_lines ranges[WR_RECALL_RANGES_MAX];
 };
 
-static weir_status read_recall(struct call *call, struct recall_args *a, struct weir_lookup *lookup)
+static weir_status read_recall(struct wr_call *call, struct recall_args *a,
+                               struct weir_lookup *lookup)
 {
     struct weir_recall_options *o = &a->options;
     const struct wr_arg args[] = {{"handle", WR_ARG_TEXT, &a->handle},
@@ -255,14 +250,14 @@ static weir_status read_recall(struct call *call, struct recall_args *a, struct 
                                   {"model", WR_ARG_NAME, &a->model}};
     struct wr_meter *meter = wr_engine_meter(call->engine);
 
-    weir_status status = read_args(call, args, WR_COUNT_OF(args));
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
     if (!status && !weir_handle_parse(a->handle, &lookup->handle))
-        status = wr_fail(call->err, WEIR_INVALID, 0, "'handle' is wr_ and 20 hex digits");
+        status = wr_fail(&call->err, WEIR_INVALID, 0, "'handle' is wr_ and 20 hex digits");
     if (!status && a->lines.len)
-        status =
-            weir_lines_parse(a->lines, a->ranges, WR_RECALL_RANGES_MAX, &o->lines_count, call->err);
+        status = weir_lines_parse(a->lines, a->ranges, WR_RECALL_RANGES_MAX, &o->lines_count,
+                                  &call->err);
     if (!status && o->page_tokens_max)
-        status = wr_face_choose(meter, wr_engine_models(call->engine), a->model, NULL, call->err);
+        status = wr_face_choose(meter, wr_engine_models(call->engine), a->model, NULL, &call->err);
     lookup->tenant = a->tenant;
     o->lines = a->ranges;
     o->page_bytes_max = a->page_bytes;
@@ -271,12 +266,11 @@ static weir_status read_recall(struct call *call, struct recall_args *a, struct 
     return status;
 }
 
-static weir_status call_recall(struct call *call)
+static weir_status call_recall(struct wr_call *call)
 {
     struct recall_args *a = wr_arena_zalloc(&call->arena, sizeof(*a));
     struct weir_lookup lookup = {.tenant = {NULL, 0}};
     struct weir_recalled recalled;
-    weir_span text;
     uint64_t replaced_count;
 
     if (!a)
@@ -284,14 +278,13 @@ static weir_status call_recall(struct call *call)
     a->options.struct_bytes = sizeof(a->options);
     weir_status status = read_recall(call, a, &lookup);
     if (!status && !call->store)
-        status = wr_fail(call->err, WEIR_INVALID, 0, "there is no store to recall from");
+        status = wr_fail(&call->err, WEIR_INVALID, 0, "there is no store to recall from");
     if (!status)
-        status = weir_recall(call->store, &lookup, &a->options, &recalled, NULL, call->err);
+        status = weir_recall(call->store, &lookup, &a->options, &recalled, NULL, &call->err);
     if (status)
         return status;
-    status = wr_valid_text(&call->arena, recalled.text, &text, &replaced_count);
+    status = wr_call_put_text(call, "text", recalled.text, false, &replaced_count);
     if (!status) {
-        wr_json_member_text(&call->w, "text", text);
         wr_json_member_text(&call->w, "next", recalled.next);
         wr_json_member_number(&call->w, "lines_total", recalled.lines_total);
         wr_json_member_number(&call->w, "lines_count", recalled.lines_count);
@@ -303,14 +296,66 @@ static weir_status call_recall(struct call *call)
     return status;
 }
 
+/* ---- what the recall tool is to a model ---- */
+
+static weir_status call_recall_tool(struct wr_call *call)
+{
+    weir_status status = wr_call_args(call, NULL, 0);
+    if (status)
+        return status;
+    wr_json_member_word(&call->w, "name", WR_RECALL_NAME);
+    wr_json_member_word(&call->w, "description", WR_RECALL_DESCRIPTION);
+    wr_json_write_key(&call->w, "schema");
+    wr_json_write_raw(&call->w, WR_LIT(WR_RECALL_SCHEMA));
+    wr_json_member_number(&call->w, "page_tokens", WR_RECALL_PAGE_TOKENS_MAX);
+    return WEIR_OK;
+}
+
+/* ---- inspect ---- */
+
+static weir_status call_inspect(struct wr_call *call)
+{
+    struct wr_meter *meter = wr_engine_meter(call->engine);
+    struct weir_request_options how = WEIR_REQUEST_OPTIONS_INIT;
+    struct weir_request *request = NULL;
+    const char *model = NULL;
+    weir_span body = {NULL, 0};
+    const struct wr_arg args[] = {{"body", WR_ARG_OBJECT, &body},
+                                  {"dialect", WR_ARG_NAME, &how.dialect},
+                                  {"path", WR_ARG_NAME, &how.path},
+                                  {"model", WR_ARG_NAME, &model}};
+
+    weir_status status = wr_call_args(call, args, WR_COUNT_OF(args));
+    if (!status)
+        status = wr_call_find_text(call, "body", &body);
+    if (!status && !body.ptr)
+        status = wr_fail(&call->err, WEIR_INVALID, 0, "'body' is the request to inspect");
+    if (!status)
+        status = weir_engine_request(call->engine, body, &how, &request, &call->err);
+    if (!status) {
+        weir_span named = weir_request_model(request);
+        char *copy = wr_arena_zalloc(&call->arena, named.len + 1);
+        if (copy && named.len)
+            memcpy(copy, named.ptr, named.len);
+        status = copy ? wr_face_choose(meter, wr_engine_models(call->engine), model ? model : copy,
+                                       NULL, &call->err)
+                      : wr_arena_status(&call->arena);
+    }
+    if (!status)
+        status = wr_inspection_members(&call->w, request, meter, body.len);
+    weir_request_free(request);
+    return status;
+}
+
 /* ---- the call ---- */
 
 static const struct method {
     const char *name;
-    weir_status (*answer)(struct call *call);
+    weir_status (*answer)(struct wr_call *call);
 } methods[] = {
-    {"project", call_project}, {"count", call_count},   {"condense", call_condense},
-    {"models", call_models},   {"recall", call_recall},
+    {"project", call_project},         {"count", call_count},   {"condense", call_condense},
+    {"models", call_models},           {"recall", call_recall}, {"inspect", call_inspect},
+    {"recall_tool", call_recall_tool},
 };
 
 static weir_status find_method(const char *name, const struct method **method, struct weir_err *err)
@@ -320,87 +365,39 @@ static weir_status find_method(const char *name, const struct method **method, s
         if (!strcmp(name, methods[i].name))
             return WEIR_OK;
     }
-    return wr_fail(
-        err, WEIR_NOTFOUND, 0,
-        "no method is called '%.60s'; there are project, count, condense, models, recall", name);
+    return wr_fail(err, WEIR_NOTFOUND, 0,
+                   "no method is called '%.60s'; there are project, count, condense, models, "
+                   "recall, inspect, recall_tool",
+                   name);
 }
 
-const char *wr_face_status_name(weir_status status)
-{
-    static const char *const names[] = {
-#define X(name, text) "WEIR_" #name,
-        WEIR_STATUS_MAP(X)
-#undef X
-    };
-    return (size_t)status < WR_COUNT_OF(names) ? names[status] : "unknown";
-}
-
-/* The whole answer anew: the error, and nothing of what was begun. */
-static void write_error(struct call *call, weir_status status, const struct weir_err *err)
-{
-    bool is_said = err->code == status && err->text[0];
-    weir_span text = wr_span_of(is_said ? err->text : weir_status_text(status));
-    uint64_t replaced_count;
-
-    /* A name that a message quotes may be cut within a letter. */
-    wr_arena_reset(&call->arena);
-    if (wr_valid_text(&call->arena, text, &text, &replaced_count))
-        text = wr_span_of(weir_status_text(status));
-    wr_buf_release(&call->out);
-    wr_buf_init(&call->out, WR_OUTPUT_BYTES_MAX);
-    wr_json_write_init(&call->w, &call->out);
-    wr_json_write_object(&call->w);
-    wr_json_write_key(&call->w, "error");
-    wr_json_write_object(&call->w);
-    wr_json_member_word(&call->w, "status", wr_face_status_name(status));
-    wr_json_member_text(&call->w, "text", text);
-    wr_json_member_number(&call->w, "at_byte", is_said ? err->at_byte : 0);
-    wr_json_write_object_end(&call->w);
-    wr_json_write_object_end(&call->w);
-}
-
-static weir_status answer_method(struct call *call, const char *name)
+static weir_status answer_method(struct wr_call *call, const char *name)
 {
     const struct method *method;
-    weir_status status = find_method(name, &method, call->err);
-
-    wr_json_write_init(&call->w, &call->out);
-    wr_json_write_object(&call->w);
-    if (!status)
-        status = method->answer(call);
-    if (status)
-        return status;
-    wr_json_write_object_end(&call->w);
-    return wr_buf_status(&call->out);
+    weir_status status = find_method(name, &method, &call->err);
+    return status ? status : method->answer(call);
 }
 
 weir_status weir_call(struct weir_engine *engine, struct weir_store *store, const char *method,
                       const char *json, size_t json_bytes, char **answered, struct weir_err *err)
 {
-    struct weir_err own = {0};
-    struct call call = {.engine = engine, .store = store, .json = {json, json_bytes}, .err = &own};
+    struct wr_call call = {.engine = engine, .store = store, .json = {json, json_bytes}};
 
-    wr_arena_init(&call.arena, WR_ARENA_BYTES_MAX);
-    wr_buf_init(&call.out, WR_OUTPUT_BYTES_MAX);
-    weir_status status = answer_method(&call, method);
-    if (status)
-        write_error(&call, status, &own);
-    wr_buf_byte(&call.out, '\0');
-    bool is_whole = !wr_buf_status(&call.out);
-    *answered = is_whole ? call.out.bytes : NULL;
-    if (!is_whole) {
-        wr_buf_release(&call.out);
-        status = status ? status : WEIR_NOMEM;
-    }
-    wr_arena_release(&call.arena);
-    if (status && own.code != status)
-        (void)wr_fail(&own, status, 0, "%s", weir_status_text(status));
-    if (err && status)
-        *err = own;
-    return status;
+    wr_call_begin(&call);
+    return wr_call_end(&call, answer_method(&call, method), answered, err);
 }
 
-void weir_call_free(char *answer)
+weir_status weir_call_bytes(struct weir_engine *engine, struct weir_store *store,
+                            const char *method, const char *json, size_t json_bytes,
+                            const char *bytes, size_t bytes_count, struct weir_called *called,
+                            struct weir_err *err)
 {
-    free(answer);
+    struct wr_call call = {.engine = engine,
+                           .store = store,
+                           .json = {json, json_bytes},
+                           .beside = {bytes, bytes_count},
+                           .called = called};
+
+    wr_call_begin(&call);
+    return wr_call_end_beside(&call, answer_method(&call, method), err);
 }

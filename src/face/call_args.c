@@ -16,6 +16,8 @@ static const char *arg_kind_text(enum wr_arg_kind kind)
         return "a whole number";
     case WR_ARG_BOOL:
         return "true or false";
+    case WR_ARG_ARRAY:
+        return "an array";
     case WR_ARG_OBJECT:
         return "an object, or a string that holds one";
     }
@@ -75,6 +77,11 @@ static weir_status read_arg_value(const struct wr_json *doc, struct wr_arena *ar
         if (kind != WR_JSON_TRUE && kind != WR_JSON_FALSE)
             return WEIR_INVALID;
         *(bool *)arg->target = kind == WR_JSON_TRUE;
+        return WEIR_OK;
+    case WR_ARG_ARRAY:
+        if (kind != WR_JSON_ARRAY)
+            return WEIR_INVALID;
+        *(weir_span *)arg->target = wr_json_raw(doc, id);
         return WEIR_OK;
     case WR_ARG_OBJECT:
         if (kind == WR_JSON_STRING)

@@ -10,6 +10,7 @@ enum wr_arg_kind {
     WR_ARG_COUNT,  /* uint64_t, a whole number from 0 */
     WR_ARG_TIME,   /* int64_t */
     WR_ARG_BOOL,   /* bool */
+    WR_ARG_ARRAY,  /* weir_span: an array's own bytes */
     WR_ARG_OBJECT, /* weir_span: an object's own bytes, or the text of a string */
 };
 

@@ -79,6 +79,12 @@ static const struct {
      "{\"body\":\"{\\\"model\\\":\\\"gpt-4o\\\", "
      "\\\"n\\\":1.0e0,\\\"messages\\\":[{\\\"role\\\":\\\"user\\\",\\\"content\\\":\\\"hi\\\"}]}\","
      "\"is_changed\":false,"},
+    {"what a request consists of", "inspect",
+     "{\"body\":{\"model\":\"gpt-4o\",\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}}",
+     WEIR_OK, "{\"dialect\":\"chat\",\"model\":\"gpt-4o\",\"delta\":false,\"turns\":1,"},
+    {"an inspection of nothing", "inspect", "{}", WEIR_INVALID, "{\"error\":"},
+    {"the recall tool", "recall_tool", "{}", WEIR_OK,
+     "{\"name\":\"weir_recall\",\"description\":\""},
     {"a handle that is none", "recall", "{\"handle\":\"x\"}", WEIR_INVALID, "{\"error\":"},
     {"a handle of nothing", "recall", "{\"handle\":\"wr_0123456789abcdef0123\"}", WEIR_NOTFOUND,
      "{\"error\":{\"status\":\"WEIR_NOTFOUND\",\"text\":\"wr_0123456789abcdef0123: never stored"},
@@ -195,6 +201,77 @@ static void what_a_projection_takes_out_is_recalled(void **state)
     weir_call_free(NULL);
 }
 
+/* ---- with the text beside the JSON ---- */
+
+static void a_text_may_stand_beside_the_json(void **state)
+{
+    static const char body[] =
+        "{\"model\":\"gpt-4o\", \"n\":1.0e0,\"messages\":[{\"role\":\"user\","
+        "\"content\":\"hi\"}]}";
+    struct world *w = *state;
+    struct weir_called called;
+    struct weir_err err;
+
+    assert_int_equal(weir_call_bytes(w->engine, w->store, "count", "{}", 2, "What is a weir?", 15,
+                                     &called, NULL),
+                     WEIR_OK);
+    assert_string_equal(called.json,
+                        "{\"tokens\":6,\"is_exact\":true,\"method\":\"exact, o200k_base\"}");
+    assert_int_equal(called.json_bytes, strlen(called.json));
+    weir_called_release(&called);
+    /* A body that is not changed is the memory that came in, and no member. */
+    assert_int_equal(
+        weir_call_bytes(w->engine, w->store, "project", NULL, 0, body, strlen(body), &called, NULL),
+        WEIR_OK);
+    assert_ptr_equal(called.bytes.ptr, body);
+    assert_int_equal(called.bytes.len, strlen(body));
+    assert_null(called.owned);
+    assert_int_equal(strncmp(called.json, "{\"is_changed\":false,", 20), 0);
+    weir_called_release(&called);
+    weir_called_release(&called);
+    assert_int_equal(weir_call_bytes(w->engine, w->store, "count", "{\"text\":\"x\"}", 12, "y", 1,
+                                     &called, &err),
+                     WEIR_INVALID);
+    assert_string_equal(err.text, "'text' is given twice");
+    assert_null(called.bytes.ptr);
+    weir_called_release(&called);
+}
+
+/* What is changed is beside the JSON too, and what is recalled is what was stored, UTF-8 or not. */
+static void a_changed_body_and_what_was_stored_come_as_bytes(void **state)
+{
+    static const char stored[] = "one\n\xff two\n";
+    struct world *w = *state;
+    struct weir_called called;
+    struct wr_buf call;
+    char name[WEIR_HANDLE_TEXT_BYTES + 1], json[200];
+
+    write_project(&call);
+    assert_int_equal(weir_call_bytes(w->engine, w->store, "project", call.bytes, call.len, NULL, 0,
+                                     &called, NULL),
+                     WEIR_OK);
+    assert_ptr_equal(called.bytes.ptr, called.owned);
+    assert_int_equal(called.bytes.ptr[0], '{');
+    assert_int_equal(called.bytes.ptr[called.bytes.len], '\0');
+    assert_null(strstr(called.json, "\"body\":"));
+    weir_called_release(&called);
+    wr_buf_release(&call);
+
+    struct weir_artifact artifact = {.text = {stored, strlen(stored)}};
+    struct weir_batch batch = {
+        .session = WR_LIT("s"), .artifacts = &artifact, .artifacts_count = 1};
+    assert_int_equal(weir_store_commit(w->store, &batch, NULL), WEIR_OK);
+    weir_handle_format(weir_hash_handle(&artifact.hash), name);
+    int len = snprintf(json, sizeof(json), "{\"handle\":\"%s\"}", name);
+    assert_int_equal(
+        weir_call_bytes(w->engine, w->store, "recall", json, (size_t)len, NULL, 0, &called, NULL),
+        WEIR_OK);
+    assert_int_equal(called.bytes.len, strlen(stored));
+    assert_memory_equal(called.bytes.ptr, stored, strlen(stored));
+    assert_null(strstr(called.json, "\"text\":"));
+    weir_called_release(&called);
+}
+
 /* Whatever is asked, the answer is JSON that a strict reader takes. */
 static void every_answer_is_json(void **state)
 {
@@ -218,6 +295,8 @@ int main(void)
         cmocka_unit_test(calls_are_answered_in_json),
         cmocka_unit_test(every_answer_is_json),
         cmocka_unit_test(what_a_projection_takes_out_is_recalled),
+        cmocka_unit_test(a_text_may_stand_beside_the_json),
+        cmocka_unit_test(a_changed_body_and_what_was_stored_come_as_bytes),
     };
     return cmocka_run_group_tests(tests, open_world, close_world);
 }
