@@ -496,4 +496,6 @@ $(call programs,$(SIMDJSON_BENCHES)): %: %.o $(BUILD)/bench/simdjson_peer.o $(BU
 	$(call say,ld)
 	$(Q)$(CXX_OF_CC) $(LINK_FLAGS) $^ -lsimdjson $(LIBS) -o $@
 
+include bindings/bindings.mk
+
 -include $(ALL_OBJ:.o=.d)

@@ -1,0 +1,36 @@
+# Packages for Python and Node, made from the same objects as the program (docs/embed.md).
+#
+# A package brings all that its library needs but the C library: Debian's static archives are linked
+# in, so that nothing in the process can be mistaken for it (Python has an OpenSSL and an SQLite of
+# its own). The program beside it is a process of its own and finds the shared libraries that it was
+# built with in its own folder: an old-style run path holds for them and for what they need in turn.
+
+DIST ?= dist
+PORTABLE := $(BUILD)/portable
+# Archives of the C library itself are not for shared objects.
+OF_LIBC := -lm -ldl -lrt -lpthread -pthread
+STATIC_LIBS = $(call once,STATIC_LIBS,$(filter-out $(OF_LIBC), \
+                $(shell pkg-config --libs --static $(PKGS))))
+STATIC_LINK = -static-libgcc -Wl,-Bstatic -Wl,--start-group $(STATIC_LIBS) -Wl,--end-group \
+              -Wl,-Bdynamic -Wl,--as-needed -lpthread -lm -ldl
+
+$(PORTABLE)/libweir.so: $(LIB_OBJ) src/libweir.map
+	@mkdir -p $(@D)
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-soname,libweir.so.$(SOVERSION) \
+	    -Wl,-s -Wl,-z,defs -Wl,--version-script=src/libweir.map -Wl,--exclude-libs,ALL \
+	    $(filter %.o,$^) $(STATIC_LINK) -o $@
+
+$(PORTABLE)/weir: $(call objects,$(CLI_SRC)) $(PROGRAM_ARCHIVES)
+	@mkdir -p $(@D)
+	$(call say,ld)
+	$(Q)$(CC) $(LINK_FLAGS) -Wl,-s -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/lib' $^ $(PROGRAM_LIBS) \
+	    -o $@
+
+.PHONY: wheel test-bindings
+wheel: $(PORTABLE)/libweir.so $(PORTABLE)/weir ## dist/weir_context-V-...whl: Python, library, program
+	bindings/python/make_wheel.py --version $(VERSION) --library $(PORTABLE)/libweir.so \
+	    --program $(PORTABLE)/weir --out $(DIST)
+
+test-bindings: wheel ## packages as strangers have them, and real frameworks (needs pip and npm)
+	tests/bindings/wheel_test.sh $(BUILD)
