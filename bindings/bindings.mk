@@ -27,10 +27,33 @@ $(PORTABLE)/weir: $(call objects,$(CLI_SRC)) $(PROGRAM_ARCHIVES)
 	$(Q)$(CC) $(LINK_FLAGS) -Wl,-s -Wl,--disable-new-dtags -Wl,-rpath,'$$ORIGIN/lib' $^ $(PROGRAM_LIBS) \
 	    -o $@
 
-.PHONY: wheel test-bindings
+# Headers of Node-API: beside the node that is run, or Debian's libnode-dev.
+NODE_INCLUDE = $(call once,NODE_INCLUDE,$(firstword $(wildcard \
+                 $(shell node -p 'path.resolve(process.execPath, "../../include/node")' \
+                     2>/dev/null) /usr/include/node /usr/include/nodejs/src)))
+
+$(BUILD)/bindings/node/addon.o: bindings/node/addon.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call say,cc)
+	$(Q)$(CC) -std=c11 $(C_WARN) $(COMMON) -isystem $(NODE_INCLUDE) -MMD -MP -c $< -o $@
+
+$(PORTABLE)/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ) bindings/node/addon.map
+	@mkdir -p $(@D)
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-s -Wl,--exclude-libs,ALL \
+	    -Wl,--version-script=bindings/node/addon.map $(filter %.o,$^) $(STATIC_LINK) -o $@
+
+-include $(BUILD)/bindings/node/addon.d
+
+.PHONY: wheel npm test-bindings
 wheel: $(PORTABLE)/libweir.so $(PORTABLE)/weir ## dist/weir_context-V-...whl: Python, library, program
 	bindings/python/make_wheel.py --version $(VERSION) --library $(PORTABLE)/libweir.so \
 	    --program $(PORTABLE)/weir --out $(DIST)
 
-test-bindings: wheel ## packages as strangers have them, and real frameworks (needs pip and npm)
+npm: $(PORTABLE)/weir.node $(PORTABLE)/weir ## dist/weir-context-V.tgz: Node, library, program
+	bindings/node/make_package.py --version $(VERSION) --addon $(PORTABLE)/weir.node \
+	    --program $(PORTABLE)/weir --out $(DIST)
+
+test-bindings: wheel npm ## packages as strangers have them, and real frameworks (needs pip, npm)
 	tests/bindings/wheel_test.sh $(BUILD)
+	tests/bindings/npm_test.sh $(BUILD)

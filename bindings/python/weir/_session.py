@@ -15,6 +15,15 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _close(pointer: int, store: Optional[Store]) -> None:
+    """Closing writes to the store, which another thread may be inside."""
+    if store is None:
+        native.lib.weir_session_close(pointer)
+    else:
+        with store.lock:
+            native.lib.weir_session_close(pointer)
+
+
 class Session(_Owned):
     """An agent's session in a directory: what was said and done, and the next request to send.
 
@@ -59,7 +68,7 @@ class Session(_Owned):
         if status:
             native.raise_answer(answer)
         assert pointer.value
-        super().__init__(pointer.value, native.lib.weir_session_close, "session")
+        super().__init__(pointer.value, lambda opened: _close(opened, store), "session")
         self.opened: Dict[str, Any] = json.loads(answer)
         self._store = store  # the library borrows it until close
         self.path = os.fspath(path)
@@ -79,13 +88,6 @@ class Session(_Owned):
 
     def _facts(self, method: str, given: Optional[bytes] = None, **values: Any) -> Dict[str, Any]:
         return json.loads(self.call(method, given, **values).json)
-
-    def close(self) -> None:
-        if self._store is None:
-            super().close()
-            return
-        with self.lock, self._store.lock:
-            super().close()
 
     def set_prompt(self, text: Text) -> None:
         self.call("set_prompt", _text_bytes(text), now_ms=_now_ms())
