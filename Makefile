@@ -283,7 +283,7 @@ install: all $(BUILD)/weir.1 ## install into PREFIX (/usr/local), below DESTDIR 
 	install -m 755 $(BUILD)/libweir.so $(DESTDIR)$(PREFIX)/lib/libweir.so.$(VERSION)
 	ln -sf libweir.so.$(VERSION) $(DESTDIR)$(PREFIX)/lib/libweir.so.$(SOVERSION)
 	ln -sf libweir.so.$(SOVERSION) $(DESTDIR)$(PREFIX)/lib/libweir.so
-	install -m 644 include/weir/*.h $(DESTDIR)$(PREFIX)/include/weir
+	install -m 644 include/weir/*.h include/weir/*.hpp $(DESTDIR)$(PREFIX)/include/weir
 	sed -e 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(VERSION),; s,@PKGS@,$(PKGS),' tools/weir.pc.in \
 	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/weir.pc
 	install -m 644 LICENSE $(wildcard README.md CHANGELOG.md docs/*.md) \
