@@ -243,15 +243,26 @@ enum {
     WR_MCP_PAGE_BYTES_MAX = 36 * 1024,        /* a page: Codex cuts results at 40,000 bytes */
     WR_MCP_CALLS_MAX = 64, /* calls over HTTP that wait or run; one more is answered 503 */
 
+    /* what users and teams have spent */
+    WR_SPEND_HOLD_MS = 2 * 60 * 60 * 1000, /* after which a request that never ended has ended */
+    WR_SPEND_KEEP_DAYS = 400,              /* that counters of past periods are kept */
+
     /* proxy */
     WR_PROXY_CONFIG_BYTES_MAX = 256 * 1024, /* weir.yaml */
+    WR_PROXY_RELOADS_MAX = 1024,            /* times that it is read again */
     WR_PROXY_UPSTREAMS_MAX = 32,            /* upstreams it may name */
     WR_PROXY_TOKENS_MAX = 256,              /* access tokens it may name */
-    WR_PROXY_ORIGINS_MAX = 64,              /* origins of pages it may allow */
-    WR_PROXY_HOSTS_MAX = 64,                /* names of itself it may allow on loopback */
-    WR_PROXY_RULES_MAX = 64,                /* rules of its rollout */
-    WR_PROXY_SESSIONS_MAX = 16 * 1024,      /* sessions whose mode is remembered */
-    WR_PROXY_SESSION_BYTES_MAX = 256,       /* of a session's name; a longer one is hashed */
+    WR_PROXY_USERS_MAX = 1024,              /* users it may name */
+    WR_PROXY_USER_TOKENS_MAX = 4096,        /* tokens of all of them together */
+    WR_PROXY_USER_NAME_BYTES_MAX = 32,      /* of a user's or a team's name */
+    WR_PROXY_SHARES_MAX = 1024,             /* sets of labels that its metrics tell apart */
+    WR_PROXY_BUDGETS_MAX = 256,             /* budgets of users and teams it may name */
+    WR_PROXY_GATE_JOBS_MAX = 4096, /* requests whose budget is being asked; one more is refused */
+    WR_PROXY_ORIGINS_MAX = 64,     /* origins of pages it may allow */
+    WR_PROXY_HOSTS_MAX = 64,       /* names of itself it may allow on loopback */
+    WR_PROXY_RULES_MAX = 64,       /* rules of its rollout */
+    WR_PROXY_SESSIONS_MAX = 16 * 1024, /* sessions whose mode is remembered */
+    WR_PROXY_SESSION_BYTES_MAX = 256,  /* of a session's name; a longer one is hashed */
     WR_PROXY_ANSWER_BYTES_MAX =
         4 * 1024 * 1024,                 /* of an answer that is no stream, where it is read */
     WR_PROXY_CALLS_MAX = 64,             /* calls kept of one answer */

@@ -103,11 +103,11 @@ static void put_hooks_line(struct wr_buf *out, const struct wr_tally *t)
 }
 
 /* The title of the first column is what the rows are. */
-static const struct wr_table_column columns_of_parts[][9] = {
+static const struct wr_table_column columns_of_parts[][10] = {
 #define COLUMNS(what)                                                                            \
     {                                                                                            \
-        {what, .cut_min = 12}, {"requests", .is_right = true}, {"saved", .is_right = true},      \
-            {"completed", .is_right = true, .rank = 3},                                          \
+        {what, .cut_min = 12}, {"requests", .is_right = true}, {"paid", .is_right = true},       \
+            {"saved", .is_right = true}, {"completed", .is_right = true, .rank = 3},             \
             {"corrections", .is_right = true, .rank = 1},                                        \
             {"repeated", .is_right = true, .rank = 4}, {"rereads", .is_right = true, .rank = 5}, \
             {"tests broken", .is_right = true, .rank = 1},                                       \
@@ -115,8 +115,7 @@ static const struct wr_table_column columns_of_parts[][9] = {
             "refusals", .is_right = true, .rank = 2                                              \
         }                                                                                        \
     }
-    COLUMNS("agent"),
-    COLUMNS("model"),
+    COLUMNS("agent"), COLUMNS("model"), COLUMNS("upstream"), COLUMNS("user"), COLUMNS("team"),
 #undef COLUMNS
 };
 
@@ -129,11 +128,16 @@ static void put_part(struct wr_table *table, const struct wr_report_part *part)
     wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
     wr_table_cell(table, part->name);
     wr_table_format(table, "%s", WR_GROUPED(t->requests_count));
-    if (t->unpriced_count == t->requests_count)
-        wr_buf_text(&cell, "?");
-    else
-        wr_cli_put_money(&cell, (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd);
-    wr_table_cell(table, wr_buf_view(&cell));
+    const int64_t money[] = {(int64_t)t->micro_usd,
+                             (int64_t)t->unchanged_micro_usd - (int64_t)t->micro_usd};
+    for (size_t i = 0; i < WR_COUNT_OF(money); i++) {
+        wr_buf_reset(&cell);
+        if (t->unpriced_count == t->requests_count)
+            wr_buf_text(&cell, "?");
+        else
+            wr_cli_put_money(&cell, money[i]);
+        wr_table_cell(table, wr_buf_view(&cell));
+    }
     wr_buf_release(&cell);
     wr_table_format(table, "%s", WR_GROUPED(q->task_completed));
     wr_table_format(table, "%s", WR_GROUPED(q->corrective_user_messages));
@@ -145,14 +149,14 @@ static void put_part(struct wr_table *table, const struct wr_report_part *part)
                                q->previous_response_not_found));
 }
 
-static void put_parts(struct wr_buf *out, const struct wr_table_column columns[9],
+static void put_parts(struct wr_buf *out, const struct wr_table_column columns[10],
                       const struct wr_report_parts *parts)
 {
     struct wr_arena arena;
     struct wr_table table;
 
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    wr_table_init(&table, columns, 9, &arena);
+    wr_table_init(&table, columns, 10, &arena);
     for (size_t i = 0; i < parts->count; i++)
         put_part(&table, &parts->items[i]);
     wr_buf_byte(out, '\n');
@@ -181,8 +185,11 @@ static void put_table(struct wr_buf *out, const struct wr_report *report)
     put_tokens_line(out, all);
     put_shadow_line(out, all);
     put_hooks_line(out, all);
-    put_parts(out, columns_of_parts[0], &report->agents);
-    put_parts(out, columns_of_parts[1], &report->models);
+    const struct wr_report_parts *parts[] = {&report->agents, &report->models, &report->upstreams,
+                                             &report->users, &report->teams};
+    for (size_t i = 0; i < WR_COUNT_OF(parts); i++)
+        if (i < 2 || parts[i]->count > (i == 2)) /* one upstream alone is all that is above */
+            put_parts(out, columns_of_parts[i], parts[i]);
 }
 
 /* ---- output ---- */
@@ -277,10 +284,12 @@ const struct wr_command wr_cmd_report = {
     .name = "report",
     .purpose = "money, tokens, cache busts and quality, as a table or a page",
     .usage = "[OPTIONS]",
-    .about = "What went through the proxy: money, tokens, cache busts and who caused them, "
-             "recalls, and signs of how the tasks went, by agent and by model. Money is what the "
-             "providers' usage says at their prices; beside it stands what the same requests would "
-             "have cost unchanged.",
+    .about =
+        "What went through the proxy: money, tokens, cache busts and who caused them, "
+        "recalls, and signs of how the tasks went, by agent and by model; by upstream, user and "
+        "team where there are several. Money is what the "
+        "providers' usage says at their prices; beside it stands what the same requests would "
+        "have cost unchanged.",
     WR_OPTIONS(options),
     .example = "weir report --since 7d --html week.html",
     .run = run_report,

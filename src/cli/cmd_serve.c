@@ -294,8 +294,9 @@ static bool open_listener(struct serve *s)
     WR_ASSERT(wr_host_parse(wr_span_of(address), &host) && host.name.len < sizeof(name));
     (void)snprintf(name, sizeof(name), "%.*s", (int)host.name.len, host.name.ptr);
     (void)snprintf(port, sizeof(port), "%d", host.port);
-    if (!wr_door_is_loopback(address) && !s->config->tokens_count) {
-        wr_cli_fail("%s is not loopback: name access `tokens` in weir.yaml first", address);
+    if (!wr_door_is_loopback(address) && !wr_config_wants_token(s->config)) {
+        wr_cli_fail("%s is not loopback: name `users` with access tokens in weir.yaml first",
+                    address);
         return false;
     }
     if (getaddrinfo(name, port, &hints, &list)) {
@@ -369,7 +370,7 @@ static void take_lock(struct serve *s)
                                     .policy = c->policy,
                                     .upstreams_count = c->upstreams_count,
                                     .has_one_upstream = c->has_one_upstream,
-                                    .needs_token = c->tokens_count};
+                                    .needs_token = wr_config_wants_token(c)};
     struct weir_err err = {0};
     int64_t holder;
 

@@ -10,7 +10,7 @@
 #include "record/row.h"
 
 struct sessions_options {
-    const char *store, *since, *agent, *config;
+    const char *store, *since, *agent, *config, *user, *team;
     bool as_json;
 };
 
@@ -20,6 +20,8 @@ static const struct wr_option options[] = {
     WR_ROW_SINCE(since),
     {"agent", WR_TEXT("A", agent), "of one agent, such as codex",
      .words = "codex claude opencode gemini pi qwen aider"},
+    {"user", WR_TEXT("NAME", user), "of one user of a gateway (docs/gateway.md)"},
+    {"team", WR_TEXT("NAME", team), "of one team"},
     {"json", WR_FLAG(as_json), "one object a line"},
     WR_ROW_STORE(store),
     WR_ROW_PRICES(config),
@@ -28,6 +30,7 @@ static const struct wr_option options[] = {
 struct listed {
     struct wr_ledger_session session;
     struct wr_tally tally;
+    weir_span user, team; /* of its last request; empty: its token has no name */
 };
 
 struct listing {
@@ -37,7 +40,8 @@ struct listing {
     size_t count, cap;
     struct wr_tallier *tallier;
     int64_t since_ms;
-    struct wr_tally *tally; /* of the session that is being read */
+    struct listed *item; /* that is being read */
+    bool has_users;
     struct wr_buf out;
 };
 
@@ -64,12 +68,17 @@ static weir_status on_session(void *user, const struct wr_ledger_session *sessio
 static weir_status on_row(void *user, const struct wr_ledger_row *row)
 {
     struct listing *l = user;
-    struct wr_tally *tallies[] = {l->tally};
+    struct wr_tally *tallies[] = {&l->item->tally};
     struct wr_record record;
     weir_status status = wr_row_parse(row->line, &l->row, &record);
 
     if (status)
         return status == WEIR_SYNTAX ? WEIR_OK : status;
+    if (record.user.len && !wr_span_eq(record.user, l->item->user)) {
+        l->item->user = wr_arena_copy(&l->arena, record.user);
+        l->item->team = wr_arena_copy(&l->arena, record.team);
+        l->has_users = true;
+    }
     return wr_tallier_add(l->tallier, row, &record, tallies, row->time_ms >= l->since_ms ? 1 : 0);
 }
 
@@ -83,7 +92,7 @@ static weir_status read_sessions(struct wr_ledger *ledger, const struct sessions
     for (size_t i = 0; i < l->count && !status; i++) {
         struct wr_ledger_filter one = {.tenant = l->items[i].session.tenant,
                                        .session = l->items[i].session.session};
-        l->tally = &l->items[i].tally;
+        l->item = &l->items[i];
         status = wr_ledger_each(ledger, &one, on_row, l, err);
     }
     return status;
@@ -100,6 +109,10 @@ static void put_json(struct listing *l, const struct listed *item)
     wr_json_write_object(&w);
     wr_json_member_text(&w, "session", s->session);
     wr_json_member_text(&w, "tenant", s->tenant);
+    if (item->user.len)
+        wr_json_member_text(&w, "user", item->user);
+    if (item->team.len)
+        wr_json_member_text(&w, "team", item->team);
     wr_json_member_text(&w, "agent", s->agent);
     wr_json_member_text(&w, "model", s->model);
     wr_json_member_i64(&w, "first_ms", s->first_ms);
@@ -138,6 +151,7 @@ static void put_busts(struct wr_buf *out, const struct wr_tally *t)
 
 static const struct wr_table_column columns[] = {
     {"session", .cut_min = 16},
+    {"user", .cut_min = 8},
     {"agent", .cut_min = 8},
     {"model", .cut_min = 12},
     {"requests", .is_right = true},
@@ -148,13 +162,15 @@ static const struct wr_table_column columns[] = {
     {"busts", .rank = 2, .cut_min = 10},
 };
 
-static void put_row(struct wr_table *table, const struct listed *item)
+static void put_row(struct wr_table *table, const struct listed *item, bool has_users)
 {
     const struct wr_tally *t = &item->tally;
     struct wr_buf cell;
 
     wr_buf_init(&cell, WR_OUTPUT_BYTES_MAX);
     wr_table_cell(table, item->session.session);
+    if (has_users)
+        wr_table_cell(table, item->user);
     wr_table_cell(table, item->session.agent);
     wr_table_cell(table, item->session.model);
     wr_table_format(table, "%s", WR_GROUPED(t->requests_count));
@@ -171,20 +187,41 @@ static void put_row(struct wr_table *table, const struct listed *item)
     wr_buf_release(&cell);
 }
 
-static int print_sessions(struct listing *l, bool as_json)
+/* The column of users is there where there are some. */
+static void take_columns(bool has_users, struct wr_table_column taken[WR_COUNT_OF(columns)])
 {
-    struct wr_table table;
+    for (size_t i = 0, at = 0; i < WR_COUNT_OF(columns); i++)
+        if (i != 1 || has_users)
+            taken[at++] = columns[i];
+}
 
-    wr_table_init(&table, columns, WR_COUNT_OF(columns), &l->arena);
+static bool is_wanted(const struct listed *item, const struct sessions_options *o)
+{
+    return (!o->user || wr_span_is(item->user, o->user)) &&
+           (!o->team || wr_span_is(item->team, o->team));
+}
+
+static int print_sessions(struct listing *l, const struct sessions_options *o)
+{
+    struct wr_table_column taken[WR_COUNT_OF(columns)];
+    struct wr_table table;
+    size_t count = 0;
+    bool as_json = o->as_json;
+
+    take_columns(l->has_users, taken);
+    wr_table_init(&table, taken, WR_COUNT_OF(columns) - !l->has_users, &l->arena);
     for (size_t i = 0; i < l->count; i++) {
+        if (!is_wanted(&l->items[i], o))
+            continue;
+        count++;
         if (as_json)
             put_json(l, &l->items[i]);
         else
-            put_row(&table, &l->items[i]);
+            put_row(&table, &l->items[i], l->has_users);
     }
-    if (!as_json && l->count)
+    if (!as_json && count)
         wr_table_print(&table, wr_cli_columns(), &l->out);
-    if (!as_json && !l->count)
+    if (!as_json && !count)
         wr_buf_text(&l->out, "no sessions; `weir serve` keeps them\n");
     return wr_cli_end(&l->out, WR_EXIT_OK);
 }
@@ -200,7 +237,7 @@ static int list_sessions(const struct wr_books *books, const struct sessions_opt
     wr_arena_init(&l.row, WR_ARENA_BYTES_MAX);
     wr_buf_init(&l.out, WR_OUTPUT_BYTES_MAX);
     weir_status status = l.tallier ? read_sessions(books->ledger, o, &l, &err) : WEIR_NOMEM;
-    code = status ? wr_cli_fail_status(status, &err) : print_sessions(&l, o->as_json);
+    code = status ? wr_cli_fail_status(status, &err) : print_sessions(&l, o);
     wr_tallier_free(l.tallier);
     wr_buf_release(&l.out);
     wr_arena_release(&l.row);

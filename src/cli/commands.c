@@ -7,25 +7,19 @@
 #include "cli/cmd.h"
 
 const struct wr_command *const wr_commands[] = {
-    &wr_cmd_serve,      &wr_cmd_run,
-    &wr_cmd_try,        &wr_cmd_compare,
-    &wr_cmd_install,    &wr_cmd_uninstall,
-    &wr_cmd_doctor,     &wr_cmd_inspect,
-    &wr_cmd_project,    &wr_cmd_diff,
-    &wr_cmd_condense,   &wr_cmd_recall,
-    &wr_cmd_mcp,        &wr_cmd_hook,
-    &wr_cmd_agent,      &wr_cmd_top,
-    &wr_cmd_sessions,   &wr_cmd_context,
-    &wr_cmd_report,     &wr_cmd_learn,
-    &wr_cmd_why,        &wr_cmd_plan,
-    &wr_cmd_pin,        &wr_cmd_unpin,
-    &wr_cmd_undo,       &wr_cmd_exact,
-    &wr_cmd_pause,      &wr_cmd_resume,
-    &wr_cmd_rules,      &wr_cmd_count,
-    &wr_cmd_policies,   &wr_cmd_prompt,
-    &wr_cmd_models,     &wr_cmd_replay,
-    &wr_cmd_simulate,   &wr_cmd_store,
-    &wr_cmd_completion, NULL,
+    &wr_cmd_serve,    &wr_cmd_run,        &wr_cmd_try,
+    &wr_cmd_compare,  &wr_cmd_install,    &wr_cmd_uninstall,
+    &wr_cmd_doctor,   &wr_cmd_inspect,    &wr_cmd_project,
+    &wr_cmd_diff,     &wr_cmd_condense,   &wr_cmd_recall,
+    &wr_cmd_mcp,      &wr_cmd_hook,       &wr_cmd_agent,
+    &wr_cmd_top,      &wr_cmd_sessions,   &wr_cmd_context,
+    &wr_cmd_report,   &wr_cmd_learn,      &wr_cmd_why,
+    &wr_cmd_plan,     &wr_cmd_pin,        &wr_cmd_unpin,
+    &wr_cmd_undo,     &wr_cmd_exact,      &wr_cmd_pause,
+    &wr_cmd_resume,   &wr_cmd_rules,      &wr_cmd_count,
+    &wr_cmd_policies, &wr_cmd_prompt,     &wr_cmd_models,
+    &wr_cmd_replay,   &wr_cmd_simulate,   &wr_cmd_store,
+    &wr_cmd_token,    &wr_cmd_completion, NULL,
 };
 
 static const struct wr_command *find_command(const char *name)

@@ -1,4 +1,5 @@
-/* report.c -- all rows of a time summed up: in all, by agent, by model, by hour.
+/* report.c -- all rows of a time summed up: in all, by hour, and by agent, model, upstream,
+ * user and team.
  *
  * Names come from clients, so their lists have a cap; the last place takes all that find none of
  * their own. Rows come nearly in the order of time, so the hour of a row is found from the end.
@@ -23,10 +24,10 @@ weir_status wr_report_init(struct wr_report *report, const struct wr_models *mod
     *report = (struct wr_report){.since_ms = since_ms};
     wr_arena_init(&report->arena, WR_ARENA_BYTES_MAX);
     wr_arena_init(&report->row, WR_ARENA_BYTES_MAX);
-    report->agents.items =
-        WR_ARENA_ARRAY(&report->arena, struct wr_report_part, WR_REPORT_NAMES_MAX);
-    report->models.items =
-        WR_ARENA_ARRAY(&report->arena, struct wr_report_part, WR_REPORT_NAMES_MAX);
+    struct wr_report_parts *all[] = {&report->agents, &report->models, &report->upstreams,
+                                     &report->users, &report->teams};
+    for (size_t i = 0; i < WR_COUNT_OF(all); i++)
+        all[i]->items = WR_ARENA_ARRAY(&report->arena, struct wr_report_part, WR_REPORT_NAMES_MAX);
     report->tallier = wr_tallier_new(models);
     return report->tallier ? wr_arena_status(&report->arena) : WEIR_NOMEM;
 }
@@ -97,14 +98,28 @@ weir_status wr_report_add_record(struct wr_report *report, const struct wr_ledge
 {
     struct wr_tally one = {0};
     bool counts = row->time_ms >= report->since_ms;
-    struct wr_tally *tallies[] = {
-        &one, &report->all, counts ? part_of(report, &report->agents, row->agent) : NULL,
-        counts ? part_of(report, &report->models, row->model) : NULL, also};
+    const struct {
+        struct wr_report_parts *parts;
+        weir_span name;
+        bool is_there;
+    } rows[] = {{&report->agents, row->agent, true},
+                {&report->models, row->model, true},
+                {&report->upstreams, record->upstream, record->upstream.len},
+                {&report->users, record->user, record->user.len},
+                {&report->teams, record->team, record->team.len}};
+    struct wr_tally *tallies[3 + WR_COUNT_OF(rows)] = {&one, &report->all};
+    size_t count = 2;
 
-    if (counts && (!tallies[2] || !tallies[3]))
-        return WEIR_NOMEM;
-    weir_status status =
-        wr_tallier_add(report->tallier, row, record, tallies, counts ? 4 + (also != NULL) : 0);
+    for (size_t i = 0; i < WR_COUNT_OF(rows) && counts; i++) {
+        if (!rows[i].is_there)
+            continue;
+        tallies[count] = part_of(report, rows[i].parts, rows[i].name);
+        if (!tallies[count++])
+            return WEIR_NOMEM;
+    }
+    if (also)
+        tallies[count++] = also;
+    weir_status status = wr_tallier_add(report->tallier, row, record, tallies, counts ? count : 0);
     if (status || !counts)
         return status;
     struct wr_report_hour *hour = hour_of(report, row->time_ms);
@@ -139,8 +154,11 @@ static int by_requests(const void *a, const void *b)
 
 void wr_report_sort(struct wr_report *report)
 {
-    qsort(report->agents.items, report->agents.count, sizeof(*report->agents.items), by_requests);
-    qsort(report->models.items, report->models.count, sizeof(*report->models.items), by_requests);
+    struct wr_report_parts *all[] = {&report->agents, &report->models, &report->upstreams,
+                                     &report->users, &report->teams};
+
+    for (size_t i = 0; i < WR_COUNT_OF(all); i++)
+        qsort(all[i]->items, all[i]->count, sizeof(*all[i]->items), by_requests);
 }
 
 /* ---- time ---- */
@@ -229,6 +247,9 @@ void wr_report_members(const struct wr_report *report, int64_t hours_since_ms,
     wr_json_write_newline(w);
     put_parts(w, "agents", "agent", &report->agents);
     put_parts(w, "models", "model", &report->models);
+    put_parts(w, "upstreams", "upstream", &report->upstreams);
+    put_parts(w, "users", "user", &report->users);
+    put_parts(w, "teams", "team", &report->teams);
     put_hours(w, report, hours_since_ms);
 }
 

@@ -37,7 +37,8 @@ struct wr_report {
     uint64_t damaged_count; /* rows that could not be read */
     struct wr_tally all;
     struct wr_report_parts agents, models;
-    struct wr_report_hour *hours; /* in time */
+    struct wr_report_parts upstreams, users, teams; /* those that rows name */
+    struct wr_report_hour *hours;                   /* in time */
     size_t hours_count, hours_cap;
     struct wr_tallier *tallier;
     struct wr_arena arena; /* owns the lists and their names */
@@ -59,7 +60,7 @@ WEIR_MUST_USE weir_status wr_report_add_record(struct wr_report *report,
                                                const struct wr_record *record,
                                                struct wr_tally *also);
 
-/* Sorts agents and models, those with most requests first. */
+/* Sorts agents, models, users, ..., those with most requests first. */
 void wr_report_sort(struct wr_report *report);
 
 /* docs/report.md has the members: of an object that is being written, with the hours from a time

@@ -500,6 +500,9 @@ static weir_status check_metrics_token(struct reading *r)
         if (c->metrics_token && !strcmp(c->metrics_token, c->tokens[i]))
             return wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
                                 "metrics_token is none of the `tokens`: those are users'");
+    if (c->metrics_token && wr_users_find(&c->users, wr_span_of(c->metrics_token)))
+        return wr_yaml_fail(&r->yaml, r->metrics_token_node, WEIR_INVALID,
+                            "metrics_token is none of a user's tokens");
     return WEIR_OK;
 }
 
@@ -590,6 +593,10 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_RULES_MAX, on_rule);
     if (wr_span_is(name, "tokens"))
         return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
+    if (wr_span_is(name, "users"))
+        return wr_users_read(&c->users, &c->arena, &r->yaml, value);
+    if (wr_span_is(name, "tenant_by"))
+        return wr_users_read_tenant(&c->users, &r->yaml, value);
     if (wr_span_is(name, "metrics_token")) {
         r->metrics_token_node = value;
         return read_token(r, value, &c->metrics_token);
@@ -627,6 +634,7 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
         return status;
     config->rules_count = config->tokens_count = 0;
     config->origins_count = config->hosts_count = 0;
+    config->users = (struct wr_users){.items = NULL};
     config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)

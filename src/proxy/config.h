@@ -13,6 +13,7 @@
 #include "net/server.h"
 #include "net/sigv4.h"
 #include "policy/policy_yaml.h"
+#include "proxy/users.h"
 
 #define WR_MODE_MAP(X)    \
     X(OFF, "off")         \
@@ -119,6 +120,7 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
+    struct wr_users users; /* who have names, and tokens beside those */
     const char
         *metrics_token; /* opens /metrics; NULL: if there are tokens, none of them opens it */
     const char *origins[WR_PROXY_ORIGINS_MAX]; /* pages that may ask; may end in '*' */
@@ -129,6 +131,12 @@ struct wr_config {
     const char *policy_names;           /* then NULL; "exact, smart, ..." */
     const char *no_policy;              /* then NULL; what to tell a request that names another */
 };
+
+/* Whether who asks must show a token, wherever it listens. */
+static inline bool wr_config_wants_token(const struct wr_config *config)
+{
+    return config->tokens_count || config->users.count;
+}
 
 /* The defaults: active, auto, the upstreams of the APIs, loopback. NULL: out of memory. */
 struct wr_config *wr_config_new(void);

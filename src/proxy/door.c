@@ -15,6 +15,7 @@
 #include <strings.h>
 
 #include "base/ascii.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/span.h"
 #include "net/host.h"
@@ -105,7 +106,7 @@ bool wr_door_is_token(const struct wr_config *config, weir_span token)
     for (size_t i = 0; i < config->tokens_count; i++)
         if (is_same_token(config->tokens[i], token))
             is_known = true;
-    return is_known;
+    return is_known || wr_users_find(&config->users, token);
 }
 
 static bool holds_keys(const struct wr_config *config)
@@ -267,6 +268,39 @@ static struct wr_entry enter_metrics(struct wr_entry entry, const struct wr_conf
     return entry;
 }
 
+static void name_tenant(struct wr_entry *entry, const struct wr_users *users)
+{
+    bool is_team = users->is_tenant_team && entry->user->team[0];
+
+    (void)snprintf(entry->tenant, sizeof(entry->tenant), "%s-%s", is_team ? "team" : "user",
+                   is_team ? entry->user->team : entry->user->name);
+}
+
+/* Who brings a token that is needed. */
+static struct wr_entry enter_with(struct wr_entry entry, const struct wr_config *config,
+                                  weir_span token)
+{
+    const struct wr_user_token *known = wr_users_find(&config->users, token);
+
+    if (known && !wr_user_token_is_good(known, wr_clock_ms()))
+        return refuse_entry(entry, 401,
+                            "this access token has expired: whoever runs this Weir makes a new one "
+                            "with `weir token new`");
+    if (known) {
+        entry.user = known->user;
+        name_tenant(&entry, &config->users);
+        return entry;
+    }
+    if (!wr_door_is_token(config, token))
+        return refuse_entry(
+            entry, 401,
+            "an access token of weir.yaml (`users` or `tokens`) is needed: x-weir-token, /k/TOKEN/ "
+            "in front of the path, or, where Weir holds the key, in the key's place");
+    if (wr_door_tenant(token, entry.tenant))
+        return refuse_entry(entry, 503, "out of memory");
+    return entry;
+}
+
 struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_head *head)
 {
     struct wr_entry entry = {.tenant = "local", .target = head->target};
@@ -293,21 +327,16 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
             entry, 403,
             "a page of another origin may not ask; if it is yours, name its Origin in "
             "`allow_origins` of weir.yaml");
-    if (is_metrics(entry.target) && (config->tokens_count || config->metrics_token))
+    if (is_metrics(entry.target) && (wr_config_wants_token(config) || config->metrics_token))
         return enter_metrics(entry, config, head, token);
     if (is_page_file(entry.target))
         return entry;
     char from_cookie[512];
     if (!token.len && is_below_weir(entry.target) && may_use_cookie(head))
         token = cookie_token(head, from_cookie, sizeof(from_cookie));
-    if (is_loopback && !config->tokens_count)
-        return wrong ? refuse_entry(entry, 400, wrong) : entry;
-    if (!wr_door_is_token(config, token))
-        return refuse_entry(
-            entry, 401,
-            "an access token of weir.yaml (`tokens`) is needed: x-weir-token, /k/TOKEN/ in front "
-            "of the path, or, where Weir holds the key, in the key's place");
-    if (wr_door_tenant(token, entry.tenant))
-        return refuse_entry(entry, 503, "out of memory");
+    if (!is_loopback || wr_config_wants_token(config))
+        entry = enter_with(entry, config, token);
+    if (entry.status)
+        return entry;
     return wrong ? refuse_entry(entry, 400, wrong) : entry;
 }

@@ -9,6 +9,8 @@
  * key the token may also come where such a key would: Bearer, x-api-key, api-key, x-goog-api-key,
  * ?key=. So it may where the library is called over HTTP (call_page.h): nothing goes on from there.
  *
+ * A token of `users` names its user; the tenant is then the user, or the user's team (users.h).
+ *
  * The files of the page at /weir/ are open to whoever may ask at all: they hold nothing. For paths
  * below /weir/ a browser may bring the token in a cookie; what it does not only read must then have
  * the header `x-weir-page` too, which a page of another site cannot send.
@@ -36,6 +38,7 @@ struct wr_entry {
     const char *why; /* then */
     char tenant[WR_TENANT_BYTES];
     char run[WR_RUN_DIGITS + 1]; /* "": none was named */
+    const struct wr_user *user;  /* the configuration's; NULL: the token has no name */
     bool is_shown_as_key;        /* the token came where a provider's key does */
     weir_span target;            /* without a token and a run in front */
 };
@@ -46,7 +49,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
  * log. WEIR_NOMEM when the hash cannot be made. */
 WEIR_MUST_USE weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES]);
 
-/* Whether it is one of the access tokens. */
+/* Whether it is one of the access tokens, expired or not. */
 bool wr_door_is_token(const struct wr_config *config, weir_span token);
 
 /* Whether an address to listen on, "HOST:PORT", is loopback's. */

@@ -59,6 +59,10 @@ static void begin_record(struct wr_exchange *ex, const char *agent, int64_t star
     r->base_url = route->upstream->base_url;
     r->path = wr_word_of(route->path);
     r->tenant = wr_span_of(ex->entry.tenant);
+    if (ex->entry.user) {
+        r->user = wr_span_of(ex->entry.user->name);
+        r->team = wr_span_of(ex->entry.user->team);
+    }
     r->agent = wr_span_of(agent);
     r->run = wr_span_of(ex->entry.run);
 }
@@ -743,6 +747,7 @@ void wr_exchange_tell(struct wr_exchange *ex)
     if (!r->end.ptr)
         r->end = WR_LIT("done");
     wr_tap_tell(&ex->tap, r);
+    wr_record_price(r, service->models);
     wr_record_settle(r);
     watch_answer(ex);
     wr_counts_judge(r);

@@ -67,6 +67,7 @@ struct wr_service {
     struct wr_mcp_page *mcp;
     struct wr_sidecar_page *sidecar;
     struct wr_traffic_page *traffic;
+    const struct wr_models *models; /* the page's: for prices; NULL: none are known */
     struct wr_steer_page *steer;
     struct wr_call_page *calls;
     struct wr_watch *watch;           /* NULL: none */

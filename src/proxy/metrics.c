@@ -2,7 +2,8 @@
  *
  * A sink of the record. The counters are in memory that the supervisor shares with its workers,
  * each an atomic of its own that is added to without order: a scrape may see one request half
- * counted, and never a wrong sum in the end. Labels are few and fixed, so the page cannot grow.
+ * counted, and never a wrong sum in the end. Labels are few and fixed, and
+ * those that are names have a cap (shares.h), so the page cannot grow.
  */
 #include "proxy/metrics.h"
 
@@ -103,6 +104,8 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
         count_busts(m, r);
         count_time(&m->added, r->added_us);
     }
+    if (r->asks_model)
+        wr_shares_count(&m->shares, r);
     if (r->asks_model && class_ == 2)
         count_usage(m, &r->usage);
     if (r->first_byte_us)
@@ -246,6 +249,7 @@ void wr_metrics_write(const struct wr_metrics *m, struct wr_buf *out)
     write_head(out, "store_ok", "gauge", "1: originals can be kept; 0: nothing new is shortened");
     wr_buf_printf(out, "weir_store_ok %d\n",
                   wr_store_state_has_store(m) && !wr_store_state_trouble(m));
+    wr_shares_write(&m->shares, out);
     write_histogram(out, &m->added, "added_seconds",
                     "from the end of a request's body to its leaving, where it was read");
     write_histogram(out, &m->first_byte, "first_byte_seconds",

@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "mcp/server.h"
 #include "proxy/departures.h"
+#include "proxy/shares.h"
 #include "record/record.h"
 
 enum {
@@ -79,6 +80,7 @@ struct wr_metrics {
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;
+    struct wr_shares shares;
 };
 
 /* NULL: there is no memory to share. Lives as long as the processes that have it. */

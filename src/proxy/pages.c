@@ -13,7 +13,7 @@
 #include "proxy/store_state.h"
 #include "weir/weir.h"
 
-enum { PAGE_BYTES_MAX = 1024 * 1024 };
+enum { PAGE_BYTES_MAX = 1024 * 1024, METRICS_BYTES_MAX = 8 * 1024 * 1024 };
 
 static weir_span page_path(weir_span target)
 {
@@ -177,7 +177,7 @@ static void answer_ready(const struct wr_service *service, struct wr_conn *conn)
 static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
 {
     struct wr_buf page;
-    wr_buf_init(&page, PAGE_BYTES_MAX);
+    wr_buf_init(&page, METRICS_BYTES_MAX);
     wr_metrics_write(service->metrics, &page);
     wr_conn_reply(conn, 200, "text/plain; version=0.0.4", wr_buf_view(&page));
     wr_buf_release(&page);

@@ -121,6 +121,11 @@ static bool is_door(weir_span path)
     return wr_span_is(path, "/weir/v1/login") || wr_span_is(path, "/weir/v1/logout");
 }
 
+const struct wr_models *wr_traffic_page_models(const struct wr_traffic_page *page)
+{
+    return page->models;
+}
+
 bool wr_traffic_page_is(weir_span target)
 {
     weir_span path = path_of(target);

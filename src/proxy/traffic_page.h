@@ -28,6 +28,9 @@ void wr_traffic_page_close(struct wr_traffic_page *page);
 /* When the loop has ended. NULL is fine. */
 void wr_traffic_page_free(struct wr_traffic_page *page);
 
+/* What models cost; NULL: that could not be read. As long as the page. */
+const struct wr_models *wr_traffic_page_models(const struct wr_traffic_page *page);
+
 bool wr_traffic_page_is(weir_span target);
 
 /* As the handler's `begin`. `entry` was let in. */

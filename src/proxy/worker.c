@@ -7,7 +7,8 @@
  *   free      what uses others before what it uses; the ledger's last rows are written here
  *
  * SIGHUP loads a new configuration. The old one is kept until the end, because requests that are
- * under way still point to it; that is why it can be done 64 times and no more.
+ * under way still point to it; that is why it can be done
+ * WR_PROXY_RELOADS_MAX times and no more.
  */
 #include "proxy/worker.h"
 
@@ -34,7 +35,8 @@ struct worker {
     uv_timer_t log_timer, drain_timer;
     struct wr_server *server;
     struct wr_service service;
-    struct wr_config *configs[64]; /* those that were loaded: a request may still use an old one */
+    struct wr_config *configs[WR_PROXY_RELOADS_MAX]; /* those that were loaded: a request may still
+                                                        use an old one */
     size_t configs_count;
     uint64_t drain_ends_ms;
 };
@@ -166,6 +168,7 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->mcp = wr_mcp_page_new(&w->loop, config, s);
     s->sidecar = wr_sidecar_page_new(&w->loop, config);
     s->traffic = wr_traffic_page_new(&w->loop, config, s);
+    s->models = s->traffic ? wr_traffic_page_models(s->traffic) : NULL;
     s->steer = wr_steer_page_new(&w->loop, config);
     s->calls = wr_call_page_new(&w->loop, config, w->options->policies);
     if (!s->sessions || !s->mcp || !s->sidecar || !s->traffic || !s->steer || !s->calls)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "models/lookup.h"
+
 const char *wr_bust_name(enum wr_bust bust)
 {
     static const char *const names[] = {
@@ -14,7 +16,7 @@ const char *wr_bust_name(enum wr_bust bust)
 
 void wr_record_init(struct wr_record *record)
 {
-    *record = (struct wr_record){.hash_failures_count = -1};
+    *record = (struct wr_record){.hash_failures_count = -1, .micro_usd = -1};
     wr_seen_usage_init(&record->usage);
 }
 
@@ -30,6 +32,8 @@ void wr_record_forget(struct wr_record *record)
     record->base_url = was.base_url;
     record->path = was.path;
     record->tenant = was.tenant;
+    record->user = was.user;
+    record->team = was.team;
     record->agent = was.agent;
     record->run = was.run;
     record->received_bytes = was.received_bytes;
@@ -94,6 +98,18 @@ struct wr_usage wr_record_usage(const struct wr_record *record, const struct wr_
     if (!(record->api && record->api->counts_cached_apart))
         usage.input_tokens -= cached < usage.input_tokens ? cached : usage.input_tokens;
     return usage;
+}
+
+void wr_record_price(struct wr_record *record, const struct wr_models *models)
+{
+    weir_span name = record->model[0] ? wr_span_of(record->model) : record->answer_model;
+
+    if (!record->is_usage_known || !name.len || !models)
+        return;
+    const struct wr_model *model = wr_models_lookup(models, name).model;
+    struct wr_usage usage = wr_record_usage(record, model);
+    struct wr_cost cost = wr_cost(model, &usage);
+    record->micro_usd = cost.known ? (int64_t)cost.micro_usd : -1;
 }
 
 const char *wr_category_name(enum wr_category category)

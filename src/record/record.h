@@ -23,6 +23,8 @@
 #include "policy/fold.h"
 #include "record/quality.h"
 
+struct wr_models;
+
 /* Kinds of content that a prompt is made of, as people ask for them. */
 #define WR_CATEGORY_MAP(X)                                                     \
     X(SYSTEM, "system")             /* the instructions at the front */        \
@@ -162,6 +164,7 @@ struct wr_record {
     bool is_hook;             /* no request: one result that an agent's hook brought (docs/hook.md);
                                * the tokens are its own */
     weir_span upstream, path, tenant, agent, run, session;
+    weir_span user, team; /* of the access token; empty: it has no name, or no team */
     const char *base_url; /* of the upstream */
     uint64_t first_turn;  /* hash: with session and model it says which conversation it is of */
     char model[WR_RECORD_MODEL_BYTES];
@@ -228,6 +231,7 @@ struct wr_record {
     uint64_t answer_events, answer_calls;
     bool is_answer_finished;
     weir_span answer_model, answer_error, answer_finish, cache_miss;
+    int64_t micro_usd;       /* that the usage costs, at cache prices; -1: not known */
     uint64_t counted_tokens; /* of the prompt, by the provider; 0: not known, or of a part of it */
     uint64_t count_ratio_bp; /* that, for 10,000 of ours */
     bool is_count_judged, is_count_used; /* whether it is learnt from */
@@ -274,6 +278,10 @@ static inline bool wr_record_was_step(const struct wr_record *record)
 /* What the provider says that the request used, in disjoint kinds. `model` says how a write of
  * which the lifetime was not said is charged. */
 struct wr_usage wr_record_usage(const struct wr_record *record, const struct wr_model *model);
+
+/* Fills in what the usage costs, where the provider said it and the model has a price. `models` may
+ * be NULL. */
+void wr_record_price(struct wr_record *record, const struct wr_models *models);
 
 /* The tokens of the prompt that was sent, by our count; once it is settled. */
 static inline uint64_t wr_record_prompt_tokens(const struct wr_record *record)

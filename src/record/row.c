@@ -73,6 +73,8 @@ static const struct field fields[] = {
     F(ALWAYS, WORD, upstream, "upstream"),
     F(ALWAYS, WORD, path, "path"),
     F(ALWAYS, WORD, tenant, "tenant"),
+    F(ALWAYS, MENTION, user, "user"),
+    F(ALWAYS, MENTION, team, "team"),
     F(ALWAYS, WORD, agent, "agent"),
     F(ALWAYS, MENTION, run, "run"),
     F(ALWAYS, TRUTH, is_hook, "hook"),
@@ -118,7 +120,8 @@ static const struct field fields[] = {
 #define X(name) F(ANSWER, KNOWN, usage.name, "usage_" #name),
     WR_USAGE_MAP(X)
 #undef X
-        F(ANSWER, NUMBER, answer_events, "answer_events"),
+        F(ANSWER, KNOWN, micro_usd, "micro_usd"),
+    F(ANSWER, NUMBER, answer_events, "answer_events"),
     F(ANSWER, NUMBER, answer_calls, "answer_calls"),
     F(ANSWER, FLAG, is_answer_finished, "answer_finished"),
     F(ANSWER, MENTION, answer_model, "answer_model"),

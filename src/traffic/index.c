@@ -208,6 +208,10 @@ static void note_row(struct wr_traffic_index *index, struct wr_traffic_session *
         s->agent = keep_name(index, row->agent);
     if (row->model.len && !wr_span_eq(s->model, row->model))
         s->model = keep_name(index, row->model);
+    if (!wr_span_eq(s->user, record->user))
+        s->user = keep_name(index, record->user);
+    if (!wr_span_eq(s->team, record->team))
+        s->team = keep_name(index, record->team);
     if (!wr_span_eq(s->mode, record->mode))
         s->mode = keep_name(index, record->mode);
     if (!wr_span_is(s->policy, record->policy))
@@ -327,7 +331,7 @@ static bool has_words(weir_span text, weir_span words)
 static bool fits(struct wr_traffic_index *index, struct wr_ledger *ledger,
                  const struct wr_traffic_session *s, const struct wr_traffic_filter *filter)
 {
-    if ((filter->user.len && !wr_span_eq(filter->user, index->tenant)) ||
+    if ((filter->user.len && !wr_span_eq(filter->user, s->user.len ? s->user : index->tenant)) ||
         (filter->agent.len && !wr_span_eq(filter->agent, s->agent)) ||
         (filter->model.len && !wr_span_eq(filter->model, s->model)) ||
         s->last_ms < filter->since_ms)
@@ -338,7 +342,8 @@ static bool fits(struct wr_traffic_index *index, struct wr_ledger *ledger,
         (void)wr_traffic_index_words(index, ledger, s);
     return has_words(s->session, filter->words) || has_words(s->words, filter->words) ||
            has_words(s->agent, filter->words) || has_words(s->model, filter->words) ||
-           has_words(index->tenant, filter->words);
+           has_words(s->user.len ? s->user : index->tenant, filter->words) ||
+           has_words(s->team, filter->words);
 }
 
 uint64_t wr_traffic_trouble(const struct wr_tally *t)

@@ -28,6 +28,7 @@ void wr_spark_add(struct wr_spark *spark, uint64_t came_tokens, uint64_t sent_to
 
 struct wr_traffic_session {
     weir_span session, agent, model, mode, policy; /* all but the name: of its last request */
+    weir_span user, team;                          /* the same; empty: none is named */
     weir_span words;                               /* its first ones; empty: not known */
     bool are_words_sought;
     bool is_pending; /* what was said now waits for the user's next message */

@@ -103,6 +103,8 @@ static void put_row(struct wr_traffic_rows *rows, const struct wr_ledger_row *ro
     wr_json_member_i64(w, "time_ms", row->time_ms);
     if (rows->names_session)
         wr_json_member_text(w, "session", row->session);
+    if (r->user.len)
+        wr_json_member_text(w, "user", r->user);
     wr_json_member_text(w, "agent", row->agent);
     wr_json_member_text(w, "model", row->model);
     put_word(w, "policy", wr_span_of(r->policy));

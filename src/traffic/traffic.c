@@ -186,7 +186,9 @@ static void put_session(struct work *k, struct wr_traffic_index *index,
 
     wr_json_member_text(w, "session", s->session);
     wr_json_member_text(w, "words", wr_traffic_index_words(index, k->traffic->ledger, s));
-    wr_json_member_text(w, "user", wr_traffic_index_tenant(index));
+    wr_json_member_text(w, "user", s->user.len ? s->user : wr_traffic_index_tenant(index));
+    if (s->team.len)
+        wr_json_member_text(w, "team", s->team);
     wr_json_member_text(w, "agent", s->agent);
     wr_json_member_text(w, "model", s->model);
     wr_json_member_text(w, "mode", s->mode);
