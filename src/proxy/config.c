@@ -595,6 +595,10 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_TOKENS_MAX, on_token);
     if (wr_span_is(name, "users"))
         return wr_users_read(&c->users, &c->arena, &r->yaml, value);
+    if (wr_span_is(name, "budgets"))
+        return wr_budgets_read(&c->budgets, &c->arena, &r->yaml, value);
+    if (wr_span_is(name, "budgets_without_store"))
+        return wr_budgets_read_action(&c->budgets, &r->yaml, value);
     if (wr_span_is(name, "tenant_by"))
         return wr_users_read_tenant(&c->users, &r->yaml, value);
     if (wr_span_is(name, "metrics_token")) {
@@ -635,6 +639,7 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     config->rules_count = config->tokens_count = 0;
     config->origins_count = config->hosts_count = 0;
     config->users = (struct wr_users){.items = NULL};
+    config->budgets = (struct wr_budgets){.items = NULL};
     config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
     if (root)
@@ -643,6 +648,8 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
         status = check_rule_upstreams(&r);
     if (!status)
         status = check_metrics_token(&r);
+    if (!status)
+        status = wr_budgets_check(&config->budgets, &config->users, err);
     wr_yaml_close(&r.yaml);
     if (!status && r.has_models)
         status = keep_models(config, yaml, err);

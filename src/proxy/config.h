@@ -13,6 +13,7 @@
 #include "net/server.h"
 #include "net/sigv4.h"
 #include "policy/policy_yaml.h"
+#include "proxy/budgets.h"
 #include "proxy/users.h"
 
 #define WR_MODE_MAP(X)    \
@@ -120,6 +121,7 @@ struct wr_config {
     size_t rules_count;
     const char *tokens[WR_PROXY_TOKENS_MAX]; /* access tokens; each is a tenant */
     size_t tokens_count;
+    struct wr_budgets budgets;
     struct wr_users users; /* who have names, and tokens beside those */
     const char
         *metrics_token; /* opens /metrics; NULL: if there are tokens, none of them opens it */

@@ -39,7 +39,7 @@ static bool wants_reading(const struct wr_exchange *ex)
 {
     const struct wr_config *config = ex->config;
     return ex->route.api && !ex->route.is_signed &&
-           (config->mode != WR_MODE_OFF || config->rules_count) &&
+           (config->mode != WR_MODE_OFF || config->rules_count || ex->admission.state) &&
            ex->head->content_bytes <= WR_NET_BODY_BYTES_MAX;
 }
 
@@ -73,7 +73,7 @@ static void choose_upload(struct wr_exchange *ex)
 {
     const struct wr_head *head = ex->head;
 
-    if (ex->route.upstream->aws) /* its hash is signed */
+    if (ex->route.upstream->aws || ex->admission.state) /* its hash is signed, its cost is asked */
         return;
     if (!wants_reading(ex) && head->is_chunked)
         ex->upload = WR_UPLOAD_STREAMED;
@@ -141,6 +141,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         wr_buf_byte(&ex->path, '\0');
     }
     atomic_fetch_add(service->exchanges_open, 1);
+    wr_admit_begin(ex);
     choose_upload(ex);
     if (ex->upload != WR_UPLOAD_WHOLE && !wr_exchange_ask(ex, (weir_span){"", 0}))
         return NULL;
@@ -190,10 +191,10 @@ static void on_body(void *user, weir_span bytes)
                    (int64_t)ex->record.received_bytes != announced_bytes &&
                    !wr_buf_try_reserve(&ex->body, SPARE_BYTES);
     if (is_full || (ex->upload == WR_UPLOAD_WHOLE && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
-        if (ex->route.upstream->aws) {
+        if (ex->route.upstream->aws || ex->admission.state) {
             wr_exchange_fail(ex, 413, "too_long_to_sign",
-                             "this upstream's requests are signed by Weir (`sign` in weir.yaml), "
-                             "and one this long cannot be");
+                             "Weir signs this request, or counts it for a budget, and cannot do so "
+                             "with one this long");
             return;
         }
         ex->upload = WR_UPLOAD_STREAMED;
@@ -526,6 +527,9 @@ void wr_exchange_begin_answer(struct wr_exchange *ex, const struct wr_head *head
     for (size_t i = 0; i < head->headers_count; i++)
         if (is_forwarded_answer(ex, head, &head->headers[i]))
             headers[answer.headers_count++] = head->headers[i];
+    if (ex->admission.note[0] && answer.headers_count < WR_NET_HEADERS_MAX)
+        headers[answer.headers_count++] =
+            (struct wr_header){WR_LIT("x-weir-budget"), wr_span_of(ex->admission.note)};
     ex->state = WR_EXCHANGE_ANSWERING;
     ex->record.status = (uint64_t)head->status;
     wr_conn_begin(ex->conn, &answer);
@@ -688,88 +692,15 @@ static const struct wr_fetch_events fetch_events = {on_answer_head, on_answer_da
 
 /* ---- the end ---- */
 
-/* How the task goes, with what the answer shows of it. */
-static void watch_answer(struct wr_exchange *ex)
-{
-    const struct wr_reply *reply = &ex->tap.answer;
-    struct wr_watch_answer answer = {
-        .is_answered = ex->record.status == 200 && !reply->has_error,
-        .was_sent_changed = ex->is_sent_changed,
-        .was_overflow_retried = ex->record.retries_count && ex->remedy.overflow_tokens,
-        .teaches = ex->config->learns,
-        .error = reply->error_kind,
-    };
-
-    if (ex->task.is_continued) { /* a later request may go on from it */
-        answer.answer_id = wr_buf_view(&reply->id);
-        answer.conversation_id = wr_buf_view(&reply->conversation_id);
-    }
-    if (ex->service->watch && ex->record.is_collected && ex->route.is_answer)
-        wr_watch_answer(ex->service->watch, &answer, &ex->task.note, &ex->record);
-}
-
-/* The bodies change hands where nobody needs them any more: this was the last that is told. */
-static void lend_bodies(struct wr_exchange *ex, struct wr_said *said)
-{
-    *said = (struct wr_said){.coding = ex->task.coding};
-    if (!ex->record.asks_model || !ex->record.is_collected || ex->own.count ||
-        !wr_config_keeps_transcripts(ex->config))
-        return;
-    bool is_over = ex->state == WR_EXCHANGE_OVER;
-    struct wr_buf *bodies[] = {&ex->body, ex->is_sent_changed ? &ex->task.out : NULL};
-    struct wr_buf *kept[] = {&said->came, &said->sent};
-    for (size_t i = 0; i < WR_COUNT_OF(bodies); i++) {
-        if (!bodies[i])
-            continue;
-        if (is_over) {
-            *kept[i] = *bodies[i];
-            wr_buf_init(bodies[i], bodies[i]->cap_max);
-        } else {
-            wr_buf_init(kept[i], bodies[i]->cap_max);
-            wr_buf_append(kept[i], wr_buf_view(bodies[i]));
-        }
-    }
-}
-
-void wr_exchange_tell(struct wr_exchange *ex)
-{
-    struct wr_service *service = ex->service;
-    struct wr_record *r = &ex->record;
-    struct wr_said said;
-
-    r->number = ++service->requests_count;
-    r->total_us = wr_clock_steady_us() - ex->started_us;
-    r->added_us = ex->sent_us > ex->body_ended_us ? ex->sent_us - ex->body_ended_us : 0;
-    r->first_byte_us = ex->first_byte_us ? ex->first_byte_us - ex->sent_us : 0;
-    r->is_collected = ex->task_state != WR_TASK_NONE;
-    if (!r->bytes_before)
-        r->bytes_before = r->received_bytes;
-    if (!r->end.ptr)
-        r->end = WR_LIT("done");
-    wr_tap_tell(&ex->tap, r);
-    wr_record_price(r, service->models);
-    wr_record_settle(r);
-    watch_answer(ex);
-    wr_counts_judge(r);
-    if (r->is_collected && r->asks_model) /* what has answered is loaded by now */
-        wr_loaded_windows_ask(service->loaded, ex->route.upstream, r->model);
-    bool is_reported = r->is_changed && !wr_buf_status(&ex->task.report);
-    lend_bodies(ex, &said);
-    wr_sinks_tell(service, r,
-                  &(struct wr_told){.report = is_reported ? wr_buf_view(&ex->task.report)
-                                                          : (weir_span){"", 0},
-                                    .said = &said});
-    wr_buf_release(&said.came);
-    wr_buf_release(&said.sent);
-}
-
 /* Invariant 3. */
 void wr_exchange_free_if_over(struct wr_exchange *ex)
 {
-    if (ex->conn || ex->fetch || wr_exchange_is_task_running(ex) || ex->own.is_keeping)
+    if (ex->conn || ex->fetch || wr_exchange_is_task_running(ex) || ex->own.is_keeping ||
+        ex->admission.state == WR_ADMIT_ASKING)
         return;
     atomic_fetch_sub(ex->service->exchanges_open, 1);
     wr_exchange_tell(ex);
+    wr_admit_settle(ex);
     if (ex->task_state != WR_TASK_NONE)
         wr_task_release(&ex->task);
     wr_tap_release(&ex->tap);

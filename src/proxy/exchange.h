@@ -19,6 +19,9 @@
  *              ▼ on_answer_end: finish_answer
  *            OVER ◀── from any state: on_gone (the client left), fail
  *
+ * Where its user or team has a budget (admit.c), wr_exchange_send stops on its first way to ASKING
+ * in ADMITTING, until the store has said whether it may go.
+ *
  * Where the proxy offers a recall tool of its own (own_legs.c), an answer that calls it does not
  * end there:
  *
@@ -44,6 +47,7 @@ struct wr_exchange;
 enum wr_exchange_state {
     WR_EXCHANGE_COLLECTING,   /* its body comes in and is kept */
     WR_EXCHANGE_PROJECTING,   /* the engine has it */
+    WR_EXCHANGE_ADMITTING,    /* its budget is asked (admit.c) */
     WR_EXCHANGE_ASKING,       /* it has left, or leaves as it comes */
     WR_EXCHANGE_REFUSED,      /* the answer is held: it may be our doing */
     WR_EXCHANGE_RETRY_DUE,    /* it is to be projected otherwise, */
@@ -73,6 +77,7 @@ struct wr_service {
     struct wr_watch *watch;           /* NULL: none */
     struct wr_loaded_windows *loaded; /* NULL: none */
     struct wr_counts *counts;         /* NULL: none */
+    struct wr_gate *gate;             /* NULL: nobody counts what users and teams use */
     struct wr_metrics *metrics;
     _Atomic int64_t *exchanges_open; /* one of the metrics */
     struct wr_log *log;              /* NULL: none */

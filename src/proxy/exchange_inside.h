@@ -8,6 +8,7 @@
 #include "api/frame_bridge.h"
 #include "proxy/door.h"
 #include "proxy/exchange.h"
+#include "proxy/gate.h"
 #include "proxy/projector.h"
 #include "proxy/refusal.h"
 #include "proxy/tap.h"
@@ -32,6 +33,15 @@ struct wr_own_legs {
     bool is_named;        /* the provider tells of such an answer: it is held, to be edited */
     struct wr_buf target; /* with the id that the provider knows; empty: the one that came */
     int refused;          /* status of a later leg that is no answer; 0: it is one */
+};
+
+/* What the budgets of its user and team say of a request (admit.c draws the states). */
+struct wr_admission {
+    enum { WR_ADMIT_FREE, WR_ADMIT_DUE, WR_ADMIT_ASKING, WR_ADMIT_GIVEN } state;
+    struct wr_gate_job job; /* the gate's while ASKING */
+    char names[WR_SPEND_SCOPES_MAX][WR_PROXY_USER_NAME_BYTES_MAX + sizeof("user:")];
+    char note[160];            /* what is said of it in the log and a header; "": nothing */
+    int64_t tokens, micro_usd; /* that it did cost so far */
 };
 
 struct wr_exchange {
@@ -75,6 +85,7 @@ struct wr_exchange {
     struct wr_refusal refusal; /* an answer that is looked at before it goes on */
     struct wr_remedy remedy;   /* of the second try */
     struct wr_own_legs own;
+    struct wr_admission admission;
 
     uint64_t started_us, body_ended_us, task_started_us, sent_us, first_byte_us;
     struct wr_record record; /* of this request */
@@ -118,13 +129,22 @@ void wr_exchange_begin_answer(struct wr_exchange *ex, const struct wr_head *head
 /* The refusal that was looked at goes to the client as it came. */
 void wr_exchange_show_refusal(struct wr_exchange *ex);
 void wr_exchange_finish(struct wr_exchange *ex);
-/* What happened is told; the record is then done with. */
-void wr_exchange_tell(struct wr_exchange *ex);
 /* Hands the task to a thread; meanwhile the exchange is in `state`. False: too many wait. */
 bool wr_exchange_start_task(struct wr_exchange *ex, enum wr_exchange_state state);
 /* An answer of our own, in the API's shape, where none has begun; else the answer is cut. */
 void wr_exchange_fail(struct wr_exchange *ex, int status, const char *end, const char *why);
 void wr_exchange_free_if_over(struct wr_exchange *ex);
+
+/* ---- admit.c ---- */
+
+/* A request begins: whether a budget is for it. */
+void wr_admit_begin(struct wr_exchange *ex);
+/* It is about to leave. True: it waits for its budget, and goes on from there; it may be no more.
+ */
+bool wr_admit_hold(struct wr_exchange *ex);
+/* Its record is complete, and it is over. */
+void wr_admit_count(struct wr_exchange *ex);
+void wr_admit_settle(struct wr_exchange *ex);
 
 /* ---- leave.c ---- */
 
@@ -134,6 +154,11 @@ void wr_exchange_send(struct wr_exchange *ex);
 void wr_exchange_tell_missed(struct wr_exchange *ex);
 /* What the answer hides could not be kept: the next request of the client lacks it for good. */
 void wr_exchange_tell_lost(struct wr_exchange *ex);
+
+/* ---- tell.c ---- */
+
+/* What happened is told; the record is then done with. */
+void wr_exchange_tell(struct wr_exchange *ex);
 
 /* ---- second_try.c ---- */
 

@@ -27,6 +27,8 @@ static void note_departure(struct wr_exchange *ex)
 
 void wr_exchange_send(struct wr_exchange *ex)
 {
+    if (wr_admit_hold(ex))
+        return;
     bool is_known = wr_exchange_is_task_ready(ex) && ex->task_state != WR_TASK_MISSED;
 
     ex->is_sent_changed = wr_exchange_is_projected(ex);

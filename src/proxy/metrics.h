@@ -58,6 +58,9 @@ struct wr_histogram {
     X(blind_edits, "of those, of a file that the model had last seen shortened")          \
     X(own_legs, "requests that went on from such calls")                                  \
     X(retries, "requests sent a second time")                                             \
+    X(budget_refusals, "requests refused because of a budget")                            \
+    X(budget_warnings, "requests let in above a budget that only warns")                  \
+    X(budget_uncounted, "requests that the store could not count for their budget")       \
     X(clients_gone, "clients that left before their answer was complete")                 \
     X(upstream_failures, "upstreams that could not be reached or broke off")              \
     X(ledger_rows, "rows of requests kept in the store")                                  \

@@ -36,20 +36,54 @@ static void make_ascii(char *text)
             *text = '?';
 }
 
-void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why)
+/* Whose owner releases it. */
+static void write_error(struct wr_buf *page, const struct wr_api *api, const char *why)
 {
     char message[1024];
     struct wr_json_writer w;
-    struct wr_buf page;
 
     (void)snprintf(message, sizeof(message), "weir: %s", why);
     make_ascii(message);
-    wr_buf_init(&page, PAGE_BYTES_MAX);
-    wr_json_write_init(&w, &page);
+    wr_buf_init(page, PAGE_BYTES_MAX);
+    wr_json_write_init(&w, page);
     wr_json_write_object(&w);
     wr_api_write_error(api, &w, message);
     wr_json_write_object_end(&w);
-    wr_buf_byte(&page, '\n');
+    wr_buf_byte(page, '\n');
+}
+
+/* SDKs of OpenAI and Anthropic try again by themselves unless x-should-retry says no. */
+void wr_page_refusal(struct wr_conn *conn, const struct wr_api *api,
+                     const struct wr_page_refusal *refusal)
+{
+    struct wr_header headers[4] = {{WR_LIT("Content-Type"), WR_LIT("application/json")}};
+    struct wr_answer answer = {.status = refusal->status, .headers = headers, .headers_count = 1};
+    char seconds[32];
+    struct wr_buf page;
+
+    write_error(&page, api, refusal->why);
+    (void)snprintf(seconds, sizeof(seconds), "%lld", (long long)refusal->retry_s);
+    if (refusal->retry_s)
+        headers[answer.headers_count++] =
+            (struct wr_header){WR_LIT("Retry-After"), wr_span_of(seconds)};
+    if (!refusal->retry_s || !refusal->is_soon)
+        headers[answer.headers_count++] =
+            (struct wr_header){WR_LIT("x-should-retry"), WR_LIT("false")};
+    if (refusal->note[0])
+        headers[answer.headers_count++] =
+            (struct wr_header){WR_LIT("x-weir-budget"), wr_span_of(refusal->note)};
+    answer.content_bytes = (int64_t)page.len;
+    wr_conn_begin(conn, &answer);
+    wr_conn_write(conn, wr_buf_view(&page));
+    wr_conn_end(conn);
+    wr_buf_release(&page);
+}
+
+void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why)
+{
+    struct wr_buf page;
+
+    write_error(&page, api, why);
     wr_conn_reply(conn, status, "application/json", wr_buf_view(&page));
     wr_buf_release(&page);
 }

@@ -24,6 +24,18 @@ void wr_page_not_begun(struct wr_conn *conn, const struct wr_config *config,
 /* An error as a client of that API expects it. */
 void wr_page_error(struct wr_conn *conn, const struct wr_api *api, int status, const char *why);
 
+/* A request is refused for a while. */
+struct wr_page_refusal {
+    int status;
+    const char *why;
+    const char *note; /* for the header x-weir-budget; "": none */
+    int64_t retry_s;  /* when to come again; 0: that would not help */
+    bool is_soon;     /* a client may wait by itself */
+};
+
+void wr_page_refusal(struct wr_conn *conn, const struct wr_api *api,
+                     const struct wr_page_refusal *refusal);
+
 /* What a client is told where no answer of its upstream has begun, and what the log calls it. */
 struct wr_page_failure {
     int status;

@@ -178,6 +178,7 @@ static void know_session(struct worker *w, struct wr_task *task, const struct we
     weir_span model = weir_request_model(request);
     (void)snprintf(task->record->model, sizeof(task->record->model), "%.*s", (int)model.len,
                    model.ptr);
+    task->record->asked_tokens = request->transcript.answer_tokens_max;
     task->is_continued = is_continued(request);
 }
 

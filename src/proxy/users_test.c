@@ -22,7 +22,7 @@ static void what_is_wrong_is_said_with_its_place(void **state)
          "      - {sha256: " HASH_B ", expires: 2026-12-31, note: laptop}\n",
          NULL},
         {"a token as it is", "users: {anna: {tokens: [test]}}\n",
-         "line 1, column 24: a token does"},
+         "line 1, column 25: a token does"},
         {"a short hash", "users: {anna: {tokens: [{sha256: ab}]}}\n", "64 hex digits"},
         {"no hash", "users: {anna: {tokens: [{expires: 2026-12-31}]}}\n", "has a sha256"},
         {"a wrong date", "users: {anna: {tokens: [{sha256: " HASH_A ", expires: soon}]}}\n",

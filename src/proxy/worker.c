@@ -20,6 +20,7 @@
 #include "proxy/call_page.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
+#include "proxy/gate.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
 #include "proxy/steer_page.h"
@@ -50,6 +51,7 @@ static void close_all(struct worker *w)
     wr_server_close(w->server);
     wr_projector_close(s->projector);
     wr_loaded_windows_close(s->loaded);
+    wr_gate_close(s->gate);
     wr_fetcher_close(s->fetcher);
     wr_traffic_page_close(s->traffic);
     uv_close((uv_handle_t *)&s->deadline, NULL);
@@ -158,6 +160,7 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     s->exchanges_open = &s->metrics->exchanges[w->options->index];
     s->answers = w->options->answers;
     s->ledger = config->store_dir ? wr_ledger_writer_new(config->store_dir, s->metrics) : NULL;
+    s->gate = config->store_dir ? wr_gate_new(&w->loop, config->store_dir) : NULL;
     s->notes = projector.notes = s->ledger ? wr_notes_new(config->store_dir, s->ledger) : NULL;
     struct wr_watch_options watch = {config->store_dir, s->answers, s->notes};
     s->watch = projector.watch = wr_watch_new(&watch); /* without it nothing is learnt */
@@ -194,6 +197,7 @@ static void free_service(struct worker *w)
     wr_projector_free(s->projector);
     wr_watch_free(s->watch);
     wr_notes_free(s->notes);
+    wr_gate_free(s->gate);
     wr_loaded_windows_free(s->loaded);
     wr_fetcher_free(s->fetcher);
     wr_counts_free(s->counts);

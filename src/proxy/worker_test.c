@@ -9,7 +9,7 @@
 #include "base/span.h"
 #include "tests/test_dir.h"
 
-enum { ANSWER_BYTES_MAX = 16384, RELOADS = 63 + 15 /* wrong ones are not kept */ };
+enum { ANSWER_BYTES_MAX = 16384, RELOADS = 1023 + 255 /* wrong ones are not kept */ };
 
 struct world {
     pid_t pid;

@@ -171,6 +171,7 @@ struct wr_record {
 
     /* ---- what became of it ---- */
     uint64_t status; /* HTTP; 0: there was no answer */
+    weir_span spend; /* what its budget says: "over: user:anna day ..."; empty: nothing */
     weir_span end;   /* "done", "client_gone", "upstream_timeout", ... */
     uint64_t received_bytes, sent_bytes, answer_bytes; /* of bodies, as they were on the wire */
     uint64_t added_us, first_byte_us, total_us, project_us;
@@ -202,6 +203,8 @@ struct wr_record {
     uint64_t tokens_before, tokens_after; /* of the prompt: as it came, and as projected */
     uint64_t bytes_before, bytes_after;   /* of the body, the same */
     uint64_t answer_tokens;               /* that the answer may take; 0: the request names none */
+    uint64_t asked_tokens;                /* the most that the request lets its answer have; 0: it
+                                           * does not say */
     uint64_t own_tools_tokens;            /* of the prompt, what Weir's own tools take */
     bool has_own_recall;                  /* the proxy itself offers a recall tool in it */
     uint64_t leg;            /* how often the provider was asked before for the same answer */

@@ -80,6 +80,7 @@ static const struct field fields[] = {
     F(ALWAYS, TRUTH, is_hook, "hook"),
     F(ALWAYS, NUMBER, status, "status"),
     F(ALWAYS, WORD, end, "end"),
+    F(ALWAYS, MENTION, spend, "budget"),
     F(ALWAYS, NUMBER, received_bytes, "body_bytes_received"),
     F(ALWAYS, NUMBER, bytes_before, "body_bytes_before"),
     F(ALWAYS, NUMBER, sent_bytes, "body_bytes_after"),

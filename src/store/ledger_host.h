@@ -7,6 +7,7 @@
 #define WR_STORE_LEDGER_HOST_H
 
 #include "store/ledger.h"
+#include "store/spend.h"
 
 struct wr_ledger_ops {
     weir_status (*keep)(struct wr_ledger *ledger, const struct wr_ledger_row *rows,
@@ -34,6 +35,14 @@ struct wr_ledger_ops {
                              wr_ledger_calibrate_fn *change, void *user, struct weir_err *err);
     weir_status (*calibration)(struct wr_ledger *ledger, weir_span model,
                                struct wr_ledger_calibration *calibration, struct weir_err *err);
+    weir_status (*reserve)(struct wr_ledger *ledger, const struct wr_spend_request *request,
+                           struct wr_spend_verdict *verdict, struct weir_err *err);
+    weir_status (*settle)(struct wr_ledger *ledger, weir_span ticket, int64_t tokens,
+                          int64_t micro_usd, struct weir_err *err);
+    weir_status (*expire)(struct wr_ledger *ledger, int64_t before_ms, int64_t forget_ms,
+                          uint64_t *expired_count, struct weir_err *err);
+    weir_status (*spent)(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
+                         struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err);
     weir_trouble (*trouble)(const struct wr_ledger *ledger);
     void (*close)(struct wr_ledger *ledger);
 };

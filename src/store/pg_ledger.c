@@ -491,6 +491,32 @@ static weir_status find_calibration(struct wr_ledger *ledger, weir_span model,
     return wr_buf_status(&pg->text);
 }
 
+/* ---- what users and teams have used: pg_spend.c ---- */
+
+static weir_status reserve(struct wr_ledger *ledger, const struct wr_spend_request *request,
+                           struct wr_spend_verdict *verdict, struct weir_err *err)
+{
+    return wr_pg_reserve(pg_of(ledger), request, verdict, err);
+}
+
+static weir_status settle(struct wr_ledger *ledger, weir_span ticket, int64_t tokens,
+                          int64_t micro_usd, struct weir_err *err)
+{
+    return wr_pg_settle(pg_of(ledger), ticket, tokens, micro_usd, err);
+}
+
+static weir_status expire(struct wr_ledger *ledger, int64_t before_ms, int64_t forget_ms,
+                          uint64_t *expired_count, struct weir_err *err)
+{
+    return wr_pg_expire(pg_of(ledger), before_ms, forget_ms, expired_count, err);
+}
+
+static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
+                              struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
+{
+    return wr_pg_spent(pg_of(ledger), scope, now_ms, spent, err);
+}
+
 /* ---- opening ---- */
 
 static weir_trouble trouble_of(const struct wr_ledger *ledger)
@@ -515,6 +541,10 @@ static const struct wr_ledger_ops ops = {
     .forget = forget_bucket,
     .calibrate = calibrate,
     .calibration = find_calibration,
+    .reserve = reserve,
+    .settle = settle,
+    .expire = expire,
+    .spent = read_spent,
     .said = read_said,
     .extent = read_extent,
     .trouble = trouble_of,

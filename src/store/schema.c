@@ -88,8 +88,19 @@ static const char version_7[] =
     " lists BLOB NOT NULL);"
     "CREATE INDEX said_session ON said(session_id);";
 
+/* What users and teams have used (spend.h). It belongs to no tenant and to no session. */
+static const char version_8[] =
+    "CREATE TABLE spend(scope TEXT NOT NULL, period INTEGER NOT NULL, start_ms INTEGER NOT NULL,"
+    " requests INTEGER NOT NULL, tokens INTEGER NOT NULL, micro_usd INTEGER NOT NULL,"
+    " held_tokens INTEGER NOT NULL, held_micro_usd INTEGER NOT NULL,"
+    " PRIMARY KEY(scope, period, start_ms)) WITHOUT ROWID;"
+    "CREATE TABLE spend_hold(ticket BLOB PRIMARY KEY, time_ms INTEGER NOT NULL,"
+    " scope_1 TEXT NOT NULL, scope_2 TEXT NOT NULL, tokens INTEGER NOT NULL,"
+    " micro_usd INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE INDEX spend_hold_time ON spend_hold(time_ms);";
+
 static const char *const steps[] = {version_1, version_2, version_3, version_4,
-                                    version_5, version_6, version_7};
+                                    version_5, version_6, version_7, version_8};
 
 const struct wr_schema wr_schema_current = {steps, WR_COUNT_OF(steps)};
 

@@ -104,7 +104,7 @@ static void a_store_of_version_1_is_read_and_healed(void **state)
                "ALTER TABLE artifact DROP COLUMN checksum; DROP TABLE request; DROP TABLE report;"
                "DROP TABLE sample; DROP TABLE note; DROP TRIGGER artifact_deleted;"
                "DROP TRIGGER artifact_changed; DROP TABLE artifact_loss; DROP TABLE calibration; "
-               "DROP TABLE piece; DROP TABLE said; "
+               "DROP TABLE piece; DROP TABLE said; DROP TABLE spend; DROP TABLE spend_hold; "
                "PRAGMA user_version = 1");
     weir_store_close(store);
 

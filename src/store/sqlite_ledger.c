@@ -565,6 +565,64 @@ static weir_status find_calibration(struct wr_ledger *ledger, weir_span model,
     return status || is_found ? status : wr_fail(err, WEIR_NOTFOUND, 0, "no calibration");
 }
 
+/* ---- what users and teams have used: sqlite_spend.c ---- */
+
+static weir_status reserve(struct wr_ledger *ledger, const struct wr_spend_request *request,
+                           struct wr_spend_verdict *verdict, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+
+    if (status)
+        return status;
+    wr_db_begin(db);
+    wr_sqlite_reserve(db, request, verdict);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
+static weir_status settle(struct wr_ledger *ledger, weir_span ticket, int64_t tokens,
+                          int64_t micro_usd, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+
+    if (status)
+        return status;
+    wr_db_begin(db);
+    wr_sqlite_settle(db, ticket, tokens, micro_usd);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
+static weir_status expire(struct wr_ledger *ledger, int64_t before_ms, int64_t forget_ms,
+                          uint64_t *expired_count, struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow_to_write(sqlite_of(ledger), err);
+
+    if (status)
+        return status;
+    wr_db_begin(db);
+    *expired_count = wr_sqlite_expire(db, before_ms, forget_ms);
+    wr_db_end(db);
+    return status_of(ledger, err);
+}
+
+static weir_status read_spent(struct wr_ledger *ledger, weir_span scope, int64_t now_ms,
+                              struct wr_spent spent[WR_SPEND_PERIODS], struct weir_err *err)
+{
+    struct wr_db *db = &sqlite_of(ledger)->db;
+    weir_status status = wr_sqlite_follow(sqlite_of(ledger), err);
+
+    if (status)
+        return status;
+    wr_db_begin_read(db);
+    wr_sqlite_spent(db, scope, now_ms, spent);
+    wr_db_end_read(db);
+    return status_of(ledger, err);
+}
+
 /* ---- opening ---- */
 
 static weir_trouble trouble_of(const struct wr_ledger *ledger)
@@ -591,6 +649,10 @@ static const struct wr_ledger_ops ops = {
     .forget = forget_bucket,
     .calibrate = calibrate,
     .calibration = find_calibration,
+    .reserve = reserve,
+    .settle = settle,
+    .expire = expire,
+    .spent = read_spent,
     .trouble = trouble_of,
     .close = close_ledger,
 };

@@ -111,6 +111,8 @@ static void put_row(struct wr_traffic_rows *rows, const struct wr_ledger_row *ro
     put_word(w, "mode", r->mode);
     wr_json_member_number(w, "status", r->status);
     wr_json_member_text(w, "end", r->end);
+    if (r->spend.len)
+        wr_json_member_text(w, "budget", r->spend);
     wr_json_member_number(w, "came", r->tokens_before);
     wr_json_member_number(w, "sent", wr_record_prompt_tokens(r));
     wr_json_member_bool(w, "changed", wr_record_was_changed(r));

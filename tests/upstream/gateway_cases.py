@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""Weir as a gateway for a team: named users and their tokens.
+"""Weir as a gateway for a team: named users and their tokens, budgets, nodes that share them.
 
     gateway_cases.py [CASE...]
 """
+import collections
 import hashlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
+import threading
 
+from fleet_cases import Database
 from harness import Checks, Folder, Upstream, Weir, wait_for
 
 CHECK = Checks()
@@ -193,12 +197,187 @@ def case_teams(folder):
     upstream.stop()
 
 
+def settled(weir_store, scope):
+    """The counters of a user or team in the file of a store: {period: (requests, tokens, ...)}."""
+    with sqlite3.connect(os.path.join(weir_store, 'store.db'), timeout=60) as db:
+        return {row[0]: row[1:] for row in db.execute(
+            'SELECT period, requests, tokens, micro_usd, held_tokens, held_micro_usd FROM spend'
+            ' WHERE scope = ? ORDER BY start_ms', (scope,))}
+
+
+def case_budgets(folder):
+    upstream = Upstream(folder)
+    weir = Weir(folder, env=ENV, config=config_of(upstream, users_yaml(
+        {'anna': 'search', 'bob': 'search', 'carl': 'ads'}, """budgets:
+  - {user: anna, per: day, requests: 5}
+  - {team: search, per: month, requests: 8}
+  - {user: carl, per: month, usd: 0.000001, action: warn}
+""")))
+    got = [ask(weir, 'anna') for _ in range(7)]
+    ok('as many as the budget has', [answer[0] for answer in got], [200] * 5 + [429] * 2)
+    status, body, headers = got[-1]
+    ok('the refusal is an error of the API', 'user:anna day 5 requests of 5 requests'
+       in json.loads(body)['error']['message'], True)
+    ok('and says when it is free again', (0 < int(headers['retry-after']) <= 86400,
+                                          'T00:00:00Z' in body.decode()), (True, True))
+    ok('no client is to wait that long by itself', headers.get('x-should-retry'), 'false')
+    message = weir.post('/v1/messages', {'model': 'claude-sonnet-4-5', 'max_tokens': 10,
+                                         'messages': [{'role': 'user', 'content': 'x'}]},
+                        {'x-api-key': token_of('anna'), 'anthropic-version': '2023-06-01'})
+    ok('in the shape of the other API too',
+       (message[0], json.loads(message[1])['type']), (429, 'error'))
+    got = [ask(weir, 'bob')[0] for _ in range(5)]
+    ok("the team's budget holds for all of it", got, [200] * 3 + [429] * 2)
+    ok('what only counts tokens is free', weir.post(
+        '/v1/messages/count_tokens', {'model': 'claude-sonnet-4-5', 'messages': [
+            {'role': 'user', 'content': 'x'}]},
+        {'x-api-key': token_of('anna'), 'anthropic-version': '2023-06-01'})[0], 200)
+    seen = upstream.stats()['requests']
+    ok('nothing that was refused reached the provider', seen, 9)
+    first, second = ask(weir, 'carl'), ask(weir, 'carl')
+    ok('a budget that warns lets in', (first[0], second[0]), (200, 200))
+    ok('and says so', second[2].get('x-weir-budget', '').startswith(
+        'over: user:carl month '), True)
+    lines = [line for line in weir.log(15) if line.get('budget')]
+    ok('the log has both', {line['budget'].partition(':')[0] for line in lines},
+       {'refused', 'over'})
+    page = metrics(weir)
+    ok('and the metrics', ('weir_budget_refusals_total 5' in page,
+                           'weir_budget_warnings_total 2' in page), (True, True))
+    ok('all is settled in the end', wait_for(
+        lambda: all(row[3:] == (0, 0) for row in settled(weir.store, 'team:search').values())))
+    costs = [line for line in weir.log_lines() if line.get('user') == 'anna'
+             and line['status'] == 200 and line.get('micro_usd')]
+    day = settled(weir.store, 'user:anna')[1]
+    ok('the money is what the requests did cost',
+       (day[0], day[2]), (5, sum(line['micro_usd'] for line in costs)))
+    ok('and the tokens what the provider counted', day[1], sum(
+        line['usage_input_tokens'] + line['usage_output_tokens'] for line in costs))
+    reload(weir, config_of(upstream, users_yaml({'anna': 'search'}, """budgets:
+  - {user: anna, per: day, requests: 6}
+""")))
+    ok('a budget is raised without a restart, and what was used stays',
+       [ask(weir, 'anna')[0] for _ in range(2)], [200, 429])
+    weir.stop()
+    upstream.stop()
+
+
+def case_money(folder):
+    """Money is reserved at its most and settled at what it was."""
+    upstream = Upstream(folder)
+
+    def config(budgets):
+        return config_of(upstream, users_yaml({'anna': 'search'}, 'budgets:\n' + budgets))
+
+    weir = Weir(folder, env=ENV, config=config('  - {user: anna, per: month, usd: 0.01}\n'))
+    status, body, headers = ask(weir, 'anna', max_completion_tokens=110000)
+    ok('an answer that could cost more than is left is not asked for', status, 429)
+    ok('and the message says how much it may take', 'may take 1.1' in body.decode(), True)
+    ok('a short one is', ask(weir, 'anna')[0], 200)
+    ok('a model without a price cannot be counted in money', ask(
+        weir, 'anna', model='nobody-knows-me')[0], 403)
+    weir.stop()
+    held = Weir(folder, env=ENV, config=config('  - {user: anna, per: month, usd: 0.002}\n'),
+                store=None)
+    answers = []
+
+    def slow():
+        answers.append(ask(held, 'anna', headers={'x-test-delay-ms': '1500'}))
+    thread = threading.Thread(target=slow)
+    thread.start()
+    wait_for(lambda: settled(held.store, 'user:anna').get(2, (0,))[0] == 1, 20)
+    second = ask(held, 'anna')
+    ok('what a request under way may cost is held', (second[0], second[2].get('retry-after')),
+       (429, '5'))
+    thread.join()
+    ok('the first is answered', answers[0][0], 200)
+    ok('and what it did not cost is free', wait_for(lambda: ask(held, 'anna')[0] == 200, 10))
+    held.stop()
+    upstream.stop()
+
+
+def kill_with_workers(weir):
+    """kill -9, of the server and all its processes."""
+    pids = [weir.process.pid, *weir.workers()]
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    weir.process.wait()
+
+
+def case_nodes(folder):
+    """Two nodes on one PostgreSQL: limits are exact across them, and across kill -9."""
+    database = Database(folder)
+    upstream = Upstream(folder)
+    config = config_of(upstream, users_yaml({f'u{i}': f't{i % 2}' for i in range(4)}, """budgets:
+  - {user: "*", per: month, requests: 10}
+  - {team: t0, per: month, requests: 15}
+"""))
+    nodes = [Weir(folder, env=ENV, config=config, database=database.url) for _ in range(2)]
+    counts, lock = collections.Counter(), threading.Lock()
+
+    def load(name, start):
+        for i in range(14):
+            status = ask(nodes[(start + i) % 2], name, session=f'{name}-{i % 3}')[0]
+            with lock:
+                counts[name, status] += 1
+    threads = [threading.Thread(target=load, args=(f'u{i}', i)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ok('each user is let in ten times, on both nodes together',
+       [counts[f'u{i}', 200] for i in (1, 3)], [10, 10])
+    ok("and a team's users fifteen times", counts['u0', 200] + counts['u2', 200], 15)
+    ok('the rest is refused', sum(n for (_, status), n in counts.items() if status == 429),
+       4 * 14 - 35)
+    ok('the provider saw no other', upstream.stats()['requests'], 35)
+    case_node_dies(folder, database, upstream, nodes)
+    for node in nodes[1:]:
+        node.stop()
+    upstream.stop()
+    database.do('remove')
+
+
+def case_node_dies(folder, database, upstream, nodes):
+    """What a killed node had let in stays counted, once."""
+    config = config_of(upstream, users_yaml({'dora': 'd'}, """budgets:
+  - {user: dora, per: month, requests: 6, usd: 0.02}
+"""))
+    reload(nodes[0], config)
+    reload(nodes[1], config)
+
+    def slow():
+        try:
+            ask(nodes[0], 'dora', headers={'x-test-delay-ms': '60000'})
+        except OSError:  # the node is killed
+            pass
+    thread = threading.Thread(target=slow)
+    thread.start()
+
+    def counted(column):
+        return database.ask(f"SELECT {column} FROM weir.spend WHERE period = 2"
+                            " AND scope = 'user:dora'")
+    wait_for(lambda: counted('requests') == '1', 20)
+    kill_with_workers(nodes[0])
+    thread.join()
+    ok('a request of a killed node is counted', counted('requests'), '1')
+    got = [ask(nodes[1], 'dora')[0] for _ in range(7)]
+    ok('so the other node lets in five more', got, [200] * 5 + [429] * 2)
+    ok('what the dead one held is held, and nothing else', wait_for(lambda: database.ask(
+        'SELECT count(*) FROM weir.spend_hold') == '1'))
+
+
 CASES = {name[5:]: case for name, case in list(globals().items())
-         if name in ('case_token_command', 'case_users', 'case_teams')}
+         if name in ('case_token_command', 'case_users', 'case_teams', 'case_budgets',
+                     'case_money', 'case_nodes')}
 
 
 def main(names):
     with Folder() as folder:
+        os.chmod(folder, 0o755)  # the database is another user's
         for name in names or CASES:
             CASES[name](folder)
     return CHECK.end()

@@ -1,0 +1,324 @@
+/* admit.c -- a request is let in by the budgets of its user and team, and settled when it is over.
+ *
+ *   FREE     no budget is for it
+ *   DUE ──wr_admit_hold──▶ ASKING ──on_verdict──▶ GIVEN ──wr_admit_settle──▶ (told what it cost)
+ *                             └──────on_verdict──▶ FREE: refused, or nobody could count it
+ *
+ * It is asked for as the request is about to leave for the first time: then the model, the prompt
+ * and the longest answer are known, so the most that it can cost is. What it did cost is added up
+ * over all the times that the provider was asked for it (own_legs.c). Where the provider does not
+ * say what it counted, an answer that came costs what we count.
+ */
+#include <openssl/rand.h>
+#include <strings.h>
+
+#include "base/calendar.h"
+#include "base/clock.h"
+#include "base/span.h"
+#include "models/lookup.h"
+#include "proxy/exchange_inside.h"
+#include "proxy/pages.h"
+
+enum {
+    BYTES_PER_TOKEN_MIN = 3, /* of a prompt that was not read: rather too many tokens */
+    ANSWER_BYTES_PER_TOKEN = 4,
+    OUTPUT_TOKENS_UNKNOWN = 8192, /* of a model whose longest answer is not known */
+    RETRY_HELD_S = 5,             /* where requests under way hold what is left */
+    RETRY_SHORT_S = 60,           /* longer than that no client should wait by itself */
+};
+
+void wr_admit_begin(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+    int64_t limits[WR_SPEND_SCOPES_MAX][WR_SPEND_PERIODS][WR_SPEND_KINDS];
+    const struct wr_user *user = ex->entry.user;
+
+    if (!user || !ex->service->gate || !ex->route.is_answer)
+        return;
+    if (!wr_budgets_limits(&ex->config->budgets, user, false, limits) &&
+        !wr_budgets_limits(&ex->config->budgets, user, true, limits))
+        return;
+    a->state = WR_ADMIT_DUE;
+}
+
+/* ---- the most that it can cost ---- */
+
+static const struct wr_model *model_of(const struct wr_exchange *ex)
+{
+    const struct wr_record *r = &ex->record;
+
+    if (!wr_exchange_is_task_ready(ex) || !r->model[0] || !ex->service->models)
+        return NULL;
+    return wr_models_lookup(ex->service->models, wr_span_of(r->model)).model;
+}
+
+static uint64_t prompt_tokens(const struct wr_exchange *ex)
+{
+    const struct wr_record *r = &ex->record;
+    bool is_read = wr_exchange_is_task_ready(ex) && r->deed != WR_DEED_PASSED;
+    uint64_t tokens = is_read ? wr_record_prompt_tokens(r) : 0;
+
+    if (!tokens)
+        return ex->body.len / BYTES_PER_TOKEN_MIN;
+    return r->budget.factor_bp ? tokens * r->budget.factor_bp / 10000 : tokens;
+}
+
+/* Every lifetime of the cache has a price of its own to write it. */
+static struct wr_cost dearest(const struct wr_model *model, uint64_t input, uint64_t output)
+{
+    struct wr_usage ways[] = {{.input_tokens = input, .output_tokens = output},
+                              {.cache_write_5m_tokens = input, .output_tokens = output},
+                              {.cache_write_1h_tokens = input, .output_tokens = output}};
+    struct wr_cost most = {.micro_usd = 0};
+
+    for (size_t i = 0; i < WR_COUNT_OF(ways); i++) {
+        struct wr_cost cost = wr_cost(model, &ways[i]);
+        if (cost.micro_usd >= most.micro_usd)
+            most = cost;
+    }
+    return most;
+}
+
+/* False: money is limited, and the model has no price. */
+static bool find_most(struct wr_exchange *ex, struct wr_spend_request *request)
+{
+    const struct wr_model *model = model_of(ex);
+    uint64_t input = prompt_tokens(ex);
+    uint64_t output = wr_exchange_is_task_ready(ex) ? ex->record.asked_tokens : 0;
+    bool limits_money = false;
+
+    if (!output)
+        output =
+            model && model->output_tokens_max ? model->output_tokens_max : OUTPUT_TOKENS_UNKNOWN;
+    for (size_t s = 0; s < request->scopes_count; s++)
+        for (int p = 0; p < WR_SPEND_PERIODS; p++)
+            limits_money |= request->scopes[s].limits[p][WR_SPEND_MONEY] != WR_SPEND_NO_LIMIT;
+    request->most[WR_SPEND_REQUESTS] = 1;
+    request->most[WR_SPEND_TOKENS] = (int64_t)(input + output);
+    if (!model)
+        return true; /* nobody knows yet whom it asks: the answer will say it */
+    struct wr_cost cost = dearest(model, input, output);
+    request->most[WR_SPEND_MONEY] = (int64_t)cost.micro_usd;
+    return cost.known || !limits_money;
+}
+
+static void name_scopes(struct wr_exchange *ex, struct wr_spend_request *request)
+{
+    struct wr_admission *a = &ex->admission;
+    const struct wr_user *user = ex->entry.user;
+    int64_t limits[WR_SPEND_SCOPES_MAX][WR_SPEND_PERIODS][WR_SPEND_KINDS];
+
+    (void)wr_budgets_limits(&ex->config->budgets, user, false, limits);
+    (void)snprintf(a->names[0], sizeof(a->names[0]), "user:%s", user->name);
+    (void)snprintf(a->names[1], sizeof(a->names[1]), "team:%s", user->team);
+    request->scopes_count = user->team[0] ? 2 : 1;
+    for (size_t i = 0; i < request->scopes_count; i++) {
+        request->scopes[i].name = wr_span_of(a->names[i]);
+        memcpy(request->scopes[i].limits, limits[i], sizeof(limits[i]));
+    }
+}
+
+/* ---- what is said of it ---- */
+
+static void put_amount(struct wr_buf *out, enum wr_spend_kind kind, int64_t amount)
+{
+    static const char *const units[WR_SPEND_KINDS] = {" requests", " tokens", " USD"};
+
+    if (kind == WR_SPEND_MONEY)
+        wr_buf_printf(out, "%lld.%06lld", (long long)(amount / 1000000),
+                      (long long)(amount % 1000000));
+    else
+        wr_buf_printf(out, "%lld", (long long)amount);
+    wr_buf_text(out, units[kind]);
+}
+
+/* "user:anna day 4.100000 USD of 5.000000 USD". */
+static void put_state(struct wr_buf *out, const char *scope, enum wr_spend_period period,
+                      enum wr_spend_kind kind, int64_t used, int64_t limit)
+{
+    wr_buf_printf(out, "%s %s ", scope, wr_spend_period_name(period));
+    put_amount(out, kind, used);
+    wr_buf_text(out, " of ");
+    put_amount(out, kind, limit);
+}
+
+static void keep_note(struct wr_admission *a, struct wr_buf *text)
+{
+    wr_buf_byte(text, '\0');
+    if (!wr_buf_status(text))
+        (void)snprintf(a->note, sizeof(a->note), "%s", text->bytes);
+}
+
+/* The first budget that warns and is passed. */
+static void find_warning(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+    int64_t limits[WR_SPEND_SCOPES_MAX][WR_SPEND_PERIODS][WR_SPEND_KINDS];
+    struct wr_buf text;
+
+    if (!wr_budgets_limits(&ex->config->budgets, ex->entry.user, true, limits))
+        return;
+    wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX);
+    for (size_t s = 0; s < a->job.request.scopes_count && !text.len; s++)
+        for (int p = WR_SPEND_PERIODS - 1; p >= 0 && !text.len; p--)
+            for (int k = 0; k < WR_SPEND_KINDS && !text.len; k++) {
+                int64_t used = a->job.verdict.spent[s][p].used[k];
+                if (used <= limits[s][p][k])
+                    continue;
+                wr_buf_text(&text, "over: ");
+                put_state(&text, a->names[s], (enum wr_spend_period)p, (enum wr_spend_kind)k, used,
+                          limits[s][p][k]);
+            }
+    if (text.len) {
+        keep_note(a, &text);
+        ex->record.spend = wr_span_of(a->note);
+        atomic_fetch_add(&ex->service->metrics->budget_warnings, 1);
+    }
+    wr_buf_release(&text);
+}
+
+/* ---- refusing ---- */
+
+/* An answer of ours, in the API's shape, with when to come again; 0: that would not help. */
+static void refuse(struct wr_exchange *ex, int status, const char *why, int64_t retry_s)
+{
+    struct wr_conn *conn = ex->conn;
+
+    ex->admission.state = WR_ADMIT_FREE;
+    ex->record.end = WR_LIT("budget");
+    ex->record.status = (uint64_t)status;
+    ex->state = WR_EXCHANGE_OVER;
+    ex->conn = NULL;
+    atomic_fetch_add(&ex->service->metrics->budget_refusals, 1);
+    wr_page_refusal(conn, ex->route.api,
+                    &(struct wr_page_refusal){.status = status,
+                                              .why = why,
+                                              .note = ex->admission.note,
+                                              .retry_s = retry_s,
+                                              .is_soon = retry_s <= RETRY_SHORT_S});
+    wr_exchange_free_if_over(ex);
+}
+
+static void refuse_over(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+    const struct wr_spend_verdict *v = &a->job.verdict;
+    const struct wr_spend_request *request = &a->job.request;
+    int64_t now_ms = request->now_ms, end_ms = wr_spend_end_ms(v->period, now_ms);
+    int64_t retry_s = v->is_held ? RETRY_HELD_S : (end_ms - now_ms + 999) / 1000;
+    int64_t used = v->spent[v->scope][v->period].used[v->kind];
+    char free_at[WR_DATE_BYTES];
+    struct wr_buf text;
+
+    wr_date_write(end_ms, free_at);
+    wr_buf_init(&text, WR_NET_HEAD_BYTES_MAX);
+    wr_buf_text(&text, "refused: ");
+    put_state(&text, a->names[v->scope], v->period, v->kind, used,
+              request->scopes[v->scope].limits[v->period][v->kind]);
+    keep_note(a, &text);
+    ex->record.spend = wr_span_of(a->note);
+    wr_buf_reset(&text);
+    wr_buf_text(&text, "the budget is used up: ");
+    put_state(&text, a->names[v->scope], v->period, v->kind, used,
+              request->scopes[v->scope].limits[v->period][v->kind]);
+    wr_buf_text(&text, ", and this request may take ");
+    put_amount(&text, v->kind, request->most[v->kind]);
+    wr_buf_text(&text, v->is_held ? "; requests under way hold the rest, try again in a moment"
+                                    : "; it is free again at ");
+    wr_buf_text(&text, v->is_held ? "" : free_at);
+    wr_buf_byte(&text, '\0');
+    refuse(ex, 429, wr_buf_status(&text) ? "the budget is used up" : text.bytes, retry_s);
+    wr_buf_release(&text);
+}
+
+/* Nobody could count it: the store is away, or too many wait. */
+static void go_uncounted(struct wr_exchange *ex)
+{
+    ex->admission.state = WR_ADMIT_FREE;
+    atomic_fetch_add(&ex->service->metrics->budget_uncounted, 1);
+    if (ex->config->budgets.refuses_uncounted) {
+        refuse(ex, 503,
+               "the store cannot count this request for its budget, and weir.yaml says "
+               "`budgets_without_store: refuse`",
+               RETRY_HELD_S);
+        return;
+    }
+    ex->record.spend = WR_LIT("not counted: the store could not be asked");
+    wr_exchange_send(ex);
+}
+
+/* ---- asking ---- */
+
+static void on_verdict(struct wr_gate_job *job)
+{
+    struct wr_exchange *ex = job->user;
+    struct wr_admission *a = &ex->admission;
+    bool is_in = !job->status && !job->verdict.is_refused;
+
+    a->state = is_in ? WR_ADMIT_GIVEN : WR_ADMIT_FREE;
+    if (!ex->conn) /* who asked is gone meanwhile: it costs nothing */
+        wr_exchange_free_if_over(ex);
+    else if (job->status)
+        go_uncounted(ex);
+    else if (job->verdict.is_refused)
+        refuse_over(ex);
+    else {
+        find_warning(ex);
+        wr_exchange_send(ex);
+    }
+}
+
+bool wr_admit_hold(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+
+    if (a->state != WR_ADMIT_DUE)
+        return false;
+    a->job = (struct wr_gate_job){.done = on_verdict, .user = ex};
+    a->job.request.now_ms = wr_clock_ms();
+    name_scopes(ex, &a->job.request);
+    a->state = WR_ADMIT_ASKING;
+    ex->state = WR_EXCHANGE_ADMITTING;
+    if (!find_most(ex, &a->job.request)) {
+        refuse(ex, 403,
+               "this model has no price, so a budget in USD cannot count it: whoever runs this "
+               "Weir gives it one under `models` of weir.yaml (docs/models.md)",
+               0);
+        return true;
+    }
+    if (RAND_bytes(a->job.request.ticket, WR_SPEND_TICKET_BYTES) != 1 ||
+        !wr_gate_ask(ex->service->gate, &a->job))
+        go_uncounted(ex);
+    return true;
+}
+
+/* ---- the end ---- */
+
+void wr_admit_count(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+    const struct wr_record *r = &ex->record;
+    bool is_answered = r->status >= 200 && r->status < 300;
+
+    if (a->state != WR_ADMIT_GIVEN || !(r->is_usage_known || is_answered))
+        return;
+    weir_span name = r->model[0] ? wr_span_of(r->model) : r->answer_model;
+    const struct wr_model *model =
+        ex->service->models && name.len ? wr_models_lookup(ex->service->models, name).model : NULL;
+    struct wr_usage usage = {.input_tokens = prompt_tokens(ex),
+                             .output_tokens = r->answer_bytes / ANSWER_BYTES_PER_TOKEN};
+    if (r->is_usage_known && model)
+        usage = wr_record_usage(r, model);
+    a->tokens += (int64_t)(wr_usage_input_total(&usage) + usage.output_tokens);
+    a->micro_usd += model ? (int64_t)wr_cost(model, &usage).micro_usd : 0;
+}
+
+void wr_admit_settle(struct wr_exchange *ex)
+{
+    struct wr_admission *a = &ex->admission;
+
+    if (a->state != WR_ADMIT_GIVEN)
+        return;
+    a->state = WR_ADMIT_FREE;
+    (void)wr_gate_settle(ex->service->gate, a->job.request.ticket, a->tokens, a->micro_usd);
+}
