@@ -42,7 +42,7 @@
 struct serve_options {
     const char *listen, *mode, *policy, *recall, *store, *config, *keep_shadow;
     struct wr_opt_list upstreams;
-    bool is_unlisted, is_without_store;
+    bool is_unlisted, is_without_store, is_check;
 };
 
 #define VALUES struct serve_options
@@ -70,6 +70,9 @@ static const struct wr_option options[] = {
      "store that cannot be written is refused"},
     {"config", WR_FILE(config),
      "all of this and more in YAML (docs/proxy.md); SIGHUP reads it again"},
+    {"check-config", WR_FLAG(is_check),
+     "reads all of it as a start would, says in a line what it found, and ends: 0 where it is "
+     "right, 2 where it is wrong"},
     {"keep-shadow", WR_DIR(keep_shadow),
      "of each session in shadow, its newest request as it came (N.came.json), as it would have "
      "been "
@@ -458,12 +461,34 @@ static bool check_store(const struct serve *s)
     return !status;
 }
 
+/* What a start with these words and files would serve. */
+static int check_only(struct serve *s)
+{
+    const struct wr_config *c = s->config;
+
+    if (!wr_door_is_loopback(c->listen) && !wr_config_wants_token(c))
+        return wr_cli_fail("%s is not loopback: name `users` with access tokens in weir.yaml first",
+                           c->listen);
+    if (c->budgets.count && !c->store_dir)
+        return wr_cli_fail("budgets are counted in the store, and there is none");
+    printf("weir serve: %s is right: %s, mode %s, policy %s, %zu upstreams, %zu users with %zu "
+           "tokens, %zu tokens without a name, %zu budgets\n",
+           s->options->config ? s->options->config : "the command line", c->listen,
+           wr_mode_name(c->mode), c->policy, c->upstreams_count, c->users.count,
+           c->users.tokens_count, c->tokens_count, c->budgets.count);
+    return WR_EXIT_OK;
+}
+
 static int serve_until_told(const struct serve_options *o)
 {
     struct serve s = {.options = o, .listener = -1};
     int code = WR_EXIT_USAGE;
 
     s.config = load_config(&s);
+    if (s.config && o->is_check) {
+        code = check_only(&s);
+        goto out;
+    }
     if (!s.config || !open_listener(&s))
         goto out;
     (void)signal(SIGPIPE, SIG_IGN);

@@ -19,6 +19,7 @@
 #include "base/yaml.h"
 #include "models/registry.h"
 #include "net/host.h"
+#include "proxy/references.h"
 #include "proxy/upstream_key.h"
 #include "store/where.h"
 
@@ -642,7 +643,8 @@ weir_status wr_config_read(struct wr_config *config, weir_span yaml, struct weir
     config->budgets = (struct wr_budgets){.items = NULL};
     config->metrics_token = NULL;
     yaml_node_t *root = wr_yaml_root(&r.yaml);
-    if (root)
+    status = wr_references_resolve(&r.yaml);
+    if (!status && root)
         status = wr_yaml_each(&r.yaml, root, KEYS_MAX, on_member, &r);
     if (!status)
         status = check_rule_upstreams(&r);

@@ -268,6 +268,20 @@ static struct wr_entry enter_metrics(struct wr_entry entry, const struct wr_conf
     return entry;
 }
 
+bool wr_door_is_open(const struct wr_config *config, const struct wr_head *head, weir_span target)
+{
+    static const char *const paths[] = {"/healthz", "/readyz", "/weir/v1/health"};
+    bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
+    const char *query = memchr(target.ptr, '?', target.len);
+    weir_span path = query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
+
+    for (size_t i = 0; i < WR_COUNT_OF(paths); i++)
+        if (wr_span_is(path, paths[i]))
+            return is_read;
+    /* Where all paths are one provider's, that is its own root (Ollama's says that it runs). */
+    return is_read && wr_span_is(path, "/") && !config->has_one_upstream;
+}
+
 static void name_tenant(struct wr_entry *entry, const struct wr_users *users)
 {
     bool is_team = users->is_tenant_team && entry->user->team[0];
@@ -329,7 +343,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
             "`allow_origins` of weir.yaml");
     if (is_metrics(entry.target) && (wr_config_wants_token(config) || config->metrics_token))
         return enter_metrics(entry, config, head, token);
-    if (is_page_file(entry.target))
+    if (is_page_file(entry.target) || wr_door_is_open(config, head, entry.target))
         return entry;
     char from_cookie[512];
     if (!token.len && is_below_weir(entry.target) && may_use_cookie(head))

@@ -15,6 +15,9 @@
  * below /weir/ a browser may bring the token in a cookie; what it does not only read must then have
  * the header `x-weir-page` too, which a page of another site cannot send.
  *
+ * /healthz, /readyz, /weir/v1/health and, with GET, / are open as well: they tell of the server and
+ * of nobody's requests, to whatever watches it.
+ *
  * Where there are tokens, /metrics is the operator's: `metrics_token` opens it and nothing else,
  * and no tenant's token does.
  *
@@ -48,6 +51,9 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
 /* The tenant that a token stands for: named by a hash, for the token itself is in no store and no
  * log. WEIR_NOMEM when the hash cannot be made. */
 WEIR_MUST_USE weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES]);
+
+/* Whether a request reads what is open to everybody: health, and what this server is. */
+bool wr_door_is_open(const struct wr_config *config, const struct wr_head *head, weir_span target);
 
 /* Whether it is one of the access tokens, expired or not. */
 bool wr_door_is_token(const struct wr_config *config, weir_span token);

@@ -102,7 +102,8 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         return wr_steer_page_begin(service->steer, service->config, conn, head, &entry);
     if (!is_barred && wr_call_page_is(entry.target))
         return wr_call_page_begin(service->calls, service->config, conn, head, &entry);
-    if (is_barred || wr_page_is_ours(entry.target)) {
+    if (is_barred || wr_page_is_ours(entry.target) ||
+        wr_door_is_open(service->config, head, entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
         wr_page_answer(service, conn, head, &entry);
         return NULL;
@@ -573,6 +574,7 @@ static void on_answer_head(void *user, const struct wr_head *head)
     if (!ex->conn)
         return;
     ex->first_byte_us = wr_clock_steady_us();
+    wr_upstream_state_note(&ex->service->metrics->upstreams, ex->route.upstream->name, true, 0);
     if (may_retry(ex, head->status) && wr_refusal_begin(&ex->refusal, head)) {
         ex->state = WR_EXCHANGE_REFUSED;
         return;
@@ -679,6 +681,9 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
     }
     if (result == WR_FETCH_STALE && try_fresh(ex))
         return;
+    if (result != WR_FETCH_UNFIT && result != WR_FETCH_NO_FD && !ex->first_byte_us)
+        wr_upstream_state_note(&ex->service->metrics->upstreams, upstream->name, false,
+                               wr_clock_ms());
     (void)snprintf(text, sizeof(text), "%s (%s): %s", upstream->name, upstream->base_url, why);
     if (ex->own.count) {
         wr_own_legs_fail(ex, text);

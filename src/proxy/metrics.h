@@ -12,6 +12,7 @@
 #include "mcp/server.h"
 #include "proxy/departures.h"
 #include "proxy/shares.h"
+#include "proxy/upstream_state.h"
 #include "record/record.h"
 
 enum {
@@ -84,6 +85,7 @@ struct wr_metrics {
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;
     struct wr_shares shares;
+    struct wr_upstream_states upstreams;
 };
 
 /* NULL: there is no memory to share. Lives as long as the processes that have it. */

@@ -2,8 +2,9 @@
  *
  * /healthz says that the process lives, for whoever would restart it. /readyz says that it can do
  * what it is there for, for whoever would send requests elsewhere; it is 503 while the server
- * drains and while the store is in trouble. /weir/v1/health tells people and `weir run` more.
- * Errors have the form of the API that was asked, so that an agent shows their text to its user.
+ * drains, while the store is in trouble, and while requests reach none of the upstreams that they
+ * were for. /weir/v1/health tells people and `weir run` more. Errors have the form of the API that
+ * was asked, so that an agent shows their text to its user.
  */
 #include "proxy/pages.h"
 
@@ -192,20 +193,67 @@ static void answer_alive(struct wr_conn *conn)
     wr_conn_reply(conn, 200, "text/plain", WR_LIT("ok\n"));
 }
 
+/* Upstreams that requests do not reach, a line each. */
+static size_t put_down(const struct wr_service *service, struct wr_buf *text)
+{
+    const struct wr_config *config = service->config;
+    int64_t since_ms, now_ms = wr_clock_ms();
+    size_t count = 0;
+
+    for (size_t i = 0; i < config->upstreams_count; i++) {
+        if (!wr_upstream_is_down(&service->metrics->upstreams, config->upstreams[i].name,
+                                 &since_ms))
+            continue;
+        wr_buf_printf(text, "upstream %s: not reached for %lld s\n", config->upstreams[i].name,
+                      (long long)((now_ms - since_ms) / 1000));
+        count++;
+    }
+    return count;
+}
+
+/* How many upstreams requests have been for. */
+static size_t count_asked(const struct wr_service *service)
+{
+    const struct wr_config *config = service->config;
+    size_t count = 0;
+
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        count += wr_upstream_is_known(&service->metrics->upstreams, config->upstreams[i].name);
+    return count;
+}
+
+static void answer_what(struct wr_conn *conn)
+{
+    char text[512];
+
+    (void)snprintf(
+        text, sizeof(text),
+        "Weir %s: a gateway between agents and their models.\n\n"
+        "Set your agent's base URL to this address (for OpenAI's clients with /v1 behind "
+        "it).\n/weir/ shows your sessions, /healthz and /readyz say how it is.\n",
+        weir_version());
+    wr_conn_reply(conn, 200, "text/plain", wr_span_of(text));
+}
+
 /* Whether requests are shortened, for whoever would send them elsewhere otherwise. Requests are
  * answered in any case. */
 static void answer_ready(const struct wr_service *service, struct wr_conn *conn)
 {
     weir_trouble trouble = wr_store_state_trouble(service->metrics);
-    char text[256] = "ok\n";
+    size_t down_count = 0;
+    bool is_well = !service->is_draining && !trouble;
+    struct wr_buf text;
 
-    if (service->is_draining)
-        (void)snprintf(text, sizeof(text), "draining\n");
-    else if (trouble)
-        (void)snprintf(text, sizeof(text), "store: %s; nothing new is shortened\n",
-                       weir_trouble_text(trouble));
-    wr_conn_reply(conn, service->is_draining || trouble ? 503 : 200, "text/plain",
-                  wr_span_of(text));
+    wr_buf_init(&text, PAGE_BYTES_MAX);
+    wr_buf_text(&text, is_well ? "" : service->is_draining ? "draining\n" : "store: ");
+    if (trouble && !service->is_draining)
+        wr_buf_printf(&text, "%s; nothing new is shortened\n", weir_trouble_text(trouble));
+    down_count = put_down(service, &text);
+    if (is_well && !text.len)
+        wr_buf_text(&text, "ok\n");
+    is_well = is_well && (!down_count || down_count < count_asked(service));
+    wr_conn_reply(conn, is_well ? 200 : 503, "text/plain", wr_buf_view(&text));
+    wr_buf_release(&text);
 }
 
 static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
@@ -238,6 +286,8 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
         answer_metrics(service, conn);
     else if (wr_span_is(path, "/healthz"))
         answer_alive(conn);
+    else if (wr_span_is(path, "/"))
+        answer_what(conn);
     else if (wr_span_is(path, "/readyz"))
         answer_ready(service, conn);
     else if (wr_span_is(path, "/weir/v1/health"))

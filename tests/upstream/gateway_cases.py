@@ -370,9 +370,61 @@ def case_node_dies(folder, database, upstream, nodes):
         'SELECT count(*) FROM weir.spend_hold') == '1'))
 
 
+def case_health(folder):
+    """What is open to whoever watches the server, and to nobody else's requests."""
+    upstream = Upstream(folder)
+    config = config_of(upstream, users_yaml({'anna': 'search'}))
+    weir = Weir(folder, config=config, env=ENV)
+    paths = ('/healthz', '/readyz', '/weir/v1/health', '/')
+    ok('health needs no token', [weir.get(path)[0] for path in paths], [200] * 4)
+    ok('and is not forwarded', upstream.stats()['requests'], 0)
+    ok('the root says what this is', weir.get('/')[1].startswith(b'Weir '), True)
+    ok('nothing else is open', [weir.get(path)[0] for path in (
+        '/v1/models', '/weir/v1/traffic/sessions', '/healthz/x', '/metrics')], [401] * 4)
+    ok('nor to write', weir.post('/healthz', {})[0], 401)
+    upstream.stop()
+    ok('an upstream that is gone', [ask(weir, 'anna')[0] for _ in range(3)], [502] * 3)
+    status, body, _ = weir.get('/readyz')
+    ok('makes it not ready, and says why', (status, b'upstream openai: not reached' in body),
+       (503, True))
+    ok('while it lives', weir.get('/healthz')[0], 200)
+    again = Upstream(folder)
+    reload(weir, config.replace(str(upstream.port), str(again.port)))
+    ok('the first answer makes it ready again', (ask(weir, 'anna')[0], weir.get('/readyz')[:2]),
+       (200, (200, b'ok\n')))
+    weir.stop()
+    again.stop()
+
+
+def case_check_config(folder):
+    path, token = os.path.join(folder, 'check.yaml'), os.path.join(folder, 'metrics-token')
+    with open(token, 'w', encoding='utf-8') as file:
+        file.write('token-of-a-file-xx\n')
+
+    def check(text, **env):
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        done = subprocess.run([WEIR, 'serve', '--check-config', '--config', path, '--store',
+                               folder], env={**os.environ, **env}, capture_output=True, text=True,
+                              check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    text = ('listen: ${WHERE:-127.0.0.1:0}\nmetrics_token: {file: %s}\n' % token +
+            users_yaml({'anna': 'search'}, 'budgets: [{user: anna, per: day, usd: 1}]\n'))
+    code, out = check(text)
+    ok('a file that is right', (code, '1 users with 1 tokens' in out, '1 budgets' in out),
+       (0, True, True))
+    ok('a variable is taken', '0.0.0.0:1' in check(text, WHERE='0.0.0.0:1')[1], True)
+    code, out = check(text + 'log: ${NOT_SET}\n')
+    ok('one that is not set is told with its place',
+       (code, out.count('\n'), 'line 6, column 6' in out), (2, 1, True))
+    ok('a budget of nobody', check(text.replace('user: anna', 'user: dora'))[0], 2)
+    ok('no token on a shared address', check('listen: 0.0.0.0:0\n')[0], 2)
+
+
 CASES = {name[5:]: case for name, case in list(globals().items())
          if name in ('case_token_command', 'case_users', 'case_teams', 'case_budgets',
-                     'case_money', 'case_nodes')}
+                     'case_money', 'case_nodes', 'case_health', 'case_check_config')}
 
 
 def main(names):
