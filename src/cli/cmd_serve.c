@@ -156,6 +156,15 @@ static bool set_places(struct wr_config *config, bool is_without_store, struct w
         ok = !wr_buf_status(&path) &&
              !wr_config_set_text(config, &config->log_path, path.bytes, err);
     }
+    /* Where several people ask, what is done to the server is noted beside it. */
+    if (ok && !config->audit_path && wr_config_wants_token(config) &&
+        wr_where(config->store_dir) == WR_WHERE_DIRECTORY) {
+        wr_buf_reset(&path);
+        wr_buf_printf(&path, "%s/audit.jsonl", config->store_dir);
+        wr_buf_byte(&path, '\0');
+        ok = !wr_buf_status(&path) &&
+             !wr_config_set_text(config, &config->audit_path, path.bytes, err);
+    }
     wr_buf_release(&path);
     return ok;
 }
@@ -225,7 +234,8 @@ static bool is_same(const char *a, const char *b)
 static bool wants_restart(const struct wr_config *now, const struct wr_config *next)
 {
     return !is_same(now->listen, next->listen) || !is_same(now->store_dir, next->store_dir) ||
-           !is_same(now->log_path, next->log_path) || !is_same(now->ca_file, next->ca_file) ||
+           !is_same(now->log_path, next->log_path) || !is_same(now->audit_path, next->audit_path) ||
+           !is_same(now->ca_file, next->ca_file) ||
            !is_same(now->policies_file, next->policies_file) ||
            !is_same(now->models_yaml, next->models_yaml) || now->keep_days != next->keep_days ||
            now->store_bytes_max != next->store_bytes_max || now->workers != next->workers ||

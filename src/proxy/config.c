@@ -560,6 +560,7 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
     } texts[] = {{"policy", &c->policy},
                  {"policies", &c->policies_file},
                  {"log", &c->log_path},
+                 {"audit", &c->audit_path},
                  {"ca_file", &c->ca_file}};
     weir_span name = wr_yaml_text(key);
 

@@ -105,6 +105,7 @@ struct wr_config {
     enum wr_keep keep;
     uint64_t store_bytes_max; /* above it the least recently used leave; 0: no cap */
     const char *log_path;     /* NULL: no log */
+    const char *audit_path;   /* NULL: acts are not noted */
     const char *shadow_dir;   /* --keep-shadow: where what shadow decides is kept; NULL: nowhere */
     const char *ca_file;      /* NULL: the system's */
     uint32_t workers;         /* processes */

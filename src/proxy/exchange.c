@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "proxy/agent_name.h"
+#include "proxy/audit.h"
 #include "proxy/counts.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
@@ -88,6 +89,20 @@ static void keep_header(char *text, size_t text_bytes, const struct wr_head *hea
     (void)snprintf(text, text_bytes, "%.*s", (int)value.len, value.len ? value.ptr : "");
 }
 
+/* Figures of all are the operator's: who reads them is noted now and then, who may not always. */
+static void note_metrics(const struct wr_service *service, const struct wr_entry *entry)
+{
+    struct wr_act act = {.act = "metrics", .tenant = entry->status ? "unknown" : NULL};
+
+    if (!wr_span_starts(entry->target, WR_LIT("/metrics")))
+        return;
+    act.status = entry->status;
+    if (entry->status)
+        wr_audit_note(service->audit, &act);
+    else
+        wr_audit_note_often(service->audit, &act);
+}
+
 static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *head)
 {
     struct wr_service *service = user;
@@ -105,6 +120,7 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
     if (is_barred || wr_page_is_ours(entry.target) ||
         wr_door_is_open(service->config, head, entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
+        note_metrics(service, &entry);
         wr_page_answer(service, conn, head, &entry);
         return NULL;
     }

@@ -81,6 +81,7 @@ struct wr_service {
     struct wr_metrics *metrics;
     _Atomic int64_t *exchanges_open; /* one of the metrics */
     struct wr_log *log;              /* NULL: none */
+    struct wr_audit *audit;          /* NULL: none */
     struct wr_ledger_writer *ledger; /* NULL: none */
     struct wr_notes *notes;          /* NULL: none */
     struct wr_arena events;          /* for taps */

@@ -192,6 +192,11 @@ static void on_call_over(struct wr_page_call *call)
     if (!message)
         return;
     wr_metrics_count_mcp(service->metrics, &message->told);
+    if (message->told.tool && !strcmp(message->told.tool, "weir_steer"))
+        wr_audit_note(service->audit, &(struct wr_act){.act = "mcp.weir_steer",
+                                                       .user = call->who,
+                                                       .tenant = call->tenant,
+                                                       .status = call->status});
     wr_buf_reset(&service->line);
     write_call_line(call, &message->told, service->requests_count, &service->line);
     if (service->log && !wr_buf_status(&service->line))

@@ -74,6 +74,25 @@ static void send_answer(struct wr_page_call *call)
     wr_conn_end(call->conn);
 }
 
+static void note_act(const struct wr_page_call *call)
+{
+    const char *query = memchr(call->target.ptr, '?', call->target.len);
+    weir_span path =
+        wr_span_cut(call->target, 0, query ? (size_t)(query - call->target.ptr) : call->target.len);
+    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    weir_span last = slash ? wr_span_from(path, (size_t)(slash - path.ptr) + 1) : path;
+    char act[64];
+
+    if (!call->desk->audit || wr_span_is(call->method, "GET") || wr_span_is(call->method, "HEAD"))
+        return;
+    (void)snprintf(act, sizeof(act), "%s.%.*s", call->desk->audit_name, (int)last.len, last.ptr);
+    wr_audit_note(call->desk->audit, &(struct wr_act){.act = act,
+                                                      .user = call->who,
+                                                      .tenant = call->tenant,
+                                                      .subject = call->subject,
+                                                      .status = call->status});
+}
+
 static void on_worked(uv_work_t *request, int status)
 {
     struct wr_page_call *call = request->data;
@@ -85,6 +104,7 @@ static void on_worked(uv_work_t *request, int status)
     }
     if (call->desk->over)
         call->desk->over(call);
+    note_act(call);
     if (call->conn)
         send_answer(call);
     free_call(call);
@@ -164,6 +184,7 @@ struct wr_page_call *wr_page_call_begin(struct wr_page_desk *desk, struct wr_con
     *call = (struct wr_page_call){.desk = desk, .conn = conn, .type = WR_LIT("application/json")};
     (void)snprintf(call->tenant, sizeof(call->tenant), "%s", entry->tenant);
     (void)snprintf(call->run, sizeof(call->run), "%s", entry->run);
+    call->who = entry->user;
     call->agent = wr_agent_name(head);
     call->started_us = wr_clock_steady_us();
     call->started_ms = wr_clock_ms();

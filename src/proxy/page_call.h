@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "net/server.h"
+#include "proxy/audit.h"
 #include "proxy/door.h"
 
 struct wr_page_call;
@@ -28,6 +29,10 @@ struct wr_page_desk {
     wr_page_work_fn *work;
     wr_page_over_fn *over; /* NULL: nobody wants to know */
     void *user;
+    /* Where calls that are not only read are noted, as "NAME.LAST", the last part of their path;
+     * NULL: nowhere. */
+    struct wr_audit *audit;
+    const char *audit_name;
 };
 
 struct wr_page_call {
@@ -37,7 +42,9 @@ struct wr_page_call {
     bool is_working;
     struct wr_arena arena; /* what must outlive the head: it dies with the client */
     char tenant[WR_TENANT_BYTES], run[WR_RUN_DIGITS + 1];
-    const char *agent; /* empty: not known */
+    const struct wr_user *who; /* NULL: nobody with a name */
+    char subject[128];         /* the session that it is about, for the audit; "": none */
+    const char *agent;         /* empty: not known */
     int64_t started_ms;
     uint64_t started_us;
     weir_span method, target;

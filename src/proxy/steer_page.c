@@ -249,6 +249,8 @@ static int answer(struct wr_steer_page *page, struct wr_page_call *call, struct 
     if (is_get)
         r.session = wr_query_text(query_of(call->target), "session", arena);
     r.is_of_all = !r.session.len;
+    (void)snprintf(call->subject, sizeof(call->subject), "%.*s", (int)r.session.len,
+                   r.session.len ? r.session.ptr : "");
     if (r.is_of_all && !strcmp(paths[row].path, "plan"))
         return say_error(&call->answer, 400, "name a session");
     weir_status status = wr_steer(page->ledger, page->store, &r, arena, &d, &err);
@@ -287,6 +289,12 @@ struct wr_steer_page *wr_steer_page_new(uv_loop_t *loop, const struct wr_config 
         return page;
     free(page);
     return NULL;
+}
+
+void wr_steer_page_audit(struct wr_steer_page *page, struct wr_audit *audit)
+{
+    page->desk.audit = audit;
+    page->desk.audit_name = "steer";
 }
 
 void wr_steer_page_free(struct wr_steer_page *page)

@@ -23,6 +23,9 @@ struct wr_steer_page;
 
 /* `config` is borrowed: its store. NULL: out of memory. */
 struct wr_steer_page *wr_steer_page_new(uv_loop_t *loop, const struct wr_config *config);
+/* Whoever gives orders is noted there; NULL: nowhere. Borrowed. */
+void wr_steer_page_audit(struct wr_steer_page *page, struct wr_audit *audit);
+
 void wr_steer_page_free(struct wr_steer_page *page); /* when the loop has ended; NULL is fine */
 
 bool wr_steer_page_is(weir_span target);

@@ -342,6 +342,9 @@ void *wr_traffic_page_begin(struct wr_traffic_page *page, struct wr_conn *conn,
     }
     if (is_door(path)) {
         bool is_login = wr_span_is(path, "/weir/v1/login");
+        wr_audit_note(page->service->audit, &(struct wr_act){.act = is_login ? "login" : "logout",
+                                                             .user = entry->user,
+                                                             .tenant = entry->tenant});
         set_cookie(conn, is_login ? wr_head_find(head, "x-weir-token") : (weir_span){"", 0});
         return NULL;
     }

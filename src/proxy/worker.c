@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/span.h"
+#include "proxy/audit.h"
 #include "proxy/call_page.h"
 #include "proxy/counts.h"
 #include "proxy/exchange.h"
@@ -91,6 +92,13 @@ static void on_stop(uv_signal_t *signal, int number)
 
 /* ---- while it runs ---- */
 
+/* One of the workers tells of what all of them are told. */
+static void note_act(struct worker *w, const char *act, bool is_refused)
+{
+    if (!w->options->index)
+        wr_audit_note(w->service.audit, &(struct wr_act){.act = act, .is_refused = is_refused});
+}
+
 static void on_reload(uv_signal_t *signal, int number)
 {
     struct worker *w = signal->data;
@@ -101,6 +109,7 @@ static void on_reload(uv_signal_t *signal, int number)
         return;
     }
     struct wr_config *config = w->options->reload(w->options->user);
+    note_act(w, "reload", !config);
     if (!config)
         return;
     w->configs[w->configs_count++] = config;
@@ -178,6 +187,9 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     /* A log that cannot be written does not keep anybody from working. */
     s->log = config->log_path ? wr_log_open(config->log_path) : NULL;
+    s->audit = config->audit_path ? wr_audit_open(config->audit_path) : NULL;
+    wr_steer_page_audit(s->steer, s->audit);
+    note_act(w, "start", false);
     weir_status status = wr_fetcher_new(&s->fetcher, &w->loop, &fetcher, err);
     if (!status) {
         struct wr_loaded_windows_options loaded = {&w->loop, s->fetcher};
@@ -208,6 +220,8 @@ static void free_service(struct worker *w)
     wr_steer_page_free(s->steer);
     wr_call_page_free(s->calls);
     wr_log_close(s->log);
+    note_act(w, "stop", false);
+    wr_audit_close(s->audit);
     wr_ledger_writer_free(s->ledger);
     wr_arena_release(&s->events);
     wr_buf_release(&s->line);

@@ -422,9 +422,44 @@ def case_check_config(folder):
     ok('no token on a shared address', check('listen: 0.0.0.0:0\n')[0], 2)
 
 
+def case_audit(folder):
+    """Every act of an administrator's is a line, without a word of what was said."""
+    upstream = Upstream(folder)
+    config = config_of(upstream, users_yaml({'anna': 'search'}))
+    weir = Weir(folder, config=config, env=ENV)
+    token = {'x-weir-token': token_of('anna'), 'Content-Type': 'application/json'}
+    ask(weir, 'anna', words='a secret word')
+    wait_for(lambda: 'weir:s' in run_weir('sessions', '--json', '--store', weir.store)[1])
+    for act, body in (('pause', {}), ('resume', {}),
+                      ('pin', {'session': 'weir:s', 'tool': 'Read'})):
+        ok(f'{act} is done', weir.request('POST', f'/weir/v1/{act}', body, token)[0], 200)
+    weir.get('/weir/v1/pause', token)
+    weir.post('/weir/v1/login', {}, token)
+    weir.get('/metrics')
+    metrics(weir)
+    reload(weir, config)
+    weir.write_config('mode: nonsense\n')
+    weir.process.send_signal(signal.SIGHUP)
+    wait_for(lambda: 'nothing has changed' in weir.stderr())
+    weir.stop()
+    with open(os.path.join(weir.store, 'audit.jsonl'), encoding='utf-8') as file:
+        text = file.read()
+    acts = [json.loads(line) for line in text.splitlines()]
+    ok('each is a line, in order', [(act['act'], act['done']) for act in acts],
+       [('start', True), ('steer.pause', True), ('steer.resume', True), ('steer.pin', True),
+        ('login', True), ('metrics', False), ('metrics', True), ('reload', True),
+        ('reload', False), ('stop', True)])
+    ok('with who did it', [acts[3].get(key) for key in ('user', 'team', 'tenant', 'session')],
+       ['anna', 'search', 'user-anna', 'weir:s'])
+    ok('and nothing of what was said, no token either',
+       any(word in text for word in ('secret', 'weir-token', 'token-of')), False)
+    upstream.stop()
+
+
 CASES = {name[5:]: case for name, case in list(globals().items())
          if name in ('case_token_command', 'case_users', 'case_teams', 'case_budgets',
-                     'case_money', 'case_nodes', 'case_health', 'case_check_config')}
+                     'case_money', 'case_nodes', 'case_health', 'case_check_config',
+                     'case_audit')}
 
 
 def main(names):

@@ -1,0 +1,36 @@
+/* audit.h -- who did what to the server, a JSON line each: `audit:` of weir.yaml (docs/gateway.md).
+ *
+ * Acts are orders that are given to it (pins, undo, pause, rules, policies), logins at the page,
+ * who read the metrics or was refused, reloads, starts and ends. Requests to models are none: they
+ * are in the log. A line has names and a status, never a word of what was said, and is written at
+ * once.
+ */
+#ifndef WR_PROXY_AUDIT_H
+#define WR_PROXY_AUDIT_H
+
+#include <stdbool.h>
+
+#include "proxy/users.h"
+
+struct wr_audit;
+
+struct wr_act {
+    const char *act;            /* "steer.pin", "reload", ... */
+    const struct wr_user *user; /* NULL: nobody with a name */
+    const char *tenant;         /* NULL: the operator, on the machine itself */
+    const char *subject;        /* a session; NULL or "": none */
+    int status;                 /* HTTP, or 0 */
+    bool is_refused;
+};
+
+/* NULL: the file cannot be written; errno says why. Several processes may have it open. */
+struct wr_audit *wr_audit_open(const char *path);
+void wr_audit_close(struct wr_audit *audit); /* NULL is fine */
+
+/* NULL is fine: then nobody is told. */
+void wr_audit_note(struct wr_audit *audit, const struct wr_act *act);
+
+/* The same, at most once an hour of this process: for what is done all the time. */
+void wr_audit_note_often(struct wr_audit *audit, const struct wr_act *act);
+
+#endif

@@ -1,0 +1,62 @@
+#include "proxy/audit.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/span.h"
+#include "tests/test_dir.h"
+#include "tests/test_file.h"
+
+static void an_act_is_a_line(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct wr_user anna = {"anna", "search"};
+    char path[WR_TEST_PATH_BYTES + 32];
+    struct wr_buf text;
+
+    (void)state;
+    wr_buf_init(&text, 65536);
+    (void)snprintf(path, sizeof(path), "%s/audit.jsonl", dir.path);
+    struct wr_audit *audit = wr_audit_open(path), *other = wr_audit_open(path);
+    assert_non_null(audit);
+    wr_audit_note(audit, &(struct wr_act){.act = "steer.pin",
+                                          .user = &anna,
+                                          .tenant = "user-anna",
+                                          .subject = "weir:\"s\"",
+                                          .status = 200});
+    wr_audit_note(other, &(struct wr_act){.act = "reload", .is_refused = true});
+    for (int i = 0; i < 3; i++)
+        wr_audit_note_often(audit, &(struct wr_act){.act = "metrics"});
+    wr_audit_note(NULL, &(struct wr_act){.act = "nobody is told"});
+    wr_audit_close(audit);
+    wr_audit_close(other);
+    assert_true(wr_test_file(path, &text));
+    wr_buf_byte(&text, '\0');
+    assert_non_null(strstr(text.bytes, "\"act\":\"steer.pin\""));
+    assert_non_null(strstr(text.bytes,
+                           "\"user\":\"anna\",\"team\":\"search\",\"tenant\":\"user-anna\","
+                           "\"session\":\"weir:\\\"s\\\"\",\"status\":200,\"done\":true}\n"));
+    assert_non_null(strstr(text.bytes, "\"tenant\":\"operator\",\"done\":false}\n"));
+    const char *first = strstr(text.bytes, "\"metrics\"");
+    assert_non_null(first);
+    assert_null(strstr(first + 1, "\"metrics\"")); /* once an hour */
+    wr_buf_release(&text);
+    wr_test_dir_remove(&dir);
+}
+
+static void a_file_that_cannot_be_written_is_none(void **state)
+{
+    (void)state;
+    assert_null(wr_audit_open("/no/such/folder/audit.jsonl"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_act_is_a_line),
+        cmocka_unit_test(a_file_that_cannot_be_written_is_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
