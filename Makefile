@@ -67,7 +67,7 @@ CXX_FLAGS = -std=c++17 $(WARN) $(COMMON)
 LIBS = -Wl,--as-needed $(PKG_LIBS) -lpthread -lm
 PROGRAM_LIBS = $(LIBS) $(SERVE_LIBS) $(LLHTTP_LIBS)
 
-SERVE_DIRS := traffic net proxy mcp agent hook launch compare
+SERVE_DIRS := traffic net otel proxy mcp agent hook launch compare
 SERVE_SRC := $(filter-out %_test.c,$(sort $(wildcard $(SERVE_DIRS:%=src/%/*.c))))
 LIB_SRC := $(filter-out %_test.c src/cli/% $(SERVE_DIRS:%=src/%/%),$(sort $(wildcard src/*/*.c)))
 LAB_SRC := $(filter-out %_test.c,$(sort $(wildcard lab/*.c)))
@@ -166,6 +166,12 @@ test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, download
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/mcp.py $(BUILD)/clients-mcp
+
+.PHONY: test-otel
+test-otel: ## telemetry read by opentelemetry-proto (needs PyPI, downloads 1 MB)
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 tests/clients/otel.sh $(BUILD)/clients-otel
 
 # Needs Chromium, and for accessibility axe-core of npm; says aloud what is not there.
 test-page: ## the page of `weir serve` in Chromium, every view; pictures go to build/page

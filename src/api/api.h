@@ -147,11 +147,12 @@ struct wr_api {
      * way to do that. */
     const struct wr_joiner *joiner;
 
-    const char *usage_key;    /* of what an answer used; NULL: "usage" */
-    bool streams_lists;       /* a stream may come as one JSON array */
-    bool streams_lines;       /* a stream is lines of JSON (application/x-ndjson) */
-    bool names_calls;         /* calls may come without an id */
-    bool counts_cached_apart; /* input tokens are counted without those of the cache */
+    const char *usage_key;         /* of what an answer used; NULL: "usage" */
+    bool streams_lists;            /* a stream may come as one JSON array */
+    bool streams_lines;            /* a stream is lines of JSON (application/x-ndjson) */
+    bool names_calls;              /* calls may come without an id */
+    const char *semconv_operation; /* OpenTelemetry's gen_ai.operation.name; NULL: "chat" */
+    bool counts_cached_apart;      /* input tokens are counted without those of the cache */
 };
 
 extern const struct wr_api wr_api_chat, wr_api_responses, wr_api_messages, wr_api_gemini,

@@ -42,6 +42,7 @@ struct wr_cloud {
     const struct wr_cloud_path *paths; /* pattern NULL at the end; NULL: the ends of the APIs' */
     const char *key_header;            /* that a key goes in; NULL: authorization, as Bearer */
     const char *service;               /* what requests are signed for (AWS); NULL: they are not */
+    const char *semconv; /* OpenTelemetry's gen_ai.provider.name of it; NULL: `name` */
 };
 
 /* Rows from 0 on; NULL: there are no more. */

@@ -453,6 +453,7 @@ static const struct wr_api_upstream upstreams[] = {
 const struct wr_api wr_api_gemini = {
     .dialect = WEIR_DIALECT_GEMINI,
     .name = "gemini",
+    .semconv_operation = "generate_content",
     .paths = paths,
     .paths_count = WR_COUNT_OF(paths),
     .fronts = fronts,

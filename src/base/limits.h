@@ -234,6 +234,21 @@ enum {
     WR_SSE_NAME_BYTES_MAX = 256,     /* the name of an event */
     WR_NET_DECODED_BYTES_MAX = 64 * 1024 * 1024, /* a compressed body, unpacked */
 
+    /* otel */
+    WR_OTEL_HEADERS_MAX = 16,              /* headers that are sent along */
+    WR_OTEL_RESOURCE_MAX = 16,             /* attributes of the resource */
+    WR_OTEL_INTERVAL_MS = 10 * 1000,       /* between two exports, unless told */
+    WR_OTEL_INTERVAL_MS_MAX = 3600 * 1000, /* that may be told */
+    WR_OTEL_TIMEOUT_MS = 10 * 1000,        /* for the receiver's answer, unless told */
+    WR_OTEL_SPANS_MAX = 2048,              /* spans that wait; one more is dropped and counted */
+    WR_OTEL_BATCH_SPANS = 512,             /* that do not wait for the interval's end */
+    WR_OTEL_BYTES_MAX = 8 * 1024 * 1024,   /* of one export */
+    WR_OTEL_ANSWER_BYTES_MAX = 64 * 1024,  /* of what the receiver says to it */
+    WR_OTEL_TRIES_MAX = 5,                 /* of one batch of spans; then it is dropped */
+    WR_OTEL_BACKOFF_MS_MAX = 60 * 1000,    /* between two of them, whatever the receiver asks */
+    WR_OTEL_SERIES_MAX = 256,              /* series of metrics; all others are counted as one */
+    WR_OTEL_DRAIN_MS_MAX = 2 * 1000,       /* for the last export, once told to stop */
+
     /* mcp */
     WR_MCP_LINE_BYTES_MAX = 64 * 1024 * 1024, /* one message on stdin */
     WR_MCP_BODY_BYTES_MAX = 1024 * 1024,      /* one message over HTTP */

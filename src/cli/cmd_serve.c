@@ -96,6 +96,11 @@ struct serve {
 
 /* ---- configuration ---- */
 
+static const char *find_variable(const char *name)
+{
+    return getenv(name);
+}
+
 /* Variables override the file, and the command line overrides both. */
 static bool read_environment(struct wr_config *config, struct weir_err *err)
 {
@@ -105,6 +110,8 @@ static bool read_environment(struct wr_config *config, struct weir_err *err)
 
     if (ca_file && *ca_file && !config->ca_file &&
         wr_config_set_text(config, &config->ca_file, ca_file, err))
+        return false;
+    if (wr_otel_settings_environment(&config->otel, &config->arena, find_variable, err))
         return false;
     if (shadow && !strcmp(shadow, "1"))
         config->mode = WR_MODE_SHADOW;
@@ -353,6 +360,8 @@ static void print_start(const struct serve *s)
         printf(", policy %s, without a store: nothing is shortened;", c->policy);
     for (size_t i = 0; i < c->upstreams_count; i++)
         printf("%s %s %s", i ? "," : "", c->upstreams[i].name, c->upstreams[i].base_url);
+    if (wr_otel_is_on(&c->otel))
+        printf("; telemetry to %s", c->otel.traces_url ? c->otel.traces_url : c->otel.metrics_url);
     printf("\n");
     (void)fflush(stdout);
 }
@@ -388,7 +397,8 @@ static void take_lock(struct serve *s)
     int64_t holder;
 
     /* `weir run` looks for servers in a folder. */
-    if (s->options->is_unlisted || !c->store_dir || wr_where(c->store_dir) != WR_WHERE_DIRECTORY)
+    if (s->options->is_unlisted || !c->store_dir ||
+        wr_where(c->store_dir) != WR_WHERE_DIRECTORY)
         return;
     for (size_t i = 0; i < c->upstreams_count; i++)
         facts.upstreams[i] = c->upstreams[i].name;

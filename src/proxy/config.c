@@ -613,6 +613,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_HOSTS_MAX, on_host);
     if (wr_span_is(name, "limits"))
         return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_limit, r);
+    if (wr_span_is(name, "otel"))
+        return wr_otel_settings_read(&c->otel, &c->arena, &r->yaml, value);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
                         (int)name.len, name.ptr);
 }
@@ -746,6 +748,7 @@ struct wr_config *wr_config_new(void)
     config->project_ms_max = WR_PROXY_PROJECT_MS_MAX;
     config->new_ms_max = WR_PROXY_DEADLINE_MS;
     config->limits = wr_server_limits_default;
+    wr_otel_settings_init(&config->otel);
     const struct wr_api_upstream *known;
     for (size_t i = 0; (known = wr_api_upstream_at(i)); i++) {
         struct wr_upstream *upstream = get_upstream(config, wr_span_of(known->name));

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "net/server.h"
 #include "net/sigv4.h"
+#include "otel/settings.h"
 #include "policy/policy_yaml.h"
 #include "proxy/budgets.h"
 #include "proxy/users.h"
@@ -107,13 +108,14 @@ struct wr_config {
     const char *log_path;     /* NULL: no log */
     const char *audit_path;   /* NULL: acts are not noted */
     const char *shadow_dir;   /* --keep-shadow: where what shadow decides is kept; NULL: nowhere */
-    const char *ca_file;      /* NULL: the system's */
-    uint32_t workers;         /* processes */
-    uint32_t threads;         /* that project, in each; 0: wr_config_threads() */
-    uint32_t project_ms_max;  /* for a projection */
-    uint32_t new_ms_max;      /* of work, for what is new in a request; past it that stays whole */
-    enum wr_recall recall;    /* for sessions that begin */
-    bool learns;              /* from sessions that go badly: docs/quality.md */
+    struct wr_otel_settings otel; /* where telemetry is sent */
+    const char *ca_file;          /* NULL: the system's */
+    uint32_t workers;             /* processes */
+    uint32_t threads;             /* that project, in each; 0: wr_config_threads() */
+    uint32_t project_ms_max;      /* for a projection */
+    uint32_t new_ms_max;   /* of work, for what is new in a request; past it that stays whole */
+    enum wr_recall recall; /* for sessions that begin */
+    bool learns;           /* from sessions that go badly: docs/quality.md */
     struct wr_server_limits limits;
     struct wr_upstream upstreams[WR_PROXY_UPSTREAMS_MAX];
     size_t upstreams_count;

@@ -152,6 +152,19 @@ const struct wr_cloud *wr_credential_cloud_at(const struct wr_upstream *upstream
     return NULL;
 }
 
+const char *wr_credential_provider(const struct wr_upstream *upstream, const struct wr_api *api)
+{
+    const struct wr_cloud *cloud = wr_credential_cloud_at(upstream);
+
+    if (!cloud)
+        cloud = get_cloud(upstream->name);
+    if (!cloud && api && api->upstreams)
+        cloud = get_cloud(api->upstreams[0].name);
+    if (!cloud)
+        return NULL;
+    return cloud->semconv ? cloud->semconv : cloud->name;
+}
+
 static bool is_for(const struct wr_credential_shape *shape, const struct wr_upstream *upstream)
 {
     for (size_t i = 0; i < WR_COUNT_OF(shape->clouds); i++)

@@ -34,6 +34,10 @@ bool wr_credential_is_signed(const struct wr_head *head, weir_span target);
 /* The cloud at whose host an upstream is; NULL: at none that is known. */
 const struct wr_cloud *wr_credential_cloud_at(const struct wr_upstream *upstream);
 
+/* Who an upstream is, as OpenTelemetry calls it: by its host, by its name, or by the API that it is
+ * asked in (NULL: in none). NULL: nobody knows. */
+const char *wr_credential_provider(const struct wr_upstream *upstream, const struct wr_api *api);
+
 /* The upstream of a cloud of the table, by name, else by host; NULL: none is configured. */
 const struct wr_upstream *wr_credential_upstream(const char *name, const struct wr_config *config);
 

@@ -14,6 +14,7 @@
 #include "proxy/agent_name.h"
 #include "proxy/audit.h"
 #include "proxy/counts.h"
+#include "proxy/credential.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
@@ -58,6 +59,7 @@ static void begin_record(struct wr_exchange *ex, const char *agent, int64_t star
     r->asks_model = route->is_answer;
     r->upstream = wr_span_of(route->upstream->name);
     r->base_url = route->upstream->base_url;
+    r->provider = wr_word_of(wr_credential_provider(route->upstream, route->api));
     r->path = wr_word_of(route->path);
     r->tenant = wr_span_of(ex->entry.tenant);
     if (ex->entry.user) {
@@ -66,6 +68,7 @@ static void begin_record(struct wr_exchange *ex, const char *agent, int64_t star
     }
     r->agent = wr_span_of(agent);
     r->run = wr_span_of(ex->entry.run);
+    wr_otel_begin(ex->service->otel, ex->head, &r->trace);
 }
 
 /* What is not read is streamed, but for small bodies: whole, they can be sent again where a kept

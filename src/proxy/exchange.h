@@ -38,6 +38,7 @@
 
 #include "net/fetch.h"
 #include "net/server.h"
+#include "otel/exporter.h"
 #include "proxy/ledger_writer.h"
 #include "proxy/log.h"
 #include "proxy/metrics.h"
@@ -84,6 +85,7 @@ struct wr_service {
     struct wr_audit *audit;          /* NULL: none */
     struct wr_ledger_writer *ledger; /* NULL: none */
     struct wr_notes *notes;          /* NULL: none */
+    struct wr_otel *otel;            /* NULL: none */
     struct wr_arena events;          /* for taps */
     struct wr_buf line;              /* for the log */
     struct wr_exchange *waiting;     /* for a projection, the oldest last */

@@ -68,6 +68,9 @@ struct wr_histogram {
     X(ledger_rows_lost, "rows of requests that could not be kept")                        \
     X(ledger_notes_lost, "notes for a later process that could not be kept")              \
     X(transcripts_skipped, "requests that were kept without what they said")              \
+    X(otel_spans, "spans that the OTLP receiver has taken")                               \
+    X(otel_spans_dropped, "spans that were lost: the receiver was away or too slow")      \
+    X(otel_exports_failed, "exports of spans or metrics that failed")                     \
     X(worker_restarts, "workers that died and were started anew")
 
 struct wr_metrics {

@@ -346,6 +346,8 @@ static void begin_record(struct wr_exchange *ex)
     r->asks_model = last.asks_model;
     r->upstream = last.upstream;
     r->base_url = last.base_url;
+    r->provider = last.provider;
+    r->trace = last.trace;
     r->path = last.path;
     r->tenant = last.tenant;
     r->agent = last.agent;

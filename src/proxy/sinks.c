@@ -61,10 +61,17 @@ static void tell_log(struct wr_service *service, const struct wr_record *record,
     keep_row(service, record, wr_buf_view(&service->line), told);
 }
 
+static void tell_otel(struct wr_service *service, const struct wr_record *record,
+                      const struct wr_told *told)
+{
+    (void)told;
+    wr_otel_take(service->otel, record);
+}
+
 void wr_sinks_tell(struct wr_service *service, const struct wr_record *record,
                    const struct wr_told *told)
 {
-    static sink_fn *const sinks[] = {tell_counts, tell_metrics, tell_log};
+    static sink_fn *const sinks[] = {tell_counts, tell_metrics, tell_log, tell_otel};
 
     for (size_t i = 0; i < WR_COUNT_OF(sinks); i++)
         sinks[i](service, record, told);

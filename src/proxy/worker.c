@@ -52,6 +52,7 @@ static void close_all(struct worker *w)
     wr_server_close(w->server);
     wr_projector_close(s->projector);
     wr_loaded_windows_close(s->loaded);
+    wr_otel_close(s->otel);
     wr_gate_close(s->gate);
     wr_fetcher_close(s->fetcher);
     wr_traffic_page_close(s->traffic);
@@ -71,6 +72,10 @@ static void on_drain_tick(uv_timer_t *timer)
     struct worker *w = timer->data;
     bool is_over = !wr_server_connections(w->server) && atomic_load(w->service.exchanges_open) <= 0;
 
+    if (is_over) {
+        wr_otel_drain(w->service.otel);
+        is_over = wr_otel_is_idle(w->service.otel);
+    }
     if (is_over || uv_now(&w->loop) >= w->drain_ends_ms)
         close_all(w);
 }
@@ -114,6 +119,7 @@ static void on_reload(uv_signal_t *signal, int number)
         return;
     w->configs[w->configs_count++] = config;
     w->service.config = config;
+    wr_otel_set(w->service.otel, &config->otel);
 }
 
 static void on_log_tick(uv_timer_t *timer)
@@ -148,6 +154,23 @@ static int start_handles(struct worker *w)
     result = result ? result : uv_timer_init(&w->loop, &w->drain_timer);
     result = result ? result : uv_timer_start(&w->log_timer, on_log_tick, LOG_MS, LOG_MS);
     return result;
+}
+
+/* Also where nothing is sent for now: a reload may say otherwise. */
+static weir_status start_otel(struct worker *w, struct weir_err *err)
+{
+    const struct wr_config *config = w->options->config;
+    struct wr_metrics *metrics = w->options->metrics;
+    struct wr_otel_options otel = {.loop = &w->loop,
+                                   .fetcher = w->service.fetcher,
+                                   .settings = &config->otel,
+                                   .models_yaml =
+                                       wr_span_of(config->models_yaml ? config->models_yaml : ""),
+                                   .spans_count = &metrics->otel_spans,
+                                   .dropped_count = &metrics->otel_spans_dropped,
+                                   .failed_count = &metrics->otel_exports_failed};
+
+    return wr_otel_new(&w->service.otel, &otel, err);
 }
 
 static weir_status start_service(struct worker *w, struct weir_err *err)
@@ -196,6 +219,8 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
         s->loaded = projector.loaded = wr_loaded_windows_new(&loaded); /* else nobody is asked */
     }
     if (!status)
+        status = start_otel(w, err);
+    if (!status)
         status = wr_projector_new(&s->projector, &w->loop, &projector, err);
     if (!status)
         status = wr_server_new(&w->server, &w->loop, &server, &wr_exchange_handler, s, err);
@@ -211,6 +236,7 @@ static void free_service(struct worker *w)
     wr_notes_free(s->notes);
     wr_gate_free(s->gate);
     wr_loaded_windows_free(s->loaded);
+    wr_otel_free(s->otel);
     wr_fetcher_free(s->fetcher);
     wr_counts_free(s->counts);
     wr_sessions_free(s->sessions);

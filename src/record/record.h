@@ -145,6 +145,14 @@ enum wr_bust {
 
 const char *wr_bust_name(enum wr_bust bust);
 
+/* Where a request stands in a trace (W3C Trace Context): ids in lower-case hex, "" where there is
+ * none. */
+struct wr_record_trace {
+    char trace_id[32 + 1];
+    char parent_id[16 + 1]; /* the span that the client sent it in */
+    bool is_unsampled;      /* the client says that nobody records this trace */
+};
+
 /* What was done with a request. */
 enum wr_deed {
     WR_DEED_PASSED,   /* it went as it came, unread; `not_read` says why */
@@ -166,8 +174,10 @@ struct wr_record {
     weir_span upstream, path, tenant, agent, run, session;
     weir_span user, team; /* of the access token; empty: it has no name, or no team */
     const char *base_url; /* of the upstream */
+    weir_span provider;   /* who that is, as OpenTelemetry calls it; "openai" */
     uint64_t first_turn;  /* hash: with session and model it says which conversation it is of */
     char model[WR_RECORD_MODEL_BYTES];
+    struct wr_record_trace trace;
 
     /* ---- what became of it ---- */
     uint64_t status; /* HTTP; 0: there was no answer */

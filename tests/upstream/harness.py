@@ -38,7 +38,7 @@ def forget_surroundings():
     kept = ('WEIR', 'WEIR_LONG', 'WEIR_PAGE', 'WEIR_TEST_POSTGRES')
     for name in list(os.environ):
         if name not in kept and name.startswith(
-                ('WEIR_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_', 'GEMINI_', 'XDG_')):
+                ('WEIR_', 'OPENAI_', 'ANTHROPIC_', 'GOOGLE_', 'GEMINI_', 'XDG_', 'OTEL_')):
             del os.environ[name]
     os.environ['no_proxy'] = os.environ['NO_PROXY'] = '127.0.0.1,localhost'
 
