@@ -59,7 +59,6 @@ enum {
     WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
     WR_FACT_RANGES_MAX = 8,                          /* line ranges kept of one file in a summary */
     WR_FACT_MESSAGES_MAX = 3,                        /* messages of one failure */
-    WR_FACT_PLACES_MAX = 8,                          /* files one failure names */
     WR_FACT_STEPS_MAX = 5,                           /* next steps */
     WR_FACT_ITEMS_MAX = 256,                         /* items of a plan */
     WR_FACT_LINE_CHARS_MAX = 240,                    /* a sentence or a message in a summary */
@@ -228,6 +227,8 @@ enum {
     WR_NET_REPLAYED_BYTES_MAX = 4 * 1024 * 1024, /* of an unread body, kept to be sent again */
     WR_NET_CONNECT_MS_MAX = 30 * 1000,           /* to reach the upstream */
     WR_NET_UPSTREAM_CONNECTIONS_MAX = 256,       /* idle ones that are kept for the next request */
+    WR_NET_TLS_FILE_BYTES_MAX = 1024 * 1024,     /* a certificate or key, with its chain */
+    WR_NET_TLS_RECORD_BYTES = 16 * 1024,         /* plain text of one record of TLS */
     WR_NET_EVENT_BYTES_MAX = 1024 * 1024,        /* one event of a stream, where it is read along */
     WR_NET_FRAME_HEADERS_BYTES_MAX = 128 * 1024, /* of one frame of an AWS event stream */
     WR_NET_FRAMES_SOUGHT_MAX = 4096, /* of them, whose events have not come out again yet */

@@ -35,6 +35,7 @@
 #include "proxy/door.h"
 #include "proxy/store_state.h"
 #include "proxy/supervisor.h"
+#include "proxy/tls_settings.h"
 #include "proxy/worker.h"
 #include "store/probe.h"
 #include "store/where.h"
@@ -188,6 +189,10 @@ static bool check_named_files(const struct wr_config *config, bool has_log, stru
     }
     if (fd >= 0)
         (void)close(fd);
+    struct wr_tls *tls;
+    if (wr_tls_settings_load(config, &tls, err))
+        return false;
+    wr_tls_free(tls);
     if (!config->ca_file)
         return true;
     path = config->ca_file;
@@ -350,8 +355,8 @@ static void print_start(const struct serve *s)
     int host_bytes = colon ? (int)(colon - c->listen) : 0;
     char shown[WR_WHERE_SHOWN_BYTES];
 
-    printf("weir serve: http://%.*s:%u, mode %s", host_bytes, c->listen, port_of(s->listener),
-           wr_mode_name(c->mode));
+    printf("weir serve: %s://%.*s:%u, mode %s", c->tls.cert ? "https" : "http", host_bytes,
+           c->listen, port_of(s->listener), wr_mode_name(c->mode));
     if (c->mode == WR_MODE_CANARY || c->mode == WR_MODE_HOLDOUT)
         printf(" %u%%", c->percent);
     if (c->store_dir)
@@ -396,8 +401,8 @@ static void take_lock(struct serve *s)
     struct weir_err err = {0};
     int64_t holder;
 
-    /* `weir run` looks for servers in a folder. */
-    if (s->options->is_unlisted || !c->store_dir ||
+    /* `weir run` looks for servers in a folder, and asks them without TLS. */
+    if (s->options->is_unlisted || c->tls.cert || !c->store_dir ||
         wr_where(c->store_dir) != WR_WHERE_DIRECTORY)
         return;
     for (size_t i = 0; i < c->upstreams_count; i++)

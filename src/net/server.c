@@ -4,7 +4,8 @@
  * has come, because that decides almost everything: how long the client may take, where its next
  * bytes go, whether another request can follow. What the parser reports moves a connection from
  * state to state, so the parser is never asked where it is. The answer is independent of that, it
- * may begin before the body has come; of it we only keep how its body is delimited (enum framing).
+ * may begin before the body has come; of it we only keep how its body is delimited (enum
+ * wr_framing).
  *
  * What is written waits in conn->out (net/outflow.h) until the turn of the loop ends. on_turn() is
  * the one place where a connection goes on to its next request, because it is outside of every call
@@ -17,21 +18,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "net/fd_room.h"
-#include "net/outflow.h"
-#include "net/request_reader.h"
+#include "net/server_inside.h"
 
 enum {
-    READ_BYTES = 64 * 1024,
     TICK_MS = 1000,
     BACKLOG = 1024,
     LINGER_MS = 2000, /* for a client to close its side behind the last answer */
 };
-
-#define RETRY_AFTER_S "1" /* what we have no room for now, we may have soon */
 
 const struct wr_server_limits wr_server_limits_default = {
     .connections_max = WR_NET_CONNECTIONS_MAX,
@@ -39,56 +35,6 @@ const struct wr_server_limits wr_server_limits_default = {
     .body_idle_ms_max = WR_NET_BODY_IDLE_MS_MAX,
     .keep_ms_max = WR_NET_KEEP_MS_MAX,
     .write_idle_ms_max = WR_NET_WRITE_IDLE_MS_MAX,
-};
-
-struct wr_server {
-    uv_loop_t *loop; /* borrowed */
-    struct wr_server_limits limits;
-    uv_tcp_t listener;
-    uv_timer_t tick;
-    uv_prepare_t turn;
-    const struct wr_server_handler *handler;
-    void *user;
-    struct wr_conn *conns; /* owned list */
-    struct wr_conn *dirty; /* those with something to write in this turn */
-    size_t conns_count;
-    bool is_draining;
-    bool is_accept_due; /* libuv holds a connection that has no room yet, and accepts no other */
-    char read_bytes[READ_BYTES]; /* shared: what is read is used up before the next read */
-};
-
-/* How the client learns where the body of an answer ends. */
-enum framing {
-    FRAMING_NONE,     /* no answer has begun */
-    FRAMING_COUNTED,  /* its length was said */
-    FRAMING_CHUNKED,  /* its end is marked */
-    FRAMING_TO_CLOSE, /* it ends with the connection */
-    FRAMING_NO_BODY,  /* there is none, whatever is written */
-};
-
-struct wr_conn {
-    uv_tcp_t tcp;
-    struct wr_server *server;
-    struct wr_conn *next, *prev; /* of server->conns */
-    struct wr_conn *next_dirty;
-    bool is_dirty; /* it is in that list */
-    enum wr_conn_state state;
-    uint64_t deadline_ms;
-
-    /* What is read. */
-    struct wr_request_reader *reader; /* NULL: the client is turned away */
-    struct wr_buf ahead;              /* read but not parsed: a request sent ahead */
-    const struct wr_head *head;       /* the reader's, of the request at hand; NULL: none */
-    bool is_paused;                   /* the handler wants no more for now */
-    void *exchange;                   /* NULL between requests, and when its answer has ended */
-    const struct wr_server_handler *handler; /* of that exchange */
-
-    /* What is written. */
-    struct wr_outflow out;
-    enum framing framing;
-    bool keeps_connection;    /* another request may follow */
-    uint64_t gone_bytes_last; /* at the last tick, to see whether the client takes any */
-    uv_shutdown_t shutdown;
 };
 
 struct write_req {
@@ -103,18 +49,6 @@ static uint64_t now_ms(const struct wr_conn *conn)
     return uv_now(conn->server->loop);
 }
 
-/* Its requests are read. */
-static bool is_open(const struct wr_conn *conn)
-{
-    return conn->state < WR_CONN_LAST;
-}
-
-/* The answer at hand has not ended. */
-static bool is_answerable(const struct wr_conn *conn)
-{
-    return conn->state < WR_CONN_ANSWERED;
-}
-
 /* One of server->limits. */
 static void give_time(struct wr_conn *conn, uint32_t ms_max)
 {
@@ -127,6 +61,7 @@ static void on_closed(uv_handle_t *handle)
 {
     struct wr_conn *conn = handle->data;
     wr_request_reader_free(conn->reader);
+    wr_tls_conn_free(conn->tls);
     wr_outflow_release(&conn->out);
     wr_buf_release(&conn->ahead);
     free(conn);
@@ -197,10 +132,10 @@ static void on_alloc(uv_handle_t *handle, size_t bytes, uv_buf_t *buf)
 {
     struct wr_conn *conn = handle->data;
     char *place = NULL;
-    if (conn->exchange && conn->handler->body_place && conn->state == WR_CONN_BODY)
+    if (conn->exchange && !conn->tls && conn->handler->body_place && conn->state == WR_CONN_BODY)
         place = conn->handler->body_place(conn->exchange, &bytes);
     *buf = place ? uv_buf_init(place, (unsigned)bytes)
-                 : uv_buf_init(conn->server->read_bytes, READ_BYTES);
+                 : uv_buf_init(conn->server->read_bytes, WR_CONN_READ_BYTES);
 }
 
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf);
@@ -326,17 +261,28 @@ static size_t waiting_bytes(void *user)
 
 static const struct wr_outflow_writer tcp_writer = {write_now, write_later, waiting_bytes};
 
-/* May be called from inside the handler, so the outcome is looked at when the turn ends. */
 static void mark_dirty(struct wr_conn *conn)
 {
-    if (conn->state == WR_CONN_CLOSED)
-        return;
     wr_outflow_added(&conn->out);
     if (conn->is_dirty)
         return;
     conn->is_dirty = true;
     conn->next_dirty = conn->server->dirty;
     conn->server->dirty = conn;
+}
+
+struct wr_buf *wr_conn_out(struct wr_conn *conn)
+{
+    return conn->tls ? wr_tls_buf(conn->tls) : wr_outflow_buf(&conn->out);
+}
+
+void wr_conn_added(struct wr_conn *conn)
+{
+    if (conn->state == WR_CONN_CLOSED)
+        return;
+    if (conn->tls && !wr_tls_seal(conn->tls, wr_outflow_buf(&conn->out)))
+        wr_outflow_fail(&conn->out);
+    mark_dirty(conn);
 }
 
 static void accept_if_room(struct wr_server *server);
@@ -357,132 +303,6 @@ static void on_turn(uv_prepare_t *turn)
     }
 }
 
-/* ---- answering ---- */
-
-bool wr_conn_has_begun(const struct wr_conn *conn)
-{
-    return conn->framing != FRAMING_NONE;
-}
-
-static void write_headers(struct wr_buf *out, const struct wr_answer *answer)
-{
-    for (size_t i = 0; i < answer->headers_count; i++) {
-        wr_buf_append(out, answer->headers[i].name);
-        wr_buf_text(out, ": ");
-        wr_buf_append(out, answer->headers[i].value);
-        wr_buf_text(out, "\r\n");
-    }
-}
-
-/* A body whose end cannot be said in advance is chunked; a client of HTTP/1.0 sees it end with the
- * connection. */
-static enum framing framing_of(const struct wr_conn *conn, const struct wr_answer *answer)
-{
-    const struct wr_head *head = conn->head;
-
-    if (answer->status == 204 || answer->status == 304 ||
-        (head && wr_span_is(head->method, "HEAD")))
-        return FRAMING_NO_BODY;
-    if (answer->content_bytes >= 0)
-        return FRAMING_COUNTED;
-    return head && head->minor_version == 0 ? FRAMING_TO_CLOSE : FRAMING_CHUNKED;
-}
-
-static void write_framing(struct wr_conn *conn, const struct wr_answer *answer)
-{
-    struct wr_buf *out = wr_outflow_buf(&conn->out);
-
-    conn->framing = framing_of(conn, answer);
-    if (conn->framing == FRAMING_TO_CLOSE || conn->server->is_draining ||
-        conn->state != WR_CONN_WHOLE)
-        conn->keeps_connection = false;
-    /* A 304 or the answer to a HEAD may say the length of what it stands for; a 204 stands for
-     * nothing (RFC 9110, 8.6). */
-    if (answer->content_bytes >= 0 && answer->status != 204)
-        wr_buf_printf(out, "Content-Length: %lld\r\n", (long long)answer->content_bytes);
-    if (conn->framing == FRAMING_CHUNKED)
-        wr_buf_text(out, "Transfer-Encoding: chunked\r\n");
-    if (!conn->keeps_connection)
-        wr_buf_text(out, "Connection: close\r\n");
-    else if (conn->head->minor_version == 0)
-        wr_buf_text(out, "Connection: keep-alive\r\n");
-}
-
-void wr_conn_begin(struct wr_conn *conn, const struct wr_answer *answer)
-{
-    weir_span reason = answer->reason.len ? answer->reason : wr_span_of(wr_reason(answer->status));
-    struct wr_buf *out = wr_outflow_buf(&conn->out);
-
-    if (!is_answerable(conn) || conn->framing != FRAMING_NONE)
-        return;
-    wr_buf_printf(out, "HTTP/1.1 %d %.*s\r\n", answer->status, (int)reason.len, reason.ptr);
-    write_headers(out, answer);
-    write_framing(conn, answer);
-    wr_buf_text(out, "\r\n");
-    mark_dirty(conn);
-}
-
-void wr_conn_write(struct wr_conn *conn, weir_span bytes)
-{
-    struct wr_buf *out = wr_outflow_buf(&conn->out);
-
-    if (!is_answerable(conn) || conn->framing == FRAMING_NO_BODY || !bytes.len)
-        return;
-    if (conn->framing == FRAMING_CHUNKED)
-        wr_buf_printf(out, "%zx\r\n", bytes.len);
-    wr_buf_append(out, bytes);
-    if (conn->framing == FRAMING_CHUNKED)
-        wr_buf_text(out, "\r\n");
-    mark_dirty(conn);
-}
-
-/* Unless it is ANSWERED, nothing is read or written behind what is on its way. */
-static void finish_answer(struct wr_conn *conn, enum wr_conn_state state)
-{
-    conn->state = state;
-    conn->exchange = NULL;
-    if (!is_open(conn))
-        wr_outflow_end(&conn->out);
-    mark_dirty(conn); /* on_turn() goes on */
-}
-
-void wr_conn_end(struct wr_conn *conn)
-{
-    bool may_follow = conn->state == WR_CONN_WHOLE && conn->keeps_connection;
-
-    if (!is_answerable(conn))
-        return;
-    if (conn->framing == FRAMING_CHUNKED)
-        wr_buf_text(wr_outflow_buf(&conn->out), "0\r\n\r\n");
-    finish_answer(conn, may_follow && !conn->server->is_draining ? WR_CONN_ANSWERED : WR_CONN_LAST);
-}
-
-/* Where the body is counted or chunked the client sees that some of it is missing. Where it ends
- * with the connection, a quiet end would make it look whole. */
-void wr_conn_abort(struct wr_conn *conn)
-{
-    if (is_answerable(conn))
-        finish_answer(conn, conn->framing == FRAMING_TO_CLOSE ? WR_CONN_CUT : WR_CONN_LAST);
-}
-
-void wr_conn_reply(struct wr_conn *conn, int status, const char *content_type, weir_span body)
-{
-    struct wr_header headers[] = {{WR_LIT("Content-Type"), wr_span_of(content_type)},
-                                  {WR_LIT("Retry-After"), WR_LIT(RETRY_AFTER_S)}};
-    struct wr_answer answer = {.status = status,
-                               .headers = headers,
-                               .headers_count = status == 503 ? 2 : 1,
-                               .content_bytes = (int64_t)body.len};
-    wr_conn_begin(conn, &answer);
-    wr_conn_write(conn, body);
-    wr_conn_end(conn);
-}
-
-void wr_conn_hand_over(struct wr_conn *conn, const struct wr_server_handler *handler)
-{
-    conn->handler = handler;
-}
-
 /* ---- requests ---- */
 
 static void on_head(void *user, const struct wr_head *head)
@@ -496,12 +316,12 @@ static void on_head(void *user, const struct wr_head *head)
     give_time(conn, conn->server->limits.body_idle_ms_max);
     conn->handler = conn->server->handler;
     void *exchange = conn->server->handler->begin(conn->server->user, conn, head);
-    if (!is_answerable(conn))
+    if (!wr_conn_is_answerable(conn))
         return;
     conn->exchange = exchange;
-    if (head->expects_continue && has_body && conn->framing == FRAMING_NONE) {
-        wr_buf_text(wr_outflow_buf(&conn->out), "HTTP/1.1 100 Continue\r\n\r\n");
-        mark_dirty(conn);
+    if (head->expects_continue && has_body && conn->framing == WR_FRAMING_NONE) {
+        wr_buf_text(wr_conn_out(conn), "HTTP/1.1 100 Continue\r\n\r\n");
+        wr_conn_added(conn);
     }
 }
 
@@ -530,7 +350,7 @@ static void refuse_message(struct wr_conn *conn)
     char body[256];
 
     conn->server->handler->refused(conn->server->user, status ? status : 500);
-    if (conn->framing != FRAMING_NONE || !status) {
+    if (conn->framing != WR_FRAMING_NONE || !status) {
         lose_conn(conn);
         return;
     }
@@ -566,12 +386,41 @@ static void feed_reader(struct wr_conn *conn, weir_span bytes)
         give_time(conn, conn->server->limits.body_idle_ms_max);
     }
     weir_status status = wr_request_reader_feed(conn->reader, bytes, &used_bytes);
-    if (!is_open(conn))
+    if (!wr_conn_is_open(conn))
         return;
     if (status)
         refuse_message(conn);
     else if (used_bytes < bytes.len)
         keep_ahead(conn, wr_span_cut(bytes, used_bytes, bytes.len));
+}
+
+static bool on_plain(void *user, weir_span plain)
+{
+    struct wr_conn *conn = user;
+
+    if (wr_conn_is_open(conn))
+        feed_reader(conn, plain);
+    return conn->state != WR_CONN_CLOSED;
+}
+
+/* What cannot be agreed on is told to the client before the connection ends. */
+static void feed_tls(struct wr_conn *conn, weir_span wire)
+{
+    struct wr_buf *out = wr_outflow_buf(&conn->out);
+    enum wr_tls_news news = wr_tls_feed(conn->tls, wire, out, on_plain, conn);
+
+    if (conn->state == WR_CONN_CLOSED)
+        return;
+    if (news == WR_TLS_ENDED || (news == WR_TLS_FAILED && conn->state != WR_CONN_WAITING)) {
+        lose_conn(conn);
+    } else if (news == WR_TLS_FAILED) {
+        conn->server->handler->refused(conn->server->user, 0);
+        conn->state = WR_CONN_LAST;
+        wr_outflow_end(&conn->out);
+        mark_dirty(conn);
+    } else if (out->len) {
+        mark_dirty(conn);
+    }
 }
 
 static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
@@ -580,7 +429,9 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buf)
 
     if (bytes < 0)
         lose_conn(conn);
-    else if (bytes && is_open(conn))
+    else if (bytes && conn->tls && wr_conn_is_open(conn))
+        feed_tls(conn, (weir_span){buf->base, (size_t)bytes});
+    else if (bytes && wr_conn_is_open(conn))
         feed_reader(conn, (weir_span){buf->base, (size_t)bytes});
 }
 
@@ -592,9 +443,9 @@ static void next_request(struct wr_conn *conn)
     conn->state = WR_CONN_WAITING;
     conn->head = NULL;
     conn->is_paused = false;
-    conn->framing = FRAMING_NONE;
+    conn->framing = WR_FRAMING_NONE;
     give_time(conn, conn->server->limits.keep_ms_max);
-    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
+    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + WR_CONN_READ_BYTES + WR_NET_TLS_RECORD_BYTES);
     if (conn->server->is_draining && !ahead.len)
         close_conn(conn);
     else
@@ -652,26 +503,33 @@ static const char busy[] = "{\"error\":{\"type\":\"weir_busy\",\"message\":"
 static void turn_away(struct wr_conn *conn)
 {
     conn->server->handler->refused(conn->server->user, 503);
-    wr_buf_printf(wr_outflow_buf(&conn->out),
+    wr_buf_printf(wr_conn_out(conn),
                   "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\n"
-                  "Retry-After: " RETRY_AFTER_S "\r\nContent-Length: %zu\r\n"
+                  "Retry-After: " WR_RETRY_AFTER_S "\r\nContent-Length: %zu\r\n"
                   "Connection: close\r\n\r\n%s",
                   sizeof(busy) - 1, busy);
     give_time(conn, conn->server->limits.head_ms_max);
-    finish_answer(conn, WR_CONN_LAST);
+    wr_conn_finish(conn, WR_CONN_LAST);
 }
 
 static bool take_conn(struct wr_server *server, struct wr_conn *conn)
 {
     (void)uv_tcp_nodelay(&conn->tcp, 1);
     if (server->conns_count > server->limits.connections_max) {
+        /* What we are busy with could only be said behind a handshake, which is more work. */
+        if (server->tls)
+            return false;
         turn_away(conn);
         return true;
     }
+    conn->tls = server->tls ? wr_tls_conn_new(server->tls) : NULL;
+    if (server->tls && !conn->tls)
+        return false;
     conn->reader = wr_request_reader_new(&request_events, conn);
     if (!conn->reader)
         return false;
-    give_time(conn, server->limits.keep_ms_max);
+    /* A handshake takes no longer than a head may. */
+    give_time(conn, conn->tls ? server->limits.head_ms_max : server->limits.keep_ms_max);
     return start_reading(conn);
 }
 
@@ -680,7 +538,7 @@ static void accept_conn(struct wr_server *server, struct wr_conn *conn)
     conn->tcp.data = conn;
     conn->server = server;
     wr_outflow_init(&conn->out, &wr_outflow_marks_default, &tcp_writer, conn);
-    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + READ_BYTES);
+    wr_buf_init(&conn->ahead, WR_NET_HEAD_BYTES_MAX + WR_CONN_READ_BYTES + WR_NET_TLS_RECORD_BYTES);
     conn->next = server->conns;
     if (server->conns)
         server->conns->prev = conn;
@@ -782,7 +640,15 @@ void wr_server_close(struct wr_server *server)
     close_handle((uv_handle_t *)&server->turn);
 }
 
+void wr_server_set_tls(struct wr_server *server, struct wr_tls *tls)
+{
+    wr_tls_free(server->tls);
+    server->tls = tls;
+}
+
 void wr_server_free(struct wr_server *server)
 {
+    if (server)
+        wr_tls_free(server->tls);
     free(server);
 }

@@ -85,6 +85,10 @@ WEIR_MUST_USE weir_status wr_server_new(struct wr_server **server, uv_loop_t *lo
                                         const struct wr_server_handler *handler, void *user,
                                         struct weir_err *err);
 
+/* Connections that begin from now on speak TLS, or are plain (NULL). Takes `tls`. */
+struct wr_tls;
+void wr_server_set_tls(struct wr_server *server, struct wr_tls *tls);
+
 /* Accepts no more, closes connections that wait for a request, and the others behind their answer.
  */
 void wr_server_drain(struct wr_server *server);

@@ -20,6 +20,7 @@
 #include "models/registry.h"
 #include "net/host.h"
 #include "proxy/references.h"
+#include "proxy/tls_settings.h"
 #include "proxy/upstream_key.h"
 #include "store/where.h"
 
@@ -613,6 +614,8 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return read_list(r, value, WR_PROXY_HOSTS_MAX, on_host);
     if (wr_span_is(name, "limits"))
         return wr_yaml_each(&r->yaml, value, KEYS_MAX, on_limit, r);
+    if (wr_span_is(name, "tls"))
+        return wr_tls_settings_read(c, &r->yaml, value);
     if (wr_span_is(name, "otel"))
         return wr_otel_settings_read(&c->otel, &c->arena, &r->yaml, value);
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",

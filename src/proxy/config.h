@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "net/server.h"
 #include "net/sigv4.h"
+#include "net/tls.h"
 #include "otel/settings.h"
 #include "policy/policy_yaml.h"
 #include "proxy/budgets.h"
@@ -108,6 +109,7 @@ struct wr_config {
     const char *log_path;     /* NULL: no log */
     const char *audit_path;   /* NULL: acts are not noted */
     const char *shadow_dir;   /* --keep-shadow: where what shadow decides is kept; NULL: nowhere */
+    struct wr_tls_files tls;  /* of the listener; read anew at each reload */
     struct wr_otel_settings otel; /* where telemetry is sent */
     const char *ca_file;          /* NULL: the system's */
     uint32_t workers;             /* processes */

@@ -26,6 +26,7 @@
 #include "proxy/sidecar.h"
 #include "proxy/steer_page.h"
 #include "proxy/projector.h"
+#include "proxy/tls_settings.h"
 #include "proxy/traffic_page.h"
 
 enum { LOG_MS = 200, DRAIN_TICK_MS = 20, LINE_BYTES_MAX = 256 * 1024 };
@@ -104,6 +105,19 @@ static void note_act(struct worker *w, const char *act, bool is_refused)
         wr_audit_note(w->service.audit, &(struct wr_act){.act = act, .is_refused = is_refused});
 }
 
+/* The files were good a moment ago, when the configuration was checked. If they are not now, those
+ * that are in use stay. */
+static void load_tls(struct worker *w, const struct wr_config *config)
+{
+    struct wr_tls *tls;
+    struct weir_err err = {0};
+
+    if (wr_tls_settings_load(config, &tls, &err))
+        fprintf(stderr, "weir serve: %s; the certificate that is in use stays\n", err.text);
+    else
+        wr_server_set_tls(w->server, tls);
+}
+
 static void on_reload(uv_signal_t *signal, int number)
 {
     struct worker *w = signal->data;
@@ -119,6 +133,7 @@ static void on_reload(uv_signal_t *signal, int number)
         return;
     w->configs[w->configs_count++] = config;
     w->service.config = config;
+    load_tls(w, config);
     wr_otel_set(w->service.otel, &config->otel);
 }
 
@@ -184,6 +199,7 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
                                              .answers = w->options->answers,
                                              .crashes = w->options->crashes,
                                              .metrics = w->options->metrics};
+    struct wr_tls *tls = NULL;
     struct wr_server_options server = {.listener = w->options->listener, .limits = config->limits};
 
     s->loop = &w->loop;
@@ -223,7 +239,11 @@ static weir_status start_service(struct worker *w, struct weir_err *err)
     if (!status)
         status = wr_projector_new(&s->projector, &w->loop, &projector, err);
     if (!status)
+        status = wr_tls_settings_load(config, &tls, err);
+    if (!status)
         status = wr_server_new(&w->server, &w->loop, &server, &wr_exchange_handler, s, err);
+    if (!status)
+        wr_server_set_tls(w->server, tls);
     return status;
 }
 

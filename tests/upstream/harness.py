@@ -192,8 +192,9 @@ class Weir:
     for which the folder has the rest."""
 
     def __init__(self, folder, *arguments, config=None, env=None, store=None, files_max=0,
-                 database=None):
+                 database=None, tls=None):
         self.folder = folder
+        self.tls = tls  # an ssl.SSLContext: it is asked by https
         self.store = store or tempfile.mkdtemp(dir=folder)
         command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', database or self.store]
         if database:
@@ -213,7 +214,7 @@ class Weir:
         self.first_line = self.process.stdout.readline()
         if ', mode ' not in self.first_line:
             raise RuntimeError('weir does not start: ' + self.first_line + self.stderr())
-        address = self.first_line.partition('http://')[2].partition(',')[0]
+        address = self.first_line.partition('://')[2].partition(',')[0]
         self.port = int(address.rpartition(':')[2])
         wait_for(lambda: self.get('/weir/v1/health')[0])  # whatever it says, without a token
 
@@ -236,7 +237,9 @@ class Weir:
         return pids[0] if pids else 0
 
     def request(self, method, path, body=None, headers=None, timeout=PATIENCE_SECONDS):
-        connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)
+        connection = http.client.HTTPSConnection(
+            '127.0.0.1', self.port, timeout=timeout, context=self.tls) if self.tls else \
+            http.client.HTTPConnection('127.0.0.1', self.port, timeout=timeout)
         if isinstance(body, (dict, list)):
             body = json.dumps(body).encode()
         connection.request(method, path, body, headers or {})
