@@ -1,6 +1,6 @@
 #!/bin/sh
-# nginx and Caddy in front of the proxy, by the files in examples/: WEIR is the program. NGINX and CADDY
-# name theirs; what is not installed is skipped.
+# nginx and Caddy in front of the proxy, by the files in examples/: WEIR is the program. NGINX and
+# CADDY name theirs; what is not installed is skipped.
 . "$(dirname "$0")/lib.sh"
 PATH=$PATH:/usr/sbin
 export NGINX=${NGINX:-$(command -v nginx)} CADDY=${CADDY:-$(command -v caddy)}

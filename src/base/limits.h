@@ -59,6 +59,7 @@ enum {
     WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
     WR_FACT_RANGES_MAX = 8,                          /* line ranges kept of one file in a summary */
     WR_FACT_MESSAGES_MAX = 3,                        /* messages of one failure */
+    WR_FACT_PLACES_MAX = 8,                          /* files one failure names */
     WR_FACT_STEPS_MAX = 5,                           /* next steps */
     WR_FACT_ITEMS_MAX = 256,                         /* items of a plan */
     WR_FACT_LINE_CHARS_MAX = 240,                    /* a sentence or a message in a summary */
@@ -267,6 +268,11 @@ enum {
     WR_PROXY_CONFIG_BYTES_MAX = 256 * 1024, /* weir.yaml */
     WR_PROXY_RELOADS_MAX = 1024,            /* times that it is read again */
     WR_PROXY_UPSTREAMS_MAX = 32,            /* upstreams it may name */
+    WR_PROXY_PLACES_MAX = 8,                /* places of one upstream */
+    WR_PROXY_PLACED_MAX = 16 * 1024,        /* sessions whose place is remembered */
+    WR_PROXY_REST_MS = 15 * 1000,           /* that a place is not asked after it failed */
+    WR_PROXY_REST_MS_MAX = 15 * 60 * 1000,  /* the longest, whatever it asks for itself */
+    WR_PROXY_WEIGHT_MAX = 1000,             /* of a place */
     WR_PROXY_TOKENS_MAX = 256,              /* access tokens it may name */
     WR_PROXY_USERS_MAX = 1024,              /* users it may name */
     WR_PROXY_USER_TOKENS_MAX = 4096,        /* tokens of all of them together */

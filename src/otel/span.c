@@ -228,6 +228,9 @@ static void write_own_words(const struct wr_record *r, struct wr_json_writer *w)
                  {"weir.step.reason", r->step_reason},
                  {"weir.held_back", r->held_back},
                  {"weir.retry.reason", r->retry_reason},
+                 {"weir.upstream.place", r->place},
+                 {"weir.upstream.left", r->left_place},
+                 {"weir.upstream.left.reason", r->left_reason},
                  {"weir.cache.bust.cause",
                   r->is_bust ? wr_span_of(wr_bust_name(r->bust)) : (weir_span){"", 0}}};
 

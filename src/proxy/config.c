@@ -19,6 +19,7 @@
 #include "base/yaml.h"
 #include "models/registry.h"
 #include "net/host.h"
+#include "proxy/places.h"
 #include "proxy/references.h"
 #include "proxy/tls_settings.h"
 #include "proxy/upstream_key.h"
@@ -114,7 +115,7 @@ static bool is_url(weir_span url, size_t *host_at, struct wr_host *host)
     return wr_host_of_url(url, host);
 }
 
-static weir_status set_url(struct wr_config *config, struct wr_upstream *upstream, weir_span url)
+weir_status wr_config_set_url(struct wr_config *config, struct wr_upstream *upstream, weir_span url)
 {
     struct wr_host host;
     size_t host_at;
@@ -171,7 +172,7 @@ weir_status wr_config_set_upstream(struct wr_config *config, const char *url, st
     struct wr_upstream *upstream = get_upstream(config, name);
     if (!upstream)
         return no_memory(err);
-    weir_status status = set_url(config, upstream, wr_span_of(url));
+    weir_status status = wr_config_set_url(config, upstream, wr_span_of(url));
     if (status)
         return wr_fail(err, status, 0,
                        "an upstream is http://HOST[:PORT][/PATH] or https://..., not '%s'", url);
@@ -183,7 +184,8 @@ weir_status wr_config_set_upstream(struct wr_config *config, const char *url, st
 struct reading {
     struct wr_config *config;
     struct wr_yaml yaml;
-    void *at; /* the upstream or rule that is being read */
+    void *at;                 /* the upstream or rule that is being read */
+    yaml_node_t *places_node; /* of that upstream; NULL: none */
     const yaml_node_t *upstream_nodes[WR_PROXY_RULES_MAX]; /* where the rules name them */
     const yaml_node_t *metrics_token_node;
     size_t tools_bytes;
@@ -286,7 +288,7 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
     weir_span name = wr_yaml_text(key);
 
     if (wr_span_is(name, "base_url")) {
-        weir_status status = set_url(r->config, upstream, wr_yaml_text(value));
+        weir_status status = wr_config_set_url(r->config, upstream, wr_yaml_text(value));
         return status == WEIR_INVALID
                    ? wr_yaml_fail(&r->yaml, value, status,
                                   "base_url is http://HOST[:PORT][/PATH] or https://...")
@@ -306,6 +308,18 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
         return wr_upstream_sign_read(r->config, &r->yaml, value, upstream);
     if (wr_span_is(name, "api"))
         return WEIR_OK; /* the path says it */
+    if (wr_span_is(name, "places")) {
+        r->places_node = value;
+        return WEIR_OK;
+    }
+    if (wr_span_is(name, "weight"))
+        return read_count(r, value, WR_PROXY_WEIGHT_MAX, &upstream->weight);
+    if (wr_span_is(name, "balance")) {
+        upstream->is_weighted = wr_span_is(wr_yaml_text(value), "weight");
+        return upstream->is_weighted || wr_span_is(wr_yaml_text(value), "order")
+                   ? WEIR_OK
+                   : wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "balance is order or weight");
+    }
     return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "an upstream has no '%.*s'", (int)name.len,
                         name.ptr);
 }
@@ -321,16 +335,21 @@ static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
     /* Those that are known have an address unless told. */
     const struct wr_cloud *cloud = wr_cloud_named(wr_yaml_text(key));
     if (!upstream->base_url && cloud && wr_cloud_has_address(cloud) &&
-        set_url(r->config, upstream, wr_span_of(cloud->base_url)))
+        wr_config_set_url(r->config, upstream, wr_span_of(cloud->base_url)))
         return WEIR_NOMEM;
     upstream->key = upstream->key_header = NULL;
     upstream->aws = NULL;
+    upstream->places = NULL;
+    upstream->places_count = 0;
+    r->places_node = NULL;
     weir_status status = wr_yaml_each(&r->yaml, value, KEYS_MAX, on_upstream_member, r);
     if (!status && !upstream->base_url)
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has a base_url%s%s",
                             cloud ? ", such as " : "", cloud ? cloud->base_url : "");
     if (!status && upstream->key && upstream->aws)
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has `key` or `sign`");
+    if (!status && r->places_node)
+        status = wr_places_read(r->config, &r->yaml, r->places_node, upstream);
     return status;
 }
 
@@ -755,7 +774,7 @@ struct wr_config *wr_config_new(void)
     const struct wr_api_upstream *known;
     for (size_t i = 0; (known = wr_api_upstream_at(i)); i++) {
         struct wr_upstream *upstream = get_upstream(config, wr_span_of(known->name));
-        if (!upstream || set_url(config, upstream, wr_span_of(known->base_url))) {
+        if (!upstream || wr_config_set_url(config, upstream, wr_span_of(known->base_url))) {
             wr_config_free(config);
             return NULL;
         }

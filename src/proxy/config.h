@@ -70,6 +70,12 @@ struct wr_upstream {
      * goes on. */
     const char *key, *key_header; /* header NULL: that of its cloud or API */
     const struct wr_aws_keys *aws;
+    /* Several places (places.h): the first is the upstream itself. NULL: there is but one. */
+    struct wr_upstream *places;
+    size_t places_count;
+    bool is_weighted;       /* sessions are spread over them; else the first is asked that can be */
+    uint32_t weight;        /* of this place; 0: not said, 1 */
+    const char *place_name; /* for the log; NULL: it is no place */
 };
 
 /* A place in weir.yaml. */
@@ -183,6 +189,10 @@ uint32_t wr_config_threads(const struct wr_config *config, const char *store_dir
 
 /* Whether what requests say is kept (docs/page.md). */
 bool wr_config_keeps_transcripts(const struct wr_config *config);
+
+/* WEIR_INVALID: `url` is no address of an upstream. */
+WEIR_MUST_USE weir_status wr_config_set_url(struct wr_config *config, struct wr_upstream *upstream,
+                                            weir_span url);
 
 const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
 

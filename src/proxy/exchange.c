@@ -447,7 +447,7 @@ static bool is_forwarded(const struct wr_exchange *ex, const struct wr_header *h
         wr_header_is(header, "expect"))
         return false;
     /* The client's credential stays here where Weir has one, and Weir's own token always. */
-    if (wr_key_replaces(ex->route.upstream, header) ||
+    if (wr_key_replaces(wr_exchange_asked(ex), header) ||
         (wr_key_is_credential(header) && wr_door_is_token(ex->config, wr_key_value(header))))
         return false;
     /* An answer that may have to be joined with another is asked for in no coding. */
@@ -461,6 +461,7 @@ static bool write_url(const struct wr_exchange *ex, struct wr_buf *url)
     struct wr_route route = ex->route;
     struct wr_buf target;
 
+    route.upstream = wr_exchange_asked(ex);
     wr_buf_init(&target, WR_NET_HEAD_BYTES_MAX);
     if (wr_upstream_has_key(route.upstream)) {
         wr_key_clean_target(route.target, &target);
@@ -476,7 +477,7 @@ static bool write_url(const struct wr_exchange *ex, struct wr_buf *url)
 static bool show_key(const struct wr_exchange *ex, struct wr_fetch_request *request,
                      struct wr_header *headers, weir_span url, struct wr_buf *text)
 {
-    struct wr_key_call call = {.upstream = ex->route.upstream,
+    struct wr_key_call call = {.upstream = wr_exchange_asked(ex),
                                .api = ex->route.api,
                                .method = request->method,
                                .url = wr_span_cut(url, 0, url.len - 1), /* the NUL */
@@ -493,6 +494,7 @@ static bool show_key(const struct wr_exchange *ex, struct wr_fetch_request *requ
 /* `body` is empty where it is streamed. False: the client was told, and `ex` may be no more. */
 bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
 {
+    wr_exchange_choose_place(ex);
     struct wr_header headers[WR_NET_HEADERS_MAX + WR_KEY_HEADERS_MAX];
     struct wr_buf url, key;
     struct wr_fetch_request request = {
@@ -502,8 +504,8 @@ bool wr_exchange_ask(struct wr_exchange *ex, weir_span body)
         .is_streamed = ex->upload != WR_UPLOAD_WHOLE,
         .body = body,
         .content_bytes = ex->head->content_bytes,
-        .http2 = ex->route.upstream->http2,
-        .proxy = ex->route.upstream->proxy,
+        .http2 = wr_exchange_asked(ex)->http2,
+        .proxy = wr_exchange_asked(ex)->proxy,
         .is_fresh = ex->is_fresh || ex->upload == WR_UPLOAD_STREAMED,
     };
 
@@ -594,6 +596,8 @@ static void on_answer_head(void *user, const struct wr_head *head)
         return;
     ex->first_byte_us = wr_clock_steady_us();
     wr_upstream_state_note(&ex->service->metrics->upstreams, ex->route.upstream->name, true, 0);
+    if (wr_exchange_leaves_place(ex, head))
+        return;
     if (may_retry(ex, head->status) && wr_refusal_begin(&ex->refusal, head)) {
         ex->state = WR_EXCHANGE_REFUSED;
         return;
@@ -620,7 +624,7 @@ static bool on_answer_data(void *user, weir_span bytes)
 {
     struct wr_exchange *ex = user;
 
-    if (!ex->conn)
+    if (!ex->conn || ex->is_moving)
         return true;
     if (ex->state == WR_EXCHANGE_REFUSED) {
         if (wr_refusal_add(&ex->refusal, bytes))
@@ -656,24 +660,10 @@ void wr_exchange_finish(struct wr_exchange *ex)
 
 /* ---- the end of an answer ---- */
 
-/* A kept connection had died: one more try on a fresh one, where all of the body is here. */
-static bool try_fresh(struct wr_exchange *ex)
-{
-    if (ex->is_fresh || ex->upload == WR_UPLOAD_STREAMED)
-        return false;
-    ex->is_fresh = true;
-    ex->body_taken_bytes = 0;
-    if (ex->upload == WR_UPLOAD_REPLAYED)
-        (void)wr_exchange_ask(ex, (weir_span){"", 0});
-    else
-        wr_exchange_send(ex);
-    return true;
-}
-
 static void on_answer_end(void *user, enum wr_fetch_result result, const char *why)
 {
     struct wr_exchange *ex = user;
-    const struct wr_upstream *upstream = ex->route.upstream;
+    const struct wr_upstream *upstream = wr_exchange_asked(ex);
     char text[512];
 
     ex->fetch = NULL;
@@ -681,6 +671,8 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
         wr_exchange_free_if_over(ex);
         return;
     }
+    if (wr_exchange_sends_again(ex, result))
+        return;
     if (ex->state == WR_EXCHANGE_REFUSED && result == WR_FETCH_DONE) {
         if (wr_second_try_begin(ex))
             return;
@@ -698,8 +690,6 @@ static void on_answer_end(void *user, enum wr_fetch_result result, const char *w
         wr_exchange_finish(ex);
         return;
     }
-    if (result == WR_FETCH_STALE && try_fresh(ex))
-        return;
     if (result != WR_FETCH_UNFIT && result != WR_FETCH_NO_FD && !ex->first_byte_us)
         wr_upstream_state_note(&ex->service->metrics->upstreams, upstream->name, false,
                                wr_clock_ms());

@@ -50,6 +50,11 @@ struct wr_exchange {
     struct wr_conn *conn;       /* NULL: the client is done, or gone */
     const struct wr_head *head; /* the request's; as long as `conn` */
     struct wr_route route;
+    const struct wr_upstream *place; /* of the route's upstream, that is asked; NULL: it has one, or
+                                      * none was chosen yet */
+    unsigned places_tried;           /* bits by index: they failed, or may not see the credential */
+    size_t place_next;               /* where it goes when this answer, a refusal, has ended */
+    bool is_moving;                  /* it is to go there */
     struct wr_entry entry;
     char mode[16], policy[WR_POLICY_NAME_BYTES_MAX + 1], recall[16]; /* headers that a task reads:
                                                                       * it may run longer than the
@@ -159,6 +164,23 @@ void wr_exchange_tell_lost(struct wr_exchange *ex);
 
 /* What happened is told; the record is then done with. */
 void wr_exchange_tell(struct wr_exchange *ex);
+
+/* ---- move.c ---- */
+
+/* Who is asked: a place of the upstream, or the upstream itself. */
+static inline const struct wr_upstream *wr_exchange_asked(const struct wr_exchange *ex)
+{
+    return ex->place ? ex->place : ex->route.upstream;
+}
+
+/* Before a request leaves: which place it goes to. */
+void wr_exchange_choose_place(struct wr_exchange *ex);
+/* The head of an answer: whether its place has failed and another can be asked. The rest of the
+ * answer is then thrown away. */
+bool wr_exchange_leaves_place(struct wr_exchange *ex, const struct wr_head *head);
+/* An answer has ended, or there was none. True: what is here of the request leaves once more, on a
+ * fresh connection or to another place. */
+bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result);
 
 /* ---- second_try.c ---- */
 

@@ -98,6 +98,7 @@ void wr_metrics_count(struct wr_metrics *m, const struct wr_record *r)
     count_up(&m->own_legs, r->leg > 0);
     count_up(&m->retries, r->retries_count);
     count_up(&m->clients_gone, wr_span_is(r->end, "client_gone"));
+    count_up(&m->upstream_moves, r->left_place.len > 0);
     count_up(&m->upstream_failures, wr_span_starts(r->end, WR_LIT("upstream")));
     if (r->is_collected) {
         count_projection(m, r);

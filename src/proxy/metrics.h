@@ -11,6 +11,7 @@
 #include "api/api.h"
 #include "mcp/server.h"
 #include "proxy/departures.h"
+#include "proxy/places.h"
 #include "proxy/shares.h"
 #include "proxy/upstream_state.h"
 #include "record/record.h"
@@ -63,6 +64,7 @@ struct wr_histogram {
     X(budget_warnings, "requests let in above a budget that only warns")                  \
     X(budget_uncounted, "requests that the store could not count for their budget")       \
     X(clients_gone, "clients that left before their answer was complete")                 \
+    X(upstream_moves, "requests whose session went on at another place of its upstream")  \
     X(upstream_failures, "upstreams that could not be reached or broke off")              \
     X(ledger_rows, "rows of requests kept in the store")                                  \
     X(ledger_rows_lost, "rows of requests that could not be kept")                        \
@@ -87,6 +89,7 @@ struct wr_metrics {
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;
+    struct wr_places places;
     struct wr_shares shares;
     struct wr_upstream_states upstreams;
 };

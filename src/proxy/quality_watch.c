@@ -328,6 +328,10 @@ static void judge_bust(struct wr_watch *watch, const struct wr_watch_answer *ans
         record->bust = cause;
         record->cache_lost_tokens = bust.lost_tokens;
         record->bust_place = wr_span_of(note->check.place);
+        if (cause == WR_BUST_PROVIDER && record->left_place.len) {
+            record->bust = WR_BUST_MOVED;
+            record->bust_place = record->left_place;
+        }
     }
     if (note->is_delta && !note->not_judged && !usage->is_known)
         record->cache_not_judged = WR_LIT("usage_unknown");

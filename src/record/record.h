@@ -134,7 +134,8 @@ struct wr_record_counters {
     X(WEIR, "weir")         /* a step */                         \
     X(MODEL, "model")       /* another model or other tools */   \
     X(EXPIRED, "expired")   /* the pause was too long */         \
-    X(PROVIDER, "provider") /* nothing had changed */
+    X(PROVIDER, "provider") /* nothing had changed */            \
+    X(MOVED, "moved")       /* another place of the upstream was asked: its own had failed */
 
 enum wr_bust {
 #define X(name, text) WR_BUST_##name,
@@ -187,8 +188,12 @@ struct wr_record {
     uint64_t added_us, first_byte_us, total_us, project_us;
     uint64_t retries_count;
     weir_span retry_reason;
-    bool is_collected;  /* its body was given to the engine */
-    weir_span not_read; /* why it was not read; NULL: it was */
+    weir_span place;       /* which place of the upstream answered; NULL: it has one */
+    weir_span left_place;  /* the session was at another before: that one; NULL: it was not */
+    weir_span left_reason; /* why it left that: "429", "unreachable", ...; NULL: it did not */
+    uint64_t places_tried; /* of this request, that failed before one answered */
+    bool is_collected;     /* its body was given to the engine */
+    weir_span not_read;    /* why it was not read; NULL: it was */
     enum wr_deed deed;
     weir_span mode, mode_reason; /* of the rollout */
     bool has_bucket;             /* canary and holdout: which of 100 it is in, how many are taken */

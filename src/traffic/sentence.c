@@ -107,5 +107,8 @@ const char *wr_sentence_advice(weir_span bust, weir_span place)
     if (wr_span_is(bust, "provider"))
         return "Nothing had changed: the provider did not find its own cache. There is nothing to "
                "change in the agent.";
+    if (wr_span_is(bust, "moved"))
+        return "A place of the upstream failed or was full, and the session went on at another, "
+               "where its cache had to be written anew. Higher limits there, or fewer sessions.";
     return "A planned step of Weir's own: its cost is in the sums, and so is what it brought.";
 }

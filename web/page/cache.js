@@ -12,7 +12,7 @@ const RANGES = [
 ];
 const ROWS_MAX = 500; /* of the table */
 
-const CULPRITS = ['host', 'expired', 'model', 'provider', 'weir'];
+const CULPRITS = ['host', 'expired', 'model', 'provider', 'moved', 'weir'];
 
 /* `unit`: what a bar is as high as, tokens or money. */
 function bustChart(width, busts, unit) {

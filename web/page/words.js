@@ -108,6 +108,7 @@ const BUSTS = {
   model: 'model or tools changed',
   expired: 'cache expired',
   provider: 'provider lost its cache',
+  moved: 'went on at another place',
 };
 
 /* Who broke the cache, in words: "the agent changed message 12, tool result". */
@@ -126,6 +127,7 @@ export function bustName(who) {
       model: 'Another model or tools',
       expired: 'A pause',
       provider: 'The provider',
+      moved: 'A place that failed',
     }[who] || who
   );
 }
