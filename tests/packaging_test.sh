@@ -1,0 +1,118 @@
+#!/bin/bash
+# The operator's files, each by its own tool: WEIR is the program. What is not installed is skipped,
+# aloud. PROMTOOL, HELM and BUILDER (podman, buildah or docker, to build the image: some minutes and a
+# download, so only where it is named) may name theirs.
+. "$(dirname "$0")/lib.sh"
+need_python
+
+skip()
+{
+    skipped=$((skipped + 1))
+    echo "note: skipped: $1"
+}
+
+# ---- systemd ----
+if command -v systemd-analyze >/dev/null &&
+    systemd-analyze security --offline=true packaging/weir.service >"$dir/security" 2>&1; then
+    exposure=$(sed -n 's/.*Overall exposure level[^:]*: \([0-9.]*\).*/\1/p' "$dir/security")
+    ok 'the unit exposes less than 1.5 of 10' \
+        "$(awk -v got="$exposure" 'BEGIN { print (got != "" && got < 1.5) ? "yes" : got }')" yes
+    # The program is not installed here: that is all that may be wrong.
+    sed "s,/usr/local/bin/weir,/bin/true,; /^Documentation/d" packaging/weir.service \
+        >"$dir/weir.service"
+    systemd-analyze verify "$dir/weir.service" >"$dir/verify" 2>&1
+    ok 'systemd understands all of it' "$(grep -c weir.service "$dir/verify")" 0
+else
+    skip 'systemd-analyze security --offline does not run here'
+fi
+
+# ---- Prometheus ----
+promtool=${PROMTOOL:-$(command -v promtool)}
+if [ -n "$promtool" ]; then
+    "$promtool" check rules packaging/alerts.yaml >"$dir/out" 2>&1
+    ok 'promtool takes the rules' $? 0
+    "$promtool" test rules packaging/alerts_test.yaml >"$dir/out" 2>&1
+    ok 'the rules fire when they should, and not before' $? 0
+else
+    skip 'promtool is not installed (Debian: prometheus)'
+fi
+
+# ---- metrics that are named ----
+cat >"$dir/metrics.py" <<'EOF'
+import json, re, sys
+sys.path.insert(0, 'tests/upstream')
+from harness import Folder, Weir
+with Folder() as folder:
+    weir = Weir(folder, '--upstream', 'http://127.0.0.1:1')
+    weir.post('/v1/chat/completions', {'model': 'm', 'messages': []})
+    page = weir.get('/metrics')[1].decode()
+    if len(sys.argv) > 1:
+        with open(sys.argv[1], 'w', encoding='utf-8') as file:
+            file.write(page)
+    weir.stop()
+known = set(re.findall(r'^# TYPE (weir_[a-z0-9_]+) ', page, re.M))
+known |= {name + end for name in re.findall(r'^# TYPE (\S+) histogram', page, re.M)
+          for end in ('_bucket', '_sum', '_count')}
+with open('packaging/grafana.json', encoding='utf-8') as file:
+    board = json.load(file)
+panels = board['panels']
+named = set(re.findall(r'weir_[a-z0-9_]+', ' '.join(
+    target['expr'] for panel in panels for target in panel['targets'])))
+with open('packaging/alerts.yaml', encoding='utf-8') as file:
+    named |= set(re.findall(r'\bweir_[a-z0-9_]+', file.read()))
+places = [(p['gridPos']['x'], p['gridPos']['y']) for p in panels]
+wrong = sorted(named - known)
+if len({p['id'] for p in panels}) < len(panels) or len(set(places)) < len(places):
+    wrong.append('two panels have one id or one place')
+print(' '.join(wrong) or 'none')
+EOF
+ok 'every metric of the dashboard and the rules is in /metrics' \
+    "$(WEIR=$weir python3 "$dir/metrics.py" "$dir/metrics")" none
+if [ -n "$promtool" ]; then
+    ok 'promtool finds no fault with /metrics' \
+        "$("$promtool" check metrics <"$dir/metrics" 2>&1 | grep -c error)" 0
+fi
+
+# ---- weir.yaml ----
+sed "s,/var/lib/weir,$dir/store,; s,:4141,:0," packaging/weir.yaml >"$dir/weir.yaml"
+cat >"$dir/sample.py" <<'EOF'
+import sys
+sys.path.insert(0, 'tests/upstream')
+from harness import Folder, Weir
+with open(sys.argv[1], encoding='utf-8') as file:
+    text = file.read()
+with Folder() as folder:
+    weir = Weir(folder, config=text)
+    print(weir.get('/readyz')[0], 'mode shadow, policy auto' in weir.first_line)
+    weir.stop()
+EOF
+ok 'the sample of weir.yaml serves' "$(WEIR=$weir python3 "$dir/sample.py" "$dir/weir.yaml")" \
+    '200 True'
+
+# ---- Kubernetes ----
+helm=${HELM:-$(command -v helm)}
+if [ -n "$helm" ]; then
+    "$helm" lint --strict packaging/helm/weir >"$dir/out" 2>&1
+    ok 'helm lints the chart' $? 0
+    for database in '' DATABASE_URL; do
+        "$helm" template weir packaging/helm/weir --set database=$database >"$dir/out" 2>&1
+        ok "and renders it (database: ${database:-none})" $? 0
+    done
+else
+    skip 'helm is not installed'
+fi
+
+# ---- the image ----
+if [ -n "${BUILDER:-}" ]; then
+    "$BUILDER" build -f packaging/Dockerfile -t weir-packaging-test . >"$dir/out" 2>&1
+    ok 'the image builds' $? 0
+else
+    skip 'the image is built where BUILDER names podman, buildah or docker'
+fi
+ok 'the image runs as nobody in particular' \
+    "$(grep -c '^USER 65532:65532$' packaging/Dockerfile)" 1
+packages=$(sed -n "/^build_packages/,/'$/p" tools/bootstrap | tr -d "'" | tr ' ' '\n' |
+    grep -E '^(lib.*-dev|node-llhttp)$' | grep -v '^libc6-dev$')
+ok 'and is built with what tools/bootstrap installs' \
+    "$(for package in $packages; do grep -q "\b$package\b" packaging/Dockerfile || echo $package; done)" ''
+finish
