@@ -352,6 +352,10 @@ enum {
     WR_AGENT_UNDO_BYTES_MAX = 64 * 1024 * 1024,    /* of files as they were before changes */
     WR_AGENT_PASTE_BYTES_SHOWN = 1000,             /* of a pasted line; a longer one is a word */
     WR_AGENT_QUIET_MS = 500,                       /* without a key before a question is asked */
+    WR_AGENT_HISTORY_LINES_MAX = 1000,             /* lines that Up and Ctrl+R find */
+    WR_AGENT_HISTORY_LINE_BYTES_MAX = 16 * 1024,   /* a longer line is not kept for them */
+    WR_AGENT_HISTORY_BYTES_MAX = 4 * 1024 * 1024,  /* of the file that keeps them */
+    WR_AGENT_CHOICES_MAX = 500,                    /* names that Tab offers */
     WR_AGENT_SUMMARY_BYTES_MAX = 2 * 1024 * 1024,  /* of a conversation that a model summarises */
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */
     WR_AGENT_WAIT_S_MAX = 600,                     /* the most that can be told */
