@@ -36,7 +36,7 @@ PKGS := libxxhash libcrypto yaml-0.1 sqlite3 libzstd libpcre2-8 zlib
 PKG_CFLAGS = $(call once,PKG_CFLAGS,$(shell pkg-config --cflags $(PKGS)))
 PKG_LIBS = $(call once,PKG_LIBS,$(shell pkg-config --libs $(PKGS)))
 # What only the program needs: the library links none of it.
-SERVE_PKGS := libuv libssl libcurl libbrotlidec zlib libedit md4c
+SERVE_PKGS := libuv libssl libcurl libbrotlidec zlib md4c
 SERVE_CFLAGS = $(call once,SERVE_CFLAGS,$(shell pkg-config --cflags $(SERVE_PKGS)))
 SERVE_LIBS = $(call once,SERVE_LIBS,$(shell pkg-config --libs $(SERVE_PKGS)))
 # llhttp comes as source in Debian, where it is built strict; elsewhere as a library.

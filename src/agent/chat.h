@@ -33,6 +33,9 @@ enum wr_chat_next {
 /* Carries out a command; what it shows goes to the screen. */
 enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line);
 
+/* The commands' names, without '/'; NULL behind the last. */
+const char *wr_chat_command_name(size_t number);
+
 /* Reads lines and works until the user leaves (QUIT) or wants another session (RESUME). */
 enum wr_chat_next wr_chat_run(struct wr_chat *chat);
 

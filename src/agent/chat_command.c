@@ -33,8 +33,9 @@ static const char help[] =
     "/allowed         what you answered with always; /allowed forget N takes it back\n"
     "/help            this\n"
     "/quit            leave; the session is kept\n"
-    "While the agent works: Ctrl+C interrupts, Ctrl+O opens and closes cards, a line and Enter\n"
-    "goes into the next request.\n";
+    "Esc interrupts, Ctrl+O opens and folds cards, Tab completes /commands and @files, Ctrl+R\n"
+    "searches earlier lines, Alt+Enter begins a new line. What you send while the agent works\n"
+    "goes into its next request.\n";
 
 /* ---- one function a command ---- */
 
@@ -255,6 +256,11 @@ static const struct {
     {"steer", do_steer},   {"undo", do_undo},         {"quit", do_quit},
     {"exit", do_quit},     {"allowed", do_allowed},
 };
+
+const char *wr_chat_command_name(size_t number)
+{
+    return number < WR_COUNT_OF(commands) ? commands[number].name : NULL;
+}
 
 enum wr_chat_next wr_chat_command(struct wr_chat *chat, weir_span line)
 {

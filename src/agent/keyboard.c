@@ -1,9 +1,9 @@
-/* The terminal's keys while the agent works.
+/* The terminal's keys, while the agent works and at the prompt.
  *
  *   begin ──▶ keys come one by one and are not echoed ──▶ end: the terminal's modes as before
  *
- * Bytes are turned into keys by take_key(): text, Enter, Ctrl+C, Ctrl+O, Ctrl+D, or the part of a
- * sequence such as an arrow sends. Lines that are finished wait until the agent takes them.
+ * keys.c makes keys of bytes, editor.c a line of keys; this file reads the bytes, knows what a key
+ * means that is no part of the line, and keeps finished lines until somebody takes them.
  *
  * A question is read by this file itself and not by the loop, which would take its keys for a
  * line. It may appear in the middle of a word, so for a moment of quiet all keys still belong to
@@ -15,24 +15,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/utf8.h"
 
 enum { SIGNAL_MS = 200 };  /* until a signal is seen while a key is waited for */
 enum { SEQUENCE_MS = 50 }; /* within which the rest of an arrow follows its ESC */
+enum { TICK_MS = 100 };
 enum { FOREVER = -1 };
-enum { PASTE_BEGINS = 200, PASTE_ENDS = 201 };
 
 void wr_keyboard_init(struct wr_keyboard *k, bool has_terminal, struct wr_client *client)
 {
     *k = (struct wr_keyboard){.terminal = -1, .client = client};
     if (has_terminal)
         k->terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
-    wr_buf_init(&k->typed, WR_AGENT_FILE_BYTES_MAX);
+    wr_editor_init(&k->editor);
     wr_buf_init(&k->lines, WR_AGENT_FILE_BYTES_MAX);
 }
 
@@ -41,32 +43,33 @@ void wr_keyboard_release(struct wr_keyboard *k)
     wr_keyboard_end(k);
     if (k->terminal >= 0)
         (void)close(k->terminal);
-    wr_buf_release(&k->typed);
+    wr_editor_release(&k->editor);
     wr_buf_release(&k->lines);
 }
 
 /* ---- keys ---- */
 
-static void finish_line(struct wr_keyboard *k)
+static void tell_change(const struct wr_keyboard *k, bool is_all)
 {
-    weir_span line = wr_span_trim(wr_buf_view(&k->typed));
-
-    if (line.len) {
-        wr_buf_append(&k->lines, line);
-        wr_buf_byte(&k->lines, 0);
-        if (k->on_line)
-            k->on_line(k->user, line);
-    }
-    wr_buf_reset(&k->typed);
+    if (k->on_change)
+        k->on_change(k->user, is_all);
 }
 
-/* Backspace takes back a whole character. */
-static void take_back(struct wr_buf *typed)
+static void finish_line(struct wr_keyboard *k)
 {
-    while (typed->len && wr_utf8_is_tail(typed->bytes[typed->len - 1]))
-        typed->len--;
-    if (typed->len)
-        typed->len--;
+    struct wr_buf line;
+
+    wr_buf_init(&line, WR_AGENT_FILE_BYTES_MAX);
+    bool is_taken = wr_editor_take(&k->editor, &line);
+    weir_span said = wr_buf_view(&line); /* trimmed, but for the ends of what was pasted */
+    k->interrupts = 0;
+    if (is_taken && wr_span_trim(said).len && wr_buf_try_reserve(&k->lines, said.len + 1)) {
+        wr_buf_append(&k->lines, said);
+        wr_buf_byte(&k->lines, 0);
+        if (k->on_line)
+            k->on_line(k->user, said);
+    }
+    wr_buf_release(&line);
 }
 
 static void interrupt_client(struct wr_keyboard *k)
@@ -75,86 +78,126 @@ static void interrupt_client(struct wr_keyboard *k)
     wr_client_interrupt(k->client);
 }
 
-/* Arrows and the like send ESC [ ... LETTER, or ESC O LETTER: that is no text. True: taken. */
-static bool take_sequence(struct wr_keyboard *k, char key)
+/* At the prompt Ctrl+C gives up the line; on an empty one it leaves when it is pressed again. */
+static void give_up_line(struct wr_keyboard *k)
 {
-    if (key == WR_KEY_ESCAPE) {
-        k->keys = WR_KEYS_ESCAPE;
-        return true;
-    }
-    if (k->keys == WR_KEYS_ESCAPE && (key == '[' || key == 'O')) {
-        k->keys = WR_KEYS_SEQUENCE;
-        k->sequence = 0;
-        return true;
-    }
-    bool is_inside = k->keys == WR_KEYS_SEQUENCE && key >= ' ' && key <= '~';
-    if (is_inside && key >= '0' && key <= '9' && k->sequence < PASTE_BEGINS * 10)
-        k->sequence = k->sequence * 10 + (uint32_t)(key - '0');
-    if (is_inside && key == '~' && (k->sequence == PASTE_BEGINS || k->sequence == PASTE_ENDS))
-        k->is_pasting = k->sequence == PASTE_BEGINS;
-    if (!is_inside || key >= '@')
-        k->keys = WR_KEYS_PLAIN;
-    return is_inside;
+    k->interrupts = k->editor.text.len ? 0 : k->interrupts + 1;
+    k->has_left = k->interrupts >= 2;
+    wr_editor_clear(&k->editor);
 }
 
-enum key_meaning { KEY_TYPED, KEY_ENTER, KEY_INTERRUPT, KEY_OPEN, KEY_END_OF_FILE };
-
-/* What is text goes to `line`. */
-static enum key_meaning take_key(struct wr_keyboard *k, char key, struct wr_buf *line)
+/* Ctrl+Z: the shell gets the terminal as it was, and we have it again when we go on. */
+static void suspend_program(struct wr_keyboard *k)
 {
-    if (take_sequence(k, key))
-        return KEY_TYPED;
-    if (key == WR_KEY_CTRL_C)
-        return KEY_INTERRUPT;
-    if (key == WR_KEY_CTRL_D)
-        return KEY_END_OF_FILE;
-    if (key == WR_KEY_CTRL_O)
-        return KEY_OPEN;
-    if (k->is_pasting && (key == '\r' || key == '\n' || key == '\t'))
-        wr_buf_byte(line, key == '\t' ? key : '\n');
-    else if (key == '\r' || key == '\n')
-        return KEY_ENTER;
-    else if (key == 127 || key == '\b')
-        take_back(line);
-    else if ((unsigned char)key >= ' ')
-        wr_buf_byte(line, key);
-    return KEY_TYPED;
+    if (!k->is_on)
+        return;
+    (void)tcsetattr(k->terminal, TCSANOW, &k->before);
+    (void)raise(SIGTSTP);
+    (void)tcsetattr(k->terminal, TCSANOW, &k->during);
 }
 
-static void on_key(struct wr_keyboard *k, char key)
+static void on_edit(struct wr_keyboard *k, enum wr_edit edit)
 {
-    enum key_meaning meaning = take_key(k, key, &k->typed);
-
-    if (meaning == KEY_INTERRUPT)
-        interrupt_client(k);
-    else if (meaning == KEY_OPEN && k->on_open)
-        k->on_open(k->user);
-    else if (meaning == KEY_ENTER)
+    switch (edit) {
+    case WR_EDIT_DONE:
         finish_line(k);
+        break;
+    case WR_EDIT_INTERRUPT:
+        if (k->is_at_prompt)
+            give_up_line(k);
+        else
+            interrupt_client(k);
+        break;
+    case WR_EDIT_ESCAPE:
+        if (!k->is_at_prompt)
+            interrupt_client(k);
+        break;
+    case WR_EDIT_LEAVE:
+        k->has_left = k->is_at_prompt;
+        break;
+    case WR_EDIT_OPEN:
+        if (k->on_open)
+            k->on_open(k->user);
+        break;
+    case WR_EDIT_PAGE_UP:
+    case WR_EDIT_PAGE_DOWN:
+        if (k->on_page)
+            k->on_page(k->user, edit == WR_EDIT_PAGE_UP);
+        break;
+    case WR_EDIT_SUSPEND:
+        suspend_program(k);
+        tell_change(k, true);
+        break;
+    case WR_EDIT_CLEAR:
+        tell_change(k, true);
+        break;
+    case WR_EDIT_NONE:
+    case WR_EDIT_CHANGED:
+        break;
+    }
+}
+
+static enum wr_edit on_key(struct wr_keyboard *k, struct wr_key key)
+{
+    enum wr_edit edit = wr_editor_key(&k->editor, key);
+    on_edit(k, edit);
+    return edit;
+}
+
+/* Whether the ESC that came last was Esc alone. Waits for a moment. */
+static bool is_escape_alone(struct wr_keyboard *k)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+    return wr_keys_is_waiting(&k->keys) && poll(&file, 1, SEQUENCE_MS) == 0;
 }
 
 static void stop_watching(struct wr_keyboard *k)
 {
     if (!k->is_closed)
         (void)uv_poll_stop(&k->poll);
+    k->has_left = true;
     interrupt_client(k);
+}
+
+static void tick(struct wr_keyboard *k)
+{
+    uint64_t now_us = wr_clock_steady_us();
+
+    if (!k->on_tick || now_us - k->ticked_us < TICK_MS * 1000)
+        return;
+    k->ticked_us = now_us;
+    k->on_tick(k->user);
+}
+
+static bool take_bytes(struct wr_keyboard *k, const char *bytes, size_t count)
+{
+    bool is_changed = false;
+
+    for (size_t i = 0; i < count; i++)
+        is_changed |= on_key(k, wr_keys_take(&k->keys, bytes[i])) != WR_EDIT_NONE;
+    if (is_escape_alone(k))
+        is_changed |= on_key(k, wr_keys_pause(&k->keys)) != WR_EDIT_NONE;
+    return is_changed;
 }
 
 void wr_keyboard_look(struct wr_keyboard *k)
 {
     struct pollfd file = {.fd = k->terminal, .events = POLLIN};
-    char keys[256];
+    bool is_changed = false;
+    char bytes[256];
 
     errno = 0;
-    while (k->is_on && poll(&file, 1, 0) > 0 && file.revents & POLLIN) {
-        ssize_t bytes = read(k->terminal, keys, sizeof(keys));
-        if (bytes <= 0 && errno != EAGAIN && errno != EINTR)
+    while (k->is_on && poll(&file, 1, 0) > 0 && file.revents & (POLLIN | POLLHUP)) {
+        ssize_t count = read(k->terminal, bytes, sizeof(bytes));
+        if (count <= 0 && errno != EAGAIN && errno != EINTR)
             stop_watching(k); /* the terminal is gone: nobody waits for the answer */
-        if (bytes <= 0)
-            return;
-        for (ssize_t i = 0; i < bytes; i++)
-            on_key(k, keys[i]);
+        if (count <= 0)
+            break;
+        is_changed |= take_bytes(k, bytes, (size_t)count);
     }
+    if (is_changed)
+        tell_change(k, false);
+    tick(k);
 }
 
 bool wr_keyboard_is_interrupted(void *user)
@@ -171,26 +214,59 @@ static void on_poll(uv_poll_t *poll_handle, int status, int events)
     wr_keyboard_look(poll_handle->data);
 }
 
-/* ---- questions ---- */
+static void on_timer(uv_timer_t *timer)
+{
+    tick(timer->data);
+}
 
-enum wait_end { WAIT_KEY, WAIT_TIMEOUT, WAIT_NONE };
+/* ---- waiting ---- */
 
-static enum wait_end wait_for_key(struct wr_keyboard *k, int wait_ms, char *key)
+enum wait_end { WAIT_BYTE, WAIT_TIMEOUT, WAIT_NONE };
+
+static bool has_ended(struct wr_keyboard *k)
+{
+    return !k->is_on || wr_client_has_ended(k->client);
+}
+
+static enum wait_end wait_for_byte(struct wr_keyboard *k, int wait_ms, char *byte)
 {
     struct pollfd file = {.fd = k->terminal, .events = POLLIN};
 
-    while (k->is_on && !wr_client_has_ended(k->client)) {
+    while (!has_ended(k)) {
         int found = poll(&file, 1, wait_ms == FOREVER || wait_ms > SIGNAL_MS ? SIGNAL_MS : wait_ms);
+        if (found < 0 && errno == EINTR)
+            tell_change(k, false); /* the terminal may have another size now */
         if (found < 0 && errno == EINTR)
             continue;
         if (!found && wait_ms != FOREVER && (wait_ms -= SIGNAL_MS) <= 0)
             return WAIT_TIMEOUT;
         if (!found)
             continue;
-        return found > 0 && read(k->terminal, key, 1) == 1 ? WAIT_KEY : WAIT_NONE;
+        return found > 0 && read(k->terminal, byte, 1) == 1 ? WAIT_BYTE : WAIT_NONE;
     }
     return WAIT_NONE;
 }
+
+bool wr_keyboard_wait(struct wr_keyboard *k)
+{
+    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
+
+    k->is_at_prompt = true;
+    k->has_left = false;
+    k->interrupts = 0;
+    while (!wr_keyboard_queued(k).len && !k->has_left && !has_ended(k)) {
+        uint32_t interrupts = k->interrupts;
+        int found = poll(&file, 1, SIGNAL_MS);
+        if (found > 0)
+            wr_keyboard_look(k);
+        if (found < 0 || k->interrupts != interrupts)
+            tell_change(k, false);
+    }
+    k->is_at_prompt = false;
+    return wr_keyboard_queued(k).len && !k->has_left;
+}
+
+/* ---- questions ---- */
 
 /* Until no key was pressed for a while, keys belong to the line that was being typed. An answer
  * that comes too early is dropped, neither taken as an answer nor sent to the model: it must be
@@ -198,48 +274,75 @@ static enum wait_end wait_for_key(struct wr_keyboard *k, int wait_ms, char *key)
 static enum wr_answer_end wait_for_quiet(struct wr_keyboard *k, const struct wr_question *question)
 {
     enum wait_end end;
-    char key;
+    char byte;
 
-    while ((end = wait_for_key(k, (int)question->quiet_ms, &key)) == WAIT_KEY) {
-        bool is_early = (key == '\r' || key == '\n') && !k->is_pasting &&
-                        question->is_answer(wr_span_trim(wr_buf_view(&k->typed)));
+    while ((end = wait_for_byte(k, (int)question->quiet_ms, &byte)) == WAIT_BYTE) {
+        struct wr_key key = wr_keys_take(&k->keys, byte);
+        bool is_early = key.kind == WR_KEY_ENTER &&
+                        question->is_answer(wr_span_trim(wr_buf_view(&k->editor.text)));
         if (is_early)
-            wr_buf_reset(&k->typed);
+            wr_editor_clear(&k->editor);
         else
-            on_key(k, key);
+            (void)on_key(k, key);
+        if (is_escape_alone(k))
+            (void)on_key(k, wr_keys_pause(&k->keys));
+        tell_change(k, false);
         if (k->is_interrupted)
             return WR_ANSWER_INTERRUPT;
     }
-    k->keys = WR_KEYS_PLAIN; /* what follows an ESC comes at once, or was Esc alone */
     return end == WAIT_TIMEOUT ? WR_ANSWER_LINE : WR_ANSWER_NONE;
 }
 
-/* Esc alone, and not the beginning of what an arrow sends. */
-static bool is_escape_alone(struct wr_keyboard *k, char key)
+/* Backspace takes back a whole character. */
+static void shorten(struct wr_buf *line)
 {
-    struct pollfd file = {.fd = k->terminal, .events = POLLIN};
-    return key == WR_KEY_ESCAPE && !k->is_pasting && poll(&file, 1, SEQUENCE_MS) == 0;
+    while (line->len && wr_utf8_is_tail(line->bytes[line->len - 1]))
+        line->len--;
+    if (line->len)
+        line->len--;
+}
+
+/* True: the answer is over. */
+static bool take_answer_key(struct wr_keyboard *k, struct wr_key key, struct wr_buf *line,
+                            enum wr_answer_end *end)
+{
+    switch (key.kind) {
+    case WR_KEY_ENTER:
+        *end = WR_ANSWER_LINE;
+        return true;
+    case WR_KEY_ESCAPE:
+        *end = WR_ANSWER_ESCAPE;
+        return true;
+    case WR_KEY_BYTE:
+        wr_buf_byte(line, key.byte);
+        return false;
+    case WR_KEY_BACKSPACE:
+        shorten(line);
+        return false;
+    case WR_KEY_CTRL:
+        if (key.byte == 'u')
+            wr_buf_reset(line);
+        k->is_interrupted |= key.byte == 'c';
+        *end = key.byte == 'c' ? WR_ANSWER_INTERRUPT : WR_ANSWER_ESCAPE;
+        return key.byte == 'c' || key.byte == 'd';
+    default:
+        return false;
+    }
 }
 
 static enum wr_answer_end read_answer(struct wr_keyboard *k, const struct wr_question *question,
                                       struct wr_buf *line)
 {
-    char key;
+    enum wr_answer_end end;
+    char byte;
 
     question->on_change(question->user, wr_buf_view(line));
-    while (wait_for_key(k, FOREVER, &key) == WAIT_KEY) {
-        if (is_escape_alone(k, key))
-            return WR_ANSWER_ESCAPE;
+    while (wait_for_byte(k, FOREVER, &byte) == WAIT_BYTE) {
         size_t bytes_before = line->len;
-        enum key_meaning meaning = take_key(k, key, line);
-        if (meaning == KEY_ENTER)
-            return WR_ANSWER_LINE;
-        if (meaning == KEY_END_OF_FILE)
-            return WR_ANSWER_ESCAPE;
-        if (meaning == KEY_INTERRUPT) {
-            k->is_interrupted = true;
-            return WR_ANSWER_INTERRUPT;
-        }
+        if (take_answer_key(k, wr_keys_take(&k->keys, byte), line, &end))
+            return end;
+        if (is_escape_alone(k) && take_answer_key(k, wr_keys_pause(&k->keys), line, &end))
+            return end;
         if (line->len != bytes_before)
             question->on_change(question->user, wr_buf_view(line));
     }
@@ -259,7 +362,7 @@ static enum wr_answer_end ask_until_answered(struct wr_keyboard *k,
         weir_span said = wr_span_trim(wr_buf_view(line));
         if (end == WR_ANSWER_LINE && question->is_answer(said))
             return end;
-        wr_buf_append(&k->typed, wr_buf_view(line));
+        wr_editor_append(&k->editor, wr_buf_view(line));
         if (end != WR_ANSWER_LINE)
             return end;
         finish_line(k);
@@ -279,11 +382,18 @@ enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *k, const struct wr_que
     return end;
 }
 
+/* ---- lines ---- */
+
+weir_span wr_keyboard_queued(const struct wr_keyboard *k)
+{
+    return wr_span_from(wr_buf_view(&k->lines), k->lines_taken_bytes);
+}
+
 bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
 {
-    wr_keyboard_look(k);
-    weir_span all = wr_buf_view(&k->lines);
-    weir_span rest = wr_span_cut(all, k->lines_taken_bytes, all.len);
+    if (!k->is_at_prompt)
+        wr_keyboard_look(k);
+    weir_span rest = wr_keyboard_queued(k);
     const char *end = rest.len ? memchr(rest.ptr, 0, rest.len) : NULL;
     if (!end) {
         wr_buf_reset(&k->lines);
@@ -295,13 +405,6 @@ bool wr_keyboard_take(struct wr_keyboard *k, struct wr_buf *line)
     return true;
 }
 
-void wr_keyboard_take_rest(struct wr_keyboard *k, struct wr_buf *line)
-{
-    wr_buf_append(line, wr_buf_view(&k->typed));
-    wr_buf_reset(&k->typed);
-    k->is_pasting = false;
-}
-
 /* ---- the terminal ---- */
 
 static void on_closed(uv_handle_t *handle)
@@ -310,21 +413,43 @@ static void on_closed(uv_handle_t *handle)
     k->is_closed = true;
 }
 
+static void on_timer_closed(uv_handle_t *handle)
+{
+    struct wr_keyboard *k = handle->data;
+    k->is_timer_closed = true;
+}
+
+/* A wait for a key ends at a signal only where the signal is not ignored. */
+static void on_size(int number)
+{
+    (void)number;
+}
+
+static void watch_size(void)
+{
+    struct sigaction action = {.sa_handler = on_size};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGWINCH, &action, NULL);
+}
+
 void wr_keyboard_begin(struct wr_keyboard *k)
 {
-    struct termios modes;
-
     k->is_interrupted = false;
     if (k->is_on || k->terminal < 0 || tcgetattr(k->terminal, &k->before))
         return;
-    modes = k->before;
-    modes.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
-    modes.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
-    modes.c_cc[VMIN] = 1;
-    modes.c_cc[VTIME] = 0;
-    if (tcsetattr(k->terminal, TCSANOW, &modes))
+    k->during = k->before;
+    k->during.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG | IEXTEN);
+    k->during.c_iflag &= ~(tcflag_t)(IXON | ICRNL);
+    k->during.c_cc[VMIN] = 1;
+    k->during.c_cc[VTIME] = 0;
+    if (tcsetattr(k->terminal, TCSANOW, &k->during))
         return;
+    watch_size();
     k->is_on = true;
+    k->is_timer_closed = uv_timer_init(&k->client->loop, &k->timer) != 0;
+    k->timer.data = k;
+    if (!k->is_timer_closed && k->on_tick)
+        (void)uv_timer_start(&k->timer, on_timer, TICK_MS, TICK_MS);
     k->is_closed = uv_poll_init(&k->client->loop, &k->poll, k->terminal) != 0;
     if (k->is_closed)
         return;
@@ -338,9 +463,10 @@ void wr_keyboard_end(struct wr_keyboard *k)
         return;
     (void)tcsetattr(k->terminal, TCSANOW, &k->before);
     k->is_on = false;
-    if (k->is_closed)
-        return;
-    uv_close((uv_handle_t *)&k->poll, on_closed);
-    while (!k->is_closed)
+    if (!k->is_timer_closed)
+        uv_close((uv_handle_t *)&k->timer, on_timer_closed);
+    if (!k->is_closed)
+        uv_close((uv_handle_t *)&k->poll, on_closed);
+    while (!k->is_closed || !k->is_timer_closed)
         (void)uv_run(&k->client->loop, UV_RUN_ONCE);
 }

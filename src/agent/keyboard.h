@@ -1,8 +1,10 @@
-/* keyboard.h -- what is typed while the agent works.
+/* keyboard.h -- the terminal's keys: the line that is typed, at the prompt and while the agent
+ * works.
  *
- * Ctrl+C interrupts. Ctrl+O opens and closes cards. A line that ends with Enter steers: it waits
- * for the next request. Between wr_keyboard_begin() and wr_keyboard_end() the terminal echoes
- * nothing and hands over every key at once; its modes are put back at the end.
+ * While it works Esc and Ctrl+C interrupt, and a line that ends with Enter steers: it waits for the
+ * next request. Ctrl+O opens and closes cards at any time. Between wr_keyboard_begin() and
+ * wr_keyboard_end() the terminal echoes nothing and hands over every key at once; its modes are put
+ * back at the end.
  *
  * A question (wr_keyboard_answer()) is answered by a whole line. It appears while somebody may be
  * in the middle of a sentence, so keys belong to that sentence until nothing was pressed for a
@@ -14,25 +16,30 @@
 #include <termios.h>
 
 #include "agent/client.h"
-
-enum { WR_KEY_CTRL_C = 3, WR_KEY_CTRL_D = 4, WR_KEY_CTRL_O = 15, WR_KEY_ESCAPE = 27 };
+#include "agent/editor.h"
 
 struct wr_keyboard {
     int terminal; /* opened anew: watching a file makes it non-blocking */
     struct wr_client *client;
     void (*on_open)(void *user);                 /* Ctrl+O */
     void (*on_line)(void *user, weir_span line); /* a line was finished */
-    void *user;
-    bool is_interrupted; /* Ctrl+C since the last begin */
-    struct wr_buf typed; /* of the line that is not finished */
-    enum { WR_KEYS_PLAIN, WR_KEYS_ESCAPE, WR_KEYS_SEQUENCE } keys; /* of an arrow, for one */
-    uint32_t sequence;                                             /* its number */
-    bool is_pasting;     /* between ESC[200~ and ESC[201~: a line's end is text */
+    void (*on_change)(void *user, bool is_all);  /* to be drawn again; all: also what is there */
+    void (*on_tick)(void *user);                 /* a few times a second, while the agent works */
+    void (*on_page)(void *user, bool is_up);     /* Page Up and Page Down */
+    void *user;                                  /* any of these may be NULL */
+    bool is_at_prompt;                           /* the agent waits for the user */
+    bool is_interrupted;                         /* Esc or Ctrl+C since the last begin */
+    bool has_left;                               /* at the prompt: Ctrl+D, or Ctrl+C twice */
+    uint32_t interrupts;                         /* of an empty prompt, one after the other */
+    struct wr_keys keys;
+    struct wr_editor editor;
     struct wr_buf lines; /* finished ones, each with a NUL */
     size_t lines_taken_bytes;
-    struct termios before;
+    uint64_t ticked_us;
+    struct termios before, during;
     uv_poll_t poll;
-    bool is_on, is_closed;
+    uv_timer_t timer;
+    bool is_on, is_closed, is_timer_closed;
 };
 
 /* Watches the terminal of this process, or nothing: then nothing is typed. */
@@ -45,8 +52,11 @@ void wr_keyboard_end(struct wr_keyboard *keyboard);
 /* Looks for keys without waiting: for whoever keeps the loop busy. */
 void wr_keyboard_look(struct wr_keyboard *keyboard);
 
-/* Looks, and tells whether Ctrl+C was among them. The user is the keyboard. */
+/* Looks, and tells whether Esc or Ctrl+C was among them. The user is the keyboard. */
 bool wr_keyboard_is_interrupted(void *user);
+
+/* At the prompt: waits until a line is finished. False: the user has left, or the program ends. */
+bool wr_keyboard_wait(struct wr_keyboard *keyboard);
 
 enum wr_answer_end {
     WR_ANSWER_LINE,      /* Enter: the line is the answer */
@@ -71,7 +81,7 @@ enum wr_answer_end wr_keyboard_answer(struct wr_keyboard *keyboard,
 /* Takes the next finished line; one that was pasted may be several. */
 bool wr_keyboard_take(struct wr_keyboard *keyboard, struct wr_buf *line);
 
-/* Takes the beginning of a line that was not finished. */
-void wr_keyboard_take_rest(struct wr_keyboard *keyboard, struct wr_buf *line);
+/* The finished lines that nobody has taken, each with a NUL. */
+weir_span wr_keyboard_queued(const struct wr_keyboard *keyboard);
 
 #endif

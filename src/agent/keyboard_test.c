@@ -78,10 +78,14 @@ static const struct {
     {"Unicode stays", "\xE6\xB0\xB4 \xF0\x9F\x8C\x8A\r", "\xE6\xB0\xB4 \xF0\x9F\x8C\x8A"},
     {"what is pasted is one line, whatever its ends", "see \x1b[200~a\rb\tc\x1b[201~ now\r",
      "see a\nb\tc now"},
-    {"other control keys are nothing",
-     "a\x01\x05"
-     "b\r",
-     "ab"},
+    {"the cursor goes to the line's ends",
+     "b\x01"
+     "a\x05"
+     "c\r",
+     "abc"},
+    {"and to the middle", "ac\x1b[Db\r", "abc"},
+    {"Alt+Enter begins a new line", "one\x1b\rtwo\r", "one\ntwo"},
+    {"so does a backslash", "one\\\rtwo\r", "one\ntwo"},
 };
 
 static void keys_make_lines(void **state)
@@ -106,19 +110,34 @@ static void keys_make_lines(void **state)
 
 static void half_a_line_is_kept_for_the_prompt(void **state)
 {
-    struct wr_buf rest;
     struct bench b;
     (void)state;
     begin(&b);
-    wr_buf_init(&rest, 1000);
     press(&b, "one\rhalf a li");
     wr_keyboard_look(&b.keyboard);
-    wr_keyboard_take_rest(&b.keyboard, &rest);
-    assert_true(wr_span_is(wr_buf_view(&rest), "half a li"));
-    wr_buf_reset(&rest);
-    wr_keyboard_take_rest(&b.keyboard, &rest);
-    assert_int_equal(rest.len, 0);
-    wr_buf_release(&rest);
+    assert_true(wr_span_is(wr_buf_view(&b.keyboard.editor.text), "half a li"));
+    assert_true(wr_span_eq(wr_keyboard_queued(&b.keyboard), WR_LIT("one\0")));
+    end(&b);
+}
+
+static void the_prompt_waits_for_a_line(void **state)
+{
+    struct wr_buf line;
+    struct bench b;
+    (void)state;
+    begin(&b);
+    wr_buf_init(&line, 1000);
+    press(&b, "half\x03whole\r");
+    assert_true(wr_keyboard_wait(&b.keyboard));
+    assert_true(wr_keyboard_take(&b.keyboard, &line));
+    assert_true(wr_span_is(wr_buf_view(&line), "whole"));
+    assert_false(b.keyboard.is_interrupted); /* Ctrl+C gave up the line, and nothing else */
+    assert_false(wr_keyboard_take(&b.keyboard, &line));
+    press(&b, "x\x04\x7f\x04"); /* Ctrl+D leaves an empty line only */
+    assert_false(wr_keyboard_wait(&b.keyboard));
+    press(&b, "\x03\x03");
+    assert_false(wr_keyboard_wait(&b.keyboard));
+    wr_buf_release(&line);
     end(&b);
 }
 
@@ -137,6 +156,10 @@ static void ctrl_c_interrupts_and_ctrl_o_opens(void **state)
     wr_keyboard_end(&b.keyboard);
     wr_keyboard_begin(&b.keyboard);
     assert_false(wr_keyboard_is_interrupted(&b.keyboard)); /* another turn */
+    press(&b, "\x1b[A");
+    assert_false(wr_keyboard_is_interrupted(&b.keyboard)); /* an arrow is no Esc */
+    press(&b, "\x1b");
+    assert_true(wr_keyboard_is_interrupted(&b.keyboard));
     end(&b);
 }
 
@@ -161,6 +184,8 @@ static void on_change(void *user, weir_span line)
 
     if (line.len || asked->awaited >= 2)
         return;
+    if (asked->awaited && strchr(asked->keys, '\x15'))
+        return; /* the user emptied it */
     if (asked->awaited++ == 0)
         press(asked->b, asked->keys);
     else
@@ -185,10 +210,13 @@ static const struct {
     {"a line's end in what is pasted is none", "", "\x1b[200~y\r\x1b[201~z\r", WR_ANSWER_LINE, "n",
      "y\nz", ""},
     {"an arrow is no Esc", "", "\x1b[Ay\r", WR_ANSWER_LINE, "y", NULL, ""},
+    {"Ctrl+U empties it", "", "no way\x15y\r", WR_ANSWER_LINE, "y", NULL, ""},
     {"Esc ends it, what was typed stays", "half", " a li\x1b", WR_ANSWER_ESCAPE, NULL, NULL,
      "half a li"},
     {"Ctrl+D ends it", "", "\x04", WR_ANSWER_ESCAPE, NULL, NULL, ""},
     {"Ctrl+C ends it", "", "y\x03", WR_ANSWER_INTERRUPT, NULL, NULL, "y"},
+    {"Esc before it is awaited interrupts", "half\x1b", "", WR_ANSWER_INTERRUPT, NULL, NULL,
+     "half"},
     {"also before it is awaited", "y\x03", "", WR_ANSWER_INTERRUPT, NULL, NULL, "y"},
 };
 
@@ -206,7 +234,7 @@ static void check_question(size_t i)
     press(&b, questions[i].before);
     enum wr_answer_end end_of = wr_keyboard_answer(&b.keyboard, &question, &answer);
     bool has_line = wr_keyboard_take(&b.keyboard, &line);
-    wr_keyboard_take_rest(&b.keyboard, &rest);
+    wr_buf_append(&rest, wr_buf_view(&b.keyboard.editor.text));
     weir_span said = wr_span_trim(wr_buf_view(&answer));
     if (end_of != questions[i].end ||
         (questions[i].answer && !wr_span_is(said, questions[i].answer)))
@@ -272,6 +300,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_make_lines),
         cmocka_unit_test(half_a_line_is_kept_for_the_prompt),
+        cmocka_unit_test(the_prompt_waits_for_a_line),
         cmocka_unit_test(ctrl_c_interrupts_and_ctrl_o_opens),
         cmocka_unit_test(a_question_wants_a_whole_line),
         cmocka_unit_test(without_a_terminal_there_is_no_answer),

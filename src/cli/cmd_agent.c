@@ -34,7 +34,7 @@
 struct agent_options {
     const char *prompt, *api, *base_url, *model, *session, *dir, *config, *store, *summary_model;
     uint64_t window_tokens, every_s; /* 0: not told */
-    bool json, yes, pass_keys;
+    bool json, yes, pass_keys, plain, screen_reader;
 };
 
 #define VALUES struct agent_options
@@ -63,6 +63,10 @@ static const struct wr_option options[] = {
      "with -p: again and again, in the same session"},
     {"summary-model", WR_TEXT("M", summary_model),
      "who writes summaries of older turns; else they are extracted", .list = wr_list_models},
+    {"plain", WR_FLAG(plain),
+     "lines only, nothing is drawn over: for terminals that cannot move their cursor (TERM=dumb "
+     "does the same)"},
+    {"screen-reader", WR_FLAG(screen_reader), "the same, and words stand for signs"},
     {"pass-keys", WR_FLAG(pass_keys), "commands get the whole environment, keys and tokens too"},
 };
 
@@ -405,19 +409,6 @@ static int run_headless(struct program *p)
 
 /* ---- in a terminal ---- */
 
-static void on_open(void *user)
-{
-    wr_screen_toggle(user);
-}
-
-static void on_line(void *user, weir_span line)
-{
-    char text[400];
-    (void)snprintf(text, sizeof(text), "(for the next request) %.*s",
-                   (int)(line.len < 300 ? line.len : 300), line.ptr);
-    wr_screen_say(user, text);
-}
-
 static enum wr_chat_next run_chat(struct program *p)
 {
     struct wr_agent agent = make_agent(p);
@@ -435,10 +426,9 @@ static enum wr_chat_next run_chat(struct program *p)
     if (!set_tools(p, &agent))
         return WR_CHAT_QUIT;
     wr_client_watch_signals(&p->client, false);
-    wr_screen_init(&screen, stdout, wr_cli_colours(), &p->keyboard);
-    p->keyboard.on_open = on_open;
-    p->keyboard.on_line = on_line;
-    p->keyboard.user = &screen;
+    wr_screen_init(&screen, stdout, wr_cli_colours() && !p->options->screen_reader, &p->keyboard);
+    screen.kind = wr_screen_kind_of(getenv("TERM"), p->options->plain || !isatty(STDOUT_FILENO),
+                                    p->options->screen_reader);
     struct wr_view view = wr_screen_view(&screen);
     agent.view = &view;
     wr_screen_say(&screen, "weir agent: /help lists the commands");

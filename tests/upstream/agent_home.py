@@ -79,15 +79,13 @@ class Home:
 class Terminal:
     """tmux: what is typed, and what stands on the screen."""
 
-    def __init__(self, home, command):
+    def __init__(self, home, command, columns=120, rows=400, **extra):
         self.name = f'weir-{os.getpid()}-{time.time_ns()}'
         self.socket = os.path.join(home.folder, 'tmux')
-        env = {k: home.env()[k] for k in ('XDG_DATA_HOME', 'NO_COLOR') if home.env()[k]}
-        # libedit does not give back the name of a function that was added to it.
-        env['LSAN_OPTIONS'] = ('print_suppressions=0:suppressions=' +
-                               write_file(home.folder, 'leaks', 'leak:wcsdup\n'))
+        env = {k: home.env()[k] for k in ('XDG_DATA_HOME', 'NO_COLOR') if home.env()[k]} | extra
         words = ' '.join(f'{k}={v!r}' for k, v in env.items())
-        self.tmux('new-session', '-d', '-x', '120', '-y', '400', '-s', self.name, '-c', home.work,
+        self.tmux('new-session', '-d', '-x', str(columns), '-y', str(rows), '-s', self.name,
+                  '-c', home.work,
                   f'set -m; env -u NO_COLOR {words} {" ".join(command)}; echo "left with $?"; '
                   'exec sleep 600')
 
@@ -108,6 +106,10 @@ class Terminal:
     def shows(self, *texts):
         """Whether one of them is shown, now or later."""
         return bool(wait_for(lambda: any(text in self.screen() for text in texts)))
+
+    def is_asked(self):
+        """Whether a question waits for its answer."""
+        return 'then Enter:' in self.screen()
 
     def agent(self):
         """The process in the terminal."""

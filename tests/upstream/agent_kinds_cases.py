@@ -114,7 +114,7 @@ def steering(folder):
     for n in waits:
         ok(f'steering: at work in turn {n}', term.shows(f'until test -e go{n};'))
         term.type(f'Mind the {n}.', 'Enter')
-        ok('steering: what is typed is taken', term.shows(f'(for the next request) Mind the {n}.'))
+        ok('steering: what is typed is taken', term.shows(f'queued: Mind the {n}.'))
         with open(scene.home.path(f'go{n}'), 'w', encoding='ascii'):
             pass
     ok('steering: the loop ends', term.shows('All done.'))
@@ -358,7 +358,7 @@ def ask(upstream, body):
 
 # ---- what the terminal shows ----
 
-STATUS = re.compile(r'(\x1b\[3[13]m)?ctx (\d+)%')
+STATUS = re.compile(r'(\x1b\[3[13]m)?(?:\x1b\[49m)?ctx (\d+)%')
 COLOURS = {'plain': '', 'yellow': '\x1b[33m', 'red': '\x1b[31m'}
 
 
@@ -377,12 +377,13 @@ def colours(folder):
                                  *scene.config('session:\n  policy: exact\n'))
     term = Terminal(scene.home, command)
     ok('colours: the agent is there', term.shows('ctx '))
+    seen = []
     for n in range(20):
-        if statuses(term) and statuses(term)[-1][1] >= 90:
+        seen += statuses(term)
+        if seen[-1][1] >= 90:
             break
         term.type('Read the next.', 'Enter')
-        wait_for(lambda: len(statuses(term)) == n + 2)
-    seen = statuses(term)
+        wait_for(lambda: f'File {n}.' in term.screen() and 'Esc interrupts' not in term.screen())
     ok('colours: plain, yellow from 70 %, red from 90 %',
        [(code, percent) for code, percent in seen if code != COLOURS[colour_of(percent)]], [])
     ok('colours: all three were shown', {colour_of(percent) for _, percent in seen}, set(COLOURS))
@@ -405,7 +406,8 @@ def pages(folder):
     term.type('Read two.', 'Enter')
     ok('pages: and they stay open', term.shows('Two.') and term.shows('function_1_40'))
     term.type('', 'C-o')
-    ok('pages: Ctrl+O closes them', term.shows('cards are closed'))
+    ok('pages: Ctrl+O folds them again',
+       bool(wait_for(lambda: 'function_1_40' not in term.screen())))
     term.type('Read three.', 'Enter')
     ok('pages: and they stay closed', term.shows('Three.') and 'function_2_40' not in term.screen())
     term.type('/context', 'Enter')
