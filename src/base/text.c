@@ -9,6 +9,8 @@
  */
 #include "base/text.h"
 
+#include <string.h>
+
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -107,6 +109,41 @@ void wr_text_wrap(struct wr_buf *out, weir_span text, size_t width, size_t inden
         wr_buf_append(out, word);
         column += wr_text_width(word);
         at += word.len + 1;
+    }
+}
+
+/* Where the text of a line begins behind its label; 0: it has none. */
+static size_t label_end(weir_span line, size_t indent, size_t width)
+{
+    size_t end = wr_span_find(line, WR_LIT("  "), indent);
+
+    while (end < line.len && line.ptr[end] == ' ')
+        end++;
+    return end < line.len && end <= width / 2 ? end : 0;
+}
+
+static void fit_line(struct wr_buf *out, weir_span line, size_t width)
+{
+    size_t indent = 0;
+
+    while (indent < line.len && line.ptr[indent] == ' ')
+        indent++;
+    size_t label = label_end(line, indent, width), hang = label ? label : indent + 2;
+    if (wr_text_width(line) <= width || memchr(line.ptr, '\033', line.len) || hang >= width) {
+        wr_buf_append(out, line);
+        return;
+    }
+    size_t begin = label ? label : indent;
+    wr_buf_append(out, wr_span_cut(line, 0, begin));
+    wr_text_wrap(out, wr_span_cut(line, begin, line.len), width - hang, hang);
+}
+
+void wr_text_fit(struct wr_buf *out, weir_span text, size_t width)
+{
+    weir_span line;
+    while (wr_span_line(&text, &line)) {
+        fit_line(out, line, width);
+        wr_buf_byte(out, '\n');
     }
 }
 

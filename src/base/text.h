@@ -29,6 +29,10 @@ size_t wr_text_width(weir_span text);
  * counted; the last has no '\n'. */
 void wr_text_wrap(struct wr_buf *out, weir_span text, size_t width, size_t indent);
 
+/* Appends `text`, with lines that are wider than `width` wrapped. They go on below their own text:
+ * behind a label that two spaces end, else two columns further in. Lines with escapes stay. */
+void wr_text_fit(struct wr_buf *out, weir_span text, size_t width);
+
 /* Appends every line of `text` with `prefix` before it and '\n' behind it. */
 void wr_text_indent(struct wr_buf *out, weir_span text, const char *prefix);
 

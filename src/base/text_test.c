@@ -89,6 +89,30 @@ static void keep_moves_the_text_into_the_arena(void **state)
     wr_arena_release(&arena);
 }
 
+static void wide_lines_are_wrapped_behind_their_label(void **state)
+{
+    static const struct {
+        const char *text, *fitted;
+    } rows[] = {
+        {"short\n\nlines stay\n", "short\n\nlines stay\n"},
+        {"  price   one two three four five\n", "  price   one two\n          three four\n"
+                                                "          five\n"},
+        {"no label, words and more words\n", "no label, words\n  and more words\n"},
+        {"  a label that is too  wide\n", "  a label that is\n    too wide\n"},
+        {"\033[1mcoloured lines are left alone\n", "\033[1mcoloured lines are left alone\n"},
+        {"averyveryverylongwordthatcannotbecut\n", "averyveryverylongwordthatcannotbecut\n"},
+    };
+    struct wr_buf out;
+    (void)state;
+
+    for (size_t i = 0; i < WR_COUNT_OF(rows); i++) {
+        wr_buf_init(&out, 1000);
+        wr_text_fit(&out, wr_span_of(rows[i].text), 20);
+        assert_true(wr_span_is(wr_buf_view(&out), rows[i].fitted));
+        wr_buf_release(&out);
+    }
+}
+
 static void numbers_are_grouped_by_thousands(void **state)
 {
     (void)state;
@@ -103,6 +127,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_grouped_by_thousands),
+        cmocka_unit_test(wide_lines_are_wrapped_behind_their_label),
         cmocka_unit_test(head_and_tail_count_characters),
         cmocka_unit_test(one_line),
         cmocka_unit_test(indent_puts_the_prefix_before_every_line),

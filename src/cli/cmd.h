@@ -80,6 +80,10 @@ bool wr_cli_colours(void);
 /* How wide a line on stdout may be: COLUMNS, else the terminal's, else 80. */
 uint32_t wr_cli_columns(void);
 
+/* wr_cli_end() for what a person reads: lines that are too wide are wrapped. Where nobody says how
+ * wide (a pipe, no COLUMNS) they stay, so that a script finds them whole. */
+int wr_cli_end_fitted(struct wr_buf *out, int code);
+
 /* One line of at most `width` columns that shows how `text` begins; control bytes become spaces. */
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width);
 

@@ -26,7 +26,7 @@ static const struct wr_option options[] = {
     WR_ROW_PRICES(config),
 };
 
-enum { BAR_COLUMNS = 60 };
+enum { BAR_COLUMNS_MAX = 60 };
 
 struct page {
     const struct wr_context *c;
@@ -60,19 +60,21 @@ static void put_bar(struct page *p)
 {
     const struct wr_context *c = p->c;
     uint64_t whole = c->window_tokens > c->sent_tokens ? c->window_tokens : c->sent_tokens;
-    uint64_t done_tokens = 0, done_cells = 0;
+    uint64_t done_tokens = 0, done_cells = 0, bar_cells = wr_cli_columns() - 2;
 
+    if (bar_cells > BAR_COLUMNS_MAX)
+        bar_cells = BAR_COLUMNS_MAX;
     if (!whole)
         return;
     wr_buf_byte(&p->out, '[');
     for (int i = 0; i < WR_CATEGORIES_COUNT; i++) {
         done_tokens += c->tokens[i];
-        uint64_t cells = done_tokens * BAR_COLUMNS / whole;
-        cells = cells > BAR_COLUMNS ? BAR_COLUMNS : cells;
+        uint64_t cells = done_tokens * bar_cells / whole;
+        cells = cells > bar_cells ? bar_cells : cells;
         put_cells(p, looks[i].colour, looks[i].letter, cells - done_cells);
         done_cells = cells;
     }
-    for (; done_cells < BAR_COLUMNS; done_cells++)
+    for (; done_cells < bar_cells; done_cells++)
         wr_buf_byte(&p->out, '.');
     wr_buf_text(&p->out, "]\n");
 }
@@ -213,7 +215,7 @@ static int print_context(const struct wr_context *context)
     put_money(&p);
     put_last_step(&p);
     put_policy(&p);
-    return wr_cli_end(&p.out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&p.out, WR_EXIT_OK);
 }
 
 static int show_context(const struct wr_books *books, const struct context_options *o,

@@ -368,7 +368,7 @@ static int run_models(void *values, const struct wr_words *words)
             put_table(&out, models);
         if (o->as_json)
             wr_buf_byte(&out, '\n');
-        code = wr_cli_end(&out, WR_EXIT_OK);
+        code = o->as_json ? wr_cli_end(&out, WR_EXIT_OK) : wr_cli_end_fitted(&out, WR_EXIT_OK);
     }
     wr_buf_release(&out);
     wr_models_free(models);

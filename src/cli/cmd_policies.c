@@ -20,48 +20,49 @@ static const struct wr_option options[] = {
     {"yaml", WR_FLAG(as_yaml), "as YAML, to begin one of your own with"},
 };
 
-static void print_value(const struct wr_param_def *param, int64_t value)
+static void put_value(struct wr_buf *out, const struct wr_param_def *param, int64_t value)
 {
     if (param->words)
-        printf("%s", param->words[value]);
+        wr_buf_text(out, param->words[value]);
     else
-        printf("%lld", (long long)value);
+        wr_buf_printf(out, "%lld", (long long)value);
 }
 
-static void print_rule(const struct wr_stage_def *def, const struct wr_tool_rule *rule)
+static void put_rule(struct wr_buf *out, const struct wr_stage_def *def,
+                     const struct wr_tool_rule *rule)
 {
-    printf("     %-16s %s", "", rule->tool);
+    wr_buf_printf(out, "     %-16s %s", "", rule->tool);
     if (rule->is_exact)
-        printf(" is left alone");
+        wr_buf_text(out, " is left alone");
     for (uint32_t i = 0; i < def->params_count; i++) {
         if (!(rule->set >> i & 1))
             continue;
-        printf("  %s ", def->params[i].name);
-        print_value(&def->params[i], rule->params[i]);
+        wr_buf_printf(out, "  %s ", def->params[i].name);
+        put_value(out, &def->params[i], rule->params[i]);
     }
-    putchar('\n');
+    wr_buf_byte(out, '\n');
 }
 
-static void print_stage(const struct wr_stage *stage, uint32_t number)
+static void put_stage(struct wr_buf *out, const struct wr_stage *stage, uint32_t number)
 {
-    printf("  %u. %s: %s\n", number, stage->def->name, stage->def->what);
+    wr_buf_printf(out, "  %u. %s: %s\n", number, stage->def->name, stage->def->what);
     for (uint32_t i = 0; i < stage->def->params_count; i++) {
         const struct wr_param_def *param = &stage->def->params[i];
-        printf("     %-16s ", param->name);
-        print_value(param, stage->params[i]);
-        printf("  (%s)\n", param->what);
+        wr_buf_printf(out, "     %-16s ", param->name);
+        put_value(out, param, stage->params[i]);
+        wr_buf_printf(out, "  (%s)\n", param->what);
     }
     if (stage->tools_count)
-        puts("     tools");
+        wr_buf_text(out, "     tools\n");
     for (uint32_t i = 0; i < stage->tools_count; i++)
-        print_rule(stage->def, &stage->tools[i]);
+        put_rule(out, stage->def, &stage->tools[i]);
 }
 
-static void print_policy(const struct wr_policy *policy)
+static void put_policy(struct wr_buf *out, const struct wr_policy *policy)
 {
-    printf("%s: %s\n", policy->name, policy->what);
+    wr_buf_printf(out, "%s: %s\n", policy->name, policy->what);
     for (uint32_t i = 0; i < policy->stages_count; i++)
-        print_stage(&policy->stages[i], i + 1);
+        put_stage(out, &policy->stages[i], i + 1);
 }
 
 /* A name, and what it is behind it, as wide as the terminal. */
@@ -89,7 +90,7 @@ static int print_all(const struct wr_policies *policies)
     wr_buf_text(&out, "\nstages:\n");
     for (uint32_t i = 0; i < wr_stage_def_count(); i++)
         put_entry(&out, 2, wr_stage_def_at(i)->name, wr_stage_def_at(i)->what);
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 /* A preset's own name is taken: what is written is to be loaded again. */
@@ -120,6 +121,8 @@ static int write_yaml(const struct wr_policies *policies, const struct policies_
 static int show_policies(const struct wr_policies *policies, const struct policies_options *o,
                          const struct wr_words *names)
 {
+    struct wr_buf out;
+
     for (size_t i = 0; i < names->count; i++) {
         weir_span name = wr_span_of(names->items[i]);
         if (!wr_policies_find(policies, name) && wr_baseline_find(name))
@@ -133,9 +136,10 @@ static int show_policies(const struct wr_policies *policies, const struct polici
         return write_yaml(policies, o, names);
     if (!names->count)
         return print_all(policies);
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     for (size_t i = 0; i < names->count; i++)
-        print_policy(wr_policies_find(policies, wr_span_of(names->items[i])));
-    return WR_EXIT_OK;
+        put_policy(&out, wr_policies_find(policies, wr_span_of(names->items[i])));
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int run_policies(void *values, const struct wr_words *names)

@@ -213,7 +213,7 @@ static int print_report(const struct wr_report *report, const struct report_opti
         ok = wr_cli_write_file(o->html, wr_buf_view(&page));
     wr_buf_release(&page);
     if (ok)
-        return wr_cli_end(&out, WR_EXIT_OK);
+        return o->as_json ? wr_cli_end(&out, WR_EXIT_OK) : wr_cli_end_fitted(&out, WR_EXIT_OK);
     wr_buf_release(&out);
     return WR_EXIT_USAGE;
 }

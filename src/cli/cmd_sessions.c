@@ -151,8 +151,8 @@ static void put_busts(struct wr_buf *out, const struct wr_tally *t)
 
 static const struct wr_table_column columns[] = {
     {"session", .cut_min = 16},
-    {"user", .cut_min = 8},
-    {"agent", .cut_min = 8},
+    {"user", .rank = 2, .cut_min = 8},
+    {"agent", .rank = 1, .cut_min = 8},
     {"model", .cut_min = 12},
     {"requests", .is_right = true},
     {"ago", .rank = 3},

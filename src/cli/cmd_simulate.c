@@ -322,7 +322,7 @@ static int print_answer(struct work *w, bool are_found)
     wr_buf_text(&out, "\nNext: weir simulate --all        every policy, by agent, all figures\n"
                       "      weir simulate --html FILE  the same as a page\n"
                       "      weir run -- claude         use it (or codex, opencode, ...)\n");
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int print_results(const struct wr_simulate_set *set, const struct simulate_options *o)

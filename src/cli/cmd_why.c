@@ -172,7 +172,7 @@ static bool print_inserts(const struct wr_json *doc, const weir_span *handle)
     return found;
 }
 
-static void print_head(const struct wr_json *doc)
+static int print_head(const struct wr_json *doc)
 {
     static const char *const names[] = {"policy",
                                         "tokens_before",
@@ -183,29 +183,35 @@ static void print_head(const struct wr_json *doc)
                                         "model_context_window_tokens",
                                         "over_window",
                                         "way"};
+    struct wr_buf out;
     wr_json_id v[9];
+
+    wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     (void)wr_json_pick(doc, 0, names, 9, v);
     weir_span policy = inner_text(doc, v[0]), band = inner_text(doc, v[4]);
-    printf("policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n", (int)policy.len,
-           policy.ptr, WR_GROUPED((uint64_t)number_of(doc, v[1])),
-           WR_GROUPED((uint64_t)number_of(doc, v[2])), WR_GROUPED((uint64_t)number_of(doc, v[6])),
-           (int)band.len, band.ptr);
+    wr_buf_printf(&out, "policy %.*s: %s → %s tokens of a window of %s, pressure %.*s\n",
+                  (int)policy.len, policy.ptr, WR_GROUPED((uint64_t)number_of(doc, v[1])),
+                  WR_GROUPED((uint64_t)number_of(doc, v[2])),
+                  WR_GROUPED((uint64_t)number_of(doc, v[6])), (int)band.len, band.ptr);
     if (wr_json_is(doc, v[3], WR_JSON_OBJECT)) {
         weir_span reason = inner_text(doc, wr_json_find(doc, v[3], "reason"));
-        printf("a step was taken (%.*s): what was sent before is written again\n", (int)reason.len,
-               reason.ptr);
+        wr_buf_printf(&out, "a step was taken (%.*s): what was sent before is written again\n",
+                      (int)reason.len, reason.ptr);
     }
     if (wr_json_is(doc, v[5], WR_JSON_STRING)) {
         weir_span held = inner_text(doc, v[5]);
-        printf("held back: %.*s\n", (int)held.len, held.ptr);
+        wr_buf_printf(&out, "held back: %.*s\n", (int)held.len, held.ptr);
     }
     if (wr_json_is(doc, v[7], WR_JSON_STRING)) {
         weir_span why = inner_text(doc, v[7]);
-        printf("over the window: %.*s\n", (int)why.len, why.ptr);
+        wr_buf_printf(&out, "over the window: %.*s\n", (int)why.len, why.ptr);
     }
     if (wr_json_text_is(doc, v[8], "operator"))
-        puts("way: operator: it would have been refused for its length, and no tool of the request "
-             "brings back what was taken out; `weir recall HANDLE` does");
+        wr_buf_text(
+            &out,
+            "way: operator: it would have been refused for its length, and no tool of the request "
+            "brings back what was taken out; `weir recall HANDLE` does\n");
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 /* What the agent does not see: the tool that the proxy has added, and what the model got by it. */
@@ -377,7 +383,7 @@ static int print_sentences(const struct wr_json *doc, wr_json_id edits, const ch
     else
         wr_buf_text(&out, "nothing was changed\n");
     wr_buf_release(&text);
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }
 
 static int print_list(const struct wr_json *doc, wr_json_id edits, const char *path,
@@ -416,7 +422,9 @@ static int print_report(const struct wr_json *doc, const char *path, const struc
         return wr_cli_fail("%s: no `edits` in it; give a file that `weir project --report` wrote",
                            path);
     if (!asked->has_segment) {
-        print_head(doc);
+        int code = print_head(doc);
+        if (code)
+            return code;
         print_own_recall(doc);
     }
     if (asked->shows_all || asked->has_segment)

@@ -90,5 +90,5 @@ int wr_cli_greet(void)
                       "nothing\n"
                       "weir run -- claude   the next one through Weir (or codex, opencode, ...)\n\n"
                       "`weir --help` lists all commands.\n");
-    return wr_cli_end(&out, WR_EXIT_OK);
+    return wr_cli_end_fitted(&out, WR_EXIT_OK);
 }

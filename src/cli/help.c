@@ -118,8 +118,9 @@ void wr_help_overview(const struct wr_command *const *commands, struct wr_buf *o
     wr_buf_text(out, "\nusage: weir COMMAND [ARGUMENTS]\n\n");
     for (; *commands; commands++)
         wr_buf_printf(out, "  %-10s %s\n", (*commands)->name, (*commands)->purpose);
-    wr_buf_text(out, "\n`weir help COMMAND` shows a command's options and an example; `weir "
-                     "--version` says which\nweir this is.\nexample: weir inspect request.json\n");
+    wr_buf_text(out,
+                "\n`weir help COMMAND` shows a command's options and an example;\n"
+                "`weir --version` says which weir this is.\nexample: weir inspect request.json\n");
 }
 
 /* ---- the manual page ---- */

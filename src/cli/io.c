@@ -16,6 +16,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "base/utf8.h"
 #include "json/json.h"
 
@@ -175,7 +176,8 @@ bool wr_cli_colours(void)
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 }
 
-uint32_t wr_cli_columns(void)
+/* COLUMNS, else the terminal's; 0: nobody says. */
+static long columns_told(void)
 {
     const char *set = getenv("COLUMNS");
     struct winsize size = {.ws_col = 0};
@@ -183,11 +185,30 @@ uint32_t wr_cli_columns(void)
 
     if (columns <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
         columns = size.ws_col;
-    if (columns <= 0)
+    return columns > 0 ? columns : 0;
+}
+
+uint32_t wr_cli_columns(void)
+{
+    long columns = columns_told();
+
+    if (!columns)
         return COLUMNS_UNKNOWN;
     return columns < COLUMNS_MIN   ? COLUMNS_MIN
            : columns > COLUMNS_MAX ? COLUMNS_MAX
                                    : (uint32_t)columns;
+}
+
+int wr_cli_end_fitted(struct wr_buf *out, int code)
+{
+    struct wr_buf fitted;
+
+    if (!columns_told() || wr_buf_status(out))
+        return wr_cli_end(out, code);
+    wr_buf_init(&fitted, WR_OUTPUT_BYTES_MAX);
+    wr_text_fit(&fitted, wr_buf_view(out), wr_cli_columns());
+    wr_buf_release(out);
+    return wr_cli_end(&fitted, code);
 }
 
 void wr_cli_excerpt(struct wr_buf *out, weir_span text, size_t width)

@@ -174,14 +174,19 @@ static void put_row(const struct layout *l, const weir_span *cells, struct wr_bu
 static void put_gone(const struct layout *l, struct wr_buf *out)
 {
     const char *before = "not shown in this width: ";
+    struct wr_buf line;
 
+    wr_buf_init(&line, CELL_BYTES_MAX);
     for (uint32_t i = 0; i < l->table->columns_count; i++)
         if (l->is_gone[i]) {
-            wr_buf_printf(out, "%s%s", before, l->table->columns[i].title);
+            wr_buf_printf(&line, "%s%s", before, l->table->columns[i].title);
             before = ", ";
         }
-    if (*before == ',')
-        wr_buf_byte(out, '\n');
+    if (wr_buf_status(&line))
+        out->status = wr_buf_status(&line);
+    else
+        wr_text_fit(out, wr_buf_view(&line), l->columns_max);
+    wr_buf_release(&line);
 }
 
 void wr_table_print(const struct wr_table *table, uint32_t columns_max, struct wr_buf *out)

@@ -107,8 +107,12 @@ def ask(address, number):
 def talk(address, path):
     """A conversation as an agent has it; the statuses of its requests."""
     session, statuses = json.loads(read(path)), []
-    for count in range(2, len(session['messages']) + 1, 2):
-        body = json.dumps({**session, 'messages': session['messages'][:count]}).encode()
+    messages = session['messages']
+    roles = [message['role'] for message in messages] + ['assistant']
+    for count in range(1, len(messages) + 1):
+        if roles[count] != 'assistant' or roles[count - 1] == 'assistant':
+            continue
+        body = json.dumps({**session, 'messages': messages[:count]}).encode()
         request = urllib.request.Request(address + '/chat/completions', body,
                                          {'Content-Type': 'application/json'})
         with urllib.request.urlopen(request, timeout=120) as answer:

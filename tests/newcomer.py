@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Plays someone who has just cloned this and types what the first pages say.
+
+    newcomer.py        WEIR names the program
+
+The place is bare: an empty home, a clone that holds what git holds, no settings. The agents that
+README names are stand-ins (tests/upstream/stand_in.py) that talk to a model on this machine.
+
+README's first screen shows figures of somebody else's sessions, so its output is compared by its
+shape: the same words in the same order, with any numbers. Everything in docs/tour.md is compared
+byte for byte, by tests/tour.py. A command that a page gains must be played here too, or this fails.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unicodedata
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+sys.path.insert(0, os.path.join(HERE, 'upstream'))
+from harness import PATIENCE_SECONDS, Checks, Folder, Upstream  # noqa: E402
+
+PROGRAM = os.path.abspath(os.environ.get('WEIR', 'build/weir'))
+WIDTHS = (60, 80, 120, 200)
+CHECK = Checks()
+ok = CHECK.ok
+
+
+class Place:
+    """A clone, a home and the programs of someone who has nothing yet."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.clone, self.home = os.path.join(folder, 'weir'), os.path.join(folder, 'home')
+        self.bin = os.path.join(folder, 'bin')
+        self.upstream = Upstream(folder)
+        os.mkdir(self.home)
+        os.mkdir(self.bin)
+        self.take_files()
+        os.mkdir(os.path.join(self.clone, 'build'))
+        os.symlink(PROGRAM, os.path.join(self.clone, 'build', 'weir'))
+        os.symlink(PROGRAM, os.path.join(self.bin, 'weir'))
+        url = f'http://127.0.0.1:{self.upstream.port}'
+        self.env = {'HOME': self.home, 'PATH': self.bin + ':' + os.environ['PATH'], 'LANG': 'C.UTF-8',
+                    'OPENAI_BASE_URL': url + '/v1', 'ANTHROPIC_BASE_URL': url, 'TMPDIR': folder,
+                    'STAND_IN_OUT': os.path.join(folder, 'found.json'),
+                    'STAND_IN_DO': 'talk ' + os.path.join(self.clone, 'examples', 'session.json')}
+        for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
+            if name in os.environ:
+                self.env[name] = os.environ[name]
+
+    def take_files(self):
+        """What git holds, as it stands here: what is not committed yet counts too."""
+        listed = subprocess.run(['git', 'ls-files', '-z'], cwd=ROOT, check=True,
+                                stdout=subprocess.PIPE).stdout
+        for name in listed.decode().split('\0'):
+            if name and os.path.isfile(os.path.join(ROOT, name)):
+                target = os.path.join(self.clone, name)
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                shutil.copy(os.path.join(ROOT, name), target)
+
+    def install(self, agent):
+        path = os.path.join(self.bin, agent)
+        with open(os.path.join(HERE, 'upstream', 'stand_in.py'), encoding='utf-8') as source:
+            text = source.read()
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(f'#!{sys.executable}\n' + text)
+        os.chmod(path, 0o755)
+
+    def run(self, command, columns=80):
+        """Exit code, stdout, stderr."""
+        done = subprocess.run(['bash', '-c', command], cwd=self.clone, text=True, check=False,
+                              env={**self.env, 'COLUMNS': str(columns)}, stdin=subprocess.DEVNULL,
+                              capture_output=True, timeout=4 * PATIENCE_SECONDS)
+        return done.returncode, done.stdout, done.stderr
+
+
+# ---- README ----
+
+def blocks_of(page, until):
+    """(command, what the page shows below it) of the console blocks before a heading."""
+    found = []
+    for block in re.findall(r'```console\n(.*?)```\n', page.split(until)[0], flags=re.S):
+        parts = re.split(r'^\$ (.*)\n', block, flags=re.M)
+        found += list(zip(parts[1::2], parts[2::2]))
+    return [(re.sub(r'\s+# .*', '', command).strip(), shown) for command, shown in found]
+
+
+def shape_of(text):
+    """Its words; numbers are alike, and so is one or many."""
+    words = re.sub(r'\$?\d[\d.,]*', 'N', ' '.join(text.split()))
+    return re.sub(r'\b(session|day|recall|request)s?\b', r'\1', words)
+
+
+def begins_alike(shown, printed):
+    """Each sentence that the page shows has its like among what is printed, in their order."""
+    at, printed = 0, shape_of(printed)
+    for sentence in re.split(r'(?<=[.:;]) ', shape_of(shown)):
+        found = printed.find(sentence, at)
+        if found < 0:
+            return f'not there: {sentence}'
+        at = found + len(sentence)
+    return ''
+
+
+def simulates_own_sessions(place, command, shown):
+    code, out, err = place.run(command)
+    ok('without logs: what was looked for, in one line',
+       (code, out, err.count('\n'), 'no logs of Claude Code' in err), (2, '', 1, True))
+    logs = os.path.join(place.home, '.claude', 'projects', 'a')
+    os.makedirs(logs)
+    for name in ('one.json', 'two.json'):
+        shutil.copy(os.path.join(place.clone, 'examples', 'session.json'), os.path.join(logs, name))
+    code, out, _ = place.run(command)
+    ok('the sentence is within three lines', (code, out.split('\n')[0][:15]), (0, 'Your 2 sessions'))
+    plain = re.sub(r' of N day', '', shape_of(shown))  # these logs have no times
+    ok('and says what README shows', begins_alike(plain, out), '')
+
+
+def changes_nothing(place, command, shown):
+    place.install('codex')
+    count = place.upstream.stats()['requests']
+    code, out, err = place.run(command)
+    ok('try ends as the agent does', (code, shown), (0, ''))
+    ok('and says what it would have done', 'would have' in out + err)
+    ok('the provider got what the agent sent', place.upstream.stats()['requests'] > count)
+    with open(os.path.join(place.clone, 'examples', 'session.json'), encoding='utf-8') as file:
+        ok('to the byte', place.upstream.last_body(), json.dumps(json.load(file)).encode())
+
+
+def runs_an_agent(place, command, shown):
+    code, _, err = place.run(command)
+    ok('an agent that is not installed: one line', (code != 0, 'claude' in err), (True, True))
+    place.install('codex')
+    code, _, err = place.run(command.replace('claude', 'codex'))
+    ok('run ends as the agent does', code, 0)
+    for line in shown.strip().split('\n'):
+        ok(f'the receipt is as README has it: {line[:30]}', begins_alike(line, err), '')
+
+
+def just_runs(place, command, _shown):
+    code, _, err = place.run(command)
+    ok(f'{command}', (code, err if code else ''), (0, ''))
+
+
+FIRST_SCREEN = {
+    'weir simulate': simulates_own_sessions,
+    'weir try -- codex': changes_nothing,
+    'weir run -- claude': runs_an_agent,
+}
+SEEN_LATER = ('inspect', 'project', 'why', 'diff', 'recall', 'condense', 'count', 'models')
+
+
+def readme_is_true(place):
+    with open(os.path.join(place.clone, 'README.md'), encoding='utf-8') as file:
+        page = file.read()
+    first = blocks_of(page, '\n## ')
+    ok('README begins with commands', len(first) >= 3)
+    for command, shown in first:
+        play = FIRST_SCREEN.get(command)
+        ok(f'this test knows `{command}`', play is not None)
+        if play:
+            play(place, command, shown)
+    for command, shown in blocks_of(page, '\n### In front of an agent')[len(first):]:
+        command = command.replace('make test 2>&1', 'cat tests/newcomer.py')
+        ok(f'this test knows `{command}`', any(f'weir {name} ' in command for name in SEEN_LATER))
+        just_runs(place, command, shown)
+
+
+def tour_is_true(place):
+    code, out, _ = place.run(f'WEIR={PROGRAM} {sys.executable} tests/tour.py docs/tour.md')
+    ok('the tour is as it is shown', (code, '' if code == 0 else out), (0, ''))
+
+
+# ---- tables ----
+
+def width_of(line):
+    line = re.sub(r'\033\[[0-9;]*m', '', line)
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in 'WF'
+               else 1 for c in line)
+
+
+def tables_fit(place):
+    """After what was run above there are sessions to be shown."""
+    for command in ('', 'sessions', 'context', 'policies', 'policies auto', 'report', 'models',
+                    'models claude-sonnet-5-5', 'simulate examples/session.json', 'why r.json', '--help'):
+        fixed = 80 if command == '--help' else 0
+        for columns in WIDTHS:
+            code, out, err = place.run(f'weir {command}', columns)
+            wide = [line for line in out.split('\n') if width_of(line) > max(columns, fixed)]
+            ok(f'weir {command} fits {columns} columns', (code, wide, err if code else ''), (0, [], ''))
+            ok(f'weir {command} says something', bool(out.strip()))
+
+
+def main():
+    os.chdir(ROOT)
+    with Folder() as folder:
+        place = Place(folder)
+        readme_is_true(place)
+        tables_fit(place)
+        tour_is_true(place)
+    return CHECK.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
