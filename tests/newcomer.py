@@ -44,8 +44,9 @@ class Place:
         os.symlink(PROGRAM, os.path.join(self.clone, 'build', 'weir'))
         os.symlink(PROGRAM, os.path.join(self.bin, 'weir'))
         url = f'http://127.0.0.1:{self.upstream.port}'
-        self.env = {'HOME': self.home, 'PATH': self.bin + ':' + os.environ['PATH'], 'LANG': 'C.UTF-8',
-                    'OPENAI_BASE_URL': url + '/v1', 'ANTHROPIC_BASE_URL': url, 'TMPDIR': folder,
+        self.env = {'HOME': self.home, 'PATH': self.bin + ':' + os.environ['PATH'],
+                    'LANG': 'C.UTF-8', 'OPENAI_BASE_URL': url + '/v1',
+                    'ANTHROPIC_BASE_URL': url, 'TMPDIR': folder,
                     'STAND_IN_OUT': os.path.join(folder, 'found.json'),
                     'STAND_IN_DO': 'talk ' + os.path.join(self.clone, 'examples', 'session.json')}
         for name in ('ASAN_OPTIONS', 'UBSAN_OPTIONS'):
@@ -115,7 +116,7 @@ def simulates_own_sessions(place, command, shown):
     for name in ('one.json', 'two.json'):
         shutil.copy(os.path.join(place.clone, 'examples', 'session.json'), os.path.join(logs, name))
     code, out, _ = place.run(command)
-    ok('the sentence is within three lines', (code, out.split('\n')[0][:15]), (0, 'Your 2 sessions'))
+    ok('the sentence comes first', (code, out.split('\n')[0][:15]), (0, 'Your 2 sessions'))
     plain = re.sub(r' of N day', '', shape_of(shown))  # these logs have no times
     ok('and says what README shows', begins_alike(plain, out), '')
 
@@ -186,12 +187,14 @@ def width_of(line):
 def tables_fit(place):
     """After what was run above there are sessions to be shown."""
     for command in ('', 'sessions', 'context', 'policies', 'policies auto', 'report', 'models',
-                    'models claude-sonnet-5-5', 'simulate examples/session.json', 'why r.json', '--help'):
+                    'models claude-sonnet-5-5', 'simulate examples/session.json',
+                    'why r.json', '--help'):
         fixed = 80 if command == '--help' else 0
         for columns in WIDTHS:
             code, out, err = place.run(f'weir {command}', columns)
             wide = [line for line in out.split('\n') if width_of(line) > max(columns, fixed)]
-            ok(f'weir {command} fits {columns} columns', (code, wide, err if code else ''), (0, [], ''))
+            ok(f'weir {command} fits {columns} columns', (code, wide, err if code else ''),
+               (0, [], ''))
             ok(f'weir {command} says something', bool(out.strip()))
 
 
