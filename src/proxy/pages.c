@@ -268,7 +268,9 @@ static void answer_metrics(struct wr_service *service, struct wr_conn *conn)
 /* Codex takes a 426 for "speak HTTP" at once, and stays with it for the session. */
 static void decline_upgrade(struct wr_conn *conn)
 {
-    wr_page_error(conn, NULL, 426, "WebSockets are not spoken here; use HTTP");
+    wr_page_error(conn, NULL, 426,
+                  "WebSockets are not spoken here; set the client's transport to HTTP (Codex takes "
+                  "it by itself, or with supports_websockets = false in its provider)");
 }
 
 void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
@@ -293,5 +295,7 @@ void wr_page_answer(struct wr_service *service, struct wr_conn *conn, const stru
     else if (wr_span_is(path, "/weir/v1/health"))
         answer_health(service, conn);
     else
-        wr_page_error(conn, NULL, 404, "there is nothing at this path yet");
+        wr_page_error(conn, NULL, 404,
+                      "there is nothing at this path; Weir's own are /weir/, "
+                      "/weir/v1/..., /metrics, /mcp, /healthz and /readyz");
 }
