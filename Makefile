@@ -234,6 +234,12 @@ bench-page: ## what three open pages add to a request: blocks in turn, in one ru
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/page.py
 
+.PHONY: bench-sizing
+bench-sizing: ## what 1,000 sessions cost a server: processor, memory, disk (docs/operations.md)
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/sizing.py 1000 12 originals
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/sizing.py 1000 12 transcript
+
 SOAK_SECONDS ?= 1200
 
 soak: ## let the proxy serve for SOAK_SECONDS (1200): median time, memory, open files; does it grow?
