@@ -3,11 +3,12 @@
 
     WEIR=build/weir bench/sizing.py [SESSIONS] [TURNS] [KEEP]
 
-Plays SESSIONS (200) sessions of TURNS (12) tool turns through `weir serve` under `auto`, each request
-longer than the last by a call and the output of a test run of some 9 KB, against an upstream that answers at once. KEEP
-is `transcript` or `originals` (the default). Prints what the server's own processes used, and the same
-for 1,000 sessions. Processor time is the server's, not the clock's, so a busy machine changes it
-little; memory is what all processes together have in it at the end, shared pages once."""
+Plays SESSIONS (200) sessions of TURNS (12) tool turns through `weir serve` under `auto`, each
+request longer than the last by a call and the output of a test run of some 9 KB, against an
+upstream that answers at once. KEEP is `transcript` or `originals` (the default). Prints what the
+server's own processes used, and the same for 1,000 sessions. Processor time is the server's, not
+the clock's, so a busy machine changes it little; memory is what all processes together have in it
+at the end, shared pages once."""
 import json
 import os
 import sys
@@ -25,8 +26,8 @@ ANSWER = (b'{"id":"x","object":"chat.completion","model":"gpt-4o-mini","choices"
 
 
 def answer(sock, _head):
-    sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s'
-                 % (len(ANSWER), ANSWER))
+    sock.sendall(b'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n'
+                 b'Content-Length: %d\r\n\r\n%s' % (len(ANSWER), ANSWER))
     return True
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The operator's files, each by its own tool: WEIR is the program. What is not installed is skipped,
-# aloud. PROMTOOL, HELM and BUILDER (podman, buildah or docker, to build the image: some minutes and a
-# download, so only where it is named) may name theirs.
+# aloud. PROMTOOL, HELM and BUILDER (podman, buildah or docker, to build the image: some minutes and
+# a download, so only where it is named) may name theirs.
 . "$(dirname "$0")/lib.sh"
 need_python
 
@@ -114,5 +114,7 @@ ok 'the image runs as nobody in particular' \
 packages=$(sed -n "/^build_packages/,/'$/p" tools/bootstrap | tr -d "'" | tr ' ' '\n' |
     grep -E '^(lib.*-dev|node-llhttp)$' | grep -v '^libc6-dev$')
 ok 'and is built with what tools/bootstrap installs' \
-    "$(for package in $packages; do grep -q "\b$package\b" packaging/Dockerfile || echo $package; done)" ''
+    "$(for package in $packages; do
+        grep -q "\b$package\b" packaging/Dockerfile || echo $package
+    done)" ''
 finish
