@@ -18,7 +18,7 @@
 
 struct world {
     struct wr_test_dir dir;
-    char cert[512];
+    char cert[WR_TEST_PATH_BYTES + 16];
     struct wr_tls *tls;
     struct wr_tls_conn *server;
     SSL_CTX *context;
