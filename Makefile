@@ -255,6 +255,14 @@ soak-fleet: ## a fleet for FLEET_SOAK_SECONDS (3600); a node and the database di
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/soak_fleet.py $(FLEET_SOAK_SECONDS)
 
+GATEWAY_SOAK_SECONDS ?= 1200
+
+.PHONY: soak-gateway
+soak-gateway: ## 50 users with budgets on two nodes for GATEWAY_SOAK_SECONDS (1200), and kills
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	WEIR=$(BUILD)/weir PYTHONDONTWRITEBYTECODE=1 bench/soak_gateway.py $(GATEWAY_SOAK_SECONDS)
+
 .PHONY: golden golden-check
 golden: ## freeze what every preset makes of made and recorded sessions, in build/golden
 	@$(BOOTSTRAP) test

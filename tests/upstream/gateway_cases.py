@@ -14,6 +14,7 @@ import sys
 import threading
 
 from fleet_cases import Database
+from gateway_load import Load, wait_until_settled
 from harness import Checks, Folder, Upstream, Weir, wait_for
 
 CHECK = Checks()
@@ -456,10 +457,23 @@ def case_audit(folder):
     upstream.stop()
 
 
+def case_isolation(folder):
+    """A few users on two nodes, one of which is killed: budgets, and every door."""
+    database, upstream = Database(folder, name='pg2'), Upstream(folder)
+    load = Load(folder, database, upstream, users=6, limit=8, team_limit=36)
+    load.run(11, [1.0])
+    wait_until_settled(load)
+    load.judge_budgets(ok)
+    load.judge_doors(ok, list(load.users)[:3])
+    load.end()
+    upstream.stop()
+    database.do('remove')
+
+
 CASES = {name[5:]: case for name, case in list(globals().items())
          if name in ('case_token_command', 'case_users', 'case_teams', 'case_budgets',
                      'case_money', 'case_nodes', 'case_health', 'case_check_config',
-                     'case_audit')}
+                     'case_audit', 'case_isolation')}
 
 
 def main(names):
