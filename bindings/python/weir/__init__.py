@@ -13,18 +13,19 @@ from __future__ import annotations
 import threading
 from typing import Any, Dict, Optional
 
+from ._context import Context, wrap
 from ._engine import (Body, Condensed, Engine, Projected, Recalled, Store, Text)
 from ._native import (WeirError, WeirInvalidError, WeirIOError, WeirLimitError, WeirMemoryError,
                       WeirNotFoundError, WeirSyntaxError, lib as _lib)
 from ._recall import RecallTool
 from ._session import Session
 
-__all__ = ["Body", "Condensed", "Engine", "Projected", "RecallTool", "Recalled", "Session", "Store",
-           "Text", "WeirError", "WeirIOError", "WeirInvalidError", "WeirLimitError",
-           "WeirMemoryError",
-           "WeirNotFoundError", "WeirSyntaxError", "acondense", "acount", "ainspect", "aproject",
-           "arecall", "condense", "count", "default_engine", "inspect", "project", "recall",
-           "recall_tool", "__version__"]
+__all__ = ["Body", "Condensed", "Context", "Engine", "Projected", "RecallTool", "Recalled",
+           "Session", "Store", "Text", "WeirError", "WeirIOError", "WeirInvalidError",
+           "WeirLimitError", "WeirMemoryError", "WeirNotFoundError", "WeirSyntaxError",
+           "acondense", "acount", "ainspect", "aproject", "arecall", "condense", "count",
+           "default_engine", "inspect", "project", "recall", "recall_tool", "wrap",
+           "__version__"]
 __version__: str = _lib.weir_version().decode()
 
 _engine: Optional[Engine] = None
