@@ -43,9 +43,20 @@ $(PORTABLE)/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ) bindings/node/a
 	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared -Wl,-s -Wl,--exclude-libs,ALL \
 	    -Wl,--version-script=bindings/node/addon.map $(filter %.o,$^) $(STATIC_LINK) -o $@
 
+# The same over the system's libraries, for builds under sanitizers.
+$(BUILD)/bindings/weir.node: $(BUILD)/bindings/node/addon.o $(LIB_OBJ)
+	$(call say,ld)
+	$(Q)$(CC) $(CFLAGS) $(HARDEN_LD) $(LDFLAGS) -shared \
+	    -Wl,--version-script=bindings/node/addon.map $(filter %.o,$^) $(LIBS) -o $@
+
 -include $(BUILD)/bindings/node/addon.d
 
-.PHONY: wheel npm test-bindings
+# The packages as they stand in the tree, over the libraries that go into them.
+PACKAGES = PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$(CURDIR)/bindings/python \
+           WEIR_LIBRARY=$(CURDIR)/$(PORTABLE)/libweir.so WEIR_PACKAGE=$(CURDIR)/bindings/node \
+           WEIR_ADDON=$(CURDIR)/$(PORTABLE)/weir.node
+
+.PHONY: wheel npm test-bindings bench-bindings
 wheel: $(PORTABLE)/libweir.so $(PORTABLE)/weir ## dist/weir_context-V-...whl: Python, library, program
 	bindings/python/make_wheel.py --version $(VERSION) --library $(PORTABLE)/libweir.so \
 	    --program $(PORTABLE)/weir --out $(DIST)
@@ -57,3 +68,12 @@ npm: $(PORTABLE)/weir.node $(PORTABLE)/weir ## dist/weir-context-V.tgz: Node, li
 test-bindings: wheel npm ## packages as strangers have them, and real frameworks (needs pip, npm)
 	tests/bindings/wheel_test.sh $(BUILD)
 	tests/bindings/npm_test.sh $(BUILD)
+	$(PACKAGES) tests/bindings/embed_page.py $(BUILD)
+	+$(MAKE) --no-print-directory $(ASAN_GCC) $(BUILD)/asan-gcc/libweir.so \
+	    $(BUILD)/asan-gcc/bindings/weir.node
+	tests/bindings/asan_test.sh $(BUILD)/asan-gcc
+	$(PACKAGES) tests/bindings/play_frameworks.py $(BUILD)/frameworks
+
+bench-bindings: $(PORTABLE)/libweir.so $(PORTABLE)/weir.node $(BUILD)/bench/bench_call
+bench-bindings: ## what Python and Node add to a call, beside C
+	$(PACKAGES) bench/bindings.py $(BUILD)/bench/bench_call

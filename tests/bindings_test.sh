@@ -7,6 +7,7 @@ BUILD=${BUILD:-build}
 export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=bindings/python WEIR_LIBRARY=$BUILD/libweir.so
 failed=0
 python3 tests/bindings/python_test.py || failed=1
+python3 tests/bindings/embed_page.py "$BUILD" || failed=1
 
 # The header compiles without a warning in two dialects, and what it makes is freed.
 work=$(mktemp -d)

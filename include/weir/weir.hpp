@@ -271,6 +271,17 @@ struct RecallOptions {
     std::size_t page_bytes_max = 0;
 };
 
+/* The first handle in a text; empty: there is none. */
+inline std::string find_handle(std::string_view text)
+{
+    char name[WEIR_HANDLE_TEXT_BYTES + 1];
+    weir_handle handle;
+    if (weir_handle_find(detail::span_of(text), 0, &handle) == SIZE_MAX)
+        return {};
+    weir_handle_format(handle, name);
+    return name;
+}
+
 /* What was taken out, by its handle ("wr_..."). */
 inline Recalled recall(const Store &store, std::string_view handle, const RecallOptions &given = {})
 {

@@ -46,8 +46,8 @@ static void projections()
     weir::Projected moved = std::move(changed);
     ok("a large one is smaller",
        moved.is_changed() && moved.tokens_after() < moved.tokens_before());
-    std::string body(moved.body());
-    std::string handle = body.substr(body.find("wr_"), 23);
+    std::string handle = weir::find_handle(moved.body());
+    ok("a text without a handle", weir::find_handle("wr_buf_init") == "");
     weir::RecallOptions first;
     first.head_lines = 1;
     ok("what was taken out comes back",
