@@ -24,8 +24,8 @@ NAMED = {name: os.environ[name] for name in ('WEIR_LIBRARY', 'WEIR_PACKAGE', 'WE
          if name in os.environ}
 from harness import Folder, Upstream, whole_lines  # noqa: E402
 
-TASK = ('[turns 8] [apart] [aloud] [recall 40-60 at 4] [recall 70-80 at 6 beside] [recall 90-95] '
-        'Look around.')
+TASK = ('[turns 8] [tool run_query] [apart] [aloud] [recall 40-60 at 4] '
+        '[recall 70-80 at 6 beside] [recall 90-95] Look around.')
 END = 'Done after 8 results.'
 TIMEOUT_S = 600
 PYTHON = {'venv': ['openai', 'anthropic', 'openai-agents==0.24.*', 'deepagents',
