@@ -33,6 +33,8 @@ NODE_INCLUDE = $(call once,NODE_INCLUDE,$(firstword $(wildcard \
                      2>/dev/null) /usr/include/node /usr/include/nodejs/src)))
 
 $(BUILD)/bindings/node/addon.o: bindings/node/addon.c $(BUILD)/flags
+	@[ -n "$(NODE_INCLUDE)" ] || \
+	    { echo 'the addon needs node and node_api.h: Debian has them in libnode-dev' >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,cc)
 	$(Q)$(CC) -std=c11 $(C_WARN) $(COMMON) -isystem $(NODE_INCLUDE) -MMD -MP -c $< -o $@
