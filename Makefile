@@ -322,6 +322,34 @@ COMPLETION_DIRS := bash-completion/completions zsh/site-functions fish/vendor_co
 $(BUILD)/weir.1: $(BUILD)/weir
 	$(BUILD)/weir help --man > $@
 
+# What `make dist` has built from others' sources is kept for the next time.
+DIST_CACHE ?= $(abspath $(BUILD))/dist-cache
+.PHONY: dist test-dist dist-again check-portable bench-startup
+dist: ## packages into dist/: a tarball with a portable program, a Debian package, checksums
+	@$(BOOTSTRAP) dist
+	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@+DIST_CACHE=$(DIST_CACHE) packaging/dist/portable $(BUILD)/portable
+	@rm -rf dist
+	@packaging/dist/tarball $(BUILD)/portable $(BUILD)/weir dist
+	@packaging/dist/deb $(BUILD)/weir dist
+	@cd dist && sha256sum weir* > SHA256SUMS && cat SHA256SUMS
+
+test-dist: ## each package of dist/ on a bare system, and a real session through it (needs root)
+	@packaging/dist/test.py dist $(DIST_CACHE)
+
+dist-again: ## build the portable program once more, in another folder: the same bytes?
+	@DIST_CACHE=$(DIST_CACHE) packaging/dist/again $(BUILD)/portable
+
+bench-startup: ## how long the program and the portable one take to start
+	@bench/startup.py $(BUILD)/weir $(wildcard $(BUILD)/portable/weir)
+
+check-portable: ## compile every source for aarch64-linux-musl and aarch64-macos (zig of PyPI)
+	@+$(MAKE) --no-print-directory $(BUILD)/src/policy/presets.c
+	@[ -x $(BUILD)/zig/bin/python ] || { python3 -m venv $(BUILD)/zig && \
+	    $(BUILD)/zig/bin/pip install --quiet ziglang; } || \
+	    { echo 'skipped: zig cannot be had from PyPI'; rm -rf $(BUILD)/zig; exit 77; }
+	@BUILD=$(BUILD) tools/check-portable --zig '$(BUILD)/zig/bin/python -m ziglang'
+
 clean: ## remove what was built
 	rm -rf $(BUILD)
 

@@ -4,11 +4,11 @@
     run_gateway.py CLIENTS_DIR    where LiteLLM is or is to be installed (pip)
 
 WEIR names the program, GATEWAY_LOG a file for what the gateway logs. A long tool result goes
-through the real gateway to a scripted upstream, in Chat Completions and in Anthropic's Messages: it
-must arrive shorter, with the gateway's retrieve tool beside it. In the former the model asks for the
-original by that tool: the gateway must get it from Weir and ask again with it; the client sees one
-answer; the second turn repeats the bytes of the first. Says aloud when LiteLLM cannot be installed,
-and is skipped then (exit 77).
+through the real gateway to a scripted upstream, in Chat Completions and in Anthropic's Messages:
+it must arrive shorter, with the gateway's retrieve tool beside it. In the former the model asks
+for the original by that tool: the gateway must get it from Weir and ask again with it; the client
+sees one answer; the second turn repeats the bytes of the first. Says aloud when LiteLLM cannot be
+installed, and is skipped then (exit 77).
 """
 import hashlib
 import http.client

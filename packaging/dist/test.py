@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Each package on a bare system: installed, one command, a real session through it.
+
+    packaging/dist/test.py DIST CACHE
+
+The tarball goes into a folder with nothing else in it, not even a C library; the Debian package
+into a minimal Debian (debootstrap, kept in CACHE), by apt-get with its dependencies. Both are
+used by chroot: the version, a count, a manual, and a session through `weir serve` against the
+strict upstream, which must get less than was sent; then the original comes back by `weir recall`.
+Says aloud what is skipped: without root there is no chroot, without debootstrap no Debian.
+"""
+import glob
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', '..', 'tests', 'upstream'))
+from harness import PATIENT, STARTED, Checks, Folder, Upstream, Weir  # noqa: E402
+
+CHECK = Checks()
+ok = CHECK.ok
+LOG = ''.join(f'{i:05d} src/mod_{i % 7}.py: item {i * 7919 % 1000} is fine\n' for i in range(900))
+HANDLE = 'wr_' + hashlib.sha256(LOG.encode()).hexdigest()[:20]
+TOOLS = [{'type': 'function', 'function': {'name': name, 'parameters': {'type': 'object'}}}
+         for name in ('bash', 'weir_recall')]
+TALK = [{'role': 'user', 'content': 'What is in the log?'},
+        {'role': 'assistant', 'content': None, 'tool_calls': [
+            {'id': 'c1', 'type': 'function',
+             'function': {'name': 'bash', 'arguments': '{"command": "cat log.txt"}'}}]},
+        {'role': 'tool', 'tool_call_id': 'c1', 'content': LOG}]
+
+
+def run(root, *words, text=None):
+    done = subprocess.run(['chroot', root, *words], input=text, capture_output=True, text=True,
+                          env={'HOME': '/', 'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
+    return done.returncode, done.stdout + done.stderr
+
+
+class Chrooted(Weir):
+    """`weir serve` in a chroot; its port and folder are those of the machine."""
+
+    def __init__(self, root, program, *arguments):
+        self.folder = self.store = root
+        os.makedirs(os.path.join(root, 'store'), exist_ok=True)
+        self.config_path = os.path.join(root, 'weir.yaml')
+        self.write_config('listen: 127.0.0.1:0\npolicy: auto\nmode: active\n' + PATIENT)
+        self.lines_before = 0
+        self.errors = open(os.path.join(root, 'stderr'), 'w+', encoding='utf-8')
+        self.process = subprocess.Popen(
+            ['chroot', root, program, 'serve', '--store', '/store', '--config', '/weir.yaml',
+             *arguments], stdout=subprocess.PIPE, stderr=self.errors, text=True,
+            env={'HOME': '/', 'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
+        STARTED.append(self.process)
+        first = self.process.stdout.readline()
+        found = re.search(r'http://[^ ,]*:(\d+)', first)
+        if not found:
+            raise RuntimeError('weir does not start: ' + first + self.stderr())
+        self.port = int(found.group(1))
+
+
+def use(what, root, program, version):
+    ok(f'{what}: it starts', run(root, program, '--version'), (0, f'weir {version}\n'))
+    code, said = run(root, program, 'count', '-', text='What is a weir?')
+    ok(f'{what}: it counts: {said}', (code, said.split()[0] if said else ''), (0, '6'))
+    with Folder() as folder:
+        upstream = Upstream(folder)
+        weir = Chrooted(root, program, '--upstream', f'openai=http://127.0.0.1:{upstream.port}')
+        status, data, _ = weir.post('/v1/chat/completions', {
+            'model': 'gpt-4o', 'messages': TALK, 'tools': TOOLS},
+            {'Authorization': 'Bearer k', 'x-weir-session': 'one'})
+        ok(f'{what}: a session is answered', status, 200)
+        sent = upstream.last_body()
+        print(f'{what}: {len(LOG)} bytes of log went on as {len(sent)}, the rest included')
+        ok(f'{what}: and saved', (HANDLE.encode() in sent, len(sent) < len(LOG) // 3), (True, True))
+        weir.stop()
+        upstream.stop()
+    code, said = run(root, program, 'recall', '--store', '/store', HANDLE)
+    ok(f'{what}: the original comes back', (code, said == LOG), (0, True))
+
+
+def try_tarball(path, version):
+    with tempfile.TemporaryDirectory() as root:
+        subprocess.run(['tar', '-xzf', path, '-C', root], check=True)
+        top = os.path.basename(path).removesuffix('.tar.gz')
+        ok('tarball: one folder', os.listdir(root), [top])
+        there = {os.path.relpath(f, os.path.join(root, top))
+                 for f in glob.glob(os.path.join(root, top, '**'), recursive=True)}
+        for name in ('bin/weir', 'share/man/man1/weir.1.gz', 'share/man/man1/weir-serve.1.gz',
+                     'share/bash-completion/completions/weir', 'share/zsh/site-functions/_weir',
+                     'share/fish/vendor_completions.d/weir.fish', 'share/doc/weir/LICENSE'):
+            ok(f'tarball: {name}', name in there)
+        sbom = os.path.join(root, top, 'share/doc/weir/sbom.spdx.json')
+        with open(sbom, encoding='utf-8') as file:
+            names = {p['name'] for p in json.load(file)['packages']}
+        ok('tarball: the SBOM lists what is in it',
+           {'weir', 'curl', 'openssl', 'sqlite3', 'glibc'} - names, set())
+        os.makedirs(os.path.join(root, 'tmp'))
+        use('tarball', root, f'/{top}/bin/weir', version)
+
+
+def minimal_debian(cache):
+    base = os.path.join(cache, 'minbase')
+    if not os.path.exists(os.path.join(base, 'installed')):
+        if not shutil.which('debootstrap'):
+            return None
+        text = ''.join(open(path, encoding='utf-8').read() for path in glob.glob(
+            '/etc/apt/sources.list.d/debian.sources') + glob.glob('/etc/apt/sources.list'))
+        found = re.search(r'^(?:URIs:|deb) *(\S+)', text, re.M)
+        with open('/etc/os-release', encoding='utf-8') as file:
+            code = re.search(r'VERSION_CODENAME=(\w+)', file.read())
+        shutil.rmtree(base, ignore_errors=True)
+        if not found or subprocess.run(['debootstrap', '--variant=minbase', code.group(1), base,
+                                        found.group(1)], stdout=subprocess.DEVNULL).returncode:
+            return None
+        open(os.path.join(base, 'installed'), 'w', encoding='ascii').close()
+    return base
+
+
+def try_deb(path, version, base):
+    root = os.path.join(os.path.dirname(base), 'bare')
+    shutil.rmtree(root, ignore_errors=True)
+    subprocess.run(['cp', '-a', base, root], check=True)
+    shutil.copy(path, os.path.join(root, 'weir.deb'))
+    if os.path.exists('/etc/resolv.conf'):
+        shutil.copy('/etc/resolv.conf', os.path.join(root, 'etc/resolv.conf'))
+    code, said = run(root, 'apt-get', '-qq', 'update')
+    code, said = run(root, 'sh', '-c', 'DEBIAN_FRONTEND=noninteractive apt-get install -y '
+                     '--no-install-recommends /weir.deb')
+    ok('deb: apt-get installs it: ' + said[-300:], code, 0)
+    use('deb', root, 'weir', version)
+    ok('deb: the unit', os.path.exists(os.path.join(root, 'usr/lib/systemd/user/weir.service')))
+    code, said = run(root, 'dpkg', '--verify', 'weir')
+    ok('deb: its files are whole: ' + said, code, 0)
+    code, said = run(root, 'dpkg', '--purge', 'weir')
+    ok('deb: it leaves', (code, os.path.exists(os.path.join(root, 'usr/bin/weir'))), (0, False))
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def main():
+    dist, cache = (os.path.abspath(path) for path in sys.argv[1:3])
+    with open('include/weir/version.h', encoding='utf-8') as file:
+        version = '.'.join(re.findall(r'define WEIR_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)',
+                                      file.read()))
+    ok('the checksums hold', subprocess.run(['sha256sum', '--quiet', '-c', 'SHA256SUMS'],
+                                            cwd=dist).returncode, 0)
+    if os.geteuid():
+        print('skipped: chroot needs root')
+        return CHECK.end()
+    try_tarball(os.path.join(dist, f'weir-{version}-linux-{os.uname().machine}.tar.gz'), version)
+    debs = glob.glob(os.path.join(dist, f'weir_{version}_*.deb'))
+    base = minimal_debian(cache)
+    if base and debs:
+        if shutil.which('lintian'):
+            ok('deb: lintian has nothing to say', subprocess.run(
+                ['lintian', '--allow-root', '--fail-on', 'error,warning', debs[0]]).returncode, 0)
+        else:
+            print('skipped: lintian is not installed')
+        try_deb(debs[0], version, base)
+    else:
+        print('skipped: the Debian package needs debootstrap and a mirror')
+    return CHECK.end()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
