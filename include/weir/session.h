@@ -288,6 +288,9 @@ struct weir_summary_task {
     uint64_t cost_micro_usd_max;
     /* To be filled in, also on failure: what asking used. Nothing filled in: nobody was asked. */
     struct weir_session_spent *spent;
+    /* NULL, or why the text that was given before for this very task is not taken: a constant. The
+     * function is called a second time then, and not a third. */
+    const char *refused;
 };
 typedef weir_status weir_summary_fn(void *user, const struct weir_summary_task *task,
                                     weir_span *text);

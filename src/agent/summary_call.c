@@ -107,6 +107,11 @@ static void write_question(struct wr_buf *question, const struct weir_summary_ta
     weir_span history = task->history;
 
     wr_buf_text(question, instructions);
+    if (task->refused)
+        wr_buf_printf(question,
+                      "You were asked before, and what you wrote was not taken: %s. Name every "
+                      "changed file, every open error and every open item of the extract.\n\n",
+                      task->refused);
     wr_buf_text(question, "THE EXTRACT\n");
     wr_buf_append(question, task->extracted);
     wr_buf_text(question, "\n\nTHE CONVERSATION\n");

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/span.h"
 #include "engine/request.h"
@@ -16,6 +17,8 @@
 #include "session/disk.h"
 #include "session/journal.h"
 #include "session/render.h"
+
+enum { SHORT_WORD_BYTES = 3 };
 
 /* ---- one part ---- */
 
@@ -224,6 +227,24 @@ static bool has_task(weir_span text, const struct wr_fact_task *task)
     return false;
 }
 
+/* Half of the words that are longer than three letters, or all of it. */
+static bool has_most_words(weir_span text, weir_span item)
+{
+    uint32_t all = 0, found = 0;
+
+    for (size_t at = 0; at < item.len;) {
+        size_t end = at;
+        while (end < item.len && wr_is_word(item.ptr[end]))
+            end++;
+        if (end - at > SHORT_WORD_BYTES) {
+            all++;
+            found += has_word(text, wr_span_cut(item, at, end));
+        }
+        at = end > at ? end : at + 1;
+    }
+    return found * 2 >= all || has_word(text, item);
+}
+
 bool wr_past_facts_are_in(const struct wr_past *past, weir_span text)
 {
     const struct wr_facts *facts = &past->facts;
@@ -232,6 +253,9 @@ bool wr_past_facts_are_in(const struct wr_past *past, weir_span text)
             return false;
     for (uint32_t i = 0; i < facts->tasks_count; i++)
         if (facts->tasks[i].outcome == WR_FACT_FAILED && !has_task(text, &facts->tasks[i]))
+            return false;
+    for (uint32_t i = 0; i < facts->items_count; i++)
+        if (facts->items[i].progress != WR_FACT_DONE && !has_most_words(text, facts->items[i].text))
             return false;
     return true;
 }

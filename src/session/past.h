@@ -39,8 +39,9 @@ void wr_past_release(struct wr_past *past);
 WEIR_MUST_USE weir_status wr_past_summary(struct wr_past *past, uint64_t tokens_max,
                                           weir_span *text);
 
-/* Whether `text` names what a summary must not lose: every file that was changed, and every task
- * that failed last (its command, or one of its messages). */
+/* Whether `text` names what a summary must not lose: every file that was changed, every task that
+ * failed last (its command, or one of its messages), and every open item of the newest plan (half
+ * of its longer words: a model may say it otherwise). */
 bool wr_past_facts_are_in(const struct wr_past *past, weir_span text);
 
 #endif

@@ -20,7 +20,9 @@ enum {
     TAIL_PERCENT_MIN = 10,
     TAIL_PERCENT_MAX = 40,
     GAIN_PERCENT = 5,
-    CHARS_A_TOKEN = 3, /* of a text that is cut; rather too few */
+    CHARS_A_TOKEN = 3,       /* of a text that is cut; rather too few */
+    SUMMARY_TOKENS_MIN = 40, /* a model's; or a quarter of the extracted one, if that is less */
+    TRIES_MAX = 2,           /* of asking the model for it */
 };
 
 void weir_session_set_summary(struct weir_session *session, weir_summary_fn *fn, void *user)
@@ -59,17 +61,28 @@ static weir_status offload(struct weir_session *session, struct wr_past *past,
 
 struct summary {
     weir_span text;
+    uint64_t replaced_tokens; /* of what leaves for it */
     bool is_by_model;
-    const char *fell_back;
+    int tries;             /* of asking a model */
+    const char *fell_back; /* why the model's is not taken */
 };
 
+/* A model's summary is worth its place where it says enough, less than what it replaces, and names
+ * what must not be lost. */
 static const char *why_not(const struct weir_session *session, const struct wr_past *past,
-                           weir_span text)
+                           const struct summary *summary, weir_span text)
 {
+    uint64_t tokens = wr_meter_count(session->meter, text);
+    uint64_t least = wr_meter_count(session->meter, summary->text) / 4;
+
     if (wr_text_is_blank(text))
         return "it is empty";
-    if (wr_meter_count(session->meter, text) > session->settings.summary_tokens_max)
+    if (tokens > session->settings.summary_tokens_max)
         return "it is too long";
+    if (tokens >= summary->replaced_tokens)
+        return "it is larger than what it replaces";
+    if (tokens < (least < SUMMARY_TOKENS_MIN ? least : SUMMARY_TOKENS_MIN))
+        return "it says too little";
     return wr_past_facts_are_in(past, text) ? NULL : "it leaves out facts";
 }
 
@@ -87,8 +100,9 @@ static weir_status add_spent(struct weir_session *session, struct weir_session_s
     return weir_session_add_spent(session, spent, now_ms, err);
 }
 
-static weir_status ask_model(struct weir_session *session, struct wr_past *past,
-                             struct summary *summary, int64_t now_ms, struct weir_err *err)
+static weir_status ask_once(struct weir_session *session, struct wr_past *past,
+                            struct summary *summary, weir_span *text, int64_t now_ms,
+                            struct weir_err *err)
 {
     struct weir_session_spent spent = {0};
     struct weir_summary_task task = {.history = wr_buf_view(&past->newest),
@@ -96,17 +110,31 @@ static weir_status ask_model(struct weir_session *session, struct wr_past *past,
                                      .tokens_max = session->settings.summary_tokens_max,
                                      .timeout_ms = (int64_t)session->settings.summary_timeout_ms,
                                      .cost_micro_usd_max = session->settings.summary_cost_micro_usd,
-                                     .spent = &spent};
+                                     .spent = &spent,
+                                     .refused = summary->fell_back};
+
+    *text = (weir_span){"", 0};
+    weir_status asked = session->summary_fn(session->summary_user, &task, text);
+    summary->tries = asked ? TRIES_MAX : summary->tries + 1; /* a failure is not asked again */
+    summary->fell_back = asked == WEIR_LIMIT ? "it would cost more than a summary may"
+                         : asked             ? "the model gave none"
+                                             : why_not(session, past, summary, *text);
+    return add_spent(session, &spent, now_ms, err);
+}
+
+/* One that is not worth its place is asked for once more, with the reason. */
+static weir_status ask_model(struct weir_session *session, struct wr_past *past,
+                             struct summary *summary, int64_t now_ms, struct weir_err *err)
+{
     struct wr_event shown = {0};
+    weir_status status = WEIR_OK;
     weir_span text = {"", 0};
 
     if (!session->summary_fn)
         return WEIR_OK;
-    weir_status asked = session->summary_fn(session->summary_user, &task, &text);
-    weir_status status = add_spent(session, &spent, now_ms, err);
-    summary->fell_back = asked == WEIR_LIMIT ? "it would cost more than a summary may"
-                         : asked             ? "the model gave none"
-                                             : why_not(session, past, text);
+    do
+        status = ask_once(session, past, summary, &text, now_ms, err);
+    while (!status && summary->fell_back && summary->tries < TRIES_MAX);
     if (status || summary->fell_back)
         return status;
     status = wr_event_set_text(&shown, &past->arena, text);
@@ -172,9 +200,16 @@ static weir_status record_summary(struct weir_session *session, const struct wr_
                                   const struct summary *summary, const char *why, int64_t now_ms,
                                   struct weir_err *err)
 {
+    char by[120];
+    if (summary->is_by_model)
+        (void)snprintf(by, sizeof(by), "model%s", summary->tries > 1 ? ", asked again" : "");
+    else
+        (void)snprintf(by, sizeof(by), "extracted%s%s",
+                       summary->fell_back ? "; the model's was not taken: " : "",
+                       summary->fell_back ? summary->fell_back : "");
     struct wr_event event = {.kind = WR_EVENT_SUMMARY,
                              .text = summary->text,
-                             .why = wr_span_of(summary->is_by_model ? "model" : "extracted"),
+                             .why = wr_span_of(by),
                              .path = wr_span_of(session->history_path),
                              .of = cut->before};
     struct wr_event compaction = {.kind = WR_EVENT_COMPACTION,
@@ -252,6 +287,7 @@ weir_status weir_session_compact(struct weir_session *session, const char *why, 
     if (status || !cut.before)
         return status;
     options.before = cut.before;
+    summary.replaced_tokens = cut.leaving_tokens + session->thread.summary_tokens;
     status = offload(session, &past, &options, err);
     if (status)
         return status;

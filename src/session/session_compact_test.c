@@ -213,6 +213,7 @@ struct writer {
     const char *text;
     weir_status status;
     int calls;
+    const char *second; /* the text when it is asked again; NULL: the same */
 };
 
 static weir_status write_summary(void *user, const struct weir_summary_task *task, weir_span *text)
@@ -222,20 +223,53 @@ static weir_status write_summary(void *user, const struct weir_summary_task *tas
     assert_true(task->tokens_max == 4000 && task->timeout_ms == 60000);
     assert_has(task->history, "result 0 line 0");
     assert_has(task->extracted, "[CONVERSATION SUMMARY]");
-    *text = wr_span_of(writer->text);
+    assert_int_equal(task->refused != NULL, writer->calls > 1);
+    *text = wr_span_of(task->refused && writer->second ? writer->second : writer->text);
     return writer->status;
 }
+
+static void assert_journal_has(const struct test_agent *agent, const char *text)
+{
+    char path[4200], bytes[1 << 16];
+    (void)snprintf(path, sizeof(path), "%s/events.jsonl", agent->dir);
+    FILE *file = fopen(path, "rb");
+    size_t len;
+    bool is_found = false;
+    assert_non_null(file);
+    while (!is_found && fgets(bytes, sizeof(bytes), file)) {
+        len = strlen(bytes);
+        is_found = wr_span_has((weir_span){bytes, len}, wr_span_of(text));
+    }
+    (void)fclose(file);
+    if (!is_found)
+        fail_msg("the journal has not: %s", text);
+}
+
+#define ENOUGH                                                                                  \
+    "The user asked for a look at all sources and we went through them one after the other. "   \
+    "Changed /src/f2.c only, since the others were fine as they stood; the tests were not run " \
+    "yet, which is what comes next, and then the notes are to be written."
 
 static const struct {
     const char *behaviour, *text;
     weir_status status;
     const char *fell_back;
+    int calls;
+    const char *why; /* in the journal */
 } summaries[] = {
-    {"one with all the facts is taken", "Changed /src/f2.c only.", WEIR_OK, NULL},
-    {"one that leaves out a changed file is not", "All is well.", WEIR_OK, "it leaves out facts"},
-    {"an empty one is not", "  ", WEIR_OK, "it is empty"},
-    {"a model that fails", "", WEIR_IO, "the model gave none"},
-    {"one that is too long", NULL, WEIR_OK, "it is too long"},
+    {"one with all the facts is taken", ENOUGH, WEIR_OK, NULL, 1, "\"why\":\"model\""},
+    {"one that leaves out a changed file is not",
+     "All is well, and there is nothing that anybody would have to know about it, for it is well: "
+     "the sources were looked at, one after the other, and they are what they were before. The "
+     "tests come next, and then the notes.",
+     WEIR_OK, "it leaves out facts", 2,
+     "\"why\":\"extracted; the model's was not taken: it leaves out facts\""},
+    {"three words are not", "Changed /src/f2.c only.", WEIR_OK, "it says too little", 2,
+     "it says too little"},
+    {"an empty one is not", "  ", WEIR_OK, "it is empty", 2, "it is empty"},
+    {"a model that fails is not asked again", "", WEIR_IO, "the model gave none", 1,
+     "the model gave none"},
+    {"one that is too long", NULL, WEIR_OK, "it is too long", 2, "it is too long"},
 };
 
 static void a_models_summary_is_checked_and_falls_back(void **state)
@@ -249,7 +283,7 @@ static void a_models_summary_is_checked_and_falls_back(void **state)
     wr_buf_byte(&huge, 0);
     for (size_t i = 0; i < WR_COUNT_OF(summaries); i++) {
         struct writer writer = {summaries[i].text ? summaries[i].text : huge.bytes,
-                                summaries[i].status, 0};
+                                summaries[i].status, 0, NULL};
         struct weir_compacted compacted;
         struct test_agent agent;
         print_message("%s\n", summaries[i].behaviour);
@@ -259,7 +293,8 @@ static void a_models_summary_is_checked_and_falls_back(void **state)
         work(&agent, 0, 8, 30);
         TEST_OK(&agent, weir_session_compact(agent.session, "manual", 5, &compacted, &agent.err));
         assert_true(compacted.is_taken);
-        assert_int_equal(writer.calls, 1);
+        assert_int_equal(writer.calls, summaries[i].calls);
+        assert_journal_has(&agent, summaries[i].why);
         weir_span body = test_agent_request(&agent, WEIR_DIALECT_CHAT);
         assert_has(body, "/src/f2.c");
         assert_has(body, "full_history: ");
@@ -268,11 +303,29 @@ static void a_models_summary_is_checked_and_falls_back(void **state)
             assert_has(body, "[CONVERSATION SUMMARY]");
         } else {
             assert_true(compacted.is_by_model);
-            assert_has(body, "Changed /src/f2.c only.");
+            assert_has(body, "Changed /src/f2.c only");
         }
         test_agent_release(&agent);
     }
     wr_buf_release(&huge);
+}
+
+static void a_second_try_may_be_better(void **state)
+{
+    struct writer writer = {"Changed it.", WEIR_OK, 0, ENOUGH};
+    struct weir_compacted compacted;
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, tiered);
+    weir_session_set_summary(agent.session, write_summary, &writer);
+    test_agent_say(&agent, "go");
+    work(&agent, 0, 8, 30);
+    TEST_OK(&agent, weir_session_compact(agent.session, "manual", 5, &compacted, &agent.err));
+    assert_true(compacted.is_by_model);
+    assert_null(compacted.fell_back);
+    assert_int_equal(writer.calls, 2);
+    assert_journal_has(&agent, "\"why\":\"model, asked again\"");
+    test_agent_release(&agent);
 }
 
 /* ---- overflow ---- */
@@ -525,6 +578,7 @@ int main(void)
         cmocka_unit_test(compress_keeps_everything_up_to_its_threshold),
         cmocka_unit_test(no_room_for_the_history_leaves_everything_as_it_was),
         cmocka_unit_test(a_models_summary_is_checked_and_falls_back),
+        cmocka_unit_test(a_second_try_may_be_better),
         cmocka_unit_test(a_refusal_shrinks_the_window_and_is_never_a_loop),
         cmocka_unit_test(signed_thinking_of_a_running_loop_leaves_with_it),
         cmocka_unit_test(compression_is_tried_before_the_run_is_aborted),
