@@ -339,6 +339,11 @@ struct weir_session_context {
 WEIR_API void weir_session_context(struct weir_session *session,
                                    struct weir_session_context *context);
 
+/* What the last request does not have as it came, a line each: "2429 -> 59 cleared read_file
+ * src/a.c wr_... (mask)", tokens, form, tool, what it is about, handle and the stage. Empty:
+ * everything is as it came, or no request left in this process. Good until the next request. */
+WEIR_API weir_span weir_session_left_out(const struct weir_session *session);
+
 /* ---- reading the journal ---- */
 
 /* One event. What it points at dies when the call returns. A failure stops the walk. */

@@ -14,6 +14,7 @@ struct wr_chat {
     struct wr_undo *undo;
     const struct weir_prompt *prompt;
     const char *sessions_dir;                              /* holds a folder a session */
+    struct weir_store *store;                              /* of the session; NULL: none */
     const char *agent_dir;                                 /* skills and notes; NULL: none */
     uint32_t (*ask_window)(void *user, const char *model); /* a server's; 0: it does not tell */
     void *ask_user;                                        /* ask_window may be NULL */

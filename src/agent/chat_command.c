@@ -9,14 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "agent/chat.h"
+#include "agent/chat_steer.h"
 #include "agent/context_page.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+
+enum { FIRST_WORDS_CHARS = 60, SESSIONS_SHOWN = 30 };
 
 static const char help[] =
     "/context         what fills the window, and what happens next\n"
@@ -25,11 +29,15 @@ static const char help[] =
     "/tools           what the model may call\n"
     "/skills          skills it can read\n"
     "/memory          notes that outlive sessions\n"
-    "/sessions        sessions there are\n"
-    "/resume NAME     go on with another session\n"
+    "/sessions        sessions there are, the newest first, with their first words\n"
+    "/resume NAME|N   go on with another session, by its name or its number in /sessions\n"
+    "/plan            what is out of the prompt, what leaves next, what is pinned\n"
+    "/why NAME        why that is out: a path or a handle of /plan\n"
+    "/pin [NAME]      a path, a handle or `tool NAME` stays whole; /unpin takes it back\n"
     "/steer [TEXT]    go on working, with a word on the way\n"
     "/undo [force]    put back the files that the last turn changed; force: also those that were\n"
     "                 changed since\n"
+    "/undo step       what the last step took out of the prompt is in it again\n"
     "/allowed         what you answered with always; /allowed forget N takes it back\n"
     "/help            this\n"
     "/quit            leave; the session is kept\n"
@@ -145,21 +153,94 @@ static bool is_session(const struct wr_chat *chat, const char *name)
     return name[0] != '.' && !strchr(name, '/') && !stat(path, &info);
 }
 
-static enum wr_chat_next do_sessions(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+/* ---- sessions ---- */
+
+struct listed {
+    char name[256];
+    time_t changed_s;
+};
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct listed *left = a, *right = b;
+
+    if (left->changed_s != right->changed_s)
+        return left->changed_s < right->changed_s ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+/* To be freed. The number of a session in /sessions is its place here, from 1. */
+static struct listed *list_sessions(const struct wr_chat *chat, size_t *count)
 {
     struct dirent **names;
-    int count = scandir(chat->sessions_dir, &names, NULL, alphasort);
+    int found = scandir(chat->sessions_dir, &names, NULL, alphasort);
+    struct listed *list = found > 0 ? calloc((size_t)found, sizeof(*list)) : NULL;
+    char path[4096];
+    struct stat info;
 
-    (void)rest;
-    for (int i = 0; i < count; i++) {
-        if (is_session(chat, names[i]->d_name))
-            wr_buf_printf(out, "%s%s\n", names[i]->d_name,
-                          strcmp(names[i]->d_name, chat->agent->name) ? "" : "  (this one)");
+    *count = 0;
+    for (int i = 0; i < found; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s/events.jsonl", chat->sessions_dir,
+                       names[i]->d_name);
+        if (list && is_session(chat, names[i]->d_name) && !stat(path, &info)) {
+            (void)snprintf(list[*count].name, sizeof(list->name), "%s", names[i]->d_name);
+            list[(*count)++].changed_s = info.st_mtime;
+        }
         free(names[i]);
     }
-    if (count >= 0)
+    if (found >= 0)
         free(names);
+    if (*count)
+        qsort(list, *count, sizeof(*list), newest_first);
+    return list;
+}
+
+/* A failure stops the walk: the first words are enough. */
+static weir_status take_first_words(void *user, const struct weir_event *event)
+{
+    if (strcmp(event->kind, "user"))
+        return WEIR_OK;
+    wr_text_one_line_max(user, event->text, FIRST_WORDS_CHARS);
+    return WEIR_LIMIT;
+}
+
+static enum wr_chat_next do_sessions(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    size_t count;
+    struct listed *list = list_sessions(chat, &count);
+    char path[4096];
+
+    (void)rest;
+    for (size_t i = 0; i < count && i < SESSIONS_SHOWN; i++) {
+        struct weir_err err = {0};
+        bool is_this = !strcmp(list[i].name, chat->agent->name);
+        wr_buf_printf(out, "%3zu  %s%s  ", i + 1, list[i].name, is_this ? "  (this one)" : "");
+        (void)snprintf(path, sizeof(path), "%s/%s", chat->sessions_dir, list[i].name);
+        size_t begin = out->len;
+        weir_status status = weir_journal_read(path, take_first_words, out, &err);
+        if (out->len == begin)
+            wr_buf_text(out, status ? "(damaged)" : "(nothing was said)");
+        wr_buf_byte(out, '\n');
+    }
+    if (count > SESSIONS_SHOWN)
+        wr_buf_printf(out, "and %zu older ones in %s\n", count - SESSIONS_SHOWN,
+                      chat->sessions_dir);
+    free(list);
     return WR_CHAT_DONE;
+}
+
+/* A number of /sessions stands for the name, unless a session is called so. */
+static void name_by_number(struct wr_chat *chat)
+{
+    uint64_t number;
+    size_t count;
+
+    if (is_session(chat, chat->resume) || !wr_span_u64(wr_span_of(chat->resume), &number))
+        return;
+    struct listed *list = list_sessions(chat, &count);
+    if (number >= 1 && number <= count)
+        (void)snprintf(chat->resume, sizeof(chat->resume), "%s", list[number - 1].name);
+    free(list);
 }
 
 static enum wr_chat_next do_resume(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
@@ -167,6 +248,7 @@ static enum wr_chat_next do_resume(struct wr_chat *chat, weir_span rest, struct 
     (void)snprintf(chat->resume, sizeof(chat->resume), "%.*s", (int)rest.len, rest.ptr);
     struct weir_err err = {0};
 
+    name_by_number(chat);
     if (!rest.len || !is_session(chat, chat->resume))
         wr_buf_text(out, "which session? /sessions lists them\n");
     else if (!strcmp(chat->resume, chat->agent->name))
@@ -196,8 +278,12 @@ static enum wr_chat_next do_undo(struct wr_chat *chat, weir_span rest, struct wr
     struct weir_err err = {0};
     struct wr_buf told;
 
+    if (wr_span_is(rest, "step")) {
+        wr_chat_undo_step(chat, out);
+        return WR_CHAT_DONE;
+    }
     if (rest.len && !wr_span_is(rest, "force")) {
-        wr_buf_text(out, "/undo, or /undo force\n");
+        wr_buf_text(out, "/undo, or /undo force, or /undo step\n");
         return WR_CHAT_DONE;
     }
     wr_buf_init(&told, WR_AGENT_READ_BYTES_MAX);
@@ -238,6 +324,31 @@ static enum wr_chat_next do_allowed(struct wr_chat *chat, weir_span rest, struct
     return WR_CHAT_DONE;
 }
 
+static enum wr_chat_next do_plan(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    (void)rest;
+    wr_chat_plan(chat, out);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_why(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    wr_chat_why(chat, rest, out);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_pin(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    wr_chat_pin(chat, rest, true, out);
+    return WR_CHAT_DONE;
+}
+
+static enum wr_chat_next do_unpin(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
+{
+    wr_chat_pin(chat, rest, false, out);
+    return WR_CHAT_DONE;
+}
+
 static enum wr_chat_next do_quit(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     (void)chat;
@@ -254,7 +365,8 @@ static const struct {
     {"model", do_model},   {"tools", do_tools},       {"skills", do_skills},
     {"memory", do_memory}, {"sessions", do_sessions}, {"resume", do_resume},
     {"steer", do_steer},   {"undo", do_undo},         {"quit", do_quit},
-    {"exit", do_quit},     {"allowed", do_allowed},
+    {"exit", do_quit},     {"allowed", do_allowed},   {"plan", do_plan},
+    {"why", do_why},       {"pin", do_pin},           {"unpin", do_unpin},
 };
 
 const char *wr_chat_command_name(size_t number)

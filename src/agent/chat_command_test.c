@@ -88,8 +88,16 @@ static const struct {
     {"/resume nosuch", WR_CHAT_DONE, "which session?"},
     {"/resume ../main", WR_CHAT_DONE, "which session?"},
     {"/resume main", WR_CHAT_DONE, "that is this one"},
+    {"/resume 1", WR_CHAT_DONE, "that is this one"},
+    {"/resume 2", WR_CHAT_DONE, "which session?"},
     {"/undo", WR_CHAT_DONE, "nothing was changed in this run"},
-    {"/undo all", WR_CHAT_DONE, "/undo, or /undo force"},
+    {"/undo all", WR_CHAT_DONE, "/undo, or /undo force, or /undo step"},
+    {"/undo step", WR_CHAT_DONE, "this session has no store"},
+    {"/plan", WR_CHAT_DONE, "no request has left"},
+    {"/pin a.c", WR_CHAT_DONE, "this session has no store"},
+    {"/unpin a.c", WR_CHAT_DONE, "this session has no store"},
+    {"/why", WR_CHAT_DONE, "/why PATH or HANDLE"},
+    {"/why a.c", WR_CHAT_DONE, "nothing of that name"},
     {"/steer", WR_CHAT_WORK, NULL},
     {"/steer  mind the gate", WR_CHAT_WORK, NULL},
     {"/nonsense", WR_CHAT_DONE, "there is no such command"},
@@ -108,8 +116,12 @@ static void every_command_does_its_own(void **state)
         if (rows[i].shown)
             expect(b, rows[i].shown);
     }
-    test_agent_say(&b->session, "now");
+    test_agent_say(&b->session, "now is the\ntime");
     assert_has(test_agent_request(&b->session, WEIR_DIALECT_CHAT), "mind the gate");
+    (void)command(b, "/sessions");
+    expect(b, "  1  main  (this one)  now is the time\n");
+    (void)command(b, "/plan");
+    expect(b, "nothing is out of the last request");
 }
 
 static bool cannot_open(void *user, const char *name, struct weir_err *err)

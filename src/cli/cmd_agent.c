@@ -418,6 +418,7 @@ static enum wr_chat_next run_chat(struct program *p)
                            .undo = &p->undo,
                            .prompt = p->prompt,
                            .sessions_dir = p->sessions_dir,
+                           .store = p->store,
                            .ask_window = window_of,
                            .ask_user = p,
                            .probe = can_open,

@@ -54,6 +54,7 @@ struct weir_session {
     uint64_t sent_by[WR_CATEGORIES_COUNT];                /* its tokens, as they left */
     uint64_t sent_usable_tokens;                          /* the window less the answer's reserve */
     struct wr_buf report;                                 /* of its projection */
+    struct wr_buf left_out;                               /* what it does not have as it came */
     uint32_t sent_answer_tokens; /* that it let its answer take; 0: it did not say */
     uint32_t refusals_count;
     uint32_t overflow_tokens; /* for the next projection; 0: none */

@@ -10,10 +10,51 @@
 
 #include <string.h>
 
-enum { YELLOW_PERCENT = 70, RED_PERCENT = 90 };
+#include "base/text.h"
+#include "engine/request.h"
+
+enum { YELLOW_PERCENT = 70, RED_PERCENT = 90, ABOUT_CHARS_MAX = 80 };
+
+static void put_left_out(struct wr_buf *out, const struct wr_record_change *change,
+                         const struct wr_segment *segment)
+{
+    const struct wr_tool_handles *h = segment->handles;
+    weir_span about = !h             ? (weir_span){"", 0}
+                      : h->path.len  ? h->path
+                      : h->query.len ? h->query
+                                     : h->command;
+
+    wr_buf_printf(out, "  %llu -> %llu %s ", (unsigned long long)change->tokens_before,
+                  (unsigned long long)change->tokens_after, wr_form_name(change->form));
+    wr_text_one_line_max(out, segment->tool, ABOUT_CHARS_MAX);
+    wr_buf_byte(out, ' ');
+    wr_text_one_line_max(out, about, ABOUT_CHARS_MAX);
+    if (change->handle)
+        wr_buf_printf(out, " %s", change->handle);
+    wr_buf_printf(out, " (%s)\n", change->reason ? change->reason : "");
+}
+
+static void note_left_out(struct weir_session *session, const struct wr_record *record)
+{
+    const struct wr_transcript *transcript = &session->request->transcript;
+
+    wr_buf_release(&session->left_out);
+    wr_buf_init(&session->left_out, WR_OUTPUT_BYTES_MAX);
+    for (uint32_t i = 0; i < record->changes_count; i++) {
+        const struct wr_record_change *change = &record->changes[i];
+        if (!change->is_rolled_back && change->segment < transcript->segments_count)
+            put_left_out(&session->left_out, change, &transcript->segments[change->segment]);
+    }
+}
+
+weir_span weir_session_left_out(const struct weir_session *session)
+{
+    return wr_buf_status(&session->left_out) ? (weir_span){"", 0} : wr_buf_view(&session->left_out);
+}
 
 void wr_live_note_sent(struct weir_session *session, const struct wr_record *record)
 {
+    note_left_out(session, record);
     memcpy(session->sent_by, record->made_tokens, sizeof(session->sent_by));
     session->sent_usable_tokens = record->budget.usable_tokens;
 }

@@ -352,6 +352,7 @@ void weir_session_close(struct weir_session *session)
     wr_thread_release(&session->thread);
     wr_buf_release(&session->body);
     wr_buf_release(&session->report);
+    wr_buf_release(&session->left_out);
     wr_buf_release(&session->changes);
     wr_buf_release(&session->told);
     wr_arena_release(&session->tools_arena);

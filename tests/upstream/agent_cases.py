@@ -508,7 +508,8 @@ def terminal(folder):
     ok('/undo takes it back', term.shows('removed:') and
        not os.path.exists(os.path.join(home.work, 'note.txt')))
     for line, shown in (('/context', 'tokens as the provider counted the last request'),
-                        ('/tools', 'process_start'), ('/sessions', 'screen  (this one)'),
+                        ('/tools', 'process_start'),
+                        ('/sessions', 'screen  (this one)  Read the file.'),
                         ('/model gpt-4o', 'model: gpt-4o'), ('/skills', 'there are no skills'),
                         ('/memory', 'there are no notes'),
                         ('/compact', 'nothing would be gained'),

@@ -8,7 +8,7 @@ import shutil
 import signal
 import sys
 
-from agent_home import Home, Terminal, call, write_file
+from agent_home import Home, Terminal, call, read, write_file
 from harness import Checks, Folder, Upstream, wait_for
 
 CHECK = Checks()
@@ -211,13 +211,41 @@ def hands(folder):
     upstream.stop()
 
 
+def sight(folder):
+    """What the model sees: /plan, /why, /pin, /undo step; sessions by their first words."""
+    steps = [step for n in range(6) for step in (read(n), {'words': f'File {n}.'})]
+    upstream, home, term = start(
+        folder, steps, '--window', '12000', '--config',
+        write_file(folder, 'c.yaml', 'session: {policy: tiered}\n'), columns=120, rows=300)
+    for n in range(6):
+        term.type(f'Read file {n}.', 'Enter')
+        ok(f'sight: file {n}', term.shows(f'• File {n}.', f'File {n}.') and idle(term))
+    term.type('/plan', 'Enter')
+    ok('sight: /plan lists what is out', term.shows('out of the last request, in tokens:') and
+       re.search(r' \d+ -> \d+ \w+ read_file \S*src/file_0.py wr_', term.screen()) is not None)
+    term.type('/why file_0.py', 'Enter')
+    ok('sight: /why says what to do', term.shows('/pin keeps it'))
+    term.type('/pin src/file_5.py', 'Enter')
+    ok('sight: /pin', term.shows('src/file_5.py stays whole'))
+    term.type('/pin', 'Enter')
+    ok('sight: and lists it', term.shows('pinned: path src/file_5.py'))
+    term.type('/undo step', 'Enter')
+    ok('sight: /undo step', term.shows('what the last step took is in the next request again'))
+    term.type('/sessions', 'Enter')
+    ok('sight: a session is known by its first words', term.shows('s  (this one)  Read file 0.'))
+    term.type('', 'C-d')
+    ok('sight: it leaves', term.shows('left with 0'))
+    term.close()
+    upstream.stop()
+
+
 def main():
     """Names on the command line choose among the cases."""
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the screen is not tried')
         return 0
     with Folder() as folder:
-        for case in (markdown, scrollback, resize, editing, plain, hands):
+        for case in (markdown, scrollback, resize, editing, plain, hands, sight):
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
                 case(folder)
     return CHECK.end()
