@@ -12,7 +12,7 @@ import threading
 import time
 
 from agent_home import MODELS, WEIR, Home, Terminal, call
-from harness import PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, lives, wait_for
+from harness import PATIENCE_SECONDS, STARTED, Checks, Folder, Upstream, Weir, lives, wait_for
 
 CHECK = Checks()
 ok = CHECK.ok
@@ -476,6 +476,23 @@ def damaged_journal(folder):
     ok('a torn last line is mended', code, 0)
 
 
+def http_example(folder):
+    """examples/http_agent.py, against a real server: twice in one session."""
+    weir = Weir(folder)
+    for n in range(2):
+        done = subprocess.run(
+            [sys.executable, 'examples/http_agent.py', f'http://127.0.0.1:{weir.port}', 'e',
+             'examples/pretend_model', 'Is', 'it', 'there?'], capture_output=True, text=True,
+            check=False, timeout=PATIENCE_SECONDS)
+        ok(f'example: run {n} says what the model said',
+           (done.stdout, done.stderr), ('The file is there, and I have read it.\n', ''))
+    path = os.path.join(weir.store, 'sessions', 'e', 'events.jsonl')
+    with open(path, encoding='utf-8') as file:
+        kinds = [json.loads(line)['kind'] for line in file]
+    ok('example: the journal has both', (kinds.count('user'), kinds.count('result')), (2, 1))
+    weir.stop()
+
+
 # ---- in a terminal ----
 
 def terminal(folder):
@@ -623,7 +640,7 @@ def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
              overflow, window_too_small, local_server, keys, configured,
-             goes_on_otherwise, signals, all_kills, long_sessions, summaries,
+             goes_on_otherwise, signals, http_example, all_kills, long_sessions, summaries,
              terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the terminal is not tried')
