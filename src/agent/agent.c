@@ -17,6 +17,7 @@
 
 #include <stdio.h>
 
+#include "agent/large_result.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -145,6 +146,8 @@ static bool do_call(struct wr_agent *agent, const struct weir_call *call)
         is_given = false;
     } else {
         wr_toolbox_run(&agent->toolbox, &text, &output);
+        if (!wr_toolbox_shows_file(call->name))
+            wr_large_result_keep(agent->toolbox.session_dir, call->id, &output.text);
         is_given = give_result(agent, call, wr_buf_view(&output.text), output.is_error);
     }
     wr_buf_release(&output.text);

@@ -220,6 +220,12 @@ bool wr_tool_changes(weir_span name)
     return tool && tool->flags & NEEDS_CONSENT;
 }
 
+bool wr_toolbox_shows_file(weir_span name)
+{
+    const struct tool *tool = find_tool(name);
+    return tool && (tool->run == wr_tool_read_file || tool->run == do_recall);
+}
+
 /* The call's own words for what it is about: a path, a command. Empty: it has none. */
 static weir_span subject_of(struct wr_arena *arena, const struct wr_tool_call_text *call,
                             const char *name)

@@ -58,6 +58,9 @@ size_t wr_toolbox_tools(const struct wr_toolbox *box, struct weir_tool tools[WR_
 /* Whether a tool changes or runs something, whoever has consented. */
 bool wr_tool_changes(weir_span name);
 
+/* Whether what it gives is a file's text, or one that was stored: it can be read again in parts. */
+bool wr_toolbox_shows_file(weir_span name);
+
 /* Whether a call changes something, runs something or reads outside the working directory. Unknown
  * tools do not. `command`: of a call that runs one, its text, in `arena`; else empty. */
 bool wr_toolbox_needs_consent(const struct wr_toolbox *box, struct wr_arena *arena,

@@ -355,6 +355,7 @@ enum {
     WR_AGENT_HISTORY_LINES_MAX = 1000,             /* lines that Up and Ctrl+R find */
     WR_AGENT_HISTORY_LINE_BYTES_MAX = 16 * 1024,   /* a longer line is not kept for them */
     WR_AGENT_HISTORY_BYTES_MAX = 4 * 1024 * 1024,  /* of the file that keeps them */
+    WR_AGENT_LARGE_RESULT_BYTES = 80 * 1000,       /* from here on a result is a file too */
     WR_AGENT_CHOICES_MAX = 500,                    /* names that Tab offers */
     WR_AGENT_SUMMARY_BYTES_MAX = 2 * 1024 * 1024,  /* of a conversation that a model summarises */
     WR_AGENT_WAIT_S = 30,                          /* for a command to end, unless told */

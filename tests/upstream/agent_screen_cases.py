@@ -239,13 +239,40 @@ def sight(folder):
     upstream.stop()
 
 
+def work(folder, home, steps, *arguments):
+    """One task without a terminal, in session s; the text of its last result."""
+    upstream = Upstream(folder, '--script', write_file(folder, 'script', json.dumps(steps)))
+    code, _, _ = home.run(upstream, 'chat', '-p', 'Do it.', '--session', 's', *arguments)
+    upstream.stop()
+    return code, [e['text'] for e in home.events('s') if e['kind'] == 'result'][-1]
+
+
+def large(folder):
+    """A result of 190 KB is a file too, named where the model sees it."""
+    home = Home(folder)
+    path = os.path.join(home.session_dir('s'), 'large_tool_results')
+    code, text = work(folder, home, [
+        call('process_start', command='seq 15000 | sed s/^/number_/', wait_seconds=60),
+        {'words': 'Counted.'}], '--yes')
+    ok('large: the work ends', code, 0)
+    name = os.path.join(path, os.listdir(path)[0])
+    with open(name, encoding='utf-8') as file:
+        whole = file.read()
+    ok('large: the file has all of it', 'number_1\n' in whole and 'number_15000\n' in whole)
+    ok('large: the end of the result names it', text.endswith(f'in {name}; read_file pages it]'))
+    code, text = work(folder, home, [call('read_file', path=name, offset=9000, limit=2),
+                                     {'words': 'Read.'}])
+    ok('large: read_file pages it', (code, text.count('number_'), 'number_9' in text), (0, 2, True))
+
+
 def main():
     """Names on the command line choose among the cases."""
     if not shutil.which('tmux'):
         print('skipped: tmux is not installed, so the screen is not tried')
         return 0
     with Folder() as folder:
-        for case in (markdown, scrollback, resize, editing, plain, hands, sight):
+        for case in (markdown, scrollback, resize, editing, plain, hands, sight,
+                     large):
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
                 case(folder)
     return CHECK.end()
