@@ -20,7 +20,7 @@
 
 /* Another model goes on with a conversation where it repeats half of it, and that is no greeting.
  */
-enum { MODEL_BLOCKS_MIN = 3, MODEL_SHARE = 2 };
+enum { MODEL_BLOCKS_MIN = 3, MODEL_SHARE = 2, AN_ANSWER_MESSAGES_MAX = 3 };
 
 struct kept {
     uint64_t ticket;         /* 0: there is none */
@@ -166,12 +166,33 @@ static uint64_t hash_prompt(const struct wr_prompt *p)
 
 /* ---- from one process to the next ---- */
 
+/* Whether requests of the conversation went elsewhere since: more than one answer of the model lies
+ * between. Two calls with results between them are two; of texts, whose author is not kept, so many
+ * that one answer and the user's next words do not fill them. */
+static bool is_behind(const struct kept *last, const struct wr_prompt *now)
+{
+    uint32_t common = wr_prompt_common_original(&last->prompt, now);
+    bool has_call = false, has_result = false;
+
+    if (!last->ticket || common < last->prompt.blocks_count || common >= now->blocks_count)
+        return false;
+    for (uint32_t i = common; i < now->blocks_count; i++) {
+        if (now->blocks[i].kind == WEIR_KIND_TOOL_CALL && has_result)
+            return true;
+        has_call |= now->blocks[i].kind == WEIR_KIND_TOOL_CALL;
+        has_result |= now->blocks[i].kind == WEIR_KIND_TOOL_RESULT;
+    }
+    uint32_t from = common ? now->blocks[common - 1].message : 0;
+    return !has_call && now->blocks[now->blocks_count - 1].message > from + AN_ANSWER_MESSAGES_MAX;
+}
+
 bool wr_prompts_knows(struct wr_prompts *prompts, uint64_t session, const struct wr_bust_sent *now)
 {
     struct entry *other;
 
     (void)pthread_mutex_lock(&prompts->lock);
-    bool knows = find_conversation(prompts, session | 1, now, &other) || other;
+    struct entry *e = find_conversation(prompts, session | 1, now, &other);
+    bool knows = e ? !is_behind(&e->last, now->prompt) : other != NULL;
     (void)pthread_mutex_unlock(&prompts->lock);
     return knows;
 }
@@ -183,8 +204,18 @@ void wr_prompts_restore(struct wr_prompts *prompts, uint64_t session,
 
     session |= 1;
     (void)pthread_mutex_lock(&prompts->lock);
-    if (!find_conversation(prompts, session, last, &other)) {
-        struct entry *e = oldest_entry(prompts, true);
+    struct entry *e = find_conversation(prompts, session, last, &other);
+    if (e && last->prompt->blocks_count > e->last.prompt.blocks_count) {
+        struct kept asked = e->asked; /* another request, which is under way */
+        e->asked = (struct kept){.ticket = 0};
+        ++prompts->uses;
+        if (keep_asked(prompts, e, last)) {
+            drop_prompt(prompts, &e->last);
+            e->last = e->asked;
+        }
+        e->asked = asked;
+    } else if (!e) {
+        e = oldest_entry(prompts, true);
         release_entry(prompts, e);
         *e = (struct entry){.session = session,
                             .first_user = last->prompt->first_user,

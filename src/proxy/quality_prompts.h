@@ -22,10 +22,12 @@ struct wr_prompts_seen {
     uint64_t ticket;  /* by which its answer is told; 0: it could not be kept */
 };
 
-/* Whether there is a last prompt that `now` can be compared with. */
+/* Whether there is a last prompt that `now` can be compared with: one that it goes on from, and not
+ * one before others of the conversation that went to another node or worker. */
 bool wr_prompts_knows(struct wr_prompts *prompts, uint64_t session, const struct wr_bust_sent *now);
 
-/* `last`, which is copied, is the last prompt of its conversation, unless one is known. */
+/* `last`, which is copied, is the last prompt of its conversation, unless one is known that is as
+ * long. */
 void wr_prompts_restore(struct wr_prompts *prompts, uint64_t session,
                         const struct wr_bust_sent *last);
 

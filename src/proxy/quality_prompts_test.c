@@ -65,6 +65,61 @@ static void the_next_is_compared_with_the_last_that_was_answered(void **state)
     wr_prompts_free(prompts);
 }
 
+/* A letter a block: a text, (c)all or (r)esult. */
+static void make_kinds(struct made *m, const char *kinds)
+{
+    make(m, "abcdefgh", 1);
+    for (m->prompt.blocks_count = 0; kinds[m->prompt.blocks_count]; m->prompt.blocks_count++)
+        m->blocks[m->prompt.blocks_count].kind =
+            kinds[m->prompt.blocks_count] == 'c'   ? WEIR_KIND_TOOL_CALL
+            : kinds[m->prompt.blocks_count] == 'r' ? WEIR_KIND_TOOL_RESULT
+                                                   : WEIR_KIND_TEXT;
+}
+
+/* A conversation that hops: what this process saw last is not what the provider saw last. */
+static void what_went_elsewhere_is_not_known(void **state)
+{
+    static const struct {
+        const char *now;
+        bool is_known;
+    } rows[] = {{"tcr", true}, {"tccrr", true},  {"tcrcr", false}, {"tcrtcr", false},
+                {"ttt", true}, {"ttttt", false}, {"t", true},      {"ttcr", true}};
+    struct made m;
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct wr_prompts *prompts = wr_prompts_new();
+        make_kinds(&m, "t");
+        wr_prompts_answered(prompts, take(prompts, 1, &m).ticket, 5000, NULL);
+        make_kinds(&m, rows[i].now);
+        if (wr_prompts_knows(prompts, 1, &m.sent) != rows[i].is_known)
+            fail_msg("%s", rows[i].now);
+        wr_prompts_free(prompts);
+    }
+}
+
+static void the_longer_of_two_is_the_last(void **state)
+{
+    struct wr_prompts *prompts = wr_prompts_new();
+    struct made m, under_way;
+    (void)state;
+    make_kinds(&m, "t");
+    wr_prompts_answered(prompts, take(prompts, 1, &m).ticket, 5000, NULL);
+    make_kinds(&under_way, "tcr");
+    uint64_t ticket = take(prompts, 1, &under_way).ticket;
+    make_kinds(&m, "tcrcr");
+    m.sent.cached_tokens = 7000;
+    wr_prompts_restore(prompts, 1, &m.sent); /* from another node */
+    make_kinds(&m, "tcrcrcr");
+    assert_int_equal(take(prompts, 1, &m).check.cached_tokens, 7000);
+    make_kinds(&m, "tc");
+    m.sent.cached_tokens = 1;
+    wr_prompts_restore(prompts, 1, &m.sent); /* older than what is known */
+    make_kinds(&m, "tcrcrcr");
+    assert_int_equal(take(prompts, 1, &m).check.cached_tokens, 7000);
+    wr_prompts_answered(prompts, ticket, 6000, NULL); /* two others came since */
+    wr_prompts_free(prompts);
+}
+
 static void conversations_are_apart(void **state)
 {
     struct wr_prompts *prompts = wr_prompts_new();
@@ -145,6 +200,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_next_is_compared_with_the_last_that_was_answered),
+        cmocka_unit_test(what_went_elsewhere_is_not_known),
+        cmocka_unit_test(the_longer_of_two_is_the_last),
         cmocka_unit_test(conversations_are_apart),
         cmocka_unit_test(the_oldest_give_way),
         cmocka_unit_test(a_note_stands_in_for_what_was_not_seen),

@@ -131,7 +131,8 @@ static uint64_t hash_session(weir_span tenant, weir_span session)
     return wr_hash64_seeded(session, wr_hash64(tenant));
 }
 
-/* What an earlier process knew of the conversation; what cannot be read is not known. */
+/* What an earlier process knew of the conversation, or another node that has served it since; what
+ * cannot be read is not known. */
 static void restore_prompt(struct wr_watch *watch, const struct wr_watch_request *r,
                            const struct wr_bust_sent *now)
 {
