@@ -142,6 +142,7 @@ enum {
     WR_STORE_BATCH_COUNT_MAX = 1024 * 1024,         /* artifacts, marks or pins of one commit */
     WR_STORE_BUSY_MS = 1000,                        /* a locked store is waited for, unless told */
     WR_STORE_AWAY_MS = 1500,                        /* a database is waited for, unless told */
+    WR_STORE_START_MS = 10000,                      /* and by a server that starts */
     WR_STORE_GC_MS = 10 * 60 * 1000,                /* and for what is to leave */
     WR_STORE_KEEP_MS = 10000,                       /* a database is given for rows of requests */
     WR_STORE_KNOWN_BYTES_MAX = 8 * 1024 * 1024,     /* that a connection knows of a session */

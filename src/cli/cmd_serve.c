@@ -472,7 +472,10 @@ static bool check_store(const struct serve *s)
 
     if (!dir)
         return true;
-    weir_status status = weir_store_open(dir, NULL, &store, &trouble, &err);
+    /* A database that starts with us, or is busy, is given more time than requests have. */
+    struct weir_store_options how = {
+        .busy_ms_max = wr_where(dir) == WR_WHERE_POSTGRES ? WR_STORE_START_MS : 0};
+    weir_status status = weir_store_open(dir, &how, &store, &trouble, &err);
     if (!status) {
         status = wr_store_probe(store, true, &err);
         trouble = weir_store_trouble(store);

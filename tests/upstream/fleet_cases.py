@@ -123,16 +123,6 @@ class Relay:
         self.pairs = []
 
 
-def shortens_again(talk, before):
-    """Whether what is new is shortened within a few requests: on a busy machine a database that is
-    ready again may still answer the first one too late, which then leaves whole, as it must."""
-    for _ in range(10):
-        if talk.shortened() > before:
-            return True
-        ok('what was sent stays meanwhile', talk.go_on(), (200, True))
-    return talk.shortened() > before
-
-
 TALLY = {}  # by the kind of trouble, which is the session's name
 
 
@@ -155,6 +145,14 @@ def unknown_handles(talk, store):
     unknown = store_cases.unknown_handles(talk, store)
     talk.tally.update(handles=talk.shortened(), lost=len(unknown))
     return unknown
+
+
+def is_shortened_again(talk):
+    """A thread that found the database away gives it a tenth of a second, so on a busy machine the
+    first requests behind its return may go as they came."""
+    before = talk.shortened()
+    return bool(wait_for(lambda: talk.go_on() != (200, True) or talk.shortened() > before)) and \
+        talk.shortened() > before
 
 
 def stop_all(nodes):
@@ -234,9 +232,7 @@ def dead_connections_are_opened_again(folder, upstream, database):
     for _ in range(5):
         database.ask("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
                      " WHERE datname = 'cut'")
-        before = talk.shortened()
-        ok('a request passes', talk.go_on(), (200, True))
-        ok('and is shortened', shortens_again(talk, before))
+        ok('a request passes, and is shortened', is_shortened_again(talk))
     ok('every handle is found', unknown_handles(talk, url), [])
     stop_all(nodes)
 
@@ -276,9 +272,7 @@ def network_fails(folder, upstream, database):
     ok('over a slow network it is kept as ever', talk.go_on(), (200, True))
     relay.mode = 'pass'
     relay.cut()
-    before = talk.shortened()
-    ok('over a new connection too', talk.go_on(), (200, True))
-    ok('and shortened', shortens_again(talk, before))
+    ok('over a new connection too, and shortened', is_shortened_again(talk))
     relay.mode = 'stall'
     began = time.monotonic()
     ok('a silent database holds nothing up for long', talk.go_on(), (200, True))
@@ -290,9 +284,7 @@ def network_fails(folder, upstream, database):
     ok('and where nobody answers', talk.go_on(), (200, True))
     relay.mode = 'pass'
     ok('ready again', wait_for(lambda: is_ready(nodes[0])))
-    before = talk.shortened()
-    ok('all goes on', talk.go_on(), (200, True))
-    ok('and is shortened again', shortens_again(talk, before))
+    ok('all goes on, and is shortened again', is_shortened_again(talk))
     ok('every handle is found', unknown_handles(talk, relay.url('net')), [])
     stop_all(nodes)
 
@@ -325,9 +317,7 @@ def database_refuses(folder, upstream, database):
                      f'host={database.dir} user=weir dbname=refuses')
         database.ask(end_all)
         ok(f'{name}: ready again', wait_for(lambda: is_ready(nodes[0])))
-        before = talk.shortened()
-        ok(f'{name}: all goes on', talk.go_on(), (200, True))
-        ok(f'{name}: and is shortened', shortens_again(talk, before))
+        ok(f'{name}: all goes on, and is shortened again', is_shortened_again(talk))
     ok('every handle is found', unknown_handles(talk, url), [])
     stop_all(nodes)
 
@@ -419,10 +409,8 @@ def a_replica_is_promoted(folder, upstream, database):
         second.do('promote')
         ok('nodes find the other one', all(wait_for(lambda n=n: is_ready(n)) for n in nodes))
         talk.go_on()
-        before = talk.shortened()
-        for _ in range(3):
-            ok('what was sent stays', talk.go_on(), (200, True))
-        ok('and is shortened again', shortens_again(talk, before))
+        ok('what was sent stays, and is shortened again', is_shortened_again(talk))
+        ok('and so on', talk.go_on(), (200, True))
         ok('every handle is found', unknown_handles(talk, url), [])
         stop_all(nodes)
     finally:
