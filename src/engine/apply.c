@@ -110,7 +110,7 @@ static void touch_field(struct applier *a, wr_json_id field)
         touch(a, (struct wr_touch){WR_TOUCH_REMOVE, field, block, {NULL, 0}});
 }
 
-/* Where a marker is a block of its own: it stands right behind what it marks. */
+/* APIs whose markers are blocks of their own: the marker follows what it marks. */
 static bool has_own_block(const struct wr_transcript *t, const struct wr_segment *s)
 {
     return wr_api_of(t->dialect)->marks_with_blocks && s->marker != WR_JSON_NONE;

@@ -439,8 +439,9 @@ static void drop_held(struct wr_marks_held *held, uint64_t tenant, const weir_ha
         held->count = left;
 }
 
-/* Turns that were sent whole while nobody could write that down stay so, unless another node has
- * sent them since: it could not know, and what it sent is what is cached by now. */
+/* Turns that were sent whole while the store could not be written stay whole, unless another
+ * node has sent them since: that node could not know, and its form is the one that is cached
+ * now. */
 static void keep_held(struct wr_marks *marks, const struct wr_marks_input *input,
                       const weir_hash *keys, uint32_t first, uint32_t count)
 {

@@ -3,10 +3,9 @@
  *   model "weir orders"             "12 exact": how many there are, and whether it goes as it comes
  *   model "weir order", number      "pin tool Read"
  *
- * No model has such names. A table of their own would have been one more thing that every kind of
- * store, and every host with a store of its own, has to have; and pins belong to their session,
- * leave with it, and are compared when they are written: the number that somebody else has just
- * used is a conflict, not a loss. */
+ * No model has such names. A separate table was rejected: every kind of store, also those of hosts,
+ * would need it. Pins already belong to their session, are deleted with it and are compared when
+ * they are written, so a number that somebody else has just used is a conflict, not a loss. */
 #include "engine/order_log.h"
 
 #include <stdio.h>

@@ -208,8 +208,8 @@ static int64_t ttl_ms(const struct wr_projection *p)
     return longest;
 }
 
-/* What has no marker of its own is not kept, unless the provider has told that it is: then a
- * gateway adds them, for the time that they have unless told. */
+/* A request without markers is not cached, unless the provider has reported cache reads: then a
+ * gateway adds the markers, with the default lifetime. */
 static bool is_cold(struct wr_projection *p)
 {
     const struct wr_sent *last = &p->marks.last;
@@ -228,9 +228,8 @@ static bool is_cold(struct wr_projection *p)
     return now_ms && now_ms > last->at_ms && now_ms - last->at_ms > ttl;
 }
 
-/* Turns that nobody here has seen were sent as they are by somebody else. Where a session begins
- * with such turns, that another one began with the same words says nothing of how they were sent.
- */
+/* Turns that Weir has not seen were sent unchanged by somebody else. If a session begins with such
+ * turns, another session that began with the same words does not tell how these were sent. */
 static weir_status attach(struct wr_projection *p)
 {
     struct wr_marks *marks = &p->marks;

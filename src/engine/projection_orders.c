@@ -59,8 +59,8 @@ static weir_status list_orders(struct wr_projection *p, uint64_t heard, bool is_
     return wr_buf_status(out);
 }
 
-/* A word of weir_project_options.tools as an order; false: it is none. Of tools the first word that
- * fits decides: behind one that lets a tool be changed no other is sure to mean what a pin would.
+/* A word of weir_project_options.tools as an order; false: it is not one. For a tool the first word
+ * that fits decides: after a word that allows changes, a later word may not mean what a pin means.
  */
 static bool order_of_word(weir_span word, bool *has_plus, struct wr_order *order)
 {

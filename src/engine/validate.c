@@ -338,8 +338,8 @@ static void check_thinking(const struct wr_plan *plan, struct wr_finding *findin
     }
 }
 
-/* Responses: what reasoning led to stands right behind it, and is refused without it. An item that
- * is not known here may be just that. */
+/* In Responses an item follows the reasoning that led to it, and is refused without that reasoning.
+ * An item of an unknown kind may be such an item. */
 static void check_reasoning(const struct wr_plan *plan, struct wr_finding *finding)
 {
     const struct wr_transcript *t = plan->transcript;

@@ -1,10 +1,9 @@
-/* Windows, shares and limits: the arithmetic that the documents behind the presets fix.
+/* Windows, shares and limits: the arithmetic of the documents that the presets follow.
  *
- * Each document has numbers of its own (80 % here, 85 % from 200,000 tokens on there), and each was
- * written as sums that cannot wrap: a window of zero, an answer larger than its window or a count
- * of UINT64_MAX give the nearest number that means something, never a huge one. The sums stand in
- * one file because they share those four helpers, and because a reader compares them with
- * docs/budget.md, which has the documents' numbers side by side. */
+ * Each document has its own numbers (80 % here, 85 % from 200,000 tokens on there). No sum can
+ * wrap: a window of zero, an answer larger than its window or a count of UINT64_MAX gives the
+ * nearest number that makes sense, never a huge one. All sums are in this file because they share
+ * four helpers, and because docs/budget.md lists the documents' numbers side by side. */
 #include "policy/budget.h"
 
 #include "models/window.h"

@@ -230,7 +230,7 @@ static bool shows_file(const struct wr_segment *s)
            s->handles->path.len;
 }
 
-/* Where the newest read of the same path stands in the index, or would stand. */
+/* The place in the index of the newest read of the same path, or where it would be inserted. */
 static uint32_t place_of_read(const struct wr_fold *fold, uint32_t segment, uint64_t hash)
 {
     const struct wr_segment *segments = fold->transcript->segments;

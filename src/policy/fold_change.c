@@ -244,8 +244,8 @@ static void drop_segment(struct wr_fold *fold, uint32_t segment, const char *rea
     fold->total_tokens -= wr_fold_overhead(fold, segment);
 }
 
-/* The signed thinking before a step goes with it, from the start: what it was signed over is no
- * more. */
+/* A step removes the signed thinking before it, from the start: what it was signed over has
+ * changed. */
 void wr_fold_drop_thinking(struct wr_fold *fold)
 {
     uint32_t end = fold->arrived;

@@ -1,7 +1,7 @@
-/* Writes a loop's summary within a budget. Files come first, for their names are what later answers
- * take most often and they are short; then the calls, from the newest back: with a block of their
- * result while those fit, then a line each, then only how many there were. What is written stands
- * in the order in which it happened. */
+/* Writes a loop's summary within a budget. Names of files come first, because they are short and
+ * later answers use them most often; then the calls, the newest first: with a block for their
+ * result while those fit, then one line each, then only their number. The output is in the order
+ * in which things happened. */
 #include "policy/loop_brief.h"
 
 #include "base/limits.h"

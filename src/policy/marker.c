@@ -8,8 +8,8 @@
 
 static const char opening[] = "[weir wr_";
 
-/* What stands in a marker whose handle no tool of the request resolves. The model is told so: it
- * would look for one. */
+/* The text of a marker whose handle no tool of the request can resolve. It says so, because the
+ * model would look for such a tool. */
 #define WR_OPERATOR_WAY "; kept, but no tool here brings it back"
 
 weir_status wr_handle_of(weir_span original, struct wr_handle *handle)

@@ -1,14 +1,14 @@
-/* How the message that stands for the running calls is filled:
+/* Fills the message that replaces the running calls:
  *
  *   summary    extracted like any other (policy/summary.h), from all that such folds took so far
- *   results    the newest, which nobody has read yet, whole; where they are too large for the room
- *              each is cut to head and tail, the largest most
- *   more       older results and files of instructions, the newest first, whole or not at all,
- * until about half of the room is used: the task goes on, and what it read last is what it needs
- * next
+ *   results    the newest, which the model has not read yet, whole; if they are too large, each is
+ *              cut to head and tail, the largest most
+ *   more       older results and files of instructions, the newest first, each whole or not at all,
+ *              until about half of the room is used: the task continues, and it probably needs next
+ *              what it read last
  *
- * Results stand here as text, not under their own handles: the message's one handle brings all of
- * it back. A condensed result keeps its condensed text, without its own marker. */
+ * Results are plain text here, without their own handles: the message's one handle brings all of it
+ * back. A condensed result keeps its condensed text, without its own marker. */
 #include "policy/open_loop.h"
 
 #include <string.h>
@@ -183,7 +183,7 @@ static uint64_t shown_at(const struct open_loop *o, uint64_t level)
     return tokens;
 }
 
-/* The size that none may exceed so that all of them take no more than `budget`. */
+/* The largest size for each with which all of them together take at most `budget`. */
 static uint64_t find_level(const struct open_loop *o, uint64_t budget)
 {
     uint64_t low = CUT_TOKENS_MIN + HEADING_TOKENS, high = low;

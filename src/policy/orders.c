@@ -108,7 +108,7 @@ bool wr_order_is_same_pin(const struct wr_order *a, const struct wr_order *b)
 
 /* ---- what is meant ---- */
 
-/* '*' stands for any bytes, none included. Linear but for the last star that was passed. */
+/* '*' matches any bytes, also none. Takes linear time, except for going back to the last star. */
 static bool fits(weir_span pattern, weir_span text)
 {
     size_t p = 0, t = 0, star = SIZE_MAX, from = 0;

@@ -331,7 +331,8 @@ static void collect(struct wr_fold *fold, const struct wr_stage *stage, struct c
 
     for (uint32_t i = 0; i < c->loops_count; i++) {
         struct loop_range range = c->loops[i];
-        /* Asked first: a fold that goes on from an earlier one finds such a loop no more. */
+        /* This is asked first, because a fold that continues an earlier one no longer finds such
+         * a loop. */
         if (!may_ever_fold(fold, stage, &range, c->group_tokens))
             continue;
         c->loops[loops_kept++] = range;

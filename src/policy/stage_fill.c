@@ -41,8 +41,8 @@ static bool is_history(const struct wr_fold *fold, uint32_t i)
            (s->group == WR_SEGMENT_NONE || !wr_fold_group_instructs(fold, s->group));
 }
 
-/* A notice of an earlier projection that came in again stands among the messages like instructions,
- * and is none. */
+/* A notice of an earlier projection that comes in again looks like instructions among the
+ * messages, but is not one. */
 static bool is_notice(struct wr_fold *fold, uint32_t segment)
 {
     weir_span text;

@@ -276,7 +276,8 @@ static uint64_t freed_at(const struct wr_fold *fold, const struct news *news, ui
     return freed;
 }
 
-/* The size that none of them may exceed so that the prompt fits, or the least that is sensible. */
+/* The largest size for each of them with which the prompt fits, or the smallest size that makes
+ * sense. */
 static uint64_t find_level(const struct wr_fold *fold, const struct news *news)
 {
     uint64_t need = fold->total_tokens - wr_fold_threshold(fold, FULL_BP);

@@ -1,12 +1,12 @@
 /* How providers count, for each server and model.
  *
- * The loop adds samples, threads that project ask for the factor and, once their request has left,
- * bring memory and store together. One lock covers all of it: what is done under it is short, but
- * for the store, which has a lock and a handle of its own.
+ * The loop adds samples. Threads that project ask for the factor and, once their request has left,
+ * merge memory and store. One lock covers all of it, because the work under it is short; only the
+ * store has its own lock and handle.
  *
- * Several processes write one row of a model. Each adds its new samples behind those that stand
- * there, in one transaction, and takes over the result, so that all of them hold the same list but
- * for what came since. Writing one's own list instead loses what the others have learnt. */
+ * Several processes write the same row of a model. Each appends its new samples to those in the
+ * row, in one transaction, and adopts the result, so all of them hold the same list except for
+ * newer samples. If each wrote only its own list, it would lose what the others have learnt. */
 #include "proxy/counts.h"
 
 #include <pthread.h>

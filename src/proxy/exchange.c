@@ -287,7 +287,8 @@ static void unlink_waiting(struct wr_exchange *ex)
         }
 }
 
-/* In any other state it is too late: the request has left as it came, or nobody waits for it. */
+/* In any other state it is too late: the request was already sent unchanged, or the client has
+ * left. */
 static void on_task_ready(void *user, struct wr_task *task)
 {
     struct wr_exchange *ex = user;
@@ -405,8 +406,8 @@ bool wr_exchange_project(struct wr_exchange *ex, enum wr_exchange_state state)
 
 /* ---- asking the upstream ---- */
 
-/* An upstream that is slower than the client never takes all that is there: what it has taken is
- * dropped when that is half of it, so that each byte is moved about once. */
+/* An upstream that is slower than the client never takes everything at once. The part it has
+ * taken is dropped when it is half of the buffer, so each byte is moved about once. */
 static void drop_taken(struct wr_exchange *ex)
 {
     size_t left = ex->body.len - ex->body_taken_bytes;

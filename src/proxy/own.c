@@ -517,7 +517,8 @@ bool wr_own_chain(const struct wr_own_input *input, const struct weir_request *r
 
 /* ---- legs ---- */
 
-/* A model that asks for more than it may is told so, and goes on with what it has. */
+/* A model that recalls more often than allowed gets a result that says so, and continues with
+ * what it has. */
 static void recall_text(struct wr_own *own, const struct wr_own_call *asked, bool is_allowed,
                         struct wr_mcp_call *call)
 {

@@ -127,7 +127,7 @@ static void decide(struct worker *w, struct wr_task *task, const struct weir_req
         keep_mode(w, task, task->decision.is_new);
 }
 
-/* The answer, or the conversation, that the request goes on from; empty: it names none. */
+/* The answer or conversation that the request continues; empty if it names none. */
 static weir_span id_before(const struct weir_request *request)
 {
     const struct wr_api *api = wr_api_of(weir_request_dialect(request));
@@ -146,8 +146,9 @@ static bool is_continued(const struct weir_request *request)
     return api->is_continued && api->is_continued(&request->doc);
 }
 
-/* What is known of the answer that a request goes on from. Of one that was made of several the
- * client names the first, but goes on from the last: its calls are the ones that come answered. */
+/* What is known of the answer that a request continues. If that answer had several legs, the
+ * client names the first, but the request continues the last: its calls are the ones that are
+ * answered now. */
 static void find_before(struct worker *w, const struct wr_task *task,
                         const struct weir_request *request)
 {
@@ -447,7 +448,8 @@ static void settle_own(struct worker *w, struct wr_task *task)
     wr_own_settle(w->own, &input, wr_span_of(task->record->model), &task->own);
 }
 
-/* What goes as it came goes on from the last leg all the same: the first ends in a call of ours. */
+/* A request that is sent unchanged also continues from the last leg, because the first leg ends
+ * with a call of ours. */
 static void chain_own(struct worker *w, struct wr_task *task, const struct weir_request *request)
 {
     struct wr_own_input input = own_input(w, task);

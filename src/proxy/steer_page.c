@@ -1,5 +1,5 @@
-/* What may be said of sessions, over HTTP: the body is read into a request of ledger/steer.h, which
- * is what the command line and MCP use too, and its answer written as JSON. */
+/* Orders for sessions over HTTP: the body becomes a request of ledger/steer.h, which the command
+ * line and MCP use too, and the answer is written as JSON. */
 #include "proxy/steer_page.h"
 
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* Where keys come from, and how they leave.
  *
- * Which header a key goes in is said by weir.yaml, else by the cloud at whose host the upstream is,
- * else by the cloud that it is called like, else by the API of the request.
+ * The header of a key is the first of: what weir.yaml says, what the cloud at the upstream's host
+ * wants, what the cloud of the upstream's name wants, what the API of the request wants.
  */
 #include "proxy/upstream_key.h"
 
