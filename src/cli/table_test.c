@@ -50,15 +50,25 @@ static void it_gives_up_columns_then_cuts_cells(void **state)
         {24, "name         count  more\n"
              "a-long-name      7  one\n"
              "b            1,234  -\n"
-             "not shown in this width: most\n"},
+             "not shown in this\n"
+             "  width: most\n"},
         {13, "name    count\n"
              "a-lo..      7\n"
              "b       1,234\n"
-             "not shown in this width: more, most\n"},
+             "not shown\n"
+             "  in this\n"
+             "  width:\n"
+             "  more, most\n"},
         {5, "name    count\n"
             "a-lo..      7\n"
             "b       1,234\n"
-            "not shown in this width: more, most\n"},
+            "not\n"
+            "  shown\n"
+            "  in\n"
+            "  this\n"
+            "  width:\n"
+            "  more,\n"
+            "  most\n"},
     };
     (void)state;
 
@@ -106,8 +116,7 @@ static void no_row_is_wider_than_it_may_be(void **state)
     for (uint32_t width = 13; width < 60; width++) {
         struct wr_buf out;
         print(&out, columns, 4, cells, 4, width);
-        const char *end = strstr(out.bytes, "not shown");
-        for (const char *line = out.bytes; *line && line != end; line = strchr(line, '\n') + 1)
+        for (const char *line = out.bytes; *line; line = strchr(line, '\n') + 1)
             assert_true(wr_text_width((weir_span){line, strcspn(line, "\n")}) <= width);
         wr_buf_release(&out);
     }
