@@ -570,6 +570,16 @@ static weir_status read_keep(struct reading *r, yaml_node_t *value)
     return WEIR_OK;
 }
 
+/* A key that on_member() does not know, with the one that may be meant. */
+static weir_status fail_key(struct reading *r, yaml_node_t *key, weir_span name)
+{
+    const char *meant = wr_config_key_near(name);
+
+    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml%s%s%s",
+                        (int)name.len, name.ptr, meant ? "; did you mean " : "", meant ? meant : "",
+                        meant ? "?" : "");
+}
+
 static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -637,8 +647,7 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return wr_tls_settings_read(c, &r->yaml, value);
     if (wr_span_is(name, "otel"))
         return wr_otel_settings_read(&c->otel, &c->arena, &r->yaml, value);
-    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml",
-                        (int)name.len, name.ptr);
+    return fail_key(r, key, name);
 }
 
 /* The models' own reader reads what the file says of them; here it only checks. */

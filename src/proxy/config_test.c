@@ -73,6 +73,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
     } cases[] = {
         {"mode: wild\n", "line 1, column 7"},
         {"a: 1\n", "there is no 'a' in weir.yaml"},
+        {"listn: 127.0.0.1:0\n", "there is no 'listn' in weir.yaml; did you mean listen?"},
+        {"upstrems: {}\n", "did you mean upstreams?"},
         {"mode: off\nlisten: 127.0.0.1:99999\n", "line 2, column 9: an address to listen on is"},
         {"listen: 127.0.0.1\n", "line 1, column 9: an address to listen on is HOST:PORT"},
         {"listen: '127.0.0.1:'\n", "from 0 (any that is free) to 65535"},
@@ -141,6 +143,21 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         if (!wr_config_read(c, wr_span_of(cases[i].yaml), &err) ||
             !strstr(err.text, cases[i].words))
             fail_msg("%s: %s", cases[i].yaml, err.text);
+        wr_config_free(c);
+    }
+}
+
+static void every_key_that_may_be_meant_is_one(void **state)
+{
+    (void)state;
+    for (const char *const *key = wr_config_keys; *key; key++) {
+        struct wr_config *c = wr_config_new();
+        struct weir_err err = {0};
+        char yaml[64];
+        assert_non_null(c);
+        (void)snprintf(yaml, sizeof(yaml), "%s: {}\n", *key);
+        if (wr_config_read(c, wr_span_of(yaml), &err) && strstr(err.text, "there is no '"))
+            fail_msg("%s: %s", *key, err.text);
         wr_config_free(c);
     }
 }
@@ -388,6 +405,7 @@ int main(void)
         cmocka_unit_test(recall_is_auto_unless_told),
         cmocka_unit_test(an_upstream_may_have_a_proxy),
         cmocka_unit_test(origins_hosts_and_the_operators_token_are_read),
+        cmocka_unit_test(every_key_that_may_be_meant_is_one),
         cmocka_unit_test(policies_must_be_there),
         cmocka_unit_test(a_store_has_a_folder_and_limits),
         cmocka_unit_test(upstreams_are_set_by_name),
