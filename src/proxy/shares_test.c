@@ -25,11 +25,15 @@ static struct wr_record record_of(const char *user, const char *model)
     return r;
 }
 
+/* Line by line: with strict checks of strings, strstr() would read to the end each time. */
 static size_t count_lines(const char *text, const char *with)
 {
-    size_t count = 0;
-    for (const char *at = strstr(text, with); at; at = strstr(at + 1, with))
-        count++;
+    size_t count = 0, bytes = strlen(with);
+
+    for (const char *at = text; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        count += !strncmp(at, with, bytes);
+    }
     return count;
 }
 
