@@ -534,8 +534,9 @@ def live_and_tabs(site, chromium, provider, folder):
         f'!!document.querySelector("tr[data-session=\\"claude:{name}\\"]")'))
     ok('the sum grew', other.page.wait(
         f'Number(document.querySelector("#sum-paid").dataset.value) > {before}'))
-    other.page.eval('location.reload()')
-    ok('a reload shows the same', other.page.wait(
+    other.page.eval('window.isOld = true; location.reload()')
+    ok('a reload shows the same', other.page.wait(  # in the new document, and to its end
+        '!window.isOld && document.querySelector("#live")?.textContent === "live" &&'
         f'!!document.querySelector("tr[data-session=\\"claude:{name}\\"]")'))
     port = site.weir.port
     site.weir.stop()
