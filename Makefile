@@ -324,7 +324,7 @@ $(BUILD)/weir.1: $(BUILD)/weir
 
 # What `make dist` has built from others' sources is kept for the next time.
 DIST_CACHE ?= $(abspath $(BUILD))/dist-cache
-.PHONY: dist test-dist dist-again check-portable bench-startup
+.PHONY: dist dist-aarch64 test-dist dist-again check-portable bench-startup
 dist: ## packages into dist/: a tarball with a portable program, a Debian package, checksums
 	@$(BOOTSTRAP) dist
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
@@ -332,6 +332,13 @@ dist: ## packages into dist/: a tarball with a portable program, a Debian packag
 	@rm -rf dist
 	@packaging/dist/tarball $(BUILD)/portable $(BUILD)/weir dist
 	@packaging/dist/deb $(BUILD)/weir dist
+	@cd dist && sha256sum weir* > SHA256SUMS && cat SHA256SUMS
+
+dist-aarch64: dist ## and a tarball for 64-bit ARM (needs gcc-aarch64-linux-gnu, qemu-user-static)
+	@command -v aarch64-linux-gnu-gcc qemu-aarch64-static >/dev/null || \
+	    { echo 'needs the packages gcc-aarch64-linux-gnu and qemu-user-static' >&2; exit 1; }
+	@+DIST_CACHE=$(DIST_CACHE) packaging/dist/portable $(BUILD)/portable-aarch64 aarch64-linux-gnu
+	@packaging/dist/tarball $(BUILD)/portable-aarch64 $(BUILD)/weir dist aarch64
 	@cd dist && sha256sum weir* > SHA256SUMS && cat SHA256SUMS
 
 test-dist: ## each package of dist/ on a bare system, and a real session through it (needs root)

@@ -3,11 +3,12 @@
 
     packaging/dist/test.py DIST CACHE
 
-The tarball goes into a folder with nothing else in it, not even a C library; the Debian package
+A tarball goes into a folder with nothing else in it, not even a C library; the Debian package
 into a minimal Debian (debootstrap, kept in CACHE), by apt-get with its dependencies. Both are
 used by chroot: the version, a count, a manual, and a session through `weir serve` against the
 strict upstream, which must get less than was sent; then the original comes back by `weir recall`.
-Says aloud what is skipped: without root there is no chroot, without debootstrap no Debian.
+One for another processor is run by qemu-user-static. Says aloud what is skipped: without root
+there is no chroot, without debootstrap no Debian.
 """
 import glob
 import hashlib
@@ -53,7 +54,7 @@ class Chrooted(Weir):
         self.lines_before = 0
         self.errors = open(os.path.join(root, 'stderr'), 'w+', encoding='utf-8')
         self.process = subprocess.Popen(
-            ['chroot', root, program, 'serve', '--store', '/store', '--config', '/weir.yaml',
+            ['chroot', root, *program, 'serve', '--store', '/store', '--config', '/weir.yaml',
              *arguments], stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={'HOME': '/', 'PATH': '/usr/sbin:/usr/bin:/sbin:/bin'})
         STARTED.append(self.process)
@@ -65,8 +66,8 @@ class Chrooted(Weir):
 
 
 def use(what, root, program, version):
-    ok(f'{what}: it starts', run(root, program, '--version'), (0, f'weir {version}\n'))
-    code, said = run(root, program, 'count', '-', text='What is a weir?')
+    ok(f'{what}: it starts', run(root, *program, '--version'), (0, f'weir {version}\n'))
+    code, said = run(root, *program, 'count', '-', text='What is a weir?')
     ok(f'{what}: it counts: {said}', (code, said.split()[0] if said else ''), (0, '6'))
     with Folder() as folder:
         upstream = Upstream(folder)
@@ -80,28 +81,37 @@ def use(what, root, program, version):
         ok(f'{what}: and saved', (HANDLE.encode() in sent, len(sent) < len(LOG) // 3), (True, True))
         weir.stop()
         upstream.stop()
-    code, said = run(root, program, 'recall', '--store', '/store', HANDLE)
+    code, said = run(root, *program, 'recall', '--store', '/store', HANDLE)
     ok(f'{what}: the original comes back', (code, said == LOG), (0, True))
 
 
-def try_tarball(path, version):
+def try_tarball(path, version, arch):
+    what = 'tarball ' + arch
     with tempfile.TemporaryDirectory() as root:
         subprocess.run(['tar', '-xzf', path, '-C', root], check=True)
         top = os.path.basename(path).removesuffix('.tar.gz')
-        ok('tarball: one folder', os.listdir(root), [top])
+        ok(f'{what}: one folder', os.listdir(root), [top])
         there = {os.path.relpath(f, os.path.join(root, top))
                  for f in glob.glob(os.path.join(root, top, '**'), recursive=True)}
         for name in ('bin/weir', 'share/man/man1/weir.1.gz', 'share/man/man1/weir-serve.1.gz',
                      'share/bash-completion/completions/weir', 'share/zsh/site-functions/_weir',
                      'share/fish/vendor_completions.d/weir.fish', 'share/doc/weir/LICENSE'):
-            ok(f'tarball: {name}', name in there)
+            ok(f'{what}: {name}', name in there)
         sbom = os.path.join(root, top, 'share/doc/weir/sbom.spdx.json')
         with open(sbom, encoding='utf-8') as file:
             names = {p['name'] for p in json.load(file)['packages']}
-        ok('tarball: the SBOM lists what is in it',
+        ok(f'{what}: the SBOM lists what is in it',
            {'weir', 'curl', 'openssl', 'sqlite3', 'glibc'} - names, set())
         os.makedirs(os.path.join(root, 'tmp'))
-        use('tarball', root, f'/{top}/bin/weir', version)
+        program = [f'/{top}/bin/weir']
+        if arch != os.uname().machine:
+            emulator = shutil.which(f'qemu-{arch}-static')
+            if not emulator:
+                print(f'skipped: {what} is not run: qemu-user-static is not installed')
+                return
+            shutil.copy(emulator, os.path.join(root, 'qemu'))
+            program.insert(0, '/qemu')
+        use(what, root, program, version)
 
 
 def minimal_debian(cache):
@@ -133,7 +143,7 @@ def try_deb(path, version, base):
     code, said = run(root, 'sh', '-c', 'DEBIAN_FRONTEND=noninteractive apt-get install -y '
                      '--no-install-recommends /weir.deb')
     ok('deb: apt-get installs it: ' + said[-300:], code, 0)
-    use('deb', root, 'weir', version)
+    use('deb', root, ['weir'], version)
     ok('deb: the unit', os.path.exists(os.path.join(root, 'usr/lib/systemd/user/weir.service')))
     code, said = run(root, 'dpkg', '--verify', 'weir')
     ok('deb: its files are whole: ' + said, code, 0)
@@ -152,7 +162,9 @@ def main():
     if os.geteuid():
         print('skipped: chroot needs root')
         return CHECK.end()
-    try_tarball(os.path.join(dist, f'weir-{version}-linux-{os.uname().machine}.tar.gz'), version)
+    for path in sorted(glob.glob(os.path.join(dist, f'weir-{version}-linux-*.tar.gz'))):
+        arch = path.removesuffix('.tar.gz').rpartition('-')[2]
+        try_tarball(path, version, arch)
     debs = glob.glob(os.path.join(dist, f'weir_{version}_*.deb'))
     base = minimal_debian(cache)
     if base and debs:
