@@ -224,7 +224,7 @@ static void refuse_over(struct wr_exchange *ex)
     wr_buf_text(&text, ", and this request may take ");
     put_amount(&text, v->kind, request->most[v->kind]);
     wr_buf_text(&text, v->is_held ? "; requests under way hold the rest, try again in a moment"
-                                    : "; it is free again at ");
+                                  : "; it is free again at ");
     wr_buf_text(&text, v->is_held ? "" : free_at);
     wr_buf_byte(&text, '\0');
     refuse(ex, 429, wr_buf_status(&text) ? "the budget is used up" : text.bytes, retry_s);
