@@ -10,11 +10,11 @@ class Weir < Formula
   depends_on "pkgconf" => :build
   depends_on "brotli"
   depends_on "curl"
-  depends_on "libedit"
   depends_on "libpq" => :build
   depends_on "libuv"
   depends_on "libyaml"
   depends_on "llhttp"
+  depends_on "md4c"
   depends_on "openssl@3"
   depends_on "pcre2"
   depends_on "sqlite"
