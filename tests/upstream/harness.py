@@ -190,11 +190,12 @@ PATIENT = 'limits: {project_ms: %d, new_ms: %d}\n' % ((PATIENCE_SECONDS * 1000,)
 class Weir:
     """`weir serve` on a free port, with a store of its own: a folder, or the address of a database,
     for which the folder has the rest."""
+    tls = None  # an ssl.SSLContext: it is asked by https
 
     def __init__(self, folder, *arguments, config=None, env=None, store=None, files_max=0,
                  database=None, tls=None):
         self.folder = folder
-        self.tls = tls  # an ssl.SSLContext: it is asked by https
+        self.tls = tls
         self.store = store or tempfile.mkdtemp(dir=folder)
         command = [os.environ.get('WEIR', 'build/weir'), 'serve', '--store', database or self.store]
         if database:
