@@ -67,10 +67,21 @@ static bool sync_directory(char *path)
     return ok;
 }
 
+/* A log and its index beside a database that was made just now are of one that was removed, and
+ * processes that have not noticed still write into them. SQLite would begin a log of its own, but
+ * share the index with them: each would then take the other's pages for its own. */
+static void remove_stale_log(struct wr_sqlite *sqlite)
+{
+    (void)unlink(sqlite->paths[WR_SQLITE_LOG]);
+    (void)unlink(sqlite->paths[WR_SQLITE_INDEX]);
+}
+
 /* SQLite would make the file readable to all, so it is made here. A file that is there is not even
  * opened: closing it again would drop the locks that this process may hold on it. */
-static weir_status make_file(char *path, weir_trouble *trouble, struct weir_err *err)
+static weir_status make_file(struct wr_sqlite *sqlite, weir_trouble *trouble, struct weir_err *err)
 {
+    char *path = sqlite->path;
+
     if (!make_directories(path))
         return wr_os_error("cannot make the store's directory", trouble, err);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
@@ -79,6 +90,7 @@ static weir_status make_file(char *path, weir_trouble *trouble, struct weir_err 
     if (fd < 0)
         return wr_os_error("cannot make store.db", trouble, err);
     (void)close(fd);
+    remove_stale_log(sqlite);
     return sync_directory(path) ? WEIR_OK : wr_os_error("cannot write the directory", trouble, err);
 }
 
@@ -197,7 +209,7 @@ weir_status wr_sqlite_open_files(struct wr_sqlite *sqlite, struct weir_err *err)
     if (!sqlite->path)
         return open_name(sqlite, ":memory:", SQLITE_OPEN_READWRITE, err);
     weir_status status = sqlite->options.common.must_exist ? find_file(sqlite->path, trouble, err)
-                                                           : make_file(sqlite->path, trouble, err);
+                                                           : make_file(sqlite, trouble, err);
     if (status)
         return status;
     sqlite->is_fixed = false;
