@@ -324,19 +324,24 @@ static weir_status find_puts(struct wr_own_memo *memo, const struct wr_own_input
 }
 
 /* What is remembered of the session and its store has lost is written into it again: the next
- * request may come to another process. */
-static void keep_again(struct wr_own_memo *memo, const struct wr_own_input *in, struct weir_pin pin,
+ * request may come to another process. False: somebody else was faster, and his word counts. */
+static bool keep_again(struct wr_own_memo *memo, const struct wr_own_input *in, struct weir_pin pin,
                        struct wr_own_part *part)
 {
     uint64_t replaced_count = weir_store_replacements(in->store);
     wr_hash128 hash = hash_pin(&pin);
+    struct weir_pin kept;
 
     if (!memo->definition.len || memo->pin.low != hash.low || memo->pin.high != hash.high ||
         (!part->is_unkept && memo->replaced_count == replaced_count))
-        return;
+        return true;
+    wr_own_follow(in);
+    if (!read_kept(in, &pin, &kept))
+        return false;
     part->is_unkept = !wr_own_keep_all(in, pin, memo);
     if (!part->is_unkept)
-        memo->replaced_count = replaced_count;
+        memo->replaced_count = weir_store_replacements(in->store);
+    return true;
 }
 
 void wr_own_settle(struct wr_own *own, const struct wr_own_input *input, weir_span model,
@@ -346,7 +351,11 @@ void wr_own_settle(struct wr_own *own, const struct wr_own_input *input, weir_sp
         return;
     struct weir_pin pin = wr_own_pin_of(input, model);
     pin.first_turn = part->first_turn;
-    keep_again(wr_own_memo_of(own->memos, input->tenant, input->session), input, pin, part);
+    struct wr_own_memo *memo = wr_own_memo_of(own->memos, input->tenant, input->session);
+    if (!keep_again(memo, input, pin, part)) {
+        part->is_unkept = true; /* it leaves with what was known: the next one declares a step */
+        wr_own_memo_forget_found(memo);
+    }
 }
 
 /* ---- the view ---- */
@@ -428,8 +437,7 @@ static weir_status fill_view(struct wr_own *own, const struct wr_own_input *in,
         return WEIR_OK;
     struct weir_pin pin = own_pin(in, transcript, trail);
     struct wr_own_memo *memo = wr_own_memo_of(own->memos, in->tenant, in->session);
-    if (wr_store_place(in->store)) /* the pin is looked for in what is open, wherever that is */
-        (void)!wr_store_probe(in->store, false, NULL);
+    wr_own_follow(in);
     if (!memo->definition.len && !memo->has_none)
         memo->replaced_count = weir_store_replacements(in->store);
     weir_status status = find_definition(memo, in, look, pin, part, &view->definition);
@@ -442,8 +450,11 @@ static weir_status fill_view(struct wr_own *own, const struct wr_own_input *in,
     if (status || !view->definition.len || transcript->is_delta)
         return status;
     status = find_puts(memo, in, request, trail, part, view);
-    if (!status && in->is_answer)
-        keep_again(memo, in, pin, part);
+    if (!status && in->is_answer && !keep_again(memo, in, pin, part)) {
+        part->is_unkept = false;
+        view->puts_count = 0;
+        status = find_puts(memo, in, request, trail, part, view);
+    }
     return status;
 }
 

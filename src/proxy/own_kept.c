@@ -14,6 +14,7 @@
 
 #include "base/span.h"
 #include "base/vec.h"
+#include "store/probe.h"
 
 #define PIN_NAME "weir own recall " /* no model is called so */
 #define LEFT     " left"            /* in the value of a mark: the exchange is out for good */
@@ -28,6 +29,15 @@ enum {
 static bool is_asked_again(weir_status status, int *asks)
 {
     return status && status != WEIR_NOTFOUND && status != WEIR_NOMEM && ++*asks < ASKS_MAX;
+}
+
+void wr_own_follow(const struct wr_own_input *in)
+{
+    int asks = 0;
+
+    if (wr_store_place(in->store))
+        while (is_asked_again(wr_store_probe(in->store, false, NULL), &asks))
+            continue;
 }
 
 weir_status wr_own_read_pin(const struct wr_own_input *in, struct weir_pin *pin)

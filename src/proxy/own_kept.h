@@ -12,6 +12,10 @@
 #include "proxy/own.h"
 #include "proxy/own_memo.h"
 
+/* Pins and marks are looked for in the files that are open, wherever those are by now: this sees to
+ * it that they are the ones at the path, unless those cannot be opened. */
+void wr_own_follow(const struct wr_own_input *in);
+
 /* ---- the definition ---- */
 
 /* The pin of a model's definition, without its first turn; its name is NULL without memory. */
