@@ -41,7 +41,8 @@ enum wr_signal_context wr_signal_ask_context(struct wr_signal_scanner *scanner)
 
 struct wr_signal_basis wr_signal_basis_now(const struct wr_signal_scanner *scanner)
 {
-    struct wr_signal_basis basis = {scanner->line, scanner->line_end, 0, 0, WR_LINE_NONE};
+    struct wr_signal_basis basis = {scanner->line, scanner->line_end + scanner->below_count, 0, 0,
+                                    WR_LINE_NONE};
     if (scanner->context_asked) {
         basis.set_line = scanner->context_set_line;
         basis.set_end = scanner->context_set_end;
@@ -118,6 +119,7 @@ static void scan_diagnostics(struct wr_signal_scanner *scanner, weir_span whole)
         wr_signal_reset_context(scanner);
         return;
     }
+    wr_signal_look_below(scanner, wr_signal_without_prefix(text));
     if (wr_signal_diff(scanner, line))
         return;
     leave_hunk(scanner, line);
@@ -380,11 +382,13 @@ static void scan_lines(struct wr_signal_scanner *scanner)
         init_gate(&gate);
     while (!scanner->status && wr_span_line(&scanner->rest, &line)) {
         scanner->line_end = scanner->line + 1;
+        scanner->below_count = 0;
         if (needs_look(scanner, gated ? &gate : NULL, line))
             scan_line(scanner, line);
         scanner->line = scanner->line_end;
     }
     scanner->line_end = scanner->line;
+    scanner->below_count = 0;
     scanner->context_asked = false;
     wr_signal_frame_flush(scanner);
 }

@@ -42,6 +42,7 @@ struct wr_signal_scanner {
 
     weir_span rest;          /* the text behind the line at hand, without escapes */
     uint32_t line, line_end; /* the line at hand; two lines where the next belongs to it */
+    uint32_t below_count;    /* lines behind it that show that it is not the head of them */
     bool in_header;          /* only the tool's own header lines so far */
 
     enum wr_signal_context context;
@@ -133,6 +134,9 @@ bool wr_signal_frame(struct wr_signal_scanner *scanner, weir_span line); /* of a
 void wr_signal_frame_flush(struct wr_signal_scanner *scanner);           /* at the end */
 void wr_signal_exit_codes(struct wr_signal_scanner *scanner, weir_span line);
 bool wr_signal_test_result(struct wr_signal_scanner *scanner, weir_span line);
+/* "1) name" may be the head of the lines below; where it is not, what is found in it rests on them
+ * (below_count). */
+void wr_signal_look_below(struct wr_signal_scanner *scanner, weir_span text);
 bool wr_signal_totals(struct wr_signal_scanner *scanner, weir_span line);
 void wr_signal_diagnostic(struct wr_signal_scanner *scanner, weir_span line);
 bool wr_signal_diff(struct wr_signal_scanner *scanner, weir_span line);

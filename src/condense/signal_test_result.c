@@ -317,30 +317,45 @@ static bool is_method(weir_span name)
     return end && end == colons && colons + 2 < name.len && wr_is_word(name.ptr[colons + 2]);
 }
 
-/* "1) name" of mocha, phpunit, playwright, rspec. Where no tests are known to run it may be a list,
- * so that the name must look like one. */
-static bool add_numbered(struct wr_signal_scanner *scanner, weir_span text)
+/* "1) name": the name, empty where it is no such line. */
+static weir_span numbered_name(weir_span text)
 {
     size_t digits = 0;
     while (digits < text.len && wr_is_digit(text.ptr[digits]))
         digits++;
     weir_span rest = wr_span_from(text, digits);
     if (!digits || !wr_span_starts(rest, WR_LIT(") ")))
-        return false;
-    weir_span name = without_rule(wr_signal_behind(rest, 2));
-    uint32_t looked = 0;
-    bool ends = name.len && name.ptr[name.len - 1] == ':';
-    uint32_t below = ends ? 0 : lines_of_name(scanner, &looked);
+        return (weir_span){"", 0};
+    return without_rule(wr_signal_behind(rest, 2));
+}
+
+static uint32_t lines_below(const struct wr_signal_scanner *scanner, weir_span name,
+                            uint32_t *looked)
+{
+    *looked = 0;
+    return name.len && name.ptr[name.len - 1] != ':' ? lines_of_name(scanner, looked) : 0;
+}
+
+void wr_signal_look_below(struct wr_signal_scanner *scanner, weir_span text)
+{
+    uint32_t looked;
+    if (!lines_below(scanner, numbered_name(text), &looked))
+        scanner->below_count = looked;
+}
+
+/* "1) name" of mocha, phpunit, playwright, rspec. Where no tests are known to run it may be a list,
+ * so that the name must look like one. */
+static bool add_numbered(struct wr_signal_scanner *scanner, weir_span text)
+{
+    weir_span name = numbered_name(text);
+    uint32_t looked, below = lines_below(scanner, name, &looked);
     if (below)
         return add_nested(scanner, name, below);
     bool is_name =
         scanner->kind == WR_OUTPUT_TEST || is_method(name) || wr_span_has(name, WR_LIT("] › "));
     if (!is_name || !name.len)
         return false;
-    /* That the lines below are no part of it rests on them. */
-    scanner->line_end += looked;
     (void)add_name(scanner, name);
-    scanner->line_end -= looked;
     return true;
 }
 
