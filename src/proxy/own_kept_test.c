@@ -181,6 +181,27 @@ static void the_first_to_go_on_decides(void **state)
     test_service_free(first);
 }
 
+/* One that knows less than another goes on first: the other drops what only it remembers, and the
+ * log says so. */
+static void what_the_first_did_not_know_is_gone_for_all(void **state)
+{
+    struct test_service *first = test_service_new("");
+    (void)state;
+    begin(first, NULL);
+    go_on(first, "it is remembered", FRONT SAID "]}", true, true, AS_BEFORE);
+    struct test_service *second = test_service_in(first->dir, "", NULL, NULL);
+    second->keeps_dir = true;
+    go_on(second, "and found by another", FRONT SAID MORE "]}", true, true, AS_BEFORE);
+    remove_store(first);
+    go_on(second, "who puts it into the next store", FRONT SAID MORE MORE "]}", true, true,
+          AS_BEFORE);
+    change_store(first, "DELETE FROM mark");
+    go_on(first, "which the first goes by", FRONT SAID MORE MORE MORE "]}", true, false,
+          "\"own_recalls_lost\":1");
+    test_service_free(second);
+    test_service_free(first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +209,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_kept_is_lost_and_declared),
         cmocka_unit_test(what_cannot_be_looked_up_goes_as_it_came),
         cmocka_unit_test(a_store_that_was_lost_gets_the_session_again),
+        cmocka_unit_test(what_the_first_did_not_know_is_gone_for_all),
         cmocka_unit_test(the_first_to_go_on_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

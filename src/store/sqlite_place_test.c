@@ -255,6 +255,34 @@ static void what_is_committed_after_a_loss_is_at_the_path(void **state)
     }
 }
 
+static ino_t index_number(const char *dir)
+{
+    char path[2 * WR_TEST_PATH_BYTES];
+    struct stat found;
+    say_path(path, dir, "/store.db-shm");
+    return stat(path, &found) ? 0 : found.st_ino;
+}
+
+/* Whoever has the removed database open still uses its index: SQLite would share it. */
+static void a_new_database_shares_no_index_with_one_that_was_removed(void **state)
+{
+    struct wr_test_dir dir = wr_test_dir_new();
+    struct weir_store *old = open_used_store(dir.path);
+    (void)state;
+    assert_int_equal(put_text(old, 0), WEIR_OK);
+    ino_t before = index_number(dir.path);
+    assert_true(before);
+    lose_database(dir.path);
+    struct weir_store *store = open_store(dir.path);
+    assert_int_equal(put_text(store, BEFORE), WEIR_OK);
+    assert_true(index_number(dir.path));
+    assert_int_not_equal(index_number(dir.path), before);
+    assert_false(has_text(store, 0));
+    weir_store_close(store);
+    weir_store_close(old);
+    wr_test_dir_remove(&dir);
+}
+
 /* What a store remembers to have seen does not outlive the file in which it saw it. */
 static void what_was_seen_before_a_loss_is_looked_for_again(void **state)
 {
@@ -454,6 +482,7 @@ int main(int argc, char **argv)
         return run_as_task(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_committed_after_a_loss_is_at_the_path),
+        cmocka_unit_test(a_new_database_shares_no_index_with_one_that_was_removed),
         cmocka_unit_test(what_was_seen_before_a_loss_is_looked_for_again),
         cmocka_unit_test(a_pin_is_of_the_store_at_the_path_once_a_commit_has_looked),
         cmocka_unit_test(what_comes_back_is_what_it_was),
