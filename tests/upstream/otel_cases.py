@@ -122,9 +122,10 @@ def the_environment_turns_it_on(folder, upstream):
     ask(weir)
     weir.stop()
     ok('a stop sends what waits', len(receiver.spans()), 1)
-    resource = otlp.plain(receiver.came[0][2]['resourceSpans'][0]['resource']['attributes'])
+    _, headers, value = next(came for came in receiver.came if came[0] == '/v1/traces')
+    resource = otlp.plain(value['resourceSpans'][0]['resource']['attributes'])
     ok('the variables are obeyed',
-       (receiver.came[0][1].get('authorization'), resource.get('service.name'),
+       (headers.get('authorization'), resource.get('service.name'),
         resource.get('deployment.environment.name')), ('Bearer xyz', 'gate', 'test'))
     receiver.close()
     config = os.path.join(folder, 'plain.yaml')

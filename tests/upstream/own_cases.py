@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, whole_lines
+from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for, whole_lines
 from sessions import ANTHROPIC, CHECK, TOOL, file_text, ok, write_policies
 
 OWN = b'weir_recall'
@@ -352,6 +352,11 @@ def same_tools(bodies):
     return len({json.dumps(body['tools']) for body in bodies}) == 1
 
 
+def recalls_of_page(weir):
+    rows = json.loads(weir.get('/weir/v1/traffic/rows')[1])['rows']
+    return sum(row.get('recalls', 0) for row in rows)
+
+
 def check(agent, name, bodies, wanted):
     """What holds of every session that ended well."""
     ok(f'{name}: all answers came', set(agent.statuses), {200})
@@ -384,8 +389,8 @@ def recalls_are_hidden(folder, upstream, record):
     ok('with what they recalled', sum(line.get('own_recalls', 0) for line in lines), 4 * len(KINDS))
     ok('and nothing was missed', sum(line.get('own_recall_misses', 0) for line in lines), 0)
     ok('metrics know', weir.metric('weir_own_recalls_total'), 4.0 * len(KINDS))
-    rows = json.loads(weir.get('/weir/v1/traffic/rows')[1])['rows']
-    ok('the page counts each once', sum(r.get('recalls', 0) for r in rows), 4 * len(KINDS))
+    wait_for(lambda: recalls_of_page(weir) >= 4 * len(KINDS))  # rows are written a moment later
+    ok('the page counts each once', recalls_of_page(weir), 4 * len(KINDS))
     why = words_of('why', 'codex:Chat gpt-4o-mini', '--store', weir.store)
     ok('`weir why` shows what the agent does not see',
        "the proxy's own recall" in why and 'leg 1 of one answer' in why)
