@@ -106,6 +106,18 @@ def calls_with_handles(raw):
     return found
 
 
+def handles_asked_for(raw):
+    """Those that the model itself has named, in calls of our tool."""
+    found = set()
+    for message in json.loads(raw)['messages']:
+        content = message.get('content')
+        parts = (message.get('tool_calls') or []) + (content if isinstance(content, list) else [])
+        for part in parts:
+            if str(part.get('id', '')).startswith('own-'):
+                found |= set(upstream.HANDLE.findall(json.dumps(part).encode()))
+    return found
+
+
 def is_original(text, original, originals):
     """A result's handle gives what the result was. One that stands for a whole loop gives it in
     writing, each result in it byte for byte."""
@@ -132,10 +144,10 @@ def judge_handles(verdict, proxy, arrivals, sent, originals):
         owners = {handle: call for call, handles in by_call.items() for handle in handles
                   if len(handles) == 1 and not call.startswith('own-')}
         recalled = {handle for call, handles in by_call.items() if call.startswith('own-')
-                    for handle in handles}
+                    for handle in handles} | handles_asked_for(arrival.raw)
         for handle in arrival.handles:
             if proxy.destroyed and handle in recalled and handle not in owners:
-                verdict.checked['within recalled text, as the driver took its store away'] += 1
+                verdict.checked['in a recall, as the driver took its store away'] += 1
                 continue
             wanted.setdefault(handle, (arrival.name, originals.get(owners.get(handle))))
     for handle, (name, original) in sorted(wanted.items()):
