@@ -5,7 +5,7 @@
 # another node, may be quicker.
 . "$(dirname "$0")/lib.sh"
 if [ $# -eq 0 ]; then
-    set -- bound pause
-    [ -z "${WEIR_LONG:-}" ] || set -- "$@" policy two_commands http rules rule_path rule_tool
+    set -- pause
+    [ -z "${WEIR_LONG:-}" ] || set -- "$@" bound policy two_commands http rules rule_path rule_tool
 fi
 python_cases tests/upstream/fleet_play.py steer_cases.py "$@"
