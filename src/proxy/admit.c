@@ -22,6 +22,7 @@
 enum {
     BYTES_PER_TOKEN_MIN = 3, /* of a prompt that was not read: rather too many tokens */
     ANSWER_BYTES_PER_TOKEN = 4,
+    EVENT_BYTES = 240,            /* of a streamed event, around its words */
     OUTPUT_TOKENS_UNKNOWN = 8192, /* of a model whose longest answer is not known */
     RETRY_HELD_S = 5,             /* where requests under way hold what is left */
     RETRY_SHORT_S = 60,           /* longer than that no client should wait by itself */
@@ -294,6 +295,17 @@ bool wr_admit_hold(struct wr_exchange *ex)
 
 /* ---- the end ---- */
 
+/* What an answer has brought, where its provider did not say so, or not to the end: an event is a
+ * token at least, and what surrounds the words in each is not the model's. */
+static uint64_t seen_output_tokens(const struct wr_record *r)
+{
+    uint64_t around_bytes = r->answer_events * EVENT_BYTES;
+    uint64_t words_bytes = r->answer_bytes > around_bytes ? r->answer_bytes - around_bytes : 0;
+    uint64_t tokens = words_bytes / ANSWER_BYTES_PER_TOKEN;
+
+    return tokens > r->answer_events ? tokens : r->answer_events;
+}
+
 void wr_admit_count(struct wr_exchange *ex)
 {
     struct wr_admission *a = &ex->admission;
@@ -306,9 +318,12 @@ void wr_admit_count(struct wr_exchange *ex)
     const struct wr_model *model =
         ex->service->models && name.len ? wr_models_lookup(ex->service->models, name).model : NULL;
     struct wr_usage usage = {.input_tokens = prompt_tokens(ex),
-                             .output_tokens = r->answer_bytes / ANSWER_BYTES_PER_TOKEN};
+                             .output_tokens = seen_output_tokens(r)};
+    uint64_t seen = usage.output_tokens;
     if (r->is_usage_known && model)
         usage = wr_record_usage(r, model);
+    if (!wr_span_is(r->end, "done") && usage.output_tokens < seen)
+        usage.output_tokens = seen; /* of a client that left, the beginning says 1 */
     a->tokens += (int64_t)(wr_usage_input_total(&usage) + usage.output_tokens);
     a->micro_usd += model ? (int64_t)wr_cost(model, &usage).micro_usd : 0;
 }

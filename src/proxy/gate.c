@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "store/where.h"
 
-enum { THREADS_FILE = 1, THREADS_DATABASE = 4, EXPIRE_MS = 60 * 1000 };
+enum { THREADS_FILE = 1, THREADS_DATABASE = 4, EXPIRE_MS = 60 * 1000, SETTLE_TRIES_MAX = 3 };
 
 /* What waits: a job of somebody's, or a cost, which is ours to free. */
 struct cost {
@@ -62,10 +62,14 @@ static void run_job(struct wr_gate *gate, struct wr_ledger **ledger, struct wr_g
     (void)pthread_mutex_unlock(&gate->lock);
 }
 
+/* A ticket is settled once, however often it is told. What cannot be told stays counted at its
+ * most, and expires. */
 static void run_cost(const struct wr_gate *gate, struct wr_ledger **ledger, struct cost *cost)
 {
-    if (need_ledger(gate, ledger)) /* else it stays counted at its most, and expires */
-        (void)!wr_ledger_settle(*ledger, cost->ticket, cost->tokens, cost->micro_usd, NULL);
+    for (int tries = 0; tries < SETTLE_TRIES_MAX; tries++)
+        if (need_ledger(gate, ledger) &&
+            !wr_ledger_settle(*ledger, cost->ticket, cost->tokens, cost->micro_usd, NULL))
+            break;
     free(cost);
 }
 
