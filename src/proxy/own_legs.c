@@ -350,6 +350,8 @@ static void begin_record(struct wr_exchange *ex)
     r->trace = last.trace;
     r->path = last.path;
     r->tenant = last.tenant;
+    r->user = last.user;
+    r->team = last.team;
     r->agent = last.agent;
     r->run = last.run;
     r->leg = ++ex->own.count;

@@ -36,6 +36,13 @@ void wr_record_forget(struct wr_record *record)
     record->team = was.team;
     record->agent = was.agent;
     record->run = was.run;
+    record->provider = was.provider;
+    record->trace = was.trace;
+    record->spend = was.spend;
+    record->place = was.place;
+    record->left_place = was.left_place;
+    record->left_reason = was.left_reason;
+    record->places_tried = was.places_tried;
     record->received_bytes = was.received_bytes;
     record->sent_bytes = was.sent_bytes;
     record->retries_count = was.retries_count;
