@@ -73,6 +73,7 @@ struct wr_fetch {
     int paused;         /* CURLPAUSE_RECV: there is no room for the answer; CURLPAUSE_SEND: there
                          * are no bytes of the request yet */
     bool found_no_fd;   /* the process may open no more sockets */
+    bool is_dropped;    /* nobody waits for the rest of the answer */
     const char *unfit;  /* why the answer that came cannot be passed on; NULL: it can */
     char error[CURL_ERROR_SIZE];
 };
@@ -118,6 +119,11 @@ void wr_fetch_cancel(struct wr_fetch *fetch)
     }
     fetch->next = fetch->fetcher->cancelled;
     fetch->fetcher->cancelled = fetch;
+}
+
+void wr_fetch_drop(struct wr_fetch *fetch)
+{
+    fetch->is_dropped = true;
 }
 
 /* Whether the fetch used a connection that was kept, instead of opening one. */
@@ -376,7 +382,7 @@ static size_t on_header(char *bytes, size_t size, size_t count, void *user)
     fetch->state = WR_FETCH_ANSWERING;
     fetch->events->head(fetch->user, &head);
     wr_buf_release(&fetch->head);
-    return fetch->state == WR_FETCH_CANCELLED ? 0 : line.len;
+    return fetch->state == WR_FETCH_CANCELLED || fetch->is_dropped ? 0 : line.len;
 }
 
 static size_t on_data(char *bytes, size_t size, size_t count, void *user)

@@ -87,6 +87,8 @@ WEIR_MUST_USE weir_status wr_fetch_start(struct wr_fetch **fetch, struct wr_fetc
                                          const struct wr_fetch_events *events, void *user,
                                          struct weir_err *err);
 void wr_fetch_cancel(struct wr_fetch *fetch);
+/* From inside `head`: nothing more of the answer is waited for, and `end` says WR_FETCH_BROKEN. */
+void wr_fetch_drop(struct wr_fetch *fetch);
 void wr_fetch_resume(struct wr_fetch *fetch);
 void wr_fetch_resume_body(struct wr_fetch *fetch);
 

@@ -71,13 +71,23 @@ static void begin_record(struct wr_exchange *ex, const char *agent, int64_t star
     wr_otel_begin(ex->service->otel, ex->head, &r->trace);
 }
 
+/* Whether its body may have to be signed: here, or at another place of the upstream. */
+static bool may_be_signed(const struct wr_upstream *upstream)
+{
+    bool is_signed = upstream->aws != NULL;
+
+    for (size_t i = 0; i < upstream->places_count; i++)
+        is_signed |= upstream->places[i].aws != NULL;
+    return is_signed;
+}
+
 /* What is not read is streamed, but for small bodies: whole, they can be sent again where a kept
  * connection turns out to be dead. */
 static void choose_upload(struct wr_exchange *ex)
 {
     const struct wr_head *head = ex->head;
 
-    if (ex->route.upstream->aws || ex->admission.state) /* its hash is signed, its cost is asked */
+    if (may_be_signed(ex->route.upstream) || ex->admission.state) /* its hash, its cost are asked */
         return;
     if (!wants_reading(ex) && head->is_chunked)
         ex->upload = WR_UPLOAD_STREAMED;
@@ -211,7 +221,7 @@ static void on_body(void *user, weir_span bytes)
                    (int64_t)ex->record.received_bytes != announced_bytes &&
                    !wr_buf_try_reserve(&ex->body, SPARE_BYTES);
     if (is_full || (ex->upload == WR_UPLOAD_WHOLE && ex->body.len > WR_NET_BODY_BYTES_MAX)) {
-        if (ex->route.upstream->aws || ex->admission.state) {
+        if (may_be_signed(ex->route.upstream) || ex->admission.state) {
             wr_exchange_fail(ex, 413, "too_long_to_sign",
                              "Weir signs this request, or counts it for a budget, and cannot do so "
                              "with one this long");

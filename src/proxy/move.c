@@ -149,6 +149,8 @@ bool wr_exchange_leaves_place(struct wr_exchange *ex, const struct wr_head *head
             return false;
         note_left(ex, head->status);
         ex->is_moving = true;
+        if (ex->fetch)
+            wr_fetch_drop(ex->fetch); /* the rest may never come */
         return true;
     }
     if (head->status < 400)
@@ -182,6 +184,7 @@ bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result
     ex->is_moving = false;
     go_to(ex, ex->place_next);
     ex->is_fresh = false;
+    ex->first_byte_us = 0;
     ex->body_taken_bytes = 0;
     bool is_whole = ex->upload == WR_UPLOAD_WHOLE;
     (void)wr_exchange_ask(ex, is_whole ? wr_exchange_body(ex, ex->is_sent_changed)

@@ -16,7 +16,7 @@ class Place:
     """Answers with `status`, and then what a model says; keeps who asked."""
 
     def __init__(self):
-        self.status, self.more, self.read = 200, b'', 0
+        self.status, self.more, self.read, self.stalls = 200, b'', 0, False
         self.keys = []
         self.raw = Raw(self.answer)
         self.url = f'http://127.0.0.1:{self.raw.port}/v1'
@@ -35,7 +35,8 @@ class Place:
                 'usage': {'prompt_tokens': 9000, 'completion_tokens': 3, 'total_tokens': 9003,
                           'prompt_tokens_details': {'cached_tokens': self.read}}}).encode()
         sock.sendall(b'HTTP/1.1 %d Said\r\nContent-Type: application/json\r\n%s'
-                     b'Content-Length: %d\r\n\r\n%s' % (self.status, self.more, len(body), body))
+                     b'Content-Length: %d\r\n\r\n%s' %
+                     (self.status, self.more, len(body), body[:1] if self.stalls else body))
         return True
 
     def count(self):
@@ -82,6 +83,17 @@ def by_order(folder):
     status, body, headers = ask(weir, 'a')
     ok('where all have failed the client sees it as it is',
        (status, body, headers.get('retry-after')), (429, LIMITED, '7'))
+    weir.stop()
+
+
+def a_refusal_that_never_ends(folder):
+    one, two = Place(), Place()
+    weir = start(folder, one, [f'{{base_url: {two.url}, name: spare}}'])
+    one.status, one.stalls = 503, True
+    status, body, _ = ask(weir, 'a')
+    ok('the other answers all the same', (status, b'done' in body), (200, True))
+    line = newest(weir, 1)
+    ok('and its first byte is the one that counts', 0 < line['first_byte_us'] < 60 * 1000 * 1000)
     weir.stop()
 
 
@@ -156,7 +168,8 @@ def what_it_cost(folder):
 
 def main():
     with Folder() as folder:
-        for case in (by_order, nobody_there, keys, by_weight, what_it_cost):
+        for case in (by_order, a_refusal_that_never_ends, nobody_there, keys, by_weight,
+                     what_it_cost):
             case(folder)
     return CHECK.end()
 
