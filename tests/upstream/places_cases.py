@@ -5,7 +5,7 @@ import os
 import sys
 
 from config_cases import refused
-from harness import Folder, Weir, deaf_port
+from harness import Folder, Weir, deaf_port, wait_for
 from raw import Raw
 from sessions import CHECK, chat_session, ok
 
@@ -43,8 +43,8 @@ class Place:
         return len(self.keys)
 
 
-def start(folder, first, places, more='', env=None):
-    return Weir(folder, config='listen: 127.0.0.1:0\nworkers: 2\nupstreams:\n  openai:\n'
+def start(folder, first, places, more='', env=None, workers=2):
+    return Weir(folder, config=f'listen: 127.0.0.1:0\nworkers: {workers}\nupstreams:\n  openai:\n'
                 f'    base_url: {first.url}\n{more}    places:\n' +
                 ''.join(f'      - {place}\n' for place in places), env=env)
 
@@ -77,6 +77,7 @@ def by_order(folder):
     ask(weir, 'b')
     ok('one that begins goes by the rest that was asked for, in every worker',
        (one.count(), two.count()), (4, 3))
+    wait_for(lambda: weir.metric('weir_upstream_moves_total') == 2)  # behind the answer
     ok('moves are counted', weir.metric('weir_upstream_moves_total'), 2)
     one.status, two.status = 429, 429
     two.more = b'Retry-After: 7\r\n'
@@ -151,10 +152,13 @@ def by_weight(folder):
 
 def what_it_cost(folder):
     one, two = Place(), Place()
-    weir = start(folder, one, [f'{{base_url: {two.url}, name: spare}}'])
+    # One worker, which has noted what an answer left in the cache before the next request comes.
+    weir = start(folder, one, [f'{{base_url: {two.url}, name: spare}}'], workers=1)
     ask(weir, 'c', 6)
+    weir.log(1)
     one.read = 8960
     ask(weir, 'c', 6)
+    weir.log(2)
     one.status = 529
     ask(weir, 'c', 6)
     line = newest(weir, 3)
