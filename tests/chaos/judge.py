@@ -106,16 +106,19 @@ def calls_with_handles(raw):
     return found
 
 
-def handles_asked_for(raw):
-    """Those that the model itself has named, in calls of our tool."""
-    found = set()
+def only_in_recalls(raw):
+    """Handles that stand nowhere but in calls of our tool and in what they brought: the model has
+    named them, no form leads to them."""
+    own = b''
     for message in json.loads(raw)['messages']:
         content = message.get('content')
-        parts = (message.get('tool_calls') or []) + (content if isinstance(content, list) else [])
-        for part in parts:
-            if str(part.get('id', '')).startswith('own-'):
-                found |= set(upstream.HANDLE.findall(json.dumps(part).encode()))
-    return found
+        parts = content if isinstance(content, list) else [message]
+        for part in parts + (message.get('tool_calls') or []):
+            name = part.get('tool_call_id') or part.get('tool_use_id') or part.get('id') or ''
+            if str(name).startswith('own-'):
+                own += json.dumps(part).encode()
+    return {handle for handle in set(upstream.HANDLE.findall(own))
+            if raw.count(handle) == own.count(handle)}
 
 
 def is_original(text, original, originals):
@@ -144,7 +147,7 @@ def judge_handles(verdict, proxy, arrivals, sent, originals):
         owners = {handle: call for call, handles in by_call.items() for handle in handles
                   if len(handles) == 1 and not call.startswith('own-')}
         recalled = {handle for call, handles in by_call.items() if call.startswith('own-')
-                    for handle in handles} | handles_asked_for(arrival.raw)
+                    for handle in handles} | only_in_recalls(arrival.raw)
         for handle in arrival.handles:
             if proxy.destroyed and handle in recalled and handle not in owners:
                 verdict.checked['in a recall, as the driver took its store away'] += 1
