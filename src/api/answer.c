@@ -5,15 +5,19 @@
  * A proxy and an agent once had a reader each. They agreed on every sound stream and differed on
  * odd ones (servers that number every call 0), which nobody noticed.
  */
+
 #include "api/answer.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "models/overflow.h"
 
 enum { ID_BYTES_MAX = 256 };
 
@@ -480,4 +484,176 @@ weir_status wr_answer_said(const struct wr_reply *a, struct wr_arena *arena,
     }
     wr_buf_release(&text);
     return status;
+}
+
+/* ==== errors ==== */
+
+enum { MESSAGE_BYTES_MAX = 1024 };
+
+static weir_span lower(weir_span text, char into[MESSAGE_BYTES_MAX])
+{
+    size_t bytes = text.len < MESSAGE_BYTES_MAX ? text.len : MESSAGE_BYTES_MAX;
+    for (size_t i = 0; i < bytes; i++)
+        into[i] = wr_lower(text.ptr[i]);
+    return (weir_span){into, bytes};
+}
+
+static bool holds_any(weir_span text, const char *const *words)
+{
+    for (; *words; words++)
+        if (wr_span_find(text, wr_span_of(*words), 0) != SIZE_MAX)
+            return true;
+    return false;
+}
+
+/* Whether an API has such a word, and `text` holds it. */
+static bool is_told(weir_span text, size_t field)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++) {
+        const char *const *words = *(const char *const *const *)((const char *)wr_apis[i] + field);
+        if (words && holds_any(text, words))
+            return true;
+    }
+    return false;
+}
+
+#define IS_TOLD(text, words) is_told(text, offsetof(struct wr_api, words))
+
+enum wr_answer_error wr_answer_error_of(weir_span code, weir_span message)
+{
+    char small[MESSAGE_BYTES_MAX];
+    struct wr_overflow overflow;
+    weir_span text = lower(message, small);
+
+    if (IS_TOLD(code, previous_codes) ||
+        (wr_span_find(text, WR_LIT("previous response"), 0) != SIZE_MAX &&
+         wr_span_find(text, WR_LIT("not found"), 0) != SIZE_MAX))
+        return WR_ANSWER_ERROR_PREVIOUS;
+    if (IS_TOLD(text, continuation_words))
+        return WR_ANSWER_ERROR_CONTINUATION;
+    if (IS_TOLD(code, overflow_codes) || wr_overflow_read(message, &overflow))
+        return WR_ANSWER_ERROR_CONTEXT;
+    return WR_ANSWER_ERROR_NONE;
+}
+
+bool wr_error_is_unbound(weir_span text)
+{
+    return IS_TOLD(text, unbound_words);
+}
+
+bool wr_finish_is_end(weir_span word)
+{
+    for (size_t i = 0; i < WR_APIS_COUNT; i++)
+        for (const char *const *known = wr_apis[i]->end_words; *known; known++)
+            if (wr_span_is(word, *known))
+                return true;
+    return false;
+}
+
+weir_span wr_error_message(const struct wr_json *doc, struct wr_arena *arena)
+{
+    wr_json_id root = wr_json_is(doc, 0, WR_JSON_ARRAY) ? wr_json_first(doc, 0) : 0;
+    wr_json_id error = wr_json_find(doc, root, "error");
+    wr_json_id message = wr_json_find(doc, error != WR_JSON_NONE ? error : root, "message");
+    weir_span text = {"", 0};
+
+    if (wr_json_is(doc, error, WR_JSON_STRING))
+        message = error; /* words alone */
+    if (wr_json_is(doc, message, WR_JSON_STRING))
+        text = wr_json_text(doc, arena, message);
+    return text.ptr ? text : (weir_span){"", 0};
+}
+
+/* ==== usage ==== */
+
+enum { PATH_PARTS_MAX = 3 };
+
+/* One table for all APIs: no two of them use a name for two things. Input tokens are counted
+ * without the cache by Messages and with it by the others; that is left as it is said. */
+static const struct {
+    const char *path[PATH_PARTS_MAX];
+    size_t offset;
+} fields[] = {
+    {{"prompt_tokens"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"input_tokens"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"completion_tokens"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"output_tokens"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"total_tokens"}, offsetof(struct wr_seen_usage, total_tokens)},
+    {{"prompt_tokens_details", "cached_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"input_tokens_details", "cached_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"cache_read_input_tokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"prompt_tokens_details", "cache_write_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"input_tokens_details", "cache_write_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"cache_creation_input_tokens"}, offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"cache_creation", "ephemeral_5m_input_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_5m_tokens)},
+    {{"cache_creation", "ephemeral_1h_input_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_1h_tokens)},
+    {{"input_tokens_details", "cache_write_tokens_details", "ttl_30m_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_30m_tokens)},
+    {{"input_tokens_details", "cache_write_tokens_details", "ttl_12h_tokens"},
+     offsetof(struct wr_seen_usage, cache_write_12h_tokens)},
+    {{"prompt_eval_count"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"eval_count"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"promptTokenCount"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"candidatesTokenCount"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"thoughtsTokenCount"}, offsetof(struct wr_seen_usage, reasoning_tokens)},
+    {{"totalTokenCount"}, offsetof(struct wr_seen_usage, total_tokens)},
+    {{"cachedContentTokenCount"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"inputTokens"}, offsetof(struct wr_seen_usage, input_tokens)},
+    {{"outputTokens"}, offsetof(struct wr_seen_usage, output_tokens)},
+    {{"totalTokens"}, offsetof(struct wr_seen_usage, total_tokens)},
+    {{"cacheReadInputTokens"}, offsetof(struct wr_seen_usage, cache_read_tokens)},
+    {{"cacheWriteInputTokens"}, offsetof(struct wr_seen_usage, cache_write_tokens)},
+    {{"completion_tokens_details", "reasoning_tokens"},
+     offsetof(struct wr_seen_usage, reasoning_tokens)},
+    {{"output_tokens_details", "reasoning_tokens"},
+     offsetof(struct wr_seen_usage, reasoning_tokens)},
+};
+
+void wr_seen_usage_init(struct wr_seen_usage *usage)
+{
+#define X(name) usage->name = -1;
+    WR_USAGE_MAP(X)
+#undef X
+}
+
+bool wr_seen_usage_is_known(const struct wr_seen_usage *usage)
+{
+    return usage->input_tokens >= 0 || usage->output_tokens >= 0;
+}
+
+void wr_seen_usage_read(struct wr_seen_usage *usage, const struct wr_json *doc, wr_json_id id)
+{
+    for (size_t i = 0; i < WR_COUNT_OF(fields); i++) {
+        wr_json_id at = id;
+        int64_t number;
+        for (size_t part = 0; part < PATH_PARTS_MAX && fields[i].path[part]; part++)
+            at = wr_json_is(doc, at, WR_JSON_OBJECT) ? wr_json_find(doc, at, fields[i].path[part])
+                                                     : WR_JSON_NONE;
+        if (at != WR_JSON_NONE && wr_json_i64(doc, at, &number) && number >= 0 &&
+            number <= WR_MODEL_TOKENS_MAX)
+            *(int64_t *)((char *)usage + fields[i].offset) = number;
+    }
+}
+
+static uint64_t known(int64_t tokens)
+{
+    return tokens > 0 ? (uint64_t)tokens : 0;
+}
+
+struct weir_session_usage wr_seen_usage_split(const struct wr_seen_usage *usage,
+                                              bool counts_cached_apart)
+{
+    struct weir_session_usage split = {.input_tokens = known(usage->input_tokens),
+                                       .output_tokens = known(usage->output_tokens),
+                                       .cache_read_tokens = known(usage->cache_read_tokens),
+                                       .cache_write_tokens = known(usage->cache_write_tokens)};
+    uint64_t cached = split.cache_read_tokens + split.cache_write_tokens;
+
+    if (!counts_cached_apart)
+        split.input_tokens = split.input_tokens > cached ? split.input_tokens - cached : 0;
+    return split;
 }

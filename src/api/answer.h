@@ -16,13 +16,81 @@
 #ifndef WR_API_ANSWER_H
 #define WR_API_ANSWER_H
 
+#include <stdbool.h>
+
 #include "api/api.h"
-#include "api/errors.h"
 #include "api/frames.h"
 #include "api/sse.h"
-#include "api/usage.h"
+#include "json/json.h"
 #include "json/write.h"
 #include "weir/session.h"
+
+/* ---- usage ----
+ *
+ * What a provider says that a request used, in the words of all three APIs.
+ *
+ * A field that was not said is -1, never 0: absent usage is unknown. Of a stream that says it twice
+ * the later figures stand.
+ */
+
+#define WR_USAGE_MAP(X)       \
+    X(input_tokens)           \
+    X(output_tokens)          \
+    X(total_tokens)           \
+    X(cache_read_tokens)      \
+    X(cache_write_tokens)     \
+    X(cache_write_5m_tokens)  \
+    X(cache_write_30m_tokens) \
+    X(cache_write_1h_tokens)  \
+    X(cache_write_12h_tokens) \
+    X(reasoning_tokens)
+
+struct wr_seen_usage {
+#define X(name) int64_t name;
+    WR_USAGE_MAP(X)
+#undef X
+};
+
+void wr_seen_usage_init(struct wr_seen_usage *usage);
+bool wr_seen_usage_is_known(const struct wr_seen_usage *usage);
+
+/* Takes over what the object `id` says; what is no object says nothing. */
+void wr_seen_usage_read(struct wr_seen_usage *usage, const struct wr_json *doc, wr_json_id id);
+
+/* With what was not said as 0, and the input without what came from the cache or went there. */
+struct weir_session_usage wr_seen_usage_split(const struct wr_seen_usage *usage,
+                                              bool counts_cached_apart);
+
+/* ---- errors ----
+ *
+ * What a provider's error is about, as far as it concerns what was sent.
+ */
+
+#define WR_ANSWER_ERROR_MAP(X)                                           \
+    X(NONE)                                                              \
+    X(CONTEXT)      /* the prompt is too long */                         \
+    X(PREVIOUS)     /* the answer that the request names is not known */ \
+    X(CONTINUATION) /* a call without its result, or the other way round */
+
+enum wr_answer_error {
+#define X(name) WR_ANSWER_ERROR_##name,
+    WR_ANSWER_ERROR_MAP(X)
+#undef X
+};
+
+/* By the words of all APIs; either may be empty. */
+enum wr_answer_error wr_answer_error_of(weir_span code, weir_span message);
+
+/* Whether a refusal says that signed thinking stands behind another prompt than it was made for. */
+bool wr_error_is_unbound(weir_span text);
+
+/* The words with which a model says that it is done; a limit, a refusal and a pause are not. */
+bool wr_finish_is_end(weir_span word);
+
+/* What an error's body says to people; empty: nothing. */
+weir_span wr_error_message(const struct wr_json *doc, struct wr_arena *arena);
+
+/* ---- the answer ---- */
 
 enum wr_piece { WR_PIECE_TEXT, WR_PIECE_THINKING };
 

@@ -136,7 +136,7 @@ struct wr_api {
     const char *model_word;     /* a model's name that holds it speaks this API; NULL: none does */
     const char *stream_members; /* of a request whose answer is to come as a stream with usage */
 
-    /* Words of its errors (api/errors.h); NULL at the end. */
+    /* Words of its errors (api/answer.h); NULL at the end. */
     const char *const *overflow_codes;     /* the prompt is too long */
     const char *const *previous_codes;     /* the answer that the request names is not known */
     const char *const *continuation_words; /* in small letters: a call and its result are apart */

@@ -2,7 +2,6 @@
 #include "api/answer.h"
 #include "api/join_api.h"
 #include "api/read.h"
-#include "api/spoken.h"
 #include "api/write.h"
 #include "api/lawful.h"
 #include "base/span.h"

@@ -9,7 +9,6 @@
  */
 #include "api/gemini.h"
 
-#include "api/calls.h"
 #include "api/read.h"
 #include "base/span.h"
 

@@ -14,7 +14,6 @@
 #include "api/answer.h"
 #include "api/join.h"
 #include "api/sse.h"
-#include "api/usage.h"
 #include "json/splice.h"
 #include "json/write.h"
 

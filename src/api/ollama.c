@@ -9,9 +9,8 @@
  * docs/ollama.md has what the vendor's types say.
  */
 #include "api/answer.h"
-#include "api/calls.h"
-#include "api/join_api.h"
 #include "api/read.h"
+#include "api/join_api.h"
 #include "api/write.h"
 #include "base/limits.h"
 #include "base/span.h"

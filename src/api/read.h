@@ -5,6 +5,7 @@
 #define WR_API_READ_H
 
 #include "api/api.h"
+#include "transcript/transcript.h"
 
 /* Where the segments of one message or item stand, and the role they have. */
 struct wr_place {
@@ -87,5 +88,57 @@ weir_status wr_list_tools(const struct wr_transcript *transcript, struct wr_aren
 
 /* The shape of an error in OpenAI's APIs. */
 void wr_write_openai_error(struct wr_json_writer *writer, const char *message);
+
+/* ---- spoken ----
+ *
+ * Calls and results that a client writes as plain text. Private to src/api.
+ *
+ * smolagents sends the model's calls back as the model's words and their results as words of the
+ * user. Words of the user are never shortened (law L5), so such a result could only stay. Where the
+ * client's own marks leave no doubt the two are read as what they are; in doubt they stay words.
+ */
+
+/* Adds `content` of a message of the model's as a call, if it is one and nothing else. `*is_call`
+ * says so; else nothing is added. */
+WEIR_MUST_USE weir_status wr_add_spoken_call(struct wr_transcript *transcript,
+                                             const struct wr_place *place, wr_json_id content,
+                                             bool *is_call);
+
+/* Whether a user's message with this content, which comes next, is the result of such a call;
+ * `*is_error`: that failed. */
+bool wr_is_spoken_result(const struct wr_transcript *transcript, wr_json_id content,
+                         bool *is_error);
+
+/* The call that the last segment is; empty: it is none that was spoken. */
+weir_span wr_spoken_call_id(const struct wr_transcript *transcript);
+
+/* ---- calls ----
+ *
+ * Calls that may have no id, and which of them a result answers. Private to src/api.
+ *
+ * Such a call is known by its number in the conversation, "#12", which does not depend on what
+ * comes later. A result with the id of a call is that call's; any other is of the next call of its
+ * tool in the model output before it, whatever id the client made up for it.
+ */
+
+struct wr_calls {
+    struct wr_transcript *t;
+    uint32_t count;      /* of calls in the conversation so far */
+    bool takes_nameless; /* a result that names no tool is of the next call */
+    /* The model output that results at hand answer; found when the first of a message comes. */
+    wr_json_id message; /* whose results these are */
+    uint32_t output_first, output_end;
+    bool *is_answered; /* of each of its segments */
+};
+
+/* Calls that the transcript has already are counted. */
+void wr_calls_init(struct wr_calls *calls, struct wr_transcript *transcript);
+
+/* Counts a call, and gives one without an id its number. */
+weir_status wr_calls_number(struct wr_calls *calls, struct wr_segment *call);
+
+/* The id of the call that a result in `message` answers; `*id` is its own, or empty. */
+weir_status wr_calls_find(struct wr_calls *calls, wr_json_id message, weir_span tool,
+                          weir_span *id);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "api/errors.h"
-#include "base/span.h"
+#include "api/answer.h"
+#include "base/hash.h"
 #include "models/overflow.h"
 #include "net/decode.h"
 

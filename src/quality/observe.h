@@ -9,9 +9,12 @@
 #ifndef WR_QUALITY_OBSERVE_H
 #define WR_QUALITY_OBSERVE_H
 
+#include <stdbool.h>
+
+#include "api/answer.h"
 #include "record/quality.h"
-#include "api/errors.h"
 #include "transcript/transcript.h"
+#include "weir/span.h"
 
 struct wr_observe_input {
     const struct wr_transcript *transcript; /* texts that are asked for are made in its arena */

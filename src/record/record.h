@@ -16,7 +16,7 @@
 #define WR_RECORD_RECORD_H
 
 #include "api/api.h"
-#include "api/usage.h"
+#include "api/answer.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "models/cost.h"

@@ -1,4 +1,4 @@
-#include "api/spoken.h"
+#include "api/read.h"
 
 #include "tests/test_transcript.h"
 

@@ -1,4 +1,4 @@
-#include "api/errors.h"
+#include "api/answer.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
