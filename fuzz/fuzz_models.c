@@ -9,9 +9,8 @@
 #include "base/span.h"
 #include "models/calibrate.h"
 #include "models/image.h"
-#include "models/loaded.h"
+#include "models/window.h"
 #include "models/lookup.h"
-#include "models/overflow.h"
 
 #define MUST(condition)   \
     do {                  \

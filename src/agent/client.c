@@ -17,7 +17,7 @@
 
 #include "base/limits.h"
 #include "base/span.h"
-#include "models/loaded.h"
+#include "models/window.h"
 
 struct asking {
     struct wr_client *client;

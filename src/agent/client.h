@@ -66,7 +66,7 @@ bool wr_client_get(struct wr_client *client, const char *url, struct wr_buf *bod
 
 /* How large a window a local server has really loaded a model with, in tokens; 0: it does not say.
  * What such a server says a model could have is not what it was loaded with, and it cuts a prompt
- * over the loaded window without a word. models/loaded.h knows whom to ask and reads the answers.
+ * over the loaded window without a word. models/window.h knows whom to ask and reads the answers.
  */
 uint32_t wr_local_window(struct wr_client *client, const struct wr_endpoint *endpoint,
                          const char *model);

@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "models/overflow.h"
+#include "models/window.h"
 
 enum { ID_BYTES_MAX = 256 };
 

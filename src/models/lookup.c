@@ -13,7 +13,7 @@
 
 #include "base/span.h"
 #include "models/name.h"
-#include "models/parts.h"
+#include "models/registry_inside.h"
 
 static bool find_id_or_alias(const struct wr_models *models, weir_span id,
                              struct wr_model_match *match)

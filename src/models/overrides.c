@@ -9,7 +9,7 @@
  * libyaml builds the tree. The walk knows how deep the format goes, so nothing recurses, and every
  * complaint names the line and column it is about.
  */
-#include "models/parts.h"
+#include "models/registry_inside.h"
 
 #include <yaml.h>
 

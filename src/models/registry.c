@@ -13,9 +13,8 @@
 
 #include "base/embed.h"
 #include "base/err.h"
-#include "base/span.h"
 #include "models/name.h"
-#include "models/parts.h"
+#include "models/registry_inside.h"
 
 WR_EMBED(wr_models_data, "data/models.json");
 

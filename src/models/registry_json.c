@@ -7,7 +7,7 @@
  * The reader is strict. The file is versioned with the library, so a field that the reader does not
  * know is a mistake and not the future. Errors name the byte.
  */
-#include "models/parts.h"
+#include "models/registry_inside.h"
 
 #include "base/err.h"
 #include "base/span.h"

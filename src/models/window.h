@@ -9,7 +9,11 @@
 #ifndef WR_MODELS_WINDOW_H
 #define WR_MODELS_WINDOW_H
 
+#include <stdbool.h>
+
 #include "models/lookup.h"
+#include "weir/span.h"
+#include "weir/status.h"
 
 /* What a policy assumes of a model it knows nothing about, by its document. */
 enum {
@@ -68,5 +72,75 @@ struct wr_reserve wr_window_reserve(const struct wr_reserve_input *input);
 struct wr_window wr_window_select(const struct wr_window_evidence *evidence);
 const char *wr_window_source_text(enum wr_window_source source);
 const char *wr_window_source_find(weir_span text); /* the same constant; NULL: there is none */
+
+/* ---- overflow ----
+ *
+ * Recognising that a provider refused a request as too long, and how long it may be.
+ *
+ * Providers have no common code for it, so their texts are known by heart. Give it the body of an
+ * error as it came, JSON or not. Never give it the body of a success: a model may write such words
+ * itself.
+ */
+
+struct wr_overflow {
+    const char *provider;   /* whose wording it is; static text */
+    uint32_t window_tokens; /* 0: the text does not say */
+    uint32_t used_tokens;   /* by the prompt; 0: the text does not say */
+};
+
+/* False: the text is not about the window (a rate limit, an output cap, anything else). */
+bool wr_overflow_read(weir_span text, struct wr_overflow *overflow);
+
+/* The request that was refused, as we counted it. 0 for any: not known. */
+struct wr_overflow_sent {
+    uint32_t window_tokens; /* that was believed */
+    uint32_t prompt_tokens;
+    uint32_t answer_tokens; /* that the request let its answer take */
+};
+
+/* The window to believe from now on, in tokens as we count them. It is what the text said; where
+ * the text also says how long the prompt was by the provider's count, it is scaled by the ratio of
+ * our count to theirs. (A count below half or above double of ours is of something else, and is not
+ * used.) Where the text names no window it is nine tenths of the window believed, or of the prompt
+ * that was refused, whichever is less. Never above `window_tokens`. 0 when nothing is known. */
+uint32_t wr_overflow_cap(const struct wr_overflow *overflow, const struct wr_overflow_sent *sent);
+
+/* Whether a provider's count and ours can be of the same prompt. */
+bool wr_counts_agree(uint64_t ours_tokens, uint64_t theirs_tokens);
+
+/* ---- loaded ----
+ *
+ * The window a local server really loaded a model with.
+ *
+ * A local model's advertised maximum says nothing about the context it was started with; sizing
+ * against it overflows without a warning. These read what the servers say about themselves; asking
+ * them is the caller's business.
+ */
+
+enum wr_model_server {                     /* in the order in which an unknown server is asked */
+                       WR_SERVER_OLLAMA,   /* GET /api/ps:        models[].context_length */
+                       WR_SERVER_LLAMACPP, /* GET /props:         default_generation_settings.n_ctx,
+                                              one slot's share */
+                       WR_SERVER_LMSTUDIO, /* GET /api/v0/models: data[].loaded_context_length */
+                       WR_SERVER_VLLM,     /* GET /v1/models:     data[].max_model_len */
+                       WR_SERVER_TGI,      /* GET /info:          max_total_tokens */
+                       WR_SERVERS_COUNT,
+};
+
+/* The path to ask, from the server's root. */
+const char *wr_server_path(enum wr_model_server server);
+
+struct wr_loaded {
+    uint32_t window_tokens;
+    bool capped; /* by the memory budget */
+};
+
+/* `model` is the name in the request; llama.cpp and TGI serve one model and ignore it.
+ * `memory_tokens_max` is how many tokens of context the caller's memory allows, 0: no such cap.
+ * Failure: WEIR_SYNTAX, WEIR_NOTFOUND (the model is not loaded, or the server does not say),
+ * WEIR_LIMIT, WEIR_NOMEM. */
+WEIR_MUST_USE weir_status wr_loaded_read(enum wr_model_server server, weir_span body,
+                                         weir_span model, uint32_t memory_tokens_max,
+                                         struct wr_loaded *loaded, struct weir_err *err);
 
 #endif

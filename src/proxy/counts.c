@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/span.h"
-#include "models/overflow.h"
+#include "models/window.h"
 #include "net/host.h"
 #include "store/ledger.h"
 

@@ -3,7 +3,7 @@
  *   ask ──▶ one path after the other, until one tells ──▶ kept for this server and model
  *            │ time is up, or nobody tells ──▶ asked again after a pause
  *
- * The servers differ in the path (models/loaded.h) and in nothing else that matters here, so they
+ * The servers differ in the path (models/window.h) and in nothing else that matters here, so they
  * are tried in turn, and the one that told is tried first the next time. Ollama loads a model when
  * it is first asked for an answer, so the question is put when an answer is over. */
 #include "proxy/loaded_windows.h"
@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/span.h"
-#include "models/loaded.h"
+#include "models/window.h"
 #include "net/host.h"
 
 enum {

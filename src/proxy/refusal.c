@@ -4,7 +4,7 @@
 
 #include "api/answer.h"
 #include "base/hash.h"
-#include "models/overflow.h"
+#include "models/window.h"
 #include "net/decode.h"
 
 enum { REFUSAL_BYTES_MAX = WR_NET_QUEUED_BYTES_MAX };

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "engine/request.h"
 #include "json/json.h"
-#include "models/overflow.h"
+#include "models/window.h"
 #include "policy/budget.h"
 #include "policy/stage.h"
 #include "record/record.h"

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "models/loaded.h"
+#include "models/window.h"
 
 #define OLLAMA                                                                             \
     "{\"models\":[{\"name\":\"qwen3:8b\",\"model\":\"qwen3:8b\",\"size_vram\":5137025024," \

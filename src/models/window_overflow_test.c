@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "models/overflow.h"
+#include "models/window.h"
 
 static const struct {
     const char *behaviour, *text;

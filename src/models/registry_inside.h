@@ -1,6 +1,6 @@
-/* parts.h -- the inside of a registry, for the files that build and search one. */
-#ifndef WR_MODELS_PARTS_H
-#define WR_MODELS_PARTS_H
+/* registry_inside.h -- the inside of a registry, for the files that build and search one. */
+#ifndef WR_MODELS_REGISTRY_INSIDE_H
+#define WR_MODELS_REGISTRY_INSIDE_H
 
 #include "base/arena.h"
 #include "models/fields.h"
