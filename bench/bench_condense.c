@@ -91,7 +91,7 @@ static void append_file(struct wr_buf *out, const char *path, const char *prefix
 static void append_sources(struct wr_buf *out, const char *prefix)
 {
     static const char *const paths[] = {"src/condense/signal.c",   "src/condense/signal_words.c",
-                                        "src/condense/volatile.c", "src/json/parse.c",
+                                        "src/condense/volatile.c", "src/json/json.c",
                                         "src/json/json.c",         "src/transcript/tool_result.c",
                                         "src/store/sqlite.c",      "src/policy/fold.c",
                                         "src/condense/keep.c",     "src/tokens/pretoken.c",

@@ -3,7 +3,7 @@
  * A text is cut into pieces (pretoken.h), and each piece becomes tokens by itself:
  *   1. a piece of at most 14 bytes that was counted lately: its count is in the scratch's memo
  *   2. a piece that is a token as a whole: one look-up (find_piece)
- *   3. any other piece: the tokens that merging makes of it (bpe_merge.c)
+ *   3. any other piece: the tokens that merging makes of it (bpe_merge.h)
  *
  * Why the memo: most pieces of a text have been there before, and the tables of an encoding are
  * larger than the caches near the processor. The memo is small enough to stay in them. A slot is

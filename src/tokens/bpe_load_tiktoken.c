@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "tokens/bpe_build.h"
+#include "tokens/bpe_table.h"
 
 enum { ARENA_BYTES_MAX = 1024 * 1024 * 1024 };
 

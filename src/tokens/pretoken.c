@@ -1,6 +1,14 @@
+/* Cuts a text into pieces before it becomes tokens, as the patterns of the encodings do.
+ *
+ * The patterns are written out as code, a function for each encoding, because they run over
+ * every byte. unicode_class.h has the classes of characters.
+ */
+
 #include "tokens/pretoken.h"
 
-#include "tokens/unicode_class.h"
+#include <stdbool.h>
+
+#include "base/embed.h"
 
 struct space_run {
     const uint8_t *end;
@@ -82,4 +90,254 @@ struct wr_piece wr_pretoken_none(const uint8_t *at, const uint8_t *end)
 {
     (void)at;
     return (struct wr_piece){end, end};
+}
+
+/* ==== pretoken gpt2 ====
+ *
+ * The pieces of GPT-2 (r50k_base, p50k_base) and of HuggingFace's ByteLevel:
+ *
+ *   's|'t|'re|'ve|'m|'ll|'d      lower case only
+ *    ?\p{L}+
+ *    ?\p{N}+
+ *    ?[^\s\p{L}\p{N}]+
+ *   \s+(?!\S) | \s+
+ */
+
+enum { NOT_SYMBOL = WR_CLASS_SPACE | WR_CLASS_LETTER | WR_CLASS_NUMBER };
+
+static const uint8_t *lower_contraction(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *past = wr_pretoken_contraction(at, end);
+    for (const uint8_t *byte = at + 1; byte < past; byte++)
+        if (*byte < 'a' || *byte > 'z')
+            return at;
+    return past;
+}
+
+/* The run of characters of the class that the one at `at` has. */
+static struct wr_piece run(const uint8_t *at, const uint8_t *end, unsigned kind)
+{
+    while (at < end) {
+        struct wr_char c = wr_char_at(at, end);
+        if (kind ? !(c.bits & kind) : (c.bits & NOT_SYMBOL))
+            break;
+        at += c.bytes;
+    }
+    return (struct wr_piece){at, at};
+}
+
+static unsigned kind_of(unsigned bits)
+{
+    return bits & WR_CLASS_LETTER ? WR_CLASS_LETTER : bits & NOT_SYMBOL;
+}
+
+struct wr_piece wr_pretoken_gpt2(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *contraction_end = lower_contraction(at, end);
+    if (contraction_end != at)
+        return (struct wr_piece){contraction_end, contraction_end};
+
+    unsigned bits = wr_char_at(at, end).bits;
+    if (!(bits & WR_CLASS_SPACE))
+        return run(at, end, kind_of(bits));
+    if (*at == ' ' && at + 1 < end) {
+        unsigned next = wr_char_at(at + 1, end).bits;
+        if (!(next & WR_CLASS_SPACE))
+            return run(at + 1, end, kind_of(next));
+    }
+    return wr_pretoken_space_any(at, end);
+}
+
+/* ==== pretoken cl100k ====
+ *
+ * The pieces of cl100k_base:
+ *
+ *   (?i:'s|'t|'re|'ve|'m|'ll|'d)
+ *   [^\r\n\p{L}\p{N}]?\p{L}+
+ *   \p{N}{1,3}
+ *    ?[^\s\p{L}\p{N}]+[\r\n]*
+ *   \s*[\r\n]+ | \s+(?!\S) | \s+
+ *
+ * Qwen2 differs in one place: \p{N} takes one digit.
+ */
+
+static struct wr_piece letters(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end) {
+        struct wr_char c = wr_char_at(at, end);
+        if (!(c.bits & WR_CLASS_LETTER))
+            break;
+        at += c.bytes;
+    }
+    return (struct wr_piece){at, at};
+}
+
+/* Symbols, and behind them line ends; with `slash` slashes too. */
+static inline struct wr_piece symbols(const uint8_t *at, const uint8_t *end, bool slash)
+{
+    while (at < end) {
+        struct wr_char c = wr_char_at(at, end);
+        if (c.bits & NOT_SYMBOL)
+            break;
+        at += c.bytes;
+    }
+    while (at < end && (*at == '\r' || *at == '\n' || (slash && *at == '/')))
+        at++;
+    return (struct wr_piece){at, at};
+}
+
+static inline struct wr_piece scan(const uint8_t *at, const uint8_t *end, int digits_max)
+{
+    struct wr_char first = wr_char_at(at, end);
+
+    if (first.bits & WR_CLASS_LETTER)
+        return letters(at, end);
+    if (first.bits & WR_CLASS_NUMBER)
+        return wr_pretoken_number(at, end, digits_max);
+    if (first.bits & WR_CLASS_NEWLINE)
+        return wr_pretoken_space(at, end);
+    const uint8_t *contraction_end = wr_pretoken_contraction(at, end);
+    if (contraction_end != at)
+        return (struct wr_piece){contraction_end, contraction_end};
+
+    const uint8_t *next = at + first.bytes;
+    unsigned bits = next < end ? wr_char_at(next, end).bits : WR_CLASS_SPACE;
+    if (bits & WR_CLASS_LETTER)
+        return letters(next, end);
+    if (!(first.bits & NOT_SYMBOL))
+        return symbols(at, end, false);
+    if (*at == ' ' && !(bits & NOT_SYMBOL))
+        return symbols(next, end, false);
+    return wr_pretoken_space(at, end);
+}
+
+struct wr_piece wr_pretoken_cl100k(const uint8_t *at, const uint8_t *end)
+{
+    return scan(at, end, 3);
+}
+
+struct wr_piece wr_pretoken_qwen2(const uint8_t *at, const uint8_t *end)
+{
+    return scan(at, end, 1);
+}
+
+/* ==== pretoken o200k ====
+ *
+ * The pieces of o200k_base:
+ *
+ *   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|...)?
+ *   [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|...)?
+ *   \p{N}{1,3}
+ *    ?[^\s\p{L}\p{N}]+[\r\n/]*
+ *   \s*[\r\n]+ | \s+(?!\S) | \s+
+ *
+ * Backtracking in the first two comes down to three cases; see word_end().
+ */
+
+enum {
+    HEAD = WR_CLASS_UPPER | WR_CLASS_CASELESS | WR_CLASS_MARK,
+    TAIL = WR_CLASS_LOWER | WR_CLASS_CASELESS | WR_CLASS_MARK,
+    BOTH = WR_CLASS_CASELESS | WR_CLASS_MARK,
+    WORD = WR_CLASS_LETTER | WR_CLASS_MARK,
+    DIGITS_MAX = 3,
+};
+
+static const uint8_t *skip(const uint8_t *at, const uint8_t *end, unsigned bits)
+{
+    while (at < end) {
+        struct wr_char c = wr_char_at(at, end);
+        if (!(c.bits & bits))
+            break;
+        at += c.bytes;
+    }
+    return at;
+}
+
+/* `at` is a letter or a mark. The head is taken as far as it goes. What follows it is
+ * - a lower case letter: the tail goes on from there;
+ * - something else, and the head holds a character that could be tail as well: the last of those
+ * has to be the tail, and the word ends after it;
+ * - something else, and the head is upper case only: that is the word (the second expression). */
+static struct wr_piece word_end(const uint8_t *at, const uint8_t *end)
+{
+    const uint8_t *both_end = NULL;
+
+    while (at < end) {
+        struct wr_char c = wr_char_at(at, end);
+        if (c.bits & WR_CLASS_LOWER) {
+            at = skip(at + c.bytes, end, TAIL);
+            return (struct wr_piece){at, at};
+        }
+        if (!(c.bits & HEAD))
+            break;
+        at += c.bytes;
+        if (c.bits & BOTH)
+            both_end = at;
+    }
+    return (struct wr_piece){both_end ? both_end : at, at};
+}
+
+static struct wr_piece word(const uint8_t *at, const uint8_t *end)
+{
+    struct wr_piece piece = word_end(at, end);
+    piece.end = wr_pretoken_contraction(piece.end, end);
+    if (piece.seen < piece.end)
+        piece.seen = piece.end;
+    return piece;
+}
+
+struct wr_piece wr_pretoken_o200k(const uint8_t *at, const uint8_t *end)
+{
+    struct wr_char first = wr_char_at(at, end);
+
+    if (first.bits & WORD)
+        return word(at, end);
+    if (first.bits & WR_CLASS_NUMBER)
+        return wr_pretoken_number(at, end, DIGITS_MAX);
+    if (first.bits & WR_CLASS_NEWLINE)
+        return wr_pretoken_space(at, end);
+
+    const uint8_t *next = at + first.bytes;
+    unsigned bits = next < end ? wr_char_at(next, end).bits : WR_CLASS_SPACE;
+    if (bits & WORD)
+        return word(next, end);
+    if (!first.bits)
+        return symbols(at, end, true);
+    if (*at == ' ' && !bits)
+        return symbols(next, end, true);
+    return wr_pretoken_space(at, end);
+}
+
+/* ==== unicode class ==== */
+
+WR_EMBED(wr_unicode_classes, "data/unicode_classes.bin");
+
+static bool is_continuation(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+static struct wr_char wide_of(uint32_t code_point, uint32_t least, unsigned bytes)
+{
+    if (code_point < least || code_point > 0x10FFFF)
+        return (struct wr_char){0, 1};
+    return (struct wr_char){wr_class_of(code_point), bytes};
+}
+
+struct wr_char wr_char_wide(const uint8_t *at, const uint8_t *end)
+{
+    size_t left = (size_t)(end - at);
+    uint32_t lead = at[0];
+
+    if (lead >= 0xE0 && lead < 0xF0 && left >= 3 && is_continuation(at[1]) &&
+        is_continuation(at[2]))
+        return wide_of((lead & 0x0F) << 12 | (at[1] & 0x3Fu) << 6 | (at[2] & 0x3Fu), 0x800, 3);
+    if (lead >= 0xC0 && lead < 0xE0 && left >= 2 && is_continuation(at[1]))
+        return wide_of((lead & 0x1F) << 6 | (at[1] & 0x3Fu), 0x80, 2);
+    if (lead >= 0xF0 && lead < 0xF8 && left >= 4 && is_continuation(at[1]) &&
+        is_continuation(at[2]) && is_continuation(at[3]))
+        return wide_of((lead & 0x07) << 18 | (at[1] & 0x3Fu) << 12 | (at[2] & 0x3Fu) << 6 |
+                           (at[3] & 0x3Fu),
+                       0x10000, 4);
+    return (struct wr_char){0, 1};
 }

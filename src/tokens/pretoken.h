@@ -8,6 +8,7 @@
 #define WR_TOKENS_PRETOKEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* No scanner looks further than this past `seen`: the rest of a character, or a contraction. */
@@ -46,5 +47,59 @@ struct wr_piece wr_pretoken_number(const uint8_t *at, const uint8_t *end, int di
 
 /* The end of (?i:'s|'t|'re|'ve|'m|'ll|'d) at `at`, or `at` where there is none. */
 const uint8_t *wr_pretoken_contraction(const uint8_t *at, const uint8_t *end);
+
+/* ---- unicode class ----
+ *
+ * What a pre-tokenizer asks of the character at a place in UTF-8 text.
+ *
+ * Categories are those of Unicode 16.0, the version of npm tiktoken 1.0.22.
+ *
+ * Bytes that are not UTF-8 have an answer too: a surrogate in its three-byte form (WTF-8) is one
+ * character, any other wrong byte is one character by itself, and both are of no class, as U+FFFD
+ * is. So such text is cut where the same text with U+FFFD in its place would be cut, and every byte
+ * of it is counted.
+ */
+
+/* data/unicode_classes.bin, made by tools/make-unicode-classes. */
+extern const unsigned char wr_unicode_classes[];
+
+/* ORDER UNICODE_CLASS: tools/make-unicode-classes writes these bits. */
+enum {
+    WR_CLASS_UPPER = 1,    /* Lu, Lt */
+    WR_CLASS_LOWER = 2,    /* Ll */
+    WR_CLASS_CASELESS = 4, /* Lm, Lo */
+    WR_CLASS_MARK = 8,     /* M */
+    WR_CLASS_NUMBER = 16,  /* N */
+    WR_CLASS_SPACE = 32,   /* White_Space, line ends included */
+    WR_CLASS_NEWLINE = 64, /* CR, LF */
+    WR_CLASS_LETTER = WR_CLASS_UPPER | WR_CLASS_LOWER | WR_CLASS_CASELESS,
+};
+
+enum { WR_CLASS_BLOCK_SHIFT = 7, WR_CLASS_BLOCKS = 0x110000 >> WR_CLASS_BLOCK_SHIFT };
+
+struct wr_char {
+    unsigned bits;  /* WR_CLASS_* */
+    unsigned bytes; /* 1 to 4 */
+};
+
+static inline unsigned wr_class_of(uint32_t code_point)
+{
+    const unsigned char *blocks = wr_unicode_classes + WR_CLASS_BLOCKS;
+    size_t block = wr_unicode_classes[code_point >> WR_CLASS_BLOCK_SHIFT];
+    return blocks[(block << WR_CLASS_BLOCK_SHIFT) +
+                  (code_point & ((1u << WR_CLASS_BLOCK_SHIFT) - 1))];
+}
+
+/* The character at `at`, which is not ASCII. */
+struct wr_char wr_char_wide(const uint8_t *at, const uint8_t *end);
+
+/* The character at `at`; at < end. */
+static inline struct wr_char wr_char_at(const uint8_t *at, const uint8_t *end)
+{
+    /* The table begins with the number of the block of ASCII, which is block 0. */
+    if (*at < 0x80)
+        return (struct wr_char){wr_unicode_classes[WR_CLASS_BLOCKS + *at], 1};
+    return wr_char_wide(at, end);
+}
 
 #endif

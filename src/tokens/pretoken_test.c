@@ -9,7 +9,6 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "tokens/pretoken.h"
-#include "tokens/unicode_class.h"
 
 static const struct {
     const char *behaviour;
