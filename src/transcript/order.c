@@ -245,3 +245,419 @@ void wr_order_groups(struct wr_transcript *t)
         if (s[i].group != WR_SEGMENT_NONE)
             s[i].group = s[s[i].group].group; /* what stands before is settled already */
 }
+
+/* ==== classes ====
+ *
+ * Gives every segment its class, which says what may be done with it, and a sentence that says why.
+ *
+ * Results are the interesting ones; the first reason that holds decides (classify_result):
+ *   exact          it has no text that may be edited
+ *   rehydratable   it was recalled
+ *   exact          it is a plan or instructions, an error of the turn under way, or an image, a
+ *                  file or a reference stands beside its text
+ *   duplicate      the same text stands earlier
+ *   rehydratable   it is a read of a file that has not changed since
+ *   lossless       only control bytes, trailing space or blank lines would go
+ *   condensable    everything else
+ *
+ * Everything that is not a result keeps its bytes: it is protocol, the user's words, or state that
+ * the provider checks. Duplicates are found by a hash of the text as it stands in the body, and
+ * then compared byte by byte; texts under 64 bytes are not looked for.
+ */
+
+/* A shorter result is not worth a reference to an earlier one. */
+enum { DUPLICATE_BYTES_MIN = 64 };
+
+/* So many line ends in a row are two blank lines, of which one is enough. */
+enum { BLANK_RUN_LINES = 3 };
+
+static void set_class(struct wr_segment *s, weir_class class_, const char *why)
+{
+    s->class_ = class_;
+    s->why = why;
+}
+
+static void classify_opaque(struct wr_segment *s)
+{
+    switch (s->kind) {
+    case WEIR_KIND_TOOLS:
+        set_class(s, WEIR_CLASS_PROTOCOL_EXACT, "tool schemas");
+        return;
+    case WEIR_KIND_REASONING:
+        set_class(s, WEIR_CLASS_CONTINUATION_EXACT, "reasoning goes back as it came");
+        return;
+    case WEIR_KIND_COMPACTION:
+        set_class(s, WEIR_CLASS_CONTINUATION_EXACT, "the provider's own summary");
+        return;
+    case WEIR_KIND_IMAGE:
+    case WEIR_KIND_FILE:
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "an attachment");
+        return;
+    case WEIR_KIND_SYSTEM:
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "instructions");
+        return;
+    case WEIR_KIND_TEXT:
+    case WEIR_KIND_TOOL_CALL:
+    case WEIR_KIND_TOOL_RESULT:
+    case WEIR_KIND_OTHER:
+        break;
+    }
+    if (s->is_continuation)
+        set_class(s, WEIR_CLASS_CONTINUATION_EXACT, "state that the provider checks");
+    else
+        set_class(s, WEIR_CLASS_PROTOCOL_EXACT, "a kind that is not known here");
+}
+
+static bool parts_equal(const struct wr_transcript *t, const struct wr_segment *a,
+                        const struct wr_segment *b)
+{
+    if (a->parts_count != b->parts_count)
+        return false;
+    for (uint32_t i = 0; i < a->parts_count; i++)
+        if (!wr_span_eq(wr_json_inner(t->doc, a->parts[i]), wr_json_inner(t->doc, b->parts[i])))
+            return false;
+    return true;
+}
+
+static size_t parts_bytes(const struct wr_transcript *t, const struct wr_segment *s)
+{
+    size_t bytes = 0;
+    for (uint32_t i = 0; i < s->parts_count; i++)
+        bytes += wr_json_inner(t->doc, s->parts[i]).len;
+    return bytes;
+}
+
+/* The first result with the same text, or NONE; a new text is remembered. */
+static uint32_t find_same_text(const struct wr_transcript *t, struct wr_index *texts, uint32_t i)
+{
+    uint32_t at, item;
+
+    if (parts_bytes(t, &t->segments[i]) < DUPLICATE_BYTES_MIN)
+        return WR_SEGMENT_NONE;
+    uint64_t hash = wr_segment_body_hash(t, &t->segments[i]).low;
+    for (at = wr_index_first(texts, hash); (item = wr_index_item(texts, at)) != WR_INDEX_NONE;
+         at = wr_index_next(texts, at, hash))
+        if (parts_equal(t, &t->segments[item], &t->segments[i]))
+            return item;
+    wr_index_put(texts, at, hash, i);
+    return WR_SEGMENT_NONE;
+}
+
+static bool is_escape(weir_span text, size_t at)
+{
+    return (wr_span_starts(wr_span_from(text, at), WR_LIT("\\u001b")) ||
+            wr_span_starts(wr_span_from(text, at), WR_LIT("\\u001B")));
+}
+
+/* What a lossless transform would take: terminal control bytes, trailing space, runs of blank
+ * lines. The text is looked at as it stands in the body, where these are escapes; an escaped
+ * backslash before an `r` or a `b` is a path or a pattern, not one of them. */
+bool wr_order_has_slack(weir_span text)
+{
+    size_t at = 0, lines = 0, after_line = SIZE_MAX;
+    const char *found;
+
+    while (at < text.len && (found = memchr(text.ptr + at, '\\', text.len - at))) {
+        size_t start = (size_t)(found - text.ptr);
+        char letter = text.ptr[start + 1];
+        if (letter == 'r' || letter == 'b' || is_escape(text, start))
+            return true;
+        at = start + 2;
+        if (letter != 'n')
+            continue;
+        lines = start == after_line ? lines + 1 : 1;
+        after_line = at;
+        if (lines == BLANK_RUN_LINES || (start && text.ptr[start - 1] == ' '))
+            return true;
+    }
+    return false;
+}
+
+static bool has_lossless_slack(const struct wr_transcript *t, const struct wr_segment *s)
+{
+    if (s->is_slack_known)
+        return s->has_slack;
+    for (uint32_t p = 0; p < s->parts_count; p++)
+        if (wr_order_has_slack(wr_json_inner(t->doc, s->parts[p])))
+            return true;
+    return false;
+}
+
+bool wr_result_has_failed(const struct wr_segment *result, const struct wr_tool_handles *handles)
+{
+    return result->is_error ||
+           (handles && (handles->is_error || (handles->has_exit_code && handles->exit_code != 0)));
+}
+
+static void classify_result(struct wr_transcript *t, struct wr_index *texts, uint32_t i)
+{
+    struct wr_segment *s = &t->segments[i];
+    enum wr_effect_kind effect = s->handles ? s->handles->kind : WR_EFFECT_OTHER;
+    bool is_newest = s->turn + 1 == t->turns_count;
+
+    if (s->is_opaque || !s->parts_count) {
+        set_class(s, WEIR_CLASS_PROTOCOL_EXACT, "a result without text that may be edited");
+        return;
+    }
+    uint32_t same = find_same_text(t, texts, i);
+    if (effect == WR_EFFECT_RECALL) {
+        set_class(s, WEIR_CLASS_REHYDRATABLE_EXACT, "recalled text comes back whole");
+    } else if (effect == WR_EFFECT_PLAN) {
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "a plan or instructions");
+    } else if (s->handles && s->handles->is_instructions && s->staleness != WR_STALE) {
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "instructions that were read");
+    } else if (is_newest && wr_result_has_failed(s, s->handles)) {
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "an error of the current turn");
+    } else if (s->has_exact_blocks) {
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "a result with an image, a file or a reference");
+    } else if (same != WR_SEGMENT_NONE) {
+        set_class(s, WEIR_CLASS_DROPPABLE_DUPLICATE, "the same text stands earlier, in segment");
+        s->why_other = same;
+    } else if (effect == WR_EFFECT_READ && s->handles->path.len && s->staleness == WR_FRESH) {
+        set_class(s, WEIR_CLASS_REHYDRATABLE_EXACT, "a file that can be read again");
+    } else if (has_lossless_slack(t, s)) {
+        set_class(s, WEIR_CLASS_LOSSLESS_TRANSFORMABLE,
+                  "control bytes, trailing space or blank lines");
+    } else {
+        set_class(s, WEIR_CLASS_CONDENSABLE,
+                  s->staleness == WR_STALE ? "a read of a file that changed since" : "tool output");
+    }
+}
+
+static void classify_segment(struct wr_transcript *t, struct wr_index *texts, uint32_t i)
+{
+    struct wr_segment *s = &t->segments[i];
+
+    switch (s->kind) {
+    case WEIR_KIND_TOOL_RESULT:
+        classify_result(t, texts, i);
+        return;
+    case WEIR_KIND_TOOL_CALL:
+        set_class(s, WEIR_CLASS_PROTOCOL_EXACT, "a call and its arguments");
+        return;
+    case WEIR_KIND_SYSTEM:
+        set_class(s, WEIR_CLASS_CRITICAL_EXACT, "instructions");
+        return;
+    case WEIR_KIND_TEXT:
+        if (s->from_model)
+            set_class(s, WEIR_CLASS_CONTINUATION_EXACT, "the model's own words");
+        else
+            set_class(s, WEIR_CLASS_CRITICAL_EXACT, "the user's words");
+        return;
+    case WEIR_KIND_REASONING:
+    case WEIR_KIND_IMAGE:
+    case WEIR_KIND_FILE:
+    case WEIR_KIND_TOOLS:
+    case WEIR_KIND_COMPACTION:
+    case WEIR_KIND_OTHER:
+        classify_opaque(s);
+        return;
+    }
+}
+
+weir_status wr_order_classify(struct wr_transcript *t)
+{
+    struct wr_index texts;
+    weir_status status = wr_index_init(&texts, t->arena, t->segments_count);
+    if (status)
+        return status;
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        classify_segment(t, &texts, i);
+    return WEIR_OK;
+}
+
+/* ==== handles ====
+ *
+ * Finds the handles of each call (transcript/tool.h) and, from them, which results are out of date.
+ *
+ * A session's next request repeats all its calls, so what was found out about a call and its result
+ * is kept in a memo, under a hash of the tool, the arguments and the result. A call and its result
+ * share one entry. Staleness is found anew in every request: it depends on what came later.
+ */
+
+/* What a call was made with, as text: the inside of an arguments string, or an object as it stands.
+ */
+static weir_span call_arguments(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    if (wr_json_kind(t->doc, call->payload) == WR_JSON_STRING)
+        return wr_json_text(t->doc, t->arena, call->payload);
+    return wr_json_raw(t->doc, call->payload);
+}
+
+enum { CALLS_AHEAD = 32 };
+
+/* Of a result only the first and the last bytes are read. A result of many parts is judged by its
+ * first part. */
+static weir_status read_result_handles(struct wr_transcript *t, struct wr_tool_handles *handles,
+                                       const struct wr_segment *result)
+{
+    weir_span text = {"", 0};
+    if (result->parts_count) {
+        text = wr_json_text(t->doc, t->arena, result->parts[0]);
+        if (!text.ptr)
+            return wr_arena_status(t->arena);
+    }
+    wr_tool_result(handles, text, result->is_error);
+    return WEIR_OK;
+}
+
+/* What handles depend on: the tool, what it was called with, and the result. */
+static wr_hash128 call_memo_key(const struct wr_transcript *t, const struct wr_segment *call)
+{
+    wr_hash128 key = wr_hash128_seeded(call->tool, (wr_hash128){call->kind, 0});
+    key = wr_hash128_seeded(wr_json_raw(t->doc, call->payload), key);
+    if (call->pair == WR_SEGMENT_NONE)
+        return key;
+    const struct wr_segment *result = &t->segments[call->pair];
+    key.high += 1u + result->is_error;
+    return result->parts_count ? wr_hash128_add(wr_segment_body_hash(t, result), key) : key;
+}
+
+static weir_status make_entry(struct wr_transcript *t, const struct wr_segment *call,
+                              struct wr_memo_entry *entry)
+{
+    weir_span arguments = call_arguments(t, call), no_directory = {"", 0};
+    if (!arguments.ptr)
+        return wr_arena_status(t->arena);
+    weir_status status =
+        wr_tool_call(&entry->handles, t->arena, call->tool, arguments, no_directory);
+    if (status || call->pair == WR_SEGMENT_NONE)
+        return status;
+    const struct wr_segment *result = &t->segments[call->pair];
+    if (result->parts_count)
+        entry->has_slack = wr_order_has_slack(wr_json_inner(t->doc, result->parts[0]));
+    return read_result_handles(t, &entry->handles, result);
+}
+
+static void share_entry(struct wr_transcript *t, struct wr_segment *call,
+                        const struct wr_memo_entry *entry)
+{
+    call->handles = &entry->handles;
+    if (call->pair == WR_SEGMENT_NONE)
+        return;
+    struct wr_segment *result = &t->segments[call->pair];
+    result->handles = &entry->handles;
+    result->has_slack = entry->has_slack;
+    result->is_slack_known = result->parts_count == 1;
+}
+
+static weir_status read_call_handles(struct wr_transcript *t, uint32_t i, wr_hash128 key)
+{
+    struct wr_segment *call = &t->segments[i];
+    struct wr_memo_entry *entry = WR_ARENA_ARRAY(t->arena, struct wr_memo_entry, 1);
+    if (!entry)
+        return wr_arena_status(t->arena);
+    weir_status status = make_entry(t, call, entry);
+    if (status)
+        return status;
+    share_entry(t, call, entry);
+    if (t->memo)
+        wr_memo_put(t->memo, key, entry);
+    return WEIR_OK;
+}
+
+/* Calls whose keys are made before the first is looked for, so that the memory of the memo is
+ * waited for once. */
+struct calls_ahead {
+    uint32_t segments[CALLS_AHEAD];
+    wr_hash128 keys[CALLS_AHEAD];
+    const struct wr_memo_entry *known[CALLS_AHEAD];
+    uint32_t count;
+};
+
+static weir_status read_calls(struct wr_transcript *t, struct calls_ahead *calls)
+{
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < calls->count; i++) {
+        calls->known[i] = t->memo ? wr_memo_find(t->memo, calls->keys[i]) : NULL;
+        if (calls->known[i])
+            __builtin_prefetch(&calls->known[i]->has_slack);
+    }
+    for (uint32_t i = 0; i < calls->count && !status; i++) {
+        uint32_t call = calls->segments[i];
+        if (calls->known[i])
+            share_entry(t, &t->segments[call], calls->known[i]);
+        else
+            status = read_call_handles(t, call, calls->keys[i]);
+    }
+    calls->count = 0;
+    return status;
+}
+
+static weir_status add_call(struct wr_transcript *t, struct calls_ahead *calls, uint32_t call)
+{
+    wr_hash128 key = {0, 0};
+
+    if (t->memo) {
+        key = call_memo_key(t, &t->segments[call]);
+        wr_memo_expect(t->memo, key);
+    }
+    calls->segments[calls->count] = call;
+    calls->keys[calls->count++] = key;
+    return calls->count == CALLS_AHEAD ? read_calls(t, calls) : WEIR_OK;
+}
+
+static weir_status mark_stale_results(struct wr_transcript *t)
+{
+    const struct wr_tool_handles **handles =
+        WR_ARENA_ARRAY(t->arena, const struct wr_tool_handles *, t->segments_count);
+    struct wr_stale *stale = WR_ARENA_ARRAY(t->arena, struct wr_stale, t->segments_count);
+    if (!handles || !stale)
+        return wr_arena_status(t->arena);
+
+    for (uint32_t i = 0; i < t->segments_count; i++)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
+            handles[i] = t->segments[i].handles;
+    weir_status status =
+        wr_stale_mark(stale, t->arena, handles, t->segments_count, (weir_span){"", 0});
+    for (uint32_t i = 0; i < t->segments_count && !status; i++) {
+        uint32_t result = t->segments[i].pair;
+        if (!handles[i] || result == WR_SEGMENT_NONE)
+            continue;
+        t->segments[result].staleness = stale[i].staleness;
+        t->segments[result].stale_by = stale[i].by;
+        t->segments[result].touched_by = stale[i].touched_by;
+        t->segments[result].is_superseded = stale[i].is_superseded;
+    }
+    return status;
+}
+
+weir_status wr_order_handles(struct wr_transcript *t)
+{
+    struct calls_ahead calls = {.count = 0};
+    weir_status status = WEIR_OK;
+
+    for (uint32_t i = 0; i < t->segments_count && !status; i++)
+        if (t->segments[i].kind == WEIR_KIND_TOOL_CALL)
+            status = add_call(t, &calls, i);
+    if (!status)
+        status = read_calls(t, &calls);
+    return status ? status : mark_stale_results(t);
+}
+
+weir_status wr_transcript_know_call(struct wr_transcript *t, uint32_t result, weir_span tool,
+                                    weir_span arguments)
+{
+    struct wr_segment *s = &t->segments[result];
+    struct wr_tool_handles *handles;
+
+    if (s->kind != WEIR_KIND_TOOL_RESULT || s->pair != WR_SEGMENT_NONE)
+        return WEIR_OK;
+    handles = WR_ARENA_ARRAY(t->arena, struct wr_tool_handles, 1);
+    if (!handles)
+        return wr_arena_status(t->arena);
+    weir_span copy = wr_arena_copy(t->arena, arguments);
+    if (!copy.ptr)
+        return wr_arena_status(t->arena);
+    weir_status status = wr_tool_call(handles, t->arena, tool, copy, (weir_span){"", 0});
+    if (!status)
+        status = read_result_handles(t, handles, s);
+    if (status)
+        return status;
+    s->tool = wr_arena_copy(t->arena, tool);
+    if (!s->tool.ptr)
+        return wr_arena_status(t->arena);
+    s->handles = handles;
+    return WEIR_OK;
+}

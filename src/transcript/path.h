@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "transcript/tool.h"
 
 enum wr_path_relation {
     WR_PATH_DIFFERENT,
@@ -31,5 +32,19 @@ weir_span wr_path_join(struct wr_arena *arena, weir_span dir, weir_span path);
  * `/home/me/x`. Paths whose last WR_PATH_PARTS_MAX names agree and that have more are MAYBE the
  * same. Never allocates. */
 enum wr_path_relation wr_path_compare(weir_span a, weir_span b, weir_span cwd);
+
+/* ---- instructions ----
+ *
+ * Files in which people tell agents how to work. What was read from them must be
+ * obeyed long afterwards, so it stays whole (law L5).
+ */
+
+/* Whether a path names a file of instructions: one of the names that agents look for, spelled as
+ * they spell them (AGENTS.md, CLAUDE.md, SKILL.md, .cursor/rules/x.mdc, ...). */
+bool wr_path_is_instructions(weir_span path);
+
+/* Whether what a call shows are instructions: a skill, or such a file read as it stands. Searching
+ * one, filtering it, or changing it shows none. */
+bool wr_tool_shows_instructions(const struct wr_tool_handles *handles);
 
 #endif

@@ -1,8 +1,8 @@
 /* A request as segments: adding them, and the order in which everything else is found.
  *
  *   wr_transcript_add       the dialect readers (src/api) add segments in the order of the prompt
- *   wr_transcript_finish    pairs, turns, loops, groups (order.c); handles, staleness (handles.c);
- *                           classes (classify.c). Each needs what the ones before it found
+ *   wr_transcript_finish    pairs, turns, loops, groups, handles, classes (order.c); staleness
+ *                           (stale.c). Each needs what the ones before it found
  *
  * Texts and hashes of segments are made when they are first asked for, and kept. There are two
  * hashes. wr_segment_body_hash() is of the bytes as they stand in the body, for memos.
@@ -15,8 +15,10 @@
 
 #include "base/limits.h"
 #include "base/vec.h"
+#include "transcript/effect.h"
 #include "transcript/order.h"
 #include "transcript/starts.h"
+#include "weir/segment.h"
 
 enum { SEGMENTS_FIRST_COUNT = 256 };
 
@@ -175,4 +177,53 @@ bool wr_transcript_has_late_answer(const struct wr_transcript *t, uint32_t end)
 bool wr_segment_is_editable(const struct wr_segment *segment)
 {
     return segment->parts_count > 0;
+}
+
+/* ==== names of kinds and roles ====
+ *
+ * The words for kinds: of segments, roles, classes and dialects (public), and of effects.
+ */
+
+#define NAME_CASE(prefix, name, text) \
+    case prefix##name:                \
+        return text;
+
+const char *weir_dialect_name(weir_dialect dialect)
+{
+    switch (dialect) {
+#define X(name, text) NAME_CASE(WEIR_DIALECT_, name, text)
+        WEIR_DIALECT_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *weir_role_name(weir_role role)
+{
+    switch (role) {
+#define X(name, text) NAME_CASE(WEIR_ROLE_, name, text)
+        WEIR_ROLE_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *weir_kind_name(weir_kind kind)
+{
+    switch (kind) {
+#define X(name, text) NAME_CASE(WEIR_KIND_, name, text)
+        WEIR_KIND_MAP(X)
+#undef X
+    }
+    return "unknown";
+}
+
+const char *weir_class_name(weir_class class_)
+{
+    switch (class_) {
+#define X(name, text) NAME_CASE(WEIR_CLASS_, name, text)
+        WEIR_CLASS_MAP(X)
+#undef X
+    }
+    return "unknown";
 }

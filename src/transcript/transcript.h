@@ -6,7 +6,7 @@
  *
  * 1. Order is prompt order: tools, instructions, then messages or items as they come.
  * 2. `parts` are string nodes. They are the only strings of a request that may be edited, apart
- * from strings inside the arguments of calls (engine/arguments.h), which are never among them. Ids,
+ * from strings inside the arguments of calls (engine/validate.h), which are never among them. Ids,
  *    names, signatures and encrypted content are not edited at all.
  * 3. A group is one model output with calls, and the results of those calls; outputs that share a
  *    call of the provider's own tools are one group. After an edit a request has each group whole

@@ -4,7 +4,7 @@
 
 #include <cmocka.h>
 
-#include "transcript/instructions.h"
+#include "transcript/path.h"
 
 #include "base/limits.h"
 #include "base/span.h"
