@@ -6,7 +6,7 @@
  * Requests point into the first of them, so an engine that is given up lives until the last of its
  * requests is freed.
  */
-#include "weir/engine.h"
+#include "engine/engine.h"
 
 #include <stdlib.h>
 
@@ -14,11 +14,12 @@
 #include "base/limits.h"
 #include "base/sized.h"
 #include "engine/foretell.h"
-#include "engine/prices.h"
 #include "engine/projection_policy.h"
+#include "models/cost.h"
 #include "policy/worth.h"
 #include "record/report.h"
 #include "transcript/starts.h"
+#include "weir/engine.h"
 
 enum { BYTES_A_TOKEN = 4 }; /* where a sum needs no more than that */
 
@@ -267,4 +268,27 @@ weir_status weir_engine_project(struct weir_engine *engine, struct weir_request 
         return WEIR_OK;
     *projected = (struct weir_projected){.body = request->doc.text};
     return wr_fail(err, status, 0, "%s", weir_status_text(status));
+}
+
+/* ==== prices ==== */
+
+static uint32_t percent(uint64_t price, uint64_t of)
+{
+    return (uint32_t)((price * 100 + of / 2) / of);
+}
+
+struct wr_fold_prices wr_fold_prices_of(const struct wr_model *model)
+{
+    struct wr_prices p = wr_model_prices(model, 0, NULL);
+    struct wr_fold_prices prices = {0};
+    if (p.input == WR_PRICE_UNSET || !p.input)
+        return prices;
+    prices.write_pct = percent(p.cache_write, p.input);
+    /* What a cache that promises no hit does not read costs what input does. */
+    uint64_t hits = wr_cache_read_likely(model, 100);
+    prices.read_pct =
+        (uint32_t)((percent(p.cache_read, p.input) * hits + 100 * (100 - hits)) / 100);
+    prices.output_pct = p.output == WR_PRICE_UNSET ? 0 : percent(p.output, p.input);
+    prices.tier_tokens = model->tiers_count ? model->tiers[0].above_tokens : 0;
+    return prices;
 }

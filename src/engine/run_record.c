@@ -9,7 +9,7 @@
 #include "engine/run_record.h"
 
 #include "base/span.h"
-#include "engine/over_window.h"
+#include "engine/run.h"
 #include "policy/budget.h"
 #include "policy/output.h"
 

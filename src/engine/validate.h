@@ -6,7 +6,7 @@
 #ifndef WR_ENGINE_VALIDATE_H
 #define WR_ENGINE_VALIDATE_H
 
-#include "engine/apply.h"
+#include "engine/plan.h"
 
 struct wr_finding {
     bool found;
@@ -31,5 +31,33 @@ WEIR_MUST_USE weir_status wr_validate_change(const struct wr_plan *plan,
 WEIR_MUST_USE weir_status wr_validate_result(const struct wr_plan *plan,
                                              const struct wr_touches *touches, weir_span result,
                                              struct wr_arena *arena, struct wr_finding *finding);
+
+/* ---- compare ----
+ *
+ * Whether a result is its original but for what was meant (law L1).
+ *
+ * Where a touch was meant the result must show it; everywhere else both documents must have the
+ * same bytes in the same order. Only beside what was taken out or put in may commas and white space
+ * differ.
+ */
+
+/* Fails only for lack of memory. */
+WEIR_MUST_USE weir_status wr_compare_documents(const struct wr_json *before,
+                                               const struct wr_json *after,
+                                               const struct wr_touches *touches,
+                                               struct wr_arena *arena, bool *is_same);
+
+/* ---- arguments ----
+ *
+ * Whether pruned arguments of a call are still its arguments.
+ *
+ * They are JSON, byte for byte what they were but for whole string values; each of those became
+ * shorter, is not empty, and ends with the marker that brings it back (law L2).
+ */
+
+/* Judges a change of form PRUNED. Fails only for lack of memory. */
+WEIR_MUST_USE weir_status wr_arguments_check(const struct wr_plan *plan,
+                                             const struct wr_change *change, struct wr_arena *arena,
+                                             struct wr_finding *finding);
 
 #endif

@@ -199,7 +199,7 @@ static bool came_marked(const struct wr_fold *fold, uint32_t segment)
 }
 
 /* A message that we put in may have been joined to the user's words, after a blank line
- * (engine/alternate.h). */
+ * (engine/run.h). */
 static bool has_joined(weir_span text, const char *front)
 {
     for (size_t at = 0; (at = wr_span_find(text, wr_span_of(front), at)) != SIZE_MAX; at++)

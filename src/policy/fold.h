@@ -113,7 +113,7 @@ struct wr_fold_input {
     void *user;
     const bool *is_marked; /* of each segment that the fold does not go on from: whether it came
                             * with a marker of ours; NULL: whatever looks like one is one */
-    bool alternates;       /* the server wants user and model to take turns (engine/alternate.h) */
+    bool alternates;       /* the server wants user and model to take turns (engine/run.h) */
     const char *tools;     /* whose results may change, as weir_project_options says; NULL: all */
     bool places_markers;   /* the request may get one more cache marker (engine/cache_marker.h) */
     struct wr_fold_deadline deadline;

@@ -62,7 +62,7 @@ struct wr_upstream {
     const char *base_url; /* no '/' at its end */
     const char *path;     /* of base_url: "" or begins with '/' */
     bool http2;
-    /* It refuses two messages of the user in a row (engine/alternate.h). Unless weir.yaml says it:
+    /* It refuses two messages of the user in a row (engine/run.h). Unless weir.yaml says it:
      * where its host is private, because models that are run at home have such templates. */
     bool alternates, is_alternates_said;
     const char *proxy; /* to ask it by; "": none; NULL: as its host and the environment say */

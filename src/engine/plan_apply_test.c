@@ -1,4 +1,4 @@
-#include "engine/apply.h"
+#include "engine/plan.h"
 
 #include "tests/test_plan.h"
 

@@ -1,4 +1,4 @@
-#include "engine/compare.h"
+#include "engine/validate.h"
 
 #include "tests/test_plan.h"
 

@@ -1,4 +1,4 @@
-#include "engine/arguments.h"
+#include "engine/validate.h"
 
 #include "tests/test_plan.h"
 

@@ -1,6 +1,6 @@
-/* prices.h -- a model's prices as a fold reckons with them: in percent of plain input. */
-#ifndef WR_ENGINE_PRICES_H
-#define WR_ENGINE_PRICES_H
+/* engine.h -- a model's prices as a fold reckons with them: in percent of plain input. */
+#ifndef WR_ENGINE_ENGINE_H
+#define WR_ENGINE_ENGINE_H
 
 #include "models/registry.h"
 #include "policy/fold.h"

@@ -1,6 +1,6 @@
 /* What a report says of a prompt that is over its window, and of one that is not. Four bytes are a
  * token. */
-#include "engine/over_window.h"
+#include "engine/run.h"
 
 #include "base/span.h"
 #include "tests/test_run.h"

@@ -1,6 +1,6 @@
 /* Requests to servers that want user and model to take turns: what leaves does, and the user's own
  * words are as they came. */
-#include "engine/alternate.h"
+#include "engine/run.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Markers in what comes in: those of this tenant's store are left alone, look-alikes are text. */
-#include "engine/own_markers.h"
+#include "engine/cache_marker.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
