@@ -37,7 +37,7 @@
 #include "proxy/supervisor.h"
 #include "proxy/tls_settings.h"
 #include "proxy/worker.h"
-#include "store/probe.h"
+#include "store/store.h"
 #include "store/where.h"
 
 struct serve_options {

@@ -10,15 +10,6 @@
 #include "ledger/context.h"
 #include "weir/handle.h"
 
-/* Kinds of notes have numbers (proxy/notes.h); this is none of theirs. */
-enum { NOTE_PLAN = 'p' };
-
-void wr_plan_key(weir_span session, unsigned char key[WR_LEDGER_KEY_BYTES])
-{
-    wr_hash128 hash = wr_hash128_seeded(session, (wr_hash128){.low = NOTE_PLAN});
-    memcpy(key, &hash, WR_LEDGER_KEY_BYTES);
-}
-
 /* ---- reading ---- */
 
 static weir_status find_steering(struct wr_ledger *ledger, weir_span tenant, weir_span word,

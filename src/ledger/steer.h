@@ -99,8 +99,4 @@ void wr_steered_write(const struct wr_steered *steered, struct wr_json_writer *w
 /* Writes all of it as one object. */
 void wr_steering_write(const struct wr_steering *steering, struct wr_json_writer *w);
 
-/* ---- the note of a plan ---- */
-
-void wr_plan_key(weir_span session, unsigned char key[WR_LEDGER_KEY_BYTES]);
-
 #endif

@@ -19,14 +19,14 @@
 #include "proxy/own.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/span.h"
-#include "base/vec.h"
 #include "engine/request.h"
 #include "engine/trail.h"
 #include "mcp/tool.h"
 #include "proxy/own_kept.h"
-#include "store/probe.h"
+#include "proxy/own_memo.h"
 
 enum { RESULT_BYTES_MAX = WR_MCP_PAGE_BYTES_MAX + 4096 };
 

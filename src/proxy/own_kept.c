@@ -14,7 +14,7 @@
 
 #include "base/span.h"
 #include "base/vec.h"
-#include "store/probe.h"
+#include "store/store.h"
 
 #define PIN_NAME "weir own recall " /* no model is called so */
 #define LEFT     " left"            /* in the value of a mark: the exchange is out for good */

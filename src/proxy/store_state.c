@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "proxy/metrics.h"
-#include "store/probe.h"
+#include "store/store.h"
 #include "store/where.h"
 
 enum {

@@ -46,4 +46,16 @@ struct wr_answer_seen {
 /* Adds what the answer shows. */
 void wr_quality_answer(const struct wr_answer_seen *seen, struct wr_quality *quality);
 
+/* ---- correction ----
+ *
+ * Whether a user's message says that what was done is wrong.
+ *
+ * In English, German, French, Spanish, Portuguese, Chinese and Japanese (observe.c has the
+ * words), and only where it is said plainly: at the beginning of the message, or in one of a few
+ * sentences that mean nothing else. Better to miss one than to see one that is none: a message that
+ * merely speaks of errors ("why is this test wrong?") is not a correction.
+ */
+
+bool wr_is_correction(weir_span message);
+
 #endif

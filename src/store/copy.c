@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "store/ledger.h"
-#include "store/probe.h"
+#include "store/store.h"
 #include "store/table.h"
 
 enum {

@@ -3,7 +3,8 @@
  *
  * A step only adds. All that are missing are taken in one transaction, and the version is asked
  * again under its lock, because several processes may start together. A store of a newer version,
- * and a file that is not a store, are refused before anything is written. */
+ * and a file that is not a store, are refused before anything is written.
+ */
 #include "store/schema.h"
 
 #include "base/err.h"

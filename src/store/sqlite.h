@@ -1,7 +1,7 @@
 /* sqlite.h -- the store in one SQLite file: its parts share this struct.
  *
  *   sqlite.c         opening and closing
- *   sqlite_place.c   is what is open what is at the path
+ *   sqlite.c         is what is open what is at the path
  *   sqlite_commit.c  one request's batch, in one transaction
  *   sqlite_read.c    artifacts, and whether they are there and whole; marks and pins;
  *                    statistics; verification

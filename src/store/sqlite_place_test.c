@@ -13,7 +13,7 @@
 
 #include "base/span.h"
 #include "store/ledger.h"
-#include "store/probe.h"
+#include "store/store.h"
 #include "tests/test_dir.h"
 
 #define LOCAL WR_LIT("local")

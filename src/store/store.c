@@ -6,14 +6,15 @@
  * SHA-256 of what is put, and on the way back again, because law L2 promises the text itself and
  * not what some store takes for it. A host that tells a tenant what another one stored is kept from
  * doing so here as well (law L7). */
-#include "weir/store_host.h"
+
+#include "store/store.h"
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/span.h"
-#include "store/probe.h"
+#include "weir/store_host.h"
 
 _Static_assert((int)WEIR_HASH_BYTES == (int)WR_SHA256_BYTES, "a hash is a SHA-256");
 

@@ -1,7 +1,7 @@
-/* probe.h -- for whoever serves from a store and watches over it (weir/store_host.h has the same as
+/* store.h -- for whoever serves from a store and watches over it (weir/store_host.h has the same as
  * functions of a host). */
-#ifndef WR_STORE_PROBE_H
-#define WR_STORE_PROBE_H
+#ifndef WR_STORE_STORE_H
+#define WR_STORE_STORE_H
 
 #include "weir/store.h"
 

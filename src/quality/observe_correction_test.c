@@ -1,4 +1,4 @@
-#include "quality/correction.h"
+#include "quality/observe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
