@@ -61,4 +61,9 @@ bool wr_door_is_token(const struct wr_config *config, weir_span token);
 /* Whether an address to listen on, "HOST:PORT", is loopback's. */
 bool wr_door_is_loopback(const char *listen);
 
+/* Which program sent a request, as its headers say: "codex", "claude-code", ...: a constant; ""
+ * where nothing is known. An agent that says who it is comes before the library that it sends with.
+ */
+const char *wr_agent_name(const struct wr_head *head);
+
 #endif

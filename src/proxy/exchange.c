@@ -1,7 +1,7 @@
 /* exchange.c -- one request and its answer (exchange.h draws the states).
  *
  * In the order of the file: the body comes in, is projected, and leaves; the answer passes; what
- * happened is told. A refusal may lead to a second try (second_try.c). Two things run beside each
+ * happened is told. A refusal may lead to a second try (leave.c). Two things run beside each
  * other and may end in any order, the task on its thread and the fetch on the loop. So the state is
  * of what the client waits for, and `task_state` of the thread.
  */
@@ -11,17 +11,18 @@
 
 #include "base/clock.h"
 #include "base/span.h"
-#include "proxy/agent_name.h"
 #include "proxy/audit.h"
 #include "proxy/counts.h"
 #include "proxy/credential.h"
+#include "proxy/door.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/mcp_page.h"
 #include "proxy/sidecar.h"
 #include "proxy/call_page.h"
 #include "proxy/steer_page.h"
 #include "proxy/pages.h"
-#include "proxy/sinks.h"
+#include "proxy/task.h"
+#include "proxy/tell.h"
 #include "proxy/traffic_page.h"
 #include "proxy/upstream_key.h"
 

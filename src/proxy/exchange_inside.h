@@ -1,5 +1,5 @@
 /* exchange_inside.h -- the inside of an exchange, for the files that carry it out: exchange.c has
- * the request and its answer, second_try.c what a refusal may lead to, own_legs.c answers that call
+ * the request and its answer, leave.c what a refusal may lead to, own_legs.c answers that call
  * the proxy's own recall.
  */
 #ifndef WR_PROXY_EXCHANGE_INSIDE_H
@@ -182,7 +182,7 @@ bool wr_exchange_leaves_place(struct wr_exchange *ex, const struct wr_head *head
  * fresh connection or to another place. */
 bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result);
 
-/* ---- second_try.c ---- */
+/* ---- leave.c: a second try ---- */
 
 /* A refusal has come whole. True: the request goes out again, or may; nothing of the refusal is
  * shown yet. */

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/span.h"
 #include "proxy/exchange_inside.h"
+#include "proxy/task.h"
 
 /* ---- signs of life ---- */
 

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
-#include "proxy/agent_name.h"
+#include "proxy/door.h"
 #include "proxy/pages.h"
 
 bool wr_page_desk_init(struct wr_page_desk *desk, uv_loop_t *loop)

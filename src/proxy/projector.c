@@ -25,11 +25,9 @@
 #include "engine/request.h"
 #include "policy/orders.h"
 #include "proxy/counts.h"
-#include "proxy/kept_mode.h"
 #include "proxy/metrics.h"
-#include "proxy/plan_keep.h"
-#include "proxy/shadow_keep.h"
-#include "proxy/thread_stores.h"
+#include "proxy/rollout.h"
+#include "proxy/task.h"
 #include "record/report.h"
 
 enum { THREADS_MAX = 64, FRONT_BYTES = 1024, YIELD_BYTES_LEAST = 64 * 1024 };
@@ -51,8 +49,7 @@ struct worker {
     struct wr_arena arena;         /* of the task at hand */
     struct wr_known_answer before; /* the answer that it goes on from; in the arena */
     char tools[WR_TOOLS_BYTES_MAX + 1];
-    uint64_t started_us;
-    uint64_t began_us; /* of its own time, when the engine first asked; 0: it has not */
+    uint64_t started_us, began_us; /* of its own time, when the engine first asked; 0: not yet */
 };
 
 struct wr_projector {

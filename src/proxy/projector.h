@@ -101,18 +101,6 @@ WEIR_MUST_USE weir_status wr_projector_new(struct wr_projector **projector, uv_l
 /* False: too many are waiting; the request goes as it came. */
 bool wr_projector_add(struct wr_projector *projector, struct wr_task *task);
 
-/* ---- of a task (task.c) ---- */
-
-void wr_task_release(struct wr_task *task); /* what it holds, not the struct */
-
-/* Why it was not projected. The engine says WEIR_LIMIT of what is too large as well as of what
- * takes too long. */
-weir_span wr_task_failure(weir_status status, uint64_t took_us);
-/* Whose recall its request may use: what the header says, else the rules. */
-enum wr_recall wr_task_recall(const struct wr_task *task);
-/* Whether a session that begins with it may have something taken out. */
-bool wr_task_may_take_out(const struct wr_task *task);
-
 /* ---- the end ---- */
 
 /* Waits for the threads; tasks that are still waiting are not done. The loop must run once more

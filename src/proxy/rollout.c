@@ -17,7 +17,9 @@
 
 #include "base/hash.h"
 #include "base/span.h"
+#include "engine/order_log.h"
 #include "policy/orders.h"
+#include "proxy/config.h"
 
 enum { WAYS = 8, SETS = WR_PROXY_SESSIONS_MAX / WAYS };
 
@@ -428,4 +430,155 @@ void wr_sessions_bind(struct wr_sessions *sessions, weir_span tenant, weir_span 
         entry->mode = WR_MODE_ACTIVE;
     entry->bound = (uint8_t)bound;
     (void)pthread_mutex_unlock(&sessions->lock);
+}
+
+/* ==== words for modes and for recall ====
+ *
+ * The words for modes and for recall, as weir.yaml, options and headers have them.
+ */
+
+static const char *const mode_names[] = {
+#define X(name, text) [WR_MODE_##name] = text,
+    WR_MODE_MAP(X)
+#undef X
+};
+
+enum { MODES_COUNT = WR_COUNT_OF(mode_names) };
+
+const char *wr_mode_name(enum wr_mode mode)
+{
+    return mode_names[mode];
+}
+
+static bool takes_percent(enum wr_mode mode)
+{
+    return mode == WR_MODE_CANARY || mode == WR_MODE_HOLDOUT;
+}
+
+static bool parse_percent(weir_span text, uint32_t *percent)
+{
+    uint64_t number;
+    if (text.len && text.ptr[text.len - 1] == '%')
+        text.len--;
+    if (!wr_span_u64(wr_span_trim(text), &number) || number > 100)
+        return false;
+    *percent = (uint32_t)number;
+    return true;
+}
+
+bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent)
+{
+    for (size_t i = 0; i < MODES_COUNT; i++) {
+        weir_span name = wr_span_of(mode_names[i]);
+        if (!wr_span_starts(text, name))
+            continue;
+        weir_span rest = wr_span_trim(wr_span_cut(text, name.len, text.len));
+        *mode = (enum wr_mode)i;
+        if (!takes_percent(*mode))
+            return !rest.len;
+        return text.len > name.len && text.ptr[name.len] == ' ' && parse_percent(rest, percent);
+    }
+    return false;
+}
+
+bool wr_recall_parse(weir_span text, enum wr_recall *recall)
+{
+    static const char *const names[] = {
+#define X(name, text) text,
+        WR_RECALL_MAP(X)
+#undef X
+    };
+    for (size_t i = 0; i < WR_COUNT_OF(names); i++)
+        if (wr_span_is(text, names[i])) {
+            *recall = (enum wr_recall)i;
+            return true;
+        }
+    return false;
+}
+
+/* ---- what is kept in the store ---- */
+
+/* It is kept among the session's pins, under a name no model has. */
+static struct weir_pin mode_pin(weir_span value)
+{
+    return (struct weir_pin){.model = WR_LIT("weir rollout mode"), .value = value};
+}
+
+static weir_span kept_mode(struct weir_store *store, weir_span tenant, weir_span session)
+{
+    struct weir_pin pin = mode_pin((weir_span){"", 0});
+
+    if (weir_store_pin(store, tenant, session, &pin, NULL))
+        return (weir_span){"", 0};
+    return pin.value;
+}
+
+void wr_keep_mode(struct weir_store *store, weir_span tenant, weir_span session, int64_t now_ms,
+                  const struct wr_decision *decision, bool replaces)
+{
+    char text[WR_KEPT_MODE_BYTES];
+    wr_decision_mode(decision, text);
+    struct weir_pin pin = mode_pin(wr_span_of(text));
+    pin.replaces = replaces;
+    struct weir_batch batch = {
+        .tenant = tenant, .session = session, .used_ms = now_ms, .pins = &pin, .pins_count = 1};
+    if (store)
+        (void)!weir_store_commit(store, &batch, NULL);
+}
+
+/* ---- the policy of new sessions ---- */
+
+#define NO_POLICY "-" /* a pin is never taken out, and never empty */
+
+/* Among what is said of all sessions. */
+static struct weir_pin policy_pin(weir_span value)
+{
+    return (struct weir_pin){.model = WR_LIT("weir policy of new sessions"), .value = value};
+}
+
+weir_span wr_wanted_policy(struct weir_store *store, weir_span tenant)
+{
+    struct weir_pin pin = policy_pin((weir_span){"", 0});
+
+    if (!store || weir_store_pin(store, tenant, WR_LIT(WR_ORDER_EVERY_SESSION), &pin, NULL) ||
+        wr_span_is(pin.value, NO_POLICY))
+        return (weir_span){"", 0};
+    return pin.value;
+}
+
+static weir_status commit_policy(struct weir_store *store, weir_span tenant, struct weir_pin *pin,
+                                 int64_t now_ms, struct weir_err *err)
+{
+    struct weir_batch batch = {.tenant = tenant,
+                               .session = WR_LIT(WR_ORDER_EVERY_SESSION),
+                               .used_ms = now_ms,
+                               .pins = pin,
+                               .pins_count = 1};
+    return weir_store_commit(store, &batch, err);
+}
+
+weir_status wr_want_policy(struct weir_store *store, weir_span tenant, weir_span policy,
+                           int64_t now_ms, struct weir_err *err)
+{
+    struct weir_pin pin = policy_pin(policy.len ? policy : WR_LIT(NO_POLICY));
+    pin.replaces = true;
+    return commit_policy(store, tenant, &pin, now_ms, err);
+}
+
+/* ---- asking ---- */
+
+void wr_kept_ask(struct weir_store *store, struct wr_arena *arena, struct wr_sessions *sessions,
+                 int64_t now_ms, struct wr_rollout_input *input)
+{
+    if (!store || wr_sessions_has(sessions, input->tenant, input->session))
+        return;
+    input->kept = wr_arena_copy(arena, kept_mode(store, input->tenant, input->session));
+    if (input->kept.len)
+        return;
+    input->wanted = wr_arena_copy(arena, wr_wanted_policy(store, input->tenant));
+    /* What a session begins with is in use, and not collected. One that was changed meanwhile
+     * stays: this is a conflict then, and nobody's loss. */
+    struct weir_pin pin = policy_pin(input->wanted);
+    if (input->wanted.len)
+        (void)!commit_policy(store, input->tenant, &pin, now_ms, NULL);
 }

@@ -13,8 +13,8 @@
 #include "json/json.h"
 #include "json/write.h"
 #include "ledger/steer.h"
-#include "proxy/kept_mode.h"
 #include "proxy/pages.h"
+#include "proxy/rollout.h"
 #include "traffic/query.h"
 #include "weir/weir.h"
 

@@ -1,4 +1,4 @@
-#include "proxy/agent_name.h"
+#include "proxy/door.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

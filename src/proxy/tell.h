@@ -1,6 +1,6 @@
-/* sinks.h -- everybody in a server who wants to know what happened to a request. */
-#ifndef WR_PROXY_SINKS_H
-#define WR_PROXY_SINKS_H
+/* tell.h -- everybody in a server who wants to know what happened to a request. */
+#ifndef WR_PROXY_TELL_H
+#define WR_PROXY_TELL_H
 
 #include "record/record.h"
 
