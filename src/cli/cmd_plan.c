@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "cli/steer.h"
+#include "cli/cmd_steer.h"
 
 struct plan_options {
     const char *store, *tenant;

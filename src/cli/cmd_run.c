@@ -10,7 +10,7 @@
  * comes from rows that the server writes a moment later; it is read again until it no longer
  * changes.
  */
-#include "cli/cmd.h"
+#include "cli/cmd_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,8 +23,8 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "cli/cmd.h"
 #include "cli/open.h"
-#include "cli/run.h"
 #include "launch/child.h"
 #include "launch/own_settings.h"
 #include "launch/receipt.h"

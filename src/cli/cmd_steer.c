@@ -1,7 +1,7 @@
 /* `weir pin`, `unpin`, `undo`, `exact`, `pause` and `resume`: what a person says of a session while
  * it runs. The store is all that is needed: the session's next request hears it there, in whatever
  * process it comes (docs/steer.md). What has a price says it first. */
-#include "cli/open.h"
+#include "cli/cmd_steer.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-#include "cli/steer.h"
+#include "cli/open.h"
 
 struct steer_options {
     const char *store, *tenant, *tool;

@@ -15,8 +15,8 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "cli/cmd_run.h"
 #include "cli/open.h"
-#include "cli/run.h"
 #include "json/json.h"
 
 enum { EXAMPLES_MAX = 3, LINES_SHOWN = 4, WORD_BYTES = 32, PATH_BYTES_MAX = 4096 };

@@ -18,7 +18,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "cli/cmd.h"
-#include "cli/run.h"
+#include "cli/cmd_run.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, SIGNAL_BASE = 128, LOOK_MS = 200 };
 

@@ -1,6 +1,7 @@
-/* run.h -- an agent through Weir, as `weir run` does it, for the commands that do more with it. */
-#ifndef WR_CLI_RUN_H
-#define WR_CLI_RUN_H
+/* cmd_run.h -- an agent through Weir, as `weir run` does it, for the commands that do more with it.
+ */
+#ifndef WR_CLI_CMD_RUN_H
+#define WR_CLI_CMD_RUN_H
 
 #include <stdbool.h>
 
@@ -10,7 +11,7 @@ struct wr_run_end {
     int result;                       /* what a shell would say of the agent */
     const struct wr_receipt *receipt; /* NULL: it could not be read, which was said */
     uint64_t agent_ms;                /* how long it ran */
-    const char *shadow_dir;           /* what shadow decided (proxy/shadow_keep.h); NULL: nothing */
+    const char *shadow_dir;           /* what shadow decided (proxy/task.h); NULL: nothing */
 };
 
 struct wr_run_options {
