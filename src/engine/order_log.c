@@ -165,8 +165,8 @@ static weir_status try_to_say(struct weir_store *store, const struct wr_order_sa
     return weir_store_commit(store, &batch, NULL);
 }
 
-static weir_status write_orders(const struct wr_order_said *said, struct wr_arena *arena,
-                                weir_span *texts, struct weir_err *err)
+static weir_status write_log(const struct wr_order_said *said, struct wr_arena *arena,
+                             weir_span *texts, struct weir_err *err)
 {
     struct wr_order again;
 
@@ -193,7 +193,7 @@ weir_status wr_order_say(struct weir_store *store, const struct wr_order_said *s
     if (!said->orders_count || said->orders_count > BATCH_MAX)
         return wr_fail(err, WEIR_INVALID, 0, "nothing was said");
     wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-    weir_status status = write_orders(said, &arena, texts, err);
+    weir_status status = write_log(said, &arena, texts, err);
     for (int i = 0; i < TRIES_MAX && !status; i++) {
         status = wr_order_head_read(store, said->tenant, said->session, head);
         if (!status)

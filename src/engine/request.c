@@ -7,13 +7,13 @@
 
 #include <stdlib.h>
 
+#include "api/api.h"
 #include "base/err.h"
 #include "base/limits.h"
 #include "base/sized.h"
 #include "base/utf8.h"
 #include "engine/settle.h"
 #include "transcript/starts.h"
-#include "api/api.h"
 
 const char *weir_version(void)
 {

@@ -4,9 +4,9 @@
  * a body is delimited is decided once, with its head (enum wr_framing): a body whose end cannot be
  * said in advance is chunked, and for a client of HTTP/1.0 it ends with the connection.
  */
-#include "net/server_inside.h"
 
 #include "base/span.h"
+#include "net/server_inside.h"
 
 bool wr_conn_has_begun(const struct wr_conn *conn)
 {

@@ -142,7 +142,7 @@ weir_status wr_meter_use_model(struct wr_meter *meter, const struct wr_model *mo
     return WEIR_OK;
 }
 
-static uint64_t scaled(const struct wr_meter *meter, uint64_t tokens)
+static uint64_t rescaled(const struct wr_meter *meter, uint64_t tokens)
 {
     return (tokens * meter->factor_bp + FACTOR_ONE_BP - 1) / FACTOR_ONE_BP;
 }
@@ -153,7 +153,7 @@ uint64_t wr_meter_count(void *user, weir_span text)
     size_t tokens;
     if (meter->current && !wr_bpe_memo_count(meter->current->memo, text, &tokens))
         return tokens;
-    return scaled(
+    return rescaled(
         meter, wr_estimate_tokens(meter->current ? WR_ESTIMATOR_FITTED : meter->estimator, text));
 }
 

@@ -5,14 +5,15 @@
  *
  * The document leaves no trace of them. Here a notice stands in their place, because what leaves
  * must have a way back; and they leave deeper than needed, so that the next request need not do it
- * again. */
+ * again.
+ */
 #include "policy/stage.h"
 
 #include "base/limits.h"
 #include "base/text.h"
 #include "policy/budget.h"
 
-enum { DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
+enum { DROP_DEPTH_BP = 8000 }; /* of the room, to which a step goes down */
 
 /* Summaries of loops that are done, the oldest first. */
 static void collect_loops(const struct wr_fold *fold, uint64_t goal_tokens,
@@ -83,7 +84,7 @@ static weir_status drop_request(struct wr_fold *fold, const struct wr_stage *sta
 {
     uint64_t limit_tokens = wr_fold_threshold(fold, 10000 - (uint64_t)stage->params[0]);
     struct wr_fold_replacement r = {.role = WEIR_ROLE_SYSTEM, .reason = WR_STEP_WINDOW};
-    struct wr_stage_oldest o = {.goal_tokens = wr_share_tokens(limit_tokens, DEPTH_BP),
+    struct wr_stage_oldest o = {.goal_tokens = wr_share_tokens(limit_tokens, DROP_DEPTH_BP),
                                 .limit_tokens = limit_tokens};
     struct wr_buf notice;
     bool taken;

@@ -4,10 +4,10 @@
  *   fit_unbar     before all other stages: where bound thinking bars a step, the running calls and
  *                 results become one message of the user's (policy/open_loop.h)
  *   omit_oldest   the oldest groups of calls and results leave for a summary, and summaries of
- * loops that are done: without a recall tool no other stage could take anything stub_answers  the
- * model's own older answers, then files of instructions that were read earlier shorten_news  the
- * results that have just come, evenly, as far as it takes: condensed, and where that is not enough
- * cut to head and tail; then whatever older result is left
+ *                 loops that are done: without a recall tool no other stage could take anything
+ *   stub_answers  the model's own older answers, then files of instructions that were read earlier
+ *   shorten_news  the results that have just come, evenly, as far as it takes: condensed, and where
+ *                 that is not enough cut to head and tail; then whatever older result is left
  *   ...           where all that would not do: new failures, files that are read again and results
  *                 that came with a marker, like the others; then the running calls and results, and
  *                 after all else the user's older messages (law L5)
@@ -20,12 +20,11 @@
  *
  * What has just come was not sent yet, so shortening it is no step and lawful beside signed
  * thinking too. */
-#include "policy/stage.h"
-
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
 #include "policy/open_loop.h"
+#include "policy/stage.h"
 #include "policy/summary.h"
 
 enum {

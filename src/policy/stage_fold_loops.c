@@ -1,11 +1,10 @@
 /* fold_loops: when a new loop begins, the completed ones before it become the user's messages and
  * one [COMPLETED AGENT LOOP SUMMARY] each. A loop without tools stays as it is: there is nothing to
  * fold. So do the groups of a loop that show instructions, or that the user has pinned. */
-#include "policy/stage.h"
-
 #include "base/limits.h"
 #include "base/span.h"
 #include "policy/loop_brief.h"
+#include "policy/stage.h"
 
 /* A group may reach into another loop where a result came late; then neither folds. One that came
  * with a marker was left standing before, and would make another summary now. */

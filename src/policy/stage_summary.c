@@ -1,7 +1,8 @@
 /* summary: past a share of the window the middle of the conversation becomes a structured summary.
  * The first `head` and the last `tail` messages stay, and so does everything the user said.
  *
- * A later summary covers what the earlier one did and more, and takes its place. */
+ * A later summary covers what the earlier one did and more, and takes its place.
+ */
 #include "policy/stage.h"
 
 #include "base/limits.h"
@@ -43,7 +44,7 @@ static uint32_t before_tail(const struct wr_fold *fold, uint32_t count)
 }
 
 /* Whole groups between head and tail. */
-static uint32_t collect(struct wr_fold *fold, uint32_t from, uint32_t to, uint32_t *list)
+static uint32_t collect_groups(struct wr_fold *fold, uint32_t from, uint32_t to, uint32_t *list)
 {
     const struct wr_transcript *t = fold->transcript;
     uint32_t count = 0;
@@ -121,7 +122,7 @@ static weir_status summary_request(struct wr_fold *fold, const struct wr_stage *
     uint32_t from = behind_head(fold, (uint32_t)stage->params[WR_SUMMARY_HEAD]);
     uint32_t tail = (uint32_t)stage->params[WR_SUMMARY_TAIL];
     uint32_t to = before_tail(fold, goes_on(fold) && tail > DEEP_TAIL ? DEEP_TAIL : tail);
-    uint32_t count = collect(fold, from, to, list);
+    uint32_t count = collect_groups(fold, from, to, list);
     if (!count || tokens_of(fold, list, count) < wr_fold_gain_min(fold))
         return WEIR_OK;
     wr_stage_omit(fold, list, count, &r);

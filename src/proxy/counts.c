@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/span.h"
 #include "models/window.h"
 #include "net/host.h"

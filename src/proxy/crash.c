@@ -1,7 +1,6 @@
 #include "proxy/crash.h"
 
 #include <stdatomic.h>
-#include <stddef.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"

@@ -5,7 +5,8 @@
  *
  * The servers differ in the path (models/window.h) and in nothing else that matters here, so they
  * are tried in turn, and the one that told is tried first the next time. Ollama loads a model when
- * it is first asked for an answer, so the question is put when an answer is over. */
+ * it is first asked for an answer, so the question is put when an answer is over.
+ */
 #include "proxy/loaded_windows.h"
 
 #include <pthread.h>
@@ -20,17 +21,17 @@
 enum {
     ENTRIES_MAX = 64,
     URL_BYTES_MAX = 1024,
-    KEY_BYTES_MAX = 512,
-    ASK_MS_MAX = 2000,      /* for all paths of one question */
-    AGAIN_MS = 60 * 1000,   /* what is known is asked again */
-    UNKNOWN_MS = 30 * 1000, /* and what is not */
+    WINDOW_KEY_BYTES_MAX = 512,
+    ASK_MS_MAX = 2000,        /* for all paths of one question */
+    ASK_AGAIN_MS = 60 * 1000, /* what is known is asked again */
+    UNKNOWN_MS = 30 * 1000,   /* and what is not */
 };
 
 struct entry {
-    char key[KEY_BYTES_MAX];     /* root of the server, space, model */
-    uint32_t tokens;             /* 0: it does not say */
-    enum wr_model_server server; /* that told; else where to begin */
-    uint64_t asked_ms;           /* on the loop's clock */
+    char key[WINDOW_KEY_BYTES_MAX]; /* root of the server, space, model */
+    uint32_t tokens;                /* 0: it does not say */
+    enum wr_model_server server;    /* that told; else where to begin */
+    uint64_t asked_ms;              /* on the loop's clock */
 };
 
 struct wr_loaded_windows {
@@ -108,7 +109,7 @@ void wr_loaded_windows_free(struct wr_loaded_windows *w)
 /* ---- what is known ---- */
 
 /* "http://127.0.0.1:11434 qwen3". False: the server is far away, or a name too long. */
-static bool write_key(char key[KEY_BYTES_MAX], const char *base_url, weir_span model)
+static bool write_window_key(char key[WINDOW_KEY_BYTES_MAX], const char *base_url, weir_span model)
 {
     struct wr_host host;
     const char *authority = strstr(base_url, "://");
@@ -117,9 +118,9 @@ static bool write_key(char key[KEY_BYTES_MAX], const char *base_url, weir_span m
         !wr_host_is_private(host.name))
         return false;
     int root_bytes = (int)(authority + 3 + strcspn(authority + 3, "/") - base_url);
-    int bytes =
-        snprintf(key, KEY_BYTES_MAX, "%.*s %.*s", root_bytes, base_url, (int)model.len, model.ptr);
-    return bytes > 0 && bytes < KEY_BYTES_MAX;
+    int bytes = snprintf(key, WINDOW_KEY_BYTES_MAX, "%.*s %.*s", root_bytes, base_url,
+                         (int)model.len, model.ptr);
+    return bytes > 0 && bytes < WINDOW_KEY_BYTES_MAX;
 }
 
 static struct entry *find_entry(struct wr_loaded_windows *w, const char *key)
@@ -132,10 +133,10 @@ static struct entry *find_entry(struct wr_loaded_windows *w, const char *key)
 
 uint32_t wr_loaded_windows_find(struct wr_loaded_windows *w, const char *base_url, weir_span model)
 {
-    char key[KEY_BYTES_MAX];
+    char key[WINDOW_KEY_BYTES_MAX];
     uint32_t tokens = 0;
 
-    if (!w || !base_url || !write_key(key, base_url, model))
+    if (!w || !base_url || !write_window_key(key, base_url, model))
         return 0;
     (void)pthread_mutex_lock(&w->lock);
     const struct entry *entry = find_entry(w, key);
@@ -230,15 +231,16 @@ static void on_time_up(uv_timer_t *timer)
 void wr_loaded_windows_ask(struct wr_loaded_windows *w, const struct wr_upstream *upstream,
                            const char *model)
 {
-    char key[KEY_BYTES_MAX];
+    char key[WINDOW_KEY_BYTES_MAX];
 
-    if (!w || w->is_closed || w->asked || !write_key(key, upstream->base_url, wr_span_of(model)))
+    if (!w || w->is_closed || w->asked ||
+        !write_window_key(key, upstream->base_url, wr_span_of(model)))
         return;
     uint64_t now_ms = uv_now(w->loop);
     (void)pthread_mutex_lock(&w->lock);
     struct entry *entry = find_entry(w, key);
     bool is_lately =
-        entry && now_ms - entry->asked_ms < (uint64_t)(entry->tokens ? AGAIN_MS : UNKNOWN_MS);
+        entry && now_ms - entry->asked_ms < (uint64_t)(entry->tokens ? ASK_AGAIN_MS : UNKNOWN_MS);
     if (!entry)
         entry = make_entry(w, key);
     (void)pthread_mutex_unlock(&w->lock);

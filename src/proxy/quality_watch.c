@@ -11,9 +11,11 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/hash.h"
 #include "base/span.h"
 #include "models/lookup.h"
+#include "proxy/quality_learner.h"
 #include "proxy/quality_note.h"
 #include "quality/observe.h"
 

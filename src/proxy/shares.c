@@ -8,6 +8,7 @@
 #include "proxy/shares.h"
 
 #include <sched.h>
+#include <string.h>
 
 #include "base/hash.h"
 #include "base/span.h"

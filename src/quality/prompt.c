@@ -1,4 +1,4 @@
-/* prompt.c -- a prompt as rows of hashes, and where two of them part.
+/* A prompt as rows of hashes, and where two of them part.
  *
  * Each segment is a block with two hashes: of its text as it came, and of what was sent for it,
  * which is the first one mixed with form, handle and size where the record has a change of it.
@@ -9,7 +9,6 @@
 
 #include "api/api.h"
 #include "api/lawful.h"
-#include "base/ascii.h"
 #include "base/hash.h"
 #include "base/limits.h"
 #include "base/span.h"

@@ -18,6 +18,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/vec.h"
+#include "store/pack.h"
 
 enum {
     PIECE_BYTES_MIN = 2 * 1024,
