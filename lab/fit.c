@@ -1,3 +1,4 @@
+/* Odds from samples: each share leans towards that of all classes of its size (fit.h says how). */
 #include "lab/fit.h"
 
 #include <math.h>

@@ -1,3 +1,8 @@
+/* The clairvoyant's prompts: of each result the lines that some later answer used.
+ *
+ * Lines are noted while the requests are looked at, sorted by their place and counted once at the
+ * end, because only then is it known what all answers used.
+ */
 #include "lab/floor.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* What fills the window of a session, as lines for a terminal: a bar, its parts, thresholds, cost.
+ */
 #include "agent/context_page.h"
 
 #include <string.h>

@@ -1,3 +1,7 @@
+/* Keys from bytes: a machine with a state for what stands before (ESC, ESC [, a number).
+ *
+ * ESC alone is a key only when nothing follows for a while: wr_keys_pause() says that.
+ */
 #include "agent/keys.h"
 
 #include <stddef.h>

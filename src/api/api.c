@@ -1,3 +1,9 @@
+/* The table of the APIs, and what is asked of all of them: by name, by path, by upstream.
+ *
+ * Everything here walks the table and the lists that each API brings, in the table's order, and
+ * takes the first that fits. So a new API is a row here and a file of its own; nobody else learns
+ * of it.
+ */
 #include "api/api.h"
 
 #include <stddef.h>

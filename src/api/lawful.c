@@ -1,3 +1,8 @@
+/* The rules of the providers, each a pass over the segments or the list of messages.
+ *
+ * Rules that all APIs share are here: pairs of calls and results, their order, empty texts, cache
+ * markers. Which of them an API has, and its own, is in its table (api.h).
+ */
 #include "api/lawful.h"
 
 #include <stdlib.h>

@@ -1,3 +1,10 @@
+/* Events from the bytes of a stream, however they are cut.
+ *
+ *   chunk ──wr_sse_feed──▶ lines ──take_line──▶ fields ──empty line, dispatch──▶ on_event
+ *
+ * A line that a chunk cuts off is kept until its end comes (keep_part). A CR ends its line at once;
+ * the LF of a CRLF may come in the next chunk, so it is recognised when it arrives.
+ */
 #include "api/sse.h"
 
 #include "base/limits.h"

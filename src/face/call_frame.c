@@ -1,3 +1,4 @@
+/* The frame around one call: its arguments, and an answer that is whole, or an error alone. */
 #include "face/call_frame.h"
 
 #include <stdlib.h>

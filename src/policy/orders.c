@@ -1,3 +1,8 @@
+/* Orders as lines: read, written, compared; and which tools and paths a pin fits.
+ *
+ * The words are tables, so that reading and writing cannot drift apart. A line that is not one of
+ * them is refused and not guessed at: it may come from a person's hand.
+ */
 #include "policy/orders.h"
 
 #include <string.h>

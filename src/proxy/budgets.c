@@ -1,4 +1,4 @@
-/* budgets.c -- `budgets:` of weir.yaml. */
+/* `budgets:` of weir.yaml. */
 #include "proxy/budgets.h"
 
 #include "base/err.h"

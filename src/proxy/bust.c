@@ -1,4 +1,4 @@
-/* bust.c -- which part of a prompt the provider should have read from its cache, and why it did
+/* Which part of a prompt the provider should have read from its cache, and why it did
  * not.
  *
  * Before the answer two prompts of a conversation are compared, which gives the cause that there

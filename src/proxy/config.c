@@ -3,8 +3,7 @@
  * Defaults first, then the file, then the command line, each replacing what it names. Every value
  * is checked where it is read, so that the message can name line and column. Two things can only
  * be checked when all is read: that the upstreams that rules name exist, and that no user's token
- * opens the metrics. Policies are checked later still, when they are known
- * (wr_config_set_policies()).
+ * opens the metrics. Policies are checked later, when they are known: wr_config_set_policies().
  *
  * A file with anything wrong in it is refused whole: a server that runs with half of its settings
  * would do something that nobody wrote.

@@ -1,3 +1,5 @@
+/* Notes are written by the ledger's thread (ledger_writer.h); finding one reads a ledger of their
+ * own, under a lock. */
 #include "proxy/notes.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* The record of a request: how it begins, what usage and prices add to it, how it is settled. */
 #include "record/record.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The engine's part of a record as JSON: its edits, and why each was made (report.h). */
 #include "record/report.h"
 
 #include "json/write.h"

@@ -1,3 +1,8 @@
+/* What a connection to PostgreSQL knows of sessions: tables of hashes over growing lists.
+ *
+ * A session's marks, originals and pins are lists; a table with open addresses finds their places.
+ * Each use of a session is numbered, and the one with the lowest number is forgotten first.
+ */
 #include "store/pg_known.h"
 
 #include "base/hash.h"
