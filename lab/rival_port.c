@@ -17,6 +17,7 @@
 #include "api/api.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "net/fetch.h"
@@ -316,7 +317,7 @@ static weir_status open_listener(struct wr_rival_port *p, struct weir_err *err)
                                   .sin_port = htons(p->options->port),
                                   .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int on = 1;
-    p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    p->listener = wr_os_socket(AF_INET, SOCK_STREAM, 0);
     if (p->listener >= 0)
         (void)setsockopt(p->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (p->listener >= 0 && !bind(p->listener, (struct sockaddr *)&address, sizeof(address)) &&

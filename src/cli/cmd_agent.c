@@ -26,6 +26,7 @@
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
 #include "session/settings.h"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
 #include "launch/doctor.h"

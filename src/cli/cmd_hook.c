@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
 #include "hook/hook.h"
@@ -135,9 +136,7 @@ static int print_settings(const struct wr_hook_agent *agent, const struct hook_o
     if (agent->taker == WR_TAKES_NOTHING)
         return wr_cli_fail("%s: %s; `weir run -- %s` needs no hook", agent->name, agent->lack,
                            agent->name);
-    ssize_t bytes = readlink("/proc/self/exe", weir, sizeof(weir) - 1);
-    weir[bytes > 0 ? bytes : 0] = '\0';
-    words.weir = bytes > 0 ? weir : "weir";
+    words.weir = wr_os_program_path(weir, sizeof(weir)) ? weir : "weir";
     wr_buf_init(&out, WR_OUTPUT_BYTES_MAX);
     wr_hook_settings(agent, &words, &out);
     fprintf(stderr, "weir hook: %s\n", wr_hook_settings_place(agent));

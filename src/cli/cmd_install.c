@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "launch/agents.h"
 #include "launch/install.h"
-
-extern char **environ;
 
 struct install_values {
     const char *store, *listen, *service;
@@ -251,14 +250,13 @@ static int run_install(void *values, const struct wr_words *words)
     struct wr_buf state;
     char weir[4096];
     const char *folder = state_folder(&state);
-    ssize_t bytes = readlink("/proc/self/exe", weir, sizeof(weir) - 1);
+    size_t bytes = wr_os_program_path(weir, sizeof(weir));
     int code;
 
-    weir[bytes > 0 ? bytes : 0] = '\0';
     if (!folder)
         return wr_cli_fail("HOME is not set: there is no place for settings");
     wr_install_init(&install, &(struct wr_install_options){.environment = environ,
-                                                           .weir = bytes > 0 ? weir : "weir",
+                                                           .weir = bytes ? weir : "weir",
                                                            .store = o->store,
                                                            .listen = o->listen,
                                                            .state = folder,

@@ -15,13 +15,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/cmd.h"
 #include "cli/open.h"
@@ -120,7 +120,7 @@ static bool make_id(struct run *r)
 {
     unsigned char bytes[WR_RUN_DIGITS / 2];
 
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+    if (!wr_os_random(bytes, sizeof(bytes)))
         return false;
     for (size_t i = 0; i < sizeof(bytes); i++)
         (void)snprintf(r->id + 2 * i, 3, "%02x", bytes[i]);
@@ -163,13 +163,10 @@ static bool find_store(struct run *r)
 
 static bool find_weir(struct run *r)
 {
-    ssize_t bytes = readlink("/proc/self/exe", r->weir, sizeof(r->weir) - 1);
-    if (bytes <= 0) {
+    bool is_known = wr_os_program_path(r->weir, sizeof(r->weir)) > 0;
+    if (!is_known)
         wr_cli_fail("cannot tell where this program is: %s", strerror(errno));
-        return false;
-    }
-    r->weir[bytes] = '\0';
-    return true;
+    return is_known;
 }
 
 /* ---- the server ---- */

@@ -11,6 +11,7 @@
  * its changes wait for a restart.
  */
 #include "api/api.h"
+#include "base/os.h"
 #include "cli/open.h"
 
 #include <arpa/inet.h>
@@ -280,7 +281,7 @@ static int bind_first(const struct addrinfo *list)
 {
     int fd = -1, on = 1;
     for (const struct addrinfo *at = list; at && fd < 0; at = at->ai_next) {
-        fd = socket(at->ai_family, at->ai_socktype | SOCK_CLOEXEC, at->ai_protocol);
+        fd = wr_os_socket(at->ai_family, at->ai_socktype, at->ai_protocol);
         if (fd < 0)
             continue;
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));

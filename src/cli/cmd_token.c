@@ -1,10 +1,10 @@
 /* `weir token`: access tokens for the users of a gateway (docs/gateway.md). */
-#include <sys/random.h>
 
 #include "base/base64.h"
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
 #include "proxy/config.h"
@@ -30,7 +30,7 @@ static bool make_token(struct wr_buf *out)
 {
     char bytes[RANDOM_BYTES];
 
-    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+    if (!wr_os_random(bytes, sizeof(bytes)))
         return false;
     wr_buf_text(out, "weir-");
     size_t from = out->len;

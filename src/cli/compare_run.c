@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "cli/cmd.h"
 #include "cli/cmd_run.h"
 
@@ -146,7 +147,7 @@ bool wr_compare_run(const struct wr_compare_job *job, struct wr_trial *trial)
     struct wr_trial got;
     int ends[2], status = 0;
 
-    if (pipe2(ends, O_CLOEXEC))
+    if (wr_os_pipe(ends))
         return !wr_cli_fail("no pipe: %s", strerror(errno));
     (void)fflush(NULL);
     pid_t child = fork();

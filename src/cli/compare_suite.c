@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/embed.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "cli/cmd.h"
 #include "cli/compare_run.h"
@@ -59,14 +60,14 @@ static char **default_agent(struct wr_suite *s)
     static const char *const words[] = {NULL, "agent", "--yes", "--config", NULL, "-p", NULL};
     char **argv = wr_arena_zalloc(s->arena, WR_COUNT_OF(words) * sizeof(*argv));
     char path[PATH_BYTES_MAX], settings[PATH_BYTES_MAX + 64];
-    ssize_t bytes = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    size_t bytes = wr_os_program_path(path, sizeof(path));
 
     (void)snprintf(settings, sizeof(settings), "%s/agent.yaml", s->dir);
-    if (!argv || bytes <= 0 || !wr_cli_write_file(settings, WR_LIT(AGENT_SETTINGS)))
+    if (!argv || !bytes || !wr_cli_write_file(settings, WR_LIT(AGENT_SETTINGS)))
         return NULL;
     for (size_t i = 1; i < WR_COUNT_OF(words); i++)
         argv[i] = (char *)(uintptr_t)words[i];
-    argv[0] = copy_text(s, (weir_span){path, (size_t)bytes});
+    argv[0] = copy_text(s, (weir_span){path, bytes});
     argv[4] = copy_text(s, wr_span_of(settings));
     return argv[0] && argv[4] ? argv : NULL;
 }

@@ -9,17 +9,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 
 enum { PATH_BYTES_MAX = 4096, BLOCK_BYTES = 256 * 1024 };
@@ -43,7 +42,7 @@ static bool copy_bytes(int from, int to, char *block)
 {
     ssize_t got;
 
-    if (!ioctl(to, FICLONE, from))
+    if (wr_os_share_blocks(from, to))
         return true;
     while ((got = read(from, block, BLOCK_BYTES)) > 0)
         for (ssize_t at = 0, put; at < got; at += put) {
@@ -59,7 +58,7 @@ static weir_status copy_file(struct copying *c, int from, int to, const char *na
 {
     int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     int out = in >= 0 ? openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600) : -1;
-    const struct timespec times[] = {info->st_atim, info->st_mtim};
+    const struct timespec times[] = {wr_os_time_read(info), wr_os_time_written(info)};
 
     c->bytes += (uint64_t)info->st_size;
     bool ok = out >= 0 && copy_bytes(in, out, c->block) && !fchmod(out, info->st_mode & 07777) &&
@@ -206,11 +205,37 @@ static uint64_t hash_content(struct comparing *c, int folder, const char *name)
     return hash | 1;
 }
 
-/* Names of a folder, sorted; -1: it cannot be listed. */
-static int list_names(int folder, struct dirent ***names)
+static int order_of_names(const void *a, const void *b)
 {
+    return strcoll(*(char *const *)a, *(char *const *)b);
+}
+
+/* Names of a folder, sorted, each to be freed; those that memory lasts for. */
+static size_t list_names(int folder, char ***names)
+{
+    size_t count = 0, room = 0;
+    const struct dirent *entry;
+    int fd = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
     *names = NULL;
-    return folder < 0 ? 0 : scandirat(folder, ".", names, NULL, alphasort);
+    while (dir && (entry = readdir(dir))) {
+        if (count == room) {
+            char **more = realloc(*names, (room = room ? room * 2 : 64) * sizeof(*more));
+            if (!more)
+                break;
+            *names = more;
+        }
+        (*names)[count] = strdup(entry->d_name);
+        count += (*names)[count] != NULL;
+    }
+    if (dir)
+        (void)closedir(dir);
+    else if (fd >= 0)
+        (void)close(fd);
+    if (count)
+        qsort(*names, count, sizeof(**names), order_of_names);
+    return count;
 }
 
 static int open_folder(int at, const char *name)
@@ -225,8 +250,8 @@ static bool is_same_file(struct comparing *c, int before, const struct stat *a, 
 {
     if ((a->st_mode & S_IFMT) != (b->st_mode & S_IFMT) || a->st_size != b->st_size)
         return false;
-    if (S_ISREG(a->st_mode) && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-        a->st_mtim.tv_nsec == b->st_mtim.tv_nsec)
+    struct timespec left = wr_os_time_written(a), right = wr_os_time_written(b);
+    if (S_ISREG(a->st_mode) && left.tv_sec == right.tv_sec && left.tv_nsec == right.tv_nsec)
         return true;
     return hash_content(c, before, name) == hash_content(c, after, name);
 }
@@ -271,22 +296,20 @@ static void compare_entry(struct comparing *c, int before, int after, const char
 
 static void compare_folders(struct comparing *c, int before, int after, unsigned depth)
 {
-    struct dirent **left, **right;
-    int left_count = list_names(before, &left), right_count = list_names(after, &right);
+    char **left, **right;
+    size_t left_count = list_names(before, &left), right_count = list_names(after, &right);
 
-    for (int i = 0, k = 0; i < left_count || k < right_count;) {
-        int order = i >= left_count    ? 1
-                    : k >= right_count ? -1
-                                       : strcoll(left[i]->d_name, right[k]->d_name);
-        const char *name = order <= 0 ? left[i]->d_name : right[k]->d_name;
+    for (size_t i = 0, k = 0; i < left_count || k < right_count;) {
+        int order = i >= left_count ? 1 : k >= right_count ? -1 : strcoll(left[i], right[k]);
+        const char *name = order <= 0 ? left[i] : right[k];
         if (!is_dot(name))
             compare_entry(c, before, after, name, depth);
         i += order <= 0;
         k += order >= 0;
     }
-    for (int i = 0; i < left_count; i++)
+    for (size_t i = 0; i < left_count; i++)
         free(left[i]);
-    for (int k = 0; k < right_count; k++)
+    for (size_t k = 0; k < right_count; k++)
         free(right[k]);
     free(left);
     free(right);

@@ -11,50 +11,30 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "base/words.h"
 #include "session/disk.h"
 
-enum { STAT_BYTES = 1024, TRIES_MAX = 8, FILE_MODE = 0600 };
+enum { TRIES_MAX = 8, FILE_MODE = 0600 };
 
 static const char folder[] = "mcp";
 
 /* ---- who started us ---- */
 
-/* The name of a process and its parent, of /proc/PID/stat: "7 (a name) S 3 ...". The name may hold
- * anything, so the last ')' ends it. False: it is not told. */
-static bool read_process(long pid, char name[STAT_BYTES], long *parent)
-{
-    char path[64], text[STAT_BYTES];
-
-    (void)snprintf(path, sizeof(path), "/proc/%ld/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-    if (fd >= 0)
-        (void)close(fd);
-    if (got <= 0)
-        return false;
-    text[got] = '\0';
-    const char *start = strchr(text, '('), *end = strrchr(text, ')');
-    if (!start || !end || end < start || strlen(end) < strlen(") S 1"))
-        return false;
-    (void)snprintf(name, STAT_BYTES, "%.*s", (int)(end - start - 1), start + 1);
-    *parent = strtol(end + strlen(") S "), NULL, 10);
-    return true;
-}
-
 /* The agent: the first process above us that is no shell. 0: there is none. Where the system does
  * not tell, it is the one right above us. */
 static long find_agent(void)
 {
-    char name[STAT_BYTES];
-    long pid = getppid(), parent = 0;
+    struct wr_os_process process;
+    long pid = getppid();
 
     for (int i = 0; i < WR_HOOK_PARENTS_MAX && pid > 1; i++) {
-        if (!read_process(pid, name, &parent) ||
-            !wr_is_any_of(wr_span_of(name), "sh|bash|dash|zsh|ksh|fish|ash|busybox|env|timeout"))
+        if (!wr_os_process_find(pid, &process) ||
+            !wr_is_any_of(wr_span_of(process.name),
+                          "sh|bash|dash|zsh|ksh|fish|ash|busybox|env|timeout"))
             return pid;
-        pid = parent;
+        pid = process.parent;
     }
     return 0;
 }

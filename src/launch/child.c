@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/span.h"
 
 enum { CANNOT_RUN = 126, NOT_FOUND = 127, SIGNAL_BASE = 128, PATH_BYTES_MAX = 4096 };
@@ -85,13 +86,11 @@ _Noreturn static void become(const char *path, const struct wr_plan *plan)
     _exit(why == ENOENT ? NOT_FOUND : CANNOT_RUN);
 }
 
-/* What the terminal sends comes from the kernel and has reached the whole group. */
-static void pass_on(pid_t child, const siginfo_t *info)
+/* What the terminal sends has reached the whole group. */
+static void pass_on(pid_t child, int number, bool is_terminals)
 {
-    bool is_terminals = info->si_code == SI_KERNEL;
-
-    if (info->si_signo == SIGCONT || !is_terminals)
-        (void)kill(child, info->si_signo);
+    if (number == SIGCONT || !is_terminals)
+        (void)kill(child, number);
 }
 
 /* True: it has ended. */
@@ -122,10 +121,10 @@ int wr_child_run(const char *path, const struct wr_plan *plan)
         become(path, plan);
     fill_signals(&set);
     while (!look_at_child(child, &result)) {
-        siginfo_t info;
-        int number = sigwaitinfo(&set, &info);
+        bool is_terminals;
+        int number = wr_os_signal_wait(&set, &is_terminals);
         if (number > 0 && number != SIGCHLD)
-            pass_on(child, &info);
+            pass_on(child, number, is_terminals);
     }
     return result;
 }

@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/os.h"
 #include "base/span.h"
 #include "launch/child.h"
 #include "launch/http.h"
@@ -35,7 +36,7 @@ enum {
 static bool is_taken(uint16_t port)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(port)};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    int fd = wr_os_socket(AF_INET, SOCK_STREAM, 0), on = 1;
 
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
@@ -182,7 +183,7 @@ void wr_doctor_ask_version(const char *path, char version[WR_DOCTOR_VERSION_BYTE
     int out[2];
 
     version[0] = '\0';
-    if (pipe2(out, O_CLOEXEC))
+    if (wr_os_pipe(out))
         return;
     pid_t child = fork();
     if (!child) {

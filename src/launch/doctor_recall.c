@@ -22,6 +22,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "launch/child.h"
 #include "launch/own_settings.h"
@@ -197,9 +198,9 @@ static bool has_recall(const char *path, const struct server *server)
     int in[2], out[2];
     bool has_tool = false;
 
-    if (pipe2(in, O_CLOEXEC))
+    if (wr_os_pipe(in))
         return false;
-    if (pipe2(out, O_CLOEXEC)) {
+    if (wr_os_pipe(out)) {
         (void)close(in[0]);
         (void)close(in[1]);
         return false;

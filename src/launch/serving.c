@@ -22,7 +22,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "base/parent.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "launch/http.h"
@@ -270,7 +270,7 @@ weir_status wr_serving_start(struct wr_serving *serving, struct wr_arena *arena,
     *serving = (struct wr_serving){.facts = {.mode = "", .policy = ""}};
     if (!make_words(wishes, arena, words))
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
-    if (pipe2(out, O_CLOEXEC))
+    if (wr_os_pipe(out))
         return wr_fail(err, WEIR_IO, 0, "no pipe: %s", strerror(errno));
     serving->child = fork();
     if (!serving->child)

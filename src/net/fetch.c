@@ -26,6 +26,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "net/ca_file.h"
 #include "net/fd_room.h"
@@ -330,8 +331,7 @@ static curl_socket_t on_open(void *user, curlsocktype purpose, struct curl_socka
 {
     struct wr_fetch *fetch = user;
     (void)purpose;
-    int fd = socket(address->family, address->socktype | SOCK_CLOEXEC | SOCK_NONBLOCK,
-                    address->protocol);
+    int fd = wr_os_socket_no_wait(address->family, address->socktype, address->protocol);
     fetch->found_no_fd = fd < 0 && (errno == EMFILE || errno == ENFILE);
     struct watch *watch = fd < 0 ? NULL : open_watch(fetch->fetcher, fd);
     if (watch)

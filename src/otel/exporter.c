@@ -10,10 +10,10 @@
 #include "otel/exporter.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "json/json.h"
 #include "models/lookup.h"
@@ -69,7 +69,7 @@ static void make_id(char *id, size_t digits)
     unsigned char bytes[ID_DIGITS];
     size_t count = digits / 2;
 
-    if (getrandom(bytes, count, 0) != (ssize_t)count) {
+    if (!wr_os_random(bytes, count)) {
         uint64_t now = wr_clock_steady_us();
         for (size_t i = 0; i < count; i++)
             bytes[i] = (unsigned char)(now >> (i % 8 * 8));

@@ -2,18 +2,19 @@
  *
  * An answer lies in a ring of bytes, and a place says where. Both are overwritten in turn; a place
  * whose bytes were overwritten since is known by its count of all bytes ever written. There is one
- * lock, and it is robust: if a worker is killed while it holds it, the next one gets it, and
+ * lock: if a worker is killed while it holds it, the next one gets it, and
  * forgets everything, because what was being written may be torn. Forgetting costs little where
  * there is a store, whose notes have the answers too.
  */
 #include "proxy/answers.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "base/limits.h"
+#include "base/os.h"
+#include "proxy/notes.h"
 
 /* An answer as it lies in the ring: its session, how many calls, and of each its id, name and
  * arguments; every text with its length before it. */
@@ -30,7 +31,7 @@ struct chain_place {
 };
 
 struct wr_answers {
-    pthread_mutex_t lock; /* robust: its holder may be killed */
+    struct wr_os_shared_lock lock; /* its holder may be killed */
     uint64_t end;
     uint32_t next, next_chain; /* the places to give way */
     struct place places[WR_PROXY_ANSWERS_MAX];
@@ -38,25 +39,13 @@ struct wr_answers {
     char ring[WR_PROXY_ANSWERS_BYTES_MAX];
 };
 
-static bool init_lock(pthread_mutex_t *lock)
-{
-    pthread_mutexattr_t attributes;
-    if (pthread_mutexattr_init(&attributes))
-        return false;
-    bool ok = !pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) &&
-              !pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) &&
-              !pthread_mutex_init(lock, &attributes);
-    (void)pthread_mutexattr_destroy(&attributes);
-    return ok;
-}
-
 struct wr_answers *wr_answers_new(void)
 {
     struct wr_answers *answers = mmap(NULL, sizeof(struct wr_answers), PROT_READ | PROT_WRITE,
                                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (answers == MAP_FAILED)
         return NULL;
-    if (init_lock(&answers->lock))
+    if (wr_os_shared_lock_init(&answers->lock))
         return answers;
     (void)munmap(answers, sizeof(*answers));
     return NULL;
@@ -65,17 +54,17 @@ struct wr_answers *wr_answers_new(void)
 /* If a worker was killed while it wrote, what it wrote may be torn: everything is forgotten. */
 static bool lock_answers(struct wr_answers *answers)
 {
-    int result = pthread_mutex_lock(&answers->lock);
-    if (result != EOWNERDEAD)
-        return !result;
-    memset(answers->places, 0, sizeof(answers->places));
-    memset(answers->chains, 0, sizeof(answers->chains));
-    return !pthread_mutex_consistent(&answers->lock);
+    wr_os_lock got = wr_os_shared_lock_take(&answers->lock);
+    if (got == WR_OS_LOCKED_TORN) {
+        memset(answers->places, 0, sizeof(answers->places));
+        memset(answers->chains, 0, sizeof(answers->chains));
+    }
+    return got != WR_OS_LOCK_FAILED;
 }
 
 static void unlock_answers(struct wr_answers *answers)
 {
-    (void)pthread_mutex_unlock(&answers->lock);
+    wr_os_shared_lock_give(&answers->lock);
 }
 
 static wr_hash128 answer_key(weir_span tenant, weir_span id)

@@ -14,6 +14,7 @@
 
 #include "api/clouds.h"
 #include "base/err.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "base/yaml.h"
 #include "models/registry.h"
@@ -257,7 +258,7 @@ static bool is_proxy(weir_span url)
         if (scheme_bytes != strlen(schemes[i]) || !wr_span_starts(url, wr_span_of(schemes[i])))
             continue;
         weir_span rest = wr_span_cut(url, scheme_bytes + strlen("://"), url.len);
-        const char *user_end = rest.len ? memrchr(rest.ptr, '@', rest.len) : NULL;
+        const char *user_end = wr_os_last_byte(rest.ptr, '@', rest.len);
         if (user_end)
             rest = wr_span_cut(rest, (size_t)(user_end - rest.ptr) + 1, rest.len);
         if (rest.len && rest.ptr[rest.len - 1] == '/')

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 
 struct item {
@@ -207,7 +208,7 @@ static void wait_for_rows(struct wr_ledger_writer *w)
         (void)pthread_cond_wait(&w->wake, &w->lock);
     until = wr_clock_steady_in_ms(WR_PROXY_LEDGER_MS);
     while (!w->stops && !w->is_urgent && w->count < WR_PROXY_LEDGER_GROUP_MAX)
-        if (pthread_cond_timedwait(&w->wake, &w->lock, &until))
+        if (wr_os_steady_cond_wait(&w->wake, &w->lock, &until))
             break;
 }
 
@@ -363,17 +364,6 @@ static void *write_groups(void *user)
 
 /* ---- life ---- */
 
-static bool make_wake(pthread_cond_t *wake)
-{
-    pthread_condattr_t attributes;
-    if (pthread_condattr_init(&attributes))
-        return false;
-    bool ok = !pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) &&
-              !pthread_cond_init(wake, &attributes);
-    (void)pthread_condattr_destroy(&attributes);
-    return ok;
-}
-
 struct wr_ledger_writer *wr_ledger_writer_new(const char *store_dir, struct wr_metrics *metrics)
 {
     struct wr_ledger_writer *w = calloc(1, sizeof(*w));
@@ -381,7 +371,7 @@ struct wr_ledger_writer *wr_ledger_writer_new(const char *store_dir, struct wr_m
         return NULL;
     w->store_dir = store_dir;
     w->metrics = metrics;
-    if (pthread_mutex_init(&w->lock, NULL) || !make_wake(&w->wake) ||
+    if (pthread_mutex_init(&w->lock, NULL) || !wr_os_steady_cond_init(&w->wake) ||
         pthread_create(&w->thread, NULL, write_groups, w)) {
         free(w);
         return NULL;

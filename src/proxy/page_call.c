@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "proxy/door.h"
 #include "proxy/pages.h"
@@ -79,7 +80,7 @@ static void note_act(const struct wr_page_call *call)
     const char *query = memchr(call->target.ptr, '?', call->target.len);
     weir_span path =
         wr_span_cut(call->target, 0, query ? (size_t)(query - call->target.ptr) : call->target.len);
-    const char *slash = path.len ? memrchr(path.ptr, '/', path.len) : NULL;
+    const char *slash = wr_os_last_byte(path.ptr, '/', path.len);
     weir_span last = slash ? wr_span_from(path, (size_t)(slash - path.ptr) + 1) : path;
     char act[64];
 

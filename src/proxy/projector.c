@@ -14,13 +14,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "api/api.h"
 #include "base/err.h"
 #include "base/hash.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "engine/request.h"
 #include "policy/orders.h"
@@ -56,7 +56,7 @@ struct wr_projector {
     struct wr_projector_options options;
     pid_t pid; /* this process; asked for once */
     uv_poll_t wake;
-    int wake_fd; /* an eventfd: uv_async_t lets the loop spin while the thread still wakes it */
+    struct wr_os_wake waker; /* uv_async_t lets the loop spin while the thread still wakes it */
     pthread_mutex_t lock;
     bool is_woken;                /* the loop is told that there is something */
     struct wr_task *ready, *done; /* newest first */
@@ -226,14 +226,12 @@ static uint64_t failures_of(const struct weir_store *store)
 
 static void wake_loop(struct wr_projector *p)
 {
-    const uint64_t one = 1;
-
     (void)pthread_mutex_lock(&p->lock);
     bool is_woken = p->is_woken;
     p->is_woken = true;
     (void)pthread_mutex_unlock(&p->lock);
     if (!is_woken)
-        (void)!write(p->wake_fd, &one, sizeof(one));
+        wr_os_wake_tell(&p->waker);
 }
 
 /* The request may leave; what is left to find out is for the log. */
@@ -640,11 +638,10 @@ static void on_wake(uv_poll_t *wake, int status, int events)
 {
     struct wr_projector *p = wake->data;
     struct wr_task *ready = NULL, *done = NULL;
-    uint64_t times;
 
     (void)status;
     (void)events;
-    (void)!read(p->wake_fd, &times, sizeof(times));
+    wr_os_wake_heard(&p->waker);
     (void)pthread_mutex_lock(&p->lock);
     p->is_woken = false;
     while (p->ready) {
@@ -746,14 +743,13 @@ weir_status wr_projector_new(struct wr_projector **projector, uv_loop_t *loop,
 
     *projector = p;
     if (p)
-        p->wake_fd = -1;
+        p->waker = (struct wr_os_wake){-1, -1};
     if (!p || pthread_mutex_init(&p->lock, NULL))
         return wr_fail(err, WEIR_NOMEM, 0, "%s", weir_status_text(WEIR_NOMEM));
     p->options = *options;
     p->pid = getpid();
-    p->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     p->wake.data = p;
-    if (p->wake_fd < 0 || uv_poll_init(loop, &p->wake, p->wake_fd) < 0 ||
+    if (!wr_os_wake_open(&p->waker) || uv_poll_init(loop, &p->wake, p->waker.poll_fd) < 0 ||
         uv_poll_start(&p->wake, UV_READABLE, on_wake) < 0)
         return wr_fail(err, WEIR_IO, 0, "cannot start a thread");
     size_t count = wr_config_threads(options->config, options->store_dir);
@@ -791,7 +787,6 @@ void wr_projector_close(struct wr_projector *projector)
 void wr_projector_free(struct wr_projector *projector)
 {
     (void)pthread_mutex_destroy(&projector->lock);
-    if (projector->wake_fd >= 0)
-        (void)close(projector->wake_fd);
+    wr_os_wake_close(&projector->waker);
     free(projector);
 }

@@ -7,6 +7,7 @@
  */
 #include "proxy/route.h"
 
+#include "base/os.h"
 #include "base/span.h"
 #include "proxy/upstream_key.h"
 
@@ -150,7 +151,7 @@ static bool is_version(weir_span part)
 /* The base path without a version at its end; all of it where it has none. */
 static size_t version_at(weir_span base)
 {
-    const char *slash = base.len ? memrchr(base.ptr, '/', base.len) : NULL;
+    const char *slash = wr_os_last_byte(base.ptr, '/', base.len);
     size_t at = slash ? (size_t)(slash - base.ptr) : base.len;
 
     return slash && is_version(wr_span_from(base, at + 1)) ? at : base.len;

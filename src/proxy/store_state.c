@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "proxy/metrics.h"
 #include "store/store.h"
 #include "store/where.h"
@@ -38,7 +39,7 @@ struct wr_store_keeper {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stops;
+    bool stops, has_ended;
     char *dir;
     uint32_t keep_days;
     uint64_t max_bytes;
@@ -188,12 +189,16 @@ static void *keep_store(void *user)
         }
         struct timespec until = wr_clock_steady_in_ms(LOOK_S * 1000);
         (void)pthread_mutex_lock(&k->lock);
-        while (!k->stops && !pthread_cond_clockwait(&k->wake, &k->lock, CLOCK_MONOTONIC, &until))
+        while (!k->stops && !wr_os_steady_cond_wait(&k->wake, &k->lock, &until))
             ;
         stops = k->stops;
         (void)pthread_mutex_unlock(&k->lock);
     }
     weir_store_close(k->store);
+    (void)pthread_mutex_lock(&k->lock);
+    k->has_ended = true;
+    (void)pthread_cond_signal(&k->wake);
+    (void)pthread_mutex_unlock(&k->lock);
     return NULL;
 }
 
@@ -210,8 +215,8 @@ struct wr_store_keeper *wr_store_keeper_new(const struct wr_config *config,
     k->metrics = metrics;
     k->dir = strdup(config->store_dir);
     (void)pthread_mutex_init(&k->lock, NULL);
-    (void)pthread_cond_init(&k->wake, NULL);
-    if (k->dir && !pthread_create(&k->thread, NULL, keep_store, k))
+    if (k->dir && wr_os_steady_cond_init(&k->wake) &&
+        !pthread_create(&k->thread, NULL, keep_store, k))
         return k;
     free(k->dir);
     free(k);
@@ -227,9 +232,13 @@ void wr_store_keeper_free(struct wr_store_keeper *keeper)
     (void)pthread_mutex_lock(&keeper->lock);
     keeper->stops = true;
     (void)pthread_cond_signal(&keeper->wake);
+    while (!keeper->has_ended && !wr_os_steady_cond_wait(&keeper->wake, &keeper->lock, &until))
+        ;
+    bool has_ended = keeper->has_ended;
     (void)pthread_mutex_unlock(&keeper->lock);
-    if (pthread_clockjoin_np(keeper->thread, NULL, CLOCK_MONOTONIC, &until))
+    if (!has_ended)
         return; /* it still uses all of this, and ends with the process */
+    (void)pthread_join(keeper->thread, NULL);
     (void)pthread_mutex_destroy(&keeper->lock);
     (void)pthread_cond_destroy(&keeper->wake);
     free(keeper->dir);

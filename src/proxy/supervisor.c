@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/parent.h"
+#include "base/os.h"
 #include "base/span.h"
 
 enum {
@@ -145,8 +145,8 @@ static void reap_workers(struct supervisor *s)
 
 static void take_signal(struct supervisor *s)
 {
-    siginfo_t info;
-    int number = sigwaitinfo(&s->signals, &info);
+    bool is_terminals;
+    int number = wr_os_signal_wait(&s->signals, &is_terminals);
 
     if (number == SIGTERM || number == SIGINT) {
         s->is_stopping = true;

@@ -15,6 +15,7 @@
 #include "base/ascii.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "store/os_error.h"
 
@@ -149,7 +150,7 @@ weir_status wr_disk_draft_take(struct wr_draft *draft, struct weir_err *err)
     weir_status status = WEIR_OK;
 
     name_draft(draft, name);
-    if (fdatasync(draft->fd))
+    if (wr_os_sync(draft->fd))
         status = fail_refused(draft->path, err);
     if (close(draft->fd) && !status)
         status = fail_refused(draft->path, err);

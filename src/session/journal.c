@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "session/disk.h"
 #include "store/os_error.h"
@@ -273,8 +274,9 @@ static bool look_at(int fd, struct wr_journal_stamp *stamp, uint64_t *bytes)
     struct stat found;
     if (fd < 0 || fstat(fd, &found))
         return false;
-    *stamp = (struct wr_journal_stamp){(uint64_t)found.st_ino, nanoseconds(found.st_mtim),
-                                       nanoseconds(found.st_ctim)};
+    *stamp =
+        (struct wr_journal_stamp){(uint64_t)found.st_ino, nanoseconds(wr_os_time_written(&found)),
+                                  nanoseconds(wr_os_time_changed(&found))};
     *bytes = (uint64_t)found.st_size;
     return true;
 }
@@ -402,7 +404,7 @@ void wr_journal_close(struct wr_journal *journal)
 {
     if (journal->fd >= 0) {
         if (!journal->is_synced)
-            (void)fdatasync(journal->fd);
+            (void)wr_os_sync(journal->fd);
         (void)close(journal->fd);
     }
     journal->fd = -1;
@@ -466,7 +468,7 @@ weir_status wr_journal_sync(struct wr_journal *journal, struct weir_err *err)
 {
     if (journal->is_synced || journal->fd < 0)
         return WEIR_OK;
-    if (fdatasync(journal->fd))
+    if (wr_os_sync(journal->fd))
         return fail_refused(journal, err);
     journal->is_synced = true;
     return WEIR_OK;

@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/sized.h"
 #include "base/span.h"
 
@@ -207,7 +208,7 @@ static uint64_t make_seed(const struct wr_pg *pg)
         const struct wr_pg *at;
         int64_t pid, time[2];
     } what = {.at = pg, .pid = getpid()};
-    (void)!getentropy(what.time, sizeof(what.time));
+    (void)wr_os_random(what.time, sizeof(what.time));
     return wr_hash64((weir_span){(const char *)&what, sizeof(what)});
 }
 

@@ -8,7 +8,7 @@
  * Only calls that block one thread, a worker's: the loop that serves requests never comes here. */
 #include "store/pg_link.h"
 
-#include <endian.h>
+#include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
 #include <unistd.h>
@@ -312,13 +312,18 @@ bool wr_pg_again(struct wr_pg_link *link)
     return true;
 }
 
+/* The highest byte first, as the protocol wants numbers. */
+static void put_64(unsigned char bytes[8], int64_t number)
+{
+    const uint32_t halves[] = {htonl((uint32_t)((uint64_t)number >> 32)), htonl((uint32_t)number)};
+    memcpy(bytes, halves, sizeof(halves));
+}
+
 void wr_pg_number(struct wr_pg_args *args, int64_t number)
 {
-    uint64_t big = htobe64((uint64_t)number);
-
     WR_ASSERT(args->count < WR_PG_ARGS_MAX);
-    memcpy(args->numbers[args->count], &big, sizeof(big));
-    args->values[args->count++] = (weir_span){NULL, sizeof(big)};
+    put_64(args->numbers[args->count], number);
+    args->values[args->count++] = (weir_span){NULL, sizeof(number)};
 }
 
 void wr_pg_bytes(struct wr_pg_args *args, weir_span bytes)
@@ -595,7 +600,7 @@ int64_t wr_pg_ask_number(struct wr_pg_link *link, const char *sql)
 
 static void put_32(struct wr_buf *out, uint32_t number)
 {
-    uint32_t big = htobe32(number);
+    uint32_t big = htonl(number);
     wr_buf_append(out, (weir_span){(const char *)&big, sizeof(big)});
 }
 
@@ -619,6 +624,7 @@ void wr_pg_item(struct wr_buf *out, weir_span bytes)
 
 void wr_pg_item_number(struct wr_buf *out, int64_t number)
 {
-    uint64_t big = htobe64((uint64_t)number);
-    wr_pg_item(out, (weir_span){(const char *)&big, sizeof(big)});
+    unsigned char big[sizeof(number)];
+    put_64(big, number);
+    wr_pg_item(out, (weir_span){(const char *)big, sizeof(big)});
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/os.h"
 #include "base/span.h"
 #include "store/pg.h"
 #include "store/sqlite.h"
@@ -36,7 +37,7 @@ const char *wr_where_shown(const char *store, char shown[WR_WHERE_SHOWN_BYTES])
 
     if (scheme) {
         size_t host_bytes = strcspn(at, "/?");
-        sign = memrchr(at, '@', host_bytes);
+        sign = wr_os_last_byte(at, '@', host_bytes);
         colon = sign ? memchr(at, ':', (size_t)(sign - at)) : NULL;
     }
     before = colon ? (int)(colon - store) : 0;

@@ -1,4 +1,4 @@
-#include "base/parent.h"
+#include "base/os.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
