@@ -26,6 +26,12 @@ bool wr_header_starts(const struct wr_header *header, const char *prefix)
     return header->name.len >= bytes && !strncasecmp(header->name.ptr, prefix, bytes);
 }
 
+weir_span wr_target_path(weir_span target)
+{
+    const char *query = target.len ? memchr(target.ptr, '?', target.len) : NULL;
+    return query ? (weir_span){target.ptr, (size_t)(query - target.ptr)} : target;
+}
+
 weir_span wr_head_find(const struct wr_head *head, const char *name)
 {
     for (size_t i = 0; i < head->headers_count; i++)

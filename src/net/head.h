@@ -42,6 +42,9 @@ bool wr_header_lists(weir_span value, weir_span word);
  * anew: it is not forwarded. */
 bool wr_head_is_hop(const struct wr_head *head, const struct wr_header *header);
 
+/* The part of a request's target before its query. */
+weir_span wr_target_path(weir_span target);
+
 /* The head of an upstream's answer. `lines` is the status line and the headers, up to the empty
  * line; the head points into it. False: it is no head, or has too many headers. The words behind
  * the status are in `target`. */

@@ -20,9 +20,7 @@
 #include "weir/call.h"
 #include "weir/weir.h"
 
-#define ROOT     "/weir/v1/"
-#define COMPRESS "/v1/compress"
-#define RETRIEVE "/v1/retrieve/"
+#define ROOT "/weir/v1/"
 
 struct wr_call_page {
     struct wr_page_desk desk;
@@ -44,12 +42,6 @@ static const struct method {
     {"project", true}, {"count", false}, {"condense", false}, {"recall", true}, {"models", false},
 };
 
-static weir_span path_of(weir_span target)
-{
-    const char *query = memchr(target.ptr, '?', target.len);
-    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
-}
-
 /* NULL: it is none of them. */
 static const struct method *find_method(weir_span path)
 {
@@ -64,13 +56,14 @@ static const struct method *find_method(weir_span path)
 
 static bool is_retrieve(weir_span path)
 {
-    return wr_span_starts(path, WR_LIT(RETRIEVE)) && path.len > sizeof(RETRIEVE) - 1;
+    return wr_span_starts(path, WR_LIT(WR_CALL_RETRIEVE)) &&
+           path.len > sizeof(WR_CALL_RETRIEVE) - 1;
 }
 
 bool wr_call_page_is(weir_span target)
 {
-    weir_span path = path_of(target);
-    return wr_span_is(path, COMPRESS) || is_retrieve(path) || find_method(path);
+    weir_span path = wr_target_path(target);
+    return wr_span_is(path, WR_CALL_COMPRESS) || is_retrieve(path) || find_method(path);
 }
 
 /* ---- answers ---- */
@@ -197,8 +190,10 @@ static void answer_call(struct wr_page_call *call)
 {
     struct wr_call_page *page = call->desk->user;
     const struct headers *headers = call->user;
-    const struct method *method = find_method(path_of(call->target));
-    weir_span path = path_of(call->target);
+    const struct method *method = find_method(wr_target_path(call->target));
+    weir_span path = wr_target_path(call->target);
+
+    const struct wr_config *config = page->config;
 
     if (method) {
         call->status = answer_method(call, method);
@@ -206,14 +201,15 @@ static void answer_call(struct wr_page_call *call)
     }
     struct wr_compress compress = {.engine = page->engine,
                                    .store = open_store(page),
-                                   .policy = ((const struct wr_config *)page->config)->policy,
+                                   .policy = config->policy,
                                    .tenant = wr_span_of(call->tenant),
                                    .session = headers ? headers->session : (weir_span){"", 0},
                                    .now_ms = call->started_ms,
                                    .is_bypassed = headers && headers->is_bypassed};
     call->status =
         is_retrieve(path)
-            ? wr_retrieve_answer(&compress, wr_span_from(path, sizeof(RETRIEVE) - 1), &call->answer)
+            ? wr_retrieve_answer(&compress, wr_span_from(path, sizeof(WR_CALL_RETRIEVE) - 1),
+                                 &call->answer)
             : wr_compress_answer(&compress, wr_buf_view(&call->body), &call->answer);
 }
 
@@ -257,7 +253,7 @@ void *wr_call_page_begin(struct wr_call_page *page, const struct wr_config *conf
                          struct wr_conn *conn, const struct wr_head *head,
                          const struct wr_entry *entry)
 {
-    bool is_get = is_retrieve(path_of(entry->target));
+    bool is_get = is_retrieve(wr_target_path(entry->target));
     weir_span coding = wr_head_find(head, "content-encoding");
     weir_span bypass = wr_head_find(head, "x-headroom-bypass");
 

@@ -13,6 +13,10 @@
 
 #include "proxy/page_call.h"
 
+/* Its addresses outside /weir/. */
+#define WR_CALL_COMPRESS "/v1/compress"
+#define WR_CALL_RETRIEVE "/v1/retrieve/"
+
 struct wr_call_page;
 
 /* `config` and `policies` (YAML, may be empty) are borrowed. NULL: out of memory, or the policies

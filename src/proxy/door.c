@@ -14,6 +14,7 @@
 #include <openssl/crypto.h>
 #include <strings.h>
 
+#include "api/api.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -161,10 +162,25 @@ static bool is_below_weir(weir_span target)
     return wr_span_starts(target, WR_LIT("/weir/"));
 }
 
+bool wr_door_may_be_ours(weir_span target)
+{
+    static const char *const fronts[] = {"/weir",   "/mcp",           "/metrics",      "/healthz",
+                                         "/readyz", WR_CALL_COMPRESS, WR_CALL_RETRIEVE};
+
+    for (size_t i = 0; i < WR_COUNT_OF(fronts); i++)
+        if (wr_span_starts(target, wr_span_of(fronts[i])))
+            return true;
+    return false;
+}
+
 static bool is_page_file(weir_span target)
 {
-    const char *query = memchr(target.ptr, '?', target.len);
-    return wr_page_file_is(query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target);
+    return wr_door_may_be_ours(target) && wr_page_file_is(wr_target_path(target));
+}
+
+static bool is_call(weir_span target)
+{
+    return wr_door_may_be_ours(target) && wr_call_page_is(target);
 }
 
 /* The token in the page's cookie, written into `token` of `bytes_max`; empty: there is none. */
@@ -272,8 +288,7 @@ bool wr_door_is_open(const struct wr_config *config, const struct wr_head *head,
 {
     static const char *const paths[] = {"/healthz", "/readyz", "/weir/v1/health"};
     bool is_read = wr_span_is(head->method, "GET") || wr_span_is(head->method, "HEAD");
-    const char *query = memchr(target.ptr, '?', target.len);
-    weir_span path = query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
+    weir_span path = wr_target_path(target);
 
     for (size_t i = 0; i < WR_COUNT_OF(paths); i++)
         if (wr_span_is(path, paths[i]))
@@ -326,7 +341,7 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
     take_run(&entry);
     if (!token.len)
         token = in_path;
-    if (!token.len && (holds_keys(config) || wr_call_page_is(entry.target))) {
+    if (!token.len && (holds_keys(config) || is_call(entry.target))) {
         token = token_as_key(config, head, entry.target);
         entry.is_shown_as_key = token.len > 0;
     }

@@ -52,6 +52,10 @@ struct wr_entry wr_door_enter(const struct wr_config *config, const struct wr_he
  * log. WEIR_NOMEM when the hash cannot be made. */
 WEIR_MUST_USE weir_status wr_door_tenant(weir_span token, char tenant[WR_TENANT_BYTES]);
 
+/* Whether a target may be one of the program's own addresses (pages, MCP, the library over HTTP),
+ * by how it begins. Of any other no page needs to be asked: it is for a provider. */
+bool wr_door_may_be_ours(weir_span target);
+
 /* Whether a request reads what is open to everybody: health, and what this server is. */
 bool wr_door_is_open(const struct wr_config *config, const struct wr_head *head, weir_span target);
 

@@ -1,4 +1,10 @@
+#include "proxy/call_page.h"
 #include "proxy/door.h"
+#include "proxy/mcp_page.h"
+#include "proxy/pages.h"
+#include "proxy/sidecar.h"
+#include "proxy/steer_page.h"
+#include "proxy/traffic_page.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,6 +277,45 @@ static void a_token_may_stand_in_the_keys_place(void **state)
     }
 }
 
+/* Whatever a page takes for its own must begin as one of ours, or it would go to a provider. */
+static void every_page_begins_as_one_of_ours(void **state)
+{
+    static const struct {
+        const char *target;
+        bool is_page, is_ours;
+    } cases[] = {
+        {"/weir", true, true},
+        {"/weir?x", true, true},
+        {"/weir/", true, true},
+        {"/weir/charts.js", true, true},
+        {"/weir/v1/sessions", true, true},
+        {"/weir/v1/login", true, true},
+        {"/weir/v1/plan", true, true},
+        {"/weir/v1/project?x=1", true, true},
+        {"/v1/compress", true, true},
+        {"/v1/retrieve/abc", true, true},
+        {"/mcp", true, true},
+        {"/mcp?x", true, true},
+        {"/metrics", true, true},
+        {"/healthz", true, true},
+        {"/readyz", true, true},
+        {"/weirdo", false, true},
+        {"/v1/chat/completions", false, false},
+        {"/v1/messages", false, false},
+        {"/", false, false},
+        {"", false, false},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
+        weir_span target = wr_span_of(cases[i].target);
+        bool is_page = wr_sidecar_page_is(target) || wr_traffic_page_is(target) ||
+                       wr_steer_page_is(target) || wr_call_page_is(target) ||
+                       wr_mcp_page_is(target) || wr_page_is_ours(target);
+        if (is_page != cases[i].is_page || wr_door_may_be_ours(target) != cases[i].is_ours)
+            fail_msg("%s", cases[i].target);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_token_may_stand_in_the_keys_place),
@@ -278,6 +323,7 @@ int main(void)
                                        cmocka_unit_test(pages_of_others_may_not_ask),
                                        cmocka_unit_test(metrics_are_the_operators),
                                        cmocka_unit_test(a_token_is_a_tenant),
-                                       cmocka_unit_test(a_run_is_told_by_its_path)};
+                                       cmocka_unit_test(a_run_is_told_by_its_path),
+                                       cmocka_unit_test(every_page_begins_as_one_of_ours)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,20 +117,38 @@ static void note_metrics(const struct wr_service *service, const struct wr_entry
         wr_audit_note_often(service->audit, &act);
 }
 
+/* What is asked of the program itself, and not of a provider: a page begins it. */
+static bool begin_page(struct wr_service *service, struct wr_conn *conn, const struct wr_head *head,
+                       const struct wr_entry *entry, void **begun)
+{
+    weir_span target = entry->target;
+
+    if (!wr_door_may_be_ours(target))
+        return false;
+    if (wr_sidecar_page_is(target))
+        *begun = wr_sidecar_page_begin(service->sidecar, conn, head, entry);
+    else if (wr_traffic_page_is(target))
+        *begun = wr_traffic_page_begin(service->traffic, conn, head, entry);
+    else if (wr_steer_page_is(target))
+        *begun = wr_steer_page_begin(service->steer, service->config, conn, head, entry);
+    else if (wr_call_page_is(target))
+        *begun = wr_call_page_begin(service->calls, service->config, conn, head, entry);
+    else if (wr_mcp_page_is(target))
+        *begun = wr_mcp_page_begin(service->mcp, conn, head, entry);
+    else
+        return false;
+    return true;
+}
+
 static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *head)
 {
     struct wr_service *service = user;
     struct wr_entry entry = wr_door_enter(service->config, head);
     bool is_barred = entry.status || head->is_upgrade;
+    void *page = NULL;
 
-    if (!is_barred && wr_sidecar_page_is(entry.target))
-        return wr_sidecar_page_begin(service->sidecar, conn, head, &entry);
-    if (!is_barred && wr_traffic_page_is(entry.target))
-        return wr_traffic_page_begin(service->traffic, conn, head, &entry);
-    if (!is_barred && wr_steer_page_is(entry.target))
-        return wr_steer_page_begin(service->steer, service->config, conn, head, &entry);
-    if (!is_barred && wr_call_page_is(entry.target))
-        return wr_call_page_begin(service->calls, service->config, conn, head, &entry);
+    if (!is_barred && begin_page(service, conn, head, &entry, &page))
+        return page;
     if (is_barred || wr_page_is_ours(entry.target) ||
         wr_door_is_open(service->config, head, entry.target)) {
         atomic_fetch_add(&service->metrics->requests_refused, is_barred);
@@ -138,8 +156,6 @@ static void *on_begin(void *user, struct wr_conn *conn, const struct wr_head *he
         wr_page_answer(service, conn, head, &entry);
         return NULL;
     }
-    if (wr_mcp_page_is(entry.target))
-        return wr_mcp_page_begin(service->mcp, conn, head, &entry);
     struct wr_exchange *ex = calloc(1, sizeof(*ex));
     struct wr_route route = wr_route_find(service->config, head, entry.target);
     if (!ex || !route.upstream) {

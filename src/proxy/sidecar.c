@@ -689,19 +689,13 @@ struct wr_sidecar_page {
     struct wr_sidecar sidecar; /* its store is opened by the first call, under the desk's lock */
 };
 
-static weir_span sidecar_path(weir_span target)
-{
-    const char *query = memchr(target.ptr, '?', target.len);
-    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
-}
-
 /* On a thread. Without a store nothing is taken out of requests, and sessions work all the same. */
 static void answer_call(struct wr_page_call *call)
 {
     struct wr_sidecar_page *page = call->desk->user;
     struct wr_sidecar_call in = {.tenant = wr_span_of(call->tenant),
                                  .method = call->method,
-                                 .path = sidecar_path(call->target),
+                                 .path = wr_target_path(call->target),
                                  .body = wr_buf_view(&call->body),
                                  .now_ms = wr_clock_ms()};
 
@@ -743,7 +737,7 @@ void wr_sidecar_page_free(struct wr_sidecar_page *page)
 
 bool wr_sidecar_page_is(weir_span target)
 {
-    return wr_sidecar_is(sidecar_path(target));
+    return wr_sidecar_is(wr_target_path(target));
 }
 
 void *wr_sidecar_page_begin(struct wr_sidecar_page *page, struct wr_conn *conn,

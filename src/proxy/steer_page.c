@@ -38,16 +38,10 @@ static const struct {
     {"resume", WR_STEER_RESUME, WR_STEERS_COUNT}, {POLICY, WR_STEERS_COUNT, WR_STEERS_COUNT},
 };
 
-static weir_span path_of(weir_span target)
-{
-    const char *query = memchr(target.ptr, '?', target.len);
-    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
-}
-
 /* The row of `paths`; their count: it is none of them. */
 static size_t find_path(weir_span target)
 {
-    weir_span path = path_of(target);
+    weir_span path = wr_target_path(target);
     size_t i = 0;
 
     if (!wr_span_starts(path, WR_LIT(ROOT)))
@@ -99,7 +93,7 @@ static int status_of(weir_status status)
 
 static weir_span query_of(weir_span target)
 {
-    size_t path_bytes = path_of(target).len;
+    size_t path_bytes = wr_target_path(target).len;
     return wr_span_from(target, path_bytes < target.len ? path_bytes + 1 : target.len);
 }
 

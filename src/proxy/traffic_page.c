@@ -99,15 +99,9 @@ void wr_traffic_page_free(struct wr_traffic_page *page)
 
 /* ---- paths ---- */
 
-static weir_span path_of(weir_span target)
-{
-    const char *query = memchr(target.ptr, '?', target.len);
-    return query ? wr_span_cut(target, 0, (size_t)(query - target.ptr)) : target;
-}
-
 static weir_span query_of(weir_span target)
 {
-    size_t path_bytes = path_of(target).len;
+    size_t path_bytes = wr_target_path(target).len;
     return path_bytes < target.len ? wr_span_from(target, path_bytes + 1) : (weir_span){"", 0};
 }
 
@@ -128,7 +122,7 @@ const struct wr_models *wr_traffic_page_models(const struct wr_traffic_page *pag
 
 bool wr_traffic_page_is(weir_span target)
 {
-    weir_span path = path_of(target);
+    weir_span path = wr_target_path(target);
     return is_traffic(path) || is_door(path) || wr_page_file_is(path);
 }
 
@@ -245,7 +239,7 @@ static void answer_call(struct wr_page_call *call)
     const struct asked *asked = call->user;
     struct wr_traffic_call about = {
         .tenant = wr_span_of(call->tenant),
-        .path = wr_span_from(path_of(call->target), strlen(FRONT)),
+        .path = wr_span_from(wr_target_path(call->target), strlen(FRONT)),
         .query = query_of(call->target),
         .now_ms = call->started_ms,
         .facts = asked ? asked->facts : (struct wr_traffic_facts){.is_serving = true},
@@ -333,7 +327,7 @@ static void show_job(struct wr_traffic_page *page, struct wr_conn *conn,
 void *wr_traffic_page_begin(struct wr_traffic_page *page, struct wr_conn *conn,
                             const struct wr_head *head, const struct wr_entry *entry)
 {
-    weir_span path = path_of(entry->target);
+    weir_span path = wr_target_path(entry->target);
     const char *why = refusal_of(path, head);
 
     if (why) {
