@@ -124,7 +124,7 @@ static bool use_encoding(struct wr_meter *meter, const char *name, const char *p
     }
     if (strchr(name, '/') || strchr(name, '.'))
         return use_table(meter, name, pattern);
-    struct wr_near near = wr_near_to(name);
+    struct wr_near near = wr_near_to(wr_span_of(name));
     wr_words_each(options[1].words, NULL, wr_near_offer, &near);
     wr_cli_fail("no encoding is called '%s'%s there are o200k_base, cl100k_base, fitted, bytes/4, "
                 "runs, or the path of a table",

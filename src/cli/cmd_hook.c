@@ -147,7 +147,7 @@ static int run_hook(void *values, const struct wr_words *words)
 {
     const struct hook_options *o = values;
     const struct wr_hook_agent *agent = wr_hook_agent_find(words->items[0]);
-    struct wr_near near = wr_near_to(words->items[0]);
+    struct wr_near near = wr_near_to(wr_span_of(words->items[0]));
 
     if (!agent) {
         list_agents(wr_near_offer, &near);

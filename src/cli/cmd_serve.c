@@ -33,6 +33,7 @@
 #include "base/span.h"
 #include "launch/lock.h"
 #include "net/host.h"
+#include "proxy/config_keys.h"
 #include "proxy/door.h"
 #include "proxy/store_state.h"
 #include "proxy/supervisor.h"
@@ -490,6 +491,16 @@ static bool check_store(const struct serve *s)
     return !status;
 }
 
+/* weir.yaml may name upstreams of its own; one that looks mistyped is served, and said. */
+static void note_slips(const struct wr_config *c)
+{
+    for (size_t i = 0; i < c->upstreams_count; i++) {
+        struct wr_near near;
+        if (wr_config_upstream_is_slip(c, wr_span_of(c->upstreams[i].name), &near))
+            wr_cli_fail("'%s' is an upstream of its own%s", c->upstreams[i].name, near.text);
+    }
+}
+
 /* What a start with these words and files would serve. */
 static int check_only(struct serve *s)
 {
@@ -514,6 +525,8 @@ static int serve_until_told(const struct serve_options *o)
     int code = WR_EXIT_USAGE;
 
     s.config = load_config(&s);
+    if (s.config)
+        note_slips(s.config);
     if (s.config && o->is_check) {
         code = check_only(&s);
         goto out;

@@ -284,7 +284,7 @@ static int run_store(void *values, const struct wr_words *words)
     const struct store_options *o = values;
     struct weir_store_options how = {.must_exist = true};
     const struct store_action *action = NULL;
-    struct wr_near near = wr_near_to(words->items[0]);
+    struct wr_near near = wr_near_to(wr_span_of(words->items[0]));
 
     if (!strcmp(words->items[0], "copy")) {
         if (words->count != 3)

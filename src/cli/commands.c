@@ -24,7 +24,7 @@ const struct wr_command *const wr_commands[] = {
 
 static const struct wr_command *find_command(const char *name)
 {
-    struct wr_near near = wr_near_to(name);
+    struct wr_near near = wr_near_to(wr_span_of(name));
 
     for (size_t i = 0; wr_commands[i]; i++) {
         if (!strcmp(wr_commands[i]->name, name))

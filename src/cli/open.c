@@ -178,7 +178,7 @@ struct wr_policies *wr_cli_policies(const char *path, struct wr_buf *yaml)
 const struct wr_policy *wr_cli_policy(const struct wr_policies *policies, const char *name)
 {
     const struct wr_policy *policy = wr_policies_find(policies, wr_span_of(name));
-    struct wr_near near = wr_near_to(name);
+    struct wr_near near = wr_near_to(wr_span_of(name));
 
     for (uint32_t i = 0; i < wr_policies_count(policies) && !policy; i++)
         wr_near_offer(&near, wr_policies_at(policies, i)->name, "");

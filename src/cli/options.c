@@ -11,42 +11,6 @@
 
 #include "base/span.h"
 #include "cli/cmd.h"
-#include "models/name.h"
-
-/* ---- did you mean ---- */
-
-struct wr_near wr_near_to(const char *typed)
-{
-    size_t len = strlen(typed);
-    /* One more than the distance that is near: half of a short word would fit anything. */
-    return (struct wr_near){.typed = typed, .distance = len < 3 ? 1 : len < 5 ? 2 : 3, .text = ";"};
-}
-
-/* Two letters that changed places are the commonest slip, and two changes to an edit distance. */
-static bool is_swap(const char *a, const char *b)
-{
-    while (*a && *a == *b) {
-        a++;
-        b++;
-    }
-    return *a && *b && a[0] == b[1] && a[1] == b[0] && !strcmp(a + 2, b + 2);
-}
-
-void wr_near_offer(void *user, const char *word, const char *what)
-{
-    struct wr_near *near = user;
-    weir_span typed = wr_span_of(near->typed);
-    uint32_t distance = wr_name_distance(typed, wr_span_of(word));
-
-    (void)what;
-    if (distance > 1 &&
-        (is_swap(near->typed, word) || (typed.len > 1 && !strncmp(word, near->typed, typed.len))))
-        distance = 1; /* or that is how the word begins */
-    if (distance >= near->distance || word[0] == ':')
-        return;
-    near->distance = distance;
-    (void)snprintf(near->text, sizeof(near->text), "; did you mean %.64s?", word);
-}
 
 void wr_words_each(const char *words, wr_words_fn *list, wr_word_fn *each, void *user)
 {
@@ -86,7 +50,7 @@ static void fail_unknown_option(const struct wr_command *command, const char *wo
     char name[64];
 
     (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
-    struct wr_near near = wr_near_to(name);
+    struct wr_near near = wr_near_to(wr_span_of(name));
     for (size_t i = 0; i < command->options_count && !strncmp(word, "--", 2); i++) {
         char option[64];
         (void)snprintf(option, sizeof(option), "--%s", command->options[i].name);
@@ -120,7 +84,7 @@ static void look_for_choice(void *user, const char *word, const char *what)
 static bool check_choice(const struct wr_option *option, const char *value)
 {
     struct choice choice = {.value = value};
-    struct wr_near near = wr_near_to(value);
+    struct wr_near near = wr_near_to(wr_span_of(value));
     struct wr_buf words;
 
     wr_words_each(option->words, option->list, look_for_choice, &choice);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/near.h"
 #include "base/span.h"
 
 enum { WR_OPT_LIST_MAX = 64 };
@@ -111,18 +112,6 @@ const struct wr_option *wr_option_of_letter(const struct wr_command *command, ch
 
 /* Calls `each` with every word of `words`, then has `list` do so; either may be NULL. */
 void wr_words_each(const char *words, wr_words_fn *list, wr_word_fn *each, void *user);
-
-/* ---- did you mean ---- */
-
-/* The one of many words that is nearest to what was typed. */
-struct wr_near {
-    const char *typed;
-    uint32_t distance;
-    char text[96]; /* "; did you mean X?", or ";" where nothing is near: what to do follows */
-};
-
-struct wr_near wr_near_to(const char *typed);
-void wr_near_offer(void *near, const char *word, const char *what); /* a wr_word_fn */
 
 /* ---- help, the manual and completion (help.c, complete.c) ---- */
 

@@ -11,6 +11,7 @@
  */
 #include "models/lookup.h"
 
+#include "base/near.h"
 #include "base/span.h"
 #include "models/name.h"
 #include "models/registry_inside.h"
@@ -144,7 +145,7 @@ static uint32_t name_nearness(weir_span wanted, weir_span id)
 {
     struct wr_name lower_id;
     wr_name_init(&lower_id, id);
-    uint32_t distance = wr_name_distance(wanted, id);
+    uint32_t distance = wr_near_distance(wanted, id);
     if (wanted.len >= 3 && wr_span_find(wr_name_view(&lower_id), wanted, 0) != SIZE_MAX)
         return distance < 2 ? distance : 2;
     return distance;

@@ -1,4 +1,4 @@
-/* Takes one decoration after another off a model's name, and measures how far two names are apart.
+/* Takes one decoration after another off a model's name.
  *
  * wr_name_simplify() tries, in this order: the window in brackets that Claude Code writes, a path,
  * a vendor's prefix, a reseller's spelling, a tag, a date, a word such as -latest. The name is a
@@ -10,8 +10,6 @@
 
 #include "base/ascii.h"
 #include "base/span.h"
-
-enum { DISTANCE_LETTERS_MAX = 64 };
 
 void wr_name_init(struct wr_name *name, weir_span text)
 {
@@ -185,29 +183,4 @@ bool wr_name_simplify(struct wr_name *name)
 {
     return drop_window(name) || drop_path(name) || drop_vendor(name) || respell_version(name) ||
            drop_tag(name) || drop_date(name) || drop_word(name);
-}
-
-uint32_t wr_name_distance(weir_span a, weir_span b)
-{
-    uint32_t row[DISTANCE_LETTERS_MAX + 1];
-    if (a.len > DISTANCE_LETTERS_MAX)
-        a.len = DISTANCE_LETTERS_MAX;
-    if (b.len > DISTANCE_LETTERS_MAX)
-        b.len = DISTANCE_LETTERS_MAX;
-    for (uint32_t j = 0; j <= b.len; j++)
-        row[j] = j;
-    for (uint32_t i = 1; i <= a.len; i++) {
-        uint32_t diagonal = row[0];
-        row[0] = i;
-        for (uint32_t j = 1; j <= b.len; j++) {
-            uint32_t best = diagonal + (wr_lower(a.ptr[i - 1]) != wr_lower(b.ptr[j - 1]));
-            diagonal = row[j];
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-        }
-    }
-    return row[b.len];
 }

@@ -40,7 +40,4 @@ static inline weir_span wr_name_view(const struct wr_name *name)
 
 bool wr_name_eq(weir_span a, weir_span b); /* ASCII letter case aside */
 
-/* Insertions, deletions and replacements of a letter between the first 64 letters of each. */
-uint32_t wr_name_distance(weir_span a, weir_span b);
-
 #endif

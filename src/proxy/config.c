@@ -19,6 +19,7 @@
 #include "base/yaml.h"
 #include "models/registry.h"
 #include "net/host.h"
+#include "proxy/config_keys.h"
 #include "proxy/places.h"
 #include "proxy/references.h"
 #include "proxy/tls_settings.h"
@@ -169,6 +170,10 @@ weir_status wr_config_set_upstream(struct wr_config *config, const char *url, st
         config->upstreams_count = 0;
         config->has_one_upstream = true;
     }
+    struct wr_near near;
+    if (!wr_config_find(config, name) && wr_config_upstream_is_slip(config, name, &near))
+        return wr_fail(err, WEIR_INVALID, 0, "no upstream is called '%.*s'%s", (int)name.len,
+                       name.ptr, near.text);
     struct wr_upstream *upstream = get_upstream(config, name);
     if (!upstream)
         return no_memory(err);
@@ -320,8 +325,7 @@ static weir_status on_upstream_member(void *user, yaml_node_t *key, yaml_node_t 
                    ? WEIR_OK
                    : wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "balance is order or weight");
     }
-    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "an upstream has no '%.*s'", (int)name.len,
-                        name.ptr);
+    return wr_config_fail_key(&r->yaml, key, "an upstream has no", wr_config_upstream_keys);
 }
 
 static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
@@ -343,9 +347,12 @@ static weir_status on_upstream(void *user, yaml_node_t *key, yaml_node_t *value)
     upstream->places_count = 0;
     r->places_node = NULL;
     weir_status status = wr_yaml_each(&r->yaml, value, KEYS_MAX, on_upstream_member, r);
-    if (!status && !upstream->base_url)
+    if (!status && !upstream->base_url) {
+        struct wr_near near = wr_config_upstream_near(r->config, wr_yaml_text(key));
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has a base_url%s%s",
-                            cloud ? ", such as " : "", cloud ? cloud->base_url : "");
+                            cloud ? ", such as " : "",
+                            cloud ? cloud->base_url : wr_near_end(&near));
+    }
     if (!status && upstream->key && upstream->aws)
         return wr_yaml_fail(&r->yaml, value, WEIR_INVALID, "an upstream has `key` or `sign`");
     if (!status && r->places_node)
@@ -367,8 +374,9 @@ static weir_status check_rule_upstreams(struct reading *r)
         const char *name = r->config->rules[i].upstream;
         if (!name || !strcmp(name, ONE_UPSTREAM) || wr_config_find(r->config, wr_span_of(name)))
             continue;
+        struct wr_near near = wr_config_upstream_near(r->config, wr_span_of(name));
         return wr_yaml_fail(&r->yaml, r->upstream_nodes[i], WEIR_INVALID,
-                            "no upstream is called '%s'", name);
+                            "no upstream is called '%s'%s", name, wr_near_end(&near));
     }
     return WEIR_OK;
 }
@@ -461,8 +469,7 @@ static weir_status on_limit(void *user, yaml_node_t *key, yaml_node_t *value)
     for (size_t i = 0; i < WR_COUNT_OF(limits); i++)
         if (wr_span_is(name, limits[i].name))
             return read_count(r, value, limits[i].max, limits[i].field);
-    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no limit '%.*s'", (int)name.len,
-                        name.ptr);
+    return wr_config_fail_key(&r->yaml, key, "there is no limit", wr_config_limit_keys);
 }
 
 static weir_status on_store_member(void *user, yaml_node_t *key, yaml_node_t *value)
@@ -570,16 +577,6 @@ static weir_status read_keep(struct reading *r, yaml_node_t *value)
     return WEIR_OK;
 }
 
-/* A key that on_member() does not know, with the one that may be meant. */
-static weir_status fail_key(struct reading *r, yaml_node_t *key, weir_span name)
-{
-    const char *meant = wr_config_key_near(name);
-
-    return wr_yaml_fail(&r->yaml, key, WEIR_INVALID, "there is no '%.*s' in weir.yaml%s%s%s",
-                        (int)name.len, name.ptr, meant ? "; did you mean " : "", meant ? meant : "",
-                        meant ? "?" : "");
-}
-
 static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
 {
     struct reading *r = user;
@@ -647,7 +644,7 @@ static weir_status on_member(void *user, yaml_node_t *key, yaml_node_t *value)
         return wr_tls_settings_read(c, &r->yaml, value);
     if (wr_span_is(name, "otel"))
         return wr_otel_settings_read(&c->otel, &c->arena, &r->yaml, value);
-    return fail_key(r, key, name);
+    return wr_config_fail_key(&r->yaml, key, "weir.yaml has no", wr_config_keys);
 }
 
 /* The models' own reader reads what the file says of them; here it only checks. */
@@ -719,8 +716,11 @@ static weir_status check_policy(const struct wr_config *config, const char *name
         return WEIR_OK;
     if (at.line)
         (void)snprintf(place, sizeof(place), "line %u, column %u: ", at.line, at.column);
-    return wr_fail(err, WEIR_INVALID, 0, "%sno policy is called '%s'; there are %s", place, name,
-                   config->policy_names);
+    struct wr_near near = wr_near_to(wr_span_of(name));
+    for (uint32_t i = 0; i < wr_policies_count(config->policies); i++)
+        wr_near_offer(&near, wr_policies_at(config->policies, i)->name, "");
+    return wr_fail(err, WEIR_INVALID, 0, "%sno policy is called '%s'%s there are %s", place, name,
+                   near.text, config->policy_names);
 }
 
 weir_status wr_config_set_policies(struct wr_config *config, const struct wr_policies *policies,

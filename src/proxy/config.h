@@ -196,11 +196,6 @@ WEIR_MUST_USE weir_status wr_config_set_url(struct wr_config *config, struct wr_
 
 const struct wr_upstream *wr_config_find(const struct wr_config *config, weir_span name);
 
-/* The keys at the top of weir.yaml, which end with NULL; the one that `name` may be a slip of, or
- * NULL. */
-extern const char *const wr_config_keys[];
-const char *wr_config_key_near(weir_span name);
-
 /* Reads "canary 10%", "holdout 5", "active". False: it is no mode. */
 bool wr_mode_parse(weir_span text, enum wr_mode *mode, uint32_t *percent);
 

@@ -1,10 +1,12 @@
-/* The keys at the top of weir.yaml by name, for the question whether another one is meant. What
- * each of them holds is read in config.c; config_test.c holds the two together. */
-#include "base/span.h"
-#include "models/name.h"
-#include "proxy/config.h"
+/* The keys of weir.yaml by name, for the question whether another one is meant. What each of them
+ * holds is read in config.c; config_test.c holds the two together. */
+#include "proxy/config_keys.h"
 
-enum { SLIPS_MAX = 2 }; /* so many letters may be wrong */
+#include "api/clouds.h"
+#include "base/ascii.h"
+#include "base/near.h"
+#include "base/span.h"
+#include "proxy/config.h"
 
 const char *const wr_config_keys[] = {
     "listen",
@@ -38,17 +40,52 @@ const char *const wr_config_keys[] = {
     NULL,
 };
 
-const char *wr_config_key_near(weir_span name)
-{
-    uint32_t nearest = SLIPS_MAX + 1;
-    const char *meant = NULL;
+const char *const wr_config_upstream_keys[] = {
+    "base_url",  "http2",  "key",    "sign",    "proxy", "api",
+    "alternate", "places", "weight", "balance", NULL,
+};
 
-    for (const char *const *key = wr_config_keys; *key; key++) {
-        uint32_t distance = wr_name_distance(name, wr_span_of(*key));
-        if (distance < nearest && distance < name.len) {
-            nearest = distance;
-            meant = *key;
-        }
-    }
-    return meant;
+const char *const wr_config_limit_keys[] = {
+    "connections",   "head_ms",    "body_idle_ms", "keep_ms",
+    "write_idle_ms", "project_ms", "new_ms",       NULL,
+};
+
+weir_status wr_config_fail_key(struct wr_yaml *yaml, yaml_node_t *key, const char *said,
+                               const char *const *keys)
+{
+    weir_span name = wr_yaml_text(key);
+    struct wr_near near = wr_near_to(name);
+
+    for (; *keys; keys++)
+        wr_near_offer(&near, *keys, "");
+    return wr_yaml_fail(yaml, key, WEIR_INVALID, "%s '%.*s'%s", said, (int)name.len, name.ptr,
+                        wr_near_end(&near));
+}
+
+static bool is_letters(weir_span name)
+{
+    for (size_t i = 0; i < name.len; i++)
+        if (!wr_is_alpha(name.ptr[i]))
+            return false;
+    return true;
+}
+
+struct wr_near wr_config_upstream_near(const struct wr_config *config, weir_span name)
+{
+    struct wr_near near = wr_near_to(name);
+    const struct wr_cloud *cloud;
+
+    for (size_t i = 0; i < config->upstreams_count; i++)
+        if (!wr_span_is(name, config->upstreams[i].name))
+            wr_near_offer(&near, config->upstreams[i].name, "");
+    for (size_t i = 0; (cloud = wr_cloud_at(i)) != NULL; i++)
+        wr_near_offer(&near, cloud->name, "");
+    return near;
+}
+
+bool wr_config_upstream_is_slip(const struct wr_config *config, weir_span name,
+                                struct wr_near *near)
+{
+    *near = wr_config_upstream_near(config, name);
+    return !wr_cloud_named(name) && is_letters(name) && wr_near_is_found(near);
 }

@@ -1,4 +1,5 @@
 #include "proxy/config.h"
+#include "proxy/config_keys.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,8 +73,8 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         const char *yaml, *words;
     } cases[] = {
         {"mode: wild\n", "line 1, column 7"},
-        {"a: 1\n", "there is no 'a' in weir.yaml"},
-        {"listn: 127.0.0.1:0\n", "there is no 'listn' in weir.yaml; did you mean listen?"},
+        {"a: 1\n", "weir.yaml has no 'a'"},
+        {"listn: 127.0.0.1:0\n", "weir.yaml has no 'listn'; did you mean listen?"},
         {"upstrems: {}\n", "did you mean upstreams?"},
         {"mode: off\nlisten: 127.0.0.1:99999\n", "line 2, column 9: an address to listen on is"},
         {"listen: 127.0.0.1\n", "line 1, column 9: an address to listen on is HOST:PORT"},
@@ -123,7 +124,11 @@ static void what_is_wrong_is_named_with_its_place(void **state)
         {"rollout: [{tool: 'a b', mode: off}]\n", "a tool's name no space"},
         {"rollout:\n  - {mode: off, upstream: nosuch}\n",
          "line 2, column 27: no upstream is called 'nosuch'"},
+        {"upstreams:\n  x: {base_ul: http://a}\n", "no 'base_ul'; did you mean base_url?"},
+        {"upstreams:\n  opnai: {key: {env: PATH}}\n", "has a base_url; did you mean openai?"},
+        {"rollout:\n  - {mode: off, upstream: antropic}\n", "did you mean anthropic?"},
         {"limits: {patience: 1}\n", "there is no limit 'patience'"},
+        {"limits: {conections: 1}\n", "no limit 'conections'; did you mean connections?"},
         {"limits: {head_ms: 0}\n", "a number from 1 to 3600000"},
         {"policy: []\n", "a text is wanted"},
         {"listen: 127.0.0.1:1\nlearning: maybe\n", "line 2, column 11: on or off"},
@@ -149,15 +154,53 @@ static void what_is_wrong_is_named_with_its_place(void **state)
 
 static void every_key_that_may_be_meant_is_one(void **state)
 {
+    static const struct {
+        const char *const *keys;
+        const char *yaml, *refusal;
+    } places[] = {
+        {wr_config_keys, "%s: {}\n", "weir.yaml has no"},
+        {wr_config_upstream_keys, "upstreams: {x: {%s: {}}}\n", "an upstream has no"},
+        {wr_config_limit_keys, "limits: {%s: {}}\n", "there is no limit"},
+    };
     (void)state;
-    for (const char *const *key = wr_config_keys; *key; key++) {
+    for (size_t i = 0; i < WR_COUNT_OF(places); i++)
+        for (const char *const *key = places[i].keys; *key; key++) {
+            struct wr_config *c = wr_config_new();
+            struct weir_err err = {0};
+            struct wr_buf yaml;
+            assert_non_null(c);
+            wr_buf_init(&yaml, 256);
+            wr_buf_printf(&yaml, "%.*s%s%s", (int)strcspn(places[i].yaml, "%"), places[i].yaml,
+                          *key, strchr(places[i].yaml, '%') + 2);
+            if (wr_config_read(c, wr_buf_view(&yaml), &err) && strstr(err.text, places[i].refusal))
+                fail_msg("%s: %s", *key, err.text);
+            wr_buf_release(&yaml);
+            wr_config_free(c);
+        }
+}
+
+static void a_slip_of_an_upstream_is_refused(void **state)
+{
+    static const struct {
+        const char *upstream, *refusal; /* NULL: it is taken */
+    } cases[] = {
+        {"opnai=http://h", "no upstream is called 'opnai'; did you mean openai?"},
+        {"antropic=http://h", "did you mean anthropic?"},
+        {"openai=http://h", NULL},
+        {"openai2=http://h", NULL},
+        {"openai-eu=http://h", NULL},
+        {"local=http://h", NULL},
+        {"http://h", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(cases); i++) {
         struct wr_config *c = wr_config_new();
         struct weir_err err = {0};
-        char yaml[64];
         assert_non_null(c);
-        (void)snprintf(yaml, sizeof(yaml), "%s: {}\n", *key);
-        if (wr_config_read(c, wr_span_of(yaml), &err) && strstr(err.text, "there is no '"))
-            fail_msg("%s: %s", *key, err.text);
+        weir_status status = wr_config_set_upstream(c, cases[i].upstream, &err);
+        if (!status != !cases[i].refusal ||
+            (cases[i].refusal && !strstr(err.text, cases[i].refusal)))
+            fail_msg("%s: %s", cases[i].upstream, err.text);
         wr_config_free(c);
     }
 }
@@ -406,6 +449,7 @@ int main(void)
         cmocka_unit_test(an_upstream_may_have_a_proxy),
         cmocka_unit_test(origins_hosts_and_the_operators_token_are_read),
         cmocka_unit_test(every_key_that_may_be_meant_is_one),
+        cmocka_unit_test(a_slip_of_an_upstream_is_refused),
         cmocka_unit_test(policies_must_be_there),
         cmocka_unit_test(a_store_has_a_folder_and_limits),
         cmocka_unit_test(upstreams_are_set_by_name),
