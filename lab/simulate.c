@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "base/limits.h"
+#include "base/near.h"
 #include "base/span.h"
 #include "models/registry.h"
 #include "policy/policy_yaml.h"
@@ -79,6 +80,18 @@ static weir_status check_meanings(const struct wr_simulate_options *o,
     return WEIR_OK;
 }
 
+static weir_status fail_name(const struct wr_policies *policies, weir_span name,
+                             struct weir_err *err)
+{
+    struct wr_near near = wr_near_to(name);
+
+    for (uint32_t i = 0; i < wr_policies_count(policies); i++)
+        wr_near_offer(&near, wr_policies_at(policies, i)->name, "");
+    return wr_fail(err, WEIR_NOTFOUND, 0,
+                   "no policy or baseline is called '%.*s'%s `weir policies` lists them",
+                   (int)(name.len < 60 ? name.len : 60), name.ptr, near.text);
+}
+
 static weir_status check_names(const struct wr_simulate_options *o, struct weir_err *err)
 {
     struct wr_policies *policies = NULL;
@@ -92,9 +105,7 @@ static weir_status check_names(const struct wr_simulate_options *o, struct weir_
     for (uint32_t i = 0; i < o->policies_count && !status; i++) {
         weir_span name = wr_span_of(o->policies[i]);
         if (!is_rival(o, i) && !wr_baseline_find(name) && !wr_policies_find(policies, name))
-            status = wr_fail(err, WEIR_NOTFOUND, 0,
-                             "no policy or baseline is called '%.60s'; `weir policies` lists them",
-                             o->policies[i]);
+            status = fail_name(policies, name, err);
     }
     wr_policies_free(policies);
     return status;

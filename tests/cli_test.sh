@@ -233,6 +233,11 @@ refuses "an option with a slip" "did you mean --dialect" "$WEIR" inspect --dilec
 refuses "an option cut short" "did you mean --policy" "$WEIR" project --polic auto
 refuses "a policy with a slip" "did you mean auto" "$WEIR" policies auot
 refuses "a dialect with a slip" "did you mean messages" "$WEIR" inspect --dialect mesages -
+refuses "a policy with a slip, before stdin is read" "did you mean auto" \
+    "$WEIR" project --policy atuo
+refuses "an upstream with a slip" "did you mean openai" \
+    "$WEIR" serve --upstream opnai=http://127.0.0.1:1 --check-config
+refuses "an agent with a slip" "did you mean claude" "$WEIR" install cluade
 refuses "an action with a slip" "did you mean verify" "$WEIR" store verfy
 
 finish

@@ -182,7 +182,11 @@ static int run_completion(void *values, const struct wr_words *words)
     for (size_t i = 0; i < SHELLS_COUNT; i++)
         if (!strcmp(shells[i].name, words->items[0]))
             return wr_cli_write(wr_span_of(shells[i].script)) ? WR_EXIT_OK : WR_EXIT_USAGE;
-    return wr_cli_fail("name a shell: bash, zsh or fish");
+    struct wr_near near = wr_near_to(wr_span_of(words->items[0]));
+    for (size_t i = 0; i < SHELLS_COUNT; i++)
+        wr_near_offer(&near, shells[i].name, "");
+    return wr_cli_fail("no shell '%s' is known%s name bash, zsh or fish", words->items[0],
+                       near.text);
 }
 
 const struct wr_command wr_cmd_completion = {

@@ -186,8 +186,8 @@ static int plan_all(struct wr_install *install, const struct wr_words *words)
         status = wr_install_plan_service(install, &err);
     if (!status)
         return WR_EXIT_OK;
-    return wr_cli_fail("%s; nothing was changed",
-                       err.text[0] ? err.text : weir_status_text(status));
+    const char *why = err.text[0] ? err.text : weir_status_text(status);
+    return wr_cli_fail("%s%s nothing was changed", why, why[strlen(why) - 1] == '?' ? "" : ";");
 }
 
 static int install_plan(struct wr_install *install, const struct install_values *o)

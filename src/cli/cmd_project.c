@@ -197,6 +197,17 @@ static int project_by_policy(struct weir_request *request, const struct project_
     return code;
 }
 
+/* A name that is wrong is said before anybody waits for stdin. */
+static bool is_preset(const char *name)
+{
+    struct wr_buf yaml;
+    struct wr_policies *presets = wr_cli_policies(NULL, &yaml);
+    bool is_found = presets && wr_cli_policy(presets, name);
+
+    wr_policies_free(presets);
+    return is_found;
+}
+
 static int run_project(void *values, const struct wr_words *words)
 {
     const struct project_options *o = values;
@@ -207,6 +218,8 @@ static int run_project(void *values, const struct wr_words *words)
     (void)words;
     if (is_by_hand && o->policy && strcmp(o->policy, "exact"))
         return wr_cli_fail("--edit and --drop change a request by hand; leave --policy out");
+    if (o->policy && !o->policies && !is_preset(o->policy))
+        return code;
     struct weir_request *request = wr_cli_request("-", o->dialect, &body);
     if (request)
         code = is_by_hand ? write_by_hand(request, o) : project_by_policy(request, o);

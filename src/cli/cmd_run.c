@@ -419,7 +419,10 @@ int wr_run_agent(const struct wr_run_options *o, char **argv)
         r.folder[0] = '\0';
     r.path = wr_child_find(&r.arena, argv[0]);
     if (!r.path) {
-        wr_cli_fail("%s: %s; install it, or name its path", argv[0], strerror(errno));
+        int why = errno;
+        struct wr_near near = wr_agent_near(argv[0]);
+        wr_cli_fail("%s: %s%s install it, or name its path", argv[0], strerror(why),
+                    wr_agent_is_known(r.agent) ? ";" : near.text);
         result = NOT_FOUND;
     } else if (!make_id(&r)) {
         wr_cli_fail("no random numbers: %s", strerror(errno));

@@ -450,9 +450,7 @@ static int check_models(const struct wr_opt_list *names)
         if (names->items[i] &&
             wr_models_lookup(models, wr_span_of(names->items[i])).model->prices.input ==
                 WR_PRICE_UNSET)
-            code = wr_cli_fail("no price of '%.60s' is known; `weir models` lists those "
-                               "that have one",
-                               names->items[i]);
+            code = wr_cli_fail_model(models, wr_span_of(names->items[i]));
     wr_models_free(models);
     return code;
 }

@@ -172,7 +172,12 @@ static int run_token(void *values, const struct wr_words *words)
         return print_hash(o);
     if (!strcmp(what, "list") && words->count == 1)
         return print_list(o);
-    return wr_cli_fail("`weir token new NAME`, `weir token hash` or `weir token list`");
+    struct wr_near near = wr_near_to(wr_span_of(what));
+    wr_words_each("new hash list", NULL, wr_near_offer, &near);
+    return wr_cli_fail(
+        "there is no 'weir token %s' with these words%s `weir token new NAME`, `weir "
+        "token hash` or `weir token list`",
+        what, near.text);
 }
 
 const struct wr_command wr_cmd_token = {

@@ -9,6 +9,7 @@
  */
 #include "launch/agents.h"
 
+#include "base/near.h"
 #include "base/span.h"
 #include "base/words.h"
 #include "launch/pi_extension.h"
@@ -366,6 +367,16 @@ enum { AGENTS_COUNT = WR_COUNT_OF(agents) };
 const struct wr_agent *wr_agent_at(size_t index)
 {
     return index < AGENTS_COUNT ? &agents[index] : NULL;
+}
+
+struct wr_near wr_agent_near(const char *program)
+{
+    struct wr_near near = wr_near_to(wr_span_of(program));
+
+    for (size_t i = 0; i < WR_COUNT_OF(agents); i++)
+        if (wr_agent_is_known(&agents[i]))
+            wr_near_offer(&near, agents[i].name, "");
+    return near;
 }
 
 bool wr_agent_is_known(const struct wr_agent *agent)

@@ -21,6 +21,7 @@
 #include <stdbool.h>
 
 #include "base/arena.h"
+#include "base/near.h"
 
 enum { WR_SETTINGS_MAX = 12, WR_PROVIDERS_MAX = 32 };
 
@@ -109,6 +110,9 @@ struct wr_agent {
 const struct wr_agent *wr_agent_find(const char *program);
 const struct wr_agent *wr_agent_at(size_t index); /* NULL past the last */
 bool wr_agent_is_known(const struct wr_agent *agent);
+
+/* The known one whose name is nearest to one that is not. */
+struct wr_near wr_agent_near(const char *program);
 
 /* Why the agent would not come by Weir with what is set in `environment`; NULL: nothing is known
  * that leads it elsewhere. */

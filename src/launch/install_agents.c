@@ -252,6 +252,9 @@ weir_status wr_install_plan_agent(struct wr_install *install, const char *agent,
     }
     if (is_found)
         return WEIR_OK;
+    struct wr_near near = wr_agent_near(agent);
+    if (!wr_agent_is_known(known) && wr_near_is_found(&near))
+        return wr_fail(err, WEIR_NOTFOUND, 0, "no agent '%s' is known%s", agent, near.text);
     if (install->options.by_hook)
         return wr_fail(err, WEIR_NOTFOUND, 0, "%s has no hook that takes a shorter result", agent);
     return wr_fail(err, WEIR_NOTFOUND, 0,
