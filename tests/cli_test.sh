@@ -240,4 +240,15 @@ refuses "an upstream with a slip" "did you mean openai" \
 refuses "an agent with a slip" "did you mean claude" "$WEIR" install cluade
 refuses "an action with a slip" "did you mean verify" "$WEIR" store verfy
 
+# ---- ASCII where the locale is ----
+"$WEIR" project --policy auto --store "$dir/plain" --report "$dir/r.json" \
+    <examples/session.json >"$dir/sent.json"
+for command in "why $dir/r.json" "inspect examples/session.json" \
+    "diff examples/session.json $dir/sent.json"; do
+    ok "weir ${command%% *} in the C locale is ASCII" \
+        "$(LC_ALL=C "$WEIR" $command | LC_ALL=C grep -c "$(printf '[\200-\377]')")" 0
+    ok "weir ${command%% *} says the same there" \
+        "$(LC_ALL=C "$WEIR" $command | tr -cd '0-9a-z')" "$("$WEIR" $command | tr -cd '0-9a-z')"
+done
+
 finish

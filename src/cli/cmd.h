@@ -77,6 +77,9 @@ struct weir_request *wr_cli_request(const char *path, const char *dialect, struc
 /* Whether stdout is a terminal that shows colours (NO_COLOR is obeyed). */
 bool wr_cli_colours(void);
 
+/* Where stdout leads, while it is held (cli/plain.h): what is asked whether it is a terminal. */
+extern int wr_cli_screen;
+
 /* How wide a line on stdout may be: COLUMNS, else the terminal's, else 80. */
 uint32_t wr_cli_columns(void);
 

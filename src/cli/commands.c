@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "cli/cmd.h"
+#include "cli/plain.h"
 
 const struct wr_command *const wr_commands[] = {
     &wr_cmd_serve,    &wr_cmd_run,        &wr_cmd_try,
@@ -75,6 +76,7 @@ static int print_candidates(const char *const *words, size_t count)
 static int run_command(const struct wr_command *command, int argc, char **argv)
 {
     void *values = calloc(1, command->values_bytes + 1);
+    struct wr_plain plain;
     struct wr_words words;
     int code = WR_EXIT_USAGE;
 
@@ -83,11 +85,13 @@ static int run_command(const struct wr_command *command, int argc, char **argv)
     if (command->defaults)
         memcpy(values, command->defaults, command->values_bytes);
     wr_cli_use_name(command->name);
+    wr_plain_begin(&plain, command->name, argv);
     enum wr_parsed parsed = wr_options_parse(command, argc, argv, values, &words);
     if (parsed == WR_PARSED_HELP)
         code = print_help(command->name);
     else if (parsed == WR_PARSED)
         code = command->run(values, &words);
+    code = wr_plain_end(&plain, code);
     wr_cli_use_name("");
     free(values);
     return code;

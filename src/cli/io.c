@@ -170,10 +170,12 @@ struct weir_request *wr_cli_request(const char *path, const char *dialect, struc
 
 /* ---- looks ---- */
 
+int wr_cli_screen = STDOUT_FILENO;
+
 bool wr_cli_colours(void)
 {
     const char *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
+    return isatty(wr_cli_screen) && !getenv("NO_COLOR") && term && strcmp(term, "dumb");
 }
 
 /* COLUMNS, else the terminal's; 0: nobody says. */
@@ -183,7 +185,7 @@ static long columns_told(void)
     struct winsize size = {.ws_col = 0};
     long columns = set ? strtol(set, NULL, 10) : 0;
 
-    if (columns <= 0 && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &size))
+    if (columns <= 0 && !ioctl(wr_cli_screen, TIOCGWINSZ, &size))
         columns = size.ws_col;
     return columns > 0 ? columns : 0;
 }
