@@ -278,10 +278,22 @@ static struct wr_sentence sentence_of(const struct wr_json *doc, const wr_json_i
 
 static void put_paragraph(struct wr_buf *out, struct wr_buf *text, weir_span handle)
 {
-    wr_text_wrap(out, wr_buf_view(text), wr_cli_columns() - 2, 2);
+    bool has_colours = wr_cli_colours();
+    struct wr_buf wrapped;
+
+    wr_buf_init(&wrapped, WR_OUTPUT_BYTES_MAX);
+    wr_text_wrap(&wrapped, wr_buf_view(text), wr_cli_columns() - 2, 2);
+    size_t first = wr_span_find(wr_buf_view(&wrapped), WR_LIT("."), 0); /* ends the sentence */
+    if (!has_colours || first == SIZE_MAX)
+        first = 0;
+    wr_buf_printf(out, "%s%.*s%s", first ? "\033[1m" : "", (int)first,
+                  wrapped.len ? wrapped.bytes : "", first ? "\033[0m" : "");
+    wr_buf_append(out, wr_span_from(wr_buf_view(&wrapped), first));
     wr_buf_byte(out, '\n');
     if (handle.len > 1)
-        wr_buf_printf(out, "  whole again: weir recall %.*s\n", (int)handle.len, handle.ptr);
+        wr_buf_printf(out, "%s  whole again: weir recall %.*s%s\n", has_colours ? "\033[2m" : "",
+                      (int)handle.len, handle.ptr, has_colours ? "\033[0m" : "");
+    wr_buf_release(&wrapped);
     wr_buf_reset(text);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/span.h"
+#include "base/text.h"
 #include "store/where.h"
 
 enum { PATH_BYTES_MAX = 4096, SECOND_MS = 1000 };
@@ -105,8 +106,15 @@ struct wr_ledger *wr_cli_ledger(const char *dir)
     struct wr_buf path;
     weir_trouble trouble;
 
-    if (wr_cli_store_path(dir, &path) &&
-        wr_ledger_open(path.bytes, &options, &ledger, &trouble, &err))
+    weir_status status = wr_cli_store_path(dir, &path)
+                             ? wr_ledger_open(path.bytes, &options, &ledger, &trouble, &err)
+                             : WEIR_OK;
+    if (status == WEIR_NOTFOUND && !dir)
+        wr_cli_fail(
+            "nothing has gone through Weir yet (no store in %s); `weir run -- claude` is the "
+            "first time, --store DIR names another store",
+            wr_where_shown(path.bytes, shown));
+    else if (status)
         wr_cli_fail("store %s: %s%s", wr_where_shown(path.bytes, shown), err.text,
                     wr_cli_store_advice(trouble));
     wr_buf_release(&path);
@@ -227,7 +235,7 @@ void wr_cli_put_money(struct wr_buf *out, int64_t micro_usd)
     uint64_t amount = micro_usd < 0 ? (uint64_t)-micro_usd : (uint64_t)micro_usd;
     const char *sign = micro_usd < 0 ? "-" : "";
     if (amount >= 999950) /* whole cents, and what would be rounded up to a dollar */
-        wr_buf_printf(out, "%s$%llu.%02llu", sign, (unsigned long long)((amount + 5000) / 1000000),
+        wr_buf_printf(out, "%s$%s.%02llu", sign, WR_GROUPED((amount + 5000) / 1000000),
                       (unsigned long long)((amount + 5000) / 10000 % 100));
     else
         wr_buf_printf(out, "%s$0.%04llu", sign, (unsigned long long)((amount + 50) / 100));
