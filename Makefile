@@ -110,12 +110,12 @@ all: $(BUILD)/weir $(BUILD)/libweir.a $(BUILD)/libweir.so ## build the program a
 .PHONY: format clean help
 run: ## build, then serve on LISTEN (127.0.0.1:4141) and say what to set for each agent
 	@$(BOOTSTRAP) build
-	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@+tools/build $(BUILD)/weir $(MAKE) --no-print-directory -j$(JOBS) all
 	@exec tools/serve $(BUILD)/weir $(LISTEN)
 
 demo: ## build, then show Weir at work on an example request
 	@$(BOOTSTRAP) build
-	@+$(MAKE) --no-print-directory -j$(JOBS) all
+	@+tools/build $(BUILD)/weir $(MAKE) --no-print-directory -j$(JOBS) all
 	@tools/demo $(BUILD)/weir
 
 # The runner calls this Makefile again, with nothing but what it says itself.
