@@ -1,6 +1,6 @@
 /* A whole agent on the session runtime, with one tool of its own.
  *
- *   tiny_agent DIR COMMAND TASK...
+ *   tiny_agent DIR COMMAND TASK
  *
  * COMMAND is the way to a model: it gets a Chat Completions request on stdin and prints the answer,
  *   curl -s https://api.openai.com/v1/chat/completions -H "Authorization: Bearer $KEY"
@@ -16,18 +16,29 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <weir/weir.h>
 
-enum { TEXT_BYTES_MAX = 1 << 20, TURNS_MAX = 20 };
+enum { TEXT_BYTES_MAX = 1 << 20 };
 
 struct agent {
     struct weir_session *session;
     struct weir_store *store;
-    const char *command;
+    const char *dir, *command;
+    uint64_t from;             /* events up to this one are of earlier runs */
     char text[TEXT_BYTES_MAX]; /* of an answer, or of a tool's result */
     struct weir_err err;
+};
+
+#define TEXT(literal)                \
+    {                                \
+        literal, sizeof(literal) - 1 \
+    }
+static const struct weir_tool tools[] = {
+    {TEXT("read_file"), TEXT("Gives the text of a file."),
+     TEXT("{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}")},
+    {TEXT("weir_recall"), TEXT("Brings back what was taken out, by its handle (wr_...)."),
+     TEXT("{\"type\":\"object\",\"properties\":{\"handle\":{\"type\":\"string\"}}}")},
 };
 
 static weir_span span(const char *text)
@@ -37,70 +48,41 @@ static weir_span span(const char *text)
 
 static int64_t now_ms(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)time(NULL) * 1000;
 }
 
-static weir_span read_stream(struct agent *agent, FILE *in)
+/* Path or handle of a call: what stands between the last two quotes. It knows no escapes: a real
+ * program has a JSON library. */
+static const char *get_argument(weir_span arguments, char *value, size_t value_bytes)
 {
-    return (weir_span){agent->text, fread(agent->text, 1, TEXT_BYTES_MAX, in)};
+    snprintf(value, value_bytes, "%.*s", (int)arguments.len, arguments.ptr);
+    char *last = strrchr(value, '"');
+    if (last)
+        *last = 0;
+    char *first = strrchr(value, '"');
+    return first ? first + 1 : "";
 }
 
-/* ---- tools ---- */
-
-static const struct weir_tool tools[] = {
-    {{"read_file", 9},
-     {"Gives the text of a file.", 25},
-     {"{\"type\":\"object\",\"properties\":{\"path\":{\"type\":\"string\"}}}", 57}},
-    {{"weir_recall", 11},
-     {"Brings back what was taken out of the conversation, by its handle (wr_...).", 75},
-     {"{\"type\":\"object\",\"properties\":{\"handle\":{\"type\":\"string\"}}}", 59}},
-};
-
-/* The string under `key`. This knows no escapes: a real program has a JSON library. */
-static int get_argument(weir_span arguments, const char *key, char *value, size_t value_bytes)
-{
-    char quoted[40], copy[4096];
-    if (arguments.len >= sizeof(copy))
-        return 0;
-    memcpy(copy, arguments.ptr, arguments.len);
-    copy[arguments.len] = 0;
-    snprintf(quoted, sizeof(quoted), "\"%s\"", key);
-    char *at = strstr(copy, quoted);
-    char *first = at ? strchr(at + strlen(quoted), '"') : NULL;
-    char *last = first ? strchr(first + 1, '"') : NULL;
-    if (!last || (size_t)(last - first) > value_bytes)
-        return 0;
-    memcpy(value, first + 1, (size_t)(last - first - 1));
-    value[last - first - 1] = 0;
-    return 1;
-}
-
-static int read_file(struct agent *agent, weir_span arguments, weir_span *result)
-{
-    char path[1024];
-    FILE *in = get_argument(arguments, "path", path, sizeof(path)) ? fopen(path, "rb") : NULL;
-    *result = span("there is no such file");
-    if (!in)
-        return 0;
-    *result = read_stream(agent, in);
-    fclose(in);
-    return 1;
-}
-
-static int recall(struct agent *agent, weir_span arguments, weir_span *result)
+/* The result, or NULL for what there is not. */
+static const char *run_tool(struct agent *agent, const struct weir_call *call, weir_span *result)
 {
     struct weir_lookup lookup = {.tenant = {NULL, 0}};
     struct weir_artifact artifact;
-    char name[64];
-    *result = span("nothing is known by that handle");
-    if (!get_argument(arguments, "handle", name, sizeof(name)) ||
-        !weir_handle_parse(span(name), &lookup.handle) ||
-        weir_store_get(agent->store, &lookup, &artifact, NULL, NULL))
-        return 0;
-    *result = artifact.text;
-    return 1;
+    char value[1024];
+    const char *argument = get_argument(call->arguments, value, sizeof(value));
+
+    if (call->name.len == 11) { /* weir_recall */
+        if (!weir_handle_parse(span(argument), &lookup.handle) ||
+            weir_store_get(agent->store, &lookup, &artifact, NULL, NULL))
+            return NULL;
+        return (*result = artifact.text).ptr;
+    }
+    FILE *in = fopen(argument, "rb");
+    if (!in)
+        return NULL;
+    *result = (weir_span){agent->text, fread(agent->text, 1, TEXT_BYTES_MAX, in)};
+    fclose(in);
+    return agent->text;
 }
 
 /* Answers every call that waits, also those that a killed run left behind. */
@@ -110,125 +92,93 @@ static weir_status answer_calls(struct agent *agent)
     weir_status status = WEIR_OK;
 
     while (!status && weir_session_pending(agent->session, &calls)) {
-        int is_file = calls->name.len == 9 && !memcmp(calls->name.ptr, "read_file", 9);
-        weir_span result;
+        weir_span result = span("there is no such thing");
         printf("  %.*s %.*s\n", (int)calls->name.len, calls->name.ptr, (int)calls->arguments.len,
                calls->arguments.ptr);
-        int ok = is_file ? read_file(agent, calls->arguments, &result)
-                         : recall(agent, calls->arguments, &result);
+        int ok = run_tool(agent, calls, &result) != NULL;
         status = weir_session_result(agent->session, calls->id, result, !ok, now_ms(), &agent->err);
     }
     return status;
 }
 
-/* ---- the model ---- */
-
-/* The command's own stdin is a file, so that neither of two pipes can fill up. */
-static int ask_model(struct agent *agent, weir_span body, weir_span *answer)
-{
-    char path[] = "/tmp/tiny_agent_XXXXXX", line[4096];
-    int fd = mkstemp(path);
-    FILE *request = fd < 0 ? NULL : fdopen(fd, "wb"), *in;
-    if (!request)
-        return 0;
-    fwrite(body.ptr, 1, body.len, request);
-    fclose(request);
-    snprintf(line, sizeof(line), "( %s ) < %s", agent->command, path);
-    in = popen(line, "r");
-    if (in)
-        *answer = read_stream(agent, in);
-    int ok = in && !pclose(in) && answer->len;
-    unlink(path);
-    return ok;
-}
-
-static weir_status take_turn(struct agent *agent)
+/* One request. Its body lies in a file, so that neither of two pipes can fill up. */
+static weir_status ask_model(struct agent *agent)
 {
     struct weir_session_want want = WEIR_SESSION_WANT_INIT;
     struct weir_session_turn turn;
-    weir_span answer;
+    char path[1024], line[4096];
 
     want.dialect = WEIR_DIALECT_CHAT;
     want.now_ms = now_ms();
     weir_status status = weir_session_request(agent->session, &want, &turn, &agent->err);
     if (status)
         return status;
-    if (!ask_model(agent, turn.body, &answer)) {
-        snprintf(agent->err.text, sizeof(agent->err.text), "the model gave no answer");
-        return agent->err.code = WEIR_IO;
-    }
-    return weir_session_answer_body(agent->session, WEIR_DIALECT_CHAT, answer, now_ms(),
-                                    &agent->err);
+    snprintf(path, sizeof(path), "%s/request.json", agent->dir);
+    snprintf(line, sizeof(line), "( %s ) < '%s'", agent->command, path);
+    FILE *request = fopen(path, "wb");
+    int is_written = request && fwrite(turn.body.ptr, 1, turn.body.len, request) == turn.body.len;
+    is_written = request && !fclose(request) && is_written;
+    FILE *in = is_written ? popen(line, "r") : NULL;
+    size_t len = in ? fread(agent->text, 1, TEXT_BYTES_MAX, in) : 0;
+    if (!in || pclose(in))
+        len = 0;
+    return weir_session_answer_body(agent->session, WEIR_DIALECT_CHAT,
+                                    (weir_span){agent->text, len}, now_ms(), &agent->err);
 }
 
-/* ---- the run ---- */
+static weir_status show_words(void *user, const struct weir_event *event)
+{
+    const struct agent *agent = user;
+    if (event->seq > agent->from && !strcmp(event->kind, "assistant") && event->text.len)
+        printf("%.*s\n", (int)event->text.len, event->text.ptr);
+    return WEIR_OK;
+}
 
-static weir_status open_session(struct agent *agent, const char *dir)
+static weir_status run(struct agent *agent, const char *task)
 {
     struct weir_session_options options = WEIR_SESSION_OPTIONS_INIT;
+    const struct weir_call *calls;
     char store_dir[1024];
 
-    snprintf(store_dir, sizeof(store_dir), "%s/store", dir);
-    options.dir = dir;
+    snprintf(store_dir, sizeof(store_dir), "%s/store", agent->dir);
+    weir_status status = weir_store_open(store_dir, NULL, &agent->store, NULL, &agent->err);
+    options.dir = agent->dir;
     options.name = "main";
     options.model = "gpt-5";
-    options.now_ms = now_ms();
-    weir_status status = weir_store_open(store_dir, NULL, &agent->store, NULL, &agent->err);
     options.store = agent->store;
+    options.now_ms = now_ms();
     if (!status)
         status = weir_session_open(&options, &agent->session, &agent->err);
     if (!status)
         status = weir_session_set_prompt(agent->session, span("You answer questions about files."),
                                          now_ms(), &agent->err);
     if (!status)
-        status = weir_session_set_tools(agent->session, tools, sizeof(tools) / sizeof(tools[0]),
-                                        &agent->err);
-    return status;
-}
-
-static weir_status show_words(void *user, const struct weir_event *event)
-{
-    const uint64_t *from = user;
-    if (event->seq > *from && !strcmp(event->kind, "assistant") && event->text.len)
-        printf("%.*s\n", (int)event->text.len, event->text.ptr);
-    return WEIR_OK;
-}
-
-static weir_status run(struct agent *agent, const char *dir, const char *task)
-{
-    const struct weir_call *calls;
-    weir_status status = open_session(agent, dir);
-    if (status)
-        return status;
-    uint64_t from = weir_session_last_event(agent->session);
-    status = weir_session_say(agent->session, span(task), now_ms(), &agent->err);
-    for (int turn = 0; !status && turn < TURNS_MAX; turn++) {
-        status = take_turn(agent);
-        if (status || !weir_session_pending(agent->session, &calls))
-            break;
-        status = answer_calls(agent);
-    }
-    return status ? status : weir_journal_read(dir, show_words, &from, &agent->err);
+        status = weir_session_set_tools(agent->session, tools, 2, &agent->err);
+    agent->from = status ? 0 : weir_session_last_event(agent->session);
+    if (!status)
+        status = weir_session_say(agent->session, span(task), now_ms(), &agent->err);
+    do { /* the session's own limits end a run that does not come to an end */
+        if (!status)
+            status = answer_calls(agent);
+        if (!status)
+            status = ask_model(agent);
+    } while (!status && weir_session_pending(agent->session, &calls));
+    return status ? status : weir_journal_read(agent->dir, show_words, agent, &agent->err);
 }
 
 int main(int argc, char **argv)
 {
     static struct agent agent;
-    char task[4096] = "";
 
-    if (argc < 4) {
-        fprintf(stderr, "usage: tiny_agent DIR COMMAND TASK...\n");
+    if (argc != 4) {
+        fprintf(stderr, "usage: tiny_agent DIR COMMAND TASK\n");
         return 2;
     }
-    for (int i = 3; i < argc; i++) {
-        size_t len = strlen(task);
-        snprintf(task + len, sizeof(task) - len, "%s%s", len ? " " : "", argv[i]);
-    }
+    agent.dir = argv[1];
     agent.command = argv[2];
-    weir_status status = run(&agent, argv[1], task);
+    weir_status status = run(&agent, argv[3]);
     if (status)
-        fprintf(stderr, "tiny_agent: %s\n",
-                agent.err.code ? agent.err.text : weir_status_text(status));
+        fprintf(stderr, "tiny_agent: %s\n", agent.err.text[0] ? agent.err.text : "failed");
     weir_session_close(agent.session);
     weir_store_close(agent.store);
     return status ? 1 : 0;
