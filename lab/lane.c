@@ -27,9 +27,6 @@
 
 enum { RECALL_CALL_TOKENS = 60, TRACE_CAP_FIRST = 256 };
 
-/* What a recall brings back: so many lines around each thing that is wanted. */
-enum { LINES_BEFORE = 10, LINES_BEHIND = 30, RECALLED_BYTES_MAX = 32 * 1024 };
-
 /* Stands for thinking whose text is not known. It is a message of its own, so that it can leave. */
 static const char thinking[] = "{\"role\":\"assistant\",\"content\":null,\"thinking_blocks\":["
                                "{\"type\":\"thinking\",\"thinking\":\"\",\"signature\":\"-\"}]},";
@@ -429,45 +426,21 @@ static bool find_original(void *user, weir_handle handle, weir_span *text)
     return text->ptr != NULL;
 }
 
-static bool is_on_line(const struct wants *wants, weir_handle handle, weir_span line,
-                       struct wr_arena *scratch)
-{
-    for (uint32_t i = 0; i < wants->found->count; i++) {
-        const struct wr_evidence_item *item = &wants->found->items[i];
-        if (wr_evidence_is_needed(item) && wants->judged[i].verdict == WR_EVIDENCE_RECALLABLE &&
-            !memcmp(&wants->judged[i].handle, &handle, sizeof(handle)) &&
-            wr_evidence_holds(line, item->text, scratch))
-            return true;
-    }
-    return false;
-}
-
+/* What is wanted of one original. */
 static weir_status write_lines(struct wr_buf *out, struct wr_arena *arena,
                                const struct wants *wants, weir_handle handle, weir_span text)
 {
-    bool *is_wanted = WR_ARENA_ARRAY(arena, bool, (uint32_t)wr_span_lines(text) + LINES_BEHIND + 1);
-    weir_span rest = text, line;
-    struct wr_arena scratch;
-
-    if (!is_wanted)
+    weir_span *strings = WR_ARENA_ARRAY(arena, weir_span, wants->found->count);
+    uint32_t count = 0;
+    if (!strings)
         return wr_arena_status(arena);
-    wr_arena_init(&scratch, WR_ARENA_BYTES_MAX);
-    for (uint32_t n = 0; wr_span_line(&rest, &line); n++) {
-        wr_arena_reset(&scratch);
-        if (!is_on_line(wants, handle, line, &scratch))
-            continue;
-        for (uint32_t k = n > LINES_BEFORE ? n - LINES_BEFORE : 0; k < n + LINES_BEHIND; k++)
-            is_wanted[k] = true;
+    for (uint32_t i = 0; i < wants->found->count; i++) {
+        const struct wr_evidence_item *item = &wants->found->items[i];
+        if (wr_evidence_is_needed(item) && wants->judged[i].verdict == WR_EVIDENCE_RECALLABLE &&
+            !memcmp(&wants->judged[i].handle, &handle, sizeof(handle)))
+            strings[count++] = item->text;
     }
-    wr_arena_release(&scratch);
-    rest = text;
-    for (uint32_t n = 0; wr_span_line(&rest, &line) && out->len < RECALLED_BYTES_MAX; n++) {
-        if (!is_wanted[n])
-            continue;
-        wr_buf_append(out, line);
-        wr_buf_byte(out, '\n');
-    }
-    return out->status;
+    return wr_recall_lines(out, arena, text, strings, count);
 }
 
 /* Appends one message of the model's with all the calls, and their results, to the conversation:

@@ -20,4 +20,10 @@ WEIR_MUST_USE weir_status wr_recall_write(struct wr_buf *out, size_t *call_bytes
                                           uint64_t number, const struct wr_recall *recalls,
                                           uint32_t count);
 
+/* Writes what a model that seeks `strings` in an original asks for: each of them once, with so many
+ * lines around it as agents read of a file when they look something up. Of several lines that hold
+ * a string it is one that is shown already, else the newest. */
+WEIR_MUST_USE weir_status wr_recall_lines(struct wr_buf *out, struct wr_arena *arena,
+                                          weir_span text, const weir_span *strings, uint32_t count);
+
 #endif
