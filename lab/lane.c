@@ -142,11 +142,18 @@ static void count_reason(struct wr_lane_result *result, const char *text, uint64
     }
 }
 
-static void note_projected(struct wr_lane_result *result, const struct weir_projected *p)
+/* What a cold cache has forgotten is written anyway: a step costs nothing then. */
+static void note_projected(struct wr_lane *lane, const struct weir_projected *p,
+                           const struct wr_record *record)
 {
+    struct wr_lane_result *result = &lane->result;
+
     result->validation_failures += p->held_back != NULL;
+    lane->again_tokens = 0;
     if (!p->is_step)
         return;
+    if (strcmp(p->step_reason, "cold") != 0)
+        lane->again_tokens = record->step_rewrites_tokens;
     result->steps++;
     result->prefix_violations += !strcmp(p->step_reason, "unexplained");
     count_reason(result, p->step_reason, 1);
@@ -168,7 +175,7 @@ static weir_status send_to_engine(struct wr_lane *lane, int64_t now_ms, struct s
         status = wr_engine_project(lane->setup.engine, sent->request, &options, &record,
                                    &sent->projected, NULL);
     if (!status)
-        note_projected(&lane->result, &sent->projected);
+        note_projected(lane, &sent->projected, &record);
     return status;
 }
 
@@ -342,6 +349,30 @@ static void note_fill(struct wr_lane *lane, uint64_t tokens)
     r->over_85 += window && tokens * 20 > window * 17;
 }
 
+/* What the request would have cost less, had all that was sent before been read from the cache. */
+static void note_step(struct wr_lane *lane, const struct wr_cache_usage *usage)
+{
+    uint64_t again = lane->again_tokens, paid = usage->uncached_tokens + usage->written_tokens;
+    struct wr_usage without = usage->usage;
+    uint64_t *const parts[] = {&without.cache_write_5m_tokens, &without.cache_write_1h_tokens,
+                               &without.cache_write_30m_tokens, &without.input_tokens};
+
+    lane->again_tokens = 0;
+    if (again > paid)
+        again = paid;
+    without.cache_read_tokens += again;
+    lane->result.steps_tokens += again;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && again; i++) {
+        uint64_t part = *parts[i] < again ? *parts[i] : again;
+        *parts[i] -= part;
+        again -= part;
+    }
+    uint64_t less = wr_cost(lane->setup.model, &without).micro_usd;
+    if (usage->cost.micro_usd > less)
+        lane->result.steps_micro_usd += usage->cost.micro_usd - less;
+}
+
+/* How a request came about, and what it holds. */
 weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt, int64_t now_ms)
 {
     struct wr_lane_result *r = &lane->result;
@@ -357,6 +388,8 @@ weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prom
     r->read_tokens += usage.read_tokens;
     r->written_tokens += usage.written_tokens;
     r->output_tokens += prompt->output_tokens;
+    if (lane->again_tokens)
+        note_step(lane, &usage);
     note_fill(lane, tokens);
     return WEIR_OK;
 }
@@ -604,6 +637,8 @@ void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result 
     sum->recalls += r->recalls;
     sum->recalled_tokens += r->recalled_tokens;
     sum->steps += r->steps;
+    sum->steps_tokens += r->steps_tokens;
+    sum->steps_micro_usd += r->steps_micro_usd;
     sum->over_window += r->over_window;
     sum->over_tier += r->over_tier;
     sum->over_60 += r->over_60;

@@ -40,6 +40,7 @@ struct wr_lane_result {
     struct wr_evidence_tally evidence;
     uint64_t recalls, recalled_tokens;
     uint64_t steps;
+    uint64_t steps_tokens, steps_micro_usd; /* read before, written again because of a step */
     struct wr_lane_reason reasons[WR_LANE_REASONS_MAX];
     uint64_t over_window, over_tier, over_60, over_80, over_85;
     uint64_t prefix_violations, validation_failures;
@@ -81,7 +82,8 @@ struct wr_lane {
     struct wr_buf posted; /* to a rival: the same in the API of the session's agent */
     size_t head_bytes;    /* of the body, before the first message; 0: not begun */
     uint32_t messages_count;
-    bool is_extended; /* the newest request holds all of the one before */
+    bool is_extended;      /* the newest request holds all of the one before */
+    uint64_t again_tokens; /* of the request at hand: behind the first change of a warm step */
     struct wr_lane_trace trace;
     struct wr_evidence_gone gone; /* words of the user */
     struct wr_lane_result result;

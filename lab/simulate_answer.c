@@ -2,7 +2,7 @@
  *
  *   Your 64 sessions of 30 days: $158.03 as they were, $106.20 with auto; nothing
  *   lost, 38 recalls. Your dearest habit: files that were read, 41 % of all that tools
- *   returned, as often as it was sent; no answer used 58 % of that.
+ *   returned, as often as it was sent; 58 % of that was never used.
  *
  * and below it what each policy would have cost and kept in view. Money is rounded only here: to
  * cents, below a dollar to hundredths of one. What is not known (days without time stamps, a habit
@@ -17,7 +17,7 @@
 
 static const char *const policies[] = {"exact", "careful", "auto", "lean"};
 enum { RAW, CAREFUL, AUTO, LEAN, POLICIES };
-enum { WIDE_COLUMNS = 76 };
+enum { WIDE_COLUMNS = 76, WIDER_COLUMNS = 100 };
 
 const char *const *wr_simulate_answer_policies(uint32_t *count)
 {
@@ -75,7 +75,7 @@ static void write_habit(struct wr_buf *text, const struct wr_habits *habits, boo
                   percent_of(habits->sent[dearest], all));
     unsigned unused = percent_of(habits->unused[dearest], habits->sent[dearest]);
     if (unused)
-        wr_buf_printf(text, "; no answer used %u %% of that", unused);
+        wr_buf_printf(text, "; %u %% of that was never used", unused);
     wr_buf_byte(text, '.');
 }
 
@@ -142,36 +142,47 @@ static const char *shown_name(uint32_t policy)
     return policy == RAW ? "as they were" : policy == AUTO ? "auto (default)" : policies[policy];
 }
 
+static void put_money(struct wr_buf *out, uint64_t micro_usd, int width)
+{
+    struct wr_buf money;
+
+    wr_buf_init(&money, 64);
+    write_money(&money, micro_usd);
+    wr_buf_printf(out, "%*.*s", width, (int)money.len, money.len ? money.bytes : "");
+    wr_buf_release(&money);
+}
+
 static void write_row(struct wr_buf *out, const struct wr_simulate_report *report, uint32_t policy,
-                      bool is_wide)
+                      uint32_t columns)
 {
     const struct wr_lane_result *raw = &report->pooled.lanes[RAW],
                                 *r = &report->pooled.lanes[policy];
     const struct wr_evidence_tally *e = &r->evidence;
-    struct wr_buf money;
 
-    wr_buf_init(&money, 64);
-    write_money(&money, r->cost_micro_usd);
-    wr_buf_printf(out, "%-15s %12.*s", shown_name(policy), (int)money.len,
-                  money.len ? money.bytes : "");
-    wr_buf_release(&money);
+    wr_buf_printf(out, "%-15s ", shown_name(policy));
+    put_money(out, r->cost_micro_usd, 12);
     if (policy == RAW) {
         wr_buf_text(out, "\n");
         return;
     }
     double saved = 1 - wr_simulate_share(r->cost_micro_usd, raw->cost_micro_usd);
     wr_buf_printf(out, " %6.0f %%", 100 * saved);
-    if (is_wide)
+    if (columns >= WIDE_COLUMNS)
         wr_buf_printf(out, " %9.1f %% %9.1f %%",
                       100 * wr_simulate_share(e->first_sight[WR_EVIDENCE_SUPPORTED],
                                               wr_simulate_evidence_total(e->first_sight)),
                       100 * wr_simulate_share(e->all[WR_EVIDENCE_SUPPORTED],
                                               wr_simulate_evidence_total(e->all)));
-    wr_buf_printf(out, " %8s %5s\n", WR_GROUPED(r->recalls), WR_GROUPED(e->all[WR_EVIDENCE_LOST]));
+    wr_buf_printf(out, " %8s %5s", WR_GROUPED(r->recalls), WR_GROUPED(e->all[WR_EVIDENCE_LOST]));
+    if (columns >= WIDER_COLUMNS) {
+        wr_buf_printf(out, " %7s ", WR_GROUPED(r->steps));
+        put_money(out, r->steps_micro_usd, 11);
+    }
+    wr_buf_byte(out, '\n');
 }
 
 static void write_notes(struct wr_buf *out, const struct wr_simulate_report *report,
-                        uint32_t columns, bool is_wide)
+                        uint32_t columns)
 {
     struct wr_buf text;
 
@@ -185,10 +196,14 @@ static void write_notes(struct wr_buf *out, const struct wr_simulate_report *rep
     if (dearer)
         wr_buf_printf(&text, " auto makes %s session%s dearer by over 2 %%.", WR_GROUPED(dearer),
                       dearer == 1 ? "" : "s");
-    if (is_wide)
+    if (columns >= WIDE_COLUMNS)
         wr_buf_text(&text,
                     " In view: of what the next action used, and of what any later one used, "
                     "the part that stood in the prompt; the rest is one recall away.");
+    if (columns >= WIDER_COLUMNS)
+        wr_buf_text(&text,
+                    " Steps rewrite what was sent before, and so the provider's cache; what that "
+                    "cost is in the cost.");
     if (!wr_buf_status(&text))
         write_wrapped(out, wr_buf_view(&text), columns);
     wr_buf_release(&text);
@@ -206,11 +221,12 @@ void wr_simulate_answer(struct wr_simulate_report *report, const struct wr_habit
     wr_buf_release(&text);
     bool is_wide = columns >= WIDE_COLUMNS;
     wr_buf_text(out, is_wide ? "\n                        cost    saved    in view,    in view,\n"
-                               "                                      used next  used later"
+                               "                                        used next  used later"
                              : "\n                        cost    saved");
-    wr_buf_text(out, "  recalls  lost\n");
+    wr_buf_text(out, "  recalls  lost");
+    wr_buf_text(out, columns >= WIDER_COLUMNS ? "   steps    they cost\n" : "\n");
     for (uint32_t i = 0; i < POLICIES; i++)
-        write_row(out, report, i, is_wide);
+        write_row(out, report, i, columns);
     wr_buf_byte(out, '\n');
-    write_notes(out, report, columns, is_wide);
+    write_notes(out, report, columns);
 }

@@ -30,6 +30,8 @@ static void add_session(struct wr_simulate_report *report, int64_t first_ms, int
         r->is_cost_known = true;
         r->cost_micro_usd = i ? 3000000 : 4000000;
         r->recalls = i ? 1 : 0;
+        r->steps = i ? 2 : 0;
+        r->steps_micro_usd = i ? 100000 : 0;
         r->evidence.all[WR_EVIDENCE_SUPPORTED] = 9;
         r->evidence.all[WR_EVIDENCE_LOST] = i ? lost : 0;
         r->evidence.first_sight[WR_EVIDENCE_SUPPORTED] = 3;
@@ -68,9 +70,15 @@ static void the_sentence_says_what_was_paid_and_kept(void **state)
     wr_simulate_answer(report, &habits, true, 400, &out);
     has(&out,
         "Your 2 sessions of 5 days: $8.00 as they were, $6.00 with auto; nothing lost, 2 recalls. "
-        "Your dearest habit: files that were read, 75 % of all that tools returned; no answer "
-        "used 50 % of that.\n",
+        "Your dearest habit: files that were read, 75 % of all that tools returned; 50 % of "
+        "that was never used.\n",
         true);
+    has(&out,
+        "auto (default)         $6.00     25 %     100.0 %     100.0 %        2     0       4"
+        "     $0.2000\n",
+        true);
+    wr_buf_reset(&out);
+    wr_simulate_answer(report, &habits, true, 80, &out);
     has(&out, "auto (default)         $6.00     25 %     100.0 %     100.0 %        2     0\n",
         true);
     has(&out, "as some-model", false);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "base/text.h"
 #include "base/vec.h"
 #include "json/write.h"
 
@@ -494,10 +495,11 @@ static void write_below_floor(struct wr_buf *out, const struct wr_simulate_repor
 void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *out)
 {
     wr_simulate_report_sort(report);
-    wr_buf_printf(out, "%u sessions at the prices of %s, window ", report->sessions_count,
+    wr_buf_printf(out, "%s sessions at the prices of %s, window ",
+                  WR_GROUPED(report->sessions_count),
                   report->options.model ? report->options.model : "each log's own model");
     if (report->options.window_tokens)
-        wr_buf_printf(out, "%u", report->options.window_tokens);
+        wr_buf_text(out, WR_GROUPED(report->options.window_tokens));
     else
         wr_buf_text(out, "its own");
     if (report->without_times_count)
@@ -506,7 +508,8 @@ void wr_simulate_report_table(struct wr_simulate_report *report, struct wr_buf *
     wr_buf_byte(out, '\n');
     for (uint32_t i = 0; i < report->agents_count; i++)
         write_agent(out, report, &report->agents[i]);
-    write_agent(out, report, &report->pooled);
+    if (report->agents_count != 1) /* else it would be the same table again */
+        write_agent(out, report, &report->pooled);
     write_missed(out, report);
     write_medians(out, report);
     for (uint32_t i = 0; i < wr_simulate_report_shown(report); i++)
@@ -623,6 +626,8 @@ static void write_lane(struct wr_json_writer *w, const struct wr_simulate_report
     wr_json_member_number(w, "saved_prompt_tokens", r->saved_tokens);
     wr_json_member_number(w, "steps", r->steps);
     write_reasons(w, r);
+    wr_json_member_number(w, "steps_tokens", r->steps_tokens);
+    write_double(w, "steps_usd", (double)r->steps_micro_usd / 1e6);
     wr_json_member_number(w, "over_window", r->over_window);
     wr_json_member_number(w, "over_tier", r->over_tier);
     write_double(w, "over_60_share", r->requests ? wr_simulate_share(r->over_60, r->requests) : 0);

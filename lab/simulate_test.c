@@ -325,6 +325,12 @@ static void a_window_forces_steps_past_thinking(void **state)
     assert_true(s.lanes[0].over_window > 0);
     assert_int_equal(s.lanes[1].over_window, 0);
     assert_true(s.lanes[1].steps > 0);
+    /* What was written again is a part of what was written, and cost a part of the whole. */
+    assert_int_equal(s.lanes[0].steps_tokens, 0);
+    assert_true(s.lanes[1].steps_tokens > 0);
+    assert_true(s.lanes[1].steps_tokens < s.lanes[1].written_tokens);
+    assert_true(s.lanes[1].steps_micro_usd > 0);
+    assert_true(s.lanes[1].steps_micro_usd < s.lanes[1].cost_micro_usd);
     assert_int_equal(s.lanes[1].validation_failures, 0);
 }
 

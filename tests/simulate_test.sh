@@ -106,7 +106,7 @@ done
 check 'more policies than there is room for' 2 err '33 policies are too many' \
     "$dir/logs" "${too_many[@]}"
 
-check 'a table of a folder' 0 out '^2 sessions at the prices of claude-sonnet-5-5, window 200000' \
+check 'a table of a folder' 0 out '^2 sessions at the prices of claude-sonnet-5-5, window 200,000' \
     "$dir/logs" --policy exact --policy auto
 check 'every policy has its row' 0 out '^head-tail +[0-9]+\.[0-9][0-9] ' "$dir/logs" --all
 check 'all policies at own prices' 0 out "prices of each log's own model, window its own" \
@@ -114,7 +114,7 @@ check 'all policies at own prices' 0 out "prices of each log's own model, window
 check 'raw is all of raw' 0 out '^raw +[0-9.]+ +100\.0% ' "$dir/logs" --policy raw
 check 'a log without times is said' 0 out '1 logs have no time stamps' "$dir/logs" --policy exact
 check 'one file' 0 out '^1 sessions' "$dir/logs/claude.jsonl" --policy exact
-check 'another model' 0 out 'prices of gpt-5, window 50000' "$dir/logs" --policy exact \
+check 'another model' 0 out 'prices of gpt-5, window 50,000' "$dir/logs" --policy exact \
     --model gpt-5 --window 50000
 check 'a policy of one'"'"'s own' 0 out '^mine ' "$dir/logs" --policies "$dir/mine.yaml" \
     --policy mine
@@ -267,7 +267,8 @@ if not eval("(" + sys.argv[2] + ")"):
         ["exact", "mine", "head-tail"]'
     reads 'every field of a policy' 'all(set("""policy cost_usd cost_ratio_to_exact floor_multiple
         requests prompt_tokens cached_share written_tokens evidence recalls recalled_tokens
-        saved_prompt_tokens steps steps_by_reason over_window over_tier over_60_share over_80_share
+        saved_prompt_tokens steps steps_by_reason steps_tokens steps_usd
+        over_window over_tier over_60_share over_80_share
         over_85_share prefix_violations validation_failures rewrite_ms median_ratio sessions_dearer
         unbarred by_agent""".split()) == set(lane) for lane in j["policies"])'
     reads 'the same without thinking, of which there is none here' 'all(lane["unbarred"][key] ==
