@@ -56,6 +56,7 @@ void wr_lane_release(struct wr_lane *lane)
     wr_buf_release(&lane->posted);
     wr_arena_release(&lane->arena);
     free(lane->trace.hashes);
+    free(lane->trace.is_known);
     free(lane->trace.ends);
 }
 
@@ -113,6 +114,7 @@ struct sent {
     struct wr_transcript transcript;
     struct wr_measure measure;
     struct wr_cache_block *blocks;
+    uint8_t *kinds; /* by block */
     uint32_t blocks_count;
 };
 
@@ -249,17 +251,20 @@ static weir_status make_blocks(const struct wr_transcript *t, const struct wr_me
     return WEIR_OK;
 }
 
-/* Returns how many blocks there are without it. */
-static uint32_t leave_thinking_out(const struct wr_transcript *t, struct wr_cache_block *blocks)
+static void leave_thinking_out(struct sent *sent)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < t->segments_count; i++)
-        if (!t->segments[i].is_signed)
-            blocks[count++] = blocks[i];
-    return count;
+    const struct wr_transcript *t = &sent->transcript;
+    sent->blocks_count = 0;
+    for (uint32_t i = 0; i < t->segments_count; i++) {
+        if (t->segments[i].is_signed)
+            continue;
+        sent->kinds[sent->blocks_count] = sent->kinds[i];
+        sent->blocks[sent->blocks_count++] = sent->blocks[i];
+    }
 }
 
-static weir_status read_sent(struct wr_lane *lane, weir_span body, struct sent *sent)
+static weir_status read_sent(struct wr_lane *lane, const struct wr_lane_request *r, weir_span body,
+                             struct sent *sent)
 {
     struct wr_api_options options = {.dialect = weir_dialect_name(sent->dialect),
                                      .structure_only = true};
@@ -275,9 +280,14 @@ static weir_status read_sent(struct wr_lane *lane, weir_span body, struct sent *
     }
     if (!status)
         status = make_blocks(&sent->transcript, &sent->measure, &sent->arena, &sent->blocks);
-    if (!status)
-        sent->blocks_count = leave_thinking_out(&sent->transcript, sent->blocks);
-    return status;
+    if (status)
+        return status;
+    sent->kinds = WR_ARENA_ARRAY(&sent->arena, uint8_t, sent->transcript.segments_count);
+    if (!sent->kinds)
+        return wr_arena_status(&sent->arena);
+    wr_money_kinds_sent(r->original, r->kinds, &sent->transcript, sent->kinds);
+    leave_thinking_out(sent);
+    return WEIR_OK;
 }
 
 /* Projects the conversation as it stands and reads what would be sent. To be ended in any case. */
@@ -289,7 +299,7 @@ static weir_status begin_sent(struct wr_lane *lane, const struct wr_lane_request
     wr_buf_text(&lane->body, "]}");
     weir_status status = lane->body.status ? lane->body.status : project(lane, r, sent);
     if (!status)
-        status = read_sent(lane, sent->projected.body, sent);
+        status = read_sent(lane, r, sent->projected.body, sent);
     if (!status && lane->setup.rival)
         sent->projected.tokens_after = sent->measure.total_tokens;
     return status;
@@ -304,27 +314,41 @@ static void end_sent(struct wr_lane *lane, struct sent *sent)
 
 /* ---- the marker before a step ---- */
 
-/* Sessions are run as Chat requests, which carry no markers; blocks get them as agents place them.
- * The engine adds one on requests that do carry them (engine/cache_marker.h, its second rule): at
- * the newest end of an earlier request before the first block that has changed. */
-static weir_status mark_step(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count)
+/* Blocks keep their order, so each is sought behind the one that was found last. */
+static bool note_known(struct wr_lane_trace *t, const struct wr_cache_block *blocks, uint32_t count,
+                       uint32_t same)
 {
-    struct wr_lane_trace *t = &lane->trace;
-    uint32_t same = 0;
+    uint32_t cursor = same;
+    if (!WR_HEAP_ROOM(t->is_known, count, t->known_cap, TRACE_CAP_FIRST))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = cursor;
+        while (i >= same && at < t->count && t->hashes[at] != blocks[i].hash)
+            at++;
+        t->is_known[i] = i < same || at < t->count;
+        cursor = i >= same && at < t->count ? at + 1 : cursor;
+    }
+    return true;
+}
 
+static uint32_t count_same(const struct wr_lane_trace *t, const struct wr_cache_block *blocks,
+                           uint32_t count)
+{
+    uint32_t same = 0;
     while (same < count && same < t->count && blocks[same].hash == t->hashes[same])
         same++;
-    if (lane->setup.rival && lane->is_extended && same < t->count) {
-        lane->result.steps++;
-        count_reason(&lane->result, "rewritten", 1);
-    }
+    return same;
+}
+
+/* Takes a request's blocks as what was sent last. */
+static weir_status note_trace(struct wr_lane_trace *t, const struct wr_cache_block *blocks,
+                              uint32_t count)
+{
+    uint32_t same = count_same(t, blocks, count);
     while (t->ends_count && t->ends[t->ends_count - 1] > same)
         t->ends_count--;
-    if (lane->setup.places_markers && same < t->count && t->ends_count &&
-        lane->setup.model->cache && lane->setup.model->cache->mode == WR_CACHE_EXPLICIT &&
-        blocks[t->ends[t->ends_count - 1] - 1].mark == WR_MARK_NONE)
-        blocks[t->ends[t->ends_count - 1] - 1].mark = WR_MARK_SHORT;
-    if (!WR_HEAP_ROOM(t->hashes, count, t->cap, TRACE_CAP_FIRST) ||
+    if (!note_known(t, blocks, count, same) ||
+        !WR_HEAP_ROOM(t->hashes, count, t->cap, TRACE_CAP_FIRST) ||
         !WR_HEAP_ROOM(t->ends, t->ends_count, t->ends_cap, TRACE_CAP_FIRST))
         return WEIR_NOMEM;
     for (uint32_t i = same; i < count; i++)
@@ -332,6 +356,26 @@ static weir_status mark_step(struct wr_lane *lane, struct wr_cache_block *blocks
     t->count = count;
     t->ends[t->ends_count++] = count;
     return WEIR_OK;
+}
+
+/* Sessions are run as Chat requests, which carry no markers; blocks get them as agents place them.
+ * The engine adds one on requests that do carry them (engine/cache_marker.h, its second rule): at
+ * the newest end of an earlier request before the first block that has changed. */
+static void mark_step(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count)
+{
+    const struct wr_lane_trace *t = &lane->trace;
+    uint32_t same = count_same(t, blocks, count), ends = t->ends_count;
+
+    if (lane->setup.rival && lane->is_extended && same < t->count) {
+        lane->result.steps++;
+        count_reason(&lane->result, "rewritten", 1);
+    }
+    while (ends && t->ends[ends - 1] > same)
+        ends--;
+    if (lane->setup.places_markers && same < t->count && ends && lane->setup.model->cache &&
+        lane->setup.model->cache->mode == WR_CACHE_EXPLICIT &&
+        blocks[t->ends[ends - 1] - 1].mark == WR_MARK_NONE)
+        blocks[t->ends[ends - 1] - 1].mark = WR_MARK_SHORT;
 }
 
 /* ---- what it costs ---- */
@@ -373,7 +417,14 @@ static void note_step(struct wr_lane *lane, const struct wr_cache_usage *usage)
 }
 
 /* How a request came about, and what it holds. */
-weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt, int64_t now_ms)
+struct bill {
+    const uint8_t *kinds;
+    const bool *is_known;
+    bool asks, follows_recall;
+};
+
+static weir_status pay_prompt(struct wr_lane *lane, const struct wr_cache_prompt *prompt,
+                              const struct bill *bill, int64_t now_ms)
 {
     struct wr_lane_result *r = &lane->result;
     struct wr_cache_usage usage;
@@ -391,27 +442,41 @@ weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prom
     if (lane->again_tokens)
         note_step(lane, &usage);
     note_fill(lane, tokens);
+    if (usage.cost.known)
+        wr_money_add(r->pico_usd,
+                     &(struct wr_money_request){.model = lane->setup.model,
+                                                .prompt = prompt,
+                                                .kinds = bill->kinds,
+                                                .is_known = bill->is_known,
+                                                .asks = bill->asks,
+                                                .follows_recall = bill->follows_recall},
+                     &usage);
     return WEIR_OK;
 }
 
-static weir_status pay_blocks(struct wr_lane *lane, const struct wr_cache_block *blocks,
-                              uint32_t count, uint64_t output_tokens, int64_t now_ms)
+static weir_status pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt, struct bill bill,
+                       int64_t now_ms)
 {
-    struct wr_cache_prompt prompt = {
-        .blocks = blocks, .blocks_count = count, .output_tokens = output_tokens};
-    return wr_lane_pay(lane, &prompt, now_ms);
+    weir_status status = note_trace(&lane->trace, prompt->blocks, prompt->blocks_count);
+    bill.is_known = lane->trace.is_known;
+    return status ? status : pay_prompt(lane, prompt, &bill, now_ms);
 }
 
-static weir_status pay(struct wr_lane *lane, struct wr_cache_block *blocks, uint32_t count,
-                       uint64_t output_tokens, int64_t now_ms)
+weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt,
+                        const uint8_t *kinds, int64_t now_ms)
 {
-    weir_status status = mark_step(lane, blocks, count);
-    return status ? status : pay_blocks(lane, blocks, count, output_tokens, now_ms);
+    return pay(lane, prompt, (struct bill){.kinds = kinds}, now_ms);
+}
+
+static struct wr_cache_prompt prompt_of(const struct sent *sent, uint64_t output_tokens)
+{
+    return (struct wr_cache_prompt){
+        .blocks = sent->blocks, .blocks_count = sent->blocks_count, .output_tokens = output_tokens};
 }
 
 /* What a rival asked on its own account: summaries, side questions. */
-static weir_status pay_sides(struct wr_lane *lane, const struct wr_rival_arrived *arrived,
-                             int64_t now_ms)
+static weir_status pay_sides(struct wr_lane *lane, const struct wr_lane_request *r,
+                             const struct wr_rival_arrived *arrived)
 {
     weir_status status = WEIR_OK;
     for (uint32_t i = 0; i < arrived->count && !status; i++) {
@@ -419,11 +484,11 @@ static weir_status pay_sides(struct wr_lane *lane, const struct wr_rival_arrived
         if (i == arrived->own)
             continue;
         wr_arena_init(&side.arena, WR_ARENA_BYTES_MAX);
-        status = read_sent(lane, arrived->bodies[i], &side);
+        status = read_sent(lane, r, arrived->bodies[i], &side);
+        struct wr_cache_prompt prompt =
+            prompt_of(&side, wr_meter_count(lane->setup.meter, lane->setup.rival->side_answer));
         if (!status)
-            status = pay_blocks(lane, side.blocks, side.blocks_count,
-                                wr_meter_count(lane->setup.meter, lane->setup.rival->side_answer),
-                                now_ms);
+            status = pay_prompt(lane, &prompt, &(struct bill){.kinds = side.kinds}, r->now_ms);
         wr_arena_release(&side.arena);
     }
     return status;
@@ -538,15 +603,24 @@ static weir_status judge(struct wr_lane *lane, const struct wr_lane_request *r,
     return status;
 }
 
+static weir_status pay_sent(struct wr_lane *lane, struct sent *sent, uint64_t output_tokens,
+                            struct bill bill, int64_t now_ms)
+{
+    struct wr_cache_prompt prompt = prompt_of(sent, output_tokens);
+    mark_step(lane, sent->blocks, sent->blocks_count);
+    return pay(lane, &prompt, bill, now_ms);
+}
+
 /* The request that follows the recalls, with what they brought back. */
 static weir_status send_again(struct wr_lane *lane, const struct wr_lane_request *r)
 {
     struct sent sent;
     weir_status status = begin_sent(lane, r, &sent);
     if (!status)
-        status = pay_sides(lane, &sent.arrived, r->now_ms);
+        status = pay_sides(lane, r, &sent.arrived);
     if (!status)
-        status = pay(lane, sent.blocks, sent.blocks_count, r->output_tokens, r->now_ms);
+        status = pay_sent(lane, &sent, r->output_tokens,
+                          (struct bill){.kinds = sent.kinds, .follows_recall = true}, r->now_ms);
     end_sent(lane, &sent);
     return status;
 }
@@ -559,7 +633,7 @@ static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request
     weir_status status = begin_sent(lane, r, &sent);
 
     if (!status)
-        status = pay_sides(lane, &sent.arrived, r->now_ms);
+        status = pay_sides(lane, r, &sent.arrived);
     if (!status)
         status = wr_evidence_view_read(&view, arena, r->original, &sent.transcript);
     if (!status)
@@ -568,7 +642,9 @@ static weir_status send_first(struct wr_lane *lane, const struct wr_lane_request
                                  ? (uint64_t)wants->handles_count * RECALL_CALL_TOKENS
                                  : r->output_tokens;
     if (!status)
-        status = pay(lane, sent.blocks, sent.blocks_count, output_tokens, r->now_ms);
+        status =
+            pay_sent(lane, &sent, output_tokens,
+                     (struct bill){.kinds = sent.kinds, .asks = wants->handles_count}, r->now_ms);
     if (!status && sent.projected.tokens_before > sent.projected.tokens_after)
         lane->result.saved_tokens += sent.projected.tokens_before - sent.projected.tokens_after;
     end_sent(lane, &sent);
@@ -608,8 +684,13 @@ static weir_status send_baseline(struct wr_lane *lane, const struct wr_lane_requ
         wr_baseline_blocks(&lane->baseline, r->measure->segment_overheads, blocks);
         status = judge(lane, r, &view, &arena, &wants);
     }
-    if (!status)
-        status = pay(lane, blocks, r->original->segments_count, r->output_tokens, r->now_ms);
+    if (!status) {
+        mark_step(lane, blocks, r->original->segments_count);
+        struct wr_cache_prompt prompt = {.blocks = blocks,
+                                         .blocks_count = r->original->segments_count,
+                                         .output_tokens = r->output_tokens};
+        status = pay(lane, &prompt, (struct bill){.kinds = r->kinds}, r->now_ms);
+    }
     wr_arena_release(&arena);
     return status;
 }
@@ -629,6 +710,8 @@ void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result 
     sum->requests += r->requests;
     sum->cost_micro_usd += r->cost_micro_usd;
     sum->is_cost_known &= r->is_cost_known;
+    for (int i = 0; i < WR_MONEY_KINDS; i++)
+        sum->pico_usd[i] += r->pico_usd[i];
     sum->prompt_tokens += r->prompt_tokens;
     sum->read_tokens += r->read_tokens;
     sum->written_tokens += r->written_tokens;

@@ -20,6 +20,7 @@
 #include "lab/cache_blocks.h"
 #include "lab/evidence_tally.h"
 #include "lab/misses.h"
+#include "lab/money.h"
 #include "lab/rival.h"
 #include "lab/session.h"
 #include "weir/engine.h"
@@ -35,6 +36,7 @@ struct wr_lane_result {
     uint64_t requests; /* recalls included */
     uint64_t cost_micro_usd;
     bool is_cost_known;
+    uint64_t pico_usd[WR_MONEY_KINDS]; /* the cost by what it was paid for */
     uint64_t prompt_tokens, read_tokens, written_tokens, output_tokens;
     uint64_t saved_tokens; /* that the engine took out, summed over the requests */
     struct wr_evidence_tally evidence;
@@ -68,6 +70,8 @@ struct wr_lane_setup {
 struct wr_lane_trace {
     uint64_t *hashes; /* of its blocks; owned */
     uint32_t count, cap;
+    bool *is_known; /* by block of the newest: it was in the one before; owned */
+    uint32_t known_cap;
     uint32_t *ends; /* where requests ended that it extends; owned */
     uint32_t ends_count, ends_cap;
 };
@@ -95,6 +99,7 @@ struct wr_lane_request {
     const struct wr_session_view *view;
     const struct wr_transcript *original;
     const struct wr_measure *measure; /* of the original */
+    const uint8_t *kinds;             /* of its segments (lab/money.h) */
     const struct wr_evidence *evidence;
     const struct wr_evidence_at *at;
     const struct wr_evidence_items *found;
@@ -108,9 +113,9 @@ void wr_lane_release(struct wr_lane *lane);
 /* Sends the next request of the session. */
 WEIR_MUST_USE weir_status wr_lane_send(struct wr_lane *lane, const struct wr_lane_request *request);
 
-/* Pays for a prompt that was made elsewhere (lab/floor.h). */
+/* Pays for a prompt that was made elsewhere (lab/floor.h); `kinds` are its blocks'. */
 WEIR_MUST_USE weir_status wr_lane_pay(struct wr_lane *lane, const struct wr_cache_prompt *prompt,
-                                      int64_t now_ms);
+                                      const uint8_t *kinds, int64_t now_ms);
 
 /* Adds what one lane found to what others did. */
 void wr_lane_result_add(struct wr_lane_result *sum, const struct wr_lane_result *result);

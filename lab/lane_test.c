@@ -71,6 +71,17 @@ static uint64_t prompt_of(const struct wr_measure *measure, uint32_t segments_co
     return tokens;
 }
 
+/* What it was paid for is what it cost, but for half a micro-dollar that each request is rounded
+ * by. */
+static void check_money(const struct wr_lane_result *r)
+{
+    uint64_t pico_usd = 0, cost = r->cost_micro_usd * 1000000;
+    for (int i = 0; i < WR_MONEY_KINDS; i++)
+        pico_usd += r->pico_usd[i];
+    uint64_t off = pico_usd > cost ? pico_usd - cost : cost - pico_usd;
+    assert_true(off <= r->requests * 500000);
+}
+
 static void send(struct drive *d, uint32_t n)
 {
     struct wr_api_options options = {.dialect = "chat"};
@@ -92,16 +103,21 @@ static void send(struct drive *d, uint32_t n)
     struct turn *turn = &d->turns[n];
     turn->original_tokens = prompt_of(&measure, transcript.segments_count);
     turn->output_tokens = wr_meter_count(d->meter, wr_json_raw(view.answer, 0));
+    uint8_t *kinds = WR_ARENA_ARRAY(&arena, uint8_t, transcript.segments_count);
+    assert_non_null(kinds);
+    wr_money_kinds(&transcript, kinds);
     struct wr_lane_request request = {.session = &d->played.session,
                                       .view = &view,
                                       .original = &transcript,
                                       .measure = &measure,
+                                      .kinds = kinds,
                                       .evidence = &d->evidence,
                                       .at = &at,
                                       .found = &found,
                                       .now_ms = NOW_MS + (int64_t)n * SECOND_MS,
                                       .output_tokens = turn->output_tokens};
     assert_int_equal(wr_lane_send(&d->lane, &request), WEIR_OK);
+    check_money(&d->lane.result);
     turn->so_far = d->lane.result;
     wr_arena_release(&arena);
 }

@@ -26,6 +26,7 @@
 #include "policy/policy_yaml.h"
 #include "lab/floor.h"
 #include "api/api.h"
+#include "base/vec.h"
 
 /* A log without time stamps has no pauses. */
 enum { STEP_MS = 1000, FIRST_MS = 1000000, WINDOW_TOKENS_UNKNOWN = 200000 };
@@ -191,6 +192,8 @@ struct run {
     struct wr_floor floors[FLOORS];
     struct wr_lane floor_lanes[FLOORS]; /* the clairvoyants', whether they are asked for or not */
     struct wr_evidence_at *ats;
+    uint8_t *kinds; /* by the segments' numbers, for the floors */
+    uint32_t kinds_count, kinds_cap;
     int64_t *times_ms;
     int64_t paused_ms; /* by pauses that were put in */
     uint64_t *outputs;
@@ -407,10 +410,21 @@ static weir_status send_to(struct run *r, uint32_t lane, const struct wr_lane_re
     return status;
 }
 
+static weir_status note_kinds(struct run *r, const struct wr_lane_request *request)
+{
+    uint32_t end = request->at->base + request->at->segments_count;
+    for (; r->kinds_count < end; r->kinds_count++) {
+        if (!WR_ARENA_ROOM(&r->arena, r->kinds, r->kinds_count, r->kinds_cap, 256))
+            return wr_arena_status(&r->arena);
+        r->kinds[r->kinds_count] = request->kinds[r->kinds_count - request->at->base];
+    }
+    return WEIR_OK;
+}
+
 static weir_status send(struct run *r, struct wr_lane_request *request, struct wr_arena *arena)
 {
     struct wr_simulator *s = r->simulator;
-    weir_status status = WEIR_OK;
+    weir_status status = note_kinds(r, request);
     for (int i = 0; i < FLOORS && !status; i++) {
         status = note_floor(r, i, request, arena);
         if (!status)
@@ -452,10 +466,16 @@ static weir_status run_request(struct run *r, uint32_t n)
         status = wr_evidence_note(&r->evidence, &transcript, &r->ats[n]);
     if (!status)
         status = wr_evidence_find(&r->evidence, &r->ats[n], view.answer, &arena, &found);
+    uint8_t *kinds = WR_ARENA_ARRAY(&arena, uint8_t, status ? 0 : transcript.segments_count);
+    if (!status && !kinds)
+        status = wr_arena_status(&arena);
+    if (!status)
+        wr_money_kinds(&transcript, kinds);
     struct wr_lane_request request = {.session = r->session,
                                       .view = &view,
                                       .original = &transcript,
                                       .measure = &measure,
+                                      .kinds = kinds,
                                       .evidence = &r->evidence,
                                       .at = &r->ats[n],
                                       .found = &found,
@@ -476,7 +496,8 @@ static weir_status send_floor(struct run *r, int floor, uint32_t n)
     struct wr_cache_block *blocks = wr_floor_request(&r->floors[floor], &r->ats[n]);
     wr_cache_mark_like_agents(blocks, prompt.blocks_count, WR_MARK_SHORT);
     prompt.blocks = blocks;
-    weir_status status = wr_lane_pay(&r->floor_lanes[floor], &prompt, r->times_ms[n]);
+    weir_status status =
+        wr_lane_pay(&r->floor_lanes[floor], &prompt, r->kinds + r->ats[n].base, r->times_ms[n]);
     tokens = result->prompt_tokens - tokens;
     for (uint32_t i = 0; i < r->simulator->options.policies_count; i++)
         if ((int)floor_of(&r->simulator->options, i) == floor)

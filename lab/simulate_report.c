@@ -574,6 +574,15 @@ static void write_times(struct wr_json_writer *w, const struct wr_lane_result *r
     wr_json_write_object_end(w);
 }
 
+static void write_money(struct wr_json_writer *w, const struct wr_lane_result *r)
+{
+    wr_json_write_key(w, "cost_by_kind");
+    wr_json_write_object(w);
+    for (int i = 0; i < WR_MONEY_KINDS; i++)
+        write_double(w, wr_money_text((enum wr_money)i), (double)r->pico_usd[i] / 1e12);
+    wr_json_write_object_end(w);
+}
+
 static void write_reasons(struct wr_json_writer *w, const struct wr_lane_result *r)
 {
     wr_json_write_key(w, "steps_by_reason");
@@ -620,6 +629,7 @@ static void write_lane(struct wr_json_writer *w, const struct wr_simulate_report
     wr_json_member_number(w, "prompt_tokens", r->prompt_tokens);
     write_double(w, "cached_share", wr_simulate_share(r->read_tokens, r->prompt_tokens));
     wr_json_member_number(w, "written_tokens", r->written_tokens);
+    write_money(w, r);
     write_evidence(w, &r->evidence);
     wr_json_member_number(w, "recalls", r->recalls);
     wr_json_member_number(w, "recalled_tokens", r->recalled_tokens);

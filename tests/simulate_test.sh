@@ -266,11 +266,12 @@ if not eval("(" + sys.argv[2] + ")"):
     reads 'policies in the order they were named' '[lane["policy"] for lane in j["policies"]] ==
         ["exact", "mine", "head-tail"]'
     reads 'every field of a policy' 'all(set("""policy cost_usd cost_ratio_to_exact floor_multiple
-        requests prompt_tokens cached_share written_tokens evidence recalls recalled_tokens
-        saved_prompt_tokens steps steps_by_reason steps_tokens steps_usd
-        over_window over_tier over_60_share over_80_share
-        over_85_share prefix_violations validation_failures rewrite_ms median_ratio sessions_dearer
-        unbarred by_agent""".split()) == set(lane) for lane in j["policies"])'
+        requests prompt_tokens cached_share written_tokens cost_by_kind evidence recalls
+        recalled_tokens
+        saved_prompt_tokens steps steps_by_reason steps_tokens steps_usd over_window over_tier
+        over_60_share over_80_share over_85_share prefix_violations
+        validation_failures rewrite_ms median_ratio sessions_dearer unbarred
+        by_agent""".split()) == set(lane) for lane in j["policies"])'
     reads 'the same without thinking, of which there is none here' 'all(lane["unbarred"][key] ==
         lane[key] for lane in j["policies"] for key in ("cost_usd", "cost_ratio_to_exact",
         "floor_multiple", "steps", "recalls", "over_window", "evidence"))'
