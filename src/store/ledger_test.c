@@ -506,6 +506,35 @@ static void rows_and_notes_are_kept_together_or_not(void **state)
     free(text);
 }
 
+/* What many requests leave at once: rows in their order, of each session the last report and of
+ * each key the last note, whatever comes between. */
+static void a_group_of_many_sessions_is_kept_in_order(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct wr_ledger_row rows[] = {row_of("b", 11, "1"), row_of("a", 12, "2"), row_of("b", 13, "3"),
+                                   row_of("a", 14, "4"), row_of("c", 15, "5")};
+    struct wr_ledger_note notes[] = {note_of("a", 1, 11, "old"), note_of("b", 2, 12, "b's"),
+                                     note_of("a", 1, 13, "new"), note_of("a", 1, 14, "newest"),
+                                     note_of("c", 1, 15, "another's")};
+    struct wr_ledger_row found;
+
+    notes[4].tenant = rows[4].tenant = WR_LIT("other");
+    rows[0].report = WR_LIT("b's first");
+    rows[2].report = WR_LIT("b's last");
+    rows[1].report = WR_LIT("a's");
+    assert_int_equal(wr_ledger_keep(f->ledger, rows, 5, notes, 5, NULL), WEIR_OK);
+    assert_rows(f, (struct wr_ledger_filter){0}, "b@11=1 a@12=2 b@13=3 a@14=4 c@15=5 ");
+    assert_rows(f, (struct wr_ledger_filter){.tenant = WR_LIT("other")}, "c@15=5 ");
+    assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("b"), &found, NULL), WEIR_OK);
+    assert_true(wr_span_is(found.report, "b's last") && found.time_ms == 13);
+    assert_int_equal(wr_ledger_report(f->ledger, LOCAL, WR_LIT("a"), &found, NULL), WEIR_OK);
+    assert_true(wr_span_is(found.report, "a's"));
+    assert_note(f, LOCAL, 1, "newest");
+    assert_note(f, LOCAL, 2, "b's");
+    assert_note(f, WR_LIT("other"), 1, "another's");
+    assert_int_equal(stats_of(f).sessions_count, 3);
+}
+
 static void notes_leave_with_age_and_with_their_session(void **state)
 {
     struct fixture *f = fixture_of(state);
@@ -597,6 +626,7 @@ int main(void)
         BOTH(the_newest_note_of_a_key_stands),
         BOTH(a_session_keeps_its_newest_notes),
         BOTH(rows_and_notes_are_kept_together_or_not),
+        BOTH(a_group_of_many_sessions_is_kept_in_order),
         BOTH(notes_leave_with_age_and_with_their_session),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

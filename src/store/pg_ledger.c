@@ -1,7 +1,7 @@
 /* The rows of requests and what belongs to them (ledger.h), in PostgreSQL.
  *
  * As in SQLite they go through a connection of their own, so that no request waits for the figures
- * of another. Rows and notes of a call are one statement (weir.keep_1). Since a connection may be
+ * of another. Rows and notes of a call are one statement (weir.keep_2). Since a connection may be
  * lost when nobody knows whether it was done, every row has a ticket by which it is kept once. */
 #include "store/ledger_host.h"
 
@@ -129,7 +129,7 @@ static weir_status keep(struct wr_ledger *ledger, const struct wr_ledger_row *ro
     do
         (void)wr_pg_run_often(
             &pg->link,
-            "SELECT * FROM weir.keep_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
+            "SELECT * FROM weir.keep_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,"
             " $13, $14, $15, $16, $17)",
             &args);
     while (wr_pg_again(&pg->link));
