@@ -8,9 +8,10 @@
  * So a request of a session whose last commit was made here takes one trip, and two where another
  * node made it. Absence is what most keys are asked for (the turns are new), and cannot be known
  * for keys that sessions share; that is why those are part of the commit. Where one was there, the
- * next try asks for such keys (is_careful). A session that begins asks in any case: it looks for
- * one to go on from, which is another's. What is told to all sessions of a tenant (orders) is kept
- * as a session too; that one is remembered and compared in the same way. */
+ * next try asks for such keys (is_careful); where the session alone went on, all that is new of it
+ * has come back, and the next try is the commit alone. A session that begins asks in any case: it
+ * looks for one to go on from, which is another's. What is told to all sessions of a tenant
+ * (orders) is kept as a session too; that one is remembered and compared in the same way. */
 #include "store/pg.h"
 
 #include "base/err.h"
@@ -85,6 +86,7 @@ bool wr_pg_take_news(struct wr_pg *pg, struct wr_pg_session **session, uint64_t 
             wr_pg_known_forget(&pg->known, pg->other->name);
             pg->other = NULL;
         }
+        pg->is_careful = pg->is_careful || what == 4;
         /* Pins are few, and one that is new may change everything. */
         is_asked = is_asked || what == 2 || what == 4 || what == 5 ||
                    (what == 1 && was_asked(pg, wr_pg_get(link, i, 3)));
@@ -94,6 +96,7 @@ bool wr_pg_take_news(struct wr_pg *pg, struct wr_pg_session **session, uint64_t 
         (*session)->id = id;
         (*session)->version = version;
     }
+    pg->is_careful = pg->is_careful || !*session;
     return is_asked || !*session;
 }
 

@@ -380,7 +380,6 @@ static bool is_to_repeat(struct work *work)
     bool is_asked = wr_pg_take_news(pg, &work->known, work->name);
     pg->begun = work->known;
     if (is_asked) {
-        pg->is_careful = true;
         wr_pg_fail(&pg->link, WEIR_IO, WEIR_TROUBLE_OUTRUN);
         return false;
     }
