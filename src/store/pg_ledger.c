@@ -223,6 +223,7 @@ static weir_status read_all(struct wr_pg *pg, const char *sql, const struct wr_p
                             wr_pg_row_fn *row, struct row_reader *reader, struct weir_err *err)
 {
     wr_pg_start(&pg->link);
+    wr_pg_extend(&pg->link, WR_STORE_KEEP_MS); /* sums of many rows, which no request waits for */
     weir_status status = wr_pg_each(&pg->link, sql, args, row, reader);
 
     if (status)

@@ -548,7 +548,8 @@ weir_status wr_pg_each(struct wr_pg_link *link, const char *sql, const struct wr
     for (PGresult *result; (result = next_result(link)) != NULL;) {
         keep_result(link, result);
         /* Each row is waited for anew: a long list may take its time. */
-        link->until_us = wr_clock_steady_us() + (uint64_t)link->wait_ms_max * US;
+        uint64_t until_us = wr_clock_steady_us() + (uint64_t)link->wait_ms_max * US;
+        link->until_us = until_us > link->until_us ? until_us : link->until_us;
         if (!status && !link->status && wr_pg_rows(link))
             status = row(user, link);
     }

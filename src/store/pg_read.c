@@ -258,7 +258,7 @@ weir_status wr_pg_pin(struct weir_store *store, weir_span tenant, weir_span sess
     return status ? wr_fail(err, status, 0, "cannot read the pin") : WEIR_OK;
 }
 
-/* ---- everything ---- */
+/* ---- everything: a request waits for none of it, and a large database takes minutes ---- */
 
 static const char stats_sql[] =
     "SELECT (SELECT count(*) FROM weir.tenant), (SELECT count(*) FROM weir.session),"
@@ -288,6 +288,7 @@ weir_status wr_pg_stats(struct weir_store *store, struct weir_store_stats *stats
     int at = 0;
 
     wr_pg_start(&pg->link);
+    wr_pg_extend(&pg->link, WR_STORE_GC_MS);
     do
         (void)wr_pg_run(&pg->link, stats_sql, NULL);
     while (wr_pg_again(&pg->link));
@@ -339,6 +340,7 @@ weir_status wr_pg_verify(struct weir_store *store, weir_corrupt_fn *corrupt, voi
     struct verification v = {pg, corrupt, user, report};
 
     wr_pg_start(&pg->link);
+    wr_pg_extend(&pg->link, WR_STORE_GC_MS);
     if (wr_pg_ask_number(&pg->link,
                          "SELECT count(*) FROM (SELECT session_id FROM weir.request UNION"
                          " SELECT session_id FROM weir.report UNION"
