@@ -159,6 +159,8 @@ static weir_status probe(struct weir_store *store, bool writes, struct weir_err 
                         writes ? "UPDATE weir.place SET id = id" : "SELECT id FROM weir.place",
                         NULL);
     while (wr_pg_again(&pg->link));
+    if (writes)
+        wr_pg_wrote(&pg->link);
     if (!writes && wr_pg_rows(&pg->link))
         pg->place = (uint64_t)wr_pg_get_number(&pg->link, 0, 0);
     return wr_pg_end(pg, err);

@@ -402,6 +402,7 @@ static void run_commit(struct work *work)
     }
     if (link->status || !wr_pg_rows(link))
         return;
+    wr_pg_wrote(link);
     learn(work);
     if (work->is_conditional)
         work->pg->begun = NULL;

@@ -133,6 +133,7 @@ static weir_status keep(struct wr_ledger *ledger, const struct wr_ledger_row *ro
             " $13, $14, $15, $16, $17)",
             &args);
     while (wr_pg_again(&pg->link));
+    wr_pg_wrote(&pg->link);
     weir_status status = wr_pg_end(pg, err);
     if (status && pg->store.trouble == WEIR_TROUBLE_AWAY)
         pg->unsure = hash;

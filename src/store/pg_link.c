@@ -11,6 +11,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <poll.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -23,6 +24,7 @@ enum {
     AWAY_MS = 100,    /* how long one that was away a moment ago is given to let us in */
     BACK_MS = 400,    /* and then to do its work */
     RETRY_US = 20000, /* between two tries to connect */
+    DATABASES_MAX = 8,
     US = 1000,
 };
 
@@ -230,6 +232,41 @@ static bool connect_now(struct wr_pg_link *link)
     return link->conn && !link->status;
 }
 
+/* ---- what links know of each other ---- */
+
+/* A thread that found the database away may not be needed again for long; by then it is others who
+ * know that it is back. Were it not told, its next request would have a tenth of a second for a new
+ * connection, and go as it came where the machine is busy. */
+struct wr_pg_database {
+    _Atomic uint64_t name;     /* hash of its address; 0: free */
+    _Atomic uint64_t wrote_us; /* when work began that has written; 0: none has */
+};
+
+/* Where there are more, the last is of several: that costs a longer wait. */
+static struct wr_pg_database *database_of(const char *url)
+{
+    static struct wr_pg_database databases[DATABASES_MAX];
+    uint64_t name = wr_hash64(wr_span_of(url));
+    size_t at = 0;
+
+    name = name ? name : 1;
+    for (uint64_t taken = 0; at < DATABASES_MAX - 1; at++, taken = 0)
+        if (atomic_compare_exchange_strong(&databases[at].name, &taken, name) || taken == name)
+            break;
+    return &databases[at];
+}
+
+void wr_pg_wrote(struct wr_pg_link *link)
+{
+    if (!link->status)
+        atomic_store(&link->database->wrote_us, link->began_us);
+}
+
+static bool is_away(const struct wr_pg_link *link)
+{
+    return link->away_us && atomic_load(&link->database->wrote_us) <= link->away_us;
+}
+
 weir_status wr_pg_link_open(struct wr_pg_link *link, const char *url, uint32_t wait_ms_max,
                             struct weir_err *err)
 {
@@ -240,6 +277,7 @@ weir_status wr_pg_link_open(struct wr_pg_link *link, const char *url, uint32_t w
     link->url = strdup(url);
     if (!link->url)
         return wr_fail(err, WEIR_NOMEM, 0, "no memory for the store");
+    link->database = database_of(url);
     return WEIR_OK;
 }
 
@@ -256,16 +294,15 @@ void wr_pg_link_close(struct wr_pg_link *link)
 
 void wr_pg_start(struct wr_pg_link *link)
 {
-    uint32_t wait_ms = link->is_away ? AWAY_MS : link->wait_ms_max;
+    link->was_away = is_away(link);
+    uint32_t wait_ms = link->was_away && link->wait_ms_max > AWAY_MS ? AWAY_MS : link->wait_ms_max;
 
-    if (link->is_away && link->wait_ms_max < AWAY_MS)
-        wait_ms = link->wait_ms_max;
     link->status = WEIR_OK;
     link->trouble = WEIR_TROUBLE_NONE;
     link->state[0] = link->detail[0] = '\0';
-    link->until_us = wr_clock_steady_us() + (uint64_t)wait_ms * US;
-    link->was_away = link->is_away;
-    link->is_away = false;
+    link->began_us = wr_clock_steady_us();
+    link->until_us = link->began_us + (uint64_t)wait_ms * US;
+    link->away_us = 0;
 }
 
 void wr_pg_extend(struct wr_pg_link *link, uint32_t wait_ms)
@@ -301,7 +338,7 @@ bool wr_pg_again(struct wr_pg_link *link)
     if (!link->status || !is_worth)
         return false;
     if (wr_clock_steady_us() + RETRY_US >= link->until_us) {
-        link->is_away = is_lost(link);
+        link->away_us = is_lost(link) ? link->began_us : 0;
         return false;
     }
     if (is_lost(link))

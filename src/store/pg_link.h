@@ -2,7 +2,8 @@
  *
  * 1. After the first failure every call does nothing until wr_pg_start(); results are empty.
  * 2. A piece of work has a deadline. A connection that is dead is opened again, and one that is
- *    silent is given up at the deadline; while the database is away, later work waits only briefly.
+ *    silent is given up at the deadline; while the database is away, later work waits only briefly:
+ *    until this link has an answer, or another of this process has written.
  * 3. Nothing of a session of the database's is relied on (no settings, no locks beyond a
  *    transaction), so a pooler may stand between. Statements that are run often are prepared; where
  *    one turns out to be gone, because a pooler gave us another connection, they no longer are.
@@ -31,10 +32,12 @@ struct wr_pg_link {
     PGconn *conn; /* owned; NULL: not open */
     char *url;    /* owned */
     uint32_t wait_ms_max;
-    uint64_t until_us; /* the deadline of the work at hand */
-    bool is_away;      /* the last work ended because the database did not answer */
-    bool was_away;     /* it was so when this one began */
-    PGresult *result;  /* owned: the newest */
+    uint64_t began_us; /* when the work at hand did */
+    uint64_t until_us; /* its deadline */
+    uint64_t away_us;  /* when the last work began, if it ended without an answer; 0: it had one */
+    bool was_away;     /* that was so when this one began, and nobody had written since */
+    struct wr_pg_database *database; /* what all links of this process know of it */
+    PGresult *result;                /* owned: the newest */
     weir_status status;
     weir_trouble trouble;
     char state[6]; /* SQLSTATE of the failure; empty: none */
@@ -59,6 +62,9 @@ void wr_pg_start(struct wr_pg_link *link);
 
 /* Gives it more time, where the database was not away. */
 void wr_pg_extend(struct wr_pg_link *link, uint32_t wait_ms);
+
+/* The work has written: the database is there, for all links of this process to that address. */
+void wr_pg_wrote(struct wr_pg_link *link);
 
 /* What became of it. */
 WEIR_MUST_USE weir_status wr_pg_status(const struct wr_pg_link *link, weir_trouble *trouble,

@@ -586,6 +586,39 @@ static void what_reads_all_is_given_its_time(void **state)
     weir_store_close(store);
 }
 
+/* A link that found the database away, and was not needed until others had written, waits for it as
+ * if nothing had been: its next request would else go as it came where the machine is busy. */
+static void who_was_away_is_back_for_all_when_one_has_written(void **state)
+{
+    struct fixture *f = fixture_of(state);
+    struct wr_pg_link late, holder;
+    pthread_t thread;
+    void *failed;
+
+    assert_int_equal(wr_pg_link_open(&late, f->url, 200, NULL), WEIR_OK);
+    assert_int_equal(wr_pg_link_open(&holder, f->url, 20000, NULL), WEIR_OK);
+    wr_pg_start(&holder);
+    assert_true(wr_pg_run(&holder, "BEGIN", NULL));
+    assert_true(wr_pg_run(&holder, "LOCK TABLE weir.place", NULL));
+    wr_pg_start(&late);
+    do
+        assert_false(wr_pg_run(&late, "UPDATE weir.place SET id = id", NULL));
+    while (wr_pg_again(&late)); /* silent until its deadline */
+    assert_int_equal(late.trouble, WEIR_TROUBLE_AWAY);
+    late.wait_ms_max = 20000;
+    wr_pg_start(&late);
+    assert_true(late.until_us - late.began_us < 1000000);
+    late.away_us = late.began_us; /* as if that had not been answered either */
+    (void)put(f, "s", WR_LIT("another link writes"));
+    assert_int_equal(pthread_create(&thread, NULL, let_go_later, &holder), 0);
+    wr_pg_start(&late);
+    assert_true(wr_pg_run(&late, "UPDATE weir.place SET id = id", NULL));
+    (void)pthread_join(thread, &failed);
+    assert_null(failed);
+    wr_pg_link_close(&holder);
+    wr_pg_link_close(&late);
+}
+
 static void who_cannot_be_reached_is_waited_for_briefly(void **state)
 {
     struct weir_store_options options = WEIR_STORE_OPTIONS_INIT;
@@ -621,6 +654,7 @@ int main(void)
         TEST(a_later_schema_serves_as_long_as_it_says),
         TEST(nodes_of_two_releases_share_a_database),
         TEST(what_reads_all_is_given_its_time),
+        TEST(who_was_away_is_back_for_all_when_one_has_written),
         cmocka_unit_test(who_cannot_be_reached_is_waited_for_briefly),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
