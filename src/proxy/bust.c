@@ -48,8 +48,10 @@ static void blame_change(struct wr_bust_check *check, const struct wr_bust_sent 
     if (came_so)
         return;
     check->cause = WR_BUST_WEIR;
-    if (now->step_reason)
-        (void)snprintf(check->place, sizeof(check->place), "%s: %.20s", place, now->step_reason);
+    const char *reason =
+        now->step_reason || !check->is_back ? now->step_reason : wr_step_reason_text(WR_STEP_BACK);
+    if (reason)
+        (void)snprintf(check->place, sizeof(check->place), "%s: %.20s", place, reason);
 }
 
 struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
@@ -58,6 +60,8 @@ struct wr_bust_check wr_bust_compare(const struct wr_bust_sent *last,
     struct wr_bust_check check = {.is_known = last->cached_tokens > 0, .cause = WR_BUST_PROVIDER};
     uint32_t common = wr_prompt_common_sent(last->prompt, now->prompt);
 
+    check.is_back = last->is_other && last->model == now->model &&
+                    common < wr_prompt_common_original(last->prompt, now->prompt);
     if (!check.is_known)
         return check;
     check.cached_tokens = (uint64_t)last->cached_tokens;

@@ -27,6 +27,7 @@ struct wr_bust_sent {
     int64_t ttl_ms;          /* how long the provider keeps it; 0: not known */
     int64_t cached_tokens;   /* what it left in the cache; -1: its answer did not say */
     const char *step_reason; /* NULL: no step */
+    bool is_other;           /* it left otherwise than its session's marks say (departures.h) */
 };
 
 /* What is known before the answer. */
@@ -34,6 +35,7 @@ struct wr_bust_check {
     bool is_known; /* else there is nothing to expect */
     enum wr_bust cause;
     char place[WR_BUST_PLACE_BYTES]; /* where they differ; empty: nowhere */
+    bool is_back; /* the last one left otherwise, and what was whole in it is short again */
     uint64_t cached_tokens;
 };
 

@@ -83,6 +83,37 @@ static void the_first_difference_names_the_cause(void **state)
     }
 }
 
+/* What left otherwise than the marks say, and is as they say again, is declared by whoever sends
+ * the next; what left as they say and changes is no such thing, nor is what the host has changed.
+ */
+static void what_left_otherwise_comes_back(void **state)
+{
+    static const struct {
+        const char *last, *now;
+        bool is_other, other_model;
+        int64_t cached;
+        const char *place; /* NULL: it does not come back */
+    } ways[] = {{"TSaxc", "TSaXcd", true, false, 5000, "message 2, tool result: back"},
+                {"TSaxc", "TSaXcd", true, false, -1, ""},
+                {"TSaxc", "TSaXcd", false, false, 5000, NULL},
+                {"TSaxc", "TSaXcd", true, true, 5000, NULL},
+                {"TSaxc", "TSaxcd", true, false, 5000, NULL},
+                {"TSabx", "TSaBXd", true, false, 5000, NULL}};
+    (void)state;
+    for (size_t i = 0; i < WR_COUNT_OF(ways); i++) {
+        struct made last, now;
+        make(&last, ways[i].last);
+        make(&now, ways[i].now);
+        struct wr_bust_sent a = {
+            .prompt = &last.prompt, .cached_tokens = ways[i].cached, .is_other = ways[i].is_other};
+        struct wr_bust_sent b = {.prompt = &now.prompt, .model = ways[i].other_model};
+        struct wr_bust_check check = wr_bust_compare(&a, &b);
+        if (check.is_back != (ways[i].place != NULL) ||
+            (ways[i].place && strcmp(check.place, ways[i].place) != 0))
+            fail_msg("%zu: %d, '%s'", i, check.is_back, check.place);
+    }
+}
+
 static void parameters_are_the_hosts(void **state)
 {
     struct made last, now;
@@ -193,6 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_difference_names_the_cause),
+        cmocka_unit_test(what_left_otherwise_comes_back),
         cmocka_unit_test(parameters_are_the_hosts),
         cmocka_unit_test(chains_name_the_cause_too),
         cmocka_unit_test(what_was_not_read_is_lost),

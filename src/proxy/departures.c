@@ -206,6 +206,15 @@ static void declare(struct wr_departures *departures, struct wr_record *record,
     }
 }
 
+void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript)
+{
+    if (record->is_step || record->deed != WR_DEED_PROJECTED)
+        return;
+    record->is_step = true;
+    record->step_reason = wr_span_of(wr_step_reason_text(WR_STEP_BACK));
+    record->step_turn = transcript->turns_count ? transcript->turns_count - 1 : 0;
+}
+
 struct wr_departure wr_departures_tell(struct wr_departures *departures, struct wr_record *record,
                                        const struct wr_transcript *transcript, bool is_viewed,
                                        bool is_kept)

@@ -12,9 +12,10 @@
  *   leaves otherwise ── note(), add_reason() ──▶ the next declares what it changes ──▶ cleared
  *
  * The table is in memory that all workers share (metrics.h): the next request may come to another
- * one, and a worker that dies leaves it behind. It ends with the server. Each entry is one word, so
- * nobody holds a lock when he is killed. Where it is full an older entry gives way, and with it the
- * declaration, not the request.
+ * one, and a worker that dies leaves it behind. It ends with the server; another node of a fleet
+ * knows by the note of the last prompt, where that has come (quality_note.h). Each entry is one
+ * word, so nobody holds a lock when he is killed. Where it is full an older entry gives way, and
+ * with it the declaration, not the request.
  */
 #ifndef WR_PROXY_DEPARTURES_H
 #define WR_PROXY_DEPARTURES_H
@@ -58,6 +59,10 @@ void wr_departures_note_unread(struct wr_departures *departures, const struct wr
 /* What comes next of its conversation is a step for this reason, the word of a record. */
 void wr_departures_add_reason(struct wr_departures *departures, const struct wr_record *record,
                               weir_span reason);
+
+/* Of a request that is a step because the one before left otherwise at another node, as that one
+ * noted (quality_note.h). */
+void wr_departures_declare(struct wr_record *record, const struct wr_transcript *transcript);
 
 /* How the record's request leaves, and, in the record, that what it changes had left otherwise, if
  * that is so. */

@@ -190,7 +190,8 @@ static struct wr_watch_request watched(const struct wr_task *task,
                                      .route = weir_dialect_name(weir_request_dialect(request)),
                                      .upstream = task->route->upstream->name,
                                      .now_ms = task->now_ms,
-                                     .is_second_try = task->overflow_tokens || task->bind};
+                                     .is_second_try = task->overflow_tokens || task->bind,
+                                     .is_other = task->departure.is_other};
 }
 
 /* The policy of a session that begins, unless its request names one: what was learnt may have
@@ -302,12 +303,14 @@ static void tell_rest(struct worker *w, struct wr_task *task, struct weir_reques
     struct wr_watch_request watch_request = watched(task, request);
     struct wr_record *r = task->record;
 
-    if (r->deed == WR_DEED_PROJECTED && r->is_changed)
-        wr_record_report(r, &task->report);
     if (task->config->shadow_dir && wr_record_is_shadow(r) && r->is_changed)
         wr_shadow_keep(task->config->shadow_dir, r, request->doc.text, projected->body);
     if (watch && task->route->is_answer)
         wr_watch_request(watch, &watch_request, r, &task->note);
+    if (task->note.check.is_back)
+        wr_departures_declare(r, &request->transcript);
+    if (r->deed == WR_DEED_PROJECTED && r->is_changed)
+        wr_record_report(r, &task->report);
     r->changes = NULL;
     r->inserts = NULL;
     r->changes_count = r->inserts_count = 0;

@@ -1,6 +1,7 @@
 #include "proxy/quality_note.h"
 
 #include "base/limits.h"
+#include "proxy/bust.h"
 #include "proxy/notes.h"
 
 /* A note of another version is not read. */
@@ -10,7 +11,7 @@ enum { BLOCKS_MAX = (WR_LEDGER_NOTE_BYTES_MAX - HEAD_BYTES) / BLOCK_BYTES_MAX };
 /* The first byte of a block: its kind, and */
 enum { IS_SENT_SO = 0x80, IS_NEXT_MESSAGE = 0x40, IS_HEAD = 0x20, KIND = 0x1f };
 /* And of a prompt's flags: */
-enum { HAS_MARKER = 1, HAS_LONG_MARKER = 2 };
+enum { HAS_MARKER = 1, HAS_LONG_MARKER = 2, IS_OTHER = 4 };
 
 static void put_u64(struct wr_buf *out, uint64_t number)
 {
@@ -50,7 +51,9 @@ void wr_prompt_note_encode(const struct wr_bust_sent *sent, struct wr_buf *out)
     put_u64(out, (uint64_t)sent->cached_tokens);
     put_u64(out, p->first_user);
     put_u64(out, p->parameters);
-    wr_note_put(out, (p->has_marker ? HAS_MARKER : 0) | (p->has_long_marker ? HAS_LONG_MARKER : 0),
+    wr_note_put(out,
+                (p->has_marker ? HAS_MARKER : 0) | (p->has_long_marker ? HAS_LONG_MARKER : 0) |
+                    (sent->is_other ? IS_OTHER : 0),
                 1);
     wr_note_put(out, count, sizeof(count));
     for (uint32_t i = 0; i < count; i++) {
@@ -87,6 +90,7 @@ bool wr_prompt_note_decode(struct wr_arena *arena, weir_span bytes, struct wr_pr
     uint64_t flags = wr_note_take(&reader, 1);
     prompt->has_marker = flags & HAS_MARKER;
     prompt->has_long_marker = flags & HAS_LONG_MARKER;
+    sent->is_other = flags & IS_OTHER;
     prompt->blocks_count = (uint32_t)wr_note_take(&reader, sizeof(uint32_t));
     if (reader.is_short || prompt->blocks_count > BLOCKS_MAX)
         return false;

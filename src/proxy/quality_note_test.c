@@ -53,7 +53,8 @@ static int set_up(void **state)
                                     .model = 79,
                                     .at_ms = 1700000000000,
                                     .ttl_ms = 300000,
-                                    .cached_tokens = -1};
+                                    .cached_tokens = -1,
+                                    .is_other = true};
     *state = f;
     return 0;
 }
@@ -83,6 +84,7 @@ static void a_prompt_comes_back_as_it_was(void **state)
     assert_int_equal(f->back_sent.at_ms, 1700000000000);
     assert_int_equal(f->back_sent.ttl_ms, 300000);
     assert_int_equal(f->back_sent.cached_tokens, -1);
+    assert_true(f->back_sent.is_other);
     assert_int_equal(f->back.first_user, 77);
     assert_int_equal(f->back.parameters, 78);
     assert_true(f->back.has_marker && f->back.has_long_marker);

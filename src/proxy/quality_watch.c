@@ -255,7 +255,8 @@ void wr_watch_request(struct wr_watch *watch, const struct wr_watch_request *req
                                .model = wr_hash64(t->model),
                                .at_ms = request->now_ms,
                                .ttl_ms = wr_bust_ttl_ms(&prompt, note->model),
-                               .step_reason = record->step_reason.ptr};
+                               .step_reason = record->step_reason.ptr,
+                               .is_other = request->is_other};
     struct wr_prompts_seen seen = {.ticket = 0};
     wr_bust_chain_of(&now, &note->chain);
     note->first_user = prompt.first_user;

@@ -52,6 +52,7 @@ struct wr_watch_request {
     const char *route, *upstream;
     int64_t now_ms;
     bool is_second_try; /* its first try was not shown to anybody */
+    bool is_other;      /* it leaves otherwise than the marks of its session say */
 };
 
 /* Before it is projected: the policy that was learnt for its session, or `policy`. What it gives
