@@ -141,6 +141,18 @@ test-sessions: ## the laws of presets and of own recall on every recorded sessio
 	WEIR_SESSIONS=100000 WEIR_REQUESTS=20 $(BUILD)/tests/presets_test
 	WEIR_SESSIONS=100000 $(BUILD)/tests/own_sessions_test
 
+FLEET_SESSIONS ?= 8
+
+.PHONY: test-fleet
+test-fleet: ## the laws over three nodes on one PostgreSQL, on FLEET_SESSIONS (8) recorded sessions
+	@$(BOOTSTRAP) test
+	@+$(MAKE) --no-print-directory -j$(JOBS) all \
+	    $(addprefix $(BUILD)/tests/,engine_laws_test own_sessions_test orders_laws_test)
+	for laws in engine_laws own_sessions orders_laws; do \
+	    WEIR_FLEET=1 WEIR_SESSIONS=$(FLEET_SESSIONS) $(BUILD)/tests/$${laws}_test || exit 1; done
+	for script in fleet fleet_play fleet_steer; do WEIR_LONG=1 WEIR=$(BUILD)/weir \
+	    BUILD=$(BUILD) bash tests/$${script}_test.sh || exit 1; done
+
 test-clients: ## real clients in tool loops through the proxy (needs npm, downloads 300 MB)
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all

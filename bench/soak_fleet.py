@@ -80,7 +80,10 @@ class Client(threading.Thread):
     def run(self):
         played = 0
         while time.monotonic() < self.until:
-            self.play(f'soak-{self.number}-{played}')
+            try:
+                self.play(f'soak-{self.number}-{played}')
+            except Exception as why:  # whatever it is, it is a failure and not a thread that ends
+                self.failures.append((f'soak-{self.number}-{played}', repr(why)))
             played += 1
 
     def play(self, name):
@@ -142,15 +145,19 @@ def lost_handles(fleet, handles):
     return lost if not verified.returncode else lost + ['store verify']
 
 
-def act(fleet, until):
-    """Half a period between a node's death and the database's."""
-    turn = 0
+def act(fleet, clients, until):
+    """Half a period between a node's death and the database's; what was so far, every period."""
+    turn, began = 0, time.monotonic()
     while time.monotonic() + PERIOD_SECONDS / 2 < until:
         time.sleep(PERIOD_SECONDS / 2)
         if turn % 2:
             fleet.kill_database()
         else:
             fleet.kill_node(turn // 2 % NODES)
+            requests = sum(c.counts['requests'] for c in clients)
+            failed = [failure for c in clients for failure in c.failures]
+            print(f'{time.monotonic() - began:.0f} s: requests {requests}, failed by us '
+                  f'{len(failed)} {failed[-1:] or ""}', flush=True)
         turn += 1
 
 
@@ -167,7 +174,7 @@ def main():
         try:
             for client in clients:
                 client.start()
-            act(fleet, until)
+            act(fleet, clients, until)
             for client in clients:
                 client.join()
             counts = sum((c.counts for c in clients), collections.Counter())

@@ -1,5 +1,8 @@
 /* Prefix stability through the public engine, with its real meter, framing and store: what a
- * request repeats of the one before has the same bytes unless a step is declared. */
+ * request repeats of the one before has the same bytes unless a step is declared.
+ *
+ * The same for a fleet of three nodes on one PostgreSQL, each request at another node than the one
+ * before: it is what a node makes of it that is alone, with a store of its own, to the byte. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -12,18 +15,26 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "tests/fold_laws.h"
+#include "tests/test_fleet.h"
 #include "tests/traces.h"
 #include "weir/weir.h"
 
-enum { SESSIONS_TRIED = 8, REQUESTS_TRIED = 30, PAUSE_EVERY = 8, RESTART_EVERY = 5 };
+enum {
+    FLEET_SESSIONS_TRIED = 2,
+    SESSIONS_TRIED = 8,
+    REQUESTS_TRIED = 30,
+    PAUSE_EVERY = 8,
+    RESTART_EVERY = 5
+};
 enum { REQUEST_MS = 20000, PAUSE_MS = 4 * 3600 * 1000 };
 
 struct walk {
-    struct weir_engine *engine;
+    struct test_fleet fleet, alone;
+    struct weir_engine *engine; /* of the node whose turn it is */
     struct weir_store *store;
     const char *policy;
     weir_dialect dialect;
-    uint32_t window_tokens;
+    uint32_t window_tokens, requests_max;
     int64_t now_ms;
     bool without_recall, thinks; /* bound thinking before every output */
     struct fold_laws_signed *signed_over;
@@ -58,6 +69,23 @@ static bool is_same_after_restart(const struct walk *w, weir_span body, weir_spa
     return same;
 }
 
+/* What a node that is alone, and has seen all of it, makes of the request. */
+static bool is_same_alone(struct walk *w, weir_span body, const struct weir_projected *expected)
+{
+    struct weir_project_options options = options_of(w);
+    struct weir_engine *engine = w->alone.nodes[0].engine;
+    struct weir_projected projected;
+    struct weir_request *read;
+
+    options.store = w->alone.nodes[0].store;
+    assert_int_equal(weir_engine_request(engine, body, NULL, &read, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_project(engine, read, &options, &projected, NULL), WEIR_OK);
+    bool same =
+        wr_span_eq(projected.body, expected->body) && projected.is_step == expected->is_step;
+    weir_request_free(read);
+    return same;
+}
+
 static const char *what_is_wrong(struct walk *w, const struct weir_projected *p, weir_span body,
                                  uint32_t n)
 {
@@ -79,6 +107,8 @@ static const char *what_is_wrong(struct walk *w, const struct weir_projected *p,
         return "a step that nothing explains";
     if (n % RESTART_EVERY == 0 && !is_same_after_restart(w, body, p->body))
         return "another process gives other bytes";
+    if (w->alone.nodes_count && !is_same_alone(w, body, p))
+        return "a node that is alone gives other bytes";
     return NULL;
 }
 
@@ -101,6 +131,9 @@ static bool request_extends(struct walk *w, const struct wr_session *session, ui
     struct weir_request *read;
     struct wr_buf body;
 
+    const struct test_node *node = test_fleet_next(&w->fleet);
+    w->engine = node->engine;
+    w->store = node->store;
     w->now_ms += n % PAUSE_EVERY ? REQUEST_MS : PAUSE_MS;
     struct weir_project_options options = options_of(w);
     wr_buf_init(&body, WR_OUTPUT_BYTES_MAX);
@@ -128,8 +161,7 @@ static bool request_extends(struct walk *w, const struct wr_session *session, ui
 static bool session_extends(struct walk *w, const struct wr_session *session)
 {
     uint32_t total = session->requests_count;
-    uint32_t wanted = traces_setting("WEIR_REQUESTS", REQUESTS_TRIED);
-    uint32_t first = total > wanted ? total - wanted : 0;
+    uint32_t first = total > w->requests_max ? total - w->requests_max : 0;
     bool ok = true;
     wr_buf_init(&w->last, WR_OUTPUT_BYTES_MAX);
     w->has_last = false;
@@ -142,8 +174,9 @@ static bool session_extends(struct walk *w, const struct wr_session *session)
     return ok;
 }
 
-static bool policies_extend(struct walk *w, const struct wr_session *session, size_t index)
+static bool policies_extend(void *user, struct wr_session *session, size_t index, size_t place)
 {
+    struct walk *w = user;
     /* lean and careful are auto with other numbers; presets_test has them. */
     static const char *const policies[] = {"guarded-mid", "compress", "layers",
                                            "tiered",      "smart",    "auto"};
@@ -152,6 +185,8 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
                                             WEIR_DIALECT_OLLAMA,   WEIR_DIALECT_CONVERSE};
     static const uint32_t windows[] = {16000, 48000, 120000};
     bool ok = true;
+
+    (void)place;
     for (size_t p = 0; p < WR_COUNT_OF(policies); p++) {
         w->policy = policies[p];
         w->dialect = dialects[(index + p) % WR_COUNT_OF(dialects)];
@@ -165,41 +200,48 @@ static bool policies_extend(struct walk *w, const struct wr_session *session, si
     return ok;
 }
 
+static struct walk walk_sessions(const char *url, uint32_t sessions, uint32_t requests_max)
+{
+    struct walk w = {.requests_max = requests_max};
+
+    test_fleet_open(&w.fleet, url);
+    if (url)
+        test_fleet_open(&w.alone, NULL);
+    bool ok = traces_all_hold(sessions, policies_extend, &w);
+    printf("note: %llu requests%s, %llu steps, %llu of them cold\n", (unsigned long long)w.requests,
+           url ? " to three nodes in turn" : "", (unsigned long long)w.steps,
+           (unsigned long long)w.cold_steps);
+    test_fleet_close(&w.fleet);
+    test_fleet_close(&w.alone);
+    assert_true(ok);
+    return w;
+}
+
 static void the_next_request_begins_with_the_last(void **state)
 {
-    struct traces traces;
-    struct walk w = {0};
-    bool ok = true;
-    (void)state;
+    struct walk w = walk_sessions(NULL, traces_setting("WEIR_SESSIONS", SESSIONS_TRIED),
+                                  traces_setting("WEIR_REQUESTS", REQUESTS_TRIED));
 
-    traces_open(&traces);
-    assert_int_equal(weir_engine_new(&w.engine, NULL), WEIR_OK);
-    assert_int_equal(weir_store_new_memory(0, &w.store), WEIR_OK);
-    size_t step = traces_step(&traces, traces_setting("WEIR_SESSIONS", SESSIONS_TRIED));
-    for (size_t i = 0; i < traces.count; i += step) {
-        struct wr_arena arena;
-        struct wr_buf text;
-        struct wr_session session;
-        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-        traces_read(&traces, i, &text, &arena, &session);
-        if (!policies_extend(&w, &session, i / step)) {
-            printf("  in %s\n", traces.paths[i]);
-            ok = false;
-        }
-        wr_buf_release(&text);
-        wr_arena_release(&arena);
-    }
-    printf("note: %llu requests, %llu steps, %llu of them cold\n", (unsigned long long)w.requests,
-           (unsigned long long)w.steps, (unsigned long long)w.cold_steps);
+    (void)state;
     assert_true(w.cold_steps > 0 && w.forced > 0);
-    weir_store_close(w.store);
-    weir_engine_free(w.engine);
-    traces_close(&traces);
-    assert_true(ok);
+}
+
+static void in_a_fleet_it_does_as_for_one_alone(void **state)
+{
+    const char *url = wr_test_postgres();
+
+    (void)state;
+    if (!url)
+        skip();
+    struct walk w = walk_sessions(url, test_fleet_setting("WEIR_SESSIONS", 1, SESSIONS_TRIED),
+                                  test_fleet_setting("WEIR_REQUESTS", 9, REQUESTS_TRIED));
+    assert_true(w.steps > 0);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_next_request_begins_with_the_last)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_next_request_begins_with_the_last),
+                                       cmocka_unit_test(in_a_fleet_it_does_as_for_one_alone)};
+    test_fleet_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

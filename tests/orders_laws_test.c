@@ -21,7 +21,7 @@
 #include "engine/request.h"
 #include "policy/marker.h"
 #include "tests/fold_laws.h"
-#include "tests/test_postgres.h"
+#include "tests/test_fleet.h"
 #include "tests/traces.h"
 #include "weir/weir.h"
 
@@ -337,14 +337,17 @@ static void close_stores(struct walk *w)
         weir_store_close(w->nodes[i].store);
 }
 
-static bool policies_hold(struct walk *w, const struct wr_session *session, size_t index)
+static bool policies_hold(void *user, struct wr_session *session, size_t index, size_t place)
 {
+    struct walk *w = user;
     static const char *const policies[] = {"guarded-mid", "compress", "layers",
                                            "tiered",      "smart",    "auto"};
     static const weir_dialect dialects[] = {WEIR_DIALECT_CHAT, WEIR_DIALECT_RESPONSES,
                                             WEIR_DIALECT_MESSAGES, WEIR_DIALECT_GEMINI};
     static const uint32_t windows[] = {16000, 48000, 120000};
     bool ok = true;
+
+    (void)place;
     for (size_t p = 0; p < WR_COUNT_OF(policies); p++) {
         w->policy = policies[p];
         w->dialect = dialects[(index + p) % 4];
@@ -376,27 +379,10 @@ static void close_engines(struct walk *w)
         weir_engine_free(w->nodes[i].engine);
 }
 
-static void walk_sessions(struct walk *w, size_t sessions)
+static void walk_sessions(struct walk *w, uint32_t sessions)
 {
-    struct traces traces;
-    bool ok = true;
-
-    traces_open(&traces);
     open_engines(w);
-    size_t step = traces_step(&traces, traces_setting("WEIR_SESSIONS", (uint32_t)sessions));
-    for (size_t i = 0; i < traces.count; i += step) {
-        struct wr_arena arena;
-        struct wr_buf text;
-        struct wr_session session;
-        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-        traces_read(&traces, i, &text, &arena, &session);
-        if (!policies_hold(w, &session, i / step)) {
-            printf("  in %s\n", traces.paths[i]);
-            ok = false;
-        }
-        wr_buf_release(&text);
-        wr_arena_release(&arena);
-    }
+    bool ok = traces_all_hold(traces_setting("WEIR_SESSIONS", sessions), policies_hold, w);
     printf("note: %llu requests%s, %llu times something was said, %llu pending, %llu sent as they "
            "came, %llu markers, %llu that did not go on from the one before; steps:",
            (unsigned long long)w->requests, w->url ? " to three nodes in turn" : "",
@@ -409,7 +395,6 @@ static void walk_sessions(struct walk *w, size_t sessions)
     assert_true(ok);
     assert_true(w->markers > 0 && w->said > 0);
     close_engines(w);
-    traces_close(&traces);
 }
 
 static void what_is_said_keeps_the_laws(void **state)
@@ -438,5 +423,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_said_keeps_the_laws),
                                        cmocka_unit_test(a_fleet_is_as_one_that_is_alone)};
+    test_fleet_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

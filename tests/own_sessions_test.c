@@ -9,7 +9,7 @@
  *   L3  what leaves begins with what left before, unless a step is declared; the tools never
  *       change; after a restart, with nothing remembered, the same request gives the same bytes
  *   L4  neither the view nor what is sent has a breach that the client's request does not have
- */
+ * In a fleet every request is another node's, and the legs of an answer are one's. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -25,9 +25,17 @@
 #include "engine/request.h"
 #include "proxy/own.h"
 #include "tests/fold_laws.h"
+#include "tests/test_fleet.h"
 #include "tests/traces.h"
 
-enum { SESSIONS_TRIED = 10, REQUESTS_TRIED = 24, SPLITS_MAX = 64, LEGS_MAX = 3, APIS = 6 };
+enum {
+    FLEET_SESSIONS_TRIED = 2,
+    SESSIONS_TRIED = 10,
+    REQUESTS_TRIED = 24,
+    SPLITS_MAX = 64,
+    LEGS_MAX = 3,
+    APIS = 6
+};
 enum { SPLIT_ONE_OF = 3, RESTART_EVERY = 5, REQUEST_MS = 20000, RECALLED_BYTES_MAX = 24000 };
 
 /* An answer that came in legs. */
@@ -40,6 +48,8 @@ struct split {
 };
 
 struct counts {
+    const char *url;       /* of a fleet's database; NULL: there is one node */
+    uint32_t requests_max; /* of a session */
     unsigned long long sessions, requests, legs, alone, beside, left, steps, changed, handles,
         again;
 };
@@ -51,9 +61,8 @@ struct play {
     uint32_t window_tokens, number; /* of the request */
     uint64_t random;
     int64_t now_ms;
-    struct weir_engine *engine;
-    struct weir_store *store;
-    struct wr_own *own;
+    struct test_fleet fleet;
+    struct test_node *node; /* whose turn it is */
     struct wr_arena arena;
     struct wr_session_body body;
     struct wr_buf client, last, first_leg, tools;
@@ -110,8 +119,7 @@ static void write_client(struct play *p)
         bool is_split = split < end && element >= split->from;
         if (is_split && element > split->from)
             continue;
-        if (element)
-            wr_buf_byte(&p->client, ',');
+        wr_buf_text(&p->client, element ? "," : "");
         if (is_split)
             split->at = p->client.len;
         wr_buf_append(&p->client, is_split ? wr_buf_view(&split->shown) : wr_json_raw(&doc, at));
@@ -223,7 +231,7 @@ static void check_handles(struct play *p, weir_span sent)
         if (wr_span_find(wr_buf_view(&p->client), text, 0) != SIZE_MAX)
             continue; /* a look-alike of the session's */
         p->counts->handles++;
-        hold(p, !weir_store_get(p->store, &lookup, &original, NULL, NULL),
+        hold(p, !weir_store_get(p->node->store, &lookup, &original, NULL, NULL),
              "L2: a handle leads nowhere");
     }
 }
@@ -257,8 +265,8 @@ static void check_sent(struct play *p, weir_span view, const struct weir_project
 
 static struct wr_own_input input_of(struct play *p)
 {
-    return (struct wr_own_input){.engine = p->engine,
-                                 .store = p->store,
+    return (struct wr_own_input){.engine = p->node->engine,
+                                 .store = p->node->store,
                                  .arena = &p->arena,
                                  .tenant = WR_LIT("local"),
                                  .session = WR_LIT("s"),
@@ -274,10 +282,10 @@ static struct weir_request *project(struct play *p, struct weir_request *request
 {
     struct weir_project_options options = {.policy = "auto",
                                            .window_tokens = p->window_tokens,
-                                           .store = p->store,
+                                           .store = p->node->store,
                                            .session = WR_LIT("s"),
                                            .now_ms = p->now_ms};
-    assert_int_equal(weir_engine_project(p->engine, request, &options, sent, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_project(p->node->engine, request, &options, sent, NULL), WEIR_OK);
     return request;
 }
 
@@ -286,9 +294,10 @@ static struct weir_request *offer(struct play *p, struct wr_own_part *part)
     struct wr_own_input input = input_of(p);
     struct weir_request *request;
 
-    assert_int_equal(weir_engine_request(p->engine, wr_buf_view(&p->client), NULL, &request, NULL),
-                     WEIR_OK);
-    wr_own_offer(p->own, &input, &request, part);
+    assert_int_equal(
+        weir_engine_request(p->node->engine, wr_buf_view(&p->client), NULL, &request, NULL),
+        WEIR_OK);
+    wr_own_offer(p->node->own, &input, &request, part);
     return request;
 }
 
@@ -305,11 +314,11 @@ static void check_restart(struct play *p, weir_span view, weir_span sent)
     struct wr_own_part part;
     struct weir_projected again;
 
-    wr_own_free(p->own);
-    weir_engine_free(p->engine);
-    assert_int_equal(weir_engine_new(&p->engine, NULL), WEIR_OK);
-    p->own = wr_own_new(NULL);
-    assert_non_null(p->own);
+    wr_own_free(p->node->own);
+    weir_engine_free(p->node->engine);
+    assert_int_equal(weir_engine_new(&p->node->engine, NULL), WEIR_OK);
+    p->node->own = wr_own_new(NULL);
+    assert_non_null(p->node->own);
     struct weir_request *request = project(p, offer(p, &part), &again);
     hold(p, wr_span_eq(wr_buf_view(&part.view), view), "L3: another view after a restart");
     hold(p, wr_span_eq(again.body, sent), "L3: other bytes after a restart");
@@ -471,7 +480,7 @@ static void answer_calls(struct play *p, struct wr_join *join)
         struct weir_lookup lookup = {.tenant = WR_LIT("")};
         struct weir_artifact original;
         bool is_found = weir_handle_find(calls[i].arguments, 0, &lookup.handle) != SIZE_MAX &&
-                        !weir_store_get(p->store, &lookup, &original, NULL, NULL);
+                        !weir_store_get(p->node->store, &lookup, &original, NULL, NULL);
         weir_span found = is_found ? original.text : WR_LIT("nothing has this handle");
         struct wr_buf text; /* as no other result, which may have no id */
         wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
@@ -526,7 +535,7 @@ static void ask_again(struct play *p, struct wr_join *join, struct wr_own_part *
              wr_span_eq(wr_span_from(view, at + elements.len), wr_span_from(before, at - 1)),
          "L1: a leg's request is not the one before and its elements");
     check_lawful(p, before, view);
-    assert_int_equal(weir_engine_request(p->engine, view, NULL, &request, NULL), WEIR_OK);
+    assert_int_equal(weir_engine_request(p->node->engine, view, NULL, &request, NULL), WEIR_OK);
     (void)project(p, request, &sent);
     check_sent(p, view, &sent);
     remember_sent(&p->last, sent.body);
@@ -647,6 +656,7 @@ static void take_turn(struct play *p)
 
     wr_arena_reset(&p->arena);
     p->now_ms += REQUEST_MS;
+    p->node = test_fleet_next(&p->fleet);
     write_client(p);
     struct weir_request *request = offer(p, &part);
     if (!hold(p, part.is_offered, "our tool is not offered")) {
@@ -677,10 +687,11 @@ static void open_play(struct play *p)
     struct wr_session_request request = {
         .dialect = p->dialect, .model = p->model, .with_tools = WR_SESSION_TOOLS_WITHOUT_RECALL};
 
-    assert_int_equal(weir_engine_new(&p->engine, NULL), WEIR_OK);
-    assert_int_equal(weir_store_new_memory(0, &p->store), WEIR_OK);
-    p->own = wr_own_new(NULL);
-    assert_non_null(p->own);
+    test_fleet_open(&p->fleet, p->counts->url);
+    for (size_t i = 0; i < p->fleet.nodes_count; i++) {
+        p->fleet.nodes[i].own = wr_own_new(NULL);
+        assert_non_null(p->fleet.nodes[i].own);
+    }
     wr_arena_init(&p->arena, WR_ARENA_BYTES_MAX);
     wr_buf_init(&p->client, WR_OUTPUT_BYTES_MAX);
     wr_buf_init(&p->last, WR_OUTPUT_BYTES_MAX);
@@ -701,14 +712,14 @@ static void close_play(struct play *p)
     wr_buf_release(&p->last);
     wr_buf_release(&p->client);
     wr_arena_release(&p->arena);
-    wr_own_free(p->own);
-    weir_store_close(p->store);
-    weir_engine_free(p->engine);
+    for (size_t i = 0; i < p->fleet.nodes_count; i++)
+        wr_own_free(p->fleet.nodes[i].own);
+    test_fleet_close(&p->fleet);
 }
 
-static bool session_holds(struct wr_session *session, size_t index, uint32_t requests_max,
-                          struct counts *counts)
+static bool session_holds(void *user, struct wr_session *session, size_t number, size_t index)
 {
+    struct counts *counts = user;
     static const struct {
         weir_dialect dialect;
         const char *models[2];
@@ -721,6 +732,7 @@ static bool session_holds(struct wr_session *session, size_t index, uint32_t req
     static const uint32_t windows[] = {16000, 32000, 200000};
     bool ok = true;
 
+    (void)number;
     session->compactions_count = 0; /* a host that compacts begins another history */
     for (size_t a = 0; a < APIS && session->tools_count; a++) {
         /* The newest take turns, unless all sessions are wanted. */
@@ -735,7 +747,7 @@ static bool session_holds(struct wr_session *session, size_t index, uint32_t req
                            .random = index * APIS + a + 1,
                            .counts = counts};
         open_play(p);
-        for (; p->number < session->requests_count && p->number < requests_max && !p->wrong;
+        for (; p->number < session->requests_count && p->number < counts->requests_max && !p->wrong;
              p->number++)
             take_turn(p);
         if (p->wrong)
@@ -749,45 +761,40 @@ static bool session_holds(struct wr_session *session, size_t index, uint32_t req
     return ok;
 }
 
-static void print_counts(const struct counts *c)
+static void play_sessions(struct counts c, uint32_t sessions)
 {
+    bool ok = traces_all_hold(sessions, session_holds, &c);
+
     printf("note: %llu sessions, %llu requests, %llu answers by our calls alone, %llu beside "
            "others, %llu legs, %llu exchanges left out for good, %llu changed, %llu steps, %llu "
            "handles, %llu asked again after a restart\n",
-           c->sessions, c->requests, c->alone, c->beside, c->legs, c->left, c->changed, c->steps,
-           c->handles, c->again);
+           c.sessions, c.requests, c.alone, c.beside, c.legs, c.left, c.changed, c.steps, c.handles,
+           c.again);
+    assert_true(ok && c.alone > 0 && c.beside > 0);
 }
 
 static void own_recall_holds_the_laws(void **state)
 {
-    struct traces traces;
-    struct counts counts = {0};
-    bool ok = true;
     (void)state;
-    traces_open(&traces);
-    uint32_t requests_max = traces_setting("WEIR_REQUESTS", REQUESTS_TRIED);
-    size_t step = traces_step(&traces, traces_setting("WEIR_SESSIONS", SESSIONS_TRIED));
-    for (size_t i = 0; i < traces.count; i += step) {
-        struct wr_arena arena;
-        struct wr_buf text;
-        struct wr_session session;
-        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
-        traces_read(&traces, i, &text, &arena, &session);
-        if (!session_holds(&session, i, requests_max, &counts)) {
-            printf("  in %s\n", traces.paths[i]);
-            ok = false;
-        }
-        wr_buf_release(&text);
-        wr_arena_release(&arena);
-    }
-    print_counts(&counts);
-    assert_true(ok);
-    assert_true(counts.alone > 0 && counts.beside > 0);
-    traces_close(&traces);
+    play_sessions((struct counts){.requests_max = traces_setting("WEIR_REQUESTS", REQUESTS_TRIED)},
+                  traces_setting("WEIR_SESSIONS", SESSIONS_TRIED));
+}
+
+static void own_recall_holds_them_in_a_fleet(void **state)
+{
+    const char *url = wr_test_postgres();
+    (void)state;
+    if (!url)
+        skip();
+    play_sessions(
+        (struct counts){.url = url, .requests_max = test_fleet_setting("WEIR_REQUESTS", 10, 24)},
+        test_fleet_setting("WEIR_SESSIONS", 1, SESSIONS_TRIED));
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(own_recall_holds_the_laws)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(own_recall_holds_the_laws),
+                                       cmocka_unit_test(own_recall_holds_them_in_a_fleet)};
+    test_fleet_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

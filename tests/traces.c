@@ -116,3 +116,27 @@ void traces_read(const struct traces *traces, size_t index, struct wr_buf *text,
         exit(1);
     }
 }
+
+bool traces_all_hold(uint32_t wanted, traces_fn *holds, void *user)
+{
+    struct traces traces;
+    bool all = true;
+
+    traces_open(&traces);
+    size_t step = traces_step(&traces, wanted);
+    for (size_t i = 0; i < traces.count; i += step) {
+        struct wr_arena arena;
+        struct wr_buf text;
+        struct wr_session session;
+        wr_arena_init(&arena, WR_ARENA_BYTES_MAX);
+        traces_read(&traces, i, &text, &arena, &session);
+        if (!holds(user, &session, i / step, i)) {
+            printf("  in %s\n", traces.paths[i]);
+            all = false;
+        }
+        wr_buf_release(&text);
+        wr_arena_release(&arena);
+    }
+    traces_close(&traces);
+    return all;
+}

@@ -30,4 +30,9 @@ size_t traces_step(const struct traces *traces, size_t wanted);
 void traces_read(const struct traces *traces, size_t index, struct wr_buf *text,
                  struct wr_arena *arena, struct wr_session *session);
 
+/* Calls `holds` for some `wanted` sessions; `number` counts them, `index` is their place among all.
+ * Says which it does not hold for, and gives false where there is one. */
+typedef bool traces_fn(void *user, struct wr_session *session, size_t number, size_t index);
+bool traces_all_hold(uint32_t wanted, traces_fn *holds, void *user);
+
 #endif

@@ -123,6 +123,64 @@ class Relay:
         self.pairs = []
 
 
+class Listener(Relay):
+    """Knows which connections commit. The answer of the next commit is lost on its way: the
+    database has committed, and its node is told nothing (`loses`: the connection ends then;
+    `hides`: it stays and is silent). While it is `late`, a connection takes its time to be made."""
+    LATE_SECONDS = 0.3
+
+    def carry(self, client, server):
+        commits, hides = False, False
+        try:
+            if self.mode == 'late':
+                time.sleep(self.LATE_SECONDS)
+            while True:
+                for sock in select.select([client, server], [], [])[0]:
+                    data = sock.recv(65536)
+                    if not data:
+                        raise OSError
+                    commits = commits or sock is client and b'weir.commit_' in data
+                    if sock is server and commits and self.mode in ('loses', 'hides'):
+                        hides, self.mode = self.mode == 'hides', 'pass'
+                        if not hides:
+                            raise OSError
+                    if not (hides and sock is server):
+                        (server if sock is client else client).sendall(data)
+        except (OSError, ValueError):
+            client.close()
+            server.close()
+
+
+class Counter(Relay):
+    """Counts round trips: times that a node speaks after the database did. What writes rows and
+    notes behind the answers has a connection of its own and is left out."""
+
+    def __init__(self, database):
+        super().__init__(database)
+        self.heard = {}  # by connection: its trips, whether the node spoke last, all that it said
+
+    def carry(self, client, server):
+        heard = self.heard[client] = [0, False, b'']
+        try:
+            while True:
+                for sock in select.select([client, server], [], [])[0]:
+                    data = sock.recv(65536)
+                    if not data:
+                        raise OSError
+                    if sock is client:
+                        heard[0] += not heard[1]
+                        heard[2] += data
+                    heard[1] = sock is client
+                    (server if sock is client else client).sendall(data)
+        except (OSError, ValueError):
+            client.close()
+            server.close()
+
+    def trips(self):
+        """Of connections that commit, so far."""
+        return sum(trips for trips, _, said in list(self.heard.values()) if b'weir.commit_' in said)
+
+
 TALLY = {}  # by the kind of trouble, which is the session's name
 
 
@@ -148,8 +206,8 @@ def unknown_handles(talk, store):
 
 
 def is_shortened_again(talk):
-    """A thread that found the database away gives it a tenth of a second, so on a busy machine the
-    first requests behind its return may go as they came."""
+    """A thread that found the database away gives it a tenth of a second until another has written,
+    so on a busy machine the first requests behind its return may go as they came."""
     before = talk.shortened()
     return bool(wait_for(lambda: talk.go_on() != (200, True) or talk.shortened() > before)) and \
         talk.shortened() > before
@@ -180,6 +238,23 @@ def any_node_same_bytes(folder, upstream, database):
     stop_all(nodes + [alone])
 
 
+def requests_are_one_trip_or_two(folder, upstream, database):
+    """Before a request leaves its node has asked the database once where it made the session's last
+    commit, and twice where another did."""
+    database.make('trips')
+    relay = Counter(database)
+    nodes = a_fleet(folder, upstream, relay.url('trips'), 2)
+    talk = Hopping(nodes, upstream, 'trips')
+    seen = []
+    for number in [0, 1] * 2 + [0, 1, 0, 1, 1, 1, 0, 0, 1]:  # the first ones begin, at either
+        talk.nodes, before = [nodes[number]], relay.trips()
+        ok('it is kept as ever', talk.go_on(), (200, True))
+        seen.append(relay.trips() - before)
+    ok('two where another was, one where it was this', seen[4:], [2, 2, 2, 2, 1, 1, 2, 1, 2])
+    ok('something was shortened', talk.shortened() > 4)
+    stop_all(nodes)
+
+
 def rows_add_up(folder, upstream, database):
     """Rows of requests are in the database, from whichever node; `weir report` reads them."""
     url = database.make('adds')
@@ -187,11 +262,17 @@ def rows_add_up(folder, upstream, database):
     talk = Hopping(nodes, upstream, 'rows')
     for _ in range(6):
         talk.go_on()
+    ok('each node counts its own requests', [wait_for(node.requests_counted) for node in nodes],
+       [3, 3])
     stop_all(nodes)
     stats = json.loads(subprocess.run([WEIR, 'store', 'stats', '--json', '--store', url],
                                       stdout=subprocess.PIPE, timeout=PATIENCE_SECONDS,
                                       check=True).stdout)
     ok('a row a request', (stats['requests'], stats['sessions'] >= 1), (6, True))
+    report = subprocess.run([WEIR, 'report', '--json', '--store', url], stdout=subprocess.PIPE,
+                            timeout=PATIENCE_SECONDS, check=True).stdout
+    ok('the report has those of all nodes', [part['requests'] for part in
+                                             json.loads(report)['models']], [6])
     listed = subprocess.run([WEIR, 'sessions', '--store', url], stdout=subprocess.PIPE, text=True,
                             timeout=PATIENCE_SECONDS, check=False)
     ok('the session is listed', 'rows' in listed.stdout)
@@ -286,6 +367,69 @@ def network_fails(folder, upstream, database):
     ok('ready again', wait_for(lambda: is_ready(nodes[0])))
     ok('all goes on, and is shortened again', is_shortened_again(talk))
     ok('every handle is found', unknown_handles(talk, relay.url('net')), [])
+    stop_all(nodes)
+
+
+def last_row(node, talk):
+    """What the node says of the talk's last request."""
+    asked = len(json.dumps(chat_session(talk.turns, talk.name)))
+    return wait_for(lambda: next((line for line in node.log_lines()
+                                  if line['body_bytes_received'] == asked), None))
+
+
+def an_answer_to_a_commit_is_lost(folder, upstream, database):
+    """The connection ends behind the commit and before its answer: it is asked for again on a new
+    one, and what was committed is what leaves. Where the answer never comes, the new turn leaves
+    whole and the marks say otherwise: the next request declares what it changes."""
+    url = database.make('lost_answer')
+    relay = Listener(database)
+    nodes = a_fleet(folder, upstream, relay.url('lost_answer'), 2)
+    talk = Hopping(nodes, upstream, 'answer-lost')
+    for _ in range(3):
+        talk.go_on()
+    for _ in range(4):
+        relay.mode, before = 'loses', talk.shortened()
+        ok('it is kept as ever', talk.go_on(), (200, True))
+        ok('the answer was lost', relay.mode, 'pass')
+        ok('it is shortened', talk.shortened() > before)
+        ok('and so the next', talk.go_on(), (200, True))
+    for there in (0, 1):  # the next request: at the same node, and at another
+        talk.nodes, relay.mode, before = [nodes[0]], 'hides', talk.shortened()
+        ok('without an answer it passes', talk.go_on(), (200, True))
+        ok('the answer was hidden', relay.mode, 'pass')
+        ok('the new turn is whole', talk.shortened(), before)
+        ok('its row says why', last_row(nodes[0], talk)['held_back'],
+           'the database does not answer')
+        talk.nodes = [nodes[there]]
+        wait_for(lambda: int(database.ask('SELECT count(*) FROM weir.request', url)) == talk.turns)
+        ok('the next is as the marks say', talk.go_on(), (200, False))
+        row = last_row(nodes[there], talk)
+        ok('and declares that', (row['step'], row['step_reason']), (True, 'back'))
+        ok('and what it lost', (row['cache_bust_cause'], row['cache_bust_at'].partition(': ')[2]),
+           ('weir', 'back'))
+    ok('every handle is found', unknown_handles(talk, url), [])
+    stop_all(nodes)
+
+
+def who_was_away_is_back_at_once(folder, upstream, database):
+    """A thread that found the database away waits for it as ever, once another has written: with a
+    tenth of a second for a new connection its first request would go as it came."""
+    database.make('back')
+    relay = Listener(database)
+    nodes = a_fleet(folder, upstream, relay.url('back'), 1)
+    talk = Hopping(nodes, upstream, 'back')
+    for _ in range(3):
+        ok('it is kept as ever', talk.go_on(), (200, True))
+    for _ in range(2):
+        relay.mode = 'refuse'
+        relay.cut()
+        ok('without the database it passes', talk.go_on(), (200, True))
+        ok('it says that it is not ready', wait_for(lambda: not is_ready(nodes[0])))
+        relay.mode, before = 'late', talk.shortened()
+        ok('ready again', wait_for(lambda: is_ready(nodes[0])))
+        talk.go_on()
+        ok('the first request behind that is shortened', talk.shortened() > before)
+    ok('every handle is found', unknown_handles(talk, relay.url('back')), [])
     stop_all(nodes)
 
 
@@ -526,10 +670,11 @@ def print_tally():
               f'{t["lost"]:6}')
 
 
-CASES = [any_node_same_bytes, nodes_race, a_node_is_killed_anywhere, a_replica_is_promoted,
-         a_store_moves, rows_add_up, dead_connections_are_opened_again,
-         nodes_start_together, network_fails, database_refuses, a_node_is_killed, clocks_are_apart,
-         behind_a_pooler, database_restarts]
+CASES = [any_node_same_bytes, requests_are_one_trip_or_two, nodes_race,
+         a_node_is_killed_anywhere, a_replica_is_promoted, a_store_moves, rows_add_up,
+         dead_connections_are_opened_again, nodes_start_together, network_fails,
+         an_answer_to_a_commit_is_lost, who_was_away_is_back_at_once, database_refuses,
+         a_node_is_killed, clocks_are_apart, behind_a_pooler, database_restarts]
 
 
 def main():
