@@ -3,10 +3,10 @@
 
     WEIR=build/weir bench/soak_gateway.py [SECONDS [USERS]]      (1200 seconds, 50 users)
 
-Every user's agent plays sessions on both nodes until its budget is used up, and goes on asking.
-Budgets are made so that they last about as long as the run: requests of a month, of each user and
-of each team of five, the teams' smaller than the sum of their users'. Every 30 seconds a node is
-killed (SIGKILL, all its processes) and started again.
+Every user's agent plays sessions on both nodes until its budget is used up, and goes on asking
+until the time is over. Budgets are of requests of a month, of each user and of each team of five,
+the teams' smaller than the sum of their users'. Every 30 seconds a node is killed (SIGKILL, all its
+processes) and started again.
 
 Exit 1: a user or team was let in once too often or too seldom, money is not what the clients were
 told, or somebody got at something of another's (page, HTTP, MCP, recall, metrics).
@@ -21,19 +21,19 @@ from fleet_cases import Database  # noqa: E402
 from gateway_load import Load, wait_until_settled  # noqa: E402
 from harness import Checks, Folder, Upstream  # noqa: E402
 
-KILL_SECONDS, REQUESTS_PER_USER_SECOND = 30, 1.0
+KILL_SECONDS, REQUESTS_PER_USER_SECOND = 30, 0.25
 
 
 def main(seconds=1200, users=50):
     check = Checks()
-    limit = max(5, int(seconds * REQUESTS_PER_USER_SECOND * 0.6))
+    limit = max(5, int(seconds * REQUESTS_PER_USER_SECOND))
     team_limit = limit * 4
     with Folder() as folder:
         os.chmod(folder, 0o755)  # the database is another user's
         database, upstream = Database(folder), Upstream(folder)
         load = Load(folder, database, upstream, users, limit, team_limit)
         began = time.monotonic()
-        load.run(limit * 2, [KILL_SECONDS] * (seconds // KILL_SECONDS), pause_seconds=0.05)
+        load.run(limit + 5, [KILL_SECONDS] * (seconds // KILL_SECONDS), pause_seconds=0.05)
         lasted = time.monotonic() - began
         wait_until_settled(load)
         load.judge_budgets(check.ok)

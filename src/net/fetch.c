@@ -37,6 +37,7 @@ enum {
     SEND_BYTES = 64 * 1024,
     IDLE_HANDLES_MAX = 64,
     HEADER_BYTES_MAX = WR_NET_HEAD_BYTES_MAX,
+    IDLE_CLOSE_US_MAX = 1000 * 1000,
 };
 
 /* A watched socket of libcurl's. */
@@ -73,6 +74,7 @@ struct wr_fetch {
     struct wr_buf head; /* lines of the answer's head */
     int paused;         /* CURLPAUSE_RECV: there is no room for the answer; CURLPAUSE_SEND: there
                          * are no bytes of the request yet */
+    int64_t body_bytes; /* of the request; -1: not known */
     bool found_no_fd;   /* the process may open no more sockets */
     bool is_dropped;    /* nobody waits for the rest of the answer */
     const char *unfit;  /* why the answer that came cannot be passed on; NULL: it can */
@@ -137,6 +139,33 @@ static bool is_on_kept(const struct wr_fetch *fetch)
     return !opened_count && address && address[0];
 }
 
+/* Bytes that left are those that the system has taken. */
+static bool is_sent(const struct wr_fetch *fetch)
+{
+    long head_bytes = 0;
+    curl_off_t body_bytes = 0;
+
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_REQUEST_SIZE, &head_bytes);
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_SIZE_UPLOAD_T, &body_bytes);
+    return head_bytes > 0 && fetch->body_bytes >= 0 && body_bytes >= fetch->body_bytes;
+}
+
+bool wr_fetch_is_unanswered(const struct wr_fetch *fetch)
+{
+    return fetch->state == WR_FETCH_ASKING && is_sent(fetch);
+}
+
+/* A server that closes a connection because it was idle does so at once; one that had the request
+ * for longer has read it. */
+static bool is_idle_close(const struct wr_fetch *fetch)
+{
+    curl_off_t ready_us = 0, ended_us = 0;
+
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_PRETRANSFER_TIME_T, &ready_us);
+    (void)curl_easy_getinfo(fetch->easy, CURLINFO_TOTAL_TIME_T, &ended_us);
+    return is_on_kept(fetch) && ended_us - ready_us < (curl_off_t)IDLE_CLOSE_US_MAX;
+}
+
 static enum wr_fetch_result fetch_result(const struct wr_fetch *fetch, CURLcode code)
 {
     if (code == CURLE_OK)
@@ -151,8 +180,10 @@ static enum wr_fetch_result fetch_result(const struct wr_fetch *fetch, CURLcode 
         return WR_FETCH_TIMEOUT;
     /* When a kept connection has died, libcurl itself tries a fresh one. It gives up where it would
      * have to read the body a second time. */
-    bool was_on_kept = is_on_kept(fetch) || code == CURLE_SEND_FAIL_REWIND;
-    return was_on_kept ? WR_FETCH_STALE : WR_FETCH_UNREACHABLE;
+    if (code == CURLE_SEND_FAIL_REWIND || is_idle_close(fetch) ||
+        (is_on_kept(fetch) && !is_sent(fetch)))
+        return WR_FETCH_STALE;
+    return is_sent(fetch) ? WR_FETCH_UNANSWERED : WR_FETCH_UNREACHABLE;
 }
 
 /* libcurl's own words, unless they name a file of this machine: the client is told the reason, and
@@ -607,6 +638,7 @@ weir_status wr_fetch_start(struct wr_fetch **result, struct wr_fetcher *fetcher,
     fetch->fetcher = fetcher;
     fetch->events = events;
     fetch->user = user;
+    fetch->body_bytes = request->is_streamed ? request->content_bytes : (int64_t)request->body.len;
     wr_buf_init(&fetch->head, WR_NET_HEAD_BYTES_MAX);
     fetch->easy = fetcher->idle_count ? fetcher->idle[--fetcher->idle_count] : curl_easy_init();
     if (!fetch->easy || !add_headers(fetch, request)) {

@@ -41,6 +41,8 @@ enum wr_fetch_result {
     WR_FETCH_UNREACHABLE, /* no answer has begun */
     WR_FETCH_TIMEOUT,     /* the same, because of time */
     WR_FETCH_STALE,       /* the same, on a connection that was kept: a fresh one may do better */
+    WR_FETCH_UNANSWERED,  /* the same, and all of the request had left: it may have been carried out
+                           */
     WR_FETCH_UNFIT,       /* an answer came that cannot be passed on; nothing of it was told */
     WR_FETCH_NO_FD,       /* no socket can be opened: the process has too many */
     WR_FETCH_BROKEN,      /* an answer began and did not end */
@@ -87,6 +89,8 @@ WEIR_MUST_USE weir_status wr_fetch_start(struct wr_fetch **fetch, struct wr_fetc
                                          const struct wr_fetch_events *events, void *user,
                                          struct weir_err *err);
 void wr_fetch_cancel(struct wr_fetch *fetch);
+/* Whether all of the request has left and nothing of an answer has come. */
+bool wr_fetch_is_unanswered(const struct wr_fetch *fetch);
 /* From inside `head`: nothing more of the answer is waited for, and `end` says WR_FETCH_BROKEN. */
 void wr_fetch_drop(struct wr_fetch *fetch);
 void wr_fetch_resume(struct wr_fetch *fetch);

@@ -7,25 +7,28 @@
  * It is asked for as the request is about to leave for the first time: then the model, the prompt
  * and the longest answer are known, so the most that it can cost is. What it did cost is added up
  * over all the times that the provider was asked for it (own_legs.c). Where the provider does not
- * say what it counted, an answer that came costs what we count.
+ * say what it counted, an answer that came costs what we count, and so does a request that left
+ * whole and whose answer nobody waited for, or that never came: the provider has it, and writes.
  */
 #include <openssl/rand.h>
-#include <strings.h>
 
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/span.h"
+#include "engine/request.h"
 #include "models/lookup.h"
+#include "proxy/budgets.h"
 #include "proxy/exchange_inside.h"
 #include "proxy/pages.h"
 
 enum {
     BYTES_PER_TOKEN_MIN = 3, /* of a prompt that was not read: rather too many tokens */
     ANSWER_BYTES_PER_TOKEN = 4,
-    EVENT_BYTES = 240,            /* of a streamed event, around its words */
+    EVENT_BYTES = 300,            /* of a streamed event, around its words: rather too many */
     OUTPUT_TOKENS_UNKNOWN = 8192, /* of a model whose longest answer is not known */
     RETRY_HELD_S = 5,             /* where requests under way hold what is left */
     RETRY_SHORT_S = 60,           /* longer than that no client should wait by itself */
+    LOST_TOKENS_PER_S = 100,      /* that a model writes for nobody */
 };
 
 void wr_admit_begin(struct wr_exchange *ex)
@@ -44,13 +47,45 @@ void wr_admit_begin(struct wr_exchange *ex)
 
 /* ---- the most that it can cost ---- */
 
-static const struct wr_model *model_of(const struct wr_exchange *ex)
+/* What a request asks for, as far as it is known. */
+struct asked {
+    const struct wr_model *model; /* NULL: it does not say, or nobody can read it */
+    uint64_t output_tokens;       /* 0: it does not say */
+};
+
+static const struct wr_model *find_model(const struct wr_exchange *ex, weir_span name)
+{
+    if (!name.len || !ex->service->models)
+        return NULL;
+    return wr_models_lookup(ex->service->models, name).model;
+}
+
+/* The thread is not done with it, or did not take it: it is read here, for these two alone. */
+static struct asked read_asked(const struct wr_exchange *ex)
+{
+    struct weir_request_options options = WEIR_REQUEST_OPTIONS_INIT;
+    struct weir_request *request;
+    struct asked asked = {.model = NULL};
+
+    if (!ex->route.api)
+        return asked;
+    options.dialect = ex->route.api->name;
+    options.path = ex->path.len ? ex->path.bytes : NULL;
+    if (weir_request_new(wr_buf_view(&ex->body), &options, &request, NULL))
+        return asked;
+    asked.model = find_model(ex, weir_request_model(request));
+    asked.output_tokens = request->transcript.answer_tokens_max;
+    weir_request_free(request);
+    return asked;
+}
+
+static struct asked asked_of(const struct wr_exchange *ex)
 {
     const struct wr_record *r = &ex->record;
 
-    if (!wr_exchange_is_task_ready(ex) || !r->model[0] || !ex->service->models)
-        return NULL;
-    return wr_models_lookup(ex->service->models, wr_span_of(r->model)).model;
+    if (!wr_exchange_is_task_ready(ex))
+        return read_asked(ex);
+    return (struct asked){find_model(ex, wr_span_of(r->model)), r->asked_tokens};
 }
 
 static uint64_t prompt_tokens(const struct wr_exchange *ex)
@@ -80,27 +115,47 @@ static struct wr_cost dearest(const struct wr_model *model, uint64_t input, uint
     return most;
 }
 
+/* Of all models that have a price, for a request that does not say which it asks. */
+static struct wr_cost dearest_of_all(const struct wr_models *models, uint64_t input,
+                                     uint64_t output)
+{
+    struct wr_cost most = {.known = true};
+
+    for (uint32_t i = 0; models && i < wr_models_count(models); i++) {
+        struct wr_cost cost = dearest(wr_models_at(models, i), input, output);
+        if (cost.known && cost.micro_usd > most.micro_usd)
+            most = cost;
+    }
+    return most;
+}
+
+static bool limits_money(const struct wr_spend_request *request)
+{
+    bool is_limited = false;
+
+    for (size_t s = 0; s < request->scopes_count; s++)
+        for (int p = 0; p < WR_SPEND_PERIODS; p++)
+            is_limited |= request->scopes[s].limits[p][WR_SPEND_MONEY] != WR_SPEND_NO_LIMIT;
+    return is_limited;
+}
+
 /* False: money is limited, and the model has no price. */
 static bool find_most(struct wr_exchange *ex, struct wr_spend_request *request)
 {
-    const struct wr_model *model = model_of(ex);
-    uint64_t input = prompt_tokens(ex);
-    uint64_t output = wr_exchange_is_task_ready(ex) ? ex->record.asked_tokens : 0;
-    bool limits_money = false;
+    struct asked asked = asked_of(ex);
+    uint64_t input = prompt_tokens(ex), output = asked.output_tokens;
 
+    if (!output && asked.model)
+        output = asked.model->output_tokens_max;
     if (!output)
-        output =
-            model && model->output_tokens_max ? model->output_tokens_max : OUTPUT_TOKENS_UNKNOWN;
-    for (size_t s = 0; s < request->scopes_count; s++)
-        for (int p = 0; p < WR_SPEND_PERIODS; p++)
-            limits_money |= request->scopes[s].limits[p][WR_SPEND_MONEY] != WR_SPEND_NO_LIMIT;
+        output = OUTPUT_TOKENS_UNKNOWN;
+    ex->admission.output_tokens = output;
     request->most[WR_SPEND_REQUESTS] = 1;
     request->most[WR_SPEND_TOKENS] = (int64_t)(input + output);
-    if (!model)
-        return true; /* nobody knows yet whom it asks: the answer will say it */
-    struct wr_cost cost = dearest(model, input, output);
+    struct wr_cost cost = asked.model ? dearest(asked.model, input, output)
+                                      : dearest_of_all(ex->service->models, input, output);
     request->most[WR_SPEND_MONEY] = (int64_t)cost.micro_usd;
-    return cost.known || !limits_money;
+    return cost.known || !limits_money(request);
 }
 
 static void name_scopes(struct wr_exchange *ex, struct wr_spend_request *request)
@@ -306,17 +361,48 @@ static uint64_t seen_output_tokens(const struct wr_record *r)
     return tokens > r->answer_events ? tokens : r->answer_events;
 }
 
-void wr_admit_count(struct wr_exchange *ex)
+void wr_admit_note_lost(struct wr_exchange *ex)
+{
+    ex->admission.lost_count++;
+    ex->admission.lost_us += wr_clock_steady_us() - ex->sent_us;
+}
+
+/* Where nobody knows which model it was, it costs the most that it could. */
+static void add_cost(struct wr_exchange *ex, const struct wr_model *model,
+                     const struct wr_usage *usage)
 {
     struct wr_admission *a = &ex->admission;
+
+    a->tokens += (int64_t)(wr_usage_input_total(usage) + usage->output_tokens);
+    a->micro_usd +=
+        model ? (int64_t)wr_cost(model, usage).micro_usd : a->job.request.most[WR_SPEND_MONEY];
+}
+
+static void count_lost(struct wr_exchange *ex, const struct wr_model *model)
+{
+    struct wr_admission *a = &ex->admission;
+    uint64_t written = a->lost_us * LOST_TOKENS_PER_S / 1000000;
+    uint64_t most = a->output_tokens * a->lost_count;
+    struct wr_usage usage = {.input_tokens = prompt_tokens(ex) * a->lost_count,
+                             .output_tokens = written < most ? written : most};
+
+    if (a->lost_count)
+        add_cost(ex, model, &usage);
+    a->lost_count = a->lost_us = 0;
+}
+
+void wr_admit_count(struct wr_exchange *ex)
+{
     const struct wr_record *r = &ex->record;
     bool is_answered = r->status >= 200 && r->status < 300;
 
-    if (a->state != WR_ADMIT_GIVEN || !(r->is_usage_known || is_answered))
+    if (ex->admission.state != WR_ADMIT_GIVEN)
         return;
-    weir_span name = r->model[0] ? wr_span_of(r->model) : r->answer_model;
     const struct wr_model *model =
-        ex->service->models && name.len ? wr_models_lookup(ex->service->models, name).model : NULL;
+        find_model(ex, r->model[0] ? wr_span_of(r->model) : r->answer_model);
+    count_lost(ex, model);
+    if (!r->is_usage_known && !is_answered)
+        return;
     struct wr_usage usage = {.input_tokens = prompt_tokens(ex),
                              .output_tokens = seen_output_tokens(r)};
     uint64_t seen = usage.output_tokens;
@@ -324,8 +410,7 @@ void wr_admit_count(struct wr_exchange *ex)
         usage = wr_record_usage(r, model);
     if (!wr_span_is(r->end, "done") && usage.output_tokens < seen)
         usage.output_tokens = seen; /* of a client that left, the beginning says 1 */
-    a->tokens += (int64_t)(wr_usage_input_total(&usage) + usage.output_tokens);
-    a->micro_usd += model ? (int64_t)wr_cost(model, &usage).micro_usd : 0;
+    add_cost(ex, model, &usage);
 }
 
 void wr_admit_settle(struct wr_exchange *ex)

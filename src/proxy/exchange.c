@@ -288,6 +288,8 @@ static void on_gone(void *user)
     /* Some leave when the last event has come and do not wait for the end of the stream. */
     ex->record.end = ex->tap.answer.is_finished ? WR_LIT("done") : WR_LIT("client_gone");
     ex->fetch = NULL;
+    if (fetch && ex->state == WR_EXCHANGE_ASKING && wr_fetch_is_unanswered(fetch))
+        wr_admit_note_lost(ex);
     if (fetch)
         wr_fetch_cancel(fetch);
     if (ex->state == WR_EXCHANGE_PROJECTING || ex->state == WR_EXCHANGE_REPROJECTING)

@@ -40,8 +40,11 @@ struct wr_admission {
     enum { WR_ADMIT_FREE, WR_ADMIT_DUE, WR_ADMIT_ASKING, WR_ADMIT_GIVEN } state;
     struct wr_gate_job job; /* the gate's while ASKING */
     char names[WR_SPEND_SCOPES_MAX][WR_PROXY_USER_NAME_BYTES_MAX + sizeof("user:")];
-    char note[160];            /* what is said of it in the log and a header; "": nothing */
-    int64_t tokens, micro_usd; /* that it did cost so far */
+    char note[160];               /* what is said of it in the log and a header; "": nothing */
+    int64_t tokens, micro_usd;    /* that it did cost so far */
+    uint64_t output_tokens;       /* that its answer may have */
+    uint64_t lost_count, lost_us; /* tries that left whole and got no answer, and for how long they
+                                   * were waited for */
 };
 
 struct wr_exchange {
@@ -147,6 +150,8 @@ void wr_admit_begin(struct wr_exchange *ex);
 /* It is about to leave. True: it waits for its budget, and goes on from there; it may be no more.
  */
 bool wr_admit_hold(struct wr_exchange *ex);
+/* It has left whole, and nobody waits for its answer any more: it may have been carried out. */
+void wr_admit_note_lost(struct wr_exchange *ex);
 /* Its record is complete, and it is over. */
 void wr_admit_count(struct wr_exchange *ex);
 void wr_admit_settle(struct wr_exchange *ex);

@@ -261,7 +261,7 @@ static const struct {
      "\"message\":\"weir: upstream (http://",
      AS_IT_CAME,
      1,
-     {"\"end\":\"upstream_unreachable\"", "\"status\":502"}},
+     {"\"end\":\"upstream_unanswered\"", "\"status\":502"}},
     {"an answer that is none",
      "",
      "",

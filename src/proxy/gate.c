@@ -15,14 +15,19 @@
 #include "base/calendar.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "store/where.h"
 
-enum { THREADS_FILE = 1, THREADS_DATABASE = 4, EXPIRE_MS = 60 * 1000, SETTLE_TRIES_MAX = 3 };
+enum { THREADS_FILE = 1, THREADS_DATABASE = 4, EXPIRE_MS = 60 * 1000, AGAIN_MS = 500 };
 
-/* What waits: a job of somebody's, or a cost, which is ours to free. */
+/* What waits: a job of somebody's, or a cost, which is ours to free. They are taken in the order
+ * that they came in: what a cost sets free may be what the next job asks for, and costs that wait
+ * until there is no job would wait for as long as there is much to do. */
 struct cost {
     unsigned char ticket[WR_SPEND_TICKET_BYTES];
     int64_t tokens, micro_usd;
+    uint64_t number;
+    int64_t since_ms, due_ms; /* when it came, and when it is tried (again) */
     struct cost *next;
 };
 
@@ -36,6 +41,7 @@ struct wr_gate {
     struct wr_gate_job *jobs, **jobs_end; /* the oldest first */
     struct cost *costs, **costs_end;
     size_t jobs_count;
+    uint64_t number; /* of what came last */
     struct wr_gate_job *done, **done_end;
     bool is_ending, is_closed;
     int64_t expire_due_ms;
@@ -62,15 +68,31 @@ static void run_job(struct wr_gate *gate, struct wr_ledger **ledger, struct wr_g
     (void)pthread_mutex_unlock(&gate->lock);
 }
 
-/* A ticket is settled once, however often it is told. What cannot be told stays counted at its
- * most, and expires. */
-static void run_cost(const struct wr_gate *gate, struct wr_ledger **ledger, struct cost *cost)
+static void add_cost(struct wr_gate *gate, struct cost *cost)
 {
-    for (int tries = 0; tries < SETTLE_TRIES_MAX; tries++)
-        if (need_ledger(gate, ledger) &&
-            !wr_ledger_settle(*ledger, cost->ticket, cost->tokens, cost->micro_usd, NULL))
-            break;
-    free(cost);
+    cost->next = NULL;
+    cost->number = ++gate->number;
+    *gate->costs_end = cost;
+    gate->costs_end = &cost->next;
+}
+
+/* A ticket is settled once, however often it is told. What the store does not take is told again,
+ * behind what came meanwhile, until nobody holds the ticket any more. There are never more of these
+ * than requests were let in, and a store that is away lets none in. */
+static void run_cost(struct wr_gate *gate, struct wr_ledger **ledger, struct cost *cost)
+{
+    bool is_told = need_ledger(gate, ledger) &&
+                   !wr_ledger_settle(*ledger, cost->ticket, cost->tokens, cost->micro_usd, NULL);
+
+    (void)pthread_mutex_lock(&gate->lock);
+    bool is_over = is_told || gate->is_ending || wr_clock_ms() - cost->since_ms > WR_SPEND_HOLD_MS;
+    if (!is_over) {
+        cost->due_ms = wr_clock_ms() + AGAIN_MS;
+        add_cost(gate, cost);
+    }
+    (void)pthread_mutex_unlock(&gate->lock);
+    if (is_over)
+        free(cost);
 }
 
 static void expire(const struct wr_gate *gate, struct wr_ledger **ledger, int64_t now_ms)
@@ -80,16 +102,23 @@ static void expire(const struct wr_gate *gate, struct wr_ledger **ledger, int64_
                                 now_ms - (int64_t)WR_SPEND_KEEP_DAYS * WR_DAY_MS, NULL, NULL);
 }
 
+static bool is_cost_due(const struct wr_gate *gate)
+{
+    return gate->costs && (gate->is_ending || wr_clock_ms() >= gate->costs->due_ms);
+}
+
 /* Waits for something to do. False: it is time to end, and nothing is left. */
 static bool take(struct wr_gate *gate, struct wr_gate_job **job, struct cost **cost, bool *expires)
 {
     (void)pthread_mutex_lock(&gate->lock);
-    while (!gate->jobs && !gate->costs && !gate->is_ending && wr_clock_ms() < gate->expire_due_ms) {
-        struct timespec until = wr_clock_steady_in_ms(EXPIRE_MS);
-        (void)pthread_cond_timedwait(&gate->more, &gate->lock, &until);
+    while (!gate->jobs && !is_cost_due(gate) && !gate->is_ending &&
+           wr_clock_ms() < gate->expire_due_ms) {
+        struct timespec until = wr_clock_steady_in_ms(gate->costs ? AGAIN_MS : EXPIRE_MS);
+        (void)wr_os_steady_cond_wait(&gate->more, &gate->lock, &until);
     }
-    *job = gate->jobs;
-    *cost = *job ? NULL : gate->costs;
+    bool is_cost = is_cost_due(gate) && (!gate->jobs || gate->costs->number < gate->jobs->number);
+    *job = is_cost ? NULL : gate->jobs;
+    *cost = is_cost ? gate->costs : NULL;
     if (*job && !(gate->jobs = (*job)->next))
         gate->jobs_end = &gate->jobs;
     if (*cost && !(gate->costs = (*cost)->next))
@@ -147,6 +176,7 @@ bool wr_gate_ask(struct wr_gate *gate, struct wr_gate_job *job)
     bool has_room = gate->jobs_count < WR_PROXY_GATE_JOBS_MAX && !gate->is_closed;
     if (has_room) {
         job->next = NULL;
+        job->number = ++gate->number;
         *gate->jobs_end = job;
         gate->jobs_end = &job->next;
         gate->jobs_count++;
@@ -165,29 +195,16 @@ bool wr_gate_settle(struct wr_gate *gate, const unsigned char ticket[WR_SPEND_TI
 
     if (!cost)
         return false;
-    *cost = (struct cost){.tokens = tokens, .micro_usd = micro_usd};
+    *cost = (struct cost){.tokens = tokens, .micro_usd = micro_usd, .since_ms = wr_clock_ms()};
     memcpy(cost->ticket, ticket, WR_SPEND_TICKET_BYTES);
     (void)pthread_mutex_lock(&gate->lock);
-    *gate->costs_end = cost;
-    gate->costs_end = &cost->next;
+    add_cost(gate, cost);
     (void)pthread_cond_signal(&gate->more);
     (void)pthread_mutex_unlock(&gate->lock);
     return true;
 }
 
 /* ---- life ---- */
-
-static bool make_more(pthread_cond_t *more)
-{
-    pthread_condattr_t steady;
-
-    if (pthread_condattr_init(&steady))
-        return false;
-    bool ok =
-        !pthread_condattr_setclock(&steady, CLOCK_MONOTONIC) && !pthread_cond_init(more, &steady);
-    (void)pthread_condattr_destroy(&steady);
-    return ok;
-}
 
 struct wr_gate *wr_gate_new(uv_loop_t *loop, const char *store_dir)
 {
@@ -201,7 +218,7 @@ struct wr_gate *wr_gate_new(uv_loop_t *loop, const char *store_dir)
     gate->jobs_end = &gate->jobs;
     gate->costs_end = &gate->costs;
     gate->done_end = &gate->done;
-    if (pthread_mutex_init(&gate->lock, NULL) || !make_more(&gate->more) ||
+    if (pthread_mutex_init(&gate->lock, NULL) || !wr_os_steady_cond_init(&gate->more) ||
         uv_async_init(loop, &gate->wake, on_wake)) {
         free(gate);
         return NULL;

@@ -1,7 +1,7 @@
 /* gate.h -- asks the store whether a request may go, and tells it what requests did cost.
  *
  * The loop never waits for the store: threads of the gate's own do, each with a handle of its own,
- * and what they were told comes back on the loop. Jobs are taken in the order they came.
+ * and what they were told comes back on the loop. Jobs and costs are taken in the order they came.
  */
 #ifndef WR_PROXY_GATE_H
 #define WR_PROXY_GATE_H
@@ -22,7 +22,8 @@ struct wr_gate_job {
     void *user;
     weir_status status; /* else than WEIR_OK: the store could not be asked */
     struct wr_spend_verdict verdict;
-    struct wr_gate_job *next; /* the gate's */
+    struct wr_gate_job *next; /* the gate's, */
+    uint64_t number;          /* and so is this: how many came before it */
 };
 
 /* NULL: no memory, or no thread. `store_dir` is borrowed. */

@@ -9,7 +9,10 @@
  *     ▼
  *   leaves
  *
- * Only where all of the request is here, and nothing of an answer has been shown.
+ * Only where all of the request is here, and nothing of an answer has been shown. A request that
+ * had left whole and got no answer may have been carried out: to send it elsewhere could be paid
+ * twice, and counted once. The place rests, and the client is told; when it asks again it is asked
+ * elsewhere.
  */
 #include "base/clock.h"
 #include "base/hash.h"
@@ -174,8 +177,10 @@ bool wr_exchange_sends_again(struct wr_exchange *ex, enum wr_fetch_result result
             wr_exchange_send(ex);
         return true;
     }
-    if (!ex->is_moving && ex->place && ex->state == WR_EXCHANGE_ASKING && is_away &&
-        find_next(ex, 0)) {
+    if (result == WR_FETCH_UNANSWERED)
+        wr_admit_note_lost(ex);
+    if (!ex->is_moving && ex->place && ex->state == WR_EXCHANGE_ASKING &&
+        (is_away || result == WR_FETCH_UNANSWERED) && find_next(ex, 0) && is_away) {
         note_left(ex, 0);
         ex->is_moving = true;
     }

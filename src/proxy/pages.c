@@ -113,6 +113,7 @@ struct wr_page_failure wr_page_failure(enum wr_fetch_result result)
         [WR_FETCH_UNREACHABLE] = {502, "upstream_unreachable"},
         [WR_FETCH_TIMEOUT] = {504, "upstream_timeout"},
         [WR_FETCH_STALE] = {502, "upstream_unreachable"},
+        [WR_FETCH_UNANSWERED] = {502, "upstream_unanswered"},
         [WR_FETCH_UNFIT] = {502, "upstream_unfit"},
         [WR_FETCH_NO_FD] = {503, "no_descriptor"},
         [WR_FETCH_BROKEN] = {502, "upstream_broke_off"},

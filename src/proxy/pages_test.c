@@ -171,6 +171,7 @@ static void how_an_upstream_failed_has_a_status_and_a_name(void **state)
     } cases[] = {
         {WR_FETCH_UNREACHABLE, 502, "upstream_unreachable"},
         {WR_FETCH_TIMEOUT, 504, "upstream_timeout"},
+        {WR_FETCH_UNANSWERED, 502, "upstream_unanswered"},
         {WR_FETCH_STALE, 502, "upstream_unreachable"},
         {WR_FETCH_UNFIT, 502, "upstream_unfit"},
         {WR_FETCH_NO_FD, 503, "no_descriptor"},

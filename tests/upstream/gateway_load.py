@@ -21,6 +21,7 @@ from sessions import POLICIES, chat_session, write_policies
 ENV = {'PROVIDER_KEY': 'sk-key-of-the-provider'}
 OPERATOR = 'token-of-the-operator'
 PRICES = (1.25, 0.125, 10)  # gpt-5, USD for a million: input, read from the cache, output
+MOST = 10 * 1000 + 20000  # micro-dollars: a thousand tokens of an answer, and any prompt of these
 HANDLE = re.compile(r'wr_[0-9a-f]{20}')
 
 
@@ -53,7 +54,7 @@ class Load:
         self.answers = {name: collections.Counter() for name in self.users}
         self.money = collections.Counter()  # that the clients were told
         self.waits = []                     # seconds, of refusals
-        self.kills, self.stops = 0, False
+        self.kills, self.stops, self.untold = 0, False, 0
 
     def make_config(self):
         lines = [f'listen: 127.0.0.1:0\nmetrics_token: {OPERATOR}\nkeep: transcript',
@@ -104,8 +105,9 @@ class Load:
                 self.waits.append(time.monotonic() - began)
         return status
 
-    def play(self, name, attempts, pause_seconds=0):
-        """A user's agent: a session that grows, again and again, on either node."""
+    def play(self, name, attempts, pause_seconds, until):
+        """A user's agent: a session that grows, again and again, on either node; so often at least,
+        and until then."""
         session = chat_session(4)
         session.update(model='gpt-5', max_completion_tokens=1000)
         session['messages'][0]['content'] += f' secret-words-of-{name}'
@@ -114,7 +116,7 @@ class Load:
                 message['content'] += f'\nlast line of {name}\n'
         counts = range(2, len(session['messages']) + 1, 2)
         done = i = 0
-        while done < attempts and not self.stops:
+        while (done < attempts or time.monotonic() < until) and not self.stops:
             count = counts[done % len(counts)]
             status = self.ask(name, i, {**session, 'messages': session['messages'][:count]})
             done += status != 0
@@ -123,7 +125,8 @@ class Load:
 
     def run(self, attempts, kill_after=(), pause_seconds=0):
         """All users at once; nodes are killed after so many seconds each."""
-        threads = [threading.Thread(target=self.play, args=(name, attempts, pause_seconds))
+        until = time.monotonic() + sum(kill_after)
+        threads = [threading.Thread(target=self.play, args=(name, attempts, pause_seconds, until))
                    for name in self.users]
         for thread in threads:
             thread.start()
@@ -154,8 +157,12 @@ class Load:
             # What was let in was answered, or was under way when a node died.
             ok(f'{name}: what was let in is what was answered, and what a kill took',
                got <= requests <= got + lost)
-            ok(f'{name}: money is what the client was told', used - held <= self.money[name]
-               <= used if lost else (used, held), True if lost else (self.money[name], 0))
+            figures = f'{used} used, {held} held, {self.money[name]} told, {lost} lost'
+            ok(f'{name}: money is what the client was told', figures if
+               not used - held - MOST * lost <= self.money[name] <= used else True)
+            if not lost:
+                ok(f'{name}: to the micro-dollar', (used, held), (self.money[name], 0))
+            self.untold += max(0, used - held - self.money[name])
         for team in set(self.users.values()):
             members = [name for name, of in self.users.items() if of == team]
             ok(f'{team}: the sum of its users, and no more than its budget',

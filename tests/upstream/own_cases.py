@@ -619,4 +619,5 @@ def main():
     return CHECK.end()
 
 
-sys.exit(main())
+if __name__ == '__main__':
+    sys.exit(main())

@@ -4,6 +4,7 @@ import json
 import os
 import sys
 
+import clouds
 from config_cases import refused
 from harness import Folder, Weir, deaf_port, wait_for
 from raw import Raw
@@ -16,8 +17,8 @@ class Place:
     """Answers with `status`, and then what a model says; keeps who asked."""
 
     def __init__(self):
-        self.status, self.more, self.read, self.stalls = 200, b'', 0, False
-        self.keys = []
+        self.status, self.more, self.read, self.stalls, self.drops = 200, b'', 0, False, False
+        self.keys, self.heads = [], []
         self.raw = Raw(self.answer)
         self.url = f'http://127.0.0.1:{self.raw.port}/v1'
 
@@ -26,6 +27,9 @@ class Place:
             sock.sendall(b'HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n')
             return True
         self.keys.append(head.lower().partition(b'authorization: ')[2].partition(b'\r\n')[0])
+        self.heads.append(head)
+        if self.drops:
+            return False
         body = LIMITED
         if self.status == 200:
             body = json.dumps({
@@ -95,6 +99,55 @@ def a_refusal_that_never_ends(folder):
     ok('the other answers all the same', (status, b'done' in body), (200, True))
     line = newest(weir, 1)
     ok('and its first byte is the one that counts', 0 < line['first_byte_us'] < 60 * 1000 * 1000)
+    weir.stop()
+
+
+def no_answer_at_all(folder):
+    """What had left whole may have been carried out: it is not asked for elsewhere as well."""
+    one, two = Place(), Place()
+    weir = start(folder, one, [f'{{base_url: {two.url}, name: spare}}'])
+    one.drops = True
+    ok('the client is told', (ask(weir, 'a')[0], one.count(), two.count()), (502, 1, 0))
+    line = newest(weir, 1)
+    ok('and the log why', (line['end'], line.get('upstream_place')), ('upstream_unanswered', '1'))
+    one.drops = False
+    ok('when it asks again, another place answers', (ask(weir, 'a')[0], one.count(), two.count()),
+       (200, 1, 1))
+    weir.stop()
+
+
+def a_head_that_is_thrown_away(folder):
+    """It is no first byte of the answer that the client gets, or does not get."""
+    one, deaf = Place(), deaf_port()
+    weir = start(folder, one, [f'{{base_url: "http://127.0.0.1:{deaf.getsockname()[1]}/v1"}}'])
+    one.status = 503
+    ok('nobody answers', ask(weir, 'a')[0], 502)
+    line = newest(weir, 1)
+    ok('so there was no first byte', (line.get('first_byte_us') or 0, line['end']),
+       (0, 'upstream_unreachable'))
+    weir.stop()
+    deaf.close()
+
+
+def a_place_that_is_signed_for(folder):
+    """Its signature is of the whole body, also where the first place takes it as it comes."""
+    one, two = Place(), Place()
+    env = {'K_ACCESS': clouds.AWS_ACCESS, 'K_SECRET': clouds.AWS_SECRET}
+    weir = start(folder, one, [f'{{base_url: {two.url}, sign: {{region: us-east-1, access_key: '
+                               '{env: K_ACCESS}, secret_key: {env: K_SECRET}}}'], env=env)
+    one.status = 503
+    body = json.dumps({**chat_session(1), 'user': 'x' * 300000}).encode()
+    status = weir.post('/v1/chat/completions', body, {'x-weir-session': 'a',
+                                                      'x-weir-mode': 'exact'})[0]
+    ok('it is answered there', (status, one.count(), two.count()), (200, 1, 1))
+    lines = two.heads[0].decode().split('\r\n')[1:-2] if two.heads else []
+    headers = {name.lower(): value for name, _, value in (line.partition(': ') for line in lines)}
+    try:
+        clouds.check_signature('POST', '/v1/chat/completions', headers, body)
+        refused = None
+    except (clouds.Refused, KeyError) as error:
+        refused = error
+    ok('with a signature of what came', refused, None)
     weir.stop()
 
 
@@ -172,8 +225,9 @@ def what_it_cost(folder):
 
 def main():
     with Folder() as folder:
-        for case in (by_order, a_refusal_that_never_ends, nobody_there, keys, by_weight,
-                     what_it_cost):
+        for case in (by_order, a_refusal_that_never_ends, no_answer_at_all,
+                     a_head_that_is_thrown_away, a_place_that_is_signed_for, nobody_there, keys,
+                     by_weight, what_it_cost):
             case(folder)
     return CHECK.end()
 
