@@ -51,11 +51,12 @@ enum {
     WR_STAGE_TOOLS_MAX = 32,                    /* tools one stage has rules for */
     WR_POLICY_STAGES_MAX = 12,                  /* stages of one policy */
     WR_POLICY_NAME_BYTES_MAX = 64,              /* its name */
-    WR_TOOLS_BYTES_MAX = 1024,          /* what a session says of tools whose results stay whole, */
-    WR_TOOLS_LEARNED_BYTES = 16,        /* and of that, for what was learnt */
-    WR_POLICY_WHAT_BYTES_MAX = 512,     /* and what it says of itself */
-    WR_POLICIES_MAX = 64,               /* policies of one YAML text */
-    WR_POLICIES_BYTES_MAX = 256 * 1024, /* that text */
+    WR_TOOLS_BYTES_MAX = 1024,      /* what a session says of tools whose results stay whole, */
+    WR_TOOLS_LEARNED_BYTES = 16,    /* and of that, for what was learnt */
+    WR_POLICY_WHAT_BYTES_MAX = 512, /* and what it says of itself */
+    WR_POLICIES_MAX = 64,           /* policies of one YAML text */
+    WR_POLICIES_OLDER_MAX = 8, /* earlier readings of that text that sessions may still be under */
+    WR_POLICIES_BYTES_MAX = 256 * 1024,              /* that text */
     WR_POLICIES_MEMORY_BYTES_MAX = 16 * 1024 * 1024, /* and what is kept of it */
     WR_FACT_RANGES_MAX = 8,                          /* line ranges kept of one file in a summary */
     WR_FACT_MESSAGES_MAX = 3,                        /* messages of one failure */

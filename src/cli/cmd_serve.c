@@ -87,9 +87,12 @@ static const struct wr_option options[] = {
 struct serve {
     const struct serve_options *options;
     struct wr_config *config;
-    struct wr_buf policies;    /* YAML of the user's own, read once */
-    struct wr_policies *known; /* with the presets; NULL: not read yet */
-    uint32_t worker;           /* which one this process is */
+    struct policies {
+        struct wr_buf yaml;           /* of the user's own */
+        struct wr_policies *known;    /* with the presets */
+    } policies[WR_PROXY_RELOADS_MAX]; /* the newest last: requests under way may use older ones */
+    uint32_t policies_count;
+    uint32_t worker; /* which one this process is */
     int listener;
     struct wr_metrics *metrics;
     struct wr_crash_table *crashes;
@@ -206,6 +209,37 @@ static bool check_named_files(const struct wr_config *config, bool has_log, stru
     return fd >= 0;
 }
 
+/* The newest is the one at the end; a text that is the same as that is not read again. False: it is
+ * wrong, and stderr says why. */
+static bool read_policies(struct serve *s, const struct wr_config *config)
+{
+    struct policies *last = s->policies_count ? &s->policies[s->policies_count - 1] : NULL, next;
+
+    next.known = wr_cli_policies(config->policies_file, &next.yaml);
+    bool is_same_text =
+        last && next.known && wr_span_eq(wr_buf_view(&last->yaml), wr_buf_view(&next.yaml));
+    bool is_kept = next.known && !is_same_text && s->policies_count < WR_COUNT_OF(s->policies);
+    bool ok = is_kept || is_same_text;
+
+    if (is_kept) {
+        s->policies[s->policies_count++] = next;
+        return true;
+    }
+    wr_policies_free(next.known);
+    wr_buf_release(&next.yaml);
+    return ok;
+}
+
+/* A configuration that is refused with policies that are new takes them along. */
+static weir_status set_policies(struct serve *s, struct wr_config *config, struct weir_err *err)
+{
+    const struct policies *last = &s->policies[s->policies_count - 1];
+
+    config->policies_yaml = wr_buf_view(&last->yaml);
+    config->policies_number = s->policies_count - 1;
+    return wr_config_set_policies(config, last->known, err);
+}
+
 static bool fill_config(struct serve *s, struct wr_config *config, struct weir_err *err)
 {
     const struct serve_options *o = s->options;
@@ -218,9 +252,7 @@ static bool fill_config(struct serve *s, struct wr_config *config, struct weir_e
     if (!ok || !read_environment(config, err) || !read_options(config, o, err) ||
         !set_places(config, o->is_without_store, err) || !check_named_files(config, has_log, err))
         return false;
-    if (!s->known) /* the first configuration says where they are */
-        s->known = wr_cli_policies(config->policies_file, &s->policies);
-    return s->known && !wr_config_set_policies(config, s->known, err);
+    return read_policies(s, config) && !set_policies(s, config, err);
 }
 
 /* NULL: wrong, said on stderr, once where several processes find it out. */
@@ -249,11 +281,9 @@ static bool wants_restart(const struct wr_config *now, const struct wr_config *n
 {
     return !is_same(now->listen, next->listen) || !is_same(now->store_dir, next->store_dir) ||
            !is_same(now->log_path, next->log_path) || !is_same(now->audit_path, next->audit_path) ||
-           !is_same(now->ca_file, next->ca_file) ||
-           !is_same(now->policies_file, next->policies_file) ||
-           !is_same(now->models_yaml, next->models_yaml) || now->keep_days != next->keep_days ||
-           now->store_bytes_max != next->store_bytes_max || now->workers != next->workers ||
-           now->threads != next->threads ||
+           !is_same(now->ca_file, next->ca_file) || !is_same(now->models_yaml, next->models_yaml) ||
+           now->keep_days != next->keep_days || now->store_bytes_max != next->store_bytes_max ||
+           now->workers != next->workers || now->threads != next->threads ||
            memcmp(&now->limits, &next->limits, sizeof(now->limits)) != 0;
 }
 
@@ -270,7 +300,7 @@ static struct wr_config *reload_config(void *user)
     fprintf(stderr, "weir serve: %s is read again: mode %s, policy %s for sessions that begin%s\n",
             path, wr_mode_name(config->mode), config->policy,
             wants_restart(s->config, config)
-                ? "; listen, store, log, ca_file, policies, workers, threads and limits wait for a"
+                ? "; listen, store, log, ca_file, models, workers, threads and limits wait for a"
                   " restart"
                 : "");
     return config;
@@ -449,7 +479,7 @@ static int run_worker(void *user, uint32_t index)
                                     .crashes = s->crashes,
                                     .answers = s->answers,
                                     .index = index,
-                                    .policies = wr_buf_view(&s->policies),
+                                    .policies = s->config->policies_yaml,
                                     .reload = reload_config,
                                     .user = s};
 
@@ -557,8 +587,10 @@ out:
     wr_lock_release(s.lock);
     if (s.listener >= 0)
         (void)close(s.listener);
-    wr_policies_free(s.known);
-    wr_buf_release(&s.policies);
+    for (uint32_t i = 0; i < s.policies_count; i++) {
+        wr_policies_free(s.policies[i].known);
+        wr_buf_release(&s.policies[i].yaml);
+    }
     wr_config_free(s.config);
     return code;
 }

@@ -27,6 +27,8 @@ struct weir_engine {
     struct wr_models *models;
     struct wr_meter *meter;
     struct wr_policies *policies;
+    struct wr_policies *older[WR_POLICIES_OLDER_MAX]; /* that were renewed, the newest first */
+    uint32_t policies_number;                         /* which reading of them it has */
     struct wr_memo *memo;
     struct wr_starts *came, *sent; /* how bodies began that came, and that were made of them */
     struct wr_text_memo *texts;
@@ -46,6 +48,8 @@ static void engine_release(struct weir_engine *engine)
     wr_starts_free(engine->came);
     wr_memo_free(engine->memo);
     wr_policies_free(engine->policies);
+    for (size_t i = 0; i < WR_POLICIES_OLDER_MAX; i++)
+        wr_policies_free(engine->older[i]);
     wr_meter_free(engine->meter);
     wr_models_free(engine->models);
     free(engine);
@@ -177,6 +181,20 @@ weir_status weir_engine_load_policies(struct weir_engine *engine, weir_span yaml
     return WEIR_OK;
 }
 
+void wr_engine_renew_policies(struct weir_engine *engine, uint32_t number, weir_span yaml)
+{
+    struct wr_policies **older = engine->older, *policies;
+
+    if (number <= engine->policies_number || wr_policies_new(&policies, yaml, NULL))
+        return;
+    wr_fold_memo_clear(engine->folds);
+    wr_policies_free(older[WR_POLICIES_OLDER_MAX - 1]);
+    memmove(older + 1, older, (WR_POLICIES_OLDER_MAX - 1) * sizeof(*older));
+    older[0] = engine->policies;
+    engine->policies = policies;
+    engine->policies_number = number;
+}
+
 weir_status weir_engine_load_models(struct weir_engine *engine, weir_span yaml,
                                     struct weir_err *err)
 {
@@ -224,6 +242,7 @@ weir_status wr_engine_project(struct weir_engine *engine, struct weir_request *r
                                          .models = engine->models,
                                          .meter = engine->meter,
                                          .policies = engine->policies,
+                                         .older = engine->older,
                                          .held = engine->held,
                                          .folds = engine->folds,
                                          .starts = engine->sent,

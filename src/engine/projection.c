@@ -388,14 +388,16 @@ static weir_status change_policy(struct wr_projection *p)
     uint32_t newest = p->trail.turns_count - 1;
     const struct wr_policy *last = NULL;
 
-    switch (wr_projection_change_of_policy(p, &last)) {
+    enum wr_policy_change change = wr_projection_change_of_policy(p, &last);
+    switch (change) {
     case WR_CHANGE_FREE:
         break;
     case WR_CHANGE_UNSIGNS:
         p->marks.turns[newest].is_switched = true;
         return wr_marks_add(&p->marks, WEIR_MARK_STEP, newest, WR_LIT(WR_STEP_POLICY_WORD));
+    case WR_CHANGE_KEEPS:
     case WR_CHANGE_WAITS:
-        p->is_pending = true;
+        p->is_pending = change == WR_CHANGE_WAITS;
         p->input.policy = last;
         p->input.places_markers = is_weighing(last);
         return find_marks(p);

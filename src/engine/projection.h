@@ -30,6 +30,7 @@ struct wr_projection {
     const struct wr_models *models;
     struct wr_meter *meter;
     const struct wr_policies *policies;
+    struct wr_policies *const *older; /* WR_POLICIES_OLDER_MAX of them; NULL: none */
     struct wr_marks_held *held;
     struct wr_fold_memo *folds;
     struct wr_starts *starts;   /* of results that were read again */

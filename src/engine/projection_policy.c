@@ -272,13 +272,31 @@ static const struct wr_policy *policy_by_hash(const struct wr_policies *policies
     return NULL;
 }
 
+/* The policy of that name as it was before the file was read again; NULL: nobody has it any more.
+ */
+static const struct wr_policy *older_of(const struct wr_projection *p, uint64_t hash)
+{
+    for (size_t i = 0; p->older && i < WR_POLICIES_OLDER_MAX && p->older[i]; i++) {
+        const struct wr_policy *found = wr_policies_find(p->older[i], wr_span_of(p->asked->name));
+        if (found && wr_policy_hash(found) == hash)
+            return found;
+    }
+    return NULL;
+}
+
 enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
                                                      const struct wr_policy **last)
 {
     const struct wr_sent *sent = &p->marks.last;
 
-    if (!sent->is_known || sent->policy == p->marks.policy || !p->input.binds_thinking ||
-        !wr_holds_signed_thinking(&p->request->transcript))
+    if (!sent->is_known || sent->policy == p->marks.policy)
+        return WR_CHANGE_FREE;
+    /* Who says a policy now, or `exact`, gets that: only what nobody has chosen otherwise is kept.
+     */
+    *last = p->options->policy || p->input.policy != p->asked ? NULL : older_of(p, sent->policy);
+    if (*last)
+        return WR_CHANGE_KEEPS;
+    if (!p->input.binds_thinking || !wr_holds_signed_thinking(&p->request->transcript))
         return WR_CHANGE_FREE;
     if (is_users_turn(p))
         return WR_CHANGE_UNSIGNS;

@@ -32,7 +32,9 @@ bool wr_holds_signed_thinking(const struct wr_transcript *transcript);
 enum wr_policy_change {
     WR_CHANGE_FREE,    /* nothing: it is the same, or no thinking is bound to what was sent */
     WR_CHANGE_UNSIGNS, /* the signed thinking before this turn goes */
-    WR_CHANGE_WAITS,   /* the user's next message: `*last` is in force until then */
+    WR_CHANGE_KEEPS, /* it does not: the session stays under `*last`, which is the same policy as it
+                      * was when the session began (law L3) */
+    WR_CHANGE_WAITS, /* the user's next message: `*last` is in force until then */
 };
 enum wr_policy_change wr_projection_change_of_policy(struct wr_projection *p,
                                                      const struct wr_policy **last);

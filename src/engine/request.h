@@ -77,6 +77,12 @@ WEIR_MUST_USE weir_status wr_engine_foretell(struct weir_request *request, struc
 /* Replaces the policies that were loaded; they are the engine's from now on. */
 void wr_engine_take_policies(struct weir_engine *engine, struct wr_policies *policies);
 
+/* The same for a text that was read again, `number` being how often it was read before; what is not
+ * newer than the engine's changes nothing, nor does what there is no memory for. What was loaded
+ * before stays: a session keeps the policy that it was last sent under, as that was then, until
+ * WR_POLICIES_OLDER_MAX others came. */
+void wr_engine_renew_policies(struct weir_engine *engine, uint32_t number, weir_span yaml);
+
 /* Other odds than those of data/odds.tsv, before the first request; copied. For the laboratory. */
 void wr_engine_use_odds(struct weir_engine *engine, const struct wr_odds *odds);
 

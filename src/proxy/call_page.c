@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
+#include "engine/request.h"
 #include "face/face.h"
 #include "json/json.h"
 #include "json/write.h"
@@ -195,6 +196,7 @@ static void answer_call(struct wr_page_call *call)
 
     const struct wr_config *config = page->config;
 
+    wr_engine_renew_policies(page->engine, config->policies_number, config->policies_yaml);
     if (method) {
         call->status = answer_method(call, method);
         return;

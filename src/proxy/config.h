@@ -141,6 +141,8 @@ struct wr_config {
     const char *hosts[WR_PROXY_HOSTS_MAX]; /* what a Host may be beside loopback; IPv6 in [] */
     size_t hosts_count;
     const struct wr_policies *policies; /* NULL: not known */
+    weir_span policies_yaml;            /* of the user's own among them, as they were read; */
+    uint32_t policies_number;           /* and how often other ones were read before */
     const char *policy_names;           /* then NULL; "exact, smart, ..." */
     const char *no_policy;              /* then NULL; what to tell a request that names another */
 };

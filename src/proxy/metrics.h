@@ -85,7 +85,8 @@ struct wr_metrics {
     _Atomic uint64_t mcp_misses[WR_MCP_MISSES_COUNT];
     _Atomic int64_t exchanges[WR_METRICS_WORKERS_MAX]; /* open now, of each worker: one that dies
                                                         * takes its own with it */
-    atomic_bool has_begun; /* a worker that serves: what it was told cannot be wrong */
+    atomic_bool has_begun;    /* a worker that serves: what it was told cannot be wrong */
+    atomic_bool was_reloaded; /* weir.yaml was read again since the start */
     struct wr_histogram added, first_byte, total;
     _Atomic uint64_t store_place, store_trouble; /* store_state.h */
     struct wr_departures departures;

@@ -459,6 +459,7 @@ static void read_request(struct worker *w, struct wr_task *task, weir_span body)
     struct weir_request *request;
     struct weir_request_options options = {.path = task->path ? task->path : task->route->path};
 
+    wr_engine_renew_policies(w->engine, task->config->policies_number, task->config->policies_yaml);
     weir_status status = weir_engine_request(w->engine, body, &options, &request, NULL);
     if (status) {
         task->is_unread = status == WEIR_NOMEM;

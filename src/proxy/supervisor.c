@@ -152,6 +152,7 @@ static void take_signal(struct supervisor *s)
         s->is_stopping = true;
         tell_all(s, SIGTERM);
     } else if (number == SIGHUP) {
+        atomic_store(&s->options->metrics->was_reloaded, true);
         tell_all(s, SIGHUP);
     }
     reap_workers(s);

@@ -118,23 +118,40 @@ static void load_tls(struct worker *w, const struct wr_config *config)
         wr_server_set_tls(w->server, tls);
 }
 
-static void on_reload(uv_signal_t *signal, int number)
+/* False: it is wrong, or was read too often; nothing has changed, and stderr says why. */
+static bool reload(struct worker *w)
 {
-    struct worker *w = signal->data;
-    (void)number;
     if (w->configs_count == WR_COUNT_OF(w->configs)) {
         fprintf(stderr,
                 "weir serve: weir.yaml was read too often; restart to have it read again\n");
-        return;
+        return false;
     }
     struct wr_config *config = w->options->reload(w->options->user);
     note_act(w, "reload", !config);
     if (!config)
-        return;
+        return false;
     w->configs[w->configs_count++] = config;
     w->service.config = config;
     load_tls(w, config);
     wr_otel_set(w->service.otel, &config->otel);
+    return true;
+}
+
+static void on_reload(uv_signal_t *signal, int number)
+{
+    (void)number;
+    (void)reload(signal->data);
+}
+
+/* One that takes a dead one's place is made from what the server began with. Where weir.yaml was
+ * read again since, so does this one, before it serves anybody: who was taken out of it stays out.
+ */
+static weir_status catch_up(struct worker *w, struct weir_err *err)
+{
+    if (!w->options->reload || !atomic_load(&w->options->metrics->was_reloaded) || reload(w))
+        return WEIR_OK;
+    return wr_fail(err, WEIR_INVALID, 0,
+                   "weir.yaml was read again before this worker began, and is wrong now");
 }
 
 static void on_log_tick(uv_timer_t *timer)
@@ -288,6 +305,8 @@ weir_status wr_worker_run(const struct wr_worker_options *options, struct weir_e
         result ? wr_fail(err, WEIR_IO, 0, "cannot serve: %s", uv_strerror(result)) : WEIR_OK;
     if (!status)
         status = start_service(w, err);
+    if (!status)
+        status = catch_up(w, err);
     if (!status) {
         atomic_store(&options->metrics->has_begun, true);
         (void)uv_run(&w->loop, UV_RUN_DEFAULT);
