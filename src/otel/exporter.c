@@ -382,6 +382,13 @@ static void on_tick(uv_timer_t *timer)
     send_due(timer->data);
 }
 
+/* Where nothing is sent there is nothing to look at; what waits when it is switched off is dropped
+ * by the ticks that go on. */
+static int start_ticking(struct wr_otel *otel)
+{
+    return uv_timer_start(&otel->tick, on_tick, TICK_MS, TICK_MS);
+}
+
 /* ---- life ---- */
 
 weir_status wr_otel_new(struct wr_otel **otel, const struct wr_otel_options *options,
@@ -405,7 +412,7 @@ weir_status wr_otel_new(struct wr_otel **otel, const struct wr_otel_options *opt
     o->meter = wr_otel_meter_new(wr_clock_ms());
     weir_status status = o->meter ? WEIR_OK : WEIR_NOMEM;
     if (!status && (uv_timer_init(options->loop, &o->tick) ||
-                    uv_timer_start(&o->tick, on_tick, TICK_MS, TICK_MS)))
+                    (wr_otel_is_on(o->settings) && start_ticking(o))))
         status = WEIR_IO;
     if (status) {
         wr_otel_meter_free(o->meter);
@@ -423,6 +430,8 @@ void wr_otel_set(struct wr_otel *otel, const struct wr_otel_settings *settings)
     if (!otel)
         return;
     otel->settings = settings;
+    if (wr_otel_is_on(settings) && !otel->is_closed)
+        (void)start_ticking(otel);
     otel->next_ms = now_ms(otel) + settings->interval_ms;
 }
 

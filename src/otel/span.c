@@ -166,16 +166,17 @@ static void write_usage(const struct wr_record *r, const struct wr_cost *cost,
 
 static void write_server(const struct wr_record *r, struct wr_json_writer *w)
 {
+    const char *url = r->place_url ? r->place_url : r->base_url;
     struct wr_host host;
 
-    if (!r->base_url || !wr_host_of_url(wr_span_of(r->base_url), &host))
+    if (!url || !wr_host_of_url(wr_span_of(url), &host))
         return;
     wr_otel_text(w, "server.address", host.name);
     if (host.port != WR_PORT_NONE)
         wr_otel_number(w, "server.port", host.port);
     else
         wr_otel_number(w, "server.port",
-                       wr_span_starts(wr_span_of(r->base_url), WR_LIT("https:")) ? 443 : 80);
+                       wr_span_starts(wr_span_of(url), WR_LIT("https:")) ? 443 : 80);
 }
 
 /* The conventions have a list here, for answers with several choices. */

@@ -69,7 +69,8 @@ static void begin_record(struct wr_exchange *ex, const char *agent, int64_t star
     }
     r->agent = wr_span_of(agent);
     r->run = wr_span_of(ex->entry.run);
-    wr_otel_begin(ex->service->otel, ex->head, &r->trace);
+    if (wr_otel_is_on(&ex->config->otel))
+        wr_otel_begin(ex->service->otel, ex->head, &r->trace);
 }
 
 /* Whether its body may have to be signed: here, or at another place of the upstream. */

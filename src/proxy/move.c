@@ -59,6 +59,7 @@ static void go_to(struct wr_exchange *ex, size_t index)
 {
     ex->place = &ex->route.upstream->places[index];
     ex->record.place = wr_span_of(ex->place->place_name);
+    ex->record.place_url = ex->place->base_url;
 }
 
 void wr_exchange_choose_place(struct wr_exchange *ex)

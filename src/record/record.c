@@ -41,6 +41,7 @@ void wr_record_forget(struct wr_record *record)
     record->trace = was.trace;
     record->spend = was.spend;
     record->place = was.place;
+    record->place_url = was.place_url;
     record->left_place = was.left_place;
     record->left_reason = was.left_reason;
     record->places_tried = was.places_tried;

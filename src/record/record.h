@@ -173,10 +173,11 @@ struct wr_record {
     bool is_hook;             /* no request: one result that an agent's hook brought (docs/hook.md);
                                * the tokens are its own */
     weir_span upstream, path, tenant, agent, run, session;
-    weir_span user, team; /* of the access token; empty: it has no name, or no team */
-    const char *base_url; /* of the upstream */
-    weir_span provider;   /* who that is, as OpenTelemetry calls it; "openai" */
-    uint64_t first_turn;  /* hash: with session and model it says which conversation it is of */
+    weir_span user, team;  /* of the access token; empty: it has no name, or no team */
+    const char *base_url;  /* of the upstream */
+    const char *place_url; /* of the place of it that was asked; NULL: it has one */
+    weir_span provider;    /* who that is, as OpenTelemetry calls it; "openai" */
+    uint64_t first_turn;   /* hash: with session and model it says which conversation it is of */
     char model[WR_RECORD_MODEL_BYTES];
     struct wr_record_trace trace;
 

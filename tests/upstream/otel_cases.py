@@ -11,6 +11,7 @@ import sys
 
 import otlp
 from harness import PATIENCE_SECONDS, Folder, Upstream, Weir, wait_for
+from raw import Raw
 from sessions import ANTHROPIC, CHECK, chat_session, ok
 
 PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
@@ -179,6 +180,23 @@ def a_part_is_rejected(folder, upstream):
     receiver.close()
 
 
+def a_place_that_is_left(folder, upstream):
+    """The span names who answered, not who was asked first."""
+    receiver, full = otlp.Receiver(), Raw(lambda sock, head: sock.sendall(
+        b'HTTP/1.1 529 Full\r\nContent-Length: 0\r\n\r\n') is None)
+    weir = Weir(folder, config='listen: 127.0.0.1:0\nupstreams:\n  openai:\n'
+                f'    base_url: http://127.0.0.1:{full.port}/v1\n'
+                f'    places: [{{base_url: "http://127.0.0.1:{upstream.port}/v1", name: spare}}]\n'
+                f'otel: {{endpoint: "{receiver.url}", interval: 1}}\n')
+    ok('the next place answers', ask(weir), 200)
+    wait_for(lambda: receiver.spans() or receiver.wrong)
+    said = otlp.plain((receiver.spans() or [{}])[0].get('attributes', []))
+    ok('and is the server of the span', said.get('server.port'), upstream.port)
+    weir.stop()
+    receiver.close()
+    full.stop()
+
+
 def a_reload_changes_the_receiver(folder, upstream):
     one, two = otlp.Receiver(), otlp.Receiver()
     weir = start(folder, upstream, one)
@@ -203,7 +221,8 @@ def main():
     with Folder() as folder:
         upstream = Upstream(folder)
         for case in (a_span_a_request, metrics_are_sums, the_environment_turns_it_on,
-                     a_receiver_in_trouble, a_part_is_rejected, a_reload_changes_the_receiver):
+                     a_receiver_in_trouble, a_part_is_rejected, a_place_that_is_left,
+                     a_reload_changes_the_receiver):
             case(folder, upstream)
         upstream.stop()
     return CHECK.end()
