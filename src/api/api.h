@@ -19,6 +19,7 @@ struct wr_json_writer;
 struct wr_body;
 struct wr_body_head;
 struct wr_line;
+struct wr_line_image;
 struct weir_tool;
 struct wr_joiner;
 
@@ -102,6 +103,9 @@ struct wr_api {
     void (*write_prompt)(struct wr_body *body, const struct wr_body_head *head);
     void (*write_tool)(struct wr_body *body, const struct weir_tool *tool);
     void (*write_line)(struct wr_body *body, const struct wr_line *line);
+    /* A picture of the user's, as a value of its list. */
+    void (*write_image)(struct wr_body *body, const struct wr_line_image *image);
+    const char *images_key; /* of a list of them beside the words; NULL: they are blocks */
     /* The members of a whole answer that says what the line does. */
     void (*write_reply)(struct wr_body *body, const struct wr_line *line);
     /* Whether an item of an answer cannot go back: the API refuses it, or what stood before it is

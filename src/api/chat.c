@@ -424,6 +424,17 @@ static void add_words(struct wr_body *b, weir_span text)
     wr_buf_append(&b->words, text);
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "image_url");
+    wr_json_write_key(&b->w, "image_url");
+    wr_json_write_object(&b->w);
+    wr_json_member_text(&b->w, "url", image->url);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
 static void write_call(struct wr_body *b, const struct weir_call *call)
 {
     wr_json_write_object(&b->w);
@@ -470,6 +481,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         break;
     case WR_LINE_WORDS:
         add_words(b, line->text);
+        wr_body_keep_images(b, line);
         break;
     case WR_LINE_RESULT:
         wr_body_close(b);
@@ -542,6 +554,7 @@ const struct wr_api wr_api_chat = {
     .write_prompt = wr_body_prompts,
     .write_tool = wr_body_function,
     .write_line = write_line,
+    .write_image = write_image,
     .write_reply = write_reply,
     .output_max_key = "max_tokens",
     .provider_max_key = "max_completion_tokens",

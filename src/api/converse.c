@@ -505,6 +505,20 @@ static void write_result(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    wr_json_write_object(&b->w);
+    wr_json_write_key(&b->w, "image");
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "format", image->type);
+    wr_json_write_key(&b->w, "source");
+    wr_json_write_object(&b->w);
+    wr_json_member_text(&b->w, "bytes", image->base64);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
 /* What the host says at its place is the user's here. */
 static void write_line(struct wr_body *b, const struct wr_line *line)
 {
@@ -513,6 +527,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     case WR_LINE_NOTICE:
     case WR_LINE_WORDS:
         write_text_block(b, line->text);
+        wr_body_images(b, line);
         break;
     case WR_LINE_RESULT:
         write_result(b, line);
@@ -587,6 +602,7 @@ const struct wr_api wr_api_converse = {
     .write_prompt = write_prompt,
     .write_tool = write_tool,
     .write_line = write_line,
+    .write_image = write_image,
     .write_reply = write_reply,
     .drops_item = drops_item,
     .is_signed_item = is_signed_item,

@@ -7,6 +7,8 @@
  */
 #include "api/gemini.h"
 
+#include <stdio.h>
+
 #include "api/answer.h"
 #include "api/join_api.h"
 #include "api/write.h"
@@ -365,6 +367,20 @@ static void write_result(struct wr_body *b, const struct wr_line *line)
     wr_json_write_object_end(&b->w);
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    char type[32];
+
+    (void)snprintf(type, sizeof(type), "image/%s", image->type);
+    wr_json_write_object(&b->w);
+    wr_json_write_key(&b->w, "inlineData");
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "mimeType", type);
+    wr_json_member_text(&b->w, "data", image->base64);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
 /* What is put into a conversation in the model's name is the user's here: calls of the model may
  * stand behind it, and those must not stand behind its words. */
 static void write_line(struct wr_body *b, const struct wr_line *line)
@@ -376,6 +392,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     case WR_LINE_NOTICE:
     case WR_LINE_WORDS:
         write_text_part(b, line->text);
+        wr_body_images(b, line);
         break;
     case WR_LINE_RESULT:
         write_result(b, line);
@@ -482,6 +499,7 @@ const struct wr_api wr_api_gemini = {
     .write_prompt = write_prompt,
     .write_tool = write_tool,
     .write_line = write_line,
+    .write_image = write_image,
     .write_reply = write_reply,
     .drops_item = drops_item,
     .tools_key = "functionDeclarations",

@@ -1,4 +1,6 @@
 /* Anthropic Messages: content blocks in messages of a user and a model that take turns. */
+#include <stdio.h>
+
 #include "api/answer.h"
 #include "api/join_api.h"
 #include "api/read.h"
@@ -432,6 +434,22 @@ static void write_blocks(struct wr_body *b, const struct wr_line *line)
     }
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    char type[32];
+
+    (void)snprintf(type, sizeof(type), "image/%s", image->type);
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "image");
+    wr_json_write_key(&b->w, "source");
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "base64");
+    wr_json_member_word(&b->w, "media_type", type);
+    wr_json_member_text(&b->w, "data", image->base64);
+    wr_json_write_object_end(&b->w);
+    wr_json_write_object_end(&b->w);
+}
+
 /* What the host says at its place is a user message of its own here. */
 static void write_line(struct wr_body *b, const struct wr_line *line)
 {
@@ -443,6 +461,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
     case WR_LINE_WORDS:
         wr_body_open(b, "user");
         wr_body_block(b, "text", line->text);
+        wr_body_images(b, line);
         break;
     case WR_LINE_RESULT:
         wr_body_open(b, "user");
@@ -545,6 +564,7 @@ const struct wr_api wr_api_messages = {
     .write_prompt = write_prompt,
     .write_tool = write_tool,
     .write_line = write_line,
+    .write_image = write_image,
     .write_reply = write_reply,
     .drops_item = drops_item,
     .is_signed_item = is_signed_item,

@@ -367,6 +367,11 @@ static void add_words(struct wr_body *b, weir_span text)
     wr_buf_append(&b->words, text);
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    wr_json_write_text(&b->w, image->base64);
+}
+
 static void write_line(struct wr_body *b, const struct wr_line *line)
 {
     switch (line->kind) {
@@ -378,6 +383,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         break;
     case WR_LINE_WORDS:
         add_words(b, line->text);
+        wr_body_keep_images(b, line);
         break;
     case WR_LINE_RESULT:
         write_result(b, line);
@@ -430,6 +436,8 @@ const struct wr_api wr_api_ollama = {
     .write_prompt = wr_body_prompts,
     .write_tool = wr_body_function,
     .write_line = write_line,
+    .write_image = write_image,
+    .images_key = "images",
     .write_reply = write_reply,
     .has_prompt_in_list = true,
     .end_words = end_words,

@@ -543,6 +543,23 @@ static void write_text(struct wr_body *b, const char *role, const char *type, we
         wr_body_close(b);
 }
 
+static void write_image(struct wr_body *b, const struct wr_line_image *image)
+{
+    wr_json_write_object(&b->w);
+    wr_json_member_word(&b->w, "type", "input_image");
+    wr_json_member_text(&b->w, "image_url", image->url);
+    wr_json_write_object_end(&b->w);
+}
+
+static void write_words(struct wr_body *b, const struct wr_line *line)
+{
+    wr_body_open(b, "user");
+    wr_body_block(b, "input_text", line->text);
+    wr_body_images(b, line);
+    if (!b->joins)
+        wr_body_close(b);
+}
+
 static void write_output(struct wr_body *b, const struct wr_line *line)
 {
     wr_body_close(b);
@@ -571,7 +588,7 @@ static void write_line(struct wr_body *b, const struct wr_line *line)
         write_text(b, line->role ? line->role : "system", "input_text", line->text);
         break;
     case WR_LINE_WORDS:
-        write_text(b, "user", "input_text", line->text);
+        write_words(b, line);
         break;
     case WR_LINE_RESULT:
         wr_body_close(b);
@@ -638,6 +655,7 @@ const struct wr_api wr_api_responses = {
     .write_prompt = write_prompt,
     .write_tool = write_tool,
     .write_line = write_line,
+    .write_image = write_image,
     .write_reply = write_reply,
     .output_max_key = "max_output_tokens",
     .provider_max_key = "max_output_tokens",

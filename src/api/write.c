@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 
-enum { CALLS_FIRST_COUNT = 32 };
+enum { CALLS_FIRST_COUNT = 32, IMAGES_FIRST_COUNT = 4 };
 
 void wr_body_init(struct wr_body *b, const struct wr_api *api, struct wr_buf *out)
 {
@@ -81,6 +81,24 @@ void wr_body_items(struct wr_body *b, const struct wr_line *line)
 {
     for (size_t i = 0; i < line->items_count; i++)
         wr_json_write_raw(&b->w, line->items[i]);
+}
+
+void wr_body_images(struct wr_body *b, const struct wr_line *line)
+{
+    for (size_t i = 0; i < line->images_count; i++)
+        b->api->write_image(b, &line->images[i]);
+}
+
+void wr_body_keep_images(struct wr_body *b, const struct wr_line *line)
+{
+    for (size_t i = 0; i < line->images_count; i++) {
+        if (!WR_ARENA_ROOM(&b->kept, b->images, b->images_count, b->images_cap,
+                           IMAGES_FIRST_COUNT)) {
+            note_status(b, wr_arena_status(&b->kept));
+            return;
+        }
+        b->images[b->images_count++] = &line->images[i];
+    }
 }
 
 void wr_body_schema(struct wr_body *b, const char *key, const struct weir_tool *tool)
@@ -151,16 +169,34 @@ weir_span wr_body_tool_of(const struct wr_body *b, weir_span call_id)
 
 /* ---- messages ---- */
 
+/* Images stand behind the words, in a list of blocks or beside them (`images_key`). */
 static void write_words(struct wr_body *b)
 {
+    bool has_blocks = b->images_count && !b->api->images_key;
+
     note_status(b, wr_buf_status(&b->words));
     if (!b->words.len)
         return;
     wr_json_write_object(&b->w);
     wr_json_member_word(&b->w, "role", "user");
-    wr_json_member_text(&b->w, "content", wr_buf_view(&b->words));
+    if (has_blocks) {
+        wr_json_write_key(&b->w, "content");
+        wr_json_write_array(&b->w);
+        wr_body_block(b, "text", wr_buf_view(&b->words));
+    } else {
+        wr_json_member_text(&b->w, "content", wr_buf_view(&b->words));
+    }
+    if (b->images_count && !has_blocks) {
+        wr_json_write_key(&b->w, b->api->images_key);
+        wr_json_write_array(&b->w);
+    }
+    for (uint32_t i = 0; i < b->images_count; i++)
+        b->api->write_image(b, b->images[i]);
+    if (b->images_count)
+        wr_json_write_array_end(&b->w);
     wr_json_write_object_end(&b->w);
     wr_buf_reset(&b->words);
+    b->images_count = 0;
 }
 
 void wr_body_close(struct wr_body *b)

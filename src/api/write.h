@@ -23,6 +23,13 @@ enum wr_line_kind {
     WR_LINE_ANSWER,
 };
 
+/* A picture that belongs to words of the user. */
+struct wr_line_image {
+    const char *type; /* "png", "jpeg", "gif" or "webp", as behind "image/" */
+    weir_span url;    /* data:image/TYPE;base64,BYTES */
+    weir_span base64; /* the end of `url` */
+};
+
 struct wr_line {
     enum wr_line_kind kind;
     weir_span text;                /* of an answer: or empty */
@@ -33,6 +40,8 @@ struct wr_line {
     size_t calls_count;
     const weir_span *items; /* an answer as this API gave it: written instead, as it came */
     size_t items_count;
+    const struct wr_line_image *images; /* of words; borrowed until the body has ended */
+    size_t images_count;
 };
 
 /* A call that was written: in some APIs its result must name the tool. */
@@ -47,7 +56,9 @@ struct wr_body {
     struct wr_arena kept;
     struct wr_written_call *calls; /* in `kept`, by wr_body_note_call() */
     uint32_t calls_count, calls_cap;
-    struct wr_buf words;   /* of the user's message that is not written yet */
+    struct wr_buf words;                 /* of the user's message that is not written yet */
+    const struct wr_line_image **images; /* of the same message; in `kept` */
+    uint32_t images_count, images_cap;
     const char *open_role; /* of the message that is open */
     bool joins;            /* words of the user that follow each other are one message */
     bool alternates;       /* a notice is part of the user's message */
@@ -102,6 +113,10 @@ void wr_body_plain(struct wr_body *body, const char *role, weir_span text);
 void wr_body_prompts(struct wr_body *body, const struct wr_body_head *head);
 void wr_body_function(struct wr_body *body, const struct weir_tool *tool);
 void wr_body_items(struct wr_body *body, const struct wr_line *line);
+/* The images of a line, each as the API has it: in the message that is open, or kept for the words
+ * that wait. */
+void wr_body_images(struct wr_body *body, const struct wr_line *line);
+void wr_body_keep_images(struct wr_body *body, const struct wr_line *line);
 void wr_body_schema(struct wr_body *body, const char *key, const struct weir_tool *tool);
 /* `arguments` as an object; what a model wrote that is none is kept under one key. */
 void wr_body_object(struct wr_body *body, const char *key, weir_span arguments);
