@@ -117,6 +117,17 @@ WEIR_API weir_span weir_session_changes(struct weir_session *session);
 WEIR_API WEIR_MUST_USE weir_status weir_session_say(struct weir_session *session, weir_span text,
                                                     int64_t now_ms, struct weir_err *err);
 
+/* A picture that belongs to the words that are said or steered next: PNG, JPEG, GIF or WebP, by its
+ * first bytes. It is kept in the session's folder and goes with those words into every request.
+ * WEIR_INVALID: it is none; WEIR_LIMIT: it is too large, or one too many. `size` may be NULL. */
+struct weir_image_size {
+    uint32_t width_px, height_px; /* 0 by 0: not known */
+};
+WEIR_API WEIR_MUST_USE weir_status weir_session_attach(struct weir_session *session,
+                                                       weir_span bytes,
+                                                       struct weir_image_size *size,
+                                                       struct weir_err *err);
+
 /* Words that arrive while a turn runs: they flow into the next user message. */
 WEIR_API WEIR_MUST_USE weir_status weir_session_steer(struct weir_session *session, weir_span text,
                                                       int64_t now_ms, struct weir_err *err);
@@ -273,6 +284,10 @@ WEIR_API WEIR_MUST_USE weir_status weir_session_request(struct weir_session *ses
 /* The provider refused the last request; `body` is its error. True: it was too long, and the next
  * request will be shorter. A third refusal in a row makes weir_session_request() fail. */
 WEIR_API bool weir_session_refused(struct weir_session *session, weir_span body, int64_t now_ms);
+
+/* True: the refusal speaks of images, and the request had some. The next one has none of these;
+ * they stay in the session, for another model and until it is closed. */
+WEIR_API bool weir_session_refused_images(struct weir_session *session, weir_span body);
 
 /* ---- compaction ---- */
 

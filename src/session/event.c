@@ -112,6 +112,7 @@ static const struct member {
     {"tool_calls", NUMBER, AT(tool_calls), ANY},
     {"text", TEXT, AT(text), ANY},
     {"hex", TEXT, AT(hex), ANY},
+    {"images", TEXT, AT(images), ANY},
     {"calls", CALLS, 0, ANY},
     {"api", API, 0, ANY},
     {"items", ITEMS, 0, ANY},

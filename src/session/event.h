@@ -17,8 +17,8 @@
 
 #define WR_EVENT_KIND_MAP(X)                                                              \
     X(OTHER, "other")                                                                     \
-    X(USER, "user")             /* text */                                                \
-    X(STEERING, "steering")     /* text */                                                \
+    X(USER, "user")             /* text, images */                                        \
+    X(STEERING, "steering")     /* text, images */                                        \
     X(ASSISTANT, "assistant")   /* text, calls, model; api and items */                   \
     X(RESULT, "result")         /* text, call_id, name, is_error */                       \
     X(TURN, "turn")             /* a request left; text: what it said of the moment */    \
@@ -70,6 +70,7 @@ struct wr_event {
     bool drops_words; /* compaction: the user's too */
     const uint64_t *kept;
     uint32_t kept_count;
+    weir_span images;    /* of words: which ones, see images.h */
     weir_span path, why; /* why: also `by` of a summary */
     weir_span pieces;    /* prompt and tools: what it is made of, see pieces.h */
     struct weir_session_usage usage;

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
+#include "session/images.h"
 
 struct renderer {
     const struct wr_render *r;
@@ -65,6 +66,25 @@ static struct wr_line result_line(const struct wr_say *say)
                             .is_error = say->event->is_error};
 }
 
+/* Words whose images are gone say so: the model would look for them in vain. */
+static void add_images(struct renderer *a, const struct wr_event *event, struct wr_line *line)
+{
+    uint32_t missing = 0;
+    struct wr_buf text;
+
+    if (!event || !event->images.len || !a->r->dir || event->seq <= a->r->blind_seq)
+        return;
+    weir_status status = wr_images_load(a->r->dir, event->images, &a->arena, line, &missing);
+    if (!status && missing) {
+        wr_buf_init(&text, WR_OUTPUT_BYTES_MAX);
+        wr_buf_append(&text, line->text);
+        wr_buf_printf(&text, "\n[%u of the images are gone from the session's folder]", missing);
+        status = wr_text_keep(&a->arena, &text, &line->text);
+    }
+    if (status && !a->body.w.out->status)
+        a->body.w.out->status = status;
+}
+
 /* The ends of the newest user message and of the one before: the provider has written up to the
  * second and reads it there. */
 static void find_marked(struct renderer *a)
@@ -93,6 +113,8 @@ static void write_says(struct renderer *a)
             line.kind = WR_LINE_NOTICE;
         else if (say->kind == WR_SAY_RESULT)
             line = result_line(say);
+        else if (say->kind == WR_SAY_TEXT)
+            add_images(a, say->event, &line);
         wr_body_line(&a->body, &line);
         if (i == a->marked[0] || i == a->marked[1])
             wr_body_mark(&a->body);

@@ -21,6 +21,8 @@ struct wr_render {
     uint64_t binds_after;       /* signed thinking of events before this one is left out */
     weir_span extra;            /* members of the body, or empty */
     bool has_markers;           /* Messages: cache markers */
+    const char *dir;            /* of the session, for its images; NULL: they are left out */
+    uint64_t blind_seq;         /* images of events up to this one are left out */
     bool alternates;            /* Chat: a notice is part of the user's message, not instructions */
 };
 

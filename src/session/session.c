@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "models/cost.h"
 #include "session/disk.h"
+#include "session/images.h"
 #include "session/pieces.h"
 
 static const char aborted[] = "[aborted: this call was not carried out]";
@@ -164,6 +165,42 @@ static weir_status not_blank(weir_span text, struct weir_err *err)
                : WEIR_OK;
 }
 
+/* ---- images ---- */
+
+weir_status weir_session_attach(struct weir_session *session, weir_span bytes,
+                                struct weir_image_size *size, struct weir_err *err)
+{
+    struct wr_image_size found = {0};
+
+    if (session->attached_count == WR_SESSION_IMAGES_MAX)
+        return wr_fail(err, WEIR_LIMIT, 0, "a message has at most %d images",
+                       WR_SESSION_IMAGES_MAX);
+    weir_status status = wr_images_keep(session->dir, bytes, &session->attached, &found, err);
+    if (status)
+        return status;
+    session->attached_count++;
+    if (size)
+        *size = (struct weir_image_size){found.width_px, found.height_px};
+    return WEIR_OK;
+}
+
+/* Words take what was attached with them, whether they are written or not. */
+static weir_status record_words(struct weir_session *session, enum wr_event_kind kind,
+                                weir_span text, int64_t now_ms, struct weir_err *err)
+{
+    struct wr_event event = {.kind = kind, .images = wr_buf_view(&session->attached)};
+
+    wr_arena_reset(&session->scratch);
+    weir_status status = wr_event_set_text(&event, &session->scratch, text);
+    if (!status)
+        status = wr_live_record(session, &event, now_ms, err);
+    wr_buf_reset(&session->attached);
+    session->attached_count = 0;
+    return status;
+}
+
+/* ---- words ---- */
+
 weir_status weir_session_say(struct weir_session *session, weir_span text, int64_t now_ms,
                              struct weir_err *err)
 {
@@ -171,7 +208,7 @@ weir_status weir_session_say(struct weir_session *session, weir_span text, int64
     if (!status)
         status = weir_session_abort(session, wr_span_of(aborted), now_ms, err);
     if (!status)
-        status = record_text(session, WR_EVENT_USER, text, now_ms, err);
+        status = record_words(session, WR_EVENT_USER, text, now_ms, err);
     if (status)
         return status;
     session->refusals_count = 0; /* other words may fit, or the user has compacted */
@@ -183,7 +220,7 @@ weir_status weir_session_steer(struct weir_session *session, weir_span text, int
                                struct weir_err *err)
 {
     weir_status status = not_blank(text, err);
-    return status ? status : record_text(session, WR_EVENT_STEERING, text, now_ms, err);
+    return status ? status : record_words(session, WR_EVENT_STEERING, text, now_ms, err);
 }
 
 weir_status weir_session_note(struct weir_session *session, weir_span text, int64_t now_ms,

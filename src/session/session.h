@@ -58,7 +58,10 @@ struct weir_session {
     uint32_t sent_answer_tokens; /* that it let its answer take; 0: it did not say */
     uint32_t refusals_count;
     uint32_t overflow_tokens; /* for the next projection; 0: none */
-    uint64_t turns_unsaved;   /* since state.yaml was written */
+    struct wr_buf attached;   /* images that belong to the next words, as an event names them */
+    uint32_t attached_count;
+    uint64_t blind_seq;     /* images of words up to this event were refused; 0: none were */
+    uint64_t turns_unsaved; /* since state.yaml was written */
     weir_summary_fn *summary_fn;
     void *summary_user;
     char history_path[WR_SESSION_PATH_BYTES_MAX];

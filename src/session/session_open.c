@@ -51,6 +51,9 @@ weir_status wr_live_use_model(struct weir_session *session, weir_span name, bool
     if (status)
         return status;
     session->match = match;
+    session->thread.image_rule = match.model->image;
+    if (!wr_span_is(name, session->model))
+        session->blind_seq = 0; /* another model may take what this one refused */
     memmove(session->model, name.ptr ? name.ptr : "", name.len);
     session->model[name.len] = 0;
     wr_thread_recount(&session->thread, recounts);
@@ -304,6 +307,7 @@ static weir_status open_session(const struct weir_session_options *options,
     s->thread.counts_later = true;
     wr_buf_init(&s->changes, WR_PIECES_BYTES_MAX);
     wr_buf_init(&s->told, WR_PIECES_BYTES_MAX);
+    wr_buf_init(&s->attached, WR_PIECES_BYTES_MAX);
     wr_arena_init(&s->tools_arena, WR_ARENA_BYTES_MAX);
     wr_arena_init(&s->scratch, WR_ARENA_BYTES_MAX);
     wr_buf_init(&s->body, WR_OUTPUT_BYTES_MAX);
@@ -355,6 +359,7 @@ void weir_session_close(struct weir_session *session)
     wr_buf_release(&session->left_out);
     wr_buf_release(&session->changes);
     wr_buf_release(&session->told);
+    wr_buf_release(&session->attached);
     wr_arena_release(&session->tools_arena);
     wr_arena_release(&session->scratch);
     weir_session_host_free(session->own_host);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/ascii.h"
 #include "base/err.h"
 #include "base/sized.h"
 #include "base/span.h"
@@ -283,6 +284,8 @@ static weir_status render(struct weir_session *session, const struct weir_sessio
                           .binds_after = session->thread.binds_after,
                           .extra = want->extra,
                           .has_markers = !want->is_without_cache,
+                          .dir = session->dir,
+                          .blind_seq = session->blind_seq,
                           .alternates = want->alternates};
 
     weir_request_free(session->request);
@@ -487,4 +490,25 @@ bool weir_session_refused(struct weir_session *session, weir_span body, int64_t 
     if (cap && cap < wr_live_window(session) && wr_live_record(session, &event, now_ms, NULL))
         return true;
     return true;
+}
+
+/* Providers say it in many words, all with one of these; a request without an image never gets
+ * here, so a word that is there by chance costs nothing. */
+bool weir_session_refused_images(struct weir_session *session, weir_span body)
+{
+    static const char *const words[] = {"image", "multimodal", "vision"};
+    struct wr_thread *t = &session->thread;
+    bool has_images = false;
+
+    for (uint32_t i = 0; i < t->messages_count; i++)
+        has_images |= t->messages[i].event.images.len &&
+                      t->messages[i].event.seq > session->blind_seq &&
+                      t->messages[i].event.seq <= t->turn_seq;
+    for (size_t at = 0; has_images && at < body.len; at++)
+        for (size_t i = 0; i < WR_COUNT_OF(words); i++)
+            if (wr_starts_folded(wr_span_from(body, at), wr_span_of(words[i]))) {
+                session->blind_seq = t->turn_seq;
+                return true;
+            }
+    return false;
 }

@@ -14,6 +14,7 @@
 
 #include "base/span.h"
 #include "base/vec.h"
+#include "session/images.h"
 
 enum { MESSAGES_CAP_FIRST = 64 };
 
@@ -46,6 +47,7 @@ static void count_tokens(const struct wr_thread *thread, struct wr_message *mess
     if (thread->counts_later)
         return;
     message->tokens = event->text.len ? thread->count(thread->user, event->text) : 0;
+    message->tokens += wr_images_tokens(thread->image_rule, event->images);
     for (uint32_t i = 0; i < event->calls_count; i++)
         message->call_tokens += thread->count(thread->user, event->calls[i].arguments);
 }

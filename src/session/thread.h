@@ -18,7 +18,7 @@
 
 struct wr_message {
     struct wr_event event; /* user, steering, assistant, result or turn */
-    uint64_t tokens;       /* of the text */
+    uint64_t tokens;       /* of the text and the images */
     uint64_t call_tokens;  /* of the arguments of its calls */
     uint32_t score;        /* 0: never rated */
     bool is_head;          /* words of the user from before the last compaction: carried over */
@@ -66,6 +66,7 @@ struct wr_thread {
     bool counts_later; /* nothing is counted until wr_thread_recount() */
     wr_count_fn *count;
     void *user;
+    const struct wr_image_rule *image_rule; /* of the model in use; NULL: images count nothing */
 };
 
 /* An event that is ready to become part of a thread. */
