@@ -348,8 +348,8 @@ struct weir_session_context {
     uint64_t used_tokens;
     uint64_t usable_tokens; /* the window less what the answer may take */
     bool is_sent; /* the categories are those of the last request as it left, and of what came
-                   * since; false: none left in this process, and they are what the journal holds,
-                   * before anything is taken out */
+                   * since; false: none has left since older turns were cut, and they are what the
+                   * journal holds, before anything is taken out */
 };
 WEIR_API void weir_session_context(struct weir_session *session,
                                    struct weir_session_context *context);

@@ -34,7 +34,8 @@
     X(RUN, "run")               /* limits count anew */                                   \
     X(PAUSE, "pause")                                                                     \
     X(RESUME, "resume")                                                                   \
-    X(BEGUN, "begun") /* call_id: it is being carried out */
+    X(BEGUN, "begun") /* call_id: it is being carried out */                              \
+    X(SENT, "sent")   /* what the request consists of as it leaves */
 
 enum wr_event_kind {
 #define X(name, text) WR_EVENT_##name,
@@ -47,6 +48,13 @@ enum wr_event_kind {
 struct wr_place {
     uint64_t seq;       /* 0: nowhere */
     uint64_t at, bytes; /* of its line, without the break */
+};
+
+/* Tokens of a request as it leaves, by what they are. */
+struct wr_sent {
+    uint64_t system_tokens; /* with framing, which is nobody's words */
+    uint64_t tools_tokens, user_tokens, assistant_tokens, calls_tokens, results_tokens;
+    uint64_t usable_tokens; /* the window less what the answer may take */
 };
 
 struct wr_event {
@@ -77,6 +85,7 @@ struct wr_event {
     uint64_t cost_micro_usd;
     bool is_unpriced;           /* usage and spent: the model has no price that is known */
     uint64_t turns, tool_calls; /* spent */
+    struct wr_sent sent;
 };
 
 const char *wr_event_kind_name(enum wr_event_kind kind);

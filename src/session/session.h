@@ -50,9 +50,7 @@ struct weir_session {
     struct wr_buf body;               /* of the last request */
     struct weir_request *request;
     uint64_t sent_tokens, sent_binds_after, sent_cut_seq; /* of the last request */
-    uint64_t sent_turn_seq;                               /* its turn; 0: none in this process */
-    uint64_t sent_by[WR_CATEGORIES_COUNT];                /* its tokens, as they left */
-    uint64_t sent_usable_tokens;                          /* the window less the answer's reserve */
+    struct wr_sent made;                                  /* of the last projection */
     struct wr_buf report;                                 /* of its projection */
     struct wr_buf left_out;                               /* what it does not have as it came */
     uint32_t sent_answer_tokens; /* that it let its answer take; 0: it did not say */
@@ -80,8 +78,12 @@ WEIR_MUST_USE weir_status wr_live_use_model(struct weir_session *session, weir_s
 /* Above this the older turns are summarised; UINT64_MAX: never. */
 uint64_t wr_live_summarise_at(const struct weir_session *session);
 
-/* Remembers what a request consists of as it leaves, for weir_session_context(). */
-void wr_live_note_sent(struct weir_session *session, const struct wr_record *record);
+/* Remembers what a projection consists of, for weir_session_left_out() and for the journal. */
+void wr_live_note_made(struct weir_session *session, const struct wr_record *record);
+
+/* Writes what the request that leaves consists of, where the journal does not say so already. */
+WEIR_MUST_USE weir_status wr_live_record_sent(struct weir_session *session, int64_t now_ms,
+                                              struct weir_err *err);
 
 /* The window in force. */
 uint64_t wr_live_window(const struct weir_session *session);

@@ -425,6 +425,31 @@ static void compression_is_tried_before_the_run_is_aborted(void **state)
     test_agent_release(&agent);
 }
 
+/* A refusal without numbers, told to another process than the one that sent the request. */
+static void what_was_refused_is_known_after_a_restart(void **state)
+{
+    static const char yaml[] = "model: {name: gpt-4o, max_input_tokens: 100000}\n";
+    static const char error[] = "{\"error\":{\"code\":\"context_length_exceeded\"}}";
+    struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT};
+    struct weir_session_turn turn;
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, yaml);
+    test_agent_say(&agent, "go");
+    work(&agent, 0, 9, 40);
+    TEST_OK(&agent, weir_session_request(agent.session, &want, &turn, &agent.err));
+    uint64_t sent = turn.tokens_after;
+    test_agent_close(&agent);
+    test_agent_open(&agent, yaml);
+    assert_true(weir_session_refused(agent.session, wr_span_of(error), 1));
+    test_agent_close(&agent);
+    test_agent_open(&agent, yaml);
+    TEST_OK(&agent, weir_session_request(agent.session, &want, &turn, &agent.err));
+    assert_int_equal(turn.window_tokens, sent * 9 / 10);
+    assert_true(turn.tokens_after <= turn.window_tokens);
+    test_agent_release(&agent);
+}
+
 /* ---- history ---- */
 
 static void exchange(struct test_agent *agent, int i, uint64_t *event)
@@ -479,7 +504,7 @@ static void history_is_filled_newest_first_and_the_rest_is_a_notice(void **state
     begin(&agent, "model: {name: gpt-4o}\nsession: {context: {max_history_tokens: 0}}\n");
     for (int i = 0; i < 20; i++)
         exchange(&agent, i, NULL);
-    assert_int_equal(weir_session_last_event(agent.session), 63);
+    assert_int_equal(weir_session_last_event(agent.session), 83); /* nothing was cut */
     test_agent_say(&agent, "last");
     assert_has(test_agent_request(&agent, WEIR_DIALECT_CHAT), "question 0 ");
     test_agent_release(&agent);
@@ -582,6 +607,7 @@ int main(void)
         cmocka_unit_test(a_refusal_shrinks_the_window_and_is_never_a_loop),
         cmocka_unit_test(signed_thinking_of_a_running_loop_leaves_with_it),
         cmocka_unit_test(compression_is_tried_before_the_run_is_aborted),
+        cmocka_unit_test(what_was_refused_is_known_after_a_restart),
         cmocka_unit_test(history_is_filled_newest_first_and_the_rest_is_a_notice),
         cmocka_unit_test(the_actor_holds_no_more_messages_than_its_limit),
         cmocka_unit_test(the_actors_bound_takes_no_words_of_the_user),

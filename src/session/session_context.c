@@ -1,10 +1,12 @@
 /* What fills the window.
  *
  * The categories are those of the last request as it left: what the policy took out is not in them,
- * and what it put in is. What came since (the answer, results, words) is added from the journal, so
- * that the sum is close to what the next request has before its policy. The engine counts while it
- * projects, so this costs nothing. Where no request left in this process, or the history was cut
- * since, the journal's own counts stand in; they say what there is, not what would be sent.
+ * and what it put in is. The engine counts while it projects, so this costs nothing, and the
+ * journal keeps it (`sent`): whoever opens the session for a single question, as the sidecar does,
+ * gets the same answer as whoever sent the request. What came since (the answer, results, words) is
+ * added from the journal, so that the sum is close to what the next request has before its policy.
+ * Where no request has left yet, or the history was cut since, the journal's own counts stand in;
+ * they say what there is, not what would be sent.
  */
 #include "session/session.h"
 
@@ -52,11 +54,31 @@ weir_span weir_session_left_out(const struct weir_session *session)
     return wr_buf_status(&session->left_out) ? (weir_span){"", 0} : wr_buf_view(&session->left_out);
 }
 
-void wr_live_note_sent(struct weir_session *session, const struct wr_record *record)
+void wr_live_note_made(struct weir_session *session, const struct wr_record *record)
 {
+    const uint64_t *by = record->made_tokens;
+
     note_left_out(session, record);
-    memcpy(session->sent_by, record->made_tokens, sizeof(session->sent_by));
-    session->sent_usable_tokens = record->budget.usable_tokens;
+    session->made =
+        (struct wr_sent){.system_tokens = by[WR_CATEGORY_SYSTEM] + by[WR_CATEGORY_INSTRUCTIONS] +
+                                          by[WR_CATEGORY_OTHER],
+                         .tools_tokens = by[WR_CATEGORY_TOOLS],
+                         .user_tokens = by[WR_CATEGORY_USER],
+                         .assistant_tokens = by[WR_CATEGORY_ASSISTANT] + by[WR_CATEGORY_REASONING],
+                         .calls_tokens = by[WR_CATEGORY_CALLS],
+                         .results_tokens = by[WR_CATEGORY_RESULTS] + by[WR_CATEGORY_MEDIA],
+                         .usable_tokens = record->budget.usable_tokens};
+}
+
+weir_status wr_live_record_sent(struct weir_session *session, int64_t now_ms, struct weir_err *err)
+{
+    const struct wr_thread *t = &session->thread;
+    struct wr_event event = {.kind = WR_EVENT_SENT, .sent = session->made};
+
+    if (t->sent_seq > t->turn_seq && t->sent_seq > t->cut_seq &&
+        !memcmp(&t->sent, &session->made, sizeof(t->sent)))
+        return WEIR_OK; /* the same request again */
+    return wr_live_record(session, &event, now_ms, err);
 }
 
 static void add_message(struct weir_session_context *context, const struct wr_message *m)
@@ -70,21 +92,20 @@ static void add_message(struct weir_session_context *context, const struct wr_me
         context->user_tokens += m->tokens;
 }
 
-/* A summary is a message of the user's by its role; framing goes with what is nobody's words. */
+/* A summary is a message of the user's by its role. */
 static void put_sent(const struct weir_session *session, struct weir_session_context *context)
 {
-    const uint64_t *by = session->sent_by;
-    uint64_t summary = session->thread.summary_tokens, user = by[WR_CATEGORY_USER];
+    const struct wr_sent *sent = &session->thread.sent;
+    uint64_t summary = session->thread.summary_tokens, user = sent->user_tokens;
 
     summary = summary < user ? summary : user;
-    context->system_tokens =
-        by[WR_CATEGORY_SYSTEM] + by[WR_CATEGORY_INSTRUCTIONS] + by[WR_CATEGORY_OTHER];
-    context->tools_tokens = by[WR_CATEGORY_TOOLS];
+    context->system_tokens = sent->system_tokens;
+    context->tools_tokens = sent->tools_tokens;
     context->user_tokens = user - summary;
     context->summary_tokens = summary;
-    context->assistant_tokens = by[WR_CATEGORY_ASSISTANT] + by[WR_CATEGORY_REASONING];
-    context->calls_tokens = by[WR_CATEGORY_CALLS];
-    context->results_tokens = by[WR_CATEGORY_RESULTS] + by[WR_CATEGORY_MEDIA];
+    context->assistant_tokens = sent->assistant_tokens;
+    context->calls_tokens = sent->calls_tokens;
+    context->results_tokens = sent->results_tokens;
 }
 
 static void put_journal(const struct weir_session *session, struct weir_session_context *context)
@@ -126,14 +147,13 @@ void weir_session_context(struct weir_session *session, struct weir_session_cont
         .messages_count = wr_thread_count(t),
         .messages_max = wr_live_messages_max(session),
         .messages_omitted = t->omitted_count,
-        .is_sent = session->sent_turn_seq && session->sent_turn_seq == t->turn_seq &&
-                   session->sent_cut_seq == t->cut_seq};
+        .is_sent = t->sent_seq > t->turn_seq && t->sent_seq > t->cut_seq};
     if (context->is_sent)
         put_sent(session, context);
     else
         put_journal(session, context);
-    if (context->is_sent && session->sent_usable_tokens && session->sent_usable_tokens < window)
-        context->usable_tokens = session->sent_usable_tokens;
+    if (context->is_sent && t->sent.usable_tokens && t->sent.usable_tokens < window)
+        context->usable_tokens = t->sent.usable_tokens;
     for (uint32_t i = 0; i < t->messages_count; i++) {
         const struct wr_message *m = &t->messages[i];
         bool is_since = m->event.seq > t->turn_seq;

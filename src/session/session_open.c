@@ -259,6 +259,16 @@ static weir_status open_parts(struct weir_session *session,
     return status;
 }
 
+/* What the last request had, for a refusal that another process is told of (the sidecar opens a
+ * session for each call). */
+static uint64_t sum_sent(const struct wr_thread *t)
+{
+    const struct wr_sent *s = &t->sent;
+    return t->sent_seq > t->turn_seq ? s->system_tokens + s->tools_tokens + s->user_tokens +
+                                           s->assistant_tokens + s->calls_tokens + s->results_tokens
+                                     : 0;
+}
+
 /* What a new session begins with, and what an old one is told anew. */
 static weir_status begin(struct weir_session *session, const struct weir_session_options *options,
                          struct weir_err *err)
@@ -269,6 +279,7 @@ static weir_status begin(struct weir_session *session, const struct weir_session
     struct wr_event run = {.kind = WR_EVENT_RUN};
 
     session->thread.counts_later = false;
+    session->sent_tokens = sum_sent(&session->thread);
     /* A cut behind the last turn may have been sent or not: it counts as new. */
     if (session->thread.binds_after < session->thread.turn_seq)
         session->sent_binds_after = session->thread.binds_after;

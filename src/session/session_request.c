@@ -334,7 +334,7 @@ static weir_status project(struct weir_session *session, const struct weir_sessi
     status =
         wr_engine_project(session->engine, session->request, &options, &record, projected, err);
     if (!status) {
-        wr_live_note_sent(session, &record);
+        wr_live_note_made(session, &record);
         return write_report(session, &record, projected);
     }
     if (status != WEIR_NOMEM && status != WEIR_LIMIT)
@@ -438,6 +438,8 @@ static weir_status request_turn(struct weir_session *session, const struct weir_
     if (!status)
         status = project_within(session, want, &projected, err);
     if (!status && !want->is_preview)
+        status = wr_live_record_sent(session, want->now_ms, err);
+    if (!status && !want->is_preview)
         status = wr_journal_sync(&session->journal, err);
     if (status)
         return status;
@@ -445,7 +447,6 @@ static weir_status request_turn(struct weir_session *session, const struct weir_
     if (want->is_preview)
         return WEIR_OK;
     session->sent_tokens = projected.tokens_after;
-    session->sent_turn_seq = session->thread.turn_seq;
     session->sent_answer_tokens = projected.answer_tokens;
     session->sent_binds_after = session->thread.binds_after;
     session->sent_cut_seq = session->thread.cut_seq;

@@ -19,7 +19,7 @@
 #include "json/json.h"
 #include "weir/weir.h"
 
-enum { VERSION = 2, HASH_CHARS = 32, CHECK_BYTES_MAX = 64, ROW_COUNT = 7 };
+enum { VERSION = 3, HASH_CHARS = 32, CHECK_BYTES_MAX = 64, ROW_COUNT = 7 };
 
 /* The numbers of a thread that its messages do not tell. */
 #define AT(field) offsetof(struct wr_thread, field)
@@ -61,12 +61,21 @@ static const struct {
     {"session_cost_micro_usd", AT(all_used.cost_micro_usd)},
     {"session_worked_ms", AT(all_used.elapsed_ms)},
     {"last_input_tokens", AT(last_input_tokens)},
+    {"sent_seq", AT(sent_seq)},
+    {"sent_system_tokens", AT(sent.system_tokens)},
+    {"sent_tools_tokens", AT(sent.tools_tokens)},
+    {"sent_user_tokens", AT(sent.user_tokens)},
+    {"sent_assistant_tokens", AT(sent.assistant_tokens)},
+    {"sent_calls_tokens", AT(sent.calls_tokens)},
+    {"sent_results_tokens", AT(sent.results_tokens)},
+    {"sent_usable_tokens", AT(sent.usable_tokens)},
     {"begun_high", AT(begun.high)},
     {"begun_low", AT(begun.low)},
 };
 #undef AT
 
 enum { NUMBERS_COUNT = WR_COUNT_OF(numbers) };
+_Static_assert(NUMBERS_COUNT < 64, "a bit a number");
 
 static uint64_t get_number(const struct wr_thread *thread, size_t i)
 {

@@ -338,6 +338,10 @@ static void take_other(struct wr_thread *thread, const struct wr_event *event)
     case WR_EVENT_BEGUN:
         thread->begun = wr_hash128_of(event->call_id);
         break;
+    case WR_EVENT_SENT:
+        thread->sent = event->sent;
+        thread->sent_seq = event->seq;
+        break;
     case WR_EVENT_PAUSE:
     case WR_EVENT_RESUME:
         thread->is_paused = event->kind == WR_EVENT_PAUSE;

@@ -63,7 +63,9 @@ struct wr_thread {
     uint64_t unpriced_count;     /* answers since then whose price is not known */
     uint64_t iterations;         /* answers with calls since the user's last words */
     uint64_t last_input_tokens;
-    bool counts_later; /* nothing is counted until wr_thread_recount() */
+    uint64_t sent_seq;   /* of the last event that says what left; 0: none does */
+    struct wr_sent sent; /* what it says */
+    bool counts_later;   /* nothing is counted until wr_thread_recount() */
     wr_count_fn *count;
     void *user;
     const struct wr_image_rule *image_rule; /* of the model in use; NULL: images count nothing */
