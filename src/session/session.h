@@ -101,6 +101,11 @@ WEIR_MUST_USE weir_status wr_live_set_front(struct weir_session *session, enum w
                                             weir_span text, weir_span pieces, int64_t now_ms,
                                             struct weir_err *err);
 
+/* weir_session_compact() for a prompt that may have so many tokens. */
+WEIR_MUST_USE weir_status wr_live_compact(struct weir_session *session, uint64_t room_tokens,
+                                          const char *why, int64_t now_ms,
+                                          struct weir_compacted *compacted, struct weir_err *err);
+
 /* Messages a session holds at most. */
 uint32_t wr_live_messages_max(const struct weir_session *session);
 

@@ -246,12 +246,12 @@ static void trace_compaction(struct weir_session *session, const char *why,
     wr_trace_tell(&session->trace, now_ms, "context_compaction", fields, 7);
 }
 
-static weir_status find_cut(struct weir_session *session, struct wr_cut *cut)
+/* `room_tokens` is what a prompt may have, of which the newest turns keep their share. */
+static weir_status find_cut(struct weir_session *session, uint64_t room_tokens, struct wr_cut *cut)
 {
-    uint64_t window_tokens = wr_live_window(session);
     struct wr_cut_summary options = {.tail_count = TAIL_COUNT,
-                                     .tail_tokens_min = window_tokens * TAIL_PERCENT_MIN / 100,
-                                     .tail_tokens_max = window_tokens * TAIL_PERCENT_MAX / 100};
+                                     .tail_tokens_min = room_tokens * TAIL_PERCENT_MIN / 100,
+                                     .tail_tokens_max = room_tokens * TAIL_PERCENT_MAX / 100};
     struct wr_view view;
 
     wr_arena_reset(&session->scratch);
@@ -273,8 +273,8 @@ static bool is_worth_it(const struct weir_session *session, const struct wr_cut 
            (freed - added) * 100 > total_of(session) * GAIN_PERCENT;
 }
 
-weir_status weir_session_compact(struct weir_session *session, const char *why, int64_t now_ms,
-                                 struct weir_compacted *compacted, struct weir_err *err)
+weir_status wr_live_compact(struct weir_session *session, uint64_t room_tokens, const char *why,
+                            int64_t now_ms, struct weir_compacted *compacted, struct weir_err *err)
 {
     struct wr_past_options options = {.has_facts = true};
     struct summary summary = {0};
@@ -283,7 +283,7 @@ weir_status weir_session_compact(struct weir_session *session, const char *why, 
 
     *compacted = (struct weir_compacted){.tokens_before = total_of(session)};
     compacted->tokens_after = compacted->tokens_before;
-    weir_status status = find_cut(session, &cut);
+    weir_status status = find_cut(session, room_tokens, &cut);
     if (status || !cut.before)
         return status;
     options.before = cut.before;
@@ -309,6 +309,12 @@ weir_status weir_session_compact(struct weir_session *session, const char *why, 
     trace_compaction(session, why, compacted, now_ms);
     wr_live_save(session, now_ms);
     return WEIR_OK;
+}
+
+weir_status weir_session_compact(struct weir_session *session, const char *why, int64_t now_ms,
+                                 struct weir_compacted *compacted, struct weir_err *err)
+{
+    return wr_live_compact(session, wr_live_window(session), why, now_ms, compacted, err);
 }
 
 /* ---- the bound and the budget ---- */

@@ -450,6 +450,29 @@ static void what_was_refused_is_known_after_a_restart(void **state)
     test_agent_release(&agent);
 }
 
+/* The window is large and what is left of the run is not: a tenth of the window is more than the
+ * whole prompt, and must not keep it from being compacted. */
+static void what_is_left_of_a_run_decides_how_much_stays(void **state)
+{
+    static const char yaml[] = "model: {name: gpt-4o, max_input_tokens: 120000}\n"
+                               "session: {policy: compress, limits: {tokens: 20000}}\n";
+    struct weir_session_usage usage = {.input_tokens = 15000};
+    struct weir_session_want want = {.dialect = WEIR_DIALECT_CHAT};
+    struct weir_session_turn turn;
+    struct weir_session_run run;
+    struct test_agent agent;
+    (void)state;
+    begin(&agent, yaml);
+    test_agent_say(&agent, "go");
+    work(&agent, 0, 8, 60);
+    TEST_OK(&agent, weir_session_add_usage(agent.session, &usage, 5, &agent.err));
+    weir_session_run(agent.session, 5, &run);
+    assert_true(run.is_compress_due);
+    TEST_OK(&agent, weir_session_request(agent.session, &want, &turn, &agent.err));
+    assert_true(turn.is_compacted);
+    test_agent_release(&agent);
+}
+
 /* ---- history ---- */
 
 static void exchange(struct test_agent *agent, int i, uint64_t *event)
@@ -607,6 +630,7 @@ int main(void)
         cmocka_unit_test(a_refusal_shrinks_the_window_and_is_never_a_loop),
         cmocka_unit_test(signed_thinking_of_a_running_loop_leaves_with_it),
         cmocka_unit_test(compression_is_tried_before_the_run_is_aborted),
+        cmocka_unit_test(what_is_left_of_a_run_decides_how_much_stays),
         cmocka_unit_test(what_was_refused_is_known_after_a_restart),
         cmocka_unit_test(history_is_filled_newest_first_and_the_rest_is_a_notice),
         cmocka_unit_test(the_actor_holds_no_more_messages_than_its_limit),

@@ -116,15 +116,16 @@ struct wr_compress_input wr_live_measure(const struct weir_session *session)
 struct verdict {
     struct wr_run_used used; /* of the run */
     bool is_compress_due;
-    bool has_little_left; /* tokens: less than a window */
+    uint64_t room_tokens; /* a window, or what is left of the tokens where that is less */
+    bool has_little_left; /* it is less */
     enum wr_run_limit run_limit, session_limit;
 };
 
-static bool leaves_little(const struct wr_run_limits *limits, const struct wr_run_used *used,
-                          uint64_t window_tokens)
+static uint64_t room_left(const struct wr_run_limits *limits, const struct wr_run_used *used,
+                          uint64_t room_tokens)
 {
     uint64_t left = limits->tokens_max > used->tokens ? limits->tokens_max - used->tokens : 0;
-    return limits->tokens_max && left < window_tokens;
+    return limits->tokens_max && left < room_tokens ? left : room_tokens;
 }
 
 static struct verdict verdict_of(const struct weir_session *session, int64_t now_ms)
@@ -135,14 +136,15 @@ static struct verdict verdict_of(const struct weir_session *session, int64_t now
     struct wr_run_used all = wr_thread_all_used(&session->thread, now_ms);
     struct wr_run_verdict of_run = wr_run_check(&settings->limits, &run, &prompt);
     struct wr_run_verdict of_session = wr_run_check(&settings->session_limits, &all, &prompt);
+    uint64_t room = room_left(&settings->limits, &run, prompt.window_tokens);
+    room = room_left(&settings->session_limits, &all, room);
 
-    return (struct verdict){
-        .used = run,
-        .is_compress_due = of_run.compress || of_session.compress,
-        .has_little_left = leaves_little(&settings->limits, &run, prompt.window_tokens) ||
-                           leaves_little(&settings->session_limits, &all, prompt.window_tokens),
-        .run_limit = of_run.limit,
-        .session_limit = of_session.limit};
+    return (struct verdict){.used = run,
+                            .is_compress_due = of_run.compress || of_session.compress,
+                            .room_tokens = room,
+                            .has_little_left = room < prompt.window_tokens,
+                            .run_limit = of_run.limit,
+                            .session_limit = of_session.limit};
 }
 
 /* The session's first: it is the one that new words do not lift. NULL: none is reached. */
@@ -224,14 +226,27 @@ static bool may_compact_again(const struct weir_session *session)
     return !session->thread.summary.len || since >= COMPACT_AGAIN_MESSAGES;
 }
 
+/* The newest turns keep their share of what is left, not of the window: a tenth of a large window
+ * may be all there is. Where even so nothing can be taken, all but the last answer leaves. */
+static weir_status compact_for_budget(struct weir_session *session, uint64_t room_tokens,
+                                      int64_t now_ms, struct weir_err *err)
+{
+    struct weir_compacted compacted;
+    weir_status status =
+        wr_live_compact(session, room_tokens, "run budget", now_ms, &compacted, err);
+
+    if (!status && !compacted.is_taken)
+        status = wr_live_compact(session, 0, "run budget", now_ms, &compacted, err);
+    return status;
+}
+
 static weir_status check_limits(struct weir_session *session, int64_t now_ms, struct weir_err *err)
 {
     struct verdict verdict = verdict_of(session, now_ms);
-    struct weir_compacted compacted;
 
     /* The way out comes first, the net behind it. */
     if (verdict.is_compress_due && verdict.has_little_left && may_compact_again(session)) {
-        weir_status status = weir_session_compact(session, "run budget", now_ms, &compacted, err);
+        weir_status status = compact_for_budget(session, verdict.room_tokens, now_ms, err);
         if (status)
             return status;
     }
