@@ -14,13 +14,12 @@
 #include "agent/chat.h"
 #include "agent/chat_steer.h"
 #include "agent/context_page.h"
+#include "agent/session_list.h"
 #include "base/ascii.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
 #include "base/text.h"
-
-enum { FIRST_WORDS_CHARS = 60, SESSIONS_SHOWN = 30 };
 
 static const char help[] =
     "/context         what fills the window, and what happens next\n"
@@ -145,85 +144,22 @@ static enum wr_chat_next do_memory(struct wr_chat *chat, weir_span rest, struct 
     return WR_CHAT_DONE;
 }
 
-static bool is_session(const struct wr_chat *chat, const char *name)
-{
-    char path[4096];
-    struct stat info;
-    (void)snprintf(path, sizeof(path), "%s/%s/events.jsonl", chat->sessions_dir, name);
-    return name[0] != '.' && !strchr(name, '/') && !stat(path, &info);
-}
-
 /* ---- sessions ---- */
-
-struct listed {
-    char name[256];
-    time_t changed_s;
-};
-
-static int newest_first(const void *a, const void *b)
-{
-    const struct listed *left = a, *right = b;
-
-    if (left->changed_s != right->changed_s)
-        return left->changed_s < right->changed_s ? 1 : -1;
-    return strcmp(left->name, right->name);
-}
-
-/* To be freed. The number of a session in /sessions is its place here, from 1. */
-static struct listed *list_sessions(const struct wr_chat *chat, size_t *count)
-{
-    struct dirent **names;
-    int found = scandir(chat->sessions_dir, &names, NULL, alphasort);
-    struct listed *list = found > 0 ? calloc((size_t)found, sizeof(*list)) : NULL;
-    char path[4096];
-    struct stat info;
-
-    *count = 0;
-    for (int i = 0; i < found; i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s/events.jsonl", chat->sessions_dir,
-                       names[i]->d_name);
-        if (list && is_session(chat, names[i]->d_name) && !stat(path, &info)) {
-            (void)snprintf(list[*count].name, sizeof(list->name), "%s", names[i]->d_name);
-            list[(*count)++].changed_s = info.st_mtime;
-        }
-        free(names[i]);
-    }
-    if (found >= 0)
-        free(names);
-    if (*count)
-        qsort(list, *count, sizeof(*list), newest_first);
-    return list;
-}
-
-/* A failure stops the walk: the first words are enough. */
-static weir_status take_first_words(void *user, const struct weir_event *event)
-{
-    if (strcmp(event->kind, "user"))
-        return WEIR_OK;
-    wr_text_one_line_max(user, event->text, FIRST_WORDS_CHARS);
-    return WEIR_LIMIT;
-}
 
 static enum wr_chat_next do_sessions(struct wr_chat *chat, weir_span rest, struct wr_buf *out)
 {
     size_t count;
-    struct listed *list = list_sessions(chat, &count);
-    char path[4096];
+    struct wr_listed_session *list = wr_sessions_list(chat->sessions_dir, &count);
 
     (void)rest;
-    for (size_t i = 0; i < count && i < SESSIONS_SHOWN; i++) {
-        struct weir_err err = {0};
+    for (size_t i = 0; i < count && i < WR_SESSIONS_SHOWN; i++) {
         bool is_this = !strcmp(list[i].name, chat->agent->name);
         wr_buf_printf(out, "%3zu  %s%s  ", i + 1, list[i].name, is_this ? "  (this one)" : "");
-        (void)snprintf(path, sizeof(path), "%s/%s", chat->sessions_dir, list[i].name);
-        size_t begin = out->len;
-        weir_status status = weir_journal_read(path, take_first_words, out, &err);
-        if (out->len == begin)
-            wr_buf_text(out, status ? "(damaged)" : "(nothing was said)");
+        wr_session_first_words(chat->sessions_dir, list[i].name, out);
         wr_buf_byte(out, '\n');
     }
-    if (count > SESSIONS_SHOWN)
-        wr_buf_printf(out, "and %zu older ones in %s\n", count - SESSIONS_SHOWN,
+    if (count > WR_SESSIONS_SHOWN)
+        wr_buf_printf(out, "and %zu older ones in %s\n", count - WR_SESSIONS_SHOWN,
                       chat->sessions_dir);
     free(list);
     return WR_CHAT_DONE;
@@ -235,9 +171,10 @@ static void name_by_number(struct wr_chat *chat)
     uint64_t number;
     size_t count;
 
-    if (is_session(chat, chat->resume) || !wr_span_u64(wr_span_of(chat->resume), &number))
+    if (wr_session_is_there(chat->sessions_dir, chat->resume) ||
+        !wr_span_u64(wr_span_of(chat->resume), &number))
         return;
-    struct listed *list = list_sessions(chat, &count);
+    struct wr_listed_session *list = wr_sessions_list(chat->sessions_dir, &count);
     if (number >= 1 && number <= count)
         (void)snprintf(chat->resume, sizeof(chat->resume), "%s", list[number - 1].name);
     free(list);
@@ -249,8 +186,8 @@ static enum wr_chat_next do_resume(struct wr_chat *chat, weir_span rest, struct 
     struct weir_err err = {0};
 
     name_by_number(chat);
-    if (!rest.len || !is_session(chat, chat->resume))
-        wr_buf_text(out, "which session? /sessions lists them\n");
+    if (!rest.len || !wr_session_is_there(chat->sessions_dir, chat->resume))
+        wr_buf_text(out, "which session? Tab behind /resume lists them, as /sessions does\n");
     else if (!strcmp(chat->resume, chat->agent->name))
         wr_buf_text(out, "that is this one\n");
     else if (chat->probe && !chat->probe(chat->ask_user, chat->resume, &err))

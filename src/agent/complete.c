@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/session_list.h"
 #include "base/ascii.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -64,17 +65,28 @@ static void complete_file(const struct wr_completer *c, weir_span word, struct w
     complete_in(dir, wr_span_from(word, slash), wr_span_cut(word, 0, slash), choices);
 }
 
+/* By their first words, the newest first: a name is a time stamp unless somebody gave one. A word
+ * that begins no name is looked for in what was said. */
 static void complete_session(const struct wr_completer *c, weir_span word,
                              struct wr_choices *choices)
 {
-    complete_in(c->sessions_dir, word, (weir_span){"", 0}, choices);
-    /* A session is a folder, and its name has no '/'. */
-    for (size_t i = 0; i + 1 < choices->names.len; i++)
-        if (choices->names.bytes[i] == '/' && !choices->names.bytes[i + 1]) {
-            memmove(choices->names.bytes + i, choices->names.bytes + i + 1,
-                    choices->names.len - i - 1);
-            choices->names.len--;
+    size_t count;
+    struct wr_listed_session *list = wr_sessions_list(c->sessions_dir, &count);
+    struct wr_buf label;
+
+    for (size_t i = 0; i < count && i < WR_SESSIONS_SHOWN; i++) {
+        weir_span name = wr_span_of(list[i].name);
+        wr_buf_init(&label, 8192);
+        wr_session_first_words(c->sessions_dir, list[i].name, &label);
+        bool is_wanted = wr_span_starts(name, word) || wr_span_has(wr_buf_view(&label), word);
+        wr_buf_printf(&label, "  (%s)", list[i].name);
+        if (is_wanted && !wr_buf_status(&label)) {
+            wr_choices_add(choices, name);
+            wr_choices_add_label(choices, wr_buf_view(&label));
         }
+        wr_buf_release(&label);
+    }
+    free(list);
 }
 
 void wr_line_complete(void *user, weir_span text, size_t cursor, struct wr_choices *choices)

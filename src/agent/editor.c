@@ -28,6 +28,7 @@ void wr_editor_init(struct wr_editor *e)
     wr_buf_init(&e->draft, WR_AGENT_FILE_BYTES_MAX);
     wr_buf_init(&e->wanted, WR_AGENT_READ_BYTES_MAX);
     wr_buf_init(&e->choices.names, WR_AGENT_READ_BYTES_MAX);
+    wr_buf_init(&e->choices.labels, WR_AGENT_READ_BYTES_MAX);
     e->choices.chosen = SIZE_MAX;
 }
 
@@ -40,6 +41,7 @@ void wr_editor_release(struct wr_editor *e)
     wr_buf_release(&e->draft);
     wr_buf_release(&e->wanted);
     wr_buf_release(&e->choices.names);
+    wr_buf_release(&e->choices.labels);
     wr_pastes_clear(&e->pastes);
 }
 
@@ -273,12 +275,28 @@ static bool take_search_key(struct wr_editor *e, struct wr_key key)
 
 /* ---- completion ---- */
 
+static weir_span text_at(const struct wr_buf *texts, size_t index)
+{
+    const char *text = texts->bytes;
+    for (size_t i = 0; i < index; i++)
+        text += strlen(text) + 1;
+    return wr_span_of(text);
+}
+
 weir_span wr_choices_at(const struct wr_choices *c, size_t index)
 {
-    const char *name = c->names.bytes;
-    for (size_t i = 0; i < index; i++)
-        name += strlen(name) + 1;
-    return wr_span_of(name);
+    return text_at(&c->names, index);
+}
+
+weir_span wr_choices_label(const struct wr_choices *c, size_t index)
+{
+    return text_at(c->labels.len ? &c->labels : &c->names, index);
+}
+
+void wr_choices_add_label(struct wr_choices *c, weir_span label)
+{
+    wr_buf_append(&c->labels, label);
+    wr_buf_byte(&c->labels, 0);
 }
 
 void wr_choices_add(struct wr_choices *c, weir_span name)
@@ -293,6 +311,7 @@ void wr_choices_add(struct wr_choices *c, weir_span name)
 static void forget_choices(struct wr_editor *e)
 {
     wr_buf_reset(&e->choices.names);
+    wr_buf_reset(&e->choices.labels);
     e->choices.count = 0;
     e->choices.chosen = SIZE_MAX;
 }
@@ -345,7 +364,8 @@ static enum wr_edit press_tab(struct wr_editor *e, bool goes_back)
         return WR_EDIT_NONE;
     remember(e);
     weir_span first = wr_choices_at(&e->choices, 0);
-    put_choice(e, wr_span_cut(first, 0, shared_bytes(&e->choices)));
+    if (!e->choices.labels.len || e->choices.count == 1) /* labels: what is typed may be in those */
+        put_choice(e, wr_span_cut(first, 0, shared_bytes(&e->choices)));
     if (e->choices.count == 1) {
         if (!wr_span_ends(first, WR_LIT("/")) && e->cursor == e->text.len)
             insert(e, WR_LIT(" "));

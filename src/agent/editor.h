@@ -17,8 +17,9 @@
 
 /* What could stand at the cursor. */
 struct wr_choices {
-    size_t begin;        /* of the word that each would take the place of */
-    struct wr_buf names; /* each with a NUL */
+    size_t begin;         /* of the word that each would take the place of */
+    struct wr_buf names;  /* each with a NUL */
+    struct wr_buf labels; /* the same for what is shown in their place; empty: the names are */
     size_t count;
     size_t chosen; /* of them, by Tab; SIZE_MAX: none yet */
 };
@@ -77,5 +78,9 @@ bool wr_editor_take(struct wr_editor *editor, struct wr_buf *line);
 /* The choice with this number. */
 weir_span wr_choices_at(const struct wr_choices *choices, size_t index);
 void wr_choices_add(struct wr_choices *choices, weir_span name);
+
+/* What says which choice that is. All choices have a label or none has. */
+weir_span wr_choices_label(const struct wr_choices *choices, size_t index);
+void wr_choices_add_label(struct wr_choices *choices, weir_span label);
 
 #endif
