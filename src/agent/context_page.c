@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { BAR_CELLS = 60 };
+enum { BAR_CELLS = 50 };
 
 struct part {
     const char *name;

@@ -7,6 +7,8 @@
 #include "agent/panel.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "agent/cells.h"
 #include "base/limits.h"
@@ -14,6 +16,7 @@
 #include "base/text.h"
 
 enum { INDENT = 2, QUEUED_MAX = 3, INPUT_ROWS_MIN = 3, SPIN_MS = 100, CHOICE_GAP = 2 };
+enum { CHOICE_ROWS = 8, CARD_ROWS_MIN = 6, STATUS_PARTS_MAX = 12, ANSWER_CELLS_MIN = 7 };
 
 #define DIM    "\x1b[2m"
 #define BOLD   "\x1b[1m"
@@ -22,7 +25,9 @@ enum { INDENT = 2, QUEUED_MAX = 3, INPUT_ROWS_MIN = 3, SPIN_MS = 100, CHOICE_GAP
 #define INVERT "\x1b[7m"
 #define NORMAL "\x1b[0m"
 
-#define QUESTION "  allow this? [y]es, [n]o or [a]lways, then Enter: "
+#define QUESTION        "  allow this? [y]es, [n]o or [a]lways, then Enter: "
+#define NARROW_QUESTION "  allow? y, n, a, then Enter: "
+#define PARTED          " · "
 
 struct drawing {
     struct wr_dock *dock;
@@ -30,6 +35,8 @@ struct drawing {
     struct wr_buf line;  /* the one that is being made */
     struct wr_buf input; /* the typed text, harmless */
     size_t input_rows, cursor_row, cursor_column, first_row, shown_rows;
+    size_t above_rows, queued_rows, choice_rows; /* that there is room for */
+    bool has_hint;
 };
 
 static const char *colour(const struct drawing *d, const char *code)
@@ -43,15 +50,29 @@ static void put_line(struct drawing *d)
     wr_buf_reset(&d->line);
 }
 
-/* One line, whatever breaks the text has. */
-static void put_plain(struct drawing *d, weir_span text, size_t chars_max)
+/* One line, whatever breaks the text has, of at most so many columns. */
+static void put_cut(struct drawing *d, weir_span text, size_t cells_max)
 {
-    struct wr_buf line;
+    struct wr_buf line, plain;
 
     wr_buf_init(&line, WR_AGENT_READ_BYTES_MAX);
-    wr_text_one_line_max(&line, wr_text_head(text, chars_max * 4), chars_max);
-    wr_cells_plain(&d->line, wr_buf_view(&line));
+    wr_buf_init(&plain, WR_AGENT_READ_BYTES_MAX);
+    wr_text_one_line_max(&line, wr_text_head(text, cells_max * 4), cells_max);
+    wr_cells_plain(&plain, wr_buf_view(&line));
+    weir_span all = wr_buf_view(&plain);
+    weir_span head = wr_cells_head(all, cells_max);
+    if (head.len < all.len)
+        head = wr_cells_head(all, cells_max ? cells_max - 1 : 0);
+    wr_buf_append(&d->line, head);
+    wr_buf_text(&d->line, head.len < all.len ? "…" : "");
     wr_buf_release(&line);
+    wr_buf_release(&plain);
+}
+
+/* What is left of a line when so many columns of it are taken. */
+static size_t room_beside(const struct drawing *d, size_t cells)
+{
+    return d->dock->columns - 1 > cells ? d->dock->columns - 1 - cells : 0;
 }
 
 /* ---- the line that is typed ---- */
@@ -138,11 +159,11 @@ static void put_search(struct drawing *d)
     weir_span wanted = wr_buf_view(&e->wanted);
 
     wr_buf_text(&d->line, "search: ");
-    put_plain(d, wanted, 60);
+    put_cut(d, wanted, 60);
     size_t column = wr_cells_of(wr_buf_view(&d->line));
     wr_buf_text(&d->line, "  ");
     if (e->found != SIZE_MAX)
-        put_plain(d, wr_history_at(e->history, e->found), 400);
+        put_cut(d, wr_history_at(e->history, e->found), 400);
     else
         wr_buf_printf(&d->line, "%s%s%s", colour(d, DIM),
                       wanted.len ? "no line before has that" : "type a part of a line before",
@@ -153,19 +174,22 @@ static void put_search(struct drawing *d)
 
 /* ---- the other lines ---- */
 
+/* The numbers stay in a narrow terminal; the text before them gives way. */
 static void put_doing(struct drawing *d)
 {
     static const char *const frames[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
     const struct wr_panel *p = d->panel;
+    char tokens[64] = "", end[128];
 
+    if (p->tokens)
+        (void)snprintf(tokens, sizeof(tokens), PARTED "%s tokens", WR_GROUPED(p->tokens));
+    (void)snprintf(end, sizeof(end), PARTED "%llu s%s" PARTED "Esc interrupts",
+                   (unsigned long long)(p->doing_ms / 1000), tokens);
     wr_buf_printf(&d->line, "%s%s%s ", colour(d, CYAN),
                   frames[p->doing_ms / SPIN_MS % WR_COUNT_OF(frames)], colour(d, NORMAL));
-    put_plain(d, wr_span_of(p->doing), 60);
-    wr_buf_printf(&d->line, "%s · %llu s", colour(d, DIM),
-                  (unsigned long long)(p->doing_ms / 1000));
-    if (p->tokens)
-        wr_buf_printf(&d->line, " · %s tokens", WR_GROUPED(p->tokens));
-    wr_buf_printf(&d->line, " · Esc interrupts%s", colour(d, NORMAL));
+    size_t room = room_beside(d, INDENT + wr_cells_of(wr_span_of(end)));
+    put_cut(d, wr_span_of(p->doing), room < 60 ? room : 60);
+    wr_buf_printf(&d->line, "%s%s%s", colour(d, DIM), end, colour(d, NORMAL));
     put_line(d);
 }
 
@@ -177,44 +201,100 @@ static size_t count_queued(weir_span queued)
     return count;
 }
 
-static void put_queued(struct drawing *d)
+/* Rows of what is queued: some of its lines, and how many more there are. */
+static size_t queued_rows(weir_span queued)
+{
+    size_t all = count_queued(queued);
+    return all > QUEUED_MAX ? QUEUED_MAX + 1 : all;
+}
+
+static void put_queued(struct drawing *d, size_t rows)
 {
     weir_span rest = d->panel->queued;
     size_t all = count_queued(rest);
+    size_t shown = all > rows ? rows - (rows > 0) : all;
 
-    for (size_t i = 0; i < all && i < QUEUED_MAX; i++) {
+    for (size_t i = 0; i < shown; i++) {
         size_t len = strlen(rest.ptr);
         wr_buf_printf(&d->line, "%squeued: ", colour(d, DIM));
-        put_plain(d, wr_span_cut(rest, 0, len), 400);
+        put_cut(d, wr_span_cut(rest, 0, len), room_beside(d, strlen("queued: ")));
         wr_buf_text(&d->line, colour(d, NORMAL));
         put_line(d);
         rest = wr_span_from(rest, len + 1);
     }
-    if (all <= QUEUED_MAX)
+    if (all == shown || !rows)
         return;
-    wr_buf_printf(&d->line, "%squeued: %zu more%s", colour(d, DIM), all - QUEUED_MAX,
-                  colour(d, NORMAL));
+    wr_buf_printf(&d->line, "%squeued: %zu more%s", colour(d, DIM), all - shown, colour(d, NORMAL));
     put_line(d);
+}
+
+/* Of a long answer the end is shown, where the cursor is. */
+static void put_answer(struct drawing *d, size_t room)
+{
+    struct wr_buf plain;
+
+    wr_buf_init(&plain, WR_AGENT_READ_BYTES_MAX);
+    wr_text_one_line_max(&plain, d->panel->answer, d->panel->answer.len);
+    weir_span rest = wr_buf_view(&plain);
+    size_t cells;
+    while (wr_cells_of(rest) > room)
+        rest = wr_span_from(rest, wr_cells_step(rest, &cells));
+    wr_cells_plain(&d->line, rest);
+    wr_buf_release(&plain);
 }
 
 static void put_question(struct drawing *d)
 {
     const struct wr_panel *p = d->panel;
+    size_t room = room_beside(d, strlen(QUESTION));
+    bool is_narrow = room < ANSWER_CELLS_MIN || wr_cells_of(p->answer) >= room;
+    const char *question = !p->is_awaited ? "  allow this?"
+                           : is_narrow    ? NARROW_QUESTION
+                                          : QUESTION;
 
-    wr_buf_text(&d->line, colour(d, YELLOW));
-    wr_buf_text(&d->line, p->is_awaited ? QUESTION : "  allow this?");
-    wr_buf_text(&d->line, colour(d, NORMAL));
-    put_plain(d, p->answer, 200);
+    put_answer(d, room_beside(d, strlen(question) + 1));
     if (p->is_awaited)
-        wr_dock_cursor(d->dock, d->dock->next.count, strlen(QUESTION) + wr_cells_of(p->answer));
+        wr_dock_cursor(d->dock, d->dock->next.count,
+                       strlen(question) + wr_cells_of(wr_buf_view(&d->line)));
+    struct wr_buf answer = d->line;
+    wr_buf_init(&d->line, WR_AGENT_FILE_BYTES_MAX);
+    wr_buf_printf(&d->line, "%s%s%s", colour(d, YELLOW), question, colour(d, NORMAL));
+    wr_buf_append(&d->line, wr_buf_view(&answer));
+    wr_buf_release(&answer);
     put_line(d);
 }
 
-static void put_choices(struct drawing *d)
+/* Choices that say what they are stand below each other, those around the chosen one. */
+static size_t choice_rows(const struct wr_choices *c)
+{
+    if (!c->count || !c->labels.len)
+        return c->count > 0;
+    return c->count < CHOICE_ROWS ? c->count : CHOICE_ROWS;
+}
+
+static void put_choice_list(struct drawing *d, const struct wr_choices *c, size_t rows)
+{
+    size_t chosen = c->chosen == SIZE_MAX ? 0 : c->chosen;
+    size_t first = chosen < rows ? 0 : chosen - rows + 1;
+
+    for (size_t i = first; i < first + rows; i++) {
+        wr_buf_printf(&d->line, "%s%s ", i == c->chosen ? colour(d, INVERT) : colour(d, DIM),
+                      i == c->chosen ? ">" : " ");
+        put_cut(d, wr_choices_label(c, i), room_beside(d, INDENT));
+        wr_buf_text(&d->line, colour(d, NORMAL));
+        put_line(d);
+    }
+}
+
+static void put_choices(struct drawing *d, size_t rows)
 {
     const struct wr_choices *c = &d->panel->editor->choices;
     size_t columns = INDENT, first = c->chosen == SIZE_MAX ? 0 : c->chosen;
 
+    if (c->labels.len) {
+        put_choice_list(d, c, rows);
+        return;
+    }
     wr_buf_text(&d->line, "  ");
     for (size_t i = 0; i < c->count; i++) {
         size_t number = (first + i) % c->count;
@@ -226,6 +306,65 @@ static void put_choices(struct drawing *d)
         wr_buf_text(&d->line, colour(d, is_chosen ? INVERT : DIM));
         wr_cells_plain(&d->line, name);
         wr_buf_printf(&d->line, "%s  ", colour(d, NORMAL));
+    }
+    put_line(d);
+}
+
+/* ---- the status ---- */
+
+/* Cuts the widest parts until the line fits: each thing that it tells is still there. */
+static void fit_parts(size_t *cells, size_t count, size_t room)
+{
+    size_t all = (count - 1) * wr_cells_of(WR_LIT(PARTED));
+
+    for (size_t i = 0; i < count; i++)
+        all += cells[i];
+    while (all > room) {
+        size_t widest = 1; /* how full the window is comes first, and stays */
+        for (size_t i = 2; i < count; i++)
+            if (cells[i] > cells[widest])
+                widest = i;
+        if (count < 2 || cells[widest] <= 1)
+            return;
+        cells[widest]--;
+        all--;
+    }
+}
+
+static void put_part(struct drawing *d, weir_span part, size_t cells)
+{
+    struct wr_buf scratch;
+
+    wr_buf_init(&scratch, WR_AGENT_READ_BYTES_MAX);
+    bool is_cut = wr_dock_cut(&scratch, part, SIZE_MAX) > cells;
+    wr_buf_release(&scratch);
+    (void)wr_dock_cut(&d->line, part, is_cut ? cells - 1 : cells);
+    wr_buf_text(&d->line, is_cut ? "…" : "");
+}
+
+static void put_status(struct drawing *d)
+{
+    weir_span parts[STATUS_PARTS_MAX], rest = d->panel->status;
+    size_t cells[STATUS_PARTS_MAX], count = 0;
+    struct wr_buf scratch;
+
+    wr_buf_init(&scratch, WR_AGENT_READ_BYTES_MAX);
+    while (count < STATUS_PARTS_MAX) {
+        size_t end =
+            count + 1 < STATUS_PARTS_MAX ? wr_span_find(rest, WR_LIT(PARTED), 0) : SIZE_MAX;
+        parts[count] = wr_span_cut(rest, 0, end == SIZE_MAX ? rest.len : end);
+        wr_buf_reset(&scratch);
+        cells[count] = wr_dock_cut(&scratch, parts[count], SIZE_MAX);
+        count++;
+        if (end == SIZE_MAX)
+            break;
+        rest = wr_span_from(rest, end + strlen(PARTED));
+    }
+    wr_buf_release(&scratch);
+    fit_parts(cells, count, d->dock->columns - 1);
+    for (size_t i = 0; i < count; i++) {
+        wr_buf_text(&d->line, i ? PARTED : "");
+        put_part(d, parts[i], cells[i]);
     }
     put_line(d);
 }
@@ -243,27 +382,36 @@ static void put_end_of(struct drawing *d, weir_span text, size_t rows_max, size_
             wr_dock_line(d->dock, line);
 }
 
-static size_t rows_below(const struct drawing *d)
+/* Rows below what is being written. Where the screen is small, the line that is typed, the
+ * question, what the agent does and the status come first. */
+static void share_rows(struct drawing *d)
 {
     const struct wr_panel *p = d->panel;
-    size_t queued = count_queued(p->queued);
-    bool is_searching = p->editor->is_searching;
+    size_t all = wr_dock_room(d->dock);
+    size_t must = 1 + (p->editor->is_searching ? 1 : d->shown_rows) + (p->doing && !p->is_asking) +
+                  p->is_asking;
+    size_t spare = all > must ? all - must : 0;
+    size_t choices = choice_rows(&p->editor->choices), queued = queued_rows(p->queued);
 
-    return 1 + (is_searching ? 1 : d->shown_rows) + (p->doing && !p->is_asking) +
-           (queued > QUEUED_MAX ? QUEUED_MAX + 1 : queued) + p->is_asking +
-           (p->editor->choices.count > 0) + (p->hint.len > 0);
+    d->choice_rows = choices < spare ? choices : spare;
+    spare -= d->choice_rows;
+    d->has_hint = p->hint.len && spare;
+    spare -= d->has_hint;
+    d->queued_rows = queued < spare ? queued : spare;
+    d->above_rows = spare - d->queued_rows;
 }
 
 static void put_above(struct drawing *d)
 {
     const struct wr_panel *p = d->panel;
-    size_t all = wr_dock_room(d->dock), below = rows_below(d);
-    size_t room = all > below ? all - below : 0;
     size_t tail = (size_t)wr_span_lines(p->tail);
+    size_t cards = d->dock->rows / 2 > CARD_ROWS_MIN ? d->dock->rows / 2 : CARD_ROWS_MIN;
 
-    tail = tail < room ? tail : room;
+    tail = tail < d->above_rows ? tail : d->above_rows;
     put_end_of(d, p->tail, tail, 0);
-    put_end_of(d, p->cards, room - tail, p->cards_behind);
+    /* What cards push out at the top of the screen does not come back when they are closed. */
+    put_end_of(d, p->cards, d->above_rows - tail < cards ? d->above_rows - tail : cards,
+               p->cards_behind);
 }
 
 void wr_panel_draw(struct wr_dock *dock, const struct wr_panel *panel)
@@ -273,21 +421,22 @@ void wr_panel_draw(struct wr_dock *dock, const struct wr_panel *panel)
     wr_buf_init(&d.line, WR_AGENT_FILE_BYTES_MAX);
     wr_buf_init(&d.input, WR_AGENT_FILE_BYTES_MAX);
     measure_input(&d);
+    share_rows(&d);
     put_above(&d);
     if (panel->doing && !panel->is_asking)
         put_doing(&d);
-    put_queued(&d);
+    put_queued(&d, d.queued_rows);
     if (panel->is_asking)
         put_question(&d);
-    if (panel->hint.len)
+    if (d.has_hint)
         wr_dock_line(dock, panel->hint);
-    if (panel->editor->choices.count)
-        put_choices(&d);
+    if (d.choice_rows)
+        put_choices(&d, d.choice_rows);
     if (panel->editor->is_searching)
         put_search(&d);
     else
         put_input(&d);
-    wr_dock_line(dock, panel->status);
+    put_status(&d);
     wr_buf_release(&d.line);
     wr_buf_release(&d.input);
 }

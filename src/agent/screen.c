@@ -99,6 +99,28 @@ static void put_plain(struct wr_screen *s, weir_span text)
     wr_cells_plain(&s->printed, text);
 }
 
+static void find_size(const struct wr_screen *s, size_t *columns, size_t *rows);
+
+/* The same, broken between words where a dock knows the width: a page of ours, a notice. What a
+ * card or code shows is not: whoever copies a line wants it in one. */
+static void put_fitted(struct wr_screen *s, weir_span text)
+{
+    size_t columns, rows;
+    struct wr_buf plain;
+
+    if (s->kind != WR_SCREEN_DOCKED) {
+        put_plain(s, text);
+        return;
+    }
+    find_size(s, &columns, &rows);
+    wr_buf_init(&plain, WR_AGENT_ANSWER_BYTES_MAX);
+    wr_cells_plain(&plain, text);
+    wr_text_fit(&s->printed, wr_buf_view(&plain), columns - 1);
+    if (!wr_span_ends(text, WR_LIT("\n")) && wr_span_ends(wr_buf_view(&s->printed), WR_LIT("\n")))
+        s->printed.len--; /* the caller ends the line */
+    wr_buf_release(&plain);
+}
+
 /* ---- drawing ---- */
 
 static void find_size(const struct wr_screen *s, size_t *columns, size_t *rows)
@@ -225,7 +247,7 @@ void wr_screen_hide(struct wr_screen *s)
 
 void wr_screen_text(struct wr_screen *s, weir_span text)
 {
-    put_plain(s, text);
+    put_fitted(s, text);
     wr_screen_draw(s);
 }
 
@@ -255,9 +277,30 @@ void wr_screen_say(struct wr_screen *s, const char *text)
 {
     wr_screen_end_text(s);
     wr_buf_text(&s->printed, colour_code(s, DIM));
-    put_plain(s, wr_span_of(text));
+    put_fitted(s, wr_span_of(text));
     wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
     wr_screen_draw(s);
+}
+
+/* Broken between words, but with every space that it has. */
+static void put_said(struct wr_screen *s, weir_span line, bool is_first)
+{
+    size_t columns, rows;
+    struct wr_buf plain;
+
+    find_size(s, &columns, &rows);
+    wr_buf_init(&plain, WR_AGENT_ANSWER_BYTES_MAX);
+    wr_cells_plain(&plain, line);
+    weir_span rest = wr_buf_view(&plain);
+    do {
+        weir_span row = wr_cells_wrap(rest, columns > 12 ? columns - 3 : 10);
+        wr_buf_printf(&s->printed, "%s%s", colour_code(s, BOLD), is_first ? "> " : "  ");
+        wr_buf_append(&s->printed, row);
+        wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
+        rest = wr_span_from(rest, row.len);
+        is_first = false;
+    } while (rest.len);
+    wr_buf_release(&plain);
 }
 
 void wr_screen_said(struct wr_screen *s, weir_span text)
@@ -268,11 +311,8 @@ void wr_screen_said(struct wr_screen *s, weir_span text)
     if (s->kind != WR_SCREEN_DOCKED)
         return; /* it stands there as it was typed */
     wr_screen_end_text(s);
-    for (size_t i = 0; i < SAID_LINES && wr_span_line(&text, &line); i++) {
-        wr_buf_printf(&s->printed, "%s%s", colour_code(s, BOLD), i ? "  " : "> ");
-        put_plain(s, line);
-        wr_buf_printf(&s->printed, "%s\n", colour_code(s, NORMAL));
-    }
+    for (size_t i = 0; i < SAID_LINES && wr_span_line(&text, &line); i++)
+        put_said(s, line, i == 0);
     if (lines > SAID_LINES)
         wr_buf_printf(&s->printed, "%s  … %llu more lines%s\n", colour_code(s, DIM),
                       (unsigned long long)(lines - SAID_LINES), colour_code(s, NORMAL));

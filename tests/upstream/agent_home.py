@@ -81,7 +81,9 @@ class Terminal:
 
     def __init__(self, home, command, columns=120, rows=400, **extra):
         self.name = f'weir-{os.getpid()}-{time.time_ns()}'
-        self.socket = os.path.join(home.folder, 'tmux')
+        # A server of its own: one that several shared ends with its last session, and whoever
+        # comes while it is ending gets none.
+        self.socket = os.path.join(home.folder, f'tmux-{time.time_ns()}')
         env = {k: home.env()[k] for k in ('XDG_DATA_HOME', 'NO_COLOR') if home.env()[k]} | extra
         words = ' '.join(f'{k}={v!r}' for k, v in env.items())
         self.tmux('new-session', '-d', '-x', str(columns), '-y', str(rows), '-s', self.name,

@@ -211,6 +211,64 @@ def hands(folder):
     upstream.stop()
 
 
+def narrow(folder):
+    """In 60 columns nothing is pushed out of the last lines, and no word of ours is broken."""
+    steps = [call('process_start', command='until test -e go; do sleep 0.1; done; seq 90',
+                  wait_seconds=300), {'words': 'Counted.'}]
+    upstream, home, term = start(folder, steps, columns=60, rows=30)
+    term.type('Wait until the file is there, and then count to ninety for me, slowly.', 'Enter')
+    ok('narrow: it asks', bool(wait_for(lambda: '[y]es' in term.screen() or
+                                        'then Enter:' in term.screen())))
+    ok('narrow: what was said is broken between words', '> Wait until the file is there, and then '
+       'count to ninety\n  for me, slowly.' in term.screen())
+    term.type('this is no answer at all')
+    ok('narrow: what is typed there is seen', term.shows('no answer at all'))
+    term.type('', 'C-u')
+    term.type('y', 'Enter')
+    ok('narrow: what it does gives way to its seconds', bool(wait_for(lambda: re.search(
+        r'process_start .*… · \d+ s · Esc interrupts', term.screen()))))
+    with open(home.path('go'), 'w', encoding='ascii'):
+        pass
+    ok('narrow: it ends', term.shows('Counted.') and idle(term))
+    status = [line for line in lines(term) if line.startswith('ctx ')][-1]
+    ok('narrow: the status has all its parts', bool(re.fullmatch(
+        r'ctx \d+% · \S+ · cache \d+% · \S+ · \S+ · \d+ s', status)), True)
+    term.type('/help', 'Enter')
+    ok('narrow: help', term.shows('/quit'))
+    ok('narrow: its words are whole', any(line == '                 next, what is pinned'
+                                          for line in lines(term, '-S', '-')))
+    term.type('/context', 'Enter')
+    ok('narrow: the bar is one line', bool(wait_for(lambda: re.search(
+        r'^ +\[\S{50}\]$', term.screen(), re.M))))
+    term.type('', 'C-o')
+    ok('narrow: cards open', term.shows('[process 1 ended'))
+    ok('narrow: and take half of the screen at most', ' messages, 1280' in term.screen() and
+       len(re.findall(r'^  \d+$', term.screen(), re.M)) in range(10, 16))
+    term.type('', 'C-o')
+    ok('narrow: and fold again', bool(wait_for(lambda: '[process 1 ended' not in term.screen())))
+    term.type('/resume ', 'Tab')
+    ok('narrow: one session is taken', term.shows('> /resume s'))
+    term.type('', 'C-c', 'C-d')
+    term.close()
+    other = Terminal(home, home.command(upstream, 'chat', '--session', 'other'), columns=60,
+                     rows=20)
+    ok('narrow: another session', other.shows('ctx '))
+    other.type('/resume ', 'Tab')
+    ok('narrow: sessions are known by their words', other.shows('  Wait until the file is there'))
+    other.type('', 'Tab', 'Tab')
+    ok('narrow: Tab goes down', other.shows('> Wait until the file is there',
+                                            '> (nothing was said)'))
+    other.type('', 'C-u')
+    other.type('/resume ninety', 'Tab')
+    ok('narrow: and a word of them finds one', other.shows('> /resume s'))
+    other.type('', 'Enter')
+    ok('narrow: which is gone on with', bool(wait_for(lambda: re.search(
+        r'^ctx .* · s · ', other.screen(), re.M))))
+    other.type('', 'C-d')
+    other.close()
+    upstream.stop()
+
+
 def sight(folder):
     """What the model sees: /plan, /why, /pin, /undo step; sessions by their first words."""
     steps = [step for n in range(6) for step in (read(n), {'words': f'File {n}.'})]
@@ -271,7 +329,7 @@ def main():
         print('skipped: tmux is not installed, so the screen is not tried')
         return 0
     with Folder() as folder:
-        for case in (markdown, scrollback, resize, editing, plain, hands, sight,
+        for case in (markdown, scrollback, resize, editing, plain, hands, narrow, sight,
                      large):
             if len(sys.argv) == 1 or case.__name__ in sys.argv[1:]:
                 case(folder)
