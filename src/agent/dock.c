@@ -95,13 +95,39 @@ void wr_dock_cursor(struct wr_dock *d, size_t line, size_t column)
     d->next.cursor_column = column < d->columns ? column : d->columns - 1;
 }
 
+/* How a terminal of this width breaks a drawn line: the row within it where `column` is, counted as
+ * it was drawn. Two columns that do not fit the end of a row go to the next. A cursor behind the
+ * last character of a row that is full stays in that row: terminals that break lines anew (tmux,
+ * VTE) keep it with the text, and erasing a row too few is a smaller fault than one too many. */
+static size_t row_of(const struct wr_dock *d, weir_span line, size_t column)
+{
+    size_t row = 0, in_row = 0, all = 0, cells;
+
+    for (size_t at = 0; at < line.len && all <= column;) {
+        weir_span rest = wr_span_from(line, at);
+        size_t bytes = colour_bytes(rest);
+        if (!bytes) {
+            bytes = wr_cells_char(rest, &cells);
+            bool is_broken = in_row + cells > d->columns;
+            row += is_broken;
+            in_row = is_broken ? cells : in_row + cells;
+            all += cells;
+        }
+        at += bytes;
+    }
+    return row;
+}
+
 /* Rows of the screen above the cursor that the drawn lines take. */
 static size_t rows_above(const struct wr_dock *d)
 {
-    size_t rows = d->drawn.count ? d->drawn.cursor_column / d->columns : 0;
+    weir_span text = wr_buf_view(&d->drawn.text), line = {"", 0};
+    size_t rows = 0;
 
-    for (size_t i = 0; i < d->drawn.cursor_line && i < d->drawn.count; i++)
-        rows += d->drawn.cells[i] ? (d->drawn.cells[i] + d->columns - 1) / d->columns : 1;
+    for (size_t i = 0; i < d->drawn.cursor_line && wr_span_line(&text, &line); i++)
+        rows += row_of(d, line, SIZE_MAX) + 1;
+    if (d->drawn.count && wr_span_line(&text, &line))
+        rows += row_of(d, line, d->drawn.cursor_column);
     return rows;
 }
 
