@@ -174,6 +174,10 @@ test-gateway: ## LiteLLM's gateway with Weir as its compressor (needs PyPI, down
 	@+$(MAKE) --no-print-directory -j$(JOBS) all
 	WEIR=$(BUILD)/weir tests/clients/run_gateway.py $(BUILD)/clients
 
+pty-fuzz: ## hands at random on the agent's terminal: ROUNDS=50 conversations from SEED=1 on
+	@$(MAKE) build-asan-gcc >/dev/null
+	WEIR=$(BUILD)/asan-gcc/weir python3 tests/upstream/pty_fuzz.py $(or $(ROUNDS),50) $(or $(SEED),1)
+
 test-mcp: ## official MCP clients against weir mcp and /mcp (needs npm, downloads 150 MB)
 	@$(BOOTSTRAP) test
 	@+$(MAKE) --no-print-directory -j$(JOBS) all

@@ -339,7 +339,13 @@ static enum wr_answer_end read_answer(struct wr_keyboard *k, const struct wr_que
     question->on_change(question->user, wr_buf_view(line));
     while (wait_for_byte(k, FOREVER, &byte) == WAIT_BYTE) {
         size_t bytes_before = line->len;
-        if (take_answer_key(k, wr_keys_take(&k->keys, byte), line, &end))
+        struct wr_key key = wr_keys_take(&k->keys, byte);
+        if (k->editor.is_pasting) { /* it began before the question, and ends in the line */
+            (void)on_key(k, key);
+            tell_change(k, false);
+            continue;
+        }
+        if (take_answer_key(k, key, line, &end))
             return end;
         if (is_escape_alone(k) && take_answer_key(k, wr_keys_pause(&k->keys), line, &end))
             return end;

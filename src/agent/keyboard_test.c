@@ -209,6 +209,8 @@ static const struct {
     {"an empty line is none", "", "\r", WR_ANSWER_LINE, "n", NULL, ""},
     {"a line's end in what is pasted is none", "", "\x1b[200~y\r\x1b[201~z\r", WR_ANSWER_LINE, "n",
      "y\nz", ""},
+    {"a paste that began before it ends in the line", "\x1b[200~a b", "y\x1b[201~n\r",
+     WR_ANSWER_LINE, "n", NULL, "a by"},
     {"an arrow is no Esc", "", "\x1b[Ay\r", WR_ANSWER_LINE, "y", NULL, ""},
     {"Ctrl+U empties it", "", "no way\x15y\r", WR_ANSWER_LINE, "y", NULL, ""},
     {"Esc ends it, what was typed stays", "half", " a li\x1b", WR_ANSWER_ESCAPE, NULL, NULL,
