@@ -5,17 +5,26 @@
  * may begin anywhere in it. The file has a cap: past it the group is killed before it fills the
  * disk.
  *
+ * Between the agent and each shell stands a keeper, a fork of the agent that executes nothing:
+ *
+ *   agent ── keeper ── sh ── what it runs
+ *     └─ pipe ─┘         what leaves its parents (setsid, a daemon) becomes the keeper's child
+ *
+ * The system hands orphans to the keeper (PR_SET_CHILD_SUBREAPER), so nothing gets away by leaving
+ * group, session or environment behind, and tells it when the agent is gone (PR_SET_PDEATHSIG):
+ * then, and when the agent asks, it ends all of them, and itself. It stays as long as one of them
+ * runs. It has none of the agent's files, since it would hold the session's lock. The agent could
+ * be that parent itself, but it has other children, and is not there any more after kill -9.
+ *
  * There is no SIGCHLD handler: whoever waits looks again and again, with pauses that grow from 2
  * to 50 ms, and can be interrupted. Stopping is SIGTERM to the group, two seconds, then SIGKILL.
  * The group may live longer than its shell, where a command was left in the background; it is
- * ended too. A command that left the group (setsid, a daemon) is known by a variable of its
- * environment, which it has from us: /proc is looked through for it at the end, and at the
- * beginning, for what a killed agent could not end. A process that also throws its environment away
- * gets away.
+ * ended too. If a keeper was killed as well, what it kept is known by a variable of its
+ * environment, which it has from us: all processes are looked through for it at the end, and when
+ * a session is opened.
  */
 #include "agent/process.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -30,11 +39,14 @@
 #include "agent/process_env.h"
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/os.h"
 #include "base/span.h"
 
 enum { NAP_MS_MIN = 2, NAP_MS_MAX = 50, STOP_MS = 2000 };
 
 struct process {
+    pid_t keeper;   /* 0: it has ended */
+    int report;     /* from the keeper: the shell's number, then how it ended */
     pid_t pid;      /* of the shell, which leads the group */
     int output;     /* file */
     bool has_group; /* something of the group may still run */
@@ -85,20 +97,11 @@ static void nap_longer(uint64_t *ms)
 enum { ENVIRON_BYTES_MAX = 256 * 1024, ROUNDS_MAX = 40, ANCESTORS_MAX = 64 };
 
 /* Whether a process has the mark in the environment that it was started with. */
-static bool has_mark(const char *pid, const char *mark, char *environment)
+static bool has_mark(long pid, const char *mark, char *environment)
 {
-    char path[64];
-    size_t want = strlen(mark) + 1, bytes = 0;
-    ssize_t got;
+    size_t want = strlen(mark) + 1;
+    size_t bytes = wr_os_process_environment(pid, environment, ENVIRON_BYTES_MAX);
 
-    (void)snprintf(path, sizeof(path), "/proc/%.20s/environ", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false; /* it has ended, or is another user's */
-    while (bytes < ENVIRON_BYTES_MAX &&
-           (got = read(fd, environment + bytes, ENVIRON_BYTES_MAX - bytes)) > 0)
-        bytes += (size_t)got;
-    (void)close(fd);
     for (size_t at = 0; at + want <= bytes;) {
         if (!memcmp(environment + at, mark, want))
             return true;
@@ -109,30 +112,18 @@ static bool has_mark(const char *pid, const char *mark, char *environment)
 }
 
 /* 0: it has none, or has ended. */
-static uint64_t parent_of(uint64_t pid)
+static long parent_of(long pid)
 {
-    char path[64], text[512];
-    uint64_t parent = 0;
-
-    (void)snprintf(path, sizeof(path), "/proc/%llu/stat", (unsigned long long)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t got = read(fd, text, sizeof(text) - 1);
-    (void)close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    const char *name_end = strrchr(text, ')'); /* "12 (name) S 11 ...": a name may hold anything */
-    for (const char *at = name_end ? name_end + 4 : ""; *at >= '0' && *at <= '9'; at++)
-        parent = parent * 10 + (uint64_t)(*at - '0');
-    return parent;
+    struct wr_os_process process;
+    return wr_os_process_find(pid, &process) ? process.parent : 0;
 }
 
 /* A session may be opened again from a shell that one of its own commands has left. */
-static bool is_this_or_above(uint64_t pid)
+static bool is_this_or_above(long pid)
 {
-    uint64_t at = (uint64_t)getpid();
+    long at = getpid();
 
-    for (int depth = 0; at && depth < ANCESTORS_MAX; depth++) {
+    for (int depth = 0; at > 0 && depth < ANCESTORS_MAX; depth++) {
         if (at == pid)
             return true;
         at = parent_of(at);
@@ -140,25 +131,30 @@ static bool is_this_or_above(uint64_t pid)
     return false;
 }
 
+struct marked {
+    const char *mark;
+    char *environment; /* ENVIRON_BYTES_MAX */
+    int number;
+    size_t count;
+};
+
+static void signal_if_marked(void *user, long pid)
+{
+    struct marked *m = user;
+
+    if (has_mark(pid, m->mark, m->environment) && !is_this_or_above(pid))
+        m->count += !kill((pid_t)pid, m->number);
+}
+
 /* Sends a signal to all that have the mark, and says how many those are. */
 static size_t signal_marked(const char *mark, int number)
 {
-    DIR *folder = opendir("/proc");
-    char *environment = malloc(ENVIRON_BYTES_MAX);
-    const struct dirent *entry;
-    size_t count = 0;
+    struct marked m = {mark, malloc(ENVIRON_BYTES_MAX), number, 0};
 
-    while (folder && environment && (entry = readdir(folder))) {
-        uint64_t pid = 0;
-        if (!wr_span_u64(wr_span_of(entry->d_name), &pid) ||
-            !has_mark(entry->d_name, mark, environment) || is_this_or_above(pid))
-            continue;
-        count += !kill((pid_t)pid, number);
-    }
-    if (folder)
-        (void)closedir(folder);
-    free(environment);
-    return count;
+    if (m.environment)
+        wr_os_process_each(signal_if_marked, &m);
+    free(m.environment);
+    return m.count;
 }
 
 static size_t end_marked(const char *mark)
@@ -196,7 +192,7 @@ static struct process *find_process(struct wr_processes *p, uint64_t id)
 
 /* ---- starting ---- */
 
-static int open_output(void)
+int wr_process_open_output(void)
 {
     const char *dir = getenv("TMPDIR");
     char path[4096];
@@ -226,7 +222,7 @@ static void become_shell(const struct wr_processes *p, const char *command, int 
     int input = open("/dev/null", O_RDONLY);
     if (input < 0 || dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(output, 2) < 0)
         _exit(126);
-    closefrom(3); /* sockets of libraries are not all close-on-exec */
+    wr_os_close_from(3); /* sockets of libraries are not all close-on-exec */
     if (chdir(p->root))
         _exit(126);
     if (!p->passes_keys && environ)
@@ -240,22 +236,142 @@ static void become_shell(const struct wr_processes *p, const char *command, int 
     _exit(127);
 }
 
+/* ---- the keeper ---- */
+
+/* Whether a process is somewhere below this one. */
+static bool is_below(long pid)
+{
+    long self = getpid(), at = parent_of(pid);
+
+    for (int depth = 0; at > 1 && depth < ANCESTORS_MAX; depth++) {
+        if (at == self)
+            return true;
+        at = parent_of(at);
+    }
+    return false;
+}
+
+static void signal_if_below(void *user, long pid)
+{
+    const int *number = user;
+
+    if (is_below(pid))
+        (void)kill((pid_t)pid, *number);
+}
+
+static void signal_below(int number)
+{
+    wr_os_process_each(signal_if_below, &number);
+}
+
+/* False: there is no child any more. */
+static bool reap_children(pid_t shell, int report)
+{
+    pid_t pid;
+    int status;
+
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (pid == shell)
+            (void)!write(report, &status, sizeof(status));
+    return pid == 0;
+}
+
+/* One that is ended may have started another just before: so again, until there is none, or those
+ * that are left cannot be ended (another user's, by sudo): nobody waits for them for ever. */
+static void end_children(pid_t shell, int report)
+{
+    uint64_t until = wr_clock_steady_us() / 1000 + STOP_MS, nap_ms = NAP_MS_MIN;
+
+    signal_below(SIGTERM);
+    while (reap_children(shell, report)) {
+        uint64_t now_ms = wr_clock_steady_us() / 1000;
+        if (now_ms >= until + STOP_MS)
+            return;
+        if (now_ms >= until)
+            signal_below(SIGKILL);
+        nap_longer(&nap_ms);
+    }
+}
+
+/* In a child of the agent; the parent's number is asked because it may have ended before the system
+ * was told to say so. */
+static void become_keeper(const struct wr_processes *p, const char *command, int output,
+                          const int report[2], pid_t agent)
+{
+    static const int ignored[] = {SIGINT, SIGPIPE, SIGHUP, SIGQUIT};
+    sigset_t awaited;
+    struct sigaction usual = {.sa_handler = SIG_DFL}, nothing = {.sa_handler = SIG_IGN};
+    int number = 0;
+
+    (void)setpgid(0, 0);
+    (void)sigemptyset(&awaited);
+    (void)sigaddset(&awaited, SIGCHLD);
+    (void)sigaddset(&awaited, SIGTERM);
+    (void)sigprocmask(SIG_SETMASK, &awaited, NULL);
+    (void)sigaction(SIGTERM, &usual, NULL);
+    (void)sigaction(SIGCHLD, &usual, NULL);
+    for (size_t i = 0; i < WR_COUNT_OF(ignored); i++)
+        (void)sigaction(ignored[i], &nothing, NULL);
+    (void)wr_os_adopt_orphans();
+    bool has_agent = wr_parent_watch(agent, SIGTERM);
+    int out = fcntl(output, F_DUPFD, 10), told = fcntl(report[1], F_DUPFD, 10);
+    if (!has_agent || dup2(out, 3) < 0 || dup2(told, 4) < 0)
+        _exit(126);
+    wr_os_close_from(5);
+    pid_t shell = fork();
+    if (shell == 0)
+        become_shell(p, command, 3);
+    if (shell > 0)
+        (void)setpgid(shell, shell);
+    (void)!write(4, &shell, sizeof(shell));
+    (void)close(3);
+    while (shell > 0 && reap_children(shell, 4))
+        if (!sigwait(&awaited, &number) && number == SIGTERM)
+            end_children(shell, 4);
+    _exit(0);
+}
+
+static const char *start_keeper(struct wr_processes *p, const char *command, struct process *one)
+{
+    pid_t agent = getpid();
+    int report[2];
+
+    if (wr_os_pipe(report))
+        return strerror(errno);
+    one->keeper = fork();
+    if (one->keeper == 0)
+        become_keeper(p, command, one->output, report, agent);
+    const char *why = one->keeper < 0 ? strerror(errno) : NULL;
+    (void)close(report[1]);
+    ssize_t got = -1;
+    while (!why && (got = read(report[0], &one->pid, sizeof(one->pid))) < 0 && errno == EINTR)
+        ;
+    if (!why && (got != (ssize_t)sizeof(one->pid) || one->pid <= 0))
+        why = "no process could be made";
+    if (why) {
+        (void)close(report[0]);
+        if (one->keeper > 0)
+            (void)waitpid(one->keeper, NULL, 0);
+        return why;
+    }
+    (void)fcntl(report[0], F_SETFL, O_NONBLOCK);
+    one->report = report[0];
+    return NULL;
+}
+
 const char *wr_process_start(struct wr_processes *p, const char *command, uint64_t *id)
 {
     if (p->count == WR_AGENT_PROCESSES_MAX)
         return "too many commands were started in this session";
     struct process *one = &p->items[p->count];
-    *one = (struct process){.output = open_output()};
+    *one = (struct process){.output = wr_process_open_output()};
     if (one->output < 0)
         return "there is no room for its output in the temporary directory";
-    one->pid = fork();
-    if (one->pid == 0)
-        become_shell(p, command, one->output);
-    if (one->pid < 0) {
+    const char *why = start_keeper(p, command, one);
+    if (why) {
         (void)close(one->output);
-        return strerror(errno);
+        return why;
     }
-    (void)setpgid(one->pid, one->pid);
     one->has_group = true;
     p->count++;
     *id = p->count;
@@ -264,15 +380,23 @@ const char *wr_process_start(struct wr_processes *p, const char *command, uint64
 
 /* ---- looking ---- */
 
+/* A keeper that says no more was killed, and its shell with it, or is about to be. */
 static void reap_shell(struct process *one)
 {
-    int status;
+    int status = SIGKILL;
+    ssize_t got;
 
-    if (one->status.state == WR_PROCESS_RUNNING && waitpid(one->pid, &status, WNOHANG) > 0) {
-        bool was_killed = WIFSIGNALED(status);
-        one->status.state = was_killed ? WR_PROCESS_KILLED : WR_PROCESS_EXITED;
-        one->status.code = was_killed ? WTERMSIG(status) : WEXITSTATUS(status);
-    }
+    if (one->keeper && waitpid(one->keeper, NULL, WNOHANG) > 0)
+        one->keeper = 0;
+    if (one->status.state != WR_PROCESS_RUNNING)
+        return;
+    while ((got = read(one->report, &status, sizeof(status))) < 0 && errno == EINTR)
+        ;
+    if (got < 0)
+        return; /* it runs */
+    bool was_killed = WIFSIGNALED(status);
+    one->status.state = was_killed ? WR_PROCESS_KILLED : WR_PROCESS_EXITED;
+    one->status.code = was_killed ? WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 /* A group outlives its shell where that left commands in the background. The number is not given
@@ -369,12 +493,8 @@ bool wr_process_stop(struct wr_processes *p, uint64_t id, struct wr_process_stat
     if (one->status.state == WR_PROCESS_RUNNING)
         wait_for(p, one, STOP_MS, NULL, false);
     signal_group(one, SIGKILL);
-    if (one->status.state == WR_PROCESS_RUNNING) {
-        while (waitpid(one->pid, NULL, 0) < 0 && errno == EINTR)
-            ;
-        one->status.state = WR_PROCESS_KILLED;
-        one->status.code = SIGKILL;
-    }
+    if (one->status.state == WR_PROCESS_RUNNING)
+        wait_for(p, one, UINT64_MAX / 2, NULL, false); /* nobody survives that */
     look_at_process(one);
     *status = one->status;
     return true;
@@ -389,10 +509,16 @@ void wr_processes_free(struct wr_processes *p)
     for (size_t i = 0; i < p->count; i++) {
         look_at_process(&p->items[i]);
         signal_group(&p->items[i], SIGTERM); /* all at once: each may take its time */
+        if (p->items[i].keeper)
+            (void)kill(p->items[i].keeper, SIGTERM);
     }
     for (uint64_t id = 1; id <= p->count; id++) {
+        struct process *one = &p->items[id - 1];
         (void)wr_process_stop(p, id, &status);
-        (void)close(p->items[id - 1].output);
+        while (one->keeper && waitpid(one->keeper, NULL, 0) < 0 && errno == EINTR)
+            ;
+        (void)close(one->report);
+        (void)close(one->output);
     }
     if (p->mark)
         (void)end_marked(p->mark);

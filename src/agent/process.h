@@ -60,4 +60,7 @@ bool wr_process_stop(struct wr_processes *processes, uint64_t id, struct wr_proc
 /* Where the last reader of its output stopped; a place for the tools to remember it. */
 uint64_t *wr_process_cursor(struct wr_processes *processes, uint64_t id);
 
+/* A file without a name, for what a program prints; -1: there is no room for one. */
+int wr_process_open_output(void);
+
 #endif

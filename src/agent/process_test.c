@@ -145,8 +145,48 @@ static void what_leaves_its_group_ends_with_the_session(void **state)
     expect_gone(pid);
 }
 
-/* The commands of a process that was killed: nobody frees them, the next one with their mark does.
- */
+/* One that leaves group, session and environment, and its parents too. */
+static const char daemon_command[] =
+    "(setsid env -i sh -c 'echo $$; exec sleep 600 >/dev/null 2>&1' &) ; exec sleep 600";
+
+static void what_throws_its_environment_away_ends_too(void **state)
+{
+    struct wr_processes *p = wr_processes_new("/", NULL, NULL);
+    struct wr_process_status status;
+    (void)state;
+
+    assert_non_null(p);
+    pid_t pid = read_pid(p, start(p, daemon_command));
+    assert_int_equal(kill(pid, 0), 0);
+    assert_true(wr_process_stop(p, 1, &status)); /* the call's own commands */
+    assert_int_equal(kill(pid, 0), 0);           /* this one lives as long as the session */
+    wr_processes_free(p);
+    expect_gone(pid);
+}
+
+/* Nobody opens the session again: they end all the same. */
+static void what_a_killed_agent_started_ends_by_itself(void **state)
+{
+    int pipe_of[2];
+    pid_t left = 0;
+    (void)state;
+
+    assert_int_equal(pipe(pipe_of), 0);
+    pid_t agent = fork();
+    if (agent == 0) {
+        struct wr_processes *p = wr_processes_new("/", NULL, NULL);
+        pid_t pid = read_pid(p, start(p, daemon_command));
+        (void)!write(pipe_of[1], &pid, sizeof(pid));
+        (void)kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(read(pipe_of[0], &left, sizeof(left)), sizeof(left));
+    assert_int_equal(waitpid(agent, NULL, 0), agent);
+    expect_gone(left);
+    (void)close(pipe_of[0]);
+    (void)close(pipe_of[1]);
+}
+
+/* Agent and keeper were killed: nobody ends the commands, the next one with their mark does. */
 static void what_a_killed_agent_left_is_found_and_ended(void **state)
 {
     char mark[64];
@@ -161,7 +201,8 @@ static void what_a_killed_agent_left_is_found_and_ended(void **state)
         struct wr_processes *p = wr_processes_new("/", NULL, NULL);
         (void)wr_processes_mark(p, mark);
         pid_t pid =
-            read_pid(p, start(p, "setsid sh -c 'echo $$; exec sleep 600' & exec sleep 600"));
+            read_pid(p, start(p, "setsid sh -c 'echo $$; kill -9 '$PPID'; exec sleep 600' & "
+                                 "exec sleep 600"));
         (void)!write(pipe_of[1], &pid, sizeof(pid));
         (void)kill(getpid(), SIGKILL);
     }
@@ -244,6 +285,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(commands_get_no_files_of_ours, set_up, tear_down),
         cmocka_unit_test(what_is_left_in_the_background_ends_with_the_session),
         cmocka_unit_test(what_leaves_its_group_ends_with_the_session),
+        cmocka_unit_test(what_throws_its_environment_away_ends_too),
+        cmocka_unit_test(what_a_killed_agent_started_ends_by_itself),
         cmocka_unit_test(what_a_killed_agent_left_is_found_and_ended),
         cmocka_unit_test_setup_teardown(a_stubborn_command_is_killed, set_up, tear_down),
         cmocka_unit_test(a_wait_can_be_interrupted),

@@ -196,8 +196,9 @@ def local_server(folder):
 
 def keys(folder):
     """Keys and tokens are not for the commands: not in their environment, nor in /proc."""
-    steps = [call('process_start', command='env; tr "\\\\0" "\\\\n" < /proc/$PPID/environ'),
-             {'words': 'Seen.'}]
+    look = ('env; for p in $PPID $(ps -o ppid= -p $PPID); do '
+            'tr "\\\\0" "\\\\n" < /proc/$p/environ; done')
+    steps = [call('process_start', command=look), {'words': 'Seen.'}]
     for more, seen in (([], False), (['--pass-keys'], True)):
         upstream = Upstream(folder, '--script', script(folder, steps))
         home = Home(folder, OPENAI_API_KEY='sk-of-the-agent', ACME_LOGIN='tok-of-the-user',
@@ -250,6 +251,26 @@ def goes_on_otherwise(folder):
     tools = [e for e in home.events('o') if e['kind'] == 'tools']
     ok('otherwise: the tools are in the journal, once',
        (len(tools), tools[0]['pieces'].startswith('read_file=')), (1, True))
+    upstream.stop()
+
+
+def killed_call(folder):
+    """kill -9 while a command runs: it ends, and the next run says that its outcome is unknown."""
+    left = f'sleep 8{os.getpid()}1'
+    command = f'(setsid env -i {left} &); sleep 600'
+    steps = [call('process_start', command=command, wait_seconds=600), {'words': 'I see.'}]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    process = home.start(upstream, 'chat', '-p', 'Wait.', '--yes', '--session', 'k')
+    STARTED.append(process)
+    ok('killed: the command runs', bool(wait_for(lambda: lives(left))))
+    process.kill()
+    process.communicate(timeout=PATIENCE_SECONDS)
+    ok('killed: what it started has ended, without group, session and environment',
+       bool(wait_for(lambda: not lives(left))))
+    code, out, err = home.run(upstream, 'chat', '--json', '-p', '', '--session', 'k')
+    results = [e['text'] for e in home.events('k') if e['kind'] == 'result']
+    ok('killed: its outcome is unknown, and it was not done again',
+       (code, len(results), 'outcome is unknown' in results[0]), (0, 1, True))
     upstream.stop()
 
 
@@ -448,7 +469,9 @@ def signals(folder):
            [event['kind'] for event in home.events('s')].count('result'), 1)
         upstream.stop()
     again(folder)
-    steps = [call('process_start', command='kill -HUP $PPID; echo sent'), {'words': 'Still here.'}]
+    # A command's parent is its keeper, and that one's is the agent.
+    hang_up = 'kill -HUP $(ps -o ppid= -p $PPID); echo sent'
+    steps = [call('process_start', command=hang_up), {'words': 'Still here.'}]
     upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
     command = ['nohup', *home.command(upstream, 'chat', '-p', 'Go.', '--yes')]
     result = subprocess.run(command, cwd=home.work, env=home.env(), capture_output=True, text=True,
@@ -639,7 +662,7 @@ def all_kills(folder):
 def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
-             overflow, window_too_small, local_server, keys, configured,
+             overflow, window_too_small, local_server, keys, configured, killed_call,
              goes_on_otherwise, signals, http_example, all_kills, long_sessions, summaries,
              terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
