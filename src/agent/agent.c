@@ -18,6 +18,7 @@
 #include <stdio.h>
 
 #include "agent/large_result.h"
+#include "agent/moment.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/span.h"
@@ -325,18 +326,31 @@ static void tell_size(struct wr_agent *agent, const struct weir_session_turn *tu
     agent->view->notice(agent->view->user, text);
 }
 
+/* The request's spans belong to the session. Without the moment a request is as good. */
+static weir_status make_request(struct wr_agent *agent, struct weir_session_turn *turn,
+                                struct weir_err *err)
+{
+    struct weir_session_want want = {.dialect = agent->endpoint.api->dialect,
+                                     .now_ms = wr_clock_ms(),
+                                     .extra = wr_span_of(agent->endpoint.api->stream_members),
+                                     .alternates = agent->endpoint.is_local};
+    struct wr_buf moment;
+
+    wr_buf_init(&moment, WR_AGENT_READ_BYTES_MAX);
+    if (agent->tells_moment && !wr_moment_write(agent->session, want.now_ms, &moment, NULL))
+        want.context = wr_buf_view(&moment);
+    weir_status status = weir_session_request(agent->session, &want, turn, err);
+    wr_buf_release(&moment);
+    return status;
+}
+
 static enum step ask_model(struct wr_agent *agent)
 {
     struct weir_session_turn turn;
     struct weir_err err = {0};
     struct wr_asked_result result;
 
-    struct weir_session_want want = {.dialect = agent->endpoint.api->dialect,
-                                     .now_ms = wr_clock_ms(),
-                                     .context = agent->context,
-                                     .extra = wr_span_of(agent->endpoint.api->stream_members),
-                                     .alternates = agent->endpoint.is_local};
-    weir_status status = weir_session_request(agent->session, &want, &turn, &err);
+    weir_status status = make_request(agent, &turn, &err);
     if (status) {
         tell_trouble(agent, status == WEIR_LIMIT ? "stopped" : "no request can be made", &err);
         return status == WEIR_LIMIT ? STEP_LIMIT : STEP_FAILED;
@@ -423,7 +437,7 @@ static void run_helper(struct wr_agent *agent, const struct weir_subagent_kind *
     helper.words = words;
     helper.toolbox.has_helpers = false;
     helper.toolbox.only = kind->tools;
-    helper.context = (weir_span){"", 0};
+    helper.tells_moment = false;
     size_t count = wr_toolbox_tools(&helper.toolbox, tools);
     if (weir_session_set_tools(child, tools, count, &err))
         tell_trouble(agent, "the helper has no tools", &err);

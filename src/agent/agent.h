@@ -41,7 +41,7 @@ struct wr_agent {
     struct wr_endpoint endpoint;
     struct wr_toolbox toolbox;
     const struct wr_view *view;
-    weir_span context;       /* the volatile part of the prompt; given with every request */
+    bool tells_moment;       /* clock and footprint go with the user's words (moment.h) */
     bool needs_no_consent;   /* --yes */
     struct wr_grants grants; /* what was answered with "always" */
     uint64_t over_tokens;    /* by which the request was over the window when that was last said */

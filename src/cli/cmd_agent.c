@@ -352,7 +352,7 @@ static struct wr_agent make_agent(struct program *p)
                              .name = p->name,
                              .client = &p->client,
                              .endpoint = p->endpoint,
-                             .context = weir_prompt_context(p->prompt),
+                             .tells_moment = true,
                              .needs_no_consent = p->options->yes,
                              .interrupt = is_interrupted,
                              .interrupt_user = p};

@@ -274,6 +274,25 @@ def killed_call(folder):
     upstream.stop()
 
 
+def moments(folder):
+    """Each message of the user has the time, and what was done last; runs count for the session."""
+    upstream, home = Upstream(folder), Home(folder)
+    limit = config(folder, 'session: {limits: {session: {turns: 5}}}\n')
+    codes = []
+    for n in range(5):
+        words = 'And now?' if n else 'Read. [turns 1]'
+        code, out, err = home.run(upstream, 'chat', '-p', words, '--session', 'm', '--config',
+                                  limit)
+        codes.append((code, 'session' in err))
+    ok('moment: five runs count towards the limit of the session', codes,
+       [(0, False)] * 4 + [(1, True)])
+    said = [e['text'] for e in home.events('m') if e['kind'] == 'turn' and e.get('text')]
+    ok('moment: the clock, and nothing done yet',
+       ('clock: 20' in said[0], 'recent actions' in said[0]), (True, False))
+    ok('moment: what was done last', 'recent actions:\n- read_file src/file_0.py: done' in said[1])
+    upstream.stop()
+
+
 def bad_calls(folder):
     upstream, home = Upstream(folder), Home(folder)
     cases = [
@@ -662,7 +681,7 @@ def all_kills(folder):
 def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
-             overflow, window_too_small, local_server, keys, configured, killed_call,
+             overflow, window_too_small, local_server, keys, configured, killed_call, moments,
              goes_on_otherwise, signals, http_example, all_kills, long_sessions, summaries,
              terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
