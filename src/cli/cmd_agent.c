@@ -23,19 +23,21 @@
 #include "agent/headless.h"
 #include "agent/process_env.h"
 #include "agent/summary_call.h"
+#include "agent/watch.h"
 #include "api/api.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/os.h"
 #include "base/span.h"
 #include "cli/open.h"
+#include "session/follow.h"
 #include "session/settings.h"
 #include "models/fields.h"
 
 struct agent_options {
     const char *prompt, *api, *base_url, *model, *session, *dir, *config, *store, *summary_model;
     uint64_t window_tokens, every_s; /* 0: not told */
-    bool json, yes, pass_keys, plain, screen_reader;
+    bool json, yes, pass_keys, plain, screen_reader, watch;
 };
 
 #define VALUES struct agent_options
@@ -68,6 +70,8 @@ static const struct wr_option options[] = {
      "lines only, nothing is drawn over: for terminals that cannot move their cursor (TERM=dumb "
      "does the same)"},
     {"screen-reader", WR_FLAG(screen_reader), "the same, and words stand for signs"},
+    {"watch", WR_FLAG(watch),
+     "with --session: show what another process does in it, and change nothing"},
     {"pass-keys", WR_FLAG(pass_keys), "commands get the whole environment, keys and tokens too"},
 };
 
@@ -228,6 +232,17 @@ static weir_status set_window(struct program *p, struct weir_err *err)
     return weir_session_switch_model(p->session, model, window, wr_clock_ms(), err);
 }
 
+/* Whose session another process has is told that it may watch. */
+static void tell_not_open(const struct program *p, weir_status status, const struct weir_err *err)
+{
+    pid_t pid;
+
+    if (status == WEIR_IO && wr_journal_is_held(p->session_dir, &pid))
+        wr_cli_fail("%s; `weir agent --session %s --watch` shows what it does", err->text, p->name);
+    else
+        wr_cli_fail_in(p->options->config, err->text[0] ? err->text : weir_status_text(status));
+}
+
 static bool open_session(struct program *p)
 {
     struct weir_err err = {0};
@@ -246,7 +261,7 @@ static bool open_session(struct program *p)
     if (!status)
         status = set_window(p, &err);
     if (status)
-        wr_cli_fail_in(p->options->config, err.text[0] ? err.text : weir_status_text(status));
+        tell_not_open(p, status, &err);
     p->summary.live = p->session;
     if (!status && p->options->summary_model)
         weir_session_set_summary(p->session, wr_summary_call, &p->summary);
@@ -524,6 +539,25 @@ static bool has_dir(const struct agent_options *o)
     return false;
 }
 
+/* Needs no model, no key and no store. */
+static int watch_session(const struct agent_options *o)
+{
+    struct program p = {.options = o};
+    struct wr_watch watch = {stdout, o->json};
+    struct weir_err err = {0};
+    int code = WR_EXIT_USAGE;
+
+    if (find_places(&p)) {
+        (void)snprintf(p.session_dir, sizeof(p.session_dir), "%s/%s", p.sessions_dir, p.name);
+        weir_status status = wr_watch_session(&watch, p.session_dir, &err);
+        code = status ? WR_EXIT_CHECK : WR_EXIT_OK;
+        if (status && !ferror(stdout))
+            wr_cli_fail_status(status, &err);
+    }
+    wr_buf_release(&p.store_dir);
+    return code;
+}
+
 static int run_options(const struct agent_options *o)
 {
     struct program p = {.options = o};
@@ -552,6 +586,10 @@ static int run_agent(void *values, const struct wr_words *words)
     (void)words;
     if (o->every_s && !o->prompt)
         return wr_cli_fail("--every needs a prompt: -p PROMPT");
+    if (o->watch && !o->session)
+        return wr_cli_fail("--watch needs a session: --session NAME");
+    if (o->watch)
+        return watch_session(o);
     return run_options(o);
 }
 

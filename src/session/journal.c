@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "base/os.h"
 #include "base/span.h"
 #include "session/disk.h"
+#include "session/follow.h"
 #include "store/os_error.h"
 
 enum { FILE_MODE = 0600, PIECE_BYTES = 64 * 1024 };
@@ -247,6 +249,17 @@ static weir_status repair_end(struct wr_journal *journal, const char *dir,
     return wr_disk_append(journal->fd, &journal->end_bytes, WR_LIT("\n"), journal->path, err);
 }
 
+static weir_status fail_held(const struct wr_journal *journal, struct weir_err *err)
+{
+    char who[32] = "";
+    pid_t owner = wr_journal_owner(journal->fd);
+
+    if (owner)
+        (void)snprintf(who, sizeof(who), " (%d)", (int)owner);
+    return wr_fail(err, WEIR_IO, 0, "%.160s: another process has this session open%s",
+                   journal->path, who);
+}
+
 static weir_status open_file(struct wr_journal *journal, const struct wr_journal_options *options,
                              struct weir_err *err)
 {
@@ -259,8 +272,7 @@ static weir_status open_file(struct wr_journal *journal, const struct wr_journal
     if (journal->fd < 0)
         return fail_refused(journal, err);
     if (!options->is_read_only && flock(journal->fd, LOCK_EX | LOCK_NB))
-        return wr_fail(err, WEIR_IO, 0, "%.160s: another process has this session open",
-                       journal->path);
+        return fail_held(journal, err);
     return WEIR_OK;
 }
 

@@ -29,6 +29,11 @@ def script(folder, steps):
     return path
 
 
+def read_text(path):
+    with open(path, encoding='utf-8') as file:
+        return file.read()
+
+
 # ---- loops ----
 
 def loops(folder):
@@ -251,6 +256,42 @@ def goes_on_otherwise(folder):
     tools = [e for e in home.events('o') if e['kind'] == 'tools']
     ok('otherwise: the tools are in the journal, once',
        (len(tools), tools[0]['pieces'].startswith('read_file=')), (1, True))
+    upstream.stop()
+
+
+def watching(folder):
+    """Two processes and one session: the second is told who has it, and may watch."""
+    steps = [call('read_file', path='src/file_3.py'),
+             call('process_start', command='sleep 600', wait_seconds=600)]
+    upstream, home = Upstream(folder, '--script', script(folder, steps)), Home(folder)
+    first = home.start(upstream, 'chat', '-p', 'Read, then wait.', '--yes', '--session', 'w')
+    STARTED.append(first)
+    journal = home.session_file('w', 'events.jsonl')
+    ok('watch: the first one works', bool(wait_for(
+        lambda: os.path.exists(journal) and 'process_start' in read_text(journal))))
+    code, out, err = home.run(upstream, 'chat', '-p', 'Me too.', '--session', 'w')
+    ok('watch: the second is told who has the session, and what it may do',
+       (code, f'has this session open ({first.pid})' in err, '--watch' in err), (2, True, True))
+    seen = os.path.join(folder, 'seen')
+    with open(seen, 'w', encoding='utf-8') as file:
+        second = subprocess.Popen([WEIR, 'agent', '--session', 'w', '--watch'], cwd=home.work,
+                                  env=home.env(), stdin=subprocess.DEVNULL, stdout=file)
+    STARTED.append(second)
+    ok('watch: it sees words, calls and results',
+       bool(wait_for(lambda: '● process_start sleep 600' in read_text(seen))))
+    text = read_text(seen)
+    ok('watch: from the first on',
+       ('> Read, then wait.' in text, '● read_file src/file_3.py' in text), (True, True))
+    before = open(journal, 'rb').read()
+    first.send_signal(signal.SIGINT)
+    first.communicate(timeout=PATIENCE_SECONDS)
+    ok('watch: it ends with the other', second.wait(PATIENCE_SECONDS), 0)
+    ok('watch: and saw its result', '[process 1 ' in read_text(seen))
+    ok('watch: nothing of the journal was changed', open(journal, 'rb').read().startswith(before))
+    code, out, err = home.run(upstream, 'chat', '--session', 'w', '--watch', '--json')
+    ok('watch: as JSON it is the journal', out == read_text(journal))
+    code, out, err = home.run(upstream, 'chat', '--session', 'nobody', '--watch')
+    ok('watch: a session that is none', (code, 'no such session' in err), (1, True))
     upstream.stop()
 
 
@@ -681,7 +722,8 @@ def all_kills(folder):
 def main():
     """Names on the command line choose among the cases."""
     cases = [loops, bad_calls, odd_answers, damaged_journal, consent, helpers, helpers_cost,
-             overflow, window_too_small, local_server, keys, configured, killed_call, moments,
+             overflow, window_too_small, local_server, keys, configured, watching, killed_call,
+             moments,
              goes_on_otherwise, signals, http_example, all_kills, long_sessions, summaries,
              terminal, terminal_habits, terminal_ends]
     if not shutil.which('tmux'):
